@@ -62,7 +62,7 @@ fmt:
 
 # First and alone, because what it says explains most of what would fail later.
 floors:
-	$(GO) test ./internal/floors
+	$(GO) test ./internal/layers
 
 # Generated files are checked in; generating them again must change nothing.
 generated:

@@ -42,4 +42,4 @@ func (h *pausedClock) Now() time.Time {
 }
 
 func (h *pausedClock) pauseAt(t time.Time) { h.at.Store(&t) }
-func (h *pausedClock) resume()         { h.at.Store(nil) }
+func (h *pausedClock) resume()             { h.at.Store(nil) }

@@ -81,7 +81,7 @@ func refuseControl(w http.ResponseWriter, r *http.Request) {
 // Limits of requests to the control API.
 const (
 	maxControlBody = 1 << 20
-	maxLineBytes    = bufio.MaxScanTokenSize
+	maxLineBytes   = bufio.MaxScanTokenSize
 )
 
 // readControlBody returns the complete body of a request to the control API.

@@ -19,8 +19,8 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -174,7 +174,7 @@ func TestNamesTwoWays(t *testing.T) {
 	clock := newHands()
 	virtual := newSim(t, awssim.Options{Clock: clock})
 	load(t, virtual, world4)
-	tally := callers.AttachByName(virtual.World(), virtual.Registry(), callers.NameCaller{
+	tally := loadgen.AttachByName(virtual.World(), virtual.Registry(), loadgen.NameCaller{
 		Key: world.Key{Account: virtual.Account(), Region: virtual.Region()}, Namespace: "shop.local", Service: "api", Port: 8080, Rate: 100})
 	clock.move(time.Minute)
 	r := tally.Report()
@@ -257,7 +257,7 @@ func TestARollingUpdateUnderCallersByName(t *testing.T) {
 				s := newSim(t, awssim.Options{Clock: clock, Seed: seed})
 				load(t, s, file)
 				n := &names{s, t, clock, awsecs.NewFromConfig(s.Config()), awssd.NewFromConfig(s.Config())}
-				tally := callers.AttachByName(s.World(), s.Registry(), callers.NameCaller{
+				tally := loadgen.AttachByName(s.World(), s.Registry(), loadgen.NameCaller{
 					Key: world.Key{Account: s.Account(), Region: s.Region()}, Namespace: "shop.local", Service: "api", Port: 8080, Rate: 300})
 				_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)})
 				n.pass(8 * time.Minute)

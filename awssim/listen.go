@@ -11,23 +11,23 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
-	"github.com/sluice-ecs/sluice/awssim/registry"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // Listening is a simulator that serves sockets.
 type Listening struct {
-	sim      *Sim
-	listener net.Listener
-	server   *http.Server
-	ctx      context.Context
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
-	closeOnce  sync.Once
-	stopAfterFunc     func() bool // stops ctx's AfterFunc
-	pump     *pump
-	dns      *dataplane.DNS
+	sim           *Sim
+	listener      net.Listener
+	server        *http.Server
+	ctx           context.Context
+	cancel        context.CancelFunc
+	wg            sync.WaitGroup
+	closeOnce     sync.Once
+	stopAfterFunc func() bool // stops ctx's AfterFunc
+	pump          *pump
+	dns           *dataplane.DNS
 }
 
 // ErrRemote is wrapped by the error for an address outside loopback, unless [Options.AllowRemote]
@@ -135,7 +135,7 @@ func (l *Listening) Flush(ctx context.Context) error {
 	return net.ErrClosed
 }
 
-func (s *Sim) lookUpName(name string) (*registry.Table, *registry.Entry, string) {
+func (s *Sim) lookUpName(name string) (*cloudmap.Table, *cloudmap.Entry, string) {
 	return s.current.Load().cloudMap.LookUp(name)
 }
 

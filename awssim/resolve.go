@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -31,7 +31,7 @@ func (s *Sim) Resolve(name, kind string) (found []netip.AddrPort, ttl time.Durat
 	return found, ttl
 }
 
-func addressOf(v *registry.View, kind string) netip.AddrPort {
+func addressOf(v *cloudmap.View, kind string) netip.AddrPort {
 	switch {
 	case kind == "AAAA":
 		return netip.AddrPortFrom(v.V6, 0)

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/applicationautoscaling"
-	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatch"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatchlogs"
 	"github.com/sluice-ecs/sluice/awssim/codedeploy"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
 	"github.com/sluice-ecs/sluice/awssim/ec2"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
@@ -19,10 +21,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/fault"
 	"github.com/sluice-ecs/sluice/awssim/iam"
 	"github.com/sluice-ecs/sluice/awssim/image"
-	"github.com/sluice-ecs/sluice/awssim/registry"
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
-	"github.com/sluice-ecs/sluice/awssim/shifter"
 	"github.com/sluice-ecs/sluice/awssim/sts"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -30,10 +30,10 @@ import (
 
 // Options configure a simulator. The zero value is a real-time AWS with the delays seen on AWS.
 type Options struct {
-	Clock  world.Clock  // nil: the system clock
-	Seed   uint64       // every random number is keyed by it
-	Settings  *world.Settings // nil: [world.DefaultSettings]; a world file may change them
-	Images image.Catalog
+	Clock    world.Clock     // nil: the system clock
+	Seed     uint64          // every random number is keyed by it
+	Settings *world.Settings // nil: [world.DefaultSettings]; a world file may change them
+	Images   image.Catalog
 	// Account and Region are those of [Sim.Config]: "000000000000" and "us-east-1"
 	// if empty. A world file may name others.
 	Account, Region string
@@ -62,11 +62,11 @@ type Options struct {
 // Sim is a simulated AWS. All methods are safe for concurrent use.
 type Sim struct {
 	options Options
-	current     atomic.Pointer[generation]
+	current atomic.Pointer[generation]
 	dns     atomic.Pointer[string] // address of the name server; nil: none
 
-	mu   sync.Mutex // serializes Load, Reset, Listen and Close
-	file *worldFile // what Reset loads again; nil: an empty world
+	mu        sync.Mutex // serializes Load, Reset, Listen and Close
+	file      *worldFile // what Reset loads again; nil: an empty world
 	listening *Listening
 }
 
@@ -79,13 +79,13 @@ type generation struct {
 	faults          *fault.Set
 	ecs             *ecs.Service
 	elb             *elbv2.Service
-	codeDeploy          *codedeploy.Service
+	codeDeploy      *codedeploy.Service
 	scaling         *applicationautoscaling.Service
-	lbController             *balancer.Controller
-	cloudMap           *registry.Controller
+	lbController    *loadbalancer.Controller
+	cloudMap        *cloudmap.Controller
 	discovery       *servicediscovery.Service
 	operations      []operation
-	dataPlane           atomic.Pointer[dataplane.Plane]
+	dataPlane       atomic.Pointer[dataplane.Plane]
 }
 
 // New creates a simulator with an empty world.
@@ -128,13 +128,15 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 			p.Watch(tx, c)
 		}
 	})
-	e.ecs, e.lbController = ecs.New(e.world), balancer.New(e.world)
-	e.elb, e.cloudMap = elbv2.New(e.world, e.lbController), registry.New(e.world)
+	e.ecs, e.lbController = ecs.New(e.world), loadbalancer.New(e.world)
+	e.elb, e.cloudMap = elbv2.New(e.world, e.lbController), cloudmap.New(e.world)
 	e.discovery = servicediscovery.New(e.world, e.cloudMap)
-	e.cloudMap.SetFailFunc(func(tx *world.Tx, call string) bool { return e.faults.OperationFails("servicediscovery", call, tx.Now()) })
+	e.cloudMap.SetFailFunc(func(tx *world.Tx, call string) bool {
+		return e.faults.OperationFails("servicediscovery", call, tx.Now())
+	})
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Scheduler().CrashTask)
-	e.codeDeploy = codedeploy.New(e.world, shifter.New(e.world, e.ecs))
-	e.scaling = applicationautoscaling.New(e.world, scaler.New(e.world, e.ecs))
+	e.codeDeploy = codedeploy.New(e.world, codedeployer.New(e.world, e.ecs))
+	e.scaling = applicationautoscaling.New(e.world, autoscaler.New(e.world, e.ecs))
 	rooms := []wire.API{e.ecs.API(), e.elb.API(), sts.NewAPI(e.world), ec2.NewAPI(e.world),
 		e.scaling.API(), e.discovery.API(), cloudwatch.NewAPI(e.world), cloudwatchlogs.NewAPI(e.world),
 		e.codeDeploy.API(), iam.NewAPI(f.principals)}
@@ -158,11 +160,11 @@ func (s *Sim) World() *world.World { return s.current.Load().world }
 
 // Balancer returns the controller of the world's load balancers: their routing tables, which
 // modelled callers follow.
-func (s *Sim) Balancer() *balancer.Controller { return s.current.Load().lbController }
+func (s *Sim) Balancer() *loadbalancer.Controller { return s.current.Load().lbController }
 
 // Registry returns the controller of Cloud Map: the instances that callers discover, which modelled
 // callers follow.
-func (s *Sim) Registry() *registry.Controller { return s.current.Load().cloudMap }
+func (s *Sim) Registry() *cloudmap.Controller { return s.current.Load().cloudMap }
 
 // Account returns the account that [Sim.Config] calls in: an access key id of twelve digits is that
 // account.

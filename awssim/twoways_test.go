@@ -16,8 +16,8 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/balancer"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -108,9 +108,9 @@ func modelled(t testing.TB) *way {
 	s := newSim(t, awssim.Options{Clock: clock, Direct: true})
 	load(t, s, string(canaryFile(t)))
 	v := s.View().Regions[0]
-	tally := callers.Attach(s.World(), s.Balancer(), callers.Caller{
+	tally := loadgen.Attach(s.World(), s.Balancer(), loadgen.Caller{
 		Key: world.Key{Account: v.Account, Region: v.Region}, Balancer: v.LoadBalancers[0].ARN, Port: 80, Rate: 200,
-		Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web.test", Path: "/"},
+		Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web.test", Path: "/"},
 	})
 	w := &way{t: t, ecs: awsecs.NewFromConfig(s.Config()), elb: awselb.NewFromConfig(s.Config())}
 	w.wait = func(what string, holds func() bool) {

@@ -22,14 +22,14 @@ import (
 // worldBuilder creates the resources of a file by calling the methods of the APIs.
 type worldBuilder struct {
 	*generation
-	file    *worldFile
-	ctx     context.Context
-	vpc     string
-	subnets []string
-	groupARNs  map[string]string // name -> ARN
+	file      *worldFile
+	ctx       context.Context
+	vpc       string
+	subnets   []string
+	groupARNs map[string]string // name -> ARN
 	// listenerARNs are by "<load balancer>:<port>".
 	listenerARNs map[string]string
-	registryARNs     map[string]string // registry -> ARN
+	registryARNs map[string]string // registry -> ARN
 }
 
 func (l *worldBuilder) buildAll() error {

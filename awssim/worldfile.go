@@ -24,8 +24,8 @@ import (
 type worldFile struct {
 	Account       string                    `yaml:"account"`
 	Region        string                    `yaml:"region"`
-	Steady       *bool                     `yaml:"settled"`
-	Settings         settingsFile                 `yaml:"knobs"`
+	Steady        *bool                     `yaml:"settled"`
+	Settings      settingsFile              `yaml:"knobs"`
 	Images        map[string]map[string]any `yaml:"images"`
 	Subnets       []string                  `yaml:"subnets"`
 	Clusters      []string                  `yaml:"clusters"`

@@ -1,8 +1,8 @@
 package awssim
 
 import (
-	"github.com/sluice-ecs/sluice/awssim/scaler"
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -42,7 +42,7 @@ type ScalableView struct {
 
 // viewDeploy adds the state of CodeDeploy and Application Auto Scaling.
 func viewDeploy(tx *world.Tx, v *RegionView) {
-	all := shifter.StateOf(tx).Deployments.Values()
+	all := codedeployer.StateOf(tx).Deployments.Values()
 	for i := range all[:min(20, len(all))] {
 		v.Deployments = append(v.Deployments, viewDeployment(all[len(all)-1-i]))
 	}
@@ -53,12 +53,12 @@ func viewDeploy(tx *world.Tx, v *RegionView) {
 		}
 		v.Functions = append(v.Functions, fv)
 	}
-	for _, t := range scaler.StateOf(tx).Targets.All() {
+	for _, t := range autoscaler.StateOf(tx).Targets.All() {
 		v.Scalable = append(v.Scalable, viewScalable(t))
 	}
 }
 
-func viewDeployment(d *shifter.Deployment) DeploymentView {
+func viewDeployment(d *codedeployer.Deployment) DeploymentView {
 	v := DeploymentView{ID: d.ID, Application: d.Group.Application.Name, Group: d.Group.Name, Status: d.Status, Creator: d.Creator, Weight: d.Weight}
 	if d.Failure != nil {
 		v.Failure = d.Failure.Code
@@ -69,7 +69,7 @@ func viewDeployment(d *shifter.Deployment) DeploymentView {
 	return v
 }
 
-func viewScalable(t *scaler.Target) ScalableView {
+func viewScalable(t *autoscaler.Target) ScalableView {
 	v := ScalableView{Service: t.ID, Min: t.Min, Max: t.Max}
 	for _, x := range []struct {
 		name string

@@ -7,7 +7,7 @@ import (
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -20,7 +20,7 @@ func (s *Service) DescribeScalingActivities(ctx context.Context, in *awsaas.Desc
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalingActivitiesOutput, error) {
 		all := []aastypes.ScalingActivity{}
-		for _, a := range scaler.StateOf(tx).Activities {
+		for _, a := range autoscaler.StateOf(tx).Activities {
 			if q.namespace == aastypes.ServiceNamespaceEcs && q.isAbout(a.Target) {
 				all = append(all, showActivity(a))
 			}
@@ -30,7 +30,7 @@ func (s *Service) DescribeScalingActivities(ctx context.Context, in *awsaas.Desc
 	})
 }
 
-func showActivity(a *scaler.Activity) aastypes.ScalingActivity {
+func showActivity(a *autoscaler.Activity) aastypes.ScalingActivity {
 	return aastypes.ScalingActivity{
 		ActivityId: ptr(a.ID), Cause: ptr(a.Cause), Description: ptr(a.Description), ResourceId: ptr("service/" + a.Target), ScalableDimension: serviceCount,
 		ServiceNamespace: aastypes.ServiceNamespaceEcs, StartTime: ptr(a.At), EndTime: ptr(a.At), StatusCode: aastypes.ScalingActivityStatusCodeSuccessful,

@@ -15,7 +15,7 @@ type describeQuery struct {
 	dimension aastypes.ScalableDimension
 	resource  *string
 	resources []string
-	listName      string // member name of resources, or ""
+	listName  string // member name of resources, or ""
 	max       *int32
 }
 

@@ -8,7 +8,7 @@ import (
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -29,7 +29,7 @@ func (s *Service) PutScalingPolicy(ctx context.Context, in *awsaas.PutScalingPol
 		if err != nil {
 			return nil, err
 		}
-		p := &scaler.Policy{Name: *in.PolicyName, CreatedAt: tx.Now(), Doc: doc, Tracking: trackingOf(doc)}
+		p := &autoscaler.Policy{Name: *in.PolicyName, CreatedAt: tx.Now(), Doc: doc, Tracking: trackingOf(doc)}
 		if old, ok := t.Policies.Get(p.Name); ok {
 			if old.Doc.(*aastypes.ScalingPolicy).PolicyType != doc.PolicyType {
 				return nil, validationError("The type of a scaling policy cannot be changed")
@@ -44,7 +44,7 @@ func (s *Service) PutScalingPolicy(ctx context.Context, in *awsaas.PutScalingPol
 }
 
 // nameNewPolicy sets the ARN of a new policy and the names of its alarms.
-func nameNewPolicy(tx *world.Tx, t *scaler.Target, p *scaler.Policy, doc *aastypes.ScalingPolicy) {
+func nameNewPolicy(tx *world.Tx, t *autoscaler.Target, p *autoscaler.Policy, doc *aastypes.ScalingPolicy) {
 	p.ARN = tx.ARN("autoscaling", "scalingPolicy:"+tx.NewUUID("scaling policy")+":resource/ecs/service/"+t.ID+":policyName/"+p.Name)
 	if doc.PolicyType == aastypes.PolicyTypeTargetTrackingScaling {
 		p.High = "TargetTracking-service/" + t.ID + "-AlarmHigh-" + tx.NewUUID("policy alarm")
@@ -52,7 +52,7 @@ func nameNewPolicy(tx *world.Tx, t *scaler.Target, p *scaler.Policy, doc *aastyp
 	}
 }
 
-func policyAlarms(r *world.Region, p *scaler.Policy) []aastypes.Alarm {
+func policyAlarms(r *world.Region, p *autoscaler.Policy) []aastypes.Alarm {
 	all := []aastypes.Alarm{}
 	for _, name := range []string{p.High, p.Low} {
 		if name != "" {
@@ -109,12 +109,12 @@ func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
 }
 
 // trackingOf returns the configuration that the controller carries out, or nil.
-func trackingOf(p *aastypes.ScalingPolicy) *scaler.Tracking {
+func trackingOf(p *aastypes.ScalingPolicy) *autoscaler.Tracking {
 	c := p.TargetTrackingScalingPolicyConfiguration
 	if c == nil || c.PredefinedMetricSpecification == nil || c.PredefinedMetricSpecification.PredefinedMetricType != aastypes.MetricTypeECSServiceAverageCPUUtilization {
 		return nil
 	}
-	return &scaler.Tracking{Target: *c.TargetValue, In: cooldownOf(c.ScaleInCooldown), Out: cooldownOf(c.ScaleOutCooldown), DisableScaleIn: val(c.DisableScaleIn)}
+	return &autoscaler.Tracking{Target: *c.TargetValue, In: cooldownOf(c.ScaleInCooldown), Out: cooldownOf(c.ScaleOutCooldown), DisableScaleIn: val(c.DisableScaleIn)}
 }
 
 func cooldownOf(seconds *int32) time.Duration {

@@ -8,7 +8,7 @@ import (
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -31,7 +31,7 @@ func (s *Service) PutScheduledAction(ctx context.Context, in *awsaas.PutSchedule
 		if err != nil {
 			return nil, validationError("Unknown time zone %s", *in.Timezone)
 		}
-		at, every, err := scaler.ReadSchedule(val(in.Schedule), zone)
+		at, every, err := autoscaler.ReadSchedule(val(in.Schedule), zone)
 		if err != nil {
 			return nil, validationError("%s", err)
 		}
@@ -40,14 +40,14 @@ func (s *Service) PutScheduledAction(ctx context.Context, in *awsaas.PutSchedule
 	})
 }
 
-func actionOf(tx *world.Tx, t *scaler.Target, in *awsaas.PutScheduledActionInput) *scaler.Scheduled {
+func actionOf(tx *world.Tx, t *autoscaler.Target, in *awsaas.PutScheduledActionInput) *autoscaler.Scheduled {
 	doc := &aastypes.ScheduledAction{
 		CreationTime: ptr(tx.Now()), EndTime: in.EndTime, ResourceId: in.ResourceId, ScalableDimension: in.ScalableDimension,
 		ScalableTargetAction: in.ScalableTargetAction, Schedule: in.Schedule, ScheduledActionName: in.ScheduledActionName,
 		ServiceNamespace: in.ServiceNamespace, StartTime: in.StartTime, Timezone: in.Timezone,
 		ScheduledActionARN: ptr(tx.ARN("autoscaling", "scheduledAction:"+tx.NewUUID("scheduled action")+":resource/ecs/service/"+t.ID+":scheduledActionName/"+*in.ScheduledActionName)),
 	}
-	a := &scaler.Scheduled{Name: *in.ScheduledActionName, Schedule: *in.Schedule, Start: val(in.StartTime), End: val(in.EndTime), CreatedAt: tx.Now(), Doc: doc}
+	a := &autoscaler.Scheduled{Name: *in.ScheduledActionName, Schedule: *in.Schedule, Start: val(in.StartTime), End: val(in.EndTime), CreatedAt: tx.Now(), Doc: doc}
 	if n := in.ScalableTargetAction.MinCapacity; n != nil {
 		a.Min = ptr(int(*n))
 	}

@@ -2,7 +2,7 @@
 // count of services of Amazon ECS: scalable targets, scaling policies, scheduled actions and
 // scaling activities.
 //
-// It checks input, calls the controller (awssim/scaler) and shapes output. The controller decides
+// It checks input, calls the controller (awssim/autoscaler) and shapes output. The controller decides
 // what is scaled, and when. For other services and dimensions every list is empty and registering
 // is refused. It does not simulate predictive scaling and a policy's CloudWatch alarms; only the
 // names and ARNs of the alarms are returned.
@@ -16,19 +16,19 @@ import (
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 	smithy "github.com/aws/smithy-go"
 
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // Service implements the API of Application Auto Scaling.
 type Service struct {
-	world *world.World
-	autoScaler   *scaler.Controller
+	world      *world.World
+	autoScaler *autoscaler.Controller
 }
 
 // New creates the API over the controller of w.
-func New(w *world.World, law *scaler.Controller) *Service { return &Service{w, law} }
+func New(w *world.World, law *autoscaler.Controller) *Service { return &Service{w, law} }
 
 // API returns the API in the form that wire serves.
 func (s *Service) API() wire.API {

@@ -7,7 +7,7 @@ import (
 
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -19,10 +19,10 @@ type targetDoc struct {
 	tags map[string]string
 }
 
-func docOf(t *scaler.Target) *targetDoc { return t.Doc.(*targetDoc) }
+func docOf(t *autoscaler.Target) *targetDoc { return t.Doc.(*targetDoc) }
 
 // addTags adds tags to those of a target, or replaces their values. It adds none if one is refused.
-func addTags(t *scaler.Target, tags map[string]string) error {
+func addTags(t *autoscaler.Target, tags map[string]string) error {
 	next := maps.Clone(docOf(t).tags)
 	maps.Copy(next, tags)
 	for k := range tags {
@@ -37,11 +37,11 @@ func addTags(t *scaler.Target, tags map[string]string) error {
 	return nil
 }
 
-func targetByARN(tx *world.Tx, arn *string) (*scaler.Target, error) {
+func targetByARN(tx *world.Tx, arn *string) (*autoscaler.Target, error) {
 	if val(arn) == "" {
 		return nil, constraintViolation("null", "resourceARN", "Member must not be null")
 	}
-	for _, t := range scaler.StateOf(tx).Targets.All() {
+	for _, t := range autoscaler.StateOf(tx).Targets.All() {
 		if t.ARN == *arn {
 			return t, nil
 		}

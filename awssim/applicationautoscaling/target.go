@@ -8,7 +8,7 @@ import (
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -26,10 +26,10 @@ func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.Registe
 		if err != nil {
 			return nil, err
 		}
-		old, ok := scaler.StateOf(tx).Targets.Get(id)
+		old, ok := autoscaler.StateOf(tx).Targets.Get(id)
 		t := old
 		if !ok {
-			t = &scaler.Target{ID: id, CreatedAt: tx.Now(), Doc: &targetDoc{role: roleOrDefault(tx, in.RoleARN), tags: map[string]string{}}}
+			t = &autoscaler.Target{ID: id, CreatedAt: tx.Now(), Doc: &targetDoc{role: roleOrDefault(tx, in.RoleARN), tags: map[string]string{}}}
 		}
 		lo, hi, err := mergedBounds(t, ok, in)
 		if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.Registe
 		}
 		if !ok {
 			t.ARN = tx.ARN("application-autoscaling", "scalable-target/0ec5"+tx.NewHex("scalable target", 32))
-			scaler.StateOf(tx).Targets.Put(id, t)
+			autoscaler.StateOf(tx).Targets.Put(id, t)
 		}
 		s.autoScaler.SetBounds(tx, t, lo, hi, mergedSuspension(t.Suspended, in.SuspendedState))
 		return &awsaas.RegisterScalableTargetOutput{ScalableTargetARN: ptr(t.ARN)}, nil
@@ -58,7 +58,7 @@ func roleOrDefault(tx *world.Tx, given *string) string {
 }
 
 // mergedBounds returns the target's bounds, overridden by the given ones.
-func mergedBounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
+func mergedBounds(t *autoscaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
 	if !there && (in.MinCapacity == nil || in.MaxCapacity == nil) {
 		return 0, 0, validationError("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
 	}
@@ -80,11 +80,11 @@ func mergedBounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTarge
 
 // mergedSuspension returns the suspensions after the call. AWS does not document the effect of a
 // structure on members that it leaves out: here they become false.
-func mergedSuspension(old scaler.Suspended, in *aastypes.SuspendedState) scaler.Suspended {
+func mergedSuspension(old autoscaler.Suspended, in *aastypes.SuspendedState) autoscaler.Suspended {
 	if in == nil {
 		return old
 	}
-	return scaler.Suspended{In: val(in.DynamicScalingInSuspended), Out: val(in.DynamicScalingOutSuspended), Scheduled: val(in.ScheduledScalingSuspended)}
+	return autoscaler.Suspended{In: val(in.DynamicScalingInSuspended), Out: val(in.DynamicScalingOutSuspended), Scheduled: val(in.ScheduledScalingSuspended)}
 }
 
 // DeregisterScalableTarget deletes a target with its policies and actions.
@@ -100,12 +100,12 @@ func (s *Service) DeregisterScalableTarget(ctx context.Context, in *awsaas.Dereg
 }
 
 // findTarget returns a registered target.
-func findTarget(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (*scaler.Target, error) {
+func findTarget(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (*autoscaler.Target, error) {
 	id, err := resourceOf(ns, dim, resource)
 	if err != nil {
 		return nil, err
 	}
-	t, ok := scaler.StateOf(tx).Targets.Get(id)
+	t, ok := autoscaler.StateOf(tx).Targets.Get(id)
 	if !ok {
 		return nil, world.Refuse("ObjectNotFoundException", "No scalable target registered for service namespace: %s, resource ID: %s, scalable dimension: %s", ns, *resource, dim)
 	}
@@ -128,7 +128,7 @@ func (s *Service) DescribeScalableTargets(ctx context.Context, in *awsaas.Descri
 	})
 }
 
-func showTarget(t *scaler.Target) aastypes.ScalableTarget {
+func showTarget(t *autoscaler.Target) aastypes.ScalableTarget {
 	return aastypes.ScalableTarget{
 		CreationTime: ptr(t.CreatedAt), MinCapacity: ptr(int32(t.Min)), MaxCapacity: ptr(int32(t.Max)), ResourceId: ptr("service/" + t.ID), RoleARN: ptr(docOf(t).role),
 		ScalableDimension: serviceCount, ScalableTargetARN: ptr(t.ARN), ServiceNamespace: aastypes.ServiceNamespaceEcs,
@@ -138,11 +138,11 @@ func showTarget(t *scaler.Target) aastypes.ScalableTarget {
 }
 
 // matchTargets returns the targets that match the query.
-func (q describeQuery) matchTargets(tx *world.Tx) (all []*scaler.Target) {
+func (q describeQuery) matchTargets(tx *world.Tx) (all []*autoscaler.Target) {
 	if q.namespace != aastypes.ServiceNamespaceEcs || q.dimension != "" && q.dimension != serviceCount {
 		return nil
 	}
-	for _, t := range scaler.StateOf(tx).Targets.All() {
+	for _, t := range autoscaler.StateOf(tx).Targets.All() {
 		if q.isAbout(t.ID) {
 			all = append(all, t)
 		}

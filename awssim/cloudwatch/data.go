@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	maxData     = 1000    // data in one call
-	maxValues   = 150     // values of one datum
+	maxData           = 1000    // data in one call
+	maxValues         = 150     // values of one datum
 	maxMetricPoints   = 10_000  // newest points of a metric
-	maxMetrics  = 10_000  // metrics of a Region
-	maxDatapoints   = 1440    // of GetMetricStatistics
+	maxMetrics        = 10_000  // metrics of a Region
+	maxDatapoints     = 1440    // of GetMetricStatistics
 	maxReturnedPoints = 100_800 // of GetMetricData
-	maxQueries  = 500
+	maxQueries        = 500
 )
 
 // metric holds the points of one metric, by time.
@@ -45,7 +45,9 @@ func (p *point) addPoint(q point) {
 // metricStore holds the metrics of a Region, by name.
 type metricStore struct{ all world.Ordered[*metric] }
 
-func metricsOf(tx *world.Tx) *metricStore { return world.PrivateState[metricStore](tx.Region, "cloudwatch") }
+func metricsOf(tx *world.Tx) *metricStore {
+	return world.PrivateState[metricStore](tx.Region, "cloudwatch")
+}
 
 // metricKey returns the identity of a metric: namespace, name and dimensions in any order.
 func metricKey(namespace, name *string, dims []cwtypes.Dimension) string {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxBatch = 100 // alarms in one call
+	maxBatch  = 100 // alarms in one call
 	maxAlarms = 5000
 	maxTags   = 50
 )

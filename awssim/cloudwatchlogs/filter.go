@@ -20,8 +20,8 @@ const maxSearched = 2000
 // foundEvent is an event with its stream.
 type foundEvent struct {
 	world.LogEvent
-	stream string
-	sortKey  string // orders events of all streams
+	stream  string
+	sortKey string // orders events of all streams
 }
 
 func newFoundEvent(s *world.LogStream, e world.LogEvent) foundEvent {

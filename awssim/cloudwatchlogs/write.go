@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxEvents   = 10_000  // of a batch, and of a page
+	maxEvents     = 10_000  // of a batch, and of a page
 	maxBatchBytes = 1 << 20 // bytes, each event with its overhead
-	eventOverhead     = 26      // bytes
+	eventOverhead = 26      // bytes
 	// sequenceToken is a token that AWS still returns although it no longer reads it.
 	sequenceToken = "49039859627183640528456138465734"
 )

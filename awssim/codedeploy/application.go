@@ -6,7 +6,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -20,7 +20,7 @@ func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplica
 		if in.ComputePlatform != cdtypes.ComputePlatformEcs {
 			return nil, world.Refuse("InvalidComputePlatformException", "The compute platform %q is not simulated; there is ECS", in.ComputePlatform)
 		}
-		st := shifter.StateOf(tx)
+		st := codedeployer.StateOf(tx)
 		if _, ok := st.Applications.Get(*in.ApplicationName); ok {
 			return nil, world.Refuse("ApplicationAlreadyExistsException", "Application already exists: %s", *in.ApplicationName)
 		}
@@ -29,7 +29,7 @@ func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplica
 		}
 		doc := &cdtypes.ApplicationInfo{ApplicationId: ptr(tx.NewUUID("application")), ApplicationName: ptr(*in.ApplicationName),
 			ComputePlatform: in.ComputePlatform, CreateTime: ptr(tx.Now())}
-		st.Applications.Put(*in.ApplicationName, &shifter.Application{Name: *in.ApplicationName, Doc: doc})
+		st.Applications.Put(*in.ApplicationName, &codedeployer.Application{Name: *in.ApplicationName, Doc: doc})
 		return &awscd.CreateApplicationOutput{ApplicationId: ptr(*doc.ApplicationId)}, nil
 	})
 }
@@ -40,7 +40,7 @@ func (s *Service) DeleteApplication(ctx context.Context, in *awscd.DeleteApplica
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
 			return nil, err
 		}
-		st := shifter.StateOf(tx)
+		st := codedeployer.StateOf(tx)
 		if a, ok := st.Applications.Get(*in.ApplicationName); ok {
 			a.Deleted = true
 			st.Applications.Delete(a.Name)
@@ -53,7 +53,7 @@ func (s *Service) DeleteApplication(ctx context.Context, in *awscd.DeleteApplica
 	})
 }
 
-func showApplication(a *shifter.Application) *cdtypes.ApplicationInfo {
+func showApplication(a *codedeployer.Application) *cdtypes.ApplicationInfo {
 	return wire.Clone(a.Doc.(*cdtypes.ApplicationInfo))
 }
 
@@ -92,7 +92,7 @@ func (s *Service) BatchGetApplications(ctx context.Context, in *awscd.BatchGetAp
 // ListApplications lists the names, 100 at a time.
 func (s *Service) ListApplications(ctx context.Context, in *awscd.ListApplicationsInput) (*awscd.ListApplicationsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListApplicationsOutput, error) {
-		names, next, err := pageOf(shifter.StateOf(tx).Applications.Keys(), in.NextToken)
+		names, next, err := pageOf(codedeployer.StateOf(tx).Applications.Keys(), in.NextToken)
 		return &awscd.ListApplicationsOutput{Applications: names, NextToken: next}, err
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -57,7 +57,7 @@ func badRevision(format string, args ...any) error {
 }
 
 // readAppSpec parses an AppSpec. ECS checks its values during the deployment.
-func readAppSpec(content string) (spec shifter.Spec, err error) {
+func readAppSpec(content string) (spec codedeployer.Spec, err error) {
 	if len(content) > maxAppSpecBytes {
 		return spec, badRevision("The AppSpec content has %d bytes; at most %d are allowed", len(content), maxAppSpecBytes)
 	}
@@ -89,7 +89,7 @@ func firstLine(err error) string {
 	return line
 }
 
-func readSpec(r resource) (spec shifter.Spec, err error) {
+func readSpec(r resource) (spec codedeployer.Spec, err error) {
 	p := r.Properties
 	switch {
 	case r.Type != "AWS::ECS::Service":
@@ -99,7 +99,7 @@ func readSpec(r resource) (spec shifter.Spec, err error) {
 	case p.LoadBalancerInfo.ContainerName == "" || p.LoadBalancerInfo.ContainerPort < 1 || p.LoadBalancerInfo.ContainerPort > 65535:
 		return spec, badRevision("The LoadBalancerInfo of the AppSpec file must have a ContainerName and a ContainerPort")
 	}
-	spec = shifter.Spec{Definition: p.TaskDefinition, Container: p.LoadBalancerInfo.ContainerName, Port: p.LoadBalancerInfo.ContainerPort, Platform: p.PlatformVersion}
+	spec = codedeployer.Spec{Definition: p.TaskDefinition, Container: p.LoadBalancerInfo.ContainerName, Port: p.LoadBalancerInfo.ContainerPort, Platform: p.PlatformVersion}
 	if n := p.NetworkConfiguration; n != nil {
 		v := n.AwsvpcConfiguration
 		spec.Network = &world.Network{Subnets: v.Subnets, SecurityGroups: v.SecurityGroups, PublicIP: v.AssignPublicIP}
@@ -110,7 +110,7 @@ func readSpec(r resource) (spec shifter.Spec, err error) {
 	return spec, nil
 }
 
-func readHooks(list []map[string]string) (hooks []shifter.Hook, err error) {
+func readHooks(list []map[string]string) (hooks []codedeployer.Hook, err error) {
 	for _, h := range list {
 		if len(h) != 1 {
 			return nil, badRevision("Each item of the AppSpec file's Hooks must have exactly one lifecycle event")
@@ -121,10 +121,10 @@ func readHooks(list []map[string]string) (hooks []shifter.Hook, err error) {
 				return nil, badRevision("%s is no lifecycle event that can have a hook; there are %s", event, strings.Join(hookEvents, ", "))
 			case function == "":
 				return nil, badRevision("The hook of %s names no Lambda function", event)
-			case slices.ContainsFunc(hooks, func(x shifter.Hook) bool { return x.Event == event }):
+			case slices.ContainsFunc(hooks, func(x codedeployer.Hook) bool { return x.Event == event }):
 				return nil, badRevision("The lifecycle event %s has more than one hook", event)
 			}
-			hooks = append(hooks, shifter.Hook{Event: event, Function: function})
+			hooks = append(hooks, codedeployer.Hook{Event: event, Function: function})
 		}
 	}
 	return hooks, nil

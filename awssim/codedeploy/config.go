@@ -8,7 +8,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -62,14 +62,14 @@ func findConfig(tx *world.Tx, name *string) (*cdtypes.DeploymentConfigInfo, erro
 }
 
 // routingOf converts a configuration for the controller.
-func routingOf(c *cdtypes.DeploymentConfigInfo) shifter.Routing {
+func routingOf(c *cdtypes.DeploymentConfigInfo) codedeployer.Routing {
 	switch r := c.TrafficRoutingConfig; r.Type {
 	case cdtypes.TrafficRoutingTypeTimeBasedCanary:
-		return shifter.Routing{Percent: int(r.TimeBasedCanary.CanaryPercentage), Every: time.Duration(r.TimeBasedCanary.CanaryInterval) * time.Minute}
+		return codedeployer.Routing{Percent: int(r.TimeBasedCanary.CanaryPercentage), Every: time.Duration(r.TimeBasedCanary.CanaryInterval) * time.Minute}
 	case cdtypes.TrafficRoutingTypeTimeBasedLinear:
-		return shifter.Routing{Linear: true, Percent: int(r.TimeBasedLinear.LinearPercentage), Every: time.Duration(r.TimeBasedLinear.LinearInterval) * time.Minute}
+		return codedeployer.Routing{Linear: true, Percent: int(r.TimeBasedLinear.LinearPercentage), Every: time.Duration(r.TimeBasedLinear.LinearInterval) * time.Minute}
 	}
-	return shifter.Routing{}
+	return codedeployer.Routing{}
 }
 
 // CreateDeploymentConfig creates a canary, linear or all-at-once configuration.
@@ -136,7 +136,7 @@ func (s *Service) DeleteDeploymentConfig(ctx context.Context, in *awscd.DeleteDe
 		if strings.HasPrefix(*in.DeploymentConfigName, "CodeDeployDefault.") {
 			return nil, world.Refuse("InvalidOperationException", "A predefined deployment configuration cannot be deleted")
 		}
-		for _, a := range shifter.StateOf(tx).Applications.All() {
+		for _, a := range codedeployer.StateOf(tx).Applications.All() {
 			for _, g := range a.Groups.All() {
 				if *docOf(g).DeploymentConfigName == *in.DeploymentConfigName {
 					return nil, world.Refuse("DeploymentConfigInUseException", "The deployment configuration is used by deployment group %s", g.Name)

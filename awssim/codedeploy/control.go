@@ -6,12 +6,12 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // findOngoing returns a deployment that has not ended.
-func findOngoing(tx *world.Tx, id *string) (*shifter.Deployment, error) {
+func findOngoing(tx *world.Tx, id *string) (*codedeployer.Deployment, error) {
 	d, err := findDeployment(tx, id)
 	if err == nil && d.HasEnded() {
 		err = world.Refuse("DeploymentAlreadyCompletedException", "The deployment %s has already completed: %s", d.ID, d.Status)
@@ -89,7 +89,7 @@ func (s *Service) PutLifecycleEventHookExecutionStatus(ctx context.Context, in *
 			return nil, world.Refuse("InvalidLifecycleEventHookExecutionStatusException", "The status must be Succeeded or Failed")
 		case e == nil:
 			return nil, world.Refuse("InvalidLifecycleEventHookExecutionIdException", "No lifecycle event hook has the execution id %q", val(in.LifecycleEventHookExecutionId))
-		case e.Status != shifter.InProgress:
+		case e.Status != codedeployer.InProgress:
 			return nil, world.Refuse("LifecycleEventAlreadyCompletedException", "The lifecycle event %s has already completed", e.Name)
 		}
 		s.controller.ReportHook(tx, d, e.Execution, in.Status == cdtypes.LifecycleEventStatusSucceeded)

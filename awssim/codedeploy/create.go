@@ -7,7 +7,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -61,8 +61,8 @@ func checkCreate(in *awscd.CreateDeploymentInput) error {
 }
 
 // newDeployment returns a deployment with its group's settings, overridden by the request.
-func newDeployment(tx *world.Tx, g *shifter.Group, in *awscd.CreateDeploymentInput) (*shifter.Deployment, error) {
-	d := &shifter.Deployment{Settings: g.Settings}
+func newDeployment(tx *world.Tx, g *codedeployer.Group, in *awscd.CreateDeploymentInput) (*codedeployer.Deployment, error) {
+	d := &codedeployer.Deployment{Settings: g.Settings}
 	doc := &deploymentDoc{Config: in.DeploymentConfigName, Description: in.Description, Rollback: in.AutoRollbackConfiguration,
 		Alarms: in.OverrideAlarmConfiguration, Group: wire.Clone(docOf(g)), StopFailures: in.IgnoreApplicationStopFailures}
 	d.Doc = doc

@@ -6,7 +6,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -45,7 +45,7 @@ func (s *Service) BatchGetDeployments(ctx context.Context, in *awscd.BatchGetDep
 	})
 }
 
-func showDeployment(d *shifter.Deployment) *cdtypes.DeploymentInfo {
+func showDeployment(d *codedeployer.Deployment) *cdtypes.DeploymentInfo {
 	doc := wire.Clone(d.Doc.(*deploymentDoc))
 	out := &cdtypes.DeploymentInfo{
 		ApplicationName: ptr(d.Group.Application.Name), DeploymentGroupName: ptr(d.Group.Name), DeploymentId: ptr(d.ID),
@@ -58,7 +58,7 @@ func showDeployment(d *shifter.Deployment) *cdtypes.DeploymentInfo {
 		Revision: revisionLocation(d.Revision), PreviousRevision: revisionLocation(d.Previous), DeploymentOverview: targetOverview(d), RollbackInfo: rollbackInfo(d),
 		DeploymentStatusMessages: []string{},
 	}
-	if d.Creator == shifter.ByRollback {
+	if d.Creator == codedeployer.ByRollback {
 		out.Description = nil
 	}
 	if d.Failure != nil {
@@ -67,7 +67,7 @@ func showDeployment(d *shifter.Deployment) *cdtypes.DeploymentInfo {
 	return out
 }
 
-func rollbackInfo(d *shifter.Deployment) *cdtypes.RollbackInfo {
+func rollbackInfo(d *codedeployer.Deployment) *cdtypes.RollbackInfo {
 	if d.RollbackMessage == "" {
 		return nil
 	}
@@ -75,7 +75,7 @@ func rollbackInfo(d *shifter.Deployment) *cdtypes.RollbackInfo {
 }
 
 // targetOverview counts the one target of a deployment.
-func targetOverview(d *shifter.Deployment) *cdtypes.DeploymentOverview {
+func targetOverview(d *codedeployer.Deployment) *cdtypes.DeploymentOverview {
 	o := &cdtypes.DeploymentOverview{}
 	switch targetStatus(d) {
 	case cdtypes.TargetStatusPending:
@@ -104,7 +104,7 @@ func (s *Service) ListDeployments(ctx context.Context, in *awscd.ListDeployments
 		if err := checkList(in); err != nil {
 			return nil, err
 		}
-		all, ids := shifter.StateOf(tx).Deployments.Values(), []string{}
+		all, ids := codedeployer.StateOf(tx).Deployments.Values(), []string{}
 		for i := range all {
 			if d := all[len(all)-1-i]; (g == nil || d.Group == g) && isListed(d, in) {
 				ids = append(ids, d.ID)
@@ -115,7 +115,7 @@ func (s *Service) ListDeployments(ctx context.Context, in *awscd.ListDeployments
 	})
 }
 
-func listedGroup(tx *world.Tx, in *awscd.ListDeploymentsInput) (*shifter.Group, error) {
+func listedGroup(tx *world.Tx, in *awscd.ListDeploymentsInput) (*codedeployer.Group, error) {
 	switch {
 	case in.ApplicationName == nil && in.DeploymentGroupName == nil:
 		return nil, nil
@@ -143,7 +143,7 @@ func checkList(in *awscd.ListDeploymentsInput) error {
 	return nil
 }
 
-func isListed(d *shifter.Deployment, in *awscd.ListDeploymentsInput) bool {
+func isListed(d *codedeployer.Deployment, in *awscd.ListDeploymentsInput) bool {
 	if r := in.CreateTimeRange; r != nil && (r.Start != nil && d.CreatedAt.Before(*r.Start) || r.End != nil && d.CreatedAt.After(*r.End)) {
 		return false
 	}

@@ -7,12 +7,12 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func docOf(g *shifter.Group) *cdtypes.DeploymentGroupInfo {
+func docOf(g *codedeployer.Group) *cdtypes.DeploymentGroupInfo {
 	return g.Doc.(*cdtypes.DeploymentGroupInfo)
 }
 
@@ -41,7 +41,7 @@ func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDep
 			DeploymentConfigName: in.DeploymentConfigName, DeploymentGroupName: in.DeploymentGroupName, DeploymentStyle: in.DeploymentStyle,
 			EcsServices: in.EcsServices, LoadBalancerInfo: in.LoadBalancerInfo, ServiceRoleArn: in.ServiceRoleArn,
 		})
-		g := &shifter.Group{Application: a, Name: *in.DeploymentGroupName, Doc: doc}
+		g := &codedeployer.Group{Application: a, Name: *in.DeploymentGroupName, Doc: doc}
 		if g.Settings, err = settingsOf(tx, g, doc); err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (s *Service) DeleteDeploymentGroup(ctx context.Context, in *awscd.DeleteDep
 	})
 }
 
-func showGroup(g *shifter.Group) *cdtypes.DeploymentGroupInfo {
+func showGroup(g *codedeployer.Group) *cdtypes.DeploymentGroupInfo {
 	d := wire.Clone(docOf(g))
 	d.AutoScalingGroups, d.TriggerConfigurations = []cdtypes.AutoScalingGroup{}, []cdtypes.TriggerConfig{}
 	d.Ec2TagFilters, d.OnPremisesInstanceTagFilters = []cdtypes.EC2TagFilter{}, []cdtypes.TagFilter{}
@@ -139,7 +139,7 @@ func showGroup(g *shifter.Group) *cdtypes.DeploymentGroupInfo {
 	return d
 }
 
-func lastDeployment(d *shifter.Deployment) *cdtypes.LastDeploymentInfo {
+func lastDeployment(d *codedeployer.Deployment) *cdtypes.LastDeploymentInfo {
 	if d == nil {
 		return nil
 	}

@@ -8,16 +8,16 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // call lets 300 requests a second come in at the production listener.
-func (b *bench) call() *callers.Tally {
+func (b *bench) call() *loadgen.Tally {
 	lb := b.sim.View().Regions[0].LoadBalancers[0].ARN
-	return callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: world.Key{Account: "123456789012", Region: "us-east-1"},
-		Balancer: lb, Port: 80, Rate: 300, Request: balancer.Request{Method: "GET", Path: "/"}})
+	return loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: world.Key{Account: "123456789012", Region: "us-east-1"},
+		Balancer: lb, Port: 80, Rate: 300, Request: loadbalancer.Request{Method: "GET", Path: "/"}})
 }
 
 // Callers lose nothing, however the traffic is shifted, and neither if it is

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -12,9 +12,9 @@ import (
 const (
 	maxNameLength        = 100
 	maxDescriptionLength = 256
-	maxBatch         = 100 // BatchGetApplications, BatchGetDeploymentGroups
-	maxDeploymentBatch    = 25  // BatchGetDeployments, BatchGetDeploymentTargets
-	pageSize           = 100
+	maxBatch             = 100 // BatchGetApplications, BatchGetDeploymentGroups
+	maxDeploymentBatch   = 25  // BatchGetDeployments, BatchGetDeploymentTargets
+	pageSize             = 100
 )
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.+=,@-]+$`)
@@ -31,18 +31,18 @@ func checkName(name *string, what string) error {
 	return nil
 }
 
-func findApplication(tx *world.Tx, name *string) (*shifter.Application, error) {
+func findApplication(tx *world.Tx, name *string) (*codedeployer.Application, error) {
 	if err := checkName(name, "Application"); err != nil {
 		return nil, err
 	}
-	a, ok := shifter.StateOf(tx).Applications.Get(*name)
+	a, ok := codedeployer.StateOf(tx).Applications.Get(*name)
 	if !ok {
 		return nil, world.Refuse("ApplicationDoesNotExistException", "No application found for name: %s", *name)
 	}
 	return a, nil
 }
 
-func findGroup(tx *world.Tx, app, name *string) (*shifter.Group, error) {
+func findGroup(tx *world.Tx, app, name *string) (*codedeployer.Group, error) {
 	a, err := findApplication(tx, app)
 	if err != nil {
 		return nil, err
@@ -59,14 +59,14 @@ func findGroup(tx *world.Tx, app, name *string) (*shifter.Group, error) {
 
 var idForm = regexp.MustCompile(`^d-[A-Z0-9]{9}$`)
 
-func findDeployment(tx *world.Tx, id *string) (*shifter.Deployment, error) {
+func findDeployment(tx *world.Tx, id *string) (*codedeployer.Deployment, error) {
 	switch {
 	case val(id) == "":
 		return nil, world.Refuse("DeploymentIdRequiredException", "The deployment ID must be specified.")
 	case !idForm.MatchString(*id):
 		return nil, world.Refuse("InvalidDeploymentIdException", "Specified DeploymentId is not in the valid format: %s", *id)
 	}
-	d, ok := shifter.StateOf(tx).Deployments.Get(*id)
+	d, ok := codedeployer.StateOf(tx).Deployments.Get(*id)
 	if !ok {
 		return nil, noDeployment(*id)
 	}

@@ -11,20 +11,20 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // revision is AppSpec content that was deployed. Its hash identifies it.
 type revision struct {
-	name                        shifter.Revision
-	content                     string
-	groups                      []string
+	name                            codedeployer.Revision
+	content                         string
+	groups                          []string
 	registered, firstUsed, lastUsed time.Time
 }
 
 // readRevision checks a revision and reads its AppSpec.
-func readRevision(r *cdtypes.RevisionLocation) (name shifter.Revision, content string, spec shifter.Spec, err error) {
+func readRevision(r *cdtypes.RevisionLocation) (name codedeployer.Revision, content string, spec codedeployer.Spec, err error) {
 	if r == nil {
 		return name, "", spec, world.Refuse("RevisionRequiredException", "Revision is required")
 	}
@@ -43,7 +43,7 @@ func readRevision(r *cdtypes.RevisionLocation) (name shifter.Revision, content s
 		return name, "", spec, badRevision("The content of the AppSpec file is empty")
 	}
 	sum := sha256.Sum256([]byte(content))
-	name = shifter.Revision{Kind: string(r.RevisionType), SHA256: hex.EncodeToString(sum[:])}
+	name = codedeployer.Revision{Kind: string(r.RevisionType), SHA256: hex.EncodeToString(sum[:])}
 	if given != nil && *given != name.SHA256 {
 		return name, "", spec, badRevision("The SHA256 hash of the AppSpec content is %s, not %s", name.SHA256, *given)
 	}
@@ -52,7 +52,7 @@ func readRevision(r *cdtypes.RevisionLocation) (name shifter.Revision, content s
 }
 
 // addRevision stores a deployed revision.
-func addRevision(tx *world.Tx, g *shifter.Group, name shifter.Revision, content string) {
+func addRevision(tx *world.Tx, g *codedeployer.Group, name codedeployer.Revision, content string) {
 	all, key := &stateOf(tx).revisions, g.Application.Name+" "+name.SHA256
 	r, ok := all.Get(key)
 	if !ok {
@@ -66,11 +66,11 @@ func addRevision(tx *world.Tx, g *shifter.Group, name shifter.Revision, content 
 }
 
 // revisionLocation returns a revision without its content, as GetDeployment does.
-func revisionLocation(r shifter.Revision) *cdtypes.RevisionLocation {
+func revisionLocation(r codedeployer.Revision) *cdtypes.RevisionLocation {
 	return locationWith(r, nil)
 }
 
-func locationWith(r shifter.Revision, content *string) *cdtypes.RevisionLocation {
+func locationWith(r codedeployer.Revision, content *string) *cdtypes.RevisionLocation {
 	if r.SHA256 == "" {
 		return nil
 	}

@@ -2,7 +2,7 @@
 // deployment groups and configurations, deployments with their targets, revisions of AppSpec
 // content.
 //
-// It checks input, calls the controller (awssim/shifter) and shapes output. The controller runs a
+// It checks input, calls the controller (awssim/codedeployer) and shapes output. The controller runs a
 // deployment over time. Shapes are the SDK's own. Data that no controller reads is kept on the
 // object (its Doc) and echoed.
 //
@@ -20,19 +20,19 @@ import (
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 	smithy "github.com/aws/smithy-go"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // Service implements the API of CodeDeploy.
 type Service struct {
-	world *world.World
-	controller   *shifter.Controller
+	world      *world.World
+	controller *codedeployer.Controller
 }
 
 // New creates the API over the controller of w.
-func New(w *world.World, law *shifter.Controller) *Service { return &Service{w, law} }
+func New(w *world.World, law *codedeployer.Controller) *Service { return &Service{w, law} }
 
 // API returns the API in the form that wire serves.
 func (s *Service) API() wire.API {

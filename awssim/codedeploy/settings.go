@@ -6,18 +6,18 @@ import (
 
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 const (
 	maxWaitMinutes = 2880 // minutes, API Reference, BlueInstanceTerminationOption
-	maxAlarms  = 10
+	maxAlarms      = 10
 )
 
 // settingsOf checks a group's description, fills in its defaults, and returns the controller's
 // settings.
-func settingsOf(tx *world.Tx, g *shifter.Group, doc *cdtypes.DeploymentGroupInfo) (s shifter.Settings, err error) {
+func settingsOf(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGroupInfo) (s codedeployer.Settings, err error) {
 	for _, step := range []func() error{
 		func() error { return checkStyle(doc.DeploymentStyle) },
 		func() error { return readService(tx, g, doc, &s) },
@@ -50,7 +50,7 @@ func checkStyle(st *cdtypes.DeploymentStyle) error {
 }
 
 // readService finds the one service of a group. The service must not be in another group.
-func readService(tx *world.Tx, g *shifter.Group, doc *cdtypes.DeploymentGroupInfo, s *shifter.Settings) error {
+func readService(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGroupInfo, s *codedeployer.Settings) error {
 	if len(doc.EcsServices) != 1 || val(doc.EcsServices[0].ServiceName) == "" || val(doc.EcsServices[0].ClusterName) == "" {
 		return world.Refuse("InvalidECSServiceException", "Exactly one ECS service, with its cluster, must be specified")
 	}
@@ -63,7 +63,7 @@ func readService(tx *world.Tx, g *shifter.Group, doc *cdtypes.DeploymentGroupInf
 	case svc.Controller != "CODE_DEPLOY":
 		return world.Refuse("InvalidECSServiceException", "Deployment group's ECSService must be configured for a CODE_DEPLOY deployment controller.")
 	}
-	for _, a := range shifter.StateOf(tx).Applications.All() {
+	for _, a := range codedeployer.StateOf(tx).Applications.All() {
 		for _, other := range a.Groups.All() {
 			if other != g && other.Settings.Cluster == s.Cluster && other.Settings.Service == s.Service {
 				return world.Refuse("ECSServiceMappingLimitExceededException", "The ECS service %s is already in the deployment group %s", s.Service, other.Name)
@@ -73,7 +73,7 @@ func readService(tx *world.Tx, g *shifter.Group, doc *cdtypes.DeploymentGroupInf
 	return nil
 }
 
-func readPair(tx *world.Tx, info *cdtypes.LoadBalancerInfo, s *shifter.Settings) error {
+func readPair(tx *world.Tx, info *cdtypes.LoadBalancerInfo, s *codedeployer.Settings) error {
 	if info == nil || len(info.TargetGroupPairInfoList) != 1 || len(info.ElbInfoList)+len(info.TargetGroupInfoList) > 0 {
 		return world.Refuse("InvalidLoadBalancerInfoException", "Exactly one target group pair must be specified")
 	}
@@ -97,7 +97,7 @@ func readPair(tx *world.Tx, info *cdtypes.LoadBalancerInfo, s *shifter.Settings)
 	return checkListeners(tx, s)
 }
 
-func checkListeners(tx *world.Tx, s *shifter.Settings) error {
+func checkListeners(tx *world.Tx, s *codedeployer.Settings) error {
 	for _, arn := range []string{s.Production, s.Test} {
 		if _, ok := tx.Listeners.Get(arn); arn != "" && !ok {
 			return world.Refuse("InvalidTargetGroupPairException", "The listener %s does not exist", arn)
@@ -111,7 +111,7 @@ func checkListeners(tx *world.Tx, s *shifter.Settings) error {
 
 // readBlueGreen fills in the defaults of AWS's console: continue at once, delete the original task
 // set at once.
-func readBlueGreen(doc *cdtypes.DeploymentGroupInfo, s *shifter.Settings) error {
+func readBlueGreen(doc *cdtypes.DeploymentGroupInfo, s *codedeployer.Settings) error {
 	b := doc.BlueGreenDeploymentConfiguration
 	if b == nil {
 		b = &cdtypes.BlueGreenDeploymentConfiguration{}
@@ -163,7 +163,7 @@ func rollbackOn(c *cdtypes.AutoRollbackConfiguration) (events []string, err erro
 	return events, nil
 }
 
-func alarmsOf(c *cdtypes.AlarmConfiguration) (a shifter.Alarms, err error) {
+func alarmsOf(c *cdtypes.AlarmConfiguration) (a codedeployer.Alarms, err error) {
 	if c == nil {
 		return a, nil
 	}
@@ -177,7 +177,7 @@ func alarmsOf(c *cdtypes.AlarmConfiguration) (a shifter.Alarms, err error) {
 		a.Names = append(a.Names, *x.Name)
 	}
 	if !c.Enabled {
-		return shifter.Alarms{}, nil
+		return codedeployer.Alarms{}, nil
 	}
 	if len(a.Names) == 0 {
 		return a, world.Refuse("InvalidAlarmConfigException", "An enabled alarm configuration needs alarms")

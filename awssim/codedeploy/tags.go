@@ -8,7 +8,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -57,7 +57,7 @@ func checkTaggedARN(tx *world.Tx, arn *string) (string, error) {
 	if val(arn) == "" {
 		return "", world.Refuse("ResourceArnRequiredException", "The resource ARN is required.")
 	}
-	for _, a := range shifter.StateOf(tx).Applications.All() {
+	for _, a := range codedeployer.StateOf(tx).Applications.All() {
 		if *arn == arnOf(tx, a.Name, "") {
 			return *arn, nil
 		}

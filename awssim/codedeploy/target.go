@@ -7,17 +7,19 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func targetID(d *shifter.Deployment) string { return d.Settings.Cluster + ":" + d.Settings.Service }
+func targetID(d *codedeployer.Deployment) string {
+	return d.Settings.Cluster + ":" + d.Settings.Service
+}
 
-func targetStatus(d *shifter.Deployment) cdtypes.TargetStatus {
+func targetStatus(d *codedeployer.Deployment) cdtypes.TargetStatus {
 	switch d.Status {
-	case shifter.Created:
+	case codedeployer.Created:
 		return cdtypes.TargetStatusPending
-	case shifter.Stopped:
+	case codedeployer.Stopped:
 		return cdtypes.TargetStatusSkipped
 	}
 	return cdtypes.TargetStatus(d.Status)
@@ -86,7 +88,7 @@ func (s *Service) BatchGetDeploymentTargets(ctx context.Context, in *awscd.Batch
 	})
 }
 
-func showTarget(d *shifter.Deployment, id string) (*cdtypes.DeploymentTarget, error) {
+func showTarget(d *codedeployer.Deployment, id string) (*cdtypes.DeploymentTarget, error) {
 	if id != targetID(d) {
 		return nil, world.Refuse("DeploymentTargetDoesNotExistException", "The target %s does not exist in deployment %s", id, d.ID)
 	}
@@ -106,7 +108,7 @@ func showTarget(d *shifter.Deployment, id string) (*cdtypes.DeploymentTarget, er
 	return &cdtypes.DeploymentTarget{DeploymentTargetType: cdtypes.DeploymentTargetTypeEcsTarget, EcsTarget: t}, nil
 }
 
-func showEvent(e *shifter.Event) cdtypes.LifecycleEvent {
+func showEvent(e *codedeployer.Event) cdtypes.LifecycleEvent {
 	out := cdtypes.LifecycleEvent{LifecycleEventName: ptr(e.Name), Status: cdtypes.LifecycleEventStatus(e.Status), StartTime: optionalTime(e.Start), EndTime: optionalTime(e.End)}
 	if e.Error != "" {
 		out.Diagnostics = &cdtypes.Diagnostics{ErrorCode: cdtypes.LifecycleErrorCode(e.Error), ScriptName: optionalText(e.Function), Message: optionalText(e.Message)}

@@ -13,9 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
 	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -90,7 +90,7 @@ type bench struct {
 	t      testing.TB
 	clock  *hands
 	w      *world.World
-	law    *balancer.Controller
+	law    *loadbalancer.Controller
 	plane  *dataplane.Plane
 	lb     *world.LoadBalancer
 	client *http.Client
@@ -111,7 +111,7 @@ func newBench(t testing.TB) *bench {
 	b.ctx, cancel = context.WithTimeout(context.Background(), 3*patience)
 	k := world.NoDelays()
 	b.w = world.New(world.Options{Clock: b.clock, Seed: 7, Settings: &k, Strict: true})
-	b.law = balancer.New(b.w)
+	b.law = loadbalancer.New(b.w)
 	b.w.Watch(func(tx *world.Tx, c world.Change) {
 		if b.plane != nil {
 			b.plane.Watch(tx, c)

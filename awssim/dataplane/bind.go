@@ -13,7 +13,7 @@ const eagerSockets = 1000
 type socketBudget struct {
 	open  atomic.Int64
 	eager int64
-	limit  int64
+	limit int64
 }
 
 func newBudget(files int64) *socketBudget {
@@ -21,7 +21,7 @@ func newBudget(files int64) *socketBudget {
 }
 
 func (b *socketBudget) allowsEager() bool { return b.open.Load() < b.eager }
-func (b *socketBudget) hasCapacity() bool         { return b.open.Load() < b.limit }
+func (b *socketBudget) hasCapacity() bool { return b.open.Load() < b.limit }
 
 // listenLoopback opens a socket at the address, or on 127.0.0.1 with a free port if that address
 // cannot be bound. It never listens outside loopback.

@@ -21,9 +21,9 @@ import (
 // library's user.
 type builtInTask struct {
 	plane  *Plane
-	start   world.StartProcess
+	start  world.StartProcess
 	server *http.Server
-	pipe  *pipeListener
+	pipe   *pipeListener
 	signal atomic.Int64 // UnixNano of SIGTERM, 0 before
 
 	mu      sync.Mutex

@@ -10,22 +10,22 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 )
 
-// NameLookup returns what a name names; see [registry.Controller.LookUp]. It takes no lock.
-type NameLookup func(name string) (*registry.Table, *registry.Entry, string)
+// NameLookup returns what a name names; see [cloudmap.Controller.LookUp]. It takes no lock.
+type NameLookup func(name string) (*cloudmap.Table, *cloudmap.Entry, string)
 
 // DNS is a name server on loopback for the names of Cloud Map, over UDP and TCP on one port. It
 // answers as a VPC's resolver does. Names outside the namespaces are REFUSED.
 type DNS struct {
-	lookup NameLookup
-	seed  uint64
+	lookup    NameLookup
+	seed      uint64
 	questions atomic.Uint64
-	addr  string
-	udp   *dns.Server
-	tcp   *dns.Server
-	wg    sync.WaitGroup
+	addr      string
+	udp       *dns.Server
+	tcp       *dns.Server
+	wg        sync.WaitGroup
 }
 
 // negativeTTL is the time in seconds for which resolvers may cache that a name has no records. It
@@ -119,7 +119,7 @@ func (d *DNS) answerQuestion(m, q *dns.Msg) {
 }
 
 // answerService adds the records of a service. A name without records does not exist.
-func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *registry.Entry) {
+func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *cloudmap.Entry) {
 	if len(e.Eligible("CNAME")) > 0 {
 		d.addRecords(m, q, e, "CNAME")
 		return
@@ -136,7 +136,7 @@ func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *registry.Entry) {
 	m.Rcode = dns.RcodeNameError
 }
 
-func (d *DNS) addRecords(m *dns.Msg, q dns.Question, e *registry.Entry, kind string) {
+func (d *DNS) addRecords(m *dns.Msg, q dns.Question, e *cloudmap.Entry, kind string) {
 	ttl, _ := e.TTL(kind)
 	n := d.questions.Add(1)
 	for _, v := range e.AnswerQuestion(kind, func(i int) float64 { return d.randomAt(n, i) }) {
@@ -158,7 +158,7 @@ func (d *DNS) addRecords(m *dns.Msg, q dns.Question, e *registry.Entry, kind str
 }
 
 // answerInstance adds the address of an instance of a service with SRV records.
-func (d *DNS) answerInstance(m *dns.Msg, q dns.Question, e *registry.Entry, id string) {
+func (d *DNS) answerInstance(m *dns.Msg, q dns.Question, e *cloudmap.Entry, id string) {
 	ttl, ok := e.TTL("SRV")
 	v := e.ServedInstance(id)
 	switch {
@@ -175,7 +175,7 @@ func recordHeader(name, kind string, ttl time.Duration) dns.RR_Header {
 	return dns.RR_Header{Name: name, Rrtype: dns.StringToType[kind], Class: dns.ClassINET, Ttl: uint32(ttl / time.Second)}
 }
 
-func soaRecord(t *registry.Table) dns.RR {
+func soaRecord(t *cloudmap.Table) dns.RR {
 	zone := dns.Fqdn(t.Name)
 	return &dns.SOA{Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: negativeTTL},
 		Ns: "ns-1536.awsdns-00.co.uk.", Mbox: "awsdns-hostmaster.amazon.com.", Serial: 1, Refresh: 7200, Retry: 900, Expire: 1209600, Minttl: negativeTTL}

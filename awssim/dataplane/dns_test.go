@@ -9,8 +9,8 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
-	"github.com/sluice-ecs/sluice/awssim/registry"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -24,7 +24,7 @@ func server(t *testing.T, fill func(*world.Tx, *world.Namespace)) *dataplane.DNS
 	t.Helper()
 	k := world.NoDelays()
 	w := world.New(world.Options{Clock: standing{}, Settings: &k, Strict: true})
-	law := registry.New(w)
+	law := cloudmap.New(w)
 	_ = w.Do(world.Key{Account: "123456789012", Region: "eu-west-1"}, func(tx *world.Tx) error {
 		n := &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
 		tx.AddNamespace(n)

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 )
 
 const (
@@ -29,19 +29,19 @@ const (
 )
 
 var (
-	errIdle = errors.New("no byte from the target within the idle timeout")
+	errIdle         = errors.New("no byte from the target within the idle timeout")
 	errDeregistered = errors.New("the target was deregistered and its drain is over")
 )
 
 // inFlight is one request in flight to a target.
 type inFlight struct {
 	socket  *listenerSocket
-	dec    balancer.Decision
-	target   *targetConns
-	cancel context.CancelCauseFunc
-	last   atomic.Int64 // UnixNano of the last byte
-	shard  int
-	counted   trafficCell // the cell in which the request was counted
+	dec     loadbalancer.Decision
+	target  *targetConns
+	cancel  context.CancelCauseFunc
+	last    atomic.Int64 // UnixNano of the last byte
+	shard   int
+	counted trafficCell // the cell in which the request was counted
 }
 
 type inFlightKey struct{}
@@ -49,7 +49,7 @@ type inFlightKey struct{}
 func inFlightOf(ctx context.Context) *inFlight { return ctx.Value(inFlightKey{}).(*inFlight) }
 
 // forwardRequest sends a request to its target and the answer back. It tries no other target.
-func (f *listenerSocket) forwardRequest(w http.ResponseWriter, r *http.Request, dec balancer.Decision) {
+func (f *listenerSocket) forwardRequest(w http.ResponseWriter, r *http.Request, dec loadbalancer.Decision) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	fs := f.plane.sockets
 	fl := &inFlight{socket: f, dec: dec, target: fs.targets.connsOf(f.plane, dec), cancel: cancel}

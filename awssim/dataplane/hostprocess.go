@@ -28,14 +28,14 @@ import (
 // variables that it needs to run: no credentials.
 type hostProgram struct {
 	plane *Plane
-	start  world.StartProcess
+	start world.StartProcess
 	cmd   *exec.Cmd
 	ports map[int32]string // container port -> address where the program must listen
 	ended chan struct{}
 
-	mu     sync.Mutex
-	relays []*relay
-	relaysClosed   bool
+	mu           sync.Mutex
+	relays       []*relay
+	relaysClosed bool
 }
 
 // inheritedVariables are the variables of the simulator's environment that programs get.
@@ -196,9 +196,9 @@ func (p *Plane) logLine(e world.StartProcess, line string) {
 
 // lineWriter splits its input into lines.
 type lineWriter struct {
-	writeLine   func(string)
-	mu   sync.Mutex
-	rest []byte
+	writeLine func(string)
+	mu        sync.Mutex
+	rest      []byte
 }
 
 // maxLineBytes is the longest line; a longer one is split.

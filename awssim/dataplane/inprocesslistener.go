@@ -13,7 +13,9 @@ type pipeListener struct {
 	once    sync.Once
 }
 
-func newPipeListener() *pipeListener { return &pipeListener{waiting: make(chan net.Conn), closed: make(chan struct{})} }
+func newPipeListener() *pipeListener {
+	return &pipeListener{waiting: make(chan net.Conn), closed: make(chan struct{})}
+}
 
 func (p *pipeListener) dialPipe(ctx context.Context) (net.Conn, error) {
 	here, there := net.Pipe()

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -22,7 +22,7 @@ type listenerSockets struct {
 	open  map[socketKey]*listenerSocket
 	proxy *httputil.ReverseProxy
 
-	targets   targetPool
+	targets  targetPool
 	inFlight inFlightSet
 }
 
@@ -111,37 +111,39 @@ func (fs *listenerSockets) closeAll() {
 }
 
 // closeTarget closes the open connections to a target whose drain has ended.
-func (fs *listenerSockets) closeTarget(e world.TargetGone) { fs.targets.closeTarget(targetKey{e.Group, e.ID, e.Port}) }
+func (fs *listenerSockets) closeTarget(e world.TargetGone) {
+	fs.targets.closeTarget(targetKey{e.Group, e.ID, e.Port})
+}
 
 // ServeHTTP routes one request as the load balancer does.
 func (f *listenerSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	dec := f.decideRequest(r)
 	switch dec.Kind {
-	case balancer.Refuse:
+	case loadbalancer.Refuse:
 		f.countRequest(dec, "refused", 0)
 		cutConnection(w)
-	case balancer.Forward:
+	case loadbalancer.Forward:
 		f.forwardRequest(w, r, dec)
-	case balancer.Redirect:
+	case loadbalancer.Redirect:
 		w.Header().Set("Location", dec.Location)
 		f.writeOwnAnswer(w, dec, dec.Status, "redirect")
-	case balancer.Fixed:
+	case loadbalancer.Fixed:
 		f.writeFixed(w, dec)
-	case balancer.Unavailable:
+	case loadbalancer.Unavailable:
 		f.writeOwnAnswer(w, dec, dec.Status, "unavailable")
 	}
 }
 
-func (f *listenerSocket) decideRequest(r *http.Request) balancer.Decision {
+func (f *listenerSocket) decideRequest(r *http.Request) loadbalancer.Decision {
 	table := f.plane.callbacks.Table(f.key, f.balancer)
 	if table == nil {
-		return balancer.Decision{Kind: balancer.Refuse, Listener: f.listener}
+		return loadbalancer.Decision{Kind: loadbalancer.Refuse, Listener: f.listener}
 	}
-	draw := balancer.Random{Group: f.plane.nextRandom(), Target: balancer.InTurn, Outstanding: f.plane.sockets.targets.outstandingOf}
-	return table.Decide(f.port, balancer.RequestOf(r, f.plane.clock.Now()), draw)
+	draw := loadbalancer.Random{Group: f.plane.nextRandom(), Target: loadbalancer.InTurn, Outstanding: f.plane.sockets.targets.outstandingOf}
+	return table.Decide(f.port, loadbalancer.RequestOf(r, f.plane.clock.Now()), draw)
 }
 
-func (f *listenerSocket) writeFixed(w http.ResponseWriter, dec balancer.Decision) {
+func (f *listenerSocket) writeFixed(w http.ResponseWriter, dec loadbalancer.Decision) {
 	if dec.ContentType != "" {
 		w.Header().Set("Content-Type", dec.ContentType)
 	}
@@ -155,7 +157,7 @@ func (f *listenerSocket) writeFixed(w http.ResponseWriter, dec balancer.Decision
 const serverName = "awselb/2.0"
 
 // writeOwnAnswer writes an answer of the load balancer itself, with its page.
-func (f *listenerSocket) writeOwnAnswer(w http.ResponseWriter, dec balancer.Decision, status int, outcome string) {
+func (f *listenerSocket) writeOwnAnswer(w http.ResponseWriter, dec loadbalancer.Decision, status int, outcome string) {
 	f.countRequest(dec, outcome, status)
 	writePage(w, status)
 }
@@ -185,7 +187,7 @@ func cutConnection(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-func (f *listenerSocket) countRequest(dec balancer.Decision, outcome string, status int) trafficCell {
+func (f *listenerSocket) countRequest(dec loadbalancer.Decision, outcome string, status int) trafficCell {
 	c := trafficCell{listener: f.listener, group: dec.Group, outcome: outcome, status: status}
 	if dec.Target != nil {
 		c.version = dec.Target.Behaviour.Version

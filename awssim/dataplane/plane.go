@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -16,7 +16,7 @@ import (
 type Callbacks struct {
 	// Table returns the current routing of a load balancer; nil means that it was deleted. It is
 	// called for every request and takes no lock.
-	Table func(key world.Key, balancer string) *balancer.Table
+	Table func(key world.Key, balancer string) *loadbalancer.Table
 	// Bound reports where a listener's socket is; "" means that it has none. Port 0 names no
 	// listener: the load balancer has a data plane now.
 	Bound func(key world.Key, balancer string, port int32, address string)
@@ -28,25 +28,25 @@ type Callbacks struct {
 
 // Options configure a plane.
 type Options struct {
-	World *world.World
-	Clock world.Clock
-	Seed  uint64
-	Callbacks  Callbacks
+	World     *world.World
+	Clock     world.Clock
+	Seed      uint64
+	Callbacks Callbacks
 }
 
 // Plane carries out the effects of one world.
 type Plane struct {
-	world     *world.World
-	clock     world.Clock
-	callbacks      Callbacks
-	seed      uint64
-	randomCount     atomic.Uint64
-	todo      *queue[any] // world.Effect, ending and func(), in the world's order
-	processes *processes
-	sockets    *listenerSockets
-	budget    *socketBudget
-	traffic   *trafficCounts
-	dialer    net.Dialer
+	world       *world.World
+	clock       world.Clock
+	callbacks   Callbacks
+	seed        uint64
+	randomCount atomic.Uint64
+	todo        *queue[any] // world.Effect, ending and func(), in the world's order
+	processes   *processes
+	sockets     *listenerSockets
+	budget      *socketBudget
+	traffic     *trafficCounts
+	dialer      net.Dialer
 
 	ctx        context.Context
 	cancel     context.CancelFunc
@@ -196,7 +196,7 @@ func (p *Plane) Watch(_ *world.Tx, c world.Change) {
 // containerEnd is a container or a whole task that ended.
 type containerEnd struct {
 	task, container string
-	afterTerm           bool // ended after SIGTERM: open requests are finished
+	afterTerm       bool // ended after SIGTERM: open requests are finished
 }
 
 func (p *Plane) endContainer(e containerEnd) {

@@ -33,7 +33,7 @@ type processes struct {
 	mu        sync.RWMutex
 	byTask    map[string]map[string]process // task ARN, container name
 	byAddress map[netip.AddrPort]process
-	addresses    map[string][]netip.AddrPort // of a task
+	addresses map[string][]netip.AddrPort // of a task
 }
 
 func newProcesses() *processes {

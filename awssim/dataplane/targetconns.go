@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // targetPool holds the targets that got requests, each with its own connections. When a target's
 // drain ends, only its connections are closed.
 type targetPool struct {
-	conns    sync.Map // seatKey -> *seat
+	conns sync.Map // seatKey -> *seat
 	loads sync.Map // netip.AddrPort -> *atomic.Int64: open requests
 }
 
@@ -32,12 +32,12 @@ type targetConns struct {
 	load      *atomic.Int64
 	transport *http.Transport
 
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
-	closed  bool
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{}
+	closed bool
 }
 
-func (s *targetPool) connsOf(p *Plane, dec balancer.Decision) *targetConns {
+func (s *targetPool) connsOf(p *Plane, dec loadbalancer.Decision) *targetConns {
 	key := targetKey{dec.Group, dec.Target.ID, dec.Target.Port}
 	if v, ok := s.conns.Load(key); ok {
 		return v.(*targetConns)
@@ -46,7 +46,7 @@ func (s *targetPool) connsOf(p *Plane, dec balancer.Decision) *targetConns {
 	return v.(*targetConns)
 }
 
-func (s *targetPool) loadOf(t *balancer.TargetView) *atomic.Int64 {
+func (s *targetPool) loadOf(t *loadbalancer.TargetView) *atomic.Int64 {
 	key := addressOf(t)
 	if v, ok := s.loads.Load(key); ok {
 		return v.(*atomic.Int64)
@@ -56,7 +56,7 @@ func (s *targetPool) loadOf(t *balancer.TargetView) *atomic.Int64 {
 }
 
 // outstandingOf returns the number of open requests of a target.
-func (s *targetPool) outstandingOf(t *balancer.TargetView) int {
+func (s *targetPool) outstandingOf(t *loadbalancer.TargetView) int {
 	if v, ok := s.loads.Load(addressOf(t)); ok {
 		return int(v.(*atomic.Int64).Load())
 	}
@@ -78,14 +78,14 @@ func (s *targetPool) closeMatching(which func(targetKey) bool) {
 	})
 }
 
-func addressOf(t *balancer.TargetView) netip.AddrPort {
+func addressOf(t *loadbalancer.TargetView) netip.AddrPort {
 	return netip.AddrPortFrom(t.Address, uint16(t.Port))
 }
 
 // idleConns is the number of connections to a target that are kept for later requests.
 const idleConns = 256
 
-func newTargetConns(p *Plane, t *balancer.TargetView, load *atomic.Int64) *targetConns {
+func newTargetConns(p *Plane, t *loadbalancer.TargetView, load *atomic.Int64) *targetConns {
 	s := &targetConns{host: net.JoinHostPort(t.ID, strconv.Itoa(int(t.Port))), load: load, conns: map[net.Conn]struct{}{}}
 	to := addressOf(t)
 	s.transport = &http.Transport{

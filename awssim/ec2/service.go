@@ -60,7 +60,9 @@ type regionDesk struct {
 	*state
 }
 
-func regionDeskOf(tx *world.Tx) regionDesk { return regionDesk{tx, world.PrivateState[state](tx.Region, "ec2")} }
+func regionDeskOf(tx *world.Tx) regionDesk {
+	return regionDesk{tx, world.PrivateState[state](tx.Region, "ec2")}
+}
 
 func (s *Service) runStep(ctx context.Context, f func(d regionDesk) error) error {
 	return s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error { return f(regionDeskOf(tx)) })

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxContainers     = 10
-	maxDefinitionBytes  = 64 << 10
-	maxFargateStopTimeout  = 120
-	fargateNoSuchSize  = "No Fargate configuration exists for given values: %d CPU, %d memory. See the Amazon ECS documentation for the valid values."
-	memoryNotSpecified   = "Invalid setting for container '%s'. At least one of 'memory' or 'memoryReservation' must be specified."
-	fargateOnlyAwsvpc  = "Fargate only supports network mode 'awsvpc'."
-	fargateNeedsAtTask = "Fargate requires that '%s' be defined at the task level."
+	maxContainers         = 10
+	maxDefinitionBytes    = 64 << 10
+	maxFargateStopTimeout = 120
+	fargateNoSuchSize     = "No Fargate configuration exists for given values: %d CPU, %d memory. See the Amazon ECS documentation for the valid values."
+	memoryNotSpecified    = "Invalid setting for container '%s'. At least one of 'memory' or 'memoryReservation' must be specified."
+	fargateOnlyAwsvpc     = "Fargate only supports network mode 'awsvpc'."
+	fargateNeedsAtTask    = "Fargate requires that '%s' be defined at the task level."
 )
 
 // checkDefinition rejects a registration that AWS rejects.

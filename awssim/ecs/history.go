@@ -16,7 +16,7 @@ import (
 const (
 	// historyRetention is how long the API returns ended service deployments.
 	historyRetention = 90 * 24 * time.Hour
-	maxHistory = 20
+	maxHistory       = 20
 )
 
 // rolloutDoc holds the parts of a service deployment that no controller reads.

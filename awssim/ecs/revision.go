@@ -13,8 +13,8 @@ import (
 // revision is a service revision: the configuration of a deployment, as requested. It never
 // changes.
 type revision struct {
-	taskSet   *world.TaskSet
-	shape ecstypes.ServiceRevision
+	taskSet *world.TaskSet
+	shape   ecstypes.ServiceRevision
 }
 
 func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {

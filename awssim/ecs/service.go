@@ -27,7 +27,7 @@ import (
 // error) are ECS's operations; they act in the account and Region of [world.KeyOf].
 type Service struct {
 	world *world.World
-	sched   *scheduler.Scheduler
+	sched *scheduler.Scheduler
 }
 
 // New creates the API and its scheduler. Call it once per world, before the first step.

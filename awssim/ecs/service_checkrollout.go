@@ -11,8 +11,8 @@ import (
 
 const (
 	maxBakeMinutes = 1440
-	maxAlarms         = 10
-	onlyForECS         = "Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller."
+	maxAlarms      = 10
+	onlyForECS     = "Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller."
 )
 
 // setConfiguration stores a deployment configuration and applies its percentages. Nil and absent

@@ -14,9 +14,9 @@ const maxTargetGroups = 5
 
 // serviceDoc holds the parts of a service that no controller reads.
 type serviceDoc struct {
-	shape     ecstypes.Service // fields that are stored and returned unchanged
-	fingerprint     string           // of the request that created it
-	revisions []*revision      // of its deployments, oldest first (controller ECS)
+	shape       ecstypes.Service // fields that are stored and returned unchanged
+	fingerprint string           // of the request that created it
+	revisions   []*revision      // of its deployments, oldest first (controller ECS)
 }
 
 func docOfService(s *world.Service) *serviceDoc { return s.Doc.(*serviceDoc) }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxTags       = 50
-	maxTagKey  = 128
+	maxTags     = 50
+	maxTagKey   = 128
 	maxTagValue = 256
 )
 

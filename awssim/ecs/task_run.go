@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxRunTasks          = 10
+	maxRunTasks  = 10
 	maxStartedBy = 128
 	maxOverrides = 8192
 )

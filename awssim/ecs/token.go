@@ -9,8 +9,8 @@ import (
 // token is a stored idempotency token.
 type token struct {
 	fingerprint string   // of the request's parameters
-	arns  []string // created by the first call
-	at    time.Time
+	arns        []string // created by the first call
+	at          time.Time
 }
 
 // maxTokenAge is how long RunTask's tokens are kept at most. A token also expires when ECS no

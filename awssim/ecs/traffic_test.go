@@ -13,10 +13,10 @@ import (
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
-	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
@@ -28,7 +28,7 @@ type street struct {
 	now   time.Time
 	w     *world.World
 	room  *ecs.Service
-	law   *balancer.Controller
+	law   *loadbalancer.Controller
 	lb    string
 	group string
 }
@@ -39,7 +39,7 @@ func (s *street) Sleep(context.Context, time.Duration) error { return nil }
 func newStreet(t *testing.T, seed uint64) *street {
 	s := &street{T: t, ctx: world.WithKey(t.Context(), worldtest.Key), now: worldtest.StartTime()}
 	s.w = world.New(world.Options{Clock: s, Seed: seed, Strict: true})
-	s.law = balancer.New(s.w)
+	s.law = loadbalancer.New(s.w)
 	s.room = ecs.New(s.w)
 	elb := elbv2.New(s.w, s.law)
 	s.w.OnNewRegion(func(tx *world.Tx) {
@@ -100,8 +100,8 @@ func (s *street) roll(image string) string {
 	return ""
 }
 
-func (s *street) call() *callers.Tally {
-	return callers.Attach(s.w, s.law, callers.Caller{Key: worldtest.Key, Balancer: s.lb, Port: 80, Rate: 500, Request: balancer.Request{Method: "GET", Path: "/"}})
+func (s *street) call() *loadgen.Tally {
+	return loadgen.Attach(s.w, s.law, loadgen.Caller{Key: worldtest.Key, Balancer: s.lb, Port: 80, Rate: 500, Request: loadbalancer.Request{Method: "GET", Path: "/"}})
 }
 
 // A rolling update to a good version loses no request of 500 a second, and a bad

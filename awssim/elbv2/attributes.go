@@ -14,7 +14,7 @@ import (
 // attributeSpec is a key that a resource supports, with its default and its check.
 type attributeSpec struct {
 	key, value string
-	isValid      func(string) bool
+	isValid    func(string) bool
 }
 
 func anyText(string) bool { return true }

@@ -15,9 +15,9 @@ import (
 	smithy "github.com/aws/smithy-go"
 	"net/http"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
 	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -29,7 +29,7 @@ type bench struct {
 	ctx context.Context
 	now time.Time
 	w   *world.World
-	law *balancer.Controller
+	law *loadbalancer.Controller
 	n   byte
 }
 
@@ -43,7 +43,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{T: t, now: time.Now().UTC().Truncate(time.Second), ctx: t.Context()}
 	k := world.NoDelays()
 	b.w = world.New(world.Options{Clock: b, Seed: 1, Settings: &k, Strict: true})
-	b.law = balancer.New(b.w)
+	b.law = loadbalancer.New(b.w)
 	b.w.OnNewRegion(func(tx *world.Tx) {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1"})

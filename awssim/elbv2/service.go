@@ -1,7 +1,7 @@
 // Package elbv2 implements the API of Elastic Load Balancing (v2) over the simulated world: load
 // balancers, target groups, targets and their health, listeners, rules, attributes, tags.
 //
-// It checks input, calls the controller (awssim/balancer) or the world, and shapes output. Shapes
+// It checks input, calls the controller (awssim/loadbalancer) or the world, and shapes output. Shapes
 // are the SDK's own. Reads are normalised as AWS's are. Data that no controller reads
 // (certificates, security policies, transforms, authenticate configurations) is kept on the
 // object's Doc and echoed. No stored or returned value points into a request or into the world.
@@ -21,7 +21,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	smithy "github.com/aws/smithy-go"
 
-	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -29,18 +29,20 @@ import (
 // Service implements the API. Its methods of the form func(ctx, *awselb.XInput) (*awselb.XOutput,
 // error) are the operations; [world.KeyOf] gives the account and Region.
 type Service struct {
-	world *world.World
-	controller   *balancer.Controller
+	world      *world.World
+	controller *loadbalancer.Controller
 }
 
 // New creates the API over the controller of the same world.
-func New(w *world.World, law *balancer.Controller) *Service { return &Service{world: w, controller: law} }
+func New(w *world.World, law *loadbalancer.Controller) *Service {
+	return &Service{world: w, controller: law}
+}
 
 // Controller returns the controller: sockets and modelled callers route by its tables.
-func (s *Service) Controller() *balancer.Controller { return s.controller }
+func (s *Service) Controller() *loadbalancer.Controller { return s.controller }
 
 // NewAPI returns the API over the controller of the same world, in the form that wire serves.
-func NewAPI(w *world.World, law *balancer.Controller) wire.API { return New(w, law).API() }
+func NewAPI(w *world.World, law *loadbalancer.Controller) wire.API { return New(w, law).API() }
 
 // API returns the API in the form that wire serves.
 func (s *Service) API() wire.API {

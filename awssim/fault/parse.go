@@ -18,7 +18,7 @@ type kindForm struct {
 
 var (
 	callOptions  = []string{"times", "p", "after", "for"}
-	skipOptions = []string{"skip", "times", "p", "after", "for"}
+	skipOptions  = []string{"skip", "times", "p", "after", "for"}
 	worldOptions = []string{"after", "for"}
 
 	kindForms = map[Kind]kindForm{

@@ -22,12 +22,12 @@ type Set struct {
 // activeFault is an injected fault.
 type activeFault struct {
 	Fault
-	from   time.Time
-	passed int       // calls that passed because of skip=
+	from      time.Time
+	passed    int       // calls that passed because of skip=
 	firstHit  time.Time // time of the first hit after those
-	calls  int       // calls that it matched
-	hitCount int
-	crashedIn   map[world.Key]bool // Regions in which its tasks have crashed
+	calls     int       // calls that it matched
+	hitCount  int
+	crashedIn map[world.Key]bool // Regions in which its tasks have crashed
 }
 
 // Status is the current state of a fault.

@@ -19,8 +19,8 @@ import (
 
 // leftover is a resource of an earlier run.
 type leftover struct {
-	what string
-	remove   func(context.Context) error
+	what   string
+	remove func(context.Context) error
 }
 
 // removeLeftovers removes all resources with the program's tag, of every earlier run.

@@ -18,15 +18,15 @@ var rowsText string
 type row struct {
 	section, text string
 	check         func(*rowRun) // nil: not checkable
-	needs         string       // "vpc", "subnets" or "balancer": option that the check needs besides an account
-	reason        string       // why it is not checkable
+	needs         string        // "vpc", "subnets" or "balancer": option that the check needs besides an account
+	reason        string        // why it is not checkable
 }
 
 // rowCheck is the check of a row: the beginning of the row's text, the option that it needs, and
 // its function.
 type rowCheck struct {
 	begins, needs string
-	check            func(*rowRun)
+	check         func(*rowRun)
 }
 
 // allRows returns all rows, each with its check or the reason why it has none.

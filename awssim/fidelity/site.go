@@ -42,8 +42,8 @@ type site struct {
 
 // removal deletes a created resource.
 type removal struct {
-	what string
-	remove   func(context.Context) error
+	what   string
+	remove func(context.Context) error
 }
 
 func newSite(o options, cfg aws.Config, w waitClock) *site {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	aws "github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -43,7 +43,7 @@ func standing(t *testing.T, sim *awssim.Sim) string {
 		fmt.Fprintln(&b, "balancers", tx.LoadBalancers.Keys(), "groups", tx.TargetGroups.Keys(), "rules", tx.Rules.Len())
 		fmt.Fprintln(&b, "namespaces", tx.Namespaces.Keys(), "registries", tx.Registries.Keys())
 		fmt.Fprintln(&b, "alarms", tx.Alarms.Keys(), "log groups", tx.LogGroups.Keys())
-		st := shifter.StateOf(tx)
+		st := codedeployer.StateOf(tx)
 		fmt.Fprintln(&b, "applications", st.Applications.Keys())
 	})
 	return b.String()

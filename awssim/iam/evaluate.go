@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	decisionAllowed  = iamtypes.PolicyEvaluationDecisionTypeAllowed
-	implicitDeny = iamtypes.PolicyEvaluationDecisionTypeImplicitDeny
-	explicitDeny = iamtypes.PolicyEvaluationDecisionTypeExplicitDeny
+	decisionAllowed = iamtypes.PolicyEvaluationDecisionTypeAllowed
+	implicitDeny    = iamtypes.PolicyEvaluationDecisionTypeImplicitDeny
+	explicitDeny    = iamtypes.PolicyEvaluationDecisionTypeExplicitDeny
 )
 
 // actionQuery is one action on one resource.

@@ -20,7 +20,7 @@ func roleCreation() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UT
 // Page sizes (API reference, SimulatePrincipalPolicy).
 const (
 	defaultPage = 100
-	maxPage    = 1000
+	maxPage     = 1000
 )
 
 var (

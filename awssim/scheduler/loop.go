@@ -45,11 +45,11 @@ func (s *Scheduler) reconcileService(tx *world.Tx, svc *world.Service) {
 
 // taskCount groups the tasks of a task set.
 type taskCount struct {
-	wanted []*world.Task // desired status RUNNING
+	wanted    []*world.Task // desired status RUNNING
 	unhealthy []*world.Task // wanted tasks that must be replaced
-	reasons  []string      // one for each unhealthy task
-	usable  []*world.Task // wanted and not unhealthy
-	healthy int           // usable and healthy in every check
+	reasons   []string      // one for each unhealthy task
+	usable    []*world.Task // wanted and not unhealthy
+	healthy   int           // usable and healthy in every check
 }
 
 // countTasks groups the tasks of a set. It schedules a turn at the end of a grace period.

@@ -38,13 +38,13 @@ func progressReason(ts *world.TaskSet) string { return "ECS deployment " + ts.ID
 
 // rollingState holds the inputs of one step of a rolling update.
 type rollingState struct {
-	primary      *world.TaskSet
-	primaryTasks           taskCount // the primary's tasks
-	oldTasks          []*world.Task
-	oldSets      []*world.TaskSet
-	wanted, ready  int // tasks of all deployments
-	inTransition       bool
-	upper, lower int
+	primary       *world.TaskSet
+	primaryTasks  taskCount // the primary's tasks
+	oldTasks      []*world.Task
+	oldSets       []*world.TaskSet
+	wanted, ready int // tasks of all deployments
+	inTransition  bool
+	upper, lower  int
 }
 
 // reconcileRolling is one turn of the scheduler's loop for a service with controller ECS.

@@ -9,24 +9,24 @@ import (
 // Rollout is a service deployment: one attempt to deploy a revision of a service with controller
 // ECS, including its rollback. It exists longer than its tasks, and at most as long as its service.
 type Rollout struct {
-	ID      string           // 21 characters
-	Target  *world.TaskSet   // the deployment of the revision
-	Sources []*world.TaskSet // deployments that had tasks when it began
-	Status  string           // as the API writes it: PENDING, IN_PROGRESS, …
-	Reason  string
-	Rollback    *Rollback // nil unless it is rolled back
-	Doc     any       // private data of the ECS API
+	ID       string           // 21 characters
+	Target   *world.TaskSet   // the deployment of the revision
+	Sources  []*world.TaskSet // deployments that had tasks when it began
+	Status   string           // as the API writes it: PENDING, IN_PROGRESS, …
+	Reason   string
+	Rollback *Rollback // nil unless it is rolled back
+	Doc      any       // private data of the ECS API
 
 	CreatedAt, StartedAt, FinishedAt, StoppedAt, UpdatedAt time.Time
 
-	service   *world.Service
-	breakerOpen    bool     // the circuit breaker has opened
-	raisedAlarms    []string // alarms that ended it
-	ignoredAlarms   []string // alarms that were raised before it began
-	hasStarted  bool     // its first task has started
-	bakeEnd time.Time
-	finalBreaker   Monitor // state at the end
-	finalAlarms    Monitor
+	service       *world.Service
+	breakerOpen   bool     // the circuit breaker has opened
+	raisedAlarms  []string // alarms that ended it
+	ignoredAlarms []string // alarms that were raised before it began
+	hasStarted    bool     // its first task has started
+	bakeEnd       time.Time
+	finalBreaker  Monitor // state at the end
+	finalAlarms   Monitor
 }
 
 // Rollback is the rollback of a rollout.

@@ -7,7 +7,7 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -26,7 +26,7 @@ func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInsta
 		if err != nil {
 			return nil, err
 		}
-		q := registry.Query{Health: string(in.HealthStatus), Parameters: in.QueryParameters, Optional: in.OptionalParameters, MaxResults: int(val(in.MaxResults))}
+		q := cloudmap.Query{Health: string(in.HealthStatus), Parameters: in.QueryParameters, Optional: in.OptionalParameters, MaxResults: int(val(in.MaxResults))}
 		n := tx.NextCount("discover " + e.ID)
 		out := &awssd.DiscoverInstancesOutput{Instances: []sdtypes.HttpInstanceSummary{}, InstancesRevision: ptr(e.Revision)}
 		for _, v := range e.DiscoverInstances(q, func(i int) float64 { return tx.Random("discover", e.ID, n<<10|i) }) {
@@ -50,7 +50,7 @@ func (s *Service) DiscoverInstancesRevision(ctx context.Context, in *awssd.Disco
 }
 
 // findEntry returns a service by its names, as callers see it.
-func (s *Service) findEntry(tx *world.Tx, namespace, service *string) (*registry.Table, *registry.Entry, error) {
+func (s *Service) findEntry(tx *world.Tx, namespace, service *string) (*cloudmap.Table, *cloudmap.Entry, error) {
 	if err := firstOf(checkGiven(namespace, "namespaceName"), checkGiven(service, "serviceName")); err != nil {
 		return nil, nil, err
 	}

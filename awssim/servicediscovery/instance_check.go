@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxKeyLength        = 255
-	maxValueLength      = 1024
+	maxKeyLength    = 255
+	maxValueLength  = 1024
 	maxCustomLength = 5000 // keys and values of custom ones together
 )
 

@@ -8,7 +8,7 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -32,7 +32,7 @@ func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstan
 			return nil, err
 		}
 		attributes, creator := maps.Clone(in.Attributes), val(in.CreatorRequestId)
-		op := s.startOperation(ctx, tx, registry.Operation{Type: "REGISTER_INSTANCE", Call: "RegisterInstance", About: about, Targets: targetsOf(r, id), Creator: creator},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "REGISTER_INSTANCE", Call: "RegisterInstance", About: about, Targets: targetsOf(r, id), Creator: creator},
 			func(tx *world.Tx) *world.Refusal {
 				if r.Deleted {
 					return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
@@ -76,7 +76,7 @@ func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterIn
 		if err := s.checkNotBusy(tx, about, "DEREGISTER_INSTANCE"); err != nil {
 			return nil, err
 		}
-		op := s.startOperation(ctx, tx, registry.Operation{Type: "DEREGISTER_INSTANCE", Call: "DeregisterInstance", About: about, Targets: targetsOf(i.Registry, i.ID)},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "DEREGISTER_INSTANCE", Call: "DeregisterInstance", About: about, Targets: targetsOf(i.Registry, i.ID)},
 			func(tx *world.Tx) *world.Refusal {
 				if now, ok := i.Registry.Instances.Get(i.ID); ok {
 					tx.DeregisterInstance(now)

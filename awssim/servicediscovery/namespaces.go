@@ -9,7 +9,7 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -102,7 +102,7 @@ func (s *Service) createNamespace(ctx context.Context, f namespaceInput) (*strin
 			return nil, err
 		}
 		n := f.buildNamespace(ctx, tx)
-		return s.startOperation(ctx, tx, registry.Operation{Type: "CREATE_NAMESPACE", Call: "Create" + callSuffixes[f.kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
+		return s.startOperation(ctx, tx, cloudmap.Operation{Type: "CREATE_NAMESPACE", Call: "Create" + callSuffixes[f.kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
 			func(tx *world.Tx) *world.Refusal { return finishCreation(tx, n) }), nil
 	})
 }
@@ -154,7 +154,7 @@ func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespace
 		if err := s.checkNotBusy(tx, about, "DELETE_NAMESPACE"); err != nil {
 			return nil, err
 		}
-		op := s.startOperation(ctx, tx, registry.Operation{Type: "DELETE_NAMESPACE", Call: "DeleteNamespace", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "DELETE_NAMESPACE", Call: "DeleteNamespace", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
 			func(tx *world.Tx) *world.Refusal {
 				if n.Registries.Len() > 0 {
 					return world.Refuse("INTERNAL_FAILURE", "Namespace has associated services.")
@@ -221,7 +221,7 @@ func (s *Service) updateNamespace(ctx context.Context, kind string, id, descript
 		if soa != nil {
 			doc.soa = *soa
 		}
-		return s.startOperation(ctx, tx, registry.Operation{Type: "UPDATE_NAMESPACE", Call: "Update" + callSuffixes[kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
+		return s.startOperation(ctx, tx, cloudmap.Operation{Type: "UPDATE_NAMESPACE", Call: "Update" + callSuffixes[kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
 			func(tx *world.Tx) *world.Refusal {
 				doc.tags = docOfNamespace(n).tags
 				n.Doc = &doc

@@ -8,7 +8,7 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -29,7 +29,7 @@ func (s *Service) checkNotBusy(tx *world.Tx, about, kind string) error {
 }
 
 // startOperation starts an operation and returns its id.
-func (s *Service) startOperation(ctx context.Context, tx *world.Tx, o registry.Operation, do func(*world.Tx) *world.Refusal) *string {
+func (s *Service) startOperation(ctx context.Context, tx *world.Tx, o cloudmap.Operation, do func(*world.Tx) *world.Refusal) *string {
 	return ptr(s.controller.StartOperation(tx, o, isBuilding(ctx), do).ID)
 }
 
@@ -74,7 +74,7 @@ func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsIn
 	})
 }
 
-func matchesOperation(o *registry.Operation, filters []filter) bool {
+func matchesOperation(o *cloudmap.Operation, filters []filter) bool {
 	of := map[string]string{"NAMESPACE_ID": o.Targets["NAMESPACE"], "SERVICE_ID": o.Targets["SERVICE"], "STATUS": o.Status, "TYPE": o.Type}
 	for _, f := range filters {
 		if f.name == "UPDATE_DATE" {

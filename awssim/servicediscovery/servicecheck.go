@@ -18,7 +18,9 @@ const (
 	maxTags               = 50
 )
 
-func invalidInput(format string, args ...any) error { return world.Refuse("InvalidInput", format, args...) }
+func invalidInput(format string, args ...any) error {
+	return world.Refuse("InvalidInput", format, args...)
+}
 
 func constraintViolation(value any, member, must string) error {
 	if value == nil {

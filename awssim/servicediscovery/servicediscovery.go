@@ -1,7 +1,7 @@
 // Package servicediscovery implements the API of AWS Cloud Map: namespaces, services, instances,
 // their health, asynchronous operations, DiscoverInstances, tags.
 //
-// It checks input, calls the controller (awssim/registry) or the world, and shapes output. No
+// It checks input, calls the controller (awssim/cloudmap) or the world, and shapes output. No
 // stored or returned value points into a request or into the world.
 //
 // It does not simulate Route 53 health checks (HealthCheckConfig is stored and echoed; such
@@ -18,22 +18,22 @@ import (
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 	smithy "github.com/aws/smithy-go"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // Service implements the API of Cloud Map.
 type Service struct {
-	world *world.World
-	controller   *registry.Controller
+	world      *world.World
+	controller *cloudmap.Controller
 }
 
 // New creates the API over w and its controller.
-func New(w *world.World, law *registry.Controller) *Service { return &Service{w, law} }
+func New(w *world.World, law *cloudmap.Controller) *Service { return &Service{w, law} }
 
 // NewAPI returns the API over a new controller of w, in the form that wire serves.
-func NewAPI(w *world.World) wire.API { return New(w, registry.New(w)).API() }
+func NewAPI(w *world.World) wire.API { return New(w, cloudmap.New(w)).API() }
 
 // API returns the API in the form that wire serves.
 func (s *Service) API() wire.API {
@@ -63,7 +63,9 @@ type buildID struct{}
 
 // WithBuildID returns a context for building a world. The operation of the next call ends before
 // the call returns. A created resource gets the id, if it is not empty.
-func WithBuildID(ctx context.Context, id string) context.Context { return context.WithValue(ctx, buildID{}, id) }
+func WithBuildID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, buildID{}, id)
+}
 
 // isBuilding reports whether a call builds a world.
 func isBuilding(ctx context.Context) bool { return ctx.Value(buildID{}) != nil }

@@ -15,7 +15,7 @@ import (
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 	smithy "github.com/aws/smithy-go"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -32,7 +32,7 @@ type bench struct {
 	t     *testing.T
 	now   time.Time
 	world *world.World
-	law   *registry.Controller
+	law   *cloudmap.Controller
 }
 
 func (b *bench) Now() time.Time                             { return b.now }
@@ -49,7 +49,7 @@ func newBench(t *testing.T, change func(*world.Settings)) *bench {
 	b.world.OnNewRegion(func(tx *world.Tx) {
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", CIDR: netip.MustParsePrefix("127.16.0.0/16")})
 	})
-	b.law = registry.New(b.world)
+	b.law = cloudmap.New(b.world)
 	b.Client = awssd.NewFromConfig(aws.Config{Region: key.Region, BaseEndpoint: aws.String("http://sim"),
 		HTTPClient: &http.Client{Transport: wire.New(b.world, servicediscovery.New(b.world, b.law).API())},
 		Retryer:    func() aws.Retryer { return aws.NopRetryer{} },

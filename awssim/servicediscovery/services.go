@@ -10,7 +10,7 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -173,7 +173,7 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 		if c.Description != nil {
 			doc.description = *c.Description
 		}
-		op := s.startOperation(ctx, tx, registry.Operation{Type: "UPDATE_SERVICE", Call: "UpdateService", About: about, Targets: map[string]string{"SERVICE": r.ID}},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "UPDATE_SERVICE", Call: "UpdateService", About: about, Targets: map[string]string{"SERVICE": r.ID}},
 			func(tx *world.Tx) *world.Refusal { return applyChange(tx, r, doc, records) })
 		return &awssd.UpdateServiceOutput{OperationId: op}, nil
 	})
@@ -228,7 +228,7 @@ func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInpu
 
 // isRegistering reports whether an instance of the service is being registered.
 func (s *Service) isRegistering(tx *world.Tx, r *world.Registry) bool {
-	return slices.ContainsFunc(s.controller.Operations(tx), func(o *registry.Operation) bool {
+	return slices.ContainsFunc(s.controller.Operations(tx), func(o *cloudmap.Operation) bool {
 		return o.Targets["SERVICE"] == r.ID && o.Type == "REGISTER_INSTANCE" && o.Status != "SUCCESS" && o.Status != "FAIL"
 	})
 }

@@ -16,19 +16,19 @@ var errDropped = errors.New("connection closed without an answer")
 
 // call is one call that the server handles.
 type call struct {
-	ctx  context.Context
-	key  world.Key
+	ctx context.Context
+	key world.Key
 	api *preparedAPI
-	op   *operation
-	in   reflect.Value // *In, owned by the call
+	op  *operation
+	in  reflect.Value // *In, owned by the call
 }
 
 // callDecision is what the server decided about a call before carrying it out.
 type callDecision struct {
-	injected *Injected
-	ref      *world.Refusal
-	pastAnswer     *answer       // returned instead of the new answer, which is stored
-	age      time.Duration // the new answer is changed to that long ago; 0: unchanged
+	injected   *Injected
+	ref        *world.Refusal
+	pastAnswer *answer       // returned instead of the new answer, which is stored
+	age        time.Duration // the new answer is changed to that long ago; 0: unchanged
 	question   string        // key under which the answer is stored, or ""
 }
 
@@ -121,7 +121,9 @@ func throttleRefusal(c *call) *world.Refusal {
 	return rateExceeded()
 }
 
-func regionStateOf(tx *world.Tx) *regionState { return world.PrivateState[regionState](tx.Region, "wire") }
+func regionStateOf(tx *world.Tx) *regionState {
+	return world.PrivateState[regionState](tx.Region, "wire")
+}
 
 // recordAnswer stores the answer and writes the line of the log. No copy is needed: APIs do not
 // keep their outputs, and wire only reads them.

@@ -80,11 +80,11 @@ type API struct {
 // preparedAPI is an API with its parsed operations and types.
 type preparedAPI struct {
 	API
-	codec    *codec
-	ops      map[string]*operation
+	codec              *codec
+	ops                map[string]*operation
 	knownOperations    map[string]bool
 	unsignedOperations map[string]bool
-	errors   map[string]modelledError
+	errors             map[string]modelledError
 	otherProtocols     []*preparedAPI // the same API in its other protocols
 }
 

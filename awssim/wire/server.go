@@ -27,7 +27,7 @@ const (
 // Server is one endpoint for all APIs. It is safe for concurrent use.
 type Server struct {
 	world  *world.World
-	apis  []*preparedAPI
+	apis   []*preparedAPI
 	faults atomic.Pointer[Faulter]
 	quiet  atomic.Bool
 	served atomic.Uint64

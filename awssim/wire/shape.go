@@ -50,7 +50,7 @@ type field struct {
 
 // codec plans the types of one API.
 type codec struct {
-	api  *API
+	api   *API
 	mu    sync.Mutex
 	plans map[reflect.Type]*shape
 }

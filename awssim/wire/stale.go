@@ -15,10 +15,10 @@ const (
 
 // regionState is wire's state of one account in one Region.
 type regionState struct {
-	buckets map[string]*bucket
-	answers world.Ordered[[]answer] // by operation and canonical input
-	objects world.Ordered[[]answer] // by operation and the object's identity
-	creations  creations
+	buckets   map[string]*bucket
+	answers   world.Ordered[[]answer] // by operation and canonical input
+	objects   world.Ordered[[]answer] // by operation and the object's identity
+	creations creations
 }
 
 // answer is a stored answer to a read.

@@ -22,7 +22,7 @@ type Alarm struct {
 	Transitioned       time.Time // when it last changed
 	Period             time.Duration
 	EvaluationPeriods  int
-	Deleted               bool // deleted
+	Deleted            bool // deleted
 	Doc                any
 }
 

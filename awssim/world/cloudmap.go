@@ -29,7 +29,7 @@ type Namespace struct {
 	Kind          string
 	VPC           string // of a private one
 	Registries    Ordered[*Registry]
-	Deleted          bool
+	Deleted       bool
 	Doc           any
 }
 
@@ -38,15 +38,15 @@ func (n *Namespace) HasDNS() bool { return n.Kind != HTTPNamespace }
 
 // Registry is a Cloud Map service. ECS calls it a service registry.
 type Registry struct {
-	ID, ARN, Name string
-	Namespace     *Namespace
-	Records       []RecordType // none: only DiscoverInstances returns the instances
-	Weighted      bool         // DNS answers one record; otherwise up to eight
-	HasCustomHealth        bool         // instances have a custom health status
-	Instances     Ordered[*Instance]
-	Revision      int64 // grows with each registration and deregistration
-	Deleted          bool
-	Doc           any
+	ID, ARN, Name   string
+	Namespace       *Namespace
+	Records         []RecordType // none: only DiscoverInstances returns the instances
+	Weighted        bool         // DNS answers one record; otherwise up to eight
+	HasCustomHealth bool         // instances have a custom health status
+	Instances       Ordered[*Instance]
+	Revision        int64 // grows with each registration and deregistration
+	Deleted         bool
+	Doc             any
 }
 
 // RecordType is one type of DNS record of a registry.
@@ -79,13 +79,13 @@ const (
 
 // Instance is a Cloud Map instance.
 type Instance struct {
-	Registry   *Registry
-	ID         string
-	Attributes map[string]string // never changed: each registration sets a new map
-	Health     string            // HEALTHY, UNHEALTHY; without health checks always HEALTHY
-	Deregistered       bool              // deregistered
-	At         time.Time         // of the registration
-	Doc        any
+	Registry     *Registry
+	ID           string
+	Attributes   map[string]string // never changed: each registration sets a new map
+	Health       string            // HEALTHY, UNHEALTHY; without health checks always HEALTHY
+	Deregistered bool              // deregistered
+	At           time.Time         // of the registration
+	Doc          any
 }
 
 // RegistryAttachment connects the tasks of a task set to a registry. ECS allows one per task set.

@@ -124,7 +124,7 @@ type TaskSet struct {
 	Scale      float64
 	Computed   int // computedDesiredCount
 	Attached   []Attachment
-	Registries   []RegistryAttachment
+	Registries []RegistryAttachment
 	Subnets    []string
 	LaunchType string
 	ExternalID string
@@ -140,9 +140,9 @@ type TaskSet struct {
 	RolloutState, RolloutReason string // controller ECS
 	FailedTasks                 int
 
-	Tasks []*Task // not yet STOPPED, oldest first
-	Doc   any
-	SchedulerState   any // private state of the scheduler
+	Tasks          []*Task // not yet STOPPED, oldest first
+	Doc            any
+	SchedulerState any // private state of the scheduler
 }
 
 // Count returns the number of tasks for which f is true.
@@ -181,7 +181,7 @@ type Task struct {
 	CreatedAt, ConnectivityAt, PullStartedAt, PullStoppedAt, StartedAt  time.Time
 	StoppingAt, ExecutionStoppedAt, StoppedAt, SignalledAt, RemoveAfter time.Time
 
-	Doc any
+	Doc            any
 	SchedulerState any // private state of the scheduler
 }
 
@@ -194,7 +194,7 @@ type Container struct {
 	ExitCode  *int
 	Reason    string
 	RuntimeID string
-	printed      outputState
+	printed   outputState
 }
 
 // IsRunning reports whether LastStatus is RUNNING: all containers were started and none is being

@@ -74,4 +74,4 @@ func (SignalProcess) isEffect()    {}
 func (ProbeTarget) isEffect()      {}
 func (ListenersChanged) isEffect() {}
 func (TargetGone) isEffect()       {}
-func (RegionReset) isEffect()         {}
+func (RegionReset) isEffect()      {}

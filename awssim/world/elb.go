@@ -249,17 +249,17 @@ type HealthCheck struct {
 
 // Target is an address in a target group.
 type Target struct {
-	Group        *TargetGroup
-	ID           string // IP address, instance id
-	Port         int32
-	Zone         string
-	State        string // initial, healthy, unhealthy, unused, draining
-	Reason       string
-	Description  string
-	RegisteredAt time.Time
-	DrainingTill time.Time // zero unless draining
-	Task         *Task     // the task behind the address, or nil
-	BalancerState          any       // private state of the balancer
+	Group         *TargetGroup
+	ID            string // IP address, instance id
+	Port          int32
+	Zone          string
+	State         string // initial, healthy, unhealthy, unused, draining
+	Reason        string
+	Description   string
+	RegisteredAt  time.Time
+	DrainingTill  time.Time // zero unless draining
+	Task          *Task     // the task behind the address, or nil
+	BalancerState any       // private state of the balancer
 }
 
 // Find returns the registered target with that address, or nil.

@@ -20,11 +20,11 @@ func (e Event) When() time.Time {
 }
 
 type event struct {
-	at     time.Time
-	seq    uint64
-	region *Region
-	run    func(*Tx)
-	finished   bool
+	at       time.Time
+	seq      uint64
+	region   *Region
+	run      func(*Tx)
+	finished bool
 }
 
 type eventHeap []*event

@@ -3,14 +3,14 @@ package world
 // Ordered is a table that is iterated in the order of insertion. Deleting is cheap; a deleted key
 // that is put again goes to the end.
 type Ordered[V any] struct {
-	at   map[string]int
-	rows []row[V]
+	at      map[string]int
+	rows    []row[V]
 	deleted int
 }
 
 type row[V any] struct {
-	key  string
-	val  V
+	key     string
+	val     V
 	present bool
 }
 

@@ -36,8 +36,8 @@ type Region struct {
 
 	ActiveFaults ActiveFaults
 
-	counters map[string]int
-	privateState    map[string]any
+	counters     map[string]int
+	privateState map[string]any
 }
 
 // PrivateState returns the state that one API or controller keeps in this Region. It is created at

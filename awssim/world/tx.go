@@ -13,9 +13,9 @@ import (
 // to.
 type Tx struct {
 	*Region
-	w       *World
-	changes []Change
-	notified    []Change // changes of this step that the watchers have seen, for the invariants
+	w        *World
+	changes  []Change
+	notified []Change // changes of this step that the watchers have seen, for the invariants
 }
 
 // Now returns the time of the step, in UTC.
@@ -52,7 +52,7 @@ const (
 	TargetChanged   ChangeKind = "target"   // state, registered, deregistered, removed
 	RoutingChanged  ChangeKind = "routing"  // a listener's rules or actions
 	BalancerChanged ChangeKind = "balancer" // load balancer or its listeners added or removed
-	FaultsChanged  ChangeKind = "trouble"  // capacity or zone lost or restored
+	FaultsChanged   ChangeKind = "trouble"  // capacity or zone lost or restored
 )
 
 // Changed notifies every watcher before the step ends.

@@ -21,10 +21,10 @@ type Key struct{ Account, Region string }
 
 // Options make a world. The zero value of each field has a documented default.
 type Options struct {
-	Clock  Clock         // required
-	Seed   uint64        // every random number is keyed by it
-	Settings  *Settings        // nil: DefaultSettings
-	Images image.Catalog // in addition to the built-in sim/* images
+	Clock    Clock         // required
+	Seed     uint64        // every random number is keyed by it
+	Settings *Settings     // nil: DefaultSettings
+	Images   image.Catalog // in addition to the built-in sim/* images
 	// Strict panics when an invariant is violated. Tests and rehearsals set it; a listening
 	// simulator logs the violation.
 	Strict bool
@@ -35,23 +35,23 @@ type Options struct {
 // World is the state of a simulated AWS. All methods are safe for concurrent use; steps run one at
 // a time.
 type World struct {
-	mu       sync.Mutex
-	clock    Clock
-	now      time.Time
-	seed     uint64
+	mu          sync.Mutex
+	clock       Clock
+	now         time.Time
+	seed        uint64
 	settings    Settings
-	images   image.Catalog
-	strict   bool
-	due      eventHeap
-	seq      uint64
-	regions  Ordered[*Region]
-	regionN  int
-	watchers []func(*Tx, Change)
-	onStepEnd []func(*Tx)
-	invariants   []Invariant
-	sink     func(Effect)
-	nudge    chan struct{}
-	log      entryLog
+	images      image.Catalog
+	strict      bool
+	due         eventHeap
+	seq         uint64
+	regions     Ordered[*Region]
+	regionN     int
+	watchers    []func(*Tx, Change)
+	onStepEnd   []func(*Tx)
+	invariants  []Invariant
+	sink        func(Effect)
+	nudge       chan struct{}
+	log         entryLog
 	onNewRegion []func(*Tx)
 }
 

@@ -19,16 +19,16 @@ import (
 )
 
 type clients struct {
-	ecs       *awsecs.Client
-	elb       *awselb.Client
-	cloudMap  *awssd.Client
-	scaling   *applicationautoscaling.Client
-	sts       *awssts.Client
-	logs      *awslogs.Client
-	cloudWatch    *awscw.Client
-	codeDeploy    *awscd.Client
-	builder     clientBuilder // for clients that few programs need
-	endpoints []string
+	ecs        *awsecs.Client
+	elb        *awselb.Client
+	cloudMap   *awssd.Client
+	scaling    *applicationautoscaling.Client
+	sts        *awssts.Client
+	logs       *awslogs.Client
+	cloudWatch *awscw.Client
+	codeDeploy *awscd.Client
+	builder    clientBuilder // for clients that few programs need
+	endpoints  []string
 }
 
 // ECS returns the gated client of Amazon ECS.
@@ -66,10 +66,10 @@ func IAM(a *Account) *awsiam.Client {
 
 // clientBuilder makes clients that differ only in their service.
 type clientBuilder struct {
-	shared aws.Config
+	shared       aws.Config
 	endpointFlag string // the endpoint flag; overrides every variable
-	extra  []func(*middleware.Stack) error
-	gate   gate // service and endpoint are filled in per client
+	extra        []func(*middleware.Stack) error
+	gate         gate // service and endpoint are filled in per client
 }
 
 // useRole makes every client built from now on use the role.

@@ -22,7 +22,7 @@ import (
 // callError is why a call ended: a short text over the errors that caused it. errors.Is and
 // errors.As find those errors.
 type callError struct {
-	text  string
+	text   string
 	causes []error
 }
 

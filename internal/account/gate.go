@@ -33,7 +33,7 @@ type gate struct {
 	endpoint    string // custom endpoint, or ""
 	owner       string // account and Region whose rates are used
 	clock       clock.Clock
-	jitter        func() float64
+	jitter      func() float64
 	limits      *Limits
 	credentials aws.CredentialsProvider // nil: the SDK finds them during the attempt
 	onCall      func(Call)
@@ -46,8 +46,8 @@ type request struct {
 	operation string // "ecs:CreateTaskSet"
 	resource  string
 	write     bool
-	hasRow     bool // the write table has a row for it
-	canRepeat    bool // an attempt without a response may be repeated
+	hasRow    bool // the write table has a row for it
+	canRepeat bool // an attempt without a response may be repeated
 	action    Action
 }
 

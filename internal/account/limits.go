@@ -14,13 +14,15 @@ const rateShare = 0.5
 // Limits are the token buckets of a process, by account, Region and AWS category. The front end
 // creates one and passes it to every [Config]. The zero value is not usable.
 type Limits struct {
-	mu     sync.Mutex
-	queues map[string]*queue
-	paidWrites   map[string]time.Time // writes that took their tokens and were not sent yet
+	mu         sync.Mutex
+	queues     map[string]*queue
+	paidWrites map[string]time.Time // writes that took their tokens and were not sent yet
 }
 
 // NewLimits returns full buckets.
-func NewLimits() *Limits { return &Limits{queues: map[string]*queue{}, paidWrites: map[string]time.Time{}} }
+func NewLimits() *Limits {
+	return &Limits{queues: map[string]*queue{}, paidWrites: map[string]time.Time{}}
+}
 
 // bucket is one of AWS's buckets, as documented: burst tokens, refilled at rate per second.
 type bucket struct {

@@ -40,7 +40,7 @@ type Config struct {
 	HTTPClient  aws.HTTPClient          // nil: the SDK's
 	Credentials aws.CredentialsProvider // nil: the SDK's chain
 	Clock       clock.Clock             // required
-	Jitter        func() float64          // random number in [0,1) for waits; nil: always the longest wait
+	Jitter      func() float64          // random number in [0,1) for waits; nil: always the longest wait
 	Limits      *Limits                 // shared by all accounts of the process; nil: own limits
 
 	APIOptions []func(*middleware.Stack) error // added to every client after the gate, so they run in each attempt
@@ -93,9 +93,9 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 		who = "account " + role
 	}
 	b := clientBuilder{
-		shared: shared,
+		shared:       shared,
 		endpointFlag: c.EndpointURL,
-		extra:  c.APIOptions,
+		extra:        c.APIOptions,
 		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region, onCall: c.OnCall, credentials: shared.Credentials,
 			silence: &silence{}, onSilence: c.OnSilence},
 	}

@@ -39,8 +39,8 @@ func ResourceOf(operation string, input any) (string, bool) {
 
 // writeRow describes one write operation.
 type writeRow struct {
-	resource func(input any) string // "" for an input of another type
-	canRepeat   func(input any) bool   // whether an attempt without a response may be repeated
+	resource  func(input any) string // "" for an input of another type
+	canRepeat func(input any) bool   // whether an attempt without a response may be repeated
 }
 
 // newRow makes a row. repeat is nil for a write that must not be repeated after an attempt without

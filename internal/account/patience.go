@@ -57,10 +57,10 @@ func longRetryOf(ctx context.Context) *LongRetry {
 
 // silence is the time since the last usable response.
 type silence struct {
-	mu    sync.Mutex
-	since time.Time // when the first attempt without a response was sent; zero: AWS responds
-	cause string    // of the last attempt; empty: AWS refuses the rate
-	reported  bool
+	mu       sync.Mutex
+	since    time.Time // when the first attempt without a response was sent; zero: AWS responds
+	cause    string    // of the last attempt; empty: AWS refuses the rate
+	reported bool
 }
 
 // noteUnanswered stores an attempt without a response, sent at that time. It returns when the

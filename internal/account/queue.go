@@ -13,8 +13,8 @@ import (
 type priority int
 
 const (
-	pollPriority        priority = iota // a read; it leaves a quarter of each burst to other calls
-	writePriority                       // a write, and a read that a write depends on
+	pollPriority   priority = iota // a read; it leaves a quarter of each burst to other calls
+	writePriority                  // a write, and a read that a write depends on
 	unsentPriority                 // a read for a write that already has its tokens
 )
 
@@ -58,9 +58,9 @@ func (r request) callPriority(ctx context.Context) priority {
 // queue is one bucket and the calls that wait for its tokens. The call with the highest priority is
 // first; among equals, the oldest.
 type queue struct {
-	tokens  *rate.Limiter
-	pollReserve    float64 // tokens that polls leave to other calls
-	waiting []*queueSlot
+	tokens      *rate.Limiter
+	pollReserve float64 // tokens that polls leave to other calls
+	waiting     []*queueSlot
 }
 
 type queueSlot struct{ priority priority }

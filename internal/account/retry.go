@@ -44,10 +44,10 @@ type faultClass int
 
 const (
 	classRefused   faultClass = iota // AWS or the SDK refused it; no effect; a retry does not help
-	classThrottled              // AWS refused the rate; no effect
-	classUnsent                 // no connection was made; no effect
-	classBroken                 // 5xx, lost connection, no response in time, an unreadable response: effect unknown
-	classStopped                // the caller's context ended during the attempt: effect unknown
+	classThrottled                   // AWS refused the rate; no effect
+	classUnsent                      // no connection was made; no effect
+	classBroken                      // 5xx, lost connection, no response in time, an unreadable response: effect unknown
+	classStopped                     // the caller's context ended during the attempt: effect unknown
 )
 
 // isUnclear reports whether the attempt may have taken effect.
@@ -57,8 +57,8 @@ func (c faultClass) isUnclear() bool { return c == classBroken || c == classStop
 type fault struct {
 	class      faultClass
 	err        error
-	timedOut       bool          // no response within attemptTimeout
-	silentFor     time.Duration // how long a call with a LongRetry has had no response
+	timedOut   bool          // no response within attemptTimeout
+	silentFor  time.Duration // how long a call with a LongRetry has had no response
 	retryAfter time.Duration // wait that the response asks for; 0: none
 }
 

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	roleDuration   = time.Hour       // requested from STS; the longest for a role assumed from a role
-	roleRenewBefore   = 5 * time.Minute // before the end, one caller renews while others continue
+	roleDuration     = time.Hour       // requested from STS; the longest for a role assumed from a role
+	roleRenewBefore  = 5 * time.Minute // before the end, one caller renews while others continue
 	roleRetryPause   = time.Minute     // after a renewal that failed
 	rolePollInterval = 50 * time.Millisecond
 )
@@ -32,10 +32,10 @@ type role struct {
 	clock        clock.Clock
 	sts          *awssts.Client
 
-	mu     sync.Mutex // not locked during a call
-	current   aws.Credentials
-	asking bool
-	noRenewalBefore  time.Time // no renewal before this
+	mu              sync.Mutex // not locked during a call
+	current         aws.Credentials
+	asking          bool
+	noRenewalBefore time.Time // no renewal before this
 }
 
 // Retrieve returns the current credentials, or assumes the role.

@@ -85,10 +85,10 @@ type Application struct {
 // Scaling is the requested change of auto scaling. Files can request only Suspend; the rest comes
 // from the command line.
 type Scaling struct {
-	Suspend  bool // all scaling, while the deployment runs
-	KeepSuspended    bool // scaling may stay suspended while no process runs the deployment
-	Resume   bool // end all suspensions when the deployment ends, earlier ones too
-	Min, Max *int // bounds from now on; nil: unchanged
+	Suspend       bool // all scaling, while the deployment runs
+	KeepSuspended bool // scaling may stay suspended while no process runs the deployment
+	Resume        bool // end all suspensions when the deployment ends, earlier ones too
+	Min, Max      *int // bounds from now on; nil: unchanged
 }
 
 // IsRequested reports whether any change is requested.

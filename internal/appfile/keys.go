@@ -22,31 +22,31 @@ const (
 type Key struct {
 	// Path is the key with its parents, without the envelope: "spec." and, for PipeCD v1,
 	// "plugins.<name>." are omitted. "pipeline.stages[WAIT].with.duration" is an option of a stage.
-	Path     string
-	Treatment     Treatment
-	Sentence string   // its effect, or why it is refused
-	Formats  []Format // formats with this treatment
+	Path      string
+	Treatment Treatment
+	Sentence  string   // its effect, or why it is refused
+	Formats   []Format // formats with this treatment
 }
 
 // kind is the kind of value that a key takes.
 type kind int
 
 const (
-	anyValue    kind = iota // any value: only piped uses it
-	object              // a map of keys
-	list                // a list of shapes
-	text                // text
-	labels              // a map of text
-	flag                // true or false
-	integer               // a whole number
-	percent             // a whole number, or text like "10%"
-	span                // a duration like "10m"
-	delay               // a duration from min to max seconds
-	choice              // one of several words
-	word                // text that names a step
-	request             // fields of AWS's RunTask request
-	stages              // the stages of a pipeline
-	plugins             // PipeCD v1's map of plugins
+	anyValue kind = iota // any value: only piped uses it
+	object               // a map of keys
+	list                 // a list of shapes
+	text                 // text
+	labels               // a map of text
+	flag                 // true or false
+	integer              // a whole number
+	percent              // a whole number, or text like "10%"
+	span                 // a duration like "10m"
+	delay                // a duration from min to max seconds
+	choice               // one of several words
+	word                 // text that names a step
+	request              // fields of AWS's RunTask request
+	stages               // the stages of a pipeline
+	plugins              // PipeCD v1's map of plugins
 )
 
 // shape describes the value that a key takes, in detail.
@@ -64,11 +64,11 @@ type shape struct {
 
 // key is one key of an object.
 type key struct {
-	name   string
-	treatment   Treatment
-	sentence   string
-	needed bool
-	shape  shape
+	name      string
+	treatment Treatment
+	sentence  string
+	needed    bool
+	shape     shape
 }
 
 // refusedWord is a word that sluice knows and refuses.

@@ -2,10 +2,10 @@ package appfile
 
 // stageKind is one kind of stage that a pipeline may contain, or that is refused.
 type stageKind struct {
-	name string
+	name      string
 	treatment Treatment
-	sentence string
-	with []key
+	sentence  string
+	with      []key
 }
 
 func (s stageKind) withShape() shape { return shape{kind: object, keys: s.with} }
@@ -23,7 +23,7 @@ func (s stageKind) needsWith() bool {
 const (
 	routingRemark = "PipeCD takes what is not within 1 and 100 for primary 100, canary 0"
 	scaleRemark   = "PipeCD takes 0 for a canary without tasks"
-	knownStages         = "sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL."
+	knownStages   = "sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL."
 )
 
 // stageKinds returns all kinds of stages that sluice knows.

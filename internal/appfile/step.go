@@ -36,7 +36,7 @@ const (
 	runTaskSentence = "Members of AWS's RunTask request: count, overrides, capacityProviderStrategy, networkConfiguration, tags and so on. " +
 		"What it leaves out is as the service definition, launchType and awsvpcConfiguration say."
 	watchSentence = "The container whose exit code decides; the first essential one if not given."
-	noSteps   = "PipeCD has its own stages before and after; sluice.yaml has this key."
+	noSteps       = "PipeCD has its own stages before and after; sluice.yaml has this key."
 )
 
 func stepKeys(f Format) []key {

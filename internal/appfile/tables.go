@@ -44,9 +44,9 @@ func specShape(f Format) shape {
 }
 
 const (
-	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
+	noRegion         = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
 	keepSentence     = "How many of the newest task definitions of the family stay registered. Older ones are deregistered after a success, if sluice registered them for this service and no task runs them. All if not given."
-	keepRemark   = "what served before is kept for a rollback"
+	keepRemark       = "what served before is kept for a rollback"
 	suspendSentence  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
 	deadlineSentence = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
 	outsideSentence  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."

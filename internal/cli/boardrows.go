@@ -12,8 +12,8 @@ import (
 // those that are being replaced or removed.
 type boardRows struct {
 	primary, canary sluice.CapacityChanged   // the zero value: no event of it yet
-	outgoing         []sluice.CapacityChanged // in the order of their replacement
-	initial           sluice.CapacityChanged   // the PRIMARY when the plan was made
+	outgoing        []sluice.CapacityChanged // in the order of their replacement
+	initial         sluice.CapacityChanged   // the PRIMARY when the plan was made
 }
 
 // initialRows returns the rows before the first event: the primary that serves.

@@ -19,16 +19,16 @@ import (
 // demo is a release on the local AWS under a load of real requests.
 type demo struct {
 	*program
-	speed  float64 // of AWS's time; the load is in the machine's
-	rate   float64 // requests per second
-	seed   uint64
-	brokenBy string // how version 2 fails, as in --break; empty: it works
-	keepServing   bool   // serves until Ctrl-C after the release
+	speed       float64 // of AWS's time; the load is in the machine's
+	rate        float64 // requests per second
+	seed        uint64
+	brokenBy    string // how version 2 fails, as in --break; empty: it works
+	keepServing bool   // serves until Ctrl-C after the release
 
 	// For tests which show that the demo can lose requests.
 	skipHealthWait bool                // no wait for health
-	editWorld func([]byte) []byte // edits the world file; nil: no edit
-	loadFactor float64             // factor on the duration of the load in each step; 0: unchanged
+	editWorld      func([]byte) []byte // edits the world file; nil: no edit
+	loadFactor     float64             // factor on the duration of the load in each step; 0: unchanged
 }
 
 // brokenImages maps each value of --break to its image.

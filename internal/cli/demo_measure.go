@@ -22,13 +22,13 @@ const propagationTime = 10 * time.Second
 // the deployment and reads the weights from AWS.
 type demoFollower struct {
 	*demo
-	setup    *demoSetup
-	plan     *plan.Plan
-	view     renderer
-	load     *load.Load
-	rows     []*demoRow
-	canaries map[string]bool // IDs of the canary's tasks
-	requested    int             // requested weight of the canary, percent
+	setup     *demoSetup
+	plan      *plan.Plan
+	view      renderer
+	load      *load.Load
+	rows      []*demoRow
+	canaries  map[string]bool // IDs of the canary's tasks
+	requested int             // requested weight of the canary, percent
 }
 
 // addRow adds a row and returns its name.
@@ -122,18 +122,18 @@ type demoResult struct {
 
 // demoRow is the measurements of one step.
 type demoRow struct {
-	Step     string        `json:"step"`
-	Requested    int           `json:"asked"`    // requested weight of the canary, percent
-	ReadBack int           `json:"readBack"` // weight that AWS returned, percent
-	Share    float64       `json:"share"`    // canary's share of the requests, 0 to 1
-	Low      float64       `json:"low"`      // 95 % interval of Share
-	High     float64       `json:"high"`
-	Of       int           `json:"of"`           // requests that Share is computed from
-	New      int           `json:"answeredByV2"` // requests
-	Requests int           `json:"requests"`
-	Failed   int           `json:"failed"`
-	P50      time.Duration `json:"p50"` // nanoseconds
-	P99      time.Duration `json:"p99"`
+	Step      string        `json:"step"`
+	Requested int           `json:"asked"`    // requested weight of the canary, percent
+	ReadBack  int           `json:"readBack"` // weight that AWS returned, percent
+	Share     float64       `json:"share"`    // canary's share of the requests, 0 to 1
+	Low       float64       `json:"low"`      // 95 % interval of Share
+	High      float64       `json:"high"`
+	Of        int           `json:"of"`           // requests that Share is computed from
+	New       int           `json:"answeredByV2"` // requests
+	Requests  int           `json:"requests"`
+	Failed    int           `json:"failed"`
+	P50       time.Duration `json:"p50"` // nanoseconds
+	P99       time.Duration `json:"p99"`
 
 	failures []load.Failure
 }

@@ -32,13 +32,13 @@ var demoFiles embed.FS
 // demoSetup is the environment of the demo: a local AWS that listens on loopback, and the account
 // and journal with which sluice deploys to it.
 type demoSetup struct {
-	demo    *demo
-	clock   clock.Clock // AWS's time and sluice's
-	loadClock    clock.Clock // the load's
-	listening    *awssim.Listening
-	account *account.Account
-	journal *journal.Journal
-	url     string // of the load balancer
+	demo      *demo
+	clock     clock.Clock // AWS's time and sluice's
+	loadClock clock.Clock // the load's
+	listening *awssim.Listening
+	account   *account.Account
+	journal   *journal.Journal
+	url       string // of the load balancer
 }
 
 // newSetup starts the environment of the demo. Version 1 serves when it returns.

@@ -188,14 +188,14 @@ type denial struct {
 
 	removes bool // the application file says so by now
 
-	ground   *rehearsals.SimEnv
-	clock    *clock.Virtual
-	dir      string // of the journal
-	commandsGiven     int    // stages whose end the world knows
-	printed     strings.Builder
-	commands [][]string
-	writes   []string // of the whole deployment
-	wrong    []string
+	ground        *rehearsals.SimEnv
+	clock         *clock.Virtual
+	dir           string // of the journal
+	commandsGiven int    // stages whose end the world knows
+	printed       strings.Builder
+	commands      [][]string
+	writes        []string // of the whole deployment
+	wrong         []string
 }
 
 func (d *denial) play() []string {

@@ -58,9 +58,9 @@ type Env struct {
 	// pass on a Ctrl-C that the terminal has already sent to the whole group.
 	SignalDebounce time.Duration
 
-	Host  string // of this machine, in the names of owners and approvers
-	User  string
-	PID   int
+	Host    string // of this machine, in the names of owners and approvers
+	User    string
+	PID     int
 	IsAlive func(pid int) bool // reports whether a process of this machine runs
 
 	// OpenBrowser opens a page in the browser, if the machine has one. Nil opens no page.

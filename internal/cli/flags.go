@@ -32,7 +32,7 @@ func (f *globalFlags) registerGlobalFlags(set *pflag.FlagSet) {
 type outputFormat string
 
 const (
-	textOut    outputFormat = "text"
+	textOut outputFormat = "text"
 	jsonOut outputFormat = "json"
 )
 

@@ -181,8 +181,8 @@ func TestTree(t *testing.T) {
 			{ID: "ecs-svc/0001", Role: "primary", Status: "PRIMARY", Revision: "web:1", Scale: 100, Desired: 2, Running: 2, Steady: true,
 				Tasks: []taskReport{{ID: "0a", Status: "RUNNING", Address: "172.31.0.1", Target: "healthy"}, {ID: "0b", Status: "PROVISIONING"}}},
 		},
-		OtherTargets:       []targetReport{{Group: "web-primary", Address: "172.31.0.9", State: "draining: Target deregistration is in progress"}},
-		Deployment: &deploymentReport{ID: "slc-1", State: "running", From: "web:1", To: "web:2", Runner: "host/1", Requested: &asked},
+		OtherTargets: []targetReport{{Group: "web-primary", Address: "172.31.0.9", State: "draining: Target deregistration is in progress"}},
+		Deployment:   &deploymentReport{ID: "slc-1", State: "running", From: "web:1", To: "web:2", Runner: "host/1", Requested: &asked},
 	}
 	b := newProgressBoard(canaryPlan())
 	for _, e := range failedCanaryEvents()[:13] {

@@ -30,23 +30,23 @@ import (
 
 // grants is one deployment of an example, with its policy and what it asked IAM for.
 type grants struct {
-	t       *testing.T
-	files   fs.FS
-	file    string
-	world   []byte
-	edit    func(string) string // of every file
-	tasks   *int                // --tasks
-	amid    bool                // a person asks for a rollback as soon as ECS was asked for the deployment
-	back    int                 // a person asks for a rollback when so many stages have ended; 0: nobody does
-	after   bool                // a rollback of the deployment that succeeded
-	scale   appfile.Scaling
-	policy  policy.Document
-	stages  int
-	service string
-	seldom  map[string]string // writes that no course here makes, with when they are made
-	requested   []requestedCall           // without repetitions
-	ended   engine.RunResult
-	id      string
+	t         *testing.T
+	files     fs.FS
+	file      string
+	world     []byte
+	edit      func(string) string // of every file
+	tasks     *int                // --tasks
+	amid      bool                // a person asks for a rollback as soon as ECS was asked for the deployment
+	back      int                 // a person asks for a rollback when so many stages have ended; 0: nobody does
+	after     bool                // a rollback of the deployment that succeeded
+	scale     appfile.Scaling
+	policy    policy.Document
+	stages    int
+	service   string
+	seldom    map[string]string // writes that no course here makes, with when they are made
+	requested []requestedCall   // without repetitions
+	ended     engine.RunResult
+	id        string
 }
 
 // requestedCall is an action on a resource.

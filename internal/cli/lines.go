@@ -25,13 +25,13 @@ type renderer interface {
 
 // lineRenderer writes one line per change, with the time since the first event.
 type lineRenderer struct {
-	w      io.Writer
-	out    io.Writer // gets the output of containers; nil: it is written to w
-	paint  paint
-	groups bool // GitHub Actions: stages fold, warnings and errors are annotated
-	began  time.Time
-	groupOpen   bool // a group is open
-	lastText   string
+	w         io.Writer
+	out       io.Writer // gets the output of containers; nil: it is written to w
+	paint     paint
+	groups    bool // GitHub Actions: stages fold, warnings and errors are annotated
+	began     time.Time
+	groupOpen bool // a group is open
+	lastText  string
 }
 
 func (l *lineRenderer) showEvent(e sluice.Envelope) {
@@ -150,9 +150,9 @@ func formatElapsed(d time.Duration) string {
 // jsonLines writes each event in the JSON of the journal, after a first line that names the
 // schema.
 type jsonLines struct {
-	w     io.Writer
-	notes io.Writer // for people
-	headWritten  bool
+	w           io.Writer
+	notes       io.Writer // for people
+	headWritten bool
 }
 
 func (j *jsonLines) showEvent(e sluice.Envelope) {

@@ -39,8 +39,8 @@ type program struct {
 	flags globalFlags
 	paint paint // for progress on Err
 
-	time   clock.Clock // see openClock
-	scaled bool
+	time     clock.Clock // see openClock
+	scaled   bool
 	accounts map[string]*account.Account // by Region; see openAccount
 
 	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
@@ -93,9 +93,9 @@ func exitWith(n int) error {
 }
 
 const (
-	groupDeploy = "deploy"
-	groupInspect   = "look"
-	groupLocal  = "local"
+	groupDeploy  = "deploy"
+	groupInspect = "look"
+	groupLocal   = "local"
 )
 
 func (p *program) newRootCommand() *cobra.Command {

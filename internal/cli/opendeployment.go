@@ -18,11 +18,11 @@ import (
 // deploymentCommand is a command on a deployment of the journal.
 type deploymentCommand struct {
 	commandName string
-	onlyOpen bool // the command is for deployments that have not ended
+	onlyOpen    bool // the command is for deployments that have not ended
 	// takesSeveral allows several names; the command runs for each in turn.
 	takesSeveral bool
-	app      appFlag
-	noWait  bool
+	app          appFlag
+	noWait       bool
 }
 
 // newDeploymentCommand returns the cobra command of a deploymentCommand.

@@ -15,16 +15,16 @@ import (
 
 // preparedPlan is a plan and the inputs that it was made from.
 type preparedPlan struct {
-	app     *appfile.Application
-	account *account.Account
-	clock   clock.Clock
-	state    plan.AWSState
-	options plan.Options
-	plan    *plan.Plan
-	returnPlan    *plan.Return // of a rollback by ECS's history; replaces the files
-	filter      journal.Filter
-	revision      string
-	findLost    func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
+	app        *appfile.Application
+	account    *account.Account
+	clock      clock.Clock
+	state      plan.AWSState
+	options    plan.Options
+	plan       *plan.Plan
+	returnPlan *plan.Return // of a rollback by ECS's history; replaces the files
+	filter     journal.Filter
+	revision   string
+	findLost   func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
 }
 
 // readAndPlan reads the state from AWS and makes the plan.

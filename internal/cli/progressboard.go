@@ -11,16 +11,16 @@ import (
 
 // progressBoard is the progress of a deployment, computed from its events.
 type progressBoard struct {
-	plan     *plan.Plan
-	began    time.Time
-	stages   []boardStage // the last one is the rollback
-	rows     boardRows
-	actual     sluice.Weights // as AWS last returned them
-	requested    sluice.Weights
-	current  string // the wait or the write in progress
+	plan      *plan.Plan
+	began     time.Time
+	stages    []boardStage // the last one is the rollback
+	rows      boardRows
+	actual    sluice.Weights // as AWS last returned them
+	requested sluice.Weights
+	current   string // the wait or the write in progress
 	silence   string // says that AWS does not respond; empty: AWS responds
-	failures []sluice.FailureSeen
-	ended    time.Time // of the deployment; zero: it runs
+	failures  []sluice.FailureSeen
+	ended     time.Time // of the deployment; zero: it runs
 }
 
 type boardStage struct {

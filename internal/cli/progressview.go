@@ -18,15 +18,15 @@ const redrawInterval = 250 * time.Millisecond
 // stays on the screen. The view writes text, colors and cursor moves, and it reads no input. It
 // sends no queries, because a terminal answers them on the input, and Ctrl-C must stay a signal.
 type progressView struct {
-	mu    sync.Mutex
-	w     io.Writer
-	paint paint
-	board *progressBoard
-	clock clock.Clock
-	size  func() (width, height int)
+	mu            sync.Mutex
+	w             io.Writer
+	paint         paint
+	board         *progressBoard
+	clock         clock.Clock
+	size          func() (width, height int)
 	renderedLines int // lines on the screen
-	stop  chan struct{}
-	done  chan struct{}
+	stop          chan struct{}
+	done          chan struct{}
 }
 
 func newProgressView(w io.Writer, p paint, b *progressBoard, c clock.Clock, size func() (int, int)) *progressView {

@@ -43,16 +43,16 @@ runs, or until Ctrl-C if none runs. `+idHelp,
 
 // deploymentReport is the newest deployment of the service in the journal.
 type deploymentReport struct {
-	ID      string          `json:"id"`
-	State   journal.State   `json:"state"`
-	Outcome sluice.Outcome  `json:"outcome,omitempty"`
-	Cause   string          `json:"cause,omitempty"`
-	From    string          `json:"from,omitempty"`
-	To      string          `json:"to"`
-	Runner  string          `json:"runBy,omitempty"` // "<host>/<pid>"
-	Requested   *sluice.Weights `json:"asked,omitempty"`
-	Stages  []stageReport     `json:"stages"`
-	Waiting string          `json:"waiting,omitempty"`
+	ID        string          `json:"id"`
+	State     journal.State   `json:"state"`
+	Outcome   sluice.Outcome  `json:"outcome,omitempty"`
+	Cause     string          `json:"cause,omitempty"`
+	From      string          `json:"from,omitempty"`
+	To        string          `json:"to"`
+	Runner    string          `json:"runBy,omitempty"` // "<host>/<pid>"
+	Requested *sluice.Weights `json:"asked,omitempty"`
+	Stages    []stageReport   `json:"stages"`
+	Waiting   string          `json:"waiting,omitempty"`
 }
 
 type stageReport struct {

@@ -19,9 +19,9 @@ const statusInterval = 2 * time.Second
 // statusScreen shows a status in place on a terminal. Elsewhere it prints the status again after
 // each change.
 type statusScreen struct {
-	program *program
-	lastText    string
-	renderedRows   int // lines on the terminal
+	program      *program
+	lastText     string
+	renderedRows int // lines on the terminal
 }
 
 // watchStatus shows the status until the running deployment has ended. If none runs, it shows the

@@ -24,7 +24,7 @@ import (
 type statusTarget struct {
 	cluster, service string
 	primary, canary  string // target groups; empty: none
-	ruleNames            []string
+	ruleNames        []string
 	events           int // number of service events to show; below 0: the default of the service
 }
 
@@ -56,30 +56,30 @@ func targetOfApp(app *appfile.Application) statusTarget {
 
 // serviceReport is the state of a service, from the service down to its targets.
 type serviceReport struct {
-	Cluster    string        `json:"cluster"`
-	Service    string        `json:"service"`
-	Region     string        `json:"region"`
-	Status     string        `json:"status"` // empty: the service does not exist
-	Controller string        `json:"controller,omitempty"`
-	Desired    int           `json:"desired"`
-	Running    int           `json:"running"`
-	Pending    int           `json:"pending"`
-	Claim      string        `json:"claim,omitempty"`
-	Scaling    []scalingReport `json:"autoScaling,omitempty"`
-	Rules      []ruleReport    `json:"rules,omitempty"`
-	Names      []nameReport    `json:"names,omitempty"` // of Cloud Map
-	TaskSets       []taskSetReport     `json:"taskSets,omitempty"`
-	OtherTargets       []targetReport    `json:"otherTargets,omitempty"`
-	Problem    string        `json:"problem,omitempty"` // why a part could not be read
+	Cluster      string          `json:"cluster"`
+	Service      string          `json:"service"`
+	Region       string          `json:"region"`
+	Status       string          `json:"status"` // empty: the service does not exist
+	Controller   string          `json:"controller,omitempty"`
+	Desired      int             `json:"desired"`
+	Running      int             `json:"running"`
+	Pending      int             `json:"pending"`
+	Claim        string          `json:"claim,omitempty"`
+	Scaling      []scalingReport `json:"autoScaling,omitempty"`
+	Rules        []ruleReport    `json:"rules,omitempty"`
+	Names        []nameReport    `json:"names,omitempty"` // of Cloud Map
+	TaskSets     []taskSetReport `json:"taskSets,omitempty"`
+	OtherTargets []targetReport  `json:"otherTargets,omitempty"`
+	Problem      string          `json:"problem,omitempty"` // why a part could not be read
 	// Undescribed are resources that get requests or are leftovers, and that the files do not describe.
 	Undescribed []string `json:"notDescribed,omitempty"`
 
 	ServiceDeployment *currentReport  `json:"serviceDeployment,omitempty"`
-	CanaryService  *canaryReport   `json:"canaryService,omitempty"` // of controller ECS
-	Rollouts []rolloutReport `json:"deployments,omitempty"`   // of controller ECS
-	Causes  []waitCause   `json:"causes,omitempty"`        // of failures, during or after a deployment
-	Logs    []verdict.Log `json:"logs,omitempty"`
-	Events  []eventReport   `json:"events,omitempty"` // newest first
+	CanaryService     *canaryReport   `json:"canaryService,omitempty"` // of controller ECS
+	Rollouts          []rolloutReport `json:"deployments,omitempty"`   // of controller ECS
+	Causes            []waitCause     `json:"causes,omitempty"`        // of failures, during or after a deployment
+	Logs              []verdict.Log   `json:"logs,omitempty"`
+	Events            []eventReport   `json:"events,omitempty"` // newest first
 
 	Tasks []taskRunReport `json:"tasks,omitempty"` // of a family, without a service
 
@@ -97,21 +97,21 @@ type ruleReport struct {
 }
 
 type taskSetReport struct {
-	ID       string     `json:"id"`
-	Role     string     `json:"role"` // primary, canary, next primary, former primary; empty: another set
-	Status   string     `json:"status"`
-	Revision string     `json:"revision"`
-	Scale    float64    `json:"scale"`
-	Desired  int        `json:"desired"`
-	Running  int        `json:"running"`
-	Pending  int        `json:"pending"`
-	Steady   bool       `json:"steady"`
-	Weight   *float64   `json:"weight,omitempty"` // percent of the traffic, by CodeDeploy
+	ID       string       `json:"id"`
+	Role     string       `json:"role"` // primary, canary, next primary, former primary; empty: another set
+	Status   string       `json:"status"`
+	Revision string       `json:"revision"`
+	Scale    float64      `json:"scale"`
+	Desired  int          `json:"desired"`
+	Running  int          `json:"running"`
+	Pending  int          `json:"pending"`
+	Steady   bool         `json:"steady"`
+	Weight   *float64     `json:"weight,omitempty"` // percent of the traffic, by CodeDeploy
 	Tasks    []taskReport `json:"tasks,omitempty"`
 
 	group    string
 	inGroups bool // its target group is one of the application
-	bySluice     bool // created by sluice
+	bySluice bool // created by sluice
 }
 
 type taskReport struct {

@@ -14,14 +14,14 @@ import (
 
 // canaryReport is the canary service of a service that ECS rolls.
 type canaryReport struct {
-	Service  string     `json:"service"`
-	Status   string     `json:"status"`
-	CreatedBy     string     `json:"madeBy"` // the deployment that created it
-	Revision string     `json:"revision"`
-	Desired  int        `json:"desired"`
-	Running  int        `json:"running"`
-	Pending  int        `json:"pending"`
-	Tasks    []taskReport `json:"tasks,omitempty"`
+	Service   string       `json:"service"`
+	Status    string       `json:"status"`
+	CreatedBy string       `json:"madeBy"` // the deployment that created it
+	Revision  string       `json:"revision"`
+	Desired   int          `json:"desired"`
+	Running   int          `json:"running"`
+	Pending   int          `json:"pending"`
+	Tasks     []taskReport `json:"tasks,omitempty"`
 }
 
 // addCanaryService adds the canary service, if it exists and sluice created it.

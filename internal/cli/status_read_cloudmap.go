@@ -20,20 +20,20 @@ import (
 
 // nameReport is a Cloud Map name of the service, and which tasks are registered under it.
 type nameReport struct {
-	Name     string      `json:"name"` // that callers look up
-	Registry string      `json:"registry"`
-	Percent  float64     `json:"canaryPercent"` // of the registered and healthy tasks
-	Variants    []variantReport `json:"found"`
-	Others   []string    `json:"otherInstances,omitempty"` // neither ECS's nor sluice's
-	Orphaned     []string    `json:"deadInstances,omitempty"`  // of the canary, whose tasks have stopped
+	Name     string          `json:"name"` // that callers look up
+	Registry string          `json:"registry"`
+	Percent  float64         `json:"canaryPercent"` // of the registered and healthy tasks
+	Variants []variantReport `json:"found"`
+	Others   []string        `json:"otherInstances,omitempty"` // neither ECS's nor sluice's
+	Orphaned []string        `json:"deadInstances,omitempty"`  // of the canary, whose tasks have stopped
 }
 
 // variantReport is how many tasks of a variant are registered.
 type variantReport struct {
-	Variant sluice.Variant `json:"variant"`
-	Registered   int            `json:"found"`
-	Healthy int            `json:"healthy"`
-	Tasks   int            `json:"tasks"` // running
+	Variant    sluice.Variant `json:"variant"`
+	Registered int            `json:"found"`
+	Healthy    int            `json:"healthy"`
+	Tasks      int            `json:"tasks"` // running
 }
 
 // addNames adds which tasks are registered under the service's Cloud Map names. A role that may not

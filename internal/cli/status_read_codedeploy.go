@@ -15,20 +15,20 @@ import (
 
 // codeDeployReport is a CodeDeploy deployment.
 type codeDeployReport struct {
-	ID          string          `json:"id"`
-	Application string          `json:"application"`
-	Group       string          `json:"deploymentGroup"`
-	Config      string          `json:"deploymentConfig,omitempty"`
-	Status      string          `json:"status"`
-	Revision    string          `json:"revision,omitempty"` // that it deploys
-	RollbackOf  string          `json:"rollbackOf,omitempty"`
-	ErrorCode        string          `json:"errorCode,omitempty"`
-	ErrorMessage     string          `json:"errorMessage,omitempty"`
-	Detail      string          `json:"detail,omitempty"` // progress in words
-	URL         string          `json:"console"`
-	Lifecycle   []lifecycleReport `json:"lifecycle,omitempty"`
-	CreatedAt   time.Time       `json:"createdAt,omitzero"`
-	EndedAt     time.Time       `json:"endedAt,omitzero"`
+	ID           string            `json:"id"`
+	Application  string            `json:"application"`
+	Group        string            `json:"deploymentGroup"`
+	Config       string            `json:"deploymentConfig,omitempty"`
+	Status       string            `json:"status"`
+	Revision     string            `json:"revision,omitempty"` // that it deploys
+	RollbackOf   string            `json:"rollbackOf,omitempty"`
+	ErrorCode    string            `json:"errorCode,omitempty"`
+	ErrorMessage string            `json:"errorMessage,omitempty"`
+	Detail       string            `json:"detail,omitempty"` // progress in words
+	URL          string            `json:"console"`
+	Lifecycle    []lifecycleReport `json:"lifecycle,omitempty"`
+	CreatedAt    time.Time         `json:"createdAt,omitzero"`
+	EndedAt      time.Time         `json:"endedAt,omitzero"`
 }
 
 type lifecycleReport struct {

@@ -20,15 +20,15 @@ import (
 
 // rolloutReport is one deployment of a service that ECS rolls.
 type rolloutReport struct {
-	ID       string     `json:"id"`
-	Status   string     `json:"status"` // PRIMARY, ACTIVE
-	State    string     `json:"rolloutState,omitempty"`
-	Reason   string     `json:"rolloutStateReason,omitempty"`
-	Revision string     `json:"revision"`
-	Desired  int        `json:"desired"`
-	Running  int        `json:"running"`
-	Pending  int        `json:"pending"`
-	Failed   int        `json:"failed"`
+	ID       string       `json:"id"`
+	Status   string       `json:"status"` // PRIMARY, ACTIVE
+	State    string       `json:"rolloutState,omitempty"`
+	Reason   string       `json:"rolloutStateReason,omitempty"`
+	Revision string       `json:"revision"`
+	Desired  int          `json:"desired"`
+	Running  int          `json:"running"`
+	Pending  int          `json:"pending"`
+	Failed   int          `json:"failed"`
 	Tasks    []taskReport `json:"tasks,omitempty"`
 }
 

@@ -96,7 +96,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 // waitOutcome is the result of the wait for one service.
 type waitOutcome struct {
 	update watch.Update
-	err  error
+	err    error
 }
 
 // waitForAll waits for the services concurrently, with shared reads of AWS.

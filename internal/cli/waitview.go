@@ -21,17 +21,17 @@ type waitView struct {
 	began   time.Time
 	json    *jsonLines
 
-	mu   sync.Mutex // several waits report concurrently
+	mu       sync.Mutex // several waits report concurrently
 	reported map[string]*reportedState
 }
 
 // reportedState is what the view has printed about one service.
 type reportedState struct {
-	detail string
-	counts map[string]int // of causes
-	logs   map[string]bool
-	unread int
-	seq    int64
+	detail   string
+	counts   map[string]int // of causes
+	logs     map[string]bool
+	unread   int
+	seq      int64
 	progress *verdict.CodeTarget
 }
 

@@ -32,17 +32,17 @@ func (p *Panic) Unwrap() error {
 // actor is one coroutine. [iter.Pull] does the switching. It is cheaper than a pair of channels,
 // and it passes Goexit on to the caller of resume.
 type actor struct {
-	id   int
-	f    func()
+	id      int
+	f       func()
 	callers [8]uintptr // callers of Go
 
-	parked time.Duration // since the clock's start
-	wakeError  error         // returned by Sleep
+	parked    time.Duration // since the clock's start
+	wakeError error         // returned by Sleep
 
 	resumeFunc func() (struct{}, bool)
-	stop     func()
-	yield    func(struct{}) bool
-	panicked any
+	stop       func()
+	yield      func(struct{}) bool
+	panicked   any
 }
 
 func newActor(f func()) *actor {

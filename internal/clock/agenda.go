@@ -9,11 +9,11 @@ import (
 
 // entry is one future event: an actor to wake or a timeout to end.
 type entry struct {
-	at    time.Duration // since the clock's start
-	seq   uint64        // breaks ties, so that the order is always the same
+	at            time.Duration // since the clock's start
+	seq           uint64        // breaks ties, so that the order is always the same
 	onlyByContext bool          // only ctx wakes it
-	heapIndex int           // in the heap; -1 outside
-	isDone   bool          // woken, ended or removed
+	heapIndex     int           // in the heap; -1 outside
+	isDone        bool          // woken, ended or removed
 
 	actor *actor
 	ctx   context.Context

@@ -20,12 +20,12 @@ func Following(speed float64, ask func() (time.Time, bool)) Clock {
 }
 
 type followingClock struct {
-	scaled Clock // time while ask does not respond
-	speed  float64
-	readTime    func() (time.Time, bool)
+	scaled   Clock // time while ask does not respond
+	speed    float64
+	readTime func() (time.Time, bool)
 
-	mu    sync.Mutex
-	at    time.Time // the newest time
+	mu         sync.Mutex
+	at         time.Time // the newest time
 	answeredAt time.Time // when it was read, by the machine's time
 }
 

@@ -55,8 +55,8 @@ type timeout struct {
 	parentDone <-chan struct{}
 	done       chan struct{}
 
-	mu   sync.Mutex
-	err  error
+	mu    sync.Mutex
+	err   error
 	onEnd func()
 }
 

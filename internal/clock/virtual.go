@@ -16,14 +16,14 @@ import (
 type Virtual struct {
 	start time.Time
 
-	mu      sync.Mutex // guards the fields below against other goroutines
-	elapsed  time.Duration
-	seq     uint64
-	agenda     agenda
-	alive   map[*actor]struct{}
+	mu        sync.Mutex // guards the fields below against other goroutines
+	elapsed   time.Duration
+	seq       uint64
+	agenda    agenda
+	alive     map[*actor]struct{}
 	lastID    int
-	running *actor
-	isRunning  bool // inside Run
+	running   *actor
+	isRunning bool // inside Run
 
 	sleepers  watchList[*entry]   // parked with a context that can end
 	followers watchList[*timeout] // timeouts under a context that can end

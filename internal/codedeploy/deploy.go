@@ -17,13 +17,13 @@ import (
 
 // StartRequest describes the requested deployment.
 type StartRequest struct {
-	Group    Group
-	Config   string // deployment configuration; empty: the group's
-	AppSpec  definition.AppSpec
-	By       sluice.ActionID // its identity
-	Rollback []string        // events after which it is rolled back; nil: the group's settings apply
-	NoAlarms bool            // no alarm stops it, whatever the group says
-	NeverTried     bool            // no earlier attempt can have created it, so it is not searched first
+	Group      Group
+	Config     string // deployment configuration; empty: the group's
+	AppSpec    definition.AppSpec
+	By         sluice.ActionID // its identity
+	Rollback   []string        // events after which it is rolled back; nil: the group's settings apply
+	NoAlarms   bool            // no alarm stops it, whatever the group says
+	NeverTried bool            // no earlier attempt can have created it, so it is not searched first
 }
 
 // ErrBusy is in the tree of an error about a running deployment of another actor.

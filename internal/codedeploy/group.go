@@ -55,7 +55,7 @@ type GroupSettings struct {
 	Ready                  time.Duration
 	Terminate              time.Duration
 	KeepBlue               bool
-	Last, LastSucceeded         PastDeployment
+	Last, LastSucceeded    PastDeployment
 	LastRevision           string // SHA-256 of the AppSpec of LastSucceeded; empty: not known
 }
 

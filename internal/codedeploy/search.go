@@ -17,7 +17,7 @@ import (
 // Index has the deployment groups of ECS services, by service.
 type Index struct {
 	byService map[string][]GroupSettings // "<cluster>/<service>"
-	searched  int                   // applications
+	searched  int                        // applications
 }
 
 // Search reads every deployment group of every ECS application, because CodeDeploy has no query for

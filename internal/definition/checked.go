@@ -6,7 +6,9 @@ import (
 )
 
 // ContainersWithCheck returns the names of the containers that have a health check of their own.
-func (t *Task) ContainersWithCheck() []string { return ContainersWithCheck(t.Input.ContainerDefinitions) }
+func (t *Task) ContainersWithCheck() []string {
+	return ContainersWithCheck(t.Input.ContainerDefinitions)
+}
 
 // ContainersWithCheck returns the names of those containers that have a health check of their own.
 func ContainersWithCheck(all []ecstypes.ContainerDefinition) (names []string) {

@@ -11,7 +11,7 @@ import (
 
 // comparison collects the differences of two trees in normal form.
 type comparison struct {
-	rules rules
+	rules       rules
 	differences []Difference
 }
 

@@ -20,12 +20,12 @@ type CanaryService struct{ Service }
 
 // CanarySpec describes the requested canary service.
 type CanarySpec struct {
-	By       sluice.ActionID           // its identity: tag and client token
-	Template awsecs.CreateServiceInput // see definition.Beside
-	Revision Revision
-	Count    int // of tasks
-	Attach   Attachment
-	ForceWrite     bool // write even if the read matches: the read may be older than an earlier write of sluice
+	By         sluice.ActionID           // its identity: tag and client token
+	Template   awsecs.CreateServiceInput // see definition.Beside
+	Revision   Revision
+	Count      int // of tasks
+	Attach     Attachment
+	ForceWrite bool // write even if the read matches: the read may be older than an earlier write of sluice
 }
 
 // CreatedBy returns the action that created the service or took it over. It returns "" if sluice

@@ -46,7 +46,9 @@ func (l *ServiceState) DeploymentFailed() bool {
 }
 
 // CurrentDeployment returns the ARN of the current service deployment; "" if AWS returns none.
-func (l *ServiceState) CurrentDeployment() string { return aws.ToString(l.Raw.CurrentServiceDeployment) }
+func (l *ServiceState) CurrentDeployment() string {
+	return aws.ToString(l.Raw.CurrentServiceDeployment)
+}
 
 // CreateRolling creates the service with deployment controller ECS.
 func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, rev Revision, tags map[string]string) error {

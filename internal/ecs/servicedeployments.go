@@ -26,7 +26,7 @@ const RecordBatch = 20
 type Records struct {
 	api *awsecs.Client
 
-	mu    sync.Mutex
+	mu            sync.Mutex
 	revisionNames map[string]string // service revision's ARN -> family:revision
 }
 

@@ -14,8 +14,8 @@ import (
 // TargetOwners finds out which targets are tasks of one task set, by their addresses. Target groups
 // do not return it, and two task sets can share a target group. The zero value is empty.
 type TargetOwners struct {
-	addresses map[string]string // task ARN -> private address
-	readCounts      taskCounts
+	addresses  map[string]string // task ARN -> private address
+	readCounts taskCounts
 }
 
 type taskCounts struct{ pending, running int }

@@ -20,7 +20,9 @@ func file(t *testing.T, text string) *definition.Service {
 	return f
 }
 
-func externalLive(s ecstypes.Service) *ServiceState { return &ServiceState{Controller: "EXTERNAL", Raw: s} }
+func externalLive(s ecstypes.Service) *ServiceState {
+	return &ServiceState{Controller: "EXTERNAL", Raw: s}
+}
 
 func TestOnlyWhatDiffersAndMayChangeIsWritten(t *testing.T) {
 	was := ecstypes.Service{DesiredCount: 4, EnableExecuteCommand: true, PropagateTags: "SERVICE", HealthCheckGracePeriodSeconds: aws.Int32(30),

@@ -11,12 +11,12 @@ import (
 
 // bake monitors the serving tasks while a stage waits.
 type bake struct {
-	index   int
-	monitor   *stage.Bake
-	host    *host
-	nextPoll    time.Time // time of the next poll
-	trouble string    // why the version is not fully healthy; empty if it is
-	warnedUnread  bool      // reported that AWS did not answer
+	index        int
+	monitor      *stage.Bake
+	host         *host
+	nextPoll     time.Time // time of the next poll
+	trouble      string    // why the version is not fully healthy; empty if it is
+	warnedUnread bool      // reported that AWS did not answer
 }
 
 // troubleOf returns why a waiting stage must not pass yet, or "".

@@ -18,7 +18,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -49,7 +49,7 @@ type bench struct {
 	engine  *engine.Engine
 	events  []sluice.Envelope
 	calls   []account.Call
-	tally   *callers.Tally // 200 requests a second through the load balancer
+	tally   *loadgen.Tally // 200 requests a second through the load balancer
 
 	balancer, listener, primary, canary string // ARNs
 	rule                                string // ARN of the rule that serves the service
@@ -91,7 +91,7 @@ func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
-		NewID: func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
+		NewID:   func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
 		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
 	b.lay(o)
 	return b
@@ -133,7 +133,7 @@ func (b *bench) lay(o options) {
 
 // attach lets callers call from now on.
 func (b *bench) attach() {
-	b.tally = callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
+	b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
 }
 
 func (b *bench) subnets() []string {

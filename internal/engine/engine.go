@@ -29,7 +29,7 @@ type Engine struct {
 	// a lease must then expire before another process takes it.
 	IsAlive func(owner string) bool
 	// NewID creates the ID of a deployment; it begins with [plan.IDPrefix].
-	NewID func() string
+	NewID     func() string
 	fullPlans map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
 	// OnEvent is called with each event after it is in the journal. Nil: no callback.
 	OnEvent func(sluice.Envelope)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -111,9 +111,9 @@ func (b *boat) launch(l *fleet, limits *account.Limits) {
 		OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(l, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: l.clock, Owner: "test/1",
-		NewID: func() string { return fmt.Sprintf("%s%04d", plan.IDPrefix, b.number) },
+		NewID:   func() string { return fmt.Sprintf("%s%04d", plan.IDPrefix, b.number) },
 		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
-	b.tally = callers.Attach(l.sim.World(), l.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
+	b.tally = loadgen.Attach(l.sim.World(), l.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
 }
 
 // files are the demo's application, for this service.

@@ -16,7 +16,7 @@ type host struct {
 	deployment string
 	stage      string
 	began      time.Time
-	journalErr     error // why an event could not be recorded
+	journalErr error // why an event could not be recorded
 }
 
 func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
@@ -195,5 +195,5 @@ var _ stage.Host = (*host)(nil)
 // Triggers of a deployment: a person at a terminal, or a CI job.
 const (
 	TriggerManual = "by hand"
-	TriggerCI   = "CI"
+	TriggerCI     = "CI"
 )

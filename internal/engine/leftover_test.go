@@ -15,7 +15,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -34,17 +34,17 @@ func (b *bench) aborts(files fstest.MapFS) {
 }
 
 // together reports whether callers got two versions at the same time.
-func together(r callers.Report, x, y string) bool {
-	return slices.ContainsFunc(r.History, func(c callers.ShareChange) bool {
+func together(r loadgen.Report, x, y string) bool {
+	return slices.ContainsFunc(r.History, func(c loadgen.ShareChange) bool {
 		has := func(version string) bool {
-			return slices.ContainsFunc(c.Shares, func(s callers.VersionShare) bool { return s.Version == version && s.Share > 0 })
+			return slices.ContainsFunc(c.Shares, func(s loadgen.VersionShare) bool { return s.Version == version && s.Share > 0 })
 		}
 		return has(x) && has(y)
 	})
 }
 
 // answered is how many requests a version answered.
-func answered(r callers.Report, version string) (n float64) {
+func answered(r loadgen.Report, version string) (n float64) {
 	for _, l := range r.Lines {
 		if l.Version == version {
 			n += l.Count

@@ -15,8 +15,8 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/callers"
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -64,7 +64,7 @@ type nameBench struct {
 	*bench
 	named
 	sd      *awssd.Client
-	tallies map[string]*callers.NameTally // 300 requests a second each
+	tallies map[string]*loadgen.NameTally // 300 requests a second each
 }
 
 func byName(t testing.TB, o named, f func(*nameBench)) {
@@ -129,20 +129,20 @@ func newNameBench(t testing.TB, v *clock.Virtual, o named) *nameBench {
 		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
-		NewID: func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
+		NewID:   func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
 		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
-	n := &nameBench{bench: b, named: o, sd: awssd.NewFromConfig(cfg), tallies: map[string]*callers.NameTally{}}
-	for name, c := range map[string]callers.NameCaller{
+	n := &nameBench{bench: b, named: o, sd: awssd.NewFromConfig(cfg), tallies: map[string]*loadgen.NameTally{}}
+	for name, c := range map[string]loadgen.NameCaller{
 		"DNS":                       {Record: o.records},
 		"DNS, connections kept":     {Record: o.records, KeepAlive: 30 * time.Second, Retry: true},
-		"DiscoverInstances":         {Poll: 20 * time.Second, Query: registry.Query{Health: registry.HealthyOrAny}},
-		"DiscoverInstances, healty": {Poll: 5 * time.Second, Query: registry.Query{Health: registry.OnlyHealthy}},
+		"DiscoverInstances":         {Poll: 20 * time.Second, Query: cloudmap.Query{Health: cloudmap.HealthyOrAny}},
+		"DiscoverInstances, healty": {Poll: 5 * time.Second, Query: cloudmap.Query{Health: cloudmap.OnlyHealthy}},
 	} {
 		if o.kind == "http" && c.Poll == 0 {
 			continue // the name has no records
 		}
 		c.Key, c.Namespace, c.Service, c.Port, c.Rate = here, "shop.local", "api", 8080, 300
-		n.tallies[name] = callers.AttachByName(sim.World(), sim.Registry(), c)
+		n.tallies[name] = loadgen.AttachByName(sim.World(), sim.Registry(), c)
 	}
 	return n
 }

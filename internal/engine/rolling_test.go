@@ -14,7 +14,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -192,7 +192,7 @@ func TestFigureTwentyRollingDeploymentsLoseNoRequest(t *testing.T) {
 			if end := b.deploy(b.rolling("sim/web:v1", size+breaker)); end.Outcome != sluice.Succeeded {
 				b.Fatalf("seed %d: %s: %s\n%s", seed, end.Outcome, end.Cause, b.log())
 			}
-			b.tally = callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 500})
+			b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 500})
 			began := b.clock.Now()
 			end := b.deploy(b.rolling("sim/web:v2", breaker))
 			b.noneLost()

@@ -55,15 +55,15 @@ func (e *Engine) Run(ctx context.Context, id string, o Options) (RunResult, erro
 // run is one engine that runs one deployment.
 type run struct {
 	*Engine
-	d     journal.Deployment
-	plan  *plan.Plan
-	lease *lease
-	opts  Options
-	seqAtStart int64        // Seq of the last command before this run
-	announced  string       // the wait that was reported last
-	suspendedAgain  bool         // suspendAgain has run
-	bake  *bake        // monitor of the waiting stage
-	checkRetry   func() error // an error stops retries of a call without an answer
+	d              journal.Deployment
+	plan           *plan.Plan
+	lease          *lease
+	opts           Options
+	seqAtStart     int64        // Seq of the last command before this run
+	announced      string       // the wait that was reported last
+	suspendedAgain bool         // suspendAgain has run
+	bake           *bake        // monitor of the waiting stage
+	checkRetry     func() error // an error stops retries of a call without an answer
 }
 
 // emitResumed reports that a deployment with begun stages continues.
@@ -315,7 +315,7 @@ func (r *run) executeStage(ctx context.Context, s plan.Stage, began time.Time) e
 func (r *run) openStage(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: stageLabel(s), began: began}
 	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, SkipHealthWaits: r.Hasty, SkipExpiryWaits: r.Abrupt,
-		HandOver:     r.opts.NoWait && s.Index < len(r.plan.Stages),
+		HandOver:  r.opts.NoWait && s.Index < len(r.plan.Stages),
 		Interrupt: func(ctx context.Context) error { return r.checkInterrupt(ctx, s) }})
 	return w, h, err
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/balancer"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -96,14 +96,14 @@ func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *bench {
 		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
-		NewID: func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
+		NewID:   func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
 		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
 	region := sim.View().Regions[0]
 	b.balancer = region.LoadBalancers[0].ARN
 	groups := got(b.elb.DescribeTargetGroups(context.Background(), &awselb.DescribeTargetGroupsInput{Names: []string{"web-a"}}))(b)
 	b.primary = *groups.TargetGroups[0].TargetGroupArn
-	b.tally = callers.Attach(sim.World(), sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300,
-		Request: balancer.Request{Method: "GET", Path: "/"}})
+	b.tally = loadgen.Attach(sim.World(), sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300,
+		Request: loadbalancer.Request{Method: "GET", Path: "/"}})
 	return b
 }
 

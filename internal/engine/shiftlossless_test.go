@@ -18,7 +18,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
@@ -130,7 +130,7 @@ func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
 			for seed := range tries(5) {
 				onShifts(t, shiftOptions{seed: uint64(seed)}, func(b *bench) {
 					b.flow(c.group)
-					b.tally = callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300})
+					b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300})
 					must(b, b.clock.Sleep(context.Background(), 10*time.Second))
 					end := b.shiftAnd(b.start(b.viaFlow("sim/web:v2?latency=20ms", config("CodeDeployDefault.ECSAllAtOnce")+c.hooks)), c.how, 0)
 					must(b, b.clock.Sleep(context.Background(), time.Minute))

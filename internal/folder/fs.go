@@ -141,7 +141,7 @@ func (f FS) Stat(name string) (fs.FileInfo, error) {
 // file is an open file that limits how many bytes are read. A file may contain more than the size
 // that its file system reports.
 type file struct {
-	source *os.File
+	source    *os.File
 	remaining int
 }
 

@@ -27,13 +27,13 @@ const busyTimeout = 10 * time.Second
 // Journal is an open journal. Its methods may be called from several
 // goroutines.
 type Journal struct {
-	path   string
-	clock  clock.Clock
-	writer *sql.DB // has one connection
-	reader *sql.DB // in memory the same as writer
-	statements  statementCache
-	wrapWrite func(op string, write func() error) error
-	file   os.FileInfo // the file that was opened; nil in memory
+	path       string
+	clock      clock.Clock
+	writer     *sql.DB // has one connection
+	reader     *sql.DB // in memory the same as writer
+	statements statementCache
+	wrapWrite  func(op string, write func() error) error
+	file       os.FileInfo // the file that was opened; nil in memory
 }
 
 // Open opens the journal at path. It creates the file (readable by its owner only) and migrates its

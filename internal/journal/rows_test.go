@@ -63,7 +63,10 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 	id := sluice.NewActionID("nobody", "0-sync", "create")
 	for what, call := range map[string]func() error{
 		"Deployment": func() error { _, err := j.Deployment(bg, "nobody"); return err },
-		"Latest":     func() error { _, err := j.LatestDeployment(bg, "123456789012", "eu-west-1", "prod", "other"); return err },
+		"Latest": func() error {
+			_, err := j.LatestDeployment(bg, "123456789012", "eu-west-1", "prod", "other")
+			return err
+		},
 		"SetState":   func() error { return j.SetState(bg, "nobody", journal.Paused) },
 		"End":        func() error { return j.EndDeployment(bg, "nobody", sluice.Failed, "", "") },
 		"Save":       func() error { return j.Save(bg, "nobody", "k", nil) },

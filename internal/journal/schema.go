@@ -102,8 +102,8 @@ CREATE TABLE leases (
 
 // errNewerSchema and errNotJournal are the reasons to refuse a file.
 type (
-	errNewerSchema   struct{ version int }
-	errNotJournal struct{}
+	errNewerSchema struct{ version int }
+	errNotJournal  struct{}
 )
 
 func (e errNewerSchema) Error() string {

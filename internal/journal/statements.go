@@ -10,7 +10,7 @@ import (
 // statementCache keeps parsed queries. A running engine repeats the same few at every poll, and
 // parsing took a third of the time of a simulated deployment.
 type statementCache struct {
-	mu     sync.Mutex
+	mu       sync.Mutex
 	prepared map[string]*sql.Stmt
 }
 

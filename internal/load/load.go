@@ -43,12 +43,12 @@ const maxOpenRequests = 10_000
 
 // Load is a load that runs until Stop.
 type Load struct {
-	options Options
-	began   time.Time
-	stop    chan struct{}
-	scheduleDone   chan struct{} // closed when the schedule has stopped
-	inFlight    sync.WaitGroup
-	pending atomic.Int64
+	options      Options
+	began        time.Time
+	stop         chan struct{}
+	scheduleDone chan struct{} // closed when the schedule has stopped
+	inFlight     sync.WaitGroup
+	pending      atomic.Int64
 
 	mu    sync.Mutex
 	steps []*Step

@@ -14,7 +14,7 @@ type Step struct {
 	Name         string
 	Began, Ended time.Time // by the machine's clock
 	Requests     int
-	ByVersion     map[string]int // requests by the version that responded; "": failed
+	ByVersion    map[string]int // requests by the version that responded; "": failed
 	// SteadyByTask are the requests sent since [Load.SetSteady], by the task that responded;
 	// "": failed.
 	SteadyByTask map[string]int

@@ -24,13 +24,13 @@ const cacheLifetime = 20 * time.Second
 
 // activeTarget is a deploy target in use.
 type activeTarget struct {
-	name    string
-	account *account.Account
-	services   *watch.ServiceCache
+	name     string
+	account  *account.Account
+	services *watch.ServiceCache
 
 	mu          sync.Mutex
 	definitions map[string]*ecstypes.TaskDefinition // by revision; they never change
-	unmanaged     map[string][]plan.ExternalTarget     // by service, as of its last live state
+	unmanaged   map[string][]plan.ExternalTarget    // by service, as of its last live state
 	traffic     map[string]trafficRead              // by the target groups and rules of an application
 }
 
@@ -107,7 +107,7 @@ type targetPool struct {
 	clock   clock.Clock
 	connect connectFunc
 
-	mu   sync.Mutex
+	mu     sync.Mutex
 	opened map[string]*activeTarget
 }
 

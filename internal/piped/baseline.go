@@ -32,7 +32,7 @@ type baseline struct {
 	// Live is the state that was read. Of the current task definition it contains only the ARN,
 	// since the rest may be secret.
 	Live                  plan.AWSState `json:"live"`
-	RulesErr, DeployerErr string    `json:",omitempty"`
+	RulesErr, DeployerErr string        `json:",omitempty"`
 	// Restart is why a new deployment of the PRIMARY revision is started.
 	Restart string `json:"restart,omitempty"`
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/balancer"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	awsworld "github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -128,12 +128,12 @@ func (s *stand) call() {
 	}
 	key := awsworld.Key{Account: s.sim.Account(), Region: s.sim.Region()}
 	if strings.Contains(s.world, "namespaces") {
-		t := callers.AttachByName(s.sim.World(), s.sim.Registry(), callers.NameCaller{Key: key, Namespace: "shop.local", Service: "api", Port: 80, Rate: 100})
+		t := loadgen.AttachByName(s.sim.World(), s.sim.Registry(), loadgen.NameCaller{Key: key, Namespace: "shop.local", Service: "api", Port: 80, Rate: 100})
 		s.lost = func() float64 { return t.Report().Failed }
 		return
 	}
-	t := callers.Attach(s.sim.World(), s.sim.Balancer(), callers.Caller{Key: key, Balancer: s.sim.View().Regions[0].LoadBalancers[0].ARN, Port: 80,
-		Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: "/"}, Rate: 100})
+	t := loadgen.Attach(s.sim.World(), s.sim.Balancer(), loadgen.Caller{Key: key, Balancer: s.sim.View().Regions[0].LoadBalancers[0].ARN, Port: 80,
+		Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: "/"}, Rate: 100})
 	s.lost = func() float64 { return t.Report().Failed }
 }
 

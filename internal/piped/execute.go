@@ -102,14 +102,14 @@ type targetRun struct {
 	log             *stageLog
 	host            *host
 	target, running *loadedApp
-	filesErr          error // why the files of the target commit cannot be read; the rollback may not need them
+	filesErr        error // why the files of the target commit cannot be read; the rollback may not need them
 
-	opened  *activeTarget
-	baseline baseline
-	hasBaseline  bool // the baseline had been saved
-	app    *appfile.Application
-	plan   *plan.Plan
-	index  int // of the stage in the plan
+	opened      *activeTarget
+	baseline    baseline
+	hasBaseline bool // the baseline had been saved
+	app         *appfile.Application
+	plan        *plan.Plan
+	index       int // of the stage in the plan
 }
 
 func (t *targetRun) runStage(ctx context.Context, target string) (err error) {

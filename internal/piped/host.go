@@ -27,7 +27,7 @@ type host struct {
 	deployment string
 	prefix     string // of keys, if the deployment has several deploy targets
 	start      time.Time
-	report       func(sluice.Event)
+	report     func(sluice.Event)
 }
 
 // maxPlainBytes is the size above which values are compressed: piped stores all metadata of a
@@ -112,7 +112,7 @@ func decompressValue(text string) ([]byte, error) {
 // pipedRetryFor is how long calls are retried while piped is away, and
 // pipedCallTimeout how long one call may take, in the machine's time.
 const (
-	pipedRetryFor   = 20 * time.Second
+	pipedRetryFor    = 20 * time.Second
 	pipedCallTimeout = 10 * time.Second
 	pipedRetryPause  = 200 * time.Millisecond
 )

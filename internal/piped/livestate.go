@@ -123,8 +123,8 @@ func resourcesOf(target, plugin string, live *ecs.ServiceState, tasks []ecs.Task
 // resourceBuilder makes resources that piped's control plane accepts: it refuses all resources of
 // an application if one has no creation time.
 type resourceBuilder struct {
-	target, plugin string
-	now, serviceCreated      time.Time
+	target, plugin      string
+	now, serviceCreated time.Time
 }
 
 func (b resourceBuilder) newResource(arn, name, kind string, created time.Time, health contract.ResourceState_HealthStatus, why string, about map[string]string, parents ...string) *contract.ResourceState {
@@ -145,7 +145,7 @@ func (b resourceBuilder) newResource(arn, name, kind string, created time.Time, 
 const (
 	healthHealthy   = contract.ResourceState_HEALTHY
 	healthUnhealthy = contract.ResourceState_UNHEALTHY
-	healthUnknown    = contract.ResourceState_UNKNOWN
+	healthUnknown   = contract.ResourceState_UNKNOWN
 )
 
 func serviceHealth(l *ecs.ServiceState) (contract.ResourceState_HealthStatus, string) {

@@ -33,14 +33,14 @@ type stageLog struct {
 	deployment string
 	stage      *contract.PipelineStage
 
-	mu      sync.Mutex
-	unsent   []*contract.LogBlock // not sent yet
-	sinceCheckpoint   []*contract.LogBlock // lines since the last checkpoint
-	lastIndex    int64                // index of the newest block
-	display string               // not sent yet
-	wake    chan struct{}
-	isClosing bool
-	done    chan struct{}
+	mu              sync.Mutex
+	unsent          []*contract.LogBlock // not sent yet
+	sinceCheckpoint []*contract.LogBlock // lines since the last checkpoint
+	lastIndex       int64                // index of the newest block
+	display         string               // not sent yet
+	wake            chan struct{}
+	isClosing       bool
+	done            chan struct{}
 }
 
 func openLog(c contract.PluginServiceClient, deployment string, stage *contract.PipelineStage) *stageLog {

@@ -22,10 +22,10 @@ type plugin struct {
 	contract.UnimplementedLivestateServiceServer
 	contract.UnimplementedPlanPreviewServiceServer
 
-	entry  *pluginEntry
-	clock  clock.Clock
+	entry   *pluginEntry
+	clock   clock.Clock
 	targets *targetPool
-	piped  contract.PluginServiceClient
+	piped   contract.PluginServiceClient
 }
 
 // FetchDefinedStages returns the names of the stages that piped must send to this plugin.

@@ -92,9 +92,9 @@ func checkOwner(live *ecs.ServiceState, d *contract.Deployment, service string) 
 
 // tagWriter writes tags of the service before and after stages, through the gate.
 type tagWriter struct {
-	service       ecs.Service
+	service    ecs.Service
 	deployment string
-	report       func(sluice.Event)
+	report     func(sluice.Event)
 }
 
 // writeTags makes a write of tags. It needs no claim, as the tag writes of stages do not.

@@ -24,12 +24,12 @@ type AWSState struct {
 	Lost       Claim                    // the parsed claim tag, expired or not
 	Tags       map[string]string        // of the service
 
-	Primary, Canary *GroupAttachment          // nil: the file names no such group
-	Steered         []sluice.Rule   // forward to exactly the two groups of the application
-	Extend          []sluice.Rule   // forward to the primary alone
-	Marked          []sluice.Rule   // other rules that give weight to the canary group; no deployment writes them
+	Primary, Canary *GroupAttachment // nil: the file names no such group
+	Steered         []sluice.Rule    // forward to exactly the two groups of the application
+	Extend          []sluice.Rule    // forward to the primary alone
+	Marked          []sluice.Rule    // other rules that give weight to the canary group; no deployment writes them
 	Foreign         []ExternalTarget // in the application's target groups
-	RulesErr        error           // why no rule could be chosen
+	RulesErr        error            // why no rule could be chosen
 
 	Registry  *Registry // named in the file; nil: none, or its shares are not managed
 	Strangers []string  // instances in it that neither ECS nor sluice registered

@@ -13,14 +13,14 @@ import (
 
 // Share is the share that a routing stage can achieve by counts.
 type Share struct {
-	Name   string  `json:"name"`            // that callers resolve
-	Tasks  Split   `json:"tasks"`           // registered tasks after the stage
-	Requested  int     `json:"asked"`           // percent of canary
-	Bound  float64 `json:"bound"`           // percent: half a task
-	Raised bool    `json:"raised"`          // a variant has one task although less than half a task was requested
-	ExactTasks  int     `json:"reach,omitempty"` // the number of tasks that achieves the requested share exactly; 0: Tasks does
-	Extra  int     `json:"extra,omitempty"` // canary tasks started beyond its scale
-	Deregistered    int     `json:"out,omitempty"`   // primary tasks that run and are not registered
+	Name         string  `json:"name"`            // that callers resolve
+	Tasks        Split   `json:"tasks"`           // registered tasks after the stage
+	Requested    int     `json:"asked"`           // percent of canary
+	Bound        float64 `json:"bound"`           // percent: half a task
+	Raised       bool    `json:"raised"`          // a variant has one task although less than half a task was requested
+	ExactTasks   int     `json:"reach,omitempty"` // the number of tasks that achieves the requested share exactly; 0: Tasks does
+	Extra        int     `json:"extra,omitempty"` // canary tasks started beyond its scale
+	Deregistered int     `json:"out,omitempty"`   // primary tasks that run and are not registered
 }
 
 func (s Share) String() string {

@@ -185,7 +185,9 @@ func (p *Plan) addShiftWrites(s *Stage, live AWSState) {
 	}
 }
 
-func (p *Plan) createsService(live AWSState) bool { return live.Service == nil || live.serviceStatus() != "ACTIVE" }
+func (p *Plan) createsService(live AWSState) bool {
+	return live.Service == nil || live.serviceStatus() != "ACTIVE"
+}
 
 // updatesService reports whether UpdateService has something to change.
 func (p *Plan) updatesService(live AWSState) bool {

@@ -28,14 +28,14 @@ type Forecast struct {
 // Times that AWS and sluice take in addition to task starts and drains. AWS does not document them.
 // The values were observed on AWS and are the defaults of the local AWS.
 const (
-	usualStart = 34 * time.Second // of a task on Fargate, small image
-	scheduleTime  = 5 * time.Second  // until ECS acts on a request
-	registerTime  = 5 * time.Second  // from running to healthy: target registration, first check
-	noticeTime    = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
-	claimTime     = 2 * time.Second  // before the first write: the read-back delay of the claim
-	propagationTime    = 10 * time.Second // before capacity is removed: every load balancer node has the weights
-	stopTime      = 6 * time.Second  // from the end of the drain until the task has stopped
-	delistTime    = 18 * time.Second // until ECS no longer lists a deleted task set
+	usualStart      = 34 * time.Second // of a task on Fargate, small image
+	scheduleTime    = 5 * time.Second  // until ECS acts on a request
+	registerTime    = 5 * time.Second  // from running to healthy: target registration, first check
+	noticeTime      = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
+	claimTime       = 2 * time.Second  // before the first write: the read-back delay of the claim
+	propagationTime = 10 * time.Second // before capacity is removed: every load balancer node has the weights
+	stopTime        = 6 * time.Second  // from the end of the drain until the task has stopped
+	delistTime      = 18 * time.Second // until ECS no longer lists a deleted task set
 )
 
 // Forecast returns how long the plan takes with the given timings.

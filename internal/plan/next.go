@@ -66,7 +66,7 @@ const (
 	RunStage      Do = "run stage"
 	WaitUntil     Do = "wait until"
 	AwaitApproval Do = "await approval"
-	StayPaused          Do = "hold" // a person paused it
+	StayPaused    Do = "hold" // a person paused it
 	Finish        Do = "finish"
 )
 

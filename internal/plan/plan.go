@@ -43,8 +43,8 @@ type Plan struct {
 	OnOtherTargets sluice.OnTargets `json:"onOtherTargets,omitempty"`
 	// PreviousSet is the id of the task set that served before an interrupted deployment, which
 	// left it running. It is empty if there is none.
-	PreviousSet   string `json:"former,omitempty"`
-	Recreate bool   `json:"recreate,omitempty"` // a sync stops the old tasks first
+	PreviousSet string `json:"former,omitempty"`
+	Recreate    bool   `json:"recreate,omitempty"` // a sync stops the old tasks first
 
 	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
 	Timeout          time.Duration `json:"timeout,omitempty"`
@@ -58,7 +58,7 @@ type Plan struct {
 	ServiceRedacted string        `json:"serviceRedacted,omitempty"`
 	Primary         *Group        `json:"primary,omitempty"`
 	Canary          *Group        `json:"canary,omitempty"`
-	ListenerRules           []string      `json:"listenerRules,omitempty"`
+	ListenerRules   []string      `json:"listenerRules,omitempty"`
 	Listeners       []string      `json:"listeners,omitempty"` // ARNs
 	Extends         bool          `json:"extends,omitempty"`   // the canary group is added to rules that forward to the primary alone
 	Drain           time.Duration `json:"drain,omitempty"`     // longest deregistration delay of the two groups
@@ -136,16 +136,16 @@ func (p *Plan) HasChanges() bool { return len(p.Changes) > 0 }
 
 // Names that plans use for resources that do not exist yet.
 const (
-	CanarySet     = "task set of canary"
-	NewPrimarySet = "new task set of primary"
+	CanarySet          = "task set of canary"
+	NewPrimarySet      = "new task set of primary"
 	PreviousPrimarySet = "old task set of primary"
-	RestoredSet   = "restored task set of primary"
-	OtherSets     = "other task sets of ours"
-	ExternalSets   = "task sets of others in our target groups"
-	ServingSet    = "task set that is PRIMARY"
-	OwnDeployment = "service deployment of ours"
-	OwnShift      = "CodeDeploy deployment of ours"
-	ReturnShift   = "CodeDeploy deployment that returns"
+	RestoredSet        = "restored task set of primary"
+	OtherSets          = "other task sets of ours"
+	ExternalSets       = "task sets of others in our target groups"
+	ServingSet         = "task set that is PRIMARY"
+	OwnDeployment      = "service deployment of ours"
+	OwnShift           = "CodeDeploy deployment of ours"
+	ReturnShift        = "CodeDeploy deployment that returns"
 )
 
 // RollsByECS reports whether ECS deploys the primary with its own rolling update.

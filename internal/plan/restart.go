@@ -19,8 +19,8 @@ type Current struct {
 const (
 	DoesNothing = "nothing" // it serves
 	DoesNotRun  = "idle"    // the desired count is 0
-	DoesFollow     = "follow"  // AWS still starts tasks of it
-	DoesRestart  = "start"   // AWS has given the deployment up
+	DoesFollow  = "follow"  // AWS still starts tasks of it
+	DoesRestart = "start"   // AWS has given the deployment up
 )
 
 // HasWork reports whether a deployment would change AWS or wait for AWS to finish.

@@ -99,7 +99,9 @@ func differsFromCurrent(s *ecstypes.Service, p PastDeployment) bool {
 	return p.revisionName() != currentRevision(s) || len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
 }
 
-func currentRevision(s *ecstypes.Service) string { return sluice.RevisionOf(aws.ToString(s.TaskDefinition)) }
+func currentRevision(s *ecstypes.Service) string {
+	return sluice.RevisionOf(aws.ToString(s.TaskDefinition))
+}
 
 func orUnknown(revision string) string {
 	if revision == "" {

@@ -19,11 +19,11 @@ const StageScaling = "AUTO_SCALING"
 
 // Scaling says how a deployment changes the scalable targets of its service.
 type Scaling struct {
-	Suspend bool `json:"suspend,omitempty"` // all scaling, while the deployment runs
-	KeepSuspended   bool `json:"leave,omitempty"`   // scaling may stay suspended while no process runs the deployment
-	Resume  bool `json:"resume,omitempty"`  // end all suspensions when the deployment ends
-	Min     *int `json:"min,omitempty"`     // the bounds from now on; nil: unchanged
-	Max     *int `json:"max,omitempty"`
+	Suspend       bool `json:"suspend,omitempty"` // all scaling, while the deployment runs
+	KeepSuspended bool `json:"leave,omitempty"`   // scaling may stay suspended while no process runs the deployment
+	Resume        bool `json:"resume,omitempty"`  // end all suspensions when the deployment ends
+	Min           *int `json:"min,omitempty"`     // the bounds from now on; nil: unchanged
+	Max           *int `json:"max,omitempty"`
 
 	// LeftoverTag is the value of [ScalingTag] that a lost deployment left. The state in it is
 	// restored when the deployment ends, whatever else is requested.

@@ -14,10 +14,10 @@ const wildcard = "*"
 
 // builder collects the statements of one plan.
 type builder struct {
-	plan      *plan.Plan
+	plan       *plan.Plan
 	state      plan.AWSState
-	partition string
-	statements     map[string]*Statement // by Sid
+	partition  string
+	statements map[string]*Statement // by Sid
 }
 
 // ForPlan returns the least policy that allows the plan and its rollback.
@@ -122,7 +122,9 @@ func (b *builder) serviceNames() []string {
 }
 
 // canaryName returns the name of the canary service, as "<cluster>/<service>".
-func (b *builder) canaryName() string { return b.plan.Cluster + "/" + plan.CanaryServiceName(b.plan.Service) }
+func (b *builder) canaryName() string {
+	return b.plan.Cluster + "/" + plan.CanaryServiceName(b.plan.Service)
+}
 
 // serviceARNs returns the ARNs of the services and of their resources of the given types.
 func (b *builder) serviceARNs(types ...string) (all []string) {
@@ -139,7 +141,9 @@ func (b *builder) taskSetARNs() []string {
 	return []string{b.resourceARN("ecs", "task-set/"+b.plan.Cluster+"/"+b.plan.Service+"/*")}
 }
 
-func (b *builder) taskARNs() []string { return []string{b.resourceARN("ecs", "task/"+b.plan.Cluster+"/*")} }
+func (b *builder) taskARNs() []string {
+	return []string{b.resourceARN("ecs", "task/"+b.plan.Cluster+"/*")}
+}
 
 // familyARNs returns a pattern for every revision of a task definition, given by family or
 // family:revision.

@@ -14,29 +14,29 @@ const (
 	readApplication = "ReadCodeDeployApplications"
 	readConfigs     = "ReadCodeDeployConfigurations"
 
-	claimService           = "ClaimService"
-	tagCanary       = "TagCanaryService"
-	registerDefinitions          = "RegisterTaskDefinitions"
-	tagDefinitions  = "TagTaskDefinitions"
-	changeService   = "ChangeService"
-	changeCanary    = "ChangeCanaryService"
-	stopDeployment  = "StopServiceDeployments"
-	changeTaskSets  = "ChangeTaskSets"
-	runTasks        = "RunTasks"
-	tagTasks        = "TagTasks"
-	shiftRules      = "ShiftListenerRules"
-	shiftListeners  = "ShiftListeners"
-	registerNames   = "RegisterInstances"
-	keepRecords     = "ChangeRecordsOfInstances"
-	keepChecks      = "ChangeHealthChecksOfInstances"
-	createChecks    = "CreateHealthChecksOfInstances"
-	suspendScaling           = "SuspendAutoScaling"
-	createShift     = "CreateCodeDeployDeployments"
-	registerAppSpec = "RegisterAppSpecs"
-	steerShift      = "SteerCodeDeployDeployments"
-	passToTasks     = "PassRolesToTasks"
-	passToECS       = "PassRolesToECS"
-	deregisterOld          = "DeregisterOldTaskDefinitions"
+	claimService        = "ClaimService"
+	tagCanary           = "TagCanaryService"
+	registerDefinitions = "RegisterTaskDefinitions"
+	tagDefinitions      = "TagTaskDefinitions"
+	changeService       = "ChangeService"
+	changeCanary        = "ChangeCanaryService"
+	stopDeployment      = "StopServiceDeployments"
+	changeTaskSets      = "ChangeTaskSets"
+	runTasks            = "RunTasks"
+	tagTasks            = "TagTasks"
+	shiftRules          = "ShiftListenerRules"
+	shiftListeners      = "ShiftListeners"
+	registerNames       = "RegisterInstances"
+	keepRecords         = "ChangeRecordsOfInstances"
+	keepChecks          = "ChangeHealthChecksOfInstances"
+	createChecks        = "CreateHealthChecksOfInstances"
+	suspendScaling      = "SuspendAutoScaling"
+	createShift         = "CreateCodeDeployDeployments"
+	registerAppSpec     = "RegisterAppSpecs"
+	steerShift          = "SteerCodeDeployDeployments"
+	passToTasks         = "PassRolesToTasks"
+	passToECS           = "PassRolesToECS"
+	deregisterOld       = "DeregisterOldTaskDefinitions"
 )
 
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
@@ -48,7 +48,7 @@ var sidOrder = []string{
 
 // conditions restrict statements where the resources alone allow too much.
 var conditions = map[string]map[string]map[string]string{
-	passToTasks: {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
-	passToECS:   {"StringEquals": {"iam:PassedToService": "ecs.amazonaws.com"}},
-	suspendScaling:       {"StringEquals": {"application-autoscaling:service-namespace": "ecs"}},
+	passToTasks:    {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+	passToECS:      {"StringEquals": {"iam:PassedToService": "ecs.amazonaws.com"}},
+	suspendScaling: {"StringEquals": {"application-autoscaling:service-namespace": "ecs"}},
 }

@@ -32,7 +32,9 @@ var writeRules = map[string]writeRule{
 	}},
 	"ecs:RegisterTaskDefinition":   {registerDefinitions, func(b *builder, family string) []string { return b.familyARNs(family) }},
 	"ecs:DeregisterTaskDefinition": {deregisterOld, allResources},
-	"ecs:RunTask":                  {runTasks, func(b *builder, name string) []string { return b.familyARNs(strings.TrimPrefix(name, b.plan.Cluster+"/")) }},
+	"ecs:RunTask": {runTasks, func(b *builder, name string) []string {
+		return b.familyARNs(strings.TrimPrefix(name, b.plan.Cluster+"/"))
+	}},
 
 	"elasticloadbalancing:ModifyRule":     {shiftRules, asNamed},
 	"elasticloadbalancing:ModifyListener": {shiftListeners, asNamed},

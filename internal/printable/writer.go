@@ -55,11 +55,11 @@ func (m CodePrefix) Line(text string) string {
 // Writer writes its input as [Text] would return it, and passes the codes after its prefix.
 type Writer struct {
 	to      io.Writer
-	prefix    CodePrefix
+	prefix  CodePrefix
 	maxLine int // characters of a line; 0: no limit
 
 	mu      sync.Mutex
-	cleaner   cleaner
+	cleaner cleaner
 	pending string // the beginning of a prefix or of a character
 }
 

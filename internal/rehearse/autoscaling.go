@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/autoscaler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -14,10 +14,10 @@ import (
 // Scaling is Application Auto Scaling of the desired count, by a policy with a CPU target. Max 0:
 // no auto scaling.
 type Scaling struct {
-	Min, Max int
-	Load     int           // of each task's CPU, in percent; 0: the target of the policy
-	SuspendedBefore      string        // suspensions before the deployment: "in+scheduled"; empty: none
-	Since    time.Duration // duration of that load before the deployment begins
+	Min, Max        int
+	Load            int           // of each task's CPU, in percent; 0: the target of the policy
+	SuspendedBefore string        // suspensions before the deployment: "in+scheduled"; empty: none
+	Since           time.Duration // duration of that load before the deployment begins
 }
 
 // targetCPU is the CPU target of the policy, in percent of a task.
@@ -86,8 +86,8 @@ func (f *rehearsal) resumeScaling() {
 	f.externalActs = true
 	defer func() { f.externalActs = false }()
 	f.inWorld(func(tx *world.Tx) {
-		for _, t := range scaler.StateOf(tx).Targets.Values() {
-			t.Suspended = scaler.Suspended{}
+		for _, t := range autoscaler.StateOf(tx).Targets.Values() {
+			t.Suspended = autoscaler.Suspended{}
 		}
 		if f.writingScaling {
 			f.scalingBeforeRace = f.expectedScaling
@@ -99,7 +99,7 @@ func (f *rehearsal) resumeScaling() {
 // scalingOf returns the scalable targets as text.
 func scalingOf(tx *world.Tx) string {
 	var all []string
-	for _, t := range scaler.StateOf(tx).Targets.Values() {
+	for _, t := range autoscaler.StateOf(tx).Targets.Values() {
 		all = append(all, fmt.Sprintf("%s %s %d to %d, suspended %+v, %d policies, made %s", t.ID, t.ARN, t.Min, t.Max, t.Suspended, t.Policies.Len(), t.CreatedAt.Format(time.RFC3339)))
 	}
 	slices.Sort(all)
@@ -134,8 +134,8 @@ func (f *rehearsal) checkSuspended(tx *world.Tx) {
 	if !f.Suspend || len(f.Interventions) > 0 || f.isOver || f.wasPaused && f.World.usesCodeDeploy() {
 		return
 	}
-	for _, t := range scaler.StateOf(tx).Targets.Values() {
-		if t.Suspended != (scaler.Suspended{In: true, Out: true, Scheduled: true}) {
+	for _, t := range autoscaler.StateOf(tx).Targets.Values() {
+		if t.Suspended != (autoscaler.Suspended{In: true, Out: true, Scheduled: true}) {
 			f.addViolation("P3", "traffic moves while auto scaling is at work: suspended %+v", t.Suspended)
 		}
 	}

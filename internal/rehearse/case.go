@@ -9,33 +9,33 @@ import (
 
 // Case is one complete rehearsal.
 type Case struct {
-	Notes  []string // comment lines of its text
+	Notes []string // comment lines of its text
 	Seed  uint64   // of all random numbers
 	World World
 	Old   string // behaviour of the serving version, as options of an image: "latency=1s"
 	New   string // behaviour of the new version
 	// Pipeline has a stage per line: "ECS_CANARY_ROLLOUT scale=50". Empty means quick
 	// sync, or the rolling update of a service with controller ECS.
-	Pipeline []string
-	Breaker  bool          // the rolling service has ECS's circuit breaker with rollback
-	Suspend  bool          // the files set suspendAutoScaling
-	Before   string        // a task before the stages, as options of its image
-	After    string        // a task after the stages; its failure rolls back if this begins with "rollback&"
-	Job      Job           // instead of a service
-	RestartDelay     time.Duration // time between a kill and the next process; 0: [minRestartDelay]
-	OutsidePolicy  string        // onOutsideChange; empty is stop
-	Deadline time.Duration // progressDeadline
-	Faults   []string      // lines of awssim/fault, active from the start of the deployment
-	Interventions    []Intervention        // by people and other tools
-	Kills    []Kill        // one for each process of sluice, in order
-	FullDisk     FullDisk
-	Codec    bool // encode and decode calls as on the network
+	Pipeline      []string
+	Breaker       bool           // the rolling service has ECS's circuit breaker with rollback
+	Suspend       bool           // the files set suspendAutoScaling
+	Before        string         // a task before the stages, as options of its image
+	After         string         // a task after the stages; its failure rolls back if this begins with "rollback&"
+	Job           Job            // instead of a service
+	RestartDelay  time.Duration  // time between a kill and the next process; 0: [minRestartDelay]
+	OutsidePolicy string         // onOutsideChange; empty is stop
+	Deadline      time.Duration  // progressDeadline
+	Faults        []string       // lines of awssim/fault, active from the start of the deployment
+	Interventions []Intervention // by people and other tools
+	Kills         []Kill         // one for each process of sluice, in order
+	FullDisk      FullDisk
+	Codec         bool // encode and decode calls as on the network
 
 	// Files and File are the user's own application, which replaces Pipeline.
-	Files  fs.FS
-	File   string
-	FailingStep  string                      // [stepBefore] or [stepAfter]: the first step there fails
-	Lookup func(string) (string, bool) // environment variables for the files; nil: none
+	Files       fs.FS
+	File        string
+	FailingStep string                      // [stepBefore] or [stepAfter]: the first step there fails
+	Lookup      func(string) (string, bool) // environment variables for the files; nil: none
 	// QuickSync is the option of the plan.
 	QuickSync bool
 }
@@ -52,29 +52,29 @@ type Intervention struct {
 
 // Acts of a [Intervention]; words after these are arguments.
 const (
-	Rollback      = "rollback"       // a person runs sluice rollback
-	Abort         = "abort"          // a person runs sluice abort
-	Pause         = "pause"          // a person pauses the deployment and resumes it a minute later
-	EditRule      = "edit-rule"      // <primary> <canary>: sets the first rule's weights
-	SetDesiredCount         = "scale"          // <n>: sets the desired count
-	DeleteService = "delete-service" // deletes the service
-	TakeClaim     = "take-claim"     // another deployment writes its claim to the service
-	SecondSluice        = "second"         // a second sluice, with its own journal, deploys the same application
-	ResumeScaling = "resume-scaling" // resumes auto scaling
-	DeregisterInstance       = "take-out"       // <n>: deregisters an instance of the Cloud Map service
-	RegisterAddress         = "put-in"         // registers an address that belongs to no task
+	Rollback           = "rollback"       // a person runs sluice rollback
+	Abort              = "abort"          // a person runs sluice abort
+	Pause              = "pause"          // a person pauses the deployment and resumes it a minute later
+	EditRule           = "edit-rule"      // <primary> <canary>: sets the first rule's weights
+	SetDesiredCount    = "scale"          // <n>: sets the desired count
+	DeleteService      = "delete-service" // deletes the service
+	TakeClaim          = "take-claim"     // another deployment writes its claim to the service
+	SecondSluice       = "second"         // a second sluice, with its own journal, deploys the same application
+	ResumeScaling      = "resume-scaling" // resumes auto scaling
+	DeregisterInstance = "take-out"       // <n>: deregisters an instance of the Cloud Map service
+	RegisterAddress    = "put-in"         // registers an address that belongs to no task
 	RegisterTask       = "put-back"       // registers a deregistered task again
-	SetUnhealthy     = "say-unwell"     // <n>: sets an instance to UNHEALTHY in Cloud Map
-	ScaleCanary   = "scale-canary"   // <percent>: scales the canary
-	DeleteCanary  = "delete-canary"  // deletes the canary
-	PromoteCanary = "promote-canary" // promotes the canary to PRIMARY
-	TakeOver      = "take-over"      // a second sluice takes the service over, cleans up and deploys the same application
-	UpdateService        = "update"         // updates the service (rolling: to the old revision)
-	ContinueCodeDeploy      = "continue"       // from then on continues CodeDeploy whenever it waits
+	SetUnhealthy       = "say-unwell"     // <n>: sets an instance to UNHEALTHY in Cloud Map
+	ScaleCanary        = "scale-canary"   // <percent>: scales the canary
+	DeleteCanary       = "delete-canary"  // deletes the canary
+	PromoteCanary      = "promote-canary" // promotes the canary to PRIMARY
+	TakeOver           = "take-over"      // a second sluice takes the service over, cleans up and deploys the same application
+	UpdateService      = "update"         // updates the service (rolling: to the old revision)
+	ContinueCodeDeploy = "continue"       // from then on continues CodeDeploy whenever it waits
 	StopCodeDeploy     = "stop-shift"     // <0 or 1>: stops CodeDeploy's deployment, without or with its rollback
 	RaiseAlarm         = "alarm"          // raises the alarm that CodeDeploy monitors
-	StopTask      = "stop-task"      // stops a standalone task
-	RegisterRevision      = "register"       // registers another revision of such a task
+	StopTask           = "stop-task"      // stops a standalone task
+	RegisterRevision   = "register"       // registers another revision of such a task
 )
 
 // String returns the case as text, which [Parse] reads. A case with a user's own files has no

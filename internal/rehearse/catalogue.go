@@ -15,17 +15,19 @@ const goodVersion = "good"
 
 // Scenario is one event that may happen to a deployment.
 type Scenario struct {
-	Name string // "crash-loop"
+	Name    string // "crash-loop"
 	Summary string // what happens, in a few words
 	// LosesRequests: requests are lost whatever a deployment does; it must still
 	// end safely.
-	LosesRequests    bool
-	change func(c *Case, stages int)
+	LosesRequests bool
+	change        func(c *Case, stages int)
 	condition     func(*appfile.Application) bool // applications to which it can happen; nil: all
 }
 
 // AppliesTo reports whether the scenario can happen to an application.
-func (s Scenario) AppliesTo(app *appfile.Application) bool { return s.condition == nil || s.condition(app) }
+func (s Scenario) AppliesTo(app *appfile.Application) bool {
+	return s.condition == nil || s.condition(app)
+}
 
 // Catalogue returns the scenarios that a pipeline is rehearsed with, in the order of the table.
 func Catalogue() []Scenario {
@@ -116,7 +118,7 @@ func (s Scenario) HasEffect(base Case, stages int) bool {
 // Row is the result of a scenario, the worst of its seeds.
 type Row struct {
 	Scenario     string         `json:"scenario"`
-	Summary         string         `json:"says"`
+	Summary      string         `json:"says"`
 	Outcome      sluice.Outcome `json:"outcome"`
 	Cause        string         `json:"cause,omitempty"`
 	Requests     float64        `json:"requests"`
@@ -125,8 +127,8 @@ type Row struct {
 	TimeToSafety time.Duration  `json:"timeToSafety"`          // nanoseconds
 	Took         time.Duration  `json:"took"`                  // nanoseconds
 	Safe         bool           `json:"safe"`                  // it ended as promised
-	Flaws       []string       `json:"violations,omitempty"`  // why it is not safe
-	Suggestions       []string       `json:"couldBetter,omitempty"` // suggestions for the application
+	Flaws        []string       `json:"violations,omitempty"`  // why it is not safe
+	Suggestions  []string       `json:"couldBetter,omitempty"` // suggestions for the application
 	Seed         uint64         `json:"seed"`                  // seed of this result
 	Losses       []string       `json:"losses,omitempty"`
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -32,7 +32,7 @@ func (f *rehearsal) summarizeTraffic() {
 }
 
 // measureExposure measures how long the new version had requests, and when it had none again.
-func (f *rehearsal) measureExposure(report callers.Report) {
+func (f *rehearsal) measureExposure(report loadgen.Report) {
 	var first, last time.Time
 	var exposed time.Duration
 	with := false

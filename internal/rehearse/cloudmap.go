@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/awssim/callers"
-	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/cloudmap"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -17,7 +17,7 @@ import (
 
 const (
 	defaultRegistry = "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-0123456789abcdef"
-	namespace     = "shop.local"
+	namespace       = "shop.local"
 	defaultTTL      = time.Minute // default of the ECS console
 )
 
@@ -115,16 +115,16 @@ func (c Case) writeCloudMap(d *draft) {
 
 // attachNameCallers starts callers that resolve the name: some by DNS, some by DiscoverInstances.
 func (f *rehearsal) attachNameCallers() {
-	for _, c := range []callers.NameCaller{
+	for _, c := range []loadgen.NameCaller{
 		{},
 		{KeepAlive: 30 * time.Second, Retry: true},
-		{Poll: 10 * time.Second, Query: registry.Query{Health: registry.HealthyOrAny}},
+		{Poll: 10 * time.Second, Query: cloudmap.Query{Health: cloudmap.HealthyOrAny}},
 	} {
 		if f.World.Naming.HTTP && c.Poll == 0 {
 			continue
 		}
 		c.Record = f.World.Naming.Records
 		c.Key, c.Namespace, c.Service, c.Port, c.Rate = f.worldKey(), namespace, f.World.Service, f.World.Port, float64(cmp.Or(f.World.Rate, Rate))
-		f.nameTallies = append(f.nameTallies, callers.AttachByName(f.sim.World(), f.sim.Registry(), c))
+		f.nameTallies = append(f.nameTallies, loadgen.AttachByName(f.sim.World(), f.sim.Registry(), c))
 	}
 }

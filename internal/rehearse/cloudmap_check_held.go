@@ -12,8 +12,8 @@ import (
 // promisedShare is a share that was reported, and the time since which the registered share
 // differs.
 type promisedShare struct {
-	share *plan.Share
-	offSince   time.Time
+	share    *plan.Share
+	offSince time.Time
 }
 
 // maxShareRepair is how long starting and stopping tasks may change a share: until the next poll,

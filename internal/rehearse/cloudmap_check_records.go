@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -15,7 +15,7 @@ import (
 // The registered instances of a Cloud Map name, and interventions on them.
 
 // callerReports returns the results of all callers' requests.
-func (f *rehearsal) callerReports() (all []callers.Report) {
+func (f *rehearsal) callerReports() (all []loadgen.Report) {
 	for _, t := range f.tallies {
 		all = append(all, t.Report())
 	}

@@ -55,9 +55,9 @@ func (f *rehearsal) shareOf(stage string) *plan.Share {
 
 // touchedRecord is an instance that another actor deregistered or registered while sluice polled.
 type touchedRecord struct {
-	id string
+	id         string
 	registered bool
-	at time.Time
+	at         time.Time
 }
 
 // recordTouch records another actor's change of an instance if sluice must detect it. The task must

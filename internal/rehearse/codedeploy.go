@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -91,8 +91,8 @@ func (f *rehearsal) checkStoppedWithRollback(tx *world.Tx) {
 	if f.hasIntervention(StopCodeDeploy) || f.hasIntervention(DeleteService) {
 		return
 	}
-	for _, d := range shifter.StateOf(tx).Deployments.Values() {
-		if w := d.Failure; w != nil && w.Code == "MANUAL_STOP" && d.Green != nil && d.RollbackID == "" && d.Creator == shifter.ByUser {
+	for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
+		if w := d.Failure; w != nil && w.Code == "MANUAL_STOP" && d.Green != nil && d.RollbackID == "" && d.Creator == codedeployer.ByUser {
 			f.addViolation("P2", "CodeDeploy's deployment %s was stopped without its rollback", d.ID)
 		}
 	}
@@ -128,9 +128,9 @@ func (f *rehearsal) checkDeployedOnce(tx *world.Tx) {
 		return
 	}
 	asked := map[string]int{}
-	for _, d := range shifter.StateOf(tx).Deployments.Values() {
+	for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
 		back := d.Spec.Definition[strings.LastIndex(d.Spec.Definition, "/")+1:] == "web:1"
-		if d.Creator == shifter.ByUser && !(back && (d.Status == shifter.Stopped || d.Status == shifter.Failed)) {
+		if d.Creator == codedeployer.ByUser && !(back && (d.Status == codedeployer.Stopped || d.Status == codedeployer.Failed)) {
 			asked[d.Spec.Definition[strings.LastIndex(d.Spec.Definition, "/")+1:]]++
 		}
 	}

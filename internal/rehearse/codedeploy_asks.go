@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
@@ -129,7 +129,7 @@ func (f *rehearsal) continueShifts() {
 }
 
 func (f *rehearsal) continueReady() {
-	for _, id := range f.codeDeployIDs(shifter.Ready) {
+	for _, id := range f.codeDeployIDs(codedeployer.Ready) {
 		f.callAWS("codedeploy", "CodeDeploy_20141006.ContinueDeployment", map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
 	}
 }
@@ -146,7 +146,7 @@ func (f *rehearsal) onEventBegan(event string, do func()) {
 
 func (f *rehearsal) hasEventBegun(event string) (began bool) {
 	f.inWorld(func(tx *world.Tx) {
-		for _, d := range shifter.StateOf(tx).Deployments.Values() {
+		for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
 			e := d.Event(event)
 			began = began || e != nil && !e.Start.IsZero()
 		}
@@ -156,7 +156,7 @@ func (f *rehearsal) hasEventBegun(event string) (began bool) {
 
 // stopCodeDeploy stops the running CodeDeploy deployments, as in the console.
 func (f *rehearsal) stopCodeDeploy(back bool) {
-	for _, id := range f.codeDeployIDs(shifter.InProgress, shifter.Ready, shifter.Created) {
+	for _, id := range f.codeDeployIDs(codedeployer.InProgress, codedeployer.Ready, codedeployer.Created) {
 		f.callAWS("codedeploy", "CodeDeploy_20141006.StopDeployment", map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
 	}
 }
@@ -164,7 +164,7 @@ func (f *rehearsal) stopCodeDeploy(back bool) {
 // codeDeployIDs returns the CodeDeploy deployments with one of the statuses.
 func (f *rehearsal) codeDeployIDs(statuses ...string) (ids []string) {
 	f.inWorld(func(tx *world.Tx) {
-		for _, d := range shifter.StateOf(tx).Deployments.Values() {
+		for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
 			for _, s := range statuses {
 				if d.Status == s {
 					ids = append(ids, d.ID)

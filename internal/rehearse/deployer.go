@@ -14,7 +14,7 @@ import (
 // Deployer is the CodeDeploy configuration of a service, where it differs from the default names.
 type Deployer struct {
 	Application, Group string
-	CustomConfig                string   // a custom deployment configuration
+	CustomConfig       string   // a custom deployment configuration
 	Hooks              []string // the Lambda functions; they report Succeeded
 }
 

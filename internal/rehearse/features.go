@@ -9,10 +9,10 @@ import (
 
 // feature is a property that a generated case may have in addition to its kind.
 type feature struct {
-	name    string          // also the purpose of its random numbers
-	percent int             // of the cases to which it applies
-	appliesTo      func(Case) bool // nil: it applies to every case
-	apply    func(*random, *Case)
+	name      string          // also the purpose of its random numbers
+	percent   int             // of the cases to which it applies
+	appliesTo func(Case) bool // nil: it applies to every case
+	apply     func(*random, *Case)
 }
 
 // allFeatures returns all features in the order of generation. A new one is added at the end; it
@@ -75,7 +75,9 @@ func allFeatures() []feature {
 		{"late names", 50, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random, c *Case) {
 			c.World.Lags.Names = d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second)
 		}},
-		{"tokens that are forgotten", 20, hasService, func(d *random, c *Case) { c.World.Lags.Tokens = d.oneDuration(20*time.Second, time.Minute, 5*time.Minute) }},
+		{"tokens that are forgotten", 20, hasService, func(d *random, c *Case) {
+			c.World.Lags.Tokens = d.oneDuration(20*time.Second, time.Minute, 5*time.Minute)
+		}},
 		{"few task starts", 15, hasService, func(d *random, c *Case) { c.World.Lags.Starts = 3 + d.upTo(9) }},
 		{"stale reads of everything", 25, nil, func(d *random, c *Case) {
 			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d", d.oneOf("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
@@ -131,9 +133,9 @@ func (d *random) worldFault() string {
 
 // interventionKind is a possible intervention, with its share of all interventions.
 type interventionKind struct {
-	share int
-	appliesTo    func(Case) bool // nil: it applies to every case
-	randomAct  func(*random) string
+	share     int
+	appliesTo func(Case) bool // nil: it applies to every case
+	randomAct func(*random) string
 }
 
 func alwaysDo(does string) func(*random) string { return func(*random) string { return does } }

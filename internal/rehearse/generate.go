@@ -48,7 +48,9 @@ func (d *random) chance(percent int) bool { return d.upTo(99) < percent }
 
 func (d *random) oneOf(words ...string) string { return words[d.upTo(len(words)-1)] }
 
-func (d *random) oneDuration(spans ...time.Duration) time.Duration { return spans[d.upTo(len(spans)-1)] }
+func (d *random) oneDuration(spans ...time.Duration) time.Duration {
+	return spans[d.upTo(len(spans)-1)]
+}
 
 // generateWorld generates what every kind has.
 func (d *random) generateWorld(w *World) {

@@ -17,15 +17,15 @@ type Job struct {
 	Side     string // what a second, non-essential container does, as options of an image; empty: none
 	Watch    string // watchContainer; empty: the first essential one
 	Provider string // capacity provider; empty: launch type FARGATE
-	Prior      string // what the family had before, [priorSame] or [priorOther]; empty: no revision
+	Prior    string // what the family had before, [priorSame] or [priorOther]; empty: no revision
 	Only     bool   // the task is registered and not run
 	Logs     bool   // its containers print to a log
 }
 
 // The family and container name of the task, and its second container.
 const (
-	jobFamily = "report"
-	jobSidecar   = "side"
+	jobFamily  = "report"
+	jobSidecar = "side"
 )
 
 // The last revision of a family before the deployment.
@@ -36,8 +36,8 @@ const (
 
 // Images of its containers, and of revisions other than that of the files.
 const (
-	jobImage    = "sim/rehearsal:" + jobFamily
-	sidecarImage   = "sim/rehearsal:" + jobSidecar
+	jobImage           = "sim/rehearsal:" + jobFamily
+	sidecarImage       = "sim/rehearsal:" + jobSidecar
 	otherRevisionImage = "sim/rehearsal:former"
 )
 

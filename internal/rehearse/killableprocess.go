@@ -30,15 +30,15 @@ var errDiskFull = errors.New("database or disk is full")
 //
 // It is a [clock.Clock].
 type process struct {
-	worldClock         clock.Clock
+	worldClock   clock.Clock
 	kill         Kill // N 0: no kill
-	fullDisk         FullDisk
+	fullDisk     FullDisk
 	writes, rows int
-	ended         bool
-	endCause           string // where the kill ended it
-	onWriting      func(operation string, input any)
-	onWrote        func(operation string)
-	cancel          context.CancelFunc
+	ended        bool
+	endCause     string // where the kill ended it
+	onWriting    func(operation string, input any)
+	onWrote      func(operation string)
+	cancel       context.CancelFunc
 }
 
 // FullDisk makes the journal refuse rows from the n-th on, for a number of tries.

@@ -8,9 +8,9 @@ import (
 // kind is a way of deploying in generated cases: how the service is created, how requests reach it,
 // and who shifts traffic. A seed has exactly one.
 type kind struct {
-	name  string
-	share int // of a hundred seeds
-	generate  func(*random, *Case)
+	name     string
+	share    int // of a hundred seeds
+	generate func(*random, *Case)
 }
 
 // allKinds returns all kinds; their shares add up to a hundred. A new way of deploying is added

@@ -17,7 +17,7 @@ const (
 	canaryRulePriority = 1
 	leftoverImage      = "sim/rehearsal:left"
 	leftoverID         = plan.IDPrefix + "earlier/canary/task set"
-	otherToolID      = "another-tool/1"
+	otherToolID        = "another-tool/1"
 	leftoverFamily     = "others" // not counted as a revision of the service
 )
 

@@ -12,39 +12,39 @@ import (
 
 // observed is what the checks have observed.
 type observed struct {
-	initialActions     map[string][]world.Action // of the rules that forward to the two groups
-	weights     map[string][2]int32       // of those rules, after the last change
-	unmanagedBefore      string                    // state of everything that sluice must not change
-	oldSetID         string                    // ID of the task set that served
-	initialSets map[string]bool           // IDs of the task sets and deployments at the start
-	desired     int
-	expectedScaling     string                   // the scalable targets, as they must be at the end
-	setsByExternalID        map[string]string        // external ID -> ID of the task set
-	tasksByStarter         map[string][]*world.Task // standalone tasks, by startedBy
-	secondPlans     []*plan.Plan             // of second sluices
-	secondFinished   bool                     // a second sluice succeeded or rolled back
-	secondDeployedNew   bool                     // it deployed the new version
-	deletedSets     map[string]bool          // task sets, by ID
-	claimTakenAt       time.Time                // when another deployment took the claim
-	takenOverAt      time.Time                // when a second sluice took the claim of the first
-	claimUnreleased  bool                     // AWS answered no call that releases the claim: it expires
-	hasWritten       bool                     // sluice has written something
-	wasPaused      bool                     // sluice paused the deployment
-	editedWeights      map[string][2]int32      // by another actor since the first write
-	editedAt    time.Time                // time of the last such edit
+	initialActions    map[string][]world.Action // of the rules that forward to the two groups
+	weights           map[string][2]int32       // of those rules, after the last change
+	unmanagedBefore   string                    // state of everything that sluice must not change
+	oldSetID          string                    // ID of the task set that served
+	initialSets       map[string]bool           // IDs of the task sets and deployments at the start
+	desired           int
+	expectedScaling   string                   // the scalable targets, as they must be at the end
+	setsByExternalID  map[string]string        // external ID -> ID of the task set
+	tasksByStarter    map[string][]*world.Task // standalone tasks, by startedBy
+	secondPlans       []*plan.Plan             // of second sluices
+	secondFinished    bool                     // a second sluice succeeded or rolled back
+	secondDeployedNew bool                     // it deployed the new version
+	deletedSets       map[string]bool          // task sets, by ID
+	claimTakenAt      time.Time                // when another deployment took the claim
+	takenOverAt       time.Time                // when a second sluice took the claim of the first
+	claimUnreleased   bool                     // AWS answered no call that releases the claim: it expires
+	hasWritten        bool                     // sluice has written something
+	wasPaused         bool                     // sluice paused the deployment
+	editedWeights     map[string][2]int32      // by another actor since the first write
+	editedAt          time.Time                // time of the last such edit
 	writesAnswered    int                      // results of sluice's writes, in all processes
-	primaryChangedAt      time.Time                // when another actor last changed what is PRIMARY
-	nameOutages        []string                 // when the name led to no serving task
-	reportedFailures        map[string]bool          // failures
+	primaryChangedAt  time.Time                // when another actor last changed what is PRIMARY
+	nameOutages       []string                 // when the name led to no serving task
+	reportedFailures  map[string]bool          // failures
 
-	ruleDriftAt   time.Time // when another actor set a rule to weights that it never had
-	promised  promisedShare  // the share that must stay registered
-	rollbackBegun bool      // the rollback has begun
-	touched   touchedRecord   // the instance that another actor changed, until sluice reports it
+	ruleDriftAt   time.Time     // when another actor set a rule to weights that it never had
+	promised      promisedShare // the share that must stay registered
+	rollbackBegun bool          // the rollback has begun
+	touched       touchedRecord // the instance that another actor changed, until sluice reports it
 
-	initialScaling string // the scalable targets at the start
-	writingScaling       bool   // sluice is writing a scalable target
-	scalingBeforeRace       string // expectedScaling before a change during sluice's write
+	initialScaling    string // the scalable targets at the start
+	writingScaling    bool   // sluice is writing a scalable target
+	scalingBeforeRace string // expectedScaling before a change during sluice's write
 }
 
 func (s *observed) initMaps() {

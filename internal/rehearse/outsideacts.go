@@ -38,7 +38,7 @@ func interventionActs() map[string]func(f *rehearsal, args []int) {
 		},
 		ResumeScaling: func(f *rehearsal, _ []int) { f.resumeScaling() },
 		TakeClaim:     func(f *rehearsal, _ []int) { f.takeClaim() },
-		SecondSluice:        func(f *rehearsal, _ []int) { f.startSecond() },
+		SecondSluice:  func(f *rehearsal, _ []int) { f.startSecond() },
 		TakeOver:      func(f *rehearsal, _ []int) { f.startTakeOver() },
 		ScaleCanary: func(f *rehearsal, args []int) {
 			if f.hasCanaryService() {
@@ -54,16 +54,16 @@ func interventionActs() map[string]func(f *rehearsal, args []int) {
 			}
 			f.changeCanarySet("DeleteTaskSet", map[string]any{"force": true})
 		},
-		PromoteCanary: func(f *rehearsal, _ []int) { f.changeCanarySet("UpdateServicePrimaryTaskSet", nil) },
-		ContinueCodeDeploy:      func(f *rehearsal, _ []int) { f.continueShifts() },
+		PromoteCanary:      func(f *rehearsal, _ []int) { f.changeCanarySet("UpdateServicePrimaryTaskSet", nil) },
+		ContinueCodeDeploy: func(f *rehearsal, _ []int) { f.continueShifts() },
 		StopCodeDeploy:     func(f *rehearsal, args []int) { f.stopCodeDeploy(args[0] > 0) },
 		RaiseAlarm:         func(f *rehearsal, _ []int) { f.raiseAlarm() },
-		DeregisterInstance:       func(f *rehearsal, args []int) { f.deregisterInstance(args[0]) },
-		StopTask:      func(f *rehearsal, _ []int) { f.stopTask() },
-		RegisterRevision:      func(f *rehearsal, _ []int) { f.registerRevision() },
-		RegisterAddress:         func(f *rehearsal, _ []int) { f.registerAddress() },
+		DeregisterInstance: func(f *rehearsal, args []int) { f.deregisterInstance(args[0]) },
+		StopTask:           func(f *rehearsal, _ []int) { f.stopTask() },
+		RegisterRevision:   func(f *rehearsal, _ []int) { f.registerRevision() },
+		RegisterAddress:    func(f *rehearsal, _ []int) { f.registerAddress() },
 		RegisterTask:       func(f *rehearsal, _ []int) { f.registerTask() },
-		SetUnhealthy:     func(f *rehearsal, args []int) { f.setUnhealthy(args[0]) },
+		SetUnhealthy:       func(f *rehearsal, args []int) { f.setUnhealthy(args[0]) },
 	}
 }
 

@@ -68,7 +68,7 @@ func (f *rehearsal) startProcess() (err error) {
 	owner := fmt.Sprintf("rehearsal/%d", f.processCount)
 	f.engine = &engine.Engine{Journal: f.journal, Account: f.account, Clock: l, Owner: owner,
 		IsAlive: func(o string) bool { return o == owner },
-		NewID: func() string { return plan.IDPrefix + "rehearsed" },
+		NewID:   func() string { return plan.IDPrefix + "rehearsed" },
 		OnEvent: f.onEvent}
 	if f.id == "" {
 		return nil
@@ -81,9 +81,9 @@ func (f *rehearsal) startProcess() (err error) {
 
 // Delays before a person runs sluice again.
 const (
-	minRestartDelay  = 5 * time.Second // at least, after a kill
+	minRestartDelay = 5 * time.Second // at least, after a kill
 	pauseRetryDelay = time.Minute     // after a pause: credentials, a full disk
-	maxTries    = 20              // number of runs before the faults end
+	maxTries        = 20              // number of runs before the faults end
 )
 
 // runUntilEnded runs the deployment, and runs it again after each kill and pause.

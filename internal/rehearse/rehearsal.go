@@ -12,9 +12,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/balancer"
-	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -27,32 +27,32 @@ import (
 // rehearsal is one running rehearsal.
 type rehearsal struct {
 	Case
-	clock   clock.Clock
-	sim     *awssim.Sim
-	tallies []*callers.Tally
-	nameTallies []*callers.NameTally
-	journal *journal.Journal
-	process    *process
-	account *account.Account
-	engine  *engine.Engine
-	plan    *plan.Plan
-	application    *appfile.Application
-	id      string
-	worldStart    time.Time // of the world
+	clock       clock.Clock
+	sim         *awssim.Sim
+	tallies     []*loadgen.Tally
+	nameTallies []*loadgen.NameTally
+	journal     *journal.Journal
+	process     *process
+	account     *account.Account
+	engine      *engine.Engine
+	plan        *plan.Plan
+	application *appfile.Application
+	id          string
+	worldStart  time.Time // of the world
 	startedAt   time.Time // of the deployment
 
-	personActs  bool // a person's command is being written
-	externalActs bool // another actor is changing the world
-	isOver    bool
-	secondsRunning  int          // number of second sluices that run
-	acted   map[int]bool // interventions that were performed
-	scheduled   map[int]bool // interventions that are scheduled
-	stageStarts  map[string]time.Time
+	personActs     bool // a person's command is being written
+	externalActs   bool // another actor is changing the world
+	isOver         bool
+	secondsRunning int          // number of second sluices that run
+	acted          map[int]bool // interventions that were performed
+	scheduled      map[int]bool // interventions that are scheduled
+	stageStarts    map[string]time.Time
 	firstProcess   process // counts of the first process
 	processCount   int
-	log     strings.Builder
-	tracer  *tracer
-	result  Result
+	log            strings.Builder
+	tracer         *tracer
+	result         Result
 	observed
 }
 
@@ -84,8 +84,8 @@ func (f *rehearsal) buildWorld() (err error) {
 	f.inWorld(f.snapshotWorld)
 	f.sim.World().AddInvariant(world.Invariant{Name: "rehearsal", CheckChange: func(tx *world.Tx, c world.Change) error { f.checkChange(tx, c); return nil }})
 	f.World.eachRule(func(l Listener, r Rule) {
-		f.tallies = append(f.tallies, callers.Attach(f.sim.World(), f.sim.Balancer(), callers.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
-			Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
+		f.tallies = append(f.tallies, loadgen.Attach(f.sim.World(), f.sim.Balancer(), loadgen.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
+			Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
 	})
 	if f.World.usesCloudMap() {
 		f.attachNameCallers()
@@ -226,7 +226,9 @@ func (f *rehearsal) logLine(format string, args ...any) {
 }
 
 // failRehearsal records an error of the rehearsal itself or of the simulator.
-func (f *rehearsal) failRehearsal(format string, args ...any) { f.addViolation("rehearsal", format, args...) }
+func (f *rehearsal) failRehearsal(format string, args ...any) {
+	f.addViolation("rehearsal", format, args...)
+}
 
 func (f *rehearsal) addViolation(promise, format string, args ...any) {
 	text := promise + ": " + fmt.Sprintf(format, args...)

@@ -58,7 +58,10 @@ func smallerCases(c Case) (all []Case) {
 		if isNeededStage(s) {
 			continue
 		}
-		keep(func(l *Case) { l.Pipeline = withoutIndex(c.Pipeline, i); l.Interventions = moveEarlier(c.Interventions, i+1) })
+		keep(func(l *Case) {
+			l.Pipeline = withoutIndex(c.Pipeline, i)
+			l.Interventions = moveEarlier(c.Interventions, i+1)
+		})
 	}
 	keep(func(l *Case) { l.Before = "" })
 	all = append(all, smallerJobs(c)...)

@@ -15,10 +15,10 @@ import (
 // SimEnv is the simulated AWS of a case with its callers. It serves a sluice that runs in its own
 // process and can really be killed. Its methods may be called at any time from any goroutine.
 type SimEnv struct {
-	mu    sync.Mutex
+	mu        sync.Mutex
 	rehearsal *rehearsal
-	clock *forwardClock
-	began time.Time // start of the deployment; zero: not known yet
+	clock     *forwardClock
+	began     time.Time // start of the deployment; zero: not known yet
 }
 
 // NewSimEnv builds the world of a generated case, with the time of k. Its [SimEnv.Handler] needs

@@ -10,9 +10,9 @@ import (
 // trait is a property of a generated world, as a word of a case's text: name=value. A case without
 // the word has the value of [PlainWorld], so a new trait changes no existing case.
 type trait struct {
-	name string
-	getValue  func(World) string
-	setValue  func(*World, string) error
+	name     string
+	getValue func(World) string
+	setValue func(*World, string) error
 }
 
 // allTraits returns all traits, in the order of the text. A new one is added at the end; [Shrink]

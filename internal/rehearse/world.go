@@ -19,7 +19,7 @@ type World struct {
 	Listeners        []Listener
 	Grace            time.Duration // healthCheckGracePeriodSeconds
 	Nodes            time.Duration // maximum time until a changed rule reaches every node; 0: default
-	OtherService           bool          // another team has a service, group and rule
+	OtherService     bool          // another team has a service, group and rule
 	Start            time.Duration // of a task, from its launch until it runs; 0: as observed on AWS
 	Boot             time.Duration // from then until it answers; options of a version take precedence
 	Stop             time.Duration // how long a task answers after SIGTERM; options of a version take precedence
@@ -31,7 +31,7 @@ type World struct {
 	Check            time.Duration // interval of a container health check; 0: none
 	Registry         string        // ARN of the Cloud Map service; empty: a default one
 	Naming           Naming
-	HostingServices           bool   // the file sets hosting: services
+	HostingServices  bool   // the file sets hosting: services
 	Config           string // of its deployment group, under controller CODE_DEPLOY; empty: AllAtOnce
 	Deployer         Deployer
 	Undo             bool          // the group rolls back failed deployments
@@ -42,9 +42,9 @@ type World struct {
 	Hooks            string        // results of the functions of all five lifecycle events, see hookFunction; empty: no hooks
 	Alarm            bool          // the group monitors an alarm, which is OK at first
 	Lags             Lags
-	CanaryOnlyRule           bool // a rule sends all its requests to the canary group
-	LeftoverCanary             bool // a canary of an earlier deployment exists
-	OtherToolSet          bool // a task set of another tool exists, in none of the groups
+	CanaryOnlyRule   bool // a rule sends all its requests to the canary group
+	LeftoverCanary   bool // a canary of an earlier deployment exists
+	OtherToolSet     bool // a task set of another tool exists, in none of the groups
 }
 
 // Lags are the maximum delays of AWS where it documents no limit, or where they exceed the default;

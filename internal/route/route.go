@@ -34,10 +34,10 @@ func ReadTwice(ctx context.Context, confirm func(context.Context) error, read fu
 
 // Route is one route of requests to the service: a listener rule or a Cloud Map name.
 type Route struct {
-	ID      string         // the ARN of the rule
-	Name    string         // for people: "rule 10 of port 80"
-	Weights sluice.Weights // actual; not Valid if they are not whole percentages
-	Fingerprint   string         // fingerprint of everything the driver would write
+	ID          string         // the ARN of the rule
+	Name        string         // for people: "rule 10 of port 80"
+	Weights     sluice.Weights // actual; not Valid if they are not whole percentages
+	Fingerprint string         // fingerprint of everything the driver would write
 }
 
 // Driver shifts the traffic of one access type.
@@ -63,7 +63,7 @@ type Router struct {
 type Shift struct {
 	From, To sluice.Weights // From is not Valid if the routes differed
 	Written  []string       // IDs of the changed routes
-	Routes    []Route         // as read back
+	Routes   []Route        // as read back
 }
 
 // Shift sets the weights of every route and reads the routes back. It does not write routes that

@@ -32,7 +32,7 @@ var (
 
 	userInfoPattern = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`)
 	bearerPattern   = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/-]{12,}=*`)
-	pemPattern   = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s:,-]|\\[nrt])*`)
+	pemPattern      = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s:,-]|\\[nrt])*`)
 
 	shapePattern = regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b` + // access keys of AWS
 		`|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*` + // JSON Web Tokens

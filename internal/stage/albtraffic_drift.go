@@ -66,8 +66,8 @@ func (b albTraffic) hasRouteDrift(ctx context.Context) (bool, error) {
 // editedRule is a rule that another actor edited. current is nil if the rule was deleted. A rule
 // with isNewlyForwarding is not in the snapshot, and the plan does not write it.
 type editedRule struct {
-	original    alb.Rule
-	current    *alb.Rule
+	original          alb.Rule
+	current           *alb.Rule
 	isNewlyForwarding bool
 }
 

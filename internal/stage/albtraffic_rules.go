@@ -15,9 +15,9 @@ import (
 // that until the write is known to have taken effect. Any other fingerprint means that another
 // actor edited the rule.
 type ruleFingerprint struct {
-	Written    string `json:"is"`
-	Previous   string `json:"was,omitempty"`
-	Stage int    `json:"stage"`           // index of the stage that wrote it
+	Written  string `json:"is"`
+	Previous string `json:"was,omitempty"`
+	Stage    int    `json:"stage"`           // index of the stage that wrote it
 	Verified bool   `json:"known,omitempty"` // it was read back: the fingerprint before is no longer ours
 	// Unanswered are the shapes of calls without a response, because a process was killed in the
 	// call. AWS may still carry out such a call after later ones.

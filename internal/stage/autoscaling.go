@@ -16,9 +16,9 @@ import (
 // we set them. It is saved before its first write. A deployment that stops early restores auto
 // scaling, and begins another override when it continues.
 type scalingOverride struct {
-	Phase overridePhase             `json:"phase"`
-	Base  []sluice.Scalable `json:"base"`
-	Wanted  []sluice.Scalable `json:"ours"`
+	Phase    overridePhase     `json:"phase"`
+	Base     []sluice.Scalable `json:"base"`
+	Wanted   []sluice.Scalable `json:"ours"`
 	Repeated bool              `json:"again,omitempty"` // not the first override of the deployment
 }
 

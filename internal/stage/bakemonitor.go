@@ -16,11 +16,11 @@ import (
 // Bake monitors the serving tasks during a WAIT or an approval. The new version must stay healthy
 // and the claim must stay ours. Changes by other actors are handled as onOutsideChange says.
 type Bake struct {
-	run   *Run
-	hasStarted bool // an earlier stage has written: there is something to monitor
-	variants []*watchedVariant
-	stoppedReader  ecs.StoppedReader
-	stoppedReadAt  time.Time // when stopped tasks were read last
+	run           *Run
+	hasStarted    bool // an earlier stage has written: there is something to monitor
+	variants      []*watchedVariant
+	stoppedReader ecs.StoppedReader
+	stoppedReadAt time.Time // when stopped tasks were read last
 
 	retryContext context.Context // of all polls, so that missing answers from AWS are reported once
 }
@@ -28,9 +28,9 @@ type Bake struct {
 // watchedVariant is one member of the new version that is monitored.
 type watchedVariant struct {
 	*memberWatch
-	judge  verdict.Bake
-	newStopped   []sluice.StoppedTask // since the last poll
-	hasPolled bool                 // false: tasks that stopped before the first poll are ignored
+	judge      verdict.Bake
+	newStopped []sluice.StoppedTask // since the last poll
+	hasPolled  bool                 // false: tasks that stopped before the first poll are ignored
 }
 
 // maxBakeReadAge is the longest time between two reads of stopped tasks while the running count

@@ -15,18 +15,18 @@ import (
 // A deployment claims its service by a tag, so that a deployment on another machine sees it. AWS
 // has no compare-and-set for tags: two deployments that start within readBackDelay can both pass.
 const (
-	claimLifetime    = 30 * time.Minute // how long a claim is valid without renewal
+	claimLifetime     = 30 * time.Minute // how long a claim is valid without renewal
 	renewClaimWithin  = 15 * time.Minute // the claim is renewed when less time remains
-	recheckClaimAfter  = 30 * time.Second // the claim is read again before a write if the last read is older
-	maxClaimAge  = 2 * time.Minute  // no write is sent if the last read is older
-	readBackDelay = 2 * time.Second  // between writing the tag and reading it back
-	maxClaimReads  = 5                // reads without our tag before the claim counts as lost
+	recheckClaimAfter = 30 * time.Second // the claim is read again before a write if the last read is older
+	maxClaimAge       = 2 * time.Minute  // no write is sent if the last read is older
+	readBackDelay     = 2 * time.Second  // between writing the tag and reading it back
+	maxClaimReads     = 5                // reads without our tag before the claim counts as lost
 )
 
 // claim is the last read of the claim tag.
 type claim struct {
-	seen  time.Time // when a read showed that it is ours, by our clock; zero: it is not
-	until time.Time
+	seen       time.Time // when a read showed that it is ours, by our clock; zero: it is not
+	until      time.Time
 	otherValue string // tag value of another deployment's claim; empty: none was read
 
 	takenOver string // tag value that we took over: a read that shows it is old

@@ -17,15 +17,15 @@ import (
 // cloudmaptraffic_tasks.go.
 type cloudMapTraffic struct {
 	*Run
-	names  *cloudmap.Driver
-	loaded bool            // the saved values are in names
-	seen   map[string]bool // instances of the primary that a poll has shown
-	tasksReadAt time.Time       // when tasks and name were read last
-	stale  bool            // a write came after that read
+	names          *cloudmap.Driver
+	loaded         bool            // the saved values are in names
+	seen           map[string]bool // instances of the primary that a poll has shown
+	tasksReadAt    time.Time       // when tasks and name were read last
+	stale          bool            // a write came after that read
 	reassertCounts map[string]int  // by instance: how often it was registered again and deregistered
-	returnedCount   int             // how many instances were registered again
-	tasks  []ecs.Task      // of both variants, as of the last read
-	formerChecks []string        // containers of the former revision that have a health check; nil: not read
+	returnedCount  int             // how many instances were registered again
+	tasks          []ecs.Task      // of both variants, as of the last read
+	formerChecks   []string        // containers of the former revision that have a health check; nil: not read
 }
 
 func (r *Run) openCloudMapTraffic() *cloudMapTraffic {

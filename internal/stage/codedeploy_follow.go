@@ -16,7 +16,7 @@ import (
 
 // createdDeployment is a CodeDeploy deployment, and whether it was created just now.
 type createdDeployment struct {
-	ID    string
+	ID          string
 	JustCreated bool
 }
 

@@ -13,9 +13,9 @@ import (
 
 // expectedMembers is what should exist of a service between two stages.
 type expectedMembers struct {
-	canary int  // percent; 0: there is no canary
-	oldPrimary    bool // the task set that served before
-	newPrimary  bool // the new primary exists and is PRIMARY
+	canary     int  // percent; 0: there is no canary
+	oldPrimary bool // the task set that served before
+	newPrimary bool // the new primary exists and is PRIMARY
 }
 
 // expectedAfter is what exists once the stages up to index are done; -1 is before the first.
@@ -74,18 +74,18 @@ func weightsAfter(p *plan.Plan, index int) (w sluice.Weights, ok bool) {
 // expectation is what a read during a stage should show. It covers only what the stage itself does
 // not change.
 type expectation struct {
-	before, after expectedMembers
-	snapshot        Snapshot
+	before, after          expectedMembers
+	snapshot               Snapshot
 	canaryID, newPrimaryID sluice.ActionID // that created them
-	desired       *int            // nil: other actors set it
-	adopted      adoptedChanges
+	desired                *int            // nil: other actors set it
+	adopted                adoptedChanges
 }
 
 // adoptedChanges are external changes that are now part of the expected state (onOutsideChange:
 // adopt).
 type adoptedChanges struct {
 	Scales  map[string]float64 `json:"scales,omitempty"`  // by id of the task set
-	Deleted    []string           `json:"gone,omitempty"`    // labels of task sets
+	Deleted []string           `json:"gone,omitempty"`    // labels of task sets
 	Primary string             `json:"primary,omitempty"` // id
 	Desired *int               `json:"desired,omitempty"`
 }
@@ -100,12 +100,12 @@ const (
 
 // outsideChange is one external change.
 type outsideChange struct {
-	kind        string // driftDeleted …
+	kind       string // driftDeleted …
 	label      string // name of the task set in the plan
 	name       string // name for users, if that is another
 	tasks      bool   // have and want count tasks, not percent
 	set        sluice.TaskSet
-	wantedID         string  // driftPromoted: ID of the task set that should be PRIMARY
+	wantedID   string  // driftPromoted: ID of the task set that should be PRIMARY
 	have, want float64 // scale in percent, or desired count
 }
 

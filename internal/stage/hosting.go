@@ -12,8 +12,8 @@ type member struct {
 	sluice.TaskSet                // its counts; ID is the startedBy value of its tasks
 	variant        sluice.Variant // of its tasks
 	label          string         // its name in the plan: "task set of canary"
-	service             ecs.Service    // the service that its tasks belong to
-	hasOwnGroup          bool           // no other workload is in its target group
+	service        ecs.Service    // the service that its tasks belong to
+	hasOwnGroup    bool           // no other workload is in its target group
 }
 
 // resourceName is the name of the member in errors.

@@ -10,9 +10,9 @@ import (
 
 // canarySnapshot is the canary service of an earlier deployment, as it was before this one.
 type canarySnapshot struct {
-	CreatedBy       sluice.ActionID `json:"by"`       // action that created it
-	Revision string          `json:"revision"` // family:revision
-	Count    int             `json:"count"`
+	CreatedBy sluice.ActionID `json:"by"`       // action that created it
+	Revision  string          `json:"revision"` // family:revision
+	Count     int             `json:"count"`
 }
 
 func (s services) snapshotCanary(ctx context.Context) (*canarySnapshot, error) {

@@ -36,9 +36,9 @@ func (t taskSets) listDrift(_ context.Context, x *expectation, live *ecs.Service
 
 // driftCheck compares one read with the expected task sets.
 type driftCheck struct {
-	x    *expectation
-	live *ecs.ServiceState
-	changes  []outsideChange
+	x       *expectation
+	live    *ecs.ServiceState
+	changes []outsideChange
 }
 
 // checkScale compares a task set with its expected scale.

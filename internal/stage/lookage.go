@@ -13,7 +13,7 @@ import (
 // has no compare-and-set for them and may throttle for minutes. A late write would overwrite
 // another actor's change.
 const (
-	maxReadAge  = 10 * time.Second // longest time between the read and the write
+	maxReadAge     = 10 * time.Second // longest time between the read and the write
 	maxReadRetries = 30               // reads and writes before sluice stops trying
 )
 
@@ -26,8 +26,8 @@ var errStaleClaim = errors.New("the claim on the service was last read long ago"
 
 // readDependency is the read that writes under a context depend on.
 type readDependency struct {
-	readAt    time.Time
-	reads *account.ReadTimes // if there are any, the oldest counts
+	readAt time.Time
+	reads  *account.ReadTimes // if there are any, the oldest counts
 }
 
 func (l readDependency) ageAt(now time.Time) time.Duration {

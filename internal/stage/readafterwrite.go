@@ -26,12 +26,12 @@ const (
 // writeProof is what a read of the service must show to be newer than our last write. An older read
 // shows the state before the write and proves nothing. The zero writeProof accepts every read.
 type writeProof struct {
-	writeName string               // name of the write, for users
-	sentAt    time.Time            // when it was sent
-	hasIdentity bool                 // AWS returned its identity: elapsed time proves nothing
-	written  verdict.Written      // of a deployment: what AWS returned
-	shows func(*ecs.ServiceState) bool // reports whether a read contains the write; nil: written is compared
-	earlier  *writeProof               // of an earlier write that a read must show too
+	writeName   string                       // name of the write, for users
+	sentAt      time.Time                    // when it was sent
+	hasIdentity bool                         // AWS returned its identity: elapsed time proves nothing
+	written     verdict.Written              // of a deployment: what AWS returned
+	shows       func(*ecs.ServiceState) bool // reports whether a read contains the write; nil: written is compared
+	earlier     *writeProof                  // of an earlier write that a read must show too
 }
 
 // withLater is the proof of a later write in addition to that of an earlier one.

@@ -40,7 +40,9 @@ func (a updateRequest) withOurDeployment(live *ecs.ServiceState) updateRequest {
 
 // createsDeployment reports whether the call created a deployment. A call that changes the desired
 // count alone creates none.
-func (a updateRequest) createsDeployment() bool { return a.Deployment != "" && a.Deployment != a.Before }
+func (a updateRequest) createsDeployment() bool {
+	return a.Deployment != "" && a.Deployment != a.Before
+}
 
 // proofAt is what a read must show to be newer than the call.
 func (a updateRequest) proofAt(now time.Time) writeProof {

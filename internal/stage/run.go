@@ -63,27 +63,27 @@ type Run struct {
 	Config
 	Stage plan.Stage
 
-	task     *definition.Task
-	service  *definition.Service
-	client     ecs.Service
-	hosting  variantHosting
-	traffic   trafficProvider
-	snapshot   *Snapshot
-	claim    claim
-	readAt   time.Time // when the service was read last
-	wroteAt    time.Time // last write of this stage; at first the time of Open, because earlier processes wrote before it
-	ownsClaim  bool      // this stage has read its own claim
-	watchesDrift  bool      // every read of the service is checked for drift
-	expected *expectation
-	comparedAt time.Time // when rules and auto scaling were compared last
-	canaryScaled    bool      // this stage scaled the canary
-	canaryRetires  bool      // the canary must get no more requests in this stage
-	isStep     bool      // the stage runs a task under the claim on the service
-	emitted     emitted
-	deletedResources     []deletedResource // resources that the rollback cannot restore
+	task             *definition.Task
+	service          *definition.Service
+	client           ecs.Service
+	hosting          variantHosting
+	traffic          trafficProvider
+	snapshot         *Snapshot
+	claim            claim
+	readAt           time.Time // when the service was read last
+	wroteAt          time.Time // last write of this stage; at first the time of Open, because earlier processes wrote before it
+	ownsClaim        bool      // this stage has read its own claim
+	watchesDrift     bool      // every read of the service is checked for drift
+	expected         *expectation
+	comparedAt       time.Time // when rules and auto scaling were compared last
+	canaryScaled     bool      // this stage scaled the canary
+	canaryRetires    bool      // the canary must get no more requests in this stage
+	isStep           bool      // the stage runs a task under the claim on the service
+	emitted          emitted
+	deletedResources []deletedResource // resources that the rollback cannot restore
 
 	confirmed *ecs.ServiceState // the last read of the deployment, by [Run.Confirm]
-	unclaimed bool      // the service is deleted, or its claim tag is: writes need no claim
+	unclaimed bool              // the service is deleted, or its claim tag is: writes need no claim
 }
 
 // Open creates the clients of a stage. It makes no call to AWS.

@@ -71,11 +71,11 @@ func (r *Run) claimForStep(ctx context.Context) error {
 // job is what the stage runs, with the client for it.
 type job struct {
 	*plan.Task
-	tasks     ecs.Tasks
-	revision  ecs.Revision
-	request   *definition.Run
-	plannedWrite   sluice.Write
-	startedBy string
+	tasks        ecs.Tasks
+	revision     ecs.Revision
+	request      *definition.Run
+	plannedWrite sluice.Write
+	startedBy    string
 }
 
 // opName is the operation in errors of the job.

@@ -16,13 +16,13 @@ import (
 // launchState is what is known of the tasks that a stage starts. It is saved before each call of
 // RunTask and after its response.
 type launchState struct {
-	Attempt int                `json:"attempt"`         // number of the last RunTask call
-	Begun   time.Time          `json:"begun"`           // when that call was first sent
+	Attempt     int                `json:"attempt"`         // number of the last RunTask call
+	Begun       time.Time          `json:"begun"`           // when that call was first sent
 	Requested   int                `json:"asked"`           // number of tasks in that call
-	Unanswered    bool               `json:"open,omitempty"`  // its response is not known
-	Tasks   []string           `json:"tasks,omitempty"` // ids
-	ShortReason   string             `json:"short,omitempty"` // why no more could be started
-	Ended   []sluice.TaskEnded `json:"ended,omitempty"`
+	Unanswered  bool               `json:"open,omitempty"`  // its response is not known
+	Tasks       []string           `json:"tasks,omitempty"` // ids
+	ShortReason string             `json:"short,omitempty"` // why no more could be started
+	Ended       []sluice.TaskEnded `json:"ended,omitempty"`
 }
 
 // tokenLifetime is how long a second RunTask with the same token is safe. It starts no task twice

@@ -13,21 +13,21 @@ import (
 // taskLogs shows what the containers of tasks print. A log that cannot be read is reported once and
 // does not end the stage.
 type taskLogs struct {
-	wait  *taskWait
-	streams map[string][]*logStream // by task
-	readCommands map[string]string  // by task: the command that reads the watched container's output
+	wait         *taskWait
+	streams      map[string][]*logStream // by task
+	readCommands map[string]string       // by task: the command that reads the watched container's output
 }
 
 type logStream struct {
 	ecs.Tail
 	task, container string
-	unreadable           bool // access to it is denied
+	unreadable      bool // access to it is denied
 }
 
 // Reads after the end of a task: CloudWatch Logs ingests lines with a delay of seconds that AWS
 // does not bound.
 const (
-	remainingReads = 3
+	remainingReads    = 3
 	remainingInterval = 2 * time.Second
 )
 

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	claimCheckInterval  = time.Minute // the claim is read this often during a long task
-	missingLimit = time.Minute // how long ECS may not return a task that was just started
+	claimCheckInterval = time.Minute // the claim is read this often during a long task
+	missingLimit       = time.Minute // how long ECS may not return a task that was just started
 )
 
 // taskWait is the wait for tasks to stop.
@@ -23,11 +23,11 @@ type taskWait struct {
 	*Run
 	*job
 	*launchState
-	status  map[string]string    // by task
-	missing map[string]time.Time // by task: since when ECS does not return it
-	movedAt   time.Time            // when a task changed last
+	status      map[string]string    // by task
+	missing     map[string]time.Time // by task: since when ECS does not return it
+	movedAt     time.Time            // when a task changed last
 	claimReadAt time.Time            // when the claim was read last
-	logs    taskLogs
+	logs        taskLogs
 }
 
 // awaitTasks waits until all tasks have stopped, shows what they print, and judges them.

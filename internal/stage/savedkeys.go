@@ -10,44 +10,44 @@ import (
 // Keys under which stages save. The first five are PipeCD's, with their meaning there. KeyRevision
 // holds the revision that the deployment registered.
 const (
-	KeyCanaryGroup  = "canary-target-group-arn"
-	KeyPrimaryShare = "primary-percentage"
-	KeyCanaryShare  = "canary-percentage"
-	KeyListeners    = "current-listeners"
-	KeyCanarySet    = "canary-task-set"
-	keySnapshot       = "former"
-	KeyRevision     = "revision"
-	keyRegistering     = "registering"
-	keyFingerprints       = "rule-prints"
-	keyShiftedAt      = "shifted-at"
-	keyRestored     = "restored-generation"
-	keyGeneration   = "canary-generation"
-	keyUpdateRequest        = "asked"
-	keyStopRequest      = "stopped"
+	KeyCanaryGroup       = "canary-target-group-arn"
+	KeyPrimaryShare      = "primary-percentage"
+	KeyCanaryShare       = "canary-percentage"
+	KeyListeners         = "current-listeners"
+	KeyCanarySet         = "canary-task-set"
+	keySnapshot          = "former"
+	KeyRevision          = "revision"
+	keyRegistering       = "registering"
+	keyFingerprints      = "rule-prints"
+	keyShiftedAt         = "shifted-at"
+	keyRestored          = "restored-generation"
+	keyGeneration        = "canary-generation"
+	keyUpdateRequest     = "asked"
+	keyStopRequest       = "stopped"
 	keyNewPrimary        = "new-primary" // progress of the new primary, see newPrimaryBegun
 	keyCodeDeploy        = "codedeploy"
-	keyCodeDeployReturn       = "codedeploy-return"
-	keyKeptPrimary      = "kept-old"
-	keyTakenOver       = "taken-over"
-	keyPreviousClaim         = "left-by"
-	keyClaimed         = "claimed"
-	keyMaintainedShare    = "held-share"
-	keyDeregistered        = "taken-out"
-	keyStaysDeregistered     = "stays-out" // ECS does not register deregistered instances again
-	keyDeregisteredSince     = "out-since" // the index of a stage that began with deregistered instances
-	keyRegistered           = "put-in"
-	keyUnmanaged       = "left-as-they-are"
-	keyCanaryCount  = "canary-count"
-	keyAdopted     = "accepted"
-	keyDoneStages         = "done" // how many stages of the plan are done
+	keyCodeDeployReturn  = "codedeploy-return"
+	keyKeptPrimary       = "kept-old"
+	keyTakenOver         = "taken-over"
+	keyPreviousClaim     = "left-by"
+	keyClaimed           = "claimed"
+	keyMaintainedShare   = "held-share"
+	keyDeregistered      = "taken-out"
+	keyStaysDeregistered = "stays-out" // ECS does not register deregistered instances again
+	keyDeregisteredSince = "out-since" // the index of a stage that began with deregistered instances
+	keyRegistered        = "put-in"
+	keyUnmanaged         = "left-as-they-are"
+	keyCanaryCount       = "canary-count"
+	keyAdopted           = "accepted"
+	keyDoneStages        = "done" // how many stages of the plan are done
 	// KeyTakeOver holds the claim that the user let this deployment take over at a resume.
-	KeyTakeOver    = "take-over"
-	keyNotRestored        = "not-restored"
-	keyScaling     = "scaling"
+	KeyTakeOver        = "take-over"
+	keyNotRestored     = "not-restored"
+	keyScaling         = "scaling"
 	keyScalingRollback = "scaling-back"
-	keyTasks       = "tasks of "       // the stage's index follows
-	keyOwnRevision = "revision of "    // the stage's index follows
-	keyOwnRegister = "registering of " // the stage's index follows
+	keyTasks           = "tasks of "       // the stage's index follows
+	keyOwnRevision     = "revision of "    // the stage's index follows
+	keyOwnRegister     = "registering of " // the stage's index follows
 )
 
 // loadValue loads a value as JSON; ok is false if it was never saved.

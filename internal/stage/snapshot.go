@@ -19,9 +19,9 @@ type Snapshot struct {
 	Rules    []alb.Rule      `json:"rules,omitempty"`    // with all their actions
 	// UnmanagedRules are the fingerprints, by ARN, of rules that sent requests to the canary's
 	// group before the deployment and that the deployment does not write.
-	UnmanagedRules     map[string]string `json:"marked,omitempty"`
-	Attributes ecs.Update        `json:"attributes"`        // fields that the deployment changes
-	Desired    int               `json:"desired,omitempty"` // desired count
+	UnmanagedRules map[string]string `json:"marked,omitempty"`
+	Attributes     ecs.Update        `json:"attributes"`        // fields that the deployment changes
+	Desired        int               `json:"desired,omitempty"` // desired count
 
 	// Absent are the primary's instances that were not registered under the name, or that another
 	// actor has deregistered since (onOutsideChange: adopt).

@@ -14,8 +14,8 @@ import (
 
 // TrafficState is what one read shows of an application's target groups and rules.
 type TrafficState struct {
-	places  []alb.GroupPlace // they change rarely
-	groups  []groupTargets
+	places       []alb.GroupPlace // they change rarely
+	groups       []groupTargets
 	steeredRules []sluice.Rule
 }
 

@@ -13,25 +13,25 @@ import (
 
 // emitted holds the values that were emitted last, so that an event is emitted only on a change.
 type emitted struct {
-	capacity sluice.CapacityChanged
-	failures map[string]int                            // count of each cause
-	progress   string                                    // what ECS was doing
-	reported     map[string]bool                           // see [Run.isFirstTime]
-	setCapacity     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
-	removing  map[string]sluice.CapacityChanged         // by ID, of members that are being removed
-	canaryRevision   string                                    // its revision, under controller CODE_DEPLOY
+	capacity       sluice.CapacityChanged
+	failures       map[string]int                            // count of each cause
+	progress       string                                    // what ECS was doing
+	reported       map[string]bool                           // see [Run.isFirstTime]
+	setCapacity    map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
+	removing       map[string]sluice.CapacityChanged         // by ID, of members that are being removed
+	canaryRevision string                                    // its revision, under controller CODE_DEPLOY
 	canaryShare    int                                       // percent of the traffic at the canary, under controller CODE_DEPLOY
 }
 
 // memberWatch is a member that is being polled.
 type memberWatch struct {
 	member
-	ownTargets    ecs.TargetOwners  // addresses of its tasks
+	ownTargets     ecs.TargetOwners  // addresses of its tasks
 	leavingTargets ecs.StoppingTasks // addresses of tasks that are being stopped
-	stopped ecs.StoppedOfSet
-	stoppedReadAt    time.Time // when stopped tasks were read last
-	lastRunning int       // lastRunning count at the last poll
-	farApart     bool      // polls are far apart: tasks may be replaced between two of them
+	stopped        ecs.StoppedOfSet
+	stoppedReadAt  time.Time // when stopped tasks were read last
+	lastRunning    int       // lastRunning count at the last poll
+	farApart       bool      // polls are far apart: tasks may be replaced between two of them
 }
 
 func newMemberWatch(m member) *memberWatch { return &memberWatch{member: m} }

@@ -5,11 +5,11 @@ import "time"
 // Bake judges a running version while no deployment step runs: whether it stays as healthy as it
 // was. Make one with [StartBake].
 type Bake struct {
-	capacity Capacity
+	capacity            Capacity
 	unhealthySince      time.Time // since when it is not complete; zero: it is complete
-	healthySince     time.Time // since when it is complete; zero: it is not
-	pollsWithoutHealthy     int       // polls in a row
-	hasTraffic  bool
+	healthySince        time.Time // since when it is complete; zero: it is not
+	pollsWithoutHealthy int       // polls in a row
+	hasTraffic          bool
 }
 
 // StartBake starts a judge. deadline is how long the version may be incomplete. traffic means that

@@ -9,20 +9,20 @@ import (
 // binding identifies the deployment that is followed. It uses AWS's ids, never the time at which
 // the wait began.
 type binding struct {
-	bound    bool
-	external bool
-	arn      string    // of the service deployment
-	id       string    // "ecs-svc/<digits>" of the deployment or task set
-	revision string    // family:revision that it deploys
-	created  time.Time // of the deployment, by AWS
-	earlierIDs  []string  // ids of the deployments created before it
-	wasListed     bool      // the service's list contained it
-	isRollbackTarget     bool      // it is itself the target of a rollback
-	endedAtFirst    bool      // it had ended when its record was first read
-	rollingBack  bool      // a poll returned its rollback
-	rollbackReason      string    // AWS's reason for the rollback
-	previousRevision     string    // revision of the PRIMARY task set when it appeared
-	wasReplaced     bool      // it was found in the history: another deployment replaced it
+	bound            bool
+	external         bool
+	arn              string    // of the service deployment
+	id               string    // "ecs-svc/<digits>" of the deployment or task set
+	revision         string    // family:revision that it deploys
+	created          time.Time // of the deployment, by AWS
+	earlierIDs       []string  // ids of the deployments created before it
+	wasListed        bool      // the service's list contained it
+	isRollbackTarget bool      // it is itself the target of a rollback
+	endedAtFirst     bool      // it had ended when its record was first read
+	rollingBack      bool      // a poll returned its rollback
+	rollbackReason   string    // AWS's reason for the rollback
+	previousRevision string    // revision of the PRIMARY task set when it appeared
+	wasReplaced      bool      // it was found in the history: another deployment replaced it
 }
 
 // bindDeployment finds the wanted deployment, or completes what is known about it.

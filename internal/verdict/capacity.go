@@ -26,18 +26,18 @@ type Observation struct {
 	Targets []sluice.Target // of its target groups; nil without a load balancer, or unread
 
 	// Of a task set.
-	Set     *sluice.TaskSet
-	IsOwnTarget    func(id string) bool // which targets are tasks of this set; nil: unknown
-	Stopped []sluice.StoppedTask // stopped since the last poll
+	Set         *sluice.TaskSet
+	IsOwnTarget func(id string) bool // which targets are tasks of this set; nil: unknown
+	Stopped     []sluice.StoppedTask // stopped since the last poll
 
 	// Of a service. Fields that [ServiceFollower.Needs] did not request may be empty.
-	Service *Service // nil: there is none
-	Records []Record
-	NewlyStopped  []Stopped // returned for the first time
-	Logs    []Log
-	Unread  []string // what could not be read, and why
-	Past    Past     // the history of a revision that has not appeared
-	NoHistory   bool     // the history of deployments cannot be read
+	Service      *Service // nil: there is none
+	Records      []Record
+	NewlyStopped []Stopped // returned for the first time
+	Logs         []Log
+	Unread       []string // what could not be read, and why
+	Past         Past     // the history of a revision that has not appeared
+	NoHistory    bool     // the history of deployments cannot be read
 
 	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
 }
@@ -90,19 +90,19 @@ type Cause struct {
 // Capacity judges whether a task set has all its desired tasks, running and healthy. Make one with
 // [AwaitCapacity].
 type Capacity struct {
-	deadline  time.Duration // without progress
-	failAfter int           // failures of one cause, with no healthy task between
-	began     time.Time
-	progressAt     time.Time // last progress
-	last      Counts
-	mostSteps int
-	causes    map[string]Cause
-	order     []string
+	deadline      time.Duration // without progress
+	failAfter     int           // failures of one cause, with no healthy task between
+	began         time.Time
+	progressAt    time.Time // last progress
+	last          Counts
+	mostSteps     int
+	causes        map[string]Cause
+	order         []string
 	mostHealthy   int // most healthy tasks so far
-	minimum   int
-	needsTwoPolls      bool // one complete poll is not enough
-	confirmed bool // the last two polls were complete
-	wasComplete       bool // the last poll was complete
+	minimum       int
+	needsTwoPolls bool // one complete poll is not enough
+	confirmed     bool // the last two polls were complete
+	wasComplete   bool // the last poll was complete
 }
 
 // FailAfter is how many failures with one cause end a wait.

@@ -22,7 +22,7 @@ const (
 	Superseding     CauseKind = "superseded"
 	AlarmFired      CauseKind = "alarm"
 	BreakerFired    CauseKind = "circuit breaker"
-	BlockedByConfig          CauseKind = "deployment configuration"
+	BlockedByConfig CauseKind = "deployment configuration"
 	HookFailed      CauseKind = "hook"
 	HookMissing     CauseKind = "no such hook"
 	NotContinued    CauseKind = "not continued"
@@ -51,7 +51,7 @@ var advices = map[CauseKind]string{
 	Superseding:     "wait for the newer deployment instead",
 	AlarmFired:      "look at what the alarm measures; it fired while the new version took over",
 	BreakerFired:    "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
-	BlockedByConfig:          "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
+	BlockedByConfig: "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
 	HookFailed:      "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with Succeeded within an hour",
 	HookMissing:     "make the Lambda function, or name one that there is for this lifecycle event",
 	NotContinued:    "continue the next one in time: aws deploy continue-deployment --deployment-wait-type READY_WAIT",

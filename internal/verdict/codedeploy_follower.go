@@ -16,47 +16,47 @@ type CodeDeployFollower struct {
 	want  Wanted
 	began time.Time // clock of this process
 
-	main, rollback trackedDeployment // the deployment, and its rollback
-	revision   string
-	previousRevision       string // revision that was PRIMARY before
-	service    *Service
-	firstPollAt     time.Time // the first poll
-	failedAt      time.Time // when a poll first returned that it failed
-	unknownSince    time.Time // since when AWS returns no such deployment
-	endedAtFirst      bool      // it had ended at the first poll
-	wasReplaced       bool      // it was found among the replaced deployments
+	main, rollback   trackedDeployment // the deployment, and its rollback
+	revision         string
+	previousRevision string // revision that was PRIMARY before
+	service          *Service
+	firstPollAt      time.Time // the first poll
+	failedAt         time.Time // when a poll first returned that it failed
+	unknownSince     time.Time // since when AWS returns no such deployment
+	endedAtFirst     bool      // it had ended at the first poll
+	wasReplaced      bool      // it was found among the replaced deployments
 	explanationRead  bool      // the reads that explain an end were requested
 	failureCounts
 	logReads
 	codePolling
 
-	unread []string
-	conclusion   *conclusion
+	unread     []string
+	conclusion *conclusion
 }
 
 // trackedDeployment is one CodeDeploy deployment.
 type trackedDeployment struct {
-	id string
-	deployment  *CodeDeployment // nil: not read
-	target  *CodeTarget
+	id         string
+	deployment *CodeDeployment // nil: not read
+	target     *CodeTarget
 }
 
 // CodeObservation is what one poll read of a CodeDeploy deployment.
 type CodeObservation struct {
-	Requested      CodeNeeds
-	Deployment *CodeDeployment // nil: not requested, or AWS returns none
-	Target     *CodeTarget     // nil: not requested, or there is none yet
-	Revision   string          // family:revision that it deploys; empty: not requested, or unknown
-	NoDeployment       bool            // no CodeDeploy deployment made the task sets of the service
+	Requested    CodeNeeds
+	Deployment   *CodeDeployment // nil: not requested, or AWS returns none
+	Target       *CodeTarget     // nil: not requested, or there is none yet
+	Revision     string          // family:revision that it deploys; empty: not requested, or unknown
+	NoDeployment bool            // no CodeDeploy deployment made the task sets of the service
 }
 
 // CodeNeeds lists what to read at a poll.
 type CodeNeeds struct {
-	Deployment string // id of a deployment; empty: none
-	Target     string // id of the deployment whose target to read
-	Revision   bool   // the revision of the deployment
-	Service    bool   // the service itself
-	StoppedTasks     bool   // its stopped tasks
+	Deployment   string // id of a deployment; empty: none
+	Target       string // id of the deployment whose target to read
+	Revision     bool   // the revision of the deployment
+	Service      bool   // the service itself
+	StoppedTasks bool   // its stopped tasks
 }
 
 // FollowCodeDeploy starts a judge of the deployment that w names.
@@ -139,7 +139,9 @@ func (b CodeDeployFollower) IDs() (id, rollback string) { return b.main.id, b.ro
 // isOver reports whether the deployment is known to have ended. A deployment has only one target,
 // so a target that succeeded is the end of the deployment. Only the deployment contains the reason
 // for a failure or a stop.
-func (l *trackedDeployment) isOver() bool { return l.deployment != nil && l.deployment.Ended() || l.hasSucceeded() }
+func (l *trackedDeployment) isOver() bool {
+	return l.deployment != nil && l.deployment.Ended() || l.hasSucceeded()
+}
 
 // hasSucceeded reports whether the deployment is known to have succeeded.
 func (l *trackedDeployment) hasSucceeded() bool {

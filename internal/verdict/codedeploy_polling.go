@@ -9,16 +9,16 @@ import (
 // codePolling stores how a CodeDeploy deployment progresses, which determines the time of the next
 // poll. It also stores what was requested.
 type codePolling struct {
-	fingerprint    string    // of the last poll: everything that counts as a change
-	changedAt  time.Time // when the fingerprint last changed
+	fingerprint   string    // of the last poll: everything that counts as a change
+	changedAt     time.Time // when the fingerprint last changed
 	progressAt    time.Time // progress
 	bestScore     int       // most progress
-	lastRunning      int       // tasks of the replacement that ran or started at the last poll
+	lastRunning   int       // tasks of the replacement that ran or started at the last poll
 	lostTasks     bool      // they are fewer than at the previous poll
-	polls    int
+	polls         int
 	stoppedReadAt time.Time // when stopped tasks were read last
-	requested    CodeNeeds // the last request; Revision: whether it was ever requested
-	isUrgent   bool      // the poll requires another read immediately
+	requested     CodeNeeds // the last request; Revision: whether it was ever requested
+	isUrgent      bool      // the poll requires another read immediately
 }
 
 const (

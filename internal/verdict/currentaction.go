@@ -13,7 +13,7 @@ const (
 	NoRemedy    Remedy = "nothing" // the revision serves
 	NoTasks     Remedy = "idle"    // the desired count is 0: no task shows whether the revision works
 	KeepWaiting Remedy = "follow"  // AWS still starts tasks of the revision: wait for the verdict
-	StartAgain   Remedy = "start"   // AWS starts no more tasks of the revision: start a new deployment
+	StartAgain  Remedy = "start"   // AWS starts no more tasks of the revision: start a new deployment
 )
 
 // RemedyOf chooses the remedy from the verdict of a wait for the revision, and from the service and

@@ -4,9 +4,9 @@ import "slices"
 
 // failureCounts counts failures by cause. It is a value: its slices are never changed in place.
 type failureCounts struct {
-	causes []Cause   // in order of first occurrence
+	causes      []Cause   // in order of first occurrence
 	failedTasks []Stopped // the counted tasks, to recount them when events or logs arrive
-	logs   []Log
+	logs        []Log
 }
 
 // addFailed counts the tasks that failed.

@@ -11,11 +11,11 @@ import (
 
 // polling stores how the service changes, which determines the time of the next poll.
 type polling struct {
-	fingerprint   string    // of the last poll: everything that counts as a change
-	changedAt time.Time // when the fingerprint last changed
-	progressAt   time.Time // when the last progress was seen
-	bestScore    int       // most progress since the direction was last set
-	direction string    // desired count, deployment, rolling back or not: a change resets the score
+	fingerprint string    // of the last poll: everything that counts as a change
+	changedAt   time.Time // when the fingerprint last changed
+	progressAt  time.Time // when the last progress was seen
+	bestScore   int       // most progress since the direction was last set
+	direction   string    // desired count, deployment, rolling back or not: a change resets the score
 }
 
 // noteProgress stores what changed and what progressed since the last poll.
@@ -86,11 +86,11 @@ func (r *ServiceFollower) fingerprintOf(s *Service) string {
 }
 
 const (
-	busyInterval     = time.Second     // shortly after a change, and near an end
-	calmInterval     = 2 * time.Second // without changes: one read per two seconds and ten services
-	idleInterval     = 5 * time.Second // after a long time without changes
-	busyFor  = 10 * time.Second
-	calmFor  = 10 * time.Minute
+	busyInterval = time.Second     // shortly after a change, and near an end
+	calmInterval = 2 * time.Second // without changes: one read per two seconds and ten services
+	idleInterval = 5 * time.Second // after a long time without changes
+	busyFor      = 10 * time.Second
+	calmFor      = 10 * time.Minute
 	decisionWait = 10 * time.Second
 )
 

@@ -7,8 +7,8 @@ const maxEmptyReads = 5
 
 // logReads stores which logs were read. It is a value.
 type logReads struct {
-	readKeys []string // containers and causes whose logs were read
-	emptyCount  int      // reads of a log that was still empty
+	readKeys   []string // containers and causes whose logs were read
+	emptyCount int      // reads of a log that was still empty
 }
 
 // NeededLogs returns which logs to read to explain the verdict: the last lines of a failed

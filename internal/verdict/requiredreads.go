@@ -9,11 +9,11 @@ import (
 
 // Needs lists what else to read of a service at a poll.
 type Needs struct {
-	Records []string  // ARNs of service deployments
-	StoppedTasks  bool      // tasks that stopped since the last read
-	Targets []string  // ARNs of target groups whose health to read
-	Logs    []Stopped // tasks whose last log lines to read
-	History string    // family:revision whose newest service deployment to find and read
+	Records      []string  // ARNs of service deployments
+	StoppedTasks bool      // tasks that stopped since the last read
+	Targets      []string  // ARNs of target groups whose health to read
+	Logs         []Stopped // tasks whose last log lines to read
+	History      string    // family:revision whose newest service deployment to find and read
 }
 
 // Any reports whether anything has to be read.
@@ -23,10 +23,10 @@ func (n Needs) Any() bool {
 
 // readState stores what was read, and when to read again.
 type readState struct {
-	listStates   string    // statesOf the service when the record was last read
-	recordDue time.Time // when to read the record again; zero: only after a change
-	stoppedDue time.Time // when to read the stopped tasks again; zero: only after a failure
-	stoppedDueAgain  time.Time // when to read them once more after that
+	listStates        string    // statesOf the service when the record was last read
+	recordDue         time.Time // when to read the record again; zero: only after a change
+	stoppedDue        time.Time // when to read the stopped tasks again; zero: only after a failure
+	stoppedDueAgain   time.Time // when to read them once more after that
 	probedFingerprint string    // the fingerprint at which target health was read because nothing changed
 	logReads
 }

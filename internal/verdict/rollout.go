@@ -21,9 +21,9 @@ type Wanted struct {
 
 	JustCreated     bool // the CodeDeploy deployment was just created: the first poll waits
 	ExpectsRollback bool // the CodeDeploy deployment was stopped with a rollback
-	AllowsNoTasks     bool // the desired count may be 0: success of the deployment is enough
-	ReadOnce      bool // single poll: read what would explain a failure immediately
-	Serving   bool // judge the running version, not a change: every task must run, other task sets may exist
+	AllowsNoTasks   bool // the desired count may be 0: success of the deployment is enough
+	ReadOnce        bool // single poll: read what would explain a failure immediately
+	Serving         bool // judge the running version, not a change: every task must run, other task sets may exist
 
 	Timeout   time.Duration // hard limit, from the first poll; 0: none
 	Deadline  time.Duration // without progress; 0: none
@@ -49,18 +49,18 @@ type ServiceFollower struct {
 	began time.Time // clock of this process, as all times here except created
 	polls int
 
-	binding             // the followed deployment
-	since conditions // since when doubtful states last
+	binding            // the followed deployment
+	since   conditions // since when doubtful states last
 	failureCounts
 	polling
 
-	last     *Service
+	last        *Service
 	lastRecord  *Record
-	unread   []string
+	unread      []string
 	wasActive   bool // the service was ACTIVE at a poll
 	historyRead bool // the history was read for a revision that has not appeared
-	noHistory    bool // the history of deployments cannot be read
-	conclusion     *conclusion
+	noHistory   bool // the history of deployments cannot be read
+	conclusion  *conclusion
 	readState
 }
 

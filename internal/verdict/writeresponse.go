@@ -29,7 +29,9 @@ func (w Written) IsIn(s *Service) bool {
 }
 
 // isOld reports whether an observation is older than the write that the wait follows.
-func (r *ServiceFollower) isOld(o Observation) bool { return o.Service != nil && !r.want.AfterWrite.IsIn(o.Service) }
+func (r *ServiceFollower) isOld(o Observation) bool {
+	return o.Service != nil && !r.want.AfterWrite.IsIn(o.Service)
+}
 
 // skipObservation only checks the time limits: an older observation contains the state before the
 // write.

@@ -23,23 +23,23 @@ type batchReader[V any] struct {
 	size  int // how many keys one read takes
 	read  func(ctx context.Context, keys []string) (map[string]V, error)
 
-	mu    sync.Mutex
-	requests  []*readRequest[V] // not answered yet, oldest first
-	isReading  bool      // a reader runs
-	sleepsUntil time.Time // the reader sleeps until then
-	wake  context.CancelFunc
-	stop  context.CancelFunc // ends the current read
+	mu          sync.Mutex
+	requests    []*readRequest[V] // not answered yet, oldest first
+	isReading   bool              // a reader runs
+	sleepsUntil time.Time         // the reader sleeps until then
+	wake        context.CancelFunc
+	stop        context.CancelFunc // ends the current read
 }
 
 // readRequest is one request, to be answered by due at the latest.
 type readRequest[V any] struct {
-	key   string
-	due   time.Time
-	done  context.CancelFunc
-	isAnswered  bool
-	value V
-	found bool
-	err   error
+	key        string
+	due        time.Time
+	done       context.CancelFunc
+	isAnswered bool
+	value      V
+	found      bool
+	err        error
 }
 
 // readKey requests key and waits for the response. It may come before due, if a batch that others

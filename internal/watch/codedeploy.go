@@ -18,11 +18,11 @@ var errCodeDeploy = errors.New("the deployment controller is CODE_DEPLOY")
 // codeDeployWaiter is one wait for a CodeDeploy deployment.
 type codeDeployWaiter struct {
 	*waiter
-	client     codedeploy.Client
-	judge    verdict.CodeDeployFollower
-	service       Target // the service of the deployment, once it is known
+	client       codedeploy.Client
+	judge        verdict.CodeDeployFollower
+	service      Target // the service of the deployment, once it is known
 	searchedPast bool   // replaced deployments were searched for the revision
-	skipsSearch    bool   // do not search the account for the deployment group of the service
+	skipsSearch  bool   // do not search the account for the deployment group of the service
 }
 
 // PollCodeDeploy polls the CodeDeploy deployment of a service once: the one in progress, otherwise

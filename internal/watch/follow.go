@@ -15,19 +15,19 @@ import (
 
 // waiter is one wait.
 type waiter struct {
-	watch  *Watch
-	target Target
-	readers *clusterReaders
-	judge  verdict.ServiceFollower
+	watch         *Watch
+	target        Target
+	readers       *clusterReaders
+	judge         verdict.ServiceFollower
 	stoppedReader ecs.StoppedReader
-	report   func(Update)
+	report        func(Update)
 
-	lastService   *verdict.Service
-	lastVerdict verdict.Verdict
-	lastReported   string   // text of the last reported update
-	unread []string // to be reported with the next poll
-	denied   deniedReads
-	hasAnswer  bool // AWS has responded
+	lastService  *verdict.Service
+	lastVerdict  verdict.Verdict
+	lastReported string   // text of the last reported update
+	unread       []string // to be reported with the next poll
+	denied       deniedReads
+	hasAnswer    bool // AWS has responded
 }
 
 // deniedReads are the reads that AWS denies: trying again is useless.

@@ -17,7 +17,7 @@ import (
 type ServiceCache struct {
 	account *account.Account
 	clock   clock.Clock
-	maxAge    time.Duration
+	maxAge  time.Duration
 
 	mu       sync.Mutex
 	clusters map[string]*clusterCache
@@ -27,15 +27,15 @@ type ServiceCache struct {
 type clusterCache struct {
 	reader batchReader[*ecs.ServiceState]
 
-	mu    sync.Mutex
-	names []string // in order of the first request
-	cached  map[string]cachedService
+	mu     sync.Mutex
+	names  []string // in order of the first request
+	cached map[string]cachedService
 }
 
 type cachedService struct {
-	at    time.Time
+	at     time.Time
 	state  *ecs.ServiceState // nil: there is no such service
-	served bool      // returned to a caller since it was read
+	served bool              // returned to a caller since it was read
 }
 
 // NewServiceCache returns a cache that keeps a response for at most keep.

@@ -66,7 +66,7 @@ type Update struct {
 	Verdict verdict.Verdict
 
 	// Of a CodeDeploy deployment, or of its rollback once there is one; nil: not read.
-	Code   *verdict.CodeDeployment
+	Code       *verdict.CodeDeployment
 	CodeTarget *verdict.CodeTarget
 }
 

@@ -11,7 +11,7 @@ import (
 // TargetGroups are the two target groups of a service, and the rules that the file names.
 type TargetGroups struct {
 	Primary, Canary string   // ARNs; Canary may be empty
-	RuleARNs           []string // ARNs of the only rules to write; empty: sluice selects them
+	RuleARNs        []string // ARNs of the only rules to write; empty: sluice selects them
 }
 
 // RuleChoice is the selection of rules that a deployment may write.

@@ -17,7 +17,7 @@ import (
 // Driver sets the weights of the rules of two target groups. It implements [route.Driver].
 type Driver struct {
 	API       *awselb.Client
-	Groups      TargetGroups
+	Groups    TargetGroups
 	Listeners []string // ARNs of the listeners to read
 	Planned   func(Rule) sluice.Write
 	// Deleted is called with each listener that does not exist according to AWS. Its rules are
@@ -27,13 +27,15 @@ type Driver struct {
 	// is nil, one read is enough.
 	Confirm func(context.Context) error
 
-	lastRules  []Rule              // of the last read
-	foundListeners []elbtypes.Listener // the listeners as read; read once, because their port does not change
-	missingListeners  []string            // listeners that do not exist
+	lastRules        []Rule              // of the last read
+	foundListeners   []elbtypes.Listener // the listeners as read; read once, because their port does not change
+	missingListeners []string            // listeners that do not exist
 }
 
 // IsMissing reports whether the listener does not exist.
-func (d *Driver) IsMissing(listener string) bool { return slices.Contains(d.missingListeners, listener) }
+func (d *Driver) IsMissing(listener string) bool {
+	return slices.Contains(d.missingListeners, listener)
+}
 
 // HasNoListener reports whether none of the listeners exists.
 func (d *Driver) HasNoListener() bool {

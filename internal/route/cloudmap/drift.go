@@ -15,13 +15,15 @@ import (
 
 // OutsideChange is a change by another actor to the instances of a name.
 type OutsideChange struct {
-	Registry plan.Registry
-	Returned     []string // of the primary: sluice deregistered them, and they are registered again
-	MissingCanary     []string // of the canary: sluice registered them, and they are not registered any more
-	MissingPrimary  []string // of the primary: ECS registered them, and they are not registered any more
+	Registry       plan.Registry
+	Returned       []string // of the primary: sluice deregistered them, and they are registered again
+	MissingCanary  []string // of the canary: sluice registered them, and they are not registered any more
+	MissingPrimary []string // of the primary: ECS registered them, and they are not registered any more
 }
 
-func (o OutsideChange) isEmpty() bool { return len(o.Returned)+len(o.MissingCanary)+len(o.MissingPrimary) == 0 }
+func (o OutsideChange) isEmpty() bool {
+	return len(o.Returned)+len(o.MissingCanary)+len(o.MissingPrimary) == 0
+}
 
 // inBoth returns the changes that two reads have in common.
 func (o OutsideChange) inBoth(again OutsideChange) OutsideChange {

@@ -33,8 +33,8 @@ func InstancePrefix(deployment string) string {
 // only route.
 type Driver struct {
 	InstanceClient
-	Place Place
-	Prefix   string // see [InstancePrefix]
+	Place  Place
+	Prefix string // see [InstancePrefix]
 	// Tasks reads the tasks of both variants, and the desired count of the service.
 	Tasks func(ctx context.Context) (all []Task, desired int, err error)
 	// Stopped returns which of the tasks are stopping or have stopped. If Stopped is nil, no
@@ -42,8 +42,8 @@ type Driver struct {
 	Stopped func(ctx context.Context, tasks []string) ([]string, error)
 	// Deregistered are the deregistered instances of the primary, with the attributes for
 	// registering them again. SaveDeregistered saves them before they are deregistered.
-	Deregistered map[string]map[string]string
-	SaveDeregistered  func(ctx context.Context, taken map[string]map[string]string) error
+	Deregistered     map[string]map[string]string
+	SaveDeregistered func(ctx context.Context, taken map[string]map[string]string) error
 
 	// Registered are the canary instances that sluice registered. SaveRegistered saves them after
 	// callers can resolve them, and before they are deregistered.
@@ -63,9 +63,9 @@ type Driver struct {
 	// IgnoresChanges ignores changes by other actors: a rollback restores everything anyway.
 	IgnoresChanges bool
 
-	lastState            nameState           // of the last read
+	lastState                        nameState       // of the last read
 	seenDeregistered, seenRegistered map[string]bool // instances, as reads have returned them
-	notReturning            map[string]bool // instances that must not be registered again
+	notReturning                     map[string]bool // instances that must not be registered again
 }
 
 // CurrentSplit returns the number of registered, ready tasks of each variant in the last read.

@@ -164,7 +164,7 @@ func instanceIDs(all []Instance) []string {
 
 // maxReads and readInterval limit the wait until AWS returns the result of an accepted operation.
 const (
-	maxReads = 60
+	maxReads     = 60
 	readInterval = time.Second
 )
 

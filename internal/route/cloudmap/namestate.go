@@ -11,12 +11,12 @@ import (
 
 // nameState is the state of the tasks and of the registered instances in one read.
 type nameState struct {
-	members    []member
-	desired    int
-	all        map[string]Instance // by id
-	dead       []string            // instances that sluice registered and whose task has stopped
+	members       []member
+	desired       int
+	all           map[string]Instance // by id
+	dead          []string            // instances that sluice registered and whose task has stopped
 	orphaned      []string            // instances that ECS registered and whose task is not running
-	unknown    []string            // instances that neither ECS nor sluice registered
+	unknown       []string            // instances that neither ECS nor sluice registered
 	otherServices []string            // other ECS services with instances under the name
 }
 

@@ -65,7 +65,7 @@ func (d *Driver) Reconcile(ctx context.Context, act sluice.Act, to sluice.Weight
 // Reconciled is the result of [Driver.Reconcile].
 type Reconciled struct {
 	Added, Removed int
-	Deregistered         []DeregisteredInstance
+	Deregistered   []DeregisteredInstance
 }
 
 // DeregisteredInstance is an instance of the primary that sluice deregistered.

@@ -14,23 +14,23 @@ import (
 // discovery to connect Amazon ECS services with DNS names").
 const (
 	initHealthKey = "AWS_INIT_HEALTH_STATUS"
-	addressKey  = "AWS_INSTANCE_IPV4"
-	portKey     = "AWS_INSTANCE_PORT"
+	addressKey    = "AWS_INSTANCE_IPV4"
+	portKey       = "AWS_INSTANCE_PORT"
 )
 
 // Task is a task of a variant, as ECS returns it.
 type Task struct {
-	ID         string // the last part of its ARN, under which ECS registers it
-	Variant    sluice.Variant
-	Address    string // private IPv4 address
-	Zone       string
-	Family     string        // of its task definition
-	ExternalID string        // of its task set
-	BeingReplaced     bool          // it is being replaced: other tasks are preferred
+	ID            string // the last part of its ARN, under which ECS registers it
+	Variant       sluice.Variant
+	Address       string // private IPv4 address
+	Zone          string
+	Family        string        // of its task definition
+	ExternalID    string        // of its task set
+	BeingReplaced bool          // it is being replaced: other tasks are preferred
 	Healthy       bool          // it runs, and no health check of ECS reports it unhealthy
-	Age        time.Duration // since it runs; 0 if that is not known
-	Group      string        // the task set or deployment from which ECS chooses the tasks that it stops
-	Surplus    int           // how many tasks of its group ECS may still stop, since fewer are desired
+	Age           time.Duration // since it runs; 0 if that is not known
+	Group         string        // the task set or deployment from which ECS chooses the tasks that it stops
+	Surplus       int           // how many tasks of its group ECS may still stop, since fewer are desired
 }
 
 // Place names the service in the attributes of its instances.
@@ -55,12 +55,12 @@ func (t Task) Attributes(r plan.Registry, p Place) map[string]string {
 // member is a task that is registered under the name, or could be.
 type member struct {
 	Task
-	instance string // its id
-	registered       bool   // registered
-	cloudMapHealthy  bool   // as Cloud Map has it; true if it is not registered
-	deregistered      bool   // of the primary: sluice deregistered it
-	returnable    bool   // of the primary: sluice deregistered it and may register it again
-	unmanaged   bool   // another actor set its state, which is kept
+	instance        string // its id
+	registered      bool   // registered
+	cloudMapHealthy bool   // as Cloud Map has it; true if it is not registered
+	deregistered    bool   // of the primary: sluice deregistered it
+	returnable      bool   // of the primary: sluice deregistered it and may register it again
+	unmanaged       bool   // another actor set its state, which is kept
 }
 
 // isReady reports whether callers may be sent to the task.
@@ -77,13 +77,15 @@ func (m member) isReady() bool {
 // change lists the registrations and deregistrations, in this order. New instances are registered
 // and callers can resolve them before others are deregistered.
 type change struct {
-	addCanary   []member // canary
-	returnPrimary    []member // primary instances that sluice deregistered
-	removeCanary   []member // canary
+	addCanary     []member // canary
+	returnPrimary []member // primary instances that sluice deregistered
+	removeCanary  []member // canary
 	removePrimary []member // primary
 }
 
-func (c change) isEmpty() bool { return len(c.addCanary)+len(c.returnPrimary)+len(c.removeCanary)+len(c.removePrimary) == 0 }
+func (c change) isEmpty() bool {
+	return len(c.addCanary)+len(c.returnPrimary)+len(c.removeCanary)+len(c.removePrimary) == 0
+}
 
 // poolOf counts the tasks that could be registered.
 func poolOf(all []member, desired int) plan.Pool {

@@ -48,11 +48,11 @@ func TestExampleDriver(t *testing.T) {
 	routetest.Run(t, func(t *testing.T, f func(*testing.T, routetest.Fixture)) {
 		p := &proxy{share: map[string]int{"/": 0, "/admin": 0}}
 		f(t, routetest.Fixture{
-			Open:    func() route.Driver { return driver{p} },
-			Share:   func() float64 { return float64(p.share["/"]+p.share["/admin"]) / 2 },
-			Unrelated:  func() string { return fmt.Sprint(len(p.share)) },
-			ChangeOutside:  func() { p.share["/"] = 7 },
-			Written: func() int { return p.writes },
+			Open:          func() route.Driver { return driver{p} },
+			Share:         func() float64 { return float64(p.share["/"]+p.share["/admin"]) / 2 },
+			Unrelated:     func() string { return fmt.Sprint(len(p.share)) },
+			ChangeOutside: func() { p.share["/"] = 7 },
+			Written:       func() int { return p.writes },
 		})
 	})
 }

@@ -1,0 +1,123 @@
+package loadgen
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// stream is the part of the requests with one outcome of the routing: one target, or one answer of
+// the load balancer itself.
+type stream struct {
+	share    float64
+	decision loadbalancer.Decision
+	host     *host // nil if the load balancer answers itself
+}
+
+// host is a target that receives requests. It holds the requests of the last moments, which are
+// lost if the target stops.
+type host struct {
+	arn       string // of the task that the load balancer sees there
+	group     string // name
+	address   string
+	task      *world.Task // nil if no task has the address
+	port      int32
+	running   bool // as of the last change
+	behaviour image.Behaviour
+	ended     bool
+	recent    []sentSpan // newest last
+}
+
+// sentSpan is a span of requests that a host answered without failure, or will answer if the host
+// lives long enough.
+type sentSpan struct {
+	from, to time.Time
+	rate     float64 // requests per second answered without failure
+}
+
+// readTask reads the current state of the host's task.
+func (h *host) readTask() {
+	h.running = false
+	if h.task == nil {
+		return
+	}
+	c := h.task.ContainerFor(h.port)
+	if c == nil {
+		return
+	}
+	h.behaviour = c.Behaviour
+	h.running = c.Status == "RUNNING" && !h.task.StartedAt.IsZero()
+}
+
+// momentAt returns the container's age and signal at that time. It reads the signal's time when
+// needed, so that a signal since the last read counts from its own time.
+func (h *host) momentAt(at time.Time) image.Moment {
+	m := image.Moment{SinceStart: at.Sub(h.task.StartedAt)}
+	if s := h.task.SignalledAt; !s.IsZero() && !at.Before(s) {
+		m.Signalled, m.SinceSignal = true, at.Sub(s)
+	}
+	return m
+}
+
+// answerAt returns the status of a request that begins at that time; 0 if its connection is
+// refused.
+func (h *host) answerAt(at time.Time) int {
+	if !h.running {
+		return 0
+	}
+	return h.behaviour.Answer(h.momentAt(at))
+}
+
+// answerChanges returns the times in (from, to) at which the host's answer may change.
+func (h *host) answerChanges(from, to time.Time) []time.Time {
+	if !h.running {
+		return nil
+	}
+	start := h.task.StartedAt
+	all := []time.Time{start.Add(h.behaviour.HealthyAfter), start.Add(h.behaviour.UnhealthyAfter), start.Add(h.behaviour.CrashAfter)}
+	if s := h.task.SignalledAt; !s.IsZero() {
+		all = append(all, s, s.Add(h.behaviour.ServesAfterTerm))
+	}
+	var out []time.Time
+	for _, t := range all {
+		if t.After(from) && t.Before(to) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// addInFlight keeps requests answered without failure for as long as they may be in flight.
+func (h *host) addInFlight(p sentSpan) {
+	if h.behaviour.Latency <= 0 || p.rate == 0 {
+		return
+	}
+	h.recent = append(h.recent, p)
+	keep := 0
+	for keep < len(h.recent) && !h.recent[keep].to.Add(h.behaviour.Latency).After(p.to) {
+		keep++
+	}
+	h.recent = h.recent[keep:]
+}
+
+// takeInFlight returns the number of requests in flight at that time, when the host ends, and
+// clears them.
+func (h *host) takeInFlight(at time.Time) float64 {
+	begin, lost := at.Add(-h.behaviour.Latency), 0.0
+	for _, p := range h.recent {
+		from, to := p.from, p.to
+		if from.Before(begin) {
+			from = begin
+		}
+		if to.After(at) {
+			to = at
+		}
+		if to.After(from) {
+			lost += p.rate * to.Sub(from).Seconds()
+		}
+	}
+	h.recent = nil
+	return lost
+}

@@ -1,0 +1,189 @@
+package layers
+
+// layerNames are the floors by number; imports point to lower numbers only.
+var layerNames = []string{
+	0: "words: values, no I/O",
+	1: "thought: pure decisions, and the journal",
+	2: "hands: verbs on AWS",
+	3: "stages",
+	4: "motion: runs plans",
+	5: "faces: command line, plugins, pages",
+}
+
+// Third-party modules, as prefixes of import paths.
+const (
+	sdk         = "github.com/aws/aws-sdk-go-v2/"
+	sdkServices = sdk + "service/" // one package per AWS service, and its types
+	sdkCore     = sdk + "aws"      // pointers to values and back
+	smithy      = "github.com/aws/smithy-go"
+	yaml        = "github.com/goccy/go-yaml"
+	schema      = "github.com/santhosh-tekuri/jsonschema/v6"
+	anything    = ""
+)
+
+// layerRow is one row of the house.
+type layerRow struct {
+	pkg   string   // path in the module; a last "/..." covers all below it
+	layer int      // index of floorNames
+	below []int    // floors that it may import, in whole
+	also  []string // packages that it may import besides
+	libs  []string // third-party prefixes that it may import
+	free  bool     // may keep time, chance and goroutines of its own
+}
+
+// layerTable is the floors table. What is not in it may not exist.
+var layerTable = []layerRow{
+	{pkg: ".", layer: 0},
+	{pkg: "internal/clock", layer: 0, free: true},
+	{pkg: "internal/secret", layer: 0},
+	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
+
+	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
+	{pkg: "internal/appfile", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml, schema, "github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
+		also: []string{"internal/definition"}},
+	{pkg: "internal/plan", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
+		also: []string{"internal/definition", "internal/appfile"}},
+	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}, also: []string{"internal/plan"}},
+	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}},
+	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
+
+	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
+	{pkg: "internal/ecs", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/folder", layer: 2, below: []int{0}},
+	{pkg: "internal/codedeploy", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/iam", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/autoscaling", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/route", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/route/...", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "github.com/miekg/dns"},
+		also: []string{"internal/route"}},
+
+	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
+	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch"}},
+
+	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
+	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy, yaml},
+		also: []string{"internal/engine", "awssim/..."}},
+
+	{pkg: "internal/cli", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+		also: []string{"awssim/...", "internal/load"}},
+	{pkg: "internal/load", layer: 5, libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}, free: true},
+	{pkg: "internal/web", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
+	{pkg: "internal/piped", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+		also: []string{"internal/piped/contract/..."}},
+	{pkg: "internal/piped/contract/...", layer: 5, libs: []string{"google.golang.org/"}, free: true,
+		also: []string{"internal/piped/contract/..."}},
+	{pkg: "internal/pulumi", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
+	{pkg: "internal/layers", layer: 5, free: true},
+	{pkg: "internal/mutants", layer: 5, free: true},
+
+	{pkg: "wait", layer: 5, below: []int{3, 2, 1, 0}, libs: []string{sdkCore, smithy}},
+
+	{pkg: "cmd/sluice", layer: 5, also: []string{"internal/cli"}, free: true},
+	{pkg: "cmd/piped-plugin-sluice", layer: 5, also: []string{"internal/piped"}, free: true},
+	{pkg: "cmd/pulumi-resource-sluice", layer: 5, also: []string{"internal/pulumi"}, free: true},
+}
+
+// simulatorTable is the house of the simulator: facts, laws over them, rooms over their
+// one law, and what ties them together.
+var simulatorTable = []layerRow{
+	{pkg: "awssim/image", free: true},
+	{pkg: "awssim/world", also: []string{"awssim/image"}},
+	{pkg: "awssim/world/worldtest", also: []string{"awssim/world"}},
+	{pkg: "awssim/fault", also: []string{"awssim/image", "awssim/world"}},
+
+	controllerRow("scheduler"), controllerRow("loadbalancer"), controllerRow("cloudmap"), controllerRow("codedeployer"), controllerRow("autoscaler"),
+
+	serviceRow("ecs", "scheduler"),
+	serviceRow("elbv2", "loadbalancer"),
+	serviceRow("servicediscovery", "cloudmap"),
+	allowYAML(serviceRow("codedeploy", "codedeployer")), // AppSpec content
+	serviceRow("applicationautoscaling", "autoscaler"),
+	serviceRow("sts"), serviceRow("iam"), serviceRow("ec2"), serviceRow("cloudwatch"), serviceRow("cloudwatchlogs"), serviceRow("vpclattice"),
+
+	{pkg: "awssim/wire", also: []string{"awssim/world", "awssim/fault"}, libs: []string{sdk, smithy}, free: true},
+	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/loadbalancer", "awssim/cloudmap"},
+		libs: []string{"github.com/miekg/dns"}, free: true},
+	{pkg: "awssim/loadgen", also: []string{"awssim/world", "awssim/image", "awssim/loadbalancer", "awssim/cloudmap"},
+		libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}},
+	{pkg: "awssim", also: []string{"awssim/..."}, libs: []string{sdk, smithy, yaml}, free: true},
+	{pkg: "awssim/fidelity", libs: []string{sdk, smithy}, free: true}, // its tests run it against awssim
+}
+
+func controllerRow(name string) layerRow {
+	return layerRow{pkg: "awssim/" + name, also: []string{"awssim/world", "awssim/image", "awssim/fault"}}
+}
+
+func serviceRow(name string, laws ...string) layerRow {
+	r := layerRow{pkg: "awssim/" + name, libs: []string{sdk, smithy},
+		also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/wire"}} // wire: errors, paging, who calls
+	for _, l := range laws {
+		r.also = append(r.also, "awssim/"+l)
+	}
+	return r
+}
+
+func allowYAML(r layerRow) layerRow {
+	r.libs = append(r.libs, yaml)
+	return r
+}
+
+// namedArrows are arrows with a reason of their own; the first that fits is told.
+var namedArrows = []struct{ from, to, why string }{
+	{"awssim/...", "internal/...", "the simulator knows nothing of sluice, so that it cannot be bent to please it"},
+	{"awssim/world", "awssim/...", "world imports the standard library and awssim/image only"},
+	{"internal/account", "internal/...", "account is a hand and stands alone"},
+	{"internal/...", "internal/account", "hands do not import account"},
+	{"internal/stage", "internal/journal", "a stage knows its host, not the journal"},
+	{"internal/watch", "internal/journal", "a stage knows its host, not the journal"},
+	{"internal/...", "awssim/...", "only cli and rehearse import awssim"},
+	{"cmd/...", "...", "a command is main only, and imports its one face"},
+}
+
+// commands may not carry these modules into their binary, however indirectly.
+var commands = []struct {
+	cmd   string
+	never []string
+	but   []string
+}{
+	{cmd: "cmd/sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "google.golang.org/grpc"}},
+	{cmd: "cmd/piped-plugin-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/", "github.com/spf13/cobra", "modernc.org/sqlite"}},
+	{cmd: "cmd/pulumi-resource-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/", "github.com/spf13/cobra"},
+		but: []string{"github.com/pulumi/pulumi/sdk/v3/proto/go"}},
+}
+
+// forbiddenNames say nothing about what a package is for.
+var forbiddenNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "types", "base", "misc", "shared"}
+
+// forbiddenImports bring time, chance or goroutines of their own.
+var forbiddenImports = []string{"math/rand", "math/rand/v2", "crypto/rand", "golang.org/x/sync/errgroup"}
+
+// forbiddenCalls likewise, by import path.
+var forbiddenCalls = map[string][]string{
+	"time":                     {"Now", "After", "AfterFunc", "Sleep", "NewTimer", "NewTicker", "Tick", "Since", "Until"},
+	"context":                  {"WithTimeout", "WithDeadline", "WithTimeoutCause", "WithDeadlineCause", "AfterFunc"},
+	"github.com/google/uuid":   {"New", "NewString", "NewRandom", "NewUUID", "NewV6", "NewV7"},
+	"github.com/oklog/ulid/v2": {"Make", "Now", "MustNew", "DefaultEntropy"},
+}
+
+// pureCalls may initialise a package-level variable: their results do not
+// change, and nothing is read to make them.
+var pureCalls = map[string][]string{
+	"errors":  {"New"},
+	"fmt":     {"Errorf"},
+	"regexp":  {"MustCompile"},
+	"strings": {"NewReplacer"},
+	"reflect": {"TypeOf", "TypeFor"},
+	"time":    {"Duration", "Month"},
+}
+
+// statefulTypes are never a table, even when written as a literal.
+var statefulTypes = []string{"sync", "sync/atomic"}
+
+// clientMaker alone builds SDK clients, because every client passes its gate.
+const clientMaker = "internal/account"
+
+// clientParts are the SDK packages that only clientMaker needs.
+var clientParts = []string{sdk + "config", sdk + "credentials", sdk + "aws/retry", sdk + "aws/middleware"}
+
+// knownAccounts may stand in an ARN.
+var knownAccounts = []string{"000000000000", "123456789012"}
