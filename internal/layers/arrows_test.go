@@ -24,7 +24,7 @@ func rowOf(pkg string) (layerRow, bool) {
 
 func isSim(pkg string) bool { return matches("awssim/...", pkg) }
 
-// checkArrows tells every import that the house does not allow.
+// checkArrows reports every import that the layer table does not allow.
 func checkArrows(files []*file) []string {
 	var bad []string
 	for _, f := range files {
@@ -51,16 +51,16 @@ func checkArrows(files []*file) []string {
 
 func missingRowText(pkg string) string {
 	if isSim(pkg) {
-		return fmt.Sprintf("%s has no row in beside (internal/layers/rules_test.go): add it as a law, a room or what ties them together", pkg)
+		return fmt.Sprintf("%s has no row in simulatorTable (internal/layers/rules_test.go): add it as a controller, a service or a package that connects them", pkg)
 	}
-	s := fmt.Sprintf("%s is on no floor: give it a row in house (internal/layers/rules_test.go):", pkg)
+	s := fmt.Sprintf("%s is in no layer: give it a row in layerTable (internal/layers/rules_test.go):", pkg)
 	for n, name := range layerNames {
 		s += fmt.Sprintf(" %d %s;", n, name)
 	}
 	return strings.TrimSuffix(s, ";")
 }
 
-// importProblem says why f, in room r, may not import the package to; "" if it may.
+// importProblem returns why f, in the package of row r, may not import the package to; "" if it may.
 func importProblem(r layerRow, f *file, to string) string {
 	target, ok := rowOf(to)
 	switch {
@@ -99,13 +99,13 @@ func refusalText(r layerRow, from string, target layerRow, to string) string {
 	}
 	switch {
 	case isSim(from):
-		return fmt.Sprintf("it may import %s; laws meet only through facts in world", orNothing(r.also))
+		return fmt.Sprintf("it may import %s; controllers share state only through world", orNothing(r.also))
 	case target.layer > r.layer:
-		return fmt.Sprintf("imports only point down, and floor %d is above floor %d", target.layer, r.layer)
+		return fmt.Sprintf("imports only point down, and layer %d is above layer %d", target.layer, r.layer)
 	case target.layer == r.layer:
-		return fmt.Sprintf("packages of floor %d (%s) do not import each other", r.layer, layerNames[r.layer])
+		return fmt.Sprintf("packages of layer %d (%s) do not import each other", r.layer, layerNames[r.layer])
 	}
-	return fmt.Sprintf("floor %d (%s) may not import floor %d", r.layer, layerNames[r.layer], target.layer)
+	return fmt.Sprintf("layer %d (%s) may not import layer %d", r.layer, layerNames[r.layer], target.layer)
 }
 
 func orNothing(list []string) string {
@@ -115,7 +115,7 @@ func orNothing(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// libraryProblem says why a package of room r may not import a package that is not
+// libraryProblem says why the package of row r may not import a package that is not
 // ours; "" if it may.
 func libraryProblem(r layerRow, p string) string {
 	if first, _, _ := strings.Cut(p, "/"); !strings.Contains(first, ".") {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// checkCalls tells time, chance and goroutines outside the clock, on the floors
+// checkCalls tells time, chance and goroutines outside the clock, in the layers
 // that must do the same thing twice.
 func checkCalls(files []*file) []string {
 	var bad []string

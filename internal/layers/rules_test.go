@@ -1,13 +1,13 @@
 package layers
 
-// layerNames are the floors by number; imports point to lower numbers only.
+// layerNames are the layers by number; imports point to lower numbers only.
 var layerNames = []string{
 	0: "words: values, no I/O",
 	1: "thought: pure decisions, and the journal",
-	2: "hands: verbs on AWS",
+	2: "adapters: operations on AWS",
 	3: "stages",
 	4: "motion: runs plans",
-	5: "faces: command line, plugins, pages",
+	5: "front ends: command line, plugins, pages",
 }
 
 // Third-party modules, as prefixes of import paths.
@@ -21,17 +21,17 @@ const (
 	anything    = ""
 )
 
-// layerRow is one row of the house.
+// layerRow is one row of the layer table.
 type layerRow struct {
 	pkg   string   // path in the module; a last "/..." covers all below it
-	layer int      // index of floorNames
-	below []int    // floors that it may import, in whole
-	also  []string // packages that it may import besides
+	layer int      // index of layerNames
+	below []int    // layers that it may import completely
+	also  []string // further packages that it may import
 	libs  []string // third-party prefixes that it may import
 	free  bool     // may keep time, chance and goroutines of its own
 }
 
-// layerTable is the floors table. What is not in it may not exist.
+// layerTable has a row for each package. A package without a row fails the test.
 var layerTable = []layerRow{
 	{pkg: ".", layer: 0},
 	{pkg: "internal/clock", layer: 0, free: true},
@@ -83,8 +83,8 @@ var layerTable = []layerRow{
 	{pkg: "cmd/pulumi-resource-sluice", layer: 5, also: []string{"internal/pulumi"}, free: true},
 }
 
-// simulatorTable is the house of the simulator: facts, laws over them, rooms over their
-// one law, and what ties them together.
+// simulatorTable has a row for each package of the simulator: resource state, controllers over it,
+// services over their one controller, and the packages that connect them.
 var simulatorTable = []layerRow{
 	{pkg: "awssim/image", free: true},
 	{pkg: "awssim/world", also: []string{"awssim/image"}},
@@ -113,10 +113,10 @@ func controllerRow(name string) layerRow {
 	return layerRow{pkg: "awssim/" + name, also: []string{"awssim/world", "awssim/image", "awssim/fault"}}
 }
 
-func serviceRow(name string, laws ...string) layerRow {
+func serviceRow(name string, controllers ...string) layerRow {
 	r := layerRow{pkg: "awssim/" + name, libs: []string{sdk, smithy},
 		also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/wire"}} // wire: errors, paging, who calls
-	for _, l := range laws {
+	for _, l := range controllers {
 		r.also = append(r.also, "awssim/"+l)
 	}
 	return r
@@ -132,11 +132,11 @@ var namedArrows = []struct{ from, to, why string }{
 	{"awssim/...", "internal/...", "the simulator knows nothing of sluice, so that it cannot be bent to please it"},
 	{"awssim/world", "awssim/...", "world imports the standard library and awssim/image only"},
 	{"internal/account", "internal/...", "account is a hand and stands alone"},
-	{"internal/...", "internal/account", "hands do not import account"},
+	{"internal/...", "internal/account", "adapters do not import account"},
 	{"internal/stage", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/watch", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/...", "awssim/...", "only cli and rehearse import awssim"},
-	{"cmd/...", "...", "a command is main only, and imports its one face"},
+	{"cmd/...", "...", "a command is main only, and imports its one front end"},
 }
 
 // commands may not carry these modules into their binary, however indirectly.

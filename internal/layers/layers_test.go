@@ -15,8 +15,8 @@ var checks = []struct {
 	{"commands", checkCommands},
 }
 
-// TestHouse holds the whole module against the rules.
-func TestHouse(t *testing.T) {
+// TestLayers holds the whole module against the rules.
+func TestLayers(t *testing.T) {
 	files := parseSources(t)
 	if len(files) < 10 {
 		t.Fatalf("found %d Go files only", len(files))
