@@ -92,14 +92,15 @@ func decodeAs[E Event](data []byte) (Event, error) {
 
 // DeploymentStarted is emitted when the plan is saved and the deployment is about to run.
 type DeploymentStarted struct {
-	Application string   `json:"application"`
-	Cluster     string   `json:"cluster"`
-	Service     string   `json:"service"`
-	Region      string   `json:"region"`
-	Trigger     string   `json:"trigger"`
-	From        string   `json:"from,omitempty"` // task definition that is PRIMARY, family:revision
-	To          string   `json:"to"`             // requested task definition: family:revision, or the family if not registered yet
-	Stages      []string `json:"stages"`
+	Application string `json:"application"`
+	Cluster     string `json:"cluster"`
+	Service     string `json:"service"`
+	Region      string `json:"region"`
+	Trigger     string `json:"trigger"`
+	From        string `json:"from,omitempty"` // task definition that is PRIMARY, family:revision
+	// requested task definition: family:revision, or the family if not registered yet
+	To     string   `json:"to"`
+	Stages []string `json:"stages"`
 }
 
 // DeploymentEnded is emitted when the deployment has ended; sluice makes no further changes for it.

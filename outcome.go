@@ -91,7 +91,8 @@ func (o Outcome) ExitCode() int {
 
 // exitSeverity orders exit codes from the worst to the best. A deployment that neither serves nor
 // was rolled back is the worst.
-var exitSeverity = []int{ExitFailed, ExitUndecided, ExitDenied, ExitRolledBack, ExitSuperseded, ExitStopped, ExitUsage, ExitAwaitApprove, ExitChanges, ExitDone}
+var exitSeverity = []int{ExitFailed, ExitUndecided, ExitDenied, ExitRolledBack, ExitSuperseded, ExitStopped, ExitUsage,
+	ExitAwaitApprove, ExitChanges, ExitDone}
 
 // WorstExit returns the exit code of a command on several services: the worst of theirs, 0 if there
 // are none.

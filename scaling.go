@@ -77,7 +77,8 @@ func ParseSuspensions(line string) (map[string]Suspension, error) {
 				return nil, fmt.Errorf("%q: %q is none of none, in, out, scheduled", word, w)
 			}
 		}
-		all[dimension] = Suspension{In: slices.Contains(words, "in"), Out: slices.Contains(words, "out"), Scheduled: slices.Contains(words, "scheduled")}
+		all[dimension] = Suspension{In: slices.Contains(words, "in"), Out: slices.Contains(words, "out"),
+			Scheduled: slices.Contains(words, "scheduled")}
 	}
 	return all, nil
 }

@@ -75,7 +75,8 @@ func TestErrorKindAndAdviceComeFromTheOutermostThatHasOne(t *testing.T) {
 }
 
 func TestExitCodesAreDistinctWhereTheyMeanDifferentThings(t *testing.T) {
-	want := map[Outcome]int{Succeeded: 0, RolledBack: 3, Stopped: 4, Failed: 5, Superseded: 6, Stalled: 9, TimedOut: 9, Gone: 9}
+	want := map[Outcome]int{Succeeded: 0, RolledBack: 3, Stopped: 4, Failed: 5, Superseded: 6, Stalled: 9, TimedOut: 9,
+		Gone: 9}
 	for o, code := range want {
 		if o.ExitCode() != code {
 			t.Errorf("%s exits %d, not %d", o, o.ExitCode(), code)
@@ -96,15 +97,21 @@ func TestTheWorstExitCodeWins(t *testing.T) {
 
 func TestEventsSurviveTheEnvelope(t *testing.T) {
 	events := []Event{
-		DeploymentStarted{Application: "web", Stages: []string{"ECS_SYNC"}}, DeploymentEnded{Outcome: RolledBack, Cause: "c"},
-		DeploymentPaused{Why: "w"}, DeploymentResumed{By: "b"}, StageStarted{Index: 1, Name: "n", Attempt: 2}, StageEnded{Index: 1, Status: "done"},
+		DeploymentStarted{Application: "web", Stages: []string{"ECS_SYNC"}},
+		DeploymentEnded{Outcome: RolledBack, Cause: "c"},
+		DeploymentPaused{Why: "w"}, DeploymentResumed{By: "b"}, StageStarted{Index: 1, Name: "n", Attempt: 2},
+		StageEnded{Index: 1, Status: "done"},
 		RollbackStarted{Cause: "c"}, ApprovalAwaited{Index: 2, Missing: 1}, Approved{Index: 2, By: "ann"},
 		Waiting{For: "x", Until: time.Unix(5, 0).UTC()}, Writing{Action: "a/b/c", Write: Write{"ecs:X", "r"}},
 		Wrote{Action: "a/b/c", Write: Write{"ecs:X", "r"}, Result: "ok"}, Adopted{Action: "a/b/c", Resource: "r"},
-		CapacityChanged{Variant: Canary, Desired: 3}, TrafficShifted{ToPrimary: 90, ToCanary: 10, Rules: []string{"arn"}},
+		CapacityChanged{Variant: Canary, Desired: 3}, TrafficShifted{ToPrimary: 90, ToCanary: 10,
+			Rules: []string{"arn"}},
 		LifecycleChanged{Deployment: "d-123456789", Name: "AfterInstall", Status: "Failed", Message: "why"},
-		FailureSeen{Variant: Canary, Cause: "exit code 1", Count: 2}, Warned{Message: "m"}, Noted{Message: "m"}, Unanswered{Seconds: 20, Cause: "EOF"},
-		TaskChanged{Task: "t", Status: "RUNNING"}, TaskEnded{Task: "t", Containers: []ContainerEnded{{Name: "web", Reason: "r"}}}, Printed{Task: "t", Line: "l"},
+		FailureSeen{Variant: Canary, Cause: "exit code 1", Count: 2}, Warned{Message: "m"}, Noted{Message: "m"},
+		Unanswered{Seconds: 20, Cause: "EOF"},
+		TaskChanged{Task: "t", Status: "RUNNING"},
+		TaskEnded{Task: "t", Containers: []ContainerEnded{{Name: "web", Reason: "r"}}},
+		Printed{Task: "t", Line: "l"},
 	}
 	if len(events) != len(eventKinds) {
 		t.Errorf("%d events are tried, %d kinds exist", len(events), len(eventKinds))

@@ -71,7 +71,8 @@ func NewWeights(primary, canary int) (Weights, error) {
 		return Weights{}, fmt.Errorf("weights primary %d, canary %d: each must be between 0 and 100", primary, canary)
 	}
 	if primary+canary != 100 {
-		return Weights{}, fmt.Errorf("weights primary %d, canary %d sum to %d, not to 100", primary, canary, primary+canary)
+		return Weights{}, fmt.Errorf("weights primary %d, canary %d sum to %d, not to 100", primary, canary,
+			primary+canary)
 	}
 	return Weights{primary, canary}, nil
 }
@@ -148,7 +149,8 @@ func (a ActionID) Deployment() string {
 
 // tokenNamespace is the UUID namespace of [ActionID.Token]. It never changes: with another value, a
 // retried create would create a second resource.
-var tokenNamespace = [16]byte{0x6b, 0x3c, 0x1d, 0x8e, 0x52, 0x0f, 0x4c, 0x7a, 0x9d, 0x41, 0x73, 0x6c, 0x75, 0x69, 0x63, 0x65}
+var tokenNamespace = [16]byte{0x6b, 0x3c, 0x1d, 0x8e, 0x52, 0x0f, 0x4c, 0x7a, 0x9d, 0x41, 0x73, 0x6c, 0x75, 0x69, 0x63,
+	0x65}
 
 // Token returns the UUIDv5 of the ID, 36 ASCII characters. That is the longest client token that
 // ECS accepts (ECS API Reference, "Ensuring idempotency").

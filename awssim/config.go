@@ -53,7 +53,8 @@ type directMiddleware struct{ sim *Sim }
 
 func (directMiddleware) ID() string { return "awssim.Direct" }
 
-func (d directMiddleware) HandleSerialize(ctx context.Context, in middleware.SerializeInput, _ middleware.SerializeHandler) (
+func (d directMiddleware) HandleSerialize(ctx context.Context, in middleware.SerializeInput,
+	_ middleware.SerializeHandler) (
 	out middleware.SerializeOutput, meta middleware.Metadata, err error,
 ) {
 	e := d.sim.current.Load()
@@ -62,7 +63,8 @@ func (d directMiddleware) HandleSerialize(ctx context.Context, in middleware.Ser
 		region = e.region
 	}
 	ctx = wire.WithCaller(ctx, wire.Caller{AccessKey: e.account, Account: e.account}, region)
-	out.Result, err = e.server.Call(ctx, awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx), in.Parameters)
+	out.Result, err = e.server.Call(ctx, awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx),
+		in.Parameters)
 	if errors.Is(err, wire.ErrNoAnswer) {
 		return out, meta, nil // a proxy's answer: no request id
 	}

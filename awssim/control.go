@@ -50,7 +50,8 @@ func (s *Sim) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Origin") != "":
-			http.Error(w, "requests with an Origin header are refused: the simulator is not for web pages", http.StatusForbidden)
+			http.Error(w, "requests with an Origin header are refused: the simulator is not for web pages",
+				http.StatusForbidden)
 		case strings.HasPrefix(r.URL.Path, "/_sluice/"):
 			mux.ServeHTTP(w, r)
 		default:
@@ -60,7 +61,8 @@ func (s *Sim) Handler() http.Handler {
 }
 
 // controlPaths are the paths of the control API with their methods.
-var controlPaths = [...][2]string{{"reset", "POST"}, {"world", "GET"}, {"time", "GET"}, {"traffic", "GET"}, {"traffic/reset", "POST"},
+var controlPaths = [...][2]string{{"reset", "POST"}, {"world", "GET"}, {"time", "GET"}, {"traffic", "GET"},
+	{"traffic/reset", "POST"},
 	{"faults", "GET, POST, DELETE"}, {"demand", "POST"}}
 
 // refuseControl answers a wrong request to the control API with the methods of its path, or with
@@ -75,7 +77,8 @@ func refuseControl(w http.ResponseWriter, r *http.Request) {
 		}
 		all = append(all, c[0]+" ("+c[1]+")")
 	}
-	http.Error(w, fmt.Sprintf("there is no %s %s; there are %s", r.Method, r.URL.Path, strings.Join(all, ", ")), http.StatusNotFound)
+	http.Error(w, fmt.Sprintf("there is no %s %s; there are %s", r.Method, r.URL.Path, strings.Join(all, ", ")),
+		http.StatusNotFound)
 }
 
 // Limits of requests to the control API.
@@ -88,7 +91,8 @@ const (
 func readControlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxControlBody))
 	if err != nil {
-		http.Error(w, fmt.Sprintf("the body cannot be read, or has more than %d bytes", maxControlBody), http.StatusRequestEntityTooLarge)
+		http.Error(w, fmt.Sprintf("the body cannot be read, or has more than %d bytes", maxControlBody),
+			http.StatusRequestEntityTooLarge)
 		return nil, false
 	}
 	return bytes.NewReader(data), true
@@ -213,7 +217,8 @@ func rejectOtherHosts(next http.Handler, bound net.Addr) http.Handler {
 		}
 		host = strings.TrimPrefix(strings.Trim(host, "[]"), "data-") // the SDK's prefix of DiscoverInstances
 		if host != own && !isLoopback(host) && !strings.HasSuffix(host, ".localhost") {
-			http.Error(w, fmt.Sprintf("the host %q is not this simulator's; use %s", r.Host, bound), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf("the host %q is not this simulator's; use %s", r.Host, bound),
+				http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

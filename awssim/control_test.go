@@ -19,12 +19,14 @@ func TestControlRefusesInPlainWords(t *testing.T) {
 		{"PUT", "reset", "", 405, "/_sluice/reset takes POST, not PUT"},
 		{"POST", "world", "", 405, "/_sluice/world takes GET, not POST"},
 		{"GET", "nothing", "", 404, "there is no GET /_sluice/nothing; there are reset (POST)"},
-		{"POST", "faults", "throttle ecs:* times=1\n" + strings.Repeat("x", 100_000), 400, "a line has more than 65536 bytes"},
+		{"POST", "faults", "throttle ecs:* times=1\n" + strings.Repeat("x", 100_000), 400,
+			"a line has more than 65536 bytes"},
 		{"POST", "faults", strings.Repeat("throttle ecs:* times=1\n", 100_000), 413, "more than 1048576 bytes"},
 		{"POST", "demand", strings.Repeat("x", 50<<20), 413, "more than 1048576 bytes"},
 	} {
 		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest(c.method, "http://127.0.0.1/_sluice/"+c.path, strings.NewReader(c.body)))
+		s.Handler().ServeHTTP(w, httptest.NewRequest(c.method, "http://127.0.0.1/_sluice/"+c.path,
+			strings.NewReader(c.body)))
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s %s: %d %.200s", c.method, c.path, w.Code, w.Body)
 		}

@@ -22,13 +22,15 @@ func TestTheWorldOfCodeDeploy(t *testing.T) {
 	s := newSim(t, awssim.Options{Clock: newHands()})
 	load(t, s, string(file))
 	cd, aas := awscd.NewFromConfig(s.Config()), awsaas.NewFromConfig(s.Config())
-	g, err := cd.GetDeploymentGroup(ctx, &awscd.GetDeploymentGroupInput{ApplicationName: aws.String("web"), DeploymentGroupName: aws.String("web")})
+	g, err := cd.GetDeploymentGroup(ctx, &awscd.GetDeploymentGroupInput{ApplicationName: aws.String("web"),
+		DeploymentGroupName: aws.String("web")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := g.DeploymentGroupInfo
 	pair := x.LoadBalancerInfo.TargetGroupPairInfoList[0]
-	if *pair.TargetGroups[0].Name != "web-blue" || !strings.HasSuffix(pair.TestTrafficRoute.ListenerArns[0], "fedcba9876543210") ||
+	if *pair.TargetGroups[0].Name != "web-blue" || !strings.HasSuffix(pair.TestTrafficRoute.ListenerArns[0],
+		"fedcba9876543210") ||
 		x.BlueGreenDeploymentConfiguration.TerminateBlueInstancesOnDeploymentSuccess.TerminationWaitTimeInMinutes != 1 || *x.DeploymentConfigName != "CodeDeployDefault.ECSAllAtOnce" {
 		t.Errorf("%+v", x)
 	}
@@ -37,7 +39,8 @@ func TestTheWorldOfCodeDeploy(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	v := s.View().Regions[0]
-	if len(v.Functions) != 4 || len(v.Scalable) != 1 || v.Scalable[0].Max != 8 || len(v.Deployments) != 0 || v.Clusters[0].Services[0].Desired != 4 {
+	if len(v.Functions) != 4 || len(v.Scalable) != 1 || v.Scalable[0].Max != 8 || len(v.Deployments) != 0 ||
+		v.Clusters[0].Services[0].Desired != 4 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -93,10 +96,12 @@ func TestDemandIsSetByHand(t *testing.T) {
 	load(t, s, string(file))
 	post := func(body string) (int, string) {
 		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest("POST", "http://127.0.0.1/_sluice/demand", strings.NewReader(body)))
+		s.Handler().ServeHTTP(w, httptest.NewRequest("POST", "http://127.0.0.1/_sluice/demand",
+			strings.NewReader(body)))
 		return w.Code, w.Body.String()
 	}
-	if code, text := post("prod/web 300\nprod/none 1\n"); code != 400 || !strings.Contains(text, `line 2: there is no service "prod/none"`) {
+	if code, text := post("prod/web 300\nprod/none 1\n"); code != 400 ||
+		!strings.Contains(text, `line 2: there is no service "prod/none"`) {
 		t.Errorf("%d %s", code, text)
 	}
 	if code, text := post("prod/web much\n"); code != 400 || !strings.Contains(text, `"much" is no percentage`) {

@@ -96,7 +96,8 @@ func isWholeMinutes(d time.Duration) bool { return d >= 0 && d%time.Minute == 0 
 // hasListener reports whether "<load balancer>:<port>" is a listener of the file.
 func (f *worldFile) hasListener(name string) bool {
 	return slices.ContainsFunc(f.LoadBalancers, func(lb balancerFile) bool {
-		return slices.ContainsFunc(lb.Listeners, func(l listenerFile) bool { return listenerName(lb.Name, l.Port) == name })
+		return slices.ContainsFunc(lb.Listeners,
+			func(l listenerFile) bool { return listenerName(lb.Name, l.Port) == name })
 	})
 }
 

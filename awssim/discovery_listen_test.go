@@ -61,7 +61,8 @@ func TestNamesAreAnsweredWhileListening(t *testing.T) {
 	cfg := remote(t, s, l)
 	out, err := awssd.NewFromConfig(cfg, func(o *awssd.Options) {
 		o.HTTPClient = toItself{cfg.HTTPClient, strings.TrimPrefix(l.URL(), "http://")}
-	}).DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api")})
+	}).DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"),
+		ServiceName: aws.String("api")})
 	if err != nil || len(out.Instances) != 4 {
 		t.Errorf("a host that begins with data-: %+v, %v", out, err)
 	}
@@ -137,24 +138,29 @@ func (c *crowd) end() {
 // A rolling update under callers over sockets, who keep answers for the TTL: the
 // images serve through it after SIGTERM, so that nothing is lost.
 func TestCallersByNameOverSockets(t *testing.T) {
-	for name, o := range map[string]dataplane.CallerOptions{"plain": {}, "keep-alive": {KeepAlive: 5 * time.Second}, "retry": {Retry: true}} {
+	for name, o := range map[string]dataplane.CallerOptions{"plain": {}, "keep-alive": {KeepAlive: 5 * time.Second},
+		"retry": {Retry: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := newFast(80)
 			s := newSim(t, awssim.Options{Clock: clock})
 			// A busy machine is no reason to miss the end of a task: a minute is left.
-			load(t, s, strings.ReplaceAll(strings.Replace(discoveryFile(t), "stopTimeout: 30s", "stopTimeout: 90s", 1), "term: 15s", "term: 70s"))
+			load(t, s, strings.ReplaceAll(strings.Replace(discoveryFile(t), "stopTimeout: 30s", "stopTimeout: 90s", 1),
+				"term: 15s", "term: 70s"))
 			l := listen(t, s)
 			o.Lookup, o.Dial, o.Clock = dataplane.ByDNS(l.DNS(), "api.shop.local", 8080), l.Dial, clock
 			c := startCrowd(4, func() *dataplane.Caller { return dataplane.NewCaller(o) })
 			ecs := awsecs.NewFromConfig(s.Config())
 			n := &names{Sim: s, t: t, ecs: ecs}
-			if _, err := ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)}); err != nil {
+			if _, err := ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)}); err != nil {
 				t.Fatal(err)
 			}
 			until(t, "the update is complete", func() bool {
-				out, err := ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"api"}})
-				return err == nil && len(out.Services[0].Deployments) == 1 && out.Services[0].Deployments[0].RolloutState == "COMPLETED"
+				out, err := ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+					Services: []string{"api"}})
+				return err == nil && len(out.Services[0].Deployments) == 1 &&
+					out.Services[0].Deployments[0].RolloutState == "COMPLETED"
 			})
 			before := c.calls.Load()
 			until(t, "calls after it", func() bool { return c.calls.Load() > before+500 })
@@ -175,7 +181,8 @@ func TestNamesTwoWays(t *testing.T) {
 	virtual := newSim(t, awssim.Options{Clock: clock})
 	load(t, virtual, world4)
 	tally := loadgen.AttachByName(virtual.World(), virtual.Registry(), loadgen.NameCaller{
-		Key: world.Key{Account: virtual.Account(), Region: virtual.Region()}, Namespace: "shop.local", Service: "api", Port: 8080, Rate: 100})
+		Key: world.Key{Account: virtual.Account(), Region: virtual.Region()}, Namespace: "shop.local", Service: "api",
+		Port: 8080, Rate: 100})
 	clock.move(time.Minute)
 	r := tally.Report()
 	if share := r.AnsweredBy("v2") / r.Requests; math.Abs(share-0.25) > 1e-9 || r.Failed != 0 {
@@ -186,7 +193,8 @@ func TestNamesTwoWays(t *testing.T) {
 	l := listen(t, s)
 	c := &crowd{}
 	for range 2000 {
-		caller := dataplane.NewCaller(dataplane.CallerOptions{Lookup: dataplane.ByDNS(l.DNS(), "api.shop.local", 8080), Dial: l.Dial, Clock: newFast(1)})
+		caller := dataplane.NewCaller(dataplane.CallerOptions{Lookup: dataplane.ByDNS(l.DNS(), "api.shop.local", 8080),
+			Dial: l.Dial, Clock: newFast(1)})
 		c.call(caller)
 		caller.Close()
 	}
@@ -216,7 +224,10 @@ services: [{name: api, controller: ECS, count: 2, image: "sim/api:v1", port: 808
 	if err != nil || len(answer) != 2 || keep != 24*time.Hour {
 		t.Fatal(answer, keep, err)
 	}
-	o := dataplane.CallerOptions{Dial: l.Dial, Clock: newFast(1), Lookup: func(context.Context) ([]netip.AddrPort, time.Duration, error) { return answer, keep, nil }}
+	o := dataplane.CallerOptions{Dial: l.Dial, Clock: newFast(1), Lookup: func(context.Context) ([]netip.AddrPort,
+		time.Duration, error) {
+		return answer, keep, nil
+	}}
 	plain, c := dataplane.NewCaller(o), &crowd{}
 	defer plain.Close()
 	o.Retry = true
@@ -225,7 +236,8 @@ services: [{name: api, controller: ECS, count: 2, image: "sim/api:v1", port: 808
 	ecs := awsecs.NewFromConfig(s.Config())
 	for _, task := range s.View().Regions[0].Clusters[0].Services[0].TaskSets[0].Tasks {
 		if task.Address == answer[0].Addr().String() {
-			if _, err := ecs.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(task.ID)}); err != nil {
+			if _, err := ecs.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+				Task: aws.String(task.ID)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -252,18 +264,22 @@ func TestARollingUpdateUnderCallersByName(t *testing.T) {
 		for term, loses := range map[int]bool{ttl: false, ttl / 2: true} {
 			for seed := range uint64(10) {
 				file := strings.Replace(discoveryFile(t), "{A: 10s}", fmt.Sprintf("{A: %ds}", ttl), 1)
-				file = strings.ReplaceAll(strings.Replace(file, "stopTimeout: 30s", "stopTimeout: 90s", 1), "term: 15s", fmt.Sprintf("term: %ds", term))
+				file = strings.ReplaceAll(strings.Replace(file, "stopTimeout: 30s", "stopTimeout: 90s", 1), "term: 15s",
+					fmt.Sprintf("term: %ds", term))
 				clock := newHands()
 				s := newSim(t, awssim.Options{Clock: clock, Seed: seed})
 				load(t, s, file)
 				n := &names{s, t, clock, awsecs.NewFromConfig(s.Config()), awssd.NewFromConfig(s.Config())}
 				tally := loadgen.AttachByName(s.World(), s.Registry(), loadgen.NameCaller{
-					Key: world.Key{Account: s.Account(), Region: s.Region()}, Namespace: "shop.local", Service: "api", Port: 8080, Rate: 300})
-				_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)})
+					Key: world.Key{Account: s.Account(), Region: s.Region()}, Namespace: "shop.local", Service: "api",
+					Port: 8080, Rate: 300})
+				_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+					Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)})
 				n.pass(8 * time.Minute)
 				r := tally.Report()
 				if (r.Failed > 0) != loses || len(r.Outages) != 0 || r.AnsweredBy("v2") == 0 {
-					t.Errorf("TTL %d s, serving %d s after SIGTERM, seed %d: %f of %f lost, %+v %+v", ttl, term, seed, r.Failed, r.Requests, r.First, r.Outages)
+					t.Errorf("TTL %d s, serving %d s after SIGTERM, seed %d: %f of %f lost, %+v %+v", ttl, term, seed,
+						r.Failed, r.Requests, r.First, r.Outages)
 				}
 			}
 		}

@@ -69,7 +69,8 @@ func (n *names) found() map[string]map[string]string {
 
 func (n *names) health() map[string]string {
 	n.t.Helper()
-	out, err := n.sd.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: aws.String("srv-0123456789abcdef")})
+	out, err := n.sd.GetInstancesHealthStatus(ctx,
+		&awssd.GetInstancesHealthStatusInput{ServiceId: aws.String("srv-0123456789abcdef")})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -102,16 +103,20 @@ func TestECSRegistersItsTasks(t *testing.T) {
 		t.Fatalf("registered %v, running %v", got, running)
 	}
 	a := n.found()[running[0]]
-	for k, want := range map[string]string{"ECS_SERVICE_NAME": "api", "ECS_CLUSTER_NAME": "prod", "ECS_TASK_DEFINITION_FAMILY": "api",
-		"REGION": "us-east-1", "AWS_INIT_HEALTH_STATUS": "HEALTHY", "AWS_INSTANCE_PORT": "", "ECS_TASK_SET_EXTERNAL_ID": ""} {
+	for k, want := range map[string]string{"ECS_SERVICE_NAME": "api", "ECS_CLUSTER_NAME": "prod",
+		"ECS_TASK_DEFINITION_FAMILY": "api",
+		"REGION":                     "us-east-1", "AWS_INIT_HEALTH_STATUS": "HEALTHY", "AWS_INSTANCE_PORT": "",
+		"ECS_TASK_SET_EXTERNAL_ID": ""} {
 		if a[k] != want {
 			t.Errorf("%s is %q", k, a[k])
 		}
 	}
-	if !strings.HasPrefix(a["AVAILABILITY_ZONE"], "us-east-1") || !strings.HasPrefix(a["AWS_INSTANCE_IPV4"], "127.16.") || len(a) != 7 {
+	if !strings.HasPrefix(a["AVAILABILITY_ZONE"], "us-east-1") || !strings.HasPrefix(a["AWS_INSTANCE_IPV4"],
+		"127.16.") || len(a) != 7 {
 		t.Errorf("%v", a)
 	}
-	if _, err := n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), DesiredCount: aws.Int32(1)}); err != nil {
+	if _, err := n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service: aws.String("api"), DesiredCount: aws.Int32(1)}); err != nil {
 		t.Fatal(err)
 	}
 	for range 60 {
@@ -130,7 +135,8 @@ func TestECSRegistersItsTasks(t *testing.T) {
 // A task that leaves is deregistered before its stop signal, which waits for no TTL.
 func TestTheStopSignalWaitsForNoTTL(t *testing.T) {
 	n := newNames(t, awssim.Options{}, "")
-	_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), DesiredCount: aws.Int32(3)})
+	_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"),
+		DesiredCount: aws.Int32(3)})
 	n.pass(2 * time.Minute)
 	out, gone := "", time.Time{}
 	for _, e := range n.World().Entries() {
@@ -151,7 +157,8 @@ func TestTheStopSignalWaitsForNoTTL(t *testing.T) {
 
 func TestAContainerCheckHoldsTheRecordUnhealthy(t *testing.T) {
 	n := newNames(t, awssim.Options{}, "")
-	if _, err := n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"),
+	if _, err := n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service:        aws.String("api"),
 		TaskDefinition: n.define("shop/api:v2", 10)}); err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +193,10 @@ func TestAContainerCheckHoldsTheRecordUnhealthy(t *testing.T) {
 func (n *names) define(image string, every int32) *string {
 	n.t.Helper()
 	out, err := n.ecs.RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{
-		Family: aws.String("api"), NetworkMode: "awsvpc", RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"}, Cpu: aws.String("256"), Memory: aws.String("512"),
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("api"), Image: aws.String(image), Essential: aws.Bool(true),
+		Family: aws.String("api"), NetworkMode: "awsvpc", RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"},
+		Cpu: aws.String("256"), Memory: aws.String("512"),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("api"), Image: aws.String(image),
+			Essential:    aws.Bool(true),
 			HealthCheck:  &ecstypes.HealthCheck{Command: []string{"CMD", "true"}, Interval: aws.Int32(every)},
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}}}},
 	})
@@ -199,7 +208,8 @@ func (n *names) define(image string, every int32) *string {
 
 func (n *names) takeOut(id string) {
 	n.t.Helper()
-	if _, err := n.sd.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: aws.String("srv-0123456789abcdef"), InstanceId: &id}); err != nil {
+	if _, err := n.sd.DeregisterInstance(ctx,
+		&awssd.DeregisterInstanceInput{ServiceId: aws.String("srv-0123456789abcdef"), InstanceId: &id}); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -251,30 +261,36 @@ func TestTaskSetsCarryTheirExternalID(t *testing.T) {
 		s := newSim(t, awssim.Options{Clock: clock})
 		load(t, s, taskSets+fmt.Sprintf("knobs: {ecsRestoresInstances: %v, schedulerLoop: 5s}\n", restores))
 		n := &names{s, t, clock, awsecs.NewFromConfig(s.Config()), awssd.NewFromConfig(s.Config())}
-		svc, _ := n.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"api"}})
+		svc, _ := n.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"api"}})
 		first := svc.Services[0].TaskSets[0]
 		if first.StabilityStatus != "STEADY_STATE" || *first.ServiceRegistries[0].Port != 8080 {
 			t.Fatalf("%+v", first)
 		}
-		_, err := n.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("api"), TaskDefinition: first.TaskDefinition,
-			ExternalId: aws.String("canary-1"), LaunchType: "FARGATE", NetworkConfiguration: first.NetworkConfiguration, ServiceRegistries: first.ServiceRegistries})
+		_, err := n.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+			Service: aws.String("api"), TaskDefinition: first.TaskDefinition,
+			ExternalId: aws.String("canary-1"), LaunchType: "FARGATE", NetworkConfiguration: first.NetworkConfiguration,
+			ServiceRegistries: first.ServiceRegistries})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n.pass(3 * time.Minute)
-		out, err := n.sd.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api"),
+		out, err := n.sd.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"),
+			ServiceName:  aws.String("api"),
 			HealthStatus: "HEALTHY", QueryParameters: map[string]string{"ECS_TASK_SET_EXTERNAL_ID": "canary-1"}})
 		if err != nil || len(out.Instances) != 2 || out.Instances[0].Attributes["AWS_INSTANCE_PORT"] != "8080" {
 			t.Fatalf("%+v %v", out, err)
 		}
 		list, _ := n.sd.ListServices(ctx, &awssd.ListServicesInput{})
-		if _, err := n.sd.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: list.Services[0].Id, InstanceId: out.Instances[0].InstanceId}); err != nil {
+		if _, err := n.sd.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: list.Services[0].Id,
+			InstanceId: out.Instances[0].InstanceId}); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
 		for range 20 {
 			n.pass(time.Second)
-			got, _ := n.ecs.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("prod"), Service: aws.String("api")})
+			got, _ := n.ecs.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("prod"),
+				Service: aws.String("api")})
 			seen[string(got.TaskSets[1].StabilityStatus)] = true
 		}
 		if !seen[steady] || !restores && len(seen) > 1 {
@@ -286,15 +302,18 @@ func TestTaskSetsCarryTheirExternalID(t *testing.T) {
 func TestECSRefusesRegistries(t *testing.T) {
 	n := newNames(t, awssim.Options{}, "")
 	update := func(r ...ecstypes.ServiceRegistry) error {
-		_, err := n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), ServiceRegistries: r})
+		_, err := n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("api"), ServiceRegistries: r})
 		return err
 	}
 	ok := ecstypes.ServiceRegistry{RegistryArn: aws.String(apiARN)}
 	for want, err := range map[string]error{
 		"at most 1 items": update(ok, ok),
 		"not found":       update(ecstypes.ServiceRegistry{RegistryArn: aws.String(apiARN + "0")}),
-		"but not both":    update(ecstypes.ServiceRegistry{RegistryArn: aws.String(apiARN), ContainerName: aws.String("api"), ContainerPort: aws.Int32(8080), Port: aws.Int32(8080)}),
-		"does not exist":  update(ecstypes.ServiceRegistry{RegistryArn: aws.String(apiARN), ContainerName: aws.String("x"), ContainerPort: aws.Int32(8080)}),
+		"but not both": update(ecstypes.ServiceRegistry{RegistryArn: aws.String(apiARN),
+			ContainerName: aws.String("api"), ContainerPort: aws.Int32(8080), Port: aws.Int32(8080)}),
+		"does not exist": update(ecstypes.ServiceRegistry{RegistryArn: aws.String(apiARN),
+			ContainerName: aws.String("x"), ContainerPort: aws.Int32(8080)}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -312,7 +331,8 @@ func TestECSRefusesRegistries(t *testing.T) {
 // The name is never without a record through a rolling update, whatever the gap.
 func TestARollingUpdateKeepsTheNameFilled(t *testing.T) {
 	n := newNames(t, awssim.Options{}, "knobs: {registrationGap: 20s}\n")
-	_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)})
+	_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"),
+		TaskDefinition: n.define("shop/api:v2", 5)})
 	healthy, fewest := 4, 4
 	for range 300 {
 		n.pass(time.Second)
@@ -335,7 +355,8 @@ func TestARollingUpdateKeepsTheNameFilled(t *testing.T) {
 func TestDiscoveryIsTheSameTwice(t *testing.T) {
 	run := func() string {
 		n := newNames(t, awssim.Options{Seed: 11}, "")
-		_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)})
+		_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)})
 		n.pass(5 * time.Minute)
 		var b strings.Builder
 		_ = n.World().WriteLog(&b)
@@ -352,8 +373,10 @@ func TestResolvedSharesFollowTheCounts(t *testing.T) {
 	for _, n := range []int{4, 10, 20} {
 		s := newNames(t, awssim.Options{}, "")
 		for i := 4; i < n; i++ {
-			if _, err := s.sd.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String("srv-0123456789abcdef"), InstanceId: aws.String(fmt.Sprint("own-", i)),
-				Attributes: map[string]string{"AWS_INSTANCE_IPV4": fmt.Sprint("127.17.0.", i)}}); err != nil {
+			if _, err := s.sd.RegisterInstance(ctx,
+				&awssd.RegisterInstanceInput{ServiceId: aws.String("srv-0123456789abcdef"),
+					InstanceId: aws.String(fmt.Sprint("own-", i)),
+					Attributes: map[string]string{"AWS_INSTANCE_IPV4": fmt.Sprint("127.17.0.", i)}}); err != nil {
 				t.Fatal(err)
 			}
 		}

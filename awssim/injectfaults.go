@@ -103,7 +103,8 @@ func (e faultInjector) Before(_ world.Key, service, operation string, now time.T
 	case fault.Stale:
 		return &wire.Injected{StaleBy: f.By}
 	case fault.Outage:
-		return &wire.Injected{Outage: wire.Outage(cmp.Or(f.As, fault.Refused)), Silence: func(ctx context.Context) { _ = e.clock.Sleep(ctx, time.Duration(math.MaxInt64)) }}
+		return &wire.Injected{Outage: wire.Outage(cmp.Or(f.As, fault.Refused)),
+			Silence: func(ctx context.Context) { _ = e.clock.Sleep(ctx, time.Duration(math.MaxInt64)) }}
 	case fault.ExpiredCredentials:
 		return &wire.Injected{Refuse: expiredCredentials(service)}
 	case fault.Denied:
@@ -130,7 +131,8 @@ func expiredCredentials(service string) *world.Refusal {
 // accessDenied returns the error for an identity that no policy allows the operation. EC2 has its
 // own code for it.
 func accessDenied(service, operation string) *world.Refusal {
-	text := "User is not authorized to perform: " + service + ":" + operation + " because no identity-based policy allows the " + service + ":" + operation + " action"
+	text := "User is not authorized to perform: " + service + ":" + operation +
+		" because no identity-based policy allows the " + service + ":" + operation + " action"
 	switch service {
 	case "ecs", "servicediscovery", "application-autoscaling", "codedeploy", "logs":
 		return &world.Refusal{Code: "AccessDeniedException", Message: text}

@@ -42,7 +42,8 @@ func (s *Sim) Listen(ctx context.Context, addr string) (*Listening, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listening != nil {
-		return nil, fmt.Errorf("listen at %s: the simulator listens at %s already; close that first", addr, s.listening.Addr())
+		return nil, fmt.Errorf("listen at %s: the simulator listens at %s already; close that first", addr,
+			s.listening.Addr())
 	}
 	named := cmp.Or(s.options.DNS, "127.0.0.1:0")
 	if err := cmp.Or(s.checkAddress(addr), s.checkAddress(named)); err != nil {
@@ -162,7 +163,8 @@ func (l *Listening) Close() {
 // startGeneration opens the sockets of a world and starts its pump. The sockets are open when it
 // returns.
 func (l *Listening) startGeneration(e *generation) {
-	e.dataPlane.Store(dataplane.Start(dataplane.Options{World: e.world, Clock: e.clock, Seed: l.sim.options.Seed, Callbacks: e.planeCallbacks()}))
+	e.dataPlane.Store(dataplane.Start(dataplane.Options{World: e.world, Clock: e.clock, Seed: l.sim.options.Seed,
+		Callbacks: e.planeCallbacks()}))
 	l.pump = startPump(e.world, e.clock)
 	_ = e.dataPlane.Load().Flush(l.ctx)
 }

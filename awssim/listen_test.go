@@ -70,7 +70,8 @@ func TestListeningWorldServesClientsAndUsers(t *testing.T) {
 	load(t, s, string(canaryFile(t)))
 	l := listen(t, s)
 	cfg := remote(t, s, l)
-	out, err := awsecs.NewFromConfig(cfg).DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}})
+	out, err := awsecs.NewFromConfig(cfg).DescribeServices(ctx,
+		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}})
 	if err != nil || out.Services[0].RunningCount != 4 {
 		t.Fatal(out, err)
 	}
@@ -81,10 +82,12 @@ func TestListeningWorldServesClientsAndUsers(t *testing.T) {
 		}
 	}
 	tr := traffic(t, l)
-	if tr.Requests != 20 || tr.Failed != 0 || len(tr.Rows) != 1 || tr.Rows[0].Group != primaryARN || tr.Rows[0].Version != "v1" || tr.Rows[0].Outcome != "answered" {
+	if tr.Requests != 20 || tr.Failed != 0 || len(tr.Rows) != 1 || tr.Rows[0].Group != primaryARN ||
+		tr.Rows[0].Version != "v1" || tr.Rows[0].Outcome != "answered" {
 		t.Errorf("%+v", tr)
 	}
-	if status, _ := fetch(t, "POST", l.URL()+"/_sluice/traffic/reset", ""); status != 204 || traffic(t, l).Requests != 0 {
+	if status, _ := fetch(t, "POST", l.URL()+"/_sluice/traffic/reset", ""); status != 204 ||
+		traffic(t, l).Requests != 0 {
 		t.Errorf("traffic/reset: %d", status)
 	}
 }
@@ -101,27 +104,35 @@ func TestControl(t *testing.T) {
 	}
 	r := v.Regions[0]
 	rule := r.LoadBalancers[0].Listeners[0].Rules[0]
-	if v.Speed != 1 || r.Account != "123456789012" || r.Clusters[0].Services[0].TaskSets[0].Status != "PRIMARY" || r.TargetGroups[0].Targets[0].State != "healthy" ||
-		rule.Weights[0].Weight != 100 || rule.Weights[1].Group != canaryARN || r.LoadBalancers[0].Listeners[0].Bound == "" {
+	if v.Speed != 1 || r.Account != "123456789012" || r.Clusters[0].Services[0].TaskSets[0].Status != "PRIMARY" ||
+		r.TargetGroups[0].Targets[0].State != "healthy" ||
+		rule.Weights[0].Weight != 100 || rule.Weights[1].Group != canaryARN ||
+		r.LoadBalancers[0].Listeners[0].Bound == "" {
 		t.Errorf("%s", body)
 	}
 	var now awssim.TimeView
-	if status, body := fetch(t, "GET", control+"time", ""); status != 200 || json.Unmarshal([]byte(body), &now) != nil || now.Speed != 1 || now.Now.Before(v.Now) {
+	if status, body := fetch(t, "GET", control+"time", ""); status != 200 ||
+		json.Unmarshal([]byte(body), &now) != nil || now.Speed != 1 || now.Now.Before(v.Now) {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, body := fetch(t, "POST", control+"faults", "# three times\nthrottle ecs:CreateTaskSet times=3\n\nlatency sts:* by=1s\n"); status != 200 || len(s.Faults()) != 2 {
+	if status, body := fetch(t, "POST", control+"faults",
+		"# three times\nthrottle ecs:CreateTaskSet times=3\n\nlatency sts:* by=1s\n"); status != 200 ||
+		len(s.Faults()) != 2 {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, body := fetch(t, "POST", control+"faults", "zone-lost us-east-1a\nthrotle ecs:*\n"); status != 400 || !strings.Contains(body, `line 2: fault "throtle ecs:*"`) || len(s.Faults()) != 2 {
+	if status, body := fetch(t, "POST", control+"faults", "zone-lost us-east-1a\nthrotle ecs:*\n"); status != 400 ||
+		!strings.Contains(body, `line 2: fault "throtle ecs:*"`) || len(s.Faults()) != 2 {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, body := fetch(t, "GET", control+"faults", ""); status != 200 || !strings.Contains(body, "throttle ecs:CreateTaskSet times=3") {
+	if status, body := fetch(t, "GET", control+"faults", ""); status != 200 ||
+		!strings.Contains(body, "throttle ecs:CreateTaskSet times=3") {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, _ := fetch(t, "DELETE", control+"faults", ""); status != 204 || len(s.Faults()) != 0 {
 		t.Errorf("%d %v", status, s.Faults())
 	}
-	if status, body := fetch(t, "GET", control+"wrold", ""); status != 404 || !strings.Contains(body, "there are reset (POST), world (GET)") {
+	if status, body := fetch(t, "GET", control+"wrold", ""); status != 404 ||
+		!strings.Contains(body, "there are reset (POST), world (GET)") {
 		t.Errorf("%d %s", status, body)
 	}
 }
@@ -159,7 +170,8 @@ func TestWebPagesAndForeignNamesAreRefused(t *testing.T) {
 	}{
 		{"/_sluice/world", "", "https://example.com", 403, "Origin"},
 		{"/", "", "null", 403, "Origin"},
-		{"/_sluice/world", "rebound.example.com:" + port, "", 403, `the host "rebound.example.com:` + port + `" is not this simulator's`},
+		{"/_sluice/world", "rebound.example.com:" + port, "", 403, `the host "rebound.example.com:` + port +
+			`" is not this simulator's`},
 		{"/_sluice/world", "localhost:" + port, "", 200, ""},
 		{"/_sluice/world", "data-servicediscovery.localhost:" + port, "", 200, ""},
 		{"/_sluice/world", "[::1]:" + port, "", 200, ""},
@@ -200,7 +212,8 @@ func TestListenAgainAndCloseByContext(t *testing.T) {
 	s := newSim(t, awssim.Options{Clock: newFast(1)})
 	load(t, s, string(canaryFile(t)))
 	l := listen(t, s)
-	if _, err := s.Listen(ctx, "127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), "listens at "+l.Addr()+" already") {
+	if _, err := s.Listen(ctx, "127.0.0.1:0"); err == nil ||
+		!strings.Contains(err.Error(), "listens at "+l.Addr()+" already") {
 		t.Errorf("a second Listen: %v", err)
 	}
 	l.Close()

@@ -110,7 +110,8 @@ func (s *Sim) buildWorld(f *worldFile, listening bool) (*generation, error) {
 		return e, nil
 	}
 	e.clock.pauseAt(start)
-	l := worldBuilder{generation: e, file: f, ctx: wire.WithCaller(context.Background(), wire.Caller{AccessKey: e.account, Account: e.account}, e.region),
+	l := worldBuilder{generation: e, file: f, ctx: wire.WithCaller(context.Background(),
+		wire.Caller{AccessKey: e.account, Account: e.account}, e.region),
 		groupARNs: map[string]string{}, listenerARNs: map[string]string{}, registryARNs: map[string]string{}}
 	err := l.buildAll()
 	e.clock.resume()

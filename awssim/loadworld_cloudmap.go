@@ -107,13 +107,15 @@ func (l *worldBuilder) createNamespace(n namespaceFile) (*string, error) {
 		}
 		operation = out.OperationId
 	case "public":
-		out, err := l.discovery.CreatePublicDnsNamespace(ctx, &awssd.CreatePublicDnsNamespaceInput{Name: aws.String(n.Name)})
+		out, err := l.discovery.CreatePublicDnsNamespace(ctx,
+			&awssd.CreatePublicDnsNamespaceInput{Name: aws.String(n.Name)})
 		if err != nil {
 			return nil, err
 		}
 		operation = out.OperationId
 	default:
-		out, err := l.discovery.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String(n.Name), Vpc: aws.String(l.vpc)})
+		out, err := l.discovery.CreatePrivateDnsNamespace(ctx,
+			&awssd.CreatePrivateDnsNamespaceInput{Name: aws.String(n.Name), Vpc: aws.String(l.vpc)})
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,8 @@ import (
 func (l *worldBuilder) addFunctions() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		for _, f := range l.file.Functions {
-			tx.Functions.Put(f.Name, &world.Function{Name: f.Name, Result: cmp.Or(f.Result, world.FunctionSucceeds), After: f.After})
+			tx.Functions.Put(f.Name, &world.Function{Name: f.Name, Result: cmp.Or(f.Result, world.FunctionSucceeds),
+				After: f.After})
 		}
 		return nil
 	})
@@ -24,14 +25,17 @@ func (l *worldBuilder) addFunctions() error {
 
 func (l *worldBuilder) createApplications() error {
 	for i, c := range l.file.Configs {
-		in := &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String(c.Name), ComputePlatform: cdtypes.ComputePlatformEcs, TrafficRoutingConfig: c.routingConfig()}
+		in := &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String(c.Name),
+			ComputePlatform: cdtypes.ComputePlatformEcs, TrafficRoutingConfig: c.routingConfig()}
 		if _, err := l.codeDeploy.CreateDeploymentConfig(l.ctx, in); err != nil {
 			return withPath(fmt.Sprintf("deploymentConfigs[%d]", i), err)
 		}
 	}
 	for i, a := range l.file.Applications {
 		at := fmt.Sprintf("applications[%d]", i)
-		_, err := l.codeDeploy.CreateApplication(l.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String(a.Name), ComputePlatform: cdtypes.ComputePlatformEcs})
+		_, err := l.codeDeploy.CreateApplication(l.ctx,
+			&awscd.CreateApplicationInput{ApplicationName: aws.String(a.Name),
+				ComputePlatform: cdtypes.ComputePlatformEcs})
 		if err != nil {
 			return withPath(at, err)
 		}
@@ -57,7 +61,8 @@ func (c configFile) routingConfig() *cdtypes.TrafficRoutingConfig {
 	return nil
 }
 
-func (l *worldBuilder) deploymentGroupInput(application string, g deploymentGroupFile) *awscd.CreateDeploymentGroupInput {
+func (l *worldBuilder) deploymentGroupInput(application string,
+	g deploymentGroupFile) *awscd.CreateDeploymentGroupInput {
 	pair := cdtypes.TargetGroupPairInfo{ProdTrafficRoute: &cdtypes.TrafficRoute{ListenerArns: []string{l.listenerARNs[g.Listener]}}}
 	for _, name := range g.TargetGroups {
 		pair.TargetGroups = append(pair.TargetGroups, cdtypes.TargetGroupInfo{Name: aws.String(name)})
@@ -66,17 +71,21 @@ func (l *worldBuilder) deploymentGroupInput(application string, g deploymentGrou
 		pair.TestTrafficRoute = &cdtypes.TrafficRoute{ListenerArns: []string{l.listenerARNs[g.TestListener]}}
 	}
 	in := &awscd.CreateDeploymentGroupInput{
-		ApplicationName: aws.String(application), DeploymentGroupName: aws.String(g.Name), DeploymentConfigName: optionalText(g.Config),
-		ServiceRoleArn:                   aws.String("arn:aws:iam::" + l.account + ":role/CodeDeployRole"),
-		EcsServices:                      []cdtypes.ECSService{{ClusterName: aws.String(cmp.Or(g.Cluster, l.file.Clusters[0])), ServiceName: aws.String(g.Service)}},
-		LoadBalancerInfo:                 &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}},
-		DeploymentStyle:                  &cdtypes.DeploymentStyle{DeploymentType: cdtypes.DeploymentTypeBlueGreen, DeploymentOption: cdtypes.DeploymentOptionWithTrafficControl},
+		ApplicationName: aws.String(application), DeploymentGroupName: aws.String(g.Name),
+		DeploymentConfigName: optionalText(g.Config),
+		ServiceRoleArn:       aws.String("arn:aws:iam::" + l.account + ":role/CodeDeployRole"),
+		EcsServices: []cdtypes.ECSService{{ClusterName: aws.String(cmp.Or(g.Cluster,
+			l.file.Clusters[0])), ServiceName: aws.String(g.Service)}},
+		LoadBalancerInfo: &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}},
+		DeploymentStyle: &cdtypes.DeploymentStyle{DeploymentType: cdtypes.DeploymentTypeBlueGreen,
+			DeploymentOption: cdtypes.DeploymentOptionWithTrafficControl},
 		BlueGreenDeploymentConfiguration: g.blueGreenConfig(),
 	}
 	if len(g.Rollback) > 0 {
 		in.AutoRollbackConfiguration = &cdtypes.AutoRollbackConfiguration{Enabled: true}
 		for _, e := range g.Rollback {
-			in.AutoRollbackConfiguration.Events = append(in.AutoRollbackConfiguration.Events, cdtypes.AutoRollbackEvent(e))
+			in.AutoRollbackConfiguration.Events = append(in.AutoRollbackConfiguration.Events,
+				cdtypes.AutoRollbackEvent(e))
 		}
 	}
 	if len(g.Alarms) > 0 {
@@ -96,7 +105,8 @@ func (g deploymentGroupFile) blueGreenConfig() *cdtypes.BlueGreenDeploymentConfi
 	}
 	if g.Ready != nil {
 		b.DeploymentReadyOption = &cdtypes.DeploymentReadyOption{
-			ActionOnTimeout: cdtypes.DeploymentReadyActionStopDeployment, WaitTimeInMinutes: int32(*g.Ready / time.Minute)}
+			ActionOnTimeout:   cdtypes.DeploymentReadyActionStopDeployment,
+			WaitTimeInMinutes: int32(*g.Ready / time.Minute)}
 	}
 	if g.KeepAlive {
 		b.TerminateBlueInstancesOnDeploymentSuccess = &cdtypes.BlueInstanceTerminationOption{Action: cdtypes.InstanceActionKeepAlive}

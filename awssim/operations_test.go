@@ -28,7 +28,8 @@ func TestEveryOperationIsListed(t *testing.T) {
 		"application-autoscaling": (*applicationautoscaling.Service)(nil), "cloudwatch": (*cloudwatch.Service)(nil),
 		"codedeploy": (*codedeploy.Service)(nil),
 		"logs":       (*cloudwatchlogs.Service)(nil), "ec2": (*ec2.Service)(nil), "ecs": (*ecs.Service)(nil),
-		"elasticloadbalancing": (*elbv2.Service)(nil), "servicediscovery": (*servicediscovery.Service)(nil), "sts": (*sts.Service)(nil),
+		"elasticloadbalancing": (*elbv2.Service)(nil), "servicediscovery": (*servicediscovery.Service)(nil),
+		"sts": (*sts.Service)(nil),
 		"iam": (*iam.Service)(nil),
 	} {
 		methods := reflect.TypeOf(service)

@@ -8,7 +8,8 @@ import (
 
 // taskProgram is what the test binary is when it runs as a task.
 func taskProgram() {
-	_ = http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "program", os.Getenv("TASK_PROGRAM"))
-	}))
+	_ = http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"),
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintln(w, "program", os.Getenv("TASK_PROGRAM"))
+		}))
 }

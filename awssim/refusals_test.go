@@ -39,7 +39,8 @@ func TestDeniedAndInvalidCalls(t *testing.T) {
 			return err
 		},
 		"application-autoscaling:DescribeScalableTargets": func() error {
-			_, err := awsaas.NewFromConfig(cfg).DescribeScalableTargets(ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"})
+			_, err := awsaas.NewFromConfig(cfg).DescribeScalableTargets(ctx,
+				&awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"})
 			return err
 		},
 	}

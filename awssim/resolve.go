@@ -23,7 +23,8 @@ func (s *Sim) Resolve(name, kind string) (found []netip.AddrPort, ttl time.Durat
 	ttl, _ = entry.TTL(kind)
 	_ = e.world.Do(t.Key, func(tx *world.Tx) error {
 		n := tx.NextCount("resolve " + entry.ID)
-		for _, v := range entry.AnswerQuestion(kind, func(i int) float64 { return tx.Random("resolve", entry.ID, n<<10|i) }) {
+		for _, v := range entry.AnswerQuestion(kind,
+			func(i int) float64 { return tx.Random("resolve", entry.ID, n<<10|i) }) {
 			found = append(found, addressOf(v, kind))
 		}
 		return nil

@@ -75,9 +75,11 @@ func (l *worldBuilder) createScalableTarget(s scalableFile) error {
 	id := aws.String("service/" + cmp.Or(s.Cluster, l.file.Clusters[0]) + "/" + s.Service)
 	has := func(x string) *bool { return aws.Bool(slices.Contains(s.Suspended, x)) }
 	_, err := l.scaling.RegisterScalableTarget(l.ctx, &awsaas.RegisterScalableTargetInput{
-		ServiceNamespace: aastypes.ServiceNamespaceEcs, ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: id,
+		ServiceNamespace:  aastypes.ServiceNamespaceEcs,
+		ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: id,
 		MinCapacity: aws.Int32(s.Min), MaxCapacity: aws.Int32(s.Max), SuspendedState: &aastypes.SuspendedState{
-			DynamicScalingInSuspended: has("in"), DynamicScalingOutSuspended: has("out"), ScheduledScalingSuspended: has("scheduled")},
+			DynamicScalingInSuspended: has("in"), DynamicScalingOutSuspended: has("out"),
+			ScheduledScalingSuspended: has("scheduled")},
 	})
 	if err != nil || s.Policy == nil {
 		return err
@@ -85,9 +87,11 @@ func (l *worldBuilder) createScalableTarget(s scalableFile) error {
 	p := s.Policy
 	_, err = l.scaling.PutScalingPolicy(l.ctx, &awsaas.PutScalingPolicyInput{
 		PolicyName: aws.String(p.Name), PolicyType: aastypes.PolicyTypeTargetTrackingScaling, ResourceId: id,
-		ServiceNamespace: aastypes.ServiceNamespaceEcs, ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
+		ServiceNamespace:  aastypes.ServiceNamespaceEcs,
+		ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
 		TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{
-			TargetValue: aws.Float64(p.Target), ScaleInCooldown: optionalSeconds(p.ScaleIn), ScaleOutCooldown: optionalSeconds(p.ScaleOut), DisableScaleIn: aws.Bool(p.DisableScaleIn),
+			TargetValue: aws.Float64(p.Target), ScaleInCooldown: optionalSeconds(p.ScaleIn),
+			ScaleOutCooldown: optionalSeconds(p.ScaleOut), DisableScaleIn: aws.Bool(p.DisableScaleIn),
 			PredefinedMetricSpecification: &aastypes.PredefinedMetricSpecification{PredefinedMetricType: aastypes.MetricTypeECSServiceAverageCPUUtilization}},
 	})
 	return err

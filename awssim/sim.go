@@ -121,7 +121,8 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	e.clock.pauseAt(start)
 	defer e.clock.resume()
 	e.world = world.New(world.Options{
-		Clock: e.clock, Seed: o.Seed, Settings: f.worldSettings(o.Settings), Images: s.imageCatalog(f), Strict: o.Strict, LogLimit: o.LogLimit,
+		Clock: e.clock, Seed: o.Seed, Settings: f.worldSettings(o.Settings), Images: s.imageCatalog(f),
+		Strict: o.Strict, LogLimit: o.LogLimit,
 	})
 	e.world.Watch(func(tx *world.Tx, c world.Change) {
 		if p := e.dataPlane.Load(); p != nil {

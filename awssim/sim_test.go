@@ -136,7 +136,8 @@ func TestClientsInProcess(t *testing.T) {
 			if err != nil || len(list.ClusterArns) != 1 {
 				t.Errorf("%v %v", list, err)
 			}
-			_, err = ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("none"), ServiceName: aws.String("web"), TaskDefinition: aws.String("x")})
+			_, err = ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("none"),
+				ServiceName: aws.String("web"), TaskDefinition: aws.String("x")})
 			var gone *ecstypes.ClusterNotFoundException
 			if !errors.As(err, &gone) {
 				t.Errorf("a cluster that is not there: %v", err)
@@ -145,7 +146,8 @@ func TestClientsInProcess(t *testing.T) {
 			if err != nil || *who.Account != "123456789012" {
 				t.Errorf("%v %v", who, err)
 			}
-			lbs, err := awselb.NewFromConfig(s.Config()).DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{})
+			lbs, err := awselb.NewFromConfig(s.Config()).DescribeLoadBalancers(ctx,
+				&awselb.DescribeLoadBalancersInput{})
 			if err != nil || len(lbs.LoadBalancers) != 0 {
 				t.Errorf("%v %v", lbs, err)
 			}
@@ -215,7 +217,8 @@ func TestFaultsStrikeCalls(t *testing.T) {
 	if err := s.Inject("throtle ecs:*"); err == nil || !strings.Contains(err.Error(), "throtle") {
 		t.Errorf("a bad line: %v", err)
 	}
-	if err := s.Inject("throttle ecs:CreateTaskSets"); err == nil || !strings.Contains(err.Error(), "no operation is called ecs:CreateTaskSets; is ecs:CreateTaskSet meant?") {
+	if err := s.Inject("throttle ecs:CreateTaskSets"); err == nil ||
+		!strings.Contains(err.Error(), "no operation is called ecs:CreateTaskSets; is ecs:CreateTaskSet meant?") {
 		t.Errorf("an operation that is not there: %v", err)
 	}
 	s.ClearFaults()
@@ -257,11 +260,13 @@ func TestTaskCrashFault(t *testing.T) {
 	_ = s.Inject("task-crash web count=1 exit=137")
 	ecs := awsecs.NewFromConfig(s.Config())
 	crashed := func() (n int) {
-		list, err := ecs.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"), DesiredStatus: ecstypes.DesiredStatusStopped})
+		list, err := ecs.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+			DesiredStatus: ecstypes.DesiredStatusStopped})
 		if err != nil || len(list.TaskArns) == 0 {
 			return 0
 		}
-		out, err := ecs.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: list.TaskArns})
+		out, err := ecs.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("prod"),
+			Tasks: list.TaskArns})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,8 @@ func wide(services, tasks int) string {
 		fmt.Fprintf(&balancers, "          - {priority: %d, path: [/s%d/*], forward: {g%d: 1}}\n", i%20+1, i, i)
 		fmt.Fprintf(&list, "  - {name: s%d, count: %d, image: \"sim/web:v1\", targetGroup: g%d}\n", i, tasks, i)
 	}
-	return "clusters: [prod]\ntargetGroups:\n" + groups.String() + "loadBalancers:\n" + balancers.String() + "services:\n" + list.String()
+	return "clusters: [prod]\ntargetGroups:\n" + groups.String() + "loadBalancers:\n" + balancers.String() +
+		"services:\n" + list.String()
 }
 
 func running(v awssim.View) (tasks, healthy int) {
@@ -77,7 +78,8 @@ func BenchmarkDescribeServicesBare(b *testing.B) {
 	load(b, s, string(canaryFile(b)))
 	l := listen(b, s)
 	const body = `{"cluster":"prod","services":["web"]}`
-	request := "POST / HTTP/1.1\r\nHost: " + l.Addr() + "\r\nX-Amz-Target: AmazonEC2ContainerServiceV20141113.DescribeServices\r\n" +
+	request := "POST / HTTP/1.1\r\nHost: " + l.Addr() +
+		"\r\nX-Amz-Target: AmazonEC2ContainerServiceV20141113.DescribeServices\r\n" +
 		"Content-Type: application/x-amz-json-1.1\r\nContent-Length: " + fmt.Sprint(len(body)) +
 		"\r\nAuthorization: AWS4-HMAC-SHA256 Credential=123456789012/20261201/us-east-1/ecs/aws4_request, SignedHeaders=host, Signature=0\r\n\r\n" + body
 	b.SetParallelism(4)

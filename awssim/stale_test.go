@@ -21,15 +21,22 @@ import (
 
 // readsOfADeployment are AWS's operations that a deployment tool decides by.
 var readsOfADeployment = map[string][]string{
-	"ecs": {"DescribeServices", "ListServices", "DescribeTaskSets", "DescribeServiceDeployments", "ListServiceDeployments", "DescribeServiceRevisions",
-		"DescribeTasks", "ListTasks", "DescribeClusters", "ListClusters", "DescribeTaskDefinition", "ListTaskDefinitions", "ListTagsForResource"},
-	"elasticloadbalancing": {"DescribeTargetHealth", "DescribeRules", "DescribeListeners", "DescribeTargetGroups", "DescribeTargetGroupAttributes", "DescribeLoadBalancers"},
-	"servicediscovery":     {"GetService", "GetNamespace", "GetOperation", "GetInstance", "ListInstances", "ListNamespaces", "ListServices", "ListOperations", "GetInstancesHealthStatus", "DiscoverInstances"},
-	"codedeploy": {"GetDeployment", "BatchGetDeployments", "ListDeployments", "GetDeploymentGroup", "BatchGetDeploymentGroups", "ListDeploymentGroups", "ListApplications",
-		"BatchGetApplications", "ListDeploymentTargets", "GetDeploymentTarget", "BatchGetDeploymentTargets", "GetApplicationRevision", "GetDeploymentConfig"},
-	"application-autoscaling": {"DescribeScalableTargets", "DescribeScalingPolicies", "DescribeScheduledActions", "DescribeScalingActivities"},
-	"cloudwatch":              {"DescribeAlarms", "GetMetricData", "GetMetricStatistics"},
-	"logs":                    {"GetLogEvents", "FilterLogEvents", "DescribeLogStreams", "DescribeLogGroups"},
+	"ecs": {"DescribeServices", "ListServices", "DescribeTaskSets", "DescribeServiceDeployments",
+		"ListServiceDeployments", "DescribeServiceRevisions",
+		"DescribeTasks", "ListTasks", "DescribeClusters", "ListClusters", "DescribeTaskDefinition",
+		"ListTaskDefinitions", "ListTagsForResource"},
+	"elasticloadbalancing": {"DescribeTargetHealth", "DescribeRules", "DescribeListeners", "DescribeTargetGroups",
+		"DescribeTargetGroupAttributes", "DescribeLoadBalancers"},
+	"servicediscovery": {"GetService", "GetNamespace", "GetOperation", "GetInstance", "ListInstances",
+		"ListNamespaces", "ListServices", "ListOperations", "GetInstancesHealthStatus", "DiscoverInstances"},
+	"codedeploy": {"GetDeployment", "BatchGetDeployments", "ListDeployments", "GetDeploymentGroup",
+		"BatchGetDeploymentGroups", "ListDeploymentGroups", "ListApplications",
+		"BatchGetApplications", "ListDeploymentTargets", "GetDeploymentTarget", "BatchGetDeploymentTargets",
+		"GetApplicationRevision", "GetDeploymentConfig"},
+	"application-autoscaling": {"DescribeScalableTargets", "DescribeScalingPolicies", "DescribeScheduledActions",
+		"DescribeScalingActivities"},
+	"cloudwatch": {"DescribeAlarms", "GetMetricData", "GetMetricStatistics"},
+	"logs":       {"GetLogEvents", "FilterLogEvents", "DescribeLogStreams", "DescribeLogGroups"},
 }
 
 func TestEveryReadOfADeploymentCanBeStale(t *testing.T) {
@@ -43,7 +50,8 @@ func TestEveryReadOfADeploymentCanBeStale(t *testing.T) {
 		}
 	}
 	for _, name := range stale {
-		if _, op, _ := strings.Cut(name, ":"); strings.HasPrefix(op, "Create") || strings.HasPrefix(op, "Update") || strings.HasPrefix(op, "Put") {
+		if _, op, _ := strings.Cut(name, ":"); strings.HasPrefix(op, "Create") || strings.HasPrefix(op, "Update") ||
+			strings.HasPrefix(op, "Put") {
 			t.Errorf("%s writes", name)
 		}
 	}
@@ -56,14 +64,17 @@ func TestAnObjectOfAMomentAgoIsNotThereYet(t *testing.T) {
 	s := newSim(t, awssim.Options{Clock: h})
 	load(t, s, "clusters: [prod]\nservices:\n  - {name: old, controller: ECS, count: 1, image: \"sim/old:v1\"}\n")
 	c := awsecs.NewFromConfig(s.Config())
-	if _, err := c.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("web"), DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}); err != nil {
+	if _, err := c.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+		ServiceName:          aws.String("web"),
+		DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Inject("stale ecs:* by=8s"); err != nil {
 		t.Fatal(err)
 	}
 	h.move(3 * time.Second)
-	out, err := c.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web", "old"}})
+	out, err := c.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web", "old"}})
 	if err != nil || len(out.Services) != 1 || len(out.Failures) != 1 || *out.Failures[0].Reason != "MISSING" {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -72,7 +83,8 @@ func TestAnObjectOfAMomentAgoIsNotThereYet(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	h.move(6 * time.Second)
-	out, err = c.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}})
+	out, err = c.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}})
 	if err != nil || len(out.Services) != 1 {
 		t.Errorf("8 s later it is there: %+v, %v", out, err)
 	}
@@ -88,14 +100,17 @@ func TestADeploymentOfAMomentAgoIsNotThereYet(t *testing.T) {
 	}
 	load(t, s, string(file))
 	c := awscd.NewFromConfig(s.Config())
-	def, err := awsecs.NewFromConfig(s.Config()).DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("web")})
+	def, err := awsecs.NewFromConfig(s.Config()).DescribeTaskDefinition(ctx,
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("web")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec := fmt.Sprintf("version: 0.0\nResources:\n  - TargetService:\n      Type: AWS::ECS::Service\n      Properties:\n        TaskDefinition: %s\n"+
 		"        LoadBalancerInfo: {ContainerName: web, ContainerPort: 80}\n", *def.TaskDefinition.TaskDefinitionArn)
-	d, err := c.CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("web"), DeploymentGroupName: aws.String("web"),
-		Revision: &cdtypes.RevisionLocation{RevisionType: "AppSpecContent", AppSpecContent: &cdtypes.AppSpecContent{Content: &spec}}})
+	d, err := c.CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("web"),
+		DeploymentGroupName: aws.String("web"),
+		Revision: &cdtypes.RevisionLocation{RevisionType: "AppSpecContent",
+			AppSpecContent: &cdtypes.AppSpecContent{Content: &spec}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +123,8 @@ func TestADeploymentOfAMomentAgoIsNotThereYet(t *testing.T) {
 		t.Errorf("%+v, %v", many, err)
 	}
 	var api smithy.APIError
-	if _, err := c.GetDeployment(ctx, &awscd.GetDeploymentInput{DeploymentId: d.DeploymentId}); !errors.As(err, &api) || api.ErrorCode() != "DeploymentDoesNotExistException" {
+	if _, err := c.GetDeployment(ctx, &awscd.GetDeploymentInput{DeploymentId: d.DeploymentId}); !errors.As(err, &api) ||
+		api.ErrorCode() != "DeploymentDoesNotExistException" {
 		t.Error(err)
 	}
 }

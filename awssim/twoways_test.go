@@ -42,18 +42,24 @@ func (w *way) canary() (steps []map[string]float64) {
 	svc := w.service()
 	old := svc.TaskSets[0]
 	def, err := w.ecs.RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{
-		Family: web, NetworkMode: ecstypes.NetworkModeAwsvpc, RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		Cpu: aws.String("256"), Memory: aws.String("512"), ExecutionRoleArn: aws.String("arn:aws:iam::123456789012:role/r"),
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: web, Image: aws.String("sim/web:v2"), Essential: aws.Bool(true),
+		Family: web, NetworkMode: ecstypes.NetworkModeAwsvpc,
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
+		Cpu:                     aws.String("256"), Memory: aws.String("512"),
+		ExecutionRoleArn: aws.String("arn:aws:iam::123456789012:role/r"),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: web, Image: aws.String("sim/web:v2"),
+			Essential:    aws.Bool(true),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	young, err := w.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{
-		Cluster: prod, Service: web, TaskDefinition: def.TaskDefinition.TaskDefinitionArn, LaunchType: ecstypes.LaunchTypeFargate,
-		NetworkConfiguration: old.NetworkConfiguration, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 50},
-		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(canaryARN), ContainerName: web, ContainerPort: aws.Int32(80)}},
+		Cluster: prod, Service: web, TaskDefinition: def.TaskDefinition.TaskDefinitionArn,
+		LaunchType:           ecstypes.LaunchTypeFargate,
+		NetworkConfiguration: old.NetworkConfiguration, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent,
+			Value: 50},
+		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(canaryARN), ContainerName: web,
+			ContainerPort: aws.Int32(80)}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -70,10 +76,12 @@ func (w *way) canary() (steps []map[string]float64) {
 	steps = append(steps, w.measure())
 	w.weigh(0, 100)
 	steps = append(steps, w.measure())
-	if _, err := w.ecs.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: prod, Service: web, PrimaryTaskSet: young.TaskSet.Id}); err != nil {
+	if _, err := w.ecs.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: prod,
+		Service: web, PrimaryTaskSet: young.TaskSet.Id}); err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.ecs.DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{Cluster: prod, Service: web, TaskSet: old.Id, Force: aws.Bool(true)}); err != nil {
+	if _, err := w.ecs.DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{Cluster: prod, Service: web, TaskSet: old.Id,
+		Force: aws.Bool(true)}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.wait("the old task set is gone", func() bool { return len(w.service().TaskSets) == 1 })
@@ -81,7 +89,8 @@ func (w *way) canary() (steps []map[string]float64) {
 }
 
 func (w *way) service() ecstypes.Service {
-	out, err := w.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}})
+	out, err := w.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -93,8 +102,10 @@ const webListener = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listene
 // weigh writes weights and gives them the time to reach the nodes.
 func (w *way) weigh(primary, canary int32) {
 	_, err := w.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(webListener),
-		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: &elbtypes.ForwardActionConfig{
-			TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: aws.String(primaryARN), Weight: &primary}, {TargetGroupArn: aws.String(canaryARN), Weight: &canary}}}}}})
+		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
+			ForwardConfig: &elbtypes.ForwardActionConfig{
+				TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: aws.String(primaryARN), Weight: &primary},
+					{TargetGroupArn: aws.String(canaryARN), Weight: &canary}}}}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

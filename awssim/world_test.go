@@ -28,18 +28,21 @@ func TestExampleWorldIsSettled(t *testing.T) {
 		t.Errorf("the world's time is %v", now)
 	}
 	ecs, elb := awsecs.NewFromConfig(s.Config()), awselb.NewFromConfig(s.Config())
-	svc, err := ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}})
+	svc, err := ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}})
 	if err != nil || len(svc.Services) != 1 {
 		t.Fatal(svc, err)
 	}
 	set := svc.Services[0].TaskSets[0]
-	if aws.ToString(set.Status) != "PRIMARY" || set.RunningCount != 4 || set.StabilityStatus != "STEADY_STATE" || *set.LoadBalancers[0].TargetGroupArn != primaryARN {
+	if aws.ToString(set.Status) != "PRIMARY" || set.RunningCount != 4 || set.StabilityStatus != "STEADY_STATE" ||
+		*set.LoadBalancers[0].TargetGroupArn != primaryARN {
 		t.Errorf("%+v", set)
 	}
 	if age := clock.Now().Sub(*svc.Services[0].CreatedAt); age != 10*time.Minute {
 		t.Errorf("the service is %v old", age)
 	}
-	health, err := elb.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(primaryARN)})
+	health, err := elb.DescribeTargetHealth(ctx,
+		&awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(primaryARN)})
 	if err != nil || len(health.TargetHealthDescriptions) != 4 {
 		t.Fatal(health, err)
 	}
@@ -54,7 +57,8 @@ func TestExampleWorldIsSettled(t *testing.T) {
 		t.Fatal(rules, err)
 	}
 	groups := rules.Rules[0].Actions[0].ForwardConfig.TargetGroups
-	if *groups[0].TargetGroupArn != primaryARN || *groups[0].Weight != 100 || *groups[1].TargetGroupArn != canaryARN || *groups[1].Weight != 0 {
+	if *groups[0].TargetGroupArn != primaryARN || *groups[0].Weight != 100 || *groups[1].TargetGroupArn != canaryARN ||
+		*groups[1].Weight != 0 {
 		t.Errorf("%+v", groups)
 	}
 }
@@ -105,14 +109,17 @@ func TestWorldFileInFull(t *testing.T) {
 	load(t, s, twoServices)
 	v := s.View()
 	shop, worker := v.Regions[0].Clusters[0].Services[0], v.Regions[0].Clusters[1].Services[0]
-	if shop.Controller != "ECS" || shop.TaskSets[0].Definition != "shop:1" || len(shop.TaskSets[0].Tasks) != 2 || shop.TaskSets[0].Tasks[0].Versions[0] != "v3" {
+	if shop.Controller != "ECS" || shop.TaskSets[0].Definition != "shop:1" || len(shop.TaskSets[0].Tasks) != 2 ||
+		shop.TaskSets[0].Tasks[0].Versions[0] != "v3" {
 		t.Errorf("%+v", shop)
 	}
-	if worker.Controller != "EXTERNAL" || worker.TaskSets[0].Status != "PRIMARY" || worker.TaskSets[0].Tasks[0].Status != "RUNNING" {
+	if worker.Controller != "EXTERNAL" || worker.TaskSets[0].Status != "PRIMARY" ||
+		worker.TaskSets[0].Tasks[0].Status != "RUNNING" {
 		t.Errorf("%+v", worker)
 	}
 	rules := v.Regions[0].LoadBalancers[0].Listeners[0].Rules
-	if len(rules) != 3 || rules[0].Priority != 1 || len(rules[1].Weights) != 2 || rules[1].Weights[0].Weight != 9 || rules[2].Priority != 0 {
+	if len(rules) != 3 || rules[0].Priority != 1 || len(rules[1].Weights) != 2 || rules[1].Weights[0].Weight != 9 ||
+		rules[2].Priority != 0 {
 		t.Errorf("%+v", rules)
 	}
 	if len(v.Faults) != 1 || v.Faults[0].Line != "latency ecs:* by=1s" || v.Faults[0].Struck != 0 {
@@ -173,7 +180,8 @@ func TestResetIsTheStartAgain(t *testing.T) {
 	_ = s.Inject("throttle ecs:*")
 	once := s.Config()
 	once.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
-	if _, err := awsecs.NewFromConfig(once).CreateCluster(ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("x")}); err == nil {
+	if _, err := awsecs.NewFromConfig(once).CreateCluster(ctx,
+		&awsecs.CreateClusterInput{ClusterName: aws.String("x")}); err == nil {
 		t.Error("the fault did not strike")
 	}
 	if err := s.Reset(); err != nil {

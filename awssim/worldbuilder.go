@@ -33,7 +33,8 @@ type worldBuilder struct {
 }
 
 func (l *worldBuilder) buildAll() error {
-	for _, step := range []func() error{l.pinSubnets, l.createClusters, l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions, l.createApplications, l.createScalableTargets} {
+	for _, step := range []func() error{l.pinSubnets, l.createClusters, l.createTargetGroups, l.createLoadBalancers,
+		l.createNamespaces, l.createServices, l.addFunctions, l.createApplications, l.createScalableTargets} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -94,9 +95,12 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	}
 	h := g.HealthCheck
 	in := &awselb.CreateTargetGroupInput{
-		Name: aws.String(g.Name), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc),
-		TargetType: elbtypes.TargetTypeEnumIp, HealthCheckPath: optionalText(h.Path), HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
-		HealthCheckTimeoutSeconds: optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy), UnhealthyThresholdCount: optionalCount(h.Unhealthy),
+		Name: aws.String(g.Name), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(cmp.Or(g.Port, 80)),
+		VpcId:      aws.String(l.vpc),
+		TargetType: elbtypes.TargetTypeEnumIp, HealthCheckPath: optionalText(h.Path),
+		HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
+		HealthCheckTimeoutSeconds:  optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy),
+		UnhealthyThresholdCount: optionalCount(h.Unhealthy),
 	}
 	if h.Matcher != "" {
 		in.Matcher = &elbtypes.Matcher{HttpCode: aws.String(h.Matcher)}
@@ -117,7 +121,8 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	if len(set) == 0 {
 		return nil
 	}
-	_, err = l.elb.ModifyTargetGroupAttributes(l.ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: arn, Attributes: set})
+	_, err = l.elb.ModifyTargetGroupAttributes(l.ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: arn,
+		Attributes: set})
 	return err
 }
 
@@ -132,12 +137,14 @@ func (l *worldBuilder) createLoadBalancers() error {
 		if err != nil {
 			return withPath(at, err)
 		}
-		out, err := l.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String(lb.Name), Subnets: l.subnets})
+		out, err := l.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String(lb.Name),
+			Subnets: l.subnets})
 		if err != nil {
 			return withPath(at, err)
 		}
 		for j, ls := range lb.Listeners {
-			arn, err := l.createListener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn, ls)
+			arn, err := l.createListener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn,
+				ls)
 			if err != nil {
 				return err
 			}
@@ -153,7 +160,8 @@ func (l *worldBuilder) createListener(at, lb string, ls listenerFile) (arn strin
 		return "", withPath(at, err)
 	}
 	out, err := l.elb.CreateListener(ctx, &awselb.CreateListenerInput{
-		LoadBalancerArn: aws.String(lb), Port: aws.Int32(ls.Port), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: l.ruleActions(ls.Action),
+		LoadBalancerArn: aws.String(lb), Port: aws.Int32(ls.Port), Protocol: elbtypes.ProtocolEnumHttp,
+		DefaultActions: l.ruleActions(ls.Action),
 	})
 	if err != nil {
 		return "", withPath(at, err)
@@ -173,7 +181,8 @@ func (l *worldBuilder) createRule(listener string, r ruleFile) error {
 		return err
 	}
 	_, err = l.elb.CreateRule(ctx, &awselb.CreateRuleInput{
-		ListenerArn: aws.String(listener), Priority: aws.Int32(r.Priority), Conditions: r.ruleConditions(), Actions: l.ruleActions(r.Action),
+		ListenerArn: aws.String(listener), Priority: aws.Int32(r.Priority), Conditions: r.ruleConditions(),
+		Actions: l.ruleActions(r.Action),
 	})
 	return err
 }
@@ -188,16 +197,19 @@ func (r ruleFile) ruleConditions() (all []elbtypes.RuleCondition) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-header"), HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{
-			HttpHeaderName: aws.String(name), Values: []string{r.Header[name]}}})
+		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-header"),
+			HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{
+				HttpHeaderName: aws.String(name), Values: []string{r.Header[name]}}})
 	}
 	return all
 }
 
 func (l *worldBuilder) ruleActions(a actionFile) []elbtypes.Action {
 	if a.Fixed != nil {
-		return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{
-			StatusCode: aws.String(strconv.Itoa(a.Fixed.Status)), ContentType: aws.String("text/plain"), MessageBody: aws.String(a.Fixed.Body)}}}
+		return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
+			FixedResponseConfig: &elbtypes.FixedResponseActionConfig{
+				StatusCode: aws.String(strconv.Itoa(a.Fixed.Status)), ContentType: aws.String("text/plain"),
+				MessageBody: aws.String(a.Fixed.Body)}}}
 	}
 	f := &elbtypes.ForwardActionConfig{}
 	for _, share := range a.Forward {
@@ -206,7 +218,8 @@ func (l *worldBuilder) ruleActions(a actionFile) []elbtypes.Action {
 			TargetGroupArn: aws.String(l.groupARNs[fmt.Sprint(share.Key)]), Weight: aws.Int32(w)})
 	}
 	if a.Stickiness > 0 {
-		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: optionalSeconds(a.Stickiness)}
+		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true),
+			DurationSeconds: optionalSeconds(a.Stickiness)}
 	}
 	return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}}
 }
@@ -245,10 +258,12 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 	launch := ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE"))
 	in := &awsecs.CreateServiceInput{
 		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
-		DeploymentController: &ecstypes.DeploymentController{Type: controller}, HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
+		DeploymentController:          &ecstypes.DeploymentController{Type: controller},
+		HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
 	}
 	if controller != ecstypes.DeploymentControllerTypeExternal {
-		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), launch, network, lbs
+		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), launch,
+			network, lbs
 		in.DeploymentConfiguration = svc.deploymentConfiguration()
 		in.ServiceRegistries = l.serviceRegistries(svc)
 	}
@@ -257,7 +272,8 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 	}
 	out, err := l.ecs.CreateTaskSet(l.ctx, &awsecs.CreateTaskSetInput{
 		Cluster: in.Cluster, Service: in.ServiceName, TaskDefinition: aws.String(definition), LaunchType: launch,
-		NetworkConfiguration: network, LoadBalancers: lbs, ServiceRegistries: l.serviceRegistries(svc), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
+		NetworkConfiguration: network, LoadBalancers: lbs, ServiceRegistries: l.serviceRegistries(svc),
+		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
 	})
 	if err != nil {
 		return err
@@ -271,18 +287,23 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 // registerDefinition registers the service's one container, named after the service.
 func (l *worldBuilder) registerDefinition(svc serviceFile) (arn string, err error) {
 	c := ecstypes.ContainerDefinition{
-		Name: aws.String(svc.Name), Image: aws.String(svc.Image), Essential: aws.Bool(true), StopTimeout: optionalSeconds(svc.StopTimeout),
-		PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(cmp.Or(svc.Port, 80)), Protocol: ecstypes.TransportProtocolTcp}},
+		Name: aws.String(svc.Name), Image: aws.String(svc.Image), Essential: aws.Bool(true),
+		StopTimeout: optionalSeconds(svc.StopTimeout),
+		PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(cmp.Or(svc.Port, 80)),
+			Protocol: ecstypes.TransportProtocolTcp}},
 	}
 	if svc.ContainerCheck > 0 {
-		c.HealthCheck = &ecstypes.HealthCheck{Command: []string{"CMD-SHELL", "curl -f http://localhost/"}, Interval: optionalSeconds(svc.ContainerCheck)}
+		c.HealthCheck = &ecstypes.HealthCheck{Command: []string{"CMD-SHELL", "curl -f http://localhost/"},
+			Interval: optionalSeconds(svc.ContainerCheck)}
 	}
 	for _, k := range slices.Sorted(maps.Keys(svc.Environment)) {
-		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: aws.String(k), Value: aws.String(svc.Environment[k])})
+		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: aws.String(k),
+			Value: aws.String(svc.Environment[k])})
 	}
 	out, err := l.ecs.RegisterTaskDefinition(l.ctx, &awsecs.RegisterTaskDefinitionInput{
 		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"), Memory: aws.String("512"),
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"),
+		Memory:               aws.String("512"),
 		ExecutionRoleArn:     aws.String("arn:aws:iam::" + l.account + ":role/ecsTaskExecutionRole"),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{c},
 	})

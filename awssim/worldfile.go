@@ -143,7 +143,8 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.withLine(err)
 		}
 	}
-	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
+	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkBalancers,
+		f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
 		if err := check(); err != nil {
 			return nil, f.withLine(err)
 		}
@@ -185,7 +186,8 @@ func yamlErrorText(err yaml.Error) string {
 	case errors.As(err, &t):
 		return fmt.Sprintf("%q stands where %s is expected", t.Token.Value, typeText(t.DstType))
 	case errors.As(err, &n):
-		return strings.NewReplacer("sequence", "a list", "mapping", "a map", "string", "text", " was used where ", " stands where ").Replace(err.GetMessage())
+		return strings.NewReplacer("sequence", "a list", "mapping", "a map", "string", "text", " was used where ",
+			" stands where ").Replace(err.GetMessage())
 	}
 	return err.GetMessage()
 }
@@ -377,21 +379,26 @@ func (f *worldFile) checkServices() error {
 		case s.Cluster == "" && len(f.Clusters) != 1:
 			return invalidAt(at, "cluster is missing; it may be left out where there is exactly one")
 		case s.Cluster != "" && !slices.Contains(f.Clusters, s.Cluster):
-			return invalidAt(at+".cluster", "there is no cluster %q; there are %s", s.Cluster, strings.Join(f.Clusters, ", "))
+			return invalidAt(at+".cluster", "there is no cluster %q; there are %s", s.Cluster,
+				strings.Join(f.Clusters, ", "))
 		case s.Image == "":
 			return invalidAt(at, "image is missing")
 		case !slices.Contains([]string{"", "EXTERNAL", "ECS", "CODE_DEPLOY"}, s.Controller):
-			return invalidAt(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY", s.Controller)
+			return invalidAt(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY",
+				s.Controller)
 		case !slices.Contains([]string{"", "FARGATE", "EC2"}, s.LaunchType):
 			return invalidAt(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
 		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
 			return invalidAt(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
 		case s.Breaker && s.Controller != "ECS":
 			return invalidAt(at+".breaker", "only deployments of controller ECS have a circuit breaker")
-		case s.TargetGroup != "" && !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):
-			return invalidAt(at+".targetGroup", "there is no target group %q; there are %s", s.TargetGroup, f.groupNames())
+		case s.TargetGroup != "" &&
+			!slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):
+			return invalidAt(at+".targetGroup", "there is no target group %q; there are %s", s.TargetGroup,
+				f.groupNames())
 		case s.Registry != "" && !slices.Contains(f.registryNames(), s.Registry):
-			return invalidAt(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry, joinOrNone(f.registryNames()))
+			return invalidAt(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry,
+				joinOrNone(f.registryNames()))
 		}
 		if _, ok := f.catalog[s.Image]; !ok {
 			if _, err := image.Parse(s.Image); err != nil {

@@ -54,13 +54,17 @@ func (k *settingsFile) delayFields(to *world.Settings) []struct {
 		{"provisioning", k.Provisioning, &to.Provisioning}, {"pending", k.Pending, &to.Pending},
 		{"activating", k.Activating, &to.Activating}, {"deactivating", k.Deactivating, &to.Deactivating},
 		{"deprovisioning", k.Deprovisioning, &to.Deprovisioning}, {"schedulerLoop", k.SchedulerLoop, &to.SchedulerLoop},
-		{"targetRegistration", k.TargetRegistration, &to.TargetRegistration}, {"firstCheck", k.FirstCheck, &to.FirstCheck},
+		{"targetRegistration", k.TargetRegistration, &to.TargetRegistration},
+		{"firstCheck", k.FirstCheck, &to.FirstCheck},
 		{"weightPropagation", k.WeightPropagation, &to.WeightPropagation},
 		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning},
 		{"deployStep", k.DeployStep, &to.DeployStep}, {"staleReads", k.StaleReads, &to.StaleReads},
-		{"registryOperation", k.RegistryOperation, &to.RegistryOperation}, {"dnsPropagation", k.DNSPropagation, &to.DNSPropagation},
-		{"registrationGap", k.RegistrationGap, &to.RegistrationGap}, {"targetPropagation", k.TargetPropagation, &to.TargetPropagation},
-		{"stabilityLag", k.StabilityLag, &to.StabilityLag}, {"instanceHealthGap", k.InstanceHealthGap, &to.InstanceHealthGap},
+		{"registryOperation", k.RegistryOperation, &to.RegistryOperation},
+		{"dnsPropagation", k.DNSPropagation, &to.DNSPropagation},
+		{"registrationGap", k.RegistrationGap, &to.RegistrationGap}, {"targetPropagation", k.TargetPropagation,
+			&to.TargetPropagation},
+		{"stabilityLag", k.StabilityLag, &to.StabilityLag}, {"instanceHealthGap", k.InstanceHealthGap,
+			&to.InstanceHealthGap},
 	}
 }
 
@@ -74,12 +78,14 @@ func (k *settingsFile) checkSettings() error {
 			return invalidAt("knobs."+r.name, "%w", err)
 		}
 	}
-	for name, d := range map[string]*time.Duration{"scaledOutLimit": k.ScaledOutLimit, "tokenLifetime": k.TokenLifetime} {
+	for name, d := range map[string]*time.Duration{"scaledOutLimit": k.ScaledOutLimit,
+		"tokenLifetime": k.TokenLifetime} {
 		if d != nil && *d < 0 {
 			return invalidAt("knobs."+name, "%s is less than nothing", *d)
 		}
 	}
-	for name, n := range map[string]*int{"taskStartsPerMinute": k.TaskStartsPerMinute, "fargateStartsPerSecond": k.FargateStartsPerSecond} {
+	for name, n := range map[string]*int{"taskStartsPerMinute": k.TaskStartsPerMinute,
+		"fargateStartsPerSecond": k.FargateStartsPerSecond} {
 		if n != nil && *n < 0 {
 			return invalidAt("knobs."+name, "%d is less than nothing", *n)
 		}

@@ -145,7 +145,8 @@ func (s *Sim) View() View {
 }
 
 func viewRegion(tx *world.Tx) RegionView {
-	v := RegionView{Account: tx.Key.Account, Region: tx.Key.Region, Clusters: []ClusterView{}, LoadBalancers: []BalancerView{}, TargetGroups: []GroupView{}}
+	v := RegionView{Account: tx.Key.Account, Region: tx.Key.Region, Clusters: []ClusterView{},
+		LoadBalancers: []BalancerView{}, TargetGroups: []GroupView{}}
 	for _, c := range tx.Clusters.All() {
 		v.Clusters = append(v.Clusters, viewCluster(tx, c))
 	}
@@ -178,7 +179,8 @@ func viewCluster(tx *world.Tx, c *world.Cluster) ClusterView {
 }
 
 func viewService(s *world.Service) ServiceView {
-	v := ServiceView{Name: s.Name, Status: s.Status, Controller: s.Controller, Desired: s.Desired, TaskSets: []TaskSetView{}, Events: []string{}}
+	v := ServiceView{Name: s.Name, Status: s.Status, Controller: s.Controller, Desired: s.Desired,
+		TaskSets: []TaskSetView{}, Events: []string{}}
 	for _, ts := range s.TaskSets {
 		v.TaskSets = append(v.TaskSets, viewSet(ts))
 	}
@@ -190,7 +192,8 @@ func viewService(s *world.Service) ServiceView {
 
 func viewSet(ts *world.TaskSet) TaskSetView {
 	v := TaskSetView{
-		ID: ts.ID, Status: ts.Status, ExternalID: ts.ExternalID, Scale: ts.Scale, Desired: ts.Computed, Stability: ts.Stability, Tasks: []TaskView{},
+		ID: ts.ID, Status: ts.Status, ExternalID: ts.ExternalID, Scale: ts.Scale, Desired: ts.Computed,
+		Stability: ts.Stability, Tasks: []TaskView{},
 	}
 	if d := ts.Definition; d != nil {
 		v.Definition = d.Family + ":" + strconv.Itoa(d.Revision)

@@ -33,7 +33,8 @@ type InstanceView struct {
 func viewNamespace(n *world.Namespace) NameView {
 	v := NameView{ID: n.ID, Name: n.Name, Kind: n.Kind, Services: []RegistryView{}}
 	for _, r := range n.Registries.All() {
-		x := RegistryView{ARN: r.ARN, Name: r.Name, Records: map[string]string{}, Weighted: r.Weighted, Instances: []InstanceView{}}
+		x := RegistryView{ARN: r.ARN, Name: r.Name, Records: map[string]string{}, Weighted: r.Weighted,
+			Instances: []InstanceView{}}
 		for _, rec := range r.Records {
 			x.Records[rec.Type] = rec.TTL.Round(time.Second).String()
 		}

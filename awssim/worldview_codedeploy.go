@@ -59,7 +59,8 @@ func viewDeploy(tx *world.Tx, v *RegionView) {
 }
 
 func viewDeployment(d *codedeployer.Deployment) DeploymentView {
-	v := DeploymentView{ID: d.ID, Application: d.Group.Application.Name, Group: d.Group.Name, Status: d.Status, Creator: d.Creator, Weight: d.Weight}
+	v := DeploymentView{ID: d.ID, Application: d.Group.Application.Name, Group: d.Group.Name, Status: d.Status,
+		Creator: d.Creator, Weight: d.Weight}
 	if d.Failure != nil {
 		v.Failure = d.Failure.Code
 	}

@@ -40,7 +40,8 @@ func TestForFollowsCodeDeploy(t *testing.T) {
 		o := Options{Deployment: id, Timeout: 20 * time.Minute, Region: cfg.Region, Credentials: cfg.Credentials,
 			HTTPClient: sim.HTTPClient(), EndpointURL: awssim.Endpoint, clock: v, apiOptions: sim.APIOptions()}
 		r, err := For(context.Background(), o)
-		if err != nil || r.Outcome != sluice.Succeeded || r.Deployment != id || r.Revision != "web:1" || !strings.HasPrefix(r.Detail, "web:1 serves") {
+		if err != nil || r.Outcome != sluice.Succeeded || r.Deployment != id || r.Revision != "web:1" ||
+			!strings.HasPrefix(r.Detail, "web:1 serves") {
 			t.Errorf("%+v %v", r, err)
 		}
 	})
@@ -49,14 +50,18 @@ func TestForFollowsCodeDeploy(t *testing.T) {
 // deployAgain brings the revision that serves once more.
 func deployAgain(t *testing.T, ecs *awsecs.Client, api *awscd.Client) (id string) {
 	t.Helper()
-	td, err := ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("web")})
+	td, err := ecs.DescribeTaskDefinition(context.Background(),
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("web")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := `{version: 0.0, Resources: [{TargetService: {Type: "AWS::ECS::Service", Properties: {TaskDefinition: "` + *td.TaskDefinition.TaskDefinitionArn +
+	spec := `{version: 0.0, Resources: [{TargetService: {Type: "AWS::ECS::Service", Properties: {TaskDefinition: "` +
+		*td.TaskDefinition.TaskDefinitionArn +
 		`", LoadBalancerInfo: {ContainerName: web, ContainerPort: 80}}}}]}`
-	out, err := api.CreateDeployment(context.Background(), &awscd.CreateDeploymentInput{ApplicationName: aws.String("web"), DeploymentGroupName: aws.String("web"),
-		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Content: &spec}}})
+	out, err := api.CreateDeployment(context.Background(),
+		&awscd.CreateDeploymentInput{ApplicationName: aws.String("web"), DeploymentGroupName: aws.String("web"),
+			Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+				AppSpecContent: &cdtypes.AppSpecContent{Content: &spec}}})
 	if err != nil {
 		t.Fatal(err)
 	}

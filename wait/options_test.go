@@ -49,10 +49,12 @@ func TestForAssumesTheRole(t *testing.T) {
 		var calls []string
 		o.AssumeRole = "arn:aws:iam::000000000000:role/reader"
 		o.apiOptions = append(slices.Clone(o.apiOptions), func(s *middleware.Stack) error {
-			return s.Initialize.Add(middleware.InitializeMiddlewareFunc("record", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-				calls = append(calls, awsmiddleware.GetOperationName(ctx))
-				return next.HandleInitialize(ctx, in)
-			}), middleware.Before)
+			return s.Initialize.Add(middleware.InitializeMiddlewareFunc("record",
+				func(ctx context.Context, in middleware.InitializeInput,
+					next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+					calls = append(calls, awsmiddleware.GetOperationName(ctx))
+					return next.HandleInitialize(ctx, in)
+				}), middleware.Before)
 		})
 		r, err := For(context.Background(), o)
 		if err != nil || !r.Succeeded() {

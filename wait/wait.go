@@ -103,7 +103,8 @@ func For(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	t := watch.Target{Cluster: o.Cluster, Service: o.Service, Wanted: verdict.Wanted{
-		Revision: o.TaskDefinition, Deployment: o.Deployment, Timeout: o.Timeout, Deadline: o.ProgressDeadline, FailAfter: o.FailAfter}}
+		Revision: o.TaskDefinition, Deployment: o.Deployment, Timeout: o.Timeout, Deadline: o.ProgressDeadline,
+		FailAfter: o.FailAfter}}
 	var last Result
 	seen, err := watch.New(a, o.clock).Wait(ctx, t, func(s watch.Update) {
 		last = newResult(s.Verdict)
@@ -130,9 +131,11 @@ func (o *Options) fillDefaults() {
 }
 
 func newResult(v verdict.Verdict) Result {
-	r := Result{Outcome: v.Outcome, Revision: v.Revision, Deployment: v.Deployment, By: v.By, Detail: v.Detail, Next: v.Next, Unread: v.Unread}
+	r := Result{Outcome: v.Outcome, Revision: v.Revision, Deployment: v.Deployment, By: v.By, Detail: v.Detail,
+		Next: v.Next, Unread: v.Unread}
 	for _, c := range v.Causes {
-		r.Reasons = append(r.Reasons, Reason{Kind: string(c.Kind), Text: c.Text, Count: c.Count, Task: c.Task, Next: c.Kind.Advice()})
+		r.Reasons = append(r.Reasons, Reason{Kind: string(c.Kind), Text: c.Text, Count: c.Count, Task: c.Task,
+			Next: c.Kind.Advice()})
 	}
 	for _, l := range v.Logs {
 		if len(l.Lines) > 0 {

@@ -28,8 +28,9 @@ func on(t *testing.T, image string, f func(v *clock.Virtual, o Options)) {
 		}
 		create(t, sim, image)
 		cfg := sim.Config()
-		f(v, Options{Cluster: "prod", Service: "web", Timeout: 20 * time.Minute, Region: cfg.Region, Credentials: cfg.Credentials,
-			HTTPClient: sim.HTTPClient(), EndpointURL: awssim.Endpoint, clock: v, apiOptions: sim.APIOptions()})
+		f(v, Options{Cluster: "prod", Service: "web", Timeout: 20 * time.Minute, Region: cfg.Region,
+			Credentials: cfg.Credentials,
+			HTTPClient:  sim.HTTPClient(), EndpointURL: awssim.Endpoint, clock: v, apiOptions: sim.APIOptions()})
 	})
 }
 
@@ -42,10 +43,13 @@ func create(t *testing.T, sim *awssim.Sim, image string) {
 		return nil
 	})
 	_, err := api.CreateCluster(ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("prod")})
-	_, err2 := api.RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		Cpu: aws.String("256"), Memory: aws.String("512"), RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image)}}})
-	_, err3 := api.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("web"), TaskDefinition: aws.String("web"),
+	_, err2 := api.RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"),
+		NetworkMode: ecstypes.NetworkModeAwsvpc,
+		Cpu:         aws.String("256"), Memory: aws.String("512"),
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
+		ContainerDefinitions:    []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image)}}})
+	_, err3 := api.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+		ServiceName: aws.String("web"), TaskDefinition: aws.String("web"),
 		DesiredCount: aws.Int32(1), LaunchType: ecstypes.LaunchTypeFargate,
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets}}})
 	if err := errors.Join(err, err2, err3); err != nil {
@@ -67,7 +71,8 @@ func TestForSucceeds(t *testing.T) {
 func TestForFailsWithReasons(t *testing.T) {
 	on(t, "sim/web:v1?noboot", func(_ *clock.Virtual, o Options) {
 		r, err := For(context.Background(), o)
-		if err != nil || r.Outcome != sluice.Failed || len(r.Reasons) == 0 || r.Reasons[0].Kind != "image not found" || r.Reasons[0].Count != 3 || r.Next == "" {
+		if err != nil || r.Outcome != sluice.Failed || len(r.Reasons) == 0 || r.Reasons[0].Kind != "image not found" ||
+			r.Reasons[0].Count != 3 || r.Next == "" {
 			t.Errorf("%+v %v", r, err)
 		}
 	})

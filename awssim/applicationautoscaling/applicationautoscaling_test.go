@@ -66,7 +66,8 @@ func newBench(t *testing.T, controller, rest string) *bench {
 	b.sim, err = awssim.New(awssim.Options{Clock: b.clock, Strict: true})
 	b.ok(err)
 	b.ok(b.sim.Load("world.yaml", fmt.Appendf(nil, place+rest, controller)))
-	b.Client, b.ecs, b.deploy = awsaas.NewFromConfig(b.sim.Config()), awsecs.NewFromConfig(b.sim.Config()), awscd.NewFromConfig(b.sim.Config())
+	b.Client, b.ecs, b.deploy = awsaas.NewFromConfig(b.sim.Config()), awsecs.NewFromConfig(b.sim.Config()),
+		awscd.NewFromConfig(b.sim.Config())
 	return b
 }
 
@@ -102,8 +103,10 @@ func (b *bench) tracks() {
 }
 
 func policy(name string) *awsaas.PutScalingPolicyInput {
-	return &awsaas.PutScalingPolicyInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web, PolicyName: &name,
-		PolicyType: "TargetTrackingScaling", TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{TargetValue: aws.Float64(50),
+	return &awsaas.PutScalingPolicyInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount",
+		ResourceId: web, PolicyName: &name,
+		PolicyType: "TargetTrackingScaling",
+		TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{TargetValue: aws.Float64(50),
 			PredefinedMetricSpecification: &aastypes.PredefinedMetricSpecification{PredefinedMetricType: "ECSServiceAverageCPUUtilization"}}}
 }
 
@@ -123,14 +126,16 @@ func (b *bench) desired() int32 {
 
 func (b *bench) service() ecstypes.Service {
 	b.Helper()
-	out, err := b.ecs.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}})
+	out, err := b.ecs.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}})
 	b.ok(err)
 	return out.Services[0]
 }
 
 func (b *bench) target() aastypes.ScalableTarget {
 	b.Helper()
-	out, err := b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs", ResourceIds: []string{*web}})
+	out, err := b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs",
+		ResourceIds: []string{*web}})
 	b.ok(err)
 	return out.ScalableTargets[0]
 }
@@ -170,7 +175,8 @@ func TestUtilizationIsTracked(t *testing.T) {
 	out, err := b.DescribeScalingActivities(b.ctx, &awsaas.DescribeScalingActivitiesInput{ServiceNamespace: "ecs"})
 	b.ok(err)
 	first := out.ScalingActivities[len(out.ScalingActivities)-1]
-	if *first.Description != "Setting desired count to 7." || !strings.Contains(*first.Cause, "AlarmHigh-") || !strings.HasSuffix(*first.Cause, "triggered policy cpu") || first.StatusCode != "Successful" {
+	if *first.Description != "Setting desired count to 7." || !strings.Contains(*first.Cause, "AlarmHigh-") ||
+		!strings.HasSuffix(*first.Cause, "triggered policy cpu") || first.StatusCode != "Successful" {
 		t.Errorf("%+v", first)
 	}
 }
@@ -181,18 +187,21 @@ func TestEveryRegistrationPullsTheCountIntoTheBounds(t *testing.T) {
 	if n := b.desired(); n != 6 {
 		t.Errorf("the minimum: %d", n)
 	}
-	_, err := b.ecs.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(12)})
+	_, err := b.ecs.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), DesiredCount: aws.Int32(12)})
 	b.ok(err)
 	b.registers(&awsaas.RegisterScalableTargetInput{SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(true), ScheduledScalingSuspended: aws.Bool(true)}})
 	if n := b.desired(); n != 10 {
 		t.Errorf("the maximum, by a suspension alone: %d", n)
 	}
 	x := b.target()
-	if !*x.SuspendedState.DynamicScalingInSuspended || *x.SuspendedState.DynamicScalingOutSuspended || !*x.SuspendedState.ScheduledScalingSuspended || *x.MinCapacity != 6 {
+	if !*x.SuspendedState.DynamicScalingInSuspended || *x.SuspendedState.DynamicScalingOutSuspended ||
+		!*x.SuspendedState.ScheduledScalingSuspended || *x.MinCapacity != 6 {
 		t.Errorf("%+v", x)
 	}
 	b.registers(&awsaas.RegisterScalableTargetInput{MinCapacity: aws.Int32(1)})
-	if y := b.target(); !*y.SuspendedState.DynamicScalingInSuspended || *y.MinCapacity != 1 || *y.MaxCapacity != 10 || *y.ScalableTargetARN != *x.ScalableTargetARN {
+	if y := b.target(); !*y.SuspendedState.DynamicScalingInSuspended || *y.MinCapacity != 1 || *y.MaxCapacity != 10 ||
+		*y.ScalableTargetARN != *x.ScalableTargetARN {
 		t.Errorf("what is left out stays: %+v", y)
 	}
 }
@@ -200,7 +209,8 @@ func TestEveryRegistrationPullsTheCountIntoTheBounds(t *testing.T) {
 func TestWhatIsSuspendedIsNotDone(t *testing.T) {
 	b := newBench(t, "ECS", "")
 	b.tracks()
-	off := &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(true), DynamicScalingOutSuspended: aws.Bool(true)}
+	off := &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(true),
+		DynamicScalingOutSuspended: aws.Bool(true)}
 	b.registers(&awsaas.RegisterScalableTargetInput{SuspendedState: off})
 	b.demand(320)
 	b.pass(30 * time.Minute)
@@ -249,21 +259,29 @@ func (b *bench) begin(controller string) {
 	if controller == "CODE_DEPLOY" {
 		image = "sim/web:v2"
 	}
-	td, err := b.ecs.RegisterTaskDefinition(b.ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"), Memory: aws.String("512"),
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: &image, PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}}})
+	td, err := b.ecs.RegisterTaskDefinition(b.ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"),
+		NetworkMode:             ecstypes.NetworkModeAwsvpc,
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"),
+		Memory: aws.String("512"),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: &image,
+			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}}})
 	b.ok(err)
 	arn := td.TaskDefinition.TaskDefinitionArn
 	switch controller {
 	case "ECS":
-		_, err = b.ecs.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: arn})
+		_, err = b.ecs.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), TaskDefinition: arn})
 	case "CODE_DEPLOY":
-		spec := "version: 0.0\nResources:\n  - S: {Type: AWS::ECS::Service, Properties: {TaskDefinition: '" + *arn + "', LoadBalancerInfo: {ContainerName: web, ContainerPort: 80}}}\n"
-		_, err = b.deploy.CreateDeployment(b.ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web"),
-			Revision: &cdtypes.RevisionLocation{RevisionType: "AppSpecContent", AppSpecContent: &cdtypes.AppSpecContent{Content: &spec}}})
+		spec := "version: 0.0\nResources:\n  - S: {Type: AWS::ECS::Service, Properties: {TaskDefinition: '" + *arn +
+			"', LoadBalancerInfo: {ContainerName: web, ContainerPort: 80}}}\n"
+		_, err = b.deploy.CreateDeployment(b.ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"),
+			DeploymentGroupName: aws.String("web"),
+			Revision: &cdtypes.RevisionLocation{RevisionType: "AppSpecContent",
+				AppSpecContent: &cdtypes.AppSpecContent{Content: &spec}}})
 	default:
 		s := b.service().TaskSets[0]
-		_, err = b.ecs.CreateTaskSet(b.ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: arn,
+		_, err = b.ecs.CreateTaskSet(b.ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), TaskDefinition: arn,
 			LaunchType: s.LaunchType, NetworkConfiguration: s.NetworkConfiguration})
 	}
 	b.ok(err)
@@ -272,20 +290,28 @@ func (b *bench) begin(controller string) {
 func TestPoliciesAndActions(t *testing.T) {
 	b := newBench(t, "ECS", "")
 	b.tracks()
-	_, err := b.PutScalingPolicy(b.ctx, &awsaas.PutScalingPolicyInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web,
-		PolicyName: aws.String("steps"), StepScalingPolicyConfiguration: &aastypes.StepScalingPolicyConfiguration{AdjustmentType: "ChangeInCapacity",
-			StepAdjustments: []aastypes.StepAdjustment{{ScalingAdjustment: aws.Int32(1), MetricIntervalLowerBound: aws.Float64(0)}}}})
+	_, err := b.PutScalingPolicy(b.ctx, &awsaas.PutScalingPolicyInput{ServiceNamespace: "ecs",
+		ScalableDimension: "ecs:service:DesiredCount", ResourceId: web,
+		PolicyName: aws.String("steps"),
+		StepScalingPolicyConfiguration: &aastypes.StepScalingPolicyConfiguration{AdjustmentType: "ChangeInCapacity",
+			StepAdjustments: []aastypes.StepAdjustment{{ScalingAdjustment: aws.Int32(1),
+				MetricIntervalLowerBound: aws.Float64(0)}}}})
 	b.ok(err)
 	all, err := b.DescribeScalingPolicies(b.ctx, &awsaas.DescribeScalingPoliciesInput{ServiceNamespace: "ecs"})
 	b.ok(err)
-	if p := all.ScalingPolicies; len(p) != 2 || len(p[0].Alarms) != 2 || !strings.HasPrefix(*p[0].Alarms[0].AlarmName, "TargetTracking-service/prod/web-AlarmHigh-") ||
-		*p[0].TargetTrackingScalingPolicyConfiguration.TargetValue != 50 || *p[1].StepScalingPolicyConfiguration.StepAdjustments[0].ScalingAdjustment != 1 {
+	if p := all.ScalingPolicies; len(p) != 2 || len(p[0].Alarms) != 2 || !strings.HasPrefix(*p[0].Alarms[0].AlarmName,
+		"TargetTracking-service/prod/web-AlarmHigh-") ||
+		*p[0].TargetTrackingScalingPolicyConfiguration.TargetValue != 50 ||
+		*p[1].StepScalingPolicyConfiguration.StepAdjustments[0].ScalingAdjustment != 1 {
 		t.Errorf("%+v", p)
 	}
-	_, err = b.PutScheduledAction(b.ctx, &awsaas.PutScheduledActionInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web,
-		ScheduledActionName: aws.String("morning"), Schedule: aws.String("at(2026-11-20T10:00:00)"), ScalableTargetAction: &aastypes.ScalableTargetAction{MinCapacity: aws.Int32(6)}})
+	_, err = b.PutScheduledAction(b.ctx, &awsaas.PutScheduledActionInput{ServiceNamespace: "ecs",
+		ScalableDimension: "ecs:service:DesiredCount", ResourceId: web,
+		ScheduledActionName: aws.String("morning"), Schedule: aws.String("at(2026-11-20T10:00:00)"),
+		ScalableTargetAction: &aastypes.ScalableTargetAction{MinCapacity: aws.Int32(6)}})
 	b.ok(err)
-	actions, err := b.DescribeScheduledActions(b.ctx, &awsaas.DescribeScheduledActionsInput{ServiceNamespace: "ecs", ResourceId: web, ScalableDimension: "ecs:service:DesiredCount"})
+	actions, err := b.DescribeScheduledActions(b.ctx, &awsaas.DescribeScheduledActionsInput{ServiceNamespace: "ecs",
+		ResourceId: web, ScalableDimension: "ecs:service:DesiredCount"})
 	b.ok(err)
 	if len(actions.ScheduledActions) != 1 || *actions.ScheduledActions[0].Schedule != "at(2026-11-20T10:00:00)" {
 		t.Errorf("%+v", actions)
@@ -298,11 +324,14 @@ func TestPoliciesAndActions(t *testing.T) {
 	if n := b.desired(); n != 6 || *b.target().MinCapacity != 6 {
 		t.Errorf("at ten: %d", n)
 	}
-	_, err = b.DeleteScalingPolicy(b.ctx, &awsaas.DeleteScalingPolicyInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web, PolicyName: aws.String("cpu")})
+	_, err = b.DeleteScalingPolicy(b.ctx, &awsaas.DeleteScalingPolicyInput{ServiceNamespace: "ecs",
+		ScalableDimension: "ecs:service:DesiredCount", ResourceId: web, PolicyName: aws.String("cpu")})
 	b.ok(err)
-	_, err = b.DeleteScheduledAction(b.ctx, &awsaas.DeleteScheduledActionInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web, ScheduledActionName: aws.String("morning")})
+	_, err = b.DeleteScheduledAction(b.ctx, &awsaas.DeleteScheduledActionInput{ServiceNamespace: "ecs",
+		ScalableDimension: "ecs:service:DesiredCount", ResourceId: web, ScheduledActionName: aws.String("morning")})
 	b.ok(err)
-	_, err = b.DeregisterScalableTarget(b.ctx, &awsaas.DeregisterScalableTargetInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web})
+	_, err = b.DeregisterScalableTarget(b.ctx, &awsaas.DeregisterScalableTargetInput{ServiceNamespace: "ecs",
+		ScalableDimension: "ecs:service:DesiredCount", ResourceId: web})
 	b.ok(err)
 	none, err := b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"})
 	b.ok(err)
@@ -312,21 +341,25 @@ func TestPoliciesAndActions(t *testing.T) {
 		t.Errorf("%+v, %d", none, b.desired())
 	}
 	_, err = b.PutScalingPolicy(b.ctx, policy("cpu"))
-	refused(t, err, "ObjectNotFoundException", "No scalable target registered for service namespace: ecs, resource ID: service/prod/web, scalable dimension: ecs:service:DesiredCount")
+	refused(t, err, "ObjectNotFoundException",
+		"No scalable target registered for service namespace: ecs, resource ID: service/prod/web, scalable dimension: ecs:service:DesiredCount")
 }
 
 func TestTargetsArePaged(t *testing.T) {
 	b := newBench(t, "ECS", "")
 	for i := range 60 {
 		name := fmt.Sprintf("s%02d", i)
-		_, err := b.ecs.CreateService(b.ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: &name, DesiredCount: aws.Int32(0),
+		_, err := b.ecs.CreateService(b.ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: &name,
+			DesiredCount:         aws.Int32(0),
 			DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}})
 		b.ok(err)
-		_, err = b.RegisterScalableTarget(b.ctx, &awsaas.RegisterScalableTargetInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount",
-			ResourceId: aws.String("service/prod/" + name), MinCapacity: aws.Int32(0), MaxCapacity: aws.Int32(1)})
+		_, err = b.RegisterScalableTarget(b.ctx, &awsaas.RegisterScalableTargetInput{ServiceNamespace: "ecs",
+			ScalableDimension: "ecs:service:DesiredCount",
+			ResourceId:        aws.String("service/prod/" + name), MinCapacity: aws.Int32(0), MaxCapacity: aws.Int32(1)})
 		b.ok(err)
 	}
-	pages, n := awsaas.NewDescribeScalableTargetsPaginator(b.Client, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"}), []int{}
+	pages, n := awsaas.NewDescribeScalableTargetsPaginator(b.Client,
+		&awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"}), []int{}
 	for pages.HasMorePages() {
 		p, err := pages.NextPage(b.ctx)
 		b.ok(err)
@@ -355,9 +388,11 @@ func TestTheWorldFileHasTargets(t *testing.T) {
 
 func TestAResourceIsEnoughToAskFor(t *testing.T) {
 	b := newBench(t, "ECS", "scalableTargets:\n  - {service: web, min: 2, max: 3, policy: {name: cpu, target: 50}}\n")
-	acts, err := b.DescribeScalingActivities(b.ctx, &awsaas.DescribeScalingActivitiesInput{ServiceNamespace: "ecs", ResourceId: web})
+	acts, err := b.DescribeScalingActivities(b.ctx, &awsaas.DescribeScalingActivitiesInput{ServiceNamespace: "ecs",
+		ResourceId: web})
 	b.ok(err)
-	policies, err := b.DescribeScalingPolicies(b.ctx, &awsaas.DescribeScalingPoliciesInput{ServiceNamespace: "ecs", ResourceId: web})
+	policies, err := b.DescribeScalingPolicies(b.ctx, &awsaas.DescribeScalingPoliciesInput{ServiceNamespace: "ecs",
+		ResourceId: web})
 	b.ok(err)
 	if len(acts.ScalingActivities) != 1 || len(policies.ScalingPolicies) != 1 {
 		t.Fatalf("%+v, %+v", acts, policies)
@@ -369,13 +404,16 @@ func TestAResourceIsEnoughToAskFor(t *testing.T) {
 
 func TestTagsOfTargets(t *testing.T) {
 	b := newBench(t, "ECS", "")
-	in := &awsaas.RegisterScalableTargetInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web,
+	in := &awsaas.RegisterScalableTargetInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount",
+		ResourceId:  web,
 		MinCapacity: aws.Int32(1), MaxCapacity: aws.Int32(8), Tags: map[string]string{"team": "shop", "env": "prod"}}
 	r, err := b.RegisterScalableTarget(b.ctx, in)
 	b.ok(err)
-	_, err = b.TagResource(b.ctx, &awsaas.TagResourceInput{ResourceARN: r.ScalableTargetARN, Tags: map[string]string{"env": "test"}})
+	_, err = b.TagResource(b.ctx, &awsaas.TagResourceInput{ResourceARN: r.ScalableTargetARN,
+		Tags: map[string]string{"env": "test"}})
 	b.ok(err)
-	_, err = b.UntagResource(b.ctx, &awsaas.UntagResourceInput{ResourceARN: r.ScalableTargetARN, TagKeys: []string{"team", "none"}})
+	_, err = b.UntagResource(b.ctx, &awsaas.UntagResourceInput{ResourceARN: r.ScalableTargetARN,
+		TagKeys: []string{"team", "none"}})
 	b.ok(err)
 	list, err := b.ListTagsForResource(b.ctx, &awsaas.ListTagsForResourceInput{ResourceARN: r.ScalableTargetARN})
 	b.ok(err)
@@ -392,9 +430,10 @@ func TestTagsOfTargets(t *testing.T) {
 func TestRefusedCalls(t *testing.T) {
 	b := newBench(t, "ECS", "")
 	for text, in := range map[string]*awsaas.DescribeScalableTargetsInput{
-		"enum value set: [ecs,":               {ServiceNamespace: "nope"},
-		"'scalableDimension' failed":          {ServiceNamespace: "ecs", ScalableDimension: "nope"},
-		"Unsupported service namespace":       {ServiceNamespace: "ecs", ScalableDimension: "dynamodb:table:ReadCapacityUnits"},
+		"enum value set: [ecs,":      {ServiceNamespace: "nope"},
+		"'scalableDimension' failed": {ServiceNamespace: "ecs", ScalableDimension: "nope"},
+		"Unsupported service namespace": {ServiceNamespace: "ecs",
+			ScalableDimension: "dynamodb:table:ReadCapacityUnits"},
 		"The resource ID must be specified":   {ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount"},
 		"Unsupported service namespace, reso": {ServiceNamespace: "ecs", ResourceIds: []string{"c/s"}},
 		"'maxResults'":                        {ServiceNamespace: "ecs", MaxResults: aws.Int32(51)},
@@ -402,14 +441,19 @@ func TestRefusedCalls(t *testing.T) {
 		_, err := b.DescribeScalableTargets(b.ctx, in)
 		refused(t, err, "ValidationException", text)
 	}
-	_, err := b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs", NextToken: aws.String("x")})
+	_, err := b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs",
+		NextToken: aws.String("x")})
 	refused(t, err, "InvalidNextTokenException", "")
 	for text, in := range map[string]*awsaas.RegisterScalableTargetInput{
-		"ECS service doesn't exist: service/prod/none":        {ResourceId: aws.String("service/prod/none"), MinCapacity: aws.Int32(1), MaxCapacity: aws.Int32(2)},
-		"must be specified":                                   {ResourceId: web, MinCapacity: aws.Int32(1)},
-		"cannot be less than minimum":                         {ResourceId: web, MinCapacity: aws.Int32(3), MaxCapacity: aws.Int32(2)},
-		"must not be negative":                                {ResourceId: web, MinCapacity: aws.Int32(-1), MaxCapacity: aws.Int32(2)},
-		"Unsupported service namespace, resource type or sca": {ResourceId: aws.String("prod/web"), MinCapacity: aws.Int32(1), MaxCapacity: aws.Int32(2)},
+		"ECS service doesn't exist: service/prod/none": {ResourceId: aws.String("service/prod/none"),
+			MinCapacity: aws.Int32(1), MaxCapacity: aws.Int32(2)},
+		"must be specified": {ResourceId: web, MinCapacity: aws.Int32(1)},
+		"cannot be less than minimum": {ResourceId: web, MinCapacity: aws.Int32(3),
+			MaxCapacity: aws.Int32(2)},
+		"must not be negative": {ResourceId: web, MinCapacity: aws.Int32(-1),
+			MaxCapacity: aws.Int32(2)},
+		"Unsupported service namespace, resource type or sca": {ResourceId: aws.String("prod/web"),
+			MinCapacity: aws.Int32(1), MaxCapacity: aws.Int32(2)},
 	} {
 		in.ServiceNamespace, in.ScalableDimension = "ecs", "ecs:service:DesiredCount"
 		_, err := b.RegisterScalableTarget(b.ctx, in)

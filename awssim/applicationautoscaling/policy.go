@@ -19,7 +19,8 @@ const defaultCooldown = 300 * time.Second
 
 // PutScalingPolicy creates a policy or replaces it. Only target tracking on
 // ECSServiceAverageCPUUtilization is carried out; other policies are only stored.
-func (s *Service) PutScalingPolicy(ctx context.Context, in *awsaas.PutScalingPolicyInput) (*awsaas.PutScalingPolicyOutput, error) {
+func (s *Service) PutScalingPolicy(ctx context.Context,
+	in *awsaas.PutScalingPolicyInput) (*awsaas.PutScalingPolicyOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.PutScalingPolicyOutput, error) {
 		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
@@ -69,13 +70,15 @@ func newPolicyDoc(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, er
 		kind = aastypes.PolicyTypeStepScaling
 	}
 	if n := len(val(in.PolicyName)); n < 1 || n > 256 {
-		return nil, constraintViolation("'"+val(in.PolicyName)+"'", "policyName", "Member must have length between 1 and 256")
+		return nil, constraintViolation("'"+val(in.PolicyName)+"'", "policyName",
+			"Member must have length between 1 and 256")
 	}
 	tracking, step := in.TargetTrackingScalingPolicyConfiguration, in.StepScalingPolicyConfiguration
 	switch {
 	case kind == aastypes.PolicyTypePredictiveScaling:
 		return nil, validationError("Predictive scaling: not simulated.")
-	case kind == aastypes.PolicyTypeTargetTrackingScaling && (tracking == nil || step != nil), kind == aastypes.PolicyTypeStepScaling && (step == nil || tracking != nil):
+	case kind == aastypes.PolicyTypeTargetTrackingScaling && (tracking == nil || step != nil),
+		kind == aastypes.PolicyTypeStepScaling && (step == nil || tracking != nil):
 		return nil, validationError("The configuration does not agree with the policy type %s", kind)
 	}
 	if tracking != nil {
@@ -83,14 +86,17 @@ func newPolicyDoc(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, er
 			return nil, err
 		}
 	}
-	return &aastypes.ScalingPolicy{PolicyName: in.PolicyName, PolicyType: kind, ResourceId: in.ResourceId, ScalableDimension: in.ScalableDimension,
-		ServiceNamespace: in.ServiceNamespace, TargetTrackingScalingPolicyConfiguration: tracking, StepScalingPolicyConfiguration: step}, nil
+	return &aastypes.ScalingPolicy{PolicyName: in.PolicyName, PolicyType: kind, ResourceId: in.ResourceId,
+		ScalableDimension: in.ScalableDimension,
+		ServiceNamespace:  in.ServiceNamespace, TargetTrackingScalingPolicyConfiguration: tracking,
+		StepScalingPolicyConfiguration: step}, nil
 }
 
 func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
 	switch {
 	case c.TargetValue == nil:
-		return constraintViolation("null", "targetTrackingScalingPolicyConfiguration.targetValue", "Member must not be null")
+		return constraintViolation("null", "targetTrackingScalingPolicyConfiguration.targetValue",
+			"Member must not be null")
 	case *c.TargetValue <= 0:
 		return validationError("The target value must be greater than 0")
 	case (c.PredefinedMetricSpecification == nil) == (c.CustomizedMetricSpecification == nil):
@@ -100,7 +106,8 @@ func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
 	}
 	if m := c.PredefinedMetricSpecification; m != nil {
 		switch m.PredefinedMetricType {
-		case aastypes.MetricTypeECSServiceAverageCPUUtilization, aastypes.MetricTypeECSServiceAverageMemoryUtilization, aastypes.MetricTypeALBRequestCountPerTarget:
+		case aastypes.MetricTypeECSServiceAverageCPUUtilization, aastypes.MetricTypeECSServiceAverageMemoryUtilization,
+			aastypes.MetricTypeALBRequestCountPerTarget:
 		default:
 			return validationError("The metric type %s is not for the namespace ecs", m.PredefinedMetricType)
 		}
@@ -111,10 +118,12 @@ func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
 // trackingOf returns the configuration that the controller carries out, or nil.
 func trackingOf(p *aastypes.ScalingPolicy) *autoscaler.Tracking {
 	c := p.TargetTrackingScalingPolicyConfiguration
-	if c == nil || c.PredefinedMetricSpecification == nil || c.PredefinedMetricSpecification.PredefinedMetricType != aastypes.MetricTypeECSServiceAverageCPUUtilization {
+	if c == nil || c.PredefinedMetricSpecification == nil ||
+		c.PredefinedMetricSpecification.PredefinedMetricType != aastypes.MetricTypeECSServiceAverageCPUUtilization {
 		return nil
 	}
-	return &autoscaler.Tracking{Target: *c.TargetValue, In: cooldownOf(c.ScaleInCooldown), Out: cooldownOf(c.ScaleOutCooldown), DisableScaleIn: val(c.DisableScaleIn)}
+	return &autoscaler.Tracking{Target: *c.TargetValue, In: cooldownOf(c.ScaleInCooldown),
+		Out: cooldownOf(c.ScaleOutCooldown), DisableScaleIn: val(c.DisableScaleIn)}
 }
 
 func cooldownOf(seconds *int32) time.Duration {
@@ -125,15 +134,18 @@ func cooldownOf(seconds *int32) time.Duration {
 }
 
 // DeleteScalingPolicy deletes a policy.
-func (s *Service) DeleteScalingPolicy(ctx context.Context, in *awsaas.DeleteScalingPolicyInput) (*awsaas.DeleteScalingPolicyOutput, error) {
+func (s *Service) DeleteScalingPolicy(ctx context.Context,
+	in *awsaas.DeleteScalingPolicyInput) (*awsaas.DeleteScalingPolicyOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScalingPolicyOutput, error) {
 		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
 		}
 		if _, ok := t.Policies.Get(val(in.PolicyName)); !ok {
-			return nil, world.Refuse("ObjectNotFoundException", "No scaling policy found for service namespace: ecs, resource ID: %s, scalable dimension: %s, policy name: %s",
-				*in.ResourceId, serviceCount, val(in.PolicyName))
+			return nil,
+				world.Refuse("ObjectNotFoundException",
+					"No scaling policy found for service namespace: ecs, resource ID: %s, scalable dimension: %s, policy name: %s",
+					*in.ResourceId, serviceCount, val(in.PolicyName))
 		}
 		t.Policies.Delete(*in.PolicyName)
 		return &awsaas.DeleteScalingPolicyOutput{}, nil
@@ -141,8 +153,10 @@ func (s *Service) DeleteScalingPolicy(ctx context.Context, in *awsaas.DeleteScal
 }
 
 // DescribeScalingPolicies lists policies, up to 50 per page.
-func (s *Service) DescribeScalingPolicies(ctx context.Context, in *awsaas.DescribeScalingPoliciesInput) (*awsaas.DescribeScalingPoliciesOutput, error) {
-	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+func (s *Service) DescribeScalingPolicies(ctx context.Context,
+	in *awsaas.DescribeScalingPoliciesInput) (*awsaas.DescribeScalingPoliciesOutput, error) {
+	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId,
+		max: in.MaxResults}
 	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
@@ -157,7 +171,8 @@ func (s *Service) DescribeScalingPolicies(ctx context.Context, in *awsaas.Descri
 				}
 			}
 		}
-		page, next, err := pageOf(all, in.NextToken, in.MaxResults, func(p aastypes.ScalingPolicy) string { return *p.PolicyARN })
+		page, next, err := pageOf(all, in.NextToken, in.MaxResults,
+			func(p aastypes.ScalingPolicy) string { return *p.PolicyARN })
 		return &awsaas.DescribeScalingPoliciesOutput{ScalingPolicies: page, NextToken: next}, err
 	})
 }

@@ -15,16 +15,19 @@ import (
 
 // PutScheduledAction creates a scheduled action or replaces it. at(…) and rate(…) are carried out;
 // cron(…) is only stored.
-func (s *Service) PutScheduledAction(ctx context.Context, in *awsaas.PutScheduledActionInput) (*awsaas.PutScheduledActionOutput, error) {
+func (s *Service) PutScheduledAction(ctx context.Context,
+	in *awsaas.PutScheduledActionInput) (*awsaas.PutScheduledActionOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.PutScheduledActionOutput, error) {
 		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
 		}
 		if n := len(val(in.ScheduledActionName)); n < 1 || n > 256 {
-			return nil, constraintViolation("'"+val(in.ScheduledActionName)+"'", "scheduledActionName", "Member must have length between 1 and 256")
+			return nil, constraintViolation("'"+val(in.ScheduledActionName)+"'", "scheduledActionName",
+				"Member must have length between 1 and 256")
 		}
-		if in.ScalableTargetAction == nil || in.ScalableTargetAction.MinCapacity == nil && in.ScalableTargetAction.MaxCapacity == nil {
+		if in.ScalableTargetAction == nil || in.ScalableTargetAction.MinCapacity == nil &&
+			in.ScalableTargetAction.MaxCapacity == nil {
 			return nil, validationError("A scheduled action needs a minimum or a maximum capacity")
 		}
 		zone, err := time.LoadLocation(val(in.Timezone))
@@ -42,12 +45,16 @@ func (s *Service) PutScheduledAction(ctx context.Context, in *awsaas.PutSchedule
 
 func actionOf(tx *world.Tx, t *autoscaler.Target, in *awsaas.PutScheduledActionInput) *autoscaler.Scheduled {
 	doc := &aastypes.ScheduledAction{
-		CreationTime: ptr(tx.Now()), EndTime: in.EndTime, ResourceId: in.ResourceId, ScalableDimension: in.ScalableDimension,
-		ScalableTargetAction: in.ScalableTargetAction, Schedule: in.Schedule, ScheduledActionName: in.ScheduledActionName,
-		ServiceNamespace: in.ServiceNamespace, StartTime: in.StartTime, Timezone: in.Timezone,
-		ScheduledActionARN: ptr(tx.ARN("autoscaling", "scheduledAction:"+tx.NewUUID("scheduled action")+":resource/ecs/service/"+t.ID+":scheduledActionName/"+*in.ScheduledActionName)),
+		CreationTime: ptr(tx.Now()), EndTime: in.EndTime, ResourceId: in.ResourceId,
+		ScalableDimension:    in.ScalableDimension,
+		ScalableTargetAction: in.ScalableTargetAction, Schedule: in.Schedule,
+		ScheduledActionName: in.ScheduledActionName,
+		ServiceNamespace:    in.ServiceNamespace, StartTime: in.StartTime, Timezone: in.Timezone,
+		ScheduledActionARN: ptr(tx.ARN("autoscaling",
+			"scheduledAction:"+tx.NewUUID("scheduled action")+":resource/ecs/service/"+t.ID+":scheduledActionName/"+*in.ScheduledActionName)),
 	}
-	a := &autoscaler.Scheduled{Name: *in.ScheduledActionName, Schedule: *in.Schedule, Start: val(in.StartTime), End: val(in.EndTime), CreatedAt: tx.Now(), Doc: doc}
+	a := &autoscaler.Scheduled{Name: *in.ScheduledActionName, Schedule: *in.Schedule, Start: val(in.StartTime),
+		End: val(in.EndTime), CreatedAt: tx.Now(), Doc: doc}
 	if n := in.ScalableTargetAction.MinCapacity; n != nil {
 		a.Min = ptr(int(*n))
 	}
@@ -58,7 +65,8 @@ func actionOf(tx *world.Tx, t *autoscaler.Target, in *awsaas.PutScheduledActionI
 }
 
 // DeleteScheduledAction deletes a scheduled action.
-func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteScheduledActionInput) (*awsaas.DeleteScheduledActionOutput, error) {
+func (s *Service) DeleteScheduledAction(ctx context.Context,
+	in *awsaas.DeleteScheduledActionInput) (*awsaas.DeleteScheduledActionOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScheduledActionOutput, error) {
 		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
@@ -66,8 +74,10 @@ func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteSc
 		}
 		a, ok := t.Scheduled.Get(val(in.ScheduledActionName))
 		if !ok {
-			return nil, world.Refuse("ObjectNotFoundException", "No scheduled action found for service namespace: ecs, resource ID: %s, scheduled action name: %s",
-				*in.ResourceId, val(in.ScheduledActionName))
+			return nil,
+				world.Refuse("ObjectNotFoundException",
+					"No scheduled action found for service namespace: ecs, resource ID: %s, scheduled action name: %s",
+					*in.ResourceId, val(in.ScheduledActionName))
 		}
 		s.autoScaler.RemoveScheduled(tx, t, a)
 		return &awsaas.DeleteScheduledActionOutput{}, nil
@@ -75,8 +85,10 @@ func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteSc
 }
 
 // DescribeScheduledActions lists scheduled actions, up to 50 per page.
-func (s *Service) DescribeScheduledActions(ctx context.Context, in *awsaas.DescribeScheduledActionsInput) (*awsaas.DescribeScheduledActionsOutput, error) {
-	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+func (s *Service) DescribeScheduledActions(ctx context.Context,
+	in *awsaas.DescribeScheduledActionsInput) (*awsaas.DescribeScheduledActionsOutput, error) {
+	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId,
+		max: in.MaxResults}
 	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
@@ -89,7 +101,8 @@ func (s *Service) DescribeScheduledActions(ctx context.Context, in *awsaas.Descr
 				}
 			}
 		}
-		page, next, err := pageOf(all, in.NextToken, in.MaxResults, func(a aastypes.ScheduledAction) string { return *a.ScheduledActionARN })
+		page, next, err := pageOf(all, in.NextToken, in.MaxResults,
+			func(a aastypes.ScheduledAction) string { return *a.ScheduledActionARN })
 		return &awsaas.DescribeScheduledActionsOutput{ScheduledActions: page, NextToken: next}, err
 	})
 }

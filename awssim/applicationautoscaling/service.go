@@ -37,8 +37,10 @@ func (s *Service) API() wire.API {
 		Target: "AnyScaleFrontendService", BadEnum: "ValidationException", Operations: s.apiOperations(),
 		Known: []string{"GetPredictiveScalingForecast"},
 		Errors: []smithy.APIError{&aastypes.ConcurrentUpdateException{}, &aastypes.FailedResourceAccessException{},
-			&aastypes.InternalServiceException{}, &aastypes.InvalidNextTokenException{}, &aastypes.LimitExceededException{},
-			&aastypes.ObjectNotFoundException{}, &aastypes.ResourceNotFoundException{}, &aastypes.TooManyTagsException{},
+			&aastypes.InternalServiceException{}, &aastypes.InvalidNextTokenException{},
+			&aastypes.LimitExceededException{},
+			&aastypes.ObjectNotFoundException{}, &aastypes.ResourceNotFoundException{},
+			&aastypes.TooManyTagsException{},
 			&aastypes.ValidationException{}},
 	}
 }

@@ -62,7 +62,8 @@ func (s *Service) TagResource(ctx context.Context, in *awsaas.TagResourceInput) 
 }
 
 // UntagResource removes tags; it ignores missing keys.
-func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInput) (*awsaas.UntagResourceOutput, error) {
+func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInput) (*awsaas.UntagResourceOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.UntagResourceOutput, error) {
 		t, err := targetByARN(tx, in.ResourceARN)
 		if err != nil {
@@ -76,7 +77,8 @@ func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInp
 }
 
 // ListTagsForResource returns a scalable target's tags.
-func (s *Service) ListTagsForResource(ctx context.Context, in *awsaas.ListTagsForResourceInput) (*awsaas.ListTagsForResourceOutput, error) {
+func (s *Service) ListTagsForResource(ctx context.Context,
+	in *awsaas.ListTagsForResourceInput) (*awsaas.ListTagsForResourceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.ListTagsForResourceOutput, error) {
 		t, err := targetByARN(tx, in.ResourceARN)
 		if err != nil {

@@ -20,7 +20,8 @@ const (
 
 // RegisterScalableTarget creates a target or changes it. Every call moves the desired count into
 // the bounds at once.
-func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.RegisterScalableTargetInput) (*awsaas.RegisterScalableTargetOutput, error) {
+func (s *Service) RegisterScalableTarget(ctx context.Context,
+	in *awsaas.RegisterScalableTargetInput) (*awsaas.RegisterScalableTargetOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.RegisterScalableTargetOutput, error) {
 		id, err := resourceOf(in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
@@ -29,7 +30,8 @@ func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.Registe
 		old, ok := autoscaler.StateOf(tx).Targets.Get(id)
 		t := old
 		if !ok {
-			t = &autoscaler.Target{ID: id, CreatedAt: tx.Now(), Doc: &targetDoc{role: roleOrDefault(tx, in.RoleARN), tags: map[string]string{}}}
+			t = &autoscaler.Target{ID: id, CreatedAt: tx.Now(), Doc: &targetDoc{role: roleOrDefault(tx, in.RoleARN),
+				tags: map[string]string{}}}
 		}
 		lo, hi, err := mergedBounds(t, ok, in)
 		if err != nil {
@@ -54,13 +56,15 @@ func roleOrDefault(tx *world.Tx, given *string) string {
 	if val(given) != "" {
 		return *given
 	}
-	return "arn:aws:iam::" + tx.Key.Account + ":role/aws-service-role/ecs.application-autoscaling.amazonaws.com/AWSServiceRoleForApplicationAutoScaling_ECSService"
+	return "arn:aws:iam::" + tx.Key.Account +
+		":role/aws-service-role/ecs.application-autoscaling.amazonaws.com/AWSServiceRoleForApplicationAutoScaling_ECSService"
 }
 
 // mergedBounds returns the target's bounds, overridden by the given ones.
 func mergedBounds(t *autoscaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
 	if !there && (in.MinCapacity == nil || in.MaxCapacity == nil) {
-		return 0, 0, validationError("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
+		return 0, 0,
+			validationError("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
 	}
 	lo, hi = t.Min, t.Max
 	if in.MinCapacity != nil {
@@ -84,11 +88,13 @@ func mergedSuspension(old autoscaler.Suspended, in *aastypes.SuspendedState) aut
 	if in == nil {
 		return old
 	}
-	return autoscaler.Suspended{In: val(in.DynamicScalingInSuspended), Out: val(in.DynamicScalingOutSuspended), Scheduled: val(in.ScheduledScalingSuspended)}
+	return autoscaler.Suspended{In: val(in.DynamicScalingInSuspended), Out: val(in.DynamicScalingOutSuspended),
+		Scheduled: val(in.ScheduledScalingSuspended)}
 }
 
 // DeregisterScalableTarget deletes a target with its policies and actions.
-func (s *Service) DeregisterScalableTarget(ctx context.Context, in *awsaas.DeregisterScalableTargetInput) (*awsaas.DeregisterScalableTargetOutput, error) {
+func (s *Service) DeregisterScalableTarget(ctx context.Context,
+	in *awsaas.DeregisterScalableTargetInput) (*awsaas.DeregisterScalableTargetOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DeregisterScalableTargetOutput, error) {
 		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
@@ -100,21 +106,27 @@ func (s *Service) DeregisterScalableTarget(ctx context.Context, in *awsaas.Dereg
 }
 
 // findTarget returns a registered target.
-func findTarget(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (*autoscaler.Target, error) {
+func findTarget(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension,
+	resource *string) (*autoscaler.Target, error) {
 	id, err := resourceOf(ns, dim, resource)
 	if err != nil {
 		return nil, err
 	}
 	t, ok := autoscaler.StateOf(tx).Targets.Get(id)
 	if !ok {
-		return nil, world.Refuse("ObjectNotFoundException", "No scalable target registered for service namespace: %s, resource ID: %s, scalable dimension: %s", ns, *resource, dim)
+		return nil,
+			world.Refuse("ObjectNotFoundException",
+				"No scalable target registered for service namespace: %s, resource ID: %s, scalable dimension: %s", ns,
+				*resource, dim)
 	}
 	return t, nil
 }
 
 // DescribeScalableTargets lists targets, up to 50 per page.
-func (s *Service) DescribeScalableTargets(ctx context.Context, in *awsaas.DescribeScalableTargetsInput) (*awsaas.DescribeScalableTargetsOutput, error) {
-	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resources: in.ResourceIds, listName: "resourceIds", max: in.MaxResults}
+func (s *Service) DescribeScalableTargets(ctx context.Context,
+	in *awsaas.DescribeScalableTargetsInput) (*awsaas.DescribeScalableTargetsOutput, error) {
+	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resources: in.ResourceIds,
+		listName: "resourceIds", max: in.MaxResults}
 	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
@@ -123,17 +135,20 @@ func (s *Service) DescribeScalableTargets(ctx context.Context, in *awsaas.Descri
 		for _, t := range q.matchTargets(tx) {
 			all = append(all, showTarget(t))
 		}
-		page, next, err := pageOf(all, in.NextToken, in.MaxResults, func(t aastypes.ScalableTarget) string { return *t.ResourceId })
+		page, next, err := pageOf(all, in.NextToken, in.MaxResults,
+			func(t aastypes.ScalableTarget) string { return *t.ResourceId })
 		return &awsaas.DescribeScalableTargetsOutput{ScalableTargets: page, NextToken: next}, err
 	})
 }
 
 func showTarget(t *autoscaler.Target) aastypes.ScalableTarget {
 	return aastypes.ScalableTarget{
-		CreationTime: ptr(t.CreatedAt), MinCapacity: ptr(int32(t.Min)), MaxCapacity: ptr(int32(t.Max)), ResourceId: ptr("service/" + t.ID), RoleARN: ptr(docOf(t).role),
+		CreationTime: ptr(t.CreatedAt), MinCapacity: ptr(int32(t.Min)), MaxCapacity: ptr(int32(t.Max)),
+		ResourceId: ptr("service/" + t.ID), RoleARN: ptr(docOf(t).role),
 		ScalableDimension: serviceCount, ScalableTargetARN: ptr(t.ARN), ServiceNamespace: aastypes.ServiceNamespaceEcs,
-		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: ptr(t.Suspended.In), DynamicScalingOutSuspended: ptr(t.Suspended.Out),
-			ScheduledScalingSuspended: ptr(t.Suspended.Scheduled)},
+		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: ptr(t.Suspended.In),
+			DynamicScalingOutSuspended: ptr(t.Suspended.Out),
+			ScheduledScalingSuspended:  ptr(t.Suspended.Scheduled)},
 	}
 }
 

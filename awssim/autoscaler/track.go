@@ -66,7 +66,8 @@ func (s *Controller) countMinute(tx *world.Tx, t *Target) {
 		if p.Tracking == nil {
 			continue
 		}
-		p.above, p.below = nextCount(p.above, ok && u > p.Tracking.Target), nextCount(p.below, ok && u < lowShare*p.Tracking.Target)
+		p.above, p.below = nextCount(p.above, ok && u > p.Tracking.Target),
+			nextCount(p.below, ok && u < lowShare*p.Tracking.Target)
 	}
 }
 

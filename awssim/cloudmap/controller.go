@@ -114,7 +114,8 @@ type servedNames struct {
 func stateOf(tx *world.Tx) *state {
 	s := world.PrivateState[state](tx.Region, "law registry")
 	if s.served == nil {
-		s.served, s.pending, s.pendingHealth = map[string]*servedNames{}, map[string]*Operation{}, map[*world.Instance]pendingHealth{}
+		s.served, s.pending, s.pendingHealth = map[string]*servedNames{}, map[string]*Operation{},
+			map[*world.Instance]pendingHealth{}
 	}
 	return s
 }
@@ -195,7 +196,8 @@ func viewsOf(r *world.Registry) []*View {
 }
 
 func viewOf(i *world.Instance) *View {
-	v := &View{ID: i.ID, CNAME: i.Attributes[world.AttributeCNAME], Healthy: i.Health == "HEALTHY", Attributes: i.Attributes}
+	v := &View{ID: i.ID, CNAME: i.Attributes[world.AttributeCNAME], Healthy: i.Health == "HEALTHY",
+		Attributes: i.Attributes}
 	v.Address, _ = netip.ParseAddr(i.Attributes[world.AttributeIPv4])
 	v.V6, _ = netip.ParseAddr(i.Attributes[world.AttributeIPv6])
 	port, _ := strconv.ParseUint(i.Attributes[world.AttributePort], 10, 16)
@@ -221,8 +223,10 @@ func tableOf(tx *world.Tx, s *state, n *world.Namespace) *Table {
 	t := &Table{Key: tx.Key, ID: n.ID, Name: n.Name, Kind: n.Kind, At: tx.Now()}
 	for _, r := range n.Registries.All() {
 		t.entries = append(t.entries, &Entry{
-			ID: r.ID, ARN: r.ARN, Name: r.Name, Namespace: n.Name, Records: slices.Clone(r.Records), Weighted: r.Weighted,
-			HasCustomHealth: r.HasCustomHealth, Revision: r.Revision, registered: viewsOf(r), served: s.servedOf(r).served,
+			ID: r.ID, ARN: r.ARN, Name: r.Name, Namespace: n.Name, Records: slices.Clone(r.Records),
+			Weighted:        r.Weighted,
+			HasCustomHealth: r.HasCustomHealth, Revision: r.Revision, registered: viewsOf(r),
+			served: s.servedOf(r).served,
 		})
 	}
 	slices.SortStableFunc(t.entries, func(a, b *Entry) int { return cmp.Compare(a.Name, b.Name) })

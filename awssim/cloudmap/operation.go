@@ -32,7 +32,8 @@ func (l *Controller) SetFailFunc(f func(tx *world.Tx, call string) bool) { l.fai
 // StartOperation starts an operation. do is its effect, at its end; a refusal of do fails the
 // operation. With atOnce, or if operations take no time, the operation has ended when
 // StartOperation returns.
-func (l *Controller) StartOperation(tx *world.Tx, o Operation, atOnce bool, do func(*world.Tx) *world.Refusal) *Operation {
+func (l *Controller) StartOperation(tx *world.Tx, o Operation, atOnce bool,
+	do func(*world.Tx) *world.Refusal) *Operation {
 	s, k := stateOf(tx), tx.Settings().RegistryOperation
 	n := tx.NextCount("registry operation")
 	op := &o

@@ -36,14 +36,16 @@ func newBench(k world.Settings, seed uint64) *bench {
 	b.w = world.New(world.Options{Clock: b, Seed: seed, Settings: &k, Strict: true})
 	b.law = cloudmap.New(b.w)
 	b.space = &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
-	b.api = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: b.space, HasCustomHealth: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
+	b.api = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: b.space, HasCustomHealth: true,
+		Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
 	b.do(func(tx *world.Tx) { tx.AddNamespace(b.space); tx.AddRegistry(b.api) })
 	return b
 }
 
 func (b *bench) enrol(id, health string) {
 	b.do(func(tx *world.Tx) {
-		tx.RegisterInstance(b.api, id, map[string]string{world.AttributeIPv4: "127.16.0.9", world.AttributeInit: health})
+		tx.RegisterInstance(b.api, id, map[string]string{world.AttributeIPv4: "127.16.0.9",
+			world.AttributeInit: health})
 	})
 }
 
@@ -143,8 +145,10 @@ func TestLookupFindsTheLongestNamespace(t *testing.T) {
 		tx.AddNamespace(&world.Namespace{ID: "ns-3", Name: "plain", Kind: world.HTTPNamespace})
 	})
 	for name, want := range map[string]string{
-		"API.shop.local.": "shop.local api ", "x.api.shop.local": "shop.local api x", "shop.local.": "shop.local - ", "y.shop.local.": "shop.local - ",
-		"_http._tcp.web.eu.shop.local.": "eu.shop.local _http._tcp.web ", "api.eu.shop.local.": "eu.shop.local - ", "a.plain.": "- - ", "noshop.local.": "- - ",
+		"API.shop.local.": "shop.local api ", "x.api.shop.local": "shop.local api x", "shop.local.": "shop.local - ",
+		"y.shop.local.":                 "shop.local - ",
+		"_http._tcp.web.eu.shop.local.": "eu.shop.local _http._tcp.web ", "api.eu.shop.local.": "eu.shop.local - ",
+		"a.plain.": "- - ", "noshop.local.": "- - ",
 	} {
 		space, e, instance := b.law.LookUp(name)
 		got := [2]string{"-", "-"}

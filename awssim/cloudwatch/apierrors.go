@@ -17,7 +17,8 @@ func constraintViolation(value any, member, must string) error {
 	if value != nil {
 		shown = fmt.Sprintf("'%v'", value)
 	}
-	return validationError("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", shown, member, must)
+	return validationError("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", shown,
+		member, must)
 }
 
 // checkLength checks the length of text, in characters.

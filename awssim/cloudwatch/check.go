@@ -60,7 +60,8 @@ func checkMissingData(treat *string) error {
 
 // checkMath checks an alarm over metric math, which is stored and never evaluated.
 func checkMath(in *awscw.PutMetricAlarmInput) error {
-	if in.MetricName != nil || in.Namespace != nil || in.Period != nil || in.Statistic != "" || in.ExtendedStatistic != nil || len(in.Dimensions) > 0 {
+	if in.MetricName != nil || in.Namespace != nil || in.Period != nil || in.Statistic != "" ||
+		in.ExtendedStatistic != nil || len(in.Dimensions) > 0 {
 		return badCombination("The parameters MetricName, Namespace, Dimensions, Period, Unit, Statistic and ExtendedStatistic must not be used with Metrics")
 	}
 	returned := 0
@@ -122,7 +123,8 @@ func checkDimensions(dims []cwtypes.Dimension) error {
 		return constraintViolation(len(dims), "dimensions", "Member must have length less than or equal to 30")
 	}
 	for _, d := range dims {
-		if err := firstOf(checkLength(d.Name, "dimensions.member.name", 255), checkLength(d.Value, "dimensions.member.value", 1024)); err != nil {
+		if err := firstOf(checkLength(d.Name, "dimensions.member.name", 255),
+			checkLength(d.Value, "dimensions.member.value", 1024)); err != nil {
 			return err
 		}
 	}
@@ -134,7 +136,8 @@ func checkNames(names []string) error {
 		return constraintViolation(nil, "alarmNames", "Member must not be null")
 	}
 	if len(names) > maxBatch {
-		return constraintViolation(len(names), "alarmNames", fmt.Sprintf("Member must have length less than or equal to %d", maxBatch))
+		return constraintViolation(len(names), "alarmNames",
+			fmt.Sprintf("Member must have length less than or equal to %d", maxBatch))
 	}
 	return nil
 }

@@ -54,11 +54,13 @@ func newBench(t *testing.T) *bench {
 func (b *bench) after(d time.Duration) { b.clock.now = b.clock.now.Add(d) }
 
 func alarm(name string) *awscw.PutMetricAlarmInput {
-	return &awscw.PutMetricAlarmInput{AlarmName: &name, Namespace: aws.String("AWS/ApplicationELB"), MetricName: aws.String("HTTPCode_Target_5XX_Count"),
-		Statistic: "Sum", Period: aws.Int32(60), EvaluationPeriods: aws.Int32(2), Threshold: aws.Float64(1),
-		ComparisonOperator: "GreaterThanThreshold", TreatMissingData: aws.String("notBreaching"), AlarmActions: []string{"arn:aws:sns:eu-west-1:123456789012:ops"},
-		Dimensions: []cwtypes.Dimension{{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web/1")}},
-		Tags:       []cwtypes.Tag{{Key: aws.String("team"), Value: aws.String("a")}}}
+	return &awscw.PutMetricAlarmInput{AlarmName: &name, Namespace: aws.String("AWS/ApplicationELB"),
+		MetricName: aws.String("HTTPCode_Target_5XX_Count"),
+		Statistic:  "Sum", Period: aws.Int32(60), EvaluationPeriods: aws.Int32(2), Threshold: aws.Float64(1),
+		ComparisonOperator: "GreaterThanThreshold", TreatMissingData: aws.String("notBreaching"),
+		AlarmActions: []string{"arn:aws:sns:eu-west-1:123456789012:ops"},
+		Dimensions:   []cwtypes.Dimension{{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web/1")}},
+		Tags:         []cwtypes.Tag{{Key: aws.String("team"), Value: aws.String("a")}}}
 }
 
 func must[T any](v T, err error) func(*testing.T) T {
@@ -92,15 +94,18 @@ func (b *bench) describe(t *testing.T, name string) cwtypes.MetricAlarm {
 
 func (b *bench) set(t *testing.T, name string, state cwtypes.StateValue) {
 	t.Helper()
-	must(b.SetAlarmState(b.ctx, &awscw.SetAlarmStateInput{AlarmName: &name, StateValue: state, StateReason: aws.String("by hand")}))(t)
+	must(b.SetAlarmState(b.ctx, &awscw.SetAlarmStateInput{AlarmName: &name, StateValue: state,
+		StateReason: aws.String("by hand")}))(t)
 }
 
 func TestAnAlarmIsAFactFromItsCreationToItsEnd(t *testing.T) {
 	b := newBench(t)
 	must(b.PutMetricAlarm(b.ctx, alarm("5xx")))(t)
 	a := b.describe(t, "5xx")
-	if a.StateValue != "INSUFFICIENT_DATA" || *a.StateReason != "Unchecked: Initial alarm creation" || !*a.ActionsEnabled ||
-		*a.AlarmArn != "arn:aws:cloudwatch:eu-west-1:123456789012:alarm:5xx" || *a.Threshold != 1 || len(a.Dimensions) != 1 || a.OKActions == nil {
+	if a.StateValue != "INSUFFICIENT_DATA" || *a.StateReason != "Unchecked: Initial alarm creation" ||
+		!*a.ActionsEnabled ||
+		*a.AlarmArn != "arn:aws:cloudwatch:eu-west-1:123456789012:alarm:5xx" || *a.Threshold != 1 ||
+		len(a.Dimensions) != 1 || a.OKActions == nil {
 		t.Errorf("new: %+v", a)
 	}
 	b.after(time.Minute)
@@ -111,7 +116,8 @@ func TestAnAlarmIsAFactFromItsCreationToItsEnd(t *testing.T) {
 	b.after(time.Minute)
 	b.set(t, "5xx", "ALARM")
 	a = b.describe(t, "5xx")
-	if a.StateValue != "ALARM" || *a.StateReason != "by hand" || !a.StateUpdatedTimestamp.Equal(b.clock.now) || !a.StateTransitionedTimestamp.Equal(raised) {
+	if a.StateValue != "ALARM" || *a.StateReason != "by hand" || !a.StateUpdatedTimestamp.Equal(b.clock.now) ||
+		!a.StateTransitionedTimestamp.Equal(raised) {
 		t.Errorf("raised: %+v", a)
 	}
 	changed := alarm("5xx")
@@ -184,13 +190,17 @@ func TestAlarmsAreFoundByNamePrefixStateAndAction(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", in, got, want)
 		}
 	}
-	if out := must(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{MaxRecords: aws.Int32(2)}))(t); len(out.MetricAlarms) != 2 || out.NextToken == nil {
+	if out := must(b.DescribeAlarms(b.ctx,
+		&awscw.DescribeAlarmsInput{MaxRecords: aws.Int32(2)}))(t); len(out.MetricAlarms) != 2 || out.NextToken == nil {
 		t.Errorf("a page of 2: %+v", out)
 	}
-	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{AlarmNames: make([]string, 101)}))(t, "ValidationError", "less than or equal to 100")
-	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{MaxRecords: aws.Int32(101)}))(t, "ValidationError", "between 1 and 100")
+	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{AlarmNames: make([]string, 101)}))(t, "ValidationError",
+		"less than or equal to 100")
+	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{MaxRecords: aws.Int32(101)}))(t, "ValidationError",
+		"between 1 and 100")
 	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{NextToken: aws.String("x")}))(t, "InvalidNextToken", "")
-	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{AlarmNames: []string{"b"}, AlarmNamePrefix: aws.String("b")}))(t, "InvalidParameterCombination", "together")
+	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{AlarmNames: []string{"b"},
+		AlarmNamePrefix: aws.String("b")}))(t, "InvalidParameterCombination", "together")
 }
 
 func TestAlarmsAreRefused(t *testing.T) {
@@ -200,15 +210,22 @@ func TestAlarmsAreRefused(t *testing.T) {
 		edit       func(*awscw.PutMetricAlarmInput)
 	}{
 		{"ValidationError", "at 'alarmName'", func(in *awscw.PutMetricAlarmInput) { in.AlarmName = aws.String("") }},
-		{"ValidationError", "at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set", func(in *awscw.PutMetricAlarmInput) { in.ComparisonOperator = "More" }},
-		{"ValidationError", "at 'evaluationPeriods' failed to satisfy constraint: Member must not be null", func(in *awscw.PutMetricAlarmInput) { in.EvaluationPeriods = nil }},
-		{"ValidationError", "must be 10, 20, 30 or a multiple of 60", func(in *awscw.PutMetricAlarmInput) { in.Period = aws.Int32(90) }},
-		{"ValidationError", "more than a day", func(in *awscw.PutMetricAlarmInput) { in.EvaluationPeriods = aws.Int32(1441) }},
-		{"ValidationError", "DatapointsToAlarm", func(in *awscw.PutMetricAlarmInput) { in.DatapointsToAlarm = aws.Int32(3) }},
-		{"ValidationError", "TreatMissingData", func(in *awscw.PutMetricAlarmInput) { in.TreatMissingData = aws.String("maybe") }},
+		{"ValidationError", "at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set",
+			func(in *awscw.PutMetricAlarmInput) { in.ComparisonOperator = "More" }},
+		{"ValidationError", "at 'evaluationPeriods' failed to satisfy constraint: Member must not be null",
+			func(in *awscw.PutMetricAlarmInput) { in.EvaluationPeriods = nil }},
+		{"ValidationError", "must be 10, 20, 30 or a multiple of 60",
+			func(in *awscw.PutMetricAlarmInput) { in.Period = aws.Int32(90) }},
+		{"ValidationError", "more than a day",
+			func(in *awscw.PutMetricAlarmInput) { in.EvaluationPeriods = aws.Int32(1441) }},
+		{"ValidationError", "DatapointsToAlarm",
+			func(in *awscw.PutMetricAlarmInput) { in.DatapointsToAlarm = aws.Int32(3) }},
+		{"ValidationError", "TreatMissingData",
+			func(in *awscw.PutMetricAlarmInput) { in.TreatMissingData = aws.String("maybe") }},
 		{"MissingParameter", "Statistic", func(in *awscw.PutMetricAlarmInput) { in.Statistic = "" }},
 		{"MissingParameter", "Threshold", func(in *awscw.PutMetricAlarmInput) { in.Threshold = nil }},
-		{"InvalidParameterCombination", "with Metrics", func(in *awscw.PutMetricAlarmInput) { in.Metrics = []cwtypes.MetricDataQuery{{Id: aws.String("a")}} }},
+		{"InvalidParameterCombination", "with Metrics",
+			func(in *awscw.PutMetricAlarmInput) { in.Metrics = []cwtypes.MetricDataQuery{{Id: aws.String("a")}} }},
 		{"InvalidParameterValue", "not simulated", func(in *awscw.PutMetricAlarmInput) {
 			in.EvaluationCriteria = &cwtypes.EvaluationCriteriaMemberPromQLCriteria{Value: cwtypes.AlarmPromQLCriteria{Query: aws.String("up")}}
 		}},
@@ -217,16 +234,20 @@ func TestAlarmsAreRefused(t *testing.T) {
 		c.edit(in)
 		refused(b.PutMetricAlarm(b.ctx, in))(t, c.code, c.text)
 	}
-	_, err := b.SetAlarmState(b.ctx, &awscw.SetAlarmStateInput{AlarmName: aws.String("nope"), StateValue: "OK", StateReason: aws.String("x")})
+	_, err := b.SetAlarmState(b.ctx, &awscw.SetAlarmStateInput{AlarmName: aws.String("nope"), StateValue: "OK",
+		StateReason: aws.String("x")})
 	var typed *cwtypes.ResourceNotFound
 	if !errors.As(err, &typed) {
 		t.Errorf("an alarm that is not there: %v", err)
 	}
 	must(b.PutMetricAlarm(b.ctx, alarm("a")))(t)
-	refused(b.SetAlarmState(b.ctx, &awscw.SetAlarmStateInput{AlarmName: aws.String("a"), StateValue: "OK", StateReason: aws.String("x"), StateReasonData: aws.String("{")}))(t, "InvalidFormat", "JSON")
-	refused(b.DeleteAlarms(b.ctx, &awscw.DeleteAlarmsInput{AlarmNames: []string{"a", "nope"}}))(t, "ResourceNotFound", "")
+	refused(b.SetAlarmState(b.ctx, &awscw.SetAlarmStateInput{AlarmName: aws.String("a"), StateValue: "OK",
+		StateReason: aws.String("x"), StateReasonData: aws.String("{")}))(t, "InvalidFormat", "JSON")
+	refused(b.DeleteAlarms(b.ctx, &awscw.DeleteAlarmsInput{AlarmNames: []string{"a", "nope"}}))(t, "ResourceNotFound",
+		"")
 	b.describe(t, "a") // none was deleted
-	refused(b.PutDashboard(b.ctx, &awscw.PutDashboardInput{DashboardName: aws.String("d"), DashboardBody: aws.String("{}")}))(t, "UnknownOperationException", "")
+	refused(b.PutDashboard(b.ctx, &awscw.PutDashboardInput{DashboardName: aws.String("d"),
+		DashboardBody: aws.String("{}")}))(t, "UnknownOperationException", "")
 }
 
 func TestActionsTagsAndHistory(t *testing.T) {
@@ -241,12 +262,15 @@ func TestActionsTagsAndHistory(t *testing.T) {
 	if !*b.describe(t, "a").ActionsEnabled {
 		t.Error("actions are not enabled again")
 	}
-	must(b.TagResource(b.ctx, &awscw.TagResourceInput{ResourceARN: a.AlarmArn, Tags: []cwtypes.Tag{{Key: aws.String("env"), Value: aws.String("x")}}}))(t)
+	must(b.TagResource(b.ctx, &awscw.TagResourceInput{ResourceARN: a.AlarmArn,
+		Tags: []cwtypes.Tag{{Key: aws.String("env"), Value: aws.String("x")}}}))(t)
 	must(b.UntagResource(b.ctx, &awscw.UntagResourceInput{ResourceARN: a.AlarmArn, TagKeys: []string{"team"}}))(t)
-	if tags := must(b.ListTagsForResource(b.ctx, &awscw.ListTagsForResourceInput{ResourceARN: a.AlarmArn}))(t).Tags; len(tags) != 1 || *tags[0].Key != "env" {
+	if tags := must(b.ListTagsForResource(b.ctx,
+		&awscw.ListTagsForResourceInput{ResourceARN: a.AlarmArn}))(t).Tags; len(tags) != 1 || *tags[0].Key != "env" {
 		t.Errorf("tags %+v", tags)
 	}
-	refused(b.ListTagsForResource(b.ctx, &awscw.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:cloudwatch:eu-west-1:123456789012:alarm:no")}))(t, "ResourceNotFoundException", "does not exist")
+	refused(b.ListTagsForResource(b.ctx,
+		&awscw.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:cloudwatch:eu-west-1:123456789012:alarm:no")}))(t, "ResourceNotFoundException", "does not exist")
 	b.after(time.Minute)
 	b.set(t, "a", "ALARM")
 	must(b.DeleteAlarms(b.ctx, &awscw.DeleteAlarmsInput{AlarmNames: []string{"a"}}))(t)
@@ -268,31 +292,44 @@ func TestMetricDataComesBackSummedUp(t *testing.T) {
 		t.Helper()
 		must(b.PutMetricData(b.ctx, &awscw.PutMetricDataInput{Namespace: aws.String("shop"), MetricData: data}))(t)
 	}
-	name, dims := aws.String("errors"), []cwtypes.Dimension{{Name: aws.String("b"), Value: aws.String("2")}, {Name: aws.String("a"), Value: aws.String("1")}}
-	put(cwtypes.MetricDatum{MetricName: name, Dimensions: dims, Value: aws.Float64(3), Timestamp: aws.Time(start.Add(time.Second))},
-		cwtypes.MetricDatum{MetricName: name, Dimensions: dims, Values: []float64{1, 5}, Counts: []float64{2, 1}, Timestamp: aws.Time(start.Add(30 * time.Second))},
-		cwtypes.MetricDatum{MetricName: name, Dimensions: dims, StatisticValues: &cwtypes.StatisticSet{SampleCount: aws.Float64(4), Sum: aws.Float64(8), Minimum: aws.Float64(1), Maximum: aws.Float64(4)}, Timestamp: aws.Time(start.Add(70 * time.Second))},
+	name, dims := aws.String("errors"), []cwtypes.Dimension{{Name: aws.String("b"), Value: aws.String("2")},
+		{Name: aws.String("a"), Value: aws.String("1")}}
+	put(cwtypes.MetricDatum{MetricName: name, Dimensions: dims, Value: aws.Float64(3),
+		Timestamp: aws.Time(start.Add(time.Second))},
+		cwtypes.MetricDatum{MetricName: name, Dimensions: dims, Values: []float64{1, 5}, Counts: []float64{2, 1},
+			Timestamp: aws.Time(start.Add(30 * time.Second))},
+		cwtypes.MetricDatum{MetricName: name, Dimensions: dims,
+			StatisticValues: &cwtypes.StatisticSet{SampleCount: aws.Float64(4), Sum: aws.Float64(8),
+				Minimum: aws.Float64(1), Maximum: aws.Float64(4)}, Timestamp: aws.Time(start.Add(70 * time.Second))},
 		cwtypes.MetricDatum{MetricName: name, Value: aws.Float64(99)})
-	stats := must(b.GetMetricStatistics(b.ctx, &awscw.GetMetricStatisticsInput{Namespace: aws.String("shop"), MetricName: name,
-		Dimensions: []cwtypes.Dimension{dims[1], dims[0]}, StartTime: &start, EndTime: aws.Time(start.Add(time.Hour)), Period: aws.Int32(60),
+	stats := must(b.GetMetricStatistics(b.ctx, &awscw.GetMetricStatisticsInput{Namespace: aws.String("shop"),
+		MetricName: name,
+		Dimensions: []cwtypes.Dimension{dims[1], dims[0]}, StartTime: &start, EndTime: aws.Time(start.Add(time.Hour)),
+		Period:     aws.Int32(60),
 		Statistics: []cwtypes.Statistic{"Sum", "Average", "Maximum", "Minimum", "SampleCount"}}))(t)
 	var got []string
 	for _, p := range stats.Datapoints {
-		got = append(got, fmt.Sprint(p.Timestamp.Sub(start), *p.Sum, *p.Average, *p.Minimum, *p.Maximum, *p.SampleCount))
+		got = append(got, fmt.Sprint(p.Timestamp.Sub(start), *p.Sum, *p.Average, *p.Minimum, *p.Maximum,
+			*p.SampleCount))
 	}
 	if want := "0s 10 2.5 1 5 4, 1m0s 8 2 1 4 4"; strings.Join(got, ", ") != want {
 		t.Errorf("statistics %q, want %s", got, want)
 	}
-	ask := &awscw.GetMetricDataInput{StartTime: &start, EndTime: aws.Time(start.Add(time.Hour)), MetricDataQueries: []cwtypes.MetricDataQuery{
-		{Id: aws.String("e"), MetricStat: &cwtypes.MetricStat{Metric: &cwtypes.Metric{Namespace: aws.String("shop"), MetricName: name, Dimensions: dims}, Period: aws.Int32(60), Stat: aws.String("Sum")}},
-		{Id: aws.String("none"), MetricStat: &cwtypes.MetricStat{Metric: &cwtypes.Metric{Namespace: aws.String("shop"), MetricName: aws.String("x")}, Period: aws.Int32(60), Stat: aws.String("Sum")}}}}
+	ask := &awscw.GetMetricDataInput{StartTime: &start, EndTime: aws.Time(start.Add(time.Hour)),
+		MetricDataQueries: []cwtypes.MetricDataQuery{
+			{Id: aws.String("e"), MetricStat: &cwtypes.MetricStat{Metric: &cwtypes.Metric{Namespace: aws.String("shop"),
+				MetricName: name, Dimensions: dims}, Period: aws.Int32(60), Stat: aws.String("Sum")}},
+			{Id: aws.String("none"), MetricStat: &cwtypes.MetricStat{Metric: &cwtypes.Metric{Namespace: aws.String("shop"),
+				MetricName: aws.String("x")}, Period: aws.Int32(60), Stat: aws.String("Sum")}}}}
 	data := must(b.GetMetricData(b.ctx, ask))(t).MetricDataResults
-	if len(data) != 2 || fmt.Sprint(data[0].Values) != "[8 10]" || len(data[1].Values) != 0 || data[0].StatusCode != "Complete" {
+	if len(data) != 2 || fmt.Sprint(data[0].Values) != "[8 10]" || len(data[1].Values) != 0 ||
+		data[0].StatusCode != "Complete" {
 		t.Errorf("data %+v", data)
 	}
 	ask.MetricDataQueries[0].MetricStat.Stat = aws.String("p99")
 	refused(b.GetMetricData(b.ctx, ask))(t, "InvalidParameterValue", "not simulated")
 	ask.MetricDataQueries = []cwtypes.MetricDataQuery{{Id: aws.String("m"), Expression: aws.String("e/2")}}
 	refused(b.GetMetricData(b.ctx, ask))(t, "InvalidParameterValue", "not simulated")
-	refused(b.PutMetricData(b.ctx, &awscw.PutMetricDataInput{Namespace: aws.String("shop"), MetricData: []cwtypes.MetricDatum{{MetricName: name}}}))(t, "InvalidParameterCombination", "Exactly one")
+	refused(b.PutMetricData(b.ctx, &awscw.PutMetricDataInput{Namespace: aws.String("shop"),
+		MetricData: []cwtypes.MetricDatum{{MetricName: name}}}))(t, "InvalidParameterCombination", "Exactly one")
 }

@@ -100,9 +100,11 @@ func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
 		}
 	}
 	if given != 1 {
-		return badCombination("Exactly one of Value, Values and StatisticValues must be given for metric %s", *d.MetricName)
+		return badCombination("Exactly one of Value, Values and StatisticValues must be given for metric %s",
+			*d.MetricName)
 	}
-	if x := d.StatisticValues; x != nil && (x.Sum == nil || x.Minimum == nil || x.Maximum == nil || val(x.SampleCount) <= 0) {
+	if x := d.StatisticValues; x != nil && (x.Sum == nil || x.Minimum == nil || x.Maximum == nil ||
+		val(x.SampleCount) <= 0) {
 		return missingParameter("The parameters SampleCount, Sum, Minimum and Maximum of StatisticValues are required.")
 	}
 	if len(d.Values) > maxValues || len(d.Counts) > 0 && len(d.Counts) != len(d.Values) {
@@ -110,11 +112,13 @@ func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
 	}
 	for _, v := range append(slices.Clone(d.Values), val(d.Value)) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return world.Refuse("InvalidParameterValueException", "The value %v for parameter MetricData.member.Value is invalid.", v)
+			return world.Refuse("InvalidParameterValueException",
+				"The value %v for parameter MetricData.member.Value is invalid.", v)
 		}
 	}
 	if at := d.Timestamp; at != nil && (at.After(now.Add(2*time.Hour)) || at.Before(now.AddDate(0, 0, -14))) {
-		return world.Refuse("InvalidParameterValueException", "The parameter MetricData.member.Timestamp must specify a time within the past two weeks and at most two hours in the future.")
+		return world.Refuse("InvalidParameterValueException",
+			"The parameter MetricData.member.Timestamp must specify a time within the past two weeks and at most two hours in the future.")
 	}
 	return nil
 }

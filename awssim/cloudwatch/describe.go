@@ -13,16 +13,19 @@ import (
 )
 
 // DescribeAlarms lists alarms by name. It ignores names without an alarm.
-func (s *Service) DescribeAlarms(ctx context.Context, in *awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput, error) {
+func (s *Service) DescribeAlarms(ctx context.Context, in *awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput,
+	error) {
 	if err := checkDescribe(in); err != nil {
 		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmsOutput, error) {
-		out := &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{}, CompositeAlarms: []cwtypes.CompositeAlarm{}}
+		out := &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{},
+			CompositeAlarms: []cwtypes.CompositeAlarm{}}
 		if len(in.AlarmTypes) > 0 && !slices.Contains(in.AlarmTypes, cwtypes.AlarmTypeMetricAlarm) {
 			return out, nil
 		}
-		page, next, err := wire.Page(selectAlarms(tx, in), in.NextToken, int(val(in.MaxRecords)), 50, maxBatch, func(a *world.Alarm) string { return a.Name })
+		page, next, err := wire.Page(selectAlarms(tx, in), in.NextToken, int(val(in.MaxRecords)), 50, maxBatch,
+			func(a *world.Alarm) string { return a.Name })
 		if err != nil {
 			return nil, badToken()
 		}
@@ -87,7 +90,8 @@ func alarmOutput(a *world.Alarm) cwtypes.MetricAlarm {
 
 // DescribeAlarmHistory lists changes of state and of configuration, newest first by default. It has
 // no entries for actions.
-func (s *Service) DescribeAlarmHistory(ctx context.Context, in *awscw.DescribeAlarmHistoryInput) (*awscw.DescribeAlarmHistoryOutput, error) {
+func (s *Service) DescribeAlarmHistory(ctx context.Context,
+	in *awscw.DescribeAlarmHistoryInput) (*awscw.DescribeAlarmHistoryOutput, error) {
 	if n := in.MaxRecords; n != nil && (*n < 1 || *n > 100) {
 		return nil, constraintViolation(*n, "maxRecords", "Member must have value between 1 and 100")
 	}
@@ -99,8 +103,9 @@ func (s *Service) DescribeAlarmHistory(ctx context.Context, in *awscw.DescribeAl
 		}
 		for _, n := range page {
 			out.AlarmHistoryItems = append(out.AlarmHistoryItems, cwtypes.AlarmHistoryItem{
-				AlarmName: ptr(n.Alarm), AlarmType: cwtypes.AlarmTypeMetricAlarm, HistoryItemType: cwtypes.HistoryItemType(n.Kind),
-				HistorySummary: ptr(n.Summary), HistoryData: ptr(n.Data), Timestamp: ptr(n.At),
+				AlarmName: ptr(n.Alarm), AlarmType: cwtypes.AlarmTypeMetricAlarm,
+				HistoryItemType: cwtypes.HistoryItemType(n.Kind),
+				HistorySummary:  ptr(n.Summary), HistoryData: ptr(n.Data), Timestamp: ptr(n.At),
 			})
 		}
 		out.NextToken = next

@@ -31,12 +31,14 @@ func docOf(a *world.Alarm) *alarmDoc {
 	if d, ok := a.Doc.(*alarmDoc); ok {
 		return d
 	}
-	return &alarmDoc{at: a.StateUpdated, alarm: cwtypes.MetricAlarm{ActionsEnabled: ptr(true)}} // a controller or a test created it
+	// a controller or a test created it
+	return &alarmDoc{at: a.StateUpdated, alarm: cwtypes.MetricAlarm{ActionsEnabled: ptr(true)}}
 }
 
 // PutMetricAlarm creates an alarm in the state INSUFFICIENT_DATA, or replaces an alarm's
 // configuration. A replaced alarm keeps its state and tags.
-func (s *Service) PutMetricAlarm(ctx context.Context, in *awscw.PutMetricAlarmInput) (*awscw.PutMetricAlarmOutput, error) {
+func (s *Service) PutMetricAlarm(ctx context.Context, in *awscw.PutMetricAlarmInput) (*awscw.PutMetricAlarmOutput,
+	error) {
 	if err := checkAlarm(in); err != nil {
 		return nil, err
 	}
@@ -70,10 +72,12 @@ func shapeOf(in *awscw.PutMetricAlarmInput) cwtypes.MetricAlarm {
 	enabled := in.ActionsEnabled == nil || *in.ActionsEnabled
 	return cwtypes.MetricAlarm{
 		ActionConfiguration: in.ActionConfiguration, ActionsEnabled: &enabled, AlarmActions: orEmpty(in.AlarmActions),
-		AlarmDescription: in.AlarmDescription, ComparisonOperator: in.ComparisonOperator, DatapointsToAlarm: in.DatapointsToAlarm,
-		Dimensions: orEmpty(in.Dimensions), EvaluateLowSampleCountPercentile: in.EvaluateLowSampleCountPercentile,
+		AlarmDescription: in.AlarmDescription, ComparisonOperator: in.ComparisonOperator,
+		DatapointsToAlarm: in.DatapointsToAlarm,
+		Dimensions:        orEmpty(in.Dimensions), EvaluateLowSampleCountPercentile: in.EvaluateLowSampleCountPercentile,
 		EvaluationCriteria: in.EvaluationCriteria, EvaluationInterval: in.EvaluationInterval,
-		EvaluationPeriods: in.EvaluationPeriods, EvaluationWindow: in.EvaluationWindow, ExtendedStatistic: in.ExtendedStatistic,
+		EvaluationPeriods: in.EvaluationPeriods, EvaluationWindow: in.EvaluationWindow,
+		ExtendedStatistic:       in.ExtendedStatistic,
 		InsufficientDataActions: orEmpty(in.InsufficientDataActions), MetricName: in.MetricName, Metrics: in.Metrics,
 		Namespace: in.Namespace, OKActions: orEmpty(in.OKActions), Period: in.Period, Statistic: in.Statistic,
 		Threshold: in.Threshold, ThresholdMetricId: in.ThresholdMetricId, TreatMissingData: in.TreatMissingData,
@@ -133,12 +137,14 @@ func (s *Service) DeleteAlarms(ctx context.Context, in *awscw.DeleteAlarmsInput)
 }
 
 // EnableAlarmActions enables actions, which the simulator never runs. It ignores missing alarms.
-func (s *Service) EnableAlarmActions(ctx context.Context, in *awscw.EnableAlarmActionsInput) (*awscw.EnableAlarmActionsOutput, error) {
+func (s *Service) EnableAlarmActions(ctx context.Context,
+	in *awscw.EnableAlarmActionsInput) (*awscw.EnableAlarmActionsOutput, error) {
 	return nil, s.setActionsEnabled(ctx, in.AlarmNames, true)
 }
 
 // DisableAlarmActions disables actions.
-func (s *Service) DisableAlarmActions(ctx context.Context, in *awscw.DisableAlarmActionsInput) (*awscw.DisableAlarmActionsOutput, error) {
+func (s *Service) DisableAlarmActions(ctx context.Context,
+	in *awscw.DisableAlarmActionsInput) (*awscw.DisableAlarmActionsOutput, error) {
 	return nil, s.setActionsEnabled(ctx, in.AlarmNames, false)
 }
 

@@ -33,8 +33,9 @@ func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch",
 		Protocol: wire.CBOR, Also: []wire.Protocol{wire.Query, wire.JSON10}, Target: "GraniteServiceVersion20100801",
-		Version: "2010-08-01", Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Operations: New(w).apiOperations(),
-		Errors: modelledErrors(), QueryCodes: queryCodes(), Known: unsimulatedOperations(),
+		Version: "2010-08-01", Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/",
+		Operations: New(w).apiOperations(),
+		Errors:     modelledErrors(), QueryCodes: queryCodes(), Known: unsimulatedOperations(),
 		Unions: []any{&cwtypes.EvaluationCriteriaMemberPromQLCriteria{}, &cwtypes.EvaluationWindowMemberSlidingWindow{},
 			&cwtypes.EvaluationWindowMemberWallClockWindow{}},
 	}
@@ -54,11 +55,14 @@ func modelledErrors() []smithy.APIError {
 // CloudWatch's model).
 func queryCodes() map[string]string {
 	return map[string]string{
-		"InternalServiceFault": "InternalServiceError", "InvalidFormatFault": "InvalidFormat", "InvalidNextToken": "InvalidNextToken",
-		"InvalidParameterCombinationException": "InvalidParameterCombination", "InvalidParameterValueException": "InvalidParameterValue",
-		"LimitExceededFault": "LimitExceeded", "MissingRequiredParameterException": "MissingParameter",
+		"InternalServiceFault": "InternalServiceError", "InvalidFormatFault": "InvalidFormat",
+		"InvalidNextToken":                     "InvalidNextToken",
+		"InvalidParameterCombinationException": "InvalidParameterCombination",
+		"InvalidParameterValueException":       "InvalidParameterValue",
+		"LimitExceededFault":                   "LimitExceeded", "MissingRequiredParameterException": "MissingParameter",
 		"ResourceNotFound": "ResourceNotFound", "ResourceNotFoundException": "ResourceNotFoundException",
-		"ConcurrentModificationException": "ConcurrentModificationException", "LimitExceededException": "LimitExceededException",
+		"ConcurrentModificationException": "ConcurrentModificationException",
+		"LimitExceededException":          "LimitExceededException",
 	}
 }
 
@@ -71,7 +75,8 @@ func unsimulatedOperations() []string {
 		"DisableInsightRules", "DisassociateDatasetKmsKey", "EnableInsightRules", "GetAlarmMuteRule", "GetDashboard",
 		"GetDataset", "GetInsightRuleReport", "GetMetricStream", "GetMetricWidgetImage", "GetOTelEnrichment",
 		"GetResourceMetricsConfiguration", "ListAlarmMuteRules", "ListDashboards", "ListManagedInsightRules",
-		"ListMetricStreams", "ListMetrics", "PutAlarmMuteRule", "PutAnomalyDetector", "PutCompositeAlarm", "PutDashboard",
+		"ListMetricStreams", "ListMetrics", "PutAlarmMuteRule", "PutAnomalyDetector", "PutCompositeAlarm",
+		"PutDashboard",
 		"PutInsightRule", "PutLogAlarm", "PutManagedInsightRules", "PutMetricStream", "StartMetricStreams",
 		"StartOTelEnrichment", "StopMetricStreams", "StopOTelEnrichment", "UpdateOTelEnrichment",
 		"UpdateResourceMetricsConfiguration",

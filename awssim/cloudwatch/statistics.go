@@ -13,8 +13,10 @@ import (
 )
 
 // GetMetricStatistics sums up the stored data of a metric. It does not simulate percentiles.
-func (s *Service) GetMetricStatistics(ctx context.Context, in *awscw.GetMetricStatisticsInput) (*awscw.GetMetricStatisticsOutput, error) {
-	err := firstOf(checkLength(in.Namespace, "namespace", 255), checkLength(in.MetricName, "metricName", 255), checkDimensions(in.Dimensions))
+func (s *Service) GetMetricStatistics(ctx context.Context,
+	in *awscw.GetMetricStatisticsInput) (*awscw.GetMetricStatisticsOutput, error) {
+	err := firstOf(checkLength(in.Namespace, "namespace", 255), checkLength(in.MetricName, "metricName", 255),
+		checkDimensions(in.Dimensions))
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +29,8 @@ func (s *Service) GetMetricStatistics(ctx context.Context, in *awscw.GetMetricSt
 	case len(in.Statistics) == 0:
 		return nil, missingParameter("The parameter Statistics is required, or ExtendedStatistics.")
 	case w.to.Sub(w.from)/w.period > maxDatapoints:
-		return nil, badCombination("You have requested up to %d datapoints, which exceeds the limit of %d. You may reduce the datapoints requested by increasing Period, or decreasing the time range.", w.to.Sub(w.from)/w.period, maxDatapoints)
+		return nil,
+			badCombination("You have requested up to %d datapoints, which exceeds the limit of %d. You may reduce the datapoints requested by increasing Period, or decreasing the time range.", w.to.Sub(w.from)/w.period, maxDatapoints)
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.GetMetricStatisticsOutput, error) {
 		m, _ := metricsOf(tx).all.Get(metricKey(in.Namespace, in.MetricName, in.Dimensions))
@@ -76,7 +79,8 @@ func (s *Service) GetMetricData(ctx context.Context, in *awscw.GetMetricDataInpu
 		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.GetMetricDataOutput, error) {
-		out := &awscw.GetMetricDataOutput{MetricDataResults: []cwtypes.MetricDataResult{}, Messages: []cwtypes.MessageData{}}
+		out := &awscw.GetMetricDataOutput{MetricDataResults: []cwtypes.MetricDataResult{},
+			Messages: []cwtypes.MessageData{}}
 		left := maxReturnedPoints
 		if in.MaxDatapoints != nil {
 			left = min(left, int(*in.MaxDatapoints))
@@ -126,7 +130,8 @@ func checkQueries(in *awscw.GetMetricDataInput) error {
 	return nil
 }
 
-func queryResult(tx *world.Tx, in *awscw.GetMetricDataInput, q *cwtypes.MetricDataQuery) (r cwtypes.MetricDataResult, err error) {
+func queryResult(tx *world.Tx, in *awscw.GetMetricDataInput, q *cwtypes.MetricDataQuery) (r cwtypes.MetricDataResult,
+	err error) {
 	x := q.MetricStat
 	w, err := windowOf(in.StartTime, in.EndTime, x.Period, x.Unit)
 	if err != nil {
@@ -135,7 +140,8 @@ func queryResult(tx *world.Tx, in *awscw.GetMetricDataInput, q *cwtypes.MetricDa
 	if _, err := (point{}).statisticValue(val(x.Stat)); err != nil {
 		return r, err
 	}
-	r = cwtypes.MetricDataResult{Id: ptr(*q.Id), Label: ptr(val(x.Metric.MetricName)), StatusCode: cwtypes.StatusCodeComplete,
+	r = cwtypes.MetricDataResult{Id: ptr(*q.Id), Label: ptr(val(x.Metric.MetricName)),
+		StatusCode: cwtypes.StatusCodeComplete,
 		Timestamps: []time.Time{}, Values: []float64{}}
 	if q.Label != nil {
 		r.Label = ptr(*q.Label)

@@ -11,7 +11,8 @@ import (
 )
 
 // ListTagsForResource returns an alarm's tags.
-func (s *Service) ListTagsForResource(ctx context.Context, in *awscw.ListTagsForResourceInput) (*awscw.ListTagsForResourceOutput, error) {
+func (s *Service) ListTagsForResource(ctx context.Context,
+	in *awscw.ListTagsForResourceInput) (*awscw.ListTagsForResourceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.ListTagsForResourceOutput, error) {
 		a, err := alarmByARN(tx, in.ResourceARN)
 		if err != nil {
@@ -67,7 +68,8 @@ func alarmByARN(tx *world.Tx, arn *string) (*world.Alarm, error) {
 	name, ok := strings.CutPrefix(*arn, tx.ARN("cloudwatch", "alarm:"))
 	a, there := tx.Alarms.Get(name)
 	if !ok || !there {
-		return nil, &world.Refusal{Code: "ResourceNotFoundException", Message: "The resource " + *arn + " does not exist.", Status: 404}
+		return nil, &world.Refusal{Code: "ResourceNotFoundException", Message: "The resource " + *arn +
+			" does not exist.", Status: 404}
 	}
 	return a, nil
 }

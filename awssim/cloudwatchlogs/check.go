@@ -18,7 +18,8 @@ func invalidParameter(format string, args ...any) error {
 }
 
 func constraintViolation(value, member, must string) error {
-	return invalidParameter("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, must)
+	return invalidParameter("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value,
+		member, must)
 }
 
 func notSimulated(what string) error { return invalidParameter("%s is not simulated", what) }
@@ -40,14 +41,16 @@ func checkName(name *string, member string, form *regexp.Regexp) error {
 	case len(*name) > 512:
 		return constraintViolation("'"+*name+"'", member, "Member must have length less than or equal to 512")
 	case !form.MatchString(*name):
-		return constraintViolation("'"+*name+"'", member, "Member must satisfy regular expression pattern: "+form.String())
+		return constraintViolation("'"+*name+"'", member,
+			"Member must satisfy regular expression pattern: "+form.String())
 	}
 	return nil
 }
 
 func checkLimit(n *int32, most int32) error {
 	if n != nil && (*n < 1 || *n > most) {
-		return constraintViolation(fmt.Sprintf("'%d'", *n), "limit", fmt.Sprintf("Member must have value between 1 and %d", most))
+		return constraintViolation(fmt.Sprintf("'%d'", *n), "limit",
+			fmt.Sprintf("Member must have value between 1 and %d", most))
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func (b *bench) group(t *testing.T, name string, streams ...string) {
 	t.Helper()
 	must(b.CreateLogGroup(b.ctx, &awslogs.CreateLogGroupInput{LogGroupName: &name}))(t)
 	for _, s := range streams {
-		must(b.CreateLogStream(b.ctx, &awslogs.CreateLogStreamInput{LogGroupName: &name, LogStreamName: aws.String(s)}))(t)
+		must(b.CreateLogStream(b.ctx, &awslogs.CreateLogStreamInput{LogGroupName: &name,
+			LogStreamName: aws.String(s)}))(t)
 	}
 }
 
@@ -119,7 +120,8 @@ func TestGetLogEventsReadsForwardAndBackward(t *testing.T) {
 	if got != "2 3 4" {
 		t.Errorf("before them are %s", got)
 	}
-	if got, _ = b.get(t, awslogs.GetLogEventsInput{Limit: aws.Int32(3), NextToken: back.NextForwardToken}); got != "5 6 7" {
+	if got, _ = b.get(t, awslogs.GetLogEventsInput{Limit: aws.Int32(3),
+		NextToken: back.NextForwardToken}); got != "5 6 7" {
 		t.Errorf("forward again are %s", got)
 	}
 	got, end := b.get(t, awslogs.GetLogEventsInput{NextToken: out.NextForwardToken, StartFromHead: aws.Bool(true)})
@@ -138,7 +140,8 @@ func TestGetLogEventsReadsForwardAndBackward(t *testing.T) {
 	if got, _ = b.get(t, awslogs.GetLogEventsInput{StartTime: &four, EndTime: aws.Int64(four + 2000)}); got != "4 5" {
 		t.Errorf("of two seconds: %q", got)
 	}
-	p, n := awslogs.NewGetLogEventsPaginator(b.Client, &awslogs.GetLogEventsInput{LogGroupName: aws.String("/ecs/web"), LogStreamName: aws.String("s"), StartFromHead: aws.Bool(true)},
+	p, n := awslogs.NewGetLogEventsPaginator(b.Client, &awslogs.GetLogEventsInput{LogGroupName: aws.String("/ecs/web"),
+		LogStreamName: aws.String("s"), StartFromHead: aws.Bool(true)},
 		func(o *awslogs.GetLogEventsPaginatorOptions) { o.Limit, o.StopOnDuplicateToken = 3, true }), 0
 	for p.HasMorePages() {
 		n += len(must(p.NextPage(b.ctx))(t).Events)
@@ -146,9 +149,13 @@ func TestGetLogEventsReadsForwardAndBackward(t *testing.T) {
 	if n != 8 {
 		t.Errorf("pages hold %d", n)
 	}
-	refused(b.GetLogEvents(b.ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String("/ecs/web"), LogStreamName: aws.String("s"), NextToken: aws.String("f/1/s")}))(t, "InvalidParameterException", "nextToken is invalid")
-	refused(b.GetLogEvents(b.ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String("/ecs/web"), LogStreamName: aws.String("x")}))(t, "ResourceNotFoundException", "The specified log stream does not exist.")
-	refused(b.GetLogEvents(b.ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String("x"), LogStreamName: aws.String("x")}))(t, "ResourceNotFoundException", "The specified log group does not exist.")
+	refused(b.GetLogEvents(b.ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String("/ecs/web"),
+		LogStreamName: aws.String("s"), NextToken: aws.String("f/1/s")}))(t, "InvalidParameterException",
+		"nextToken is invalid")
+	refused(b.GetLogEvents(b.ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String("/ecs/web"),
+		LogStreamName: aws.String("x")}))(t, "ResourceNotFoundException", "The specified log stream does not exist.")
+	refused(b.GetLogEvents(b.ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String("x"),
+		LogStreamName: aws.String("x")}))(t, "ResourceNotFoundException", "The specified log group does not exist.")
 }
 
 func TestAPageHoldsAMegabyte(t *testing.T) {
@@ -194,10 +201,14 @@ func TestFilterLogEvents(t *testing.T) {
 		in.LogGroupName = aws.String("/ecs/web")
 		return b.FilterLogEvents(b.ctx, &in)
 	}
-	refused(ask(awslogs.FilterLogEventsInput{FilterPattern: aws.String("{ $.a = 1 }")}))(t, "InvalidParameterException", "not simulated")
-	refused(ask(awslogs.FilterLogEventsInput{FilterPattern: aws.String(`"a`)}))(t, "InvalidParameterException", "Invalid filter pattern")
-	refused(ask(awslogs.FilterLogEventsInput{LogStreamNames: []string{"no"}}))(t, "ResourceNotFoundException", "log stream does not exist")
-	refused(ask(awslogs.FilterLogEventsInput{LogStreamNames: []string{"web/a"}, LogStreamNamePrefix: aws.String("web")}))(t, "InvalidParameterException", "both")
+	refused(ask(awslogs.FilterLogEventsInput{FilterPattern: aws.String("{ $.a = 1 }")}))(t, "InvalidParameterException",
+		"not simulated")
+	refused(ask(awslogs.FilterLogEventsInput{FilterPattern: aws.String(`"a`)}))(t, "InvalidParameterException",
+		"Invalid filter pattern")
+	refused(ask(awslogs.FilterLogEventsInput{LogStreamNames: []string{"no"}}))(t, "ResourceNotFoundException",
+		"log stream does not exist")
+	refused(ask(awslogs.FilterLogEventsInput{LogStreamNames: []string{"web/a"},
+		LogStreamNamePrefix: aws.String("web")}))(t, "InvalidParameterException", "both")
 }
 
 // A search that finds little comes in pages that may be empty.
@@ -210,7 +221,9 @@ func TestASearchMayHaveEmptyPages(t *testing.T) {
 	}
 	b.put(t, "/ecs/web", "s", append(many, "needle")...)
 	pages, events := 0, 0
-	for p := awslogs.NewFilterLogEventsPaginator(b.Client, &awslogs.FilterLogEventsInput{LogGroupName: aws.String("/ecs/web"), FilterPattern: aws.String("needle")}); p.HasMorePages(); pages++ {
+	for p := awslogs.NewFilterLogEventsPaginator(b.Client,
+		&awslogs.FilterLogEventsInput{LogGroupName: aws.String("/ecs/web"),
+			FilterPattern: aws.String("needle")}); p.HasMorePages(); pages++ {
 		events += len(must(p.NextPage(b.ctx))(t).Events)
 	}
 	if pages != 3 || events != 1 {
@@ -223,30 +236,45 @@ func TestGroups(t *testing.T) {
 	for i := range 60 {
 		b.group(t, fmt.Sprintf("/ecs/%02d", i))
 	}
-	must(b.CreateLogGroup(b.ctx, &awslogs.CreateLogGroupInput{LogGroupName: aws.String("/job"), Tags: map[string]string{"team": "a"}, LogGroupClass: "INFREQUENT_ACCESS"}))(t)
+	must(b.CreateLogGroup(b.ctx, &awslogs.CreateLogGroupInput{LogGroupName: aws.String("/job"),
+		Tags: map[string]string{"team": "a"}, LogGroupClass: "INFREQUENT_ACCESS"}))(t)
 	n := 0
-	for p := awslogs.NewDescribeLogGroupsPaginator(b.Client, &awslogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/ecs/")}); p.HasMorePages(); {
+	for p := awslogs.NewDescribeLogGroupsPaginator(b.Client,
+		&awslogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/ecs/")}); p.HasMorePages(); {
 		n += len(must(p.NextPage(b.ctx))(t).LogGroups)
 	}
 	if n != 60 {
 		t.Errorf("%d groups begin with /ecs/", n)
 	}
-	must(b.PutRetentionPolicy(b.ctx, &awslogs.PutRetentionPolicyInput{LogGroupName: aws.String("/job"), RetentionInDays: aws.Int32(7)}))(t)
-	g := must(b.DescribeLogGroups(b.ctx, &awslogs.DescribeLogGroupsInput{LogGroupNamePattern: aws.String("JO")}))(t).LogGroups
-	if len(g) != 1 || *g[0].RetentionInDays != 7 || *g[0].Arn != "arn:aws:logs:eu-west-1:123456789012:log-group:/job:*" || g[0].LogGroupClass != "INFREQUENT_ACCESS" {
+	must(b.PutRetentionPolicy(b.ctx, &awslogs.PutRetentionPolicyInput{LogGroupName: aws.String("/job"),
+		RetentionInDays: aws.Int32(7)}))(t)
+	g := must(b.DescribeLogGroups(b.ctx,
+		&awslogs.DescribeLogGroupsInput{LogGroupNamePattern: aws.String("JO")}))(t).LogGroups
+	if len(g) != 1 || *g[0].RetentionInDays != 7 ||
+		*g[0].Arn != "arn:aws:logs:eu-west-1:123456789012:log-group:/job:*" ||
+		g[0].LogGroupClass != "INFREQUENT_ACCESS" {
 		t.Fatalf("%+v", g)
 	}
-	must(b.TagResource(b.ctx, &awslogs.TagResourceInput{ResourceArn: g[0].LogGroupArn, Tags: map[string]string{"env": "x"}}))(t)
-	must(b.UntagResource(b.ctx, &awslogs.UntagResourceInput{ResourceArn: g[0].LogGroupArn, TagKeys: []string{"team"}}))(t)
-	if tags := must(b.ListTagsForResource(b.ctx, &awslogs.ListTagsForResourceInput{ResourceArn: g[0].LogGroupArn}))(t).Tags; len(tags) != 1 || tags["env"] != "x" {
+	must(b.TagResource(b.ctx, &awslogs.TagResourceInput{ResourceArn: g[0].LogGroupArn,
+		Tags: map[string]string{"env": "x"}}))(t)
+	must(b.UntagResource(b.ctx, &awslogs.UntagResourceInput{ResourceArn: g[0].LogGroupArn,
+		TagKeys: []string{"team"}}))(t)
+	if tags := must(b.ListTagsForResource(b.ctx,
+		&awslogs.ListTagsForResourceInput{ResourceArn: g[0].LogGroupArn}))(t).Tags; len(tags) != 1 ||
+		tags["env"] != "x" {
 		t.Errorf("tags %v", tags)
 	}
-	refused(b.CreateLogGroup(b.ctx, &awslogs.CreateLogGroupInput{LogGroupName: aws.String("/job")}))(t, "ResourceAlreadyExistsException", "The specified log group already exists")
-	refused(b.CreateLogGroup(b.ctx, &awslogs.CreateLogGroupInput{LogGroupName: aws.String("a b")}))(t, "InvalidParameterException", "regular expression")
-	refused(b.PutRetentionPolicy(b.ctx, &awslogs.PutRetentionPolicyInput{LogGroupName: aws.String("/job"), RetentionInDays: aws.Int32(8)}))(t, "InvalidParameterException", "retentionInDays")
+	refused(b.CreateLogGroup(b.ctx, &awslogs.CreateLogGroupInput{LogGroupName: aws.String("/job")}))(t,
+		"ResourceAlreadyExistsException", "The specified log group already exists")
+	refused(b.CreateLogGroup(b.ctx, &awslogs.CreateLogGroupInput{LogGroupName: aws.String("a b")}))(t,
+		"InvalidParameterException", "regular expression")
+	refused(b.PutRetentionPolicy(b.ctx, &awslogs.PutRetentionPolicyInput{LogGroupName: aws.String("/job"),
+		RetentionInDays: aws.Int32(8)}))(t, "InvalidParameterException", "retentionInDays")
 	must(b.DeleteLogGroup(b.ctx, &awslogs.DeleteLogGroupInput{LogGroupName: aws.String("/job")}))(t)
-	refused(b.DeleteLogGroup(b.ctx, &awslogs.DeleteLogGroupInput{LogGroupName: aws.String("/job")}))(t, "ResourceNotFoundException", "The specified log group does not exist.")
-	refused(b.StartQuery(b.ctx, &awslogs.StartQueryInput{QueryString: aws.String("x"), StartTime: aws.Int64(0), EndTime: aws.Int64(1)}))(t, "UnknownOperationException", "")
+	refused(b.DeleteLogGroup(b.ctx, &awslogs.DeleteLogGroupInput{LogGroupName: aws.String("/job")}))(t,
+		"ResourceNotFoundException", "The specified log group does not exist.")
+	refused(b.StartQuery(b.ctx, &awslogs.StartQueryInput{QueryString: aws.String("x"), StartTime: aws.Int64(0),
+		EndTime: aws.Int64(1)}))(t, "UnknownOperationException", "")
 }
 
 func TestStreams(t *testing.T) {
@@ -275,10 +303,15 @@ func TestStreams(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", in, got, want)
 		}
 	}
-	refused(b.DescribeLogStreams(b.ctx, &awslogs.DescribeLogStreamsInput{LogGroupName: aws.String("/ecs/web"), LogStreamNamePrefix: aws.String("a"), OrderBy: "LastEventTime"}))(t, "InvalidParameterException", "LastEventTime")
-	refused(b.DescribeLogStreams(b.ctx, &awslogs.DescribeLogStreamsInput{LogGroupName: aws.String("no")}))(t, "ResourceNotFoundException", "The specified log group does not exist.")
-	refused(b.CreateLogStream(b.ctx, &awslogs.CreateLogStreamInput{LogGroupName: aws.String("/ecs/web"), LogStreamName: aws.String("a")}))(t, "ResourceAlreadyExistsException", "already exists")
-	must(b.DeleteLogStream(b.ctx, &awslogs.DeleteLogStreamInput{LogGroupName: aws.String("/ecs/web"), LogStreamName: aws.String("a")}))(t)
+	refused(b.DescribeLogStreams(b.ctx, &awslogs.DescribeLogStreamsInput{LogGroupName: aws.String("/ecs/web"),
+		LogStreamNamePrefix: aws.String("a"), OrderBy: "LastEventTime"}))(t, "InvalidParameterException",
+		"LastEventTime")
+	refused(b.DescribeLogStreams(b.ctx, &awslogs.DescribeLogStreamsInput{LogGroupName: aws.String("no")}))(t,
+		"ResourceNotFoundException", "The specified log group does not exist.")
+	refused(b.CreateLogStream(b.ctx, &awslogs.CreateLogStreamInput{LogGroupName: aws.String("/ecs/web"),
+		LogStreamName: aws.String("a")}))(t, "ResourceAlreadyExistsException", "already exists")
+	must(b.DeleteLogStream(b.ctx, &awslogs.DeleteLogStreamInput{LogGroupName: aws.String("/ecs/web"),
+		LogStreamName: aws.String("a")}))(t)
 	if got := names(awslogs.DescribeLogStreamsInput{}); got != "b c" {
 		t.Errorf("left %s", got)
 	}
@@ -287,19 +320,22 @@ func TestStreams(t *testing.T) {
 func TestEventsTooOldOrTooNewAreLeftOut(t *testing.T) {
 	b := newBench(t)
 	b.group(t, "/ecs/web", "s")
-	must(b.PutRetentionPolicy(b.ctx, &awslogs.PutRetentionPolicyInput{LogGroupName: aws.String("/ecs/web"), RetentionInDays: aws.Int32(1)}))(t)
+	must(b.PutRetentionPolicy(b.ctx, &awslogs.PutRetentionPolicyInput{LogGroupName: aws.String("/ecs/web"),
+		RetentionInDays: aws.Int32(1)}))(t)
 	b.put(t, "/ecs/web", "s", "soon gone")
 	event := func(message string, ago time.Duration) logstypes.InputLogEvent {
 		return logstypes.InputLogEvent{Message: &message, Timestamp: aws.Int64(b.clock.now.Add(-ago).UnixMilli())}
 	}
 	b.after(20 * time.Hour)
 	in := &awslogs.PutLogEventsInput{LogGroupName: aws.String("/ecs/web"), LogStreamName: aws.String("s"),
-		LogEvents: []logstypes.InputLogEvent{event("15 days", 15*24*time.Hour), event("14 days and 3 hours", 14*24*time.Hour+3*time.Hour)}}
+		LogEvents: []logstypes.InputLogEvent{event("15 days", 15*24*time.Hour),
+			event("14 days and 3 hours", 14*24*time.Hour+3*time.Hour)}}
 	if r := must(b.PutLogEvents(b.ctx, in))(t).RejectedLogEventsInfo; r == nil || *r.TooOldLogEventEndIndex != 2 {
 		t.Errorf("too old: %+v", r)
 	}
 	in.LogEvents = []logstypes.InputLogEvent{event("now", 0), event("in 3 hours", -3*time.Hour)}
-	if r := must(b.PutLogEvents(b.ctx, in))(t).RejectedLogEventsInfo; r == nil || *r.TooNewLogEventStartIndex != 1 || r.TooOldLogEventEndIndex != nil {
+	if r := must(b.PutLogEvents(b.ctx, in))(t).RejectedLogEventsInfo; r == nil || *r.TooNewLogEventStartIndex != 1 ||
+		r.TooOldLogEventEndIndex != nil {
 		t.Errorf("too new: %+v", r)
 	}
 	b.after(5 * time.Hour)
@@ -324,7 +360,8 @@ func (b *bench) task(t *testing.T, id, ref string, to *world.ContainerLog) *worl
 		t.Fatal(err)
 	}
 	task := &world.Task{ID: id, LastStatus: "PENDING", DesiredStatus: "RUNNING"}
-	task.Containers = []*world.Container{{Spec: world.ContainerSpec{Name: "app", Essential: true, Log: to}, Behaviour: does, Status: "PENDING"}}
+	task.Containers = []*world.Container{{Spec: world.ContainerSpec{Name: "app", Essential: true, Log: to},
+		Behaviour: does, Status: "PENDING"}}
 	b.step(func(tx *world.Tx) {
 		task.Containers[0].Status, task.Containers[0].RuntimeID = "RUNNING", id+"-1"
 		tx.SetStatus(task, "RUNNING")
@@ -361,7 +398,8 @@ func TestWhatATaskPrintsIsInItsStream(t *testing.T) {
 		t.Errorf("from first to last %d ms", d)
 	}
 	b.step(func(tx *world.Tx) { tx.Print(task, "app", "said by a program"); tx.Print(task, "none", "lost") })
-	if got, _ = b.get(t, awslogs.GetLogEventsInput{LogStreamName: aws.String("web/app/0a1b"), Limit: aws.Int32(1)}); got != "said by a program" {
+	if got, _ = b.get(t, awslogs.GetLogEventsInput{LogStreamName: aws.String("web/app/0a1b"),
+		Limit: aws.Int32(1)}); got != "said by a program" {
 		t.Errorf("then %q", got)
 	}
 }
@@ -381,14 +419,16 @@ func TestOutputWithoutAGroupIsLost(t *testing.T) {
 	b := newBench(t)
 	b.task(t, "1", "sim/web:v1", nil)
 	b.task(t, "2", "sim/web:v1", &world.ContainerLog{Group: "/none", Prefix: "p"})
-	b.task(t, "3", "sim/web:v1", &world.ContainerLog{Group: "/elsewhere", Prefix: "p", Region: "us-east-1", CreateGroup: true})
+	b.task(t, "3", "sim/web:v1", &world.ContainerLog{Group: "/elsewhere", Prefix: "p", Region: "us-east-1",
+		CreateGroup: true})
 	b.task(t, "4", "sim/web:v1", &world.ContainerLog{Group: "/made", Prefix: "p", CreateGroup: true})
 	b.task(t, "5", "sim/web:v1", &world.ContainerLog{Group: "/made"})
 	groups := must(b.DescribeLogGroups(b.ctx, &awslogs.DescribeLogGroupsInput{}))(t).LogGroups
 	if len(groups) != 1 || *groups[0].LogGroupName != "/made" {
 		t.Fatalf("groups %+v", groups)
 	}
-	streams := must(b.DescribeLogStreams(b.ctx, &awslogs.DescribeLogStreamsInput{LogGroupName: aws.String("/made")}))(t).LogStreams
+	streams := must(b.DescribeLogStreams(b.ctx,
+		&awslogs.DescribeLogStreamsInput{LogGroupName: aws.String("/made")}))(t).LogStreams
 	if len(streams) != 2 || *streams[0].LogStreamName != "5-1" || *streams[1].LogStreamName != "p/app/4" {
 		t.Errorf("streams %+v", streams)
 	}

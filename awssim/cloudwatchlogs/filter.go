@@ -30,7 +30,8 @@ func newFoundEvent(s *world.LogStream, e world.LogEvent) foundEvent {
 
 // FilterLogEvents searches streams of a group, oldest events first. Patterns consist of terms:
 // word, "several words", ?either ?or, -not.
-func (s *Service) FilterLogEvents(ctx context.Context, in *awslogs.FilterLogEventsInput) (*awslogs.FilterLogEventsOutput, error) {
+func (s *Service) FilterLogEvents(ctx context.Context,
+	in *awslogs.FilterLogEventsInput) (*awslogs.FilterLogEventsOutput, error) {
 	if err := checkSearch(in); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,8 @@ func searchEvents(tx *world.Tx, g *world.LogGroup, in *awslogs.FilterLogEventsIn
 	}
 	var list []foundEvent
 	for _, s := range g.Streams.Values() {
-		if !strings.HasPrefix(s.Name, val(in.LogStreamNamePrefix)) || len(in.LogStreamNames) > 0 && !slices.Contains(in.LogStreamNames, s.Name) {
+		if !strings.HasPrefix(s.Name, val(in.LogStreamNamePrefix)) || len(in.LogStreamNames) > 0 &&
+			!slices.Contains(in.LogStreamNames, s.Name) {
 			continue
 		}
 		for _, e := range s.RetainedEvents(tx.Now()) {
@@ -87,8 +89,10 @@ func searchEvents(tx *world.Tx, g *world.LogGroup, in *awslogs.FilterLogEventsIn
 }
 
 // matchPage returns one page of the events that match.
-func matchPage(list []foundEvent, in *awslogs.FilterLogEventsInput, wanted pattern) (*awslogs.FilterLogEventsOutput, error) {
-	out := &awslogs.FilterLogEventsOutput{Events: []logstypes.FilteredLogEvent{}, SearchedLogStreams: []logstypes.SearchedLogStream{}}
+func matchPage(list []foundEvent, in *awslogs.FilterLogEventsInput, wanted pattern) (*awslogs.FilterLogEventsOutput,
+	error) {
+	out := &awslogs.FilterLogEventsOutput{Events: []logstypes.FilteredLogEvent{},
+		SearchedLogStreams: []logstypes.SearchedLogStream{}}
 	i, err := resumeIndex(list, in.NextToken)
 	if err != nil {
 		return nil, err
@@ -113,7 +117,8 @@ func matchPage(list []foundEvent, in *awslogs.FilterLogEventsInput, wanted patte
 
 func (f foundEvent) filteredEvent() logstypes.FilteredLogEvent {
 	return logstypes.FilteredLogEvent{
-		EventId: ptr(fmt.Sprintf("%037d%019d", f.At.UnixMilli(), f.Seq)), Timestamp: unixMillis(f.At), IngestionTime: unixMillis(f.Ingested),
+		EventId: ptr(fmt.Sprintf("%037d%019d", f.At.UnixMilli(), f.Seq)), Timestamp: unixMillis(f.At),
+		IngestionTime: unixMillis(f.Ingested),
 		LogStreamName: ptr(f.stream), Message: ptr(f.Message),
 	}
 }

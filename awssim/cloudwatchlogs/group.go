@@ -31,12 +31,14 @@ func docOf(g *world.LogGroup) *groupDoc {
 }
 
 // CreateLogGroup creates a group. Its events are kept for ever until a retention policy is set.
-func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroupInput) (*awslogs.CreateLogGroupOutput, error) {
+func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroupInput) (*awslogs.CreateLogGroupOutput,
+	error) {
 	switch {
 	case val(in.DeletionProtectionEnabled):
 		return nil, notSimulated("deletionProtectionEnabled")
 	case in.LogGroupClass != "" && !slices.Contains(in.LogGroupClass.Values(), in.LogGroupClass):
-		return nil, constraintViolation("'"+string(in.LogGroupClass)+"'", "logGroupClass", "Member must satisfy enum value set")
+		return nil, constraintViolation("'"+string(in.LogGroupClass)+"'", "logGroupClass",
+			"Member must satisfy enum value set")
 	}
 	if err := checkName(in.LogGroupName, "logGroupName", groupForm); err != nil {
 		return nil, err
@@ -61,7 +63,8 @@ func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroup
 }
 
 // DeleteLogGroup deletes a group with all its events.
-func (s *Service) DeleteLogGroup(ctx context.Context, in *awslogs.DeleteLogGroupInput) (*awslogs.DeleteLogGroupOutput, error) {
+func (s *Service) DeleteLogGroup(ctx context.Context, in *awslogs.DeleteLogGroupInput) (*awslogs.DeleteLogGroupOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogGroupOutput, error) {
 		g, err := groupNamed(tx, in.LogGroupName)
 		if err != nil {
@@ -74,7 +77,8 @@ func (s *Service) DeleteLogGroup(ctx context.Context, in *awslogs.DeleteLogGroup
 }
 
 // DescribeLogGroups lists groups by name.
-func (s *Service) DescribeLogGroups(ctx context.Context, in *awslogs.DescribeLogGroupsInput) (*awslogs.DescribeLogGroupsOutput, error) {
+func (s *Service) DescribeLogGroups(ctx context.Context,
+	in *awslogs.DescribeLogGroupsInput) (*awslogs.DescribeLogGroupsOutput, error) {
 	switch {
 	case in.LogGroupNamePrefix != nil && in.LogGroupNamePattern != nil:
 		return nil, invalidParameter("logGroupNamePrefix and logGroupNamePattern must not both be given.")
@@ -85,7 +89,8 @@ func (s *Service) DescribeLogGroups(ctx context.Context, in *awslogs.DescribeLog
 		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogGroupsOutput, error) {
-		page, next, err := wire.Page(selectGroups(tx, in), in.NextToken, int(val(in.Limit)), 50, 50, func(g *world.LogGroup) string { return g.Name })
+		page, next, err := wire.Page(selectGroups(tx, in), in.NextToken, int(val(in.Limit)), 50, 50,
+			func(g *world.LogGroup) string { return g.Name })
 		if err != nil {
 			return nil, invalidParameter("The specified nextToken is invalid.")
 		}
@@ -104,7 +109,8 @@ func selectGroups(tx *world.Tx, in *awslogs.DescribeLogGroupsInput) []*world.Log
 		case !strings.HasPrefix(g.Name, val(in.LogGroupNamePrefix)):
 		case !strings.Contains(strings.ToLower(g.Name), strings.ToLower(val(in.LogGroupNamePattern))):
 		case in.LogGroupClass != "" && in.LogGroupClass != docOf(g).class:
-		case len(in.LogGroupIdentifiers) > 0 && !slices.Contains(in.LogGroupIdentifiers, g.Name) && !slices.Contains(in.LogGroupIdentifiers, g.ARN):
+		case len(in.LogGroupIdentifiers) > 0 && !slices.Contains(in.LogGroupIdentifiers, g.Name) &&
+			!slices.Contains(in.LogGroupIdentifiers, g.ARN):
 		default:
 			list = append(list, g)
 		}
@@ -116,8 +122,10 @@ func selectGroups(tx *world.Tx, in *awslogs.DescribeLogGroupsInput) []*world.Log
 func showGroup(tx *world.Tx, g *world.LogGroup) logstypes.LogGroup {
 	d := docOf(g)
 	shown := logstypes.LogGroup{
-		Arn: ptr(g.ARN + ":*"), LogGroupArn: ptr(g.ARN), LogGroupName: ptr(g.Name), CreationTime: unixMillis(g.CreatedAt),
-		LogGroupClass: d.class, MetricFilterCount: ptr(int32(0)), StoredBytes: ptr(storedBytes(tx, g)), DeletionProtectionEnabled: ptr(false),
+		Arn: ptr(g.ARN + ":*"), LogGroupArn: ptr(g.ARN), LogGroupName: ptr(g.Name),
+		CreationTime:  unixMillis(g.CreatedAt),
+		LogGroupClass: d.class, MetricFilterCount: ptr(int32(0)), StoredBytes: ptr(storedBytes(tx, g)),
+		DeletionProtectionEnabled: ptr(false),
 	}
 	if d.key != nil {
 		shown.KmsKeyId = ptr(*d.key)
@@ -138,18 +146,22 @@ func storedBytes(tx *world.Tx, g *world.LogGroup) (n int64) {
 }
 
 // retentionChoices are the days that a policy may name (API reference, PutRetentionPolicy).
-var retentionChoices = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+var retentionChoices = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557,
+	2922, 3288, 3653}
 
 // PutRetentionPolicy sets the number of days after which events are deleted.
-func (s *Service) PutRetentionPolicy(ctx context.Context, in *awslogs.PutRetentionPolicyInput) (*awslogs.PutRetentionPolicyOutput, error) {
+func (s *Service) PutRetentionPolicy(ctx context.Context,
+	in *awslogs.PutRetentionPolicyInput) (*awslogs.PutRetentionPolicyOutput, error) {
 	if !slices.Contains(retentionChoices, val(in.RetentionInDays)) {
-		return nil, invalidParameter("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: Member must be one of %v", retentionChoices)
+		return nil,
+			invalidParameter("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: Member must be one of %v", retentionChoices)
 	}
 	return nil, s.setRetention(ctx, in.LogGroupName, int(*in.RetentionInDays))
 }
 
 // DeleteRetentionPolicy keeps events for ever.
-func (s *Service) DeleteRetentionPolicy(ctx context.Context, in *awslogs.DeleteRetentionPolicyInput) (*awslogs.DeleteRetentionPolicyOutput, error) {
+func (s *Service) DeleteRetentionPolicy(ctx context.Context,
+	in *awslogs.DeleteRetentionPolicyInput) (*awslogs.DeleteRetentionPolicyOutput, error) {
 	return nil, s.setRetention(ctx, in.LogGroupName, 0)
 }
 

@@ -46,7 +46,8 @@ func badToken() error { return invalidParameter("The specified nextToken is inva
 // GetLogEvents reads a stream: the newest events, or from its head, then from the tokens, which
 // stay the same at the end. A page is full here; on AWS it may be short or empty although more
 // events follow.
-func (s *Service) GetLogEvents(ctx context.Context, in *awslogs.GetLogEventsInput) (*awslogs.GetLogEventsOutput, error) {
+func (s *Service) GetLogEvents(ctx context.Context, in *awslogs.GetLogEventsInput) (*awslogs.GetLogEventsOutput,
+	error) {
 	if err := checkLimit(in.Limit, maxEvents); err != nil {
 		return nil, err
 	}
@@ -133,7 +134,8 @@ func pageOutput(events []world.LogEvent, stands streamPosition) *awslogs.GetLogE
 			first = streamPosition{e.At.UnixMilli(), int64(e.Seq)}
 		}
 		last = streamPosition{e.At.UnixMilli(), int64(e.Seq) + 1}
-		out.Events = append(out.Events, logstypes.OutputLogEvent{Timestamp: unixMillis(e.At), IngestionTime: unixMillis(e.Ingested), Message: ptr(e.Message)})
+		out.Events = append(out.Events, logstypes.OutputLogEvent{Timestamp: unixMillis(e.At),
+			IngestionTime: unixMillis(e.Ingested), Message: ptr(e.Message)})
 	}
 	out.NextBackwardToken, out.NextForwardToken = first.tokenFor("b"), last.tokenFor("f")
 	return out

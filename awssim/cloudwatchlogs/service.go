@@ -37,17 +37,22 @@ func New(w *world.World) *Service {
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "logs", ServiceID: "CloudWatch Logs", Protocol: wire.JSON11, Target: "Logs_20140328",
-		LowerFirst: true, BadEnum: "InvalidParameterException", Operations: New(w).apiOperations(), Errors: modelledErrors(), Known: unsimulatedOperations(),
+		LowerFirst: true, BadEnum: "InvalidParameterException", Operations: New(w).apiOperations(),
+		Errors: modelledErrors(), Known: unsimulatedOperations(),
 	}
 }
 
 // modelledErrors returns the errors of the simulated operations.
 func modelledErrors() []smithy.APIError {
 	return []smithy.APIError{
-		&logstypes.AccessDeniedException{}, &logstypes.DataAlreadyAcceptedException{}, &logstypes.InvalidOperationException{},
-		&logstypes.InvalidParameterException{}, &logstypes.InvalidSequenceTokenException{}, &logstypes.LimitExceededException{},
-		&logstypes.OperationAbortedException{}, &logstypes.ResourceAlreadyExistsException{}, &logstypes.ResourceNotFoundException{},
-		&logstypes.ServiceQuotaExceededException{}, &logstypes.ServiceUnavailableException{}, &logstypes.ThrottlingException{},
+		&logstypes.AccessDeniedException{}, &logstypes.DataAlreadyAcceptedException{},
+		&logstypes.InvalidOperationException{},
+		&logstypes.InvalidParameterException{}, &logstypes.InvalidSequenceTokenException{},
+		&logstypes.LimitExceededException{},
+		&logstypes.OperationAbortedException{}, &logstypes.ResourceAlreadyExistsException{},
+		&logstypes.ResourceNotFoundException{},
+		&logstypes.ServiceQuotaExceededException{}, &logstypes.ServiceUnavailableException{},
+		&logstypes.ThrottlingException{},
 		&logstypes.TooManyTagsException{}, &logstypes.UnrecognizedClientException{}, &logstypes.ValidationException{},
 	}
 }
@@ -57,9 +62,12 @@ func modelledErrors() []smithy.APIError {
 func unsimulatedOperations() []string {
 	return []string{
 		"AssociateKmsKey", "CreateExportTask", "DeleteMetricFilter", "DeleteResourcePolicy", "DeleteSubscriptionFilter",
-		"DescribeMetricFilters", "DescribeQueries", "DescribeResourcePolicies", "DescribeSubscriptionFilters", "DisassociateKmsKey",
-		"GetLogGroupFields", "GetLogRecord", "GetQueryResults", "ListLogGroups", "ListTagsLogGroup", "PutDataProtectionPolicy",
-		"PutLogGroupDeletionProtection", "PutMetricFilter", "PutResourcePolicy", "PutSubscriptionFilter", "StartLiveTail",
+		"DescribeMetricFilters", "DescribeQueries", "DescribeResourcePolicies", "DescribeSubscriptionFilters",
+		"DisassociateKmsKey",
+		"GetLogGroupFields", "GetLogRecord", "GetQueryResults", "ListLogGroups", "ListTagsLogGroup",
+		"PutDataProtectionPolicy",
+		"PutLogGroupDeletionProtection", "PutMetricFilter", "PutResourcePolicy", "PutSubscriptionFilter",
+		"StartLiveTail",
 		"StartQuery", "StopQuery", "TagLogGroup", "TestMetricFilter", "UntagLogGroup",
 	}
 }

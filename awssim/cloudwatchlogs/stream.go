@@ -15,7 +15,8 @@ import (
 )
 
 // CreateLogStream creates an empty stream.
-func (s *Service) CreateLogStream(ctx context.Context, in *awslogs.CreateLogStreamInput) (*awslogs.CreateLogStreamOutput, error) {
+func (s *Service) CreateLogStream(ctx context.Context,
+	in *awslogs.CreateLogStreamInput) (*awslogs.CreateLogStreamOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogStreamOutput, error) {
 		if err := checkName(in.LogStreamName, "logStreamName", streamForm); err != nil {
 			return nil, err
@@ -34,7 +35,8 @@ func (s *Service) CreateLogStream(ctx context.Context, in *awslogs.CreateLogStre
 
 // DeleteLogStream deletes a stream with its events. Later output of its container creates the
 // stream again.
-func (s *Service) DeleteLogStream(ctx context.Context, in *awslogs.DeleteLogStreamInput) (*awslogs.DeleteLogStreamOutput, error) {
+func (s *Service) DeleteLogStream(ctx context.Context,
+	in *awslogs.DeleteLogStreamInput) (*awslogs.DeleteLogStreamOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogStreamOutput, error) {
 		g, err := groupNamed(tx, in.LogGroupName)
 		if err != nil {
@@ -50,10 +52,12 @@ func (s *Service) DeleteLogStream(ctx context.Context, in *awslogs.DeleteLogStre
 
 // DescribeLogStreams lists a group's streams, by name or by the time of their last event. That time
 // is current here; on AWS it lags by up to an hour.
-func (s *Service) DescribeLogStreams(ctx context.Context, in *awslogs.DescribeLogStreamsInput) (*awslogs.DescribeLogStreamsOutput, error) {
+func (s *Service) DescribeLogStreams(ctx context.Context,
+	in *awslogs.DescribeLogStreamsInput) (*awslogs.DescribeLogStreamsOutput, error) {
 	switch {
 	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
-		return nil, constraintViolation("'"+string(in.OrderBy)+"'", "orderBy", "Member must satisfy enum value set: [LogStreamName, LastEventTime]")
+		return nil, constraintViolation("'"+string(in.OrderBy)+"'", "orderBy",
+			"Member must satisfy enum value set: [LogStreamName, LastEventTime]")
 	case in.OrderBy == logstypes.OrderByLastEventTime && in.LogStreamNamePrefix != nil:
 		return nil, invalidParameter("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}
@@ -65,7 +69,8 @@ func (s *Service) DescribeLogStreams(ctx context.Context, in *awslogs.DescribeLo
 		if err != nil {
 			return nil, err
 		}
-		page, next, err := wire.Page(selectStreams(tx, g, in), in.NextToken, int(val(in.Limit)), 50, 50, func(s *world.LogStream) string { return s.Name })
+		page, next, err := wire.Page(selectStreams(tx, g, in), in.NextToken, int(val(in.Limit)), 50, 50,
+			func(s *world.LogStream) string { return s.Name })
 		if err != nil {
 			return nil, invalidParameter("The specified nextToken is invalid.")
 		}
@@ -104,11 +109,13 @@ func lastEventTime(tx *world.Tx, s *world.LogStream) time.Time {
 
 func showStream(tx *world.Tx, s *world.LogStream) logstypes.LogStream {
 	shown := logstypes.LogStream{
-		Arn: ptr(s.ARN), LogStreamName: ptr(s.Name), CreationTime: unixMillis(s.CreatedAt), LastIngestionTime: unixMillis(s.Ingested),
-		StoredBytes: ptr(int64(0)), UploadSequenceToken: ptr(sequenceToken),
+		Arn: ptr(s.ARN), LogStreamName: ptr(s.Name), CreationTime: unixMillis(s.CreatedAt),
+		LastIngestionTime: unixMillis(s.Ingested),
+		StoredBytes:       ptr(int64(0)), UploadSequenceToken: ptr(sequenceToken),
 	}
 	if events := s.RetainedEvents(tx.Now()); len(events) > 0 {
-		shown.FirstEventTimestamp, shown.LastEventTimestamp = unixMillis(events[0].At), unixMillis(events[len(events)-1].At)
+		shown.FirstEventTimestamp, shown.LastEventTimestamp = unixMillis(events[0].At),
+			unixMillis(events[len(events)-1].At)
 	}
 	return shown
 }

@@ -30,7 +30,8 @@ func groupByARN(tx *world.Tx, arn *string) (*world.LogGroup, error) {
 }
 
 // ListTagsForResource returns a group's tags.
-func (s *Service) ListTagsForResource(ctx context.Context, in *awslogs.ListTagsForResourceInput) (*awslogs.ListTagsForResourceOutput, error) {
+func (s *Service) ListTagsForResource(ctx context.Context,
+	in *awslogs.ListTagsForResourceInput) (*awslogs.ListTagsForResourceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.ListTagsForResourceOutput, error) {
 		g, err := groupByARN(tx, in.ResourceArn)
 		if err != nil {
@@ -58,7 +59,8 @@ func (s *Service) TagResource(ctx context.Context, in *awslogs.TagResourceInput)
 }
 
 // UntagResource removes tags from a group.
-func (s *Service) UntagResource(ctx context.Context, in *awslogs.UntagResourceInput) (*awslogs.UntagResourceOutput, error) {
+func (s *Service) UntagResource(ctx context.Context, in *awslogs.UntagResourceInput) (*awslogs.UntagResourceOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.UntagResourceOutput, error) {
 		g, err := groupByARN(tx, in.ResourceArn)
 		if err != nil {

@@ -22,7 +22,8 @@ func eventSize(message string) int { return len(message) + eventOverhead }
 
 // PutLogEvents adds events to a stream. They must be in the order of their times. Events that are
 // too old or too new are left out and reported.
-func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInput) (*awslogs.PutLogEventsOutput, error) {
+func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInput) (*awslogs.PutLogEventsOutput,
+	error) {
 	if err := checkBatch(in.LogEvents); err != nil {
 		return nil, err
 	}
@@ -53,7 +54,8 @@ func checkBatch(events []logstypes.InputLogEvent) error {
 		case e.Timestamp == nil || e.Message == nil:
 			return constraintViolation("null", "logEvents.member.message or timestamp", "Member must not be null")
 		case *e.Message == "":
-			return constraintViolation("''", "logEvents.member.message", "Member must have length greater than or equal to 1")
+			return constraintViolation("''", "logEvents.member.message",
+				"Member must have length greater than or equal to 1")
 		case i > 0 && *e.Timestamp < last:
 			return invalidParameter("Log events in a single PutLogEvents request must be in chronological order.")
 		}
@@ -70,7 +72,8 @@ func checkBatch(events []logstypes.InputLogEvent) error {
 
 // acceptedRange returns the events [from, to) that are neither older than 14 days or the group's
 // retention, nor more than two hours in the future.
-func acceptedRange(now time.Time, days int, events []logstypes.InputLogEvent) (from, to int, info *logstypes.RejectedLogEventsInfo) {
+func acceptedRange(now time.Time, days int, events []logstypes.InputLogEvent) (from, to int,
+	info *logstypes.RejectedLogEventsInfo) {
 	old, new := now.AddDate(0, 0, -14).UnixMilli(), now.Add(2*time.Hour).UnixMilli()
 	expired := old
 	if days > 0 {

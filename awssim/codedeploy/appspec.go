@@ -50,7 +50,8 @@ type properties struct {
 }
 
 // hookEvents are the lifecycle events that may have a hook.
-var hookEvents = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"}
+var hookEvents = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic",
+	"AfterAllowTraffic"}
 
 func badRevision(format string, args ...any) error {
 	return world.Refuse("InvalidRevisionException", format, args...)
@@ -59,7 +60,8 @@ func badRevision(format string, args ...any) error {
 // readAppSpec parses an AppSpec. ECS checks its values during the deployment.
 func readAppSpec(content string) (spec codedeployer.Spec, err error) {
 	if len(content) > maxAppSpecBytes {
-		return spec, badRevision("The AppSpec content has %d bytes; at most %d are allowed", len(content), maxAppSpecBytes)
+		return spec, badRevision("The AppSpec content has %d bytes; at most %d are allowed", len(content),
+			maxAppSpecBytes)
 	}
 	var a appSpec
 	if err := yaml.UnmarshalWithOptions([]byte(content), &a, yaml.Strict()); err != nil {
@@ -96,16 +98,20 @@ func readSpec(r resource) (spec codedeployer.Spec, err error) {
 		return spec, badRevision("The type of the AppSpec file's resource must be AWS::ECS::Service")
 	case !strings.HasPrefix(p.TaskDefinition, "arn:"):
 		return spec, badRevision("The TaskDefinition of the AppSpec file must be the ARN of a task definition")
-	case p.LoadBalancerInfo.ContainerName == "" || p.LoadBalancerInfo.ContainerPort < 1 || p.LoadBalancerInfo.ContainerPort > 65535:
-		return spec, badRevision("The LoadBalancerInfo of the AppSpec file must have a ContainerName and a ContainerPort")
+	case p.LoadBalancerInfo.ContainerName == "" || p.LoadBalancerInfo.ContainerPort < 1 ||
+		p.LoadBalancerInfo.ContainerPort > 65535:
+		return spec,
+			badRevision("The LoadBalancerInfo of the AppSpec file must have a ContainerName and a ContainerPort")
 	}
-	spec = codedeployer.Spec{Definition: p.TaskDefinition, Container: p.LoadBalancerInfo.ContainerName, Port: p.LoadBalancerInfo.ContainerPort, Platform: p.PlatformVersion}
+	spec = codedeployer.Spec{Definition: p.TaskDefinition, Container: p.LoadBalancerInfo.ContainerName,
+		Port: p.LoadBalancerInfo.ContainerPort, Platform: p.PlatformVersion}
 	if n := p.NetworkConfiguration; n != nil {
 		v := n.AwsvpcConfiguration
 		spec.Network = &world.Network{Subnets: v.Subnets, SecurityGroups: v.SecurityGroups, PublicIP: v.AssignPublicIP}
 	}
 	for _, c := range p.CapacityProviderStrategy {
-		spec.Providers = append(spec.Providers, world.Provider{Name: c.CapacityProvider, Base: c.Base, Weight: c.Weight})
+		spec.Providers = append(spec.Providers, world.Provider{Name: c.CapacityProvider, Base: c.Base,
+			Weight: c.Weight})
 	}
 	return spec, nil
 }
@@ -118,7 +124,8 @@ func readHooks(list []map[string]string) (hooks []codedeployer.Hook, err error) 
 		for event, function := range h {
 			switch {
 			case !slices.Contains(hookEvents, event):
-				return nil, badRevision("%s is no lifecycle event that can have a hook; there are %s", event, strings.Join(hookEvents, ", "))
+				return nil, badRevision("%s is no lifecycle event that can have a hook; there are %s", event,
+					strings.Join(hookEvents, ", "))
 			case function == "":
 				return nil, badRevision("The hook of %s names no Lambda function", event)
 			case slices.ContainsFunc(hooks, func(x codedeployer.Hook) bool { return x.Event == event }):

@@ -110,9 +110,11 @@ func (b *bench) pass(d time.Duration) {
 func (b *bench) register(image string) string {
 	b.Helper()
 	out, err := b.ecs.RegisterTaskDefinition(b.ctx, &awsecs.RegisterTaskDefinitionInput{
-		Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc, Cpu: aws.String("256"), Memory: aws.String("512"),
+		Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc, Cpu: aws.String("256"),
+		Memory:                  aws.String("512"),
 		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: &image, Essential: aws.Bool(true),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: &image,
+			Essential:    aws.Bool(true),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}},
 	})
 	b.ok(err)
@@ -134,7 +136,8 @@ func appspec(definition string, hooks ...string) string {
 
 func input(content string) *awscd.CreateDeploymentInput {
 	return &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web"),
-		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Content: &content}}}
+		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+			AppSpecContent: &cdtypes.AppSpecContent{Content: &content}}}
 }
 
 // deploy starts a deployment of an image.
@@ -158,7 +161,8 @@ func (b *bench) get(id string) *cdtypes.DeploymentInfo {
 
 func (b *bench) target(id string) *cdtypes.ECSTarget {
 	b.Helper()
-	out, err := b.BatchGetDeploymentTargets(b.ctx, &awscd.BatchGetDeploymentTargetsInput{DeploymentId: &id, TargetIds: []string{"prod:web"}})
+	out, err := b.BatchGetDeploymentTargets(b.ctx, &awscd.BatchGetDeploymentTargetsInput{DeploymentId: &id,
+		TargetIds: []string{"prod:web"}})
 	b.ok(err)
 	return out.DeploymentTargets[0].EcsTarget
 }
@@ -192,7 +196,8 @@ func (b *bench) ends(id string) *cdtypes.DeploymentInfo {
 
 func (b *bench) service() ecstypes.Service {
 	b.Helper()
-	out, err := b.ecs.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}})
+	out, err := b.ecs.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}})
 	b.ok(err)
 	return out.Services[0]
 }

@@ -32,13 +32,15 @@ func TestARevisionIsKnownByItsHash(t *testing.T) {
 	if r := d.Revision.AppSpecContent; r.Content != nil || *r.Sha256 != hash || *d.Description != "by the test" {
 		t.Errorf("%+v", d)
 	}
-	rev, err := b.GetApplicationRevision(b.ctx, &awscd.GetApplicationRevisionInput{ApplicationName: aws.String("shop"), Revision: d.Revision})
+	rev, err := b.GetApplicationRevision(b.ctx, &awscd.GetApplicationRevisionInput{ApplicationName: aws.String("shop"),
+		Revision: d.Revision})
 	b.ok(err)
 	if *rev.Revision.AppSpecContent.Content != content || rev.RevisionInfo.DeploymentGroups[0] != "web" {
 		t.Errorf("%+v", rev)
 	}
 	d.Revision.AppSpecContent.Sha256 = aws.String("00")
-	_, err = b.GetApplicationRevision(b.ctx, &awscd.GetApplicationRevisionInput{ApplicationName: aws.String("shop"), Revision: d.Revision})
+	_, err = b.GetApplicationRevision(b.ctx, &awscd.GetApplicationRevisionInput{ApplicationName: aws.String("shop"),
+		Revision: d.Revision})
 	b.refused(err, "RevisionDoesNotExistException", "")
 	if d := b.ends(*out.DeploymentId); d.Status != cdtypes.DeploymentStatusSucceeded {
 		t.Errorf("%+v", d.ErrorInformation)
@@ -49,10 +51,11 @@ func TestAppSpecsAreRefused(t *testing.T) {
 	b := newBench(t, 1, "", "")
 	good := appspec(b.register("sim/web:v2"))
 	for text, content := range map[string]string{
-		"is empty":                        " ",
-		"must be 0.0":                     strings.Replace(good, "0.0", "1.0", 1),
-		"neither valid YAML nor JSON":     "{",
-		"line 7":                          strings.Replace(good, "        LoadBalancerInfo", "        Image: x\n        LoadBalancerInfo", 1),
+		"is empty":                    " ",
+		"must be 0.0":                 strings.Replace(good, "0.0", "1.0", 1),
+		"neither valid YAML nor JSON": "{",
+		"line 7": strings.Replace(good, "        LoadBalancerInfo",
+			"        Image: x\n        LoadBalancerInfo", 1),
 		"exactly one resource":            "version: 0.0\nResources: []\n",
 		"must be AWS::ECS::Service":       strings.Replace(good, "AWS::ECS::Service", "AWS::Lambda::Function", 1),
 		"must be the ARN":                 appspec("web:1"),
@@ -80,30 +83,41 @@ func TestDeploymentsAreRefused(t *testing.T) {
 		_, err := b.CreateDeployment(b.ctx, &x)
 		b.refused(err, code, text)
 	}
-	try("ApplicationDoesNotExistException", "No application found for name: none", func(x *awscd.CreateDeploymentInput) { x.ApplicationName = aws.String("none") })
-	try("DeploymentGroupNameRequiredException", "", func(x *awscd.CreateDeploymentInput) { x.DeploymentGroupName = nil })
-	try("DeploymentGroupDoesNotExistException", "No Deployment Group found for name: none", func(x *awscd.CreateDeploymentInput) { x.DeploymentGroupName = aws.String("none") })
+	try("ApplicationDoesNotExistException", "No application found for name: none",
+		func(x *awscd.CreateDeploymentInput) { x.ApplicationName = aws.String("none") })
+	try("DeploymentGroupNameRequiredException", "",
+		func(x *awscd.CreateDeploymentInput) { x.DeploymentGroupName = nil })
+	try("DeploymentGroupDoesNotExistException", "No Deployment Group found for name: none",
+		func(x *awscd.CreateDeploymentInput) { x.DeploymentGroupName = aws.String("none") })
 	try("RevisionRequiredException", "", func(x *awscd.CreateDeploymentInput) { x.Revision = nil })
-	try("DescriptionTooLongException", "", func(x *awscd.CreateDeploymentInput) { x.Description = aws.String(strings.Repeat("x", 257)) })
-	try("DeploymentConfigDoesNotExistException", "none", func(x *awscd.CreateDeploymentInput) { x.DeploymentConfigName = aws.String("none") })
+	try("DescriptionTooLongException", "",
+		func(x *awscd.CreateDeploymentInput) { x.Description = aws.String(strings.Repeat("x", 257)) })
+	try("DeploymentConfigDoesNotExistException", "none",
+		func(x *awscd.CreateDeploymentInput) { x.DeploymentConfigName = aws.String("none") })
 	try("InvalidAutoRollbackConfigException", "SOMETIMES", func(x *awscd.CreateDeploymentInput) {
-		x.AutoRollbackConfiguration = &cdtypes.AutoRollbackConfiguration{Enabled: true, Events: []cdtypes.AutoRollbackEvent{"SOMETIMES"}}
+		x.AutoRollbackConfiguration = &cdtypes.AutoRollbackConfiguration{Enabled: true,
+			Events: []cdtypes.AutoRollbackEvent{"SOMETIMES"}}
 	})
 	out, err := b.CreateDeployment(b.ctx, in)
 	b.ok(err)
-	try("DeploymentLimitExceededException", "The Deployment Group 'web' already has an active Deployment '"+*out.DeploymentId+"'", func(*awscd.CreateDeploymentInput) {})
+	try("DeploymentLimitExceededException",
+		"The Deployment Group 'web' already has an active Deployment '"+*out.DeploymentId+"'",
+		func(*awscd.CreateDeploymentInput) {})
 	_, err = b.GetDeployment(b.ctx, &awscd.GetDeploymentInput{DeploymentId: aws.String("d-000000000")})
 	b.refused(err, "DeploymentDoesNotExistException", "")
 	_, err = b.GetDeployment(b.ctx, &awscd.GetDeploymentInput{DeploymentId: aws.String("x")})
 	b.refused(err, "InvalidDeploymentIdException", "")
-	_, err = b.GetDeploymentTarget(b.ctx, &awscd.GetDeploymentTargetInput{DeploymentId: out.DeploymentId, TargetId: aws.String("prod:other")})
+	_, err = b.GetDeploymentTarget(b.ctx, &awscd.GetDeploymentTargetInput{DeploymentId: out.DeploymentId,
+		TargetId: aws.String("prod:other")})
 	b.refused(err, "DeploymentTargetDoesNotExistException", "")
 }
 
 func TestGroupsAreFoundByPaging(t *testing.T) {
 	b := newBench(t, 1, "", "")
 	for i := range 250 {
-		_, err := b.CreateApplication(b.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String(fmt.Sprintf("app-%03d", i)), ComputePlatform: "ECS"})
+		_, err := b.CreateApplication(b.ctx,
+			&awscd.CreateApplicationInput{ApplicationName: aws.String(fmt.Sprintf("app-%03d", i)),
+				ComputePlatform: "ECS"})
 		b.ok(err)
 	}
 	var names []string
@@ -125,10 +139,14 @@ func TestGroupsAreFoundByPaging(t *testing.T) {
 	b.refused(err, "BatchLimitExceededException", "100")
 	groups, err := b.ListDeploymentGroups(b.ctx, &awscd.ListDeploymentGroupsInput{ApplicationName: aws.String("shop")})
 	b.ok(err)
-	got, err := b.BatchGetDeploymentGroups(b.ctx, &awscd.BatchGetDeploymentGroupsInput{ApplicationName: aws.String("shop"), DeploymentGroupNames: append(groups.DeploymentGroups, "none")})
+	got, err := b.BatchGetDeploymentGroups(b.ctx,
+		&awscd.BatchGetDeploymentGroupsInput{ApplicationName: aws.String("shop"),
+			DeploymentGroupNames: append(groups.DeploymentGroups, "none")})
 	b.ok(err)
-	if g := got.DeploymentGroupsInfo[0]; len(got.DeploymentGroupsInfo) != 1 || !strings.HasSuffix(*got.ErrorMessage, "none") || *g.EcsServices[0].ServiceName != "web" ||
-		*g.EcsServices[0].ClusterName != "prod" || *g.LoadBalancerInfo.TargetGroupPairInfoList[0].TargetGroups[1].Name != "web-b" {
+	if g := got.DeploymentGroupsInfo[0]; len(got.DeploymentGroupsInfo) != 1 ||
+		!strings.HasSuffix(*got.ErrorMessage, "none") || *g.EcsServices[0].ServiceName != "web" ||
+		*g.EcsServices[0].ClusterName != "prod" ||
+		*g.LoadBalancerInfo.TargetGroupPairInfoList[0].TargetGroups[1].Name != "web-b" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -157,9 +175,11 @@ func TestDeploymentsAreListed(t *testing.T) {
 	in.DeploymentGroupName = nil
 	_, err := b.ListDeployments(b.ctx, in)
 	b.refused(err, "DeploymentGroupNameRequiredException", "")
-	_, err = b.ListDeployments(b.ctx, &awscd.ListDeploymentsInput{IncludeOnlyStatuses: []cdtypes.DeploymentStatus{"Done"}})
+	_, err = b.ListDeployments(b.ctx,
+		&awscd.ListDeploymentsInput{IncludeOnlyStatuses: []cdtypes.DeploymentStatus{"Done"}})
 	b.refused(err, "InvalidDeploymentStatusException", "Done")
-	many, err := b.BatchGetDeployments(b.ctx, &awscd.BatchGetDeploymentsInput{DeploymentIds: append(ids, "d-000000000")})
+	many, err := b.BatchGetDeployments(b.ctx,
+		&awscd.BatchGetDeploymentsInput{DeploymentIds: append(ids, "d-000000000")})
 	b.ok(err)
 	if len(many.DeploymentsInfo) != 3 || *many.DeploymentsInfo[0].DeploymentId != ids[0] {
 		t.Errorf("%+v", many)
@@ -169,9 +189,11 @@ func TestDeploymentsAreListed(t *testing.T) {
 	if len(targets.TargetIds) != 1 || targets.TargetIds[0] != "prod:web" {
 		t.Errorf("%+v", targets)
 	}
-	g, err := b.GetDeploymentGroup(b.ctx, &awscd.GetDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")})
+	g, err := b.GetDeploymentGroup(b.ctx, &awscd.GetDeploymentGroupInput{ApplicationName: aws.String("shop"),
+		DeploymentGroupName: aws.String("web")})
 	b.ok(err)
-	if *g.DeploymentGroupInfo.LastSuccessfulDeployment.DeploymentId != ids[0] || *g.DeploymentGroupInfo.LastAttemptedDeployment.DeploymentId != running {
+	if *g.DeploymentGroupInfo.LastSuccessfulDeployment.DeploymentId != ids[0] ||
+		*g.DeploymentGroupInfo.LastAttemptedDeployment.DeploymentId != running {
 		t.Errorf("%+v", g.DeploymentGroupInfo)
 	}
 }
@@ -179,9 +201,11 @@ func TestDeploymentsAreListed(t *testing.T) {
 func TestTags(t *testing.T) {
 	b := newBench(t, 1, "", "")
 	tag := func(k, v string) cdtypes.Tag { return cdtypes.Tag{Key: &k, Value: &v} }
-	_, err := b.CreateApplication(b.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("other"), ComputePlatform: "ECS", Tags: []cdtypes.Tag{tag("a", "1"), tag("b", "1")}})
+	_, err := b.CreateApplication(b.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("other"),
+		ComputePlatform: "ECS", Tags: []cdtypes.Tag{tag("a", "1"), tag("b", "1")}})
 	b.ok(err)
-	app, group := aws.String("arn:aws:codedeploy:us-east-1:123456789012:application:other"), aws.String("arn:aws:codedeploy:us-east-1:123456789012:deploymentgroup:shop/web")
+	app, group := aws.String("arn:aws:codedeploy:us-east-1:123456789012:application:other"),
+		aws.String("arn:aws:codedeploy:us-east-1:123456789012:deploymentgroup:shop/web")
 	tags := func(arn *string) (s string) {
 		out, err := b.ListTagsForResource(b.ctx, &awscd.ListTagsForResourceInput{ResourceArn: arn})
 		b.ok(err)
@@ -209,34 +233,44 @@ func TestTags(t *testing.T) {
 
 func TestGroupsAreRefused(t *testing.T) {
 	b := newBench(t, 1, "", "")
-	g, err := b.GetDeploymentGroup(b.ctx, &awscd.GetDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")})
+	g, err := b.GetDeploymentGroup(b.ctx, &awscd.GetDeploymentGroupInput{ApplicationName: aws.String("shop"),
+		DeploymentGroupName: aws.String("web")})
 	b.ok(err)
 	have := g.DeploymentGroupInfo
 	make := func(name string, change func(*awscd.CreateDeploymentGroupInput)) error {
-		in := &awscd.CreateDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: &name, ServiceRoleArn: have.ServiceRoleArn,
-			EcsServices: have.EcsServices, LoadBalancerInfo: have.LoadBalancerInfo, DeploymentStyle: have.DeploymentStyle}
+		in := &awscd.CreateDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: &name,
+			ServiceRoleArn: have.ServiceRoleArn,
+			EcsServices:    have.EcsServices, LoadBalancerInfo: have.LoadBalancerInfo,
+			DeploymentStyle: have.DeploymentStyle}
 		change(in)
 		_, err := b.CreateDeploymentGroup(b.ctx, in)
 		return err
 	}
 	b.refused(make("web", func(*awscd.CreateDeploymentGroupInput) {}), "DeploymentGroupAlreadyExistsException", "")
 	b.refused(make("two", func(*awscd.CreateDeploymentGroupInput) {}), "ECSServiceMappingLimitExceededException", "")
-	b.refused(make("two", func(x *awscd.CreateDeploymentGroupInput) { x.DeploymentStyle = nil }), "InvalidDeploymentStyleException", "")
+	b.refused(make("two", func(x *awscd.CreateDeploymentGroupInput) { x.DeploymentStyle = nil }),
+		"InvalidDeploymentStyleException", "")
 	b.refused(make("two", func(x *awscd.CreateDeploymentGroupInput) {
 		x.EcsServices = []cdtypes.ECSService{{ClusterName: aws.String("prod"), ServiceName: aws.String("none")}}
 	}), "InvalidECSServiceException", "")
-	_, err = b.ecs.CreateService(b.ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("own"), DesiredCount: aws.Int32(0), DeploymentController: external})
+	_, err = b.ecs.CreateService(b.ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+		ServiceName: aws.String("own"), DesiredCount: aws.Int32(0), DeploymentController: external})
 	b.ok(err)
 	b.refused(make("two", func(x *awscd.CreateDeploymentGroupInput) {
 		x.EcsServices = []cdtypes.ECSService{{ClusterName: aws.String("prod"), ServiceName: aws.String("own")}}
 	}), "InvalidECSServiceException", "must be configured for a CODE_DEPLOY deployment controller")
-	_, err = b.UpdateDeploymentGroup(b.ctx, &awscd.UpdateDeploymentGroupInput{ApplicationName: aws.String("shop"), CurrentDeploymentGroupName: aws.String("web"),
-		DeploymentConfigName: aws.String("half"), AutoRollbackConfiguration: &cdtypes.AutoRollbackConfiguration{Enabled: true, Events: []cdtypes.AutoRollbackEvent{"DEPLOYMENT_FAILURE"}}})
+	_, err = b.UpdateDeploymentGroup(b.ctx, &awscd.UpdateDeploymentGroupInput{ApplicationName: aws.String("shop"),
+		CurrentDeploymentGroupName: aws.String("web"),
+		DeploymentConfigName:       aws.String("half"),
+		AutoRollbackConfiguration: &cdtypes.AutoRollbackConfiguration{Enabled: true,
+			Events: []cdtypes.AutoRollbackEvent{"DEPLOYMENT_FAILURE"}}})
 	b.ok(err)
-	if d := b.get(b.deploy("sim/web:v2", "")); *d.DeploymentConfigName != "half" || len(d.AutoRollbackConfiguration.Events) != 1 {
+	if d := b.get(b.deploy("sim/web:v2", "")); *d.DeploymentConfigName != "half" ||
+		len(d.AutoRollbackConfiguration.Events) != 1 {
 		t.Errorf("%+v", d)
 	}
-	_, err = b.DeleteDeploymentConfig(b.ctx, &awscd.DeleteDeploymentConfigInput{DeploymentConfigName: aws.String("half")})
+	_, err = b.DeleteDeploymentConfig(b.ctx,
+		&awscd.DeleteDeploymentConfigInput{DeploymentConfigName: aws.String("half")})
 	b.refused(err, "DeploymentConfigInUseException", "")
 }
 
@@ -244,19 +278,24 @@ func TestConfigurations(t *testing.T) {
 	b := newBench(t, 1, "", "")
 	l, err := b.ListDeploymentConfigs(b.ctx, &awscd.ListDeploymentConfigsInput{})
 	b.ok(err)
-	if strings.Join(l.DeploymentConfigsList, " ") != "CodeDeployDefault.ECSAllAtOnce CodeDeployDefault.ECSCanary10Percent15Minutes CodeDeployDefault.ECSCanary10Percent5Minutes "+
+	if strings.Join(l.DeploymentConfigsList,
+		" ") != "CodeDeployDefault.ECSAllAtOnce CodeDeployDefault.ECSCanary10Percent15Minutes CodeDeployDefault.ECSCanary10Percent5Minutes "+
 		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes CodeDeployDefault.ECSLinear10PercentEvery3Minutes half thirds" {
 		t.Error(l.DeploymentConfigsList)
 	}
 	c, err := b.GetDeploymentConfig(b.ctx, &awscd.GetDeploymentConfigInput{DeploymentConfigName: aws.String("half")})
 	b.ok(err)
-	if r := c.DeploymentConfigInfo.TrafficRoutingConfig; r.Type != "TimeBasedCanary" || r.TimeBasedCanary.CanaryPercentage != 50 || r.TimeBasedCanary.CanaryInterval != 2 {
+	if r := c.DeploymentConfigInfo.TrafficRoutingConfig; r.Type != "TimeBasedCanary" ||
+		r.TimeBasedCanary.CanaryPercentage != 50 || r.TimeBasedCanary.CanaryInterval != 2 {
 		t.Errorf("%+v", r)
 	}
-	_, err = b.CreateDeploymentConfig(b.ctx, &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String("x"), ComputePlatform: "ECS",
-		TrafficRoutingConfig: &cdtypes.TrafficRoutingConfig{Type: "TimeBasedLinear", TimeBasedLinear: &cdtypes.TimeBasedLinear{LinearPercentage: 100, LinearInterval: 1}}})
+	_, err = b.CreateDeploymentConfig(b.ctx, &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String("x"),
+		ComputePlatform: "ECS",
+		TrafficRoutingConfig: &cdtypes.TrafficRoutingConfig{Type: "TimeBasedLinear",
+			TimeBasedLinear: &cdtypes.TimeBasedLinear{LinearPercentage: 100, LinearInterval: 1}}})
 	b.refused(err, "InvalidTrafficRoutingConfigurationException", "")
-	_, err = b.DeleteDeploymentConfig(b.ctx, &awscd.DeleteDeploymentConfigInput{DeploymentConfigName: aws.String("thirds")})
+	_, err = b.DeleteDeploymentConfig(b.ctx,
+		&awscd.DeleteDeploymentConfigInput{DeploymentConfigName: aws.String("thirds")})
 	b.ok(err)
 }
 

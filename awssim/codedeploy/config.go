@@ -40,7 +40,8 @@ func predefinedConfigs() []*cdtypes.DeploymentConfigInfo {
 		{"ECSLinear10PercentEvery1Minutes", linear(1)}, {"ECSLinear10PercentEvery3Minutes", linear(3)},
 	} {
 		name := "CodeDeployDefault." + c.name
-		all = append(all, &cdtypes.DeploymentConfigInfo{ComputePlatform: cdtypes.ComputePlatformEcs, DeploymentConfigName: &name, TrafficRoutingConfig: c.routing})
+		all = append(all, &cdtypes.DeploymentConfigInfo{ComputePlatform: cdtypes.ComputePlatformEcs,
+			DeploymentConfigName: &name, TrafficRoutingConfig: c.routing})
 	}
 	return all
 }
@@ -58,28 +59,34 @@ func findConfig(tx *world.Tx, name *string) (*cdtypes.DeploymentConfigInfo, erro
 			return c, nil
 		}
 	}
-	return nil, world.Refuse("DeploymentConfigDoesNotExistException", "No deployment configuration found for name: %s", *name)
+	return nil, world.Refuse("DeploymentConfigDoesNotExistException", "No deployment configuration found for name: %s",
+		*name)
 }
 
 // routingOf converts a configuration for the controller.
 func routingOf(c *cdtypes.DeploymentConfigInfo) codedeployer.Routing {
 	switch r := c.TrafficRoutingConfig; r.Type {
 	case cdtypes.TrafficRoutingTypeTimeBasedCanary:
-		return codedeployer.Routing{Percent: int(r.TimeBasedCanary.CanaryPercentage), Every: time.Duration(r.TimeBasedCanary.CanaryInterval) * time.Minute}
+		return codedeployer.Routing{Percent: int(r.TimeBasedCanary.CanaryPercentage),
+			Every: time.Duration(r.TimeBasedCanary.CanaryInterval) * time.Minute}
 	case cdtypes.TrafficRoutingTypeTimeBasedLinear:
-		return codedeployer.Routing{Linear: true, Percent: int(r.TimeBasedLinear.LinearPercentage), Every: time.Duration(r.TimeBasedLinear.LinearInterval) * time.Minute}
+		return codedeployer.Routing{Linear: true, Percent: int(r.TimeBasedLinear.LinearPercentage),
+			Every: time.Duration(r.TimeBasedLinear.LinearInterval) * time.Minute}
 	}
 	return codedeployer.Routing{}
 }
 
 // CreateDeploymentConfig creates a canary, linear or all-at-once configuration.
-func (s *Service) CreateDeploymentConfig(ctx context.Context, in *awscd.CreateDeploymentConfigInput) (*awscd.CreateDeploymentConfigOutput, error) {
+func (s *Service) CreateDeploymentConfig(ctx context.Context,
+	in *awscd.CreateDeploymentConfigInput) (*awscd.CreateDeploymentConfigOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentConfigOutput, error) {
 		if err := checkConfig(tx, in); err != nil {
 			return nil, err
 		}
-		c := &cdtypes.DeploymentConfigInfo{ComputePlatform: in.ComputePlatform, CreateTime: ptr(tx.Now()), DeploymentConfigId: ptr(tx.NewUUID("deployment config")),
-			DeploymentConfigName: ptr(*in.DeploymentConfigName), TrafficRoutingConfig: wire.Clone(in.TrafficRoutingConfig)}
+		c := &cdtypes.DeploymentConfigInfo{ComputePlatform: in.ComputePlatform, CreateTime: ptr(tx.Now()),
+			DeploymentConfigId:   ptr(tx.NewUUID("deployment config")),
+			DeploymentConfigName: ptr(*in.DeploymentConfigName),
+			TrafficRoutingConfig: wire.Clone(in.TrafficRoutingConfig)}
 		if c.TrafficRoutingConfig == nil {
 			c.TrafficRoutingConfig = &cdtypes.TrafficRoutingConfig{Type: cdtypes.TrafficRoutingTypeAllAtOnce}
 		}
@@ -95,11 +102,14 @@ func checkConfig(tx *world.Tx, in *awscd.CreateDeploymentConfigInput) error {
 	_, err := findConfig(tx, in.DeploymentConfigName)
 	switch {
 	case strings.HasPrefix(*in.DeploymentConfigName, "CodeDeployDefault."):
-		return world.Refuse("InvalidDeploymentConfigNameException", "Names that begin with CodeDeployDefault. are reserved")
+		return world.Refuse("InvalidDeploymentConfigNameException",
+			"Names that begin with CodeDeployDefault. are reserved")
 	case err == nil:
-		return world.Refuse("DeploymentConfigAlreadyExistsException", "Deployment configuration already exists: %s", *in.DeploymentConfigName)
+		return world.Refuse("DeploymentConfigAlreadyExistsException", "Deployment configuration already exists: %s",
+			*in.DeploymentConfigName)
 	case in.ComputePlatform != cdtypes.ComputePlatformEcs:
-		return world.Refuse("InvalidComputePlatformException", "The compute platform %q is not simulated; there is ECS", in.ComputePlatform)
+		return world.Refuse("InvalidComputePlatformException", "The compute platform %q is not simulated; there is ECS",
+			in.ComputePlatform)
 	case in.MinimumHealthyHosts != nil || in.ZonalConfig != nil:
 		return invalidInput("Minimum healthy hosts and zonal configurations are not for the ECS compute platform")
 	}
@@ -119,27 +129,32 @@ func checkRouting(r *cdtypes.TrafficRoutingConfig) error {
 	case r.Type == cdtypes.TrafficRoutingTypeTimeBasedLinear && r.TimeBasedLinear != nil && r.TimeBasedCanary == nil:
 		percent, every = r.TimeBasedLinear.LinearPercentage, r.TimeBasedLinear.LinearInterval
 	default:
-		return world.Refuse("InvalidTrafficRoutingConfigurationException", "The traffic routing configuration does not agree with its type %q", r.Type)
+		return world.Refuse("InvalidTrafficRoutingConfigurationException",
+			"The traffic routing configuration does not agree with its type %q", r.Type)
 	}
 	if percent < 1 || percent > 99 || every < 1 || every > maxShiftMinutes {
-		return world.Refuse("InvalidTrafficRoutingConfigurationException", "The percentage must be from 1 to 99, the interval from 1 to %d minutes", maxShiftMinutes)
+		return world.Refuse("InvalidTrafficRoutingConfigurationException",
+			"The percentage must be from 1 to 99, the interval from 1 to %d minutes", maxShiftMinutes)
 	}
 	return nil
 }
 
 // DeleteDeploymentConfig deletes a custom configuration that no group uses.
-func (s *Service) DeleteDeploymentConfig(ctx context.Context, in *awscd.DeleteDeploymentConfigInput) (*awscd.DeleteDeploymentConfigOutput, error) {
+func (s *Service) DeleteDeploymentConfig(ctx context.Context,
+	in *awscd.DeleteDeploymentConfigInput) (*awscd.DeleteDeploymentConfigOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentConfigOutput, error) {
 		if err := checkName(in.DeploymentConfigName, "DeploymentConfig"); err != nil {
 			return nil, err
 		}
 		if strings.HasPrefix(*in.DeploymentConfigName, "CodeDeployDefault.") {
-			return nil, world.Refuse("InvalidOperationException", "A predefined deployment configuration cannot be deleted")
+			return nil, world.Refuse("InvalidOperationException",
+				"A predefined deployment configuration cannot be deleted")
 		}
 		for _, a := range codedeployer.StateOf(tx).Applications.All() {
 			for _, g := range a.Groups.All() {
 				if *docOf(g).DeploymentConfigName == *in.DeploymentConfigName {
-					return nil, world.Refuse("DeploymentConfigInUseException", "The deployment configuration is used by deployment group %s", g.Name)
+					return nil, world.Refuse("DeploymentConfigInUseException",
+						"The deployment configuration is used by deployment group %s", g.Name)
 				}
 			}
 		}
@@ -149,7 +164,8 @@ func (s *Service) DeleteDeploymentConfig(ctx context.Context, in *awscd.DeleteDe
 }
 
 // GetDeploymentConfig returns one configuration.
-func (s *Service) GetDeploymentConfig(ctx context.Context, in *awscd.GetDeploymentConfigInput) (*awscd.GetDeploymentConfigOutput, error) {
+func (s *Service) GetDeploymentConfig(ctx context.Context,
+	in *awscd.GetDeploymentConfigInput) (*awscd.GetDeploymentConfigOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentConfigOutput, error) {
 		c, err := findConfig(tx, in.DeploymentConfigName)
 		return &awscd.GetDeploymentConfigOutput{DeploymentConfigInfo: wire.Clone(c)}, err
@@ -157,7 +173,8 @@ func (s *Service) GetDeploymentConfig(ctx context.Context, in *awscd.GetDeployme
 }
 
 // ListDeploymentConfigs lists the names, the predefined ones first.
-func (s *Service) ListDeploymentConfigs(ctx context.Context, in *awscd.ListDeploymentConfigsInput) (*awscd.ListDeploymentConfigsOutput, error) {
+func (s *Service) ListDeploymentConfigs(ctx context.Context,
+	in *awscd.ListDeploymentConfigsInput) (*awscd.ListDeploymentConfigsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentConfigsOutput, error) {
 		var names []string
 		for _, c := range allConfigs(tx) {

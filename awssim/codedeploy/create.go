@@ -23,7 +23,8 @@ type deploymentDoc struct {
 
 // CreateDeployment starts a deployment. The call has no idempotency token: two calls create two
 // deployments, if the first has ended.
-func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeploymentInput) (*awscd.CreateDeploymentOutput, error) {
+func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeploymentInput) (*awscd.CreateDeploymentOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentOutput, error) {
 		g, err := findGroup(tx, in.ApplicationName, in.DeploymentGroupName)
 		if err != nil {
@@ -41,7 +42,8 @@ func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeployme
 			return nil, err
 		}
 		if active := g.ActiveDeployment(); active != nil {
-			return nil, world.Refuse("DeploymentLimitExceededException", "The Deployment Group '%s' already has an active Deployment '%s'", g.Name, active.ID)
+			return nil, world.Refuse("DeploymentLimitExceededException",
+				"The Deployment Group '%s' already has an active Deployment '%s'", g.Name, active.ID)
 		}
 		d.Revision, d.Spec = name, spec
 		addRevision(tx, g, name, content)
@@ -53,7 +55,8 @@ func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeployme
 func checkCreate(in *awscd.CreateDeploymentInput) error {
 	switch {
 	case utf8.RuneCountInString(val(in.Description)) > maxDescriptionLength:
-		return world.Refuse("DescriptionTooLongException", "The description has more than %d characters", maxDescriptionLength)
+		return world.Refuse("DescriptionTooLongException", "The description has more than %d characters",
+			maxDescriptionLength)
 	case in.TargetInstances != nil || in.UpdateOutdatedInstancesOnly:
 		return invalidInput("Target instances are not for the ECS compute platform")
 	}
@@ -61,10 +64,13 @@ func checkCreate(in *awscd.CreateDeploymentInput) error {
 }
 
 // newDeployment returns a deployment with its group's settings, overridden by the request.
-func newDeployment(tx *world.Tx, g *codedeployer.Group, in *awscd.CreateDeploymentInput) (*codedeployer.Deployment, error) {
+func newDeployment(tx *world.Tx, g *codedeployer.Group, in *awscd.CreateDeploymentInput) (*codedeployer.Deployment,
+	error) {
 	d := &codedeployer.Deployment{Settings: g.Settings}
-	doc := &deploymentDoc{Config: in.DeploymentConfigName, Description: in.Description, Rollback: in.AutoRollbackConfiguration,
-		Alarms: in.OverrideAlarmConfiguration, Group: wire.Clone(docOf(g)), StopFailures: in.IgnoreApplicationStopFailures}
+	doc := &deploymentDoc{Config: in.DeploymentConfigName, Description: in.Description,
+		Rollback: in.AutoRollbackConfiguration,
+		Alarms:   in.OverrideAlarmConfiguration, Group: wire.Clone(docOf(g)),
+		StopFailures: in.IgnoreApplicationStopFailures}
 	d.Doc = doc
 	if doc.Config == nil {
 		doc.Config = doc.Group.DeploymentConfigName

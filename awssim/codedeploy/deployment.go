@@ -23,7 +23,8 @@ func (s *Service) GetDeployment(ctx context.Context, in *awscd.GetDeploymentInpu
 }
 
 // BatchGetDeployments returns up to 25 deployments. It leaves out those that do not exist.
-func (s *Service) BatchGetDeployments(ctx context.Context, in *awscd.BatchGetDeploymentsInput) (*awscd.BatchGetDeploymentsOutput, error) {
+func (s *Service) BatchGetDeployments(ctx context.Context,
+	in *awscd.BatchGetDeploymentsInput) (*awscd.BatchGetDeploymentsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentsOutput, error) {
 		if len(in.DeploymentIds) == 0 {
 			return nil, world.Refuse("DeploymentIdRequiredException", "The deployment ID must be specified.")
@@ -49,20 +50,26 @@ func showDeployment(d *codedeployer.Deployment) *cdtypes.DeploymentInfo {
 	doc := wire.Clone(d.Doc.(*deploymentDoc))
 	out := &cdtypes.DeploymentInfo{
 		ApplicationName: ptr(d.Group.Application.Name), DeploymentGroupName: ptr(d.Group.Name), DeploymentId: ptr(d.ID),
-		ComputePlatform: cdtypes.ComputePlatformEcs, Creator: cdtypes.DeploymentCreator(d.Creator), Status: cdtypes.DeploymentStatus(d.Status),
-		CreateTime: optionalTime(d.CreatedAt), StartTime: optionalTime(d.Started), CompleteTime: optionalTime(d.Completed),
-		DeploymentConfigName: doc.Config, Description: doc.Description, AutoRollbackConfiguration: doc.Rollback, OverrideAlarmConfiguration: doc.Alarms,
-		BlueGreenDeploymentConfiguration: doc.Group.BlueGreenDeploymentConfiguration, DeploymentStyle: doc.Group.DeploymentStyle,
-		LoadBalancerInfo: doc.Group.LoadBalancerInfo, FileExistsBehavior: cdtypes.FileExistsBehaviorDisallow,
+		ComputePlatform: cdtypes.ComputePlatformEcs, Creator: cdtypes.DeploymentCreator(d.Creator),
+		Status:     cdtypes.DeploymentStatus(d.Status),
+		CreateTime: optionalTime(d.CreatedAt), StartTime: optionalTime(d.Started),
+		CompleteTime:         optionalTime(d.Completed),
+		DeploymentConfigName: doc.Config, Description: doc.Description, AutoRollbackConfiguration: doc.Rollback,
+		OverrideAlarmConfiguration:       doc.Alarms,
+		BlueGreenDeploymentConfiguration: doc.Group.BlueGreenDeploymentConfiguration,
+		DeploymentStyle:                  doc.Group.DeploymentStyle,
+		LoadBalancerInfo:                 doc.Group.LoadBalancerInfo, FileExistsBehavior: cdtypes.FileExistsBehaviorDisallow,
 		IgnoreApplicationStopFailures: doc.StopFailures, InstanceTerminationWaitTimeStarted: d.Terminating,
-		Revision: revisionLocation(d.Revision), PreviousRevision: revisionLocation(d.Previous), DeploymentOverview: targetOverview(d), RollbackInfo: rollbackInfo(d),
+		Revision: revisionLocation(d.Revision), PreviousRevision: revisionLocation(d.Previous),
+		DeploymentOverview: targetOverview(d), RollbackInfo: rollbackInfo(d),
 		DeploymentStatusMessages: []string{},
 	}
 	if d.Creator == codedeployer.ByRollback {
 		out.Description = nil
 	}
 	if d.Failure != nil {
-		out.ErrorInformation = &cdtypes.ErrorInformation{Code: cdtypes.ErrorCode(d.Failure.Code), Message: ptr(d.Failure.Message)}
+		out.ErrorInformation = &cdtypes.ErrorInformation{Code: cdtypes.ErrorCode(d.Failure.Code),
+			Message: ptr(d.Failure.Message)}
 	}
 	return out
 }
@@ -71,7 +78,8 @@ func rollbackInfo(d *codedeployer.Deployment) *cdtypes.RollbackInfo {
 	if d.RollbackMessage == "" {
 		return nil
 	}
-	return &cdtypes.RollbackInfo{RollbackDeploymentId: optionalText(d.RollbackID), RollbackTriggeringDeploymentId: optionalText(d.Triggered), RollbackMessage: ptr(d.RollbackMessage)}
+	return &cdtypes.RollbackInfo{RollbackDeploymentId: optionalText(d.RollbackID),
+		RollbackTriggeringDeploymentId: optionalText(d.Triggered), RollbackMessage: ptr(d.RollbackMessage)}
 }
 
 // targetOverview counts the one target of a deployment.
@@ -95,7 +103,8 @@ func targetOverview(d *codedeployer.Deployment) *cdtypes.DeploymentOverview {
 }
 
 // ListDeployments lists ids, newest first: all of the Region, or those of a group.
-func (s *Service) ListDeployments(ctx context.Context, in *awscd.ListDeploymentsInput) (*awscd.ListDeploymentsOutput, error) {
+func (s *Service) ListDeployments(ctx context.Context, in *awscd.ListDeploymentsInput) (*awscd.ListDeploymentsOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentsOutput, error) {
 		g, err := listedGroup(tx, in)
 		if err != nil {
@@ -144,7 +153,8 @@ func checkList(in *awscd.ListDeploymentsInput) error {
 }
 
 func isListed(d *codedeployer.Deployment, in *awscd.ListDeploymentsInput) bool {
-	if r := in.CreateTimeRange; r != nil && (r.Start != nil && d.CreatedAt.Before(*r.Start) || r.End != nil && d.CreatedAt.After(*r.End)) {
+	if r := in.CreateTimeRange; r != nil && (r.Start != nil && d.CreatedAt.Before(*r.Start) || r.End != nil &&
+		d.CreatedAt.After(*r.End)) {
 		return false
 	}
 	if val(in.ExternalId) != "" {

@@ -17,7 +17,8 @@ func docOf(g *codedeployer.Group) *cdtypes.DeploymentGroupInfo {
 }
 
 // CreateDeploymentGroup creates a group of one ECS service.
-func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDeploymentGroupInput) (*awscd.CreateDeploymentGroupOutput, error) {
+func (s *Service) CreateDeploymentGroup(ctx context.Context,
+	in *awscd.CreateDeploymentGroupInput) (*awscd.CreateDeploymentGroupOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentGroupOutput, error) {
 		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
@@ -27,19 +28,24 @@ func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDep
 			return nil, err
 		}
 		if _, ok := a.Groups.Get(*in.DeploymentGroupName); ok {
-			return nil, world.Refuse("DeploymentGroupAlreadyExistsException", "Deployment group already exists: %s", *in.DeploymentGroupName)
+			return nil, world.Refuse("DeploymentGroupAlreadyExistsException", "Deployment group already exists: %s",
+				*in.DeploymentGroupName)
 		}
 		if val(in.ServiceRoleArn) == "" {
 			return nil, world.Refuse("RoleRequiredException", "The service role ARN is required")
 		}
-		if err := onlyECS(in.AutoScalingGroups, in.Ec2TagFilters, in.OnPremisesInstanceTagFilters, in.TriggerConfigurations); err != nil {
+		if err := onlyECS(in.AutoScalingGroups, in.Ec2TagFilters, in.OnPremisesInstanceTagFilters,
+			in.TriggerConfigurations); err != nil {
 			return nil, err
 		}
 		doc := wire.Clone(&cdtypes.DeploymentGroupInfo{
-			AlarmConfiguration: in.AlarmConfiguration, ApplicationName: in.ApplicationName, AutoRollbackConfiguration: in.AutoRollbackConfiguration,
-			BlueGreenDeploymentConfiguration: in.BlueGreenDeploymentConfiguration, ComputePlatform: cdtypes.ComputePlatformEcs,
-			DeploymentConfigName: in.DeploymentConfigName, DeploymentGroupName: in.DeploymentGroupName, DeploymentStyle: in.DeploymentStyle,
-			EcsServices: in.EcsServices, LoadBalancerInfo: in.LoadBalancerInfo, ServiceRoleArn: in.ServiceRoleArn,
+			AlarmConfiguration: in.AlarmConfiguration, ApplicationName: in.ApplicationName,
+			AutoRollbackConfiguration:        in.AutoRollbackConfiguration,
+			BlueGreenDeploymentConfiguration: in.BlueGreenDeploymentConfiguration,
+			ComputePlatform:                  cdtypes.ComputePlatformEcs,
+			DeploymentConfigName:             in.DeploymentConfigName, DeploymentGroupName: in.DeploymentGroupName,
+			DeploymentStyle: in.DeploymentStyle,
+			EcsServices:     in.EcsServices, LoadBalancerInfo: in.LoadBalancerInfo, ServiceRoleArn: in.ServiceRoleArn,
 		})
 		g := &codedeployer.Group{Application: a, Name: *in.DeploymentGroupName, Doc: doc}
 		if g.Settings, err = settingsOf(tx, g, doc); err != nil {
@@ -54,7 +60,8 @@ func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDep
 	})
 }
 
-func onlyECS(scaling []string, tags []cdtypes.EC2TagFilter, premises []cdtypes.TagFilter, triggers []cdtypes.TriggerConfig) error {
+func onlyECS(scaling []string, tags []cdtypes.EC2TagFilter, premises []cdtypes.TagFilter,
+	triggers []cdtypes.TriggerConfig) error {
 	switch {
 	case len(scaling)+len(tags)+len(premises) > 0:
 		return invalidInput("Auto Scaling groups and tag filters are not for the ECS compute platform")
@@ -66,7 +73,8 @@ func onlyECS(scaling []string, tags []cdtypes.EC2TagFilter, premises []cdtypes.T
 
 // UpdateDeploymentGroup changes the given settings. A deployment in progress keeps the settings
 // with which it began.
-func (s *Service) UpdateDeploymentGroup(ctx context.Context, in *awscd.UpdateDeploymentGroupInput) (*awscd.UpdateDeploymentGroupOutput, error) {
+func (s *Service) UpdateDeploymentGroup(ctx context.Context,
+	in *awscd.UpdateDeploymentGroupInput) (*awscd.UpdateDeploymentGroupOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.UpdateDeploymentGroupOutput, error) {
 		g, err := findGroup(tx, in.ApplicationName, in.CurrentDeploymentGroupName)
 		if err != nil {
@@ -75,7 +83,8 @@ func (s *Service) UpdateDeploymentGroup(ctx context.Context, in *awscd.UpdateDep
 		if in.NewDeploymentGroupName != nil && *in.NewDeploymentGroupName != g.Name {
 			return nil, invalidInput("Renaming a deployment group: not simulated.")
 		}
-		if err := onlyECS(in.AutoScalingGroups, in.Ec2TagFilters, in.OnPremisesInstanceTagFilters, in.TriggerConfigurations); err != nil {
+		if err := onlyECS(in.AutoScalingGroups, in.Ec2TagFilters, in.OnPremisesInstanceTagFilters,
+			in.TriggerConfigurations); err != nil {
 			return nil, err
 		}
 		doc := wire.Clone(docOf(g))
@@ -92,7 +101,8 @@ func (s *Service) UpdateDeploymentGroup(ctx context.Context, in *awscd.UpdateDep
 func applyUpdate(doc *cdtypes.DeploymentGroupInfo, in *awscd.UpdateDeploymentGroupInput) {
 	doc.AlarmConfiguration = valueOr(in.AlarmConfiguration, doc.AlarmConfiguration)
 	doc.AutoRollbackConfiguration = valueOr(in.AutoRollbackConfiguration, doc.AutoRollbackConfiguration)
-	doc.BlueGreenDeploymentConfiguration = valueOr(in.BlueGreenDeploymentConfiguration, doc.BlueGreenDeploymentConfiguration)
+	doc.BlueGreenDeploymentConfiguration = valueOr(in.BlueGreenDeploymentConfiguration,
+		doc.BlueGreenDeploymentConfiguration)
 	doc.DeploymentConfigName = valueOr(in.DeploymentConfigName, doc.DeploymentConfigName)
 	doc.DeploymentStyle = valueOr(in.DeploymentStyle, doc.DeploymentStyle)
 	doc.LoadBalancerInfo = valueOr(in.LoadBalancerInfo, doc.LoadBalancerInfo)
@@ -111,7 +121,8 @@ func valueOr[T any](v, old *T) *T {
 
 // DeleteDeploymentGroup deletes a group. A deployment of it in progress fails at its next step. A
 // missing group is no error.
-func (s *Service) DeleteDeploymentGroup(ctx context.Context, in *awscd.DeleteDeploymentGroupInput) (*awscd.DeleteDeploymentGroupOutput, error) {
+func (s *Service) DeleteDeploymentGroup(ctx context.Context,
+	in *awscd.DeleteDeploymentGroupInput) (*awscd.DeleteDeploymentGroupOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentGroupOutput, error) {
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
 			return nil, err
@@ -143,11 +154,13 @@ func lastDeployment(d *codedeployer.Deployment) *cdtypes.LastDeploymentInfo {
 	if d == nil {
 		return nil
 	}
-	return &cdtypes.LastDeploymentInfo{CreateTime: optionalTime(d.CreatedAt), DeploymentId: ptr(d.ID), EndTime: optionalTime(d.Completed), Status: cdtypes.DeploymentStatus(d.Status)}
+	return &cdtypes.LastDeploymentInfo{CreateTime: optionalTime(d.CreatedAt), DeploymentId: ptr(d.ID),
+		EndTime: optionalTime(d.Completed), Status: cdtypes.DeploymentStatus(d.Status)}
 }
 
 // GetDeploymentGroup returns one group.
-func (s *Service) GetDeploymentGroup(ctx context.Context, in *awscd.GetDeploymentGroupInput) (*awscd.GetDeploymentGroupOutput, error) {
+func (s *Service) GetDeploymentGroup(ctx context.Context,
+	in *awscd.GetDeploymentGroupInput) (*awscd.GetDeploymentGroupOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentGroupOutput, error) {
 		g, err := findGroup(tx, in.ApplicationName, in.DeploymentGroupName)
 		if err != nil {
@@ -159,7 +172,8 @@ func (s *Service) GetDeploymentGroup(ctx context.Context, in *awscd.GetDeploymen
 
 // BatchGetDeploymentGroups returns up to 100 groups of an application. ErrorMessage lists those
 // that do not exist.
-func (s *Service) BatchGetDeploymentGroups(ctx context.Context, in *awscd.BatchGetDeploymentGroupsInput) (*awscd.BatchGetDeploymentGroupsOutput, error) {
+func (s *Service) BatchGetDeploymentGroups(ctx context.Context,
+	in *awscd.BatchGetDeploymentGroupsInput) (*awscd.BatchGetDeploymentGroupsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentGroupsOutput, error) {
 		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
@@ -191,13 +205,15 @@ func (s *Service) BatchGetDeploymentGroups(ctx context.Context, in *awscd.BatchG
 }
 
 // ListDeploymentGroups lists the names of an application's groups, 100 at a time.
-func (s *Service) ListDeploymentGroups(ctx context.Context, in *awscd.ListDeploymentGroupsInput) (*awscd.ListDeploymentGroupsOutput, error) {
+func (s *Service) ListDeploymentGroups(ctx context.Context,
+	in *awscd.ListDeploymentGroupsInput) (*awscd.ListDeploymentGroupsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentGroupsOutput, error) {
 		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
 			return nil, err
 		}
 		names, next, err := pageOf(a.Groups.Keys(), in.NextToken)
-		return &awscd.ListDeploymentGroupsOutput{ApplicationName: ptr(a.Name), DeploymentGroups: names, NextToken: next}, err
+		return &awscd.ListDeploymentGroupsOutput{ApplicationName: ptr(a.Name), DeploymentGroups: names,
+			NextToken: next}, err
 	})
 }

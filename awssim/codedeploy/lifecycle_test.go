@@ -13,24 +13,29 @@ func TestADeploymentReplacesTheTaskSet(t *testing.T) {
 	b := newBench(t, 1, "", "")
 	blue := b.service().TaskSets[0]
 	id := b.deploy("sim/web:v2", "")
-	if d := b.get(id); d.Status != cdtypes.DeploymentStatusCreated || d.Creator != cdtypes.DeploymentCreatorUser || *d.DeploymentConfigName != "CodeDeployDefault.ECSAllAtOnce" {
+	if d := b.get(id); d.Status != cdtypes.DeploymentStatusCreated || d.Creator != cdtypes.DeploymentCreatorUser ||
+		*d.DeploymentConfigName != "CodeDeployDefault.ECSAllAtOnce" {
 		t.Errorf("%+v", d)
 	}
 	b.until("the replacement", func() bool { return len(b.service().TaskSets) == 2 })
 	green := b.service().TaskSets[1]
-	if *green.StartedBy != "CODE_DEPLOY" || *green.ExternalId != id || *green.Status != "ACTIVE" || green.Scale.Value != 100 {
+	if *green.StartedBy != "CODE_DEPLOY" || *green.ExternalId != id || *green.Status != "ACTIVE" ||
+		green.Scale.Value != 100 {
 		t.Errorf("%+v", green)
 	}
 	if w := b.weights(80); w["web-a"] != 100 || w["web-b"] != 0 {
 		t.Errorf("while the replacement starts: %v", w)
 	}
 	x := b.target(id)
-	if x.Status != cdtypes.TargetStatusInProgress || len(x.TaskSetsInfo) != 2 || x.TaskSetsInfo[0].TaskSetLabel != cdtypes.TargetLabelBlue ||
-		*x.TaskSetsInfo[0].Identifer != *blue.Id || x.TaskSetsInfo[0].TrafficWeight != 100 || *x.TaskSetsInfo[1].TargetGroup.Name != "web-b" {
+	if x.Status != cdtypes.TargetStatusInProgress || len(x.TaskSetsInfo) != 2 ||
+		x.TaskSetsInfo[0].TaskSetLabel != cdtypes.TargetLabelBlue ||
+		*x.TaskSetsInfo[0].Identifer != *blue.Id || x.TaskSetsInfo[0].TrafficWeight != 100 ||
+		*x.TaskSetsInfo[1].TargetGroup.Name != "web-b" {
 		t.Errorf("%+v", x)
 	}
 	d := b.ends(id)
-	if d.Status != cdtypes.DeploymentStatusSucceeded || d.ErrorInformation != nil || d.DeploymentOverview.Succeeded != 1 || !d.InstanceTerminationWaitTimeStarted {
+	if d.Status != cdtypes.DeploymentStatusSucceeded || d.ErrorInformation != nil ||
+		d.DeploymentOverview.Succeeded != 1 || !d.InstanceTerminationWaitTimeStarted {
 		t.Errorf("%+v", d)
 	}
 	names := ""
@@ -44,25 +49,30 @@ func TestADeploymentReplacesTheTaskSet(t *testing.T) {
 		t.Errorf("at the end: %v", w)
 	}
 	b.until("the original is gone", func() bool { return len(b.service().TaskSets) == 1 })
-	if s := b.service(); *s.TaskSets[0].Id != *green.Id || *s.TaskSets[0].Status != "PRIMARY" || s.RunningCount != 3 || *s.TaskDefinition != *green.TaskDefinition {
+	if s := b.service(); *s.TaskSets[0].Id != *green.Id || *s.TaskSets[0].Status != "PRIMARY" || s.RunningCount != 3 ||
+		*s.TaskDefinition != *green.TaskDefinition {
 		t.Errorf("%+v", s)
 	}
-	if d := b.ends(b.deploy("sim/web:v3", "")); d.Status != cdtypes.DeploymentStatusSucceeded || d.PreviousRevision == nil || b.weights(80)["web-a"] != 100 {
+	if d := b.ends(b.deploy("sim/web:v3", "")); d.Status != cdtypes.DeploymentStatusSucceeded ||
+		d.PreviousRevision == nil || b.weights(80)["web-a"] != 100 {
 		t.Errorf("back to the first group: %+v", d)
 	}
 }
 
 func TestTrafficIsShiftedAsConfigured(t *testing.T) {
-	for config, want := range map[string][]int32{"half": {0, 50, 100}, "thirds": {0, 34, 68, 100}, "CodeDeployDefault.ECSCanary10Percent5Minutes": {0, 10, 100},
+	for config, want := range map[string][]int32{"half": {0, 50, 100}, "thirds": {0, 34, 68, 100},
+		"CodeDeployDefault.ECSCanary10Percent5Minutes":      {0, 10, 100},
 		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes": {0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100}} {
 		b := newBench(t, 2, "", "")
 		id := b.deploy("sim/web:v2", config)
 		var seen []int32
 		b.until("the end", func() bool {
 			w := b.weights(80)["web-b"]
-			if b.service().TaskSets != nil && len(b.service().TaskSets) == 2 && (len(seen) == 0 || seen[len(seen)-1] != w) {
+			if b.service().TaskSets != nil && len(b.service().TaskSets) == 2 &&
+				(len(seen) == 0 || seen[len(seen)-1] != w) {
 				seen = append(seen, w)
-				if x := b.target(id); x.TaskSetsInfo[1].TrafficWeight != float64(w) || x.TaskSetsInfo[0].TrafficWeight != float64(100-w) {
+				if x := b.target(id); x.TaskSetsInfo[1].TrafficWeight != float64(w) ||
+					x.TaskSetsInfo[0].TrafficWeight != float64(100-w) {
 					t.Errorf("%s: %+v at %d", config, x.TaskSetsInfo, w)
 				}
 			}
@@ -77,11 +87,15 @@ func TestTrafficIsShiftedAsConfigured(t *testing.T) {
 func TestTestTrafficComesFirst(t *testing.T) {
 	b := newBench(t, 3, `testListener: "edge:8080"`, "functions: [{name: look, after: 30s}]")
 	id := b.deploy("sim/web:v2", "", "AfterAllowTestTraffic", "look")
-	b.until("the test", func() bool { return b.event(id, "AfterAllowTestTraffic") == cdtypes.LifecycleEventStatusInProgress })
+	b.until("the test", func() bool {
+		return b.event(id,
+			"AfterAllowTestTraffic") == cdtypes.LifecycleEventStatusInProgress
+	})
 	if test, prod := b.weights(8080), b.weights(80); test["web-b"] != 100 || prod["web-b"] != 0 {
 		t.Errorf("test %v, production %v", test, prod)
 	}
-	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusSucceeded || b.weights(80)["web-b"] != 100 || b.weights(8080)["web-b"] != 100 {
+	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusSucceeded || b.weights(80)["web-b"] != 100 ||
+		b.weights(8080)["web-b"] != 100 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -97,21 +111,24 @@ func TestReadyWaitsForSomebody(t *testing.T) {
 	}
 	_, err = b.ContinueDeployment(b.ctx, &awscd.ContinueDeploymentInput{DeploymentId: &id, DeploymentWaitType: "SLEEP"})
 	b.refused(err, "InvalidDeploymentWaitTypeException", "")
-	_, err = b.ContinueDeployment(b.ctx, &awscd.ContinueDeploymentInput{DeploymentId: &id, DeploymentWaitType: cdtypes.DeploymentWaitTypeReadyWait})
+	_, err = b.ContinueDeployment(b.ctx, &awscd.ContinueDeploymentInput{DeploymentId: &id,
+		DeploymentWaitType: cdtypes.DeploymentWaitTypeReadyWait})
 	b.ok(err)
 	b.until("the wait before termination", func() bool { return b.get(id).InstanceTerminationWaitTimeStarted })
 	b.pass(2 * time.Minute)
 	if d := b.get(id); d.Status != cdtypes.DeploymentStatusInProgress || len(b.service().TaskSets) != 2 {
 		t.Errorf("%+v", d)
 	}
-	_, err = b.ContinueDeployment(b.ctx, &awscd.ContinueDeploymentInput{DeploymentId: &id, DeploymentWaitType: cdtypes.DeploymentWaitTypeTerminationWait})
+	_, err = b.ContinueDeployment(b.ctx, &awscd.ContinueDeploymentInput{DeploymentId: &id,
+		DeploymentWaitType: cdtypes.DeploymentWaitTypeTerminationWait})
 	b.ok(err)
 	b.pass(10 * time.Second)
 	if d := b.get(id); d.Status != cdtypes.DeploymentStatusSucceeded {
 		t.Errorf("%+v", d)
 	}
 	id = b.deploy("sim/web:v3", "")
-	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusStopped || d.ErrorInformation.Code != cdtypes.ErrorCodeTimeout || d.RollbackInfo != nil {
+	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusStopped ||
+		d.ErrorInformation.Code != cdtypes.ErrorCodeTimeout || d.RollbackInfo != nil {
 		t.Errorf("nobody continued it: %+v", d)
 	}
 }
@@ -120,12 +137,14 @@ func TestWhatAStoppedDeploymentLeftIsClearedByTheNext(t *testing.T) {
 	b := newBench(t, 5, "", "")
 	id := b.deploy("sim/web:v2", "half")
 	b.until("half", func() bool { return b.weights(80)["web-b"] == 50 })
-	out, err := b.StopDeployment(b.ctx, &awscd.StopDeploymentInput{DeploymentId: &id, AutoRollbackEnabled: aws.Bool(false)})
+	out, err := b.StopDeployment(b.ctx, &awscd.StopDeploymentInput{DeploymentId: &id,
+		AutoRollbackEnabled: aws.Bool(false)})
 	b.ok(err)
 	if out.Status != cdtypes.StopStatusPending {
 		t.Error(out.Status)
 	}
-	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusStopped || d.ErrorInformation.Code != cdtypes.ErrorCodeManualStop || d.RollbackInfo != nil {
+	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusStopped ||
+		d.ErrorInformation.Code != cdtypes.ErrorCodeManualStop || d.RollbackInfo != nil {
 		t.Errorf("%+v", d)
 	}
 	b.pass(5 * time.Minute)

@@ -16,8 +16,9 @@ import (
 // call lets 300 requests a second come in at the production listener.
 func (b *bench) call() *loadgen.Tally {
 	lb := b.sim.View().Regions[0].LoadBalancers[0].ARN
-	return loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: world.Key{Account: "123456789012", Region: "us-east-1"},
-		Balancer: lb, Port: 80, Rate: 300, Request: loadbalancer.Request{Method: "GET", Path: "/"}})
+	return loadgen.Attach(b.sim.World(), b.sim.Balancer(),
+		loadgen.Caller{Key: world.Key{Account: "123456789012", Region: "us-east-1"},
+			Balancer: lb, Port: 80, Rate: 300, Request: loadbalancer.Request{Method: "GET", Path: "/"}})
 }
 
 // Callers lose nothing, however the traffic is shifted, and neither if it is
@@ -38,14 +39,16 @@ func TestCallersLoseNothing(t *testing.T) {
 		{config: "half", hooks: []string{"AfterAllowTraffic", "refuse"}},
 	} {
 		for seed := range uint64(20) {
-			b := newBench(t, seed, onEverything+"\nterminate: 2m", "functions: [{name: refuse, result: fail, after: 20s}]")
+			b := newBench(t, seed, onEverything+"\nterminate: 2m",
+				"functions: [{name: refuse, result: fail, after: 20s}]")
 			calls := b.call()
 			b.pass(10 * time.Second)
 			id := b.deploy("sim/web:v2?latency=20ms", c.config, c.hooks...)
 			if c.stopAt > 0 {
 				b.until("time to stop", func() bool { return b.weights(80)["web-b"] >= c.stopAt })
 				b.pass(time.Duration(seed) * 2 * time.Second)
-				_, err := b.StopDeployment(b.ctx, &awscd.StopDeploymentInput{DeploymentId: &id, AutoRollbackEnabled: aws.Bool(true)})
+				_, err := b.StopDeployment(b.ctx, &awscd.StopDeploymentInput{DeploymentId: &id,
+					AutoRollbackEnabled: aws.Bool(true)})
 				b.ok(err)
 			}
 			d := b.ends(id)
@@ -56,7 +59,8 @@ func TestCallersLoseNothing(t *testing.T) {
 			b.pass(time.Minute)
 			r := calls.Report()
 			if r.Failed > 0 || r.Requests < 30_000 || r.AnsweredBy("v2") < c.versions*r.Requests {
-				t.Errorf("%+v, seed %d: %v of %v lost, v2 answered %v: %+v", c, seed, r.Failed, r.Requests, r.AnsweredBy("v2"), r.First)
+				t.Errorf("%+v, seed %d: %v of %v lost, v2 answered %v: %+v", c, seed, r.Failed, r.Requests,
+					r.AnsweredBy("v2"), r.First)
 			}
 			if (d.Status == cdtypes.DeploymentStatusSucceeded) != (c.stopAt == 0 && c.hooks == nil) {
 				t.Errorf("%+v: %s", c, d.Status)

@@ -26,7 +26,8 @@ func checkName(name *string, what string) error {
 	case val(name) == "":
 		return world.Refuse(what+"NameRequiredException", "%s name is required", what)
 	case len(*name) > maxNameLength || !nameForm.MatchString(*name):
-		return world.Refuse("Invalid"+what+"NameException", "Value %s at '%s name' is not valid: 1 to %d letters, digits and _.+=,@-", *name, what, maxNameLength)
+		return world.Refuse("Invalid"+what+"NameException",
+			"Value %s at '%s name' is not valid: 1 to %d letters, digits and _.+=,@-", *name, what, maxNameLength)
 	}
 	return nil
 }
@@ -52,7 +53,8 @@ func findGroup(tx *world.Tx, app, name *string) (*codedeployer.Group, error) {
 	}
 	g, ok := a.Groups.Get(*name)
 	if !ok {
-		return nil, world.Refuse("DeploymentGroupDoesNotExistException", "No Deployment Group found for name: %s", *name)
+		return nil, world.Refuse("DeploymentGroupDoesNotExistException", "No Deployment Group found for name: %s",
+			*name)
 	}
 	return g, nil
 }
@@ -64,7 +66,8 @@ func findDeployment(tx *world.Tx, id *string) (*codedeployer.Deployment, error) 
 	case val(id) == "":
 		return nil, world.Refuse("DeploymentIdRequiredException", "The deployment ID must be specified.")
 	case !idForm.MatchString(*id):
-		return nil, world.Refuse("InvalidDeploymentIdException", "Specified DeploymentId is not in the valid format: %s", *id)
+		return nil, world.Refuse("InvalidDeploymentIdException",
+			"Specified DeploymentId is not in the valid format: %s", *id)
 	}
 	d, ok := codedeployer.StateOf(tx).Deployments.Get(*id)
 	if !ok {

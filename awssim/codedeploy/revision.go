@@ -24,7 +24,8 @@ type revision struct {
 }
 
 // readRevision checks a revision and reads its AppSpec.
-func readRevision(r *cdtypes.RevisionLocation) (name codedeployer.Revision, content string, spec codedeployer.Spec, err error) {
+func readRevision(r *cdtypes.RevisionLocation) (name codedeployer.Revision, content string, spec codedeployer.Spec,
+	err error) {
 	if r == nil {
 		return name, "", spec, world.Refuse("RevisionRequiredException", "Revision is required")
 	}
@@ -84,7 +85,8 @@ func locationWith(r codedeployer.Revision, content *string) *cdtypes.RevisionLoc
 }
 
 // GetApplicationRevision returns a revision with its content, found by its hash.
-func (s *Service) GetApplicationRevision(ctx context.Context, in *awscd.GetApplicationRevisionInput) (*awscd.GetApplicationRevisionOutput, error) {
+func (s *Service) GetApplicationRevision(ctx context.Context,
+	in *awscd.GetApplicationRevisionInput) (*awscd.GetApplicationRevisionOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationRevisionOutput, error) {
 		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
@@ -96,11 +98,15 @@ func (s *Service) GetApplicationRevision(ctx context.Context, in *awscd.GetAppli
 		}
 		r, ok := stateOf(tx).revisions.Get(a.Name + " " + hash)
 		if !ok {
-			return nil, world.Refuse("RevisionDoesNotExistException", "No application revision found for the given revision location")
+			return nil, world.Refuse("RevisionDoesNotExistException",
+				"No application revision found for the given revision location")
 		}
-		return &awscd.GetApplicationRevisionOutput{ApplicationName: ptr(a.Name), Revision: locationWith(r.name, ptr(r.content)),
-			RevisionInfo: &cdtypes.GenericRevisionInfo{DeploymentGroups: slices.Clone(r.groups), Description: ptr("Application revision registered by Deployment ID"),
-				FirstUsedTime: optionalTime(r.firstUsed), LastUsedTime: optionalTime(r.lastUsed), RegisterTime: optionalTime(r.registered)}}, nil
+		return &awscd.GetApplicationRevisionOutput{ApplicationName: ptr(a.Name),
+			Revision: locationWith(r.name, ptr(r.content)),
+			RevisionInfo: &cdtypes.GenericRevisionInfo{DeploymentGroups: slices.Clone(r.groups),
+				Description:   ptr("Application revision registered by Deployment ID"),
+				FirstUsedTime: optionalTime(r.firstUsed), LastUsedTime: optionalTime(r.lastUsed),
+				RegisterTime: optionalTime(r.registered)}}, nil
 	})
 }
 

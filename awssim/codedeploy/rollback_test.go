@@ -24,12 +24,14 @@ func (b *bench) rolledBack(id, original string) *cdtypes.DeploymentInfo {
 		b.Fatalf("%s is not rolled back: %s %+v", id, d.Status, d.ErrorInformation)
 	}
 	back := b.ends(*d.RollbackInfo.RollbackDeploymentId)
-	if back.Creator != cdtypes.DeploymentCreatorCodeDeployRollback || back.Status != cdtypes.DeploymentStatusSucceeded || *back.RollbackInfo.RollbackTriggeringDeploymentId != id {
+	if back.Creator != cdtypes.DeploymentCreatorCodeDeployRollback ||
+		back.Status != cdtypes.DeploymentStatusSucceeded || *back.RollbackInfo.RollbackTriggeringDeploymentId != id {
 		b.Errorf("%+v", back)
 	}
 	b.until("one task set", func() bool { return len(b.service().TaskSets) == 1 })
 	s := b.service()
-	if *s.TaskSets[0].Id != original || *s.TaskSets[0].Status != "PRIMARY" || s.RunningCount != 3 || b.weights(80)["web-b"] != 0 || b.weights(80)["web-a"] != 100 {
+	if *s.TaskSets[0].Id != original || *s.TaskSets[0].Status != "PRIMARY" || s.RunningCount != 3 ||
+		b.weights(80)["web-b"] != 0 || b.weights(80)["web-a"] != 100 {
 		b.Errorf("%+v, %v", s.TaskSets, b.weights(80))
 	}
 	if m := *b.get(id).RollbackInfo.RollbackMessage; !strings.Contains(m, "was rolled back by "+*back.DeploymentId) {
@@ -40,11 +42,14 @@ func (b *bench) rolledBack(id, original string) *cdtypes.DeploymentInfo {
 
 func TestAFailedHookFailsTheDeployment(t *testing.T) {
 	for _, event := range []string{"AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"} {
-		b := newBench(t, 1, onEverything+"\ntestListener: \"edge:8080\"", "functions: [{name: check, result: fail, after: 5s}]")
+		b := newBench(t, 1, onEverything+"\ntestListener: \"edge:8080\"",
+			"functions: [{name: check, result: fail, after: 5s}]")
 		original := *b.service().TaskSets[0].Id
 		id := b.deploy("sim/web:v2", "", event, "arn:aws:lambda:us-east-1:123456789012:function:check")
 		d := b.rolledBack(id, original)
-		if d.Status != cdtypes.DeploymentStatusFailed || d.ErrorInformation.Code != cdtypes.ErrorCodeHookExecutionFailure || b.event(id, event) != cdtypes.LifecycleEventStatusFailed {
+		if d.Status != cdtypes.DeploymentStatusFailed ||
+			d.ErrorInformation.Code != cdtypes.ErrorCodeHookExecutionFailure ||
+			b.event(id, event) != cdtypes.LifecycleEventStatusFailed {
 			t.Errorf("%s: %+v", event, d)
 		}
 		if test := b.weights(8080); test["web-b"] > 0 {
@@ -57,10 +62,12 @@ func TestBeforeInstallNothingIsRolledBack(t *testing.T) {
 	b := newBench(t, 1, onEverything, "functions: [{name: check, result: fail}]")
 	id := b.deploy("sim/web:v2", "", "BeforeInstall", "check")
 	d := b.ends(id)
-	if d.Status != cdtypes.DeploymentStatusFailed || d.RollbackInfo.RollbackDeploymentId != nil || len(b.service().TaskSets) != 1 {
+	if d.Status != cdtypes.DeploymentStatusFailed || d.RollbackInfo.RollbackDeploymentId != nil ||
+		len(b.service().TaskSets) != 1 {
 		t.Errorf("%+v", d)
 	}
-	if e := b.target(id).LifecycleEvents[0]; e.Diagnostics.ErrorCode != cdtypes.LifecycleErrorCodeScriptFailed || *e.Diagnostics.ScriptName != "check" {
+	if e := b.target(id).LifecycleEvents[0]; e.Diagnostics.ErrorCode != cdtypes.LifecycleErrorCodeScriptFailed ||
+		*e.Diagnostics.ScriptName != "check" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -75,7 +82,8 @@ func TestAFunctionThatIsMissingOrHangs(t *testing.T) {
 	id := b.deploy("sim/web:v2", "", "BeforeAllowTraffic", "sleep")
 	begun := b.clock.now
 	d = b.rolledBack(id, original)
-	if took := d.CompleteTime.Sub(begun); took < time.Hour || took > time.Hour+5*time.Minute || !strings.Contains(*d.ErrorInformation.Message, "within 3600 seconds") {
+	if took := d.CompleteTime.Sub(begun); took < time.Hour || took > time.Hour+5*time.Minute ||
+		!strings.Contains(*d.ErrorInformation.Message, "within 3600 seconds") {
 		t.Errorf("%v: %s", took, *d.ErrorInformation.Message)
 	}
 }
@@ -91,7 +99,8 @@ func TestTheFunctionItselfReports(t *testing.T) {
 			f, _ := tx.Functions.Get("ask")
 			execution = f.Calls[len(f.Calls)-1].Execution
 		})
-		in := &awscd.PutLifecycleEventHookExecutionStatusInput{DeploymentId: &id, LifecycleEventHookExecutionId: &execution, Status: "Pending"}
+		in := &awscd.PutLifecycleEventHookExecutionStatusInput{DeploymentId: &id,
+			LifecycleEventHookExecutionId: &execution, Status: "Pending"}
 		_, err := b.PutLifecycleEventHookExecutionStatus(b.ctx, in)
 		b.refused(err, "InvalidLifecycleEventHookExecutionStatusException", "")
 		in.Status = cdtypes.LifecycleEventStatusSucceeded
@@ -100,8 +109,9 @@ func TestTheFunctionItselfReports(t *testing.T) {
 		_, err = b.PutLifecycleEventHookExecutionStatus(b.ctx, in)
 		b.refused(err, "LifecycleEventAlreadyCompletedException", event)
 	}
-	_, err := b.PutLifecycleEventHookExecutionStatus(b.ctx, &awscd.PutLifecycleEventHookExecutionStatusInput{DeploymentId: &id,
-		LifecycleEventHookExecutionId: aws.String("x"), Status: "Succeeded"})
+	_, err := b.PutLifecycleEventHookExecutionStatus(b.ctx,
+		&awscd.PutLifecycleEventHookExecutionStatusInput{DeploymentId: &id,
+			LifecycleEventHookExecutionId: aws.String("x"), Status: "Succeeded"})
 	b.refused(err, "InvalidLifecycleEventHookExecutionIdException", "")
 	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusSucceeded {
 		t.Errorf("%+v", d)
@@ -116,9 +126,11 @@ func TestStopWithRollback(t *testing.T) {
 		b.until(when, func() bool {
 			return b.weights(80)["web-b"] == 50 && when[0] == 'h' || b.get(id).InstanceTerminationWaitTimeStarted
 		})
-		_, err := b.StopDeployment(b.ctx, &awscd.StopDeploymentInput{DeploymentId: &id, AutoRollbackEnabled: aws.Bool(true)})
+		_, err := b.StopDeployment(b.ctx, &awscd.StopDeploymentInput{DeploymentId: &id,
+			AutoRollbackEnabled: aws.Bool(true)})
 		b.ok(err)
-		if d := b.rolledBack(id, original); d.Status != cdtypes.DeploymentStatusStopped || d.ErrorInformation.Code != cdtypes.ErrorCodeManualStop {
+		if d := b.rolledBack(id, original); d.Status != cdtypes.DeploymentStatusStopped ||
+			d.ErrorInformation.Code != cdtypes.ErrorCodeManualStop {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -152,11 +164,13 @@ func TestAnAlarmStopsIt(t *testing.T) {
 	b.until("half", func() bool { return b.weights(80)["web-b"] == 50 })
 	raise(b, world.AlarmRaised)
 	d := b.rolledBack(id, original)
-	if d.Status != cdtypes.DeploymentStatusStopped || d.ErrorInformation.Code != cdtypes.ErrorCodeAlarmActive || !strings.HasSuffix(*d.ErrorInformation.Message, "Activated alarms: errors") {
+	if d.Status != cdtypes.DeploymentStatusStopped || d.ErrorInformation.Code != cdtypes.ErrorCodeAlarmActive ||
+		!strings.HasSuffix(*d.ErrorInformation.Message, "Activated alarms: errors") {
 		t.Errorf("%+v", d)
 	}
 	d = b.ends(b.deploy("sim/web:v2", ""))
-	if d.ErrorInformation.Code != cdtypes.ErrorCodeAlarmActive || d.RollbackInfo.RollbackDeploymentId != nil || len(b.service().TaskSets) != 1 {
+	if d.ErrorInformation.Code != cdtypes.ErrorCodeAlarmActive || d.RollbackInfo.RollbackDeploymentId != nil ||
+		len(b.service().TaskSets) != 1 {
 		t.Errorf("the alarm was raised before: %+v", d)
 	}
 	in := input(appspec(b.register("sim/web:v2")))
@@ -172,7 +186,8 @@ func TestATaskSetThatNeverGetsHealthyTimesOut(t *testing.T) {
 	b := newBench(t, 4, onEverything, "")
 	original := *b.service().TaskSets[0].Id
 	d := b.rolledBack(b.deploy("sim/web:v2-noboot", ""), original)
-	if d.ErrorInformation.Code != cdtypes.ErrorCodeTimeout || !strings.Contains(*d.ErrorInformation.Message, "timed out while waiting for the replacement task set") {
+	if d.ErrorInformation.Code != cdtypes.ErrorCodeTimeout || !strings.Contains(*d.ErrorInformation.Message,
+		"timed out while waiting for the replacement task set") {
 		t.Errorf("%+v", d.ErrorInformation)
 	}
 }
@@ -198,9 +213,11 @@ func TestWhatIsWrongTurnsOutInTheDeployment(t *testing.T) {
 	}
 	id := b.deploy("sim/web:v2", "half")
 	b.until("half", func() bool { return b.weights(80)["web-b"] == 50 })
-	_, err := b.DeleteDeploymentGroup(b.ctx, &awscd.DeleteDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")})
+	_, err := b.DeleteDeploymentGroup(b.ctx, &awscd.DeleteDeploymentGroupInput{ApplicationName: aws.String("shop"),
+		DeploymentGroupName: aws.String("web")})
 	b.ok(err)
-	if d := b.ends(id); d.ErrorInformation.Code != cdtypes.ErrorCodeDeploymentGroupMissing || d.RollbackInfo.RollbackDeploymentId != nil {
+	if d := b.ends(id); d.ErrorInformation.Code != cdtypes.ErrorCodeDeploymentGroupMissing ||
+		d.RollbackInfo.RollbackDeploymentId != nil {
 		t.Errorf("%+v", d)
 	}
 }
@@ -209,7 +226,8 @@ func TestAServiceThatIsDeletedMeanwhile(t *testing.T) {
 	b := newBench(t, 6, onEverything, "")
 	id := b.deploy("sim/web:v2", "half")
 	b.until("half", func() bool { return b.weights(80)["web-b"] == 50 })
-	_, err := b.ecs.DeleteService(b.ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)})
+	_, err := b.ecs.DeleteService(b.ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), Force: aws.Bool(true)})
 	b.ok(err)
 	if d := b.ends(id); d.ErrorInformation.Code != cdtypes.ErrorCodeInvalidEcsService {
 		t.Errorf("%+v", d)
@@ -219,7 +237,8 @@ func TestAServiceThatIsDeletedMeanwhile(t *testing.T) {
 // AWS: a deployment may fail if its service is scaled out for more than five minutes.
 func TestAServiceThatIsScaledOutFailsTheDeployment(t *testing.T) {
 	scale := func(b *bench, n int32) {
-		_, err := b.ecs.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: &n})
+		_, err := b.ecs.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), DesiredCount: &n})
 		b.ok(err)
 	}
 	b := newBench(t, 2, "", "")

@@ -47,10 +47,13 @@ func (s *Service) API() wire.API {
 // name differs from the model's.
 func memberNames() map[string]string {
 	all := map[string]string{"RevisionLocation.String_": "string"}
-	for _, n := range []string{"DeploymentOverview.Failed", "DeploymentOverview.InProgress", "DeploymentOverview.Pending", "DeploymentOverview.Ready",
-		"DeploymentOverview.Skipped", "DeploymentOverview.Succeeded", "Tag.Key", "Tag.Value", "EC2TagFilter.Key", "EC2TagFilter.Type",
+	for _, n := range []string{"DeploymentOverview.Failed", "DeploymentOverview.InProgress",
+		"DeploymentOverview.Pending", "DeploymentOverview.Ready",
+		"DeploymentOverview.Skipped", "DeploymentOverview.Succeeded", "Tag.Key", "Tag.Value", "EC2TagFilter.Key",
+		"EC2TagFilter.Type",
 		"EC2TagFilter.Value", "TagFilter.Key", "TagFilter.Type", "TagFilter.Value", "TagResourceInput.ResourceArn",
-		"TagResourceInput.Tags", "UntagResourceInput.ResourceArn", "UntagResourceInput.TagKeys", "ListTagsForResourceInput.ResourceArn",
+		"TagResourceInput.Tags", "UntagResourceInput.ResourceArn", "UntagResourceInput.TagKeys",
+		"ListTagsForResourceInput.ResourceArn",
 		"ListTagsForResourceInput.NextToken", "ListTagsForResourceOutput.Tags", "ListTagsForResourceOutput.NextToken"} {
 		_, all[n], _ = strings.Cut(n, ".")
 	}
@@ -60,27 +63,40 @@ func memberNames() map[string]string {
 // modelledErrors returns the errors of CodeDeploy's model that the API answers with.
 func modelledErrors() []smithy.APIError {
 	return []smithy.APIError{
-		&cdtypes.AlarmsLimitExceededException{}, &cdtypes.ApplicationAlreadyExistsException{}, &cdtypes.ApplicationDoesNotExistException{},
-		&cdtypes.ApplicationNameRequiredException{}, &cdtypes.BatchLimitExceededException{}, &cdtypes.DeploymentAlreadyCompletedException{},
+		&cdtypes.AlarmsLimitExceededException{}, &cdtypes.ApplicationAlreadyExistsException{},
+		&cdtypes.ApplicationDoesNotExistException{},
+		&cdtypes.ApplicationNameRequiredException{}, &cdtypes.BatchLimitExceededException{},
+		&cdtypes.DeploymentAlreadyCompletedException{},
 		&cdtypes.DeploymentConfigAlreadyExistsException{}, &cdtypes.DeploymentConfigDoesNotExistException{},
-		&cdtypes.DeploymentConfigInUseException{}, &cdtypes.DeploymentConfigNameRequiredException{}, &cdtypes.DeploymentDoesNotExistException{},
+		&cdtypes.DeploymentConfigInUseException{}, &cdtypes.DeploymentConfigNameRequiredException{},
+		&cdtypes.DeploymentDoesNotExistException{},
 		&cdtypes.DeploymentGroupAlreadyExistsException{}, &cdtypes.DeploymentGroupDoesNotExistException{},
-		&cdtypes.DeploymentGroupNameRequiredException{}, &cdtypes.DeploymentIdRequiredException{}, &cdtypes.DeploymentIsNotInReadyStateException{},
+		&cdtypes.DeploymentGroupNameRequiredException{}, &cdtypes.DeploymentIdRequiredException{},
+		&cdtypes.DeploymentIsNotInReadyStateException{},
 		&cdtypes.DeploymentLimitExceededException{}, &cdtypes.DeploymentNotStartedException{},
 		&cdtypes.DeploymentTargetDoesNotExistException{},
-		&cdtypes.DeploymentTargetIdRequiredException{}, &cdtypes.DeploymentTargetListSizeExceededException{}, &cdtypes.DescriptionTooLongException{},
-		&cdtypes.ECSServiceMappingLimitExceededException{}, &cdtypes.InvalidAlarmConfigException{}, &cdtypes.InvalidApplicationNameException{},
+		&cdtypes.DeploymentTargetIdRequiredException{}, &cdtypes.DeploymentTargetListSizeExceededException{},
+		&cdtypes.DescriptionTooLongException{},
+		&cdtypes.ECSServiceMappingLimitExceededException{}, &cdtypes.InvalidAlarmConfigException{},
+		&cdtypes.InvalidApplicationNameException{},
 		&cdtypes.InvalidAutoRollbackConfigException{}, &cdtypes.InvalidBlueGreenDeploymentConfigurationException{},
-		&cdtypes.InvalidComputePlatformException{}, &cdtypes.InvalidDeploymentConfigNameException{}, &cdtypes.InvalidDeploymentGroupNameException{},
-		&cdtypes.InvalidDeploymentIdException{}, &cdtypes.InvalidDeploymentStatusException{}, &cdtypes.InvalidDeploymentStyleException{},
-		&cdtypes.InvalidDeploymentTargetIdException{}, &cdtypes.InvalidDeploymentWaitTypeException{}, &cdtypes.InvalidECSServiceException{},
+		&cdtypes.InvalidComputePlatformException{}, &cdtypes.InvalidDeploymentConfigNameException{},
+		&cdtypes.InvalidDeploymentGroupNameException{},
+		&cdtypes.InvalidDeploymentIdException{}, &cdtypes.InvalidDeploymentStatusException{},
+		&cdtypes.InvalidDeploymentStyleException{},
+		&cdtypes.InvalidDeploymentTargetIdException{}, &cdtypes.InvalidDeploymentWaitTypeException{},
+		&cdtypes.InvalidECSServiceException{},
 		&cdtypes.InvalidInputException{}, &cdtypes.InvalidLifecycleEventHookExecutionIdException{},
 		&cdtypes.InvalidLifecycleEventHookExecutionStatusException{}, &cdtypes.InvalidLoadBalancerInfoException{},
-		&cdtypes.InvalidNextTokenException{}, &cdtypes.InvalidOperationException{}, &cdtypes.InvalidRevisionException{}, &cdtypes.InvalidRoleException{},
-		&cdtypes.InvalidTargetFilterNameException{}, &cdtypes.InvalidTargetGroupPairException{}, &cdtypes.InvalidTimeRangeException{},
+		&cdtypes.InvalidNextTokenException{}, &cdtypes.InvalidOperationException{}, &cdtypes.InvalidRevisionException{},
+		&cdtypes.InvalidRoleException{},
+		&cdtypes.InvalidTargetFilterNameException{}, &cdtypes.InvalidTargetGroupPairException{},
+		&cdtypes.InvalidTimeRangeException{},
 		&cdtypes.InvalidTrafficRoutingConfigurationException{}, &cdtypes.LifecycleEventAlreadyCompletedException{},
-		&cdtypes.RevisionDoesNotExistException{}, &cdtypes.RevisionRequiredException{}, &cdtypes.RoleRequiredException{},
-		&cdtypes.InvalidArnException{}, &cdtypes.InvalidTagsToAddException{}, &cdtypes.ResourceArnRequiredException{}, &cdtypes.TagLimitExceededException{},
+		&cdtypes.RevisionDoesNotExistException{}, &cdtypes.RevisionRequiredException{},
+		&cdtypes.RoleRequiredException{},
+		&cdtypes.InvalidArnException{}, &cdtypes.InvalidTagsToAddException{}, &cdtypes.ResourceArnRequiredException{},
+		&cdtypes.TagLimitExceededException{},
 		&cdtypes.ThrottlingException{}, &cdtypes.UnsupportedActionForDeploymentTypeException{},
 	}
 }
@@ -88,8 +104,10 @@ func modelledErrors() []smithy.APIError {
 // unsimulatedOperations returns the operations of AWS that are not simulated.
 func unsimulatedOperations() []string {
 	return []string{
-		"AddTagsToOnPremisesInstances", "BatchGetApplicationRevisions", "BatchGetDeploymentInstances", "BatchGetOnPremisesInstances",
-		"DeleteGitHubAccountToken", "DeleteResourcesByExternalId", "DeregisterOnPremisesInstance", "GetDeploymentInstance",
+		"AddTagsToOnPremisesInstances", "BatchGetApplicationRevisions", "BatchGetDeploymentInstances",
+		"BatchGetOnPremisesInstances",
+		"DeleteGitHubAccountToken", "DeleteResourcesByExternalId", "DeregisterOnPremisesInstance",
+		"GetDeploymentInstance",
 		"GetOnPremisesInstance", "ListApplicationRevisions", "ListDeploymentInstances", "ListGitHubAccountTokenNames",
 		"ListOnPremisesInstances", "RegisterApplicationRevision", "RegisterOnPremisesInstance",
 		"RemoveTagsFromOnPremisesInstances", "UpdateApplication",

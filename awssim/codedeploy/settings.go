@@ -17,7 +17,8 @@ const (
 
 // settingsOf checks a group's description, fills in its defaults, and returns the controller's
 // settings.
-func settingsOf(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGroupInfo) (s codedeployer.Settings, err error) {
+func settingsOf(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGroupInfo) (s codedeployer.Settings,
+	err error) {
 	for _, step := range []func() error{
 		func() error { return checkStyle(doc.DeploymentStyle) },
 		func() error { return readService(tx, g, doc, &s) },
@@ -42,7 +43,8 @@ func settingsOf(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGrou
 }
 
 func checkStyle(st *cdtypes.DeploymentStyle) error {
-	if st == nil || st.DeploymentType != cdtypes.DeploymentTypeBlueGreen || st.DeploymentOption != cdtypes.DeploymentOptionWithTrafficControl {
+	if st == nil || st.DeploymentType != cdtypes.DeploymentTypeBlueGreen ||
+		st.DeploymentOption != cdtypes.DeploymentOptionWithTrafficControl {
 		return world.Refuse("InvalidDeploymentStyleException",
 			"Deployment groups of the ECS compute platform must have the deployment type BLUE_GREEN and the option WITH_TRAFFIC_CONTROL")
 	}
@@ -50,23 +52,29 @@ func checkStyle(st *cdtypes.DeploymentStyle) error {
 }
 
 // readService finds the one service of a group. The service must not be in another group.
-func readService(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGroupInfo, s *codedeployer.Settings) error {
-	if len(doc.EcsServices) != 1 || val(doc.EcsServices[0].ServiceName) == "" || val(doc.EcsServices[0].ClusterName) == "" {
-		return world.Refuse("InvalidECSServiceException", "Exactly one ECS service, with its cluster, must be specified")
+func readService(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGroupInfo,
+	s *codedeployer.Settings) error {
+	if len(doc.EcsServices) != 1 || val(doc.EcsServices[0].ServiceName) == "" ||
+		val(doc.EcsServices[0].ClusterName) == "" {
+		return world.Refuse("InvalidECSServiceException",
+			"Exactly one ECS service, with its cluster, must be specified")
 	}
 	x := doc.EcsServices[0]
 	s.Cluster, s.Service = *x.ClusterName, *x.ServiceName
 	svc, ok := tx.Services.Get(s.Cluster + "/" + s.Service)
 	switch {
 	case !ok || svc.Status != "ACTIVE":
-		return world.Refuse("InvalidECSServiceException", "The ECS service %s in cluster %s does not exist or is not ACTIVE", s.Service, s.Cluster)
+		return world.Refuse("InvalidECSServiceException",
+			"The ECS service %s in cluster %s does not exist or is not ACTIVE", s.Service, s.Cluster)
 	case svc.Controller != "CODE_DEPLOY":
-		return world.Refuse("InvalidECSServiceException", "Deployment group's ECSService must be configured for a CODE_DEPLOY deployment controller.")
+		return world.Refuse("InvalidECSServiceException",
+			"Deployment group's ECSService must be configured for a CODE_DEPLOY deployment controller.")
 	}
 	for _, a := range codedeployer.StateOf(tx).Applications.All() {
 		for _, other := range a.Groups.All() {
 			if other != g && other.Settings.Cluster == s.Cluster && other.Settings.Service == s.Service {
-				return world.Refuse("ECSServiceMappingLimitExceededException", "The ECS service %s is already in the deployment group %s", s.Service, other.Name)
+				return world.Refuse("ECSServiceMappingLimitExceededException",
+					"The ECS service %s is already in the deployment group %s", s.Service, other.Name)
 			}
 		}
 	}
@@ -74,21 +82,25 @@ func readService(tx *world.Tx, g *codedeployer.Group, doc *cdtypes.DeploymentGro
 }
 
 func readPair(tx *world.Tx, info *cdtypes.LoadBalancerInfo, s *codedeployer.Settings) error {
-	if info == nil || len(info.TargetGroupPairInfoList) != 1 || len(info.ElbInfoList)+len(info.TargetGroupInfoList) > 0 {
+	if info == nil || len(info.TargetGroupPairInfoList) != 1 ||
+		len(info.ElbInfoList)+len(info.TargetGroupInfoList) > 0 {
 		return world.Refuse("InvalidLoadBalancerInfoException", "Exactly one target group pair must be specified")
 	}
 	p := info.TargetGroupPairInfoList[0]
 	switch {
 	case len(p.TargetGroups) != 2:
-		return world.Refuse("InvalidTargetGroupPairException", "A target group pair must have exactly two target groups")
+		return world.Refuse("InvalidTargetGroupPairException",
+			"A target group pair must have exactly two target groups")
 	case p.ProdTrafficRoute == nil || len(p.ProdTrafficRoute.ListenerArns) != 1:
-		return world.Refuse("InvalidTargetGroupPairException", "The production traffic route must have exactly one listener")
+		return world.Refuse("InvalidTargetGroupPairException",
+			"The production traffic route must have exactly one listener")
 	case p.TestTrafficRoute != nil && len(p.TestTrafficRoute.ListenerArns) > 1:
 		return world.Refuse("InvalidTargetGroupPairException", "The test traffic route must have exactly one listener")
 	}
 	s.Pair = [2]string{val(p.TargetGroups[0].Name), val(p.TargetGroups[1].Name)}
 	if s.Pair[0] == s.Pair[1] || s.Pair[0] == "" || s.Pair[1] == "" {
-		return world.Refuse("InvalidTargetGroupPairException", "The two target groups of a pair must be named and differ")
+		return world.Refuse("InvalidTargetGroupPairException",
+			"The two target groups of a pair must be named and differ")
 	}
 	s.Production = p.ProdTrafficRoute.ListenerArns[0]
 	if p.TestTrafficRoute != nil && len(p.TestTrafficRoute.ListenerArns) == 1 {
@@ -104,7 +116,8 @@ func checkListeners(tx *world.Tx, s *codedeployer.Settings) error {
 		}
 	}
 	if s.Production == s.Test {
-		return world.Refuse("InvalidTargetGroupPairException", "Production and test traffic must have different listeners")
+		return world.Refuse("InvalidTargetGroupPairException",
+			"Production and test traffic must have different listeners")
 	}
 	return nil
 }
@@ -130,9 +143,11 @@ func readBlueGreen(doc *cdtypes.DeploymentGroupInfo, s *codedeployer.Settings) e
 	switch {
 	case b.GreenFleetProvisioningOption != nil:
 		return refuse("greenFleetProvisioningOption is not for the ECS compute platform")
-	case ready.WaitTimeInMinutes < 0 || ready.WaitTimeInMinutes > maxWaitMinutes || end.TerminationWaitTimeInMinutes < 0 || end.TerminationWaitTimeInMinutes > maxWaitMinutes:
+	case ready.WaitTimeInMinutes < 0 || ready.WaitTimeInMinutes > maxWaitMinutes ||
+		end.TerminationWaitTimeInMinutes < 0 || end.TerminationWaitTimeInMinutes > maxWaitMinutes:
 		return refuse("Wait times must be from 0 to 2880 minutes")
-	case !slices.Contains(ready.ActionOnTimeout.Values(), ready.ActionOnTimeout) || end.Action != "" && !slices.Contains(end.Action.Values(), end.Action):
+	case !slices.Contains(ready.ActionOnTimeout.Values(), ready.ActionOnTimeout) || end.Action != "" &&
+		!slices.Contains(end.Action.Values(), end.Action):
 		return refuse("actionOnTimeout must be CONTINUE_DEPLOYMENT or STOP_DEPLOYMENT, action TERMINATE or KEEP_ALIVE")
 	case ready.ActionOnTimeout == cdtypes.DeploymentReadyActionStopDeployment && ready.WaitTimeInMinutes == 0:
 		return refuse("STOP_DEPLOYMENT needs a wait time")
@@ -158,7 +173,8 @@ func rollbackOn(c *cdtypes.AutoRollbackConfiguration) (events []string, err erro
 		return nil, nil
 	}
 	if len(events) == 0 {
-		return nil, world.Refuse("InvalidAutoRollbackConfigException", "An enabled auto rollback configuration needs events")
+		return nil, world.Refuse("InvalidAutoRollbackConfigException",
+			"An enabled auto rollback configuration needs events")
 	}
 	return events, nil
 }
@@ -168,7 +184,8 @@ func alarmsOf(c *cdtypes.AlarmConfiguration) (a codedeployer.Alarms, err error) 
 		return a, nil
 	}
 	if len(c.Alarms) > maxAlarms {
-		return a, world.Refuse("AlarmsLimitExceededException", "A deployment group can have at most %d alarms", maxAlarms)
+		return a, world.Refuse("AlarmsLimitExceededException", "A deployment group can have at most %d alarms",
+			maxAlarms)
 	}
 	for _, x := range c.Alarms {
 		if val(x.Name) == "" || slices.Contains(a.Names, *x.Name) {

@@ -32,7 +32,8 @@ func setTags(tx *world.Tx, arn string, tags []cdtypes.Tag) error {
 	for _, t := range wire.Clone(tags) {
 		k := val(t.Key)
 		if k == "" || len(k) > 128 || strings.HasPrefix(strings.ToLower(k), "aws:") {
-			return world.Refuse("InvalidTagsToAddException", "A tag key has 1 to 128 characters and does not begin with aws:")
+			return world.Refuse("InvalidTagsToAddException",
+				"A tag key has 1 to 128 characters and does not begin with aws:")
 		}
 		if i := slices.IndexFunc(next, func(x cdtypes.Tag) bool { return val(x.Key) == k }); i >= 0 {
 			next[i] = t
@@ -92,13 +93,15 @@ func (s *Service) UntagResource(ctx context.Context, in *awscd.UntagResourceInpu
 			return nil, err
 		}
 		tags := stateOf(tx).tags
-		tags[arn] = slices.DeleteFunc(tags[arn], func(t cdtypes.Tag) bool { return slices.Contains(in.TagKeys, val(t.Key)) })
+		tags[arn] = slices.DeleteFunc(tags[arn],
+			func(t cdtypes.Tag) bool { return slices.Contains(in.TagKeys, val(t.Key)) })
 		return &awscd.UntagResourceOutput{}, nil
 	})
 }
 
 // ListTagsForResource returns the tags of an application or a group.
-func (s *Service) ListTagsForResource(ctx context.Context, in *awscd.ListTagsForResourceInput) (*awscd.ListTagsForResourceOutput, error) {
+func (s *Service) ListTagsForResource(ctx context.Context,
+	in *awscd.ListTagsForResourceInput) (*awscd.ListTagsForResourceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListTagsForResourceOutput, error) {
 		arn, err := checkTaggedARN(tx, in.ResourceArn)
 		if err != nil {

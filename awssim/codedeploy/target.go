@@ -26,7 +26,8 @@ func targetStatus(d *codedeployer.Deployment) cdtypes.TargetStatus {
 }
 
 // ListDeploymentTargets lists the one target: "<cluster>:<service>".
-func (s *Service) ListDeploymentTargets(ctx context.Context, in *awscd.ListDeploymentTargetsInput) (*awscd.ListDeploymentTargetsOutput, error) {
+func (s *Service) ListDeploymentTargets(ctx context.Context,
+	in *awscd.ListDeploymentTargetsInput) (*awscd.ListDeploymentTargetsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentTargetsOutput, error) {
 		d, err := findDeployment(tx, in.DeploymentId)
 		if err != nil {
@@ -50,7 +51,8 @@ func (s *Service) ListDeploymentTargets(ctx context.Context, in *awscd.ListDeplo
 }
 
 // GetDeploymentTarget returns the target.
-func (s *Service) GetDeploymentTarget(ctx context.Context, in *awscd.GetDeploymentTargetInput) (*awscd.GetDeploymentTargetOutput, error) {
+func (s *Service) GetDeploymentTarget(ctx context.Context,
+	in *awscd.GetDeploymentTargetInput) (*awscd.GetDeploymentTargetOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentTargetOutput, error) {
 		d, err := findDeployment(tx, in.DeploymentId)
 		if err != nil {
@@ -65,7 +67,8 @@ func (s *Service) GetDeploymentTarget(ctx context.Context, in *awscd.GetDeployme
 }
 
 // BatchGetDeploymentTargets returns up to 25 targets, of which an ECS deployment has one.
-func (s *Service) BatchGetDeploymentTargets(ctx context.Context, in *awscd.BatchGetDeploymentTargetsInput) (*awscd.BatchGetDeploymentTargetsOutput, error) {
+func (s *Service) BatchGetDeploymentTargets(ctx context.Context,
+	in *awscd.BatchGetDeploymentTargetsInput) (*awscd.BatchGetDeploymentTargetsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentTargetsOutput, error) {
 		d, err := findDeployment(tx, in.DeploymentId)
 		switch {
@@ -74,7 +77,8 @@ func (s *Service) BatchGetDeploymentTargets(ctx context.Context, in *awscd.Batch
 		case len(in.TargetIds) == 0:
 			return nil, world.Refuse("DeploymentTargetIdRequiredException", "The target IDs are required")
 		case len(in.TargetIds) > maxDeploymentBatch:
-			return nil, world.Refuse("DeploymentTargetListSizeExceededException", "The number of target IDs must not exceed %d", maxDeploymentBatch)
+			return nil, world.Refuse("DeploymentTargetListSizeExceededException",
+				"The number of target IDs must not exceed %d", maxDeploymentBatch)
 		}
 		out := &awscd.BatchGetDeploymentTargetsOutput{}
 		for _, id := range in.TargetIds {
@@ -90,9 +94,11 @@ func (s *Service) BatchGetDeploymentTargets(ctx context.Context, in *awscd.Batch
 
 func showTarget(d *codedeployer.Deployment, id string) (*cdtypes.DeploymentTarget, error) {
 	if id != targetID(d) {
-		return nil, world.Refuse("DeploymentTargetDoesNotExistException", "The target %s does not exist in deployment %s", id, d.ID)
+		return nil, world.Refuse("DeploymentTargetDoesNotExistException",
+			"The target %s does not exist in deployment %s", id, d.ID)
 	}
-	t := &cdtypes.ECSTarget{DeploymentId: ptr(d.ID), LastUpdatedAt: optionalTime(d.Updated), Status: targetStatus(d), TargetId: ptr(id)}
+	t := &cdtypes.ECSTarget{DeploymentId: ptr(d.ID), LastUpdatedAt: optionalTime(d.Updated), Status: targetStatus(d),
+		TargetId: ptr(id)}
 	if d.Service != nil {
 		t.TargetArn = ptr(d.Service.ARN)
 	}
@@ -109,9 +115,11 @@ func showTarget(d *codedeployer.Deployment, id string) (*cdtypes.DeploymentTarge
 }
 
 func showEvent(e *codedeployer.Event) cdtypes.LifecycleEvent {
-	out := cdtypes.LifecycleEvent{LifecycleEventName: ptr(e.Name), Status: cdtypes.LifecycleEventStatus(e.Status), StartTime: optionalTime(e.Start), EndTime: optionalTime(e.End)}
+	out := cdtypes.LifecycleEvent{LifecycleEventName: ptr(e.Name), Status: cdtypes.LifecycleEventStatus(e.Status),
+		StartTime: optionalTime(e.Start), EndTime: optionalTime(e.End)}
 	if e.Error != "" {
-		out.Diagnostics = &cdtypes.Diagnostics{ErrorCode: cdtypes.LifecycleErrorCode(e.Error), ScriptName: optionalText(e.Function), Message: optionalText(e.Message)}
+		out.Diagnostics = &cdtypes.Diagnostics{ErrorCode: cdtypes.LifecycleErrorCode(e.Error),
+			ScriptName: optionalText(e.Function), Message: optionalText(e.Message)}
 	}
 	return out
 }
@@ -121,7 +129,8 @@ func showSet(ts *world.TaskSet, g *world.TargetGroup, label cdtypes.TargetLabel,
 		return t.LastStatus == "PROVISIONING" || t.LastStatus == "PENDING" || t.LastStatus == "ACTIVATING"
 	})
 	out := cdtypes.ECSTaskSet{Identifer: ptr(ts.ID), Status: ptr(ts.Status), TaskSetLabel: label, TrafficWeight: weight,
-		DesiredCount: int64(ts.Computed), RunningCount: int64(ts.Count((*world.Task).IsRunning)), PendingCount: int64(pending)}
+		DesiredCount: int64(ts.Computed), RunningCount: int64(ts.Count((*world.Task).IsRunning)),
+		PendingCount: int64(pending)}
 	if g != nil {
 		out.TargetGroup = &cdtypes.TargetGroupInfo{Name: ptr(g.Name)}
 	}

@@ -39,7 +39,8 @@ func (s *Controller) StopDeployment(tx *world.Tx, d *Deployment, rollback *bool)
 		if rollback != nil {
 			back = *rollback
 		}
-		s.concludeDeployment(tx, d, Stopped, Failure{"MANUAL_STOP", "The deployment was stopped at the request of a user."}, back)
+		s.concludeDeployment(tx, d, Stopped,
+			Failure{"MANUAL_STOP", "The deployment was stopped at the request of a user."}, back)
 	})
 }
 
@@ -76,7 +77,8 @@ func (s *Controller) stopOnAlarm(tx *world.Tx, d *Deployment) {
 
 // endDeployment ends a deployment and rolls it back if its settings require it.
 func (s *Controller) endDeployment(tx *world.Tx, d *Deployment, status string, why Failure) {
-	s.concludeDeployment(tx, d, status, why, d.rollsBack(map[string]string{"ALARM_ACTIVE": OnAlarm, "TIMEOUT": OnFailure}[why.Code], status))
+	s.concludeDeployment(tx, d, status, why,
+		d.rollsBack(map[string]string{"ALARM_ACTIVE": OnAlarm, "TIMEOUT": OnFailure}[why.Code], status))
 }
 
 // rollsBack reports whether the settings name one of the events; a status means its event.
@@ -132,9 +134,11 @@ func (s *Controller) finishDeployment(tx *world.Tx, d *Deployment, status string
 // RollbackInfo).
 func (s *Controller) rollBack(tx *world.Tx, from *Deployment) {
 	d := &Deployment{
-		ID: newID(tx), Group: from.Group, Settings: from.Settings, Spec: from.Spec, Revision: from.Previous, Creator: ByRollback,
-		Triggered: from.ID, Service: from.Service, Blue: from.Blue, Green: from.Green, BlueGroup: from.BlueGroup, GreenGroup: from.GreenGroup,
-		Weight: from.Weight, Doc: from.Doc,
+		ID: newID(tx), Group: from.Group, Settings: from.Settings, Spec: from.Spec, Revision: from.Previous,
+		Creator:   ByRollback,
+		Triggered: from.ID, Service: from.Service, Blue: from.Blue, Green: from.Green, BlueGroup: from.BlueGroup,
+		GreenGroup: from.GreenGroup,
+		Weight:     from.Weight, Doc: from.Doc,
 	}
 	d.RollbackMessage = "Deployment " + from.ID + " is rolled back."
 	from.RollbackID, from.RollbackMessage = d.ID, "The deployment is being rolled back by "+d.ID+"."

@@ -28,7 +28,8 @@ func (s *Controller) installReplacement(tx *world.Tx, d *Deployment) {
 func (d *Deployment) assignGroups(tx *world.Tx) *Failure {
 	d.Blue = d.Service.Primary()
 	if d.Blue == nil || len(d.Blue.Attached) == 0 {
-		return &Failure{"INVALID_ECS_SERVICE", "The Amazon ECS service " + d.Service.Name + " has no PRIMARY task set behind a target group."}
+		return &Failure{"INVALID_ECS_SERVICE", "The Amazon ECS service " + d.Service.Name +
+			" has no PRIMARY task set behind a target group."}
 	}
 	var pair [2]*world.TargetGroup
 	for i, name := range d.Settings.Pair {
@@ -42,18 +43,21 @@ func (d *Deployment) assignGroups(tx *world.Tx) *Failure {
 	case pair[1].ARN:
 		d.BlueGroup, d.GreenGroup = pair[1], pair[0]
 	default:
-		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID", "The ELB could not be updated due to the following error: The primary task set's target group is none of the deployment group's."}
+		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID",
+			"The ELB could not be updated due to the following error: The primary task set's target group is none of the deployment group's."}
 	}
 	return d.checkRoutes(tx)
 }
 
 func (d *Deployment) checkRoutes(tx *world.Tx) *Failure {
 	if len(d.pairRules(tx, d.Settings.Production)) == 0 {
-		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID", "The ELB could not be updated due to the following error: Primary taskset target group must be behind listener " + d.Settings.Production}
+		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID",
+			"The ELB could not be updated due to the following error: Primary taskset target group must be behind listener " + d.Settings.Production}
 	}
 	l, _ := tx.Listeners.Get(d.Settings.Production)
 	if l.Balancer.Type == "network" && d.Settings.Routing.Percent > 0 {
-		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID", "The ELB could not be updated due to the following error: a Network Load Balancer supports the deployment configuration CodeDeployDefault.ECSAllAtOnce only."}
+		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID",
+			"The ELB could not be updated due to the following error: a Network Load Balancer supports the deployment configuration CodeDeployDefault.ECSAllAtOnce only."}
 	}
 	return nil
 }
@@ -90,7 +94,8 @@ func (s *Controller) createReplacement(tx *world.Tx, d *Deployment) {
 		PlatformVersion: d.Spec.Platform, Network: d.Spec.Network, Providers: d.Spec.Providers, ExternalID: d.ID,
 	})
 	if err != nil {
-		s.failDeployment(tx, d, Failure{"ECS_UPDATE_ERROR", "The ECS service cannot be updated due to the following error: " + errorText(err)})
+		s.failDeployment(tx, d, Failure{"ECS_UPDATE_ERROR",
+			"The ECS service cannot be updated due to the following error: " + errorText(err)})
 		return
 	}
 	d.Green, d.Updated = ts, tx.Now()

@@ -46,7 +46,8 @@ func New(w *world.World, ecs ECS) *Controller {
 			s.watchScaleOut(tx, o)
 		}
 	})
-	w.AddInvariant(world.Invariant{Name: "a service is deployed by a deployment that goes on", CheckChange: checkDeployedBy})
+	w.AddInvariant(world.Invariant{Name: "a service is deployed by a deployment that goes on",
+		CheckChange: checkDeployedBy})
 	return s
 }
 

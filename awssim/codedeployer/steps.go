@@ -21,17 +21,21 @@ type lifecycleStep struct {
 // Amazon ECS deployment"). It includes the test traffic events if there is a test listener. With
 // only a hook for test traffic, the events are included and skipped.
 func lifecycleSteps(d *Deployment) []lifecycleStep {
-	all := []lifecycleStep{{"BeforeInstall", (*Controller).runHook}, {"Install", (*Controller).installReplacement}, {"AfterInstall", (*Controller).runHook}}
+	all := []lifecycleStep{{"BeforeInstall", (*Controller).runHook}, {"Install", (*Controller).installReplacement},
+		{"AfterInstall", (*Controller).runHook}}
 	switch {
 	case d.Settings.Test != "":
-		all = append(all, lifecycleStep{"AllowTestTraffic", (*Controller).allowTestTraffic}, lifecycleStep{"AfterAllowTestTraffic", (*Controller).runHook})
+		all = append(all, lifecycleStep{"AllowTestTraffic", (*Controller).allowTestTraffic},
+			lifecycleStep{"AfterAllowTestTraffic", (*Controller).runHook})
 	case d.Spec.hookFunction("AfterAllowTestTraffic") != "":
-		all = append(all, lifecycleStep{"AllowTestTraffic", (*Controller).skipStep}, lifecycleStep{"AfterAllowTestTraffic", (*Controller).skipStep})
+		all = append(all, lifecycleStep{"AllowTestTraffic", (*Controller).skipStep},
+			lifecycleStep{"AfterAllowTestTraffic", (*Controller).skipStep})
 	}
 	if d.Settings.Ready != nil {
 		all = append(all, lifecycleStep{"", (*Controller).awaitReady})
 	}
-	return append(all, lifecycleStep{"BeforeAllowTraffic", (*Controller).runHook}, lifecycleStep{"AllowTraffic", (*Controller).allowTraffic},
+	return append(all, lifecycleStep{"BeforeAllowTraffic", (*Controller).runHook},
+		lifecycleStep{"AllowTraffic", (*Controller).allowTraffic},
 		lifecycleStep{"AfterAllowTraffic", (*Controller).runHook}, lifecycleStep{"", (*Controller).awaitTermination})
 }
 
@@ -64,13 +68,17 @@ func (s *Controller) runAfter(tx *world.Tx, d *Deployment, wait time.Duration, f
 func missingReason(tx *world.Tx, d *Deployment) *Failure {
 	switch svc := d.Service; {
 	case d.Group.Application.Deleted:
-		return &Failure{"APPLICATION_MISSING", "The application " + d.Group.Application.Name + " was deleted while the deployment was in progress."}
+		return &Failure{"APPLICATION_MISSING", "The application " + d.Group.Application.Name +
+			" was deleted while the deployment was in progress."}
 	case d.Group.Deleted:
-		return &Failure{"DEPLOYMENT_GROUP_MISSING", "The deployment group " + d.Group.Name + " was deleted while the deployment was in progress."}
+		return &Failure{"DEPLOYMENT_GROUP_MISSING", "The deployment group " + d.Group.Name +
+			" was deleted while the deployment was in progress."}
 	case svc == nil || svc.Status != "ACTIVE":
-		return &Failure{"INVALID_ECS_SERVICE", "The Amazon ECS service " + d.Settings.Service + " in cluster " + d.Settings.Cluster + " does not exist or is not ACTIVE."}
+		return &Failure{"INVALID_ECS_SERVICE", "The Amazon ECS service " + d.Settings.Service + " in cluster " +
+			d.Settings.Cluster + " does not exist or is not ACTIVE."}
 	case svc.Controller != "CODE_DEPLOY":
-		return &Failure{"INVALID_ECS_SERVICE", "Deployment group's ECSService must be configured for a CODE_DEPLOY deployment controller."}
+		return &Failure{"INVALID_ECS_SERVICE",
+			"Deployment group's ECSService must be configured for a CODE_DEPLOY deployment controller."}
 	}
 	return nil
 }
@@ -154,7 +162,8 @@ func (s *Controller) runHook(tx *world.Tx, d *Deployment) {
 	id := e.Execution
 	tx.Invoke(f, world.Invocation{Deployment: d.ID, Event: e.Name, Execution: id})
 	s.limitStep(tx, d, eventTimeout, func(tx *world.Tx) {
-		s.hookFailed(tx, d, "ScriptTimedOut", "The Lambda function "+e.Function+" did not report a status within 3600 seconds.")
+		s.hookFailed(tx, d, "ScriptTimedOut",
+			"The Lambda function "+e.Function+" did not report a status within 3600 seconds.")
 	})
 	if f.Result != world.FunctionHangs {
 		ok := f.Result != world.FunctionFails
@@ -179,7 +188,8 @@ func (s *Controller) hookFailed(tx *world.Tx, d *Deployment, code, message strin
 	if e := d.currentEvent(); e != nil {
 		e.Error, e.Message = code, message
 	}
-	s.failDeployment(tx, d, Failure{"HOOK_EXECUTION_FAILURE", "The deployment failed because one or more of the lifecycle event validation functions failed. " + message})
+	s.failDeployment(tx, d, Failure{"HOOK_EXECUTION_FAILURE",
+		"The deployment failed because one or more of the lifecycle event validation functions failed. " + message})
 }
 
 // lastPart returns the name in a function's ARN, without a version.
@@ -195,7 +205,8 @@ func lastPart(function string) string {
 func (s *Controller) awaitReady(tx *world.Tx, d *Deployment) {
 	s.setStatus(tx, d, Ready)
 	s.limitStep(tx, d, *d.Settings.Ready, func(tx *world.Tx) {
-		s.endDeployment(tx, d, Stopped, Failure{"TIMEOUT", "The deployment was stopped: it was not continued within the wait time of its deployment group."})
+		s.endDeployment(tx, d, Stopped,
+			Failure{"TIMEOUT", "The deployment was stopped: it was not continued within the wait time of its deployment group."})
 	})
 }
 

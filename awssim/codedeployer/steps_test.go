@@ -16,8 +16,10 @@ func TestTheOrderOfADeployment(t *testing.T) {
 		want string
 	}{
 		{"plain", Deployment{}, strings.Replace(plain, "| ", "", 1)},
-		{"a test listener", Deployment{Settings: Settings{Test: "arn"}}, strings.Replace(plain, "|", "AllowTestTraffic AfterAllowTestTraffic", 1)},
-		{"a hook without a test listener", Deployment{Spec: Spec{Hooks: hook}}, strings.Replace(plain, "|", "AllowTestTraffic AfterAllowTestTraffic", 1)},
+		{"a test listener", Deployment{Settings: Settings{Test: "arn"}},
+			strings.Replace(plain, "|", "AllowTestTraffic AfterAllowTestTraffic", 1)},
+		{"a hook without a test listener", Deployment{Spec: Spec{Hooks: hook}},
+			strings.Replace(plain, "|", "AllowTestTraffic AfterAllowTestTraffic", 1)},
 		{"a wait", Deployment{Settings: Settings{Ready: &wait}}, strings.Replace(plain, "|", "-", 1)},
 	} {
 		got := ""

@@ -40,7 +40,8 @@ func (s *Controller) shiftProduction(tx *world.Tx, d *Deployment, percent int) {
 // writeWeights writes the weights of a listener's rules. It keeps stickiness and all other actions
 // of the rules.
 func (s *Controller) writeWeights(tx *world.Tx, d *Deployment, listener string, percent int) {
-	shares := []world.Share{{Group: d.BlueGroup.ARN, Weight: int32(100 - percent)}, {Group: d.GreenGroup.ARN, Weight: int32(percent)}}
+	shares := []world.Share{{Group: d.BlueGroup.ARN, Weight: int32(100 - percent)},
+		{Group: d.GreenGroup.ARN, Weight: int32(percent)}}
 	for _, r := range d.pairRules(tx, listener) {
 		if slices.Equal(r.ForwardAction().Groups, shares) {
 			continue
@@ -66,7 +67,8 @@ func (s *Controller) propagationDelay(tx *world.Tx, d *Deployment) time.Duration
 func (s *Controller) allowTestTraffic(tx *world.Tx, d *Deployment) {
 	if len(d.pairRules(tx, d.Settings.Test)) == 0 {
 		s.failDeployment(tx, d, Failure{"ELASTIC_LOAD_BALANCING_INVALID",
-			"The ELB could not be updated due to the following error: the test listener " + d.Settings.Test + " forwards to none of the target groups of the deployment group"})
+			"The ELB could not be updated due to the following error: the test listener " + d.Settings.Test +
+				" forwards to none of the target groups of the deployment group"})
 		return
 	}
 	s.writeWeights(tx, d, d.Settings.Test, 100)

@@ -187,7 +187,8 @@ func (b *bench) group(name string, drain time.Duration) *world.TargetGroup {
 }
 
 func (b *bench) listen(port int32, action world.Action) *world.Listener {
-	l := &world.Listener{ARN: fmt.Sprintf("arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/app/edge/1/%d", port),
+	l := &world.Listener{ARN: fmt.Sprintf("arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/app/edge/1/%d",
+		port),
 		Balancer: b.lb, Port: port, Protocol: "HTTP"}
 	l.Rules = []*world.Rule{{ARN: fmt.Sprint("rule/", port), Listener: l, Actions: []world.Action{action}}}
 	b.do(func(tx *world.Tx) { tx.AddListener(l) })
@@ -218,8 +219,9 @@ func (b *bench) task(ref string) *world.Task {
 func (b *bench) taskOf(does image.Behaviour, env map[string]string) *world.Task {
 	t := b.silent(does)
 	b.do(func(tx *world.Tx) {
-		tx.Emit(world.StartProcess{Key: east, Task: t.ARN, TaskID: t.ID, Container: "web", Service: "web", Address: t.Address,
-			Ports: []int32{8080}, Behaviour: does, Environment: env, At: t.StartedAt})
+		tx.Emit(world.StartProcess{Key: east, Task: t.ARN, TaskID: t.ID, Container: "web", Service: "web",
+			Address: t.Address,
+			Ports:   []int32{8080}, Behaviour: does, Environment: env, At: t.StartedAt})
 	})
 	return t
 }
@@ -229,8 +231,9 @@ func (b *bench) taskOf(does image.Behaviour, env map[string]string) *world.Task 
 func (b *bench) silent(does image.Behaviour) *world.Task {
 	b.n++
 	id := fmt.Sprintf("task%04d", b.n)
-	t := &world.Task{ARN: "arn:aws:ecs:us-east-1:123456789012:task/prod/" + id, ID: id, LastStatus: "RUNNING", DesiredStatus: "RUNNING",
-		Address: netip.AddrFrom4([4]byte{127, 16, 200, byte(b.n + 3)}),
+	t := &world.Task{ARN: "arn:aws:ecs:us-east-1:123456789012:task/prod/" + id, ID: id, LastStatus: "RUNNING",
+		DesiredStatus: "RUNNING",
+		Address:       netip.AddrFrom4([4]byte{127, 16, 200, byte(b.n + 3)}),
 		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
 			Spec: world.ContainerSpec{Name: "web", Essential: true, Ports: []world.Port{{Container: 8080}}}}}}
 	b.do(func(tx *world.Tx) {

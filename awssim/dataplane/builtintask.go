@@ -33,7 +33,8 @@ type builtInTask struct {
 
 func newBuiltInTask(p *Plane, e world.StartProcess) *builtInTask {
 	s := &builtInTask{plane: p, start: e, sockets: map[int32]string{}}
-	s.server = &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return p.ctx }, ErrorLog: silentLog}
+	s.server = &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return p.ctx },
+		ErrorLog: silentLog}
 	if at := e.Behaviour.CrashAfter; at > 0 {
 		p.runAfter(at-p.clock.Now().Sub(e.At), s.kill)
 	}

@@ -15,7 +15,8 @@ func TestTaskAnswersAsItsImageDoes(t *testing.T) {
 	b := newBench(t)
 	task := b.task("sim/web:v2-healthy-after-5s-unhealthy-after-1m")
 	at := b.address(task)
-	if own := netip.MustParseAddrPort(at); own.Addr() != task.Address && own.Addr() != netip.MustParseAddr("127.0.0.1") {
+	if own := netip.MustParseAddrPort(at); own.Addr() != task.Address &&
+		own.Addr() != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("listens at %s", at)
 	}
 	if got := b.get(at, "/"); got.status != 503 {
@@ -23,10 +24,12 @@ func TestTaskAnswersAsItsImageDoes(t *testing.T) {
 	}
 	b.pass(5 * time.Second)
 	got := b.get(at, "/")
-	if got.status != 200 || got.body != "v2\n" || got.header.Get("X-Sim-Version") != "v2" || got.header.Get("X-Sim-Task") != task.ID {
+	if got.status != 200 || got.body != "v2\n" || got.header.Get("X-Sim-Version") != "v2" ||
+		got.header.Get("X-Sim-Task") != task.ID {
 		t.Errorf("%+v", got)
 	}
-	if got := b.get(at, "/json"); !strings.Contains(got.body, `"version":"v2"`) || !strings.Contains(got.body, task.Address.String()) {
+	if got := b.get(at, "/json"); !strings.Contains(got.body, `"version":"v2"`) ||
+		!strings.Contains(got.body, task.Address.String()) {
 		t.Errorf("%+v", got)
 	}
 	b.pass(time.Minute)

@@ -149,7 +149,8 @@ func (d *DNS) addRecords(m *dns.Msg, q dns.Question, e *cloudmap.Entry, kind str
 			m.Answer = append(m.Answer, &dns.CNAME{Hdr: head, Target: dns.Fqdn(v.CNAME)})
 		case "SRV":
 			target := v.ID + "." + q.Name
-			m.Answer = append(m.Answer, &dns.SRV{Hdr: head, Priority: 1, Weight: 1, Port: uint16(v.Port), Target: target})
+			m.Answer = append(m.Answer, &dns.SRV{Hdr: head, Priority: 1, Weight: 1, Port: uint16(v.Port),
+				Target: target})
 			if v.Address.IsValid() {
 				m.Extra = append(m.Extra, &dns.A{Hdr: recordHeader(target, "A", ttl), A: v.Address.AsSlice()})
 			}
@@ -172,13 +173,15 @@ func (d *DNS) answerInstance(m *dns.Msg, q dns.Question, e *cloudmap.Entry, id s
 }
 
 func recordHeader(name, kind string, ttl time.Duration) dns.RR_Header {
-	return dns.RR_Header{Name: name, Rrtype: dns.StringToType[kind], Class: dns.ClassINET, Ttl: uint32(ttl / time.Second)}
+	return dns.RR_Header{Name: name, Rrtype: dns.StringToType[kind], Class: dns.ClassINET,
+		Ttl: uint32(ttl / time.Second)}
 }
 
 func soaRecord(t *cloudmap.Table) dns.RR {
 	zone := dns.Fqdn(t.Name)
 	return &dns.SOA{Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: negativeTTL},
-		Ns: "ns-1536.awsdns-00.co.uk.", Mbox: "awsdns-hostmaster.amazon.com.", Serial: 1, Refresh: 7200, Retry: 900, Expire: 1209600, Minttl: negativeTTL}
+		Ns: "ns-1536.awsdns-00.co.uk.", Mbox: "awsdns-hostmaster.amazon.com.", Serial: 1, Refresh: 7200, Retry: 900,
+		Expire: 1209600, Minttl: negativeTTL}
 }
 
 // randomAt returns a number in [0,1) for a position in the n-th answer. Concurrent questions get

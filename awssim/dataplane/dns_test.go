@@ -39,8 +39,10 @@ func server(t *testing.T, fill func(*world.Tx, *world.Namespace)) *dataplane.DNS
 	return d
 }
 
-func enlist(tx *world.Tx, n *world.Namespace, name string, weighted bool, kind string, ttl time.Duration) *world.Registry {
-	r := &world.Registry{ID: "srv-" + name, ARN: "arn/" + name, Name: name, Namespace: n, Weighted: weighted, HasCustomHealth: true}
+func enlist(tx *world.Tx, n *world.Namespace, name string, weighted bool, kind string,
+	ttl time.Duration) *world.Registry {
+	r := &world.Registry{ID: "srv-" + name, ARN: "arn/" + name, Name: name, Namespace: n, Weighted: weighted,
+		HasCustomHealth: true}
 	if kind != "" {
 		r.Records = []world.RecordType{{Type: kind, TTL: ttl}}
 	}
@@ -75,10 +77,12 @@ func TestAnswersHoldUpToEightHealthyRecords(t *testing.T) {
 			if i >= 10 {
 				health = "UNHEALTHY"
 			}
-			tx.RegisterInstance(r, fmt.Sprint("i", i), map[string]string{"AWS_INSTANCE_IPV4": fmt.Sprint("127.16.0.", 10+i), "AWS_INIT_HEALTH_STATUS": health})
+			tx.RegisterInstance(r, fmt.Sprint("i", i),
+				map[string]string{"AWS_INSTANCE_IPV4": fmt.Sprint("127.16.0.", 10+i), "AWS_INIT_HEALTH_STATUS": health})
 		}
 		sick := enlist(tx, n, "sick", false, "A", 5*time.Second)
-		tx.RegisterInstance(sick, "i", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.9", "AWS_INIT_HEALTH_STATUS": "UNHEALTHY"})
+		tx.RegisterInstance(sick, "i", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.9",
+			"AWS_INIT_HEALTH_STATUS": "UNHEALTHY"})
 		one := enlist(tx, n, "one", true, "A", 0)
 		tx.RegisterInstance(one, "a", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.7"})
 		tx.RegisterInstance(one, "b", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.8"})
@@ -115,13 +119,15 @@ func TestServiceRecordsNameTheInstance(t *testing.T) {
 	})
 	m := ask(t, d, "udp", "api.shop.local.", dns.TypeSRV)
 	srv, ok := m.Answer[0].(*dns.SRV)
-	if !ok || srv.Priority != 1 || srv.Weight != 1 || srv.Port != 8080 || srv.Target != "abc.api.shop.local." || srv.Hdr.Ttl != 60 || len(m.Extra) != 1 {
+	if !ok || srv.Priority != 1 || srv.Weight != 1 || srv.Port != 8080 || srv.Target != "abc.api.shop.local." ||
+		srv.Hdr.Ttl != 60 || len(m.Extra) != 1 {
 		t.Fatalf("%v", m)
 	}
 	if got := addresses(ask(t, d, "udp", srv.Target, dns.TypeA)); len(got) != 1 || got[0] != "127.16.0.9" {
 		t.Errorf("%v", got)
 	}
-	if m := ask(t, d, "udp", "api.shop.local.", dns.TypeA); m.Rcode != dns.RcodeSuccess || len(m.Answer) != 0 || len(m.Ns) != 1 {
+	if m := ask(t, d, "udp", "api.shop.local.", dns.TypeA); m.Rcode != dns.RcodeSuccess || len(m.Answer) != 0 ||
+		len(m.Ns) != 1 {
 		t.Errorf("no A records: %v", m)
 	}
 }
@@ -132,7 +138,8 @@ func TestNamesThatAreNotThere(t *testing.T) {
 		enlist(tx, n, "api", false, "", 0)
 		tx.AddNamespace(&world.Namespace{ID: "ns-2", Name: "plain", Kind: world.HTTPNamespace})
 	})
-	for name, want := range map[string]int{"empty.shop.local.": dns.RcodeNameError, "api.shop.local.": dns.RcodeNameError, "none.shop.local.": dns.RcodeNameError,
+	for name, want := range map[string]int{"empty.shop.local.": dns.RcodeNameError,
+		"api.shop.local.": dns.RcodeNameError, "none.shop.local.": dns.RcodeNameError,
 		"shop.local.": dns.RcodeSuccess, "x.plain.": dns.RcodeRefused, "example.com.": dns.RcodeRefused} {
 		m := ask(t, d, "udp", name, dns.TypeA)
 		if m.Rcode != want || len(m.Answer) != 0 {

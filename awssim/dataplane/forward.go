@@ -92,8 +92,9 @@ func (fl *inFlight) recountCut(client context.Context) {
 // newProxy returns the reverse proxy of all listeners.
 func newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Rewrite: rewriteRequest, Transport: targetTransport{}, ModifyResponse: handleResponse, ErrorHandler: handleProxyError,
-		ErrorLog: silentLog, BufferPool: &bufferPool{}, FlushInterval: -1,
+		Rewrite: rewriteRequest, Transport: targetTransport{}, ModifyResponse: handleResponse,
+		ErrorHandler: handleProxyError,
+		ErrorLog:     silentLog, BufferPool: &bufferPool{}, FlushInterval: -1,
 	}
 }
 
@@ -137,7 +138,8 @@ func rewriteRequest(r *httputil.ProxyRequest) {
 // newTraceID returns the X-Amzn-Trace-Id for the target: a new root, or the caller's with a Self
 // before it.
 func (p *Plane) newTraceID(given string) string {
-	id := fmt.Sprintf("1-%08x-%012x%012x", uint32(p.clock.Now().Unix()), uint64(p.nextRandom()*(1<<48)), uint64(p.nextRandom()*(1<<48)))
+	id := fmt.Sprintf("1-%08x-%012x%012x", uint32(p.clock.Now().Unix()), uint64(p.nextRandom()*(1<<48)),
+		uint64(p.nextRandom()*(1<<48)))
 	if strings.Contains(given, "Root=") {
 		return "Self=" + id + ";" + given
 	}

@@ -39,7 +39,8 @@ type hostProgram struct {
 }
 
 // inheritedVariables are the variables of the simulator's environment that programs get.
-var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SystemRoot", "PATHEXT", "COMSPEC"}
+var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SystemRoot",
+	"PATHEXT", "COMSPEC"}
 
 // newHostProgram starts the program. If it cannot be started, the container exits with 127, as in a
 // shell.

@@ -21,7 +21,8 @@ func taskProgram() {
 	signal.Notify(term, syscall.SIGTERM)
 	fmt.Println("listening on", os.Getenv("PORT"))
 	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, os.Getenv("GREETING"), os.Getenv("SLUICE_ADDRESS"), os.Getenv("SLUICE_SERVICE"), os.Getenv("AWS_SECRET_ACCESS_KEY"))
+		fmt.Fprintln(w, os.Getenv("GREETING"), os.Getenv("SLUICE_ADDRESS"), os.Getenv("SLUICE_SERVICE"),
+			os.Getenv("AWS_SECRET_ACCESS_KEY"))
 	})
 	http.HandleFunc("/exit", func(http.ResponseWriter, *http.Request) { os.Exit(3) })
 	go func() { _ = http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil) }()

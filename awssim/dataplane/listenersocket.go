@@ -78,7 +78,8 @@ func (fs *listenerSockets) openListener(k socketKey, listener, address string) {
 		return
 	}
 	f := &listenerSocket{socketKey: k, plane: fs.plane, listener: listener, address: l.Addr().String()}
-	f.server = &http.Server{Handler: f, ErrorLog: silentLog, BaseContext: func(net.Listener) context.Context { return fs.plane.ctx }}
+	f.server = &http.Server{Handler: f, ErrorLog: silentLog,
+		BaseContext: func(net.Listener) context.Context { return fs.plane.ctx }}
 	fs.mu.Lock()
 	fs.open[k] = f
 	fs.mu.Unlock()
@@ -139,7 +140,8 @@ func (f *listenerSocket) decideRequest(r *http.Request) loadbalancer.Decision {
 	if table == nil {
 		return loadbalancer.Decision{Kind: loadbalancer.Refuse, Listener: f.listener}
 	}
-	draw := loadbalancer.Random{Group: f.plane.nextRandom(), Target: loadbalancer.InTurn, Outstanding: f.plane.sockets.targets.outstandingOf}
+	draw := loadbalancer.Random{Group: f.plane.nextRandom(), Target: loadbalancer.InTurn,
+		Outstanding: f.plane.sockets.targets.outstandingOf}
 	return table.Decide(f.port, loadbalancer.RequestOf(r, f.plane.clock.Now()), draw)
 }
 

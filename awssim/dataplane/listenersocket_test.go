@@ -37,7 +37,8 @@ func TestWeightsShareRequests(t *testing.T) {
 		t.Errorf("counted %v, clients saw %v", counted, want)
 	}
 	tr := b.plane.Traffic()
-	if tr.Requests != 10_000 || tr.Failed != 0 || tr.Statuses[200] != 10_000 || tr.Rows[0].Listener != l.ARN || tr.Rows[0].Group != canary.ARN {
+	if tr.Requests != 10_000 || tr.Failed != 0 || tr.Statuses[200] != 10_000 || tr.Rows[0].Listener != l.ARN ||
+		tr.Rows[0].Group != canary.ARN {
 		t.Errorf("%+v", tr)
 	}
 	b.plane.ResetTraffic()
@@ -236,13 +237,16 @@ func TestStickyClientsStayInTheirGroup(t *testing.T) {
 
 func TestRedirectAndFixedResponse(t *testing.T) {
 	b := newBench(t)
-	r := b.listen(80, world.Action{Type: "redirect", Redirect: &world.Redirect{Protocol: "HTTPS", Port: "443", Status: 301}})
-	f := b.listen(81, world.Action{Type: "fixed-response", Fixed: &world.Fixed{Status: 404, ContentType: "text/plain", Body: "nobody"}})
+	r := b.listen(80, world.Action{Type: "redirect", Redirect: &world.Redirect{Protocol: "HTTPS", Port: "443",
+		Status: 301}})
+	f := b.listen(81, world.Action{Type: "fixed-response", Fixed: &world.Fixed{Status: 404, ContentType: "text/plain",
+		Body: "nobody"}})
 	got := b.get(r.Bound, "/a?b=c", func(r *http.Request) { r.Host = "shop.test" })
 	if got.status != 301 || got.header.Get("Location") != "https://shop.test:443/a?b=c" {
 		t.Errorf("%+v", got)
 	}
-	if got := b.get(f.Bound, "/"); got.status != 404 || got.body != "nobody" || got.header.Get("Content-Type") != "text/plain" {
+	if got := b.get(f.Bound, "/"); got.status != 404 || got.body != "nobody" ||
+		got.header.Get("Content-Type") != "text/plain" {
 		t.Errorf("%+v", got)
 	}
 	if tr := b.plane.Traffic(); tr.Failed != 0 || tr.Requests != 2 {
@@ -254,13 +258,14 @@ func TestHeadersAndBodyReachTheTarget(t *testing.T) {
 	b := newBench(t)
 	g := b.group("web", 0)
 	l := b.listen(80, forward(share(g, 1)))
-	b.register(g, b.taskOf(image.Behaviour{Version: "go", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		h := r.Header
-		fmt.Fprintln(w, r.Method, r.Host, r.URL, string(body))
-		fmt.Fprintln(w, h["X-Forwarded-For"], h["X-Forwarded-Proto"], h["X-Forwarded-Port"])
-		fmt.Fprintln(w, h["X-Amzn-Trace-Id"], h.Get("Forwarded"), h.Get("Te"))
-	})}, nil))
+	b.register(g, b.taskOf(image.Behaviour{Version: "go",
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			h := r.Header
+			fmt.Fprintln(w, r.Method, r.Host, r.URL, string(body))
+			fmt.Fprintln(w, h["X-Forwarded-For"], h["X-Forwarded-Proto"], h["X-Forwarded-Port"])
+			fmt.Fprintln(w, h["X-Amzn-Trace-Id"], h.Get("Forwarded"), h.Get("Te"))
+		})}, nil))
 	b.pass(5 * time.Second) // a Go handler is healthy when a real check has passed
 	b.until("the probe has passed", func() bool { return b.get(l.Bound, "/").status == 200 })
 	got := b.get(l.Bound, "/a%2Fb?c=d;e", func(r *http.Request) {
@@ -355,12 +360,13 @@ func TestAClientThatLeavesIsCountedAs460(t *testing.T) {
 	g := b.group("web", 0)
 	l := b.listen(80, forward(share(g, 1)))
 	arrived, done := make(chan bool), make(chan bool)
-	b.register(g, b.taskOf(image.Behaviour{Version: "go", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			arrived <- true
-			<-done
-		}
-	})}, nil))
+	b.register(g, b.taskOf(image.Behaviour{Version: "go",
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				arrived <- true
+				<-done
+			}
+		})}, nil))
 	b.pass(5 * time.Second)
 	b.until("the probe has passed", func() bool { return b.get(l.Bound, "/").status == 200 })
 	ctx, leave := context.WithCancel(t.Context())
@@ -389,7 +395,8 @@ func TestRequestWaitsForAProcessThatTheWorldHasStarted(t *testing.T) {
 	task := b.silent(does)
 	b.plane.HoldUntilFlush()
 	if err := b.w.Do(east, func(tx *world.Tx) error {
-		tx.Emit(world.StartProcess{Key: east, Task: task.ARN, TaskID: task.ID, Container: "web", Address: task.Address, Ports: []int32{8080}, Behaviour: does, At: tx.Now()})
+		tx.Emit(world.StartProcess{Key: east, Task: task.ARN, TaskID: task.ID, Container: "web", Address: task.Address,
+			Ports: []int32{8080}, Behaviour: does, At: tx.Now()})
 		tx.RegisterTarget(g, task.Address.String(), 8080, "us-east-1a", task)
 		return nil
 	}); err != nil {

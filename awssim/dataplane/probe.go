@@ -28,12 +28,14 @@ func (p *Plane) checkTarget(e world.ProbeTarget) (int, error) {
 		}
 	})
 	to := netip.AddrPortFrom(e.Address, uint16(e.Check))
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(e.Address.String(), strconv.Itoa(int(e.Check)))+e.Path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(e.Address.String(),
+		strconv.Itoa(int(e.Check)))+e.Path, nil)
 	if err != nil {
 		return 0, err
 	}
 	r.Header.Set("User-Agent", "ELB-HealthChecker/2.0")
-	once := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	once := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return p.dialAddress(ctx, to)
 	}}
 	answer, err := once.RoundTrip(r)

@@ -38,7 +38,8 @@ type processes struct {
 
 func newProcesses() *processes {
 	return &processes{
-		byTask: map[string]map[string]process{}, byAddress: map[netip.AddrPort]process{}, addresses: map[string][]netip.AddrPort{},
+		byTask: map[string]map[string]process{}, byAddress: map[netip.AddrPort]process{},
+		addresses: map[string][]netip.AddrPort{},
 	}
 }
 

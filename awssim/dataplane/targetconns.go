@@ -86,7 +86,8 @@ func addressOf(t *loadbalancer.TargetView) netip.AddrPort {
 const idleConns = 256
 
 func newTargetConns(p *Plane, t *loadbalancer.TargetView, load *atomic.Int64) *targetConns {
-	s := &targetConns{host: net.JoinHostPort(t.ID, strconv.Itoa(int(t.Port))), load: load, conns: map[net.Conn]struct{}{}}
+	s := &targetConns{host: net.JoinHostPort(t.ID, strconv.Itoa(int(t.Port))), load: load,
+		conns: map[net.Conn]struct{}{}}
 	to := addressOf(t)
 	s.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -89,9 +89,12 @@ func pageOf[T any](items []T, ids int, max *int32, token *string, id func(T) str
 	n := 0
 	switch {
 	case max != nil && ids > 0:
-		return nil, nil, world.Refuse("InvalidParameterCombination", "The parameter MaxResults cannot be used with a list of ids")
+		return nil, nil, world.Refuse("InvalidParameterCombination",
+			"The parameter MaxResults cannot be used with a list of ids")
 	case max != nil && (*max < 5 || *max > 1000):
-		return nil, nil, world.Refuse("InvalidParameterValue", "Value ( %d ) for parameter maxResults is invalid. Expecting a value between 5 and 1000.", *max)
+		return nil, nil,
+			world.Refuse("InvalidParameterValue",
+				"Value ( %d ) for parameter maxResults is invalid. Expecting a value between 5 and 1000.", *max)
 	case max != nil:
 		n = int(*max)
 	}

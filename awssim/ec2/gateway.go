@@ -35,7 +35,8 @@ type DescribeInternetGatewaysOutput struct {
 }
 
 // CreateInternetGateway creates a detached gateway.
-func (s *Service) CreateInternetGateway(ctx context.Context, in *CreateInternetGatewayInput) (*InternetGatewayOutput, error) {
+func (s *Service) CreateInternetGateway(ctx context.Context, in *CreateInternetGatewayInput) (*InternetGatewayOutput,
+	error) {
 	tags, err := checkTags(in.TagSpecifications, "internet-gateway")
 	if err != nil {
 		return nil, err
@@ -51,7 +52,8 @@ func (s *Service) CreateInternetGateway(ctx context.Context, in *CreateInternetG
 }
 
 func (d regionDesk) gatewayOutput(g *gateway) InternetGateway {
-	x := InternetGateway{InternetGatewayId: g.id, OwnerId: d.Key.Account, Attachments: []GatewayAttachment{}, Tags: d.tagsOf(g.id)}
+	x := InternetGateway{InternetGatewayId: g.id, OwnerId: d.Key.Account, Attachments: []GatewayAttachment{},
+		Tags: d.tagsOf(g.id)}
 	if g.vpc != "" {
 		x.Attachments = append(x.Attachments, GatewayAttachment{g.vpc, "available"})
 	}
@@ -74,7 +76,8 @@ func (g InternetGateway) filterValues(name string) (values []string, ok bool) {
 }
 
 // DescribeInternetGateways lists internet gateways.
-func (s *Service) DescribeInternetGateways(ctx context.Context, in *DescribeInternetGatewaysInput) (*DescribeInternetGatewaysOutput, error) {
+func (s *Service) DescribeInternetGateways(ctx context.Context,
+	in *DescribeInternetGatewaysInput) (*DescribeInternetGatewaysOutput, error) {
 	out := &DescribeInternetGatewaysOutput{}
 	return out, s.runStep(ctx, func(d regionDesk) error {
 		rows, err := selectRows(&d.gateways, in.InternetGatewayIds, d.checkExists)
@@ -106,11 +109,13 @@ func (s *Service) AttachInternetGateway(ctx context.Context, in *GatewayInput) (
 			return err
 		}
 		if g.vpc != "" {
-			return world.Refuse("Resource.AlreadyAssociated", "resource %s is already attached to network %s", g.id, g.vpc)
+			return world.Refuse("Resource.AlreadyAssociated", "resource %s is already attached to network %s", g.id,
+				g.vpc)
 		}
 		for _, o := range d.gateways.All() {
 			if o.vpc == in.VpcId {
-				return world.Refuse("InvalidParameterValue", "Network %s already has an internet gateway attached", in.VpcId)
+				return world.Refuse("InvalidParameterValue", "Network %s already has an internet gateway attached",
+					in.VpcId)
 			}
 		}
 		g.vpc = in.VpcId
@@ -159,7 +164,8 @@ func (s *Service) DeleteInternetGateway(ctx context.Context, in *GatewayInput) (
 			return err
 		}
 		if g, _ := d.gateways.Get(in.InternetGatewayId); g.vpc != "" {
-			return world.Refuse("DependencyViolation", "The internetGateway '%s' has dependencies and cannot be deleted.", g.id)
+			return world.Refuse("DependencyViolation",
+				"The internetGateway '%s' has dependencies and cannot be deleted.", g.id)
 		}
 		d.gateways.Delete(in.InternetGatewayId)
 		d.tags.Delete(in.InternetGatewayId)

@@ -55,7 +55,8 @@ type DeleteSecurityGroupOutput struct {
 }
 
 // CreateSecurityGroup creates a security group that allows all outbound traffic.
-func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGroupInput) (*CreateSecurityGroupOutput, error) {
+func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGroupInput) (*CreateSecurityGroupOutput,
+	error) {
 	switch {
 	case in.GroupName == "":
 		return nil, missingParameter("groupName")
@@ -64,9 +65,13 @@ func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGro
 	case in.GroupName == "default":
 		return nil, world.Refuse("InvalidParameterValue", "Cannot use reserved security group name: default")
 	case len(in.GroupName) > 3 && in.GroupName[:3] == "sg-":
-		return nil, world.Refuse("InvalidParameterValue", "Invalid value '%s' for groupName. Group names may not be in the format sg-*.", in.GroupName)
+		return nil,
+			world.Refuse("InvalidParameterValue",
+				"Invalid value '%s' for groupName. Group names may not be in the format sg-*.", in.GroupName)
 	case len(in.GroupName) > 255 || len(in.GroupDescription) > 255:
-		return nil, world.Refuse("InvalidParameterValue", "Invalid value for groupName or groupDescription. Up to 255 characters in length.")
+		return nil,
+			world.Refuse("InvalidParameterValue",
+				"Invalid value for groupName or groupDescription. Up to 255 characters in length.")
 	}
 	tags, err := checkTags(in.TagSpecifications, "security-group")
 	if err != nil {
@@ -80,7 +85,8 @@ func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGro
 		}
 		for _, g := range d.groups.All() {
 			if g.vpc == vpc && g.name == in.GroupName {
-				return world.Refuse("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", g.name, vpc)
+				return world.Refuse("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'",
+					g.name, vpc)
 			}
 		}
 		g := d.addGroup(vpc, in.GroupName, in.GroupDescription)
@@ -114,9 +120,11 @@ func (d regionDesk) addGroup(vpc, name, description string) *group {
 }
 
 func (d regionDesk) securityGroupOutput(g *group) SecurityGroup {
-	return SecurityGroup{GroupId: g.id, GroupName: g.name, GroupDescription: g.description, VpcId: g.vpc, OwnerId: d.Key.Account,
-		SecurityGroupArn: d.ARN("ec2", "security-group/"+g.id), IpPermissions: d.mergePermissions(g.in), IpPermissionsEgress: d.mergePermissions(g.out),
-		Tags: d.tagsOf(g.id)}
+	return SecurityGroup{GroupId: g.id, GroupName: g.name, GroupDescription: g.description, VpcId: g.vpc,
+		OwnerId:          d.Key.Account,
+		SecurityGroupArn: d.ARN("ec2", "security-group/"+g.id), IpPermissions: d.mergePermissions(g.in),
+		IpPermissionsEgress: d.mergePermissions(g.out),
+		Tags:                d.tagsOf(g.id)}
 }
 
 func (g SecurityGroup) filterValues(name string) ([]string, bool) {
@@ -136,7 +144,8 @@ func (g SecurityGroup) filterValues(name string) ([]string, bool) {
 }
 
 // DescribeSecurityGroups lists security groups. It searches names in the default VPC.
-func (s *Service) DescribeSecurityGroups(ctx context.Context, in *DescribeSecurityGroupsInput) (*DescribeSecurityGroupsOutput, error) {
+func (s *Service) DescribeSecurityGroups(ctx context.Context,
+	in *DescribeSecurityGroupsInput) (*DescribeSecurityGroupsOutput, error) {
 	out := &DescribeSecurityGroupsOutput{}
 	return out, s.runStep(ctx, func(d regionDesk) error {
 		ids, err := d.groupIDs(in.GroupIds, in.GroupNames)
@@ -158,7 +167,8 @@ func (s *Service) DescribeSecurityGroups(ctx context.Context, in *DescribeSecuri
 				all = append(all, g)
 			}
 		}
-		out.SecurityGroups, out.NextToken, err = pageOf(all, len(ids), in.MaxResults, in.NextToken, func(g SecurityGroup) string { return g.GroupId })
+		out.SecurityGroups, out.NextToken, err = pageOf(all, len(ids), in.MaxResults, in.NextToken,
+			func(g SecurityGroup) string { return g.GroupId })
 		return err
 	})
 }
@@ -196,12 +206,14 @@ func (d regionDesk) findGroup(id, name string) (*group, error) {
 			return g, nil
 		}
 	}
-	return nil, world.Refuse("InvalidGroup.NotFound", "The security group '%s' does not exist in default VPC '%s'", name, vpc)
+	return nil, world.Refuse("InvalidGroup.NotFound", "The security group '%s' does not exist in default VPC '%s'",
+		name, vpc)
 }
 
 // DeleteSecurityGroup deletes a group to which no other group refers. It does not check the use by
 // tasks and load balancers.
-func (s *Service) DeleteSecurityGroup(ctx context.Context, in *DeleteSecurityGroupInput) (*DeleteSecurityGroupOutput, error) {
+func (s *Service) DeleteSecurityGroup(ctx context.Context, in *DeleteSecurityGroupInput) (*DeleteSecurityGroupOutput,
+	error) {
 	out := &DeleteSecurityGroupOutput{Return: true}
 	return out, s.runStep(ctx, func(d regionDesk) error {
 		g, err := d.findGroup(in.GroupId, in.GroupName)
@@ -210,7 +222,8 @@ func (s *Service) DeleteSecurityGroup(ctx context.Context, in *DeleteSecurityGro
 		}
 		out.GroupId = g.id
 		if g.name == "default" {
-			return world.Refuse("CannotDelete", "the specified group: \"%s\" name: \"default\" cannot be deleted by a user", g.id)
+			return world.Refuse("CannotDelete",
+				"the specified group: \"%s\" name: \"default\" cannot be deleted by a user", g.id)
 		}
 		for _, o := range d.groups.All() {
 			if o != g && o.hasPeer(g.id) {

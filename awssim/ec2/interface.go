@@ -26,7 +26,8 @@ func hasInterface(t *world.Task) bool {
 }
 
 // DescribeNetworkInterfaces lists the interfaces of tasks, without their security groups.
-func (s *Service) DescribeNetworkInterfaces(ctx context.Context, in *DescribeNetworkInterfacesInput) (*DescribeNetworkInterfacesOutput, error) {
+func (s *Service) DescribeNetworkInterfaces(ctx context.Context,
+	in *DescribeNetworkInterfacesInput) (*DescribeNetworkInterfacesOutput, error) {
 	out := &DescribeNetworkInterfacesOutput{}
 	return out, s.runStep(ctx, func(d regionDesk) error {
 		var known world.Ordered[NetworkInterface]
@@ -51,15 +52,18 @@ func (s *Service) DescribeNetworkInterfaces(ctx context.Context, in *DescribeNet
 				all = append(all, n)
 			}
 		}
-		out.NetworkInterfaces, out.NextToken, err = pageOf(all, len(in.NetworkInterfaceIds), in.MaxResults, in.NextToken,
+		out.NetworkInterfaces, out.NextToken, err = pageOf(all, len(in.NetworkInterfaceIds), in.MaxResults,
+			in.NextToken,
 			func(n NetworkInterface) string { return n.NetworkInterfaceId })
 		return err
 	})
 }
 
 func (d regionDesk) interfaceOutput(t *world.Task) NetworkInterface {
-	return NetworkInterface{NetworkInterfaceId: t.InterfaceID(), SubnetId: t.Subnet.ID, VpcId: t.Subnet.VPC, AvailabilityZone: t.Subnet.Zone,
-		Description: t.ARN, OwnerId: d.Key.Account, RequesterManaged: true, Status: "in-use", InterfaceType: "interface",
+	return NetworkInterface{NetworkInterfaceId: t.InterfaceID(), SubnetId: t.Subnet.ID, VpcId: t.Subnet.VPC,
+		AvailabilityZone: t.Subnet.Zone,
+		Description:      t.ARN, OwnerId: d.Key.Account, RequesterManaged: true, Status: "in-use",
+		InterfaceType:    "interface",
 		PrivateIpAddress: t.Address.String(), SourceDestCheck: true, Groups: []GroupName{},
 		Addresses: []PrivateAddress{{t.Address.String(), true}}}
 }

@@ -115,7 +115,8 @@ func (s *Service) removePermissions(ctx context.Context, in *PermissionsInput, e
 		side := g.permissionsOf(egress)
 		for _, p := range asked {
 			if !slices.ContainsFunc(*side, p.isSame) {
-				return world.Refuse("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
+				return world.Refuse("InvalidPermission.NotFound",
+					"The specified rule does not exist in this security group.")
 			}
 		}
 		for _, p := range asked {
@@ -141,7 +142,8 @@ func (p permission) String() string {
 	if p.protocol == "-1" {
 		return fmt.Sprintf("peer: %s, ALL, ALLOW", p.peer)
 	}
-	return fmt.Sprintf("peer: %s, %s, from port: %d, to port: %d, ALLOW", p.peer, strings.ToUpper(p.protocol), p.from, p.to)
+	return fmt.Sprintf("peer: %s, %s, from port: %d, to port: %d, ALLOW", p.peer, strings.ToUpper(p.protocol), p.from,
+		p.to)
 }
 
 // readPermissions returns the group and the permissions that an input names.
@@ -227,7 +229,9 @@ func readPorts(ip IpPermission) (permission, error) {
 		return p, nil
 	case "tcp", "udp":
 		if ip.FromPort == nil || ip.ToPort == nil {
-			return p, world.Refuse("InvalidParameterValue", "Invalid value 'Must specify both from and to ports with TCP/UDP.' for portRange.")
+			return p,
+				world.Refuse("InvalidParameterValue",
+					"Invalid value 'Must specify both from and to ports with TCP/UDP.' for portRange.")
 		}
 		p.from, p.to = *ip.FromPort, *ip.ToPort
 		if p.from < 0 || p.to > 65535 || p.from > p.to {
@@ -237,7 +241,8 @@ func readPorts(ip IpPermission) (permission, error) {
 	case "icmp", "icmpv6":
 	default:
 		if n, err := strconv.Atoi(p.protocol); err != nil || n < 0 || n > 255 {
-			return p, world.Refuse("InvalidParameterValue", "Invalid value '%s' for IP protocol. Unknown protocol.", ip.IpProtocol)
+			return p, world.Refuse("InvalidParameterValue", "Invalid value '%s' for IP protocol. Unknown protocol.",
+				ip.IpProtocol)
 		}
 	}
 	if ip.FromPort != nil {
@@ -268,7 +273,8 @@ func (d regionDesk) mergePermissions(ps []permission) []IpPermission {
 }
 
 func (p permission) withoutPeers() IpPermission {
-	ip := IpPermission{IpProtocol: p.protocol, Groups: []GroupPair{}, IpRanges: []IpRange{}, Ipv6Ranges: []Ipv6Range{}, PrefixListIds: []PrefixList{}}
+	ip := IpPermission{IpProtocol: p.protocol, Groups: []GroupPair{}, IpRanges: []IpRange{}, Ipv6Ranges: []Ipv6Range{},
+		PrefixListIds: []PrefixList{}}
 	if p.protocol != "-1" {
 		ip.FromPort, ip.ToPort = &p.from, &p.to
 	}
@@ -329,7 +335,8 @@ func permissionValues(name string, in, out []IpPermission) (values []string, ok 
 		}
 	}
 	switch name {
-	case "ip-permission.protocol", "ip-permission.from-port", "ip-permission.to-port", "ip-permission.cidr", "ip-permission.group-id":
+	case "ip-permission.protocol", "ip-permission.from-port", "ip-permission.to-port", "ip-permission.cidr",
+		"ip-permission.group-id":
 		return values, true
 	}
 	return nil, false

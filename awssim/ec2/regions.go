@@ -56,8 +56,10 @@ type DescribeAccountAttributesOutput struct {
 }
 
 // defaultRegions are the Regions that are enabled by default.
-var defaultRegions = []string{"ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-southeast-1", "ap-southeast-2",
-	"ca-central-1", "eu-central-1", "eu-north-1", "eu-west-1", "eu-west-2", "eu-west-3", "sa-east-1", "us-east-1", "us-east-2",
+var defaultRegions = []string{"ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-southeast-1",
+	"ap-southeast-2",
+	"ca-central-1", "eu-central-1", "eu-north-1", "eu-west-1", "eu-west-2", "eu-west-3", "sa-east-1", "us-east-1",
+	"us-east-2",
 	"us-west-1", "us-west-2"}
 
 // DescribeRegions lists the Regions; the called Region is always among them.
@@ -119,7 +121,8 @@ func zoneID(zone string) string {
 }
 
 // DescribeAvailabilityZones lists the three zones; a lost zone is impaired.
-func (s *Service) DescribeAvailabilityZones(ctx context.Context, in *DescribeAvailabilityZonesInput) (*DescribeAvailabilityZonesOutput, error) {
+func (s *Service) DescribeAvailabilityZones(ctx context.Context,
+	in *DescribeAvailabilityZonesInput) (*DescribeAvailabilityZonesOutput, error) {
 	out := &DescribeAvailabilityZonesOutput{Zones: []Zone{}}
 	return out, s.runStep(ctx, func(d regionDesk) error {
 		region := d.Key.Region
@@ -129,7 +132,8 @@ func (s *Service) DescribeAvailabilityZones(ctx context.Context, in *DescribeAva
 			}
 		}
 		for _, n := range zonesOf(region) {
-			z := Zone{ZoneName: n, ZoneState: "available", OptInStatus: "opt-in-not-required", RegionName: region, ZoneId: zoneID(n),
+			z := Zone{ZoneName: n, ZoneState: "available", OptInStatus: "opt-in-not-required", RegionName: region,
+				ZoneId:    zoneID(n),
 				GroupName: region, NetworkBorderGroup: region, ZoneType: "availability-zone"}
 			if d.ActiveFaults.ZonesLost[n] {
 				z.ZoneState = "impaired"
@@ -169,7 +173,8 @@ func (z Zone) filterValues(name string) ([]string, bool) {
 }
 
 // DescribeAccountAttributes returns the platform, the default VPC and limits.
-func (s *Service) DescribeAccountAttributes(ctx context.Context, in *DescribeAccountAttributesInput) (*DescribeAccountAttributesOutput, error) {
+func (s *Service) DescribeAccountAttributes(ctx context.Context,
+	in *DescribeAccountAttributesInput) (*DescribeAccountAttributesOutput, error) {
 	out := &DescribeAccountAttributesOutput{Attributes: []AccountAttribute{}}
 	return out, s.runStep(ctx, func(d regionDesk) error {
 		vpc, err := d.vpcOrDefault("")

@@ -32,8 +32,10 @@ func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "ec2", ServiceID: "EC2", Protocol: wire.EC2Query, Version: "2016-11-15",
 		Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/", Operations: New(w).apiOperations(),
-		Known: []string{"AssociateRouteTable", "CreateNatGateway", "CreateRoute", "CreateRouteTable", "CreateVpcEndpoint",
-			"DescribeDhcpOptions", "DescribeInstances", "DescribeNatGateways", "DescribeNetworkAcls", "DescribeRouteTables",
+		Known: []string{"AssociateRouteTable", "CreateNatGateway", "CreateRoute", "CreateRouteTable",
+			"CreateVpcEndpoint",
+			"DescribeDhcpOptions", "DescribeInstances", "DescribeNatGateways", "DescribeNetworkAcls",
+			"DescribeRouteTables",
 			"DescribeSecurityGroupRules", "DescribeVpcEndpoints", "DescribeVpcPeeringConnections", "RunInstances"},
 	}
 }

@@ -133,9 +133,11 @@ func (d regionDesk) subnetOutput(n *world.Subnet) Subnet {
 			used++
 		}
 	}
-	return Subnet{SubnetId: n.ID, SubnetArn: d.ARN("ec2", "subnet/"+n.ID), VpcId: n.VPC, State: "available", CidrBlock: n.CIDR.String(),
-		AvailabilityZone: n.Zone, AvailabilityZoneId: zoneID(n.Zone), AvailableIpAddressCount: 1<<(32-n.CIDR.Bits()) - 5 - used,
-		DefaultForAz: n.Default, MapPublicIpOnLaunch: d.public[n.ID], OwnerId: d.Key.Account, Tags: d.tagsOf(n.ID)}
+	return Subnet{SubnetId: n.ID, SubnetArn: d.ARN("ec2", "subnet/"+n.ID), VpcId: n.VPC, State: "available",
+		CidrBlock:        n.CIDR.String(),
+		AvailabilityZone: n.Zone, AvailabilityZoneId: zoneID(n.Zone),
+		AvailableIpAddressCount: 1<<(32-n.CIDR.Bits()) - 5 - used,
+		DefaultForAz:            n.Default, MapPublicIpOnLaunch: d.public[n.ID], OwnerId: d.Key.Account, Tags: d.tagsOf(n.ID)}
 }
 
 func (n Subnet) filterValues(name string) ([]string, bool) {
@@ -185,7 +187,8 @@ func (s *Service) DescribeSubnets(ctx context.Context, in *DescribeSubnetsInput)
 				all = append(all, n)
 			}
 		}
-		out.Subnets, out.NextToken, err = pageOf(all, len(in.SubnetIds), in.MaxResults, in.NextToken, func(n Subnet) string { return n.SubnetId })
+		out.Subnets, out.NextToken, err = pageOf(all, len(in.SubnetIds), in.MaxResults, in.NextToken,
+			func(n Subnet) string { return n.SubnetId })
 		return err
 	})
 }
@@ -200,7 +203,8 @@ func (s *Service) DeleteSubnet(ctx context.Context, in *DeleteSubnetInput) (*Don
 			return err
 		}
 		if d.subnetInUse(in.SubnetId) {
-			return world.Refuse("DependencyViolation", "The subnet '%s' has dependencies and cannot be deleted.", in.SubnetId)
+			return world.Refuse("DependencyViolation", "The subnet '%s' has dependencies and cannot be deleted.",
+				in.SubnetId)
 		}
 		d.Subnets.Delete(in.SubnetId)
 		d.tags.Delete(in.SubnetId)

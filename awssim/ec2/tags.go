@@ -87,7 +87,9 @@ func checkTags(specs []TagSpecification, kind string) ([]Tag, error) {
 	var tags []Tag
 	for _, s := range specs {
 		if s.ResourceType != kind {
-			return nil, world.Refuse("InvalidParameterValue", "'%s' is not a valid taggable resource type for this operation.", s.ResourceType)
+			return nil,
+				world.Refuse("InvalidParameterValue", "'%s' is not a valid taggable resource type for this operation.",
+					s.ResourceType)
 		}
 		tags = append(tags, s.Tags...)
 	}
@@ -212,7 +214,8 @@ func (s *Service) DescribeTags(ctx context.Context, in *DescribeTagsInput) (*Des
 			}
 		}
 		var err error
-		out.Tags, out.NextToken, err = pageOf(all, 0, in.MaxResults, in.NextToken, func(t TagDescription) string { return t.ResourceId + " " + t.Key })
+		out.Tags, out.NextToken, err = pageOf(all, 0, in.MaxResults, in.NextToken,
+			func(t TagDescription) string { return t.ResourceId + " " + t.Key })
 		return err
 	})
 }

@@ -86,7 +86,9 @@ func (s *Service) CreateVpc(ctx context.Context, in *CreateVpcInput) (*VpcOutput
 func readCIDR(cidr, code string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(cidr)
 	if err != nil || !p.Addr().Is4() {
-		return p, world.Refuse("InvalidParameterValue", "Value (%s) for parameter cidrBlock is invalid. This is not a valid CIDR block.", cidr)
+		return p,
+			world.Refuse("InvalidParameterValue",
+				"Value (%s) for parameter cidrBlock is invalid. This is not a valid CIDR block.", cidr)
 	}
 	if p.Bits() < 16 || p.Bits() > 28 {
 		return p, world.Refuse(code, "The CIDR '%s' is invalid.", cidr)
@@ -110,8 +112,9 @@ func (d regionDesk) vpcOutput(v *world.VPC) Vpc {
 	if x != nil {
 		tenancy = x.tenancy
 	}
-	return Vpc{VpcId: v.ID, State: state, CidrBlock: v.CIDR.String(), DhcpOptionsId: "dopt-" + id, InstanceTenancy: tenancy,
-		IsDefault: v.Default, OwnerId: d.Key.Account, Tags: d.tagsOf(v.ID),
+	return Vpc{VpcId: v.ID, State: state, CidrBlock: v.CIDR.String(), DhcpOptionsId: "dopt-" + id,
+		InstanceTenancy: tenancy,
+		IsDefault:       v.Default, OwnerId: d.Key.Account, Tags: d.tagsOf(v.ID),
 		Associations: []CidrAssociation{{"vpc-cidr-assoc-" + id, v.CIDR.String(), CidrState{"associated"}}}}
 }
 
@@ -152,7 +155,8 @@ func (s *Service) DescribeVpcs(ctx context.Context, in *DescribeVpcsInput) (*Des
 				all = append(all, v)
 			}
 		}
-		out.Vpcs, out.NextToken, err = pageOf(all, len(in.VpcIds), in.MaxResults, in.NextToken, func(v Vpc) string { return v.VpcId })
+		out.Vpcs, out.NextToken, err = pageOf(all, len(in.VpcIds), in.MaxResults, in.NextToken,
+			func(v Vpc) string { return v.VpcId })
 		return err
 	})
 }
@@ -215,7 +219,8 @@ func (s *Service) ModifyVpcAttribute(ctx context.Context, in *ModifyVpcAttribute
 	case n == 0:
 		return nil, missingParameter("attribute")
 	case n > 1:
-		return nil, world.Refuse("InvalidParameterCombination", "Fields for multiple attribute types specified: only one attribute may be modified per call")
+		return nil, world.Refuse("InvalidParameterCombination",
+			"Fields for multiple attribute types specified: only one attribute may be modified per call")
 	}
 	return newDone(), s.runStep(ctx, func(d regionDesk) error {
 		if err := d.checkExists(in.VpcId); err != nil {
@@ -235,7 +240,8 @@ func (s *Service) ModifyVpcAttribute(ctx context.Context, in *ModifyVpcAttribute
 }
 
 // DescribeVpcAttribute returns one attribute.
-func (s *Service) DescribeVpcAttribute(ctx context.Context, in *DescribeVpcAttributeInput) (*DescribeVpcAttributeOutput, error) {
+func (s *Service) DescribeVpcAttribute(ctx context.Context, in *DescribeVpcAttributeInput) (*DescribeVpcAttributeOutput,
+	error) {
 	switch {
 	case in.VpcId == "":
 		return nil, missingParameter("vpcId")
@@ -256,7 +262,8 @@ func (s *Service) DescribeVpcAttribute(ctx context.Context, in *DescribeVpcAttri
 		case "enableNetworkAddressUsageMetrics":
 			out.EnableNetworkAddressUsageMetrics = &Flag{v.addressMetrics}
 		default:
-			return world.Refuse("InvalidParameterValue", "Value (%s) for parameter attribute is invalid. Unknown attribute.", in.Attribute)
+			return world.Refuse("InvalidParameterValue",
+				"Value (%s) for parameter attribute is invalid. Unknown attribute.", in.Attribute)
 		}
 		return nil
 	})

@@ -21,7 +21,8 @@ func TestRequestsAndAnswersAreNotTheWorlds(t *testing.T) {
 	reg := fargate("api", "sim/web:v1")
 	out := must(room.RegisterTaskDefinition(ctx, reg))(t)
 	*reg.ContainerDefinitions[0].Image, *out.TaskDefinition.ContainerDefinitions[0].Image = "changed", "changed"
-	d := must(room.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("api")}))(t)
+	d := must(room.DescribeTaskDefinition(ctx,
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("api")}))(t)
 	if got := *d.TaskDefinition.ContainerDefinitions[0].Image; got != "sim/web:v1" {
 		t.Errorf("the definition's image became %q", got)
 	}
@@ -30,9 +31,11 @@ func TestRequestsAndAnswersAreNotTheWorlds(t *testing.T) {
 	set := must(room.CreateTaskSet(ctx, in))(t).TaskSet
 	*in.LoadBalancers[0].ContainerPort, set.NetworkConfiguration.AwsvpcConfiguration.Subnets[0] = 1, "changed"
 	in.NetworkConfiguration.AwsvpcConfiguration.SecurityGroups[0] = "changed"
-	got := must(room.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t).TaskSets[0]
+	got := must(room.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"),
+		Service: aws.String("api")}))(t).TaskSets[0]
 	v := got.NetworkConfiguration.AwsvpcConfiguration
-	if *got.LoadBalancers[0].ContainerPort != 8080 || v.Subnets[0] != worldtest.Subnets[0] || v.SecurityGroups[0] != "sg-1" {
+	if *got.LoadBalancers[0].ContainerPort != 8080 || v.Subnets[0] != worldtest.Subnets[0] ||
+		v.SecurityGroups[0] != "sg-1" {
 		t.Errorf("the task set became %+v %+v", got.LoadBalancers, v)
 	}
 }

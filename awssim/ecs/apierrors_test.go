@@ -13,18 +13,23 @@ import (
 func TestValuesThatNoEnumerationHasAreRefused(t *testing.T) {
 	b := newBench(t, world.Options{})
 	b.rolling(1, nil)
-	_, err := b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), PropagateTags: "ALL"})
-	refused[any](nil, err)(t, invalidParameter, "1 validation error detected: Value 'ALL' at 'propagateTags' failed to satisfy constraint: Member must satisfy enum value set: [TASK_DEFINITION, SERVICE, NONE]")
-	_, err = b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"api"}, Include: []ecstypes.ServiceField{"TAGS", "ALL"}})
-	refused[any](nil, err)(t, invalidParameter, "1 validation error detected: Value '[TAGS, ALL]' at 'include' failed to satisfy constraint: Member must satisfy constraint: [Member must satisfy enum value set: [TAGS]]")
+	_, err := b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
+		PropagateTags: "ALL"})
+	refused[any](nil, err)(t, invalidParameter,
+		"1 validation error detected: Value 'ALL' at 'propagateTags' failed to satisfy constraint: Member must satisfy enum value set: [TASK_DEFINITION, SERVICE, NONE]")
+	_, err = b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
+		Services: []string{"api"}, Include: []ecstypes.ServiceField{"TAGS", "ALL"}})
+	refused[any](nil, err)(t, invalidParameter,
+		"1 validation error detected: Value '[TAGS, ALL]' at 'include' failed to satisfy constraint: Member must satisfy constraint: [Member must satisfy enum value set: [TAGS]]")
 }
 
 func TestServicesOnFargateAreRefused(t *testing.T) {
 	b := newBench(t, world.Options{})
 	d := b.register("sim/web:v1")
 	create := func(change func(*awsecs.CreateServiceInput)) error {
-		in := &awsecs.CreateServiceInput{Cluster: aws.String("web"), ServiceName: aws.String("new"), TaskDefinition: &d, DesiredCount: aws.Int32(1),
-			LaunchType: "FARGATE", NetworkConfiguration: network()}
+		in := &awsecs.CreateServiceInput{Cluster: aws.String("web"), ServiceName: aws.String("new"), TaskDefinition: &d,
+			DesiredCount: aws.Int32(1),
+			LaunchType:   "FARGATE", NetworkConfiguration: network()}
 		change(in)
 		_, err := b.CreateService(b.ctx, in)
 		return err
@@ -53,8 +58,10 @@ func TestServicesOnFargateAreRefused(t *testing.T) {
 
 func TestTaskIDsHaveTheirLength(t *testing.T) {
 	b := newBench(t, world.Options{})
-	refused(b.DescribeTasks(b.ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("web"), Tasks: []string{"0123"}}))(t, invalidParameter, "taskId length should be one of [32,36]")
-	refused(b.StopTask(b.ctx, &awsecs.StopTaskInput{Cluster: aws.String("web"), Task: aws.String("0123")}))(t, invalidParameter, "taskId length should be one of [32,36]")
+	refused(b.DescribeTasks(b.ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("web"), Tasks: []string{"0123"}}))(t,
+		invalidParameter, "taskId length should be one of [32,36]")
+	refused(b.StopTask(b.ctx, &awsecs.StopTaskInput{Cluster: aws.String("web"), Task: aws.String("0123")}))(t,
+		invalidParameter, "taskId length should be one of [32,36]")
 }
 
 // Lists of a cluster that are empty are there, and a rolling service has a circuit
@@ -62,7 +69,8 @@ func TestTaskIDsHaveTheirLength(t *testing.T) {
 func TestWhatIsNotSetIsShown(t *testing.T) {
 	b := newBench(t, world.Options{})
 	b.rolling(1, nil)
-	c := must(b.DescribeClusters(b.ctx, &awsecs.DescribeClustersInput{Clusters: []string{"web"}, Include: []ecstypes.ClusterField{"TAGS"}}))(t).Clusters[0]
+	c := must(b.DescribeClusters(b.ctx, &awsecs.DescribeClustersInput{Clusters: []string{"web"},
+		Include: []ecstypes.ClusterField{"TAGS"}}))(t).Clusters[0]
 	if c.CapacityProviders == nil || c.DefaultCapacityProviderStrategy == nil || c.Tags == nil || c.Settings == nil {
 		t.Errorf("%+v", c)
 	}

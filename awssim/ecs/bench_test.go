@@ -92,18 +92,21 @@ func fargate(family, image string) *awsecs.RegisterTaskDefinitionInput {
 		Family: aws.String(family), NetworkMode: "awsvpc", Cpu: aws.String("256"), Memory: aws.String("512"),
 		RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"},
 		ContainerDefinitions: []ecstypes.ContainerDefinition{{
-			Name: aws.String("web"), Image: aws.String(image), PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}},
-			Environment: []ecstypes.KeyValuePair{{Name: aws.String("COLOR"), Value: aws.String("blue")}},
+			Name: aws.String("web"), Image: aws.String(image),
+			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}},
+			Environment:  []ecstypes.KeyValuePair{{Name: aws.String("COLOR"), Value: aws.String("blue")}},
 		}},
 	}
 }
 
 func network() *ecstypes.NetworkConfiguration {
-	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: worldtest.Subnets, SecurityGroups: []string{"sg-1"}}}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: worldtest.Subnets,
+		SecurityGroups: []string{"sg-1"}}}
 }
 
 func behind(group string) []ecstypes.LoadBalancer {
-	return []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(group), ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
+	return []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(group), ContainerName: aws.String("web"),
+		ContainerPort: aws.Int32(8080)}}
 }
 
 // external makes an EXTERNAL service.
@@ -113,18 +116,22 @@ func (b *bench) external(desired int32) *ecstypes.Service {
 }
 
 func externalInput(desired int32) *awsecs.CreateServiceInput {
-	return &awsecs.CreateServiceInput{Cluster: aws.String("web"), ServiceName: aws.String("api"), DesiredCount: aws.Int32(desired),
+	return &awsecs.CreateServiceInput{Cluster: aws.String("web"), ServiceName: aws.String("api"),
+		DesiredCount:         aws.Int32(desired),
 		DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}
 }
 
 func rollingInput(definition string, desired int32, group string) *awsecs.CreateServiceInput {
-	return &awsecs.CreateServiceInput{Cluster: aws.String("web"), ServiceName: aws.String("api"), DesiredCount: aws.Int32(desired),
-		TaskDefinition: aws.String(definition), LaunchType: "FARGATE", NetworkConfiguration: network(), LoadBalancers: behind(group)}
+	return &awsecs.CreateServiceInput{Cluster: aws.String("web"), ServiceName: aws.String("api"),
+		DesiredCount:   aws.Int32(desired),
+		TaskDefinition: aws.String(definition), LaunchType: "FARGATE", NetworkConfiguration: network(),
+		LoadBalancers: behind(group)}
 }
 
 func setInput(definition, group string, percent float64) *awsecs.CreateTaskSetInput {
-	return &awsecs.CreateTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskDefinition: aws.String(definition),
-		LaunchType: "FARGATE", NetworkConfiguration: network(), LoadBalancers: behind(group),
+	return &awsecs.CreateTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"),
+		TaskDefinition: aws.String(definition),
+		LaunchType:     "FARGATE", NetworkConfiguration: network(), LoadBalancers: behind(group),
 		Scale: &ecstypes.Scale{Unit: "PERCENT", Value: percent}}
 }
 
@@ -136,7 +143,8 @@ func (b *bench) set(definition, group string, percent float64) *ecstypes.TaskSet
 // service describes service api.
 func (b *bench) service() ecstypes.Service {
 	b.t.Helper()
-	out := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"api"}}))(b.t)
+	out := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
+		Services: []string{"api"}}))(b.t)
 	if len(out.Services) != 1 {
 		b.t.Fatalf("services %v, failures %v", out.Services, out.Failures)
 	}
@@ -174,6 +182,7 @@ func (b *bench) promote(ts *ecstypes.TaskSet) {
 
 func (b *bench) scale(ts *ecstypes.TaskSet, percent float64) *ecstypes.TaskSet {
 	b.t.Helper()
-	return must(b.UpdateTaskSet(b.ctx, &awsecs.UpdateTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: ts.TaskSetArn,
+	return must(b.UpdateTaskSet(b.ctx, &awsecs.UpdateTaskSetInput{Cluster: aws.String("web"),
+		Service: aws.String("api"), TaskSet: ts.TaskSetArn,
 		Scale: &ecstypes.Scale{Unit: "PERCENT", Value: percent}}))(b.t).TaskSet
 }

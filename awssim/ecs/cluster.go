@@ -13,7 +13,8 @@ import (
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,255}$`)
 
 // CreateCluster creates a cluster. An ACTIVE cluster of that name is returned unchanged.
-func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInput) (*awsecs.CreateClusterOutput, error) {
+func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInput) (*awsecs.CreateClusterOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateClusterOutput, error) {
 		name := val(in.ClusterName)
 		if name == "" {
@@ -31,7 +32,8 @@ func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInp
 		if err := checkProviders(tx, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
 			return nil, err
 		}
-		c := &world.Cluster{ARN: tx.ARN("ecs", "cluster/"+name), Name: name, Status: "ACTIVE", Doc: newClusterDoc(tx, in)}
+		c := &world.Cluster{ARN: tx.ARN("ecs", "cluster/"+name), Name: name, Status: "ACTIVE",
+			Doc: newClusterDoc(tx, in)}
 		tx.Clusters.Delete(name)
 		tx.Clusters.Put(name, c)
 		tx.Log("cluster", name, "created")
@@ -44,7 +46,8 @@ func newClusterDoc(tx *world.Tx, in *awsecs.CreateClusterInput) *ecstypes.Cluste
 		CapacityProviders:               deepCopy(in.CapacityProviders),
 		DefaultCapacityProviderStrategy: deepCopy(in.DefaultCapacityProviderStrategy),
 		Configuration:                   deepCopy(in.Configuration), Tags: deepCopy(in.Tags),
-		Settings: []ecstypes.ClusterSetting{{Name: "containerInsights", Value: ptr(effectiveSetting(tx, "containerInsights"))}},
+		Settings: []ecstypes.ClusterSetting{{Name: "containerInsights",
+			Value: ptr(effectiveSetting(tx, "containerInsights"))}},
 	}
 	setClusterSettings(d, in.Settings)
 	setDefaults(d, in.ServiceConnectDefaults)
@@ -90,7 +93,8 @@ func showCluster(tx *world.Tx, c *world.Cluster, include []ecstypes.ClusterField
 		d.Tags = nil
 	}
 	d.Tags, d.Statistics = orEmpty(d.Tags), []ecstypes.KeyValuePair{}
-	d.CapacityProviders, d.DefaultCapacityProviderStrategy = orEmpty(d.CapacityProviders), orEmpty(d.DefaultCapacityProviderStrategy)
+	d.CapacityProviders, d.DefaultCapacityProviderStrategy = orEmpty(d.CapacityProviders),
+		orEmpty(d.DefaultCapacityProviderStrategy)
 	return &d
 }
 
@@ -121,7 +125,8 @@ func hasItem[T comparable](list []T, x T) bool {
 }
 
 // DescribeClusters returns up to 100 clusters by name or ARN, including INACTIVE ones.
-func (s *Service) DescribeClusters(ctx context.Context, in *awsecs.DescribeClustersInput) (*awsecs.DescribeClustersOutput, error) {
+func (s *Service) DescribeClusters(ctx context.Context,
+	in *awsecs.DescribeClustersInput) (*awsecs.DescribeClustersOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeClustersOutput, error) {
 		if len(in.Clusters) > 100 {
 			return nil, invalidParameter("Clusters cannot have more than 100 elements.")
@@ -158,7 +163,8 @@ func (s *Service) ListClusters(ctx context.Context, in *awsecs.ListClustersInput
 }
 
 // DeleteCluster makes an empty cluster INACTIVE.
-func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInput) (*awsecs.DeleteClusterOutput, error) {
+func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInput) (*awsecs.DeleteClusterOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteClusterOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
@@ -166,12 +172,14 @@ func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInp
 		}
 		for _, svc := range tx.Services.All() {
 			if svc.Cluster == c && svc.Status != "INACTIVE" {
-				return nil, world.Refuse("ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")
+				return nil, world.Refuse("ClusterContainsServicesException",
+					"The Cluster cannot be deleted while Services are active.")
 			}
 		}
 		for _, t := range tx.Tasks.All() {
 			if t.Cluster == c && t.LastStatus != "STOPPED" {
-				return nil, world.Refuse("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")
+				return nil, world.Refuse("ClusterContainsTasksException",
+					"The Cluster cannot be deleted while Tasks are active.")
 			}
 		}
 		c.Status = "INACTIVE"
@@ -181,7 +189,8 @@ func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInp
 }
 
 // UpdateCluster changes the given settings, configuration and defaults.
-func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInput) (*awsecs.UpdateClusterOutput, error) {
+func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInput) (*awsecs.UpdateClusterOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
@@ -198,7 +207,8 @@ func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInp
 }
 
 // UpdateClusterSettings changes the given settings.
-func (s *Service) UpdateClusterSettings(ctx context.Context, in *awsecs.UpdateClusterSettingsInput) (*awsecs.UpdateClusterSettingsOutput, error) {
+func (s *Service) UpdateClusterSettings(ctx context.Context,
+	in *awsecs.UpdateClusterSettingsInput) (*awsecs.UpdateClusterSettingsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterSettingsOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
@@ -211,7 +221,8 @@ func (s *Service) UpdateClusterSettings(ctx context.Context, in *awsecs.UpdateCl
 
 // PutClusterCapacityProviders replaces a cluster's capacity providers and its
 // default strategy.
-func (s *Service) PutClusterCapacityProviders(ctx context.Context, in *awsecs.PutClusterCapacityProvidersInput) (*awsecs.PutClusterCapacityProvidersOutput, error) {
+func (s *Service) PutClusterCapacityProviders(ctx context.Context,
+	in *awsecs.PutClusterCapacityProvidersInput) (*awsecs.PutClusterCapacityProvidersOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.PutClusterCapacityProvidersOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {

@@ -23,22 +23,28 @@ func TestClusters(t *testing.T) {
 	if n != 106 {
 		t.Errorf("%d clusters", n)
 	}
-	must(b.PutClusterCapacityProviders(b.ctx, &awsecs.PutClusterCapacityProvidersInput{Cluster: aws.String("web"), CapacityProviders: []string{"FARGATE", "FARGATE_SPOT"},
+	must(b.PutClusterCapacityProviders(b.ctx, &awsecs.PutClusterCapacityProvidersInput{Cluster: aws.String("web"),
+		CapacityProviders:               []string{"FARGATE", "FARGATE_SPOT"},
 		DefaultCapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT"), Weight: 1}}}))(t)
 	must(b.UpdateClusterSettings(b.ctx, &awsecs.UpdateClusterSettingsInput{Cluster: aws.String("web"),
 		Settings: []ecstypes.ClusterSetting{{Name: "containerInsights", Value: aws.String("enhanced")}}}))(t)
 	must(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("c1")}))(t)
-	out := must(b.DescribeClusters(b.ctx, &awsecs.DescribeClustersInput{Clusters: []string{"web", "c1", "none"}, Include: []ecstypes.ClusterField{"SETTINGS"}}))(t)
-	if len(out.Clusters) != 2 || *out.Clusters[0].Settings[0].Value != "enhanced" || len(out.Clusters[0].CapacityProviders) != 2 || *out.Clusters[1].Status != "INACTIVE" || *out.Failures[0].Reason != "MISSING" {
+	out := must(b.DescribeClusters(b.ctx, &awsecs.DescribeClustersInput{Clusters: []string{"web", "c1", "none"},
+		Include: []ecstypes.ClusterField{"SETTINGS"}}))(t)
+	if len(out.Clusters) != 2 || *out.Clusters[0].Settings[0].Value != "enhanced" ||
+		len(out.Clusters[0].CapacityProviders) != 2 || *out.Clusters[1].Status != "INACTIVE" ||
+		*out.Failures[0].Reason != "MISSING" {
 		t.Errorf("%+v", out)
 	}
 	b.register("sim/job:v1")
 	in := runInput("api", 1)
 	in.LaunchType = ""
-	if x := must(b.RunTask(b.ctx, in))(t).Tasks[0]; aws.ToString(x.CapacityProviderName) != "FARGATE_SPOT" || x.LaunchType != "FARGATE" {
+	if x := must(b.RunTask(b.ctx, in))(t).Tasks[0]; aws.ToString(x.CapacityProviderName) != "FARGATE_SPOT" ||
+		x.LaunchType != "FARGATE" {
 		t.Errorf("by the default strategy: %+v", x)
 	}
-	refused(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("web")}))(t, "ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")
+	refused(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("web")}))(t,
+		"ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")
 }
 
 func TestCapacityProviders(t *testing.T) {
@@ -50,7 +56,9 @@ func TestCapacityProviders(t *testing.T) {
 		t.Errorf("%+v", out.CapacityProviders)
 	}
 	must(b.DeleteCapacityProvider(b.ctx, &awsecs.DeleteCapacityProviderInput{CapacityProvider: aws.String("mine")}))(t)
-	refused(b.DeleteCapacityProvider(b.ctx, &awsecs.DeleteCapacityProviderInput{CapacityProvider: aws.String("FARGATE")}))(t, invalidParameter, "The specified capacity provider cannot be changed: it is reserved.")
+	refused(b.DeleteCapacityProvider(b.ctx,
+		&awsecs.DeleteCapacityProviderInput{CapacityProvider: aws.String("FARGATE")}))(t, invalidParameter,
+		"The specified capacity provider cannot be changed: it is reserved.")
 }
 
 func TestAccountSettings(t *testing.T) {
@@ -60,14 +68,17 @@ func TestAccountSettings(t *testing.T) {
 	}
 	value := func() string {
 		t.Helper()
-		out := must(b.ListAccountSettings(b.ctx, &awsecs.ListAccountSettingsInput{EffectiveSettings: true, Name: "containerInsights"}))(t)
+		out := must(b.ListAccountSettings(b.ctx, &awsecs.ListAccountSettingsInput{EffectiveSettings: true,
+			Name: "containerInsights"}))(t)
 		return *out.Settings[0].Value
 	}
 	if v := value(); v != "disabled" {
 		t.Errorf("by default %s", v)
 	}
-	must(b.PutAccountSettingDefault(b.ctx, &awsecs.PutAccountSettingDefaultInput{Name: "containerInsights", Value: aws.String("enabled")}))(t)
-	must(b.PutAccountSetting(b.ctx, &awsecs.PutAccountSettingInput{Name: "containerInsights", Value: aws.String("enhanced")}))(t)
+	must(b.PutAccountSettingDefault(b.ctx, &awsecs.PutAccountSettingDefaultInput{Name: "containerInsights",
+		Value: aws.String("enabled")}))(t)
+	must(b.PutAccountSetting(b.ctx, &awsecs.PutAccountSettingInput{Name: "containerInsights",
+		Value: aws.String("enhanced")}))(t)
 	if v := value(); v != "enhanced" {
 		t.Errorf("after both %s", v)
 	}
@@ -94,8 +105,10 @@ func TestTags(t *testing.T) {
 		if len(out.Tags) != 1 || *out.Tags[0].Value != "3" {
 			t.Errorf("%s: %v", arn, out.Tags)
 		}
-		refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: tag("aws:x", "1")}))(t, invalidParameter, "Tag keys cannot start with aws: (aws:x).")
-		refused(b.UntagResource(b.ctx, &awsecs.UntagResourceInput{ResourceArn: &arn, TagKeys: []string{"aws:x"}}))(t, invalidParameter, "Tag keys cannot start with aws: (aws:x).")
+		refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: tag("aws:x", "1")}))(t,
+			invalidParameter, "Tag keys cannot start with aws: (aws:x).")
+		refused(b.UntagResource(b.ctx, &awsecs.UntagResourceInput{ResourceArn: &arn, TagKeys: []string{"aws:x"}}))(t,
+			invalidParameter, "Tag keys cannot start with aws: (aws:x).")
 	}
 	if s := b.service(); len(s.Tags) != 0 {
 		t.Error("tags are shown unasked")
@@ -104,15 +117,18 @@ func TestTags(t *testing.T) {
 	for i := range 50 {
 		many = append(many, tag(fmt.Sprint(i), "")...)
 	}
-	refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: svc.ServiceArn, Tags: many}))(t, invalidParameter, "Too many tags: at most 50 are allowed on a resource.")
+	refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: svc.ServiceArn, Tags: many}))(t,
+		invalidParameter, "Too many tags: at most 50 are allowed on a resource.")
 }
 
 func TestNoContainerInstances(t *testing.T) {
 	b := newBench(t, world.Options{})
-	if out := must(b.ListContainerInstances(b.ctx, &awsecs.ListContainerInstancesInput{Cluster: aws.String("web")}))(t); len(out.ContainerInstanceArns) != 0 {
+	if out := must(b.ListContainerInstances(b.ctx,
+		&awsecs.ListContainerInstancesInput{Cluster: aws.String("web")}))(t); len(out.ContainerInstanceArns) != 0 {
 		t.Errorf("%v", out.ContainerInstanceArns)
 	}
-	out := must(b.DescribeContainerInstances(b.ctx, &awsecs.DescribeContainerInstancesInput{Cluster: aws.String("web"), ContainerInstances: []string{"x"}}))(t)
+	out := must(b.DescribeContainerInstances(b.ctx, &awsecs.DescribeContainerInstancesInput{Cluster: aws.String("web"),
+		ContainerInstances: []string{"x"}}))(t)
 	if *out.Failures[0].Reason != "MISSING" {
 		t.Errorf("%+v", out)
 	}
@@ -120,5 +136,6 @@ func TestNoContainerInstances(t *testing.T) {
 
 func TestWhatIsNotSimulatedIsSaid(t *testing.T) {
 	b := newBench(t, world.Options{})
-	refused(b.GetTaskProtection(b.ctx, &awsecs.GetTaskProtectionInput{Cluster: aws.String("web")}))(t, "UnknownOperationException", "ecs:GetTaskProtection: not simulated.")
+	refused(b.GetTaskProtection(b.ctx, &awsecs.GetTaskProtectionInput{Cluster: aws.String("web")}))(t,
+		"UnknownOperationException", "ecs:GetTaskProtection: not simulated.")
 }

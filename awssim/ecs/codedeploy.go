@@ -16,7 +16,8 @@ func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement)
 		return nil, invalidParameter("Service was not ACTIVE, or its deployment controller is not CODE_DEPLOY.")
 	}
 	if n := len(svc.TaskSets); n >= tx.Settings().TaskSetLimit {
-		return nil, invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+		return nil,
+			invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
 	}
 	ts, err := newTaskSet(tx, svc, replacementInput(svc, r))
 	if err != nil {
@@ -33,11 +34,13 @@ func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement)
 func replacementInput(svc *world.Service, r world.Replacement) *awsecs.CreateTaskSetInput {
 	in := &awsecs.CreateTaskSetInput{
 		TaskDefinition: ptr(r.Definition), ExternalId: ptr(r.ExternalID),
-		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: ptr(r.TargetGroup), ContainerName: ptr(r.Container), ContainerPort: ptr(r.Port)}},
+		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: ptr(r.TargetGroup), ContainerName: ptr(r.Container),
+			ContainerPort: ptr(r.Port)}},
 	}
 	if p := currentSet(svc); p != nil {
 		doc := deepCopy(*docOfSet(p))
-		in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration = doc.LaunchType, doc.CapacityProviderStrategy, doc.NetworkConfiguration
+		in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration = doc.LaunchType,
+			doc.CapacityProviderStrategy, doc.NetworkConfiguration
 		in.PlatformVersion, in.ServiceRegistries = doc.PlatformVersion, doc.ServiceRegistries
 	}
 	if r.PlatformVersion != "" {
@@ -72,7 +75,8 @@ func (s *Service) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
 // firstSet creates the first, PRIMARY task set of a service with controller CODE_DEPLOY.
 func firstSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
 	if len(in.LoadBalancers) != 1 {
-		return nil, invalidParameter("Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
+		return nil,
+			invalidParameter("Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
 	}
 	ts, err := firstDeployment(tx, svc, in)
 	if err != nil {

@@ -62,7 +62,8 @@ func showDefinition(d *world.TaskDefinition) *ecstypes.TaskDefinition {
 
 // RegisterTaskDefinition adds a revision to a family. It is not idempotent: the same definition
 // registered twice makes two revisions.
-func (s *Service) RegisterTaskDefinition(ctx context.Context, in *awsecs.RegisterTaskDefinitionInput) (*awsecs.RegisterTaskDefinitionOutput, error) {
+func (s *Service) RegisterTaskDefinition(ctx context.Context,
+	in *awsecs.RegisterTaskDefinitionInput) (*awsecs.RegisterTaskDefinitionOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.RegisterTaskDefinitionOutput, error) {
 		def, err := buildDefinition(deepCopy(in))
 		if err != nil {
@@ -99,7 +100,8 @@ func addRevision(tx *world.Tx, def *ecstypes.TaskDefinition) *world.TaskDefiniti
 }
 
 // DescribeTaskDefinition returns a revision, with its tags if requested.
-func (s *Service) DescribeTaskDefinition(ctx context.Context, in *awsecs.DescribeTaskDefinitionInput) (*awsecs.DescribeTaskDefinitionOutput, error) {
+func (s *Service) DescribeTaskDefinition(ctx context.Context,
+	in *awsecs.DescribeTaskDefinitionInput) (*awsecs.DescribeTaskDefinitionOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskDefinitionOutput, error) {
 		d := definitionOf(tx, val(in.TaskDefinition))
 		if d == nil {
@@ -130,7 +132,8 @@ func numberedRevision(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 
 // DeregisterTaskDefinition makes a revision INACTIVE. Its tasks continue to run, and services and
 // task sets that use it may still start tasks.
-func (s *Service) DeregisterTaskDefinition(ctx context.Context, in *awsecs.DeregisterTaskDefinitionInput) (*awsecs.DeregisterTaskDefinitionOutput, error) {
+func (s *Service) DeregisterTaskDefinition(ctx context.Context,
+	in *awsecs.DeregisterTaskDefinitionInput) (*awsecs.DeregisterTaskDefinitionOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeregisterTaskDefinitionOutput, error) {
 		d, err := numberedRevision(tx, val(in.TaskDefinition))
 		if err != nil {
@@ -150,20 +153,26 @@ func (s *Service) DeregisterTaskDefinition(ctx context.Context, in *awsecs.Dereg
 
 // DeleteTaskDefinitions requests the deletion of up to 10 INACTIVE revisions. Describe calls still
 // return them, as DELETE_IN_PROGRESS.
-func (s *Service) DeleteTaskDefinitions(ctx context.Context, in *awsecs.DeleteTaskDefinitionsInput) (*awsecs.DeleteTaskDefinitionsOutput, error) {
+func (s *Service) DeleteTaskDefinitions(ctx context.Context,
+	in *awsecs.DeleteTaskDefinitionsInput) (*awsecs.DeleteTaskDefinitionsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskDefinitionsOutput, error) {
 		if n := len(in.TaskDefinitions); n == 0 || n > 10 {
 			return nil, invalidParameter("Task definitions must have between 1 and 10 elements.")
 		}
-		out := &awsecs.DeleteTaskDefinitionsOutput{TaskDefinitions: []ecstypes.TaskDefinition{}, Failures: []ecstypes.Failure{}}
+		out := &awsecs.DeleteTaskDefinitionsOutput{TaskDefinitions: []ecstypes.TaskDefinition{},
+			Failures: []ecstypes.Failure{}}
 		for _, id := range in.TaskDefinitions {
 			d, err := numberedRevision(tx, id)
 			if err != nil {
-				out.Failures = append(out.Failures, ecstypes.Failure{Arn: ptr(id), Reason: ptr("The specified task definition does not exist. Specify a valid account, family, revision and try again.")})
+				out.Failures = append(out.Failures,
+					ecstypes.Failure{Arn: ptr(id),
+						Reason: ptr("The specified task definition does not exist. Specify a valid account, family, revision and try again.")})
 				continue
 			}
 			if d.Status == "ACTIVE" {
-				out.Failures = append(out.Failures, ecstypes.Failure{Arn: ptr(d.ARN), Reason: ptr("The specified task definition is still in ACTIVE status. Please deregister the target and try again.")})
+				out.Failures = append(out.Failures,
+					ecstypes.Failure{Arn: ptr(d.ARN),
+						Reason: ptr("The specified task definition is still in ACTIVE status. Please deregister the target and try again.")})
 				continue
 			}
 			d.Status = "DELETE_IN_PROGRESS"

@@ -96,7 +96,8 @@ func checkContainers(in *awsecs.RegisterTaskDefinitionInput) error {
 	for _, c := range in.ContainerDefinitions {
 		for _, d := range c.DependsOn {
 			if !names[val(d.ContainerName)] {
-				return clientError("Container '%s' depends on container '%s', which is not in the task definition.", *c.Name, val(d.ContainerName))
+				return clientError("Container '%s' depends on container '%s', which is not in the task definition.",
+					*c.Name, val(d.ContainerName))
 			}
 		}
 	}
@@ -178,7 +179,8 @@ func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
 	}
 	for _, c := range in.ContainerDefinitions {
 		if val(c.StopTimeout) > maxFargateStopTimeout {
-			return clientError("Container '%s': stopTimeout must be at most %d seconds on Fargate.", *c.Name, maxFargateStopTimeout)
+			return clientError("Container '%s': stopTimeout must be at most %d seconds on Fargate.", *c.Name,
+				maxFargateStopTimeout)
 		}
 	}
 	return nil

@@ -25,8 +25,9 @@ func buildDefinition(in *awsecs.RegisterTaskDefinitionInput) (*ecstypes.TaskDefi
 		ContainerDefinitions: in.ContainerDefinitions, Family: in.Family, NetworkMode: mode,
 		Cpu: normalizeUnits(in.Cpu, "vcpu"), Memory: normalizeUnits(in.Memory, "gb"),
 		EnableFaultInjection: in.EnableFaultInjection, EphemeralStorage: in.EphemeralStorage,
-		ExecutionRoleArn: in.ExecutionRoleArn, TaskRoleArn: in.TaskRoleArn, InferenceAccelerators: in.InferenceAccelerators,
-		IpcMode: in.IpcMode, PidMode: in.PidMode, ProxyConfiguration: in.ProxyConfiguration,
+		ExecutionRoleArn: in.ExecutionRoleArn, TaskRoleArn: in.TaskRoleArn,
+		InferenceAccelerators: in.InferenceAccelerators,
+		IpcMode:               in.IpcMode, PidMode: in.PidMode, ProxyConfiguration: in.ProxyConfiguration,
 		RequiresCompatibilities: in.RequiresCompatibilities, RuntimePlatform: in.RuntimePlatform,
 		Volumes: orEmpty(in.Volumes), PlacementConstraints: orEmpty(in.PlacementConstraints),
 		Compatibilities: launchCompatibilities(in, mode), RequiresAttributes: requiredAttributes(in, mode),
@@ -122,14 +123,16 @@ func specsOf(d *ecstypes.TaskDefinition) []world.ContainerSpec {
 
 func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
 	s := world.ContainerSpec{
-		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Command: deepCopy(c.Command), Environment: map[string]string{},
+		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Command: deepCopy(c.Command),
+		Environment: map[string]string{},
 		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck), Log: logOf(c.LogConfiguration),
 	}
 	if c.StopTimeout != nil {
 		s.StopTimeout = secondsDuration(c.StopTimeout)
 	}
 	for _, p := range c.PortMappings {
-		s.Ports = append(s.Ports, world.Port{Container: val(p.ContainerPort), Host: val(p.HostPort), Protocol: string(p.Protocol), Name: val(p.Name)})
+		s.Ports = append(s.Ports, world.Port{Container: val(p.ContainerPort), Host: val(p.HostPort),
+			Protocol: string(p.Protocol), Name: val(p.Name)})
 	}
 	for _, e := range c.Environment {
 		s.Environment[val(e.Name)] = val(e.Value)
@@ -142,7 +145,8 @@ func healthOf(h *ecstypes.HealthCheck) *world.ContainerHealth {
 		return nil
 	}
 	return &world.ContainerHealth{
-		Interval: secondsDuration(h.Interval), Timeout: secondsDuration(h.Timeout), StartPeriod: secondsDuration(h.StartPeriod), Retries: int(val(h.Retries)),
+		Interval: secondsDuration(h.Interval), Timeout: secondsDuration(h.Timeout),
+		StartPeriod: secondsDuration(h.StartPeriod), Retries: int(val(h.Retries)),
 	}
 }
 

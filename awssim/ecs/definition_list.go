@@ -12,7 +12,8 @@ import (
 
 // ListTaskDefinitions lists ARNs by family and revision, 100 at a time. It lists ACTIVE revisions
 // unless another status is requested. familyPrefix is a full family name, as on AWS.
-func (s *Service) ListTaskDefinitions(ctx context.Context, in *awsecs.ListTaskDefinitionsInput) (*awsecs.ListTaskDefinitionsOutput, error) {
+func (s *Service) ListTaskDefinitions(ctx context.Context,
+	in *awsecs.ListTaskDefinitionsInput) (*awsecs.ListTaskDefinitionsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListTaskDefinitionsOutput, error) {
 		status := string(in.Status)
 		if status == "" {
@@ -45,7 +46,8 @@ func sortedFamilies(tx *world.Tx) []*family {
 
 // ListTaskDefinitionFamilies lists names that begin with a prefix, 100 at a time. ACTIVE selects
 // families with an ACTIVE revision, INACTIVE those without. ALL, the default, selects both.
-func (s *Service) ListTaskDefinitionFamilies(ctx context.Context, in *awsecs.ListTaskDefinitionFamiliesInput) (*awsecs.ListTaskDefinitionFamiliesOutput, error) {
+func (s *Service) ListTaskDefinitionFamilies(ctx context.Context,
+	in *awsecs.ListTaskDefinitionFamiliesInput) (*awsecs.ListTaskDefinitionFamiliesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListTaskDefinitionFamiliesOutput, error) {
 		var names []string
 		for _, f := range sortedFamilies(tx) {

@@ -15,7 +15,8 @@ func logOf(c *ecstypes.LogConfiguration) *world.ContainerLog {
 		return nil
 	}
 	return &world.ContainerLog{
-		Group: c.Options["awslogs-group"], Prefix: c.Options["awslogs-stream-prefix"], Region: c.Options["awslogs-region"],
+		Group: c.Options["awslogs-group"], Prefix: c.Options["awslogs-stream-prefix"],
+		Region:      c.Options["awslogs-region"],
 		CreateGroup: strings.EqualFold(c.Options["awslogs-create-group"], "true"),
 	}
 }

@@ -69,14 +69,16 @@ func serviceWithHistory(tx *world.Tx, cluster, id *string) (*world.Service, erro
 		return nil, world.Refuse("ServiceNotFoundException", "Service not found.")
 	}
 	if svc.Controller != "ECS" {
-		return nil, world.Refuse("UnsupportedFeatureException", "Service deployments are only supported for services with the ECS deployment controller.")
+		return nil, world.Refuse("UnsupportedFeatureException",
+			"Service deployments are only supported for services with the ECS deployment controller.")
 	}
 	return svc, nil
 }
 
 // ListServiceDeployments lists a service's deployments, newest first, 20 at a time unless up to 100
 // are requested.
-func (s *Service) ListServiceDeployments(ctx context.Context, in *awsecs.ListServiceDeploymentsInput) (*awsecs.ListServiceDeploymentsOutput, error) {
+func (s *Service) ListServiceDeployments(ctx context.Context,
+	in *awsecs.ListServiceDeploymentsInput) (*awsecs.ListServiceDeploymentsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListServiceDeploymentsOutput, error) {
 		svc, err := serviceWithHistory(tx, in.Cluster, in.Service)
 		if err != nil {
@@ -92,7 +94,8 @@ func (s *Service) ListServiceDeployments(ctx context.Context, in *awsecs.ListSer
 		}
 		slices.Reverse(arns)
 		page, next, err := pageFrom(arns, in.NextToken, int(val(in.MaxResults)), 20, 100)
-		out := &awsecs.ListServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeploymentBrief{}, NextToken: next}
+		out := &awsecs.ListServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeploymentBrief{},
+			NextToken: next}
 		for _, arn := range page {
 			out.ServiceDeployments = append(out.ServiceDeployments, deploymentBrief(byARN[arn]))
 		}
@@ -105,7 +108,8 @@ func isAskedFor(r *scheduler.Rollout, in *awsecs.ListServiceDeploymentsInput) bo
 		return false
 	}
 	c := in.CreatedAt
-	return c == nil || (c.After == nil || r.CreatedAt.After(*c.After)) && (c.Before == nil || r.CreatedAt.Before(*c.Before))
+	return c == nil || (c.After == nil || r.CreatedAt.After(*c.After)) &&
+		(c.Before == nil || r.CreatedAt.Before(*c.Before))
 }
 
 // rolloutBy returns a service deployment by ARN, or nil if the API no longer returns it.
@@ -133,12 +137,14 @@ func serviceOfARN(tx *world.Tx, arn, kind string) *world.Service {
 }
 
 // DescribeServiceDeployments returns up to 20 deployments by ARN.
-func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.DescribeServiceDeploymentsInput) (*awsecs.DescribeServiceDeploymentsOutput, error) {
+func (s *Service) DescribeServiceDeployments(ctx context.Context,
+	in *awsecs.DescribeServiceDeploymentsInput) (*awsecs.DescribeServiceDeploymentsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceDeploymentsOutput, error) {
 		if n := len(in.ServiceDeploymentArns); n == 0 || n > maxHistory {
 			return nil, invalidParameter("serviceDeploymentArns must have between 1 and %d elements.", maxHistory)
 		}
-		out := &awsecs.DescribeServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeployment{}, Failures: []ecstypes.Failure{}}
+		out := &awsecs.DescribeServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeployment{},
+			Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceDeploymentArns {
 			if r := s.rolloutBy(tx, arn); r != nil {
 				out.ServiceDeployments = append(out.ServiceDeployments, showRollout(r))
@@ -153,7 +159,8 @@ func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.Des
 // StopServiceDeployment rolls back a running service deployment, even if its configuration has
 // rollbacks off. The stop type ABORT is in the SDK's model but not in AWS's documentation; it is
 // rejected.
-func (s *Service) StopServiceDeployment(ctx context.Context, in *awsecs.StopServiceDeploymentInput) (*awsecs.StopServiceDeploymentOutput, error) {
+func (s *Service) StopServiceDeployment(ctx context.Context,
+	in *awsecs.StopServiceDeploymentInput) (*awsecs.StopServiceDeploymentOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.StopServiceDeploymentOutput, error) {
 		if in.StopType != "" && in.StopType != ecstypes.StopServiceDeploymentStopTypeRollback {
 			return nil, invalidParameter("Invalid stopType: %s. The valid value is ROLLBACK.", in.StopType)
@@ -163,7 +170,9 @@ func (s *Service) StopServiceDeployment(ctx context.Context, in *awsecs.StopServ
 			return nil, world.Refuse("ServiceDeploymentNotFoundException", "Service deployment not found.")
 		}
 		if !s.sched.StopRollout(tx, r) {
-			return nil, world.Refuse("ConflictException", "The service deployment cannot be stopped because it is in the %s state.", r.Status)
+			return nil,
+				world.Refuse("ConflictException",
+					"The service deployment cannot be stopped because it is in the %s state.", r.Status)
 		}
 		return &awsecs.StopServiceDeploymentOutput{ServiceDeploymentArn: ptr(docOfRollout(r).arn)}, nil
 	})

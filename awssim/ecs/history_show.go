@@ -13,7 +13,8 @@ func deploymentBrief(r *scheduler.Rollout) ecstypes.ServiceDeploymentBrief {
 		ServiceDeploymentArn: ptr(docOfRollout(r).arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
 		TargetServiceRevisionArn: ptr(revisionOf(r.Target)),
 		Status:                   ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: optionalText(r.Reason),
-		CreatedAt: optionalTime(r.CreatedAt), StartedAt: optionalTime(r.StartedAt), FinishedAt: optionalTime(r.FinishedAt),
+		CreatedAt: optionalTime(r.CreatedAt), StartedAt: optionalTime(r.StartedAt),
+		FinishedAt: optionalTime(r.FinishedAt),
 	}
 }
 
@@ -22,9 +23,11 @@ func showRollout(r *scheduler.Rollout) ecstypes.ServiceDeployment {
 	d := ecstypes.ServiceDeployment{
 		ServiceDeploymentArn: ptr(docOfRollout(r).arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
 		Status: ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: optionalText(r.Reason),
-		CreatedAt: optionalTime(r.CreatedAt), StartedAt: optionalTime(r.StartedAt), FinishedAt: optionalTime(r.FinishedAt),
-		StoppedAt: optionalTime(r.StoppedAt), UpdatedAt: optionalTime(r.UpdatedAt),
-		TargetServiceRevision: ptr(revisionSummary(r.Target)), SourceServiceRevisions: []ecstypes.ServiceRevisionSummary{},
+		CreatedAt: optionalTime(r.CreatedAt), StartedAt: optionalTime(r.StartedAt),
+		FinishedAt: optionalTime(r.FinishedAt),
+		StoppedAt:  optionalTime(r.StoppedAt), UpdatedAt: optionalTime(r.UpdatedAt),
+		TargetServiceRevision:    ptr(revisionSummary(r.Target)),
+		SourceServiceRevisions:   []ecstypes.ServiceRevisionSummary{},
 		DeploymentConfiguration:  deepCopy(docOfRollout(r).configuration),
 		DeploymentCircuitBreaker: showBreaker(r.Breaker()), Alarms: showAlarms(r, r.Alarms()),
 	}
@@ -32,14 +35,16 @@ func showRollout(r *scheduler.Rollout) ecstypes.ServiceDeployment {
 		d.SourceServiceRevisions = append(d.SourceServiceRevisions, revisionSummary(old))
 	}
 	if b := r.Rollback; b != nil {
-		d.Rollback = &ecstypes.Rollback{Reason: ptr(b.Reason), StartedAt: optionalTime(b.At), ServiceRevisionArn: ptr(revisionOf(b.To))}
+		d.Rollback = &ecstypes.Rollback{Reason: ptr(b.Reason), StartedAt: optionalTime(b.At),
+			ServiceRevisionArn: ptr(revisionOf(b.To))}
 	}
 	return d
 }
 
 func showBreaker(m scheduler.Monitor) *ecstypes.ServiceDeploymentCircuitBreaker {
 	return &ecstypes.ServiceDeploymentCircuitBreaker{
-		Status: ecstypes.ServiceDeploymentRollbackMonitorsStatus(m.Status), FailureCount: int32(m.Count), Threshold: int32(m.Threshold),
+		Status: ecstypes.ServiceDeploymentRollbackMonitorsStatus(m.Status), FailureCount: int32(m.Count),
+		Threshold: int32(m.Threshold),
 	}
 }
 
@@ -75,7 +80,8 @@ func (s *Service) showCurrent(d *ecstypes.Service, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		x := revisionSummary(ts)
 		d.CurrentServiceRevisions = append(d.CurrentServiceRevisions, ecstypes.ServiceCurrentRevisionSummary{
-			Arn: x.Arn, RequestedTaskCount: x.RequestedTaskCount, RunningTaskCount: x.RunningTaskCount, PendingTaskCount: x.PendingTaskCount,
+			Arn: x.Arn, RequestedTaskCount: x.RequestedTaskCount, RunningTaskCount: x.RunningTaskCount,
+			PendingTaskCount: x.PendingTaskCount,
 		})
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // ListContainerInstances returns an empty list: the simulator has no container instances.
-func (s *Service) ListContainerInstances(ctx context.Context, in *awsecs.ListContainerInstancesInput) (*awsecs.ListContainerInstancesOutput, error) {
+func (s *Service) ListContainerInstances(ctx context.Context,
+	in *awsecs.ListContainerInstancesInput) (*awsecs.ListContainerInstancesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListContainerInstancesOutput, error) {
 		_, err := clusterOf(tx, in.Cluster)
 		return &awsecs.ListContainerInstancesOutput{ContainerInstanceArns: []string{}}, err
@@ -18,7 +19,8 @@ func (s *Service) ListContainerInstances(ctx context.Context, in *awsecs.ListCon
 }
 
 // DescribeContainerInstances returns a failure for each of up to 100 ids.
-func (s *Service) DescribeContainerInstances(ctx context.Context, in *awsecs.DescribeContainerInstancesInput) (*awsecs.DescribeContainerInstancesOutput, error) {
+func (s *Service) DescribeContainerInstances(ctx context.Context,
+	in *awsecs.DescribeContainerInstancesInput) (*awsecs.DescribeContainerInstancesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeContainerInstancesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		switch {

@@ -66,7 +66,8 @@ func taskSetIn(s *world.Service, id string) (*world.TaskSet, error) {
 			return ts, nil
 		}
 	}
-	return nil, world.Refuse("TaskSetNotFoundException", "The specified task set could not be found. You can view your available task sets with DescribeTaskSets. Task sets are specific to each cluster, service and Region.")
+	return nil, world.Refuse("TaskSetNotFoundException",
+		"The specified task set could not be found. You can view your available task sets with DescribeTaskSets. Task sets are specific to each cluster, service and Region.")
 }
 
 func isSetID(id string) bool {

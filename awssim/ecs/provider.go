@@ -67,7 +67,8 @@ func showProvider(p *provider, tags bool) ecstypes.CapacityProvider {
 }
 
 // CreateCapacityProvider creates a capacity provider for an Auto Scaling group.
-func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateCapacityProviderInput) (*awsecs.CreateCapacityProviderOutput, error) {
+func (s *Service) CreateCapacityProvider(ctx context.Context,
+	in *awsecs.CreateCapacityProviderInput) (*awsecs.CreateCapacityProviderOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateCapacityProviderOutput, error) {
 		name := val(in.Name)
 		if !nameForm.MatchString(name) {
@@ -87,7 +88,8 @@ func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateC
 		}
 		p := &provider{doc: ecstypes.CapacityProvider{
 			Name: ptr(name), CapacityProviderArn: ptr(tx.ARN("ecs", "capacity-provider/"+name)), Status: "ACTIVE",
-			AutoScalingGroupProvider: deepCopy(in.AutoScalingGroupProvider), Tags: deepCopy(in.Tags), Type: "EC2_AUTOSCALING",
+			AutoScalingGroupProvider: deepCopy(in.AutoScalingGroupProvider), Tags: deepCopy(in.Tags),
+			Type: "EC2_AUTOSCALING",
 		}}
 		providersOf(tx).Put(name, p)
 		return &awsecs.CreateCapacityProviderOutput{CapacityProvider: ptr(showProvider(p, true))}, nil
@@ -95,9 +97,11 @@ func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateC
 }
 
 // DescribeCapacityProviders returns the named capacity providers, or all, 10 at a time.
-func (s *Service) DescribeCapacityProviders(ctx context.Context, in *awsecs.DescribeCapacityProvidersInput) (*awsecs.DescribeCapacityProvidersOutput, error) {
+func (s *Service) DescribeCapacityProviders(ctx context.Context,
+	in *awsecs.DescribeCapacityProvidersInput) (*awsecs.DescribeCapacityProvidersOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeCapacityProvidersOutput, error) {
-		out := &awsecs.DescribeCapacityProvidersOutput{CapacityProviders: []ecstypes.CapacityProvider{}, Failures: []ecstypes.Failure{}}
+		out := &awsecs.DescribeCapacityProvidersOutput{CapacityProviders: []ecstypes.CapacityProvider{},
+			Failures: []ecstypes.Failure{}}
 		all := providersOf(tx)
 		names := in.CapacityProviders
 		if len(names) == 0 {
@@ -130,7 +134,8 @@ func ownProvider(tx *world.Tx, id *string) (*provider, error) {
 }
 
 // UpdateCapacityProvider changes the given fields.
-func (s *Service) UpdateCapacityProvider(ctx context.Context, in *awsecs.UpdateCapacityProviderInput) (*awsecs.UpdateCapacityProviderOutput, error) {
+func (s *Service) UpdateCapacityProvider(ctx context.Context,
+	in *awsecs.UpdateCapacityProviderInput) (*awsecs.UpdateCapacityProviderOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateCapacityProviderOutput, error) {
 		p, err := ownProvider(tx, in.Name)
 		if err != nil {
@@ -154,7 +159,8 @@ func (s *Service) UpdateCapacityProvider(ctx context.Context, in *awsecs.UpdateC
 }
 
 // DeleteCapacityProvider deletes a capacity provider that no cluster uses.
-func (s *Service) DeleteCapacityProvider(ctx context.Context, in *awsecs.DeleteCapacityProviderInput) (*awsecs.DeleteCapacityProviderOutput, error) {
+func (s *Service) DeleteCapacityProvider(ctx context.Context,
+	in *awsecs.DeleteCapacityProviderInput) (*awsecs.DeleteCapacityProviderOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteCapacityProviderOutput, error) {
 		p, err := ownProvider(tx, in.CapacityProvider)
 		if err != nil {
@@ -163,7 +169,8 @@ func (s *Service) DeleteCapacityProvider(ctx context.Context, in *awsecs.DeleteC
 		name := val(p.doc.Name)
 		for _, c := range tx.Clusters.All() {
 			if c.Status == "ACTIVE" && hasItem(docOfCluster(c).CapacityProviders, name) {
-				return nil, clientError("The capacity provider cannot be deleted because it is associated with cluster: %s. Remove the capacity provider from the cluster and try again.", c.Name)
+				return nil,
+					clientError("The capacity provider cannot be deleted because it is associated with cluster: %s. Remove the capacity provider from the cluster and try again.", c.Name)
 			}
 		}
 		providersOf(tx).Delete(name)

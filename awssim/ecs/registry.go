@@ -25,7 +25,8 @@ func attachRegistry(tx *world.Tx, ts *world.TaskSet, registries []ecstypes.Servi
 
 // registryAttachment checks a service registry. SRV records need a port, given directly or as a
 // container's port.
-func registryAttachment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.ServiceRegistry) (world.RegistryAttachment, error) {
+func registryAttachment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.ServiceRegistry) (world.RegistryAttachment,
+	error) {
 	e := world.RegistryAttachment{Registry: val(x.RegistryArn), Port: val(x.Port)}
 	if e.Registry == "" {
 		return e, invalidParameter("registryArn can not be blank.")
@@ -37,9 +38,11 @@ func registryAttachment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.Servic
 	byContainer := x.ContainerName != nil || x.ContainerPort != nil
 	switch {
 	case byContainer && x.Port != nil:
-		return e, invalidParameter("Either a container name and container port combination or a port value must be specified for a service registry, but not both.")
+		return e,
+			invalidParameter("Either a container name and container port combination or a port value must be specified for a service registry, but not both.")
 	case byContainer && (val(x.ContainerName) == "" || x.ContainerPort == nil):
-		return e, invalidParameter("Both a container name and a container port must be specified for a service registry.")
+		return e,
+			invalidParameter("Both a container name and a container port must be specified for a service registry.")
 	case byContainer:
 		a := world.Attachment{Container: *x.ContainerName, ContainerPort: *x.ContainerPort}
 		if err := (&workload{definition: d}).checkPort(a); err != nil {
@@ -48,7 +51,8 @@ func registryAttachment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.Servic
 		e.Port = a.ContainerPort
 	}
 	if _, srv := r.TTL("SRV"); srv && e.Port == 0 {
-		return e, invalidParameter("When using network mode 'awsvpc' and a service discovery SRV record, either a container name and container port combination or a port value must be specified.")
+		return e,
+			invalidParameter("When using network mode 'awsvpc' and a service discovery SRV record, either a container name and container port combination or a port value must be specified.")
 	}
 	return e, nil
 }

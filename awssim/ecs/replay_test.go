@@ -25,9 +25,11 @@ type program struct {
 	sets []string
 }
 
-var images = []string{"sim/web:v1", "sim/web:v2-crash-after-40s", "sim/web:v3-never-healthy", "sim/web:v4-noboot", "sim/web:v5-term-10s",
+var images = []string{"sim/web:v1", "sim/web:v2-crash-after-40s", "sim/web:v3-never-healthy", "sim/web:v4-noboot",
+	"sim/web:v5-term-10s",
 	"sim/web:v6-ignores-term", "sim/web:v7-start-delay-30s", "nobody/knows:it",
-	"sim/web:v8-oom-after-3s", "sim/web:v9-listen-9090", "sim/web:v10-no-role", "sim/web:v11-latency-50ms", "sim/web:v12"}
+	"sim/web:v8-oom-after-3s", "sim/web:v9-listen-9090", "sim/web:v10-no-role", "sim/web:v11-latency-50ms",
+	"sim/web:v12"}
 
 func (p *program) pick(n int) int   { return p.r.IntN(n) }
 func (p *program) service() *string { return aws.String([]string{"ext", "roll", "ext2"}[p.pick(3)]) }
@@ -68,23 +70,30 @@ func (p *program) step() {
 			p.sets = append(p.sets, *out.TaskSet.Id)
 		}
 	case 4, 5:
-		_, _ = p.room.UpdateTaskSet(p.ctx, &awsecs.UpdateTaskSetInput{Cluster: web, Service: p.service(), TaskSet: p.anySet(),
-			Scale: &ecstypes.Scale{Unit: "PERCENT", Value: float64(p.pick(101))}})
+		_, _ = p.room.UpdateTaskSet(p.ctx, &awsecs.UpdateTaskSetInput{Cluster: web, Service: p.service(),
+			TaskSet: p.anySet(),
+			Scale:   &ecstypes.Scale{Unit: "PERCENT", Value: float64(p.pick(101))}})
 	case 6:
-		_, _ = p.room.DeleteTaskSet(p.ctx, &awsecs.DeleteTaskSetInput{Cluster: web, Service: p.service(), TaskSet: p.anySet(), Force: aws.Bool(p.pick(2) == 0)})
+		_, _ = p.room.DeleteTaskSet(p.ctx, &awsecs.DeleteTaskSetInput{Cluster: web, Service: p.service(),
+			TaskSet: p.anySet(), Force: aws.Bool(p.pick(2) == 0)})
 	case 7:
-		_, _ = p.room.UpdateServicePrimaryTaskSet(p.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: web, Service: p.service(), PrimaryTaskSet: p.anySet()})
+		_, _ = p.room.UpdateServicePrimaryTaskSet(p.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: web,
+			Service: p.service(), PrimaryTaskSet: p.anySet()})
 	case 8:
-		_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: web, Service: p.service(), DesiredCount: aws.Int32(int32(p.pick(8))),
+		_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: web, Service: p.service(),
+			DesiredCount:                  aws.Int32(int32(p.pick(8))),
 			HealthCheckGracePeriodSeconds: aws.Int32(int32(p.pick(60)))})
 	case 9:
-		_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: web, Service: aws.String("roll"), TaskDefinition: p.definition(), ForceNewDeployment: true})
+		_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: web, Service: aws.String("roll"),
+			TaskDefinition: p.definition(), ForceNewDeployment: true})
 	case 10:
 		if p.pick(4) == 0 {
-			_, _ = p.room.DeleteService(p.ctx, &awsecs.DeleteServiceInput{Cluster: web, Service: p.service(), Force: aws.Bool(true)})
+			_, _ = p.room.DeleteService(p.ctx, &awsecs.DeleteServiceInput{Cluster: web, Service: p.service(),
+				Force: aws.Bool(true)})
 		}
 	case 11:
-		_, _ = p.room.RunTask(p.ctx, &awsecs.RunTaskInput{Cluster: web, TaskDefinition: p.definition(), LaunchType: "FARGATE", NetworkConfiguration: network()})
+		_, _ = p.room.RunTask(p.ctx, &awsecs.RunTaskInput{Cluster: web, TaskDefinition: p.definition(),
+			LaunchType: "FARGATE", NetworkConfiguration: network()})
 	case 12:
 		p.stopOne()
 	case 13:
@@ -109,7 +118,8 @@ func (p *program) step() {
 		})
 	case 19:
 		to := ecstypes.DeploymentController{Type: []ecstypes.DeploymentControllerType{"ECS", "EXTERNAL"}[p.pick(2)]}
-		_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: web, Service: p.service(), DeploymentController: &to})
+		_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: web, Service: p.service(),
+			DeploymentController: &to})
 	}
 }
 
@@ -117,21 +127,26 @@ func (p *program) step() {
 func (p *program) configure() {
 	c := &ecstypes.DeploymentConfiguration{
 		MinimumHealthyPercent: aws.Int32(int32(25 * p.pick(4))), MaximumPercent: aws.Int32(int32(125 + 25*p.pick(4))),
-		DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: p.pick(3) > 0, Rollback: p.pick(3) > 0, ResetOnHealthyTask: aws.Bool(p.pick(2) == 0)},
-		Alarms:                   &ecstypes.DeploymentAlarms{Enable: p.pick(2) == 0, Rollback: p.pick(2) == 0, AlarmNames: []string{"5xx"}},
-		BakeTimeInMinutes:        aws.Int32(int32(p.pick(3))),
+		DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: p.pick(3) > 0, Rollback: p.pick(3) > 0,
+			ResetOnHealthyTask: aws.Bool(p.pick(2) == 0)},
+		Alarms: &ecstypes.DeploymentAlarms{Enable: p.pick(2) == 0, Rollback: p.pick(2) == 0,
+			AlarmNames: []string{"5xx"}},
+		BakeTimeInMinutes: aws.Int32(int32(p.pick(3))),
 	}
 	if p.pick(3) == 0 {
 		c.EarlySuccessCriteria = &ecstypes.DeploymentEarlySuccessCriteria{Enable: true, HealthyPercent: aws.Int32(80),
 			SourceServiceRevisionCleanup: []ecstypes.ServiceRevisionCleanup{"BLOCKING", "DEFERRED"}[p.pick(2)]}
 	}
-	_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: p.service(), DeploymentConfiguration: c})
+	_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: p.service(),
+		DeploymentConfiguration: c})
 }
 
 func (p *program) stopRollout() {
-	out, err := p.room.ListServiceDeployments(p.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("web"), Service: aws.String("roll")})
+	out, err := p.room.ListServiceDeployments(p.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("web"),
+		Service: aws.String("roll")})
 	if err == nil && len(out.ServiceDeployments) > 0 {
-		_, _ = p.room.StopServiceDeployment(p.ctx, &awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: out.ServiceDeployments[0].ServiceDeploymentArn})
+		_, _ = p.room.StopServiceDeployment(p.ctx,
+			&awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: out.ServiceDeployments[0].ServiceDeploymentArn})
 	}
 }
 
@@ -148,7 +163,8 @@ func (p *program) live() (all []*world.Task) {
 
 func (p *program) stopOne() {
 	if all := p.live(); len(all) > 0 {
-		_, _ = p.room.StopTask(p.ctx, &awsecs.StopTaskInput{Cluster: aws.String("web"), Task: &all[p.pick(len(all))].ARN})
+		_, _ = p.room.StopTask(p.ctx, &awsecs.StopTaskInput{Cluster: aws.String("web"),
+			Task: &all[p.pick(len(all))].ARN})
 	}
 }
 
@@ -162,14 +178,18 @@ func (p *program) crashOne() {
 // observe reads everything: what is read must not disturb.
 func (p *program) observe() {
 	web := aws.String("web")
-	_, _ = p.room.DescribeServices(p.ctx, &awsecs.DescribeServicesInput{Cluster: web, Services: []string{"ext", "ext2", "roll", "none"}})
+	_, _ = p.room.DescribeServices(p.ctx, &awsecs.DescribeServicesInput{Cluster: web,
+		Services: []string{"ext", "ext2", "roll", "none"}})
 	if out, err := p.room.ListTasks(p.ctx, &awsecs.ListTasksInput{Cluster: web}); err == nil && len(out.TaskArns) > 0 {
 		_, _ = p.room.DescribeTasks(p.ctx, &awsecs.DescribeTasksInput{Cluster: web, Tasks: out.TaskArns})
 	}
-	if out, err := p.room.ListServiceDeployments(p.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: web, Service: aws.String("roll")}); err == nil {
+	if out, err := p.room.ListServiceDeployments(p.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: web,
+		Service: aws.String("roll")}); err == nil {
 		for _, d := range out.ServiceDeployments {
-			_, _ = p.room.DescribeServiceDeployments(p.ctx, &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*d.ServiceDeploymentArn}})
-			_, _ = p.room.DescribeServiceRevisions(p.ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*d.TargetServiceRevisionArn}})
+			_, _ = p.room.DescribeServiceDeployments(p.ctx,
+				&awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*d.ServiceDeploymentArn}})
+			_, _ = p.room.DescribeServiceRevisions(p.ctx,
+				&awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*d.TargetServiceRevisionArn}})
 		}
 	}
 	_, _ = p.room.DescribeClusters(p.ctx, &awsecs.DescribeClustersInput{Clusters: []string{"web"}})
@@ -178,7 +198,8 @@ func (p *program) observe() {
 // play runs a program of n calls and returns the world's log.
 func play(t *testing.T, seed uint64, n int) string {
 	b := worldtest.NewHarness(world.Options{Seed: seed})
-	p := &program{b: b, room: ecs.New(b.World), ctx: world.WithKey(t.Context(), worldtest.Key), r: rand.New(rand.NewPCG(seed, 1))}
+	p := &program{b: b, room: ecs.New(b.World), ctx: world.WithKey(t.Context(), worldtest.Key),
+		r: rand.New(rand.NewPCG(seed, 1))}
 	b.AddGroup("blue")
 	b.AddGroup("green")
 	if _, err := p.room.CreateCluster(p.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}); err != nil {

@@ -22,9 +22,11 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 	r := &revision{taskSet: ts, shape: ecstypes.ServiceRevision{
 		ServiceRevisionArn: ptr(tx.ARN("ecs", "service-revision/"+svc.ID()+"/"+tx.NewDigits("service revision", 19))),
 		ServiceArn:         ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN), TaskDefinition: ptr(ts.Definition.ARN),
-		CreatedAt: optionalTime(tx.Now()), LaunchType: doc.LaunchType, CapacityProviderStrategy: doc.CapacityProviderStrategy,
-		PlatformVersion: doc.PlatformVersion, PlatformFamily: doc.PlatformFamily, NetworkConfiguration: doc.NetworkConfiguration,
-		LoadBalancers: doc.LoadBalancers, ServiceRegistries: doc.ServiceRegistries,
+		CreatedAt: optionalTime(tx.Now()), LaunchType: doc.LaunchType,
+		CapacityProviderStrategy: doc.CapacityProviderStrategy,
+		PlatformVersion:          doc.PlatformVersion, PlatformFamily: doc.PlatformFamily,
+		NetworkConfiguration: doc.NetworkConfiguration,
+		LoadBalancers:        doc.LoadBalancers, ServiceRegistries: doc.ServiceRegistries,
 	}}
 	for _, c := range ts.Definition.Containers {
 		x := ecstypes.ContainerImage{ContainerName: ptr(c.Name), Image: ptr(c.Image)}
@@ -75,12 +77,14 @@ func (s *Service) dropOldRevisions(tx *world.Tx, svc *world.Service) {
 }
 
 // DescribeServiceRevisions returns up to 20 service revisions by ARN.
-func (s *Service) DescribeServiceRevisions(ctx context.Context, in *awsecs.DescribeServiceRevisionsInput) (*awsecs.DescribeServiceRevisionsOutput, error) {
+func (s *Service) DescribeServiceRevisions(ctx context.Context,
+	in *awsecs.DescribeServiceRevisionsInput) (*awsecs.DescribeServiceRevisionsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceRevisionsOutput, error) {
 		if n := len(in.ServiceRevisionArns); n == 0 || n > maxHistory {
 			return nil, invalidParameter("serviceRevisionArns must have between 1 and %d elements.", maxHistory)
 		}
-		out := &awsecs.DescribeServiceRevisionsOutput{ServiceRevisions: []ecstypes.ServiceRevision{}, Failures: []ecstypes.Failure{}}
+		out := &awsecs.DescribeServiceRevisionsOutput{ServiceRevisions: []ecstypes.ServiceRevision{},
+			Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceRevisionArns {
 			if r := revisionBy(tx, arn); r != nil {
 				out.ServiceRevisions = append(out.ServiceRevisions, deepCopy(r.shape))

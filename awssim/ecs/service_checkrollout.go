@@ -29,7 +29,8 @@ func setConfiguration(svc *world.Service, controller string, in *ecstypes.Deploy
 
 // mergedConfiguration returns a service's deployment configuration with the given fields applied,
 // if the controller accepts them.
-func mergedConfiguration(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) (*ecstypes.DeploymentConfiguration, error) {
+func mergedConfiguration(svc *world.Service, controller string,
+	in *ecstypes.DeploymentConfiguration) (*ecstypes.DeploymentConfiguration, error) {
 	next := deepCopy(docOfService(svc).shape.DeploymentConfiguration)
 	if next == nil {
 		next = &ecstypes.DeploymentConfiguration{}
@@ -72,7 +73,8 @@ func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo
 		return invalidParameter("maximumPercent must be at least 100.")
 	case lo == 100 && hi == 100:
 		return invalidParameter("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
-	case controller != "ECS" && (needsECSController(in) || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
+	case controller != "ECS" && (needsECSController(in) || in.Strategy != "" && in.Strategy != "ROLLING" ||
+		val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
 		return invalidParameter("%s", onlyForECS)
 	case controller == "CODE_DEPLOY" && in.DeploymentCircuitBreaker != nil:
 		return invalidParameter("%s", onlyForECS)
@@ -93,7 +95,8 @@ func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo
 // needsECSController reports whether a configuration uses a feature that only the ECS controller
 // has.
 func needsECSController(c *ecstypes.DeploymentConfiguration) bool {
-	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil && c.Alarms.Enable ||
+	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil &&
+		c.Alarms.Enable ||
 		c.EarlySuccessCriteria != nil && c.EarlySuccessCriteria.Enable
 }
 
@@ -125,7 +128,8 @@ func checkEarlySuccess(e *ecstypes.DeploymentEarlySuccessCriteria, lo int32) err
 		return invalidParameter("healthyPercent must be between 0 and 100.")
 	case *e.HealthyPercent < lo:
 		return invalidParameter("healthyPercent must be greater than or equal to minimumHealthyPercent.")
-	case e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupBlocking && e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupDeferred:
+	case e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupBlocking &&
+		e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupDeferred:
 		return invalidParameter("sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success criteria are enabled.")
 	}
 	return nil
@@ -134,7 +138,8 @@ func checkEarlySuccess(e *ecstypes.DeploymentEarlySuccessCriteria, lo int32) err
 // rulesOf returns the scheduler's rules for a deployment configuration.
 func rulesOf(c *ecstypes.DeploymentConfiguration) (r scheduler.Rules) {
 	if b := c.DeploymentCircuitBreaker; b != nil {
-		r.Breaker = scheduler.Breaker{Enable: b.Enable, Rollback: b.Rollback, Cumulative: b.ResetOnHealthyTask != nil && !*b.ResetOnHealthyTask}
+		r.Breaker = scheduler.Breaker{Enable: b.Enable, Rollback: b.Rollback, Cumulative: b.ResetOnHealthyTask != nil &&
+			!*b.ResetOnHealthyTask}
 		if t := b.ThresholdConfiguration; t != nil {
 			r.Breaker.Type, r.Breaker.Value = string(t.Type), int(t.Value)
 		}
@@ -143,7 +148,8 @@ func rulesOf(c *ecstypes.DeploymentConfiguration) (r scheduler.Rules) {
 		r.Alarms = scheduler.Alarms{Enable: a.Enable, Rollback: a.Rollback, Names: deepCopy(a.AlarmNames)}
 	}
 	if e := c.EarlySuccessCriteria; e != nil {
-		r.Early = scheduler.Early{Enable: e.Enable, HealthyPercent: int(val(e.HealthyPercent)), Deferred: e.SourceServiceRevisionCleanup == ecstypes.ServiceRevisionCleanupDeferred}
+		r.Early = scheduler.Early{Enable: e.Enable, HealthyPercent: int(val(e.HealthyPercent)),
+			Deferred: e.SourceServiceRevisionCleanup == ecstypes.ServiceRevisionCleanupDeferred}
 	}
 	r.Bake = time.Duration(val(c.BakeTimeInMinutes)) * time.Minute
 	return r

@@ -42,7 +42,8 @@ func (s *Service) isBusy(svc *world.Service) bool {
 	if all := s.sched.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].HasEnded() {
 		return true
 	}
-	return svc.DeployedBy != "" || len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 && svc.TaskSets[0].Status == "DRAINING"
+	return svc.DeployedBy != "" || len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 &&
+		svc.TaskSets[0].Status == "DRAINING"
 }
 
 // switchController changes the deployment controller in place. Running tasks continue.

@@ -23,7 +23,8 @@ func docOfService(s *world.Service) *serviceDoc { return s.Doc.(*serviceDoc) }
 
 // CreateService creates a service. A repeated request with the same parameters returns the first
 // service; other parameters are rejected while it is ACTIVE.
-func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput, error) {
+func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateServiceOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
@@ -95,7 +96,8 @@ func newService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (
 	svc := &world.Service{
 		ARN: tx.ARN("ecs", "service/"+c.Name+"/"+*in.ServiceName), Name: *in.ServiceName, Cluster: c,
 		Controller: controller, Status: "ACTIVE", Desired: int(val(in.DesiredCount)), MinPercent: 100, MaxPercent: 200,
-		Grace: secondsDuration(in.HealthCheckGracePeriodSeconds), CreatedAt: tx.Now(), Doc: &serviceDoc{shape: shapeOf(tx, in, controller)},
+		Grace: secondsDuration(in.HealthCheckGracePeriodSeconds), CreatedAt: tx.Now(),
+		Doc: &serviceDoc{shape: shapeOf(tx, in, controller)},
 	}
 	return svc, setConfiguration(svc, controller, in.DeploymentConfiguration)
 }
@@ -117,7 +119,8 @@ func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecs
 		d.PropagateTags = "NONE"
 	}
 	if d.RoleArn == nil {
-		d.RoleArn = ptr("arn:aws:iam::" + tx.Key.Account + ":role/aws-service-role/ecs.amazonaws.com/AWSServiceRoleForECS")
+		d.RoleArn = ptr("arn:aws:iam::" + tx.Key.Account +
+			":role/aws-service-role/ecs.amazonaws.com/AWSServiceRoleForECS")
 	}
 	return d
 }
@@ -151,7 +154,8 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 func checkDaemon(in *awsecs.CreateServiceInput, controller string) error {
 	switch {
 	case controller != "ECS":
-		return invalidParameter("The %s deployment controller only supports the REPLICA scheduling strategy.", controller)
+		return invalidParameter("The %s deployment controller only supports the REPLICA scheduling strategy.",
+			controller)
 	case in.DesiredCount != nil:
 		return invalidParameter("The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
 	}
@@ -227,7 +231,8 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 		return nil, invalidParameter("You cannot specify an IAM role for services that require a service linked role.")
 	}
 	if in.HealthCheckGracePeriodSeconds != nil && *in.HealthCheckGracePeriodSeconds > 0 && !hasGraceChecks(w) {
-		return nil, invalidParameter("Health check grace period is only valid for services configured to use load balancers")
+		return nil,
+			invalidParameter("Health check grace period is only valid for services configured to use load balancers")
 	}
 	ts := w.buildTaskSet(tx, svc)
 	return ts, attachRegistry(tx, ts, in.ServiceRegistries)

@@ -13,7 +13,8 @@ import (
 const maxDescribed = 10
 
 // DescribeServices returns up to 10 services by name or ARN, and a failure for each unknown one.
-func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+func (s *Service) DescribeServices(ctx context.Context,
+	in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServicesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		switch {
@@ -74,7 +75,8 @@ func isListed(svc *world.Service, in *awsecs.ListServicesInput) bool {
 }
 
 // ListServicesByNamespace returns an empty list: no service is in a namespace.
-func (s *Service) ListServicesByNamespace(ctx context.Context, in *awsecs.ListServicesByNamespaceInput) (*awsecs.ListServicesByNamespaceOutput, error) {
+func (s *Service) ListServicesByNamespace(ctx context.Context,
+	in *awsecs.ListServicesByNamespaceInput) (*awsecs.ListServicesByNamespaceOutput, error) {
 	if val(in.Namespace) == "" {
 		return nil, invalidParameter("Namespace can not be blank.")
 	}
@@ -147,10 +149,13 @@ func showDeployment(ts *world.TaskSet) ecstypes.Deployment {
 	}
 	return ecstypes.Deployment{
 		Id: ptr(ts.ID), Status: ptr(ts.Status), TaskDefinition: ptr(ts.Definition.ARN),
-		DesiredCount: int32(desired), RunningCount: int32(running), PendingCount: int32(pending), FailedTasks: int32(ts.FailedTasks),
-		CreatedAt: optionalTime(ts.CreatedAt), UpdatedAt: optionalTime(ts.UpdatedAt), LaunchType: doc.LaunchType,
-		CapacityProviderStrategy: doc.CapacityProviderStrategy, PlatformVersion: doc.PlatformVersion, PlatformFamily: doc.PlatformFamily,
+		DesiredCount: int32(desired), RunningCount: int32(running), PendingCount: int32(pending),
+		FailedTasks: int32(ts.FailedTasks),
+		CreatedAt:   optionalTime(ts.CreatedAt), UpdatedAt: optionalTime(ts.UpdatedAt), LaunchType: doc.LaunchType,
+		CapacityProviderStrategy: doc.CapacityProviderStrategy, PlatformVersion: doc.PlatformVersion,
+		PlatformFamily:       doc.PlatformFamily,
 		NetworkConfiguration: doc.NetworkConfiguration,
-		RolloutState:         ecstypes.DeploymentRolloutState(ts.RolloutState), RolloutStateReason: optionalText(ts.RolloutReason),
+		RolloutState:         ecstypes.DeploymentRolloutState(ts.RolloutState),
+		RolloutStateReason:   optionalText(ts.RolloutReason),
 	}
 }

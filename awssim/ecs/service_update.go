@@ -11,7 +11,8 @@ import (
 
 // UpdateService changes a service; with controller ECS some fields start a rolling deployment. A
 // null list keeps the present value, an empty list removes it.
-func (s *Service) UpdateService(ctx context.Context, in *awsecs.UpdateServiceInput) (*awsecs.UpdateServiceOutput, error) {
+func (s *Service) UpdateService(ctx context.Context, in *awsecs.UpdateServiceInput) (*awsecs.UpdateServiceOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServiceOutput, error) {
 		svc, err := activeService(tx, in.Cluster, in.Service)
 		if err != nil {
@@ -135,7 +136,8 @@ func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 // startsDeployment reports whether an update has a field that starts a deployment (API Reference,
 // UpdateService).
 func startsDeployment(in *awsecs.UpdateServiceInput) bool {
-	return in.TaskDefinition != nil || in.NetworkConfiguration != nil || in.PlatformVersion != nil || in.LoadBalancers != nil ||
+	return in.TaskDefinition != nil || in.NetworkConfiguration != nil || in.PlatformVersion != nil ||
+		in.LoadBalancers != nil ||
 		in.ServiceRegistries != nil || in.ForceNewDeployment
 }
 
@@ -216,7 +218,8 @@ func (w *workload) mergeUpdate(tx *world.Tx, in *awsecs.UpdateServiceInput) erro
 func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 	d := &docOfService(svc).shape
 	if in.HealthCheckGracePeriodSeconds != nil {
-		d.HealthCheckGracePeriodSeconds, svc.Grace = in.HealthCheckGracePeriodSeconds, secondsDuration(in.HealthCheckGracePeriodSeconds)
+		d.HealthCheckGracePeriodSeconds, svc.Grace = in.HealthCheckGracePeriodSeconds,
+			secondsDuration(in.HealthCheckGracePeriodSeconds)
 	}
 	if in.EnableECSManagedTags != nil {
 		d.EnableECSManagedTags = *in.EnableECSManagedTags
@@ -243,7 +246,8 @@ func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 
 // DeleteService drains a service. A service that is scaled above 0, or that has task sets or a
 // running deployment, needs force.
-func (s *Service) DeleteService(ctx context.Context, in *awsecs.DeleteServiceInput) (*awsecs.DeleteServiceOutput, error) {
+func (s *Service) DeleteService(ctx context.Context, in *awsecs.DeleteServiceInput) (*awsecs.DeleteServiceOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteServiceOutput, error) {
 		svc, err := activeService(tx, in.Cluster, in.Service)
 		if err != nil {

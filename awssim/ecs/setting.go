@@ -61,7 +61,8 @@ func settingShape(tx *world.Tx, principal, name, value string) ecstypes.Setting 
 	if principal == allPrincipals {
 		principal = rootOf(tx)
 	}
-	x := ecstypes.Setting{Name: ecstypes.SettingName(name), Value: ptr(value), PrincipalArn: ptr(principal), Type: "user"}
+	x := ecstypes.Setting{Name: ecstypes.SettingName(name), Value: ptr(value), PrincipalArn: ptr(principal),
+		Type: "user"}
 	if name == "guardDutyActivate" {
 		x.Type = "aws_managed"
 	}
@@ -70,7 +71,8 @@ func settingShape(tx *world.Tx, principal, name, value string) ecstypes.Setting 
 
 // ListAccountSettings lists the values that were set, or with effectiveSettings the values in
 // effect.
-func (s *Service) ListAccountSettings(ctx context.Context, in *awsecs.ListAccountSettingsInput) (*awsecs.ListAccountSettingsOutput, error) {
+func (s *Service) ListAccountSettings(ctx context.Context,
+	in *awsecs.ListAccountSettingsInput) (*awsecs.ListAccountSettingsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListAccountSettingsOutput, error) {
 		principal := principalOf(tx, in.PrincipalArn)
 		var names []string
@@ -106,7 +108,8 @@ func listedSetting(tx *world.Tx, principal, name string, whole bool) (string, bo
 	return effectiveSetting(tx, name), whole
 }
 
-func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) string, name ecstypes.SettingName, value *string) (*ecstypes.Setting, error) {
+func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) string, name ecstypes.SettingName,
+	value *string) (*ecstypes.Setting, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*ecstypes.Setting, error) {
 		if _, ok := defaultSetting(string(name)); !ok {
 			return nil, invalidParameter("Invalid setting name: %s", name)
@@ -121,19 +124,23 @@ func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) stri
 }
 
 // PutAccountSetting sets a value for one principal, by default the account's root.
-func (s *Service) PutAccountSetting(ctx context.Context, in *awsecs.PutAccountSettingInput) (*awsecs.PutAccountSettingOutput, error) {
-	x, err := s.putSetting(ctx, func(tx *world.Tx) string { return principalOf(tx, in.PrincipalArn) }, in.Name, in.Value)
+func (s *Service) PutAccountSetting(ctx context.Context,
+	in *awsecs.PutAccountSettingInput) (*awsecs.PutAccountSettingOutput, error) {
+	x, err := s.putSetting(ctx, func(tx *world.Tx) string { return principalOf(tx, in.PrincipalArn) }, in.Name,
+		in.Value)
 	return &awsecs.PutAccountSettingOutput{Setting: x}, err
 }
 
 // PutAccountSettingDefault sets a value for every principal without its own value.
-func (s *Service) PutAccountSettingDefault(ctx context.Context, in *awsecs.PutAccountSettingDefaultInput) (*awsecs.PutAccountSettingDefaultOutput, error) {
+func (s *Service) PutAccountSettingDefault(ctx context.Context,
+	in *awsecs.PutAccountSettingDefaultInput) (*awsecs.PutAccountSettingDefaultOutput, error) {
 	x, err := s.putSetting(ctx, func(*world.Tx) string { return allPrincipals }, in.Name, in.Value)
 	return &awsecs.PutAccountSettingDefaultOutput{Setting: x}, err
 }
 
 // DeleteAccountSetting deletes a principal's own value.
-func (s *Service) DeleteAccountSetting(ctx context.Context, in *awsecs.DeleteAccountSettingInput) (*awsecs.DeleteAccountSettingOutput, error) {
+func (s *Service) DeleteAccountSetting(ctx context.Context,
+	in *awsecs.DeleteAccountSettingInput) (*awsecs.DeleteAccountSettingOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteAccountSettingOutput, error) {
 		if _, ok := defaultSetting(string(in.Name)); !ok {
 			return nil, invalidParameter("Invalid setting name: %s", in.Name)

@@ -146,7 +146,8 @@ func countOwnTags(tags []ecstypes.Tag) (n int) {
 }
 
 // UntagResource removes tags. AWS's own tags cannot be removed.
-func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInput) (*awsecs.UntagResourceOutput, error) {
+func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInput) (*awsecs.UntagResourceOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UntagResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))
 		if err != nil {
@@ -169,7 +170,8 @@ func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInp
 }
 
 // ListTagsForResource returns a resource's tags.
-func (s *Service) ListTagsForResource(ctx context.Context, in *awsecs.ListTagsForResourceInput) (*awsecs.ListTagsForResourceOutput, error) {
+func (s *Service) ListTagsForResource(ctx context.Context,
+	in *awsecs.ListTagsForResourceInput) (*awsecs.ListTagsForResourceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListTagsForResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))
 		if err != nil {

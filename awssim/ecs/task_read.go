@@ -36,7 +36,8 @@ func checkTaskIDs(ids ...string) error {
 }
 
 // DescribeTasks returns up to 100 tasks by id or ARN, including stopped ones for an hour.
-func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInput) (*awsecs.DescribeTasksOutput, error) {
+func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInput) (*awsecs.DescribeTasksOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTasksOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		switch {
@@ -90,7 +91,8 @@ func (s *Service) ListTasks(ctx context.Context, in *awsecs.ListTasksInput) (*aw
 }
 
 func filterOf(tx *world.Tx, c *world.Cluster, in *awsecs.ListTasksInput) (func(*world.Task) bool, error) {
-	others := val(in.ServiceName) != "" || val(in.Family) != "" || val(in.ContainerInstance) != "" || val(in.DaemonName) != "" ||
+	others := val(in.ServiceName) != "" || val(in.Family) != "" || val(in.ContainerInstance) != "" ||
+		val(in.DaemonName) != "" ||
 		in.DesiredStatus != "" || in.LaunchType != ""
 	if val(in.StartedBy) != "" && others {
 		return nil, invalidParameter("cannot specify startedBy with other filters.")

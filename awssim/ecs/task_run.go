@@ -57,8 +57,9 @@ func (s *Service) runTask(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInpu
 }
 
 func tokenConflict(arns []string) error {
-	return &world.Refusal{Code: "ConflictException", Message: "The client token was used before with different parameters.",
-		Fields: map[string]any{"resourceIds": arns}}
+	return &world.Refusal{Code: "ConflictException",
+		Message: "The client token was used before with different parameters.",
+		Fields:  map[string]any{"resourceIds": arns}}
 }
 
 func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workload, error) {
@@ -106,13 +107,15 @@ next:
 				continue next
 			}
 		}
-		return invalidParameter("Container Override for container named %s is not a container in the TaskDefinition.", val(x.Name))
+		return invalidParameter("Container Override for container named %s is not a container in the TaskDefinition.",
+			val(x.Name))
 	}
 	return nil
 }
 
 // placeTasks starts the tasks, spread over the zones of the subnets.
-func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput, out *awsecs.RunTaskOutput) (arns []string) {
+func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput,
+	out *awsecs.RunTaskOutput) (arns []string) {
 	group := val(in.Group)
 	if group == "" {
 		group = "family:" + w.definition.Family
@@ -126,7 +129,8 @@ func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *aw
 		}
 		perZone[sub.Zone]++
 		t := s.sched.StartTask(tx, scheduler.Launch{
-			Cluster: c, Definition: w.definition, Containers: overriddenContainers(w.definition, in.Overrides), Group: group,
+			Cluster: c, Definition: w.definition, Containers: overriddenContainers(w.definition, in.Overrides),
+			Group:     group,
 			StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Subnet: sub, Doc: runDoc(w, in),
 		})
 		if in.EnableECSManagedTags {
@@ -146,7 +150,8 @@ func noCapacityFailure(w *workload) ecstypes.Failure {
 }
 
 func runDoc(w *workload, in *awsecs.RunTaskInput) *taskDoc {
-	d := &taskDoc{overrides: deepCopy(in.Overrides), provider: w.provider, platform: deepCopy(w.platform), exec: in.EnableExecuteCommand}
+	d := &taskDoc{overrides: deepCopy(in.Overrides), provider: w.provider, platform: deepCopy(w.platform),
+		exec: in.EnableExecuteCommand}
 	if in.PropagateTags == "TASK_DEFINITION" {
 		d.tags = deepCopy(docOfDefinition(w.definition).tags)
 	}
@@ -199,7 +204,8 @@ func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*aw
 		if _, err := definitionFor(tx, val(in.TaskDefinition)); err != nil {
 			return nil, err
 		}
-		return &awsecs.StartTaskOutput{Tasks: []ecstypes.Task{}, Failures: noInstances(tx, c, in.ContainerInstances)}, nil
+		return &awsecs.StartTaskOutput{Tasks: []ecstypes.Task{}, Failures: noInstances(tx, c, in.ContainerInstances)},
+			nil
 	})
 }
 

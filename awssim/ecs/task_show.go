@@ -15,13 +15,18 @@ func showTask(t *world.Task, tags bool) *ecstypes.Task {
 	d := &ecstypes.Task{
 		TaskArn: ptr(t.ARN), ClusterArn: ptr(t.Cluster.ARN), TaskDefinitionArn: ptr(t.Definition.ARN),
 		LastStatus: ptr(t.LastStatus), DesiredStatus: ptr(t.DesiredStatus), Version: t.Version,
-		Group: optionalText(t.Group), StartedBy: optionalText(t.StartedBy), LaunchType: ecstypes.LaunchType(t.LaunchType),
-		CapacityProviderName: optionalText(doc.provider), AvailabilityZone: optionalText(t.Zone), HealthStatus: ecstypes.HealthStatus(t.Health),
-		Cpu: deepCopy(def.Cpu), Memory: deepCopy(def.Memory), EnableExecuteCommand: doc.exec, Overrides: showOverrides(t, doc),
-		StopCode: ecstypes.TaskStopCode(t.StopCode), StoppedReason: optionalText(t.StoppedReason),
+		Group: optionalText(t.Group), StartedBy: optionalText(t.StartedBy),
+		LaunchType:           ecstypes.LaunchType(t.LaunchType),
+		CapacityProviderName: optionalText(doc.provider), AvailabilityZone: optionalText(t.Zone),
+		HealthStatus: ecstypes.HealthStatus(t.Health),
+		Cpu:          deepCopy(def.Cpu), Memory: deepCopy(def.Memory), EnableExecuteCommand: doc.exec,
+		Overrides: showOverrides(t, doc),
+		StopCode:  ecstypes.TaskStopCode(t.StopCode), StoppedReason: optionalText(t.StoppedReason),
 		CreatedAt: optionalTime(t.CreatedAt), ConnectivityAt: optionalTime(t.ConnectivityAt),
-		PullStartedAt: optionalTime(t.PullStartedAt), PullStoppedAt: optionalTime(t.PullStoppedAt), StartedAt: optionalTime(t.StartedAt),
-		StoppingAt: optionalTime(t.StoppingAt), ExecutionStoppedAt: optionalTime(t.ExecutionStoppedAt), StoppedAt: optionalTime(t.StoppedAt),
+		PullStartedAt: optionalTime(t.PullStartedAt), PullStoppedAt: optionalTime(t.PullStoppedAt),
+		StartedAt:  optionalTime(t.StartedAt),
+		StoppingAt: optionalTime(t.StoppingAt), ExecutionStoppedAt: optionalTime(t.ExecutionStoppedAt),
+		StoppedAt:   optionalTime(t.StoppedAt),
 		Attachments: []ecstypes.Attachment{showInterface(t)}, Containers: []ecstypes.Container{},
 		Attributes: []ecstypes.Attribute{{Name: ptr("ecs.cpu-architecture"), Value: ptr("x86_64")}},
 	}
@@ -68,7 +73,8 @@ next:
 
 // showInterface returns the task's network interface; its ids are derived from the task's id.
 func showInterface(t *world.Task) ecstypes.Attachment {
-	a := ecstypes.Attachment{Id: ptr(attachmentOf(t)), Type: ptr("ElasticNetworkInterface"), Status: ptr(interfaceStatus(t))}
+	a := ecstypes.Attachment{Id: ptr(attachmentOf(t)), Type: ptr("ElasticNetworkInterface"),
+		Status: ptr(interfaceStatus(t))}
 	a.Details = []ecstypes.KeyValuePair{keyValue("subnetId", t.Subnet.ID)}
 	if t.Address.IsValid() {
 		h := sha256.Sum256([]byte("eni " + t.ID))
@@ -114,10 +120,12 @@ func showContainer(t *world.Task, c *world.Container) ecstypes.Container {
 	h := sha256.Sum256([]byte("container " + t.ID + " " + c.Spec.Name))
 	x := hex.EncodeToString(h[:16])
 	d := ecstypes.Container{
-		ContainerArn: ptr(t.Cluster.ARN[:len(t.Cluster.ARN)-len("cluster/"+t.Cluster.Name)] + "container/" + t.Cluster.Name + "/" + t.ID + "/" +
+		ContainerArn: ptr(t.Cluster.ARN[:len(t.Cluster.ARN)-len("cluster/"+t.Cluster.Name)] + "container/" +
+			t.Cluster.Name + "/" + t.ID + "/" +
 			x[:8] + "-" + x[8:12] + "-4" + x[13:16] + "-a" + x[17:20] + "-" + x[20:]),
 		TaskArn: ptr(t.ARN), Name: ptr(c.Spec.Name), Image: ptr(c.Spec.Image), LastStatus: ptr(c.Status),
-		HealthStatus: ecstypes.HealthStatus(c.Health), Reason: optionalText(c.Reason), RuntimeId: optionalText(c.RuntimeID),
+		HealthStatus: ecstypes.HealthStatus(c.Health), Reason: optionalText(c.Reason),
+		RuntimeId:       optionalText(c.RuntimeID),
 		NetworkBindings: []ecstypes.NetworkBinding{}, NetworkInterfaces: []ecstypes.NetworkInterface{},
 	}
 	if c.ExitCode != nil {

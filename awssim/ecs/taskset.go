@@ -13,7 +13,8 @@ import (
 func docOfSet(ts *world.TaskSet) *ecstypes.TaskSet { return ts.Doc.(*ecstypes.TaskSet) }
 
 // CreateTaskSet creates an additional task set of an EXTERNAL service.
-func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInput) (*awsecs.CreateTaskSetOutput, error) {
+func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInput) (*awsecs.CreateTaskSetOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateTaskSetOutput, error) {
 		svc, err := externalService(tx, in.Cluster, in.Service)
 		if err != nil {
@@ -27,7 +28,8 @@ func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInp
 	})
 }
 
-func (s *Service) createTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput) (*world.TaskSet, error) {
+func (s *Service) createTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput) (*world.TaskSet,
+	error) {
 	given := val(in.ClientToken)
 	in.ClientToken = nil
 	print := requestFingerprint(in)
@@ -39,7 +41,8 @@ func (s *Service) createTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.Cre
 		return repeatedTaskSet(tx, arns[0])
 	}
 	if n := len(svc.TaskSets); n >= tx.Settings().TaskSetLimit {
-		return nil, invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+		return nil,
+			invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
 	}
 	ts, err := newTaskSet(tx, svc, in)
 	if err != nil {
@@ -122,7 +125,8 @@ func parseScale(sc *ecstypes.Scale, missing float64) (float64, error) {
 }
 
 // UpdateTaskSet changes a task set's scale.
-func (s *Service) UpdateTaskSet(ctx context.Context, in *awsecs.UpdateTaskSetInput) (*awsecs.UpdateTaskSetOutput, error) {
+func (s *Service) UpdateTaskSet(ctx context.Context, in *awsecs.UpdateTaskSetInput) (*awsecs.UpdateTaskSetOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.TaskSet)
 		if err != nil {
@@ -152,7 +156,8 @@ func taskSetOf(tx *world.Tx, cluster, service, id *string) (*world.TaskSet, erro
 }
 
 // UpdateServicePrimaryTaskSet makes a task set PRIMARY. It does not move traffic.
-func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context, in *awsecs.UpdateServicePrimaryTaskSetInput) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
+func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context,
+	in *awsecs.UpdateServicePrimaryTaskSetInput) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.PrimaryTaskSet)
 		if err != nil {
@@ -169,7 +174,8 @@ func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context, in *awsecs.Up
 // DeleteTaskSet drains a task set; it is deleted when its tasks have stopped. A PRIMARY one needs
 // force. The documentation requires force for every task set above 0 percent, but AWS accepted such
 // calls without force.
-func (s *Service) DeleteTaskSet(ctx context.Context, in *awsecs.DeleteTaskSetInput) (*awsecs.DeleteTaskSetOutput, error) {
+func (s *Service) DeleteTaskSet(ctx context.Context, in *awsecs.DeleteTaskSetInput) (*awsecs.DeleteTaskSetOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.TaskSet)
 		if err != nil {
@@ -184,7 +190,8 @@ func (s *Service) DeleteTaskSet(ctx context.Context, in *awsecs.DeleteTaskSetInp
 }
 
 // DescribeTaskSets returns the named task sets, or all of a service if the field is absent.
-func (s *Service) DescribeTaskSets(ctx context.Context, in *awsecs.DescribeTaskSetsInput) (*awsecs.DescribeTaskSetsOutput, error) {
+func (s *Service) DescribeTaskSets(ctx context.Context,
+	in *awsecs.DescribeTaskSetsInput) (*awsecs.DescribeTaskSetsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskSetsOutput, error) {
 		svc, err := externalService(tx, in.Cluster, in.Service)
 		if err != nil {

@@ -17,7 +17,8 @@ func TestATaskSetFromBirthToDeath(t *testing.T) {
 	b := newBench(t, world.Options{})
 	v1, v2 := b.register("sim/web:v1"), b.register("sim/web:v2")
 	svc := b.external(3)
-	if *svc.Status != "ACTIVE" || svc.TaskDefinition != nil || len(svc.Deployments) != 0 || svc.DeploymentController.Type != "EXTERNAL" {
+	if *svc.Status != "ACTIVE" || svc.TaskDefinition != nil || len(svc.Deployments) != 0 ||
+		svc.DeploymentController.Type != "EXTERNAL" {
 		t.Errorf("new service %+v", svc)
 	}
 	one := b.set(v1, b.blue, 100)
@@ -25,13 +26,15 @@ func TestATaskSetFromBirthToDeath(t *testing.T) {
 		*one.TaskSetArn != "arn:aws:ecs:eu-west-1:123456789012:task-set/web/api/"+*one.Id {
 		t.Errorf("ids %s %s", *one.Id, *one.TaskSetArn)
 	}
-	if *one.Status != "ACTIVE" || one.ComputedDesiredCount != 3 || one.StabilityStatus != "STABILIZING" || one.Scale.Value != 100 {
+	if *one.Status != "ACTIVE" || one.ComputedDesiredCount != 3 || one.StabilityStatus != "STABILIZING" ||
+		one.Scale.Value != 100 {
 		t.Errorf("new task set %+v", one)
 	}
 	b.steady(1)
 	b.promote(one)
 	s := b.service()
-	if *s.TaskDefinition != v1 || s.LaunchType != "FARGATE" || *s.LoadBalancers[0].TargetGroupArn != b.blue || s.RunningCount != 3 || *s.TaskSets[0].Status != "PRIMARY" {
+	if *s.TaskDefinition != v1 || s.LaunchType != "FARGATE" || *s.LoadBalancers[0].TargetGroupArn != b.blue ||
+		s.RunningCount != 3 || *s.TaskSets[0].Status != "PRIMARY" {
 		t.Errorf("with a primary: %+v", s)
 	}
 	two := b.set(v2, b.green, 10)
@@ -39,19 +42,23 @@ func TestATaskSetFromBirthToDeath(t *testing.T) {
 	if s.TaskSets[1].ComputedDesiredCount != 1 || s.TaskSets[1].RunningCount != 1 || s.RunningCount != 4 {
 		t.Errorf("the second set %+v", s.TaskSets[1])
 	}
-	refused(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: one.Id}))(t, invalidParameter, "Primary TaskSet cannot be deleted")
+	refused(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"),
+		TaskSet: one.Id}))(t, invalidParameter, "Primary TaskSet cannot be deleted")
 	b.scale(two, 100)
 	b.steady(2)
 	b.promote(two)
-	if s := b.service(); *s.TaskSets[0].Status != "ACTIVE" || *s.TaskSets[1].Status != "PRIMARY" || *s.TaskDefinition != v2 {
+	if s := b.service(); *s.TaskSets[0].Status != "ACTIVE" || *s.TaskSets[1].Status != "PRIMARY" ||
+		*s.TaskDefinition != v2 {
 		t.Errorf("after the promotion %+v", s.TaskSets)
 	}
-	gone := must(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: one.TaskSetArn}))(t)
+	gone := must(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"),
+		Service: aws.String("api"), TaskSet: one.TaskSetArn}))(t)
 	if *gone.TaskSet.Status != "DRAINING" || gone.TaskSet.ComputedDesiredCount != 0 {
 		t.Errorf("deleted: %+v", gone.TaskSet)
 	}
 	b.steady(1)
-	out := must(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSets: []string{*one.Id, *two.Id}}))(t)
+	out := must(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"),
+		Service: aws.String("api"), TaskSets: []string{*one.Id, *two.Id}}))(t)
 	if len(out.TaskSets) != 1 || *out.Failures[0].Reason != "MISSING" || *out.Failures[0].Arn != *one.TaskSetArn {
 		t.Errorf("described %d, failures %v", len(out.TaskSets), out.Failures)
 	}
@@ -62,7 +69,8 @@ func TestScaleZeroTravelsWithoutItsValue(t *testing.T) {
 	b.external(2)
 	ts := b.set(b.register("sim/web:v1"), b.blue, 100)
 	b.steady(1)
-	if got := b.scale(ts, 0); got.ComputedDesiredCount != 0 || got.Scale.Value != 0 || got.StabilityStatus != "STABILIZING" {
+	if got := b.scale(ts, 0); got.ComputedDesiredCount != 0 || got.Scale.Value != 0 ||
+		got.StabilityStatus != "STABILIZING" {
 		t.Errorf("scaled to %v, computed %d, %s", got.Scale.Value, got.ComputedDesiredCount, got.StabilityStatus)
 	}
 	b.await("no tasks", func(s ecstypes.Service) bool {
@@ -90,7 +98,8 @@ func TestSixTaskSetsAreOneTooMany(t *testing.T) {
 	}
 	text := "5 deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit."
 	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 0)))(t, invalidParameter, text)
-	must(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: sets[0].Id}))(t)
+	must(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"),
+		TaskSet: sets[0].Id}))(t)
 	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 0)))(t, invalidParameter, text)
 	b.Run(time.Minute)
 	b.set(v1, b.blue, 0)
@@ -103,11 +112,13 @@ func TestTheSameTokenMakesOneTaskSet(t *testing.T) {
 	in.ClientToken, in.ExternalId = aws.String("f81d4fae-7dec-11d0-a765-00a0c91e6bf6"), aws.String("d1/canary/create")
 	in.Tags = []ecstypes.Tag{{Key: aws.String("team"), Value: aws.String("a")}}
 	one, two := must(b.CreateTaskSet(b.ctx, in))(t), must(b.CreateTaskSet(b.ctx, in))(t)
-	if *one.TaskSet.Id != *two.TaskSet.Id || len(b.service().TaskSets) != 1 || *two.TaskSet.ExternalId != "d1/canary/create" {
+	if *one.TaskSet.Id != *two.TaskSet.Id || len(b.service().TaskSets) != 1 ||
+		*two.TaskSet.ExternalId != "d1/canary/create" {
 		t.Errorf("%s and %s", *one.TaskSet.Id, *two.TaskSet.Id)
 	}
 	in.Scale.Value = 50
-	refused(b.CreateTaskSet(b.ctx, in))(t, invalidParameter, "The client token was used before with different parameters.")
+	refused(b.CreateTaskSet(b.ctx, in))(t, invalidParameter,
+		"The client token was used before with different parameters.")
 	in.ClientToken = aws.String(strings.Repeat("x", 37))
 	refused(b.CreateTaskSet(b.ctx, in))(t, invalidParameter, "clientToken can have at most 36 characters.")
 	d := &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}
@@ -133,14 +144,19 @@ func TestTaskSetsAreRefusedInAWSsWords(t *testing.T) {
 		text string
 		edit func(*awsecs.CreateTaskSetInput)
 	}{
-		{"The target group with targetGroupArn " + nowhere + " does not have an associated load balancer.", func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers = behind(nowhere) }},
-		{"Container Name can not be blank.", func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers[0].ContainerName = nil }},
-		{"The container db does not exist in the task definition.", func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers[0].ContainerName = aws.String("db") }},
-		{"The container web did not have a container port 81 defined.", func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers[0].ContainerPort = aws.Int32(81) }},
+		{"The target group with targetGroupArn " + nowhere + " does not have an associated load balancer.",
+			func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers = behind(nowhere) }},
+		{"Container Name can not be blank.",
+			func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers[0].ContainerName = nil }},
+		{"The container db does not exist in the task definition.",
+			func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers[0].ContainerName = aws.String("db") }},
+		{"The container web did not have a container port 81 defined.",
+			func(in *awsecs.CreateTaskSetInput) { in.LoadBalancers[0].ContainerPort = aws.Int32(81) }},
 		{"load balancers can have at most 1 items.", func(in *awsecs.CreateTaskSetInput) {
 			in.LoadBalancers = append(in.LoadBalancers, behind(b.green)...)
 		}},
-		{"Network Configuration must be provided when networkMode 'awsvpc' is specified.", func(in *awsecs.CreateTaskSetInput) { in.NetworkConfiguration = nil }},
+		{"Network Configuration must be provided when networkMode 'awsvpc' is specified.",
+			func(in *awsecs.CreateTaskSetInput) { in.NetworkConfiguration = nil }},
 		{"Error retrieving subnet information for [subnet-x]: The subnet ID 'subnet-x' does not exist (ErrorCode: InvalidSubnetID.NotFound)", func(in *awsecs.CreateTaskSetInput) {
 			in.NetworkConfiguration = &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-x"}}}
 		}},
@@ -152,7 +168,8 @@ func TestTaskSetsAreRefusedInAWSsWords(t *testing.T) {
 	}
 	in := setInput("api:9", b.blue, 100)
 	refused(b.CreateTaskSet(b.ctx, in))(t, "ClientException", "TaskDefinition not found.")
-	must(b.DeregisterTaskDefinition(b.ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("api:1")}))(t)
+	must(b.DeregisterTaskDefinition(b.ctx,
+		&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("api:1")}))(t)
 	in.TaskDefinition = aws.String("api:1")
 	refused(b.CreateTaskSet(b.ctx, in))(t, "ClientException", "TaskDefinition is inactive")
 	in.Service = aws.String("none")
@@ -174,7 +191,8 @@ func TestTaskSetsOnARollingServiceAreRefused(t *testing.T) {
 	must(b.CreateService(b.ctx, rollingInput(v1, 1, b.blue)))(t)
 	text := "Amazon ECS only supports task set management on services configured to use external deployment controllers."
 	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 1)))(t, invalidParameter, text)
-	refused(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t, invalidParameter, text)
+	refused(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"),
+		Service: aws.String("api")}))(t, invalidParameter, text)
 }
 
 func TestDesiredCountReachesEveryTaskSet(t *testing.T) {
@@ -184,14 +202,17 @@ func TestDesiredCountReachesEveryTaskSet(t *testing.T) {
 	b.set(v1, b.blue, 90)
 	b.set(v1, b.green, 10)
 	b.steady(2)
-	s := must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DesiredCount: aws.Int32(20)}))(t).Service
-	if s.TaskSets[0].ComputedDesiredCount != 18 || s.TaskSets[1].ComputedDesiredCount != 2 || s.TaskSets[0].StabilityStatus != "STABILIZING" {
+	s := must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
+		DesiredCount: aws.Int32(20)}))(t).Service
+	if s.TaskSets[0].ComputedDesiredCount != 18 || s.TaskSets[1].ComputedDesiredCount != 2 ||
+		s.TaskSets[0].StabilityStatus != "STABILIZING" {
 		t.Errorf("%+v", s.TaskSets)
 	}
 	if s := b.steady(2); s.RunningCount != 20 {
 		t.Errorf("%d running", s.RunningCount)
 	}
-	must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DesiredCount: aws.Int32(0)}))(t)
+	must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
+		DesiredCount: aws.Int32(0)}))(t)
 	b.await("none", func(s ecstypes.Service) bool { return s.RunningCount == 0 })
 }
 

@@ -34,7 +34,8 @@ func (t token) isExpired(tx *world.Tx, op string) bool {
 // findRepeated returns the resources that an earlier call with the same token created; ok is false
 // if there was no such call. The same token with other parameters is an error. A token is valid
 // within its cluster until it expires.
-func findRepeated(tx *world.Tx, op, cluster, given, print string, conflict func([]string) error) (arns []string, ok bool, err error) {
+func findRepeated(tx *world.Tx, op, cluster, given, print string, conflict func([]string) error) (arns []string,
+	ok bool, err error) {
 	if given == "" {
 		return nil, false, nil
 	}

@@ -47,17 +47,22 @@ func newStreet(t *testing.T, seed uint64) *street {
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", Default: true})
 		for i, id := range worldtest.Subnets {
 			base[2] = byte(16 * i)
-			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: tx.Key.Region + string(rune('a'+i)), CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20), Default: true})
+			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: tx.Key.Region + string(rune('a'+i)),
+				CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20), Default: true})
 		}
 	})
-	lb := must(elb.CreateLoadBalancer(s.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("edge"), Subnets: worldtest.Subnets}))(t)
+	lb := must(elb.CreateLoadBalancer(s.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("edge"),
+		Subnets: worldtest.Subnets}))(t)
 	s.lb = *lb.LoadBalancers[0].LoadBalancerArn
-	g := must(elb.CreateTargetGroup(s.ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(8080),
+	g := must(elb.CreateTargetGroup(s.ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP",
+		Port:  aws.Int32(8080),
 		VpcId: aws.String("vpc-1"), TargetType: "ip", HealthCheckIntervalSeconds: aws.Int32(10)}))(t)
 	s.group = *g.TargetGroups[0].TargetGroupArn
 	must(elb.ModifyTargetGroupAttributes(s.ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: &s.group,
-		Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"), Value: aws.String("30")}}}))(t)
-	must(elb.CreateListener(s.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &s.lb, Port: aws.Int32(80), Protocol: "HTTP",
+		Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"),
+			Value: aws.String("30")}}}))(t)
+	must(elb.CreateListener(s.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &s.lb, Port: aws.Int32(80),
+		Protocol:       "HTTP",
 		DefaultActions: []elbtypes.Action{{Type: "forward", TargetGroupArn: &s.group}}}))(t)
 	must(s.room.CreateCluster(s.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}))(t)
 	s.pass(3 * time.Minute) // the load balancer is provisioned
@@ -88,20 +93,25 @@ func (s *street) create(image string, desired int32, c *ecstypes.DeploymentConfi
 // roll deploys an image and awaits the end of its service deployment.
 func (s *street) roll(image string) string {
 	s.Helper()
-	out := must(s.room.UpdateService(s.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskDefinition: s.register(image)}))(s.T)
+	out := must(s.room.UpdateService(s.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"),
+		Service: aws.String("api"), TaskDefinition: s.register(image)}))(s.T)
 	for range 120 {
 		s.pass(30 * time.Second)
-		d := must(s.room.DescribeServiceDeployments(s.ctx, &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*out.Service.CurrentServiceDeployment}}))(s.T)
+		d := must(s.room.DescribeServiceDeployments(s.ctx,
+			&awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*out.Service.CurrentServiceDeployment}}))(s.T)
 		if x := d.ServiceDeployments[0]; x.FinishedAt != nil {
 			return string(x.Status)
 		}
 	}
-	s.Fatalf("no end within an hour; events %v", must(s.room.DescribeServices(s.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"api"}}))(s.T).Services[0].Events)
+	s.Fatalf("no end within an hour; events %v",
+		must(s.room.DescribeServices(s.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
+			Services: []string{"api"}}))(s.T).Services[0].Events)
 	return ""
 }
 
 func (s *street) call() *loadgen.Tally {
-	return loadgen.Attach(s.w, s.law, loadgen.Caller{Key: worldtest.Key, Balancer: s.lb, Port: 80, Rate: 500, Request: loadbalancer.Request{Method: "GET", Path: "/"}})
+	return loadgen.Attach(s.w, s.law, loadgen.Caller{Key: worldtest.Key, Balancer: s.lb, Port: 80, Rate: 500,
+		Request: loadbalancer.Request{Method: "GET", Path: "/"}})
 }
 
 // A rolling update to a good version loses no request of 500 a second, and a bad
@@ -124,7 +134,8 @@ func TestRollingUpdatesLoseNothing(t *testing.T) {
 			}
 			r := calls.Report()
 			if r.Failed != 0 || r.AnsweredBy("v2") == 0 || r.AnsweredBy("v3") != 0 {
-				t.Errorf("%v of %v requests failed, %v answered by v2: %+v", r.Failed, r.Requests, r.AnsweredBy("v2"), r.First)
+				t.Errorf("%v of %v requests failed, %v answered by v2: %+v", r.Failed, r.Requests, r.AnsweredBy("v2"),
+					r.First)
 			}
 		})
 	}
@@ -157,7 +168,8 @@ func TestAnAlarmRollsBackUnderTraffic(t *testing.T) {
 		Alarms: &ecstypes.DeploymentAlarms{AlarmNames: []string{"5xx"}, Enable: true, Rollback: true}})
 	s.pass(5 * time.Minute)
 	calls := s.call()
-	must(s.room.UpdateService(s.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskDefinition: s.register("sim/web:v2-latency-50ms")}))(t)
+	must(s.room.UpdateService(s.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
+		TaskDefinition: s.register("sim/web:v2-latency-50ms")}))(t)
 	s.pass(150 * time.Second)
 	before := calls.Report()
 	_ = s.w.Do(worldtest.Key, func(tx *world.Tx) error {
@@ -171,7 +183,8 @@ func TestAnAlarmRollsBackUnderTraffic(t *testing.T) {
 	if r.Failed != 0 || before.AnsweredBy("v2") == 0 || back < 500*400 {
 		t.Errorf("%v failed, v2 had %v, v1 has %v since: %+v", r.Failed, before.AnsweredBy("v2"), back, r.First)
 	}
-	svc := must(s.room.DescribeServices(s.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"api"}}))(t).Services[0]
+	svc := must(s.room.DescribeServices(s.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
+		Services: []string{"api"}}))(t).Services[0]
 	if !completed(svc) || *svc.TaskDefinition != "arn:aws:ecs:eu-west-1:123456789012:task-definition/api:1" {
 		t.Errorf("%+v", svc.Deployments)
 	}

@@ -94,7 +94,8 @@ func (w *workload) checkPlatform() error {
 }
 
 // checkPlacement rejects placement settings for tasks on Fargate, which has no instances.
-func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint, strategy []ecstypes.PlacementStrategy) error {
+func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint,
+	strategy []ecstypes.PlacementStrategy) error {
 	switch {
 	case w.launchType != "FARGATE":
 	case len(constraints) > 0:
@@ -162,7 +163,8 @@ func (w *workload) checkBalancers(tx *world.Tx, most int) error {
 }
 
 func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a world.Attachment, err error) {
-	a = world.Attachment{TargetGroup: val(b.TargetGroupArn), Container: val(b.ContainerName), ContainerPort: val(b.ContainerPort)}
+	a = world.Attachment{TargetGroup: val(b.TargetGroupArn), Container: val(b.ContainerName),
+		ContainerPort: val(b.ContainerPort)}
 	switch {
 	case val(b.LoadBalancerName) != "":
 		return a, invalidParameter("Classic load balancers are not supported with the awsvpc network mode.")
@@ -191,7 +193,8 @@ func (w *workload) checkPort(a world.Attachment) error {
 				return nil
 			}
 		}
-		return invalidParameter("The container %s did not have a container port %d defined.", a.Container, a.ContainerPort)
+		return invalidParameter("The container %s did not have a container port %d defined.", a.Container,
+			a.ContainerPort)
 	}
 	return invalidParameter("The container %s does not exist in the task definition.", a.Container)
 }
@@ -204,7 +207,8 @@ func checkGroup(tx *world.Tx, arn string) error {
 	case g.TargetType != "ip":
 		return invalidParameter("The provided target group %s has target type %s, which is incompatible with the awsvpc network mode specified in the task definition.", arn, g.TargetType)
 	case g.Balancer == "":
-		return invalidParameter("The target group with targetGroupArn %s does not have an associated load balancer.", arn)
+		return invalidParameter("The target group with targetGroupArn %s does not have an associated load balancer.",
+			arn)
 	}
 	return nil
 }

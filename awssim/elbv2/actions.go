@@ -32,7 +32,8 @@ func newActions(tx *world.Tx, l *world.Listener, in []elbtypes.Action, old *worl
 	for i, a := range ordered {
 		final := isFinal(a.Type)
 		if last := i == len(ordered)-1; final != last {
-			return nil, badAction("Exactly one action of type 'forward', 'redirect' or 'fixed-response' must be specified, and it must be the last action to be performed")
+			return nil,
+				badAction("Exactly one action of type 'forward', 'redirect' or 'fixed-response' must be specified, and it must be the last action to be performed")
 		}
 		x, err := newAction(tx, l, a, old)
 		if err != nil {
@@ -48,7 +49,8 @@ func newActions(tx *world.Tx, l *world.Listener, in []elbtypes.Action, old *worl
 }
 
 func isFinal(t elbtypes.ActionTypeEnum) bool {
-	return t == elbtypes.ActionTypeEnumForward || t == elbtypes.ActionTypeEnumRedirect || t == elbtypes.ActionTypeEnumFixedResponse
+	return t == elbtypes.ActionTypeEnumForward || t == elbtypes.ActionTypeEnumRedirect ||
+		t == elbtypes.ActionTypeEnumFixedResponse
 }
 
 // sortByOrder sorts actions by their Order. With several actions, each must have one.
@@ -81,7 +83,8 @@ func newAction(tx *world.Tx, l *world.Listener, a elbtypes.Action, old *world.Ru
 		x.Redirect, err = newRedirect(a.RedirectConfig)
 	case elbtypes.ActionTypeEnumFixedResponse:
 		x.Fixed, err = newFixed(a.FixedResponseConfig)
-	case elbtypes.ActionTypeEnumAuthenticateOidc, elbtypes.ActionTypeEnumAuthenticateCognito, elbtypes.ActionTypeEnumJwtValidation:
+	case elbtypes.ActionTypeEnumAuthenticateOidc, elbtypes.ActionTypeEnumAuthenticateCognito,
+		elbtypes.ActionTypeEnumJwtValidation:
 		x.Doc, err = newAuthAction(l, a, old)
 	default:
 		err = badAction("Action type '%s' is not valid", a.Type)
@@ -106,7 +109,8 @@ func newForward(tx *world.Tx, l *world.Listener, a elbtypes.Action) (*world.Forw
 		targetSticky = targetSticky || g.Attributes["stickiness.enabled"] == "true"
 	}
 	if len(f.Groups) > 1 && targetSticky && !f.Sticky {
-		return nil, world.Refuse("InvalidConfigurationRequest", "You must enable group stickiness on a rule if you enabled target stickiness on one of its target groups")
+		return nil, world.Refuse("InvalidConfigurationRequest",
+			"You must enable group stickiness on a rule if you enabled target stickiness on one of its target groups")
 	}
 	return f, nil
 }
@@ -114,10 +118,13 @@ func newForward(tx *world.Tx, l *world.Listener, a elbtypes.Action) (*world.Forw
 // checkGroupFits refuses a group that the listener cannot forward to.
 func checkGroupFits(l *world.Listener, g *world.TargetGroup) error {
 	if g.Balancer != "" && g.Balancer != l.Balancer.ARN {
-		return world.Refuse("TargetGroupAssociationLimit", "The following target groups cannot be associated with more than one load balancer: %s", g.ARN)
+		return world.Refuse("TargetGroupAssociationLimit",
+			"The following target groups cannot be associated with more than one load balancer: %s", g.ARN)
 	}
 	if isHTTP(g.Protocol) != isHTTP(l.Protocol) {
-		return world.Refuse("IncompatibleProtocols", "The protocol '%s' of the target group is not compatible with the listener protocol '%s'", g.Protocol, l.Protocol)
+		return world.Refuse("IncompatibleProtocols",
+			"The protocol '%s' of the target group is not compatible with the listener protocol '%s'", g.Protocol,
+			l.Protocol)
 	}
 	if vpc := balancerOf(l.Balancer).vpc; vpc != "" && g.VPC != "" && g.VPC != vpc {
 		return validationError("The target group '%s' is not in the same VPC as the load balancer", g.ARN)
@@ -130,12 +137,16 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 	c := a.ForwardConfig
 	if c == nil || len(c.TargetGroups) == 0 {
 		if val(a.TargetGroupArn) == "" {
-			return nil, badAction("A target group ARN or a forward configuration must be specified for actions of type 'forward'")
+			return nil,
+				badAction("A target group ARN or a forward configuration must be specified for actions of type 'forward'")
 		}
-		c = &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: a.TargetGroupArn}}, TargetGroupStickinessConfig: stickinessOf(c)}
+		c = &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: a.TargetGroupArn}},
+			TargetGroupStickinessConfig: stickinessOf(c)}
 	}
-	if a.TargetGroupArn != nil && (len(c.TargetGroups) != 1 || val(c.TargetGroups[0].TargetGroupArn) != *a.TargetGroupArn) {
-		return nil, badAction("You can specify both a target group ARN and a forward configuration only if they name the same single target group")
+	if a.TargetGroupArn != nil &&
+		(len(c.TargetGroups) != 1 || val(c.TargetGroups[0].TargetGroupArn) != *a.TargetGroupArn) {
+		return nil,
+			badAction("You can specify both a target group ARN and a forward configuration only if they name the same single target group")
 	}
 	if len(c.TargetGroups) > maxActionGroups {
 		return nil, badAction("A forward action can have at most %d target groups", maxActionGroups)
@@ -147,7 +158,8 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 		case slices.ContainsFunc(f.Groups, func(o world.Share) bool { return o.Group == s.Group }):
 			return nil, badAction("Target group '%s' is specified more than once", s.Group)
 		case t.Weight == nil && len(c.TargetGroups) > 1:
-			return nil, validationError("A weight must be specified for each target group of a forward action with more than one")
+			return nil,
+				validationError("A weight must be specified for each target group of a forward action with more than one")
 		case s.Weight < 0 || s.Weight > 999:
 			return nil, validationError("Target group weight '%d' must be between 0 and 999", s.Weight)
 		case len(c.TargetGroups) == 1 && (t.Weight == nil || s.Weight > 0):
@@ -176,7 +188,8 @@ func setSticky(f *world.Forward, c *elbtypes.TargetGroupStickinessConfig) error 
 	case c.DurationSeconds == nil:
 		return validationError("A duration must be specified when target group stickiness is enabled")
 	case f.StickySeconds < 1 || f.StickySeconds > 604800:
-		return validationError("Target group stickiness duration '%d' must be between 1 and 604800 seconds", f.StickySeconds)
+		return validationError("Target group stickiness duration '%d' must be between 1 and 604800 seconds",
+			f.StickySeconds)
 	}
 	return nil
 }
@@ -203,7 +216,8 @@ func checkGroupCount(l *world.Listener, actions []world.Action, old *world.Rule)
 		}
 	}
 	if len(seen) > maxBalancerGroups {
-		return world.Refuse("TooManyUniqueTargetGroupsPerLoadBalancer", "The maximum number of unique target groups per load balancer is '%d'", maxBalancerGroups)
+		return world.Refuse("TooManyUniqueTargetGroupsPerLoadBalancer",
+			"The maximum number of unique target groups per load balancer is '%d'", maxBalancerGroups)
 	}
 	return nil
 }
@@ -213,7 +227,8 @@ func newRedirect(c *elbtypes.RedirectActionConfig) (*world.Redirect, error) {
 		return nil, badAction("A redirect configuration must be specified for actions of type 'redirect'")
 	}
 	r := &world.Redirect{
-		Protocol: valueOr(c.Protocol, "#{protocol}"), Host: valueOr(c.Host, "#{host}"), Port: valueOr(c.Port, "#{port}"),
+		Protocol: valueOr(c.Protocol, "#{protocol}"), Host: valueOr(c.Host, "#{host}"),
+		Port: valueOr(c.Port, "#{port}"),
 		Path: valueOr(c.Path, "/#{path}"), Query: valueOr(c.Query, "#{query}"), Status: 302,
 	}
 	switch c.StatusCode {
@@ -280,7 +295,8 @@ func shapeActions(in []world.Action) []elbtypes.Action {
 			}
 		case a.Fixed != nil:
 			x.FixedResponseConfig = &elbtypes.FixedResponseActionConfig{
-				StatusCode: ptr(strconv.Itoa(a.Fixed.Status)), ContentType: optionalText(a.Fixed.ContentType), MessageBody: optionalText(a.Fixed.Body),
+				StatusCode: ptr(strconv.Itoa(a.Fixed.Status)), ContentType: optionalText(a.Fixed.ContentType),
+				MessageBody: optionalText(a.Fixed.Body),
 			}
 		}
 		if g, ok := a.Doc.(*authAction); ok {
@@ -298,7 +314,8 @@ func shapeForward(x *elbtypes.Action, f *world.Forward) {
 		c.TargetGroupStickinessConfig.DurationSeconds = ptr(f.StickySeconds)
 	}
 	for _, s := range f.Groups {
-		c.TargetGroups = append(c.TargetGroups, elbtypes.TargetGroupTuple{TargetGroupArn: ptr(s.Group), Weight: ptr(s.Weight)})
+		c.TargetGroups = append(c.TargetGroups, elbtypes.TargetGroupTuple{TargetGroupArn: ptr(s.Group),
+			Weight: ptr(s.Weight)})
 	}
 	if len(f.Groups) == 1 {
 		x.TargetGroupArn = ptr(f.Groups[0].Group)

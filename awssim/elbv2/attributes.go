@@ -81,7 +81,8 @@ func listAttributes[T any](have map[string]string, list []attributeSpec, make fu
 
 func balancerAttributes(kind string) []attributeSpec {
 	list := []attributeSpec{
-		{"access_logs.s3.enabled", "false", isBool}, {"access_logs.s3.bucket", "", anyText}, {"access_logs.s3.prefix", "", anyText},
+		{"access_logs.s3.enabled", "false", isBool}, {"access_logs.s3.bucket", "", anyText},
+		{"access_logs.s3.prefix", "", anyText},
 		{"deletion_protection.enabled", "false", isBool}, {"ipv6.deny_all_igw_traffic", "false", isBool},
 		{"zonal_shift.config.enabled", "false", isBool},
 	}
@@ -101,7 +102,8 @@ func balancerAttributes(kind string) []attributeSpec {
 		attributeSpec{"routing.http.xff_header_processing.mode", "append", isOneOf("append", "preserve", "remove")},
 		attributeSpec{"routing.http2.enabled", "true", isBool}, attributeSpec{"waf.fail_open.enabled", "false", isBool},
 		attributeSpec{"load_balancing.cross_zone.enabled", "true", isOneOf("true")},
-		attributeSpec{"connection_logs.s3.enabled", "false", isBool}, attributeSpec{"connection_logs.s3.bucket", "", anyText},
+		attributeSpec{"connection_logs.s3.enabled", "false", isBool}, attributeSpec{"connection_logs.s3.bucket", "",
+			anyText},
 		attributeSpec{"connection_logs.s3.prefix", "", anyText})
 }
 
@@ -110,8 +112,10 @@ func listenerAttributes(protocol string) []attributeSpec {
 		return []attributeSpec{{"tcp.idle_timeout.seconds", "350", isBetween(60, 6000)}}
 	}
 	list := []attributeSpec{{"routing.http.response.server.enabled", "true", isBool}}
-	for _, h := range []string{"strict_transport_security", "access_control_allow_origin", "access_control_allow_methods",
-		"access_control_allow_headers", "access_control_allow_credentials", "access_control_expose_headers", "access_control_max_age",
+	for _, h := range []string{"strict_transport_security", "access_control_allow_origin",
+		"access_control_allow_methods",
+		"access_control_allow_headers", "access_control_allow_credentials", "access_control_expose_headers",
+		"access_control_max_age",
 		"content_security_policy", "x_content_type_options", "x_frame_options"} {
 		list = append(list, attributeSpec{"routing.http.response." + h + ".header_value", "", anyText})
 	}
@@ -125,16 +129,19 @@ func groupAttributes(g *world.TargetGroup) []attributeSpec {
 	list := []attributeSpec{
 		{"deregistration_delay.timeout_seconds", "300", isBetween(0, 3600)},
 		{"stickiness.enabled", "false", isBool},
-		{"load_balancing.cross_zone.enabled", "use_load_balancer_configuration", isOneOf("true", "false", "use_load_balancer_configuration")},
+		{"load_balancing.cross_zone.enabled", "use_load_balancer_configuration",
+			isOneOf("true", "false", "use_load_balancer_configuration")},
 		{targetGroupHealth + "dns_failover.minimum_healthy_targets.count", "1", isBetween(1, 1000, "off")},
 		{targetGroupHealth + "dns_failover.minimum_healthy_targets.percentage", "off", isBetween(1, 100, "off")},
 		{targetGroupHealth + "unhealthy_state_routing.minimum_healthy_targets.count", "1", isBetween(1, 1000)},
-		{targetGroupHealth + "unhealthy_state_routing.minimum_healthy_targets.percentage", "off", isBetween(1, 100, "off")},
+		{targetGroupHealth + "unhealthy_state_routing.minimum_healthy_targets.percentage", "off",
+			isBetween(1, 100, "off")},
 	}
 	if !isHTTP(g.Protocol) {
 		return append(list, attributeSpec{"stickiness.type", "source_ip", isOneOf("source_ip")},
 			attributeSpec{"deregistration_delay.connection_termination.enabled", "false", isBool},
-			attributeSpec{"preserve_client_ip.enabled", "false", isBool}, attributeSpec{"proxy_protocol_v2.enabled", "false", isBool},
+			attributeSpec{"preserve_client_ip.enabled", "false", isBool}, attributeSpec{"proxy_protocol_v2.enabled",
+				"false", isBool},
 			attributeSpec{"target_health_state.unhealthy.connection_termination.enabled", "true", isBool},
 			attributeSpec{"target_health_state.unhealthy.draining_interval_seconds", "0", isBetween(0, 360000)})
 	}
@@ -144,7 +151,8 @@ func groupAttributes(g *world.TargetGroup) []attributeSpec {
 		attributeSpec{"stickiness.app_cookie.cookie_name", "", anyText},
 		attributeSpec{"stickiness.app_cookie.duration_seconds", "86400", isBetween(1, 604800)},
 		attributeSpec{"slow_start.duration_seconds", "0", isBetween(30, 900, "0")},
-		attributeSpec{"load_balancing.algorithm.type", "round_robin", isOneOf("round_robin", "least_outstanding_requests", "weighted_random")},
+		attributeSpec{"load_balancing.algorithm.type", "round_robin",
+			isOneOf("round_robin", "least_outstanding_requests", "weighted_random")},
 		attributeSpec{"load_balancing.algorithm.anomaly_mitigation", "off", isOneOf("on", "off")})
 }
 
@@ -156,10 +164,13 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 	algorithm := want["load_balancing.algorithm.type"]
 	switch {
 	case want["slow_start.duration_seconds"] != "0" && isHTTP(g.Protocol) && algorithm != "round_robin":
-		return world.Refuse("InvalidConfigurationRequest", "Slow start is supported only with the round_robin algorithm")
+		return world.Refuse("InvalidConfigurationRequest",
+			"Slow start is supported only with the round_robin algorithm")
 	case want["load_balancing.algorithm.anomaly_mitigation"] == "on" && algorithm != "weighted_random":
-		return world.Refuse("InvalidConfigurationRequest", "Anomaly mitigation is supported only with the weighted_random algorithm")
-	case want["stickiness.enabled"] == "true" && want["stickiness.type"] == "app_cookie" && want["stickiness.app_cookie.cookie_name"] == "":
+		return world.Refuse("InvalidConfigurationRequest",
+			"Anomaly mitigation is supported only with the weighted_random algorithm")
+	case want["stickiness.enabled"] == "true" && want["stickiness.type"] == "app_cookie" &&
+		want["stickiness.app_cookie.cookie_name"] == "":
 		return validationError("An application cookie name must be specified")
 	}
 	if want["stickiness.enabled"] != "true" {
@@ -172,9 +183,11 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 	for _, l := range lb.Listeners {
 		for _, r := range l.Rules {
 			f := r.ForwardAction()
-			if f != nil && len(f.Groups) > 1 && !f.Sticky && slices.ContainsFunc(f.Groups, func(s world.Share) bool { return s.Group == g.ARN }) {
-				return world.Refuse("InvalidConfigurationRequest", "This target group appears behind a rule with group stickiness disabled (%s). "+
-					"You must enable group stickiness before enabling target stickiness", r.ARN)
+			if f != nil && len(f.Groups) > 1 && !f.Sticky &&
+				slices.ContainsFunc(f.Groups, func(s world.Share) bool { return s.Group == g.ARN }) {
+				return world.Refuse("InvalidConfigurationRequest",
+					"This target group appears behind a rule with group stickiness disabled (%s). "+
+						"You must enable group stickiness before enabling target stickiness", r.ARN)
 			}
 		}
 	}
@@ -182,7 +195,8 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 }
 
 // DescribeLoadBalancerAttributes lists a load balancer's attributes.
-func (s *Service) DescribeLoadBalancerAttributes(ctx context.Context, in *awselb.DescribeLoadBalancerAttributesInput) (*awselb.DescribeLoadBalancerAttributesOutput, error) {
+func (s *Service) DescribeLoadBalancerAttributes(ctx context.Context,
+	in *awselb.DescribeLoadBalancerAttributesInput) (*awselb.DescribeLoadBalancerAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeLoadBalancerAttributesOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
@@ -193,13 +207,15 @@ func (s *Service) DescribeLoadBalancerAttributes(ctx context.Context, in *awselb
 }
 
 func shapeBalancerAttributes(lb *world.LoadBalancer) []elbtypes.LoadBalancerAttribute {
-	return listAttributes(lb.Attributes, balancerAttributes(lb.Type), func(k, v *string) elbtypes.LoadBalancerAttribute {
-		return elbtypes.LoadBalancerAttribute{Key: k, Value: v}
-	})
+	return listAttributes(lb.Attributes, balancerAttributes(lb.Type),
+		func(k, v *string) elbtypes.LoadBalancerAttribute {
+			return elbtypes.LoadBalancerAttribute{Key: k, Value: v}
+		})
 }
 
 // ModifyLoadBalancerAttributes changes the named attributes.
-func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context, in *awselb.ModifyLoadBalancerAttributesInput) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
+func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context,
+	in *awselb.ModifyLoadBalancerAttributesInput) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
@@ -220,7 +236,8 @@ func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context, in *awselb.M
 }
 
 // DescribeTargetGroupAttributes lists a group's attributes.
-func (s *Service) DescribeTargetGroupAttributes(ctx context.Context, in *awselb.DescribeTargetGroupAttributesInput) (*awselb.DescribeTargetGroupAttributesOutput, error) {
+func (s *Service) DescribeTargetGroupAttributes(ctx context.Context,
+	in *awselb.DescribeTargetGroupAttributesInput) (*awselb.DescribeTargetGroupAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetGroupAttributesOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
@@ -237,7 +254,8 @@ func shapeGroupAttributes(g *world.TargetGroup) []elbtypes.TargetGroupAttribute 
 }
 
 // ModifyTargetGroupAttributes changes the named attributes.
-func (s *Service) ModifyTargetGroupAttributes(ctx context.Context, in *awselb.ModifyTargetGroupAttributesInput) (*awselb.ModifyTargetGroupAttributesOutput, error) {
+func (s *Service) ModifyTargetGroupAttributes(ctx context.Context,
+	in *awselb.ModifyTargetGroupAttributesInput) (*awselb.ModifyTargetGroupAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupAttributesOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
@@ -261,7 +279,8 @@ func (s *Service) ModifyTargetGroupAttributes(ctx context.Context, in *awselb.Mo
 }
 
 // DescribeListenerAttributes lists a listener's attributes. They have no effect on requests.
-func (s *Service) DescribeListenerAttributes(ctx context.Context, in *awselb.DescribeListenerAttributesInput) (*awselb.DescribeListenerAttributesOutput, error) {
+func (s *Service) DescribeListenerAttributes(ctx context.Context,
+	in *awselb.DescribeListenerAttributesInput) (*awselb.DescribeListenerAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerAttributesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
@@ -272,13 +291,15 @@ func (s *Service) DescribeListenerAttributes(ctx context.Context, in *awselb.Des
 }
 
 func shapeListenerAttributes(l *world.Listener) []elbtypes.ListenerAttribute {
-	return listAttributes(listenerOf(l).attributes, listenerAttributes(l.Protocol), func(k, v *string) elbtypes.ListenerAttribute {
-		return elbtypes.ListenerAttribute{Key: k, Value: v}
-	})
+	return listAttributes(listenerOf(l).attributes, listenerAttributes(l.Protocol),
+		func(k, v *string) elbtypes.ListenerAttribute {
+			return elbtypes.ListenerAttribute{Key: k, Value: v}
+		})
 }
 
 // ModifyListenerAttributes changes the named attributes.
-func (s *Service) ModifyListenerAttributes(ctx context.Context, in *awselb.ModifyListenerAttributesInput) (*awselb.ModifyListenerAttributesOutput, error) {
+func (s *Service) ModifyListenerAttributes(ctx context.Context,
+	in *awselb.ModifyListenerAttributesInput) (*awselb.ModifyListenerAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerAttributesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {

@@ -31,7 +31,8 @@ func balancerOf(lb *world.LoadBalancer) *balancerDoc { return apiDoc[balancerDoc
 
 // CreateLoadBalancer creates an application (or network) load balancer. A second call with the same
 // settings returns the first one.
-func (s *Service) CreateLoadBalancer(ctx context.Context, in *awselb.CreateLoadBalancerInput) (*awselb.CreateLoadBalancerOutput, error) {
+func (s *Service) CreateLoadBalancer(ctx context.Context,
+	in *awselb.CreateLoadBalancerInput) (*awselb.CreateLoadBalancerOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.CreateLoadBalancerOutput, error) {
 		lb, err := newBalancer(tx, in)
 		if err != nil {
@@ -39,7 +40,8 @@ func (s *Service) CreateLoadBalancer(ctx context.Context, in *awselb.CreateLoadB
 		}
 		if old := balancerNamed(tx, lb.Name); old != nil {
 			if !sameBalancer(old, lb) {
-				return nil, world.Refuse("DuplicateLoadBalancerName", "A load balancer with the same name '%s' exists, but with different settings", lb.Name)
+				return nil, world.Refuse("DuplicateLoadBalancerName",
+					"A load balancer with the same name '%s' exists, but with different settings", lb.Name)
 			}
 			return &awselb.CreateLoadBalancerOutput{LoadBalancers: []elbtypes.LoadBalancer{shapeBalancer(old)}}, nil
 		}
@@ -47,7 +49,8 @@ func (s *Service) CreateLoadBalancer(ctx context.Context, in *awselb.CreateLoadB
 			return nil, world.Refuse("TooManyLoadBalancers", "The maximum number of load balancers has been reached")
 		}
 		lb.ARN = arnOr(ctx, func() string {
-			return tx.ARN("elasticloadbalancing", "loadbalancer/"+typeSegment(lb.Type)+"/"+lb.Name+"/"+tx.NewHex("load balancer", 16))
+			return tx.ARN("elasticloadbalancing",
+				"loadbalancer/"+typeSegment(lb.Type)+"/"+lb.Name+"/"+tx.NewHex("load balancer", 16))
 		})
 		s.controller.Add(tx, lb)
 		return &awselb.CreateLoadBalancerOutput{LoadBalancers: []elbtypes.LoadBalancer{shapeBalancer(lb)}}, nil
@@ -79,7 +82,8 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 	default:
 		return nil, validationError("Load balancers of type '%s' are not simulated", in.Type)
 	}
-	d := &balancerDoc{scheme: in.Scheme, ip: in.IpAddressType, groups: slices.Clone(in.SecurityGroups), created: tx.Now()}
+	d := &balancerDoc{scheme: in.Scheme, ip: in.IpAddressType, groups: slices.Clone(in.SecurityGroups),
+		created: tx.Now()}
 	if d.scheme == "" {
 		d.scheme = elbtypes.LoadBalancerSchemeEnumInternetFacing
 	}
@@ -100,7 +104,8 @@ func checkAddresses(in *awselb.CreateLoadBalancerInput) error {
 		return validationError("Address pools of load balancers are not simulated")
 	}
 	for _, m := range in.SubnetMappings {
-		if val(m.AllocationId) != "" || val(m.PrivateIPv4Address) != "" || val(m.IPv6Address) != "" || val(m.SourceNatIpv6Prefix) != "" {
+		if val(m.AllocationId) != "" || val(m.PrivateIPv4Address) != "" || val(m.IPv6Address) != "" ||
+			val(m.SourceNatIpv6Prefix) != "" {
 			return validationError("Addresses of load balancers that are chosen are not simulated")
 		}
 	}
@@ -110,7 +115,8 @@ func checkAddresses(in *awselb.CreateLoadBalancerInput) error {
 // setSubnets checks subnets and sets the load balancer's zones.
 func setSubnets(tx *world.Tx, lb *world.LoadBalancer, ids []string, mappings []elbtypes.SubnetMapping) error {
 	if len(ids) > 0 && len(mappings) > 0 {
-		return world.Refuse("InvalidConfigurationRequest", "You must specify either subnets or subnet mappings, not both")
+		return world.Refuse("InvalidConfigurationRequest",
+			"You must specify either subnets or subnet mappings, not both")
 	}
 	for _, m := range mappings {
 		ids = append(slices.Clone(ids), val(m.SubnetId))
@@ -126,7 +132,8 @@ func setSubnets(tx *world.Tx, lb *world.LoadBalancer, ids []string, mappings []e
 			return world.Refuse("InvalidConfigurationRequest", "All subnets must belong to the same VPC")
 		}
 		if slices.ContainsFunc(zones, func(z zone) bool { return z.name == sub.Zone }) {
-			return world.Refuse("InvalidConfigurationRequest", "A load balancer cannot be attached to multiple subnets in the same Availability Zone")
+			return world.Refuse("InvalidConfigurationRequest",
+				"A load balancer cannot be attached to multiple subnets in the same Availability Zone")
 		}
 		vpc = sub.VPC
 		zones = append(zones, zone{sub.Zone, sub.ID})
@@ -145,7 +152,8 @@ func setSubnets(tx *world.Tx, lb *world.LoadBalancer, ids []string, mappings []e
 
 func sameBalancer(a, b *world.LoadBalancer) bool {
 	x, y := balancerOf(a), balancerOf(b)
-	return a.Type == b.Type && x.scheme == y.scheme && x.ip == y.ip && slices.Equal(sortedCopy(a.Subnets), sortedCopy(b.Subnets)) &&
+	return a.Type == b.Type && x.scheme == y.scheme && x.ip == y.ip &&
+		slices.Equal(sortedCopy(a.Subnets), sortedCopy(b.Subnets)) &&
 		slices.Equal(sortedCopy(x.groups), sortedCopy(y.groups))
 }
 
@@ -161,7 +169,8 @@ func balancerNamed(tx *world.Tx, name string) *world.LoadBalancer {
 }
 
 // DescribeLoadBalancers lists load balancers, by ARN, by name or all.
-func (s *Service) DescribeLoadBalancers(ctx context.Context, in *awselb.DescribeLoadBalancersInput) (*awselb.DescribeLoadBalancersOutput, error) {
+func (s *Service) DescribeLoadBalancers(ctx context.Context,
+	in *awselb.DescribeLoadBalancersInput) (*awselb.DescribeLoadBalancersOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeLoadBalancersOutput, error) {
 		list, err := selectBalancers(tx, in)
 		if err != nil {
@@ -225,8 +234,10 @@ func isNotFound(err error) bool {
 func shapeBalancer(lb *world.LoadBalancer) elbtypes.LoadBalancer {
 	d := balancerOf(lb)
 	out := elbtypes.LoadBalancer{
-		LoadBalancerArn: ptr(lb.ARN), LoadBalancerName: ptr(lb.Name), DNSName: ptr(lb.DNSName), CanonicalHostedZoneId: ptr("Z32O12XQLNTSW2"),
-		CreatedTime: ptr(d.created), Scheme: d.scheme, IpAddressType: d.ip, Type: elbtypes.LoadBalancerTypeEnum(lb.Type),
+		LoadBalancerArn: ptr(lb.ARN), LoadBalancerName: ptr(lb.Name), DNSName: ptr(lb.DNSName),
+		CanonicalHostedZoneId: ptr("Z32O12XQLNTSW2"),
+		CreatedTime:           ptr(d.created), Scheme: d.scheme, IpAddressType: d.ip,
+		Type:  elbtypes.LoadBalancerTypeEnum(lb.Type),
 		State: &elbtypes.LoadBalancerState{Code: elbtypes.LoadBalancerStateEnum(lb.State)}, VpcId: optionalText(d.vpc),
 		SecurityGroups: slices.Clone(d.groups), AvailabilityZones: shapeZones(d.zones),
 	}
@@ -236,14 +247,16 @@ func shapeBalancer(lb *world.LoadBalancer) elbtypes.LoadBalancer {
 func shapeZones(zones []zone) []elbtypes.AvailabilityZone {
 	out := []elbtypes.AvailabilityZone{}
 	for _, z := range zones {
-		out = append(out, elbtypes.AvailabilityZone{ZoneName: ptr(z.name), SubnetId: ptr(z.subnet), LoadBalancerAddresses: []elbtypes.LoadBalancerAddress{}})
+		out = append(out, elbtypes.AvailabilityZone{ZoneName: ptr(z.name), SubnetId: ptr(z.subnet),
+			LoadBalancerAddresses: []elbtypes.LoadBalancerAddress{}})
 	}
 	return out
 }
 
 // DeleteLoadBalancer deletes a load balancer with its listeners and keeps the target groups.
 // Deleting a missing load balancer succeeds.
-func (s *Service) DeleteLoadBalancer(ctx context.Context, in *awselb.DeleteLoadBalancerInput) (*awselb.DeleteLoadBalancerOutput, error) {
+func (s *Service) DeleteLoadBalancer(ctx context.Context,
+	in *awselb.DeleteLoadBalancerInput) (*awselb.DeleteLoadBalancerOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeleteLoadBalancerOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		switch {
@@ -252,7 +265,9 @@ func (s *Service) DeleteLoadBalancer(ctx context.Context, in *awselb.DeleteLoadB
 		case err != nil:
 			return nil, err
 		case lb.Attributes["deletion_protection.enabled"] == "true":
-			return nil, world.Refuse("OperationNotPermitted", "Load balancer '%s' cannot be deleted because deletion protection is enabled", lb.ARN)
+			return nil,
+				world.Refuse("OperationNotPermitted",
+					"Load balancer '%s' cannot be deleted because deletion protection is enabled", lb.ARN)
 		}
 		s.controller.Remove(tx, lb)
 		return &awselb.DeleteLoadBalancerOutput{}, nil
@@ -270,12 +285,14 @@ func (s *Service) SetSubnets(ctx context.Context, in *awselb.SetSubnetsInput) (*
 			return nil, err
 		}
 		tx.Changed(world.BalancerChanged, lb)
-		return &awselb.SetSubnetsOutput{AvailabilityZones: shapeZones(balancerOf(lb).zones), IpAddressType: balancerOf(lb).ip}, nil
+		return &awselb.SetSubnetsOutput{AvailabilityZones: shapeZones(balancerOf(lb).zones),
+			IpAddressType: balancerOf(lb).ip}, nil
 	})
 }
 
 // SetSecurityGroups replaces the security groups, which do not filter traffic here.
-func (s *Service) SetSecurityGroups(ctx context.Context, in *awselb.SetSecurityGroupsInput) (*awselb.SetSecurityGroupsOutput, error) {
+func (s *Service) SetSecurityGroups(ctx context.Context,
+	in *awselb.SetSecurityGroupsInput) (*awselb.SetSecurityGroupsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.SetSecurityGroupsOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
@@ -292,7 +309,8 @@ func (s *Service) SetSecurityGroups(ctx context.Context, in *awselb.SetSecurityG
 }
 
 // SetIpAddressType sets ipv4 or dualstack; both listen on IPv4 here.
-func (s *Service) SetIpAddressType(ctx context.Context, in *awselb.SetIpAddressTypeInput) (*awselb.SetIpAddressTypeOutput, error) {
+func (s *Service) SetIpAddressType(ctx context.Context,
+	in *awselb.SetIpAddressTypeInput) (*awselb.SetIpAddressTypeOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.SetIpAddressTypeOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
@@ -313,7 +331,8 @@ func checkName(kind, name string) error {
 		return validationError("%s name cannot be blank", kind)
 	case len(name) > 32:
 		return validationError("%s name '%s' cannot be longer than '32' characters", kind, name)
-	case strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.ContainsAny(name, " _./:"):
+	case strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
+		strings.ContainsAny(name, " _./:"):
 		return validationError("%s name '%s' can only contain characters that are alphanumeric characters and hyphens(-)", kind, name)
 	case strings.HasPrefix(name, "-"), strings.HasSuffix(name, "-"):
 		return validationError("%s name '%s' cannot begin or end with '-'", kind, name)

@@ -50,7 +50,8 @@ func newBench(t *testing.T) *bench {
 		for i, zone := range []string{"a", "b", "c"} {
 			base[2] = byte(16 * i)
 			id := "subnet-" + zone
-			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: "eu-west-1" + zone, CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20)})
+			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: "eu-west-1" + zone,
+				CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20)})
 		}
 	})
 	server := wire.New(b.w, elbv2.NewAPI(b.w, b.law))
@@ -63,14 +64,16 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) balancer(name string) string {
 	b.Helper()
-	out, err := b.CreateLoadBalancer(b.ctx, &awselb.CreateLoadBalancerInput{Name: &name, Subnets: []string{"subnet-a", "subnet-b"}})
+	out, err := b.CreateLoadBalancer(b.ctx, &awselb.CreateLoadBalancerInput{Name: &name,
+		Subnets: []string{"subnet-a", "subnet-b"}})
 	b.ok(err)
 	return *out.LoadBalancers[0].LoadBalancerArn
 }
 
 func (b *bench) group(name string) string {
 	b.Helper()
-	out, err := b.CreateTargetGroup(b.ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "HTTP", Port: aws.Int32(80),
+	out, err := b.CreateTargetGroup(b.ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "HTTP",
+		Port:  aws.Int32(80),
 		VpcId: aws.String("vpc-1"), TargetType: "ip"})
 	b.ok(err)
 	return *out.TargetGroups[0].TargetGroupArn
@@ -78,14 +81,16 @@ func (b *bench) group(name string) string {
 
 func (b *bench) listen(lb string, port int32, actions ...elbtypes.Action) string {
 	b.Helper()
-	out, err := b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: &port, Protocol: "HTTP", DefaultActions: actions})
+	out, err := b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: &port, Protocol: "HTTP",
+		DefaultActions: actions})
 	b.ok(err)
 	return *out.Listeners[0].ListenerArn
 }
 
 func (b *bench) rule(listener string, priority int32, actions ...elbtypes.Action) string {
 	b.Helper()
-	out, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &listener, Priority: &priority, Conditions: path("/*"), Actions: actions})
+	out, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &listener, Priority: &priority,
+		Conditions: path("/*"), Actions: actions})
 	b.ok(err)
 	return *out.Rules[0].RuleArn
 }
@@ -102,7 +107,8 @@ func to(group string) elbtypes.Action {
 func weighted(groups []string, weights ...int32) elbtypes.Action {
 	c := &elbtypes.ForwardActionConfig{}
 	for i, g := range groups {
-		c.TargetGroups = append(c.TargetGroups, elbtypes.TargetGroupTuple{TargetGroupArn: aws.String(g), Weight: aws.Int32(weights[i])})
+		c.TargetGroups = append(c.TargetGroups, elbtypes.TargetGroupTuple{TargetGroupArn: aws.String(g),
+			Weight: aws.Int32(weights[i])})
 	}
 	return elbtypes.Action{Type: "forward", ForwardConfig: c}
 }
@@ -113,8 +119,9 @@ func (b *bench) task(img string) string {
 	does, err := image.Parse(img)
 	b.ok(err)
 	b.n++
-	t := &world.Task{ARN: "arn:task/" + img, ID: img, LastStatus: "RUNNING", Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
-		Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
+	t := &world.Task{ARN: "arn:task/" + img, ID: img, LastStatus: "RUNNING",
+		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
+			Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
 	b.ok(b.w.Do(key, func(tx *world.Tx) error {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
 		base[3] = 4 + b.n

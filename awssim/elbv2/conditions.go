@@ -39,7 +39,8 @@ func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 }
 
 func newCondition(c elbtypes.RuleCondition) (world.Condition, error) {
-	x := world.Condition{Field: val(c.Field), Header: headerName(c), Values: slices.Clone(c.Values), Regex: slices.Clone(c.RegexValues)}
+	x := world.Condition{Field: val(c.Field), Header: headerName(c), Values: slices.Clone(c.Values),
+		Regex: slices.Clone(c.RegexValues)}
 	values, regex, query := configuredValues(c)
 	if len(x.Values)+len(x.Regex) > 0 && len(values)+len(regex)+len(query) > 0 {
 		return x, validationError("You cannot specify both values and a configuration for condition '%s'", x.Field)
@@ -131,11 +132,14 @@ func shapeConditions(in []world.Condition) []elbtypes.RuleCondition {
 		values, regex := slices.Clone(c.Values), slices.Clone(c.Regex)
 		switch c.Field {
 		case "host-header":
-			x.Values, x.HostHeaderConfig = slices.Clone(c.Values), &elbtypes.HostHeaderConditionConfig{Values: values, RegexValues: regex}
+			x.Values, x.HostHeaderConfig = slices.Clone(c.Values), &elbtypes.HostHeaderConditionConfig{Values: values,
+				RegexValues: regex}
 		case "path-pattern":
-			x.Values, x.PathPatternConfig = slices.Clone(c.Values), &elbtypes.PathPatternConditionConfig{Values: values, RegexValues: regex}
+			x.Values, x.PathPatternConfig = slices.Clone(c.Values), &elbtypes.PathPatternConditionConfig{Values: values,
+				RegexValues: regex}
 		case "http-header":
-			x.HttpHeaderConfig = &elbtypes.HttpHeaderConditionConfig{HttpHeaderName: ptr(c.Header), Values: values, RegexValues: regex}
+			x.HttpHeaderConfig = &elbtypes.HttpHeaderConditionConfig{HttpHeaderName: ptr(c.Header), Values: values,
+				RegexValues: regex}
 		case "http-request-method":
 			x.HttpRequestMethodConfig = &elbtypes.HttpRequestMethodConditionConfig{Values: values}
 		case "source-ip":
@@ -143,7 +147,8 @@ func shapeConditions(in []world.Condition) []elbtypes.RuleCondition {
 		case "query-string":
 			x.QueryStringConfig = &elbtypes.QueryStringConditionConfig{}
 			for _, q := range c.Query {
-				x.QueryStringConfig.Values = append(x.QueryStringConfig.Values, elbtypes.QueryStringKeyValuePair{Key: optionalText(q.Key), Value: ptr(q.Value)})
+				x.QueryStringConfig.Values = append(x.QueryStringConfig.Values,
+					elbtypes.QueryStringKeyValuePair{Key: optionalText(q.Key), Value: ptr(q.Value)})
 			}
 		}
 		out = append(out, x)

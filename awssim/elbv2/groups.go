@@ -28,7 +28,8 @@ func groupOf(g *world.TargetGroup) *groupDoc { return apiDoc[groupDoc](&g.Doc) }
 
 // CreateTargetGroup creates a target group. A second call with the same settings returns the first
 // one.
-func (s *Service) CreateTargetGroup(ctx context.Context, in *awselb.CreateTargetGroupInput) (*awselb.CreateTargetGroupOutput, error) {
+func (s *Service) CreateTargetGroup(ctx context.Context,
+	in *awselb.CreateTargetGroupInput) (*awselb.CreateTargetGroupOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.CreateTargetGroupOutput, error) {
 		g, err := newGroup(tx, in)
 		if err != nil {
@@ -36,7 +37,8 @@ func (s *Service) CreateTargetGroup(ctx context.Context, in *awselb.CreateTarget
 		}
 		if old := groupNamed(tx, g.Name); old != nil {
 			if !sameGroup(old, g) {
-				return nil, world.Refuse("DuplicateTargetGroupName", "A target group with the same name '%s' exists, but with different settings", g.Name)
+				return nil, world.Refuse("DuplicateTargetGroupName",
+					"A target group with the same name '%s' exists, but with different settings", g.Name)
 			}
 			return &awselb.CreateTargetGroupOutput{TargetGroups: []elbtypes.TargetGroup{shapeGroup(old)}}, nil
 		}
@@ -57,7 +59,8 @@ func newGroup(tx *world.Tx, in *awselb.CreateTargetGroupInput) (*world.TargetGro
 	if err := checkName("Target group", val(in.Name)); err != nil {
 		return nil, err
 	}
-	g := &world.TargetGroup{Name: *in.Name, Protocol: string(in.Protocol), Port: val(in.Port), VPC: val(in.VpcId), TargetType: string(in.TargetType)}
+	g := &world.TargetGroup{Name: *in.Name, Protocol: string(in.Protocol), Port: val(in.Port), VPC: val(in.VpcId),
+		TargetType: string(in.TargetType)}
 	if g.TargetType == "" {
 		g.TargetType = "instance"
 	}
@@ -78,7 +81,8 @@ func newGroup(tx *world.Tx, in *awselb.CreateTargetGroupInput) (*world.TargetGro
 	g.Doc, g.Attributes = d, defaultValues(groupAttributes(g))
 	g.Check = defaultCheck(g)
 	return g, setCheck(g, checkInput{
-		enabled: in.HealthCheckEnabled, protocol: in.HealthCheckProtocol, path: in.HealthCheckPath, port: in.HealthCheckPort,
+		enabled: in.HealthCheckEnabled, protocol: in.HealthCheckProtocol, path: in.HealthCheckPath,
+		port:     in.HealthCheckPort,
 		interval: in.HealthCheckIntervalSeconds, timeout: in.HealthCheckTimeoutSeconds,
 		healthy: in.HealthyThresholdCount, unhealthy: in.UnhealthyThresholdCount, matcher: in.Matcher,
 	})
@@ -135,8 +139,11 @@ type checkInput struct {
 func setCheck(g *world.TargetGroup, in checkInput) error {
 	c := g.Check
 	if in.protocol != "" {
-		if !slices.Contains([]string{"HTTP", "HTTPS", "TCP"}, string(in.protocol)) || in.protocol == "TCP" && isHTTP(g.Protocol) {
-			return world.Refuse("InvalidConfigurationRequest", "Health check protocol '%s' is not supported for target groups with the %s protocol", in.protocol, g.Protocol)
+		if !slices.Contains([]string{"HTTP", "HTTPS", "TCP"}, string(in.protocol)) || in.protocol == "TCP" &&
+			isHTTP(g.Protocol) {
+			return world.Refuse("InvalidConfigurationRequest",
+				"Health check protocol '%s' is not supported for target groups with the %s protocol", in.protocol,
+				g.Protocol)
 		}
 		if c.Protocol == "TCP" && in.protocol != "TCP" {
 			c.Path, c.Matcher, c.Timeout = "/", "200", 6*time.Second
@@ -184,7 +191,8 @@ func checkCheck(g *world.TargetGroup, c world.HealthCheck) error {
 	second := time.Second
 	switch {
 	case !c.Enabled && g.TargetType != "lambda":
-		return world.Refuse("InvalidConfigurationRequest", "Health check enabled must be true for target groups with target type '%s'", g.TargetType)
+		return world.Refuse("InvalidConfigurationRequest",
+			"Health check enabled must be true for target groups with target type '%s'", g.TargetType)
 	case c.Interval < 5*second || c.Interval > 300*second:
 		return validationError("Health check interval '%d' must be between 5 and 300 seconds", c.Interval/second)
 	case c.Timeout < 2*second || c.Timeout > 120*second:
@@ -223,7 +231,8 @@ func validMatcher(m string) bool {
 
 func sameGroup(a, b *world.TargetGroup) bool {
 	x, y := groupOf(a), groupOf(b)
-	return a.Protocol == b.Protocol && a.Port == b.Port && a.VPC == b.VPC && a.TargetType == b.TargetType && a.Check == b.Check &&
+	return a.Protocol == b.Protocol && a.Port == b.Port && a.VPC == b.VPC && a.TargetType == b.TargetType &&
+		a.Check == b.Check &&
 		x.version == y.version && x.ip == y.ip && x.grpc == y.grpc
 }
 
@@ -237,7 +246,8 @@ func groupNamed(tx *world.Tx, name string) *world.TargetGroup {
 }
 
 // DescribeTargetGroups lists target groups: by ARN, by name, of a load balancer, or all.
-func (s *Service) DescribeTargetGroups(ctx context.Context, in *awselb.DescribeTargetGroupsInput) (*awselb.DescribeTargetGroupsOutput, error) {
+func (s *Service) DescribeTargetGroups(ctx context.Context,
+	in *awselb.DescribeTargetGroupsInput) (*awselb.DescribeTargetGroupsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetGroupsOutput, error) {
 		list, err := selectGroups(tx, in)
 		if err != nil {
@@ -257,8 +267,10 @@ func (s *Service) DescribeTargetGroups(ctx context.Context, in *awselb.DescribeT
 
 func selectGroups(tx *world.Tx, in *awselb.DescribeTargetGroupsInput) ([]*world.TargetGroup, error) {
 	switch {
-	case len(in.TargetGroupArns) > 0 && len(in.Names) > 0, in.LoadBalancerArn != nil && len(in.TargetGroupArns)+len(in.Names) > 0:
-		return nil, validationError("Only one of the following can be specified: load balancer ARN, target group names, target group ARNs")
+	case len(in.TargetGroupArns) > 0 && len(in.Names) > 0, in.LoadBalancerArn != nil &&
+		len(in.TargetGroupArns)+len(in.Names) > 0:
+		return nil,
+			validationError("Only one of the following can be specified: load balancer ARN, target group names, target group ARNs")
 	case len(in.TargetGroupArns) > 0:
 		return mapEach(in.TargetGroupArns, func(arn string) (*world.TargetGroup, error) { return findGroup(tx, &arn) })
 	case len(in.Names) > 0:
@@ -273,7 +285,8 @@ func selectGroups(tx *world.Tx, in *awselb.DescribeTargetGroupsInput) ([]*world.
 		if err != nil {
 			return nil, err
 		}
-		return slices.DeleteFunc(tx.TargetGroups.Values(), func(g *world.TargetGroup) bool { return g.Balancer != lb.ARN }), nil
+		return slices.DeleteFunc(tx.TargetGroups.Values(),
+			func(g *world.TargetGroup) bool { return g.Balancer != lb.ARN }), nil
 	}
 	return tx.TargetGroups.Values(), nil
 }
@@ -282,11 +295,14 @@ func shapeGroup(g *world.TargetGroup) elbtypes.TargetGroup {
 	d, c := groupOf(g), g.Check
 	out := elbtypes.TargetGroup{
 		TargetGroupArn: ptr(g.ARN), TargetGroupName: ptr(g.Name), TargetType: elbtypes.TargetTypeEnum(g.TargetType),
-		Protocol: elbtypes.ProtocolEnum(g.Protocol), ProtocolVersion: optionalText(d.version), VpcId: optionalText(g.VPC), IpAddressType: d.ip,
-		HealthCheckEnabled: ptr(c.Enabled), HealthCheckProtocol: elbtypes.ProtocolEnum(c.Protocol), HealthCheckPort: ptr(c.Port),
+		Protocol: elbtypes.ProtocolEnum(g.Protocol), ProtocolVersion: optionalText(d.version),
+		VpcId: optionalText(g.VPC), IpAddressType: d.ip,
+		HealthCheckEnabled: ptr(c.Enabled), HealthCheckProtocol: elbtypes.ProtocolEnum(c.Protocol),
+		HealthCheckPort: ptr(c.Port),
 		HealthCheckPath: optionalText(c.Path), HealthCheckIntervalSeconds: ptr(int32(c.Interval / time.Second)),
 		HealthCheckTimeoutSeconds: ptr(int32(c.Timeout / time.Second)), HealthyThresholdCount: ptr(int32(c.Healthy)),
-		UnhealthyThresholdCount: ptr(int32(c.Unhealthy)), LoadBalancerArns: []string{}, TargetControlPort: deepCopy(d.control),
+		UnhealthyThresholdCount: ptr(int32(c.Unhealthy)), LoadBalancerArns: []string{},
+		TargetControlPort: deepCopy(d.control),
 	}
 	if g.Port != 0 {
 		out.Port = ptr(g.Port)
@@ -301,14 +317,16 @@ func shapeGroup(g *world.TargetGroup) elbtypes.TargetGroup {
 }
 
 // ModifyTargetGroup changes the health check, the only part of a group that can change.
-func (s *Service) ModifyTargetGroup(ctx context.Context, in *awselb.ModifyTargetGroupInput) (*awselb.ModifyTargetGroupOutput, error) {
+func (s *Service) ModifyTargetGroup(ctx context.Context,
+	in *awselb.ModifyTargetGroupInput) (*awselb.ModifyTargetGroupOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
 			return nil, err
 		}
 		err = setCheck(g, checkInput{
-			enabled: in.HealthCheckEnabled, protocol: in.HealthCheckProtocol, path: in.HealthCheckPath, port: in.HealthCheckPort,
+			enabled: in.HealthCheckEnabled, protocol: in.HealthCheckProtocol, path: in.HealthCheckPath,
+			port:     in.HealthCheckPort,
 			interval: in.HealthCheckIntervalSeconds, timeout: in.HealthCheckTimeoutSeconds,
 			healthy: in.HealthyThresholdCount, unhealthy: in.UnhealthyThresholdCount, matcher: in.Matcher,
 		})
@@ -322,7 +340,8 @@ func (s *Service) ModifyTargetGroup(ctx context.Context, in *awselb.ModifyTarget
 }
 
 // DeleteTargetGroup deletes a group that no rule names. Deleting a missing group succeeds.
-func (s *Service) DeleteTargetGroup(ctx context.Context, in *awselb.DeleteTargetGroupInput) (*awselb.DeleteTargetGroupOutput, error) {
+func (s *Service) DeleteTargetGroup(ctx context.Context,
+	in *awselb.DeleteTargetGroupInput) (*awselb.DeleteTargetGroupOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeleteTargetGroupOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		switch {
@@ -331,7 +350,8 @@ func (s *Service) DeleteTargetGroup(ctx context.Context, in *awselb.DeleteTarget
 		case err != nil:
 			return nil, err
 		case g.Balancer != "":
-			return nil, world.Refuse("ResourceInUse", "Target group '%s' is currently in use by a listener or a rule", g.ARN)
+			return nil, world.Refuse("ResourceInUse", "Target group '%s' is currently in use by a listener or a rule",
+				g.ARN)
 		}
 		tx.TargetGroups.Delete(g.ARN)
 		tx.Log("group", g.Name, "deleted")

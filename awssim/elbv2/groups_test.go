@@ -20,13 +20,17 @@ func TestCreateTargetGroupIsIdempotent(t *testing.T) {
 	if second := b.group("web"); second != first {
 		t.Errorf("%s and %s", first, second)
 	}
-	_, err := b.CreateTargetGroup(b.ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(81), VpcId: aws.String("vpc-1"), TargetType: "ip"})
-	b.refused(err, "DuplicateTargetGroupName", "A target group with the same name 'web' exists, but with different settings")
+	_, err := b.CreateTargetGroup(b.ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP",
+		Port: aws.Int32(81), VpcId: aws.String("vpc-1"), TargetType: "ip"})
+	b.refused(err, "DuplicateTargetGroupName",
+		"A target group with the same name 'web' exists, but with different settings")
 	out, err := b.DescribeTargetGroups(b.ctx, &awselb.DescribeTargetGroupsInput{Names: []string{"web"}})
 	b.ok(err)
 	g := out.TargetGroups[0]
-	if *g.HealthCheckIntervalSeconds != 30 || *g.HealthCheckTimeoutSeconds != 5 || *g.HealthyThresholdCount != 5 || *g.UnhealthyThresholdCount != 2 ||
-		*g.Matcher.HttpCode != "200" || *g.HealthCheckPath != "/" || *g.HealthCheckPort != "traffic-port" || *g.ProtocolVersion != "HTTP1" {
+	if *g.HealthCheckIntervalSeconds != 30 || *g.HealthCheckTimeoutSeconds != 5 || *g.HealthyThresholdCount != 5 ||
+		*g.UnhealthyThresholdCount != 2 ||
+		*g.Matcher.HttpCode != "200" || *g.HealthCheckPath != "/" || *g.HealthCheckPort != "traffic-port" ||
+		*g.ProtocolVersion != "HTTP1" {
 		t.Errorf("defaults: %+v", g)
 	}
 }
@@ -34,16 +38,22 @@ func TestCreateTargetGroupIsIdempotent(t *testing.T) {
 func TestTargetGroupRefusals(t *testing.T) {
 	b := newBench(t)
 	create := func(change func(*awselb.CreateTargetGroupInput)) error {
-		in := &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String("vpc-1"), TargetType: "ip"}
+		in := &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(80),
+			VpcId: aws.String("vpc-1"), TargetType: "ip"}
 		change(in)
 		_, err := b.CreateTargetGroup(b.ctx, in)
 		return err
 	}
-	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.Name = aws.String(strings.Repeat("x", 33)) }), "ValidationError", "cannot be longer than '32' characters")
-	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.Name = aws.String("a_b") }), "ValidationError", "alphanumeric characters and hyphens")
-	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.VpcId = aws.String("vpc-2") }), "ValidationError", "The VPC ID 'vpc-2' is not found")
-	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(4) }), "ValidationError", "between 5 and 300")
-	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.HealthCheckTimeoutSeconds = aws.Int32(30) }), "ValidationError", "greater than the timeout")
+	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.Name = aws.String(strings.Repeat("x", 33)) }),
+		"ValidationError", "cannot be longer than '32' characters")
+	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.Name = aws.String("a_b") }), "ValidationError",
+		"alphanumeric characters and hyphens")
+	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.VpcId = aws.String("vpc-2") }), "ValidationError",
+		"The VPC ID 'vpc-2' is not found")
+	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(4) }),
+		"ValidationError", "between 5 and 300")
+	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.HealthCheckTimeoutSeconds = aws.Int32(30) }),
+		"ValidationError", "greater than the timeout")
 	b.refused(create(func(in *awselb.CreateTargetGroupInput) {
 		in.Matcher = &elbtypes.Matcher{HttpCode: aws.String("200-599")}
 	}), "ValidationError", "200-499")
@@ -69,7 +79,8 @@ func TestTargetsFromRegistrationToTheEndOfTheDrain(t *testing.T) {
 		t.Errorf("after two checks: %s", got)
 	}
 	_, err := b.ModifyTargetGroupAttributes(b.ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: &web,
-		Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"), Value: aws.String("20")}}})
+		Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"),
+			Value: aws.String("20")}}})
 	b.ok(err)
 	_, err = b.DeregisterTargets(b.ctx, &awselb.DeregisterTargetsInput{TargetGroupArn: &web,
 		Targets: []elbtypes.TargetDescription{{Id: &good}, {Id: aws.String("127.16.0.250")}}})
@@ -97,7 +108,8 @@ func TestHealthDescription(t *testing.T) {
 		*d.Target.AvailabilityZone != "eu-west-1a" || *d.Target.Port != 80 {
 		t.Errorf("%+v %+v %+v", d, d.Target, *d.TargetHealth.Description)
 	}
-	_, err = b.RegisterTargets(b.ctx, &awselb.RegisterTargetsInput{TargetGroupArn: &web, Targets: []elbtypes.TargetDescription{{Id: aws.String("web.test")}}})
+	_, err = b.RegisterTargets(b.ctx, &awselb.RegisterTargetsInput{TargetGroupArn: &web,
+		Targets: []elbtypes.TargetDescription{{Id: aws.String("web.test")}}})
 	b.refused(err, "InvalidTarget", "web.test")
 }
 
@@ -113,21 +125,25 @@ func TestAttributes(t *testing.T) {
 	b.refused(set("deregistration_delay.timeout_seconds", "3601"), "ValidationError", "3601")
 	b.refused(set("slow_start.duration_seconds", "10"), "ValidationError", "10")
 	b.ok(set("slow_start.duration_seconds", "30"))
-	b.refused(set("load_balancing.algorithm.type", "least_outstanding_requests"), "InvalidConfigurationRequest", "round_robin")
+	b.refused(set("load_balancing.algorithm.type", "least_outstanding_requests"), "InvalidConfigurationRequest",
+		"round_robin")
 	out, err := b.DescribeTargetGroupAttributes(b.ctx, &awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: &web})
 	b.ok(err)
-	i := slices.IndexFunc(out.Attributes, func(a elbtypes.TargetGroupAttribute) bool { return *a.Key == "slow_start.duration_seconds" })
+	i := slices.IndexFunc(out.Attributes,
+		func(a elbtypes.TargetGroupAttribute) bool { return *a.Key == "slow_start.duration_seconds" })
 	if *out.Attributes[i].Value != "30" {
 		t.Errorf("%s", *out.Attributes[i].Value)
 	}
 	_, err = b.ModifyLoadBalancerAttributes(b.ctx, &awselb.ModifyLoadBalancerAttributesInput{LoadBalancerArn: &lb,
-		Attributes: []elbtypes.LoadBalancerAttribute{{Key: aws.String("deletion_protection.enabled"), Value: aws.String("true")}}})
+		Attributes: []elbtypes.LoadBalancerAttribute{{Key: aws.String("deletion_protection.enabled"),
+			Value: aws.String("true")}}})
 	b.ok(err)
 	_, err = b.DeleteLoadBalancer(b.ctx, &awselb.DeleteLoadBalancerInput{LoadBalancerArn: &lb})
 	b.refused(err, "OperationNotPermitted", "deletion protection")
 	l := b.listen(lb, 80, to(web))
 	_, err = b.ModifyListenerAttributes(b.ctx, &awselb.ModifyListenerAttributesInput{ListenerArn: &l,
-		Attributes: []elbtypes.ListenerAttribute{{Key: aws.String("routing.http.response.server.enabled"), Value: aws.String("false")}}})
+		Attributes: []elbtypes.ListenerAttribute{{Key: aws.String("routing.http.response.server.enabled"),
+			Value: aws.String("false")}}})
 	b.ok(err)
 }
 
@@ -143,18 +159,25 @@ func TestLoadBalancers(t *testing.T) {
 		_, err := b.CreateLoadBalancer(b.ctx, in)
 		return err
 	}
-	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Scheme = "internal" }), "DuplicateLoadBalancerName", "'edge'")
-	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Subnets = []string{"subnet-a"} }), "ValidationError", "two different Availability Zones")
-	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Subnets = []string{"subnet-z"} }), "SubnetNotFound", "subnet-z")
-	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.CustomerOwnedIpv4Pool = aws.String("pool") }), "ValidationError", "not simulated")
+	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Scheme = "internal" }), "DuplicateLoadBalancerName",
+		"'edge'")
+	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Subnets = []string{"subnet-a"} }), "ValidationError",
+		"two different Availability Zones")
+	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Subnets = []string{"subnet-z"} }), "SubnetNotFound",
+		"subnet-z")
+	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.CustomerOwnedIpv4Pool = aws.String("pool") }),
+		"ValidationError", "not simulated")
 	b.refused(create(func(in *awselb.CreateLoadBalancerInput) {
-		in.Subnets, in.SubnetMappings = nil, []elbtypes.SubnetMapping{{SubnetId: aws.String("subnet-a"), AllocationId: aws.String("eipalloc-1")}}
+		in.Subnets, in.SubnetMappings = nil,
+			[]elbtypes.SubnetMapping{{SubnetId: aws.String("subnet-a"), AllocationId: aws.String("eipalloc-1")}}
 	}), "ValidationError", "not simulated")
 	b.ok(create(func(in *awselb.CreateLoadBalancerInput) { in.Name, in.Type = aws.String("flow"), "network" }))
 	out, err := b.DescribeLoadBalancers(b.ctx, &awselb.DescribeLoadBalancersInput{})
 	b.ok(err)
-	if len(out.LoadBalancers) != 2 || out.LoadBalancers[0].State.Code != "active" || len(out.LoadBalancers[0].AvailabilityZones) != 2 ||
-		!strings.HasSuffix(*out.LoadBalancers[0].DNSName, ".eu-west-1.elb.amazonaws.com") || out.LoadBalancers[1].Type != "network" {
+	if len(out.LoadBalancers) != 2 || out.LoadBalancers[0].State.Code != "active" ||
+		len(out.LoadBalancers[0].AvailabilityZones) != 2 ||
+		!strings.HasSuffix(*out.LoadBalancers[0].DNSName, ".eu-west-1.elb.amazonaws.com") ||
+		out.LoadBalancers[1].Type != "network" {
 		t.Errorf("%+v", out.LoadBalancers)
 	}
 	_, err = b.DescribeLoadBalancers(b.ctx, &awselb.DescribeLoadBalancersInput{Names: []string{"none"}})
@@ -174,11 +197,14 @@ func TestListeners(t *testing.T) {
 	if again := b.listen(lb, 80, to(web)); again != l {
 		t.Error("a second call made a second listener")
 	}
-	_, err := b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(80), Protocol: "HTTP", DefaultActions: []elbtypes.Action{to(other)}})
+	_, err := b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(80),
+		Protocol: "HTTP", DefaultActions: []elbtypes.Action{to(other)}})
 	b.refused(err, "DuplicateListener", "A listener already exists on this port")
-	_, err = b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(443), Protocol: "HTTPS", DefaultActions: []elbtypes.Action{to(other)}})
+	_, err = b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(443),
+		Protocol: "HTTPS", DefaultActions: []elbtypes.Action{to(other)}})
 	b.refused(err, "ValidationError", "certificate")
-	out, err := b.ModifyListener(b.ctx, &awselb.ModifyListenerInput{ListenerArn: &l, Port: aws.Int32(8080), DefaultActions: []elbtypes.Action{weighted([]string{web, other}, 3, 1)}})
+	out, err := b.ModifyListener(b.ctx, &awselb.ModifyListenerInput{ListenerArn: &l, Port: aws.Int32(8080),
+		DefaultActions: []elbtypes.Action{weighted([]string{web, other}, 3, 1)}})
 	b.ok(err)
 	if *out.Listeners[0].Port != 8080 || len(out.Listeners[0].DefaultActions[0].ForwardConfig.TargetGroups) != 2 {
 		t.Errorf("%+v", out.Listeners[0])
@@ -204,7 +230,8 @@ func TestTags(t *testing.T) {
 	lb, web := b.balancer("edge"), b.group("web")
 	l := b.listen(lb, 80, to(web))
 	all := []string{lb, web, l, b.rule(l, 1, to(web))}
-	_, err := b.AddTags(b.ctx, &awselb.AddTagsInput{ResourceArns: all, Tags: []elbtypes.Tag{{Key: aws.String("a"), Value: aws.String("1")}, {Key: aws.String("b")}}})
+	_, err := b.AddTags(b.ctx, &awselb.AddTagsInput{ResourceArns: all,
+		Tags: []elbtypes.Tag{{Key: aws.String("a"), Value: aws.String("1")}, {Key: aws.String("b")}}})
 	b.ok(err)
 	_, err = b.RemoveTags(b.ctx, &awselb.RemoveTagsInput{ResourceArns: all, TagKeys: []string{"b"}})
 	b.ok(err)
@@ -215,7 +242,8 @@ func TestTags(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
-	_, err = b.AddTags(b.ctx, &awselb.AddTagsInput{ResourceArns: all[:1], Tags: []elbtypes.Tag{{Key: aws.String("c")}, {Key: aws.String("c")}}})
+	_, err = b.AddTags(b.ctx, &awselb.AddTagsInput{ResourceArns: all[:1], Tags: []elbtypes.Tag{{Key: aws.String("c")},
+		{Key: aws.String("c")}}})
 	b.refused(err, "DuplicateTagKeys", "c")
 }
 
@@ -223,10 +251,14 @@ func TestLimitsAndPolicies(t *testing.T) {
 	b := newBench(t)
 	limits, err := b.DescribeAccountLimits(b.ctx, &awselb.DescribeAccountLimitsInput{})
 	b.ok(err)
-	if !slices.ContainsFunc(limits.Limits, func(l elbtypes.Limit) bool { return *l.Name == "target-groups" && *l.Max == "3000" }) {
+	if !slices.ContainsFunc(limits.Limits, func(l elbtypes.Limit) bool {
+		return *l.Name == "target-groups" &&
+			*l.Max == "3000"
+	}) {
 		t.Errorf("%+v", limits.Limits)
 	}
-	policies, err := b.DescribeSSLPolicies(b.ctx, &awselb.DescribeSSLPoliciesInput{Names: []string{"ELBSecurityPolicy-2016-08"}})
+	policies, err := b.DescribeSSLPolicies(b.ctx,
+		&awselb.DescribeSSLPoliciesInput{Names: []string{"ELBSecurityPolicy-2016-08"}})
 	b.ok(err)
 	if len(policies.SslPolicies) != 1 {
 		t.Errorf("%+v", policies.SslPolicies)
@@ -237,8 +269,9 @@ func TestPinnedARN(t *testing.T) {
 	b := newBench(t)
 	arn := "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
 	ctx := elbv2.PinARN(world.WithKey(b.ctx, key), arn)
-	out, err := elbv2.New(b.w, b.law).CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP",
-		Port: aws.Int32(80), VpcId: aws.String("vpc-1")})
+	out, err := elbv2.New(b.w, b.law).CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"),
+		Protocol: "HTTP",
+		Port:     aws.Int32(80), VpcId: aws.String("vpc-1")})
 	b.ok(err)
 	if *out.TargetGroups[0].TargetGroupArn != arn {
 		t.Errorf("%s", *out.TargetGroups[0].TargetGroupArn)

@@ -25,8 +25,10 @@ func newAuthAction(l *world.Listener, a elbtypes.Action, old *world.Rule) (*auth
 		return g, g.checkOIDC(old)
 	case a.Type == elbtypes.ActionTypeEnumAuthenticateCognito:
 		return g, g.checkCognito()
-	case a.JwtValidationConfig == nil || val(a.JwtValidationConfig.Issuer) == "" || val(a.JwtValidationConfig.JwksEndpoint) == "":
-		return nil, badAction("A JWT validation configuration with issuer and JWKS endpoint must be specified for actions of type 'jwt-validation'")
+	case a.JwtValidationConfig == nil || val(a.JwtValidationConfig.Issuer) == "" ||
+		val(a.JwtValidationConfig.JwksEndpoint) == "":
+		return nil,
+			badAction("A JWT validation configuration with issuer and JWKS endpoint must be specified for actions of type 'jwt-validation'")
 	}
 	return g, nil
 }
@@ -60,7 +62,8 @@ func (g *authAction) checkOIDC(old *world.Rule) error {
 	}
 	c.ClientSecret, c.UseExistingClientSecret = nil, nil
 	c.OnUnauthenticatedRequest = orAuthenticate(c.OnUnauthenticatedRequest)
-	c.Scope, c.SessionCookieName = ptr(valueOr(c.Scope, "openid")), ptr(valueOr(c.SessionCookieName, "AWSELBAuthSessionCookie"))
+	c.Scope, c.SessionCookieName = ptr(valueOr(c.Scope, "openid")),
+		ptr(valueOr(c.SessionCookieName, "AWSELBAuthSessionCookie"))
 	if c.SessionTimeout == nil {
 		c.SessionTimeout = ptr(int64(604800))
 	}
@@ -92,7 +95,8 @@ func (g *authAction) checkCognito() error {
 		return badAction("A Cognito configuration with user pool ARN, client ID and domain must be specified for actions of type 'authenticate-cognito'")
 	}
 	c.OnUnauthenticatedRequest = orAuthenticate(c.OnUnauthenticatedRequest)
-	c.Scope, c.SessionCookieName = ptr(valueOr(c.Scope, "openid")), ptr(valueOr(c.SessionCookieName, "AWSELBAuthSessionCookie"))
+	c.Scope, c.SessionCookieName = ptr(valueOr(c.Scope, "openid")),
+		ptr(valueOr(c.SessionCookieName, "AWSELBAuthSessionCookie"))
 	if c.SessionTimeout == nil {
 		c.SessionTimeout = ptr(int64(604800))
 	}
@@ -102,5 +106,6 @@ func (g *authAction) checkCognito() error {
 // shapeInto writes the configuration, without its secret, to an answer.
 func (g *authAction) shapeInto(x *elbtypes.Action) {
 	a := deepCopy(g.action)
-	x.AuthenticateOidcConfig, x.AuthenticateCognitoConfig, x.JwtValidationConfig = a.AuthenticateOidcConfig, a.AuthenticateCognitoConfig, a.JwtValidationConfig
+	x.AuthenticateOidcConfig, x.AuthenticateCognitoConfig, x.JwtValidationConfig = a.AuthenticateOidcConfig,
+		a.AuthenticateCognitoConfig, a.JwtValidationConfig
 }

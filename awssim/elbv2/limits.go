@@ -18,8 +18,10 @@ func accountLimits() []elbtypes.Limit {
 		max  int
 	}{
 		{"application-load-balancers", maxBalancers}, {"target-groups", maxGroups},
-		{"targets-per-application-load-balancer", maxTargets}, {"listeners-per-application-load-balancer", maxListeners},
-		{"rules-per-application-load-balancer", maxRules}, {"network-load-balancers", 50}, {"targets-per-network-load-balancer", 3000},
+		{"targets-per-application-load-balancer", maxTargets}, {"listeners-per-application-load-balancer",
+			maxListeners},
+		{"rules-per-application-load-balancer", maxRules}, {"network-load-balancers", 50},
+		{"targets-per-network-load-balancer", 3000},
 		{"targets-per-availability-zone-per-network-load-balancer", 500}, {"listeners-per-network-load-balancer", 50},
 		{"condition-values-per-alb-rule", maxConditionValues}, {"condition-wildcards-per-alb-rule", 5},
 		{"target-groups-per-application-load-balancer", maxBalancerGroups},
@@ -33,9 +35,11 @@ func accountLimits() []elbtypes.Limit {
 }
 
 // DescribeAccountLimits lists the quotas. The API enforces those of application load balancers.
-func (s *Service) DescribeAccountLimits(ctx context.Context, in *awselb.DescribeAccountLimitsInput) (*awselb.DescribeAccountLimitsOutput, error) {
+func (s *Service) DescribeAccountLimits(ctx context.Context,
+	in *awselb.DescribeAccountLimitsInput) (*awselb.DescribeAccountLimitsOutput, error) {
 	return runStep(ctx, s, func(*world.Tx) (*awselb.DescribeAccountLimitsOutput, error) {
-		list, next, err := pageOf(accountLimits(), in.Marker, in.PageSize, func(l elbtypes.Limit) string { return *l.Name })
+		list, next, err := pageOf(accountLimits(), in.Marker, in.PageSize,
+			func(l elbtypes.Limit) string { return *l.Name })
 		return &awselb.DescribeAccountLimitsOutput{Limits: list, NextMarker: next}, err
 	})
 }
@@ -43,7 +47,8 @@ func (s *Service) DescribeAccountLimits(ctx context.Context, in *awselb.Describe
 // sslPolicies returns a few of AWS's policies; listeners use no TLS here.
 func sslPolicies() []elbtypes.SslPolicy {
 	policy := func(name string, protocols ...string) elbtypes.SslPolicy {
-		return elbtypes.SslPolicy{Name: ptr(name), SslProtocols: protocols, SupportedLoadBalancerTypes: []string{"application", "network"},
+		return elbtypes.SslPolicy{Name: ptr(name), SslProtocols: protocols,
+			SupportedLoadBalancerTypes: []string{"application", "network"},
 			Ciphers: []elbtypes.Cipher{{Name: ptr("ECDHE-ECDSA-AES128-GCM-SHA256"), Priority: ptr(int32(1))},
 				{Name: ptr("ECDHE-RSA-AES128-GCM-SHA256"), Priority: ptr(int32(2))}}}
 	}
@@ -67,7 +72,8 @@ func sslPolicy(name string) *elbtypes.SslPolicy {
 }
 
 // DescribeSSLPolicies lists the simulated policies.
-func (s *Service) DescribeSSLPolicies(ctx context.Context, in *awselb.DescribeSSLPoliciesInput) (*awselb.DescribeSSLPoliciesOutput, error) {
+func (s *Service) DescribeSSLPolicies(ctx context.Context,
+	in *awselb.DescribeSSLPoliciesInput) (*awselb.DescribeSSLPoliciesOutput, error) {
 	return runStep(ctx, s, func(*world.Tx) (*awselb.DescribeSSLPoliciesOutput, error) {
 		list := sslPolicies()
 		if len(in.Names) > 0 {

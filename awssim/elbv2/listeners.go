@@ -30,14 +30,16 @@ const defaultPolicy = "ELBSecurityPolicy-2016-08"
 
 // CreateListener opens a port of a load balancer. A second call with the same settings returns the
 // first listener.
-func (s *Service) CreateListener(ctx context.Context, in *awselb.CreateListenerInput) (*awselb.CreateListenerOutput, error) {
+func (s *Service) CreateListener(ctx context.Context, in *awselb.CreateListenerInput) (*awselb.CreateListenerOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.CreateListenerOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
 			return nil, err
 		}
 		l := &world.Listener{Balancer: lb, Port: val(in.Port), Protocol: string(in.Protocol)}
-		d := &listenerDoc{certificates: deepCopy(in.Certificates), policy: val(in.SslPolicy), alpn: slices.Clone(in.AlpnPolicy), mutual: deepCopy(in.MutualAuthentication)}
+		d := &listenerDoc{certificates: deepCopy(in.Certificates), policy: val(in.SslPolicy),
+			alpn: slices.Clone(in.AlpnPolicy), mutual: deepCopy(in.MutualAuthentication)}
 		if d.tags, err = newTags(in.Tags); err != nil {
 			return nil, err
 		}
@@ -56,7 +58,9 @@ func (s *Service) CreateListener(ctx context.Context, in *awselb.CreateListenerI
 			return nil, duplicateListener(lb)
 		}
 		if len(lb.Listeners) >= maxListeners {
-			return nil, world.Refuse("TooManyListeners", "The maximum number of listeners has been reached on load balancer '%s'", lb.ARN)
+			return nil,
+				world.Refuse("TooManyListeners",
+					"The maximum number of listeners has been reached on load balancer '%s'", lb.ARN)
 		}
 		l.ARN = arnOr(ctx, func() string {
 			return strings.Replace(lb.ARN, ":loadbalancer/", ":listener/", 1) + "/" + tx.NewHex("listener", 16)
@@ -77,7 +81,8 @@ func listenerAt(lb *world.LoadBalancer, port int32) *world.Listener {
 }
 
 func duplicateListener(lb *world.LoadBalancer) error {
-	return world.Refuse("DuplicateListener", "A listener already exists on this port for this load balancer '%s'", lb.ARN)
+	return world.Refuse("DuplicateListener", "A listener already exists on this port for this load balancer '%s'",
+		lb.ARN)
 }
 
 // checkListener checks protocol and port against each other and the load balancer.
@@ -112,7 +117,8 @@ func checkListener(l *world.Listener) error {
 }
 
 // DescribeListeners lists the listeners of a load balancer, or by ARN.
-func (s *Service) DescribeListeners(ctx context.Context, in *awselb.DescribeListenersInput) (*awselb.DescribeListenersOutput, error) {
+func (s *Service) DescribeListeners(ctx context.Context,
+	in *awselb.DescribeListenersInput) (*awselb.DescribeListenersOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenersOutput, error) {
 		list, err := selectListeners(tx, in)
 		if err != nil {
@@ -149,8 +155,10 @@ func selectListeners(tx *world.Tx, in *awselb.DescribeListenersInput) ([]*world.
 func shapeListener(l *world.Listener) elbtypes.Listener {
 	d := listenerOf(l)
 	return elbtypes.Listener{
-		ListenerArn: ptr(l.ARN), LoadBalancerArn: ptr(l.Balancer.ARN), Port: ptr(l.Port), Protocol: elbtypes.ProtocolEnum(l.Protocol),
-		DefaultActions: shapeActions(l.Default().Actions), Certificates: shapeCertificates(d.certificates), SslPolicy: optionalText(d.policy),
+		ListenerArn: ptr(l.ARN), LoadBalancerArn: ptr(l.Balancer.ARN), Port: ptr(l.Port),
+		Protocol:       elbtypes.ProtocolEnum(l.Protocol),
+		DefaultActions: shapeActions(l.Default().Actions), Certificates: shapeCertificates(d.certificates),
+		SslPolicy:  optionalText(d.policy),
 		AlpnPolicy: slices.Clone(d.alpn), MutualAuthentication: deepCopy(d.mutual),
 	}
 }
@@ -164,7 +172,8 @@ func shapeCertificates(in []elbtypes.Certificate) []elbtypes.Certificate {
 }
 
 // ModifyListener changes the given members; DefaultActions replace the whole list.
-func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerInput) (*awselb.ModifyListenerOutput, error) {
+func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerInput) (*awselb.ModifyListenerOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
@@ -224,7 +233,8 @@ func applyListener(d *listenerDoc, l *world.Listener, in *awselb.ModifyListenerI
 }
 
 // DeleteListener closes a port and deletes its rules.
-func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerInput) (*awselb.DeleteListenerOutput, error) {
+func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerInput) (*awselb.DeleteListenerOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeleteListenerOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
@@ -236,7 +246,8 @@ func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerI
 }
 
 // DescribeListenerCertificates returns the listener's one certificate.
-func (s *Service) DescribeListenerCertificates(ctx context.Context, in *awselb.DescribeListenerCertificatesInput) (*awselb.DescribeListenerCertificatesOutput, error) {
+func (s *Service) DescribeListenerCertificates(ctx context.Context,
+	in *awselb.DescribeListenerCertificatesInput) (*awselb.DescribeListenerCertificatesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerCertificatesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {

@@ -53,7 +53,9 @@ func (s *Service) CreateRule(ctx context.Context, in *awselb.CreateRuleInput) (*
 			return nil, err
 		}
 		if countRules(l.Balancer) >= maxRules {
-			return nil, world.Refuse("TooManyRules", "The maximum number of rules has been reached on load balancer '%s'", l.Balancer.ARN)
+			return nil,
+				world.Refuse("TooManyRules", "The maximum number of rules has been reached on load balancer '%s'",
+					l.Balancer.ARN)
 		}
 		r.Doc = d
 		r.ARN = arnOr(ctx, func() string { return newRuleARN(tx, l) })
@@ -94,7 +96,8 @@ func countRules(lb *world.LoadBalancer) int {
 }
 
 // DescribeRules lists the rules of a listener, including the default rule, or rules by ARN.
-func (s *Service) DescribeRules(ctx context.Context, in *awselb.DescribeRulesInput) (*awselb.DescribeRulesOutput, error) {
+func (s *Service) DescribeRules(ctx context.Context, in *awselb.DescribeRulesInput) (*awselb.DescribeRulesOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeRulesOutput, error) {
 		list, err := selectRules(tx, in)
 		if err != nil {
@@ -134,7 +137,8 @@ func shapeRules(list []*world.Rule) []elbtypes.Rule {
 
 func shapeRule(r *world.Rule) elbtypes.Rule {
 	out := elbtypes.Rule{
-		RuleArn: ptr(r.ARN), Priority: ptr("default"), IsDefault: ptr(r.Priority == 0), Actions: shapeActions(r.Actions),
+		RuleArn: ptr(r.ARN), Priority: ptr("default"), IsDefault: ptr(r.Priority == 0),
+		Actions:    shapeActions(r.Actions),
 		Conditions: shapeConditions(r.Conditions), Transforms: deepCopy(ruleOf(r).transforms),
 	}
 	if r.Priority != 0 {
@@ -196,7 +200,8 @@ func (s *Service) DeleteRule(ctx context.Context, in *awselb.DeleteRuleInput) (*
 }
 
 // SetRulePriorities changes the priorities of rules in one step, so that two rules can swap theirs.
-func (s *Service) SetRulePriorities(ctx context.Context, in *awselb.SetRulePrioritiesInput) (*awselb.SetRulePrioritiesOutput, error) {
+func (s *Service) SetRulePriorities(ctx context.Context,
+	in *awselb.SetRulePrioritiesInput) (*awselb.SetRulePrioritiesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.SetRulePrioritiesOutput, error) {
 		if len(in.RulePriorities) == 0 {
 			return nil, validationError("At least one rule priority must be specified")
@@ -220,7 +225,8 @@ func checkMoves(tx *world.Tx, in []elbtypes.RulePriorityPair) (rules []*world.Ru
 			return nil, nil, err
 		}
 		if r.Priority == 0 {
-			return nil, nil, world.Refuse("OperationNotPermitted", "Priority of default rule '%s' cannot be modified", r.ARN)
+			return nil, nil, world.Refuse("OperationNotPermitted", "Priority of default rule '%s' cannot be modified",
+				r.ARN)
 		}
 		place, err := checkPriority(p.Priority)
 		if err != nil {

@@ -19,7 +19,8 @@ func TestSingleForwardIsNormalised(t *testing.T) {
 
 	out, err := b.DescribeRules(b.ctx, &awselb.DescribeRulesInput{ListenerArn: &l})
 	b.ok(err)
-	if len(out.Rules) != 2 || *out.Rules[0].RuleArn != rule || *out.Rules[0].Priority != "10" || *out.Rules[1].Priority != "default" || !*out.Rules[1].IsDefault {
+	if len(out.Rules) != 2 || *out.Rules[0].RuleArn != rule || *out.Rules[0].Priority != "10" ||
+		*out.Rules[1].Priority != "default" || !*out.Rules[1].IsDefault {
 		t.Fatalf("rules: %+v", out.Rules)
 	}
 	one := out.Rules[1].Actions[0]
@@ -28,7 +29,8 @@ func TestSingleForwardIsNormalised(t *testing.T) {
 		t.Errorf("single group: %+v %+v", one, one.ForwardConfig)
 	}
 	two := out.Rules[0].Actions[0]
-	if two.TargetGroupArn != nil || *two.ForwardConfig.TargetGroups[0].Weight != 100 || *two.ForwardConfig.TargetGroups[1].Weight != 0 {
+	if two.TargetGroupArn != nil || *two.ForwardConfig.TargetGroups[0].Weight != 100 ||
+		*two.ForwardConfig.TargetGroups[1].Weight != 0 {
 		t.Errorf("two groups: %+v", two)
 	}
 	c := out.Rules[0].Conditions[0]
@@ -41,7 +43,8 @@ func TestModifyRuleReplacesWhatIsGiven(t *testing.T) {
 	b := newBench(t)
 	lb, web, canary := b.balancer("edge"), b.group("web"), b.group("canary")
 	rule := b.rule(b.listen(lb, 80, to(web)), 10, weighted([]string{web, canary}, 100, 0))
-	out, err := b.ModifyRule(b.ctx, &awselb.ModifyRuleInput{RuleArn: &rule, Actions: []elbtypes.Action{weighted([]string{web, canary}, 90, 10)}})
+	out, err := b.ModifyRule(b.ctx,
+		&awselb.ModifyRuleInput{RuleArn: &rule, Actions: []elbtypes.Action{weighted([]string{web, canary}, 90, 10)}})
 	b.ok(err)
 	if r := out.Rules[0]; *r.Actions[0].ForwardConfig.TargetGroups[1].Weight != 10 || len(r.Conditions) != 1 {
 		t.Errorf("%+v", r)
@@ -54,7 +57,8 @@ func TestModifyRuleReplacesWhatIsGiven(t *testing.T) {
 
 func TestRuleRefusals(t *testing.T) {
 	b := newBench(t)
-	lb, other, web, canary, theirs := b.balancer("edge"), b.balancer("other"), b.group("web"), b.group("canary"), b.group("theirs")
+	lb, other, web, canary, theirs := b.balancer("edge"), b.balancer("other"), b.group("web"), b.group("canary"),
+		b.group("theirs")
 	l := b.listen(lb, 80, to(web))
 	b.listen(other, 80, to(theirs))
 	rule := b.rule(l, 10, to(web))
@@ -67,7 +71,8 @@ func TestRuleRefusals(t *testing.T) {
 		_, err := b.ModifyRule(b.ctx, &awselb.ModifyRuleInput{RuleArn: &rule, Actions: a})
 		return err
 	}
-	b.refused(modify(to(theirs)), "TargetGroupAssociationLimit", "The following target groups cannot be associated with more than one load balancer: "+theirs)
+	b.refused(modify(to(theirs)), "TargetGroupAssociationLimit",
+		"The following target groups cannot be associated with more than one load balancer: "+theirs)
 	b.refused(modify(weighted([]string{web, canary}, 1000, 0)), "ValidationError", "between 0 and 999")
 	b.refused(modify(to(strings.Replace(web, "/web/", "/none/", 1))), "TargetGroupNotFound", "not found")
 	b.refused(modify(weighted([]string{web, web}, 1, 1)), "InvalidLoadBalancerAction", "more than once")
@@ -77,19 +82,23 @@ func TestRuleRefusals(t *testing.T) {
 	unweighted := weighted([]string{web, canary}, 1, 1)
 	unweighted.ForwardConfig.TargetGroups[1].Weight = nil
 	b.refused(modify(unweighted), "ValidationError", "weight must be specified")
-	b.refused(modify(elbtypes.Action{Type: "authenticate-oidc", Order: aws.Int32(1)}), "InvalidLoadBalancerAction", "last action")
+	b.refused(modify(elbtypes.Action{Type: "authenticate-oidc", Order: aws.Int32(1)}), "InvalidLoadBalancerAction",
+		"last action")
 
 	_, err = b.ModifyRule(b.ctx, &awselb.ModifyRuleInput{RuleArn: standard, Actions: []elbtypes.Action{to(web)}})
 	b.refused(err, "OperationNotPermitted", "cannot be modified")
 	_, err = b.DeleteRule(b.ctx, &awselb.DeleteRuleInput{RuleArn: standard})
 	b.refused(err, "OperationNotPermitted", "cannot be deleted")
-	_, err = b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(10), Conditions: path("/x"), Actions: []elbtypes.Action{to(web)}})
+	_, err = b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(10),
+		Conditions: path("/x"), Actions: []elbtypes.Action{to(web)}})
 	b.refused(err, "PriorityInUse", "Priority '10' is currently in use")
 	var typed *elbtypes.PriorityInUseException
 	if !errors.As(err, &typed) {
 		t.Errorf("not typed: %v", err)
 	}
-	_, err = b.SetRulePriorities(b.ctx, &awselb.SetRulePrioritiesInput{RulePriorities: []elbtypes.RulePriorityPair{{RuleArn: &rule, Priority: aws.Int32(20)}}})
+	_, err = b.SetRulePriorities(b.ctx,
+		&awselb.SetRulePrioritiesInput{RulePriorities: []elbtypes.RulePriorityPair{{RuleArn: &rule,
+			Priority: aws.Int32(20)}}})
 	b.refused(err, "PriorityInUse", "20")
 	_, err = b.SetRulePriorities(b.ctx, &awselb.SetRulePrioritiesInput{RulePriorities: []elbtypes.RulePriorityPair{
 		{RuleArn: &rule, Priority: aws.Int32(20)}, {RuleArn: &second, Priority: aws.Int32(10)}}})
@@ -107,11 +116,13 @@ func TestStickinessCombinations(t *testing.T) {
 	rule := b.rule(b.listen(lb, 80, to(web)), 10, weighted([]string{web, canary}, 1, 1))
 	enable := func() error {
 		_, err := b.ModifyTargetGroupAttributes(b.ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: &web,
-			Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("stickiness.enabled"), Value: aws.String("true")}}})
+			Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("stickiness.enabled"),
+				Value: aws.String("true")}}})
 		return err
 	}
-	b.refused(enable(), "InvalidConfigurationRequest", "This target group appears behind a rule with group stickiness disabled ("+rule+"). "+
-		"You must enable group stickiness before enabling target stickiness")
+	b.refused(enable(), "InvalidConfigurationRequest",
+		"This target group appears behind a rule with group stickiness disabled ("+rule+"). "+
+			"You must enable group stickiness before enabling target stickiness")
 	sticky := weighted([]string{web, canary}, 1, 1)
 	sticky.ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true)}
 	modify := func(a elbtypes.Action) error {
@@ -131,19 +142,23 @@ func TestStickinessCombinations(t *testing.T) {
 func TestOIDCSecret(t *testing.T) {
 	b := newBench(t)
 	lb, web, canary := b.balancer("edge"), b.group("web"), b.group("canary")
-	out, err := b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(443), Protocol: "HTTPS",
+	out, err := b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(443),
+		Protocol:     "HTTPS",
 		Certificates: []elbtypes.Certificate{{CertificateArn: aws.String("arn:aws:acm:eu-west-1:123456789012:certificate/1")}}, DefaultActions: []elbtypes.Action{to(web)}})
 	b.ok(err)
-	oidc := elbtypes.Action{Type: "authenticate-oidc", Order: aws.Int32(1), AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{
-		Issuer: aws.String("https://i"), AuthorizationEndpoint: aws.String("https://a"), TokenEndpoint: aws.String("https://t"),
-		UserInfoEndpoint: aws.String("https://u"), ClientId: aws.String("id"), ClientSecret: aws.String("hush")}}
+	oidc := elbtypes.Action{Type: "authenticate-oidc", Order: aws.Int32(1),
+		AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{
+			Issuer: aws.String("https://i"), AuthorizationEndpoint: aws.String("https://a"),
+			TokenEndpoint:    aws.String("https://t"),
+			UserInfoEndpoint: aws.String("https://u"), ClientId: aws.String("id"), ClientSecret: aws.String("hush")}}
 	forward := func(a elbtypes.Action) elbtypes.Action { a.Order = aws.Int32(2); return a }
 	rule := b.rule(*out.Listeners[0].ListenerArn, 10, oidc, forward(to(web)))
 
 	read, err := b.DescribeRules(b.ctx, &awselb.DescribeRulesInput{RuleArns: []string{rule}})
 	b.ok(err)
 	back := read.Rules[0].Actions
-	if c := back[0].AuthenticateOidcConfig; c.ClientSecret != nil || *c.Scope != "openid" || *c.SessionTimeout != 604800 {
+	if c := back[0].AuthenticateOidcConfig; c.ClientSecret != nil || *c.Scope != "openid" ||
+		*c.SessionTimeout != 604800 {
 		t.Errorf("%+v", c)
 	}
 	back[1] = forward(weighted([]string{web, canary}, 90, 10))
@@ -193,7 +208,8 @@ func TestRuleQuota(t *testing.T) {
 	for i := range int32(100) {
 		b.rule(l, 1+i, to(web))
 	}
-	_, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(500), Conditions: path("/x"), Actions: []elbtypes.Action{to(web)}})
+	_, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(500),
+		Conditions: path("/x"), Actions: []elbtypes.Action{to(web)}})
 	b.refused(err, "TooManyRules", "")
 }
 
@@ -206,13 +222,17 @@ func TestConditionRefusals(t *testing.T) {
 		text       string
 	}{
 		{append(path("/a"), path("/b")...), "only have one 'path-pattern'"},
-		{[]elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"1", "2", "3", "4", "5", "6"}}}, "is '5'"},
-		{[]elbtypes.RuleCondition{{Field: aws.String("source-ip"), SourceIpConfig: &elbtypes.SourceIpConditionConfig{Values: []string{"10.0.0.1"}}}}, "not valid"},
-		{[]elbtypes.RuleCondition{{Field: aws.String("http-header"), HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{
-			HttpHeaderName: aws.String(strings.Repeat("x", 41)), Values: []string{"y"}}}}, "1 to 40 characters"},
+		{[]elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"1", "2", "3", "4", "5", "6"}}},
+			"is '5'"},
+		{[]elbtypes.RuleCondition{{Field: aws.String("source-ip"),
+			SourceIpConfig: &elbtypes.SourceIpConditionConfig{Values: []string{"10.0.0.1"}}}}, "not valid"},
+		{[]elbtypes.RuleCondition{{Field: aws.String("http-header"),
+			HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{
+				HttpHeaderName: aws.String(strings.Repeat("x", 41)), Values: []string{"y"}}}}, "1 to 40 characters"},
 		{[]elbtypes.RuleCondition{{Field: aws.String("colour"), Values: []string{"red"}}}, "must be one of"},
 	} {
-		_, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(1), Conditions: c.conditions, Actions: []elbtypes.Action{to(web)}})
+		_, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(1),
+			Conditions: c.conditions, Actions: []elbtypes.Action{to(web)}})
 		b.refused(err, "ValidationError", c.text)
 	}
 }
@@ -223,7 +243,8 @@ func TestTransformsAreKept(t *testing.T) {
 	l := b.listen(lb, 80, to(web))
 	tr := []elbtypes.RuleTransform{{Type: "url-rewrite", UrlRewriteConfig: &elbtypes.UrlRewriteConfig{
 		Rewrites: []elbtypes.RewriteConfig{{Regex: aws.String("^/a"), Replace: aws.String("/b")}}}}}
-	out, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(1), Conditions: path("/x"), Actions: []elbtypes.Action{to(web)}, Transforms: tr})
+	out, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(1),
+		Conditions: path("/x"), Actions: []elbtypes.Action{to(web)}, Transforms: tr})
 	b.ok(err)
 	rule := out.Rules[0].RuleArn
 	mod, err := b.ModifyRule(b.ctx, &awselb.ModifyRuleInput{RuleArn: rule, Conditions: path("/y")})

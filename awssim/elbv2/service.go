@@ -47,25 +47,43 @@ func NewAPI(w *world.World, law *loadbalancer.Controller) wire.API { return New(
 // API returns the API in the form that wire serves.
 func (s *Service) API() wire.API {
 	return wire.API{
-		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query, Version: "2015-12-01",
-		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", BadEnum: "ValidationError", Operations: s.apiOperations(),
-		Known: []string{"AddListenerCertificates", "RemoveListenerCertificates", "AddTrustStoreRevocations", "CreateTrustStore",
-			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation", "DescribeTrustStoreAssociations",
-			"DescribeTrustStoreRevocations", "DescribeTrustStores", "GetResourcePolicy", "GetTrustStoreCaCertificatesBundle",
-			"GetTrustStoreRevocationContent", "ModifyCapacityReservation", "ModifyIpPools", "ModifyTrustStore", "RemoveTrustStoreRevocations"},
+		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query,
+		Version:   "2015-12-01",
+		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", BadEnum: "ValidationError",
+		Operations: s.apiOperations(),
+		Known: []string{"AddListenerCertificates", "RemoveListenerCertificates", "AddTrustStoreRevocations",
+			"CreateTrustStore",
+			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation",
+			"DescribeTrustStoreAssociations",
+			"DescribeTrustStoreRevocations", "DescribeTrustStores", "GetResourcePolicy",
+			"GetTrustStoreCaCertificatesBundle",
+			"GetTrustStoreRevocationContent", "ModifyCapacityReservation", "ModifyIpPools", "ModifyTrustStore",
+			"RemoveTrustStoreRevocations"},
 		Errors: []smithy.APIError{
-			&elbtypes.ALPNPolicyNotSupportedException{}, &elbtypes.CertificateNotFoundException{}, &elbtypes.DuplicateListenerException{},
-			&elbtypes.DuplicateLoadBalancerNameException{}, &elbtypes.DuplicateTagKeysException{}, &elbtypes.DuplicateTargetGroupNameException{},
-			&elbtypes.HealthUnavailableException{}, &elbtypes.IncompatibleProtocolsException{}, &elbtypes.InvalidConfigurationRequestException{},
-			&elbtypes.InvalidLoadBalancerActionException{}, &elbtypes.InvalidSchemeException{}, &elbtypes.InvalidSecurityGroupException{},
-			&elbtypes.InvalidSubnetException{}, &elbtypes.InvalidTargetException{}, &elbtypes.ListenerNotFoundException{},
-			&elbtypes.LoadBalancerNotFoundException{}, &elbtypes.OperationNotPermittedException{}, &elbtypes.PriorityInUseException{},
-			&elbtypes.ResourceInUseException{}, &elbtypes.ResourceNotFoundException{}, &elbtypes.RuleNotFoundException{},
-			&elbtypes.SSLPolicyNotFoundException{}, &elbtypes.SubnetNotFoundException{}, &elbtypes.TargetGroupAssociationLimitException{},
-			&elbtypes.TargetGroupNotFoundException{}, &elbtypes.TooManyActionsException{}, &elbtypes.TooManyCertificatesException{},
-			&elbtypes.TooManyListenersException{}, &elbtypes.TooManyLoadBalancersException{}, &elbtypes.TooManyRegistrationsForTargetIdException{},
-			&elbtypes.TooManyRulesException{}, &elbtypes.TooManyTagsException{}, &elbtypes.TooManyTargetGroupsException{},
-			&elbtypes.TooManyTargetsException{}, &elbtypes.TooManyUniqueTargetGroupsPerLoadBalancerException{}, &elbtypes.UnsupportedProtocolException{},
+			&elbtypes.ALPNPolicyNotSupportedException{}, &elbtypes.CertificateNotFoundException{},
+			&elbtypes.DuplicateListenerException{},
+			&elbtypes.DuplicateLoadBalancerNameException{}, &elbtypes.DuplicateTagKeysException{},
+			&elbtypes.DuplicateTargetGroupNameException{},
+			&elbtypes.HealthUnavailableException{}, &elbtypes.IncompatibleProtocolsException{},
+			&elbtypes.InvalidConfigurationRequestException{},
+			&elbtypes.InvalidLoadBalancerActionException{}, &elbtypes.InvalidSchemeException{},
+			&elbtypes.InvalidSecurityGroupException{},
+			&elbtypes.InvalidSubnetException{}, &elbtypes.InvalidTargetException{},
+			&elbtypes.ListenerNotFoundException{},
+			&elbtypes.LoadBalancerNotFoundException{}, &elbtypes.OperationNotPermittedException{},
+			&elbtypes.PriorityInUseException{},
+			&elbtypes.ResourceInUseException{}, &elbtypes.ResourceNotFoundException{},
+			&elbtypes.RuleNotFoundException{},
+			&elbtypes.SSLPolicyNotFoundException{}, &elbtypes.SubnetNotFoundException{},
+			&elbtypes.TargetGroupAssociationLimitException{},
+			&elbtypes.TargetGroupNotFoundException{}, &elbtypes.TooManyActionsException{},
+			&elbtypes.TooManyCertificatesException{},
+			&elbtypes.TooManyListenersException{}, &elbtypes.TooManyLoadBalancersException{},
+			&elbtypes.TooManyRegistrationsForTargetIdException{},
+			&elbtypes.TooManyRulesException{}, &elbtypes.TooManyTagsException{},
+			&elbtypes.TooManyTargetGroupsException{},
+			&elbtypes.TooManyTargetsException{}, &elbtypes.TooManyUniqueTargetGroupsPerLoadBalancerException{},
+			&elbtypes.UnsupportedProtocolException{},
 		},
 	}
 }
@@ -108,10 +126,12 @@ func pageOf[T any](items []T, marker *string, size *int32, id func(T) string) ([
 	n := 0
 	if size != nil {
 		if n = int(*size); n < 1 {
-			return nil, nil, validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value greater than or equal to 1", n)
+			return nil, nil,
+				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value greater than or equal to 1", n)
 		}
 		if n > 400 {
-			return nil, nil, validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value less than or equal to 400", n)
+			return nil, nil,
+				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value less than or equal to 400", n)
 		}
 	}
 	out, next, err := wire.Page(items, marker, n, 400, 400, id)

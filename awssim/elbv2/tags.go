@@ -140,7 +140,8 @@ func (s *Service) DescribeTags(ctx context.Context, in *awselb.DescribeTagsInput
 		}
 		out := &awselb.DescribeTagsOutput{TagDescriptions: []elbtypes.TagDescription{}}
 		for i, t := range all {
-			out.TagDescriptions = append(out.TagDescriptions, elbtypes.TagDescription{ResourceArn: ptr(in.ResourceArns[i]), Tags: t.shapeTags()})
+			out.TagDescriptions = append(out.TagDescriptions,
+				elbtypes.TagDescription{ResourceArn: ptr(in.ResourceArns[i]), Tags: t.shapeTags()})
 		}
 		return out, nil
 	})

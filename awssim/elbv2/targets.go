@@ -16,7 +16,8 @@ const maxTargets = 1000 // per group, and per load balancer
 
 // RegisterTargets adds targets to a group. It registers draining targets again, and keeps
 // registered targets unchanged.
-func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTargetsInput) (*awselb.RegisterTargetsOutput, error) {
+func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTargetsInput) (*awselb.RegisterTargetsOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.RegisterTargetsOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
@@ -35,7 +36,9 @@ func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTarget
 			}
 		}
 		if len(g.Targets)+fresh > maxTargets || countTargets(tx, g.Balancer)+fresh > maxTargets {
-			return nil, world.Refuse("TooManyTargets", "The maximum number of targets for the target group or its load balancer is '%d'", maxTargets)
+			return nil,
+				world.Refuse("TooManyTargets",
+					"The maximum number of targets for the target group or its load balancer is '%d'", maxTargets)
 		}
 		for _, t := range in.Targets {
 			zone, task := locateTarget(tx, *t.Id, val(t.AvailabilityZone))
@@ -107,7 +110,8 @@ func locateTarget(tx *world.Tx, id, zone string) (string, *world.Task) {
 
 // DeregisterTargets starts the drain of targets. It ignores targets that are not registered.
 // Without a port, it drains all ports of the target.
-func (s *Service) DeregisterTargets(ctx context.Context, in *awselb.DeregisterTargetsInput) (*awselb.DeregisterTargetsOutput, error) {
+func (s *Service) DeregisterTargets(ctx context.Context,
+	in *awselb.DeregisterTargetsInput) (*awselb.DeregisterTargetsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeregisterTargetsOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
@@ -129,7 +133,8 @@ func (s *Service) DeregisterTargets(ctx context.Context, in *awselb.DeregisterTa
 
 // DescribeTargetHealth lists the targets of a group with their health, including draining ones. It
 // is not paged. Requested targets that are not registered are echoed as unused.
-func (s *Service) DescribeTargetHealth(ctx context.Context, in *awselb.DescribeTargetHealthInput) (*awselb.DescribeTargetHealthOutput, error) {
+func (s *Service) DescribeTargetHealth(ctx context.Context,
+	in *awselb.DescribeTargetHealthInput) (*awselb.DescribeTargetHealthOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetHealthOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
@@ -159,16 +164,20 @@ func (s *Service) DescribeTargetHealth(ctx context.Context, in *awselb.DescribeT
 	})
 }
 
-func shapeHealth(g *world.TargetGroup, t *world.Target, include []elbtypes.DescribeTargetHealthInputIncludeEnum) elbtypes.TargetHealthDescription {
+func shapeHealth(g *world.TargetGroup, t *world.Target,
+	include []elbtypes.DescribeTargetHealthInputIncludeEnum) elbtypes.TargetHealthDescription {
 	d := elbtypes.TargetHealthDescription{
-		Target:          &elbtypes.TargetDescription{Id: ptr(t.ID), Port: ptr(t.Port), AvailabilityZone: optionalText(t.Zone)},
+		Target: &elbtypes.TargetDescription{Id: ptr(t.ID), Port: ptr(t.Port),
+			AvailabilityZone: optionalText(t.Zone)},
 		HealthCheckPort: ptr(checkPort(g, t.Port)),
 		TargetHealth: &elbtypes.TargetHealth{State: elbtypes.TargetHealthStateEnum(t.State),
 			Reason: elbtypes.TargetHealthReasonEnum(t.Reason), Description: optionalText(t.Description)},
 	}
 	for _, i := range include {
-		if i == elbtypes.DescribeTargetHealthInputIncludeEnumAnomaly || i == elbtypes.DescribeTargetHealthInputIncludeEnumAll {
-			d.AnomalyDetection = &elbtypes.AnomalyDetection{Result: elbtypes.AnomalyResultEnumNormal, MitigationInEffect: elbtypes.MitigationInEffectEnumNo}
+		if i == elbtypes.DescribeTargetHealthInputIncludeEnumAnomaly ||
+			i == elbtypes.DescribeTargetHealthInputIncludeEnumAll {
+			d.AnomalyDetection = &elbtypes.AnomalyDetection{Result: elbtypes.AnomalyResultEnumNormal,
+				MitigationInEffect: elbtypes.MitigationInEffectEnumNo}
 		}
 	}
 	return d
@@ -184,9 +193,11 @@ func checkPort(g *world.TargetGroup, port int32) string {
 func shapeUnregistered(g *world.TargetGroup, t elbtypes.TargetDescription) elbtypes.TargetHealthDescription {
 	port := portOf(g, t)
 	return elbtypes.TargetHealthDescription{
-		Target:          &elbtypes.TargetDescription{Id: ptr(*t.Id), Port: &port, AvailabilityZone: deepCopy(t.AvailabilityZone)},
+		Target: &elbtypes.TargetDescription{Id: ptr(*t.Id), Port: &port,
+			AvailabilityZone: deepCopy(t.AvailabilityZone)},
 		HealthCheckPort: ptr(checkPort(g, port)),
 		TargetHealth: &elbtypes.TargetHealth{State: elbtypes.TargetHealthStateEnumUnused,
-			Reason: elbtypes.TargetHealthReasonEnumNotRegistered, Description: ptr("Target is not registered to the target group")},
+			Reason:      elbtypes.TargetHealthReasonEnumNotRegistered,
+			Description: ptr("Target is not registered to the target group")},
 	}
 }

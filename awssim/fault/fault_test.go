@@ -40,9 +40,11 @@ func TestLinesPrintBack(t *testing.T) {
 }
 
 func TestEveryParsedFaultPrintsBack(t *testing.T) {
-	kinds := []string{"throttle ecs:Create*", "5xx sts:*", "stale ecs:* by=1s", "slow-start web by=90s", "no-capacity *",
+	kinds := []string{"throttle ecs:Create*", "5xx sts:*", "stale ecs:* by=1s", "slow-start web by=90s",
+		"no-capacity *",
 		"zone-lost us-east-1b", "task-crash web", "expired-credentials"}
-	options := []string{"times=2", "count=3", "exit=0", "exit=9", "p=0.25", "p=1", "after=90m", "after=1.5s", "for=1h", "for=61s", "for=1h1m"}
+	options := []string{"times=2", "count=3", "exit=0", "exit=9", "p=0.25", "p=1", "after=90m", "after=1.5s", "for=1h",
+		"for=61s", "for=1h1m"}
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom(kinds).Draw(t, "kind")
 		for _, o := range rapid.SliceOfDistinct(rapid.SampledFrom(options), rapid.ID[string]).Draw(t, "options") {

@@ -40,7 +40,8 @@ var (
 	}
 
 	// serviceNames are the service names with which an operation may begin: those of IAM policies.
-	serviceNames = []string{"application-autoscaling", "cloudwatch", "codedeploy", "ec2", "ecs", "elasticloadbalancing", "logs", "servicediscovery", "sts"}
+	serviceNames = []string{"application-autoscaling", "cloudwatch", "codedeploy", "ec2", "ecs", "elasticloadbalancing",
+		"logs", "servicediscovery", "sts"}
 )
 
 // Parse reads one line:
@@ -80,7 +81,8 @@ func parseLine(line string) (Fault, error) {
 	f := Fault{Kind: Kind(words[0])}
 	form, ok := kindForms[f.Kind]
 	if !ok {
-		return f, fmt.Errorf("%q is no kind of fault; known are %s", words[0], joinWords(slices.Sorted(maps.Keys(kindForms))))
+		return f, fmt.Errorf("%q is no kind of fault; known are %s", words[0],
+			joinWords(slices.Sorted(maps.Keys(kindForms))))
 	}
 	words = words[1:]
 	if form.on != "" {

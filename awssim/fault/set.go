@@ -92,7 +92,8 @@ func (s *Set) CallFault(service, operation string, now time.Time) (f Fault, late
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.active {
-		if !a.isOfCalls() || a.Kind == FailedOperation || f.Kind != "" && a.Kind != Latency || !a.isActive(now) || !a.Matches(service, operation) || a.letsPass(now) || !s.takesHit(a) {
+		if !a.isOfCalls() || a.Kind == FailedOperation || f.Kind != "" && a.Kind != Latency || !a.isActive(now) ||
+			!a.Matches(service, operation) || a.letsPass(now) || !s.takesHit(a) {
 			continue
 		}
 		if a.Kind == Latency {

@@ -67,7 +67,8 @@ func (b *bench) troubles() (t world.ActiveFaults) {
 }
 
 func TestTimesLimitsAndTheFirstStrikes(t *testing.T) {
-	b := newBench(t, "throttle ecs:CreateTaskSet times=2", "5xx ecs:Create* times=1", "latency ecs:* by=300ms", "latency *:* by=1s")
+	b := newBench(t, "throttle ecs:CreateTaskSet times=2", "5xx ecs:Create* times=1", "latency ecs:* by=300ms",
+		"latency *:* by=1s")
 	var got []fault.Kind
 	for range 4 {
 		k, d := b.strike("ecs", "CreateTaskSet")
@@ -93,7 +94,8 @@ func TestTimesLimitsAndTheFirstStrikes(t *testing.T) {
 
 func TestAfterAndForBoundATime(t *testing.T) {
 	b := newBench(t, "5xx ecs:* after=10s for=5s", "expired-credentials times=1 after=1m")
-	for at, want := range []fault.Kind{0: "", 9: "", 10: fault.ServerError, 14: fault.ServerError, 15: "", 59: "", 60: fault.ExpiredCredentials, 61: ""} {
+	for at, want := range []fault.Kind{0: "", 9: "", 10: fault.ServerError, 14: fault.ServerError, 15: "", 59: "",
+		60: fault.ExpiredCredentials, 61: ""} {
 		if k, _ := b.strike("ecs", "ListTasks"); k != want && slices.Contains([]int{0, 9, 10, 14, 15, 59, 60, 61}, at) {
 			t.Errorf("at %d s: %q, want %q", at, k, want)
 		}
@@ -118,7 +120,8 @@ func TestChanceIsKeyed(t *testing.T) {
 		}
 	}
 	if !slices.Equal(one, again) || slices.Equal(one, other) || n < 150 || n > 250 {
-		t.Errorf("%d of 2000 struck; same again %v, same for another line %v", n, slices.Equal(one, again), slices.Equal(one, other))
+		t.Errorf("%d of 2000 struck; same again %v, same for another line %v", n, slices.Equal(one, again),
+			slices.Equal(one, other))
 	}
 }
 
@@ -129,7 +132,8 @@ func TestTroublesOverlapAndEnd(t *testing.T) {
 	b.inject("no-capacity prod after=30s for=60s")
 	b.inject("slow-start web by=30s")
 	b.inject("zone-lost us-east-1a after=10s")
-	if tr := b.troubles(); !tr.NoCapacity["prod"] || len(tr.ZonesLost) != 0 || len(tr.SlowStart) != 1 || tr.SlowStart[0].By != 30 {
+	if tr := b.troubles(); !tr.NoCapacity["prod"] || len(tr.ZonesLost) != 0 || len(tr.SlowStart) != 1 ||
+		tr.SlowStart[0].By != 30 {
 		t.Errorf("at once: %+v", tr)
 	}
 	b.pass(10 * time.Second)

@@ -56,7 +56,8 @@ func (s *Set) writeActiveFaults(tx *world.Tx) {
 		}
 	}
 	tx.ActiveFaults = t
-	tx.Log("fault", "world", "no capacity in %d clusters, %d zones lost, %d slow starts", len(t.NoCapacity), len(t.ZonesLost), len(t.SlowStart))
+	tx.Log("fault", "world", "no capacity in %d clusters, %d zones lost, %d slow starts", len(t.NoCapacity),
+		len(t.ZonesLost), len(t.SlowStart))
 	tx.Changed(world.FaultsChanged, nil)
 }
 
@@ -70,7 +71,8 @@ func (s *Set) crashTasks(tx *world.Tx, a *activeFault) {
 		if left == 0 {
 			return
 		}
-		if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || t.Service == nil || !matchesPattern(a.On, t.Service.Name) {
+		if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || t.Service == nil ||
+			!matchesPattern(a.On, t.Service.Name) {
 			continue
 		}
 		left--

@@ -60,11 +60,13 @@ func (c *rowRun) expectRefusal(what string, err error, codes ...string) {
 	var api smithy.APIError
 	switch {
 	case err == nil:
-		c.differences = append(c.differences, fmt.Sprintf("%s: AWS accepts it, the local AWS refuses it with %s", what, strings.Join(codes, " or ")))
+		c.differences = append(c.differences, fmt.Sprintf("%s: AWS accepts it, the local AWS refuses it with %s", what,
+			strings.Join(codes, " or ")))
 	case !errors.As(err, &api):
 		c.requireCall(what, err)
 	case !slices.Contains(codes, api.ErrorCode()):
-		c.differences = append(c.differences, fmt.Sprintf("%s: AWS refuses it with %s (%s), the local AWS with %s", what, api.ErrorCode(), api.ErrorMessage(), strings.Join(codes, " or ")))
+		c.differences = append(c.differences, fmt.Sprintf("%s: AWS refuses it with %s (%s), the local AWS with %s",
+			what, api.ErrorCode(), api.ErrorMessage(), strings.Join(codes, " or ")))
 	}
 }
 

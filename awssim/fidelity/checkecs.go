@@ -36,26 +36,35 @@ func checkTaskSetLife(c *rowRun) {
 	c.requireCall("create a task set", err)
 	two, err := s.createTaskSet(c, name, nil)
 	c.requireCall("create another task set", err)
-	c.expectTrue("the id is ecs-svc/ and 19 digits", strings.HasPrefix(*one.Id, "ecs-svc/") && len(*one.Id) == len("ecs-svc/")+19, *one.Id)
-	c.expectTrue("the ARN ends in task-set/<cluster>/<service>/<id>", strings.HasSuffix(*one.TaskSetArn, ":task-set/"+s.clusterName(c)+"/"+name+"/"+*one.Id), *one.TaskSetArn)
+	c.expectTrue("the id is ecs-svc/ and 19 digits", strings.HasPrefix(*one.Id, "ecs-svc/") &&
+		len(*one.Id) == len("ecs-svc/")+19, *one.Id)
+	c.expectTrue("the ARN ends in task-set/<cluster>/<service>/<id>",
+		strings.HasSuffix(*one.TaskSetArn, ":task-set/"+s.clusterName(c)+"/"+name+"/"+*one.Id), *one.TaskSetArn)
 	c.expectSame("status of a new task set", *one.Status, "ACTIVE")
-	_, err = s.ecs.UpdateServicePrimaryTaskSet(c.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name, PrimaryTaskSet: one.Id})
+	_, err = s.ecs.UpdateServicePrimaryTaskSet(c.ctx,
+		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
+			PrimaryTaskSet: one.Id})
 	c.requireCall("make it primary", err)
-	_, err = s.ecs.UpdateServicePrimaryTaskSet(c.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name, PrimaryTaskSet: two.Id})
+	_, err = s.ecs.UpdateServicePrimaryTaskSet(c.ctx,
+		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
+			PrimaryTaskSet: two.Id})
 	c.requireCall("make the other one primary", err)
 	c.expectTrue("the former PRIMARY is ACTIVE again", c.waitUntil(time.Minute, func() bool {
 		return c.statusOf(name, *one.Id) == "ACTIVE" && c.statusOf(name, *two.Id) == "PRIMARY"
 	}), c.statusOf(name, *one.Id))
-	gone, err := s.ecs.DeleteTaskSet(c.ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name, TaskSet: one.Id})
+	gone, err := s.ecs.DeleteTaskSet(c.ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
+		TaskSet: one.Id})
 	c.requireCall("delete the former primary", err)
 	c.expectSame("status of a deleted task set", *gone.TaskSet.Status, "DRAINING")
-	c.expectTrue("a task set without tasks vanishes", c.waitUntil(2*time.Minute, func() bool { return c.statusOf(name, *one.Id) == "" }), c.statusOf(name, *one.Id))
+	c.expectTrue("a task set without tasks vanishes",
+		c.waitUntil(2*time.Minute, func() bool { return c.statusOf(name, *one.Id) == "" }), c.statusOf(name, *one.Id))
 }
 
 // statusOf returns the status of a task set, "" if it does not exist.
 func (c *rowRun) statusOf(service, id string) string {
 	s := c.site
-	out, err := s.ecs.DescribeTaskSets(c.ctx, &awsecs.DescribeTaskSetsInput{Cluster: ptr(s.clusterName(c)), Service: &service, TaskSets: []string{id}})
+	out, err := s.ecs.DescribeTaskSets(c.ctx, &awsecs.DescribeTaskSetsInput{Cluster: ptr(s.clusterName(c)),
+		Service: &service, TaskSets: []string{id}})
 	c.requireCall("describe the task set", err)
 	if len(out.TaskSets) == 0 {
 		return ""
@@ -67,7 +76,8 @@ func checkScales(c *rowRun) {
 	none, err := c.site.createTaskSet(c, c.site.serviceName(c), func(in *awsecs.CreateTaskSetInput) { in.Scale = nil })
 	c.requireCall("create a task set without a scale", err)
 	c.expectSame("no scale", none.Scale.Value, 100.0)
-	zero, err := c.site.createTaskSet(c, c.site.serviceName(c), func(in *awsecs.CreateTaskSetInput) { in.Scale = &ecstypes.Scale{Unit: "PERCENT"} })
+	zero, err := c.site.createTaskSet(c, c.site.serviceName(c),
+		func(in *awsecs.CreateTaskSetInput) { in.Scale = &ecstypes.Scale{Unit: "PERCENT"} })
 	c.requireCall("create a task set with an empty scale", err)
 	c.expectSame("a scale without a value", zero.Scale.Value, 0.0)
 }
@@ -87,11 +97,15 @@ func checkForcedDeletion(c *rowRun) {
 	name := s.makeService(c, s.prefix+"-delete")
 	one, err := s.createTaskSet(c, name, nil)
 	c.requireCall("create a task set", err)
-	_, err = s.ecs.UpdateServicePrimaryTaskSet(c.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name, PrimaryTaskSet: one.Id})
+	_, err = s.ecs.UpdateServicePrimaryTaskSet(c.ctx,
+		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
+			PrimaryTaskSet: one.Id})
 	c.requireCall("make it primary", err)
-	_, err = s.ecs.DeleteTaskSet(c.ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name, TaskSet: one.Id})
+	_, err = s.ecs.DeleteTaskSet(c.ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
+		TaskSet: one.Id})
 	c.expectRefusal("delete the PRIMARY task set without force", err, invalidParameter)
-	_, err = s.ecs.DeleteTaskSet(c.ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name, TaskSet: one.Id, Force: aws.Bool(true)})
+	_, err = s.ecs.DeleteTaskSet(c.ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
+		TaskSet: one.Id, Force: aws.Bool(true)})
 	c.requireCall("delete it with force", err)
 }
 
@@ -106,7 +120,8 @@ func checkClientTokens(c *rowRun) {
 	c.expectSame("the same token makes the same task set", *two.Id, *one.Id)
 	_, err = s.createTaskSet(c, name, func(in *awsecs.CreateTaskSetInput) { token(in); in.ExternalId = ptr("other") })
 	c.expectRefusal("the same token with other parameters", err, invalidParameter)
-	_, err = s.createTaskSet(c, name, func(in *awsecs.CreateTaskSetInput) { in.ClientToken = ptr(strings.Repeat("x", 37)) })
+	_, err = s.createTaskSet(c, name,
+		func(in *awsecs.CreateTaskSetInput) { in.ClientToken = ptr(strings.Repeat("x", 37)) })
 	c.expectRefusal("a token of 37 characters", err, invalidParameter)
 }
 
@@ -123,14 +138,16 @@ func checkCreateTwice(c *rowRun) {
 	c.requireCall("delete the service", err)
 	c.expectSame("status of a deleted service", *gone.Service.Status, "DRAINING")
 	status := func() string {
-		out, err := s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.clusterName(c)), Services: []string{name}})
+		out, err := s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.clusterName(c)),
+			Services: []string{name}})
 		c.requireCall("describe the service", err)
 		if len(out.Services) == 0 {
 			return "MISSING"
 		}
 		return aws.ToString(out.Services[0].Status)
 	}
-	c.expectTrue("it ends INACTIVE", c.waitUntil(2*time.Minute, func() bool { return status() == "INACTIVE" }), status())
+	c.expectTrue("it ends INACTIVE", c.waitUntil(2*time.Minute, func() bool { return status() == "INACTIVE" }),
+		status())
 	again, err := s.ecs.CreateService(c.ctx, s.externalInput(c, name))
 	c.requireCall("create it again", err)
 	c.expectSame("the ARN of the same service", *same.Service.ServiceArn, *gone.Service.ServiceArn)
@@ -150,18 +167,22 @@ func checkExternalRefusals(c *rowRun) {
 
 func checkBatchLimits(c *rowRun) {
 	s := c.site
-	_, err := s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.clusterName(c)), Services: strings.Fields("a b c d e f g h i j k")})
+	_, err := s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.clusterName(c)),
+		Services: strings.Fields("a b c d e f g h i j k")})
 	c.expectRefusal("DescribeServices of eleven", err, invalidParameter)
-	out, err := s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.clusterName(c)), Services: []string{"none"}})
+	out, err := s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.clusterName(c)),
+		Services: []string{"none"}})
 	c.requireCall("describe a service that does not exist", err)
 	if len(out.Failures) == 1 {
 		c.expectSame("the failure of a service that does not exist", aws.ToString(out.Failures[0].Reason), "MISSING")
 	} else {
 		c.expectSame("failures of a service that does not exist", len(out.Failures), 1)
 	}
-	_, err = s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.prefix + "-none"), Services: []string{"none"}})
+	_, err = s.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(s.prefix + "-none"),
+		Services: []string{"none"}})
 	c.expectRefusal("DescribeServices in a cluster that does not exist", err, "ClusterNotFoundException")
-	_, err = s.ecs.ListServices(c.ctx, &awsecs.ListServicesInput{Cluster: ptr(s.clusterName(c)), MaxResults: aws.Int32(101)})
+	_, err = s.ecs.ListServices(c.ctx, &awsecs.ListServicesInput{Cluster: ptr(s.clusterName(c)),
+		MaxResults: aws.Int32(101)})
 	c.expectRefusal("ListServices of 101 a page", err, invalidParameter)
 }
 
@@ -178,18 +199,22 @@ func checkDefinitionDefaults(c *rowRun) {
 	_, err = s.ecs.DeregisterTaskDefinition(c.ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: &first})
 	c.requireCall("deregister the task definition", err)
 	s.objects.definition = ""
-	again, err := s.ecs.DescribeTaskDefinition(c.ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: ptr(s.definitionARN(c))})
+	again, err := s.ecs.DescribeTaskDefinition(c.ctx,
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ptr(s.definitionARN(c))})
 	c.requireCall("describe the next revision", err)
 	c.expectSame("the revision after a deregistered one", again.TaskDefinition.Revision, out.TaskDefinition.Revision+1)
-	_, err = s.ecs.RegisterTaskDefinition(c.ctx, &awsecs.RegisterTaskDefinitionInput{Family: &s.prefix, NetworkMode: "awsvpc", Cpu: ptr("256"), Memory: ptr("256"),
-		RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"}, ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: ptr("app"), Image: ptr("x")}}})
+	_, err = s.ecs.RegisterTaskDefinition(c.ctx, &awsecs.RegisterTaskDefinitionInput{Family: &s.prefix,
+		NetworkMode: "awsvpc", Cpu: ptr("256"), Memory: ptr("256"),
+		RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"},
+		ContainerDefinitions:    []ecstypes.ContainerDefinition{{Name: ptr("app"), Image: ptr("x")}}})
 	c.expectRefusal("256 CPU units with 256 MiB on Fargate", err, "ClientException")
 }
 
 func checkServiceTags(c *rowRun) {
 	s := c.site
 	arn := c.arnOfService(s.serviceName(c))
-	_, err := s.ecs.TagResource(c.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: []ecstypes.Tag{{Key: ptr("aws:x"), Value: ptr("y")}}})
+	_, err := s.ecs.TagResource(c.ctx, &awsecs.TagResourceInput{ResourceArn: &arn,
+		Tags: []ecstypes.Tag{{Key: ptr("aws:x"), Value: ptr("y")}}})
 	c.expectRefusal("a tag that begins with aws:", err, invalidParameter)
 	var many []ecstypes.Tag
 	for i := range 51 {
@@ -200,7 +225,8 @@ func checkServiceTags(c *rowRun) {
 }
 
 func (c *rowRun) arnOfService(name string) string {
-	out, err := c.site.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(c.site.clusterName(c)), Services: []string{name}})
+	out, err := c.site.ecs.DescribeServices(c.ctx, &awsecs.DescribeServicesInput{Cluster: ptr(c.site.clusterName(c)),
+		Services: []string{name}})
 	c.requireCall("describe the service", err)
 	if len(out.Services) == 0 {
 		c.requireCall("describe the service", fmt.Errorf("it is %v", out.Failures))
@@ -221,6 +247,7 @@ func checkEnumerations(c *rowRun) {
 
 func checkForcedDeployment(c *rowRun) {
 	s := c.site
-	_, err := s.ecs.UpdateService(c.ctx, &awsecs.UpdateServiceInput{Cluster: ptr(s.clusterName(c)), Service: ptr(s.serviceName(c)), ForceNewDeployment: true})
+	_, err := s.ecs.UpdateService(c.ctx, &awsecs.UpdateServiceInput{Cluster: ptr(s.clusterName(c)),
+		Service: ptr(s.serviceName(c)), ForceNewDeployment: true})
 	c.expectRefusal("a forced deployment of an EXTERNAL service", err, invalidParameter)
 }

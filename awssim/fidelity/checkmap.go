@@ -47,7 +47,8 @@ func (c *rowRun) waitOperation(id *string) (op *sdtypes.Operation) {
 		return op.Status == "SUCCESS" || op.Status == "FAIL"
 	}), op)
 	if op.Status != "SUCCESS" {
-		c.requireCall("wait for the operation", errors.New(aws.ToString(op.ErrorCode)+": "+aws.ToString(op.ErrorMessage)))
+		c.requireCall("wait for the operation",
+			errors.New(aws.ToString(op.ErrorCode)+": "+aws.ToString(op.ErrorMessage)))
 	}
 	return op
 }
@@ -68,7 +69,8 @@ func (c *rowRun) registerInstance(service, id string, more map[string]string) *s
 	for k, v := range more {
 		a[k] = v
 	}
-	out, err := c.site.sd.RegisterInstance(c.ctx, &awssd.RegisterInstanceInput{ServiceId: &service, InstanceId: &id, Attributes: a})
+	out, err := c.site.sd.RegisterInstance(c.ctx, &awssd.RegisterInstanceInput{ServiceId: &service, InstanceId: &id,
+		Attributes: a})
 	c.requireCall("register the instance "+id, err)
 	return out.OperationId
 }
@@ -89,9 +91,11 @@ func checkOperations(c *rowRun) {
 	op := c.registerInstance(id, "i", nil)
 	out, err := c.site.sd.GetOperation(c.ctx, &awssd.GetOperationInput{OperationId: op})
 	c.requireCall("get the operation", err)
-	c.expectTrue("it begins SUBMITTED or PENDING", out.Operation.Status == "SUBMITTED" || out.Operation.Status == "PENDING", out.Operation.Status)
+	c.expectTrue("it begins SUBMITTED or PENDING", out.Operation.Status == "SUBMITTED" ||
+		out.Operation.Status == "PENDING", out.Operation.Status)
 	c.expectSame("the targets of its end", c.waitOperation(op).Targets["INSTANCE"], "i")
-	_, err = c.site.sd.DeregisterInstance(c.ctx, &awssd.DeregisterInstanceInput{ServiceId: &id, InstanceId: ptr("none")})
+	_, err = c.site.sd.DeregisterInstance(c.ctx, &awssd.DeregisterInstanceInput{ServiceId: &id,
+		InstanceId: ptr("none")})
 	c.expectRefusal("deregister an instance that does not exist", err, "InstanceNotFound")
 }
 
@@ -101,7 +105,8 @@ func checkRegistryInUse(c *rowRun) {
 	_, err := c.site.sd.DeleteService(c.ctx, &awssd.DeleteServiceInput{Id: &id})
 	c.expectRefusal("delete a service with an instance", err, "ResourceInUse")
 	if err != nil {
-		c.expectTrue("in these words", strings.Contains(err.Error(), "Service contains registered instances; delete the instances before deleting the service"), err)
+		c.expectTrue("in these words",
+			strings.Contains(err.Error(), "Service contains registered instances; delete the instances before deleting the service"), err)
 	}
 }
 
@@ -118,14 +123,17 @@ func checkOverwrittenInstance(c *rowRun) {
 
 func checkAttributes(c *rowRun) {
 	id := c.site.createRegistry(c, "attributes", true)
-	_, err := c.site.sd.RegisterInstance(c.ctx, &awssd.RegisterInstanceInput{ServiceId: &id, InstanceId: ptr("i"), Attributes: map[string]string{"AWS_INSTANCE_IPV4": "10.254.254.254", "AWS_MINE": "x"}})
+	_, err := c.site.sd.RegisterInstance(c.ctx, &awssd.RegisterInstanceInput{ServiceId: &id, InstanceId: ptr("i"),
+		Attributes: map[string]string{"AWS_INSTANCE_IPV4": "10.254.254.254", "AWS_MINE": "x"}})
 	c.expectRefusal("an attribute that begins with AWS_", err, "InvalidInput")
-	_, err = c.site.sd.RegisterInstance(c.ctx, &awssd.RegisterInstanceInput{ServiceId: &id, InstanceId: ptr("i"), Attributes: map[string]string{"AWS_INSTANCE_IPV4": "not an address"}})
+	_, err = c.site.sd.RegisterInstance(c.ctx, &awssd.RegisterInstanceInput{ServiceId: &id, InstanceId: ptr("i"),
+		Attributes: map[string]string{"AWS_INSTANCE_IPV4": "not an address"}})
 	c.expectRefusal("an address that is none", err, "InvalidInput")
 }
 
 func (c *rowRun) instanceHealth(service, id string) string {
-	out, err := c.site.sd.GetInstancesHealthStatus(c.ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: &service, Instances: []string{id}})
+	out, err := c.site.sd.GetInstancesHealthStatus(c.ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: &service,
+		Instances: []string{id}})
 	c.requireCall("get the health of the instance", err)
 	return string(out.Status[id])
 }
@@ -133,20 +141,28 @@ func (c *rowRun) instanceHealth(service, id string) string {
 func checkCustomHealth(c *rowRun) {
 	id := c.site.createRegistry(c, "custom", true)
 	c.waitOperation(c.registerInstance(id, "i", map[string]string{"AWS_INIT_HEALTH_STATUS": "UNHEALTHY"}))
-	c.expectTrue("it begins UNHEALTHY", c.waitUntil(time.Minute, func() bool { return c.instanceHealth(id, "i") == "UNHEALTHY" }), c.instanceHealth(id, "i"))
-	_, err := c.site.sd.UpdateInstanceCustomHealthStatus(c.ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: &id, InstanceId: ptr("i"), Status: "HEALTHY"})
+	c.expectTrue("it begins UNHEALTHY",
+		c.waitUntil(time.Minute, func() bool { return c.instanceHealth(id, "i") == "UNHEALTHY" }),
+		c.instanceHealth(id, "i"))
+	_, err := c.site.sd.UpdateInstanceCustomHealthStatus(c.ctx,
+		&awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: &id, InstanceId: ptr("i"), Status: "HEALTHY"})
 	c.requireCall("tell its health", err)
-	c.expectTrue("it becomes HEALTHY within a minute", c.waitUntil(time.Minute, func() bool { return c.instanceHealth(id, "i") == "HEALTHY" }), c.instanceHealth(id, "i"))
+	c.expectTrue("it becomes HEALTHY within a minute",
+		c.waitUntil(time.Minute, func() bool { return c.instanceHealth(id, "i") == "HEALTHY" }),
+		c.instanceHealth(id, "i"))
 	none := c.site.createRegistry(c, "without-health", false)
 	c.waitOperation(c.registerInstance(none, "i", nil))
-	_, err = c.site.sd.UpdateInstanceCustomHealthStatus(c.ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: &none, InstanceId: ptr("i"), Status: "HEALTHY"})
+	_, err = c.site.sd.UpdateInstanceCustomHealthStatus(c.ctx,
+		&awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: &none, InstanceId: ptr("i"), Status: "HEALTHY"})
 	c.expectRefusal("health of an instance whose service has no custom check", err, "CustomHealthNotFound")
 }
 
 func checkNewHealth(c *rowRun) {
 	id := c.site.createRegistry(c, "new", true)
 	c.waitOperation(c.registerInstance(id, "i", nil))
-	c.expectTrue("the health of a new instance is there within ten seconds", c.waitUntil(10*time.Second, func() bool { return c.instanceHealth(id, "i") == "HEALTHY" }), c.instanceHealth(id, "i"))
+	c.expectTrue("the health of a new instance is there within ten seconds",
+		c.waitUntil(10*time.Second, func() bool { return c.instanceHealth(id, "i") == "HEALTHY" }),
+		c.instanceHealth(id, "i"))
 }
 
 func checkDiscoverFilters(c *rowRun) {
@@ -161,7 +177,10 @@ func checkDiscoverFilters(c *rowRun) {
 		return len(out.Instances)
 	}
 	c.waitUntil(20*time.Second, func() bool { return find(func(*awssd.DiscoverInstancesInput) {}) == 2 })
-	c.expectSame("instances with the filter HEALTHY", find(func(in *awssd.DiscoverInstancesInput) { in.HealthStatus = "HEALTHY" }), 1)
-	c.expectSame("instances with the filter UNHEALTHY", find(func(in *awssd.DiscoverInstancesInput) { in.HealthStatus = "UNHEALTHY" }), 1)
-	c.expectSame("instances with a query parameter", find(func(in *awssd.DiscoverInstancesInput) { in.QueryParameters = map[string]string{"v": "2"} }), 1)
+	c.expectSame("instances with the filter HEALTHY",
+		find(func(in *awssd.DiscoverInstancesInput) { in.HealthStatus = "HEALTHY" }), 1)
+	c.expectSame("instances with the filter UNHEALTHY",
+		find(func(in *awssd.DiscoverInstancesInput) { in.HealthStatus = "UNHEALTHY" }), 1)
+	c.expectSame("instances with a query parameter",
+		find(func(in *awssd.DiscoverInstancesInput) { in.QueryParameters = map[string]string{"v": "2"} }), 1)
 }

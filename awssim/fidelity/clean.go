@@ -26,7 +26,9 @@ type leftover struct {
 // removeLeftovers removes all resources with the program's tag, of every earlier run.
 func (s *site) removeLeftovers(ctx context.Context, out io.Writer) error {
 	var failed []error
-	for _, find := range []func(context.Context) ([]leftover, error){s.leftoverScaling, s.leftoverDeploy, s.leftoverClusters, s.leftoverDefinitions, s.leftoverBalancers, s.leftoverGroups, s.leftoverNamespaces, s.leftoverAlarms, s.leftoverLogs} {
+	for _, find := range []func(context.Context) ([]leftover, error){s.leftoverScaling, s.leftoverDeploy,
+		s.leftoverClusters, s.leftoverDefinitions, s.leftoverBalancers, s.leftoverGroups, s.leftoverNamespaces,
+		s.leftoverAlarms, s.leftoverLogs} {
 		all, err := find(ctx)
 		failed = append(failed, err)
 		for _, x := range all {
@@ -53,7 +55,8 @@ func (s *site) leftoverClusters(ctx context.Context) (all []leftover, err error)
 			}
 			for _, t := range tags.Tags {
 				if aws.ToString(t.Key) == tagKey {
-					all = append(all, leftover{"cluster " + arn, func(ctx context.Context) error { return s.removeCluster(ctx, arn) }})
+					all = append(all, leftover{"cluster " + arn,
+						func(ctx context.Context) error { return s.removeCluster(ctx, arn) }})
 				}
 			}
 		}
@@ -62,20 +65,24 @@ func (s *site) leftoverClusters(ctx context.Context) (all []leftover, err error)
 }
 
 func (s *site) leftoverDefinitions(ctx context.Context) (all []leftover, err error) {
-	for pages := awsecs.NewListTaskDefinitionFamiliesPaginator(s.ecs, &awsecs.ListTaskDefinitionFamiliesInput{FamilyPrefix: ptr(namePrefix), Status: "ACTIVE"}); pages.HasMorePages(); {
+	for pages := awsecs.NewListTaskDefinitionFamiliesPaginator(s.ecs,
+		&awsecs.ListTaskDefinitionFamiliesInput{FamilyPrefix: ptr(namePrefix),
+			Status: "ACTIVE"}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, family := range out.Families {
-			all = append(all, leftover{"task definitions " + family, func(ctx context.Context) error { return s.removeDefinitions(ctx, family) }})
+			all = append(all, leftover{"task definitions " + family,
+				func(ctx context.Context) error { return s.removeDefinitions(ctx, family) }})
 		}
 	}
 	return all, nil
 }
 
 func (s *site) leftoverBalancers(ctx context.Context) (all []leftover, err error) {
-	for pages := awselb.NewDescribeLoadBalancersPaginator(s.elb, &awselb.DescribeLoadBalancersInput{}); pages.HasMorePages(); {
+	for pages := awselb.NewDescribeLoadBalancersPaginator(s.elb,
+		&awselb.DescribeLoadBalancersInput{}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -83,7 +90,8 @@ func (s *site) leftoverBalancers(ctx context.Context) (all []leftover, err error
 		for _, b := range out.LoadBalancers {
 			name := aws.ToString(b.LoadBalancerName)
 			if s.isTagged(ctx, name, aws.ToString(b.LoadBalancerArn)) {
-				all = append(all, leftover{"load balancer " + name, func(ctx context.Context) error { return s.removeBalancer(ctx, name) }})
+				all = append(all, leftover{"load balancer " + name,
+					func(ctx context.Context) error { return s.removeBalancer(ctx, name) }})
 			}
 		}
 	}
@@ -91,7 +99,8 @@ func (s *site) leftoverBalancers(ctx context.Context) (all []leftover, err error
 }
 
 func (s *site) leftoverGroups(ctx context.Context) (all []leftover, err error) {
-	for pages := awselb.NewDescribeTargetGroupsPaginator(s.elb, &awselb.DescribeTargetGroupsInput{}); pages.HasMorePages(); {
+	for pages := awselb.NewDescribeTargetGroupsPaginator(s.elb,
+		&awselb.DescribeTargetGroupsInput{}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -99,7 +108,8 @@ func (s *site) leftoverGroups(ctx context.Context) (all []leftover, err error) {
 		for _, g := range out.TargetGroups {
 			name := aws.ToString(g.TargetGroupName)
 			if s.isTagged(ctx, name, aws.ToString(g.TargetGroupArn)) {
-				all = append(all, leftover{"target group " + name, func(ctx context.Context) error { return s.removeGroup(ctx, name) }})
+				all = append(all, leftover{"target group " + name,
+					func(ctx context.Context) error { return s.removeGroup(ctx, name) }})
 			}
 		}
 	}
@@ -143,7 +153,8 @@ func (s *site) leftoverNamespaces(ctx context.Context) (all []leftover, err erro
 			}
 			for _, t := range tags.Tags {
 				if aws.ToString(t.Key) == tagKey {
-					all = append(all, leftover{"namespace " + name, func(ctx context.Context) error { return s.removeNamespace(ctx, name) }})
+					all = append(all, leftover{"namespace " + name,
+						func(ctx context.Context) error { return s.removeNamespace(ctx, name) }})
 				}
 			}
 		}
@@ -171,7 +182,8 @@ func (s *site) leftoverDeploy(ctx context.Context) (all []leftover, err error) {
 	for _, name := range configs.DeploymentConfigsList {
 		if strings.HasPrefix(name, namePrefix) {
 			all = append(all, leftover{"deployment configuration " + name, func(ctx context.Context) error {
-				_, err := s.cd.DeleteDeploymentConfig(ctx, &awscd.DeleteDeploymentConfigInput{DeploymentConfigName: &name})
+				_, err := s.cd.DeleteDeploymentConfig(ctx,
+					&awscd.DeleteDeploymentConfigInput{DeploymentConfigName: &name})
 				return err
 			}})
 		}
@@ -180,14 +192,16 @@ func (s *site) leftoverDeploy(ctx context.Context) (all []leftover, err error) {
 }
 
 func (s *site) leftoverScaling(ctx context.Context) (all []leftover, err error) {
-	for pages := awsaas.NewDescribeScalableTargetsPaginator(s.aas, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"}); pages.HasMorePages(); {
+	for pages := awsaas.NewDescribeScalableTargetsPaginator(s.aas,
+		&awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range out.ScalableTargets {
 			if id := aws.ToString(t.ResourceId); strings.HasPrefix(id, "service/"+namePrefix) {
-				all = append(all, leftover{"scalable target " + id, func(ctx context.Context) error { return s.removeTarget(ctx, id) }})
+				all = append(all, leftover{"scalable target " + id,
+					func(ctx context.Context) error { return s.removeTarget(ctx, id) }})
 			}
 		}
 	}
@@ -195,7 +209,8 @@ func (s *site) leftoverScaling(ctx context.Context) (all []leftover, err error) 
 }
 
 func (s *site) removeTarget(ctx context.Context, id string) error {
-	_, err := s.aas.DeregisterScalableTarget(ctx, &awsaas.DeregisterScalableTargetInput{ServiceNamespace: "ecs", ResourceId: &id, ScalableDimension: "ecs:service:DesiredCount"})
+	_, err := s.aas.DeregisterScalableTarget(ctx, &awsaas.DeregisterScalableTargetInput{ServiceNamespace: "ecs",
+		ResourceId: &id, ScalableDimension: "ecs:service:DesiredCount"})
 	return err
 }
 
@@ -206,7 +221,8 @@ func (s *site) leftoverAlarms(ctx context.Context) (all []leftover, err error) {
 	}
 	for _, a := range out.MetricAlarms {
 		name := aws.ToString(a.AlarmName)
-		all = append(all, leftover{"alarm " + name, func(ctx context.Context) error { return s.removeAlarm(ctx, name) }})
+		all = append(all, leftover{"alarm " + name,
+			func(ctx context.Context) error { return s.removeAlarm(ctx, name) }})
 	}
 	return all, nil
 }

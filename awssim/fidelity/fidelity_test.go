@@ -56,7 +56,9 @@ func newSim(t *testing.T, knobs string) (*awssim.Sim, *leaping, options) {
 	if err := sim.Load("world.yaml", []byte(strings.ReplaceAll(world, "%KNOBS%", knobs))); err != nil {
 		t.Fatal(err)
 	}
-	return sim, clock, options{vpc: vpcOf(sim), subnets: []string{"subnet-0123456789abcde00", "subnet-0123456789abcde01"}, balancer: true, yes: true, only: regexp.MustCompile("")}
+	return sim, clock,
+		options{vpc: vpcOf(sim), subnets: []string{"subnet-0123456789abcde00", "subnet-0123456789abcde01"},
+			balancer: true, yes: true, only: regexp.MustCompile("")}
 }
 
 // The rows of the program are those of FIDELITY.md: a new row there needs a check, or
@@ -103,7 +105,8 @@ func TestTheLocalAWSAgrees(t *testing.T) {
 	before := standing(t, sim)
 	var out bytes.Buffer
 	differs, err := run(context.Background(), o, sim.Config(), clock, &out)
-	if err != nil || differs > 0 || strings.Contains(out.String(), "\nnot checked") || strings.Contains(out.String(), "\nfailed") {
+	if err != nil || differs > 0 || strings.Contains(out.String(), "\nnot checked") ||
+		strings.Contains(out.String(), "\nfailed") {
 		t.Errorf("%d differ, %v\n%s", differs, err, out.String())
 	}
 	if n := strings.Count(out.String(), "\nagrees"); n < 40 {
@@ -120,7 +123,8 @@ func TestAnotherLawIsADifference(t *testing.T) {
 	o.only = regexp.MustCompile("^Five task sets")
 	var out bytes.Buffer
 	differs, err := run(context.Background(), o, sim.Config(), clock, &out)
-	if err != nil || differs != 1 || !strings.Contains(out.String(), "the sixth task set: AWS accepts it, the local AWS refuses it") {
+	if err != nil || differs != 1 ||
+		!strings.Contains(out.String(), "the sixth task set: AWS accepts it, the local AWS refuses it") {
 		t.Errorf("%d differ, %v\n%s", differs, err, out.String())
 	}
 	sim, clock, o = newSim(t, "knobs: {instanceHealthGap: 40s}")
@@ -140,7 +144,8 @@ func TestNothingIsMadeUnasked(t *testing.T) {
 	if _, err := run(context.Background(), o, sim.Config(), clock, &out); err != errNotConfirmed {
 		t.Error(err)
 	}
-	if standing(t, sim) != before || !strings.Contains(out.String(), "0.0225 USD an hour") || !strings.Contains(out.String(), "prefix \"awssim-fid-") {
+	if standing(t, sim) != before || !strings.Contains(out.String(), "0.0225 USD an hour") ||
+		!strings.Contains(out.String(), "prefix \"awssim-fid-") {
 		t.Errorf("%s", out.String())
 	}
 }

@@ -79,8 +79,10 @@ func (s *site) makeService(c *rowRun, name string) string {
 }
 
 func (s *site) externalInput(c *rowRun, name string) *awsecs.CreateServiceInput {
-	return &awsecs.CreateServiceInput{Cluster: aws.String(s.clusterName(c)), ServiceName: &name, DesiredCount: aws.Int32(0),
-		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}, Tags: s.ecsTags()}
+	return &awsecs.CreateServiceInput{Cluster: aws.String(s.clusterName(c)), ServiceName: &name,
+		DesiredCount:         aws.Int32(0),
+		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal},
+		Tags:                 s.ecsTags()}
 }
 
 // definitionARN returns the program's task definition, with its revision. It registers the
@@ -93,10 +95,13 @@ func (s *site) definitionARN(c *rowRun) string {
 }
 
 func (s *site) registerDefinition(c *rowRun) string {
-	s.removeLater("task definitions "+s.prefix, func(ctx context.Context) error { return s.removeDefinitions(ctx, s.prefix) })
-	out, err := s.ecs.RegisterTaskDefinition(c.ctx, &awsecs.RegisterTaskDefinitionInput{Family: &s.prefix, NetworkMode: "awsvpc", Cpu: aws.String("256"),
+	s.removeLater("task definitions "+s.prefix,
+		func(ctx context.Context) error { return s.removeDefinitions(ctx, s.prefix) })
+	out, err := s.ecs.RegisterTaskDefinition(c.ctx, &awsecs.RegisterTaskDefinitionInput{Family: &s.prefix,
+		NetworkMode: "awsvpc", Cpu: aws.String("256"),
 		Memory: aws.String("512"), RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"}, Tags: s.ecsTags(),
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("app"), Image: aws.String("public.ecr.aws/nginx/nginx:stable"),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("app"),
+			Image:        aws.String("public.ecr.aws/nginx/nginx:stable"),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}}})
 	c.requireCall("register the task definition", err)
 	return aws.ToString(out.TaskDefinition.TaskDefinitionArn)
@@ -104,9 +109,11 @@ func (s *site) registerDefinition(c *rowRun) string {
 
 // createTaskSet creates a task set of a service. It starts no task, because the service's desired
 // count is 0.
-func (s *site) createTaskSet(c *rowRun, service string, change func(*awsecs.CreateTaskSetInput)) (*ecstypes.TaskSet, error) {
-	in := &awsecs.CreateTaskSetInput{Cluster: aws.String(s.clusterName(c)), Service: &service, TaskDefinition: aws.String(s.definitionARN(c)),
-		LaunchType: "FARGATE", Scale: &ecstypes.Scale{Unit: "PERCENT"}, Tags: s.ecsTags(),
+func (s *site) createTaskSet(c *rowRun, service string, change func(*awsecs.CreateTaskSetInput)) (*ecstypes.TaskSet,
+	error) {
+	in := &awsecs.CreateTaskSetInput{Cluster: aws.String(s.clusterName(c)), Service: &service,
+		TaskDefinition: aws.String(s.definitionARN(c)),
+		LaunchType:     "FARGATE", Scale: &ecstypes.Scale{Unit: "PERCENT"}, Tags: s.ecsTags(),
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: s.subnets}}}
 	if change != nil {
 		change(in)
@@ -131,5 +138,6 @@ func (s *site) groupARNs(c *rowRun) []string {
 func (s *site) makeGroup(c *rowRun, suffix string, port int32) (*awselb.CreateTargetGroupOutput, error) {
 	name := s.prefix + suffix
 	s.removeLater("target group "+name, func(ctx context.Context) error { return s.removeGroup(ctx, name) })
-	return s.elb.CreateTargetGroup(c.ctx, &awselb.CreateTargetGroupInput{Name: &name, Port: &port, Protocol: "HTTP", TargetType: "ip", VpcId: &s.vpc, Tags: s.elbTags()})
+	return s.elb.CreateTargetGroup(c.ctx, &awselb.CreateTargetGroupInput{Name: &name, Port: &port, Protocol: "HTTP",
+		TargetType: "ip", VpcId: &s.vpc, Tags: s.elbTags()})
 }

@@ -28,7 +28,8 @@ func (s *site) removeCluster(ctx context.Context, name string) error {
 
 // removeService deletes a service with its task sets.
 func (s *site) removeService(ctx context.Context, cluster, name string) error {
-	_, err := s.ecs.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: &cluster, Service: &name, Force: aws.Bool(true)})
+	_, err := s.ecs.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: &cluster, Service: &name,
+		Force: aws.Bool(true)})
 	return err
 }
 
@@ -38,7 +39,8 @@ func (s *site) removeDefinitions(ctx context.Context, family string) error {
 		return err
 	}
 	for _, arn := range list.TaskDefinitionArns {
-		if _, err := s.ecs.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: &arn}); err != nil {
+		if _, err := s.ecs.DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: &arn}); err != nil {
 			return err
 		}
 	}
@@ -51,7 +53,8 @@ func (s *site) removeGroup(ctx context.Context, name string) error {
 		return err
 	}
 	for _, g := range out.TargetGroups {
-		if _, err := s.elb.DeleteTargetGroup(ctx, &awselb.DeleteTargetGroupInput{TargetGroupArn: g.TargetGroupArn}); err != nil {
+		if _, err := s.elb.DeleteTargetGroup(ctx,
+			&awselb.DeleteTargetGroupInput{TargetGroupArn: g.TargetGroupArn}); err != nil {
 			return err
 		}
 	}
@@ -64,7 +67,8 @@ func (s *site) removeBalancer(ctx context.Context, name string) error {
 		return err
 	}
 	for _, b := range out.LoadBalancers {
-		if _, err := s.elb.DeleteLoadBalancer(ctx, &awselb.DeleteLoadBalancerInput{LoadBalancerArn: b.LoadBalancerArn}); err != nil {
+		if _, err := s.elb.DeleteLoadBalancer(ctx,
+			&awselb.DeleteLoadBalancerInput{LoadBalancerArn: b.LoadBalancerArn}); err != nil {
 			return err
 		}
 	}
@@ -78,7 +82,8 @@ func (s *site) removeNamespace(ctx context.Context, name string) error {
 	if id == "" || err != nil {
 		return err
 	}
-	list, err := s.sd.ListServices(ctx, &awssd.ListServicesInput{Filters: []sdtypes.ServiceFilter{{Name: "NAMESPACE_ID", Values: []string{id}}}})
+	list, err := s.sd.ListServices(ctx,
+		&awssd.ListServicesInput{Filters: []sdtypes.ServiceFilter{{Name: "NAMESPACE_ID", Values: []string{id}}}})
 	if err != nil {
 		return err
 	}
@@ -101,7 +106,8 @@ func (s *site) removeRegistry(ctx context.Context, id string) error {
 		return err
 	}
 	for _, i := range list.Instances {
-		if _, err := s.sd.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: &id, InstanceId: i.Id}); err != nil {
+		if _, err := s.sd.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: &id,
+			InstanceId: i.Id}); err != nil {
 			return err
 		}
 	}

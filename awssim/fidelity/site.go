@@ -48,7 +48,8 @@ type removal struct {
 
 func newSite(o options, cfg aws.Config, w waitClock) *site {
 	return &site{options: o, prefix: fmt.Sprintf("%s%x", namePrefix, w.Now().Unix()), wait: w,
-		ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), sd: awssd.NewFromConfig(cfg), cd: awscd.NewFromConfig(cfg),
+		ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), sd: awssd.NewFromConfig(cfg),
+		cd:  awscd.NewFromConfig(cfg),
 		aas: awsaas.NewFromConfig(cfg), cw: awscw.NewFromConfig(cfg), logs: awslogs.NewFromConfig(cfg)}
 }
 

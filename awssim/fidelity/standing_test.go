@@ -11,7 +11,8 @@ import (
 )
 
 func inWorld(sim *awssim.Sim, f func(*aws.Tx)) {
-	_ = sim.World().Do(aws.Key{Account: "123456789012", Region: "us-east-1"}, func(tx *aws.Tx) error { f(tx); return nil })
+	_ = sim.World().Do(aws.Key{Account: "123456789012", Region: "us-east-1"},
+		func(tx *aws.Tx) error { f(tx); return nil })
 }
 
 func vpcOf(sim *awssim.Sim) (id string) {
@@ -40,7 +41,8 @@ func standing(t *testing.T, sim *awssim.Sim) string {
 				fmt.Fprintln(&b, "definition", d.ARN)
 			}
 		}
-		fmt.Fprintln(&b, "balancers", tx.LoadBalancers.Keys(), "groups", tx.TargetGroups.Keys(), "rules", tx.Rules.Len())
+		fmt.Fprintln(&b, "balancers", tx.LoadBalancers.Keys(), "groups", tx.TargetGroups.Keys(), "rules",
+			tx.Rules.Len())
 		fmt.Fprintln(&b, "namespaces", tx.Namespaces.Keys(), "registries", tx.Registries.Keys())
 		fmt.Fprintln(&b, "alarms", tx.Alarms.Keys(), "log groups", tx.LogGroups.Keys())
 		st := codedeployer.StateOf(tx)

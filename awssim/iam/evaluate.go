@@ -30,7 +30,8 @@ type policyDecision struct {
 
 func (v policyDecision) matchedStatements() (all []iamtypes.Statement) {
 	for _, by := range v.by {
-		all = append(all, iamtypes.Statement{SourcePolicyId: aws.String(by), SourcePolicyType: iamtypes.PolicySourceTypeUserManaged})
+		all = append(all, iamtypes.Statement{SourcePolicyId: aws.String(by),
+			SourcePolicyType: iamtypes.PolicySourceTypeUserManaged})
 	}
 	return all
 }
@@ -117,9 +118,12 @@ func (l list) matchesAny(s string, fold func(string) string) bool {
 // conditionOperators are the condition operators that are simulated. With IfExists, a missing key
 // matches.
 var conditionOperators = map[string]func(want, have string) bool{
-	"StringEquals": func(w, h string) bool { return w == h }, "StringNotEquals": func(w, h string) bool { return w != h },
-	"StringLike": matchesPattern, "StringNotLike": func(w, h string) bool { return !matchesPattern(w, h) },
-	"ArnEquals": matchesPattern, "ArnLike": matchesPattern, "ArnNotEquals": func(w, h string) bool { return !matchesPattern(w, h) }, "ArnNotLike": func(w, h string) bool { return !matchesPattern(w, h) },
+	"StringEquals":    func(w, h string) bool { return w == h },
+	"StringNotEquals": func(w, h string) bool { return w != h },
+	"StringLike":      matchesPattern, "StringNotLike": func(w, h string) bool { return !matchesPattern(w, h) },
+	"ArnEquals": matchesPattern, "ArnLike": matchesPattern,
+	"ArnNotEquals": func(w, h string) bool { return !matchesPattern(w, h) },
+	"ArnNotLike":   func(w, h string) bool { return !matchesPattern(w, h) },
 }
 
 // conditionHolds reports whether a condition is met: one of the values must match; for a negated

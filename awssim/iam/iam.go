@@ -42,9 +42,12 @@ func NewAPI(principals []Principal) wire.API {
 	return wire.API{
 		Name: "iam", ServiceID: "IAM", Protocol: wire.Query, Version: "2010-05-08",
 		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: New(principals).apiOperations(),
-		Known: []string{"SimulateCustomPolicy", "GetContextKeysForPrincipalPolicy", "GetContextKeysForCustomPolicy", "GetUser", "ListRoles", "ListUsers", "CreateRole",
-			"DeleteRole", "PutRolePolicy", "GetRolePolicy", "AttachRolePolicy", "ListAttachedRolePolicies", "ListRolePolicies", "PassRole", "CreateServiceLinkedRole"},
-		Errors: []smithy.APIError{&iamtypes.NoSuchEntityException{}, &iamtypes.InvalidInputException{}, &iamtypes.PolicyEvaluationException{},
+		Known: []string{"SimulateCustomPolicy", "GetContextKeysForPrincipalPolicy", "GetContextKeysForCustomPolicy",
+			"GetUser", "ListRoles", "ListUsers", "CreateRole",
+			"DeleteRole", "PutRolePolicy", "GetRolePolicy", "AttachRolePolicy", "ListAttachedRolePolicies",
+			"ListRolePolicies", "PassRole", "CreateServiceLinkedRole"},
+		Errors: []smithy.APIError{&iamtypes.NoSuchEntityException{}, &iamtypes.InvalidInputException{},
+			&iamtypes.PolicyEvaluationException{},
 			&iamtypes.ServiceFailureException{}},
 	}
 }
@@ -94,7 +97,8 @@ func (s *Service) checkAllowed(ctx context.Context, action, resource string) err
 	if p.decideQuestion(actionQuery{action: action, resource: resource}).decision == decisionAllowed {
 		return nil
 	}
-	return &world.Refusal{Code: "AccessDenied", Status: 403, Message: "User: " + arn + " is not authorized to perform: " + action + " on resource: " + resource +
+	return &world.Refusal{Code: "AccessDenied", Status: 403, Message: "User: " + arn +
+		" is not authorized to perform: " + action + " on resource: " + resource +
 		" because no identity-based policy allows the " + action + " action"}
 }
 
@@ -115,13 +119,16 @@ func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam
 		return nil, err
 	}
 	if !found {
-		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The role with name " + *in.RoleName + " cannot be found."}
+		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The role with name " + *in.RoleName +
+			" cannot be found."}
 	}
 	path := strings.TrimSuffix(role.ARN[strings.IndexByte(role.ARN, '/'):], role.principalName())
-	return &awsiam.GetRoleOutput{Role: &iamtypes.Role{Arn: &role.ARN, RoleName: in.RoleName, Path: &path, RoleId: aws.String("AROA" + strings.Repeat("0", 17)),
+	return &awsiam.GetRoleOutput{Role: &iamtypes.Role{Arn: &role.ARN, RoleName: in.RoleName, Path: &path,
+		RoleId:     aws.String("AROA" + strings.Repeat("0", 17)),
 		CreateDate: aws.Time(roleCreation())}}, nil
 }
 
 func missingMember(member string) error {
-	return world.Refuse("ValidationError", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", member)
+	return world.Refuse("ValidationError",
+		"1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", member)
 }

@@ -77,7 +77,8 @@ func asks(t *testing.T, c *awsiam.Client, in awsiam.SimulatePrincipalPolicyInput
 			all = append(all, fmt.Sprintf("%s %s: %s", *r.EvalActionName, *r.EvalResourceName, r.EvalDecision))
 		}
 		for _, s := range r.ResourceSpecificResults {
-			all = append(all, fmt.Sprintf("%s %s: %s", *r.EvalActionName, (*s.EvalResourceName)[strings.LastIndexByte(*s.EvalResourceName, ':')+1:], s.EvalResourceDecision))
+			all = append(all, fmt.Sprintf("%s %s: %s", *r.EvalActionName,
+				(*s.EvalResourceName)[strings.LastIndexByte(*s.EvalResourceName, ':')+1:], s.EvalResourceDecision))
 		}
 	}
 	return all
@@ -93,7 +94,8 @@ func expect(t *testing.T, got []string, want ...string) {
 func TestADenyGoesBeforeAnAllow(t *testing.T) {
 	c := client(t, "", []string{`{"Statement": [{"Effect": "Allow", "Action": "ecs:*Service", "Resource": "arn:aws:ecs:*:123456789012:service/*"},
 		{"Effect": "Deny", "Action": ["ECS:deleteservice"], "Resource": ["` + prod + `"]}]}`})
-	expect(t, asks(t, c, awsiam.SimulatePrincipalPolicyInput{ActionNames: []string{"ecs:UpdateService", "ecs:DeleteService", "ecs:RunTask"}, ResourceArns: []string{prod, test}}),
+	expect(t, asks(t, c, awsiam.SimulatePrincipalPolicyInput{ActionNames: []string{"ecs:UpdateService",
+		"ecs:DeleteService", "ecs:RunTask"}, ResourceArns: []string{prod, test}}),
 		"ecs:UpdateService service/prod/web: allowed", "ecs:UpdateService service/test/web: allowed",
 		"ecs:DeleteService service/prod/web: explicitDeny", "ecs:DeleteService service/test/web: allowed",
 		"ecs:RunTask service/prod/web: implicitDeny", "ecs:RunTask service/test/web: implicitDeny")
@@ -101,16 +103,19 @@ func TestADenyGoesBeforeAnAllow(t *testing.T) {
 
 func TestTheResultOfSeveralResourcesIsTheStrictest(t *testing.T) {
 	c := client(t, "", []string{`{"Statement": {"Effect": "Allow", "Action": "ecs:*", "Resource": "` + prod + `"}}`})
-	out, err := c.SimulatePrincipalPolicy(context.Background(), &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(role),
-		ActionNames: []string{"ecs:UpdateService"}, ResourceArns: []string{prod, test}})
+	out, err := c.SimulatePrincipalPolicy(context.Background(),
+		&awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(role),
+			ActionNames: []string{"ecs:UpdateService"}, ResourceArns: []string{prod, test}})
 	if err != nil || len(out.EvaluationResults) != 1 {
 		t.Fatal(out, err)
 	}
 	r := out.EvaluationResults[0]
-	if r.EvalDecision != iamtypes.PolicyEvaluationDecisionTypeImplicitDeny || *r.EvalResourceName == prod || len(r.ResourceSpecificResults) != 2 {
+	if r.EvalDecision != iamtypes.PolicyEvaluationDecisionTypeImplicitDeny || *r.EvalResourceName == prod ||
+		len(r.ResourceSpecificResults) != 2 {
 		t.Errorf("%s of %s, %d of resources", r.EvalDecision, *r.EvalResourceName, len(r.ResourceSpecificResults))
 	}
-	expect(t, asks(t, c, awsiam.SimulatePrincipalPolicyInput{ActionNames: []string{"ecs:UpdateService"}}), "ecs:UpdateService *: implicitDeny")
+	expect(t, asks(t, c, awsiam.SimulatePrincipalPolicyInput{ActionNames: []string{"ecs:UpdateService"}}),
+		"ecs:UpdateService *: implicitDeny")
 }
 
 func TestConditionsReadTheContext(t *testing.T) {
@@ -118,7 +123,8 @@ func TestConditionsReadTheContext(t *testing.T) {
 	ask := func(value ...string) awsiam.SimulatePrincipalPolicyInput {
 		in := awsiam.SimulatePrincipalPolicyInput{ActionNames: []string{"iam:PassRole"}}
 		if len(value) > 0 {
-			in.ContextEntries = []iamtypes.ContextEntry{{ContextKeyName: aws.String("IAM:PassedToService"), ContextKeyType: iamtypes.ContextKeyTypeEnumString, ContextKeyValues: value}}
+			in.ContextEntries = []iamtypes.ContextEntry{{ContextKeyName: aws.String("IAM:PassedToService"),
+				ContextKeyType: iamtypes.ContextKeyTypeEnumString, ContextKeyValues: value}}
 		}
 		return in
 	}
@@ -136,9 +142,12 @@ func TestConditionsReadTheContext(t *testing.T) {
 func TestABoundaryAllowsNothingByItself(t *testing.T) {
 	c := client(t, `{"Statement": {"Effect": "Allow", "Action": ["ecs:UpdateService", "ecs:RunTask"], "Resource": "*"}}`,
 		[]string{`{"Statement": {"Effect": "Allow", "NotAction": "ecs:RunTask", "Resource": "*"}}`})
-	expect(t, asks(t, c, awsiam.SimulatePrincipalPolicyInput{ActionNames: []string{"ecs:UpdateService", "ecs:DeleteService", "ecs:RunTask"}}),
+	expect(t, asks(t, c, awsiam.SimulatePrincipalPolicyInput{ActionNames: []string{"ecs:UpdateService",
+		"ecs:DeleteService", "ecs:RunTask"}}),
 		"ecs:UpdateService *: allowed", "ecs:DeleteService *: implicitDeny", "ecs:RunTask *: implicitDeny")
-	out, err := c.SimulatePrincipalPolicy(context.Background(), &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(role), ActionNames: []string{"ecs:DeleteService"}})
+	out, err := c.SimulatePrincipalPolicy(context.Background(),
+		&awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(role),
+			ActionNames: []string{"ecs:DeleteService"}})
 	if err != nil || out.EvaluationResults[0].PermissionsBoundaryDecisionDetail.AllowedByPermissionsBoundary {
 		t.Error(out, err)
 	}
@@ -162,7 +171,8 @@ func TestResultsArePaged(t *testing.T) {
 		t.Error(sizes)
 	}
 	in.MaxItems = aws.Int32(50)
-	if out, err := c.SimulatePrincipalPolicy(context.Background(), in); err != nil || !out.IsTruncated || len(out.EvaluationResults) != 50 || out.Marker == nil {
+	if out, err := c.SimulatePrincipalPolicy(context.Background(), in); err != nil || !out.IsTruncated ||
+		len(out.EvaluationResults) != 50 || out.Marker == nil {
 		t.Error(out, err)
 	}
 }
@@ -178,14 +188,18 @@ func TestRefusedCalls(t *testing.T) {
 	}
 	c := client(t, "", nil)
 	ask := func(c *awsiam.Client, arn, action string) error {
-		_, err := c.SimulatePrincipalPolicy(ctx, &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(arn), ActionNames: []string{action}})
+		_, err := c.SimulatePrincipalPolicy(ctx, &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(arn),
+			ActionNames: []string{action}})
 		return err
 	}
-	refused(ask(c, "arn:aws:iam::123456789012:role/other", "ecs:RunTask"), "NoSuchEntity", "role with name other cannot be found")
-	refused(ask(c, "arn:aws:sts::123456789012:assumed-role/deployer/me", "ecs:RunTask"), "InvalidInput", "Invalid Entity Arn")
+	refused(ask(c, "arn:aws:iam::123456789012:role/other", "ecs:RunTask"), "NoSuchEntity",
+		"role with name other cannot be found")
+	refused(ask(c, "arn:aws:sts::123456789012:assumed-role/deployer/me", "ecs:RunTask"), "InvalidInput",
+		"Invalid Entity Arn")
 	refused(ask(c, role, "RunTask"), "InvalidInput", "Invalid action name RunTask")
 	c = client(t, "", nil, `{"Statement": {"Effect": "Allow", "Action": "ecs:*", "Resource": "*"}}`)
-	refused(ask(c, role, "ecs:RunTask"), "AccessDenied", "User: "+user+" is not authorized to perform: iam:SimulatePrincipalPolicy on resource: "+role)
+	refused(ask(c, role, "ecs:RunTask"), "AccessDenied",
+		"User: "+user+" is not authorized to perform: iam:SimulatePrincipalPolicy on resource: "+role)
 	_, err := c.GetRole(ctx, &awsiam.GetRoleInput{RoleName: aws.String("deployer")})
 	refused(err, "AccessDenied", "iam:GetRole")
 }
@@ -204,7 +218,8 @@ func TestGetRoleTellsThePath(t *testing.T) {
 }
 
 func TestTheUserMayDoEverything(t *testing.T) {
-	expect(t, asks(t, client(t, "", nil), awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(user), ActionNames: []string{"ecs:RunTask"}}), "ecs:RunTask *: allowed")
+	expect(t, asks(t, client(t, "", nil), awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(user),
+		ActionNames: []string{"ecs:RunTask"}}), "ecs:RunTask *: allowed")
 }
 
 func TestPoliciesThatAreNone(t *testing.T) {

@@ -30,7 +30,8 @@ var (
 
 // SimulatePrincipalPolicy evaluates the policies of a user or role. Each action has its own result,
 // with one for each named resource.
-func (s *Service) SimulatePrincipalPolicy(ctx context.Context, in *awsiam.SimulatePrincipalPolicyInput) (*awsiam.SimulatePrincipalPolicyOutput, error) {
+func (s *Service) SimulatePrincipalPolicy(ctx context.Context,
+	in *awsiam.SimulatePrincipalPolicyInput) (*awsiam.SimulatePrincipalPolicyOutput, error) {
 	if err := checkInput(in); err != nil {
 		return nil, err
 	}
@@ -39,7 +40,8 @@ func (s *Service) SimulatePrincipalPolicy(ctx context.Context, in *awsiam.Simula
 	}
 	p, ok := s.findPrincipal(ctx, *in.PolicySourceArn)
 	if !ok {
-		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The " + entityOf(*in.PolicySourceArn) + " cannot be found."}
+		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The " + entityOf(*in.PolicySourceArn) +
+			" cannot be found."}
 	}
 	more, err := parsePolicies(in.PolicyInputList)
 	if err != nil {
@@ -63,14 +65,18 @@ func checkInput(in *awsiam.SimulatePrincipalPolicyInput) error {
 	case in.PolicySourceArn == nil:
 		return missingMember("policySourceArn")
 	case !entityForm.MatchString(*in.PolicySourceArn):
-		return world.Refuse("InvalidInput", "Invalid Entity Arn: %s does not clearly define entity type and name.", *in.PolicySourceArn)
+		return world.Refuse("InvalidInput", "Invalid Entity Arn: %s does not clearly define entity type and name.",
+			*in.PolicySourceArn)
 	case len(in.ActionNames) == 0:
 		return missingMember("actionNames")
-	case in.ResourcePolicy != nil || in.ResourceHandlingOption != nil || len(in.PermissionsBoundaryPolicyInputList) > 0 || len(in.PolicyExclusionList) > 0 ||
+	case in.ResourcePolicy != nil || in.ResourceHandlingOption != nil ||
+		len(in.PermissionsBoundaryPolicyInputList) > 0 || len(in.PolicyExclusionList) > 0 ||
 		in.CallerArn != nil && *in.CallerArn != *in.PolicySourceArn:
-		return world.Refuse("InvalidInput", "the local AWS simulates the policies of a principal alone: leave out ResourcePolicy, ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
+		return world.Refuse("InvalidInput",
+			"the local AWS simulates the policies of a principal alone: leave out ResourcePolicy, ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
 	case in.MaxItems != nil && (*in.MaxItems < 1 || *in.MaxItems > maxPage):
-		return world.Refuse("ValidationError", "1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and %d", *in.MaxItems, maxPage)
+		return world.Refuse("ValidationError",
+			"1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and %d", *in.MaxItems, maxPage)
 	}
 	for _, a := range in.ActionNames {
 		if !actionForm.MatchString(a) {
@@ -103,20 +109,25 @@ func contextOf(entries []iamtypes.ContextEntry) map[string][]string {
 // simulateAction returns the result for an action. Without resources, and for "*", the action is
 // evaluated on all resources. With resources, the result's own decision is the strictest, and each
 // resource has its own result (API reference, EvaluationResult).
-func (p Principal) simulateAction(action string, resources []string, given map[string][]string) iamtypes.EvaluationResult {
+func (p Principal) simulateAction(action string, resources []string,
+	given map[string][]string) iamtypes.EvaluationResult {
 	named := len(resources) > 0 && !(len(resources) == 1 && resources[0] == "*")
 	if !named {
 		v := p.decideQuestion(actionQuery{action: action, resource: "*", context: given})
-		return iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: v.decision, MatchedStatements: v.matchedStatements(),
+		return iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"),
+			EvalDecision: v.decision, MatchedStatements: v.matchedStatements(),
 			MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary}
 	}
 	// AWS returns the ARN template of the action's resource type here, which this package does not
 	// know. A caller must not read it as a resource.
-	out := iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: decisionAllowed}
+	out := iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"),
+		EvalDecision: decisionAllowed}
 	for _, r := range resources {
 		v := p.decideQuestion(actionQuery{action: action, resource: r, context: given})
-		out.ResourceSpecificResults = append(out.ResourceSpecificResults, iamtypes.ResourceSpecificResult{EvalResourceName: aws.String(r), EvalResourceDecision: v.decision,
-			MatchedStatements: v.matchedStatements(), MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary})
+		out.ResourceSpecificResults = append(out.ResourceSpecificResults,
+			iamtypes.ResourceSpecificResult{EvalResourceName: aws.String(r), EvalResourceDecision: v.decision,
+				MatchedStatements: v.matchedStatements(), MissingContextValues: v.missing,
+				PermissionsBoundaryDecisionDetail: v.boundary})
 		if strictness[v.decision] > strictness[out.EvalDecision] {
 			out.EvalDecision = v.decision
 		}

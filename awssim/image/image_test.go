@@ -18,19 +18,24 @@ func TestParse(t *testing.T) {
 		"localhost:5000/sim/web":    {Version: "latest"},
 		"localhost:5000/sim/web:v3": {Version: "v3"},
 		"sim/web:v2-beta":           {Version: "v2-beta"},
-		"sim/web:v2?latency=20s&check-latency=5ms":                {Version: "v2", Latency: 20 * time.Second, CheckLatency: 5 * time.Millisecond},
-		"sim/web:v2?latency=20ms&errors=1%":                       {Version: "v2", Latency: 20 * time.Millisecond, ErrorRate: .01},
-		"sim/web:v2?errors=1%25":                                  {Version: "v2", ErrorRate: .01},
-		"sim/web:v2-errors-0.25":                                  {Version: "v2", ErrorRate: .25},
-		"sim/web:v2-crash-after-5s":                               {Version: "v2", CrashAfter: 5 * s, ExitCode: 1},
-		"sim/web:v2-crash-after-5s-exit-0":                        {Version: "v2", CrashAfter: 5 * s},
-		"sim/web:v2-crash-after-5s?exit=137":                      {Version: "v2", CrashAfter: 5 * s, ExitCode: 137},
-		"sim/web:1.2-rc-3-unhealthy-after-1m-term-4s":             {Version: "1.2-rc-3", UnhealthyAfter: time.Minute, ServesAfterTerm: 4 * s},
-		"sim/web:v2-healthy-after-9s-start-delay-2s":              {Version: "v2", HealthyAfter: 9 * s, StartDelay: 2 * s},
-		"sim/web:v2-never-healthy":                                {Version: "v2", NeverHealthy: true},
-		"sim/web:v2-ignores-term":                                 {Version: "v2", IgnoresTerm: true},
-		"sim/web:v2?never-healthy=false":                          {Version: "v2"},
-		"sim/web:v2?noboot=ResourceInitializationError:+no+route": {Version: "v2", NoBoot: "ResourceInitializationError: no route"},
+		"sim/web:v2?latency=20s&check-latency=5ms": {Version: "v2", Latency: 20 * time.Second,
+			CheckLatency: 5 * time.Millisecond},
+		"sim/web:v2?latency=20ms&errors=1%": {Version: "v2", Latency: 20 * time.Millisecond,
+			ErrorRate: .01},
+		"sim/web:v2?errors=1%25":             {Version: "v2", ErrorRate: .01},
+		"sim/web:v2-errors-0.25":             {Version: "v2", ErrorRate: .25},
+		"sim/web:v2-crash-after-5s":          {Version: "v2", CrashAfter: 5 * s, ExitCode: 1},
+		"sim/web:v2-crash-after-5s-exit-0":   {Version: "v2", CrashAfter: 5 * s},
+		"sim/web:v2-crash-after-5s?exit=137": {Version: "v2", CrashAfter: 5 * s, ExitCode: 137},
+		"sim/web:1.2-rc-3-unhealthy-after-1m-term-4s": {Version: "1.2-rc-3", UnhealthyAfter: time.Minute,
+			ServesAfterTerm: 4 * s},
+		"sim/web:v2-healthy-after-9s-start-delay-2s": {Version: "v2", HealthyAfter: 9 * s,
+			StartDelay: 2 * s},
+		"sim/web:v2-never-healthy":       {Version: "v2", NeverHealthy: true},
+		"sim/web:v2-ignores-term":        {Version: "v2", IgnoresTerm: true},
+		"sim/web:v2?never-healthy=false": {Version: "v2"},
+		"sim/web:v2?noboot=ResourceInitializationError:+no+route": {Version: "v2",
+			NoBoot: "ResourceInitializationError: no route"},
 		"sim/web:v2-oom-after-40s":                                {Version: "v2", CrashAfter: 40 * s, ExitCode: 137},
 		"sim/web:v2-oom-after-40s-exit-3":                         {Version: "v2", CrashAfter: 40 * s, ExitCode: 137},
 		"sim/web:v2-exec-format":                                  {Version: "v2", CrashAfter: s / 10, ExitCode: 1},
@@ -57,7 +62,8 @@ func same(a, b image.Behaviour) bool {
 		exit                  int
 	}
 	f := func(b image.Behaviour) flat {
-		return flat{b.Version, b.NoBoot, b.StartDelay, b.HealthyAfter, b.UnhealthyAfter, b.Latency, b.CheckLatency, b.CrashAfter,
+		return flat{b.Version, b.NoBoot, b.StartDelay, b.HealthyAfter, b.UnhealthyAfter, b.Latency, b.CheckLatency,
+			b.CrashAfter,
 			b.ServesAfterTerm, b.NeverHealthy, b.IgnoresTerm, b.ErrorRate, b.ExitCode}
 	}
 	return f(a) == f(b)
@@ -130,7 +136,8 @@ func TestCatalogWinsAndHostImagesAreOffByDefault(t *testing.T) {
 	if _, ok := c.Lookup("nginx"); ok {
 		t.Error("nginx is known")
 	}
-	if b, ok := c.Lookup("host:./server"); !ok || !strings.Contains(b.NoBoot, "--allow-host-images") || !b.IsModelled() {
+	if b, ok := c.Lookup("host:./server"); !ok || !strings.Contains(b.NoBoot, "--allow-host-images") ||
+		!b.IsModelled() {
 		t.Errorf("a host image without leave: %+v %v", b, ok)
 	}
 	c[image.HostImages] = image.Behaviour{}

@@ -28,7 +28,8 @@ func Parse(ref string) (Behaviour, error) {
 		return Behaviour{}, err
 	}
 	if !isSimImage(repo) {
-		return Behaviour{}, fmt.Errorf("image %q is not one of the simulator's: sim/<name>:<version>[?options], or host:<command>", ref)
+		return Behaviour{},
+			fmt.Errorf("image %q is not one of the simulator's: sim/<name>:<version>[?options], or host:<command>", ref)
 	}
 	version, opts := splitTag(tag)
 	if version == "" {
@@ -51,7 +52,8 @@ func isSimImage(repo string) bool {
 // cutTag splits the tag from a name. A colon before a slash belongs to the registry's port.
 func cutTag(ref, name string) (repo, tag string, err error) {
 	if strings.Contains(name, "@") {
-		return "", "", fmt.Errorf("image %q: the simulator's images have no digest; name a version: sim/<name>:<version>", ref)
+		return "", "",
+			fmt.Errorf("image %q: the simulator's images have no digest; name a version: sim/<name>:<version>", ref)
 	}
 	i := strings.LastIndexByte(name, ':')
 	if i < 0 || strings.ContainsRune(name[i:], '/') {

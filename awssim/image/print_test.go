@@ -31,7 +31,8 @@ func TestWhatContainersPrint(t *testing.T) {
 			t.Errorf("%s prints %q, want %q", ref, got, want)
 		}
 	}
-	if _, err := image.Parse("sim/web:v1?prints= "); err == nil || !strings.Contains(err.Error(), "option prints: needs a line") {
+	if _, err := image.Parse("sim/web:v1?prints= "); err == nil ||
+		!strings.Contains(err.Error(), "option prints: needs a line") {
 		t.Errorf("nothing to print: %v", err)
 	}
 }

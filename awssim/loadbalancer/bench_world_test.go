@@ -100,7 +100,8 @@ func (b *bench) task(img string) *world.Task {
 func (b *bench) taskOf(does image.Behaviour) *world.Task {
 	b.n++
 	id := fmt.Sprintf("task%04d", b.n)
-	t := &world.Task{ARN: "arn:task/" + id, ID: id, LastStatus: "RUNNING", Address: netip.AddrFrom4([4]byte{127, 16, byte(b.n >> 8), byte(b.n)}),
+	t := &world.Task{ARN: "arn:task/" + id, ID: id, LastStatus: "RUNNING",
+		Address: netip.AddrFrom4([4]byte{127, 16, byte(b.n >> 8), byte(b.n)}),
 		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
 			Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
 	b.do(func(tx *world.Tx) {

@@ -89,7 +89,8 @@ func (c *check) judgeStatus(status int, took time.Duration) result {
 	case c.tcp, Matches(c.matcher, status):
 		return result{ok: true, took: took}
 	}
-	return result{false, "Target.ResponseCodeMismatch", fmt.Sprintf("Health checks failed with these codes: [%d]", status), took}
+	return result{false, "Target.ResponseCodeMismatch", fmt.Sprintf("Health checks failed with these codes: [%d]",
+		status), took}
 }
 
 // source is the process behind a target's checked port. From a source and a time, the answer of a
@@ -108,7 +109,8 @@ func sourceOf(t *world.Target, c *check) source {
 	if task == nil || task.LastStatus == "STOPPED" {
 		return source{}
 	}
-	s := source{reachable: true, container: task.ContainerFor(c.checkedPort(t)), started: task.StartedAt, signalled: task.SignalledAt}
+	s := source{reachable: true, container: task.ContainerFor(c.checkedPort(t)), started: task.StartedAt,
+		signalled: task.SignalledAt}
 	if s.container != nil {
 		s.running = s.container.Status == "RUNNING" && !task.StartedAt.IsZero()
 		s.behaviour = s.container.Behaviour
@@ -123,7 +125,8 @@ func (s source) answersAlike(o source) bool {
 	return s.container == o.container && s.reachable == o.reachable && s.running == o.running &&
 		s.started.Equal(o.started) && s.signalled.Equal(o.signalled) &&
 		a.HealthyAfter == b.HealthyAfter && a.UnhealthyAfter == b.UnhealthyAfter && a.NeverHealthy == b.NeverHealthy &&
-		a.CheckDelay() == b.CheckDelay() && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm && a.IgnoresTerm == b.IgnoresTerm
+		a.CheckDelay() == b.CheckDelay() && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm &&
+		a.IgnoresTerm == b.IgnoresTerm
 }
 
 // probeAt returns the result of a check that begins at that time.

@@ -43,7 +43,8 @@ func checkStoppedShare(tx *world.Tx, c world.Change) error {
 	s := stateOf(tx)
 	for _, t := range s.targetsOfTask(task) {
 		if t.State == "healthy" && s.groupAt(t.Group.ARN).hasWeight() {
-			return fmt.Errorf("group %s has a share and its target %s is the stopped task %s", t.Group.Name, t.ID, task.ID)
+			return fmt.Errorf("group %s has a share and its target %s is the stopped task %s", t.Group.Name, t.ID,
+				task.ID)
 		}
 	}
 	return nil

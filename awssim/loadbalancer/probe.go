@@ -49,7 +49,8 @@ func (l *Controller) RecordProbe(tx *world.Tx, p world.ProbeTarget, status int, 
 	if !ok || n.phase != phaseProbed || n.probeCount != p.N {
 		return
 	}
-	n.schedule.healthState = n.schedule.healthState.afterCheck(probeResult(n.schedule.check, status, err), n.schedule.check)
+	n.schedule.healthState = n.schedule.healthState.afterCheck(probeResult(n.schedule.check, status, err),
+		n.schedule.check)
 	l.writeHealth(tx, t, n)
 }
 

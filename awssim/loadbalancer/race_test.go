@@ -23,7 +23,8 @@ func TestTablesAreReadWithoutTheWorld(t *testing.T) {
 			r := get("a.test", "/")
 			r.At = at
 			for i := range 2000 {
-				d := law.Table(key, arn).Decide(80, r, loadbalancer.Random{Group: float64(i%100) / 100, Target: loadbalancer.InTurn})
+				d := law.Table(key, arn).Decide(80, r, loadbalancer.Random{Group: float64(i%100) / 100,
+					Target: loadbalancer.InTurn})
 				if d.Kind != loadbalancer.Forward {
 					t.Errorf("%s: %s", d.Kind, d.Reason)
 					return

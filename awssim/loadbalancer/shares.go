@@ -56,7 +56,8 @@ func (g *GroupView) appendOutcomes(out []Outcome, share float64, f *forwardView,
 		return out
 	}
 	if len(g.takes) == 0 {
-		return append(out, Outcome{share, unavailableDecision(dec, "the target group has no target that takes requests")})
+		return append(out, Outcome{share,
+			unavailableDecision(dec, "the target group has no target that takes requests")})
 	}
 	mass := g.totalWeight(r.At)
 	for _, i := range g.takes {

@@ -15,7 +15,8 @@ import (
 )
 
 func get(host, path string) loadbalancer.Request {
-	return loadbalancer.Request{Method: "GET", Scheme: "http", Host: host, Path: path, SourceIP: netip.MustParseAddr("127.0.0.1")}
+	return loadbalancer.Request{Method: "GET", Scheme: "http", Host: host, Path: path,
+		SourceIP: netip.MustParseAddr("127.0.0.1")}
 }
 
 // rule puts a fixed response behind a condition, so that tests see which rule met.
@@ -35,20 +36,28 @@ func TestConditions(t *testing.T) {
 		no   []string
 	}{
 		{"host", world.Condition{Field: "host-header", Values: []string{"*.Example.com", "a.test"}},
-			[]string{"http://www.example.COM/", "http://a.test:8080/"}, []string{"http://example.com/", "http://b.test/"}},
+			[]string{"http://www.example.COM/", "http://a.test:8080/"},
+			[]string{"http://example.com/", "http://b.test/"}},
 		{"path", world.Condition{Field: "path-pattern", Values: []string{"/img/*", "/v?/x", "/a*b*c"}},
-			[]string{"/img/", "/img/a/b", "/v1/x", "/abc", "/a-b-b-c"}, []string{"/IMG/a", "/img", "/v12/x", "/ab", "/abcd"}},
-		{"escaped", world.Condition{Field: "path-pattern", Values: []string{`/a\*b`}}, []string{"/a*b"}, []string{"/axb"}},
+			[]string{"/img/", "/img/a/b", "/v1/x", "/abc", "/a-b-b-c"}, []string{"/IMG/a", "/img", "/v12/x", "/ab",
+				"/abcd"}},
+		{"escaped", world.Condition{Field: "path-pattern", Values: []string{`/a\*b`}}, []string{"/a*b"},
+			[]string{"/axb"}},
 		{"path regex", world.Condition{Field: "path-pattern", Regex: []string{`^/users/[0-9]+$`}},
 			[]string{"/users/17"}, []string{"/users/me", "/users/1/x"}},
-		{"query", world.Condition{Field: "query-string", Query: []world.QueryPair{{Key: "version", Value: "v1*"}, {Value: "*canary*"}}},
+		{"query", world.Condition{Field: "query-string", Query: []world.QueryPair{{Key: "version", Value: "v1*"},
+			{Value: "*canary*"}}},
 			[]string{"/?a=b&VERSION=V1.2", "/?x=my%20CANARY%20y"}, []string{"/?version=v2", "/", "/?canary=x"}},
-		{"header", world.Condition{Field: "http-header", Header: "user-agent", Values: []string{"*chrome*"}}, []string{"/"}, nil},
-		{"second value of a header", world.Condition{Field: "http-header", Header: "x-stage", Values: []string{"canary"}}, []string{"/"}, nil},
-		{"absent header", world.Condition{Field: "http-header", Header: "x-none", Values: []string{"*"}}, nil, []string{"/"}},
+		{"header", world.Condition{Field: "http-header", Header: "user-agent", Values: []string{"*chrome*"}},
+			[]string{"/"}, nil},
+		{"second value of a header", world.Condition{Field: "http-header", Header: "x-stage",
+			Values: []string{"canary"}}, []string{"/"}, nil},
+		{"absent header", world.Condition{Field: "http-header", Header: "x-none", Values: []string{"*"}}, nil,
+			[]string{"/"}},
 		{"method", world.Condition{Field: "http-request-method", Values: []string{"POST", "GET"}}, []string{"/"}, nil},
 		{"other method", world.Condition{Field: "http-request-method", Values: []string{"get"}}, nil, []string{"/"}},
-		{"source", world.Condition{Field: "source-ip", Values: []string{"10.0.0.0/8", "127.0.0.0/8"}}, []string{"/"}, nil},
+		{"source", world.Condition{Field: "source-ip", Values: []string{"10.0.0.0/8", "127.0.0.0/8"}}, []string{"/"},
+			nil},
 		{"other source", world.Condition{Field: "source-ip", Values: []string{"10.0.0.0/8"}}, nil, []string{"/"}},
 	}
 	for _, c := range cases {
@@ -94,7 +103,8 @@ func TestPriorityAndConjunction(t *testing.T) {
 		}
 	}
 	b.do(func(tx *world.Tx) { tx.SetPriority(both, 5) })
-	if got := b.table().Decide(80, get("a.test", "/a"), loadbalancer.Random{}); got.Status != 202 || got.Rule != both.ARN {
+	if got := b.table().Decide(80, get("a.test", "/a"), loadbalancer.Random{}); got.Status != 202 ||
+		got.Rule != both.ARN {
 		t.Errorf("after the move: %+v", got)
 	}
 }
@@ -102,7 +112,8 @@ func TestPriorityAndConjunction(t *testing.T) {
 func TestRedirect(t *testing.T) {
 	b := newBench(t, nil)
 	l := b.listen(80, share(b.group("web"), 1))
-	to := &world.Redirect{Protocol: "HTTPS", Port: "443", Host: "new.#{host}", Path: "/x/#{path}", Query: "a=1&#{query}", Status: 301}
+	to := &world.Redirect{Protocol: "HTTPS", Port: "443", Host: "new.#{host}", Path: "/x/#{path}",
+		Query: "a=1&#{query}", Status: 301}
 	b.do(func(tx *world.Tx) {
 		tx.SetActions(l.Default(), []world.Action{{Type: "redirect", Redirect: to}})
 	})
@@ -270,12 +281,13 @@ func TestLeastOutstanding(t *testing.T) {
 	b.listen(80, share(g, 1))
 	b.register(g, b.task("sim/web:v1"), b.task("sim/web:v1"), b.task("sim/web:v1"))
 	idle := g.Targets[1].ID
-	d := b.table().Decide(80, get("a.test", "/"), loadbalancer.Random{Outstanding: func(t *loadbalancer.TargetView) int {
-		if t.ID == idle {
-			return 0
-		}
-		return 3
-	}})
+	d := b.table().Decide(80, get("a.test", "/"),
+		loadbalancer.Random{Outstanding: func(t *loadbalancer.TargetView) int {
+			if t.ID == idle {
+				return 0
+			}
+			return 3
+		}})
 	if d.Target.ID != idle {
 		t.Errorf("went to %s", d.Target.ID)
 	}
@@ -311,7 +323,8 @@ func TestGroupStickiness(t *testing.T) {
 		return b.table().Decide(80, r, loadbalancer.Random{Group: draw})
 	}
 	first := ask(get("a.test", "/"), 0.9)
-	if first.Group != two.ARN || len(first.Cookies) != 2 || first.Cookies[0].Name != "AWSALBTG" || first.Cookies[1].Name != "AWSALBTGCORS" {
+	if first.Group != two.ARN || len(first.Cookies) != 2 || first.Cookies[0].Name != "AWSALBTG" ||
+		first.Cookies[1].Name != "AWSALBTGCORS" {
 		t.Fatalf("%+v", first)
 	}
 	client := with(get("a.test", "/"), first)
@@ -359,7 +372,8 @@ func TestTargetStickiness(t *testing.T) {
 		t.Error("the client left its target")
 	}
 	b.do(func(tx *world.Tx) { tx.DeregisterTarget(g, first.Target.ID, 80) })
-	if d := b.table().Decide(80, client, loadbalancer.Random{Target: 0.9}); d.Target == nil || d.Target.ID == first.Target.ID {
+	if d := b.table().Decide(80, client, loadbalancer.Random{Target: 0.9}); d.Target == nil ||
+		d.Target.ID == first.Target.ID {
 		t.Errorf("a draining target gets new requests: %+v", d)
 	}
 }
@@ -403,7 +417,8 @@ func follows(t *rapid.T, table *loadbalancer.Table) {
 	const side = 120
 	for i := range side {
 		for j := range side {
-			d := table.Decide(80, r, loadbalancer.Random{Group: (float64(i) + .5) / side, Target: (float64(j) + .5) / side})
+			d := table.Decide(80, r, loadbalancer.Random{Group: (float64(i) + .5) / side,
+				Target: (float64(j) + .5) / side})
 			got[name(d)] += 1.0 / side / side
 		}
 	}
@@ -482,7 +497,8 @@ func TestFailOpenRoundsUpItsPercentage(t *testing.T) {
 	b.register(g, b.task("sim/web:v1"), b.task("sim/web:v1?never-healthy"), b.task("sim/web:v1?never-healthy"))
 	b.pass(time.Minute)
 	if v := b.table().Group(g.ARN); !v.FailOpen || len(v.TakingTargets()) != 3 {
-		t.Errorf("one of three is healthy, 50 percent must be: %d take requests, fail open %v", len(v.TakingTargets()), v.FailOpen)
+		t.Errorf("one of three is healthy, 50 percent must be: %d take requests, fail open %v", len(v.TakingTargets()),
+			v.FailOpen)
 	}
 }
 
@@ -510,7 +526,10 @@ func TestFailOpenTakesTargetsInTheirFirstChecks(t *testing.T) {
 // A deregistered target gets requests until the nodes know it, whatever the API
 // shows; one that was registered is checked once they know it.
 func TestTargetsPropagate(t *testing.T) {
-	b := newBench(t, func(k *world.Settings) { k.TargetPropagation = world.Range{Min: 4 * time.Second, Max: 4 * time.Second} })
+	b := newBench(t, func(k *world.Settings) {
+		k.TargetPropagation = world.Range{Min: 4 * time.Second,
+			Max: 4 * time.Second}
+	})
 	g := b.group("web")
 	b.listen(80, share(g, 1))
 	one, two := b.task("sim/web:v1"), b.task("sim/web:v1")
@@ -536,7 +555,8 @@ func TestTargetsPropagate(t *testing.T) {
 	})
 	b.deregister(g, two)
 	if b.pass(time.Second); takes() != 1 {
-		t.Errorf("without a deregistration delay %d targets take requests a second later, want the one that is gone", takes())
+		t.Errorf("without a deregistration delay %d targets take requests a second later, want the one that is gone",
+			takes())
 	}
 	if b.pass(4 * time.Second); takes() != 0 {
 		t.Errorf("%d targets take requests in the end", takes())

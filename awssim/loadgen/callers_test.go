@@ -51,7 +51,8 @@ func newBench(t testing.TB) *bench {
 
 func (b *bench) group(name string) *world.TargetGroup {
 	g := &world.TargetGroup{ARN: "arn:tg/" + name + "/1", Name: name, Protocol: "HTTP", Port: 80, TargetType: "ip",
-		Check:      world.HealthCheck{Enabled: true, Port: "traffic-port", Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2, Matcher: "200"},
+		Check: world.HealthCheck{Enabled: true, Port: "traffic-port", Interval: 30 * time.Second,
+			Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2, Matcher: "200"},
 		Attributes: map[string]string{"deregistration_delay.timeout_seconds": "60"}}
 	b.do(func(tx *world.Tx) { tx.TargetGroups.Put(g.ARN, g); tx.Changed(world.GroupChanged, g) })
 	return g
@@ -60,7 +61,8 @@ func (b *bench) group(name string) *world.TargetGroup {
 func (b *bench) weigh(pairs ...any) {
 	f := &world.Forward{}
 	for i := 0; i < len(pairs); i += 2 {
-		f.Groups = append(f.Groups, world.Share{Group: pairs[i].(*world.TargetGroup).ARN, Weight: int32(pairs[i+1].(int))})
+		f.Groups = append(f.Groups, world.Share{Group: pairs[i].(*world.TargetGroup).ARN,
+			Weight: int32(pairs[i+1].(int))})
 	}
 	b.do(func(tx *world.Tx) {
 		tx.SetActions(b.listener.Default(), []world.Action{{Type: "forward", Order: 1, Forward: f}})
@@ -74,8 +76,10 @@ func (b *bench) start(g *world.TargetGroup, img string) *world.Task {
 		b.t.Fatal(err)
 	}
 	b.n++
-	t := &world.Task{ARN: fmt.Sprint("arn:task/", b.n), ID: fmt.Sprint("task", b.n), LastStatus: "RUNNING", Address: netip.AddrFrom4([4]byte{127, 16, 0, b.n}),
-		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING", Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
+	t := &world.Task{ARN: fmt.Sprint("arn:task/", b.n), ID: fmt.Sprint("task", b.n), LastStatus: "RUNNING",
+		Address: netip.AddrFrom4([4]byte{127, 16, 0, b.n}),
+		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
+			Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
 	b.do(func(tx *world.Tx) {
 		t.StartedAt = tx.Now()
 		tx.Tasks.Put(t.ARN, t)
@@ -116,11 +120,13 @@ func TestEveryRequestIsAnswered(t *testing.T) {
 	b.weigh(web, 75, canary, 25)
 	b.pass(time.Minute)
 	r := calls.Report()
-	b.want(r, loadgen.Line{Group: "canary", Version: "v2", Status: 200, Count: 3000}, loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 21000})
+	b.want(r, loadgen.Line{Group: "canary", Version: "v2", Status: 200, Count: 3000},
+		loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 21000})
 	if r.Requests != 24000 || r.Failed != 0 || r.AnsweredBy("v2") != 3000 {
 		t.Errorf("%+v", r)
 	}
-	if len(r.History) != 2 || r.History[1].Shares[0].Share != 0.25 || r.Worst[1].Version != "v2" || r.Worst[1].Share != 0.25 {
+	if len(r.History) != 2 || r.History[1].Shares[0].Share != 0.25 || r.Worst[1].Version != "v2" ||
+		r.Worst[1].Share != 0.25 {
 		t.Errorf("history %+v, worst %+v", r.History, r.Worst)
 	}
 }
@@ -133,7 +139,8 @@ func TestShareOfAnEmptyGroupIsLost(t *testing.T) {
 	calls := b.call(10)
 	b.pass(10 * time.Second)
 	r := calls.Report()
-	b.want(r, loadgen.Line{Group: "empty", Status: 503, Count: 10}, loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 90})
+	b.want(r, loadgen.Line{Group: "empty", Status: 503, Count: 10}, loadgen.Line{Group: "web", Version: "v1",
+		Status: 200, Count: 90})
 	if f := r.First[0]; f.Group != "empty" || f.Requests != 10 || r.Failed != 10 {
 		t.Errorf("%+v", r)
 	}
@@ -150,7 +157,8 @@ func TestCrash(t *testing.T) {
 	b.pass(3 * time.Minute)
 	r := calls.Report()
 	b.want(r, loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 5*90 + 10*90},
-		loadgen.Line{Group: "web", Version: "v2", Status: 200, Count: 5 * 45}, loadgen.Line{Group: "web", Version: "v2", Status: 502, Count: 5 * 45})
+		loadgen.Line{Group: "web", Version: "v2", Status: 200, Count: 5 * 45}, loadgen.Line{Group: "web", Version: "v2",
+			Status: 502, Count: 5 * 45})
 	if f := r.First[0]; f.Cause != "the target refuses connections" || !f.At.Equal(b.now.Add(-135*time.Second)) {
 		t.Errorf("%+v", f)
 	}
@@ -167,7 +175,8 @@ func TestSignalBeforeTheDrainLosesRequests(t *testing.T) {
 	b.pass(10 * time.Second)
 	b.do(func(tx *world.Tx) { tx.DeregisterTarget(web, stopped.Address.String(), 80) })
 	b.pass(10 * time.Second)
-	b.want(calls.Report(), loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 50 + 25 + 100}, loadgen.Line{Group: "web", Version: "v1", Status: 502, Count: 25})
+	b.want(calls.Report(), loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 50 + 25 + 100},
+		loadgen.Line{Group: "web", Version: "v1", Status: 502, Count: 25})
 }
 
 // Requests that are in flight when their target dies are lost, those of a drain
@@ -234,7 +243,8 @@ func TestBadImages(t *testing.T) {
 	calls := b.call(10)
 	b.pass(100 * time.Second)
 	b.want(calls.Report(), loadgen.Line{Group: "canary", Version: "v2", Status: 503, Count: 500},
-		loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 450}, loadgen.Line{Group: "web", Version: "v1", Status: 500, Count: 50})
+		loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 450}, loadgen.Line{Group: "web", Version: "v1",
+			Status: 500, Count: 50})
 }
 
 func TestNoListener(t *testing.T) {
@@ -248,7 +258,8 @@ func TestNoListener(t *testing.T) {
 	b.pass(10 * time.Second)
 	b.do(func(tx *world.Tx) { b.law.Remove(tx, b.lb) })
 	b.pass(10 * time.Second)
-	b.want(calls.Report(), loadgen.Line{Status: 0, Count: 200}, loadgen.Line{Group: "web", Version: "v1", Status: 200, Count: 100})
+	b.want(calls.Report(), loadgen.Line{Status: 0, Count: 200}, loadgen.Line{Group: "web", Version: "v1", Status: 200,
+		Count: 100})
 }
 
 func TestSlowStartKeepsTheSum(t *testing.T) {
@@ -265,7 +276,8 @@ func TestSlowStartKeepsTheSum(t *testing.T) {
 	b.pass(100 * time.Second)
 	r := calls.Report()
 	// ∫ x/(1+x) over [0,1] = 1 - ln 2
-	if want := 1000 * (1 - math.Ln2); math.Abs(r.AnsweredBy("v2")-want) > 1 || math.Abs(r.Requests-1000) > 1e-6 || r.Failed != 0 {
+	if want := 1000 * (1 - math.Ln2); math.Abs(r.AnsweredBy("v2")-want) > 1 || math.Abs(r.Requests-1000) > 1e-6 ||
+		r.Failed != 0 {
 		t.Errorf("v2 answered %v, want %v of %v", r.AnsweredBy("v2"), want, r.Requests)
 	}
 }
@@ -275,7 +287,8 @@ func TestAccountingEqualsAsking(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
 		groups := []*world.TargetGroup{b.group("web"), b.group("canary")}
-		images := []string{"sim/web:v1", "sim/web:v1?crash-after=37s", "sim/web:v2?healthy-after=20s", "sim/web:v2?unhealthy-after=50s", "sim/web:v3?term=7s"}
+		images := []string{"sim/web:v1", "sim/web:v1?crash-after=37s", "sim/web:v2?healthy-after=20s",
+			"sim/web:v2?unhealthy-after=50s", "sim/web:v3?term=7s"}
 		b.weigh(groups[0], 1)
 		var tasks []*world.Task
 		calls := b.call(1)
@@ -285,7 +298,8 @@ func TestAccountingEqualsAsking(t *testing.T) {
 			case 0:
 				tasks = append(tasks, b.start(g, rapid.SampledFrom(images).Draw(rt, "image")))
 			case 1:
-				b.weigh(groups[0], rapid.IntRange(0, 3).Draw(rt, "first"), groups[1], rapid.IntRange(0, 3).Draw(rt, "second"))
+				b.weigh(groups[0], rapid.IntRange(0, 3).Draw(rt, "first"), groups[1],
+					rapid.IntRange(0, 3).Draw(rt, "second"))
 			case 2, 3:
 				if len(tasks) > 0 {
 					b.end(rapid.SampledFrom(tasks).Draw(rt, "task"), rapid.Bool().Draw(rt, "kill"))

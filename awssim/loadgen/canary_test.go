@@ -62,23 +62,29 @@ func newAccount(t *testing.T) *account {
 		for i, zone := range []string{"a", "b"} {
 			base[2] = byte(16 * i)
 			id := "subnet-" + zone
-			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: key.Region + zone, CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20), Default: true})
+			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: key.Region + zone,
+				CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20), Default: true})
 		}
 	})
-	lb := sure(a.elb.CreateLoadBalancer(a.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("edge"), Subnets: []string{"subnet-a", "subnet-b"}}))
+	lb := sure(a.elb.CreateLoadBalancer(a.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("edge"),
+		Subnets: []string{"subnet-a", "subnet-b"}}))
 	a.lb = *lb.LoadBalancers[0].LoadBalancerArn
 	for _, name := range []string{"web", "canary"} {
-		g, err := a.elb.CreateTargetGroup(a.ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String("vpc-1"), TargetType: "ip"})
+		g, err := a.elb.CreateTargetGroup(a.ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "HTTP",
+			Port: aws.Int32(80), VpcId: aws.String("vpc-1"), TargetType: "ip"})
 		a.groups = append(a.groups, *must(a, g, err).TargetGroups[0].TargetGroupArn)
 	}
-	l, err := a.elb.CreateListener(a.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &a.lb, Port: aws.Int32(80), Protocol: "HTTP",
+	l, err := a.elb.CreateListener(a.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &a.lb, Port: aws.Int32(80),
+		Protocol:       "HTTP",
 		DefaultActions: []elbtypes.Action{{Type: "forward", TargetGroupArn: &a.groups[0]}}})
 	listener := must(a, l, err).Listeners[0].ListenerArn
-	r, err := a.elb.CreateRule(a.ctx, &awselb.CreateRuleInput{ListenerArn: listener, Priority: aws.Int32(1), Actions: a.actions(100, 0),
+	r, err := a.elb.CreateRule(a.ctx, &awselb.CreateRuleInput{ListenerArn: listener, Priority: aws.Int32(1),
+		Actions:    a.actions(100, 0),
 		Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/*"}}}})
 	a.rule = *must(a, r, err).Rules[0].RuleArn
 	sure(a.ecs.CreateCluster(a.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("main")}))
-	s, err := a.ecs.CreateService(a.ctx, &awsecs.CreateServiceInput{Cluster: aws.String("main"), ServiceName: aws.String("web"), DesiredCount: aws.Int32(2),
+	s, err := a.ecs.CreateService(a.ctx, &awsecs.CreateServiceInput{Cluster: aws.String("main"),
+		ServiceName: aws.String("web"), DesiredCount: aws.Int32(2),
 		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}})
 	must(a, s, err)
 	a.pass(3 * time.Minute) // the load balancer is provisioned
@@ -94,8 +100,9 @@ func sure[T any](v T, err error) T {
 }
 
 func (a *account) actions(web, canary int32) []elbtypes.Action {
-	return []elbtypes.Action{{Type: "forward", ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
-		{TargetGroupArn: &a.groups[0], Weight: &web}, {TargetGroupArn: &a.groups[1], Weight: &canary}}}}}
+	return []elbtypes.Action{{Type: "forward",
+		ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
+			{TargetGroupArn: &a.groups[0], Weight: &web}, {TargetGroupArn: &a.groups[1], Weight: &canary}}}}}
 }
 
 func (a *account) weigh(web, canary int32) {
@@ -107,27 +114,34 @@ func (a *account) weigh(web, canary int32) {
 // set makes a task set of an image behind a group.
 func (a *account) set(group int, img string) string {
 	a.Helper()
-	td, err := a.ecs.RegisterTaskDefinition(a.ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"), Memory: aws.String("512"),
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: &img, Essential: aws.Bool(true),
+	td, err := a.ecs.RegisterTaskDefinition(a.ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"),
+		NetworkMode:             ecstypes.NetworkModeAwsvpc,
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"),
+		Memory: aws.String("512"),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: &img,
+			Essential:    aws.Bool(true),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}}})
 	def := must(a, td, err).TaskDefinition.TaskDefinitionArn
-	ts, err := a.ecs.CreateTaskSet(a.ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("main"), Service: aws.String("web"), TaskDefinition: def,
+	ts, err := a.ecs.CreateTaskSet(a.ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("main"),
+		Service: aws.String("web"), TaskDefinition: def,
 		LaunchType: ecstypes.LaunchTypeFargate, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-a", "subnet-b"}}},
-		LoadBalancers:        []ecstypes.LoadBalancer{{TargetGroupArn: &a.groups[group], ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}})
+		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: &a.groups[group],
+			ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}})
 	return *must(a, ts, err).TaskSet.TaskSetArn
 }
 
 func (a *account) scale(set string, percent float64) {
 	a.Helper()
-	out, err := a.ecs.UpdateTaskSet(a.ctx, &awsecs.UpdateTaskSetInput{Cluster: aws.String("main"), Service: aws.String("web"), TaskSet: &set,
+	out, err := a.ecs.UpdateTaskSet(a.ctx, &awsecs.UpdateTaskSetInput{Cluster: aws.String("main"),
+		Service: aws.String("web"), TaskSet: &set,
 		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent}})
 	must(a, out, err)
 }
 
 func (a *account) call() *loadgen.Tally {
-	return loadgen.Attach(a.w, a.law, loadgen.Caller{Key: key, Balancer: a.lb, Port: 80, Rate: 200, Request: loadbalancer.Request{Method: "GET", Path: "/"}})
+	return loadgen.Attach(a.w, a.law, loadgen.Caller{Key: key, Balancer: a.lb, Port: 80, Rate: 200,
+		Request: loadbalancer.Request{Method: "GET", Path: "/"}})
 }
 
 // A canary in the right order loses nothing; each step out of order is seen.
@@ -154,7 +168,8 @@ func TestCanaryByHand(t *testing.T) {
 		return calls.Report()
 	}
 	if r := run(3*time.Minute, true); r.Failed != 0 || r.AnsweredBy("v2") < 0.24*240*200 || len(r.First) != 0 {
-		t.Errorf("in the right order: %v of %v failed, v2 answered %v: %+v", r.Failed, r.Requests, r.AnsweredBy("v2"), r.First)
+		t.Errorf("in the right order: %v of %v failed, v2 answered %v: %+v", r.Failed, r.Requests, r.AnsweredBy("v2"),
+			r.First)
 	}
 	if r := run(10*time.Second, true); r.Failed == 0 {
 		t.Error("traffic before the canary is healthy loses nothing")

@@ -38,7 +38,8 @@ func newStreet(t *testing.T, change func(*world.Registry)) *street {
 	s.w = world.New(world.Options{Clock: s, Seed: 3, Settings: &k, Strict: true})
 	s.law = cloudmap.New(s.w)
 	space := &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
-	s.names = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: space, HasCustomHealth: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
+	s.names = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: space, HasCustomHealth: true,
+		Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
 	if change != nil {
 		change(s.names)
 	}
@@ -53,8 +54,10 @@ func (s *street) start(img string) *world.Task {
 		s.t.Fatal(err)
 	}
 	s.n++
-	t := &world.Task{ARN: fmt.Sprint("arn:task/", s.n), ID: fmt.Sprint("task", s.n), LastStatus: "RUNNING", Address: netip.AddrFrom4([4]byte{127, 16, 0, s.n}),
-		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING", Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
+	t := &world.Task{ARN: fmt.Sprint("arn:task/", s.n), ID: fmt.Sprint("task", s.n), LastStatus: "RUNNING",
+		Address: netip.AddrFrom4([4]byte{127, 16, 0, s.n}),
+		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
+			Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
 	s.do(func(tx *world.Tx) {
 		t.StartedAt = tx.Now()
 		tx.Tasks.Put(t.ARN, t)
@@ -62,7 +65,8 @@ func (s *street) start(img string) *world.Task {
 			tx.TasksByAddress = map[netip.Addr]*world.Task{}
 		}
 		tx.TasksByAddress[t.Address] = t
-		tx.RegisterInstance(s.names, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), "version": does.Version})
+		tx.RegisterInstance(s.names, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(),
+			"version": does.Version})
 	})
 	return t
 }
@@ -122,7 +126,8 @@ func TestNamedTasksShareTheRequests(t *testing.T) {
 // Requests of everybody who still keeps an answer with a task that is gone are
 // lost, exactly.
 func TestATaskThatLeavesBeforeTheTTLIsALoss(t *testing.T) {
-	for wait, want := range map[time.Duration]float64{2 * time.Second: 25 * 64 / 20.0, 9 * time.Second: 25 / 20.0, 10 * time.Second: 0, 15 * time.Second: 0} {
+	for wait, want := range map[time.Duration]float64{2 * time.Second: 25 * 64 / 20.0, 9 * time.Second: 25 / 20.0,
+		10 * time.Second: 0, 15 * time.Second: 0} {
 		s := newStreet(t, nil)
 		var tasks []*world.Task
 		for range 4 {
@@ -136,7 +141,9 @@ func TestATaskThatLeavesBeforeTheTTLIsALoss(t *testing.T) {
 		s.pass(time.Minute)
 		r := calls.Report()
 		near(t, fmt.Sprint("lost after ", wait), r.Failed, want)
-		if len(r.Outages) != 0 || want > 0 && (len(r.First) != 1 || r.First[0].Cause != "the task refuses connections" || r.First[0].Target != "127.16.0.1") {
+		if len(r.Outages) != 0 || want > 0 &&
+			(len(r.First) != 1 || r.First[0].Cause != "the task refuses connections" ||
+				r.First[0].Target != "127.16.0.1") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -263,7 +270,8 @@ func TestANameThatIsNoUse(t *testing.T) {
 	s.pass(5 * time.Second)
 	r := calls.Report()
 	near(t, "those who look up anew", r.Failed, 100*5*0.25)
-	if len(r.Outages) != 1 || r.Outages[0] != (loadgen.Outage{From: from, Till: from.Add(5 * time.Second), Why: "the name has no record"}) {
+	if len(r.Outages) != 1 ||
+		r.Outages[0] != (loadgen.Outage{From: from, Till: from.Add(5 * time.Second), Why: "the name has no record"}) {
 		t.Errorf("%+v", r.Outages)
 	}
 	s.start("sim/api:v1")
@@ -278,7 +286,8 @@ func TestANameThatIsNoUse(t *testing.T) {
 		}
 	})
 	s.pass(time.Second)
-	if r := calls.Report(); len(r.Outages) != 2 || r.Outages[1].Why != "every record points at a task that does not answer" {
+	if r := calls.Report(); len(r.Outages) != 2 ||
+		r.Outages[1].Why != "every record points at a task that does not answer" {
 		t.Errorf("%+v", r.Outages)
 	}
 }

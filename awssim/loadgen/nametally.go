@@ -100,7 +100,8 @@ func (t *NameTally) dropExpired(now time.Time) {
 	}
 	for _, key := range t.hosts.Keys() {
 		h, _ := t.hosts.Get(key)
-		if !slices.ContainsFunc(t.answers, func(f lookupResult) bool { return slices.Contains(f.hosts, h) }) && !h.running {
+		if !slices.ContainsFunc(t.answers, func(f lookupResult) bool { return slices.Contains(f.hosts, h) }) &&
+			!h.running {
 			t.hosts.Delete(key)
 		}
 	}
@@ -172,7 +173,8 @@ func (t *NameTally) Report() NameReport {
 		t.accountUntil(tx.Now())
 		out = t.report
 		out.Lines, out.First = slices.Clone(out.Lines), slices.Clone(out.First)
-		out.History, out.Worst, out.Outages = slices.Clone(out.History), slices.Clone(out.Worst), slices.Clone(out.Outages)
+		out.History, out.Worst, out.Outages = slices.Clone(out.History), slices.Clone(out.Worst),
+			slices.Clone(out.Outages)
 		return nil
 	})
 	return out

@@ -142,7 +142,8 @@ func (r *Report) updateWorst(at time.Time, shares []VersionShare) {
 		sums[s.Version] += s.Share
 	}
 	for _, s := range shares {
-		i, found := slices.BinarySearchFunc(r.Worst, s.Version, func(e Extreme, v string) int { return strings.Compare(e.Version, v) })
+		i, found := slices.BinarySearchFunc(r.Worst, s.Version,
+			func(e Extreme, v string) int { return strings.Compare(e.Version, v) })
 		switch sum := sums[s.Version]; {
 		case !found:
 			r.Worst = slices.Insert(slices.Clone(r.Worst), i, Extreme{s.Version, sum, at})

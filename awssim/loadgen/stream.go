@@ -76,7 +76,8 @@ func (h *host) answerChanges(from, to time.Time) []time.Time {
 		return nil
 	}
 	start := h.task.StartedAt
-	all := []time.Time{start.Add(h.behaviour.HealthyAfter), start.Add(h.behaviour.UnhealthyAfter), start.Add(h.behaviour.CrashAfter)}
+	all := []time.Time{start.Add(h.behaviour.HealthyAfter), start.Add(h.behaviour.UnhealthyAfter),
+		start.Add(h.behaviour.CrashAfter)}
 	if s := h.task.SignalledAt; !s.IsZero() {
 		all = append(all, s, s.Add(h.behaviour.ServesAfterTerm))
 	}

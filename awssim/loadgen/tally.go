@@ -61,7 +61,8 @@ func (t *Tally) routeBy(tx *world.Tx, table *loadbalancer.Table) {
 // streamsNow returns the distribution of the table, with a host for each target.
 func (t *Tally) streamsNow(tx *world.Tx) []stream {
 	if t.table == nil {
-		return []stream{{share: 1, decision: loadbalancer.Decision{Kind: loadbalancer.Refuse, Reason: "there is no load balancer"}}}
+		return []stream{{share: 1, decision: loadbalancer.Decision{Kind: loadbalancer.Refuse,
+			Reason: "there is no load balancer"}}}
 	}
 	r := t.caller.Request
 	r.At = tx.Now()
@@ -223,7 +224,8 @@ func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 	}
 	t.countRequests(line, from, n-bad, "the image answers this status", h.address)
 	if bad > 0 {
-		t.countRequests(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors", h.address)
+		t.countRequests(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors",
+			h.address)
 	}
 	if line.Status < 500 {
 		h.addInFlight(sentSpan{from, to, (n - bad) / to.Sub(from).Seconds()})

@@ -50,6 +50,7 @@ func (s *Scheduler) noteStarted(t *world.Task) {
 // resetBackoff clears the failed starts. It is also called at any change of the service.
 func resetBackoff(ts *world.TaskSet) {
 	n := stateOfSet(ts)
-	n.failedRounds, n.noStartBefore, n.impairedReported, n.noPlaceReported, n.roleReported, n.unplacedInRow = 0, time.Time{}, false, false, false, 0
+	n.failedRounds, n.noStartBefore, n.impairedReported, n.noPlaceReported, n.roleReported, n.unplacedInRow = 0,
+		time.Time{}, false, false, false, 0
 	n.epoch++
 }

@@ -32,7 +32,8 @@ func newBench(t *testing.T, o world.Options) *bench {
 func (b *bench) service(controller string, desired int) (svc *world.Service) {
 	b.Do(func(tx *world.Tx) {
 		c, _ := tx.Clusters.Get("web")
-		svc = &world.Service{ARN: tx.ARN("ecs", "service/web/api"), Name: "api", Cluster: c, Controller: controller, Status: "ACTIVE",
+		svc = &world.Service{ARN: tx.ARN("ecs", "service/web/api"), Name: "api", Cluster: c, Controller: controller,
+			Status:  "ACTIVE",
 			Desired: desired, MinPercent: 100, MaxPercent: 200, CreatedAt: tx.Now()}
 		b.law.AddService(tx, svc)
 	})
@@ -42,9 +43,12 @@ func (b *bench) service(controller string, desired int) (svc *world.Service) {
 // set adds a task set (or a deployment) of an image.
 func (b *bench) set(svc *world.Service, image string, scale float64, edit ...func(*world.TaskSet)) (ts *world.TaskSet) {
 	b.Do(func(tx *world.Tx) {
-		def := &world.TaskDefinition{Family: "api", Revision: 1, NetworkMode: "awsvpc", Containers: []world.ContainerSpec{{
-			Name: "web", Image: image, Essential: true, Ports: []world.Port{{Container: 8080}}, StopTimeout: 30 * time.Second}}}
-		ts = &world.TaskSet{ID: "ecs-svc/" + tx.NewDigits("set", 19), Service: svc, Definition: def, Status: "ACTIVE", Scale: scale,
+		def := &world.TaskDefinition{Family: "api", Revision: 1, NetworkMode: "awsvpc",
+			Containers: []world.ContainerSpec{{
+				Name: "web", Image: image, Essential: true, Ports: []world.Port{{Container: 8080}},
+				StopTimeout: 30 * time.Second}}}
+		ts = &world.TaskSet{ID: "ecs-svc/" + tx.NewDigits("set", 19), Service: svc, Definition: def, Status: "ACTIVE",
+			Scale:   scale,
 			Subnets: worldtest.Subnets, LaunchType: "FARGATE",
 			Attached: []world.Attachment{{TargetGroup: b.group, Container: "web", ContainerPort: 8080}}}
 		for _, f := range edit {

@@ -64,7 +64,8 @@ func (s *Scheduler) registerTask(tx *world.Tx, t *world.Task) {
 func instanceAttributes(tx *world.Tx, t *world.Task, r *world.Registry, e world.RegistryAttachment) map[string]string {
 	a := map[string]string{
 		world.AttributeIPv4: t.Address.String(), "AVAILABILITY_ZONE": t.Zone, "REGION": tx.Key.Region,
-		"ECS_SERVICE_NAME": t.Service.Name, "ECS_CLUSTER_NAME": t.Cluster.Name, "ECS_TASK_DEFINITION_FAMILY": t.Definition.Family,
+		"ECS_SERVICE_NAME": t.Service.Name, "ECS_CLUSTER_NAME": t.Cluster.Name,
+		"ECS_TASK_DEFINITION_FAMILY": t.Definition.Family,
 	}
 	if e.Port != 0 {
 		a[world.AttributePort] = strconv.Itoa(int(e.Port))
@@ -197,7 +198,8 @@ func (s *Scheduler) restoreInstances(tx *world.Tx, svc *world.Service) {
 	}
 	for _, ts := range svc.TaskSets {
 		for _, t := range ts.Tasks {
-			if t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" && stateOfTask(t).registration.made && len(registeredInstances(tx, t)) < countRegistries(tx, ts) {
+			if t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" && stateOfTask(t).registration.made &&
+				len(registeredInstances(tx, t)) < countRegistries(tx, ts) {
 				s.registerTask(tx, t)
 			}
 		}

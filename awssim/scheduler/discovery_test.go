@@ -12,7 +12,8 @@ func (b *bench) names() (r *world.Registry) {
 	b.Do(func(tx *world.Tx) {
 		n := &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
 		tx.AddNamespace(n)
-		r = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: n, HasCustomHealth: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
+		r = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: n, HasCustomHealth: true,
+			Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
 		tx.AddRegistry(r)
 	})
 	return r
@@ -42,9 +43,11 @@ func TestBothBalancerAndRegistry(t *testing.T) {
 func TestASidecarDoesNotHoldTheRecord(t *testing.T) {
 	b := newBench(t, world.Options{})
 	r := b.names()
-	ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1-unhealthy-after-3m", 100, checked(0), enrolled, func(ts *world.TaskSet) {
-		ts.Definition.Containers = append(ts.Definition.Containers, world.ContainerSpec{Name: "proxy", Image: "sim/proxy:v1", Essential: true})
-	})
+	ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1-unhealthy-after-3m", 100, checked(0), enrolled,
+		func(ts *world.TaskSet) {
+			ts.Definition.Containers = append(ts.Definition.Containers,
+				world.ContainerSpec{Name: "proxy", Image: "sim/proxy:v1", Essential: true})
+		})
 	b.until("registered", 2*time.Minute, func() bool { return r.Instances.Len() == 1 })
 	i := r.Instances.Values()[0]
 	if i.Health != "UNHEALTHY" || i.Attributes[world.AttributeInit] != "UNHEALTHY" {
@@ -76,7 +79,10 @@ func TestACrashedTaskIsDeregistered(t *testing.T) {
 	if _, ok := r.Instances.Get(x.ID); ok {
 		t.Error("still registered")
 	}
-	b.until("replaced", 2*time.Minute, func() bool { return r.Instances.Len() == 1 && r.Instances.Values()[0].ID != x.ID })
+	b.until("replaced", 2*time.Minute, func() bool {
+		return r.Instances.Len() == 1 &&
+			r.Instances.Values()[0].ID != x.ID
+	})
 }
 
 // A registry that is deleted under its tasks stops nothing.

@@ -49,7 +49,8 @@ func addCountedEvents(tx *world.Tx, svc *world.Service) {
 	n := stateOfService(svc)
 	for _, c := range n.eventCounts {
 		if c.what == "draining" {
-			addEvent(tx, svc, "(service %s, taskSet %s) has begun draining connections on %d tasks.", svc.Name, c.of, c.n)
+			addEvent(tx, svc, "(service %s, taskSet %s) has begun draining connections on %d tasks.", svc.Name, c.of,
+				c.n)
 			continue
 		}
 		addEvent(tx, svc, "(service %s) %s %d targets in (target-group %s)", svc.Name, c.what, c.n, c.of)

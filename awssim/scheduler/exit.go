@@ -75,7 +75,8 @@ func (s *Scheduler) stopInLostZone(tx *world.Tx, t *world.Task) {
 	tx.Changed(world.TaskChanged, t)
 	switch {
 	case t.DesiredStatus == "RUNNING":
-		s.stopWithoutDrain(tx, t, ByHost, "ECS is performing maintenance on the underlying infrastructure hosting the task.")
+		s.stopWithoutDrain(tx, t, ByHost,
+			"ECS is performing maintenance on the underlying infrastructure hosting the task.")
 	case t.LastStatus == "RUNNING" || t.LastStatus == "STOPPING":
 		s.removeFromTraffic(tx, t)
 		s.startDeprovisioning(tx, t)

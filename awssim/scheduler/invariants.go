@@ -25,7 +25,8 @@ func (s *Scheduler) checkComputedCount(_ *world.Tx, c world.Change) error {
 	}
 	for _, ts := range sets {
 		if ts.Status != "INACTIVE" && ts.Computed != s.wantedCount(ts) {
-			return fmt.Errorf("%s of %s wants %d tasks, %g %% of %d are %d", ts.ID, ts.Service.ID(), ts.Computed, ts.Scale, ts.Service.Desired, s.wantedCount(ts))
+			return fmt.Errorf("%s of %s wants %d tasks, %g %% of %d are %d", ts.ID, ts.Service.ID(), ts.Computed,
+				ts.Scale, ts.Service.Desired, s.wantedCount(ts))
 		}
 	}
 	return nil
@@ -55,7 +56,8 @@ func checkOneRollout(_ *world.Tx, c world.Change) error {
 		case i < len(stateOfService(svc).rollouts)-1:
 			return fmt.Errorf("rollout %s of %s is %s, and is not the newest", r.ID, svc.ID(), r.Status)
 		case p != r.currentTarget() || p.RolloutState != "IN_PROGRESS":
-			return fmt.Errorf("rollout %s of %s is %s, its deployment %s is %s %s", r.ID, svc.ID(), r.Status, r.currentTarget().ID, r.currentTarget().Status, r.currentTarget().RolloutState)
+			return fmt.Errorf("rollout %s of %s is %s, its deployment %s is %s %s", r.ID, svc.ID(), r.Status,
+				r.currentTarget().ID, r.currentTarget().Status, r.currentTarget().RolloutState)
 		}
 	}
 	return nil

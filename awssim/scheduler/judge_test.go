@@ -19,7 +19,8 @@ func (b *bench) alarm(name, state string) {
 }
 
 func watched(rollback bool) scheduler.Rules {
-	return scheduler.Rules{Alarms: scheduler.Alarms{Enable: true, Rollback: rollback, Names: []string{"5xx", "latency", "nobody-made-it"}}}
+	return scheduler.Rules{Alarms: scheduler.Alarms{Enable: true, Rollback: rollback,
+		Names: []string{"5xx", "latency", "nobody-made-it"}}}
 }
 
 func TestAnAlarmEndsARollout(t *testing.T) {
@@ -32,10 +33,13 @@ func TestAnAlarmEndsARollout(t *testing.T) {
 		r := b.newest(svc)
 		b.until("the end", time.Hour, r.HasEnded)
 		want := map[bool]string{true: "ROLLBACK_SUCCESSFUL", false: "STOPPED"}[rollback]
-		if m := r.Alarms(); r.Status != want || m.Status != "TRIGGERED" || len(m.Raised) != 1 || m.Raised[0] != "latency" {
+		if m := r.Alarms(); r.Status != want || m.Status != "TRIGGERED" || len(m.Raised) != 1 ||
+			m.Raised[0] != "latency" {
 			t.Errorf("rollback=%v: %s %+v", rollback, r.Status, m)
 		}
-		if two.RolloutState != "FAILED" || told(svc, "(deployment "+two.ID+") deployment failed: alarm detected.") != 1 || rollback != (svc.Primary() == one) {
+		if two.RolloutState != "FAILED" ||
+			told(svc, "(deployment "+two.ID+") deployment failed: alarm detected.") != 1 ||
+			rollback != (svc.Primary() == one) {
 			t.Errorf("rollback=%v: %s, %v", rollback, two.RolloutState, svc.Events)
 		}
 	}
@@ -52,7 +56,8 @@ func TestAnAlarmDuringTheBakeBringsBackWhatWasGone(t *testing.T) {
 	}
 	b.alarm("5xx", "ALARM")
 	b.status(svc, "ROLLBACK_SUCCESSFUL")
-	if svc.Primary() != one || one.RolloutState != "COMPLETED" || len(svc.TaskSets) != 1 || b.targets().Count("healthy") != 2 {
+	if svc.Primary() != one || one.RolloutState != "COMPLETED" || len(svc.TaskSets) != 1 ||
+		b.targets().Count("healthy") != 2 {
 		t.Errorf("%s, %d deployments", one.RolloutState, len(svc.TaskSets))
 	}
 }

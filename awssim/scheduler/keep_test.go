@@ -14,7 +14,8 @@ func TestDesiredOfRoundsUpWithoutFloatNoise(t *testing.T) {
 		desired int
 		percent float64
 		want    int
-	}{{3, 10, 1}, {3, 90, 3}, {10, 1, 1}, {20, 35, 7}, {2, 60, 2}, {4, 0, 0}, {0, 50, 0}, {100, 29, 29}, {100, 57, 57}, {1000, 0.1, 1}} {
+	}{{3, 10, 1}, {3, 90, 3}, {10, 1, 1}, {20, 35, 7}, {2, 60, 2}, {4, 0, 0}, {0, 50, 0}, {100, 29, 29}, {100, 57, 57},
+		{1000, 0.1, 1}} {
 		if got := scheduler.ComputedCount(c.desired, c.percent); got != c.want {
 			t.Errorf("%g %% of %d: %d, want %d", c.percent, c.desired, got, c.want)
 		}
@@ -38,7 +39,8 @@ func TestScaleInDrainsBeforeTheSignal(t *testing.T) {
 		if x.LastStatus != "STOPPED" {
 			continue
 		}
-		if x.StopCode != "ServiceSchedulerInitiated" || x.StoppedReason != "Scaling activity initiated by (deployment "+ts.ID+")" {
+		if x.StopCode != "ServiceSchedulerInitiated" ||
+			x.StoppedReason != "Scaling activity initiated by (deployment "+ts.ID+")" {
 			t.Errorf("stopped by %s: %s", x.StopCode, x.StoppedReason)
 		}
 		if d := x.SignalledAt.Sub(x.StoppingAt); d < b.Drain {
@@ -49,7 +51,8 @@ func TestScaleInDrainsBeforeTheSignal(t *testing.T) {
 		}
 	}
 	b.steady(ts)
-	if told(svc, ") has begun draining connections on 1 tasks.") == 0 || told(svc, "deregistered 1 targets in") == 0 || told(svc, "has stopped 2 running tasks") == 0 {
+	if told(svc, ") has begun draining connections on 1 tasks.") == 0 || told(svc, "deregistered 1 targets in") == 0 ||
+		told(svc, "has stopped 2 running tasks") == 0 {
 		t.Errorf("events: %v", svc.Events)
 	}
 }
@@ -72,7 +75,8 @@ func TestADrainedTaskSetVanishesAndAServiceEnds(t *testing.T) {
 	b.Run(2 * time.Hour)
 	b.Do(func(tx *world.Tx) {
 		if tx.Tasks.Len() != 0 || tx.Services.Len() != 0 || len(tx.TasksByAddress) != 0 {
-			t.Errorf("left: %d tasks, %d services, %d addresses", tx.Tasks.Len(), tx.Services.Len(), len(tx.TasksByAddress))
+			t.Errorf("left: %d tasks, %d services, %d addresses", tx.Tasks.Len(), tx.Services.Len(),
+				len(tx.TasksByAddress))
 		}
 	})
 }

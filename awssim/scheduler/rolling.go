@@ -99,7 +99,8 @@ func (s *Scheduler) advanceRollout(tx *world.Tx, svc *world.Service, primary *wo
 }
 
 func (s *Scheduler) collectState(tx *world.Tx, svc *world.Service, primary *world.TaskSet) rollingState {
-	st := rollingState{primary: primary, upper: upperLimit(svc.Desired, svc.MaxPercent), lower: lowerLimit(svc.Desired, svc.MinPercent)}
+	st := rollingState{primary: primary, upper: upperLimit(svc.Desired, svc.MaxPercent),
+		lower: lowerLimit(svc.Desired, svc.MinPercent)}
 	st.primaryTasks = s.countTasks(tx, primary)
 	for _, ts := range svc.TaskSets {
 		if ts != primary {
@@ -165,7 +166,8 @@ func (s *Scheduler) stopOldTasks(tx *world.Tx, svc *world.Service, st rollingSta
 func (s *Scheduler) addStuckEvent(tx *world.Tx, svc *world.Service, st rollingState, acted bool) {
 	n := stateOfService(svc)
 	held := stateOfSet(st.primary)
-	if acted || st.inTransition || n.stuckReported || defersCleanup(svc, st.primary) || len(st.oldTasks) == 0 || held.noPlaceReported || held.impairedReported {
+	if acted || st.inTransition || n.stuckReported || defersCleanup(svc, st.primary) || len(st.oldTasks) == 0 ||
+		held.noPlaceReported || held.impairedReported {
 		return
 	}
 	n.stuckReported = true

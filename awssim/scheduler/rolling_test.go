@@ -19,7 +19,8 @@ func TestARollingUpdateKeepsWithinItsPercentages(t *testing.T) {
 			one := b.set(svc, "sim/web:v1", 100)
 			b.until("the first deployment", 10*time.Minute, func() bool { return one.RolloutState == "COMPLETED" })
 			two := b.set(svc, "sim/web:v2", 100)
-			if one.Status != "ACTIVE" || two.Status != "PRIMARY" || two.RolloutReason != "ECS deployment "+two.ID+" in progress." {
+			if one.Status != "ACTIVE" || two.Status != "PRIMARY" ||
+				two.RolloutReason != "ECS deployment "+two.ID+" in progress." {
 				t.Fatalf("%s %s %s", one.Status, two.Status, two.RolloutReason)
 			}
 			low, high := c.desired, 0
@@ -31,7 +32,9 @@ func TestARollingUpdateKeepsWithinItsPercentages(t *testing.T) {
 			if low != c.low || high != c.high {
 				t.Errorf("between %d and %d tasks, want %d and %d", low, high, c.low, c.high)
 			}
-			if len(svc.TaskSets) != 1 || told(svc, "(service api) (deployment "+two.ID+") deployment completed.") != 1 || told(svc, "(service api) has reached a steady state.") != 2 {
+			if len(svc.TaskSets) != 1 ||
+				told(svc, "(service api) (deployment "+two.ID+") deployment completed.") != 1 ||
+				told(svc, "(service api) has reached a steady state.") != 2 {
 				t.Errorf("%d deployments, events %v", len(svc.TaskSets), svc.Events)
 			}
 		})

@@ -117,7 +117,8 @@ const rolloutRetention = 90 * 24 * time.Hour
 func openRollout(tx *world.Tx, ts *world.TaskSet) *Rollout {
 	svc := ts.Service
 	n := stateOfService(svc)
-	r := &Rollout{ID: tx.NewHex("service deployment", 21), Target: ts, Status: "PENDING", CreatedAt: tx.Now(), UpdatedAt: tx.Now(), service: svc}
+	r := &Rollout{ID: tx.NewHex("service deployment", 21), Target: ts, Status: "PENDING", CreatedAt: tx.Now(),
+		UpdatedAt: tx.Now(), service: svc}
 	for _, old := range svc.TaskSets {
 		if old != ts && len(old.Tasks) > 0 {
 			r.Sources = append(r.Sources, old)
@@ -128,7 +129,8 @@ func openRollout(tx *world.Tx, ts *world.TaskSet) *Rollout {
 			r.ignoredAlarms = append(r.ignoredAlarms, name)
 		}
 	}
-	for len(n.rollouts) > 0 && tx.Now().Sub(n.rollouts[0].CreatedAt) > rolloutRetention && n.rollouts[0].HasEnded() && n.rollouts[0].Target.Status == "INACTIVE" {
+	for len(n.rollouts) > 0 && tx.Now().Sub(n.rollouts[0].CreatedAt) > rolloutRetention && n.rollouts[0].HasEnded() &&
+		n.rollouts[0].Target.Status == "INACTIVE" {
 		n.rollouts = n.rollouts[1:]
 	}
 	n.rollouts = append(n.rollouts, r)

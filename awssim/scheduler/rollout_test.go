@@ -15,11 +15,14 @@ func TestTheThresholdOfTheCircuitBreaker(t *testing.T) {
 		b             scheduler.Breaker
 		desired, want int
 	}{
-		{scheduler.Breaker{}, 0, 3}, {scheduler.Breaker{}, 1, 3}, {scheduler.Breaker{}, 6, 3}, {scheduler.Breaker{}, 7, 4},
+		{scheduler.Breaker{}, 0, 3}, {scheduler.Breaker{}, 1, 3}, {scheduler.Breaker{}, 6, 3},
+		{scheduler.Breaker{}, 7, 4},
 		{scheduler.Breaker{}, 25, 13}, {scheduler.Breaker{}, 400, 200}, {scheduler.Breaker{}, 800, 200},
-		{scheduler.Breaker{Type: "BOUNDED_PERCENT", Value: 10}, 100, 10}, {scheduler.Breaker{Type: "BOUNDED_PERCENT", Value: 1}, 100, 3},
+		{scheduler.Breaker{Type: "BOUNDED_PERCENT", Value: 10}, 100, 10},
+		{scheduler.Breaker{Type: "BOUNDED_PERCENT", Value: 1}, 100, 3},
 		{scheduler.Breaker{Type: "BOUNDED_PERCENT", Value: 100}, 900, 200},
-		{scheduler.Breaker{Type: "UNBOUNDED_PERCENT", Value: 1}, 1, 1}, {scheduler.Breaker{Type: "UNBOUNDED_PERCENT", Value: 100}, 900, 900},
+		{scheduler.Breaker{Type: "UNBOUNDED_PERCENT", Value: 1}, 1, 1},
+		{scheduler.Breaker{Type: "UNBOUNDED_PERCENT", Value: 100}, 900, 900},
 		{scheduler.Breaker{Type: "COUNT", Value: 1}, 400, 1}, {scheduler.Breaker{Type: "COUNT", Value: 7}, 1, 7},
 	} {
 		if got := c.b.Threshold(c.desired); got != c.want {
@@ -35,7 +38,10 @@ func rolling(t *testing.T, desired int, r scheduler.Rules) (*bench, *world.Servi
 	svc := b.service("ECS", desired)
 	b.Do(func(tx *world.Tx) { b.law.SetRules(tx, svc, r) })
 	one := b.set(svc, "sim/web:v1", 100)
-	b.until("the first deployment", 30*time.Minute, func() bool { return one.RolloutState == "COMPLETED" && told(svc, "has reached a steady state") > 0 })
+	b.until("the first deployment", 30*time.Minute, func() bool {
+		return one.RolloutState == "COMPLETED" &&
+			told(svc, "has reached a steady state") > 0
+	})
 	return b, svc, one
 }
 
@@ -56,7 +62,8 @@ func on(rollback bool) scheduler.Rules {
 }
 
 func withCheck(ts *world.TaskSet) {
-	ts.Definition.Containers[0].Health = &world.ContainerHealth{Interval: 10 * time.Second, Timeout: 5 * time.Second, Retries: 3}
+	ts.Definition.Containers[0].Health = &world.ContainerHealth{Interval: 10 * time.Second, Timeout: 5 * time.Second,
+		Retries: 3}
 }
 
 // Every way of a new version to fail opens the circuit breaker, and the service
@@ -88,12 +95,15 @@ func TestEveryFailureRollsBack(t *testing.T) {
 				return r.Status == "ROLLBACK_SUCCESSFUL"
 			})
 			if low != 2 || svc.Primary() != one || len(svc.TaskSets) != 1 || len(b.law.Rollouts(svc)) != 2 {
-				t.Errorf("low %d, primary %s of %d, %d rollouts", low, svc.Primary().ID, len(svc.TaskSets), len(b.law.Rollouts(svc)))
+				t.Errorf("low %d, primary %s of %d, %d rollouts", low, svc.Primary().ID, len(svc.TaskSets),
+					len(b.law.Rollouts(svc)))
 			}
-			if one.RolloutState != "COMPLETED" || two.RolloutState != "FAILED" || two.RolloutReason != "ECS deployment circuit breaker: tasks failed to start." {
+			if one.RolloutState != "COMPLETED" || two.RolloutState != "FAILED" ||
+				two.RolloutReason != "ECS deployment circuit breaker: tasks failed to start." {
 				t.Errorf("%s, %s: %s", one.RolloutState, two.RolloutState, two.RolloutReason)
 			}
-			if strings.HasSuffix(image, "no-role") != (told(svc, "(service api) failed to launch a task with (error ECS was unable to assume the role") > 0) {
+			if strings.HasSuffix(image, "no-role") != (told(svc,
+				"(service api) failed to launch a task with (error ECS was unable to assume the role") > 0) {
 				t.Errorf("events %v", svc.Events)
 			}
 			if m := r.Breaker(); m.Status != "TRIGGERED" || m.Count < 3 || m.Threshold != 3 || r.Rollback.To != one {
@@ -119,12 +129,14 @@ func TestARollbackIsSeenStepByStep(t *testing.T) {
 		line := b.newest(svc).Status
 		for i := len(svc.TaskSets) - 1; i >= 0; i-- {
 			ts := svc.TaskSets[i]
-			line += fmt.Sprintf(" | %s %s %s", map[*world.TaskSet]string{one: "one", two: "two"}[ts], ts.Status, ts.RolloutState)
+			line += fmt.Sprintf(" | %s %s %s", map[*world.TaskSet]string{one: "one", two: "two"}[ts], ts.Status,
+				ts.RolloutState)
 		}
 		if len(seen) == 0 || seen[len(seen)-1] != line {
 			seen = append(seen, line)
 		}
-		if one.Status == "PRIMARY" && one.RolloutState == "IN_PROGRESS" && one.RolloutReason != "ECS deployment circuit breaker: rolling back to deploymentId "+one.ID+"." {
+		if one.Status == "PRIMARY" && one.RolloutState == "IN_PROGRESS" &&
+			one.RolloutReason != "ECS deployment circuit breaker: rolling back to deploymentId "+one.ID+"." {
 			t.Errorf("reason %q", one.RolloutReason)
 		}
 		return b.newest(svc).HasEnded()
@@ -145,7 +157,8 @@ func TestWithoutRollbackADeploymentFailsAndStands(t *testing.T) {
 	b, svc, one := rolling(t, 2, on(false))
 	two := b.set(svc, "sim/web:v2-crash-after-2s", 100)
 	r := b.status(svc, "STOPPED")
-	if two.RolloutState != "FAILED" || two.Status != "PRIMARY" || one.Status != "ACTIVE" || r.StoppedAt.IsZero() || r.FinishedAt.IsZero() {
+	if two.RolloutState != "FAILED" || two.Status != "PRIMARY" || one.Status != "ACTIVE" || r.StoppedAt.IsZero() ||
+		r.FinishedAt.IsZero() {
 		t.Errorf("%s %s, %s, %+v", two.Status, two.RolloutState, one.Status, r)
 	}
 	b.Run(10 * time.Minute)
@@ -167,7 +180,8 @@ func TestAFirstDeploymentHasNothingToGoBackTo(t *testing.T) {
 	b.Do(func(tx *world.Tx) { b.law.SetRules(tx, svc, on(true)) })
 	ts := b.set(svc, "sim/web:v1-noboot", 100)
 	r := b.status(svc, "ROLLBACK_FAILED")
-	if ts.RolloutState != "FAILED" || r.Rollback != nil || r.Reason != "No rollback candidate was found to run the rollback." {
+	if ts.RolloutState != "FAILED" || r.Rollback != nil ||
+		r.Reason != "No rollback candidate was found to run the rollback." {
 		t.Errorf("%s, %+v", ts.RolloutState, r)
 	}
 	starts := told(svc, "has started")
@@ -216,7 +230,8 @@ func TestStagesAndResetsOfTheCount(t *testing.T) {
 		name       string
 		cumulative bool
 		want       string
-	}{{"a healthy task sets the count back", false, "SUCCESSFUL"}, {"the count is cumulative", true, "ROLLBACK_SUCCESSFUL"}} {
+	}{{"a healthy task sets the count back", false, "SUCCESSFUL"},
+		{"the count is cumulative", true, "ROLLBACK_SUCCESSFUL"}} {
 		t.Run(c.name, func(t *testing.T) {
 			rules := on(true)
 			rules.Breaker.Cumulative, rules.Breaker.Type, rules.Breaker.Value = c.cumulative, "COUNT", 4
@@ -227,7 +242,8 @@ func TestStagesAndResetsOfTheCount(t *testing.T) {
 			crashed := map[*world.Task]bool{}
 			b.until("an end", time.Hour, func() bool {
 				for _, x := range two.Tasks {
-					young := x.LastStatus == "RUNNING" && x.DesiredStatus == "RUNNING" && b.targets().Find(x.Address.String(), 8080).State == "initial"
+					young := x.LastStatus == "RUNNING" && x.DesiredStatus == "RUNNING" &&
+						b.targets().Find(x.Address.String(), 8080).State == "initial"
 					if young && !crashed[x] && len(crashed)%3 < 2 {
 						crashed[x] = true
 						b.Do(func(tx *world.Tx) { b.law.CrashTask(tx, x, 1) })
@@ -281,7 +297,8 @@ func TestNoPlaceOpensTheCircuitBreaker(t *testing.T) {
 		b.Do(func(tx *world.Tx) { tx.ActiveFaults.NoCapacity = map[string]bool{"web": true} })
 		b.set(svc, "sim/web:v2", 100)
 		b.Run(30 * time.Minute)
-		if want := map[bool]string{false: "ROLLBACK_SUCCESSFUL", true: "IN_PROGRESS"}[ignores]; b.newest(svc).Status != want {
+		if want := map[bool]string{false: "ROLLBACK_SUCCESSFUL",
+			true: "IN_PROGRESS"}[ignores]; b.newest(svc).Status != want {
 			t.Errorf("ignores=%v: %s", ignores, b.newest(svc).Status)
 		}
 		if told(svc, "was unable to place a task.") != 1 || b.targets().Count("healthy") != 1 {
@@ -309,12 +326,14 @@ func TestAUserStopsARollout(t *testing.T) {
 	b.Run(30 * time.Second)
 	r := b.newest(svc)
 	b.Do(func(tx *world.Tx) {
-		if !b.law.StopRollout(tx, r) || r.Status != "ROLLBACK_REQUESTED" || r.StoppedAt.IsZero() || b.law.StopRollout(tx, r) {
+		if !b.law.StopRollout(tx, r) || r.Status != "ROLLBACK_REQUESTED" || r.StoppedAt.IsZero() ||
+			b.law.StopRollout(tx, r) {
 			t.Errorf("%+v", r)
 		}
 	})
 	b.until("the end", time.Hour, r.HasEnded)
-	if r.Status != "ROLLBACK_SUCCESSFUL" || svc.Primary() != one || b.targets().Count("healthy") != 2 || r.Breaker().Status != "DISABLED" {
+	if r.Status != "ROLLBACK_SUCCESSFUL" || svc.Primary() != one || b.targets().Count("healthy") != 2 ||
+		r.Breaker().Status != "DISABLED" {
 		t.Errorf("%s", r.Status)
 	}
 }
@@ -329,8 +348,10 @@ func TestANewerDeploymentStopsTheOlder(t *testing.T) {
 		t.Errorf("the older is %s", older.Status)
 	}
 	b.status(svc, "SUCCESSFUL")
-	if older.Status != "STOPPED" || older.Target.Status != "INACTIVE" || one.Status != "INACTIVE" || svc.Primary() != three || len(b.newest(svc).Sources) != 2 {
-		t.Errorf("the older is %s, its deployment %s, %d sources", older.Status, older.Target.Status, len(b.newest(svc).Sources))
+	if older.Status != "STOPPED" || older.Target.Status != "INACTIVE" || one.Status != "INACTIVE" ||
+		svc.Primary() != three || len(b.newest(svc).Sources) != 2 {
+		t.Errorf("the older is %s, its deployment %s, %d sources", older.Status, older.Target.Status,
+			len(b.newest(svc).Sources))
 	}
 }
 
@@ -384,7 +405,10 @@ func TestARollbackThatFailsTriesNoOlderDeployment(t *testing.T) {
 	rules := on(true)
 	b, svc, one := rolling(t, 1, rules)
 	two := b.set(svc, "sim/web:v2", 100)
-	b.until("the second", 30*time.Minute, func() bool { return two.RolloutState == "COMPLETED" && len(svc.TaskSets) == 1 })
+	b.until("the second", 30*time.Minute, func() bool {
+		return two.RolloutState == "COMPLETED" &&
+			len(svc.TaskSets) == 1
+	})
 	rules.Bake = time.Hour
 	b.Do(func(tx *world.Tx) { b.law.SetRules(tx, svc, rules) })
 	b.set(svc, "sim/web:v3", 100)

@@ -43,7 +43,8 @@ func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
 		if !ok && b.NoBoot == "" {
 			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to resolve ref " + spec.Image + ": not found"
 		}
-		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.StartedWith(spec.Command), Status: "PENDING", Health: "UNKNOWN"})
+		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.StartedWith(spec.Command),
+			Status: "PENDING", Health: "UNKNOWN"})
 	}
 	tx.Tasks.Put(t.ARN, t)
 	if l.Set != nil {
@@ -56,7 +57,8 @@ func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
 }
 
 // scheduleStep runs the next step of a task after a random delay.
-func (s *Scheduler) scheduleStep(tx *world.Tx, t *world.Task, r world.Range, purpose string, f func(*world.Tx, *world.Task)) {
+func (s *Scheduler) scheduleStep(tx *world.Tx, t *world.Task, r world.Range, purpose string,
+	f func(*world.Tx, *world.Task)) {
 	s.scheduleAfter(tx, t, tx.RandomBetween(r.Min, r.Max, purpose, t.ID, 0), f)
 }
 
@@ -88,7 +90,8 @@ func (s *Scheduler) activateTask(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		slowest = max(slowest, c.Behaviour.StartDelay)
 	}
-	s.scheduleAfter(tx, t, tx.RandomBetween(k.Min, k.Max, "activating", t.ID, 0)+slowest+extraStartDelay(tx, t), s.runTask)
+	s.scheduleAfter(tx, t, tx.RandomBetween(k.Min, k.Max, "activating", t.ID, 0)+slowest+extraStartDelay(tx, t),
+		s.runTask)
 }
 
 // extraStartDelay returns the delay that the active faults add to a task's start.
@@ -143,7 +146,8 @@ func logDriverError(tx *world.Tx, t *world.Task, c *world.Container) string {
 	}
 	const cause = "failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist."
 	if t.LaunchType == "FARGATE" {
-		return "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 times: " + cause + " : exit status 1"
+		return "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 times: " +
+			cause + " : exit status 1"
 	}
 	return "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: " + cause
 }
@@ -209,7 +213,8 @@ func stopTimeout(t *world.Task, c *world.Container) time.Duration {
 }
 
 func momentOf(t *world.Task, at time.Time) image.Moment {
-	return image.Moment{SinceStart: at.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: at.Sub(t.SignalledAt)}
+	return image.Moment{SinceStart: at.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(),
+		SinceSignal: at.Sub(t.SignalledAt)}
 }
 
 func copyEnvironment(m map[string]string) map[string]string {

@@ -22,7 +22,8 @@ func TestATaskSetStartsRegistersAndBecomesSteady(t *testing.T) {
 	zones := map[string]int{}
 	for _, x := range ts.Tasks {
 		zones[x.Zone]++
-		if x.StartedBy != ts.ID || x.Group != "service:api" || !x.Address.IsValid() || x.StartedAt.Sub(x.CreatedAt) < 16*time.Second {
+		if x.StartedBy != ts.ID || x.Group != "service:api" || !x.Address.IsValid() ||
+			x.StartedAt.Sub(x.CreatedAt) < 16*time.Second {
 			t.Errorf("task %+v", x)
 		}
 	}
@@ -30,7 +31,8 @@ func TestATaskSetStartsRegistersAndBecomesSteady(t *testing.T) {
 		t.Errorf("zones %v, want one task in each of three", zones)
 	}
 	for _, text := range []string{
-		"(service api) has started 3 tasks: (task ", "(service api) registered 1 targets in (target-group " + b.group + ")",
+		"(service api) has started 3 tasks: (task ", "(service api) registered 1 targets in (target-group " + b.group +
+			")",
 		"(service api, taskSet " + ts.ID + ") has reached a steady state.",
 	} {
 		if told(svc, text) == 0 {
@@ -69,7 +71,8 @@ func TestSlowStartTakesLonger(t *testing.T) {
 func checked(startPeriod time.Duration) func(*world.TaskSet) {
 	return func(ts *world.TaskSet) {
 		ts.Attached = nil
-		ts.Definition.Containers[0].Health = &world.ContainerHealth{Interval: 10 * time.Second, Timeout: 5 * time.Second, Retries: 3, StartPeriod: startPeriod}
+		ts.Definition.Containers[0].Health = &world.ContainerHealth{Interval: 10 * time.Second,
+			Timeout: 5 * time.Second, Retries: 3, StartPeriod: startPeriod}
 	}
 }
 
@@ -92,7 +95,8 @@ func TestContainerHealthChecks(t *testing.T) {
 		t.Errorf("unhealthy after %s, want three checks from 3m on", d)
 	}
 	b.until("replaced", 5*time.Minute, func() bool { return x.DesiredStatus == "STOPPED" })
-	if x.StoppedReason != "Task failed container health checks" || told(svc, "(task "+x.ID+") failed container health checks.") != 1 {
+	if x.StoppedReason != "Task failed container health checks" ||
+		told(svc, "(task "+x.ID+") failed container health checks.") != 1 {
 		t.Errorf("%s, events %v", x.StoppedReason, svc.Events)
 	}
 }
@@ -127,7 +131,8 @@ func TestProcessesOfTheHostTellTheirExit(t *testing.T) {
 	b.until("RUNNING", 5*time.Minute, func() bool { return running(ts) == 1 })
 	x := ts.Tasks[0]
 	start := effects[0].(world.StartProcess)
-	if start.Address != x.Address || start.Ports[0] != 8080 || start.Service != "api" || start.StopTimeout != 30*time.Second {
+	if start.Address != x.Address || start.Ports[0] != 8080 || start.Service != "api" ||
+		start.StopTimeout != 30*time.Second {
 		t.Errorf("%+v", start)
 	}
 	b.Do(func(tx *world.Tx) { b.law.StopByUser(tx, x, "bye") })
@@ -152,7 +157,8 @@ func TestFailuresInTheStartPeriodDoNotCount(t *testing.T) {
 	x := ts.Tasks[0]
 	b.until("judged", 2*time.Minute, func() bool { return x.Health != "UNKNOWN" })
 	if x.Health != "HEALTHY" {
-		t.Errorf("%s %s after its start, although its first minute does not count", x.Health, b.Clock.Now().Sub(x.StartedAt))
+		t.Errorf("%s %s after its start, although its first minute does not count", x.Health,
+			b.Clock.Now().Sub(x.StartedAt))
 	}
 }
 
@@ -190,8 +196,12 @@ func TestATaskWithoutItsLogGroupDoesNotStart(t *testing.T) {
 				b.steady(ts)
 				continue
 			}
-			b.until("stopped", 5*time.Minute, func() bool { return len(b.tasks()) > 0 && b.tasks()[0].LastStatus == "STOPPED" })
-			if x := b.tasks()[0]; x.StopCode != "TaskFailedToStart" || x.StoppedReason != reason || !x.StartedAt.IsZero() {
+			b.until("stopped", 5*time.Minute, func() bool {
+				return len(b.tasks()) > 0 &&
+					b.tasks()[0].LastStatus == "STOPPED"
+			})
+			if x := b.tasks()[0]; x.StopCode != "TaskFailedToStart" || x.StoppedReason != reason ||
+				!x.StartedAt.IsZero() {
 				t.Errorf("%s: %s %s", launch, x.StopCode, x.StoppedReason)
 			}
 			b.Do(func(tx *world.Tx) { tx.AddLogGroup("/ecs/api") })

@@ -16,7 +16,8 @@ func TestACrashedTaskIsReplaced(t *testing.T) {
 	x := ts.Tasks[0]
 	b.Do(func(tx *world.Tx) { b.law.CrashTask(tx, x, 3) })
 	b.until("stopped", time.Minute, func() bool { return x.LastStatus == "STOPPED" })
-	if x.StopCode != "EssentialContainerExited" || x.StoppedReason != "Essential container in task exited" || *x.Containers[0].ExitCode != 3 {
+	if x.StopCode != "EssentialContainerExited" || x.StoppedReason != "Essential container in task exited" ||
+		*x.Containers[0].ExitCode != 3 {
 		t.Errorf("%s %s %d", x.StopCode, x.StoppedReason, *x.Containers[0].ExitCode)
 	}
 	b.steady(ts)
@@ -54,7 +55,8 @@ func TestStartsThatFailAreHeldBackLongerAndLonger(t *testing.T) {
 		}
 	}
 	for i := 2; i < len(starts); i++ {
-		if gap, later := starts[i-1].Sub(starts[i]), starts[i-2].Sub(starts[i-1]); later < gap-20*time.Second && later < 27*time.Minute {
+		if gap, later := starts[i-1].Sub(starts[i]), starts[i-2].Sub(starts[i-1]); later < gap-20*time.Second &&
+			later < 27*time.Minute {
 			t.Errorf("a gap of %s after one of %s", later, gap)
 		}
 	}
@@ -65,7 +67,8 @@ func TestStartsThatFailAreHeldBackLongerAndLonger(t *testing.T) {
 		t.Errorf("events: %v", svc.Events)
 	}
 	x := b.tasks()[0]
-	if x.StopCode != "TaskFailedToStart" || !strings.HasPrefix(x.StoppedReason, "CannotPullContainerError: ") || !x.StartedAt.IsZero() || x.Containers[0].ExitCode != nil {
+	if x.StopCode != "TaskFailedToStart" || !strings.HasPrefix(x.StoppedReason, "CannotPullContainerError: ") ||
+		!x.StartedAt.IsZero() || x.Containers[0].ExitCode != nil {
 		t.Errorf("%+v", x)
 	}
 	b.Do(func(tx *world.Tx) { b.law.SetDesired(tx, svc, 3) })
@@ -81,7 +84,8 @@ func TestNoCapacityWaitsUntilItIsBack(t *testing.T) {
 	svc := b.service("EXTERNAL", 2)
 	ts := b.set(svc, "sim/web:v1", 100)
 	b.Run(time.Hour)
-	if len(ts.Tasks) != 0 || told(svc, "was unable to place a task. Reason: Capacity is unavailable at this time.") != 1 {
+	if len(ts.Tasks) != 0 ||
+		told(svc, "was unable to place a task. Reason: Capacity is unavailable at this time.") != 1 {
 		t.Fatalf("%d tasks, events %v", len(ts.Tasks), svc.Events)
 	}
 	b.Do(func(tx *world.Tx) {
@@ -117,7 +121,10 @@ func TestATargetTakenAwayByHandUnsettlesItsTaskSet(t *testing.T) {
 		x := b.find(tx, ts.Tasks[0])
 		tx.DeregisterTarget(x.Group, x.ID, x.Port)
 	})
-	b.until("unsettled", 5*time.Minute, func() bool { return ts.Stability == "STABILIZING" && len(b.targets().Targets) == 1 })
+	b.until("unsettled", 5*time.Minute, func() bool {
+		return ts.Stability == "STABILIZING" &&
+			len(b.targets().Targets) == 1
+	})
 	if told(svc, "due to TARGET IS NOT FOUND") != 1 || ts.Tasks[0].DesiredStatus != "RUNNING" {
 		t.Errorf("task %s, events %v", ts.Tasks[0].DesiredStatus, svc.Events)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // GetServiceAttributes returns the attributes of a service itself.
-func (s *Service) GetServiceAttributes(ctx context.Context, in *awssd.GetServiceAttributesInput) (*awssd.GetServiceAttributesOutput, error) {
+func (s *Service) GetServiceAttributes(ctx context.Context,
+	in *awssd.GetServiceAttributesInput) (*awssd.GetServiceAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetServiceAttributesOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
 		if err != nil {
@@ -27,13 +28,15 @@ func (s *Service) GetServiceAttributes(ctx context.Context, in *awssd.GetService
 }
 
 // UpdateServiceAttributes adds attributes to a service, or changes their values.
-func (s *Service) UpdateServiceAttributes(ctx context.Context, in *awssd.UpdateServiceAttributesInput) (*awssd.UpdateServiceAttributesOutput, error) {
+func (s *Service) UpdateServiceAttributes(ctx context.Context,
+	in *awssd.UpdateServiceAttributesInput) (*awssd.UpdateServiceAttributesOutput, error) {
 	err := s.changeAttributes(ctx, in.ServiceId, func(a map[string]string) { maps.Copy(a, in.Attributes) })
 	return &awssd.UpdateServiceAttributesOutput{}, err
 }
 
 // DeleteServiceAttributes removes attributes from a service.
-func (s *Service) DeleteServiceAttributes(ctx context.Context, in *awssd.DeleteServiceAttributesInput) (*awssd.DeleteServiceAttributesOutput, error) {
+func (s *Service) DeleteServiceAttributes(ctx context.Context,
+	in *awssd.DeleteServiceAttributesInput) (*awssd.DeleteServiceAttributesOutput, error) {
 	err := s.changeAttributes(ctx, in.ServiceId, func(a map[string]string) {
 		for _, k := range in.Attributes {
 			delete(a, k)
@@ -54,7 +57,8 @@ func (s *Service) changeAttributes(ctx context.Context, id *string, change func(
 		}
 		change(a)
 		if len(a) > maxAttributes {
-			return struct{}{}, world.Refuse("ServiceAttributesLimitExceededException", "The attribute can't be added to the service because you've exceeded the quota of %d.", maxAttributes)
+			return struct{}{}, world.Refuse("ServiceAttributesLimitExceededException",
+				"The attribute can't be added to the service because you've exceeded the quota of %d.", maxAttributes)
 		}
 		docOfService(r).attributes = a
 		return struct{}{}, nil

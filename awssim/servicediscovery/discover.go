@@ -12,7 +12,8 @@ import (
 )
 
 // DiscoverInstances returns instances of a service by names, in random order.
-func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInstancesInput) (*awssd.DiscoverInstancesOutput, error) {
+func (s *Service) DiscoverInstances(ctx context.Context,
+	in *awssd.DiscoverInstancesInput) (*awssd.DiscoverInstancesOutput, error) {
 	if in.MaxResults != nil && (*in.MaxResults < 1 || *in.MaxResults > 1000) {
 		return nil, constraintViolation(*in.MaxResults, "maxResults", "Member must have value between 1 and 1000")
 	}
@@ -26,12 +27,15 @@ func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInsta
 		if err != nil {
 			return nil, err
 		}
-		q := cloudmap.Query{Health: string(in.HealthStatus), Parameters: in.QueryParameters, Optional: in.OptionalParameters, MaxResults: int(val(in.MaxResults))}
+		q := cloudmap.Query{Health: string(in.HealthStatus), Parameters: in.QueryParameters,
+			Optional: in.OptionalParameters, MaxResults: int(val(in.MaxResults))}
 		n := tx.NextCount("discover " + e.ID)
-		out := &awssd.DiscoverInstancesOutput{Instances: []sdtypes.HttpInstanceSummary{}, InstancesRevision: ptr(e.Revision)}
+		out := &awssd.DiscoverInstancesOutput{Instances: []sdtypes.HttpInstanceSummary{},
+			InstancesRevision: ptr(e.Revision)}
 		for _, v := range e.DiscoverInstances(q, func(i int) float64 { return tx.Random("discover", e.ID, n<<10|i) }) {
 			out.Instances = append(out.Instances, sdtypes.HttpInstanceSummary{
-				InstanceId: ptr(v.ID), NamespaceName: ptr(t.Name), ServiceName: ptr(e.Name), Attributes: maps.Clone(v.Attributes), HealthStatus: shownHealth(e.HasCustomHealth, v.Healthy)})
+				InstanceId: ptr(v.ID), NamespaceName: ptr(t.Name), ServiceName: ptr(e.Name),
+				Attributes: maps.Clone(v.Attributes), HealthStatus: shownHealth(e.HasCustomHealth, v.Healthy)})
 		}
 		return out, nil
 	})
@@ -39,7 +43,8 @@ func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInsta
 
 // DiscoverInstancesRevision returns a number that changes when an instance is registered or
 // deregistered.
-func (s *Service) DiscoverInstancesRevision(ctx context.Context, in *awssd.DiscoverInstancesRevisionInput) (*awssd.DiscoverInstancesRevisionOutput, error) {
+func (s *Service) DiscoverInstancesRevision(ctx context.Context,
+	in *awssd.DiscoverInstancesRevisionInput) (*awssd.DiscoverInstancesRevisionOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesRevisionOutput, error) {
 		_, e, err := s.findEntry(tx, in.NamespaceName, in.ServiceName)
 		if err != nil {
@@ -60,7 +65,8 @@ func (s *Service) findEntry(tx *world.Tx, namespace, service *string) (*cloudmap
 	}
 	e := t.Entry(*service)
 	if e == nil {
-		return nil, nil, world.Refuse("ServiceNotFound", "Failed to find service with name: %s, in namespace: %s", *service, *namespace)
+		return nil, nil, world.Refuse("ServiceNotFound", "Failed to find service with name: %s, in namespace: %s",
+			*service, *namespace)
 	}
 	return t, e, nil
 }

@@ -25,7 +25,8 @@ func checkAttributes(r *world.Registry, attributes map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(attributes)) {
 		v := attributes[k]
 		if k == "" || len(k) > maxKeyLength || len(v) > maxValueLength {
-			return invalidInput("The attribute %q is too long: keys have 1 to %d characters, values up to %d.", k, maxKeyLength, maxValueLength)
+			return invalidInput("The attribute %q is too long: keys have 1 to %d characters, values up to %d.", k,
+				maxKeyLength, maxValueLength)
 		}
 		if !strings.HasPrefix(k, "AWS_") {
 			custom, length = custom+1, length+len(k)+len(v)
@@ -36,7 +37,8 @@ func checkAttributes(r *world.Registry, attributes map[string]string) error {
 		}
 	}
 	if custom > maxAttributes || length > maxCustomLength {
-		return invalidInput("An instance has at most %d custom attributes of %d characters in all.", maxAttributes, maxCustomLength)
+		return invalidInput("An instance has at most %d custom attributes of %d characters in all.", maxAttributes,
+			maxCustomLength)
 	}
 	for _, rec := range r.Records {
 		if err := checkRecord(rec.Type, attributes); err != nil {

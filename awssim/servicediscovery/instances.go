@@ -15,8 +15,10 @@ import (
 var instanceID = regexp.MustCompile(`^[0-9a-zA-Z_/:.@-]+$`)
 
 // RegisterInstance starts to register an instance, or to overwrite the one with that id.
-func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstanceInput) (*awssd.RegisterInstanceOutput, error) {
-	if err := firstOf(checkPattern(in.InstanceId, "instanceId", instanceID), checkLength(in.InstanceId, "instanceId", 64), checkLength(in.CreatorRequestId, "creatorRequestId", 64)); err != nil {
+func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstanceInput) (*awssd.RegisterInstanceOutput,
+	error) {
+	if err := firstOf(checkPattern(in.InstanceId, "instanceId", instanceID), checkLength(in.InstanceId, "instanceId",
+		64), checkLength(in.CreatorRequestId, "creatorRequestId", 64)); err != nil {
 		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.RegisterInstanceOutput, error) {
@@ -32,7 +34,8 @@ func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstan
 			return nil, err
 		}
 		attributes, creator := maps.Clone(in.Attributes), val(in.CreatorRequestId)
-		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "REGISTER_INSTANCE", Call: "RegisterInstance", About: about, Targets: targetsOf(r, id), Creator: creator},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "REGISTER_INSTANCE", Call: "RegisterInstance",
+			About: about, Targets: targetsOf(r, id), Creator: creator},
 			func(tx *world.Tx) *world.Refusal {
 				if r.Deleted {
 					return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
@@ -60,13 +63,16 @@ func checkQuotas(r *world.Registry, id string) error {
 		n += x.Instances.Len()
 	}
 	if r.Instances.Len() >= maxInstances || n >= maxNamespaceInstances {
-		return world.Refuse("ResourceLimitExceeded", "The maximum number of instances has been reached: %d per service, %d per namespace.", maxInstances, maxNamespaceInstances)
+		return world.Refuse("ResourceLimitExceeded",
+			"The maximum number of instances has been reached: %d per service, %d per namespace.", maxInstances,
+			maxNamespaceInstances)
 	}
 	return nil
 }
 
 // DeregisterInstance starts to deregister an instance.
-func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterInstanceInput) (*awssd.DeregisterInstanceOutput, error) {
+func (s *Service) DeregisterInstance(ctx context.Context,
+	in *awssd.DeregisterInstanceInput) (*awssd.DeregisterInstanceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DeregisterInstanceOutput, error) {
 		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
 		if err != nil && i == nil {
@@ -76,7 +82,8 @@ func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterIn
 		if err := s.checkNotBusy(tx, about, "DEREGISTER_INSTANCE"); err != nil {
 			return nil, err
 		}
-		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "DEREGISTER_INSTANCE", Call: "DeregisterInstance", About: about, Targets: targetsOf(i.Registry, i.ID)},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "DEREGISTER_INSTANCE", Call: "DeregisterInstance",
+			About: about, Targets: targetsOf(i.Registry, i.ID)},
 			func(tx *world.Tx) *world.Refusal {
 				if now, ok := i.Registry.Instances.Get(i.ID); ok {
 					tx.DeregisterInstance(now)
@@ -122,7 +129,8 @@ func (s *Service) GetInstance(ctx context.Context, in *awssd.GetInstanceInput) (
 		}
 		creator, _ := i.Doc.(string)
 		return &awssd.GetInstanceOutput{ResourceOwner: ptr(tx.Key.Account), Instance: &sdtypes.Instance{
-			Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes), CreatorRequestId: optionalText(creator), CreatedByAccount: ptr(tx.Key.Account)}}, nil
+			Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes), CreatorRequestId: optionalText(creator),
+			CreatedByAccount: ptr(tx.Key.Account)}}, nil
 	})
 }
 
@@ -133,20 +141,25 @@ func (s *Service) ListInstances(ctx context.Context, in *awssd.ListInstancesInpu
 		if err != nil {
 			return nil, err
 		}
-		page, next, err := pageOf(r.Instances.Values(), in.NextToken, in.MaxResults, 100, func(i *world.Instance) string { return i.ID })
+		page, next, err := pageOf(r.Instances.Values(), in.NextToken, in.MaxResults, 100,
+			func(i *world.Instance) string { return i.ID })
 		if err != nil {
 			return nil, err
 		}
-		out := &awssd.ListInstancesOutput{Instances: []sdtypes.InstanceSummary{}, NextToken: next, ResourceOwner: ptr(tx.Key.Account)}
+		out := &awssd.ListInstancesOutput{Instances: []sdtypes.InstanceSummary{}, NextToken: next,
+			ResourceOwner: ptr(tx.Key.Account)}
 		for _, i := range page {
-			out.Instances = append(out.Instances, sdtypes.InstanceSummary{Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes), CreatedByAccount: ptr(tx.Key.Account)})
+			out.Instances = append(out.Instances,
+				sdtypes.InstanceSummary{Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes),
+					CreatedByAccount: ptr(tx.Key.Account)})
 		}
 		return out, nil
 	})
 }
 
 // GetInstancesHealthStatus returns the health of named instances, or of all.
-func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetInstancesHealthStatusInput) (*awssd.GetInstancesHealthStatusOutput, error) {
+func (s *Service) GetInstancesHealthStatus(ctx context.Context,
+	in *awssd.GetInstancesHealthStatusInput) (*awssd.GetInstancesHealthStatusOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetInstancesHealthStatusOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
 		if err != nil {
@@ -163,7 +176,8 @@ func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetIns
 			}
 			list = append(list, i)
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(i *world.Instance) string { return i.ID })
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+			func(i *world.Instance) string { return i.ID })
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +212,8 @@ func shownHealth(custom, healthy bool) sdtypes.HealthStatus {
 
 // UpdateInstanceCustomHealthStatus sets an instance's health, which is in effect half a minute
 // later.
-func (s *Service) UpdateInstanceCustomHealthStatus(ctx context.Context, in *awssd.UpdateInstanceCustomHealthStatusInput) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
+func (s *Service) UpdateInstanceCustomHealthStatus(ctx context.Context,
+	in *awssd.UpdateInstanceCustomHealthStatusInput) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
 	if err := checkOneOf(in.Status, "status", in.Status.Values()); err != nil {
 		return nil, err
 	}
@@ -208,7 +223,8 @@ func (s *Service) UpdateInstanceCustomHealthStatus(ctx context.Context, in *awss
 			return nil, err
 		}
 		if !i.Registry.HasCustomHealth {
-			return nil, world.Refuse("CustomHealthNotFound", "The service %s has no HealthCheckCustomConfig.", i.Registry.ID)
+			return nil, world.Refuse("CustomHealthNotFound", "The service %s has no HealthCheckCustomConfig.",
+				i.Registry.ID)
 		}
 		s.controller.SetCustomHealth(tx, i, string(in.Status))
 		return &awssd.UpdateInstanceCustomHealthStatusOutput{}, nil

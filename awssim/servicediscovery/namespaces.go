@@ -34,7 +34,8 @@ func docOfNamespace(n *world.Namespace) *namespaceDoc { return n.Doc.(*namespace
 
 // callSuffixes maps namespace types to their names in API calls.
 var callSuffixes = map[string]string{
-	world.HTTPNamespace: "HttpNamespace", world.PrivateNamespace: "PrivateDnsNamespace", world.PublicNamespace: "PublicDnsNamespace",
+	world.HTTPNamespace: "HttpNamespace", world.PrivateNamespace: "PrivateDnsNamespace",
+	world.PublicNamespace: "PublicDnsNamespace",
 }
 
 // namespaceInput holds the input for a new namespace.
@@ -46,14 +47,18 @@ type namespaceInput struct {
 }
 
 // CreateHttpNamespace creates a namespace without DNS.
-func (s *Service) CreateHttpNamespace(ctx context.Context, in *awssd.CreateHttpNamespaceInput) (*awssd.CreateHttpNamespaceOutput, error) {
-	id, err := s.createNamespace(ctx, namespaceInput{kind: world.HTTPNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags})
+func (s *Service) CreateHttpNamespace(ctx context.Context,
+	in *awssd.CreateHttpNamespaceInput) (*awssd.CreateHttpNamespaceOutput, error) {
+	id, err := s.createNamespace(ctx, namespaceInput{kind: world.HTTPNamespace, name: in.Name,
+		creator: in.CreatorRequestId, description: in.Description, tags: in.Tags})
 	return &awssd.CreateHttpNamespaceOutput{OperationId: id}, err
 }
 
 // CreatePrivateDnsNamespace creates a namespace whose names resolve in a VPC.
-func (s *Service) CreatePrivateDnsNamespace(ctx context.Context, in *awssd.CreatePrivateDnsNamespaceInput) (*awssd.CreatePrivateDnsNamespaceOutput, error) {
-	f := namespaceInput{kind: world.PrivateNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, vpc: in.Vpc, tags: in.Tags}
+func (s *Service) CreatePrivateDnsNamespace(ctx context.Context,
+	in *awssd.CreatePrivateDnsNamespaceInput) (*awssd.CreatePrivateDnsNamespaceOutput, error) {
+	f := namespaceInput{kind: world.PrivateNamespace, name: in.Name, creator: in.CreatorRequestId,
+		description: in.Description, vpc: in.Vpc, tags: in.Tags}
 	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		f.soa = p.DnsProperties.SOA.TTL
 	}
@@ -62,8 +67,10 @@ func (s *Service) CreatePrivateDnsNamespace(ctx context.Context, in *awssd.Creat
 }
 
 // CreatePublicDnsNamespace creates a namespace whose names resolve everywhere.
-func (s *Service) CreatePublicDnsNamespace(ctx context.Context, in *awssd.CreatePublicDnsNamespaceInput) (*awssd.CreatePublicDnsNamespaceOutput, error) {
-	f := namespaceInput{kind: world.PublicNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags}
+func (s *Service) CreatePublicDnsNamespace(ctx context.Context,
+	in *awssd.CreatePublicDnsNamespaceInput) (*awssd.CreatePublicDnsNamespaceOutput, error) {
+	f := namespaceInput{kind: world.PublicNamespace, name: in.Name, creator: in.CreatorRequestId,
+		description: in.Description, tags: in.Tags}
 	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		f.soa = p.DnsProperties.SOA.TTL
 	}
@@ -76,7 +83,9 @@ func (f namespaceInput) checkInput() error {
 	if f.kind == world.HTTPNamespace {
 		longest = maxHTTPName
 	}
-	if err := firstOf(checkPattern(f.name, "name", visibleText), checkLength(f.name, "name", longest), checkLength(f.description, "description", 1024), checkLength(f.creator, "creatorRequestId", 64), checkTags(f.tags)); err != nil {
+	if err := firstOf(checkPattern(f.name, "name", visibleText), checkLength(f.name, "name", longest),
+		checkLength(f.description, "description", 1024), checkLength(f.creator, "creatorRequestId", 64),
+		checkTags(f.tags)); err != nil {
 		return err
 	}
 	if f.kind == world.PrivateNamespace {
@@ -91,38 +100,44 @@ func (s *Service) createNamespace(ctx context.Context, f namespaceInput) (*strin
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*string, error) {
 		if n := tx.NamespaceByName(*f.name); n != nil {
-			return nil, &world.Refusal{Code: "NamespaceAlreadyExists", Message: "Namespace with name " + *f.name + " already exists.",
+			return nil, &world.Refusal{Code: "NamespaceAlreadyExists", Message: "Namespace with name " + *f.name +
+				" already exists.",
 				Fields: map[string]any{"NamespaceId": n.ID, "CreatorRequestId": docOfNamespace(n).creator}}
 		}
 		if tx.Namespaces.Len() >= maxNamespaces {
-			return nil, world.Refuse("ResourceLimitExceeded", "The maximum number of namespaces, %d, has been reached.", maxNamespaces)
+			return nil, world.Refuse("ResourceLimitExceeded", "The maximum number of namespaces, %d, has been reached.",
+				maxNamespaces)
 		}
 		about := "namespace " + strings.ToLower(*f.name)
 		if err := s.checkNotBusy(tx, about, "CREATE_NAMESPACE"); err != nil {
 			return nil, err
 		}
 		n := f.buildNamespace(ctx, tx)
-		return s.startOperation(ctx, tx, cloudmap.Operation{Type: "CREATE_NAMESPACE", Call: "Create" + callSuffixes[f.kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
+		return s.startOperation(ctx, tx, cloudmap.Operation{Type: "CREATE_NAMESPACE", Call: "Create" +
+			callSuffixes[f.kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
 			func(tx *world.Tx) *world.Refusal { return finishCreation(tx, n) }), nil
 	})
 }
 
 func (f namespaceInput) buildNamespace(ctx context.Context, tx *world.Tx) *world.Namespace {
 	id := idOr(ctx, tx, "ns-")
-	doc := &namespaceDoc{creator: val(f.creator), description: val(f.description), soa: 15, created: tx.Now(), tags: copyTags(f.tags)}
+	doc := &namespaceDoc{creator: val(f.creator), description: val(f.description), soa: 15, created: tx.Now(),
+		tags: copyTags(f.tags)}
 	if f.soa != nil {
 		doc.soa = *f.soa
 	}
 	if f.kind != world.HTTPNamespace {
 		doc.zone = "Z" + strings.ToUpper(tx.NewHex("hosted zone", 20))
 	}
-	return &world.Namespace{ID: id, ARN: tx.ARN("servicediscovery", "namespace/"+id), Name: *f.name, Kind: f.kind, VPC: val(f.vpc), Doc: doc}
+	return &world.Namespace{ID: id, ARN: tx.ARN("servicediscovery", "namespace/"+id), Name: *f.name, Kind: f.kind,
+		VPC: val(f.vpc), Doc: doc}
 }
 
 // finishCreation ends the creation of a namespace.
 func finishCreation(tx *world.Tx, n *world.Namespace) *world.Refusal {
 	if _, ok := tx.VPCs.Get(n.VPC); n.Kind == world.PrivateNamespace && !ok {
-		return world.Refuse("CANNOT_CREATE_HOSTED_ZONE", "The VPC that you specified, %s, is not valid. (Service: AmazonRoute53; Status Code: 400; Error Code: InvalidVPCId)", n.VPC)
+		return world.Refuse("CANNOT_CREATE_HOSTED_ZONE",
+			"The VPC that you specified, %s, is not valid. (Service: AmazonRoute53; Status Code: 400; Error Code: InvalidVPCId)", n.VPC)
 	}
 	tx.AddNamespace(n)
 	return nil
@@ -141,20 +156,23 @@ func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, err
 }
 
 // DeleteNamespace deletes a namespace without services.
-func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespaceInput) (*awssd.DeleteNamespaceOutput, error) {
+func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespaceInput) (*awssd.DeleteNamespaceOutput,
+	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DeleteNamespaceOutput, error) {
 		n, err := namespaceOf(tx, in.Id, "id")
 		if err != nil {
 			return nil, err
 		}
 		if n.Registries.Len() > 0 {
-			return nil, world.Refuse("ResourceInUse", "Namespace has associated services; delete the services before deleting the namespace")
+			return nil,
+				world.Refuse("ResourceInUse", "Namespace has associated services; delete the services before deleting the namespace")
 		}
 		about := "namespace " + strings.ToLower(n.Name)
 		if err := s.checkNotBusy(tx, about, "DELETE_NAMESPACE"); err != nil {
 			return nil, err
 		}
-		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "DELETE_NAMESPACE", Call: "DeleteNamespace", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "DELETE_NAMESPACE", Call: "DeleteNamespace",
+			About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
 			func(tx *world.Tx) *world.Refusal {
 				if n.Registries.Len() > 0 {
 					return world.Refuse("INTERNAL_FAILURE", "Namespace has associated services.")
@@ -167,7 +185,8 @@ func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespace
 }
 
 // UpdateHttpNamespace changes a description.
-func (s *Service) UpdateHttpNamespace(ctx context.Context, in *awssd.UpdateHttpNamespaceInput) (*awssd.UpdateHttpNamespaceOutput, error) {
+func (s *Service) UpdateHttpNamespace(ctx context.Context,
+	in *awssd.UpdateHttpNamespaceInput) (*awssd.UpdateHttpNamespaceOutput, error) {
 	if in.Namespace == nil {
 		return nil, constraintViolation(nil, "namespace", "Member must not be null")
 	}
@@ -176,7 +195,8 @@ func (s *Service) UpdateHttpNamespace(ctx context.Context, in *awssd.UpdateHttpN
 }
 
 // UpdatePrivateDnsNamespace changes a description or the TTL of the SOA record.
-func (s *Service) UpdatePrivateDnsNamespace(ctx context.Context, in *awssd.UpdatePrivateDnsNamespaceInput) (*awssd.UpdatePrivateDnsNamespaceOutput, error) {
+func (s *Service) UpdatePrivateDnsNamespace(ctx context.Context,
+	in *awssd.UpdatePrivateDnsNamespaceInput) (*awssd.UpdatePrivateDnsNamespaceOutput, error) {
 	if in.Namespace == nil {
 		return nil, constraintViolation(nil, "namespace", "Member must not be null")
 	}
@@ -189,7 +209,8 @@ func (s *Service) UpdatePrivateDnsNamespace(ctx context.Context, in *awssd.Updat
 }
 
 // UpdatePublicDnsNamespace changes a description or the TTL of the SOA record.
-func (s *Service) UpdatePublicDnsNamespace(ctx context.Context, in *awssd.UpdatePublicDnsNamespaceInput) (*awssd.UpdatePublicDnsNamespaceOutput, error) {
+func (s *Service) UpdatePublicDnsNamespace(ctx context.Context,
+	in *awssd.UpdatePublicDnsNamespaceInput) (*awssd.UpdatePublicDnsNamespaceOutput, error) {
 	if in.Namespace == nil {
 		return nil, constraintViolation(nil, "namespace", "Member must not be null")
 	}
@@ -201,7 +222,8 @@ func (s *Service) UpdatePublicDnsNamespace(ctx context.Context, in *awssd.Update
 	return &awssd.UpdatePublicDnsNamespaceOutput{OperationId: id}, err
 }
 
-func (s *Service) updateNamespace(ctx context.Context, kind string, id, description *string, soa *int64, creator *string) (*string, error) {
+func (s *Service) updateNamespace(ctx context.Context, kind string, id, description *string, soa *int64,
+	creator *string) (*string, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*string, error) {
 		n, err := namespaceOf(tx, id, "id")
 		if err != nil {
@@ -221,7 +243,8 @@ func (s *Service) updateNamespace(ctx context.Context, kind string, id, descript
 		if soa != nil {
 			doc.soa = *soa
 		}
-		return s.startOperation(ctx, tx, cloudmap.Operation{Type: "UPDATE_NAMESPACE", Call: "Update" + callSuffixes[kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
+		return s.startOperation(ctx, tx, cloudmap.Operation{Type: "UPDATE_NAMESPACE", Call: "Update" +
+			callSuffixes[kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
 			func(tx *world.Tx) *world.Refusal {
 				doc.tags = docOfNamespace(n).tags
 				n.Doc = &doc
@@ -240,27 +263,33 @@ func (s *Service) GetNamespace(ctx context.Context, in *awssd.GetNamespaceInput)
 		}
 		x := summaryOfNamespace(tx, n)
 		return &awssd.GetNamespaceOutput{Namespace: &sdtypes.Namespace{
-			Arn: x.Arn, Id: x.Id, Name: x.Name, Type: x.Type, Description: x.Description, CreateDate: x.CreateDate, Properties: x.Properties,
-			ServiceCount: x.ServiceCount, ResourceOwner: x.ResourceOwner, CreatorRequestId: optionalText(docOfNamespace(n).creator),
+			Arn: x.Arn, Id: x.Id, Name: x.Name, Type: x.Type, Description: x.Description, CreateDate: x.CreateDate,
+			Properties:   x.Properties,
+			ServiceCount: x.ServiceCount, ResourceOwner: x.ResourceOwner,
+			CreatorRequestId: optionalText(docOfNamespace(n).creator),
 		}}, nil
 	})
 }
 
 func summaryOfNamespace(tx *world.Tx, n *world.Namespace) sdtypes.NamespaceSummary {
 	d := docOfNamespace(n)
-	p := &sdtypes.NamespaceProperties{HttpProperties: &sdtypes.HttpProperties{HttpName: ptr(n.Name)}, DnsProperties: &sdtypes.DnsProperties{SOA: &sdtypes.SOA{}}}
+	p := &sdtypes.NamespaceProperties{HttpProperties: &sdtypes.HttpProperties{HttpName: ptr(n.Name)},
+		DnsProperties: &sdtypes.DnsProperties{SOA: &sdtypes.SOA{}}}
 	if n.HasDNS() {
 		p.DnsProperties = &sdtypes.DnsProperties{HostedZoneId: ptr(d.zone), SOA: &sdtypes.SOA{TTL: ptr(d.soa)}}
 	}
 	return sdtypes.NamespaceSummary{
-		Arn: ptr(n.ARN), Id: ptr(n.ID), Name: ptr(n.Name), Type: sdtypes.NamespaceType(n.Kind), Description: optionalText(d.description), CreateDate: ptr(d.created),
+		Arn: ptr(n.ARN), Id: ptr(n.ID), Name: ptr(n.Name), Type: sdtypes.NamespaceType(n.Kind),
+		Description: optionalText(d.description), CreateDate: ptr(d.created),
 		Properties: p, ServiceCount: ptr(int32(n.Registries.Len())), ResourceOwner: ptr(tx.Key.Account),
 	}
 }
 
 // ListNamespaces lists the namespaces of the Region.
-func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesInput) (*awssd.ListNamespacesOutput, error) {
-	known := map[string]string{"TYPE": "EQ IN", "NAME": "EQ BEGINS_WITH", "HTTP_NAME": "EQ BEGINS_WITH", "RESOURCE_OWNER": "EQ"}
+func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesInput) (*awssd.ListNamespacesOutput,
+	error) {
+	known := map[string]string{"TYPE": "EQ IN", "NAME": "EQ BEGINS_WITH", "HTTP_NAME": "EQ BEGINS_WITH",
+		"RESOURCE_OWNER": "EQ"}
 	var filters []filter
 	for _, f := range in.Filters {
 		x := filter{string(f.Name), string(f.Condition), f.Values}
@@ -277,7 +306,8 @@ func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesIn
 				list = append(list, summaryOfNamespace(tx, n))
 			}
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(x sdtypes.NamespaceSummary) string { return *x.Id })
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+			func(x sdtypes.NamespaceSummary) string { return *x.Id })
 		return &awssd.ListNamespacesOutput{Namespaces: page, NextToken: next}, err
 	})
 }

@@ -22,14 +22,16 @@ func (s *Service) checkNotBusy(tx *world.Tx, about, kind string) error {
 		return nil
 	}
 	if op.Type == kind {
-		return &world.Refusal{Code: "DuplicateRequest", Message: "Another operation of type " + kind + " and id " + op.ID + " is in progress",
+		return &world.Refusal{Code: "DuplicateRequest", Message: "Another operation of type " + kind + " and id " +
+			op.ID + " is in progress",
 			Fields: map[string]any{"DuplicateOperationId": op.ID}}
 	}
 	return world.Refuse("ResourceInUse", "Another operation of type %s and id %s is in progress", op.Type, op.ID)
 }
 
 // startOperation starts an operation and returns its id.
-func (s *Service) startOperation(ctx context.Context, tx *world.Tx, o cloudmap.Operation, do func(*world.Tx) *world.Refusal) *string {
+func (s *Service) startOperation(ctx context.Context, tx *world.Tx, o cloudmap.Operation,
+	do func(*world.Tx) *world.Refusal) *string {
 	return ptr(s.controller.StartOperation(tx, o, isBuilding(ctx), do).ID)
 }
 
@@ -44,15 +46,19 @@ func (s *Service) GetOperation(ctx context.Context, in *awssd.GetOperationInput)
 			return nil, world.Refuse("OperationNotFound", "The operation %s can't be found.", *in.OperationId)
 		}
 		return &awssd.GetOperationOutput{Operation: &sdtypes.Operation{
-			Id: ptr(o.ID), Type: sdtypes.OperationType(o.Type), Status: sdtypes.OperationStatus(o.Status), CreateDate: ptr(o.Created), UpdateDate: ptr(o.Updated),
-			Targets: maps.Clone(o.Targets), ErrorCode: optionalText(o.Code), ErrorMessage: optionalText(o.Message), OwnerAccount: ptr(tx.Key.Account),
+			Id: ptr(o.ID), Type: sdtypes.OperationType(o.Type), Status: sdtypes.OperationStatus(o.Status),
+			CreateDate: ptr(o.Created), UpdateDate: ptr(o.Updated),
+			Targets: maps.Clone(o.Targets), ErrorCode: optionalText(o.Code), ErrorMessage: optionalText(o.Message),
+			OwnerAccount: ptr(tx.Key.Account),
 		}}, nil
 	})
 }
 
 // ListOperations lists the stored operations, newest first.
-func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsInput) (*awssd.ListOperationsOutput, error) {
-	known := map[string]string{"NAMESPACE_ID": "EQ", "SERVICE_ID": "EQ", "STATUS": "EQ IN", "TYPE": "EQ IN", "UPDATE_DATE": "BETWEEN"}
+func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsInput) (*awssd.ListOperationsOutput,
+	error) {
+	known := map[string]string{"NAMESPACE_ID": "EQ", "SERVICE_ID": "EQ", "STATUS": "EQ IN", "TYPE": "EQ IN",
+		"UPDATE_DATE": "BETWEEN"}
 	var filters []filter
 	for _, f := range in.Filters {
 		x := filter{string(f.Name), string(f.Condition), f.Values}
@@ -69,13 +75,15 @@ func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsIn
 				list = append(list, sdtypes.OperationSummary{Id: ptr(o.ID), Status: sdtypes.OperationStatus(o.Status)})
 			}
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(x sdtypes.OperationSummary) string { return *x.Id })
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+			func(x sdtypes.OperationSummary) string { return *x.Id })
 		return &awssd.ListOperationsOutput{Operations: page, NextToken: next}, err
 	})
 }
 
 func matchesOperation(o *cloudmap.Operation, filters []filter) bool {
-	of := map[string]string{"NAMESPACE_ID": o.Targets["NAMESPACE"], "SERVICE_ID": o.Targets["SERVICE"], "STATUS": o.Status, "TYPE": o.Type}
+	of := map[string]string{"NAMESPACE_ID": o.Targets["NAMESPACE"], "SERVICE_ID": o.Targets["SERVICE"],
+		"STATUS": o.Status, "TYPE": o.Type}
 	for _, f := range filters {
 		if f.name == "UPDATE_DATE" {
 			if !isBetween(o.Updated.Unix(), f.values) {

@@ -24,9 +24,11 @@ func invalidInput(format string, args ...any) error {
 
 func constraintViolation(value any, member, must string) error {
 	if value == nil {
-		return invalidInput("1 validation error detected: Value null at '%s' failed to satisfy constraint: %s", member, must)
+		return invalidInput("1 validation error detected: Value null at '%s' failed to satisfy constraint: %s", member,
+			must)
 	}
-	return invalidInput("1 validation error detected: Value '%v' at '%s' failed to satisfy constraint: %s", value, member, must)
+	return invalidInput("1 validation error detected: Value '%v' at '%s' failed to satisfy constraint: %s", value,
+		member, must)
 }
 
 func checkGiven(s *string, member string) error {

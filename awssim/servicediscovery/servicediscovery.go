@@ -40,10 +40,13 @@ func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "servicediscovery", ServiceID: "ServiceDiscovery", Protocol: wire.JSON11,
 		Target: "Route53AutoNaming_v20170314", BadEnum: "InvalidInput", Operations: s.apiOperations(),
-		Errors: []smithy.APIError{&sdtypes.CustomHealthNotFound{}, &sdtypes.DuplicateRequest{}, &sdtypes.InstanceNotFound{},
-			&sdtypes.InvalidInput{}, &sdtypes.NamespaceAlreadyExists{}, &sdtypes.NamespaceNotFound{}, &sdtypes.OperationNotFound{},
+		Errors: []smithy.APIError{&sdtypes.CustomHealthNotFound{}, &sdtypes.DuplicateRequest{},
+			&sdtypes.InstanceNotFound{},
+			&sdtypes.InvalidInput{}, &sdtypes.NamespaceAlreadyExists{}, &sdtypes.NamespaceNotFound{},
+			&sdtypes.OperationNotFound{},
 			&sdtypes.RequestLimitExceeded{}, &sdtypes.ResourceInUse{}, &sdtypes.ResourceLimitExceeded{},
-			&sdtypes.ResourceNotFoundException{}, &sdtypes.ServiceAlreadyExists{}, &sdtypes.ServiceAttributesLimitExceededException{},
+			&sdtypes.ResourceNotFoundException{}, &sdtypes.ServiceAlreadyExists{},
+			&sdtypes.ServiceAttributesLimitExceededException{},
 			&sdtypes.ServiceNotFound{}, &sdtypes.TooManyTagsException{}},
 	}
 }
@@ -51,11 +54,16 @@ func (s *Service) API() wire.API {
 // apiOperations lists the methods that are API calls.
 func (s *Service) apiOperations() []any {
 	return []any{
-		s.CreateHttpNamespace, s.CreatePrivateDnsNamespace, s.CreatePublicDnsNamespace, s.CreateService, s.DeleteNamespace, s.DeleteService,
-		s.DeleteServiceAttributes, s.DeregisterInstance, s.DiscoverInstances, s.DiscoverInstancesRevision, s.GetInstance,
-		s.GetInstancesHealthStatus, s.GetNamespace, s.GetOperation, s.GetService, s.GetServiceAttributes, s.ListInstances, s.ListNamespaces,
-		s.ListOperations, s.ListServices, s.ListTagsForResource, s.RegisterInstance, s.TagResource, s.UntagResource, s.UpdateHttpNamespace,
-		s.UpdateInstanceCustomHealthStatus, s.UpdatePrivateDnsNamespace, s.UpdatePublicDnsNamespace, s.UpdateService, s.UpdateServiceAttributes,
+		s.CreateHttpNamespace, s.CreatePrivateDnsNamespace, s.CreatePublicDnsNamespace, s.CreateService,
+		s.DeleteNamespace, s.DeleteService,
+		s.DeleteServiceAttributes, s.DeregisterInstance, s.DiscoverInstances, s.DiscoverInstancesRevision,
+		s.GetInstance,
+		s.GetInstancesHealthStatus, s.GetNamespace, s.GetOperation, s.GetService, s.GetServiceAttributes,
+		s.ListInstances, s.ListNamespaces,
+		s.ListOperations, s.ListServices, s.ListTagsForResource, s.RegisterInstance, s.TagResource, s.UntagResource,
+		s.UpdateHttpNamespace,
+		s.UpdateInstanceCustomHealthStatus, s.UpdatePrivateDnsNamespace, s.UpdatePublicDnsNamespace, s.UpdateService,
+		s.UpdateServiceAttributes,
 	}
 }
 

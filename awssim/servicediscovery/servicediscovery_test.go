@@ -107,7 +107,8 @@ func (b *bench) operation(id *string) *sdtypes.Operation {
 // private makes a private namespace and is its id.
 func (b *bench) private(name string) *string {
 	b.t.Helper()
-	out := must(b.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String(name), Vpc: aws.String("vpc-1")}))(b.t)
+	out := must(b.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String(name),
+		Vpc: aws.String("vpc-1")}))(b.t)
 	return aws.String(b.done(out.OperationId).Targets["NAMESPACE"])
 }
 
@@ -122,7 +123,8 @@ func records(ttl int64, kinds ...sdtypes.RecordType) *sdtypes.DnsConfig {
 // service makes one with A records and custom health.
 func (b *bench) service(namespace *string, name string) *sdtypes.Service {
 	b.t.Helper()
-	return must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String(name), NamespaceId: namespace, DnsConfig: records(10, "A"),
+	return must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String(name), NamespaceId: namespace,
+		DnsConfig:               records(10, "A"),
 		HealthCheckCustomConfig: &sdtypes.HealthCheckCustomConfig{FailureThreshold: aws.Int32(1)}}))(b.t).Service
 }
 
@@ -141,7 +143,8 @@ func registration(service *string, id, address string, more ...string) *awssd.Re
 
 func TestNamespacesFromBirthToDeath(t *testing.T) {
 	b := newBench(t, nil)
-	out := must(b.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String("shop.local"), Vpc: aws.String("vpc-1"),
+	out := must(b.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String("shop.local"),
+		Vpc:         aws.String("vpc-1"),
 		Description: aws.String("d"), Tags: []sdtypes.Tag{{Key: aws.String("a"), Value: aws.String("b")}}}))(t)
 	if o := b.operation(out.OperationId); o.Status != "SUBMITTED" || o.Type != "CREATE_NAMESPACE" {
 		t.Errorf("%+v", o)
@@ -156,16 +159,21 @@ func TestNamespacesFromBirthToDeath(t *testing.T) {
 	}
 	id := aws.String(o.Targets["NAMESPACE"])
 	n := must(b.GetNamespace(ctx, &awssd.GetNamespaceInput{Id: id}))(t).Namespace
-	if n.Type != "DNS_PRIVATE" || *n.Properties.DnsProperties.HostedZoneId == "" || *n.Properties.DnsProperties.SOA.TTL != 15 || *n.Arn != "arn:aws:servicediscovery:eu-west-1:123456789012:namespace/"+*id {
+	if n.Type != "DNS_PRIVATE" || *n.Properties.DnsProperties.HostedZoneId == "" ||
+		*n.Properties.DnsProperties.SOA.TTL != 15 ||
+		*n.Arn != "arn:aws:servicediscovery:eu-west-1:123456789012:namespace/"+*id {
 		t.Errorf("%+v", n)
 	}
 	_, err = b.CreateHttpNamespace(ctx, &awssd.CreateHttpNamespaceInput{Name: aws.String("shop.local")})
 	if e := typed[*sdtypes.NamespaceAlreadyExists](t, err); aws.ToString(e.NamespaceId) != *id {
 		t.Errorf("%+v", e)
 	}
-	b.done(must(b.UpdatePrivateDnsNamespace(ctx, &awssd.UpdatePrivateDnsNamespaceInput{Id: n.Arn, Namespace: &sdtypes.PrivateDnsNamespaceChange{
-		Properties: &sdtypes.PrivateDnsNamespacePropertiesChange{DnsProperties: &sdtypes.PrivateDnsPropertiesMutableChange{SOA: &sdtypes.SOAChange{TTL: aws.Int64(60)}}}}}))(t).OperationId)
-	if n = must(b.GetNamespace(ctx, &awssd.GetNamespaceInput{Id: id}))(t).Namespace; *n.Properties.DnsProperties.SOA.TTL != 60 || *n.Description != "d" {
+	b.done(must(b.UpdatePrivateDnsNamespace(ctx, &awssd.UpdatePrivateDnsNamespaceInput{Id: n.Arn,
+		Namespace: &sdtypes.PrivateDnsNamespaceChange{
+			Properties: &sdtypes.PrivateDnsNamespacePropertiesChange{DnsProperties: &sdtypes.PrivateDnsPropertiesMutableChange{SOA: &sdtypes.SOAChange{TTL: aws.Int64(60)}}}}}))(t).OperationId)
+	if n = must(b.GetNamespace(ctx,
+		&awssd.GetNamespaceInput{Id: id}))(t).Namespace; *n.Properties.DnsProperties.SOA.TTL != 60 ||
+		*n.Description != "d" {
 		t.Errorf("%+v", n)
 	}
 	svc := b.service(id, "api")
@@ -182,13 +190,15 @@ func TestNamespacesFromBirthToDeath(t *testing.T) {
 
 func TestAnOperationFailsLater(t *testing.T) {
 	b := newBench(t, nil)
-	out := must(b.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String("shop.local"), Vpc: aws.String("vpc-none")}))(t)
+	out := must(b.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String("shop.local"),
+		Vpc: aws.String("vpc-none")}))(t)
 	if o := b.done(out.OperationId); o.Status != "FAIL" || aws.ToString(o.ErrorCode) != "CANNOT_CREATE_HOSTED_ZONE" {
 		t.Errorf("%+v", o)
 	}
 	b.law.SetFailFunc(func(_ *world.Tx, call string) bool { return call == "RegisterInstance" })
 	svc := b.service(b.private("shop.local"), "api")
-	if o := b.done(b.register(svc.Id, "i", "127.16.0.5")); o.Status != "FAIL" || *o.ErrorCode != "INTERNAL_FAILURE" || *o.ErrorMessage == "" {
+	if o := b.done(b.register(svc.Id, "i", "127.16.0.5")); o.Status != "FAIL" || *o.ErrorCode != "INTERNAL_FAILURE" ||
+		*o.ErrorMessage == "" {
 		t.Errorf("%+v", o)
 	}
 	if got := must(b.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: svc.Id}))(t); len(got.Instances) != 0 {
@@ -199,16 +209,20 @@ func TestAnOperationFailsLater(t *testing.T) {
 func TestServicesAreCheckedAndShown(t *testing.T) {
 	b := newBench(t, nil)
 	private := b.private("shop.local")
-	http := aws.String(b.done(must(b.CreateHttpNamespace(ctx, &awssd.CreateHttpNamespaceInput{Name: aws.String("plain")}))(t).OperationId).Targets["NAMESPACE"])
+	http := aws.String(b.done(must(b.CreateHttpNamespace(ctx,
+		&awssd.CreateHttpNamespaceInput{Name: aws.String("plain")}))(t).OperationId).Targets["NAMESPACE"])
 	custom := &sdtypes.HealthCheckCustomConfig{}
 	for want, in := range map[string]awssd.CreateServiceInput{
-		"DnsConfig is not supported":     {Name: aws.String("a"), NamespaceId: http, DnsConfig: records(1, "A")},
-		"mutually exclusive":             {Name: aws.String("a"), NamespaceId: private, HealthCheckConfig: &sdtypes.HealthCheckConfig{Type: "HTTP"}, HealthCheckCustomConfig: custom},
-		"only supported for services in": {Name: aws.String("a"), NamespaceId: private, HealthCheckConfig: &sdtypes.HealthCheckConfig{Type: "HTTP"}},
-		"require the routing policy":     {Name: aws.String("a"), NamespaceId: private, DnsConfig: records(1, "CNAME")},
-		"Duplicate DNS record":           {Name: aws.String("a"), NamespaceId: private, DnsConfig: records(1, "A", "A")},
-		"between 0 and 2147483647":       {Name: aws.String("a"), NamespaceId: private, DnsConfig: records(-1, "A")},
-		"regular expression":             {Name: aws.String("a b"), NamespaceId: private},
+		"DnsConfig is not supported": {Name: aws.String("a"), NamespaceId: http, DnsConfig: records(1, "A")},
+		"mutually exclusive": {Name: aws.String("a"), NamespaceId: private,
+			HealthCheckConfig: &sdtypes.HealthCheckConfig{Type: "HTTP"}, HealthCheckCustomConfig: custom},
+		"only supported for services in": {Name: aws.String("a"), NamespaceId: private,
+			HealthCheckConfig: &sdtypes.HealthCheckConfig{Type: "HTTP"}},
+		"require the routing policy": {Name: aws.String("a"), NamespaceId: private, DnsConfig: records(1, "CNAME")},
+		"Duplicate DNS record": {Name: aws.String("a"), NamespaceId: private,
+			DnsConfig: records(1, "A", "A")},
+		"between 0 and 2147483647": {Name: aws.String("a"), NamespaceId: private, DnsConfig: records(-1, "A")},
+		"regular expression":       {Name: aws.String("a b"), NamespaceId: private},
 	} {
 		_, err := b.CreateService(ctx, &in)
 		typed[*sdtypes.InvalidInput](t, err)
@@ -217,7 +231,9 @@ func TestServicesAreCheckedAndShown(t *testing.T) {
 	_, err := b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("a"), NamespaceId: aws.String("ns-none")})
 	typed[*sdtypes.NamespaceNotFound](t, err)
 	svc := b.service(private, "api")
-	if svc.Type != "DNS_HTTP" || svc.DnsConfig.RoutingPolicy != "MULTIVALUE" || *svc.DnsConfig.DnsRecords[0].TTL != 10 || *svc.HealthCheckCustomConfig.FailureThreshold != 1 || *svc.NamespaceId != *private {
+	if svc.Type != "DNS_HTTP" || svc.DnsConfig.RoutingPolicy != "MULTIVALUE" ||
+		*svc.DnsConfig.DnsRecords[0].TTL != 10 || *svc.HealthCheckCustomConfig.FailureThreshold != 1 ||
+		*svc.NamespaceId != *private {
 		t.Errorf("%+v", svc)
 	}
 	_, err = b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("API"), NamespaceId: private})
@@ -225,17 +241,24 @@ func TestServicesAreCheckedAndShown(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("other"), NamespaceId: http}))(t)
-	list := must(b.ListServices(ctx, &awssd.ListServicesInput{Filters: []sdtypes.ServiceFilter{{Name: "NAMESPACE_ID", Values: []string{*http}}}}))(t)
+	list := must(b.ListServices(ctx,
+		&awssd.ListServicesInput{Filters: []sdtypes.ServiceFilter{{Name: "NAMESPACE_ID", Values: []string{*http}}}}))(t)
 	if len(list.Services) != 1 || *list.Services[0].Name != "other" || list.Services[0].Type != "HTTP" {
 		t.Errorf("%+v", list.Services)
 	}
-	b.done(must(b.UpdateService(ctx, &awssd.UpdateServiceInput{Id: svc.Id, Service: &sdtypes.ServiceChange{DnsConfig: &sdtypes.DnsConfigChange{DnsRecords: records(60, "A").DnsRecords}}}))(t).OperationId)
+	b.done(must(b.UpdateService(ctx,
+		&awssd.UpdateServiceInput{Id: svc.Id,
+			Service: &sdtypes.ServiceChange{DnsConfig: &sdtypes.DnsConfigChange{DnsRecords: records(60,
+				"A").DnsRecords}}}))(t).OperationId)
 	got := must(b.GetService(ctx, &awssd.GetServiceInput{Id: svc.Arn}))(t).Service
 	if *got.DnsConfig.DnsRecords[0].TTL != 60 || got.HealthCheckCustomConfig == nil {
 		t.Errorf("%+v", got)
 	}
-	b.done(must(b.UpdateService(ctx, &awssd.UpdateServiceInput{Id: svc.Id, Service: &sdtypes.ServiceChange{Description: aws.String("x")}}))(t).OperationId)
-	if got := must(b.GetService(ctx, &awssd.GetServiceInput{Id: svc.Id}))(t).Service; got.DnsConfig != nil || got.HealthCheckCustomConfig == nil {
+	b.done(must(b.UpdateService(ctx,
+		&awssd.UpdateServiceInput{Id: svc.Id,
+			Service: &sdtypes.ServiceChange{Description: aws.String("x")}}))(t).OperationId)
+	if got := must(b.GetService(ctx, &awssd.GetServiceInput{Id: svc.Id}))(t).Service; got.DnsConfig != nil ||
+		got.HealthCheckCustomConfig == nil {
 		t.Errorf("what an update leaves out is deleted, but the custom check: %+v", got)
 	}
 }
@@ -263,12 +286,14 @@ func TestInstancesFromBirthToDeath(t *testing.T) {
 	}
 	b.done(b.register(svc.Id, "i-1", "127.16.0.7"))
 	list := must(b.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: svc.Id}))(t).Instances
-	if len(list) != 1 || list[0].Attributes["AWS_INSTANCE_IPV4"] != "127.16.0.7" || list[0].Attributes["version"] != "" {
+	if len(list) != 1 || list[0].Attributes["AWS_INSTANCE_IPV4"] != "127.16.0.7" ||
+		list[0].Attributes["version"] != "" {
 		t.Errorf("overwritten: %+v", list)
 	}
 	_, err = b.DeleteService(ctx, &awssd.DeleteServiceInput{Id: svc.Id})
 	says(t, err, "Service contains registered instances; delete the instances before deleting the service")
-	b.done(must(b.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: svc.Id, InstanceId: aws.String("i-1")}))(t).OperationId)
+	b.done(must(b.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: svc.Id,
+		InstanceId: aws.String("i-1")}))(t).OperationId)
 	_, err = b.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: svc.Id, InstanceId: aws.String("i-1")})
 	typed[*sdtypes.InstanceNotFound](t, err)
 	must(b.DeleteService(ctx, &awssd.DeleteServiceInput{Id: svc.Id}))(t)
@@ -278,19 +303,24 @@ func TestInstancesAreRefused(t *testing.T) {
 	b := newBench(t, nil)
 	private := b.private("shop.local")
 	svc := b.service(private, "api")
-	srv := must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("srv"), NamespaceId: private, DnsConfig: records(10, "SRV")}))(t).Service
+	srv := must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("srv"), NamespaceId: private,
+		DnsConfig: records(10, "SRV")}))(t).Service
 	many := registration(svc.Id, "i", "127.16.0.5")
 	for i := range 31 {
 		many.Attributes["k"+string(rune('a'+i%26))+string(rune('a'+i/26))] = "v"
 	}
 	for want, in := range map[string]*awssd.RegisterInstanceInput{
-		"need the attribute AWS_INSTANCE_IPV4":           {ServiceId: svc.Id, InstanceId: aws.String("i"), Attributes: map[string]string{"a": "b"}},
-		"Invalid value for attribute AWS_INSTANCE_IPV4":  registration(svc.Id, "i", "nowhere"),
-		"need the attribute AWS_INSTANCE_PORT":           registration(srv.Id, "i", "127.16.0.5"),
-		"AWS_INIT_HEALTH_STATUS is only supported":       registration(srv.Id, "i", "127.16.0.5", "AWS_INSTANCE_PORT", "80", "AWS_INIT_HEALTH_STATUS", "HEALTHY"),
-		"Attributes starting with AWS_ are reserved":     registration(svc.Id, "i", "127.16.0.5", "AWS_NEW", "x"),
-		"AWS_EC2_INSTANCE_ID is only supported":          registration(svc.Id, "i", "127.16.0.5", "AWS_EC2_INSTANCE_ID", "i-1"),
-		"too long":                                       registration(svc.Id, "i", "127.16.0.5", "k", strings.Repeat("x", 1025)),
+		"need the attribute AWS_INSTANCE_IPV4": {ServiceId: svc.Id, InstanceId: aws.String("i"),
+			Attributes: map[string]string{"a": "b"}},
+		"Invalid value for attribute AWS_INSTANCE_IPV4": registration(svc.Id, "i", "nowhere"),
+		"need the attribute AWS_INSTANCE_PORT":          registration(srv.Id, "i", "127.16.0.5"),
+		"AWS_INIT_HEALTH_STATUS is only supported": registration(srv.Id, "i", "127.16.0.5", "AWS_INSTANCE_PORT",
+			"80", "AWS_INIT_HEALTH_STATUS", "HEALTHY"),
+		"Attributes starting with AWS_ are reserved": registration(svc.Id, "i", "127.16.0.5", "AWS_NEW", "x"),
+		"AWS_EC2_INSTANCE_ID is only supported": registration(svc.Id, "i", "127.16.0.5", "AWS_EC2_INSTANCE_ID",
+			"i-1"),
+		"too long": registration(svc.Id, "i", "127.16.0.5", "k",
+			strings.Repeat("x", 1025)),
 		"at most 30 custom attributes":                   many,
 		"regular expression":                             registration(svc.Id, "a b", "127.16.0.5"),
 		"Member must have length less than or equal to ": registration(svc.Id, strings.Repeat("i", 65), "127.16.0.5"),
@@ -309,10 +339,12 @@ func TestCustomHealthHoldsHalfAMinuteLater(t *testing.T) {
 	b.done(b.register(svc.Id, "i", "127.16.0.5", "AWS_INIT_HEALTH_STATUS", "UNHEALTHY"))
 	b.pass(5 * time.Second) // its health is there by then
 	health := func() sdtypes.HealthStatus {
-		return must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id, Instances: []string{"i"}}))(t).Status["i"]
+		return must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id,
+			Instances: []string{"i"}}))(t).Status["i"]
 	}
 	tell := func(s sdtypes.CustomHealthStatus) {
-		must(b.UpdateInstanceCustomHealthStatus(ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: svc.Id, InstanceId: aws.String("i"), Status: s}))(t)
+		must(b.UpdateInstanceCustomHealthStatus(ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: svc.Id,
+			InstanceId: aws.String("i"), Status: s}))(t)
 	}
 	if h := health(); h != "UNHEALTHY" {
 		t.Errorf("at first %s", h)
@@ -335,9 +367,11 @@ func TestCustomHealthHoldsHalfAMinuteLater(t *testing.T) {
 	if h := health(); h != "HEALTHY" {
 		t.Errorf("after taking back %s", h)
 	}
-	plain := must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("plain"), NamespaceId: svc.NamespaceId, DnsConfig: records(10, "A")}))(t).Service
+	plain := must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("plain"),
+		NamespaceId: svc.NamespaceId, DnsConfig: records(10, "A")}))(t).Service
 	b.done(b.register(plain.Id, "i", "127.16.0.5"))
-	_, err := b.UpdateInstanceCustomHealthStatus(ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: plain.Id, InstanceId: aws.String("i"), Status: "HEALTHY"})
+	_, err := b.UpdateInstanceCustomHealthStatus(ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: plain.Id,
+		InstanceId: aws.String("i"), Status: "HEALTHY"})
 	typed[*sdtypes.CustomHealthNotFound](t, err)
 }
 
@@ -345,7 +379,9 @@ func TestDiscoverInstances(t *testing.T) {
 	b := newBench(t, nil)
 	svc := b.service(b.private("shop.local"), "api")
 	revision := func() int64 {
-		return *must(b.DiscoverInstancesRevision(ctx, &awssd.DiscoverInstancesRevisionInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api")}))(t).InstancesRevision
+		return *must(b.DiscoverInstancesRevision(ctx,
+			&awssd.DiscoverInstancesRevisionInput{NamespaceName: aws.String("shop.local"),
+				ServiceName: aws.String("api")}))(t).InstancesRevision
 	}
 	before := revision()
 	b.done(b.register(svc.Id, "a", "127.16.0.5", "v", "1", "AWS_INIT_HEALTH_STATUS", "UNHEALTHY"))
@@ -390,7 +426,8 @@ func TestDiscoverInstances(t *testing.T) {
 	}
 	first := map[string]int{}
 	for range 300 {
-		out := must(b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api"), MaxResults: aws.Int32(1)}))(t)
+		out := must(b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"),
+			ServiceName: aws.String("api"), MaxResults: aws.Int32(1)}))(t)
 		first[*out.Instances[0].InstanceId]++
 	}
 	for id, n := range first {
@@ -401,9 +438,11 @@ func TestDiscoverInstances(t *testing.T) {
 	if r := revision(); r != before+3 {
 		t.Error("reading changed the revision")
 	}
-	_, err := b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("none"), ServiceName: aws.String("api")})
+	_, err := b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("none"),
+		ServiceName: aws.String("api")})
 	typed[*sdtypes.NamespaceNotFound](t, err)
-	_, err = b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("none")})
+	_, err = b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"),
+		ServiceName: aws.String("none")})
 	typed[*sdtypes.ServiceNotFound](t, err)
 }
 
@@ -428,35 +467,48 @@ func TestPagesFiltersAndTags(t *testing.T) {
 		b.done(b.register(svc.Id, id, "127.16.0.5"))
 	}
 	one := must(b.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: svc.Id, MaxResults: aws.Int32(2)}))(t)
-	two := must(b.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: svc.Id, MaxResults: aws.Int32(2), NextToken: one.NextToken}))(t)
+	two := must(b.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: svc.Id, MaxResults: aws.Int32(2),
+		NextToken: one.NextToken}))(t)
 	if len(one.Instances) != 2 || len(two.Instances) != 1 || *two.Instances[0].Id != "c" || two.NextToken != nil {
 		t.Errorf("%+v %+v", one, two)
 	}
 	_, err := b.ListServices(ctx, &awssd.ListServicesInput{NextToken: aws.String("x")})
 	typed[*sdtypes.InvalidInput](t, err)
-	_, err = b.ListNamespaces(ctx, &awssd.ListNamespacesInput{Filters: []sdtypes.NamespaceFilter{{Name: "NOPE", Values: []string{"x"}}}})
+	_, err = b.ListNamespaces(ctx,
+		&awssd.ListNamespacesInput{Filters: []sdtypes.NamespaceFilter{{Name: "NOPE", Values: []string{"x"}}}})
 	typed[*sdtypes.InvalidInput](t, err)
 	for value, want := range map[string]int{"shop": 1, "stop": 0} {
-		out := must(b.ListNamespaces(ctx, &awssd.ListNamespacesInput{Filters: []sdtypes.NamespaceFilter{{Name: "NAME", Condition: "BEGINS_WITH", Values: []string{value}}}}))(t)
+		out := must(b.ListNamespaces(ctx,
+			&awssd.ListNamespacesInput{Filters: []sdtypes.NamespaceFilter{{Name: "NAME", Condition: "BEGINS_WITH",
+				Values: []string{value}}}}))(t)
 		if len(out.Namespaces) != want {
 			t.Errorf("%s: %+v", value, out.Namespaces)
 		}
 	}
 	ops := must(b.ListOperations(ctx, &awssd.ListOperationsInput{Filters: []sdtypes.OperationFilter{
-		{Name: "TYPE", Condition: "IN", Values: []string{"REGISTER_INSTANCE", "DEREGISTER_INSTANCE"}}, {Name: "SERVICE_ID", Values: []string{*svc.Id}}}}))(t)
+		{Name: "TYPE", Condition: "IN", Values: []string{"REGISTER_INSTANCE", "DEREGISTER_INSTANCE"}},
+		{Name: "SERVICE_ID", Values: []string{*svc.Id}}}}))(t)
 	if len(ops.Operations) != 3 || ops.Operations[0].Status != "SUCCESS" {
 		t.Errorf("%+v", ops.Operations)
 	}
-	must(b.TagResource(ctx, &awssd.TagResourceInput{ResourceARN: svc.Arn, Tags: []sdtypes.Tag{{Key: aws.String("a"), Value: aws.String("1")}, {Key: aws.String("b"), Value: aws.String("2")}}}))(t)
+	must(b.TagResource(ctx, &awssd.TagResourceInput{ResourceARN: svc.Arn,
+		Tags: []sdtypes.Tag{{Key: aws.String("a"), Value: aws.String("1")},
+			{Key: aws.String("b"), Value: aws.String("2")}}}))(t)
 	must(b.UntagResource(ctx, &awssd.UntagResourceInput{ResourceARN: svc.Arn, TagKeys: []string{"a"}}))(t)
-	if tags := must(b.ListTagsForResource(ctx, &awssd.ListTagsForResourceInput{ResourceARN: svc.Arn}))(t).Tags; len(tags) != 1 || *tags[0].Key != "b" {
+	if tags := must(b.ListTagsForResource(ctx,
+		&awssd.ListTagsForResourceInput{ResourceARN: svc.Arn}))(t).Tags; len(tags) != 1 || *tags[0].Key != "b" {
 		t.Errorf("%+v", tags)
 	}
-	_, err = b.ListTagsForResource(ctx, &awssd.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:servicediscovery:eu-west-1:123456789012:service/srv-none")})
+	_, err = b.ListTagsForResource(ctx,
+		&awssd.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:servicediscovery:eu-west-1:123456789012:service/srv-none")})
 	typed[*sdtypes.ResourceNotFoundException](t, err)
-	must(b.UpdateServiceAttributes(ctx, &awssd.UpdateServiceAttributesInput{ServiceId: svc.Id, Attributes: map[string]string{"a": "1", "b": "2"}}))(t)
-	must(b.DeleteServiceAttributes(ctx, &awssd.DeleteServiceAttributesInput{ServiceId: svc.Id, Attributes: []string{"a"}}))(t)
-	if a := must(b.GetServiceAttributes(ctx, &awssd.GetServiceAttributesInput{ServiceId: svc.Id}))(t).ServiceAttributes.Attributes; len(a) != 1 || a["b"] != "2" {
+	must(b.UpdateServiceAttributes(ctx, &awssd.UpdateServiceAttributesInput{ServiceId: svc.Id,
+		Attributes: map[string]string{"a": "1", "b": "2"}}))(t)
+	must(b.DeleteServiceAttributes(ctx, &awssd.DeleteServiceAttributesInput{ServiceId: svc.Id,
+		Attributes: []string{"a"}}))(t)
+	if a := must(b.GetServiceAttributes(ctx,
+		&awssd.GetServiceAttributesInput{ServiceId: svc.Id}))(t).ServiceAttributes.Attributes; len(a) != 1 ||
+		a["b"] != "2" {
 		t.Errorf("%v", a)
 	}
 }
@@ -471,7 +523,9 @@ func TestTheSameSeedAndCallsGiveTheSameLog(t *testing.T) {
 		}
 		order := ""
 		for range 20 {
-			for _, i := range must(b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api")}))(t).Instances {
+			for _, i := range must(b.DiscoverInstances(ctx,
+				&awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"),
+					ServiceName: aws.String("api")}))(t).Instances {
 				order += *i.InstanceId
 			}
 		}
@@ -487,13 +541,17 @@ func TestTheSameSeedAndCallsGiveTheSameLog(t *testing.T) {
 // AWS: "There's a brief delay between when you register an instance and when the
 // health status for the instance is available."
 func TestTheHealthOfANewInstanceIsNotThereAtOnce(t *testing.T) {
-	b := newBench(t, func(k *world.Settings) { k.InstanceHealthGap = world.Range{Min: 5 * time.Second, Max: 5 * time.Second} })
+	b := newBench(t, func(k *world.Settings) {
+		k.InstanceHealthGap = world.Range{Min: 5 * time.Second,
+			Max: 5 * time.Second}
+	})
 	svc := b.service(b.private("shop.local"), "api")
 	b.done(b.register(svc.Id, "old", "127.16.0.5"))
 	b.pass(10 * time.Second)
 	b.done(b.register(svc.Id, "new", "127.16.0.6"))
 	known := func(ids ...string) int {
-		return len(must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id, Instances: ids}))(t).Status)
+		return len(must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id,
+			Instances: ids}))(t).Status)
 	}
 	if known() != 1 || known("new") != 0 || known("old", "new") != 1 {
 		t.Errorf("at once the health of %d, %d and %d instances is there", known(), known("new"), known("old", "new"))
@@ -519,7 +577,8 @@ func TestWritesHaveARate(t *testing.T) {
 	}{"with throttling": {throttled, other.Id, 5}, "without": {b, svc.Id, 20}} {
 		write := func() (passed int) {
 			for i := range 20 {
-				_, err := c.b.RegisterInstance(ctx, registration(c.service, fmt.Sprintf("%d-%d", c.b.now.Unix(), i), "127.16.0.5"))
+				_, err := c.b.RegisterInstance(ctx, registration(c.service, fmt.Sprintf("%d-%d", c.b.now.Unix(), i),
+					"127.16.0.5"))
 				if err == nil {
 					passed++
 					continue
@@ -545,7 +604,8 @@ func TestRegisteringAgainOverwritesTheHealth(t *testing.T) {
 	svc := b.service(b.private("shop.local"), "api")
 	health := func() sdtypes.HealthStatus {
 		b.pass(5 * time.Second)
-		return must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id, Instances: []string{"i"}}))(t).Status["i"]
+		return must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id,
+			Instances: []string{"i"}}))(t).Status["i"]
 	}
 	for _, want := range []string{"UNHEALTHY", "HEALTHY", "UNHEALTHY"} {
 		b.done(b.register(svc.Id, "i", "127.16.0.5", "AWS_INIT_HEALTH_STATUS", want))
@@ -563,9 +623,11 @@ func TestRegisteringAgainOverwritesTheHealth(t *testing.T) {
 // configured".
 func TestTheHealthFilterIsIgnoredWithoutHealthCheck(t *testing.T) {
 	b := newBench(t, nil)
-	svc := must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("api"), NamespaceId: b.private("shop.local"), DnsConfig: records(10, "A")}))(t).Service
+	svc := must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("api"),
+		NamespaceId: b.private("shop.local"), DnsConfig: records(10, "A")}))(t).Service
 	b.done(b.register(svc.Id, "i", "127.16.0.5"))
-	out := must(b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api"), HealthStatus: "UNHEALTHY"}))(t)
+	out := must(b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"),
+		ServiceName: aws.String("api"), HealthStatus: "UNHEALTHY"}))(t)
 	if len(out.Instances) != 1 {
 		t.Errorf("%d instances are found with the filter UNHEALTHY, want the one there is", len(out.Instances))
 	}

@@ -30,7 +30,8 @@ func docOfService(r *world.Registry) *serviceDoc { return r.Doc.(*serviceDoc) }
 
 // CreateService creates a service in a namespace, at once.
 func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInput) (*awssd.CreateServiceOutput, error) {
-	if err := firstOf(checkPattern(in.Name, "name", serviceName), checkLength(in.Name, "name", 127), checkLength(in.Description, "description", 1024), checkTags(in.Tags)); err != nil {
+	if err := firstOf(checkPattern(in.Name, "name", serviceName), checkLength(in.Name, "name", 127),
+		checkLength(in.Description, "description", 1024), checkTags(in.Tags)); err != nil {
 		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.CreateServiceOutput, error) {
@@ -47,8 +48,10 @@ func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInpu
 		}
 		for _, r := range n.Registries.All() {
 			if strings.EqualFold(r.Name, *in.Name) {
-				return nil, &world.Refusal{Code: "ServiceAlreadyExists", Message: "Service " + *in.Name + " already exists.",
-					Fields: map[string]any{"ServiceId": r.ID, "ServiceArn": r.ARN, "CreatorRequestId": docOfService(r).creator}}
+				return nil, &world.Refusal{Code: "ServiceAlreadyExists", Message: "Service " + *in.Name +
+					" already exists.",
+					Fields: map[string]any{"ServiceId": r.ID, "ServiceArn": r.ARN,
+						"CreatorRequestId": docOfService(r).creator}}
 			}
 		}
 		r := newService(ctx, tx, n, in)
@@ -88,7 +91,8 @@ func checkRecords(records []sdtypes.DnsRecord, policy sdtypes.RoutingPolicy) err
 			return err
 		}
 		if r.TTL == nil || *r.TTL < 0 || *r.TTL > 2147483647 {
-			return constraintViolation(val(r.TTL), "dnsConfig.dnsRecords.member.tTL", "Member must have value between 0 and 2147483647")
+			return constraintViolation(val(r.TTL), "dnsConfig.dnsRecords.member.tTL",
+				"Member must have value between 0 and 2147483647")
 		}
 		if slices.Contains(seen, r.Type) {
 			return invalidInput("Duplicate DNS record type %s", r.Type)
@@ -115,8 +119,10 @@ func recordsOf(records []sdtypes.DnsRecord) (out []world.RecordType) {
 
 func newService(ctx context.Context, tx *world.Tx, n *world.Namespace, in *awssd.CreateServiceInput) *world.Registry {
 	id := idOr(ctx, tx, "srv-")
-	r := &world.Registry{ID: id, ARN: tx.ARN("servicediscovery", "service/"+id), Name: *in.Name, Namespace: n, HasCustomHealth: in.HealthCheckCustomConfig != nil}
-	doc := &serviceDoc{creator: val(in.CreatorRequestId), description: val(in.Description), created: tx.Now(), tags: copyTags(in.Tags), check: copyCheck(in.HealthCheckConfig)}
+	r := &world.Registry{ID: id, ARN: tx.ARN("servicediscovery", "service/"+id), Name: *in.Name, Namespace: n,
+		HasCustomHealth: in.HealthCheckCustomConfig != nil}
+	doc := &serviceDoc{creator: val(in.CreatorRequestId), description: val(in.Description), created: tx.Now(),
+		tags: copyTags(in.Tags), check: copyCheck(in.HealthCheckConfig)}
 	if d := in.DnsConfig; d != nil {
 		r.Records, r.Weighted, doc.dns = recordsOf(d.DnsRecords), d.RoutingPolicy == sdtypes.RoutingPolicyWeighted, true
 	}
@@ -128,7 +134,8 @@ func copyCheck(c *sdtypes.HealthCheckConfig) *sdtypes.HealthCheckConfig {
 	if c == nil {
 		return nil
 	}
-	out := &sdtypes.HealthCheckConfig{Type: c.Type, ResourcePath: optionalText(val(c.ResourcePath)), FailureThreshold: ptr(int32(1))}
+	out := &sdtypes.HealthCheckConfig{Type: c.Type, ResourcePath: optionalText(val(c.ResourcePath)),
+		FailureThreshold: ptr(int32(1))}
 	if c.FailureThreshold != nil {
 		out.FailureThreshold = ptr(*c.FailureThreshold)
 	}
@@ -173,7 +180,8 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 		if c.Description != nil {
 			doc.description = *c.Description
 		}
-		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "UPDATE_SERVICE", Call: "UpdateService", About: about, Targets: map[string]string{"SERVICE": r.ID}},
+		op := s.startOperation(ctx, tx, cloudmap.Operation{Type: "UPDATE_SERVICE", Call: "UpdateService", About: about,
+			Targets: map[string]string{"SERVICE": r.ID}},
 			func(tx *world.Tx) *world.Refusal { return applyChange(tx, r, doc, records) })
 		return &awssd.UpdateServiceOutput{OperationId: op}, nil
 	})
@@ -219,7 +227,8 @@ func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInpu
 			return nil, err
 		}
 		if r.Instances.Len() > 0 || s.isRegistering(tx, r) {
-			return nil, world.Refuse("ResourceInUse", "Service contains registered instances; delete the instances before deleting the service")
+			return nil,
+				world.Refuse("ResourceInUse", "Service contains registered instances; delete the instances before deleting the service")
 		}
 		tx.DeleteRegistry(r)
 		return &awssd.DeleteServiceOutput{}, nil
@@ -229,7 +238,8 @@ func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInpu
 // isRegistering reports whether an instance of the service is being registered.
 func (s *Service) isRegistering(tx *world.Tx, r *world.Registry) bool {
 	return slices.ContainsFunc(s.controller.Operations(tx), func(o *cloudmap.Operation) bool {
-		return o.Targets["SERVICE"] == r.ID && o.Type == "REGISTER_INSTANCE" && o.Status != "SUCCESS" && o.Status != "FAIL"
+		return o.Targets["SERVICE"] == r.ID && o.Type == "REGISTER_INSTANCE" && o.Status != "SUCCESS" &&
+			o.Status != "FAIL"
 	})
 }
 
@@ -247,9 +257,12 @@ func (s *Service) GetService(ctx context.Context, in *awssd.GetServiceInput) (*a
 func showService(tx *world.Tx, r *world.Registry) *sdtypes.Service {
 	x := summaryOfService(tx, r)
 	out := &sdtypes.Service{
-		Arn: x.Arn, Id: x.Id, Name: x.Name, NamespaceId: ptr(r.Namespace.ID), Type: x.Type, Description: x.Description, CreateDate: x.CreateDate,
-		DnsConfig: x.DnsConfig, HealthCheckConfig: x.HealthCheckConfig, HealthCheckCustomConfig: x.HealthCheckCustomConfig, InstanceCount: x.InstanceCount,
-		CreatedByAccount: x.CreatedByAccount, ResourceOwner: x.ResourceOwner, CreatorRequestId: optionalText(docOfService(r).creator),
+		Arn: x.Arn, Id: x.Id, Name: x.Name, NamespaceId: ptr(r.Namespace.ID), Type: x.Type, Description: x.Description,
+		CreateDate: x.CreateDate,
+		DnsConfig:  x.DnsConfig, HealthCheckConfig: x.HealthCheckConfig,
+		HealthCheckCustomConfig: x.HealthCheckCustomConfig, InstanceCount: x.InstanceCount,
+		CreatedByAccount: x.CreatedByAccount, ResourceOwner: x.ResourceOwner,
+		CreatorRequestId: optionalText(docOfService(r).creator),
 	}
 	if out.DnsConfig != nil {
 		out.DnsConfig.NamespaceId = ptr(r.Namespace.ID)
@@ -260,19 +273,23 @@ func showService(tx *world.Tx, r *world.Registry) *sdtypes.Service {
 func summaryOfService(tx *world.Tx, r *world.Registry) sdtypes.ServiceSummary {
 	d := docOfService(r)
 	x := sdtypes.ServiceSummary{
-		Arn: ptr(r.ARN), Id: ptr(r.ID), Name: ptr(r.Name), Type: typeOf(r), Description: optionalText(d.description), CreateDate: ptr(d.created),
-		HealthCheckConfig: copyCheck(d.check), InstanceCount: ptr(int32(r.Instances.Len())), CreatedByAccount: ptr(tx.Key.Account), ResourceOwner: ptr(tx.Key.Account),
+		Arn: ptr(r.ARN), Id: ptr(r.ID), Name: ptr(r.Name), Type: typeOf(r), Description: optionalText(d.description),
+		CreateDate:        ptr(d.created),
+		HealthCheckConfig: copyCheck(d.check), InstanceCount: ptr(int32(r.Instances.Len())),
+		CreatedByAccount: ptr(tx.Key.Account), ResourceOwner: ptr(tx.Key.Account),
 	}
 	if r.HasCustomHealth {
 		x.HealthCheckCustomConfig = &sdtypes.HealthCheckCustomConfig{FailureThreshold: ptr(int32(1))}
 	}
 	if d.dns {
-		x.DnsConfig = &sdtypes.DnsConfig{RoutingPolicy: sdtypes.RoutingPolicyMultivalue, DnsRecords: []sdtypes.DnsRecord{}}
+		x.DnsConfig = &sdtypes.DnsConfig{RoutingPolicy: sdtypes.RoutingPolicyMultivalue,
+			DnsRecords: []sdtypes.DnsRecord{}}
 		if r.Weighted {
 			x.DnsConfig.RoutingPolicy = sdtypes.RoutingPolicyWeighted
 		}
 		for _, rec := range r.Records {
-			x.DnsConfig.DnsRecords = append(x.DnsConfig.DnsRecords, sdtypes.DnsRecord{Type: sdtypes.RecordType(rec.Type), TTL: ptr(int64(rec.TTL / time.Second))})
+			x.DnsConfig.DnsRecords = append(x.DnsConfig.DnsRecords,
+				sdtypes.DnsRecord{Type: sdtypes.RecordType(rec.Type), TTL: ptr(int64(rec.TTL / time.Second))})
 		}
 	}
 	return x
@@ -302,7 +319,8 @@ func (s *Service) ListServices(ctx context.Context, in *awssd.ListServicesInput)
 				list = append(list, summaryOfService(tx, r))
 			}
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(x sdtypes.ServiceSummary) string { return *x.Id })
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+			func(x sdtypes.ServiceSummary) string { return *x.Id })
 		return &awssd.ListServicesOutput{Services: page, NextToken: next}, err
 	})
 }

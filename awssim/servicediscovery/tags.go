@@ -13,10 +13,12 @@ import (
 
 func checkTags(tags []sdtypes.Tag) error {
 	if len(tags) > maxTags {
-		return world.Refuse("TooManyTagsException", "The list of tags on the resource is over the limit. The maximum number of tags that can be applied to a resource is %d.", maxTags)
+		return world.Refuse("TooManyTagsException",
+			"The list of tags on the resource is over the limit. The maximum number of tags that can be applied to a resource is %d.", maxTags)
 	}
 	for _, t := range tags {
-		if err := firstOf(checkGiven(t.Key, "tags.member.key"), checkLength(t.Key, "tags.member.key", 128), checkLength(t.Value, "tags.member.value", 256)); err != nil {
+		if err := firstOf(checkGiven(t.Key, "tags.member.key"), checkLength(t.Key, "tags.member.key", 128),
+			checkLength(t.Value, "tags.member.value", 256)); err != nil {
 			return err
 		}
 		if t.Value == nil {
@@ -52,7 +54,8 @@ func tagsOf(tx *world.Tx, arn *string) (*[]sdtypes.Tag, error) {
 }
 
 // ListTagsForResource returns a resource's tags.
-func (s *Service) ListTagsForResource(ctx context.Context, in *awssd.ListTagsForResourceInput) (*awssd.ListTagsForResourceOutput, error) {
+func (s *Service) ListTagsForResource(ctx context.Context,
+	in *awssd.ListTagsForResourceInput) (*awssd.ListTagsForResourceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.ListTagsForResourceOutput, error) {
 		tags, err := tagsOf(tx, in.ResourceARN)
 		if err != nil {
@@ -95,7 +98,8 @@ func (s *Service) UntagResource(ctx context.Context, in *awssd.UntagResourceInpu
 		if err != nil {
 			return nil, err
 		}
-		*tags = slices.DeleteFunc(slices.Clone(*tags), func(t sdtypes.Tag) bool { return slices.Contains(in.TagKeys, *t.Key) })
+		*tags = slices.DeleteFunc(slices.Clone(*tags),
+			func(t sdtypes.Tag) bool { return slices.Contains(in.TagKeys, *t.Key) })
 		return &awssd.UntagResourceOutput{}, nil
 	})
 }

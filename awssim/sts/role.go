@@ -25,15 +25,19 @@ func readRole(arn, session *string) (roleSession, error) {
 	case arn == nil:
 		return roleSession{}, constraintViolation("null", "roleArn", "Member must not be null")
 	case len(*arn) < 20:
-		return roleSession{}, constraintViolation("'"+*arn+"'", "roleArn", "Member must have length greater than or equal to 20")
+		return roleSession{}, constraintViolation("'"+*arn+"'", "roleArn",
+			"Member must have length greater than or equal to 20")
 	case session == nil:
 		return roleSession{}, constraintViolation("null", "roleSessionName", "Member must not be null")
 	case len(*session) < 2:
-		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName", "Member must have length greater than or equal to 2")
+		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName",
+			"Member must have length greater than or equal to 2")
 	case len(*session) > 64:
-		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName", "Member must have length less than or equal to 64")
+		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName",
+			"Member must have length less than or equal to 64")
 	case !sessionName.MatchString(*session):
-		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName", `Member must satisfy regular expression pattern: [\w+=,.@-]*`)
+		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName",
+			`Member must satisfy regular expression pattern: [\w+=,.@-]*`)
 	}
 	m := roleARN.FindStringSubmatch(*arn)
 	if m == nil {
@@ -64,9 +68,11 @@ func checkDuration(asked *int32, def, most int32) (int32, error) {
 	case asked == nil:
 		return def, nil
 	case *asked < 900:
-		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value greater than or equal to 900")
+		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds",
+			"Member must have value greater than or equal to 900")
 	case *asked > most:
-		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value less than or equal to "+itoa(most))
+		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds",
+			"Member must have value less than or equal to "+itoa(most))
 	}
 	return *asked, nil
 }
@@ -74,7 +80,8 @@ func checkDuration(asked *int32, def, most int32) (int32, error) {
 func itoa(n int32) string { return strconv.Itoa(int(n)) }
 
 func constraintViolation(value, member, text string) error {
-	return world.Refuse("ValidationError", "1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
+	return world.Refuse("ValidationError",
+		"1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
 }
 
 // tokenClaims are the claims of a JSON Web Token that STS returns.

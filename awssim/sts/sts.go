@@ -46,7 +46,8 @@ func NewAPI(w *world.World) wire.API {
 
 // GetCallerIdentity returns the assumed role of the caller's credentials, or the account's user
 // "sluice".
-func (s *Service) GetCallerIdentity(ctx context.Context, _ *awssts.GetCallerIdentityInput) (*awssts.GetCallerIdentityOutput, error) {
+func (s *Service) GetCallerIdentity(ctx context.Context,
+	_ *awssts.GetCallerIdentityInput) (*awssts.GetCallerIdentityOutput, error) {
 	account, c := world.KeyOf(ctx).Account, wire.CallerOf(ctx)
 	arn, id := c.ARN, c.UserID
 	if arn == "" {
@@ -62,19 +63,23 @@ func (s *Service) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput) (*
 		return nil, err
 	}
 	if wire.CallerOf(ctx).ARN != "" && seconds > 3600 {
-		return nil, world.Refuse("ValidationError", "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining")
+		return nil,
+			world.Refuse("ValidationError",
+				"The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining")
 	}
 	r, err := readRole(in.RoleArn, in.RoleSessionName)
 	if err != nil {
 		return nil, err
 	}
-	return &awssts.AssumeRoleOutput{Credentials: s.issueCredentials(ctx, r.account, r.sessionARN(), r.sessionID(), seconds),
+	return &awssts.AssumeRoleOutput{Credentials: s.issueCredentials(ctx, r.account, r.sessionARN(), r.sessionID(),
+		seconds),
 		AssumedRoleUser: r.assumedRoleUser(), SourceIdentity: in.SourceIdentity}, nil
 }
 
 // AssumeRoleWithWebIdentity issues credentials of the role's account for any JSON Web Token. The
 // token's signature and issuer are not verified. The call needs no signature.
-func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
+func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context,
+	in *awssts.AssumeRoleWithWebIdentityInput) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
 	seconds, err := checkDuration(in.DurationSeconds, 3600, 43200)
 	if err != nil {
 		return nil, err
@@ -88,17 +93,22 @@ func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.Assu
 	}
 	claims, ok := readClaims(*in.WebIdentityToken)
 	if !ok {
-		return nil, world.Refuse("InvalidIdentityTokenException", "The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)")
+		return nil, world.Refuse("InvalidIdentityTokenException",
+			"The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)")
 	}
-	return &awssts.AssumeRoleWithWebIdentityOutput{Credentials: s.issueCredentials(ctx, r.account, r.sessionARN(), r.sessionID(), seconds),
+	return &awssts.AssumeRoleWithWebIdentityOutput{Credentials: s.issueCredentials(ctx, r.account, r.sessionARN(),
+		r.sessionID(), seconds),
 		AssumedRoleUser: r.assumedRoleUser(), Audience: &claims.audience, Provider: &claims.issuer,
 		SubjectFromWebIdentityToken: &claims.subject}, nil
 }
 
 // GetSessionToken issues temporary credentials of the caller's own user.
-func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionTokenInput) (*awssts.GetSessionTokenOutput, error) {
+func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionTokenInput) (*awssts.GetSessionTokenOutput,
+	error) {
 	if strings.HasPrefix(wire.CallerOf(ctx).AccessKey, "ASIA") {
-		return nil, &world.Refusal{Code: "AccessDenied", Message: "Cannot call GetSessionToken with session credentials", Status: 403}
+		return nil,
+			&world.Refusal{Code: "AccessDenied", Message: "Cannot call GetSessionToken with session credentials",
+				Status: 403}
 	}
 	seconds, err := checkDuration(in.DurationSeconds, 43200, 129600)
 	if err != nil {
@@ -109,7 +119,8 @@ func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionToke
 }
 
 // GetAccessKeyInfo returns the account of an access key.
-func (s *Service) GetAccessKeyInfo(_ context.Context, in *awssts.GetAccessKeyInfoInput) (*awssts.GetAccessKeyInfoOutput, error) {
+func (s *Service) GetAccessKeyInfo(_ context.Context, in *awssts.GetAccessKeyInfoInput) (*awssts.GetAccessKeyInfoOutput,
+	error) {
 	if in.AccessKeyId == nil {
 		return nil, constraintViolation("null", "accessKeyId", "Member must not be null")
 	}

@@ -69,7 +69,8 @@ func TestAssumedCredentialsActInTheRolesAccount(t *testing.T) {
 	if want := start.Add(time.Hour); !out.Credentials.Expiration.Equal(want) {
 		t.Errorf("expires %s, want %s", out.Credentials.Expiration, want)
 	}
-	info, err := me.GetAccessKeyInfo(context.Background(), &awssts.GetAccessKeyInfoInput{AccessKeyId: out.Credentials.AccessKeyId})
+	info, err := me.GetAccessKeyInfo(context.Background(),
+		&awssts.GetAccessKeyInfoInput{AccessKeyId: out.Credentials.AccessKeyId})
 	if err != nil || *info.Account != "000000000000" {
 		t.Errorf("key belongs to %v, %v", info, err)
 	}
@@ -77,7 +78,8 @@ func TestAssumedCredentialsActInTheRolesAccount(t *testing.T) {
 
 func TestChainingLastsAnHourAtMost(t *testing.T) {
 	s := endpoint()
-	in := &awssts.AssumeRoleInput{RoleArn: aws.String("arn:aws:iam::000000000000:role/deploy"), RoleSessionName: aws.String("me")}
+	in := &awssts.AssumeRoleInput{RoleArn: aws.String("arn:aws:iam::000000000000:role/deploy"),
+		RoleSessionName: aws.String("me")}
 	out, err := client(s, "123456789012", "").AssumeRole(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -105,14 +107,17 @@ func TestWebIdentityNeedsNoSignature(t *testing.T) {
 	token := func(claims string) *string {
 		return aws.String("e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".sig")
 	}
-	in := &awssts.AssumeRoleWithWebIdentityInput{RoleArn: aws.String("arn:aws:iam::000000000000:role/ci"), RoleSessionName: aws.String("run"),
+	in := &awssts.AssumeRoleWithWebIdentityInput{RoleArn: aws.String("arn:aws:iam::000000000000:role/ci"),
+		RoleSessionName:  aws.String("run"),
 		WebIdentityToken: token(`{"iss":"https://ci.example","sub":"repo:a/b","aud":["sts.amazonaws.com"]}`)}
-	c := awssts.New(awssts.Options{Region: "eu-west-1", HTTPClient: &http.Client{Transport: s}, BaseEndpoint: aws.String("http://sim")})
+	c := awssts.New(awssts.Options{Region: "eu-west-1", HTTPClient: &http.Client{Transport: s},
+		BaseEndpoint: aws.String("http://sim")})
 	out, err := c.AssumeRoleWithWebIdentity(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := *out.Provider + " " + *out.SubjectFromWebIdentityToken + " " + *out.Audience; got != "ci.example repo:a/b sts.amazonaws.com" {
+	if got := *out.Provider + " " + *out.SubjectFromWebIdentityToken + " " +
+		*out.Audience; got != "ci.example repo:a/b sts.amazonaws.com" {
 		t.Errorf("claims %s", got)
 	}
 	if got := whoami(t, with(s, out.Credentials)); got != "000000000000 arn:aws:sts::000000000000:assumed-role/ci/run" {
@@ -141,12 +146,17 @@ func TestRefusedInputs(t *testing.T) {
 	c := client(endpoint(), "123456789012", "")
 	role, name := aws.String("arn:aws:iam::000000000000:role/deploy"), aws.String("me")
 	for text, in := range map[string]*awssts.AssumeRoleInput{
-		"arn:aws:iam::000000000000:user/deploy is invalid":              {RoleArn: aws.String("arn:aws:iam::000000000000:user/deploy"), RoleSessionName: name},
-		"'roleSessionName' failed to satisfy constraint":                {RoleArn: role, RoleSessionName: aws.String("a b")},
-		"Member must have value greater than or equal to 900":           {RoleArn: role, RoleSessionName: name, DurationSeconds: aws.Int32(60)},
-		"Member must have value less than or equal to 43200":            {RoleArn: role, RoleSessionName: name, DurationSeconds: aws.Int32(43201)},
-		"Member must have length greater than or equal to 2":            {RoleArn: role, RoleSessionName: aws.String("a")},
-		"at 'roleArn' failed to satisfy constraint: Member must have l": {RoleArn: aws.String("short"), RoleSessionName: name},
+		"arn:aws:iam::000000000000:user/deploy is invalid": {RoleArn: aws.String("arn:aws:iam::000000000000:user/deploy"), RoleSessionName: name},
+		"'roleSessionName' failed to satisfy constraint": {RoleArn: role,
+			RoleSessionName: aws.String("a b")},
+		"Member must have value greater than or equal to 900": {RoleArn: role, RoleSessionName: name,
+			DurationSeconds: aws.Int32(60)},
+		"Member must have value less than or equal to 43200": {RoleArn: role, RoleSessionName: name,
+			DurationSeconds: aws.Int32(43201)},
+		"Member must have length greater than or equal to 2": {RoleArn: role,
+			RoleSessionName: aws.String("a")},
+		"at 'roleArn' failed to satisfy constraint: Member must have l": {RoleArn: aws.String("short"),
+			RoleSessionName: name},
 	} {
 		_, err := c.AssumeRole(context.Background(), in)
 		refused(t, err, "ValidationError", text)

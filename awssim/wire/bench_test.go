@@ -23,7 +23,8 @@ func oneService() *awsecs.DescribeServicesOutput {
 		s.TaskSets = append(s.TaskSets, ts)
 	}
 	for range 20 {
-		s.Events = append(s.Events, ecstypes.ServiceEvent{Id: aws.String("id"), Message: aws.String("(service web) has reached a steady state.")})
+		s.Events = append(s.Events, ecstypes.ServiceEvent{Id: aws.String("id"),
+			Message: aws.String("(service web) has reached a steady state.")})
 	}
 	return &awsecs.DescribeServicesOutput{Services: []ecstypes.Service{s}, Failures: []ecstypes.Failure{}}
 }
@@ -32,7 +33,8 @@ func benchSite(b *testing.B) *site {
 	s := newSite(b)
 	s.SetQuiet(true)
 	out := oneService()
-	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput,
+		error) {
 		return out, nil
 	}
 	return s

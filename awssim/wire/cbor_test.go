@@ -42,7 +42,8 @@ func (a *alarms) room() wire.API {
 	return wire.API{Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch", Protocol: wire.CBOR,
 		Also: []wire.Protocol{wire.Query, wire.JSON10}, Target: granite, Version: "2010-08-01",
 		Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Operations: methods(a),
-		Errors: []smithy.APIError{&cwtypes.ResourceNotFoundException{}, &cwtypes.ResourceNotFound{}, &cwtypes.InvalidFormatFault{}},
+		Errors: []smithy.APIError{&cwtypes.ResourceNotFoundException{}, &cwtypes.ResourceNotFound{},
+			&cwtypes.InvalidFormatFault{}},
 		QueryCodes: map[string]string{"InvalidFormatFault": "InvalidFormat", "ResourceNotFound": "ResourceNotFound",
 			"ResourceNotFoundException": "ResourceNotFoundException"},
 		Unions: []any{&cwtypes.EvaluationCriteriaMemberPromQLCriteria{}}}
@@ -104,7 +105,8 @@ func TestOneRoomInThreeProtocols(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	s.alarms.describe = func(in *awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput, error) {
 		got = in
-		return &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{{AlarmName: aws.String("a"), StateUpdatedTimestamp: &at}}}, nil
+		return &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{{AlarmName: aws.String("a"),
+			StateUpdatedTimestamp: &at}}}, nil
 	}
 	auth := signed("123456789012", "eu-west-1", "monitoring")
 	names := cbor.Map{"AlarmNames": cbor.List{cbor.String("a")}, "MaxRecords": cbor.Uint(5)}
@@ -113,14 +115,18 @@ func TestOneRoomInThreeProtocols(t *testing.T) {
 		header                 map[string]string
 	}{
 		{"CBOR", "/service/" + granite + "/operation/DescribeAlarms", string(cbor.Encode(names)), "\xc1\x1akI\xd2\x00",
-			map[string]string{"Authorization": auth, "Smithy-Protocol": "rpc-v2-cbor", "Content-Type": "application/cbor"}},
+			map[string]string{"Authorization": auth, "Smithy-Protocol": "rpc-v2-cbor",
+				"Content-Type": "application/cbor"}},
 		{"CBOR of indefinite length", "/x/service/" + granite + "/operation/DescribeAlarms",
 			"\xbf\x6aAlarmNames\x9f\x7f\x60\x61a\xff\xff\x6aMaxRecords\x05\x64Nope\xf6\xff", "MetricAlarms",
-			map[string]string{"Authorization": auth, "Smithy-Protocol": "rpc-v2-cbor", "Content-Type": "application/cbor"}},
-		{"query", "/", "Action=DescribeAlarms&Version=2010-08-01&AlarmNames.member.1=a&MaxRecords=5", "<StateUpdatedTimestamp>2027-01-15T08:00:00Z</StateUpdatedTimestamp>",
+			map[string]string{"Authorization": auth, "Smithy-Protocol": "rpc-v2-cbor",
+				"Content-Type": "application/cbor"}},
+		{"query", "/", "Action=DescribeAlarms&Version=2010-08-01&AlarmNames.member.1=a&MaxRecords=5",
+			"<StateUpdatedTimestamp>2027-01-15T08:00:00Z</StateUpdatedTimestamp>",
 			map[string]string{"Authorization": auth, "Content-Type": formType}},
 		{"JSON", "/", `{"AlarmNames":["a"],"MaxRecords":5}`, `"StateUpdatedTimestamp":1800000000`,
-			map[string]string{"Authorization": auth, "X-Amz-Target": granite + ".DescribeAlarms", "Content-Type": "application/x-amz-json-1.0"}},
+			map[string]string{"Authorization": auth, "X-Amz-Target": granite + ".DescribeAlarms",
+				"Content-Type": "application/x-amz-json-1.0"}},
 	} {
 		got = nil
 		res, body := s.postTo(t, c.path, c.header, c.body)
@@ -167,20 +173,26 @@ func TestRefusalsInThreeProtocols(t *testing.T) {
 			return nil, &world.Refusal{Code: c.code, Message: "a < b", Status: 404}
 		}
 		auth := signed("123456789012", "eu-west-1", "monitoring")
-		res, body := s.postTo(t, "/service/"+granite+"/operation/DescribeAlarms", map[string]string{"Authorization": auth, "Smithy-Protocol": "rpc-v2-cbor"}, "")
+		res, body := s.postTo(t, "/service/"+granite+"/operation/DescribeAlarms",
+			map[string]string{"Authorization": auth, "Smithy-Protocol": "rpc-v2-cbor"}, "")
 		x, err := cbor.Decode([]byte(body))
-		if want := (cbor.Map{"__type": cbor.String(c.typed), "message": cbor.String("a < b"), "Message": cbor.String("a < b")}); err != nil || !reflect.DeepEqual(x, want) || res.StatusCode != 404 {
+		if want := (cbor.Map{"__type": cbor.String(c.typed), "message": cbor.String("a < b"),
+			"Message": cbor.String("a < b")}); err != nil || !reflect.DeepEqual(x, want) || res.StatusCode != 404 {
 			t.Errorf("%s by CBOR: %d %v %v", c.code, res.StatusCode, x, err)
 		}
-		if res.Header.Get("Smithy-Protocol") != "rpc-v2-cbor" || res.Header.Get("X-Amzn-Query-Error") != c.old+";Sender" {
+		if res.Header.Get("Smithy-Protocol") != "rpc-v2-cbor" ||
+			res.Header.Get("X-Amzn-Query-Error") != c.old+";Sender" {
 			t.Errorf("%s by CBOR: headers %v", c.code, res.Header)
 		}
-		res, body = s.postTo(t, "/", map[string]string{"Authorization": auth, "Content-Type": formType}, "Action=DescribeAlarms&Version=2010-08-01")
+		res, body = s.postTo(t, "/", map[string]string{"Authorization": auth, "Content-Type": formType},
+			"Action=DescribeAlarms&Version=2010-08-01")
 		if !strings.Contains(body, "<Code>"+c.old+"</Code><Message>a &lt; b</Message>") || res.StatusCode != 404 {
 			t.Errorf("%s by query: %d %s", c.code, res.StatusCode, body)
 		}
-		res, body = s.postTo(t, "/", map[string]string{"Authorization": auth, "X-Amz-Target": granite + ".DescribeAlarms"}, "{}")
-		if !strings.Contains(body, `"__type":"`+c.typed+`"`) || res.Header.Get("X-Amzn-Query-Error") != c.old+";Sender" {
+		res, body = s.postTo(t, "/", map[string]string{"Authorization": auth, "X-Amz-Target": granite +
+			".DescribeAlarms"}, "{}")
+		if !strings.Contains(body, `"__type":"`+c.typed+`"`) ||
+			res.Header.Get("X-Amzn-Query-Error") != c.old+";Sender" {
 			t.Errorf("%s by JSON: %s %v", c.code, body, res.Header)
 		}
 	}
@@ -214,11 +226,15 @@ func TestRefusedCBOR(t *testing.T) {
 		{"no map", auth, alarms, "\x80", 400, "a list can not be converted to a structure"},
 		{"wrong type", auth, alarms, "\xa1\x6aAlarmNames\x61a", 400, "a String can not be converted to a list"},
 		{"null in a list", auth, alarms, "\xa1\x6aAlarmNames\x81\xf6", 400, "null can not be a member of a list"},
-		{"too large a number", auth, alarms, "\xa1\x6aMaxRecords\x1b\xff\xff\xff\xff\xff\xff\xff\xff", 400, "a number can not be converted to an Integer"},
-		{"unknown operation", auth, "/service/" + granite + "/operation/Nope", "\xa0", 404, "UnknownOperationException"},
-		{"another service's path", auth, "/service/X/operation/DescribeAlarms", "\xa0", 404, "UnknownOperationException"},
+		{"too large a number", auth, alarms, "\xa1\x6aMaxRecords\x1b\xff\xff\xff\xff\xff\xff\xff\xff", 400,
+			"a number can not be converted to an Integer"},
+		{"unknown operation", auth, "/service/" + granite + "/operation/Nope", "\xa0", 404,
+			"UnknownOperationException"},
+		{"another service's path", auth, "/service/X/operation/DescribeAlarms", "\xa0", 404,
+			"UnknownOperationException"},
 		{"no path", auth, "/", "\xa0", 404, "UnknownOperationException"},
-		{"no such service", signed("k", "r", "s3"), "/service/S3/operation/GetObject", "\xa0", 400, "s3 is not simulated here"},
+		{"no such service", signed("k", "r", "s3"), "/service/S3/operation/GetObject", "\xa0", 400,
+			"s3 is not simulated here"},
 		{"unsigned", "", alarms, "\xa0", 403, "MissingAuthenticationToken"},
 		{"a room without CBOR", signed("k", "r", "ecs"), alarms, "\xa0", 400, "UnknownOperationException"},
 	} {
@@ -245,12 +261,14 @@ func TestPackedCBOR(t *testing.T) {
 	s.alarms.data = func(in *awscw.PutMetricDataInput) error { got = in; return nil }
 	in := &awscw.PutMetricDataInput{Namespace: aws.String("n")}
 	for range 500 {
-		in.MetricData = append(in.MetricData, cwtypes.MetricDatum{MetricName: aws.String("requests"), Values: []float64{1, -2.5, 1e300}})
+		in.MetricData = append(in.MetricData, cwtypes.MetricDatum{MetricName: aws.String("requests"),
+			Values: []float64{1, -2.5, 1e300}})
 	}
 	if _, err := s.client().PutMetricData(context.Background(), in); err != nil {
 		t.Fatal(err)
 	}
-	if !packed || len(got.MetricData) != 500 || !reflect.DeepEqual(got.MetricData[499].Values, []float64{1, -2.5, 1e300}) {
+	if !packed || len(got.MetricData) != 500 || !reflect.DeepEqual(got.MetricData[499].Values,
+		[]float64{1, -2.5, 1e300}) {
 		t.Errorf("packed %t, arrived %d", packed, len(got.MetricData))
 	}
 }
@@ -262,8 +280,10 @@ func (f watched) RoundTrip(r *http.Request) (*http.Response, error) { return f(r
 // Whatever is sent, packed or not, the answer is CBOR: an input is echoed or
 // refused.
 func FuzzCBOR(f *testing.F) {
-	for _, x := range []string{"\xa0", "\xbf\xff", "\xa1\x69AlarmName\x61a", "\xbf\x6aDimensions\x9f\xa1\x64Name\x61x\xff\xff",
-		"\xa1\x69Threshold\xfb\x7f\xf8\x00\x00\x00\x00\x00\x00", "\xa1\x72EvaluationCriteria\xa1\x6ePromQLCriteria\xa1\x65Query\x61q",
+	for _, x := range []string{"\xa0", "\xbf\xff", "\xa1\x69AlarmName\x61a",
+		"\xbf\x6aDimensions\x9f\xa1\x64Name\x61x\xff\xff",
+		"\xa1\x69Threshold\xfb\x7f\xf8\x00\x00\x00\x00\x00\x00",
+		"\xa1\x72EvaluationCriteria\xa1\x6ePromQLCriteria\xa1\x65Query\x61q",
 		"\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "\xa1\x66Period\x39\xff\xff", "\xc1\xc1\xc1\x00", ""} {
 		f.Add(x)
 	}
@@ -271,8 +291,9 @@ func FuzzCBOR(f *testing.F) {
 	var echoed *awscw.PutMetricAlarmInput
 	s.alarms.put = func(in *awscw.PutMetricAlarmInput) error { echoed = in; return nil }
 	s.alarms.describe = func(*awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput, error) {
-		return &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{{AlarmName: echoed.AlarmName, Dimensions: echoed.Dimensions,
-			Threshold: echoed.Threshold, Period: echoed.Period, EvaluationCriteria: echoed.EvaluationCriteria}}}, nil
+		return &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{{AlarmName: echoed.AlarmName,
+			Dimensions: echoed.Dimensions,
+			Threshold:  echoed.Threshold, Period: echoed.Period, EvaluationCriteria: echoed.EvaluationCriteria}}}, nil
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		echoed = &awscw.PutMetricAlarmInput{}
@@ -281,8 +302,9 @@ func FuzzCBOR(f *testing.F) {
 			w := gzip.NewWriter(&z)
 			_, _ = w.Write([]byte(body))
 			_ = w.Close()
-			res, answer := s.postTo(t, "/service/"+granite+"/operation/"+operation, map[string]string{"Smithy-Protocol": "rpc-v2-cbor",
-				"Content-Encoding": "gzip", "Authorization": signed("k", "r", "monitoring")}, z.String())
+			res, answer := s.postTo(t, "/service/"+granite+"/operation/"+operation,
+				map[string]string{"Smithy-Protocol": "rpc-v2-cbor",
+					"Content-Encoding": "gzip", "Authorization": signed("k", "r", "monitoring")}, z.String())
 			x, err := cbor.Decode([]byte(answer))
 			if _, ok := x.(cbor.Map); err != nil || !ok || (res.StatusCode != 200 && res.StatusCode != 400) {
 				t.Fatalf("%q is answered by %d %q", body, res.StatusCode, answer)

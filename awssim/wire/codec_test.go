@@ -119,7 +119,11 @@ func TestEveryMemberOfAServiceTravelsBothWays(t *testing.T) {
 	s := newSite(t)
 	in, out := filled[awsecs.CreateServiceInput](t), filled[awsecs.CreateServiceOutput](t)
 	var got *awsecs.CreateServiceInput
-	s.echo.createService = func(x *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput, error) { got = x; return out, nil }
+	s.echo.createService = func(x *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput,
+		error) {
+		got = x
+		return out, nil
+	}
 	answer, err := s.ecs().CreateService(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +164,10 @@ func TestEveryMemberOfARuleTravelsBothWays(t *testing.T) {
 func TestEveryMemberOfALoadBalancerTravels(t *testing.T) {
 	s := newSite(t)
 	out := filled[awselb.DescribeLoadBalancersOutput](t)
-	s.elb.describe = func(*awselb.DescribeLoadBalancersInput) (*awselb.DescribeLoadBalancersOutput, error) { return out, nil }
+	s.elb.describe = func(*awselb.DescribeLoadBalancersInput) (*awselb.DescribeLoadBalancersOutput, error) {
+		return out,
+			nil
+	}
 	answer, err := s.elbv2().DescribeLoadBalancers(context.Background(), &awselb.DescribeLoadBalancersInput{})
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +180,8 @@ func TestScaleToZeroArrivesAsZeroPercent(t *testing.T) {
 	s.echo.updateTaskSet = func(in *awsecs.UpdateTaskSetInput) (*awsecs.UpdateTaskSetOutput, error) {
 		return &awsecs.UpdateTaskSetOutput{TaskSet: &ecstypes.TaskSet{Scale: in.Scale}}, nil
 	}
-	out, err := s.ecs().UpdateTaskSet(context.Background(), &awsecs.UpdateTaskSetInput{Cluster: aws.String("c"), Service: aws.String("s"),
+	out, err := s.ecs().UpdateTaskSet(context.Background(), &awsecs.UpdateTaskSetInput{Cluster: aws.String("c"),
+		Service: aws.String("s"),
 		TaskSet: aws.String("t"), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent}})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +199,8 @@ func TestAnEmptyListIsNotAnAbsentOne(t *testing.T) {
 			got = in
 			return &awsecs.UpdateServiceOutput{Service: &ecstypes.Service{LoadBalancers: in.LoadBalancers}}, nil
 		}
-		out, err := s.ecs().UpdateService(context.Background(), &awsecs.UpdateServiceInput{Service: aws.String("s"), LoadBalancers: list})
+		out, err := s.ecs().UpdateService(context.Background(), &awsecs.UpdateServiceInput{Service: aws.String("s"),
+			LoadBalancers: list})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +214,8 @@ func TestUnionsAndDocumentsTravel(t *testing.T) {
 	s := newSite(t)
 	s.echo.createService = func(in *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput, error) {
 		return &awsecs.CreateServiceOutput{Service: &ecstypes.Service{Deployments: []ecstypes.Deployment{
-			{ServiceConnectConfiguration: in.ServiceConnectConfiguration}}, DeploymentConfiguration: in.DeploymentConfiguration}}, nil
+			{ServiceConnectConfiguration: in.ServiceConnectConfiguration}},
+			DeploymentConfiguration: in.DeploymentConfiguration}}, nil
 	}
 	level := &ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{Value: "debug"}
 	in := &awsecs.CreateServiceInput{ServiceName: aws.String("s"),
@@ -217,7 +227,8 @@ func TestUnionsAndDocumentsTravel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := out.Service.Deployments[0].ServiceConnectConfiguration.ContainerConfigurations; len(c) != 1 || !reflect.DeepEqual(c[0], level) {
+	if c := out.Service.Deployments[0].ServiceConnectConfiguration.ContainerConfigurations; len(c) != 1 ||
+		!reflect.DeepEqual(c[0], level) {
 		t.Errorf("union came back as %#v", c)
 	}
 	var back map[string][]any
@@ -236,8 +247,10 @@ func TestZeroWeightsTravel(t *testing.T) {
 	}
 	out, err := s.elbv2().ModifyRule(context.Background(), &awselb.ModifyRuleInput{RuleArn: aws.String("r"),
 		Conditions: []elbtypes.RuleCondition{},
-		Actions: []elbtypes.Action{{Type: "forward", ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
-			{TargetGroupArn: aws.String("a"), Weight: aws.Int32(100)}, {TargetGroupArn: aws.String("b"), Weight: aws.Int32(0)}}}}}})
+		Actions: []elbtypes.Action{{Type: "forward",
+			ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
+				{TargetGroupArn: aws.String("a"), Weight: aws.Int32(100)},
+				{TargetGroupArn: aws.String("b"), Weight: aws.Int32(0)}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

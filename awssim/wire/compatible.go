@@ -87,5 +87,6 @@ func (r *preparedAPI) refusalCompatible(ref *world.Refusal, code string) reply {
 		o[name] = ref.Message
 	}
 	b, _ := json.Marshal(o)
-	return reply{status: httpStatus(ref), contentType: r.Protocol.jsonType(), body: b, queryError: r.queryError(ref, code)}
+	return reply{status: httpStatus(ref), contentType: r.Protocol.jsonType(), body: b,
+		queryError: r.queryError(ref, code)}
 }

@@ -46,17 +46,20 @@ func (e *echo) CreateService(_ context.Context, in *awsecs.CreateServiceInput) (
 func (e *echo) UpdateService(_ context.Context, in *awsecs.UpdateServiceInput) (*awsecs.UpdateServiceOutput, error) {
 	return e.updateService(in)
 }
-func (e *echo) DescribeServices(ctx context.Context, in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+func (e *echo) DescribeServices(ctx context.Context, in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput,
+	error) {
 	return e.describeServices(ctx, in)
 }
-func (e *echo) RegisterTaskDefinition(_ context.Context, in *awsecs.RegisterTaskDefinitionInput) (*awsecs.RegisterTaskDefinitionOutput, error) {
+func (e *echo) RegisterTaskDefinition(_ context.Context,
+	in *awsecs.RegisterTaskDefinitionInput) (*awsecs.RegisterTaskDefinitionOutput, error) {
 	return e.registered(in)
 }
 
 func (e *echo) room() wire.API {
 	return wire.API{Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
 		Operations: methods(e), LowerFirst: true, Document: func(v any) any { return document.NewLazyDocument(v) },
-		Errors: []smithy.APIError{&ecstypes.ClusterNotFoundException{}, &ecstypes.ServerException{}, &ecstypes.ClientException{}},
+		Errors: []smithy.APIError{&ecstypes.ClusterNotFoundException{}, &ecstypes.ServerException{},
+			&ecstypes.ClientException{}},
 		Unions: []any{&ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{}},
 		Known:  []string{"DescribeTasks"}}
 }
@@ -71,10 +74,12 @@ type balancers struct {
 func (b *balancers) ModifyRule(_ context.Context, in *awselb.ModifyRuleInput) (*awselb.ModifyRuleOutput, error) {
 	return b.modifyRule(in)
 }
-func (b *balancers) DescribeRules(_ context.Context, in *awselb.DescribeRulesInput) (*awselb.DescribeRulesOutput, error) {
+func (b *balancers) DescribeRules(_ context.Context, in *awselb.DescribeRulesInput) (*awselb.DescribeRulesOutput,
+	error) {
 	return b.describeRules(in)
 }
-func (b *balancers) DescribeLoadBalancers(_ context.Context, in *awselb.DescribeLoadBalancersInput) (*awselb.DescribeLoadBalancersOutput, error) {
+func (b *balancers) DescribeLoadBalancers(_ context.Context,
+	in *awselb.DescribeLoadBalancersInput) (*awselb.DescribeLoadBalancersOutput, error) {
 	return b.describe(in)
 }
 func (b *balancers) DeleteRule(context.Context, *awselb.DeleteRuleInput) (*awselb.DeleteRuleOutput, error) {
@@ -83,8 +88,10 @@ func (b *balancers) DeleteRule(context.Context, *awselb.DeleteRuleInput) (*awsel
 
 func (b *balancers) room() wire.API {
 	return wire.API{Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query,
-		Version: "2015-12-01", Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Operations: methods(b),
-		Errors: []smithy.APIError{&elbtypes.TargetGroupNotFoundException{}, &elbtypes.ALPNPolicyNotSupportedException{}}}
+		Version: "2015-12-01", Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+		Operations: methods(b),
+		Errors: []smithy.APIError{&elbtypes.TargetGroupNotFoundException{},
+			&elbtypes.ALPNPolicyNotSupportedException{}}}
 }
 
 // site is a server with its world and clients that reach it in process.

@@ -73,7 +73,8 @@ func (s *shape) listViolation(v reflect.Value, path string) string {
 			continue
 		}
 		if s.elem.kind == kindString {
-			return "Value '[" + joinValues(v) + "]' at '" + path + "' failed to satisfy constraint: Member must satisfy constraint: [" + s.elem.enumConstraint() + "]"
+			return "Value '[" + joinValues(v) + "]' at '" + path +
+				"' failed to satisfy constraint: Member must satisfy constraint: [" + s.elem.enumConstraint() + "]"
 		}
 		return text
 	}

@@ -47,7 +47,9 @@ func (i *Injected) injectedRefusal() *world.Refusal {
 	case i.Status == 503:
 		return &world.Refusal{Code: "ServiceUnavailable", Message: "Service Unavailable", Status: 503}
 	case i.Status >= 500:
-		return &world.Refusal{Code: "InternalFailure", Message: "The request processing has failed because of an unknown error, exception or failure.", Status: i.Status}
+		return &world.Refusal{Code: "InternalFailure",
+			Message: "The request processing has failed because of an unknown error, exception or failure.",
+			Status:  i.Status}
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func TestFaultsInPlaceOfTheEffect(t *testing.T) {
 	} {
 		s := newSite(t)
 		called := false
-		s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+		s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput,
+			error) {
 			called = true
 			return nil, nil
 		}
@@ -49,7 +50,8 @@ func TestFaultsInPlaceOfTheEffect(t *testing.T) {
 			_, err := call()
 			var api smithy.APIError
 			var res *smithyhttp.ResponseError
-			if !errors.As(err, &api) || api.ErrorCode() != test.code || !errors.As(err, &res) || res.HTTPStatusCode() != test.status {
+			if !errors.As(err, &api) || api.ErrorCode() != test.code || !errors.As(err, &res) ||
+				res.HTTPStatusCode() != test.status {
 				t.Errorf("%s, %s: %v, want %s %d", name, way, err, test.code, test.status)
 			}
 		}
@@ -63,7 +65,8 @@ func TestLostRequestsAndReplies(t *testing.T) {
 	for name, inject := range map[string]wire.Injected{"request": {DropRequest: true}, "reply": {DropReply: true}} {
 		s := newSite(t)
 		effects := 0
-		s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+		s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput,
+			error) {
 			effects++
 			return nil, nil
 		}
@@ -130,7 +133,8 @@ func TestThrottleKnob(t *testing.T) {
 			switch {
 			case err == nil:
 				ok++
-			case !errors.As(err, &api) || !strings.HasPrefix(api.ErrorCode(), "Throttling") || api.ErrorMessage() != "Rate exceeded":
+			case !errors.As(err, &api) || !strings.HasPrefix(api.ErrorCode(), "Throttling") ||
+				api.ErrorMessage() != "Rate exceeded":
 				t.Fatal(err)
 			}
 		}

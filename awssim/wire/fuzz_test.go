@@ -34,14 +34,17 @@ func send(t *testing.T, s *site, service, target, contentType, body string) []by
 
 // Whatever is sent, the answer is JSON: an input is echoed or refused.
 func FuzzJSON(f *testing.F) {
-	for _, x := range []string{`{}`, `{"services":["a"]}`, `{"deploymentConfiguration":{"lifecycleHooks":[{"hookDetails":{"a":[1,null]}}]}}`,
-		`{"desiredCount":1e3,"loadBalancers":[{"containerPort":80}]}`, `{"serviceConnectConfiguration":{"containerConfigurations":[{"logLevel":"debug"}]}}`,
+	for _, x := range []string{`{}`, `{"services":["a"]}`,
+		`{"deploymentConfiguration":{"lifecycleHooks":[{"hookDetails":{"a":[1,null]}}]}}`,
+		`{"desiredCount":1e3,"loadBalancers":[{"containerPort":80}]}`,
+		`{"serviceConnectConfiguration":{"containerConfigurations":[{"logLevel":"debug"}]}}`,
 		`[]`, `null`, `{"desiredCount":99999999999}`, `{"tags":[null]}`, "{\"serviceName\":\"\u2028\xff\"}"} {
 		f.Add(x)
 	}
 	s := newSite(f)
 	s.echo.createService = func(in *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput, error) {
-		return &awsecs.CreateServiceOutput{Service: &ecstypes.Service{ServiceName: in.ServiceName, LoadBalancers: in.LoadBalancers,
+		return &awsecs.CreateServiceOutput{Service: &ecstypes.Service{ServiceName: in.ServiceName,
+			LoadBalancers:           in.LoadBalancers,
 			DeploymentConfiguration: in.DeploymentConfiguration, Tags: in.Tags,
 			Deployments: []ecstypes.Deployment{{ServiceConnectConfiguration: in.ServiceConnectConfiguration}}}}, nil
 	}
@@ -55,12 +58,14 @@ func FuzzJSON(f *testing.F) {
 // Whatever is sent, the answer is well-formed XML.
 func FuzzQuery(f *testing.F) {
 	for _, x := range []string{"Actions.member.1.Type=forward&Actions.member.1.ForwardConfig.TargetGroups.member.2.Weight=0", "Conditions=",
-		"Actions.member.1.Order=x", "Actions.member.-1.Type=a&Actions.member.99999999999999999999=b", "RuleArn=%ff%00<&", "..=.", "%zz"} {
+		"Actions.member.1.Order=x", "Actions.member.-1.Type=a&Actions.member.99999999999999999999=b",
+		"RuleArn=%ff%00<&", "..=.", "%zz"} {
 		f.Add(x)
 	}
 	s := newSite(f)
 	s.elb.modifyRule = func(in *awselb.ModifyRuleInput) (*awselb.ModifyRuleOutput, error) {
-		return &awselb.ModifyRuleOutput{Rules: []elbtypes.Rule{{RuleArn: in.RuleArn, Actions: in.Actions, Conditions: in.Conditions}}}, nil
+		return &awselb.ModifyRuleOutput{Rules: []elbtypes.Rule{{RuleArn: in.RuleArn, Actions: in.Actions,
+			Conditions: in.Conditions}}}, nil
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		b := send(t, s, "elasticloadbalancing", "", formType, "Action=ModifyRule&Version=2015-12-01&"+body)

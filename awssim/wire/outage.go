@@ -46,7 +46,8 @@ func (o Outage) proxyReply() (status int, header http.Header, body string, ok bo
 	case "redirect":
 		return http.StatusFound, http.Header{"Location": {"http://login.invalid/"}}, "", true
 	case "unread":
-		return http.StatusBadRequest, http.Header{"Content-Type": {"application/x-amz-json-1.1"}}, `{"__type":"AccessDen`, true
+		return http.StatusBadRequest, http.Header{"Content-Type": {"application/x-amz-json-1.1"}},
+			`{"__type":"AccessDen`, true
 	case "truncated":
 		return http.StatusOK, http.Header{"Content-Type": {"application/x-amz-json-1.1"}}, `{"serv`, true
 	}
@@ -89,7 +90,8 @@ func (o Outage) roundTrip(r *http.Request) (*http.Response, error) {
 		b = io.MultiReader(b, brokenBody{})
 	}
 	return &http.Response{Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: header, ContentLength: -1, Body: io.NopCloser(b)}, nil
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: header, ContentLength: -1,
+		Body: io.NopCloser(b)}, nil
 }
 
 // brokenBody is the missing rest of a truncated body.
@@ -118,7 +120,8 @@ func (o Outage) connectionError(ctx context.Context) error {
 func (o Outage) sdkResult(ctx context.Context, none any) (any, error) {
 	status, header, _, ok := o.proxyReply()
 	if !ok {
-		return nil, &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: o.connectionError(ctx)}}
+		return nil,
+			&smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: o.connectionError(ctx)}}
 	}
 	if o == "empty" || o == "object" {
 		return none, ErrNoAnswer
@@ -127,5 +130,7 @@ func (o Outage) sdkResult(ctx context.Context, none any) (any, error) {
 	if o == "redirect" {
 		err = &smithy.GenericAPIError{Code: "UnknownError", Message: "UnknownError"}
 	}
-	return nil, &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: header}}, Err: err}
+	return nil,
+		&smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status,
+			Header: header}}, Err: err}
 }

@@ -133,7 +133,8 @@ func (s *Server) answerFromObjects(tx *world.Tx, c *call, p *callDecision, fresh
 	if p.age <= 0 || fresh.ref != nil {
 		return
 	}
-	w := &pastReader{regionState: regionStateOf(tx), operation: c.op.name, in: c.in.Elem(), absent: c.api.Missing[c.op.name], now: tx.Now(), age: p.age}
+	w := &pastReader{regionState: regionStateOf(tx), operation: c.op.name, in: c.in.Elem(),
+		absent: c.api.Missing[c.op.name], now: tx.Now(), age: p.age}
 	out := reflect.New(c.op.out)
 	out.Elem().Set(fresh.out.Elem())
 	for i := range out.Elem().NumField() {

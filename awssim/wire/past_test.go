@@ -16,8 +16,10 @@ const webARN = "arn:aws:ecs:eu-west-1:123456789012:service/prod/web"
 
 // serve answers with one service, which was made at a time and wants a count.
 func (s *site) serve(born time.Time, count int32) {
-	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
-		return &awsecs.DescribeServicesOutput{Services: []ecstypes.Service{{ServiceArn: aws.String(webARN), CreatedAt: &born, DesiredCount: count}}}, nil
+	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput,
+		error) {
+		return &awsecs.DescribeServicesOutput{Services: []ecstypes.Service{{ServiceArn: aws.String(webARN),
+			CreatedAt: &born, DesiredCount: count}}}, nil
 	}
 }
 
@@ -40,7 +42,8 @@ func TestAFirstQuestionIsAnsweredAsOfThen(t *testing.T) {
 	s.serve(s.clock.now, 1)
 	s.after(2 * time.Second)
 	inject["DescribeServices"] = wire.Injected{StaleBy: 5 * time.Second}
-	if out := ask(web); len(out.Services) != 0 || len(out.Failures) != 1 || *out.Failures[0].Reason != "MISSING" || *out.Failures[0].Arn != webARN {
+	if out := ask(web); len(out.Services) != 0 || len(out.Failures) != 1 || *out.Failures[0].Reason != "MISSING" ||
+		*out.Failures[0].Arn != webARN {
 		t.Errorf("5 s ago there was no service of 2 s ago: %+v", out)
 	}
 	delete(inject, "DescribeServices")

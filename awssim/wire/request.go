@@ -57,7 +57,8 @@ func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, id string
 }
 
 // performCall decodes a call, handles it and encodes its output.
-func (s *Server) performCall(r *http.Request, rm *preparedAPI, q *request, operation string, caller Caller, region, id string) (reply, error) {
+func (s *Server) performCall(r *http.Request, rm *preparedAPI, q *request, operation string, caller Caller, region,
+	id string) (reply, error) {
 	key := world.Key{Account: caller.Account, Region: region}
 	o := rm.ops[operation]
 	if o == nil {
@@ -140,7 +141,8 @@ func unsignedRefusal(p Protocol) *world.Refusal {
 	case EC2Query:
 		return world.Refuse("MissingParameter", "The request must contain the parameter AWSAccessKeyId")
 	}
-	return &world.Refusal{Code: "MissingAuthenticationToken", Message: "Request is missing Authentication Token", Status: 403}
+	return &world.Refusal{Code: "MissingAuthenticationToken", Message: "Request is missing Authentication Token",
+		Status: 403}
 }
 
 // dispatchRequest returns the API of a request. It checks the credential scope's service, then
@@ -153,7 +155,10 @@ func (s *Server) dispatchRequest(q *request) *preparedAPI {
 	}
 	version := q.values.Get("Version")
 	named := func(r *preparedAPI) bool { return q.scope.service != "" && r.signingName() == q.scope.service }
-	if r := s.findAPI(func(r *preparedAPI) bool { return named(r) && version != "" && r.Version == version }); r != nil {
+	if r := s.findAPI(func(r *preparedAPI) bool {
+		return named(r) && version != "" &&
+			r.Version == version
+	}); r != nil {
 		return r
 	}
 	if r := s.findAPI(named); r != nil {
@@ -192,7 +197,8 @@ func (s *Server) refuseUnknownService(q *request, id string) reply {
 	if what == "" {
 		what = "the request (no credential scope, X-Amz-Target or Version names one)"
 	}
-	ref := world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what, strings.Join(names, ", "))
+	ref := world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what,
+		strings.Join(names, ", "))
 	if q.rpc != nil {
 		return (&preparedAPI{API: API{Protocol: CBOR}}).refusalReply(ref, id)
 	}
@@ -229,7 +235,8 @@ func readRequest(w http.ResponseWriter, r *http.Request) (*request, *world.Refus
 		q.values[k] = v
 	}
 	if err != nil {
-		return q, &world.Refusal{Code: "MalformedQueryString", Message: "The query string contains a syntax error.", Status: 404}
+		return q, &world.Refusal{Code: "MalformedQueryString", Message: "The query string contains a syntax error.",
+			Status: 404}
 	}
 	return q, nil
 }

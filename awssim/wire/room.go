@@ -104,7 +104,8 @@ var (
 )
 
 func prepareAPI(r API) *preparedAPI {
-	o := &preparedAPI{API: r, ops: map[string]*operation{}, knownOperations: setOf(r.Known), unsignedOperations: setOf(r.Unsigned), errors: modelledErrors(r)}
+	o := &preparedAPI{API: r, ops: map[string]*operation{}, knownOperations: setOf(r.Known),
+		unsignedOperations: setOf(r.Unsigned), errors: modelledErrors(r)}
 	o.codec = &codec{api: &o.API, plans: map[reflect.Type]*shape{}}
 	for _, f := range r.Operations {
 		v := reflect.ValueOf(callOf(f))
@@ -143,7 +144,8 @@ func callOf(operation any) any {
 }
 
 func isOperation(t reflect.Type) bool {
-	return t.Kind() == reflect.Func && t.NumIn() == 2 && t.NumOut() == 2 && t.In(0) == ctxType && t.Out(1) == errorType &&
+	return t.Kind() == reflect.Func && t.NumIn() == 2 && t.NumOut() == 2 && t.In(0) == ctxType &&
+		t.Out(1) == errorType &&
 		isStructPointer(t.In(1)) && isStructPointer(t.Out(0))
 }
 

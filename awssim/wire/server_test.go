@@ -28,12 +28,14 @@ var describe = &awsecs.DescribeServicesInput{Services: []string{"web"}}
 
 // answers makes DescribeServices answer one service, or err.
 func (s *site) answers(name string, err error) {
-	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput,
+		error) {
 		if err != nil {
 			return nil, err
 		}
 		now := s.clock.now
-		return &awsecs.DescribeServicesOutput{Services: []ecstypes.Service{{ServiceName: &name, CreatedAt: &now}}, Failures: []ecstypes.Failure{}}, nil
+		return &awsecs.DescribeServicesOutput{Services: []ecstypes.Service{{ServiceName: &name, CreatedAt: &now}},
+			Failures: []ecstypes.Failure{}}, nil
 	}
 }
 
@@ -56,7 +58,8 @@ func (s *site) post(t *testing.T, header map[string]string, body string) (*http.
 }
 
 func signed(key, region, service string) string {
-	return "AWS4-HMAC-SHA256 Credential=" + key + "/20270102/" + region + "/" + service + "/aws4_request, SignedHeaders=host, Signature=00"
+	return "AWS4-HMAC-SHA256 Credential=" + key + "/20270102/" + region + "/" + service +
+		"/aws4_request, SignedHeaders=host, Signature=00"
 }
 
 const (
@@ -153,8 +156,10 @@ func TestDirectSharesNoMemory(t *testing.T) {
 }
 
 func TestQueryErrorsDropTheSuffix(t *testing.T) {
-	for code, want := range map[string]string{"TargetGroupNotFoundException": "TargetGroupNotFound", "TargetGroupNotFound": "TargetGroupNotFound",
-		"ALPNPolicyNotSupportedException": "ALPNPolicyNotFound", "ThrottlingException": "Throttling", "ValidationError": "ValidationError"} {
+	for code, want := range map[string]string{"TargetGroupNotFoundException": "TargetGroupNotFound",
+		"TargetGroupNotFound":             "TargetGroupNotFound",
+		"ALPNPolicyNotSupportedException": "ALPNPolicyNotFound", "ThrottlingException": "Throttling",
+		"ValidationError": "ValidationError"} {
 		s := newSite(t)
 		s.elb.modifyRule = func(*awselb.ModifyRuleInput) (*awselb.ModifyRuleOutput, error) {
 			return nil, world.Refuse(code, "a < b")
@@ -178,7 +183,8 @@ func TestDispatch(t *testing.T) {
 		return &awselb.DescribeRulesOutput{}, nil
 	}
 	form := "Action=DescribeRules&Version=2015-12-01"
-	elb := map[string]string{"Authorization": signed("k", "eu-west-1", "elasticloadbalancing"), "Content-Type": formType}
+	elb := map[string]string{"Authorization": signed("k", "eu-west-1", "elasticloadbalancing"),
+		"Content-Type": formType}
 	tests := []struct {
 		name   string
 		header map[string]string
@@ -187,18 +193,29 @@ func TestDispatch(t *testing.T) {
 		want   string
 	}{
 		{"query", elb, form, 200, "<DescribeRulesResult></DescribeRulesResult>"},
-		{"json", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget + "DescribeServices"}, "{}", 200, `"services"`},
-		{"unknown JSON operation", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget + "Nope"}, "{}", 400, "UnknownOperationException"},
-		{"foreign target", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": "Logs.Nope"}, "{}", 400, "UnknownOperationException"},
-		{"unknown action", elb, "Action=Nope&Version=2015-12-01", 400, "<Code>InvalidAction</Code><Message>The action Nope is not valid for this web service.</Message>"},
-		{"no such service", map[string]string{"Authorization": signed("k", "r", "s3")}, "", 400, "s3 is not simulated here; simulated are ecs, elasticloadbalancing"},
+		{"json", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget +
+			"DescribeServices"}, "{}", 200, `"services"`},
+		{"unknown JSON operation", map[string]string{"Authorization": signed("k", "r", "ecs"),
+			"X-Amz-Target": ecsTarget + "Nope"}, "{}", 400, "UnknownOperationException"},
+		{"foreign target", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": "Logs.Nope"},
+			"{}", 400, "UnknownOperationException"},
+		{"unknown action", elb, "Action=Nope&Version=2015-12-01", 400,
+			"<Code>InvalidAction</Code><Message>The action Nope is not valid for this web service.</Message>"},
+		{"no such service", map[string]string{"Authorization": signed("k", "r", "s3")}, "", 400,
+			"s3 is not simulated here; simulated are ecs, elasticloadbalancing"},
 		{"nothing said", nil, "", 400, "ServiceNotSimulated"},
-		{"unsigned JSON", map[string]string{"X-Amz-Target": ecsTarget + "DescribeServices"}, "{}", 400, "MissingAuthenticationTokenException"},
+		{"unsigned JSON", map[string]string{"X-Amz-Target": ecsTarget + "DescribeServices"}, "{}", 400,
+			"MissingAuthenticationTokenException"},
 		{"unsigned query", map[string]string{"Content-Type": formType}, form, 403, "MissingAuthenticationToken"},
-		{"broken signature", map[string]string{"Authorization": "AWS4-HMAC-SHA256 x", "X-Amz-Target": ecsTarget + "DescribeServices"}, "{}", 400, "IncompleteSignature"},
-		{"wrong JSON type", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget + "DescribeServices"}, `{"services":"a"}`, 400, `{"__type":"SerializationException","message":"STRING_VALUE can not be converted to a list"}`},
-		{"not JSON", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget + "DescribeServices"}, `{`, 400, "SerializationException"},
-		{"unknown member", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget + "DescribeServices"}, `{"nope":1}`, 200, `"services"`},
+		{"broken signature", map[string]string{"Authorization": "AWS4-HMAC-SHA256 x", "X-Amz-Target": ecsTarget +
+			"DescribeServices"}, "{}", 400, "IncompleteSignature"},
+		{"wrong JSON type", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget +
+			"DescribeServices"}, `{"services":"a"}`, 400,
+			`{"__type":"SerializationException","message":"STRING_VALUE can not be converted to a list"}`},
+		{"not JSON", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget +
+			"DescribeServices"}, `{`, 400, "SerializationException"},
+		{"unknown member", map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget +
+			"DescribeServices"}, `{"nope":1}`, 200, `"services"`},
 	}
 	for _, test := range tests {
 		res, body := s.post(t, test.header, test.body)
@@ -214,14 +231,17 @@ func TestDispatch(t *testing.T) {
 func TestAccountAndRegionComeFromTheScope(t *testing.T) {
 	s := newSite(t)
 	var seen []world.Key
-	s.echo.describeServices = func(ctx context.Context, _ *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+	s.echo.describeServices = func(ctx context.Context,
+		_ *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
 		seen = append(seen, world.KeyOf(ctx))
 		return nil, nil
 	}
 	for _, key := range []string{"111122223333", "AKIAIOSFODNN7EXAMPLE"} {
-		s.post(t, map[string]string{"Authorization": signed(key, "ap-south-1", "ecs"), "X-Amz-Target": ecsTarget + "DescribeServices"}, "{}")
+		s.post(t, map[string]string{"Authorization": signed(key, "ap-south-1", "ecs"), "X-Amz-Target": ecsTarget +
+			"DescribeServices"}, "{}")
 	}
-	want := []world.Key{{Account: "111122223333", Region: "ap-south-1"}, {Account: wire.Anonymous, Region: "ap-south-1"}}
+	want := []world.Key{{Account: "111122223333", Region: "ap-south-1"},
+		{Account: wire.Anonymous, Region: "ap-south-1"}}
 	if !reflect.DeepEqual(seen, want) {
 		t.Errorf("keys %v, want %v", seen, want)
 	}
@@ -230,7 +250,8 @@ func TestAccountAndRegionComeFromTheScope(t *testing.T) {
 func TestBodies(t *testing.T) {
 	s := newSite(t)
 	s.answers("web", nil)
-	header := map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget + "DescribeServices"}
+	header := map[string]string{"Authorization": signed("k", "r", "ecs"), "X-Amz-Target": ecsTarget +
+		"DescribeServices"}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, _ = z.Write([]byte(`{"services":["web"]}`))
@@ -249,7 +270,8 @@ func TestBodies(t *testing.T) {
 
 func TestAPanicIsAnInternalFailureUnlessStrict(t *testing.T) {
 	s := newSite(t, func(o *world.Options) { o.Strict = false })
-	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput,
+		error) {
 		panic("oops")
 	}
 	_, err := s.ways()["codec"]()

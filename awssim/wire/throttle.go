@@ -22,10 +22,13 @@ var limits = map[string]limit{
 	"ecs tag modify": {20, 10}, "ecs tag read": {50, 20}, "ecs task protection": {200, 80},
 	"ecs capacity provider modify": {10, 1}, "ecs capacity provider read": {50, 20},
 	"ecs settings modify": {10, 1}, "ecs namespace": {10, 1},
-	"elb read": {200, 50}, "elb modify": {20, 3}, "elb registration": {20, 4}, "elb intensive": {10, 0.2}, "elb account": {40, 10},
-	"map modify": {5, 5}, "map read": {40, 20}, // writes: Route 53's limit of five a second; reads: chosen here, AWS documents none
+	"elb read": {200, 50}, "elb modify": {20, 3}, "elb registration": {20, 4}, "elb intensive": {10, 0.2},
+	"elb account": {40, 10},
+	// writes: Route 53's limit of five a second; reads: chosen here, AWS documents none
+	"map modify": {5, 5}, "map read": {40, 20},
 	"discover": {2000, 1000}, "discover revision": {3000, 3000},
-	"cloudwatch alarms": {9, 9}, "cloudwatch data": {50, 50}, "cloudwatch put": {500, 500}, "cloudwatch statistics": {400, 400},
+	"cloudwatch alarms": {9, 9}, "cloudwatch data": {50, 50}, "cloudwatch put": {500, 500},
+	"cloudwatch statistics":   {400, 400},
 	"cloudwatch alarm modify": {3, 3},
 	"codedeploy read":         {20, 10}, "codedeploy modify": {10, 2}, // chosen here: AWS documents none
 	"autoscaling read": {20, 10}, "autoscaling modify": {10, 5}, // chosen here as well
@@ -41,11 +44,14 @@ var ecsBuckets = map[string]string{
 	"DescribeServiceDeployments": "service deployment", "ListServiceDeployments": "service deployment",
 	"StopServiceDeployment": "service modify", "ContinueServiceDeployment": "service modify",
 	"DescribeServiceRevisions": "service revision",
-	"RunTask":                  "cluster resource modify", "StartTask": "cluster resource modify", "StopTask": "cluster resource modify",
-	"ExecuteCommand": "cluster resource modify", "PutAttributes": "cluster resource modify", "DeleteAttributes": "cluster resource modify",
+	"RunTask":                  "cluster resource modify", "StartTask": "cluster resource modify",
+	"StopTask":       "cluster resource modify",
+	"ExecuteCommand": "cluster resource modify", "PutAttributes": "cluster resource modify",
+	"DeleteAttributes":          "cluster resource modify",
 	"RegisterContainerInstance": "cluster resource modify", "DeregisterContainerInstance": "cluster resource modify",
 	"UpdateContainerInstancesState": "cluster resource modify", "UpdateContainerAgent": "cluster resource modify",
-	"DescribeTasks": "cluster resource read", "ListTasks": "cluster resource read", "ListAttributes": "cluster resource read",
+	"DescribeTasks": "cluster resource read", "ListTasks": "cluster resource read",
+	"ListAttributes":             "cluster resource read",
 	"DescribeContainerInstances": "cluster resource read", "ListContainerInstances": "cluster resource read",
 	"CreateCluster": "cluster modify", "UpdateCluster": "cluster modify", "DeleteCluster": "cluster modify",
 	"UpdateClusterSettings": "cluster modify", "PutClusterCapacityProviders": "cluster modify",
@@ -57,7 +63,8 @@ var ecsBuckets = map[string]string{
 	"GetTaskProtection": "task protection", "UpdateTaskProtection": "task protection",
 	"CreateCapacityProvider": "capacity provider modify", "UpdateCapacityProvider": "capacity provider modify",
 	"DeleteCapacityProvider": "capacity provider modify", "DescribeCapacityProviders": "capacity provider read",
-	"PutAccountSetting": "settings modify", "PutAccountSettingDefault": "settings modify", "DeleteAccountSetting": "settings modify",
+	"PutAccountSetting": "settings modify", "PutAccountSettingDefault": "settings modify",
+	"DeleteAccountSetting":    "settings modify",
 	"ListServicesByNamespace": "namespace",
 }
 

@@ -127,7 +127,8 @@ func (tx *Tx) RemoveListener(l *Listener) {
 		tx.Rules.Delete(r.ARN)
 	}
 	tx.Listeners.Delete(l.ARN)
-	l.Balancer.Listeners = slices.DeleteFunc(slices.Clone(l.Balancer.Listeners), func(x *Listener) bool { return x == l })
+	l.Balancer.Listeners = slices.DeleteFunc(slices.Clone(l.Balancer.Listeners),
+		func(x *Listener) bool { return x == l })
 	tx.Log("listener", l.Balancer.Name, "port %d deleted", l.Port)
 	tx.Changed(BalancerChanged, l.Balancer)
 	tx.Changed(RoutingChanged, l)

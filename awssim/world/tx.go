@@ -35,8 +35,9 @@ func (tx *Tx) Image(ref string) (image.Behaviour, bool) { return tx.w.images.Loo
 
 // Change is one change of a resource.
 type Change struct {
-	Kind   ChangeKind
-	Object any // *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer, *Alarm, *Namespace, *Registry, *Instance
+	Kind ChangeKind
+	// *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer, *Alarm, *Namespace, *Registry, *Instance
+	Object any
 }
 
 func (c Change) String() string { return fmt.Sprintf("%s %T", c.Kind, c.Object) }

@@ -44,7 +44,8 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: start name command [args...]")
 	}
-	b := &beside{cmd: exec.Command(program(ts, args[1]), args[2:]...), news: make(chan struct{}, 1), ended: make(chan struct{})}
+	b := &beside{cmd: exec.Command(program(ts, args[1]), args[2:]...), news: make(chan struct{}, 1),
+		ended: make(chan struct{})}
 	b.cmd.Dir, b.cmd.Env = ts.MkAbs("."), environ(ts)
 	b.cmd.Stdout, b.cmd.Stderr = b, b
 	ts.Check(b.cmd.Start())

@@ -32,10 +32,12 @@ func codedeploy(ts *testscript.TestScript, neg bool, args []string) {
 		scriptOf(ts).setenv(ts, "DEPLOYMENT", *out.DeploymentId)
 		ts.Check(os.WriteFile(ts.MkAbs("deployment.txt"), []byte(*out.DeploymentId+"\n"), 0o644))
 	case "stop":
-		_, err := api.StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: &args[1], AutoRollbackEnabled: aws.Bool(len(args) > 2)})
+		_, err := api.StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: &args[1],
+			AutoRollbackEnabled: aws.Bool(len(args) > 2)})
 		ts.Check(err)
 	case "continue":
-		_, err := api.ContinueDeployment(ctx, &awscd.ContinueDeploymentInput{DeploymentId: &args[1], DeploymentWaitType: cdtypes.DeploymentWaitTypeReadyWait})
+		_, err := api.ContinueDeployment(ctx, &awscd.ContinueDeploymentInput{DeploymentId: &args[1],
+			DeploymentWaitType: cdtypes.DeploymentWaitTypeReadyWait})
 		ts.Check(err)
 	default:
 		ts.Fatalf("codedeploy cannot %s", args[0])
@@ -46,12 +48,14 @@ func codedeploy(ts *testscript.TestScript, neg bool, args []string) {
 func startInput(ts *testscript.TestScript, args []string) *awscd.CreateDeploymentInput {
 	application, group, _ := strings.Cut(args[0], "/")
 	ctx, config := context.Background(), theSim(ts).Config()
-	found, err := awscd.NewFromConfig(config).GetDeploymentGroup(ctx, &awscd.GetDeploymentGroupInput{ApplicationName: &application, DeploymentGroupName: &group})
+	found, err := awscd.NewFromConfig(config).GetDeploymentGroup(ctx,
+		&awscd.GetDeploymentGroupInput{ApplicationName: &application, DeploymentGroupName: &group})
 	ts.Check(err)
 	of := found.DeploymentGroupInfo.EcsServices[0]
 	ecs := awsecs.NewFromConfig(config)
 	arn := register(ts, ecs, *of.ClusterName, *of.ServiceName, args[1])
-	svc, err := ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: of.ClusterName, Services: []string{*of.ServiceName}})
+	svc, err := ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: of.ClusterName,
+		Services: []string{*of.ServiceName}})
 	ts.Check(err)
 	lb := svc.Services[0].LoadBalancers[0]
 	spec := fmt.Sprintf(`{version: 0.0, Resources: [{TargetService: {Type: "AWS::ECS::Service", Properties: {TaskDefinition: %q, LoadBalancerInfo: {ContainerName: %s, ContainerPort: %d}}}}], Hooks: [`,
@@ -60,6 +64,8 @@ func startInput(ts *testscript.TestScript, args []string) *awscd.CreateDeploymen
 		event, function, _ := strings.Cut(h, "=")
 		spec += fmt.Sprintf("{%s: %s}, ", event, function)
 	}
-	return &awscd.CreateDeploymentInput{ApplicationName: &application, DeploymentGroupName: &group, Revision: &cdtypes.RevisionLocation{
-		RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(spec + "]}")}}}
+	return &awscd.CreateDeploymentInput{ApplicationName: &application, DeploymentGroupName: &group,
+		Revision: &cdtypes.RevisionLocation{
+			RevisionType:   cdtypes.RevisionLocationTypeAppSpecContent,
+			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(spec + "]}")}}}
 }

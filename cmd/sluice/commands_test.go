@@ -16,12 +16,14 @@ import (
 
 // commands are those of the scripts, beside testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"harmless":   harmless,   // harmless: the last command wrote no code for a terminal, no command for a CI system, no planted secret
-	"exits":      exits,      // exits CODE sluice …: run it, and want that exit code
-	"sim":        sim,        // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
-	"fault":      inject,     // fault LINE: inject it
-	"remove":     remove,     // remove CLUSTER SERVICE: somebody deletes it
-	"update":     update,     // update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
+	// harmless: the last command wrote no code for a terminal, no command for a CI system, no planted secret
+	"harmless": harmless,
+	"exits":    exits,  // exits CODE sluice …: run it, and want that exit code
+	"sim":      sim,    // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
+	"fault":    inject, // fault LINE: inject it
+	"remove":   remove, // remove CLUSTER SERVICE: somebody deletes it
+	// update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
+	"update":     update,
 	"history":    history,    // history CLUSTER SERVICE: its service deployments, newest first
 	"weights":    weights,    // weights BALANCER PRIMARY CANARY: somebody sets them on the default rule
 	"claim":      claim,      // claim CLUSTER SERVICE ID: another machine deploys it

@@ -19,7 +19,8 @@ func weights(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, api := context.Background(), awselb.NewFromConfig(theSim(ts).Config())
 	lb, err := api.DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{Names: []string{args[0]}})
 	ts.Check(err)
-	l, err := api.DescribeListeners(ctx, &awselb.DescribeListenersInput{LoadBalancerArn: lb.LoadBalancers[0].LoadBalancerArn})
+	l, err := api.DescribeListeners(ctx,
+		&awselb.DescribeListenersInput{LoadBalancerArn: lb.LoadBalancers[0].LoadBalancerArn})
 	ts.Check(err)
 	actions := l.Listeners[0].DefaultActions
 	groups := append([]elbtypes.TargetGroupTuple{}, actions[0].ForwardConfig.TargetGroups...)
@@ -29,6 +30,7 @@ func weights(ts *testscript.TestScript, neg bool, args []string) {
 		groups[i].Weight = aws.Int32(int32(w))
 	}
 	actions[0].ForwardConfig.TargetGroups = groups
-	_, err = api.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: l.Listeners[0].ListenerArn, DefaultActions: actions})
+	_, err = api.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: l.Listeners[0].ListenerArn,
+		DefaultActions: actions})
 	ts.Check(err)
 }

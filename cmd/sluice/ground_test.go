@@ -123,7 +123,8 @@ func tellStages(j *journal.Journal, at string, told *int) error {
 			return err
 		}
 		for _, c := range commands {
-			if _, err := j.AddCommand(ctx, journal.Command{Deployment: all[0].ID, Kind: c, By: "somebody"}); err != nil {
+			if _, err := j.AddCommand(ctx, journal.Command{Deployment: all[0].ID, Kind: c,
+				By: "somebody"}); err != nil {
 				return err
 			}
 		}

@@ -45,7 +45,8 @@ func TestKilledForReal(t *testing.T) {
 	if !*everyKill {
 		flows = flows[:1]
 	}
-	flows = slices.DeleteFunc(flows, func(f rehearse.Flow) bool { return !regexp.MustCompile(*ofFlows).MatchString(f.Name) })
+	flows = slices.DeleteFunc(flows,
+		func(f rehearse.Flow) bool { return !regexp.MustCompile(*ofFlows).MatchString(f.Name) })
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	slots, points := make(chan struct{}, atOnce), 0
@@ -79,7 +80,8 @@ func killedAtEachWrite(t *testing.T, slots chan struct{}, flow rehearse.Flow) (p
 			all.Go(func() {
 				kill := fmt.Sprintf("%s #%d", when, n)
 				r := played(kill)
-				if r.err != nil || len(r.Violations) > 0 || r.Outcome != unbroken.Outcome || r.State != unbroken.State || r.Failed != unbroken.Failed || r.kills != 1 {
+				if r.err != nil || len(r.Violations) > 0 || r.Outcome != unbroken.Outcome ||
+					r.State != unbroken.State || r.Failed != unbroken.Failed || r.kills != 1 {
 					t.Errorf("%s, killed %d times, %s: %v; %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", flow.Name, r.kills, kill, r.err, r.Outcome, r.Cause,
 						r.State, r.Failed, r.Violations, unbroken.Outcome, unbroken.State, unbroken.Failed, r.said)
 				}
@@ -159,9 +161,12 @@ type sluices struct {
 func (s *sluices) run(ctx context.Context, kill string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "sluice", append(args, "--state", s.journal())...)
 	cmd.Dir = s.dir
-	cmd.Env = append(machine(), killAt+"="+kill, groundAt+"="+s.ground, countedIn+"="+s.counted, "AWS_ENDPOINT_URL="+s.ground,
-		"AWS_ACCESS_KEY_ID=123456789012", "AWS_SECRET_ACCESS_KEY=sim", "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true",
-		"AWS_CONFIG_FILE="+s.dir+"/none", "AWS_SHARED_CREDENTIALS_FILE="+s.dir+"/none", fmt.Sprintf("SLUICE_SPEED=%d", groundSpeed))
+	cmd.Env = append(machine(), killAt+"="+kill, groundAt+"="+s.ground, countedIn+"="+s.counted,
+		"AWS_ENDPOINT_URL="+s.ground,
+		"AWS_ACCESS_KEY_ID=123456789012", "AWS_SECRET_ACCESS_KEY=sim", "AWS_REGION=us-east-1",
+		"AWS_EC2_METADATA_DISABLED=true",
+		"AWS_CONFIG_FILE="+s.dir+"/none", "AWS_SHARED_CREDENTIALS_FILE="+s.dir+"/none",
+		fmt.Sprintf("SLUICE_SPEED=%d", groundSpeed))
 	out, err := cmd.CombinedOutput()
 	fmt.Fprintf(&s.said, "$ sluice %s\n%s%v\n", strings.Join(args, " "), out, err)
 	if cmd.ProcessState == nil {

@@ -24,10 +24,14 @@ func autoscale(ts *testscript.TestScript, neg bool, args []string) {
 	hi, err := strconv.ParseInt(args[3], 10, 32)
 	ts.Check(err)
 	has := func(word string) *bool { return aws.Bool(slices.Contains(args[4:], word)) }
-	_, err = awsaas.NewFromConfig(theSim(ts).Config()).RegisterScalableTarget(context.Background(), &awsaas.RegisterScalableTargetInput{
-		ServiceNamespace: aastypes.ServiceNamespaceEcs, ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
-		ResourceId: aws.String("service/" + args[0] + "/" + args[1]), MinCapacity: aws.Int32(int32(lo)), MaxCapacity: aws.Int32(int32(hi)),
-		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: has("in"), DynamicScalingOutSuspended: has("out"), ScheduledScalingSuspended: has("scheduled")}})
+	_, err = awsaas.NewFromConfig(theSim(ts).Config()).RegisterScalableTarget(context.Background(),
+		&awsaas.RegisterScalableTargetInput{
+			ServiceNamespace:  aastypes.ServiceNamespaceEcs,
+			ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
+			ResourceId:        aws.String("service/" + args[0] + "/" + args[1]), MinCapacity: aws.Int32(int32(lo)),
+			MaxCapacity: aws.Int32(int32(hi)),
+			SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: has("in"),
+				DynamicScalingOutSuspended: has("out"), ScheduledScalingSuspended: has("scheduled")}})
 	ts.Check(err)
 }
 

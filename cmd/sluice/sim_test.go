@@ -73,7 +73,8 @@ func sim(ts *testscript.TestScript, neg bool, args []string) {
 	state := scriptOf(ts)
 	state.sim = &local{s, at}
 	for k, v := range map[string]string{
-		"AWS_ENDPOINT_URL": at.URL(), "AWS_ACCESS_KEY_ID": s.Account(), "AWS_SECRET_ACCESS_KEY": "sim", "AWS_REGION": s.Region(),
+		"AWS_ENDPOINT_URL": at.URL(), "AWS_ACCESS_KEY_ID": s.Account(), "AWS_SECRET_ACCESS_KEY": "sim",
+		"AWS_REGION":                        s.Region(),
 		"AWS_DISABLE_HOST_PREFIX_INJECTION": "true", "SLUICE_SPEED": strconv.Itoa(speed),
 	} {
 		state.setenv(ts, k, v)
@@ -110,7 +111,8 @@ func update(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: update cluster service image|FORCE")
 	}
 	ctx, api := context.Background(), awsecs.NewFromConfig(theSim(ts).Config())
-	in := &awsecs.UpdateServiceInput{Cluster: aws.String(args[0]), Service: aws.String(args[1]), ForceNewDeployment: args[2] == "FORCE"}
+	in := &awsecs.UpdateServiceInput{Cluster: aws.String(args[0]), Service: aws.String(args[1]),
+		ForceNewDeployment: args[2] == "FORCE"}
 	if !in.ForceNewDeployment {
 		in.TaskDefinition = aws.String(register(ts, api, args[0], args[1], args[2]))
 	}
@@ -120,14 +122,18 @@ func update(ts *testscript.TestScript, neg bool, args []string) {
 
 func register(ts *testscript.TestScript, api *awsecs.Client, cluster, service, image string) (arn string) {
 	ctx := context.Background()
-	out, err := api.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String(cluster), Services: []string{service}})
+	out, err := api.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String(cluster),
+		Services: []string{service}})
 	ts.Check(err)
-	have, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: out.Services[0].TaskDefinition})
+	have, err := api.DescribeTaskDefinition(ctx,
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: out.Services[0].TaskDefinition})
 	ts.Check(err)
 	td := have.TaskDefinition
 	td.ContainerDefinitions[0].Image = aws.String(image)
-	made, err := api.RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: td.Family, NetworkMode: td.NetworkMode, Cpu: td.Cpu, Memory: td.Memory,
-		RequiresCompatibilities: td.RequiresCompatibilities, ExecutionRoleArn: td.ExecutionRoleArn, ContainerDefinitions: td.ContainerDefinitions})
+	made, err := api.RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: td.Family,
+		NetworkMode: td.NetworkMode, Cpu: td.Cpu, Memory: td.Memory,
+		RequiresCompatibilities: td.RequiresCompatibilities, ExecutionRoleArn: td.ExecutionRoleArn,
+		ContainerDefinitions: td.ContainerDefinitions})
 	ts.Check(err)
 	return *made.TaskDefinition.TaskDefinitionArn
 }
@@ -139,10 +145,12 @@ func history(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: history cluster service")
 	}
 	ctx, api := context.Background(), awsecs.NewFromConfig(theSim(ts).Config())
-	list, err := api.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String(args[0]), Service: aws.String(args[1])})
+	list, err := api.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String(args[0]),
+		Service: aws.String(args[1])})
 	ts.Check(err)
 	for _, d := range list.ServiceDeployments {
-		rev, err := api.DescribeServiceRevisions(ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*d.TargetServiceRevisionArn}})
+		rev, err := api.DescribeServiceRevisions(ctx,
+			&awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*d.TargetServiceRevisionArn}})
 		ts.Check(err)
 		td := *rev.ServiceRevisions[0].TaskDefinition
 		fmt.Fprintln(ts.Stdout(), td[strings.LastIndexByte(td, '/')+1:], d.Status)
@@ -160,8 +168,9 @@ func claim(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	value := id + " " + s.View().Now.Add(time.Hour).UTC().Format(time.RFC3339)
 	_, err := awsecs.NewFromConfig(s.Config()).TagResource(context.Background(), &awsecs.TagResourceInput{
-		ResourceArn: aws.String("arn:aws:ecs:" + s.Region() + ":" + s.Account() + ":service/" + args[0] + "/" + args[1]),
-		Tags:        []ecstypes.Tag{{Key: aws.String("sluice:deployment"), Value: aws.String(value)}}})
+		ResourceArn: aws.String("arn:aws:ecs:" + s.Region() + ":" + s.Account() + ":service/" + args[0] + "/" +
+			args[1]),
+		Tags: []ecstypes.Tag{{Key: aws.String("sluice:deployment"), Value: aws.String(value)}}})
 	ts.Check(err)
 }
 

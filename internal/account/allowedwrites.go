@@ -81,7 +81,8 @@ func (r request) checkPermitted() error {
 	default:
 		why = fmt.Errorf("%w: action %s does not list it", ErrNotPlanned, r.action.ID)
 	}
-	return &sluice.Error{Op: r.operation, Resource: r.resource, Err: why, Next: "nothing was sent; this is a defect of sluice, please report it"}
+	return &sluice.Error{Op: r.operation, Resource: r.resource, Err: why,
+		Next: "nothing was sent; this is a defect of sluice, please report it"}
 }
 
 // checkClaim returns nil if the request needs no claim or the claim was read recently.

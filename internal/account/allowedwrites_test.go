@@ -17,7 +17,8 @@ import (
 )
 
 func createTaskSet(ctx context.Context, w *world, token string) error {
-	in := &awsecs.CreateTaskSetInput{Cluster: ptr("arn:aws:ecs:us-east-1:123456789012:cluster/prod"), Service: ptr("web"), TaskDefinition: ptr("web:2")}
+	in := &awsecs.CreateTaskSetInput{Cluster: ptr("arn:aws:ecs:us-east-1:123456789012:cluster/prod"),
+		Service: ptr("web"), TaskDefinition: ptr("web:2")}
 	if token != "" {
 		in.ClientToken = ptr(token)
 	}
@@ -26,7 +27,8 @@ func createTaskSet(ctx context.Context, w *world, token string) error {
 }
 
 func describe(ctx context.Context, w *world) error {
-	_, err := w.ECS().DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: ptr("prod"), Services: []string{"web"}})
+	_, err := w.ECS().DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: ptr("prod"),
+		Services: []string{"web"}})
 	return err
 }
 
@@ -50,13 +52,22 @@ func TestUnplannedWritesAreNeverSent(t *testing.T) {
 		"no wildcard": func(ctx context.Context) context.Context {
 			return may(ctx, "ecs:CreateTaskSet *", "* *", "ecs:* prod/web")
 		},
-		"inner replaces":  func(ctx context.Context) context.Context { return may(may(ctx, "ecs:CreateTaskSet prod/web")) },
-		"other service's": func(ctx context.Context) context.Context { return may(ctx, "servicediscovery:CreateTaskSet prod/web") },
-		"bare operation":  func(ctx context.Context) context.Context { return may(ctx, "CreateTaskSet prod/web") },
+		"inner replaces": func(ctx context.Context) context.Context {
+			return may(may(ctx,
+				"ecs:CreateTaskSet prod/web"))
+		},
+		"other service's": func(ctx context.Context) context.Context {
+			return may(ctx,
+				"servicediscovery:CreateTaskSet prod/web")
+		},
+		"bare operation": func(ctx context.Context) context.Context { return may(ctx, "CreateTaskSet prod/web") },
 		"ARN in the plan": func(ctx context.Context) context.Context {
 			return may(ctx, "ecs:CreateTaskSet arn:aws:ecs:service/prod/web")
 		},
-		"default cluster":  func(ctx context.Context) context.Context { return may(ctx, "ecs:CreateTaskSet default/web") },
+		"default cluster": func(ctx context.Context) context.Context {
+			return may(ctx,
+				"ecs:CreateTaskSet default/web")
+		},
 		"resource missing": func(ctx context.Context) context.Context { return may(ctx, "ecs:CreateTaskSet") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,14 +92,16 @@ func TestPlannedWriteIsSent(t *testing.T) {
 		}
 		got := w.calls[0]
 		equal(t, "sent", w.ops(), "CreateTaskSet")
-		equal(t, "call", got.Service+":"+got.Operation+" "+got.Resource+" "+string(got.Action), "ecs:CreateTaskSet prod/web d/1-canary/create")
+		equal(t, "call", got.Service+":"+got.Operation+" "+got.Resource+" "+string(got.Action),
+			"ecs:CreateTaskSet prod/web d/1-canary/create")
 		equal(t, "write", got.Write, true)
 	})
 }
 
 func TestWriteWithoutRowIsRefusedEvenIfListed(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
-		_, err := w.ECS().CreateCluster(may(ctx, "ecs:CreateCluster prod", "ecs:CreateCluster "), &awsecs.CreateClusterInput{ClusterName: ptr("prod")})
+		_, err := w.ECS().CreateCluster(may(ctx, "ecs:CreateCluster prod", "ecs:CreateCluster "),
+			&awsecs.CreateClusterInput{ClusterName: ptr("prod")})
 		if !errors.Is(err, account.ErrNotPlanned) {
 			t.Error(err)
 		}
@@ -109,15 +122,18 @@ func TestPermitKeepsItsOwnList(t *testing.T) {
 
 func TestIsWrite(t *testing.T) {
 	for _, op := range []string{
-		"ecs:DescribeServices", "DescribeServices", "ecs:ListTasks", "ecs:GetTaskProtection", "servicediscovery:DiscoverInstances",
-		"codedeploy:BatchGetDeployments", "cloudtrail:LookupEvents", "sts:GetCallerIdentity", "sts:AssumeRole", "sts:AssumeRoleWithWebIdentity", "x:CheckDomain",
+		"ecs:DescribeServices", "DescribeServices", "ecs:ListTasks", "ecs:GetTaskProtection",
+		"servicediscovery:DiscoverInstances",
+		"codedeploy:BatchGetDeployments", "cloudtrail:LookupEvents", "sts:GetCallerIdentity", "sts:AssumeRole",
+		"sts:AssumeRoleWithWebIdentity", "x:CheckDomain",
 	} {
 		if account.IsWrite(op) {
 			t.Errorf("%s is a read", op)
 		}
 	}
 	for _, op := range []string{
-		"ecs:CreateTaskSet", "UpdateService", "ecs:AssumeRole", "AssumeRole", "ecs:Checkout", "ecs:Listen", "ecs:Getaway", "ecs:PutAttributes", "ecs:describeServices", "", "ecs:",
+		"ecs:CreateTaskSet", "UpdateService", "ecs:AssumeRole", "AssumeRole", "ecs:Checkout", "ecs:Listen",
+		"ecs:Getaway", "ecs:PutAttributes", "ecs:describeServices", "", "ecs:",
 	} {
 		if !account.IsWrite(op) {
 			t.Errorf("%s is a write", op)
@@ -159,7 +175,8 @@ func TestLostClaimStopsTheWriteUnsent(t *testing.T) {
 		err := createTaskSet(ctx, w, "t")
 		equal(t, "sent", w.ops(), "CreateTaskSet")
 		equal(t, "kind", sluice.KindOf(err), sluice.LostClaim)
-		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): claim of d not seen since 12:00:00; no answer: the call may have taken effect")
+		equal(t, "text", told(t, err).Error(),
+			"ecs:CreateTaskSet (prod/web): claim of d not seen since 12:00:00; no answer: the call may have taken effect")
 		if !errors.Is(err, gone) {
 			t.Errorf("cause lost: %v", err)
 		}
@@ -184,7 +201,8 @@ func TestClaimIsAskedAgainAfterWaitingForAToken(t *testing.T) {
 		})
 		var err error
 		for n := 0; err == nil && n < 100; n++ {
-			_, err = w.ECS().RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: ptr("web"), ContainerDefinitions: []ecstypes.ContainerDefinition{}})
+			_, err = w.ECS().RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: ptr("web"),
+				ContainerDefinitions: []ecstypes.ContainerDefinition{}})
 		}
 		equal(t, "kind", sluice.KindOf(err), sluice.LostClaim)
 		equal(t, "sent", w.seen("RegisterTaskDefinition"), 10)
@@ -195,12 +213,15 @@ func TestClaimIsAskedAgainAfterWaitingForAToken(t *testing.T) {
 func TestNoRandomClientTokens(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		ctx = may(ctx, "ecs:RunTask default/job:3")
-		_, err := w.ECS().RunTask(ctx, &awsecs.RunTaskInput{TaskDefinition: ptr("arn:aws:ecs:us-east-1:123456789012:task-definition/job:3")})
-		if err == nil || !strings.Contains(told(t, err).Error(), "ecs:RunTask (default/job:3): the request has no client token") {
+		_, err := w.ECS().RunTask(ctx,
+			&awsecs.RunTaskInput{TaskDefinition: ptr("arn:aws:ecs:us-east-1:123456789012:task-definition/job:3")})
+		if err == nil ||
+			!strings.Contains(told(t, err).Error(), "ecs:RunTask (default/job:3): the request has no client token") {
 			t.Errorf("got %v", err)
 		}
 		equal(t, "sent", w.ops(), "")
-		if _, err := w.ECS().RunTask(ctx, &awsecs.RunTaskInput{TaskDefinition: ptr("job:3"), ClientToken: ptr("t")}); err != nil {
+		if _, err := w.ECS().RunTask(ctx, &awsecs.RunTaskInput{TaskDefinition: ptr("job:3"),
+			ClientToken: ptr("t")}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -208,9 +229,11 @@ func TestNoRandomClientTokens(t *testing.T) {
 
 func TestInvalidInputIsNamed(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
-		_, err := w.ECS().UpdateTaskSet(may(ctx, "ecs:UpdateTaskSet ecs-svc/1"), &awsecs.UpdateTaskSetInput{TaskSet: ptr("ecs-svc/1")})
+		_, err := w.ECS().UpdateTaskSet(may(ctx, "ecs:UpdateTaskSet ecs-svc/1"),
+			&awsecs.UpdateTaskSetInput{TaskSet: ptr("ecs-svc/1")})
 		got := told(t, err).Error()
-		if !strings.HasPrefix(got, "ecs:UpdateTaskSet (ecs-svc/1): ") || !strings.Contains(got, "UpdateTaskSetInput.Scale") || strings.Contains(got, "\n") {
+		if !strings.HasPrefix(got, "ecs:UpdateTaskSet (ecs-svc/1): ") ||
+			!strings.Contains(got, "UpdateTaskSetInput.Scale") || strings.Contains(got, "\n") {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -218,10 +241,11 @@ func TestInvalidInputIsNamed(t *testing.T) {
 
 // The SDK prepends "data-" to the host of discovery calls, custom or not.
 func TestCustomEndpointKeepsItsHost(t *testing.T) {
-	inside(t, &wire{}, func(c *account.Config) { c.EndpointURL = "http://127.0.0.1:4566" }, func(ctx context.Context, w *world) {
-		discover(t, ctx, w)
-		equal(t, "host", w.hosts[0], "127.0.0.1:4566")
-	})
+	inside(t, &wire{}, func(c *account.Config) { c.EndpointURL = "http://127.0.0.1:4566" },
+		func(ctx context.Context, w *world) {
+			discover(t, ctx, w)
+			equal(t, "host", w.hosts[0], "127.0.0.1:4566")
+		})
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		discover(t, ctx, w)
 		equal(t, "host", w.hosts[0], "data-servicediscovery.us-east-1.amazonaws.com")
@@ -231,7 +255,10 @@ func TestCustomEndpointKeepsItsHost(t *testing.T) {
 func TestCallersMiddlewareRunsInsideEachAttempt(t *testing.T) {
 	ran := 0
 	change := func(c *account.Config) { c.APIOptions = append(c.APIOptions, counting(&ran)) }
-	inside(t, &wire{answer: func(op string, n int, _ *http.Request) (*http.Response, error) { return first(2, throttle)(op, n, nil) }}, change,
+	inside(t, &wire{answer: func(op string, n int, _ *http.Request) (*http.Response,
+		error) {
+		return first(2, throttle)(op, n, nil)
+	}}, change,
 		func(ctx context.Context, w *world) {
 			if err := describe(ctx, w); err != nil {
 				t.Fatal(err)

@@ -79,10 +79,12 @@ func (b *clientBuilder) useRole(r *role) {
 }
 
 func (b *clientBuilder) buildClients() clients {
-	c := clients{ecs: b.newECS(), elb: b.newELB(), cloudMap: b.newCloudMap(), scaling: b.newScaling(), sts: b.newSTS(), logs: b.newLogs(), cloudWatch: b.newCloudWatch(), codeDeploy: b.newCodeDeploy(), builder: *b}
+	c := clients{ecs: b.newECS(), elb: b.newELB(), cloudMap: b.newCloudMap(), scaling: b.newScaling(), sts: b.newSTS(),
+		logs: b.newLogs(), cloudWatch: b.newCloudWatch(), codeDeploy: b.newCodeDeploy(), builder: *b}
 	for _, e := range []*string{
 		c.ecs.Options().BaseEndpoint, c.elb.Options().BaseEndpoint, c.cloudMap.Options().BaseEndpoint,
-		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint, c.cloudWatch.Options().BaseEndpoint,
+		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint,
+		c.cloudWatch.Options().BaseEndpoint,
 		c.codeDeploy.Options().BaseEndpoint,
 	} {
 		c.endpoints = append(c.endpoints, aws.ToString(e))
@@ -150,7 +152,8 @@ func (b *clientBuilder) newSTS() *awssts.Client {
 }
 
 // apiOptions puts the gate last in the Initialize step, and the caller's own middleware after it.
-func (b *clientBuilder) apiOptions(service string, endpoint **string, before []func(*middleware.Stack) error) []func(*middleware.Stack) error {
+func (b *clientBuilder) apiOptions(service string, endpoint **string,
+	before []func(*middleware.Stack) error) []func(*middleware.Stack) error {
 	if b.endpointFlag != "" {
 		*endpoint = aws.String(b.endpointFlag)
 	}

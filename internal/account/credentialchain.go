@@ -41,7 +41,8 @@ func (c Config) loadConfig(ctx context.Context) (aws.Config, error) {
 // tokenCredentials returns the credentials of the role, assumed with the token in the file.
 func (c Config) tokenCredentials(shared aws.Config) aws.CredentialsProvider {
 	client := chainSTS{token: awssts.NewFromConfig(shared), attach: c.chainGate().attachToSTS}
-	return aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(client, c.AssumeRole, stscreds.IdentityTokenFile(c.TokenFile),
+	return aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(client, c.AssumeRole,
+		stscreds.IdentityTokenFile(c.TokenFile),
 		func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = c.sessionName(c.AssumeRole) }))
 }
 
@@ -103,7 +104,8 @@ func (c Config) gateWebIdentity(o *stscreds.WebIdentityRoleOptions) {
 // chainGate returns the gate for the SDK's credential chain. The chain runs before the owner of the
 // rates is known.
 func (c Config) chainGate() gate {
-	return gate{service: "sts", clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: "credential chain", onCall: c.OnCall, endpoint: c.EndpointURL,
+	return gate{service: "sts", clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: "credential chain",
+		onCall: c.OnCall, endpoint: c.EndpointURL,
 		silence: &silence{}, onSilence: c.OnSilence}
 }
 
@@ -124,10 +126,12 @@ type chainSTS struct {
 	attach  func(*awssts.Options)
 }
 
-func (c chainSTS) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput, options ...func(*awssts.Options)) (*awssts.AssumeRoleOutput, error) {
+func (c chainSTS) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput,
+	options ...func(*awssts.Options)) (*awssts.AssumeRoleOutput, error) {
 	return c.profile.AssumeRole(ctx, in, append(options, c.attach)...)
 }
 
-func (c chainSTS) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput, options ...func(*awssts.Options)) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
+func (c chainSTS) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput,
+	options ...func(*awssts.Options)) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
 	return c.token.AssumeRoleWithWebIdentity(ctx, in, append(options, c.attach)...)
 }

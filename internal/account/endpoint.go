@@ -51,7 +51,8 @@ func checkEndpoint(endpoint string) error {
 		return nil
 	}
 	wrong := func(shown string, why error) error {
-		return &sluice.Error{Op: "use endpoint URL", Resource: shown, Err: why, Next: "give a URL like http://127.0.0.1:4566"}
+		return &sluice.Error{Op: "use endpoint URL", Resource: shown, Err: why,
+			Next: "give a URL like http://127.0.0.1:4566"}
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {

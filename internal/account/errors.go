@@ -42,7 +42,8 @@ func contextEnd(ctx context.Context) error {
 // unsentError returns the error of a call that ended before an attempt: stopped while waiting,
 // without credentials, or without its claim. An attempt before that may have had no response.
 func (g gate) unsentError(r request, err error, unanswered bool) error {
-	told := &sluice.Error{Op: r.operation, Resource: r.resource, Kind: sluice.KindOf(err), Next: sluice.NextStep(err), Err: err}
+	told := &sluice.Error{Op: r.operation, Resource: r.resource, Kind: sluice.KindOf(err), Next: sluice.NextStep(err),
+		Err: err}
 	var whole *sluice.Error
 	if errors.As(err, &whole) && whole.Op == r.operation {
 		told.Err = whole.Err
@@ -96,7 +97,8 @@ func faultReason(ctx context.Context, f fault) (words string, behind []error) {
 	case errors.As(f.err, &send):
 		return send.Err.Error(), behind
 	case errors.As(f.err, &reply) && replyStatus(reply) >= 300:
-		return fmt.Sprintf("HTTP %d, and no answer of AWS's%s", replyStatus(reply), redirectText(reply)) + requestIDText(f.err), behind
+		return fmt.Sprintf("HTTP %d, and no answer of AWS's%s", replyStatus(reply), redirectText(reply)) +
+			requestIDText(f.err), behind
 	case errors.As(f.err, &reply):
 		return fmt.Sprintf("HTTP %d, and the answer cannot be read", replyStatus(reply)) + requestIDText(f.err), behind
 	}
@@ -179,10 +181,12 @@ func kindOf(code string) sluice.Kind {
 		return sluice.Conflict
 	}
 	switch code {
-	case "UnrecognizedClient", "InvalidClientTokenId", "SignatureDoesNotMatch", "InvalidSignature", "IncompleteSignature",
+	case "UnrecognizedClient", "InvalidClientTokenId", "SignatureDoesNotMatch", "InvalidSignature",
+		"IncompleteSignature",
 		"MissingAuthenticationToken", "UnauthorizedOperation", "NotAuthorized", "OptInRequired", "InvalidIdentityToken":
 		return sluice.Denied
-	case "ServiceNotActive", "UpdateInProgress", "ConcurrentUpdate", "ResourceInUse", "PriorityInUse", "DuplicateRequest":
+	case "ServiceNotActive", "UpdateInProgress", "ConcurrentUpdate", "ResourceInUse", "PriorityInUse",
+		"DuplicateRequest":
 		return sluice.Conflict
 	}
 	return ""
@@ -219,7 +223,8 @@ func (g gate) reachAdvice(err error) string {
 	case isTLS(err):
 		return "add the certificate authority to the machine's trusted ones, or set AWS_CA_BUNDLE to its PEM file"
 	case g.endpoint != "":
-		return "check that " + secret.URL(g.endpoint) + " answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
+		return "check that " + secret.URL(g.endpoint) +
+			" answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
 	case errors.As(err, &dns):
 		return "check the Region's name and the network"
 	}
@@ -234,7 +239,8 @@ type errorWrapper struct{ g gate }
 func (errorWrapper) ID() string { return "SluiceWording" }
 
 // HandleInitialize is the outermost step of every call.
-func (w errorWrapper) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+func (w errorWrapper) HandleInitialize(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
 	out, meta, err := next.HandleInitialize(ctx, in)

@@ -38,14 +38,16 @@ func TestErrorReadsWell(t *testing.T) {
 		},
 		{
 			"expired", "", func(op string) (*http.Response, error) {
-				return bad(op, 400, "ExpiredTokenException", "The security token included in the request is expired"), nil
+				return bad(op, 400, "ExpiredTokenException", "The security token included in the request is expired"),
+					nil
 			},
 			"ecs:CreateTaskSet (prod/web): ExpiredTokenException: The security token included in the request is expired (request id req-1)",
 			"log in again, or renew the session token",
 		},
 		{
 			"unknown key", "", func(op string) (*http.Response, error) {
-				return bad(op, 400, "UnrecognizedClientException", "The security token included in the request is invalid."), nil
+				return bad(op, 400, "UnrecognizedClientException",
+					"The security token included in the request is invalid."), nil
 			},
 			"ecs:CreateTaskSet (prod/web): UnrecognizedClientException: The security token included in the request is invalid. (request id req-1)",
 			"check the credentials in use: aws sts get-caller-identity",
@@ -63,7 +65,10 @@ func TestErrorReadsWell(t *testing.T) {
 			"check the Region's name and the network",
 		},
 		{
-			"not AWS", "http://127.0.0.1:8080", func(string) (*http.Response, error) { return reply(404, "<html>nginx"), nil },
+			"not AWS", "http://127.0.0.1:8080", func(string) (*http.Response, error) {
+				return reply(404, "<html>nginx"),
+					nil
+			},
 			"ecs:CreateTaskSet (prod/web): HTTP 404, and no answer of AWS's (request id req-1), at attempt 6; no answer: the call may have taken effect", "check that http://127.0.0.1:8080 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
 		},
 		{
@@ -99,29 +104,40 @@ func TestErrorReadsWell(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	for code, want := range map[string]sluice.Kind{
-		"AccessDenied": sluice.Denied, "AccessDeniedException": sluice.Denied, "UnrecognizedClientException": sluice.Denied,
-		"InvalidClientTokenId": sluice.Denied, "ExpiredToken": sluice.Denied, "ExpiredTokenException": sluice.Denied,
-		"SignatureDoesNotMatch": sluice.Denied, "InvalidSignatureException": sluice.Denied, "MissingAuthenticationToken": sluice.Denied,
-		"ServiceNotFoundException": sluice.NotFound, "TargetGroupNotFound": sluice.NotFound, "ObjectNotFoundException": sluice.NotFound,
-		"ServiceNotActiveException": sluice.Conflict, "UpdateInProgressException": sluice.Conflict, "ResourceInUse": sluice.Conflict,
-		"ConflictException": sluice.Conflict, "PriorityInUse": sluice.Conflict, "ConcurrentUpdateException": sluice.Conflict,
-		"InvalidParameterException": "", "ClientException": "", "LimitExceededException": "", "ValidationError": "", "TooManyRules": "",
+		"AccessDenied": sluice.Denied, "AccessDeniedException": sluice.Denied,
+		"UnrecognizedClientException": sluice.Denied,
+		"InvalidClientTokenId":        sluice.Denied, "ExpiredToken": sluice.Denied, "ExpiredTokenException": sluice.Denied,
+		"SignatureDoesNotMatch": sluice.Denied, "InvalidSignatureException": sluice.Denied,
+		"MissingAuthenticationToken": sluice.Denied,
+		"ServiceNotFoundException":   sluice.NotFound, "TargetGroupNotFound": sluice.NotFound,
+		"ObjectNotFoundException":   sluice.NotFound,
+		"ServiceNotActiveException": sluice.Conflict, "UpdateInProgressException": sluice.Conflict,
+		"ResourceInUse":     sluice.Conflict,
+		"ConflictException": sluice.Conflict, "PriorityInUse": sluice.Conflict,
+		"ConcurrentUpdateException": sluice.Conflict,
+		"InvalidParameterException": "", "ClientException": "", "LimitExceededException": "", "ValidationError": "",
+		"TooManyRules": "",
 	} {
-		inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, code, "x") })}, nil, func(ctx context.Context, w *world) {
-			equal(t, code, orNone(sluice.KindOf(describe(ctx, w))), orNone(want))
-			equal(t, "attempts at "+code, len(w.calls), 1)
-		})
+		inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, code, "x") })}, nil,
+			func(ctx context.Context, w *world) {
+				equal(t, code, orNone(sluice.KindOf(describe(ctx, w))), orNone(want))
+				equal(t, "attempts at "+code, len(w.calls), 1)
+			})
 	}
 }
 
 func TestForbiddenStatusIsDenied(t *testing.T) {
-	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 403, "SomethingNew", "x") })}, nil, func(ctx context.Context, w *world) {
-		equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Denied)
-	})
+	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 403, "SomethingNew", "x") })},
+		nil, func(ctx context.Context, w *world) {
+			equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Denied)
+		})
 }
 
 func TestAPIErrorsStayReachable(t *testing.T) {
-	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "ServiceNotFoundException", "x") })}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response {
+		return bad(op, 400,
+			"ServiceNotFoundException", "x")
+	})}, nil, func(ctx context.Context, w *world) {
 		err := describe(ctx, w)
 		var api smithy.APIError
 		var typed *ecstypes.ServiceNotFoundException
@@ -129,11 +145,15 @@ func TestAPIErrorsStayReachable(t *testing.T) {
 			t.Errorf("not reachable in %v", err)
 		}
 	})
-	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "RuleNotFound", "One or more rules not found") })}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response {
+		return bad(op, 400, "RuleNotFound",
+			"One or more rules not found")
+	})}, nil, func(ctx context.Context, w *world) {
 		_, err := w.ELB().DescribeRules(ctx, &awselb.DescribeRulesInput{RuleArns: []string{"a", "b", "c", "d"}})
 		var typed *elbtypes.RuleNotFoundException
 		equal(t, "typed", errors.As(err, &typed), true)
-		equal(t, "text", told(t, err).Error(), "elasticloadbalancing:DescribeRules (a,b,c,…): RuleNotFound: One or more rules not found (request id req-1)")
+		equal(t, "text", told(t, err).Error(),
+			"elasticloadbalancing:DescribeRules (a,b,c,…): RuleNotFound: One or more rules not found (request id req-1)")
 		equal(t, "next", sluice.NextStep(err), "check its name, and that it is in this account and Region")
 	})
 }
@@ -142,10 +162,11 @@ func TestAPIErrorsStayReachable(t *testing.T) {
 // client's fault.
 func TestConcurrentRevisionsAreThrottling(t *testing.T) {
 	const text = "Too many concurrent attempts to create a new revision of the specified family."
-	inside(t, &wire{answer: first(2, func(op string) *http.Response { return bad(op, 400, "ClientException", text) })}, nil, func(ctx context.Context, w *world) {
-		if err := writeTable[10].do(may(ctx, "ecs:RegisterTaskDefinition web"), w); err != nil {
-			t.Error(err)
-		}
-		equal(t, "sent", w.ops(), strings.TrimSpace(strings.Repeat("RegisterTaskDefinition ", 3)))
-	})
+	inside(t, &wire{answer: first(2, func(op string) *http.Response { return bad(op, 400, "ClientException", text) })},
+		nil, func(ctx context.Context, w *world) {
+			if err := writeTable[10].do(may(ctx, "ecs:RegisterTaskDefinition web"), w); err != nil {
+				t.Error(err)
+			}
+			equal(t, "sent", w.ops(), strings.TrimSpace(strings.Repeat("RegisterTaskDefinition ", 3)))
+		})
 }

@@ -71,7 +71,8 @@ func (w *wire) note(r *http.Request) string {
 		w.count = map[string]int{}
 	}
 	w.count[op]++
-	w.came, w.hosts, w.keys, w.forms = append(w.came, op), append(w.hosts, r.URL.Host), append(w.keys, key), append(w.forms, form)
+	w.came, w.hosts, w.keys, w.forms = append(w.came, op), append(w.hosts, r.URL.Host), append(w.keys, key),
+		append(w.forms, form)
 	return op
 }
 
@@ -98,15 +99,22 @@ func reply(status int, body string, header ...string) *http.Response {
 // whole is what AWS always sends, of operations whose answer has members.
 var whole = map[string]string{
 	"DescribeServices": `{"services": [{}], "failures": []}`, "DescribeTasks": `{"tasks": [{}], "failures": []}`,
-	"CreateService": `{"service": {"serviceArn": "a"}}`, "UpdateService": `{"service": {"serviceArn": "a"}}`, "DeleteService": `{"service": {}}`,
-	"CreateTaskSet": `{"taskSet": {"id": "ecs-svc/1"}}`, "UpdateTaskSet": `{"taskSet": {}}`, "DeleteTaskSet": `{"taskSet": {}}`,
-	"UpdateServicePrimaryTaskSet": `{"taskSet": {}}`, "RegisterTaskDefinition": `{"taskDefinition": {"taskDefinitionArn": "a"}}`,
-	"DeregisterTaskDefinition": `{"taskDefinition": {}}`, "RunTask": `{"tasks": [{}], "failures": []}`, "StopTask": `{"task": {}}`,
-	"StopServiceDeployment": `{"serviceDeploymentArn": "a"}`, "ContinueServiceDeployment": `{"serviceDeploymentArn": "a"}`,
-	"RegisterInstance": `{"OperationId": "o"}`, "DeregisterInstance": `{"OperationId": "o"}`,
+	"CreateService": `{"service": {"serviceArn": "a"}}`, "UpdateService": `{"service": {"serviceArn": "a"}}`,
+	"DeleteService": `{"service": {}}`,
+	"CreateTaskSet": `{"taskSet": {"id": "ecs-svc/1"}}`, "UpdateTaskSet": `{"taskSet": {}}`,
+	"DeleteTaskSet":               `{"taskSet": {}}`,
+	"UpdateServicePrimaryTaskSet": `{"taskSet": {}}`,
+	"RegisterTaskDefinition":      `{"taskDefinition": {"taskDefinitionArn": "a"}}`,
+	"DeregisterTaskDefinition":    `{"taskDefinition": {}}`, "RunTask": `{"tasks": [{}], "failures": []}`,
+	"StopTask":                  `{"task": {}}`,
+	"StopServiceDeployment":     `{"serviceDeploymentArn": "a"}`,
+	"ContinueServiceDeployment": `{"serviceDeploymentArn": "a"}`,
+	"RegisterInstance":          `{"OperationId": "o"}`, "DeregisterInstance": `{"OperationId": "o"}`,
 	"CreateDeployment": `{"deploymentId": "d-1"}`, "StopDeployment": `{"status": "Pending"}`,
-	"DescribeRules": "<Rules><member/></Rules>", "ModifyRule": "<Rules><member/></Rules>", "CreateRule": "<Rules><member/></Rules>",
-	"ModifyListener": "<Listeners><member/></Listeners>", "ModifyTargetGroupAttributes": "<Attributes><member/></Attributes>",
+	"DescribeRules": "<Rules><member/></Rules>", "ModifyRule": "<Rules><member/></Rules>",
+	"CreateRule":                  "<Rules><member/></Rules>",
+	"ModifyListener":              "<Listeners><member/></Listeners>",
+	"ModifyTargetGroupAttributes": "<Attributes><member/></Attributes>",
 }
 
 // good is a success in the protocol of the operation.
@@ -138,7 +146,8 @@ func xml(op, inner string) *http.Response {
 }
 
 func query(op string) bool {
-	for _, word := range []string{"Rule", "Listener", "Target", "LoadBalancer", "AssumeRole", "GetCallerIdentity", "AddTags", "RemoveTags"} {
+	for _, word := range []string{"Rule", "Listener", "Target", "LoadBalancer", "AssumeRole", "GetCallerIdentity",
+		"AddTags", "RemoveTags"} {
 		if strings.Contains(op, word) && !strings.Contains(op, "ScalableTarget") {
 			return true
 		}

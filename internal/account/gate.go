@@ -152,7 +152,8 @@ func (g gate) planRetry(p *LongRetry, r request, f *fault, n int, at time.Time) 
 // prepareAttempt returns when the next attempt may be sent: after the backoff, with credentials,
 // with a recent read of the claim and with a token of each bucket. It checks the claim again if it
 // had to wait for a token.
-func (g gate) prepareAttempt(ctx context.Context, r request, p *LongRetry, backoff time.Duration) (waited time.Duration, err error) {
+func (g gate) prepareAttempt(ctx context.Context, r request, p *LongRetry, backoff time.Duration) (waited time.Duration,
+	err error) {
 	if p != nil && backoff > 0 {
 		err = p.sleepChecked(ctx, g, backoff)
 	} else {
@@ -223,7 +224,8 @@ func (g gate) getCredentials(ctx context.Context) error {
 }
 
 // sendOnce sends r once.
-func (g gate) sendOnce(ctx context.Context, r request, n int, waited time.Duration, send func(context.Context) error) (fault, bool) {
+func (g gate) sendOnce(ctx context.Context, r request, n int, waited time.Duration,
+	send func(context.Context) error) (fault, bool) {
 	tried, cancel := g.clock.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	at := g.clock.Now()

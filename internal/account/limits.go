@@ -91,16 +91,18 @@ var (
 var ecsBuckets = map[string]bucket{
 	"CreateService": serviceModify, "UpdateService": serviceModify, "DeleteService": serviceModify,
 	"DescribeServices": serviceRead, "ListServices": serviceRead, "DescribeTaskSets": serviceRead,
-	"CreateTaskSet": taskSetModify, "UpdateTaskSet": taskSetModify, "DeleteTaskSet": taskSetModify, "UpdateServicePrimaryTaskSet": taskSetModify,
-	"DescribeServiceDeployments": serviceDeployment, "ListServiceDeployments": serviceDeployment,
+	"CreateTaskSet": taskSetModify, "UpdateTaskSet": taskSetModify, "DeleteTaskSet": taskSetModify,
+	"UpdateServicePrimaryTaskSet": taskSetModify,
+	"DescribeServiceDeployments":  serviceDeployment, "ListServiceDeployments": serviceDeployment,
 	"DescribeServiceRevisions": serviceRevision,
 	"RunTask":                  clusterParts, "StartTask": clusterParts, "StopTask": clusterParts,
 	"DescribeTasks": clusterPartsRead, "ListTasks": clusterPartsRead,
 	"DescribeContainerInstances": clusterPartsRead, "ListContainerInstances": clusterPartsRead,
 	"DescribeClusters": clusterRead, "ListClusters": clusterRead, "DescribeCapacityProviders": clusterRead,
 	"RegisterTaskDefinition": definitionModify, "DeregisterTaskDefinition": definitionModify,
-	"DescribeTaskDefinition": definitionRead, "ListTaskDefinitions": definitionRead, "ListTaskDefinitionFamilies": definitionRead,
-	"TagResource": tagModify, "UntagResource": tagModify, "ListTagsForResource": tagRead,
+	"DescribeTaskDefinition": definitionRead, "ListTaskDefinitions": definitionRead,
+	"ListTaskDefinitionFamilies": definitionRead,
+	"TagResource":                tagModify, "UntagResource": tagModify, "ListTagsForResource": tagRead,
 	"ListServicesByNamespace": byNamespace,
 }
 

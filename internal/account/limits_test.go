@@ -110,17 +110,18 @@ func repeat(t *testing.T, n int, f func() error) {
 }
 
 func TestEveryAttemptTakesAToken(t *testing.T) {
-	inside(t, &wire{answer: first(36, classBroken)}, func(c *account.Config) { c.Jitter = func() float64 { return 0 } }, func(ctx context.Context, w *world) {
-		for range 6 {
-			_ = describe(ctx, w) // six attempts each
-		}
-		equal(t, "attempts", len(w.calls), 36)
-		repeat(t, 2, func() error { return describe(ctx, w) })
-		equal(t, "still within the burst", w.clock.Now(), start)
-		repeat(t, 1, func() error { return describe(ctx, w) })
-		equal(t, "the 39th waits", w.clock.Now().Sub(start), 100*time.Millisecond)
-		equal(t, "and says so", w.calls[38].Waited, 100*time.Millisecond)
-	})
+	inside(t, &wire{answer: first(36, classBroken)}, func(c *account.Config) { c.Jitter = func() float64 { return 0 } },
+		func(ctx context.Context, w *world) {
+			for range 6 {
+				_ = describe(ctx, w) // six attempts each
+			}
+			equal(t, "attempts", len(w.calls), 36)
+			repeat(t, 2, func() error { return describe(ctx, w) })
+			equal(t, "still within the burst", w.clock.Now(), start)
+			repeat(t, 1, func() error { return describe(ctx, w) })
+			equal(t, "the 39th waits", w.clock.Now().Sub(start), 100*time.Millisecond)
+			equal(t, "and says so", w.calls[38].Waited, 100*time.Millisecond)
+		})
 }
 
 // together opens two accounts on one Limits and calls 30 times on each; it
@@ -151,7 +152,8 @@ func together(t *testing.T, change func(second *account.Config)) time.Duration {
 func TestBucketsAreSharedPerAccountAndRegion(t *testing.T) {
 	equal(t, "same account and Region", together(t, func(*account.Config) {}), 2200*time.Millisecond)
 	equal(t, "other Region", together(t, func(c *account.Config) { c.Region = "eu-west-1" }), 0)
-	equal(t, "other account", together(t, func(c *account.Config) { c.AssumeRole = "arn:aws:iam::000000000000:role/ops" }), 0)
+	equal(t, "other account", together(t,
+		func(c *account.Config) { c.AssumeRole = "arn:aws:iam::000000000000:role/ops" }), 0)
 	equal(t, "other Limits", together(t, func(c *account.Config) { c.Limits = account.NewLimits() }), 0)
 }
 
@@ -226,21 +228,22 @@ func trace(t *testing.T, seed uint64) string {
 	w := &wire{}
 	w.answer = faulty(draw)
 	log := ""
-	inside(t, w, func(c *account.Config) { c.Jitter, c.AssumeRole = draw, "arn:aws:iam::123456789012:role/ops" }, func(ctx context.Context, w *world) {
-		var all []func()
-		for i := range 6 {
-			ctx := may(ctx, writeTable[i].plan, writeTable[19].plan)
-			all = append(all, func() {
-				for range 15 {
-					_, _, _ = writeTable[i].do(ctx, w), writeTable[19].do(ctx, w), describe(ctx, w)
-				}
-			})
-		}
-		clock.All(w.clock, all...)
-		for _, c := range w.calls {
-			log += fmt.Sprintln(c.At.Sub(start), c.Operation, c.Resource, c.Attempt, c.Waited, c.Took, c.Err)
-		}
-	})
+	inside(t, w, func(c *account.Config) { c.Jitter, c.AssumeRole = draw, "arn:aws:iam::123456789012:role/ops" },
+		func(ctx context.Context, w *world) {
+			var all []func()
+			for i := range 6 {
+				ctx := may(ctx, writeTable[i].plan, writeTable[19].plan)
+				all = append(all, func() {
+					for range 15 {
+						_, _, _ = writeTable[i].do(ctx, w), writeTable[19].do(ctx, w), describe(ctx, w)
+					}
+				})
+			}
+			clock.All(w.clock, all...)
+			for _, c := range w.calls {
+				log += fmt.Sprintln(c.At.Sub(start), c.Operation, c.Resource, c.Attempt, c.Waited, c.Took, c.Err)
+			}
+		})
 	return log
 }
 

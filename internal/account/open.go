@@ -96,7 +96,8 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 		shared:       shared,
 		endpointFlag: c.EndpointURL,
 		extra:        c.APIOptions,
-		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region, onCall: c.OnCall, credentials: shared.Credentials,
+		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region,
+			onCall: c.OnCall, credentials: shared.Credentials,
 			silence: &silence{}, onSilence: c.OnSilence},
 	}
 	if c.AssumeRole != "" && c.TokenFile == "" {
@@ -153,7 +154,8 @@ var regionShape = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 func checkRegion(region string) error {
 	const next = "give --region, set AWS_REGION, or set region in the profile"
 	if region == "" {
-		return &sluice.Error{Op: "open AWS account", Kind: sluice.Denied, Err: errors.New("no Region given"), Next: next}
+		return &sluice.Error{Op: "open AWS account", Kind: sluice.Denied, Err: errors.New("no Region given"),
+			Next: next}
 	}
 	if !regionShape.MatchString(region) {
 		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("%q is not a Region's name", region), Next: next}

@@ -42,7 +42,8 @@ const key = "AWS_ACCESS_KEY_ID=AKIDENV"
 
 func withUnanswered(w *wire, change func(*account.Config)) (*world, error) {
 	at := &world{wire: w}
-	c := account.Config{HTTPClient: w, Clock: clock.Real(), OnCall: func(c account.Call) { at.calls = append(at.calls, c) }}
+	c := account.Config{HTTPClient: w, Clock: clock.Real(),
+		OnCall: func(c account.Call) { at.calls = append(at.calls, c) }}
 	if change != nil {
 		change(&c)
 	}
@@ -60,14 +61,22 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 		kind       sluice.Kind
 		text, next string
 	}{
-		{"no Region", "", []string{key, "AWS_SECRET_ACCESS_KEY=s"}, nil, sluice.Denied, "open AWS account: no Region given", "--region"},
-		{"odd Region", "", []string{key, "AWS_SECRET_ACCESS_KEY=s"}, func(c *account.Config) { c.Region = "us east 1" }, "", `"us east 1" is not a Region`, "--region"},
-		{"no credentials", "", []string{"AWS_REGION=us-east-1"}, nil, sluice.Denied, "find AWS credentials: ", "log in"},
-		{"no such profile", "", []string{"AWS_REGION=us-east-1"}, func(c *account.Config) { c.Profile = "prd" }, "", "read AWS configuration (prd): ", "list-profiles"},
-		{"endpoint without scheme", "", nil, func(c *account.Config) { c.EndpointURL = "127.0.0.1:4566" }, "", "use endpoint URL: ", "http://127.0.0.1:4566"},
-		{"endpoint with another scheme", "", nil, func(c *account.Config) { c.EndpointURL = "ftp://h" }, "", `use endpoint URL (ftp://h): scheme "ftp"`, "http://127.0.0.1:4566"},
-		{"endpoint without host", "", nil, func(c *account.Config) { c.EndpointURL = "http://" }, "", "it has no host", "http://127.0.0.1:4566"},
-		{"endpoint variable", "", []string{"AWS_REGION=us-east-1", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_ENDPOINT_URL=localhost"}, nil, "", "use endpoint URL (localhost): ", "http://127.0.0.1:4566"},
+		{"no Region", "", []string{key, "AWS_SECRET_ACCESS_KEY=s"}, nil, sluice.Denied,
+			"open AWS account: no Region given", "--region"},
+		{"odd Region", "", []string{key, "AWS_SECRET_ACCESS_KEY=s"}, func(c *account.Config) { c.Region = "us east 1" },
+			"", `"us east 1" is not a Region`, "--region"},
+		{"no credentials", "", []string{"AWS_REGION=us-east-1"}, nil, sluice.Denied, "find AWS credentials: ",
+			"log in"},
+		{"no such profile", "", []string{"AWS_REGION=us-east-1"}, func(c *account.Config) { c.Profile = "prd" }, "",
+			"read AWS configuration (prd): ", "list-profiles"},
+		{"endpoint without scheme", "", nil, func(c *account.Config) { c.EndpointURL = "127.0.0.1:4566" }, "",
+			"use endpoint URL: ", "http://127.0.0.1:4566"},
+		{"endpoint with another scheme", "", nil, func(c *account.Config) { c.EndpointURL = "ftp://h" }, "",
+			`use endpoint URL (ftp://h): scheme "ftp"`, "http://127.0.0.1:4566"},
+		{"endpoint without host", "", nil, func(c *account.Config) { c.EndpointURL = "http://" }, "", "it has no host",
+			"http://127.0.0.1:4566"},
+		{"endpoint variable", "", []string{"AWS_REGION=us-east-1", key, "AWS_SECRET_ACCESS_KEY=s",
+			"AWS_ENDPOINT_URL=localhost"}, nil, "", "use endpoint URL (localhost): ", "http://127.0.0.1:4566"},
 		{"no clock", "", nil, func(c *account.Config) { c.Clock = nil }, "", "no clock given", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,7 +86,8 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 				t.Fatal("opened")
 			}
 			equal(t, "kind", orNone(sluice.KindOf(err)), orNone(c.kind))
-			if got := told(t, err); got != err || !strings.Contains(got.Error(), c.text) || !strings.Contains(got.Next, c.next) {
+			if got := told(t, err); got != err || !strings.Contains(got.Error(), c.text) ||
+				!strings.Contains(got.Next, c.next) {
 				t.Errorf("got %v; next: %s", err, got.Next)
 			}
 		})
@@ -85,7 +95,8 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestNoPasswordOfAnEndpointIsShown(t *testing.T) {
-	for _, url := range []string{"http://me:hunter2@127.0.0.1", "ftp://me:hunter2@h", "http://me:hunter2@h:port", "http://me:hunter2@[::1"} {
+	for _, url := range []string{"http://me:hunter2@127.0.0.1", "ftp://me:hunter2@h", "http://me:hunter2@h:port",
+		"http://me:hunter2@[::1"} {
 		_, err := withUnanswered(&wire{}, func(c *account.Config) { c.EndpointURL = url })
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", url, err)
@@ -94,7 +105,8 @@ func TestNoPasswordOfAnEndpointIsShown(t *testing.T) {
 }
 
 func TestOpenTakesTheSDKsEnvironment(t *testing.T) {
-	noFields(t, "[profile staging]\nregion = eu-west-1\naws_access_key_id = AKIDFILE\naws_secret_access_key = s\n", "AWS_ENDPOINT_URL=http://127.0.0.1:4566")
+	noFields(t, "[profile staging]\nregion = eu-west-1\naws_access_key_id = AKIDFILE\naws_secret_access_key = s\n",
+		"AWS_ENDPOINT_URL=http://127.0.0.1:4566")
 	w, err := withUnanswered(&wire{}, func(c *account.Config) { c.Profile = "staging" })
 	if err != nil {
 		t.Fatal(err)
@@ -110,8 +122,12 @@ func TestOpenTakesTheSDKsEnvironment(t *testing.T) {
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
-	noFields(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2")
-	w, err := withUnanswered(&wire{}, func(c *account.Config) { c.Region, c.EndpointURL = "us-east-1", "http://127.0.0.1:3" })
+	noFields(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1",
+		"AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2")
+	w, err := withUnanswered(&wire{}, func(c *account.Config) {
+		c.Region, c.EndpointURL = "us-east-1",
+			"http://127.0.0.1:3"
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +140,8 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 }
 
 func TestServiceEndpointOfTheEnvironmentIsSeen(t *testing.T) {
-	noFields(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=https://ecs.example.com")
+	noFields(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1",
+		"AWS_ENDPOINT_URL_ECS=https://ecs.example.com")
 	w, err := withUnanswered(&wire{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +154,8 @@ func TestServiceEndpointOfTheEnvironmentIsSeen(t *testing.T) {
 
 // With Region and credentials given, the machine has no say.
 func TestGivenRegionAndCredentialsReadNothingElse(t *testing.T) {
-	noFields(t, "[default]\nregion=[broken", "AWS_PROFILE=nosuch", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2", "AWS_MAX_ATTEMPTS=7")
+	noFields(t, "[default]\nregion=[broken", "AWS_PROFILE=nosuch", "AWS_ENDPOINT_URL=http://127.0.0.1:1",
+		"AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2", "AWS_MAX_ATTEMPTS=7")
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		if err := describe(ctx, w); err != nil {
 			t.Fatal(err)
@@ -147,7 +165,8 @@ func TestGivenRegionAndCredentialsReadNothingElse(t *testing.T) {
 }
 
 func TestRoleOfAProfilePassesTheGate(t *testing.T) {
-	noFields(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key, "AWS_SECRET_ACCESS_KEY=s")
+	noFields(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key,
+		"AWS_SECRET_ACCESS_KEY=s")
 	w, err := withUnanswered(&wire{answer: recent}, func(c *account.Config) { c.Profile = "prod" })
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +202,8 @@ func TestWebIdentityPassesTheGate(t *testing.T) {
 // each deploy target of a plugin has its own.
 func TestGivenTokenAndCredentialsFile(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"token": "jwt", "credentials": "[ci]\naws_access_key_id = AKIDGIVEN\naws_secret_access_key = s\n"} {
+	for name, text := range map[string]string{"token": "jwt",
+		"credentials": "[ci]\naws_access_key_id = AKIDGIVEN\naws_secret_access_key = s\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +235,8 @@ func TestGivenTokenAndCredentialsFile(t *testing.T) {
 }
 
 func TestRefusedProfileRoleIsTriedOnce(t *testing.T) {
-	noFields(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key, "AWS_SECRET_ACCESS_KEY=s")
+	noFields(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key,
+		"AWS_SECRET_ACCESS_KEY=s")
 	w := &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 403, "AccessDenied", "no") })}
 	_, err := withUnanswered(w, func(c *account.Config) { c.Profile = "prod" })
 	equal(t, "kind", sluice.KindOf(err), sluice.Denied)
@@ -240,19 +261,23 @@ func TestSessionName(t *testing.T) {
 		{roleARN, "ci run #7", "ci-run--7"},
 		{"arn:aws:iam::000000000000:role/" + strings.Repeat("r", 64), "", "sluice-" + strings.Repeat("r", 57)},
 	} {
-		inside(t, &wire{}, func(o *account.Config) { o.AssumeRole, o.SessionName = c.role, c.given }, func(ctx context.Context, w *world) {
-			repeat(t, 1, func() error { return describe(ctx, w) })
-			equal(t, "session", w.forms[0].Get("RoleSessionName"), c.want)
-		})
+		inside(t, &wire{}, func(o *account.Config) { o.AssumeRole, o.SessionName = c.role, c.given },
+			func(ctx context.Context, w *world) {
+				repeat(t, 1, func() error { return describe(ctx, w) })
+				equal(t, "session", w.forms[0].Get("RoleSessionName"), c.want)
+			})
 	}
 }
 
 func TestLoopback(t *testing.T) {
 	for endpoint, want := range map[string]bool{
-		"http://127.0.0.1:4566": true, "http://127.9.9.9": true, "https://localhost:1": true, "http://[::1]:4566": true, "http://sim.localhost": true,
-		"http://LOCALHOST.": true, "http://[::ffff:127.0.0.1]": true,
-		"": false, "http://10.0.0.1": false, "https://ecs.us-east-1.amazonaws.com": false, "http://localhost.example.com": false,
-		"http://127.0.0.1.example.com": false, "127.0.0.1:4566": false, "localhost": false, "http://0.0.0.0": false, "http://user@127.0.0.1@example.com": false,
+		"http://127.0.0.1:4566": true, "http://127.9.9.9": true, "https://localhost:1": true, "http://[::1]:4566": true,
+		"http://sim.localhost": true,
+		"http://LOCALHOST.":    true, "http://[::ffff:127.0.0.1]": true,
+		"": false, "http://10.0.0.1": false, "https://ecs.us-east-1.amazonaws.com": false,
+		"http://localhost.example.com": false,
+		"http://127.0.0.1.example.com": false, "127.0.0.1:4566": false, "localhost": false, "http://0.0.0.0": false,
+		"http://user@127.0.0.1@example.com": false,
 	} {
 		equal(t, endpoint, account.IsLoopback(endpoint), want)
 		equal(t, "speed at "+endpoint, account.SpeedAllowed(endpoint) == nil, want)

@@ -73,22 +73,34 @@ func hasToken(token *string) bool { return aws.ToString(token) != "" }
 // (ContinueServiceDeployment, ContinueDeployment), and DeleteService, since a new service may have
 // the name by then.
 var writeTable = map[string]writeRow{
-	"ecs:CreateService": newRow(func(i *awsecs.CreateServiceInput) string { return serviceName(i.Cluster, i.ServiceName) },
+	"ecs:CreateService": newRow(func(i *awsecs.CreateServiceInput) string {
+		return serviceName(i.Cluster,
+			i.ServiceName)
+	},
 		func(i *awsecs.CreateServiceInput) bool { return hasToken(i.ClientToken) }),
 	"ecs:UpdateService": newRow(func(i *awsecs.UpdateServiceInput) string { return serviceName(i.Cluster, i.Service) },
 		func(i *awsecs.UpdateServiceInput) bool { return !i.ForceNewDeployment }),
-	"ecs:DeleteService": newRow(func(i *awsecs.DeleteServiceInput) string { return serviceName(i.Cluster, i.Service) }, nil),
+	"ecs:DeleteService": newRow(func(i *awsecs.DeleteServiceInput) string { return serviceName(i.Cluster, i.Service) },
+		nil),
 	"ecs:CreateTaskSet": newRow(func(i *awsecs.CreateTaskSetInput) string { return serviceName(i.Cluster, i.Service) },
 		func(i *awsecs.CreateTaskSetInput) bool { return hasToken(i.ClientToken) }),
-	"ecs:UpdateTaskSet": newRow(func(i *awsecs.UpdateTaskSetInput) string { return taskSetID(i.TaskSet) }, alwaysRepeat),
-	"ecs:DeleteTaskSet": newRow(func(i *awsecs.DeleteTaskSetInput) string { return taskSetID(i.TaskSet) }, alwaysRepeat),
+	"ecs:UpdateTaskSet": newRow(func(i *awsecs.UpdateTaskSetInput) string { return taskSetID(i.TaskSet) },
+		alwaysRepeat),
+	"ecs:DeleteTaskSet": newRow(func(i *awsecs.DeleteTaskSetInput) string { return taskSetID(i.TaskSet) },
+		alwaysRepeat),
 	"ecs:UpdateServicePrimaryTaskSet": newRow(func(i *awsecs.UpdateServicePrimaryTaskSetInput) string { return taskSetID(i.PrimaryTaskSet) },
 		alwaysRepeat),
 	"ecs:RegisterTaskDefinition":   newRow(func(i *awsecs.RegisterTaskDefinitionInput) string { return aws.ToString(i.Family) }, nil),
 	"ecs:DeregisterTaskDefinition": newRow(func(i *awsecs.DeregisterTaskDefinitionInput) string { return lastPart(i.TaskDefinition) }, alwaysRepeat),
-	"ecs:RunTask": newRow(func(i *awsecs.RunTaskInput) string { return inCluster(i.Cluster, lastPart(i.TaskDefinition)) },
+	"ecs:RunTask": newRow(func(i *awsecs.RunTaskInput) string {
+		return inCluster(i.Cluster,
+			lastPart(i.TaskDefinition))
+	},
 		func(i *awsecs.RunTaskInput) bool { return hasToken(i.ClientToken) }),
-	"ecs:StopTask":                  newRow(func(i *awsecs.StopTaskInput) string { return inCluster(i.Cluster, lastPart(i.Task)) }, alwaysRepeat),
+	"ecs:StopTask": newRow(func(i *awsecs.StopTaskInput) string {
+		return inCluster(i.Cluster,
+			lastPart(i.Task))
+	}, alwaysRepeat),
 	"ecs:StopServiceDeployment":     newRow(func(i *awsecs.StopServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
 	"ecs:ContinueServiceDeployment": newRow(func(i *awsecs.ContinueServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
 	"ecs:TagResource":               newRow(func(i *awsecs.TagResourceInput) string { return aws.ToString(i.ResourceArn) }, alwaysRepeat),
@@ -105,7 +117,10 @@ var writeTable = map[string]writeRow{
 	"elasticloadbalancing:ModifyTargetGroupAttributes": newRow(func(i *awselb.ModifyTargetGroupAttributesInput) string {
 		return aws.ToString(i.TargetGroupArn)
 	}, alwaysRepeat),
-	"elasticloadbalancing:AddTags":    newRow(func(i *awselb.AddTagsInput) string { return strings.Join(i.ResourceArns, ",") }, alwaysRepeat),
+	"elasticloadbalancing:AddTags": newRow(func(i *awselb.AddTagsInput) string {
+		return strings.Join(i.ResourceArns,
+			",")
+	}, alwaysRepeat),
 	"elasticloadbalancing:RemoveTags": newRow(func(i *awselb.RemoveTagsInput) string { return strings.Join(i.ResourceArns, ",") }, alwaysRepeat),
 
 	"servicediscovery:RegisterInstance":   newRow(func(i *awssd.RegisterInstanceInput) string { return instanceName(i.ServiceId, i.InstanceId) }, alwaysRepeat),

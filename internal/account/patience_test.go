@@ -15,7 +15,8 @@ import (
 )
 
 // down answers nothing until the clock has passed d, then as usual.
-func down(w *world, d time.Duration, how func(op string) (*http.Response, error)) func(string, int, *http.Request) (*http.Response, error) {
+func down(w *world, d time.Duration, how func(op string) (*http.Response, error)) func(string, int,
+	*http.Request) (*http.Response, error) {
 	return func(op string, _ int, _ *http.Request) (*http.Response, error) {
 		if w.clock.Now().Sub(start) < d {
 			return how(op)
@@ -32,12 +33,14 @@ type heard struct{ lines []string }
 func (h *heard) tell(e sluice.Unanswered) { h.lines = append(h.lines, e.Text()) }
 
 func TestPatientCallOutlastsAnOutage(t *testing.T) {
-	for _, outage := range []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 4*time.Minute + 30*time.Second} {
+	for _, outage := range []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 4*time.Minute +
+		30*time.Second} {
 		t.Run(outage.String(), func(t *testing.T) {
 			inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 				w.answer = down(w, outage, dial)
 				var h heard
-				err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}), w)
+				err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget,
+					Report: h.tell}), w)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,19 +63,22 @@ func TestPatientCallOutlastsAnOutage(t *testing.T) {
 }
 
 func TestPatientCallEndsWithItsBudget(t *testing.T) {
-	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil, func(ctx context.Context, w *world) {
-		var h heard
-		err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}), w)
-		equal(t, "kind", sluice.KindOf(err), sluice.Unreachable)
-		if took := w.clock.Now().Sub(start); took < 4*time.Minute+40*time.Second || took > 5*time.Minute {
-			t.Errorf("given up after %s", took)
-		}
-		if text := told(t, err).Error(); !strings.Contains(text, "no answer from AWS for 4m5") || !strings.Contains(text, "connection refused") {
-			t.Error(text)
-		}
-		equal(t, "told", strings.Join(h.lines, " | "),
-			"no answer from AWS for 20s (ecs:DescribeServices: dial tcp: connect: connection refused); trying again until 12:05:00 UTC, then pausing")
-	})
+	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil,
+		func(ctx context.Context, w *world) {
+			var h heard
+			err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}),
+				w)
+			equal(t, "kind", sluice.KindOf(err), sluice.Unreachable)
+			if took := w.clock.Now().Sub(start); took < 4*time.Minute+40*time.Second || took > 5*time.Minute {
+				t.Errorf("given up after %s", took)
+			}
+			if text := told(t, err).Error(); !strings.Contains(text, "no answer from AWS for 4m5") ||
+				!strings.Contains(text, "connection refused") {
+				t.Error(text)
+			}
+			equal(t, "told", strings.Join(h.lines, " | "),
+				"no answer from AWS for 20s (ecs:DescribeServices: dial tcp: connect: connection refused); trying again until 12:05:00 UTC, then pausing")
+		})
 }
 
 // A hanging endpoint is told of when the first attempt has waited for its answer.
@@ -127,7 +133,8 @@ func TestPatientCallOutlastsThrottling(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		w.answer = down(w, 3*time.Minute, func(op string) (*http.Response, error) { return throttle(op), nil })
 		var h heard
-		if err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}), w); err != nil {
+		if err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget,
+			Report: h.tell}), w); err != nil {
 			t.Error(err)
 		}
 		equal(t, "told", len(h.lines), 0)
@@ -136,19 +143,21 @@ func TestPatientCallOutlastsThrottling(t *testing.T) {
 
 func TestPatientCallHearsAnInterrupt(t *testing.T) {
 	asked := &sluice.Error{Op: "stage", Kind: sluice.Halted, Err: errors.New("a person asked for it")}
-	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil, func(ctx context.Context, w *world) {
-		err := createTaskSet(account.WithLongRetry(may(ctx, "ecs:CreateTaskSet prod/web"), &account.LongRetry{Budget: clock.Forever, Check: func() error {
-			if w.clock.Now().Sub(start) >= time.Minute {
-				return asked
+	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil,
+		func(ctx context.Context, w *world) {
+			err := createTaskSet(account.WithLongRetry(may(ctx, "ecs:CreateTaskSet prod/web"),
+				&account.LongRetry{Budget: clock.Forever, Check: func() error {
+					if w.clock.Now().Sub(start) >= time.Minute {
+						return asked
+					}
+					return nil
+				}}), w, "t")
+			equal(t, "kind", sluice.KindOf(err), sluice.Halted)
+			equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), false)
+			if took := w.clock.Now().Sub(start); took > 61*time.Second {
+				t.Errorf("heard after %s", took)
 			}
-			return nil
-		}}), w, "t")
-		equal(t, "kind", sluice.KindOf(err), sluice.Halted)
-		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), false)
-		if took := w.clock.Now().Sub(start); took > 61*time.Second {
-			t.Errorf("heard after %s", took)
-		}
-	})
+		})
 }
 
 // Patience changes nothing about what may be repeated.
@@ -160,7 +169,8 @@ func TestPatienceRepeatsNoWriteThatMayHaveTakenEffect(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d %s", f.name, i, x.plan), func(t *testing.T) {
 				inside(t, &wire{answer: f.answer}, nil, func(ctx context.Context, w *world) {
-					err := x.do(account.WithLongRetry(may(ctx, x.plan), &account.LongRetry{Budget: account.LongRetryBudget}), w)
+					err := x.do(account.WithLongRetry(may(ctx, x.plan),
+						&account.LongRetry{Budget: account.LongRetryBudget}), w)
 					equal(t, "attempts", len(w.calls), 1)
 					equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 					equal(t, "kind", sluice.KindOf(err), sluice.Unreachable)
@@ -172,12 +182,13 @@ func TestPatienceRepeatsNoWriteThatMayHaveTakenEffect(t *testing.T) {
 
 // Where no deployment is under way, a wrong endpoint is told of within seconds.
 func TestWrongEndpointIsToldOfWithinSeconds(t *testing.T) {
-	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil, func(ctx context.Context, w *world) {
-		equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Unreachable)
-		if took := w.clock.Now().Sub(start); took > 3*time.Second {
-			t.Errorf("told after %s", took)
-		}
-	})
+	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil,
+		func(ctx context.Context, w *world) {
+			equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Unreachable)
+			if took := w.clock.Now().Sub(start); took > 3*time.Second {
+				t.Errorf("told after %s", took)
+			}
+		})
 }
 
 // An answer without what AWS always sends is none: reads are repeated, writes are
@@ -206,12 +217,13 @@ func TestIncompleteAnswerIsNoAnswer(t *testing.T) {
 			})
 		}
 		t.Run(fmt.Sprintf("%q/read", body), func(t *testing.T) {
-			inside(t, &wire{answer: first(3, func(string) *http.Response { return reply(200, body) })}, nil, func(ctx context.Context, w *world) {
-				if err := describe(ctx, w); err != nil {
-					t.Error(err)
-				}
-				equal(t, "attempts", len(w.calls), 4)
-			})
+			inside(t, &wire{answer: first(3, func(string) *http.Response { return reply(200, body) })}, nil,
+				func(ctx context.Context, w *world) {
+					if err := describe(ctx, w); err != nil {
+						t.Error(err)
+					}
+					equal(t, "attempts", len(w.calls), 4)
+				})
 		})
 	}
 }

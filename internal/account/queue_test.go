@@ -53,7 +53,8 @@ func TestWritesAndTheirReadsDoNotWaitForPolls(t *testing.T) {
 			t.Errorf("a poll among sixty took %s: they do not fill the queue", d)
 		}
 		may := may(ctx, writeTable[19].plan)
-		equal(t, "a read that a write depends on", lasts(t, w, func() error { return readRules(account.BeforeWrite(ctx), w) }), 0)
+		equal(t, "a read that a write depends on",
+			lasts(t, w, func() error { return readRules(account.BeforeWrite(ctx), w) }), 0)
 		equal(t, "a write", lasts(t, w, func() error { return writeTable[19].do(may, w) }), 0)
 	})
 }
@@ -83,12 +84,13 @@ func TestUnsentWriteKeepsItsTokens(t *testing.T) {
 			all = append(all, func() {
 				for n := 1; n <= 3; n++ {
 					read := w.clock.Now()
-					a := account.Action{ID: sluice.ActionID(fmt.Sprint(i)), Writes: planned, CheckClaim: func(now time.Time) error {
-						if now.Sub(read) > 10*time.Second {
-							return late
-						}
-						return nil
-					}}
+					a := account.Action{ID: sluice.ActionID(fmt.Sprint(i)), Writes: planned,
+						CheckClaim: func(now time.Time) error {
+							if now.Sub(read) > 10*time.Second {
+								return late
+							}
+							return nil
+						}}
 					err := writeTable[19].do(account.Permit(ctx, a), w)
 					if err == nil {
 						done++

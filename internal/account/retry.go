@@ -46,8 +46,9 @@ const (
 	classRefused   faultClass = iota // AWS or the SDK refused it; no effect; a retry does not help
 	classThrottled                   // AWS refused the rate; no effect
 	classUnsent                      // no connection was made; no effect
-	classBroken                      // 5xx, lost connection, no response in time, an unreadable response: effect unknown
-	classStopped                     // the caller's context ended during the attempt: effect unknown
+	// 5xx, lost connection, no response in time, an unreadable response: effect unknown
+	classBroken
+	classStopped // the caller's context ended during the attempt: effect unknown
 )
 
 // isUnclear reports whether the attempt may have taken effect.
@@ -73,7 +74,8 @@ var throttleCodes = []string{
 
 // brokenCodes are failures inside AWS that may come without a 5xx status.
 var brokenCodes = []string{
-	"RequestTimeout", "RequestTimeoutException", "ServerException", "InternalFailure", "InternalError", "InternalServerError",
+	"RequestTimeout", "RequestTimeoutException", "ServerException", "InternalFailure", "InternalError",
+	"InternalServerError",
 	"ServiceUnavailable", "ServiceUnavailableException", "InternalServiceException", "IDPCommunicationError",
 }
 

@@ -29,19 +29,21 @@ import (
 
 func discover(t *testing.T, ctx context.Context, w *world) {
 	t.Helper()
-	if _, err := w.CloudMap().DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: ptr("n"), ServiceName: ptr("s")}); err != nil {
+	if _, err := w.CloudMap().DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: ptr("n"),
+		ServiceName: ptr("s")}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func counting(n *int) func(*middleware.Stack) error {
 	return func(s *middleware.Stack) error {
-		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("counting", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-			middleware.InitializeOutput, middleware.Metadata, error,
-		) {
-			*n++
-			return next.HandleInitialize(ctx, in)
-		}), middleware.After)
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("counting",
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+				middleware.InitializeOutput, middleware.Metadata, error,
+			) {
+				*n++
+				return next.HandleInitialize(ctx, in)
+			}), middleware.After)
 	}
 }
 
@@ -62,10 +64,13 @@ const (
 )
 
 var writeTable = []newRow{
-	{"ecs:CreateTaskSet prod/web", true, func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "token") }},
-	{"ecs:CreateTaskSet prod/web", false, func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "") }},
+	{"ecs:CreateTaskSet prod/web", true,
+		func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "token") }},
+	{"ecs:CreateTaskSet prod/web", false,
+		func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "") }},
 	{"ecs:CreateService prod/web", true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("web"), ClientToken: ptr("t")}))
+		return sent(w.ECS().CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("web"),
+			ClientToken: ptr("t")}))
 	}},
 	{"ecs:CreateService default/web", false, func(ctx context.Context, w *world) error {
 		return sent(w.ECS().CreateService(ctx, &awsecs.CreateServiceInput{ServiceName: ptr("web")}))
@@ -74,46 +79,60 @@ var writeTable = []newRow{
 		return sent(w.ECS().UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: ptr("prod"), Service: ptr(svcARN)}))
 	}},
 	{"ecs:UpdateService prod/web", false, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: ptr("prod"), Service: ptr("web"), ForceNewDeployment: true}))
+		return sent(w.ECS().UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: ptr("prod"), Service: ptr("web"),
+			ForceNewDeployment: true}))
 	}},
 	{"ecs:DeleteService prod/web", false, func(ctx context.Context, w *world) error {
 		return sent(w.ECS().DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: ptr("prod"), Service: ptr("web")}))
 	}},
 	{"ecs:UpdateTaskSet ecs-svc/1", true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().UpdateTaskSet(ctx, &awsecs.UpdateTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), TaskSet: ptr(setARN), Scale: &ecstypes.Scale{}}))
+		return sent(w.ECS().UpdateTaskSet(ctx, &awsecs.UpdateTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"),
+			TaskSet: ptr(setARN), Scale: &ecstypes.Scale{}}))
 	}},
 	{"ecs:DeleteTaskSet ecs-svc/1", true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), TaskSet: ptr("ecs-svc/1")}))
+		return sent(w.ECS().DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"),
+			TaskSet: ptr("ecs-svc/1")}))
 	}},
 	{"ecs:UpdateServicePrimaryTaskSet ecs-svc/1", true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), PrimaryTaskSet: ptr(setARN)}))
+		return sent(w.ECS().UpdateServicePrimaryTaskSet(ctx,
+			&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"),
+				PrimaryTaskSet: ptr(setARN)}))
 	}},
 	{"ecs:RegisterTaskDefinition web", false, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: ptr("web"), ContainerDefinitions: []ecstypes.ContainerDefinition{}}))
+		return sent(w.ECS().RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: ptr("web"),
+			ContainerDefinitions: []ecstypes.ContainerDefinition{}}))
 	}},
 	{"ecs:DeregisterTaskDefinition web:7", true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: ptr("arn:aws:ecs:us-east-1:123456789012:task-definition/web:7")}))
+		return sent(w.ECS().DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: ptr("arn:aws:ecs:us-east-1:123456789012:task-definition/web:7")}))
 	}},
 	{"ecs:RunTask prod/job:3", true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"), ClientToken: ptr("t")}))
+		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"),
+			ClientToken: ptr("t")}))
 	}},
 	{"ecs:RunTask prod/job:3", false, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"), ClientToken: ptr("")}))
+		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"),
+			ClientToken: ptr("")}))
 	}},
 	{"ecs:StopTask prod/abc", true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().StopTask(ctx, &awsecs.StopTaskInput{Cluster: ptr("prod"), Task: ptr("arn:aws:ecs:us-east-1:123456789012:task/prod/abc")}))
+		return sent(w.ECS().StopTask(ctx, &awsecs.StopTaskInput{Cluster: ptr("prod"),
+			Task: ptr("arn:aws:ecs:us-east-1:123456789012:task/prod/abc")}))
 	}},
 	{"ecs:StopServiceDeployment sd", false, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().StopServiceDeployment(ctx, &awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: ptr("sd")}))
+		return sent(w.ECS().StopServiceDeployment(ctx,
+			&awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: ptr("sd")}))
 	}},
 	{"ecs:ContinueServiceDeployment sd", false, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().ContinueServiceDeployment(ctx, &awsecs.ContinueServiceDeploymentInput{ServiceDeploymentArn: ptr("sd"), HookId: ptr("h")}))
+		return sent(w.ECS().ContinueServiceDeployment(ctx,
+			&awsecs.ContinueServiceDeploymentInput{ServiceDeploymentArn: ptr("sd"), HookId: ptr("h")}))
 	}},
 	{"ecs:TagResource " + svcARN, true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: ptr(svcARN), Tags: []ecstypes.Tag{}}))
+		return sent(w.ECS().TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: ptr(svcARN),
+			Tags: []ecstypes.Tag{}}))
 	}},
 	{"ecs:UntagResource " + svcARN, true, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: ptr(svcARN), TagKeys: []string{"k"}}))
+		return sent(w.ECS().UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: ptr(svcARN),
+			TagKeys: []string{"k"}}))
 	}},
 	{"elasticloadbalancing:ModifyRule " + ruleARN, true, func(ctx context.Context, w *world) error {
 		return sent(w.ELB().ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: ptr(ruleARN)}))
@@ -123,48 +142,63 @@ var writeTable = []newRow{
 	}},
 	{"elasticloadbalancing:CreateRule " + lstARN, false, func(ctx context.Context, w *world) error {
 		prio := int32(1)
-		return sent(w.ELB().CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: ptr(lstARN), Priority: &prio, Actions: []elbtypes.Action{}, Conditions: []elbtypes.RuleCondition{}}))
+		return sent(w.ELB().CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: ptr(lstARN), Priority: &prio,
+			Actions: []elbtypes.Action{}, Conditions: []elbtypes.RuleCondition{}}))
 	}},
 	{"elasticloadbalancing:DeleteRule " + ruleARN, true, func(ctx context.Context, w *world) error {
 		return sent(w.ELB().DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: ptr(ruleARN)}))
 	}},
 	{"elasticloadbalancing:RegisterTargets tg", true, func(ctx context.Context, w *world) error {
-		return sent(w.ELB().RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: ptr("tg"), Targets: []elbtypes.TargetDescription{}}))
+		return sent(w.ELB().RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: ptr("tg"),
+			Targets: []elbtypes.TargetDescription{}}))
 	}},
 	{"elasticloadbalancing:DeregisterTargets tg", true, func(ctx context.Context, w *world) error {
-		return sent(w.ELB().DeregisterTargets(ctx, &awselb.DeregisterTargetsInput{TargetGroupArn: ptr("tg"), Targets: []elbtypes.TargetDescription{}}))
+		return sent(w.ELB().DeregisterTargets(ctx, &awselb.DeregisterTargetsInput{TargetGroupArn: ptr("tg"),
+			Targets: []elbtypes.TargetDescription{}}))
 	}},
 	{"elasticloadbalancing:ModifyTargetGroupAttributes tg", true, func(ctx context.Context, w *world) error {
-		return sent(w.ELB().ModifyTargetGroupAttributes(ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: ptr("tg"), Attributes: []elbtypes.TargetGroupAttribute{}}))
+		return sent(w.ELB().ModifyTargetGroupAttributes(ctx,
+			&awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: ptr("tg"),
+				Attributes: []elbtypes.TargetGroupAttribute{}}))
 	}},
 	{"elasticloadbalancing:AddTags a,b", true, func(ctx context.Context, w *world) error {
-		return sent(w.ELB().AddTags(ctx, &awselb.AddTagsInput{ResourceArns: []string{"a", "b"}, Tags: []elbtypes.Tag{}}))
+		return sent(w.ELB().AddTags(ctx, &awselb.AddTagsInput{ResourceArns: []string{"a", "b"},
+			Tags: []elbtypes.Tag{}}))
 	}},
 	{"elasticloadbalancing:RemoveTags a", true, func(ctx context.Context, w *world) error {
-		return sent(w.ELB().RemoveTags(ctx, &awselb.RemoveTagsInput{ResourceArns: []string{"a"}, TagKeys: []string{"k"}}))
+		return sent(w.ELB().RemoveTags(ctx, &awselb.RemoveTagsInput{ResourceArns: []string{"a"},
+			TagKeys: []string{"k"}}))
 	}},
 	{"servicediscovery:RegisterInstance srv-1/i-1", true, func(ctx context.Context, w *world) error {
-		return sent(w.CloudMap().RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: ptr("srv-1"), InstanceId: ptr("i-1"), CreatorRequestId: ptr("t"), Attributes: map[string]string{}}))
+		return sent(w.CloudMap().RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: ptr("srv-1"),
+			InstanceId: ptr("i-1"), CreatorRequestId: ptr("t"), Attributes: map[string]string{}}))
 	}},
 	{"servicediscovery:DeregisterInstance srv-1/i-1", true, func(ctx context.Context, w *world) error {
-		return sent(w.CloudMap().DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: ptr("srv-1"), InstanceId: ptr("i-1")}))
+		return sent(w.CloudMap().DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: ptr("srv-1"),
+			InstanceId: ptr("i-1")}))
 	}},
 	{"servicediscovery:UpdateInstanceCustomHealthStatus srv-1/i-1", true, func(ctx context.Context, w *world) error {
-		return sent(w.CloudMap().UpdateInstanceCustomHealthStatus(ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: ptr("srv-1"), InstanceId: ptr("i-1"), Status: "HEALTHY"}))
+		return sent(w.CloudMap().UpdateInstanceCustomHealthStatus(ctx,
+			&awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: ptr("srv-1"), InstanceId: ptr("i-1"),
+				Status: "HEALTHY"}))
 	}},
-	{"application-autoscaling:RegisterScalableTarget service/prod/web", true, func(ctx context.Context, w *world) error {
-		return sent(w.Scaling().RegisterScalableTarget(ctx, &applicationautoscaling.RegisterScalableTargetInput{
-			ResourceId: ptr("service/prod/web"), ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ServiceNamespace: aastypes.ServiceNamespaceEcs,
-		}))
-	}},
+	{"application-autoscaling:RegisterScalableTarget service/prod/web", true,
+		func(ctx context.Context, w *world) error {
+			return sent(w.Scaling().RegisterScalableTarget(ctx, &applicationautoscaling.RegisterScalableTargetInput{
+				ResourceId: ptr("service/prod/web"), ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
+				ServiceNamespace: aastypes.ServiceNamespaceEcs,
+			}))
+		}},
 	{"codedeploy:CreateDeployment shop/web", false, func(ctx context.Context, w *world) error {
-		return sent(w.CodeDeploy().CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: ptr("shop"), DeploymentGroupName: ptr("web")}))
+		return sent(w.CodeDeploy().CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: ptr("shop"),
+			DeploymentGroupName: ptr("web")}))
 	}},
 	{"codedeploy:StopDeployment d-ABCDEFGHI", true, func(ctx context.Context, w *world) error {
 		return sent(w.CodeDeploy().StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: ptr("d-ABCDEFGHI")}))
 	}},
 	{"codedeploy:ContinueDeployment d-ABCDEFGHI", false, func(ctx context.Context, w *world) error {
-		return sent(w.CodeDeploy().ContinueDeployment(ctx, &awscd.ContinueDeploymentInput{DeploymentId: ptr("d-ABCDEFGHI")}))
+		return sent(w.CodeDeploy().ContinueDeployment(ctx,
+			&awscd.ContinueDeploymentInput{DeploymentId: ptr("d-ABCDEFGHI")}))
 	}},
 }
 
@@ -174,7 +208,8 @@ type cutBody struct{}
 func (cutBody) Read([]byte) (int, error) { return 0, errors.New("use of closed network connection") }
 
 var errUntrusted = &tls.CertificateVerificationError{
-	UnverifiedCertificates: []*x509.Certificate{{Issuer: pkix.Name{CommonName: "Corp Root CA"}}}, Err: x509.UnknownAuthorityError{}}
+	UnverifiedCertificates: []*x509.Certificate{{Issuer: pkix.Name{CommonName: "Corp Root CA"}}},
+	Err:                    x509.UnknownAuthorityError{}}
 
 // failure is one way in which an attempt ends.
 type failure struct {
@@ -187,27 +222,43 @@ type failure struct {
 
 var failures = []failure{
 	{"throttled", alwaysRepeat(throttle), 8, false, sluice.Throttled},
-	{"throttled by query code", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "Throttling", "Rate exceeded") }), 8, false, sluice.Throttled},
-	{"429", alwaysRepeat(func(op string) *http.Response { return bad(op, 429, "Weird", "slow") }), 8, false, sluice.Throttled},
+	{"throttled by query code", alwaysRepeat(func(op string) *http.Response {
+		return bad(op, 400, "Throttling",
+			"Rate exceeded")
+	}), 8, false, sluice.Throttled},
+	{"429", alwaysRepeat(func(op string) *http.Response { return bad(op, 429, "Weird", "slow") }), 8, false,
+		sluice.Throttled},
 	{"500", alwaysRepeat(classBroken), 6, true, sluice.Unreachable},
-	{"503", alwaysRepeat(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 6, true, sluice.Unreachable},
-	{"502 of a proxy", alwaysRepeat(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 6, true, sluice.Unreachable},
+	{"503", alwaysRepeat(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 6, true,
+		sluice.Unreachable},
+	{"502 of a proxy", alwaysRepeat(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 6, true,
+		sluice.Unreachable},
 	{"reset", func(string, int, *http.Request) (*http.Response, error) {
 		return nil, errors.New("connection reset by peer")
 	}, 6, true, sluice.Unreachable},
-	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 6, true, sluice.Unreachable},
-	{"garbled", alwaysRepeat(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 6, true, sluice.Unreachable},
-	{"refused connection", func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }, 4, false, sluice.Unreachable},
-	{"redirected", alwaysRepeat(func(string) *http.Response { return reply(302, "", "Location", "http://portal.test/login") }), 6, true, sluice.Unreachable},
+	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 6, true,
+		sluice.Unreachable},
+	{"garbled", alwaysRepeat(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 6, true,
+		sluice.Unreachable},
+	{"refused connection", func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }, 4, false,
+		sluice.Unreachable},
+	{"redirected", alwaysRepeat(func(string) *http.Response {
+		return reply(302, "", "Location",
+			"http://portal.test/login")
+	}), 6, true, sluice.Unreachable},
 	{"a refusal that cannot be read", alwaysRepeat(func(string) *http.Response {
 		r := reply(400, "")
 		r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), cutBody{}))
 		return r
 	}), 6, true, sluice.Unreachable},
-	{"a page that refuses", alwaysRepeat(func(string) *http.Response { return reply(404, "<html>nginx") }), 6, true, sluice.Unreachable},
-	{"untrusted certificate", func(string, int, *http.Request) (*http.Response, error) { return nil, errUntrusted }, 4, false, sluice.Unreachable},
-	{"refused", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "InvalidParameterException", "no") }), 1, false, ""},
-	{"quota", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "LimitExceededException", "no") }), 1, false, ""},
+	{"a page that refuses", alwaysRepeat(func(string) *http.Response { return reply(404, "<html>nginx") }), 6, true,
+		sluice.Unreachable},
+	{"untrusted certificate", func(string, int, *http.Request) (*http.Response, error) { return nil, errUntrusted }, 4,
+		false, sluice.Unreachable},
+	{"refused", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "InvalidParameterException", "no") }),
+		1, false, ""},
+	{"quota", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "LimitExceededException", "no") }), 1,
+		false, ""},
 }
 
 // The whole policy: what has no effect is repeated for every write, what may
@@ -261,23 +312,33 @@ func TestWaitsBetweenAttempts(t *testing.T) {
 		{"throttled", throttle, nil, "0s 1s 3s 7s 15s 31s 51s 1m11s"},
 		{"broken", classBroken, nil, "0s 200ms 600ms 1.4s 3s 6.2s"},
 		{"jitter", throttle, func() float64 { return 0.5 }, "0s 500ms 1.5s 3.5s 7.5s 15.5s 25.5s 35.5s"},
-		{"Retry-After", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "7") }, nil, "0s 7s 14s 21s 28s 35s"},
-		{"in milliseconds", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "X-Amz-Retry-After", "900") }, nil, "0s 900ms 1.8s 2.7s 4.3s 7.5s"},
-		{"Retry-After out of reason", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "86400") }, nil, "0s 1m0s 2m0s 3m0s 4m0s 5m0s"},
+		{"Retry-After", func(op string) *http.Response {
+			return bad(op, 500, "ServerException", "", "Retry-After",
+				"7")
+		}, nil, "0s 7s 14s 21s 28s 35s"},
+		{"in milliseconds", func(op string) *http.Response {
+			return bad(op, 500, "ServerException", "",
+				"X-Amz-Retry-After", "900")
+		}, nil, "0s 900ms 1.8s 2.7s 4.3s 7.5s"},
+		{"Retry-After out of reason", func(op string) *http.Response {
+			return bad(op, 500, "ServerException", "",
+				"Retry-After", "86400")
+		}, nil, "0s 1m0s 2m0s 3m0s 4m0s 5m0s"},
 		{"Retry-After as a date", func(op string) *http.Response {
 			return bad(op, 500, "ServerException", "", "Retry-After", "Wed, 01 May 2030 12:00:59 GMT")
 		}, nil, "0s 200ms 600ms 1.4s 3s 6.2s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inside(t, &wire{answer: alwaysRepeat(c.res)}, func(o *account.Config) { o.Jitter = c.draw }, func(ctx context.Context, w *world) {
-				_ = describe(ctx, w)
-				var at []string
-				for i, call := range w.calls {
-					at = append(at, call.At.Sub(start).String())
-					equal(t, "attempt", call.Attempt, i+1)
-				}
-				equal(t, "sent at", strings.Join(at, " "), c.want)
-			})
+			inside(t, &wire{answer: alwaysRepeat(c.res)}, func(o *account.Config) { o.Jitter = c.draw },
+				func(ctx context.Context, w *world) {
+					_ = describe(ctx, w)
+					var at []string
+					for i, call := range w.calls {
+						at = append(at, call.At.Sub(start).String())
+						equal(t, "attempt", call.Attempt, i+1)
+					}
+					equal(t, "sent at", strings.Join(at, " "), c.want)
+				})
 		})
 	}
 }
@@ -305,7 +366,8 @@ func TestAttemptsEndAfterTwentySeconds(t *testing.T) {
 		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
 		equal(t, "attempts", len(w.calls), 6)
 		equal(t, "took", w.calls[0].Took, 20*time.Second)
-		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): no reply within 20s, at attempt 6; no answer: the call may have taken effect")
+		equal(t, "text", told(t, err).Error(),
+			"ecs:CreateTaskSet (prod/web): no reply within 20s, at attempt 6; no answer: the call may have taken effect")
 		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 	})
 }
@@ -320,7 +382,8 @@ func TestCancelInFlight(t *testing.T) {
 		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
 		equal(t, "attempts", len(w.calls), 1)
 		equal(t, "ended after", w.clock.Now().Sub(start), 5*time.Second)
-		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): stopped before a reply came: stopped by Ctrl-C; no answer: the call may have taken effect")
+		equal(t, "text", told(t, err).Error(),
+			"ecs:CreateTaskSet (prod/web): stopped before a reply came: stopped by Ctrl-C; no answer: the call may have taken effect")
 		for _, want := range []error{errStop, context.Canceled, sluice.ErrUnanswered} {
 			if !errors.Is(err, want) {
 				t.Errorf("%v is not in %v", want, err)
@@ -363,7 +426,8 @@ func TestRefusalAfterALostReplySaysBoth(t *testing.T) {
 		return bad(op, 400, "TaskSetNotFoundException", "The specified task set does not exist."), nil
 	}
 	inside(t, &wire{answer: answer}, nil, func(ctx context.Context, w *world) {
-		_, err := w.ECS().DeleteTaskSet(may(ctx, "ecs:DeleteTaskSet ecs-svc/1"), &awsecs.DeleteTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), TaskSet: ptr("ecs-svc/1")})
+		_, err := w.ECS().DeleteTaskSet(may(ctx, "ecs:DeleteTaskSet ecs-svc/1"),
+			&awsecs.DeleteTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), TaskSet: ptr("ecs-svc/1")})
 		equal(t, "kind", sluice.KindOf(err), sluice.NotFound)
 		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 		var typed *ecstypes.TaskSetNotFoundException

@@ -45,7 +45,8 @@ func TestRoleIsTakenOnThroughTheGate(t *testing.T) {
 		equal(t, "signed by", strings.Join(w.keys, " "), "AKIDSOURCE AKIDSOURCE ASIAROLE ASIAROLE ASIAROLE")
 		equal(t, "role", w.forms[0].Get("RoleArn"), roleARN)
 		equal(t, "session", w.forms[0].Get("RoleSessionName"), "sluice-deploy")
-		equal(t, "our attempts", w.calls[1].Service+" "+w.calls[1].Operation+" "+w.calls[1].Waited.String(), "sts AssumeRole 1s")
+		equal(t, "our attempts", w.calls[1].Service+" "+w.calls[1].Operation+" "+w.calls[1].Waited.String(),
+			"sts AssumeRole 1s")
 	})
 }
 
@@ -111,17 +112,22 @@ func TestRefusedRoleIsNamed(t *testing.T) {
 	inside(t, w, asRole, func(ctx context.Context, w *world) {
 		err := describe(ctx, w)
 		equal(t, "kind", sluice.KindOf(err), sluice.Denied)
-		equal(t, "text", told(t, err).Error(), "ecs:DescribeServices (prod/web): find AWS credentials: take on role ("+roleARN+
-			"): AccessDenied: is not authorized to perform: sts:AssumeRole (request id req-1)")
+		equal(t, "text", told(t, err).Error(),
+			"ecs:DescribeServices (prod/web): find AWS credentials: take on role ("+roleARN+
+				"): AccessDenied: is not authorized to perform: sts:AssumeRole (request id req-1)")
 		equal(t, "next", sluice.NextStep(err), "allow sts:AssumeRole in the IAM policy of the identity in use")
 		equal(t, "sent", w.ops(), "AssumeRole")
 	})
 }
 
 func TestARoleThatIsNoneIsNamed(t *testing.T) {
-	w := &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "ValidationError", "foo is invalid") })}
+	w := &wire{answer: alwaysRepeat(func(op string) *http.Response {
+		return bad(op, 400, "ValidationError",
+			"foo is invalid")
+	})}
 	inside(t, w, asRole, func(ctx context.Context, w *world) {
-		equal(t, "next", sluice.NextStep(describe(ctx, w)), "check the role's ARN, and that its trust policy lets the identity in use take it on")
+		equal(t, "next", sluice.NextStep(describe(ctx, w)),
+			"check the role's ARN, and that its trust policy lets the identity in use take it on")
 	})
 }
 

@@ -18,8 +18,9 @@ import (
 func TestTablesNameRealOperations(t *testing.T) {
 	clients := map[string]reflect.Type{
 		"ecs": reflect.TypeFor[*awsecs.Client](), "elasticloadbalancing": reflect.TypeOf((*clients).ELB).Out(0),
-		"servicediscovery": reflect.TypeOf((*clients).CloudMap).Out(0), "application-autoscaling": reflect.TypeOf((*clients).Scaling).Out(0),
-		"cloudwatch": reflect.TypeOf((*clients).CloudWatch).Out(0), "logs": reflect.TypeOf((*clients).Logs).Out(0),
+		"servicediscovery":        reflect.TypeOf((*clients).CloudMap).Out(0),
+		"application-autoscaling": reflect.TypeOf((*clients).Scaling).Out(0),
+		"cloudwatch":              reflect.TypeOf((*clients).CloudWatch).Out(0), "logs": reflect.TypeOf((*clients).Logs).Out(0),
 		"codedeploy": reflect.TypeOf((*clients).CodeDeploy).Out(0),
 		"iam":        reflect.TypeFor[*awsiam.Client](),
 		"sts":        reflect.TypeOf((*clients).STS).Out(0),
@@ -56,7 +57,8 @@ func TestResourceOf(t *testing.T) {
 		ok        bool
 	}{
 		{"ecs:CreateTaskSet", &awsecs.CreateTaskSetInput{Service: aws.String("web")}, "default/web", true},
-		{"ecs:CreateTaskSet", &awsecs.CreateTaskSetInput{Cluster: aws.String(""), Service: aws.String("arn:aws:ecs:us-east-1:123456789012:service/web")}, "default/web", true},
+		{"ecs:CreateTaskSet", &awsecs.CreateTaskSetInput{Cluster: aws.String(""),
+			Service: aws.String("arn:aws:ecs:us-east-1:123456789012:service/web")}, "default/web", true},
 		{"ecs:CreateTaskSet", &awsecs.CreateTaskSetInput{Cluster: aws.String("prod")}, "", false},
 		{"ecs:CreateTaskSet", &awsecs.UpdateTaskSetInput{TaskSet: aws.String("ecs-svc/1")}, "", false},
 		{"ecs:CreateTaskSet", (*awsecs.CreateTaskSetInput)(nil), "", false},
@@ -64,7 +66,8 @@ func TestResourceOf(t *testing.T) {
 		{"ecs:CreateTaskSet", awsecs.CreateTaskSetInput{Service: aws.String("web")}, "", false},
 		{"ecs:UpdateTaskSet", &awsecs.UpdateTaskSetInput{TaskSet: aws.String(set)}, "ecs-svc/42", true},
 		{"ecs:UpdateTaskSet", &awsecs.UpdateTaskSetInput{TaskSet: aws.String("ecs-svc/42")}, "ecs-svc/42", true},
-		{"ecs:DeregisterTaskDefinition", &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:3")}, "web:3", true},
+		{"ecs:DeregisterTaskDefinition", &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:3")},
+			"web:3", true},
 		{"ecs:CreateCluster", &awsecs.CreateClusterInput{ClusterName: aws.String("prod")}, "", false},
 		{"CreateTaskSet", &awsecs.CreateTaskSetInput{Service: aws.String("web")}, "", false},
 	} {
@@ -99,7 +102,8 @@ func TestEveryOperationHasAnAnswerRow(t *testing.T) {
 		}
 	}
 	seen := 0
-	for _, dir := range []string{"account", "ecs", "codedeploy", "autoscaling", "route/alb", "route/cloudmap", "stage", "watch", "cli", "rehearse"} {
+	for _, dir := range []string{"account", "ecs", "codedeploy", "autoscaling", "route/alb", "route/cloudmap", "stage",
+		"watch", "cli", "rehearse"} {
 		files, err := filepath.Glob("../" + dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)

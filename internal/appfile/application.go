@@ -96,7 +96,8 @@ func (s Scaling) IsRequested() bool { return s.Suspend || s.Resume || s.Min != n
 
 // With returns s with the requests of more added.
 func (s Scaling) With(more Scaling) Scaling {
-	s.Suspend, s.KeepSuspended, s.Resume = s.Suspend || more.Suspend, s.KeepSuspended || more.KeepSuspended, s.Resume || more.Resume
+	s.Suspend, s.KeepSuspended, s.Resume = s.Suspend || more.Suspend, s.KeepSuspended || more.KeepSuspended, s.Resume ||
+		more.Resume
 	if more.Min != nil {
 		s.Min = more.Min
 	}

@@ -86,7 +86,8 @@ func (c *checker) checkStageOptions(name string, item, with *definition.Node, pa
 	case StageApproval:
 		who, least := textsOf(with.Get("approvers")), integerOr(with.Get("minApproverNum"), 1)
 		if len(who) > 0 && int64(len(who)) < least {
-			c.addProblem(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, and approvers names %d", path, least, len(who))
+			c.addProblem(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, and approvers names %d", path,
+				least, len(who))
 		}
 	}
 }

@@ -10,12 +10,16 @@ import (
 func codeDeployKeys() []key {
 	return []key{
 		honouredKey("codedeploy", shape{kind: object, keys: []key{
-			honouredKey("applicationName", shape{kind: text}, "The application of CodeDeploy. None: the one with a deployment group for the service."),
-			honouredKey("deploymentGroupName", shape{kind: text}, "The deployment group. None: the one for the service."),
-			honouredKey("deploymentConfigName", shape{kind: text}, "The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the deployment group's own."),
+			honouredKey("applicationName", shape{kind: text},
+				"The application of CodeDeploy. None: the one with a deployment group for the service."),
+			honouredKey("deploymentGroupName", shape{kind: text},
+				"The deployment group. None: the one for the service."),
+			honouredKey("deploymentConfigName", shape{kind: text},
+				"The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the deployment group's own."),
 		}}, "What deploys a service with deployment controller CODE_DEPLOY."),
 		honouredKey("appspec", shape{kind: object, keys: []key{
-			honouredKey("Hooks", shape{kind: list, of: hookShape()}, "Lambda functions that CodeDeploy calls, one per lifecycle event: "+strings.Join(definition.HookEvents(), ", ")+"."),
+			honouredKey("Hooks", shape{kind: list, of: hookShape()},
+				"Lambda functions that CodeDeploy calls, one per lifecycle event: "+strings.Join(definition.HookEvents(), ", ")+"."),
 		}}, "What the AppSpec has beside the definitions."),
 	}
 }
@@ -47,7 +51,8 @@ func (l *loader) fillCodeDeploy(spec, input *definition.Node) {
 	for _, item := range hooks.Items {
 		for _, e := range item.Entries {
 			if seen[e.Key] {
-				l.addProblem(l.src.AtKey(e, "%s has a hook already: CodeDeploy calls one function per lifecycle event", e.Key))
+				l.addProblem(l.src.AtKey(e, "%s has a hook already: CodeDeploy calls one function per lifecycle event",
+					e.Key))
 			}
 			seen[e.Key] = true
 			l.app.Hooks = append(l.app.Hooks, definition.Hook{Event: e.Key, Function: textOf(e.Value)})

@@ -57,7 +57,8 @@ func (l *loader) loadService(at *definition.Node, name string) {
 	}
 	l.app.Service = service
 	if service != nil && service.Input.TaskDefinition != nil {
-		l.app.Notes = append(l.app.Notes, fmt.Sprintf("taskDefinition in %s is not used: the task definition of the files is deployed", file))
+		l.app.Notes = append(l.app.Notes,
+			fmt.Sprintf("taskDefinition in %s is not used: the task definition of the files is deployed", file))
 	}
 }
 
@@ -80,7 +81,8 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 			continue
 		}
 		if at := integerOr(port, 0); at > 0 && !hasPort(c, at) {
-			l.addProblem(l.src.At(port, "container %s of %s has no port mapping of port %d", name.Text, l.app.Task.File, at))
+			l.addProblem(l.src.At(port, "container %s of %s has no port mapping of port %d", name.Text, l.app.Task.File,
+				at))
 		}
 	}
 }

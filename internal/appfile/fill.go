@@ -29,11 +29,14 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Region = textOf(spec.Get("region"))
 	app.Labels = labelsOf(spec.Get("labels"))
 	app.Timeout = spanOr(spec.Get("timeout"), defaultTimeout)
-	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"), spanOr(input.Get("progressDeadline"), defaultProgressTime))
+	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"),
+		spanOr(input.Get("progressDeadline"), defaultProgressTime))
 	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
 	app.KeepDefinitions = int(integerOr(input.Get("keepTaskDefinitions"), 0))
-	app.OnOutsideChange = sluice.OnOutside(textOr(spec.Get("onOutsideChange"), textOr(input.Get("onOutsideChange"), string(sluice.StopOnChange))))
-	app.OnOtherTargets = sluice.OnTargets(textOr(spec.Get("onOtherTargets"), textOr(input.Get("onOtherTargets"), string(sluice.StopOnTargets))))
+	app.OnOutsideChange = sluice.OnOutside(textOr(spec.Get("onOutsideChange"),
+		textOr(input.Get("onOutsideChange"), string(sluice.StopOnChange))))
+	app.OnOtherTargets = sluice.OnTargets(textOr(spec.Get("onOtherTargets"),
+		textOr(input.Get("onOtherTargets"), string(sluice.StopOnTargets))))
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
 	app.AccessGiven = isGiven(input.Get("accessType")) || isGiven(input.Get("ecsAccessType"))
@@ -67,7 +70,8 @@ func (l *loader) checkWaits(list *definition.Node) {
 			continue
 		}
 		if w.Duration > left {
-			l.addProblem(l.src.At(list.Items[i], "the waits of the pipeline take longer than the deployment may: its timeout is %s", l.app.Timeout))
+			l.addProblem(l.src.At(list.Items[i],
+				"the waits of the pipeline take longer than the deployment may: its timeout is %s", l.app.Timeout))
 			return
 		}
 		left -= w.Duration

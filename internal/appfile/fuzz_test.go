@@ -55,7 +55,8 @@ func checkApplication(t *testing.T, app *Application) {
 		t.Fatalf("%+v", app)
 	}
 	for _, st := range app.Pipeline {
-		if routing, ok := st.With.(TrafficRouting); st.With == nil || st.Timeout <= 0 || ok && !routing.Weights.Valid() {
+		if routing, ok := st.With.(TrafficRouting); st.With == nil || st.Timeout <= 0 || ok &&
+			!routing.Weights.Valid() {
 			t.Fatalf("%+v", st)
 		}
 		if rollout, ok := st.With.(CanaryRollout); ok && (rollout.Scale < 1 || rollout.Scale > 100) {

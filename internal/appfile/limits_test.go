@@ -31,22 +31,32 @@ containerDefinitions:
 func TestValuesThatAWSRefusesAreProblems(t *testing.T) {
 	for _, c := range []struct{ file, from, to, want string }{
 		{"", "", "", ""},
-		{"service.yaml", "desiredCount: 2", "desiredCount: -3", "service.yaml:2:15: desiredCount is 0 or more, and this is -3"},
-		{"service.yaml", "serviceName: web", "serviceName: ../web", `service.yaml:1:14: serviceName has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is "../web"`},
-		{"task.yaml", "family: web", `family: "w\e[31mb"`, `task.yaml:1:9: family has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is "w\x1b[31mb"`},
+		{"service.yaml", "desiredCount: 2", "desiredCount: -3",
+			"service.yaml:2:15: desiredCount is 0 or more, and this is -3"},
+		{"service.yaml", "serviceName: web", "serviceName: ../web",
+			`service.yaml:1:14: serviceName has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is "../web"`},
+		{"task.yaml", "family: web", `family: "w\e[31mb"`,
+			`task.yaml:1:9: family has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is "w\x1b[31mb"`},
 		{"task.yaml", "family: web", "family: " + strings.Repeat("x", 256), "of 256 characters"},
-		{"task.yaml", "image: sim/web:v1", `image: "sim/web:v1\e]0;x\a"`, "task.yaml:7:12: containerDefinitions[].image is the name of an image"},
-		{"task.yaml", "containerPort: 8080", "containerPort: 99999", "task.yaml:8:36: containerDefinitions[].portMappings[].containerPort is a number from 1 to 65535, and this is 99999"},
+		{"task.yaml", "image: sim/web:v1", `image: "sim/web:v1\e]0;x\a"`,
+			"task.yaml:7:12: containerDefinitions[].image is the name of an image"},
+		{"task.yaml", "containerPort: 8080", "containerPort: 99999",
+			"task.yaml:8:36: containerDefinitions[].portMappings[].containerPort is a number from 1 to 65535, and this is 99999"},
 		{"task.yaml", "containerPort: 8080", "containerPort: -1", "and this is -1"},
-		{"task.yaml", "containerPort: 8080", "containerPort: 80", "sluice.yaml:6:152: container web of task.yaml has no port mapping of port 8080"},
-		{"task.yaml", "name: web", "name: wob", `sluice.yaml:6:132: the task definition task.yaml has no container "web"`},
+		{"task.yaml", "containerPort: 8080", "containerPort: 80",
+			"sluice.yaml:6:152: container web of task.yaml has no port mapping of port 8080"},
+		{"task.yaml", "name: web", "name: wob",
+			`sluice.yaml:6:132: the task definition task.yaml has no container "web"`},
 		{"task.yaml", "interval: 30", "interval: 1", "healthCheck.interval is a number from 5 to 300, and this is 1"},
 		{"task.yaml", `cpu: "256"`, `cpu: "257"`, "task.yaml:3:6: Fargate has no tasks of 257 CPU units"},
 		{"task.yaml", `cpu: "256"`, `cpu: .25 vCPU`, ""},
-		{"task.yaml", `memory: "512"`, `memory: 3GB`, "task.yaml:4:9: Fargate has no tasks of 256 CPU units with 3072 MiB: memory is 512 MiB, or 1024 to 2048 MiB in steps of 1024"},
+		{"task.yaml", `memory: "512"`, `memory: 3GB`,
+			"task.yaml:4:9: Fargate has no tasks of 256 CPU units with 3072 MiB: memory is 512 MiB, or 1024 to 2048 MiB in steps of 1024"},
 		{"task.yaml", `memory: "512"`, `memory: 1 GB`, ""},
-		{"task.yaml", "memory: \"512\"\n", "", "the task definition has no memory, which FARGATE in requiresCompatibilities needs"},
-		{"sluice.yaml", "duration: 1h", "duration: 1000000h", "sluice.yaml:7:21: the waits of the pipeline take longer than the deployment may: its timeout is 6h0m0s"},
+		{"task.yaml", "memory: \"512\"\n", "",
+			"the task definition has no memory, which FARGATE in requiresCompatibilities needs"},
+		{"sluice.yaml", "duration: 1h", "duration: 1000000h",
+			"sluice.yaml:7:21: the waits of the pipeline take longer than the deployment may: its timeout is 6h0m0s"},
 		{"sluice.yaml", "cluster: prod", "cluster: prod\ntimeout: 30m", "its timeout is 30m0s"},
 	} {
 		files := map[string]string{"sluice.yaml": goodApp, "task.yaml": goodTask, "service.yaml": goodService}
@@ -73,14 +83,17 @@ func TestValuesThatAWSRefusesAreProblems(t *testing.T) {
 func TestTaskDefinitionOfAServiceIsNoted(t *testing.T) {
 	app, err := Load(fstest.MapFS{"sluice.yaml": {Data: []byte(goodApp)}, "task.yaml": {Data: []byte(goodTask)},
 		"service.yaml": {Data: []byte(goodService + "taskDefinition: web:7\n")}}, ".", nil)
-	if err != nil || len(app.Notes) != 1 || app.Notes[0] != "taskDefinition in service.yaml is not used: the task definition of the files is deployed" {
+	if err != nil || len(app.Notes) != 1 ||
+		app.Notes[0] != "taskDefinition in service.yaml is not used: the task definition of the files is deployed" {
 		t.Fatal(app, err)
 	}
 }
 
 func TestPathsLeadNowhereElse(t *testing.T) {
-	_, err := Load(fstest.MapFS{"web/sluice.yaml": {Data: []byte("input: {taskDefinitionFile: ../secret}\n")}, "secret": {Data: []byte("PLANTED")}}, "web", nil)
-	if err == nil || !strings.Contains(err.Error(), "../secret leads out of the folder") || strings.Contains(err.Error(), "PLANTED") {
+	_, err := Load(fstest.MapFS{"web/sluice.yaml": {Data: []byte("input: {taskDefinitionFile: ../secret}\n")},
+		"secret": {Data: []byte("PLANTED")}}, "web", nil)
+	if err == nil || !strings.Contains(err.Error(), "../secret leads out of the folder") ||
+		strings.Contains(err.Error(), "PLANTED") {
 		t.Fatal(err)
 	}
 }

@@ -66,7 +66,8 @@ func TestCanary(t *testing.T) {
 	want := []Stage{
 		{Name: "ECS_CANARY_ROLLOUT", Timeout: 6 * time.Hour, With: CanaryRollout{Scale: 30}},
 		{Name: "ECS_TRAFFIC_ROUTING", Timeout: 6 * time.Hour, With: TrafficRouting{Weights: sluice.CanaryShare(20)}},
-		{Name: "WAIT_APPROVAL", Timeout: 6 * time.Hour, With: Approval{Approvers: []string{"someone", "other"}, MinApprovers: 2}},
+		{Name: "WAIT_APPROVAL", Timeout: 6 * time.Hour, With: Approval{Approvers: []string{"someone", "other"},
+			MinApprovers: 2}},
 		{Name: "ECS_PRIMARY_ROLLOUT", Timeout: 6 * time.Hour, With: PrimaryRollout{}},
 		{Name: "ECS_TRAFFIC_ROUTING", Timeout: 6 * time.Hour, With: TrafficRouting{Weights: sluice.CanaryShare(0)}},
 		{Name: "ECS_CANARY_CLEAN", Timeout: 6 * time.Hour, With: CanaryClean{}},
@@ -81,7 +82,8 @@ func TestCanary(t *testing.T) {
 	if !reflect.DeepEqual(app.Canary, canary) {
 		t.Errorf("canary %+v", app.Canary)
 	}
-	if app.Cluster != "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster" || *app.Service.Input.DesiredCount != 2 || *app.Task.Input.Memory != "512" {
+	if app.Cluster != "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster" ||
+		*app.Service.Input.DesiredCount != 2 || *app.Task.Input.Memory != "512" {
 		t.Errorf("%+v", app)
 	}
 	notes := []string{"read past, piped acts on them: spec.labels, spec.trigger, spec.encryption, spec.description"}
@@ -103,7 +105,8 @@ func TestBlueGreen(t *testing.T) {
 	}
 	got := alike(app).Pipeline
 	if got[0].Timeout != 30*time.Minute || got[0].Desc != "green" || got[0].With != (CanaryRollout{Scale: 100}) ||
-		got[1].With != (TrafficRouting{Weights: sluice.CanaryShare(100)}) || got[2].With != (Wait{5 * time.Minute}) || got[3].With != (PrimaryRollout{KeepOld: true}) {
+		got[1].With != (TrafficRouting{Weights: sluice.CanaryShare(100)}) || got[2].With != (Wait{5 * time.Minute}) ||
+		got[3].With != (PrimaryRollout{KeepOld: true}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -117,7 +120,8 @@ func TestSimpleIsQuickSync(t *testing.T) {
 
 func TestStandalone(t *testing.T) {
 	app := load(t, "v0/standalone")
-	want := Standalone{RunTask: app.Standalone.RunTask, Run: true, ClusterARN: "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster", LaunchType: "FARGATE",
+	want := Standalone{RunTask: app.Standalone.RunTask, Run: true,
+		ClusterARN: "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster", LaunchType: "FARGATE",
 		Subnets: []string{"subnet-YYYY"}, SecurityGroups: []string{"sg-YYYY"}, AssignPublicIP: "ENABLED"}
 	if app.Service != nil || !reflect.DeepEqual(app.Standalone, want) || app.Cluster != want.ClusterARN {
 		t.Errorf("%+v", app)
@@ -126,7 +130,8 @@ func TestStandalone(t *testing.T) {
 
 func TestServiceDiscovery(t *testing.T) {
 	app := load(t, "v1/discovery")
-	if app.Access != sluice.ServiceDiscovery || app.ProgressDeadline != 90*time.Second || app.Pipeline[0].With != (Sync{}) {
+	if app.Access != sluice.ServiceDiscovery || app.ProgressDeadline != 90*time.Second ||
+		app.Pipeline[0].With != (Sync{}) {
 		t.Errorf("%+v", app)
 	}
 }
@@ -145,14 +150,16 @@ func TestWhatIsNotGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !app.AutoRollback || app.Timeout != 6*time.Hour || app.ProgressDeadline != 10*time.Minute || app.Access != sluice.ELB || app.Cluster != "main" || len(app.Notes) != 0 {
+	if !app.AutoRollback || app.Timeout != 6*time.Hour || app.ProgressDeadline != 10*time.Minute ||
+		app.Access != sluice.ELB || app.Cluster != "main" || len(app.Notes) != 0 {
 		t.Errorf("%+v", app)
 	}
 }
 
 func TestPrimaryZeroIsTold(t *testing.T) {
 	const pipeline = "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: 0}}]}}\n"
-	app, err := Load(files("app.pipecd.yaml", "apiVersion: pipecd.dev/v1beta1\nkind: ECSApp\nspec: {input: {}, "+pipeline), ".", nil)
+	app, err := Load(files("app.pipecd.yaml",
+		"apiVersion: pipecd.dev/v1beta1\nkind: ECSApp\nspec: {input: {}, "+pipeline), ".", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +173,8 @@ func TestPrimaryZeroIsTold(t *testing.T) {
 }
 
 func TestRollbackKeysThatDisagree(t *testing.T) {
-	app, err := Load(files("sluice.yaml", "input: {autoRollback: false}\nplanner: {autoRollback: true}\n"), "sluice.yaml", nil)
+	app, err := Load(files("sluice.yaml", "input: {autoRollback: false}\nplanner: {autoRollback: true}\n"),
+		"sluice.yaml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +206,8 @@ func TestFindingTheFile(t *testing.T) {
 		{[]string{"sluice.yaml"}, ".", "sluice.yaml"},
 		{[]string{"x/sluice.yaml"}, "x", "x/sluice.yaml"},
 		{[]string{"x/other.yaml"}, "x/other.yaml", "x/other.yaml"},
-		{[]string{"a.pipecd.yaml", "app.pipecd.yaml", "sluice.yaml"}, ".", "the folder holds 3 application files: app.pipecd.yaml, a.pipecd.yaml, sluice.yaml"},
+		{[]string{"a.pipecd.yaml", "app.pipecd.yaml", "sluice.yaml"}, ".",
+			"the folder holds 3 application files: app.pipecd.yaml, a.pipecd.yaml, sluice.yaml"},
 		{[]string{"x/other.yaml"}, "x", "the folder holds no application file"},
 		{[]string{"x/other.yaml"}, "y", "there is no such file"},
 		{[]string{"x/other.yaml"}, "../y", "the path leads out of the folder"},
@@ -276,28 +285,32 @@ after:
 		t.Fatal(err)
 	}
 	in := app.Standalone.RunTask.Input
-	if *in.Count != 3 || *in.CapacityProviderStrategy[0].CapacityProvider != "FARGATE_SPOT" || in.Overrides.ContainerOverrides[0].Command[0] != "./job" ||
+	if *in.Count != 3 || *in.CapacityProviderStrategy[0].CapacityProvider != "FARGATE_SPOT" ||
+		in.Overrides.ContainerOverrides[0].Command[0] != "./job" ||
 		app.Standalone.LaunchType != "" || app.Standalone.WatchContainer != "web" {
 		t.Errorf("%+v", app.Standalone)
 	}
 	b, a := app.Before[0], app.After[0]
-	if b.Name != "migrate" || b.Task == nil || b.Timeout != 20*time.Minute || *b.Run.Input.Overrides.Cpu != "512" || a.Name != "smoke" || !a.Rollback || a.Task != nil {
+	if b.Name != "migrate" || b.Task == nil || b.Timeout != 20*time.Minute || *b.Run.Input.Overrides.Cpu != "512" ||
+		a.Name != "smoke" || !a.Rollback || a.Task != nil {
 		t.Errorf("%+v %+v", b, a)
 	}
 	for file, want := range map[string]string{
-		"input: {runTask: {clientToken: x}}\n":                                                     "input.runTask.clientToken is not given here: sluice sets it",
-		"input: {runTask: {cuont: 1}}\n":                                                           `unknown key "cuont" in input.runTask`,
-		"input: {runTask: {count: 0}}\n":                                                           "input.runTask.count is a whole number from 1, and this is 0",
-		"before: [{name: a}, {name: a}]\n":                                                         "before[1].name: a is given twice",
-		"before: [{name: a b}]\n":                                                                  `has 1 to 40 letters, digits, - and _, and this is "a b"`,
-		"before: [{name: a, rollback: true}]\n":                                                    `unknown key "rollback" in before[]`,
-		"before: [{name: a, taskDefinitionFile: none.yaml}]\n":                                     "there is no file none.yaml",
-		"input: {runTask: {overrides: {containerOverrides: [{cpu: 1}]}}}\n":                        "an entry of containerOverrides has no name",
-		"input: {runTask: {propagateTags: SERVICE}}\n":                                             "propagateTags cannot be SERVICE",
-		v0 + "  before: [{name: a}]\n":                                                             "spec.before is refused. PipeCD has its own stages",
+		"input: {runTask: {clientToken: x}}\n":                              "input.runTask.clientToken is not given here: sluice sets it",
+		"input: {runTask: {cuont: 1}}\n":                                    `unknown key "cuont" in input.runTask`,
+		"input: {runTask: {count: 0}}\n":                                    "input.runTask.count is a whole number from 1, and this is 0",
+		"before: [{name: a}, {name: a}]\n":                                  "before[1].name: a is given twice",
+		"before: [{name: a b}]\n":                                           `has 1 to 40 letters, digits, - and _, and this is "a b"`,
+		"before: [{name: a, rollback: true}]\n":                             `unknown key "rollback" in before[]`,
+		"before: [{name: a, taskDefinitionFile: none.yaml}]\n":              "there is no file none.yaml",
+		"input: {runTask: {overrides: {containerOverrides: [{cpu: 1}]}}}\n": "an entry of containerOverrides has no name",
+		"input: {runTask: {propagateTags: SERVICE}}\n":                      "propagateTags cannot be SERVICE",
+		v0 +
+			"  before: [{name: a}]\n": "spec.before is refused. PipeCD has its own stages",
 		"input: {launchType: EC2, runTask: {capacityProviderStrategy: [{capacityProvider: x}]}}\n": "exclude each other",
 	} {
-		if _, err := Load(files("sluice.yaml", file), "sluice.yaml", nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Load(files("sluice.yaml", file), "sluice.yaml", nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

@@ -27,7 +27,8 @@ func samples() []sample {
 		{name: "v0 with empty parts", file: v0 + "  input:\n  quickSync:\n  pipeline:\n    stages:\n"},
 		{name: "v1 with an empty plugin", file: v1 + "  plugins: {ecs: }\n"},
 		{name: "shares as text", file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: '90%', canary: '10'}}]}\n"},
-		{name: "v0's timeout within", file: v0 + "  pipeline: {stages: [{name: ECS_SYNC, id: x, with: {timeout: 1h30m, skipOn: {paths: [a]}}}]}\n"},
+		{name: "v0's timeout within", file: v0 +
+			"  pipeline: {stages: [{name: ECS_SYNC, id: x, with: {timeout: 1h30m, skipOn: {paths: [a]}}}]}\n"},
 		{name: "fractions of durations", file: "timeout: 1.5h\nprogressDeadline: 90s\n"},
 		{
 			name: "a world to rehearse in",

@@ -34,10 +34,13 @@ func rehearsalShape() shape {
 	return shape{kind: object, keys: []key{
 		honouredKey("tasks", count(500), "The desired count."),
 		honouredKey("zones", count(3), "In how many Availability Zones tasks stand."),
-		honouredKey("start", between(0, 3600), "How long a task takes from its launch until it runs: network, image, start."),
+		honouredKey("start", between(0, 3600),
+			"How long a task takes from its launch until it runs: network, image, start."),
 		honouredKey("boot", between(0, 3600), "How long a task that runs answers 503 before it answers."),
-		honouredKey("servesAfterStop", between(0, 120), "How long a task goes on answering once it is told to stop (SIGTERM)."),
-		honouredKey("ttl", between(1, 3600), "How long callers keep the addresses that a name of Cloud Map leads to; 60s if not given."),
+		honouredKey("servesAfterStop", between(0, 120),
+			"How long a task goes on answering once it is told to stop (SIGTERM)."),
+		honouredKey("ttl", between(1, 3600),
+			"How long callers keep the addresses that a name of Cloud Map leads to; 60s if not given."),
 		honouredKey("healthCheck", shape{kind: object, keys: []key{
 			honouredKey("interval", between(5, 300), "Between two health checks of a target."),
 			honouredKey("timeout", between(2, 120), "After which a health check counts as failed."),
@@ -45,7 +48,8 @@ func rehearsalShape() shape {
 			honouredKey("unhealthy", answers, "How many in a row must fail."),
 		}}, "The health checks of both target groups."),
 		honouredKey("deregistrationDelay", between(0, 3600), "How long connections may go on that a leaving task has."),
-		honouredKey("weightPropagation", between(0, 60), "How long a changed weight takes at most to reach every node of the load balancer."),
+		honouredKey("weightPropagation", between(0, 60),
+			"How long a changed weight takes at most to reach every node of the load balancer."),
 		honouredKey("requests", shape{kind: object, keys: []key{
 			honouredKey("rate", count(100_000), "Requests per second on each path; 200 if not given."),
 			honouredKey("duration", between(0, 3600), "How long a request lasts."),
@@ -64,15 +68,18 @@ func (l *loader) readRehearsal(n *definition.Node) *Rehearsal {
 	}
 	check, requests, scaling := n.Get("healthCheck"), n.Get("requests"), n.Get("autoscaling")
 	r := &Rehearsal{
-		Tasks: countOf(n.Get("tasks")), Zones: countOf(n.Get("zones")), Start: delayIn(n.Get("start")), Boot: delayIn(n.Get("boot")),
+		Tasks: countOf(n.Get("tasks")), Zones: countOf(n.Get("zones")), Start: delayIn(n.Get("start")),
+		Boot: delayIn(n.Get("boot")),
 		Stop: delayIn(n.Get("servesAfterStop")), TTL: delayIn(n.Get("ttl")),
-		Interval: delayIn(check.Get("interval")), Timeout: delayIn(check.Get("timeout")), Healthy: countOf(check.Get("healthy")), Unhealthy: countOf(check.Get("unhealthy")),
+		Interval: delayIn(check.Get("interval")), Timeout: delayIn(check.Get("timeout")),
+		Healthy: countOf(check.Get("healthy")), Unhealthy: countOf(check.Get("unhealthy")),
 		Drain: delayIn(n.Get("deregistrationDelay")), Propagation: delayIn(n.Get("weightPropagation")),
 		Rate: countOf(requests.Get("rate")), Duration: delayIn(requests.Get("duration")),
 		MinTasks: countOf(scaling.Get("min")), MaxTasks: countOf(scaling.Get("max")),
 	}
 	if r.MinTasks != nil && r.MaxTasks != nil && *r.MinTasks > *r.MaxTasks {
-		l.problems = append(l.problems, l.src.At(scaling.Get("min"), "rehearse.autoscaling.min %d is above max %d", *r.MinTasks, *r.MaxTasks))
+		l.problems = append(l.problems, l.src.At(scaling.Get("min"), "rehearse.autoscaling.min %d is above max %d",
+			*r.MinTasks, *r.MaxTasks))
 	}
 	return r
 }

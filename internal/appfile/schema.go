@@ -64,7 +64,8 @@ func schemaOf(s shape, f Format) map[string]any {
 	case list:
 		return map[string]any{"type": []string{"array", "null"}, "items": forbidNull(schemaOf(*s.of, f))}
 	case labels:
-		return map[string]any{"type": []string{"object", "null"}, "additionalProperties": map[string]any{"type": "string"}}
+		return map[string]any{"type": []string{"object", "null"},
+			"additionalProperties": map[string]any{"type": "string"}}
 	case stages:
 		return map[string]any{"type": []string{"array", "null"}, "items": stageSchema(f)}
 	case plugins:
@@ -178,7 +179,8 @@ func stageSchema(f Format) map[string]any {
 			"then": optionsSchema(st, f),
 		})
 	}
-	entry["properties"].(map[string]any)["name"] = map[string]any{"enum": names, "description": strings.Join(names, ", ")}
+	entry["properties"].(map[string]any)["name"] = map[string]any{"enum": names,
+		"description": strings.Join(names, ", ")}
 	entry["allOf"] = each
 	return entry
 }

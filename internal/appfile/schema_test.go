@@ -80,7 +80,9 @@ func TestSchemaTakesTheExamples(t *testing.T) {
 // Any value at any known key: reader and schema judge alike.
 func TestSchemaAgreesOnEveryKey(t *testing.T) {
 	schema := compiled(t)
-	values := []string{"", "a", "''", "1", "0", "101", "10.0", "33.3", "'10%'", "'100%'", "'101%'", "'0'", "'007'", "true", "5m", "0s", "-5m", ".5h", "1h30m", "[]", "[a]", "[1]", "{}", "{a: b}", "{a: 1}", "ELB", "FARGATE", "ENABLED", "70000", "80", "APP_MESH"}
+	values := []string{"", "a", "''", "1", "0", "101", "10.0", "33.3", "'10%'", "'100%'", "'101%'", "'0'", "'007'",
+		"true", "5m", "0s", "-5m", ".5h", "1h30m", "[]", "[a]", "[1]", "{}", "{a: b}", "{a: 1}", "ELB", "FARGATE",
+		"ENABLED", "70000", "80", "APP_MESH"}
 	for _, f := range allFormats() {
 		for _, k := range Keys() {
 			if !isOf(k.Formats, f) || strings.Contains(k.Path, "=") {
@@ -92,7 +94,9 @@ func TestSchemaAgreesOnEveryKey(t *testing.T) {
 					continue
 				}
 				_, err := Load(files("app.pipecd.yaml", file), ".", nil)
-				if err != nil && (strings.Contains(err.Error(), "no file") || strings.Contains(err.Error(), "approvers names") || strings.Contains(err.Error(), "is a duration from")) {
+				if err != nil && (strings.Contains(err.Error(), "no file") ||
+					strings.Contains(err.Error(), "approvers names") ||
+					strings.Contains(err.Error(), "is a duration from")) {
 					continue
 				}
 				if said := valid(t, schema, []byte(file)); (err == nil) != (said == nil) {
@@ -118,7 +122,8 @@ func placed(f Format, path, value string) (string, bool) {
 	head, rest, inStage := strings.Cut(path, "pipeline.stages[")
 	if !inStage {
 		inner := nested(path, value)
-		if f == PipeCDv1 && (strings.HasPrefix(path, "input") || strings.HasPrefix(path, "quickSync") || strings.HasPrefix(path, "rehearse")) {
+		if f == PipeCDv1 && (strings.HasPrefix(path, "input") || strings.HasPrefix(path, "quickSync") ||
+			strings.HasPrefix(path, "rehearse")) {
 			inner = "{plugins: {ecs: " + inner + "}}"
 		}
 		return enveloped(f, inner), true

@@ -31,15 +31,20 @@ func stageKinds(f Format) []stageKind {
 	kinds := []stageKind{
 		{StageSync, Honoured, "Brings the whole service to the new revision at once; quickSync says how.", nil},
 		{StageCanaryRollout, Honoured, "Starts the canary beside the primary. It moves no traffic.", []key{
-			neededKey("scale", shape{kind: percent, min: 1, max: 100, remark: scaleRemark}, "The canary's size in percent of the desired count, 1 to 100."),
+			neededKey("scale", shape{kind: percent, min: 1, max: 100, remark: scaleRemark},
+				"The canary's size in percent of the desired count, 1 to 100."),
 		}},
 		{StageTrafficRouting, Honoured, "Moves the weights of primary and canary.", []key{
-			honouredKey("primary", shape{kind: percent, max: 100, remark: routingRemark}, "The primary's share in percent, 0 to 100; the canary has the rest."),
-			honouredKey("canary", shape{kind: percent, max: 100, remark: routingRemark}, "The canary's share in percent, 0 to 100; the primary has the rest."),
-			honouredKey("exact", shape{kind: flag}, "With service discovery: start as many extra canary tasks as the exact share takes."),
+			honouredKey("primary", shape{kind: percent, max: 100, remark: routingRemark},
+				"The primary's share in percent, 0 to 100; the canary has the rest."),
+			honouredKey("canary", shape{kind: percent, max: 100, remark: routingRemark},
+				"The canary's share in percent, 0 to 100; the primary has the rest."),
+			honouredKey("exact", shape{kind: flag},
+				"With service discovery: start as many extra canary tasks as the exact share takes."),
 		}},
 		{StagePrimaryRollout, Honoured, "Makes the new revision the primary and deletes the old primary.", []key{
-			honouredKey("keepOld", shape{kind: flag}, "Keep the old primary warm until the canary is cleaned, for a rollback without a start."),
+			honouredKey("keepOld", shape{kind: flag},
+				"Keep the old primary warm until the canary is cleaned, for a rollback without a start."),
 		}},
 		{StageCanaryClean, Honoured, "Takes the canary away.", nil},
 		{StageWait, Honoured, "Lets time pass.", []key{

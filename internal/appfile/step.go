@@ -24,10 +24,12 @@ type Step struct {
 func stepShape(more ...key) shape {
 	keys := []key{
 		neededKey("name", shape{kind: word}, "The step's name: letters, digits, - and _."),
-		honouredKey("taskDefinitionFile", shape{kind: text}, "The step's own task definition, relative to this file. None: the deployment's own new revision."),
+		honouredKey("taskDefinitionFile", shape{kind: text},
+			"The step's own task definition, relative to this file. None: the deployment's own new revision."),
 		honouredKey("runTask", shape{kind: request}, runTaskSentence),
 		honouredKey("watchContainer", shape{kind: text}, watchSentence),
-		honouredKey("timeout", shape{kind: span}, "The hard limit of the step; 6h if not given. The task itself is not stopped."),
+		honouredKey("timeout", shape{kind: span},
+			"The hard limit of the step; 6h if not given. The task itself is not stopped."),
 	}
 	return shape{kind: list, of: &shape{kind: object, keys: append(keys, more...)}}
 }
@@ -44,9 +46,11 @@ func stepKeys(f Format) []key {
 		return []key{refusedKey("before", noSteps), refusedKey("after", noSteps)}
 	}
 	return []key{
-		honouredKey("before", stepShape(), "Tasks that are run to their end before the first stage. One that fails ends the deployment before the service is changed."),
+		honouredKey("before", stepShape(),
+			"Tasks that are run to their end before the first stage. One that fails ends the deployment before the service is changed."),
 		honouredKey("after", stepShape(
-			honouredKey("rollback", shape{kind: flag}, "Whether the step's failure rolls the deployment back; false if not given.")),
+			honouredKey("rollback", shape{kind: flag},
+				"Whether the step's failure rolls the deployment back; false if not given.")),
 			"Tasks that are run to their end after the last stage."),
 	}
 }
@@ -80,7 +84,8 @@ func (l *loader) readSteps(n *definition.Node, where string) (all []Step) {
 // checkStepName refuses a step name that ECS does not accept in startedBy.
 func (c *checker) checkStepName(n *definition.Node, path string) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-	if !c.checkKind(n, definition.Text, path) || n.Text != "" && len(n.Text) <= 40 && strings.Trim(n.Text, letters) == "" {
+	if !c.checkKind(n, definition.Text, path) || n.Text != "" && len(n.Text) <= 40 &&
+		strings.Trim(n.Text, letters) == "" {
 		return
 	}
 	c.addProblem(n, "%s has 1 to 40 letters, digits, - and _, and this is %q", path, n.Text)

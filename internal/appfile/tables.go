@@ -10,7 +10,8 @@ import (
 func specShape(f Format) shape {
 	keys := []key{
 		honouredKey("name", shape{kind: text}, "The application's name, for people."),
-		{name: "labels", treatment: PipedsOwn, sentence: "Labels for PipeCD's pages; sluice only keeps them.", shape: shape{kind: labels}},
+		{name: "labels", treatment: PipedsOwn, sentence: "Labels for PipeCD's pages; sluice only keeps them.",
+			shape: shape{kind: labels}},
 		honouredKey("planner", shape{kind: object, keys: plannerKeys()}, "How a deployment is planned."),
 		honouredKey("pipeline", shape{kind: object, keys: []key{
 			honouredKey("stages", shape{kind: stages}, "The stages, in order. None: quick sync."),
@@ -33,7 +34,8 @@ func specShape(f Format) shape {
 		keys = append(keys, ecsKeys(f)...)
 		keys = append(keys,
 			honouredKey("region", shape{kind: text}, "The AWS Region; --region goes before it."),
-			honouredKey("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
+			honouredKey("cluster", shape{kind: text},
+				"The cluster, by name or ARN, where the service definition names none."),
 			honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
 			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
 			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
@@ -55,17 +57,21 @@ const (
 )
 
 func otherTargetsShape() shape {
-	return shape{kind: choice, words: []string{string(sluice.StopOnTargets), string(sluice.AllowTargets), string(sluice.RemoveTargets)}}
+	return shape{kind: choice, words: []string{string(sluice.StopOnTargets), string(sluice.AllowTargets),
+		string(sluice.RemoveTargets)}}
 }
 
 func outsideShape() shape {
-	return shape{kind: choice, words: []string{string(sluice.StopOnChange), string(sluice.ReassertChange), string(sluice.AdoptChange)}}
+	return shape{kind: choice, words: []string{string(sluice.StopOnChange), string(sluice.ReassertChange),
+		string(sluice.AdoptChange)}}
 }
 
 func plannerKeys() []key {
 	return []key{
-		honouredKey("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; true if not given. input.autoRollback goes before it."),
-		pipedsOwnKey("alwaysUsePipeline", "piped chooses between quick sync and pipeline; sluice takes the pipeline if there is one."),
+		honouredKey("autoRollback", shape{kind: flag},
+			"Whether a deployment that fails is rolled back; true if not given. input.autoRollback goes before it."),
+		pipedsOwnKey("alwaysUsePipeline",
+			"piped chooses between quick sync and pipeline; sluice takes the pipeline if there is one."),
 	}
 }
 
@@ -106,22 +112,30 @@ func ecsKeys(f Format) []key {
 	return []key{
 		honouredKey("input", inputShape(f), "What is deployed."),
 		honouredKey("quickSync", shape{kind: object, keys: []key{
-			honouredKey("recreate", shape{kind: flag}, "Stop the old tasks before the new ones start: requests are lost meanwhile."),
+			honouredKey("recreate", shape{kind: flag},
+				"Stop the old tasks before the new ones start: requests are lost meanwhile."),
 		}}, "How ECS_SYNC works."),
-		honouredKey("rehearse", rehearsalShape(), "The world that sluice rehearse deploys in, where it is not as the files and AWS's defaults say."),
+		honouredKey("rehearse", rehearsalShape(),
+			"The world that sluice rehearse deploys in, where it is not as the files and AWS's defaults say."),
 	}
 }
 
 func inputShape(f Format) shape {
 	keys := []key{
-		honouredKey("taskDefinitionFile", shape{kind: text}, "The task definition, relative to this file; taskdef.json if not given."),
-		honouredKey("serviceDefinitionFile", shape{kind: text}, "The service definition, relative to this file. None: a standalone task."),
-		honouredKey("runStandaloneTask", shape{kind: flag}, "Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 false."),
+		honouredKey("taskDefinitionFile", shape{kind: text},
+			"The task definition, relative to this file; taskdef.json if not given."),
+		honouredKey("serviceDefinitionFile", shape{kind: text},
+			"The service definition, relative to this file. None: a standalone task."),
+		honouredKey("runStandaloneTask", shape{kind: flag},
+			"Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 false."),
 		honouredKey("clusterArn", shape{kind: text}, "The cluster of a standalone task."),
-		honouredKey("launchType", shape{kind: choice, words: launchTypes()}, "The launch type of a standalone task; FARGATE if not given."),
-		honouredKey("accessType", accessShape(), "How callers reach the service, or NONE: nobody calls it; ELB if not given."),
+		honouredKey("launchType", shape{kind: choice, words: launchTypes()},
+			"The launch type of a standalone task; FARGATE if not given."),
+		honouredKey("accessType", accessShape(),
+			"How callers reach the service, or NONE: nobody calls it; ELB if not given."),
 		honouredKey("ecsAccessType", accessShape(), "Another name of accessType."),
-		honouredKey("awsvpcConfiguration", shape{kind: object, keys: networkKeys()}, "The network of a standalone task."),
+		honouredKey("awsvpcConfiguration", shape{kind: object, keys: networkKeys()},
+			"The network of a standalone task."),
 		honouredKey("runTask", shape{kind: request}, runTaskSentence),
 		honouredKey("watchContainer", shape{kind: text}, watchSentence),
 		honouredKey("targetGroups", shape{kind: object, keys: []key{
@@ -129,18 +143,22 @@ func inputShape(f Format) shape {
 			honouredKey("canary", groupShape(f), "The target group of the canary."),
 		}}, "The two target groups of the service."),
 		honouredKey("keepTaskDefinitions", shape{kind: integer, min: 2, max: 1000, remark: keepRemark}, keepSentence),
-		honouredKey("listenerRules", shape{kind: list, of: &shape{kind: text}}, "ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
-		honouredKey("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}}, "Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its name with -canary (controller ECS). If not given: by the controller."),
+		honouredKey("listenerRules", shape{kind: list, of: &shape{kind: text}},
+			"ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
+		honouredKey("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}},
+			"Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its name with -canary (controller ECS). If not given: by the controller."),
 	}
 	if f == PipeCDv1 {
 		keys = append(keys, refusedKey("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
 	} else {
-		keys = append(keys, honouredKey("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; planner.autoRollback if not given."))
+		keys = append(keys, honouredKey("autoRollback", shape{kind: flag},
+			"Whether a deployment that fails is rolled back; planner.autoRollback if not given."))
 	}
 	if f == Sluice {
 		keys = append(keys, refusedKey("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
 			refusedKey("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."),
-			refusedKey("codedeploy", "In sluice.yaml codedeploy stands at the top."), refusedKey("appspec", "In sluice.yaml appspec stands at the top."),
+			refusedKey("codedeploy", "In sluice.yaml codedeploy stands at the top."),
+			refusedKey("appspec", "In sluice.yaml appspec stands at the top."),
 			refusedKey("onOutsideChange", "In sluice.yaml onOutsideChange stands at the top."),
 			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a key at the top."))
 	} else {
@@ -157,7 +175,8 @@ func networkKeys() []key {
 	return []key{
 		honouredKey("subnets", shape{kind: list, of: &shape{kind: text}}, "Subnet IDs."),
 		honouredKey("securityGroups", shape{kind: list, of: &shape{kind: text}}, "Security group IDs."),
-		honouredKey("assignPublicIp", shape{kind: choice, words: enumWords(ecstypes.AssignPublicIp("").Values())}, "Whether tasks have public addresses."),
+		honouredKey("assignPublicIp", shape{kind: choice, words: enumWords(ecstypes.AssignPublicIp("").Values())},
+			"Whether tasks have public addresses."),
 	}
 }
 
@@ -169,9 +188,11 @@ func groupShape(f Format) shape {
 	}
 	const name = "loadBalancerName"
 	if f == PipeCDv1 {
-		keys = append(keys, refusedKey(name, "PipeCD v1 does not have it, and a target group's load balancer needs no name."))
+		keys = append(keys, refusedKey(name,
+			"PipeCD v1 does not have it, and a target group's load balancer needs no name."))
 	} else {
-		keys = append(keys, honouredKey(name, shape{kind: text}, "The name of a Classic Load Balancer; AWS has it no more for new services."))
+		keys = append(keys, honouredKey(name, shape{kind: text},
+			"The name of a Classic Load Balancer; AWS has it no more for new services."))
 	}
 	return shape{kind: object, keys: keys}
 }

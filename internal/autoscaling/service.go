@@ -30,7 +30,8 @@ func (s Service) Resource() string {
 // that the service is not auto scaled.
 func (s Service) Observe(ctx context.Context) ([]sluice.Scalable, error) {
 	var all []sluice.Scalable
-	in := &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs, ResourceIds: []string{s.Resource()}}
+	in := &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs,
+		ResourceIds: []string{s.Resource()}}
 	for {
 		out, err := s.API.DescribeScalableTargets(ctx, in)
 		if err != nil {
@@ -48,9 +49,11 @@ func (s Service) Observe(ctx context.Context) ([]sluice.Scalable, error) {
 }
 
 func newScalable(t aastypes.ScalableTarget) sluice.Scalable {
-	out := sluice.Scalable{Dimension: string(t.ScalableDimension), Min: int(aws.ToInt32(t.MinCapacity)), Max: int(aws.ToInt32(t.MaxCapacity))}
+	out := sluice.Scalable{Dimension: string(t.ScalableDimension), Min: int(aws.ToInt32(t.MinCapacity)),
+		Max: int(aws.ToInt32(t.MaxCapacity))}
 	if s := t.SuspendedState; s != nil {
-		out.Suspended = sluice.Suspension{In: aws.ToBool(s.DynamicScalingInSuspended), Out: aws.ToBool(s.DynamicScalingOutSuspended),
+		out.Suspended = sluice.Suspension{In: aws.ToBool(s.DynamicScalingInSuspended),
+			Out:       aws.ToBool(s.DynamicScalingOutSuspended),
 			Scheduled: aws.ToBool(s.ScheduledScalingSuspended)}
 	}
 	return out
@@ -59,9 +62,11 @@ func newScalable(t aastypes.ScalableTarget) sluice.Scalable {
 // SetTarget changes a target from the observed state to the requested one.
 func (s Service) SetTarget(ctx context.Context, act sluice.Act, action string, now, to sluice.Scalable) error {
 	in := &awsaas.RegisterScalableTargetInput{
-		ServiceNamespace: aastypes.ServiceNamespaceEcs, ResourceId: aws.String(s.Resource()), ScalableDimension: aastypes.ScalableDimension(to.Dimension),
+		ServiceNamespace: aastypes.ServiceNamespaceEcs, ResourceId: aws.String(s.Resource()),
+		ScalableDimension: aastypes.ScalableDimension(to.Dimension),
 		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(to.Suspended.In),
-			DynamicScalingOutSuspended: aws.Bool(to.Suspended.Out), ScheduledScalingSuspended: aws.Bool(to.Suspended.Scheduled)},
+			DynamicScalingOutSuspended: aws.Bool(to.Suspended.Out),
+			ScheduledScalingSuspended:  aws.Bool(to.Suspended.Scheduled)},
 	}
 	if to.Min != now.Min {
 		in.MinCapacity = aws.Int32(int32(to.Min))

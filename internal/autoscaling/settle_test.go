@@ -16,13 +16,16 @@ func TestSettle(t *testing.T) {
 		now, ours, goal, to sluice.Scalable
 		foreign             string
 	}{
-		"as we left it":                    {at(2, 8, all), at(2, 8, all), at(2, 8, in), at(2, 8, in), ""},
-		"given back already":               {at(2, 8, in), at(2, 8, all), at(2, 8, in), at(2, 8, in), ""},
-		"resumed by somebody":              {at(2, 8, none), at(2, 8, all), at(2, 8, in), at(2, 8, none), `suspended is "none", not "in, out, scheduled"`},
-		"bounds that we left, changed":     {at(3, 9, all), at(2, 8, all), at(2, 8, none), at(3, 9, none), ""},
-		"bounds that we set":               {at(4, 9, none), at(4, 9, none), at(2, 8, none), at(2, 8, none), ""},
-		"a bound that we set, changed":     {at(5, 9, none), at(4, 9, none), at(2, 8, none), at(5, 8, none), "the minimum is 5, not 4"},
-		"a maximum that we set, changed":   {at(4, 7, none), at(4, 9, none), at(4, 8, none), at(4, 7, none), "the maximum is 7, not 9"},
+		"as we left it":      {at(2, 8, all), at(2, 8, all), at(2, 8, in), at(2, 8, in), ""},
+		"given back already": {at(2, 8, in), at(2, 8, all), at(2, 8, in), at(2, 8, in), ""},
+		"resumed by somebody": {at(2, 8, none), at(2, 8, all), at(2, 8, in), at(2, 8, none),
+			`suspended is "none", not "in, out, scheduled"`},
+		"bounds that we left, changed": {at(3, 9, all), at(2, 8, all), at(2, 8, none), at(3, 9, none), ""},
+		"bounds that we set":           {at(4, 9, none), at(4, 9, none), at(2, 8, none), at(2, 8, none), ""},
+		"a bound that we set, changed": {at(5, 9, none), at(4, 9, none), at(2, 8, none), at(5, 8, none),
+			"the minimum is 5, not 4"},
+		"a maximum that we set, changed": {at(4, 7, none), at(4, 9, none), at(4, 8, none), at(4, 7, none),
+			"the maximum is 7, not 9"},
 		"suspended before, by somebody":    {at(2, 8, all), at(2, 8, all), at(2, 8, all), at(2, 8, all), ""},
 		"suspended before, resumed by one": {at(2, 8, none), at(2, 8, all), at(2, 8, all), at(2, 8, none), ""},
 	} {
@@ -43,7 +46,8 @@ func TestUndone(t *testing.T) {
 		t.Errorf("nothing was undone: %q", got)
 	}
 	now := sluice.Scalable{Min: 2, Max: 20, Suspended: sluice.Suspension{Out: true}}
-	if got := strings.Join(ExternalChanges(now, was, ours), "; "); got != `suspended is "out", not "in, out, scheduled"; the minimum is 2, not 3` {
+	if got := strings.Join(ExternalChanges(now, was, ours),
+		"; "); got != `suspended is "out", not "in, out, scheduled"; the minimum is 2, not 3` {
 		t.Errorf("%s", got)
 	}
 }
@@ -56,9 +60,12 @@ func TestEachBoundIsComparedByItself(t *testing.T) {
 		ours, now sluice.Scalable
 		want      string
 	}{
-		"the maximum that was set":  {sluice.Scalable{Min: 2, Max: 12}, sluice.Scalable{Min: 2, Max: 10}, "the maximum is 10, not 12"},
-		"the minimum that was set":  {sluice.Scalable{Min: 4, Max: 8}, sluice.Scalable{Min: 3, Max: 8}, "the minimum is 3, not 4"},
-		"both":                      {sluice.Scalable{Min: 4, Max: 12}, sluice.Scalable{Min: 3, Max: 10}, "the minimum is 3, not 4; the maximum is 10, not 12"},
+		"the maximum that was set": {sluice.Scalable{Min: 2, Max: 12}, sluice.Scalable{Min: 2, Max: 10},
+			"the maximum is 10, not 12"},
+		"the minimum that was set": {sluice.Scalable{Min: 4, Max: 8}, sluice.Scalable{Min: 3, Max: 8},
+			"the minimum is 3, not 4"},
+		"both": {sluice.Scalable{Min: 4, Max: 12}, sluice.Scalable{Min: 3, Max: 10},
+			"the minimum is 3, not 4; the maximum is 10, not 12"},
 		"the maximum that was left": {sluice.Scalable{Min: 4, Max: 8}, sluice.Scalable{Min: 4, Max: 10}, ""},
 		"the minimum that was left": {sluice.Scalable{Min: 2, Max: 12}, sluice.Scalable{Min: 3, Max: 12}, ""},
 	} {

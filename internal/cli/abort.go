@@ -40,7 +40,8 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	defer t.journal.Close()
 	d := t.deployment
 	if d.State == journal.Ended {
-		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("it has ended: %s", d.Outcome), Next: "sluice rollback returns to what was"}
+		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("it has ended: %s", d.Outcome),
+			Next: "sluice rollback returns to what was"}
 	}
 	e := p.newEngine(t.account, t.clock, t.journal)
 	if err := e.SendCommand(ctx, d.ID, journal.Abort, 0, p.actorName("")); err != nil {

@@ -60,7 +60,8 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	if err := refuseApprover(d, s, by, yes); err != nil {
 		return err
 	}
-	if _, err := j.AddCommand(ctx, journal.Command{Deployment: d.ID, Kind: journal.Approve, Stage: strconv.Itoa(s.Index), By: by}); err != nil {
+	if _, err := j.AddCommand(ctx, journal.Command{Deployment: d.ID, Kind: journal.Approve,
+		Stage: strconv.Itoa(s.Index), By: by}); err != nil {
 		return err
 	}
 	return p.printApproved(ctx, j, d, s, by, s.Approvals-len(yes)-1)
@@ -68,9 +69,11 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 
 // findApprovableStage returns the stage to approve and the names of those who have approved
 // it already. A number of 0 means the first stage that waits for approval.
-func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan, number int) (plan.Stage, []string, error) {
+func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan,
+	number int) (plan.Stage, []string, error) {
 	fail := func(next, format string, args ...any) (plan.Stage, []string, error) {
-		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...), Next: next}
+		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...),
+			Next: next}
 	}
 	if d.State == journal.Ended {
 		return fail("", "the deployment has ended: %s", d.Outcome)
@@ -111,10 +114,12 @@ func approverNames(commands []journal.Command, s plan.Stage) []string {
 
 func refuseApprover(d journal.Deployment, s plan.Stage, by string, yes []string) error {
 	fail := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("approve stage %d", s.Index+1), Resource: d.ID, Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: fmt.Sprintf("approve stage %d", s.Index+1), Resource: d.ID,
+			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	if len(s.Approvers) > 0 && !slices.Contains(s.Approvers, by) {
-		return fail("let one of them approve, or give --by", "%s may not: the file names %s", by, strings.Join(s.Approvers, ", "))
+		return fail("let one of them approve, or give --by", "%s may not: the file names %s", by,
+			strings.Join(s.Approvers, ", "))
 	}
 	if slices.Contains(yes, by) {
 		return fail("somebody else has to approve", "%s has approved it already", by)
@@ -122,7 +127,8 @@ func refuseApprover(d journal.Deployment, s plan.Stage, by string, yes []string)
 	return nil
 }
 
-func (p *program) printApproved(ctx context.Context, j *journal.Journal, d journal.Deployment, s plan.Stage, by string, missing int) error {
+func (p *program) printApproved(ctx context.Context, j *journal.Journal, d journal.Deployment, s plan.Stage, by string,
+	missing int) error {
 	text := fmt.Sprintf("approved: stage %d of %s by %s", s.Index+1, d.ID, by)
 	if missing > 0 {
 		text += "; " + sluice.Plural(missing, "approval") + " more"

@@ -45,7 +45,8 @@ none yet, ` + taskDefinitionPlaceholder + ` stands in its place. --task-definiti
 		},
 	}
 	at.registerConfigFlag(c)
-	c.Flags().StringVar(&of, "task-definition", "", "latest (of the family), current (that serves), or a `family:revision` or ARN")
+	c.Flags().StringVar(&of, "task-definition", "",
+		"latest (of the family), current (that serves), or a `family:revision` or ARN")
 	return c
 }
 
@@ -55,7 +56,9 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 		return err
 	}
 	if app.Service == nil {
-		return &sluice.Error{Op: "print the AppSpec", Resource: app.File, Err: errors.New("it is a standalone task, and CodeDeploy deploys services"), Next: "give input.serviceDefinitionFile"}
+		return &sluice.Error{Op: "print the AppSpec", Resource: app.File,
+			Err:  errors.New("it is a standalone task, and CodeDeploy deploys services"),
+			Next: "give input.serviceDefinitionFile"}
 	}
 	arn, err := p.findTaskDefinition(ctx, app, of)
 	if err != nil {
@@ -72,7 +75,8 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 	content := spec.Content
 	if arn == "" {
 		content = strings.Replace(content, made, taskDefinitionPlaceholder, 1)
-		fmt.Fprintf(p.env.Err, "note: no revision of %s equals the files yet; sluice deploy registers one\n", *app.Task.Input.Family)
+		fmt.Fprintf(p.env.Err, "note: no revision of %s equals the files yet; sluice deploy registers one\n",
+			*app.Task.Input.Family)
 	}
 	if p.flags.output == jsonOut {
 		fmt.Fprintln(p.env.Out, content)
@@ -99,7 +103,8 @@ func (p *program) findTaskDefinition(ctx context.Context, app *appfile.Applicati
 	case "latest":
 		of = *app.Task.Input.Family
 	case "current":
-		live, err := ecs.Service{API: a.ECS(), Cluster: clusterName(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
+		live, err := ecs.Service{API: a.ECS(), Cluster: clusterName(app),
+			Name: *app.Service.Input.ServiceName}.Observe(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -107,7 +112,8 @@ func (p *program) findTaskDefinition(ctx context.Context, app *appfile.Applicati
 			of = live.Serving()
 		}
 		if of == "" {
-			return "", &sluice.Error{Op: "print the AppSpec", Resource: clusterName(app) + "/" + *app.Service.Input.ServiceName, Kind: sluice.NotFound,
+			return "", &sluice.Error{Op: "print the AppSpec", Resource: clusterName(app) + "/" +
+				*app.Service.Input.ServiceName, Kind: sluice.NotFound,
 				Err: errors.New("nothing serves"), Next: "leave --task-definition out"}
 		}
 	}

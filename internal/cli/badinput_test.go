@@ -57,9 +57,10 @@ func badInputs() (all []badInput) {
 	}
 	for _, v := range badValues() {
 		for _, value := range v.values {
-			all = append(all, badInput{name: fmt.Sprintf("%s: %s%.40q", v.file, v.key, value), lay: func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, v.file), v.old, v.key+value)
-			}})
+			all = append(all, badInput{name: fmt.Sprintf("%s: %s%.40q", v.file, v.key, value),
+				lay: func(t *testing.T, dir string) {
+					edit(t, filepath.Join(dir, v.file), v.old, v.key+value)
+				}})
 		}
 	}
 	for _, args := range badArguments() {
@@ -83,37 +84,38 @@ func badContents() map[string]string {
 		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d]\n", i+1, i+1, i)
 	}
 	return map[string]string{
-		"empty":                 "",
-		"a comment":             "# nothing\n",
-		"a scalar":              planted + "x",
-		"a list":                "- " + planted + "\n",
-		"null":                  "null\n",
-		"a number":              "7\n",
-		"NUL":                   "family: a\x00b\n",
-		"UTF-16":                "\xff\xfef\x00a\x00m\x00",
-		"no UTF-8":              "family: \xc3\x28\n",
-		"escape sequences":      "family: " + obeyed,
-		"an unknown key":        "\"" + "k\\e[2J\\u202e" + "\": 1\n",
-		"a command of a CI":     "::error::x: 1\n##[error]y: 2\n",
-		"a bomb of aliases":     bomb,
-		"an alias of itself":    "a: &x [*x]\n",
-		"an alias of nothing":   "a: *none\n",
-		"deep lists":            strings.Repeat("[", 20_000),
-		"deep maps in JSON":     strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000),
-		"deep blocks":           deepBlocks(2_000),
-		"a large file":          "family: " + strings.Repeat("x", 300<<10),
-		"a long line":           "k: " + strings.Repeat("y", 100_000) + "\nk: 1\n",
-		"the same key twice":    "family: a\nfamily: b\nserviceName: a\nserviceName: b\nname: a\nname: b\n",
-		"an open quote":         "family: \"a\n",
-		"an open flow":          "family: {a: [1, 2\n",
-		"a tab":                 "\tfamily: a\n",
-		"an unknown tag":        "!!python/object:os.system a: b\n",
-		"two documents":         "a: 1\n---\nb: 2\n",
-		"a template of piped":   "family: {{ .encryptedSecrets.password }}\n",
-		"half of JSON":          `{"family": "a", `,
-		"JSON with a comma":     `{"family": "a",}`,
-		"a secret":              "dbPassword: " + planted + "\n",
-		"a secret in a command": "family: web\ncontainerDefinitions: [{name: web, image: x, command: [--password, " + planted + "], nope: 1}]\nserviceName: web\nnope: 1\n",
+		"empty":               "",
+		"a comment":           "# nothing\n",
+		"a scalar":            planted + "x",
+		"a list":              "- " + planted + "\n",
+		"null":                "null\n",
+		"a number":            "7\n",
+		"NUL":                 "family: a\x00b\n",
+		"UTF-16":              "\xff\xfef\x00a\x00m\x00",
+		"no UTF-8":            "family: \xc3\x28\n",
+		"escape sequences":    "family: " + obeyed,
+		"an unknown key":      "\"" + "k\\e[2J\\u202e" + "\": 1\n",
+		"a command of a CI":   "::error::x: 1\n##[error]y: 2\n",
+		"a bomb of aliases":   bomb,
+		"an alias of itself":  "a: &x [*x]\n",
+		"an alias of nothing": "a: *none\n",
+		"deep lists":          strings.Repeat("[", 20_000),
+		"deep maps in JSON":   strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000),
+		"deep blocks":         deepBlocks(2_000),
+		"a large file":        "family: " + strings.Repeat("x", 300<<10),
+		"a long line":         "k: " + strings.Repeat("y", 100_000) + "\nk: 1\n",
+		"the same key twice":  "family: a\nfamily: b\nserviceName: a\nserviceName: b\nname: a\nname: b\n",
+		"an open quote":       "family: \"a\n",
+		"an open flow":        "family: {a: [1, 2\n",
+		"a tab":               "\tfamily: a\n",
+		"an unknown tag":      "!!python/object:os.system a: b\n",
+		"two documents":       "a: 1\n---\nb: 2\n",
+		"a template of piped": "family: {{ .encryptedSecrets.password }}\n",
+		"half of JSON":        `{"family": "a", `,
+		"JSON with a comma":   `{"family": "a",}`,
+		"a secret":            "dbPassword: " + planted + "\n",
+		"a secret in a command": "family: web\ncontainerDefinitions: [{name: web, image: x, command: [--password, " +
+			planted + "], nope: 1}]\nserviceName: web\nnope: 1\n",
 	}
 }
 
@@ -135,16 +137,23 @@ func badFiles() map[string]func(*testing.T, string) {
 		}
 	}
 	return map[string]func(*testing.T, string){
-		"missing":                             func(*testing.T, string) {},
-		"a folder":                            func(t *testing.T, name string) { fail(t, os.Mkdir(name, 0o755)) },
-		"60 MB":                               func(t *testing.T, name string) { put(t, name, ""); fail(t, os.Truncate(name, 60<<20)) },
+		"missing":  func(*testing.T, string) {},
+		"a folder": func(t *testing.T, name string) { fail(t, os.Mkdir(name, 0o755)) },
+		"60 MB": func(t *testing.T, name string) {
+			put(t, name, "")
+			fail(t,
+				os.Truncate(name, 60<<20))
+		},
 		"a named pipe":                        pipe,
 		"a link to a secret":                  link("../secret"),
 		"a link to the process's environment": link("/proc/self/environ"),
 		"a link to an endless device":         link("/dev/urandom"),
 		"a link to zeros":                     link("/dev/zero"),
 		"a link to itself":                    func(t *testing.T, name string) { link(filepath.Base(name))(t, name) },
-		"a link out and in again":             func(t *testing.T, name string) { link("../"+filepath.Base(filepath.Dir(name))+"/../secret")(t, name) },
+		"a link out and in again": func(t *testing.T,
+			name string) {
+			link("../"+filepath.Base(filepath.Dir(name))+"/../secret")(t, name)
+		},
 	}
 }
 
@@ -156,7 +165,8 @@ type badValue struct {
 
 func badValues() []badValue {
 	number := []string{`"x"`, "[]", "{}", "true", "1.5", "99999999999", ".nan", "1e400", "0x1fffffffff"}
-	name := []string{`""`, "../web", `"a b"`, `"w\e[31m"`, "wéb", "[]", "{}", "1", strings.Repeat("x", 256), `"a\n::error::x"`, `"\u202eweb"`}
+	name := []string{`""`, "../web", `"a b"`, `"w\e[31m"`, "wéb", "[]", "{}", "1", strings.Repeat("x", 256),
+		`"a\n::error::x"`, `"\u202eweb"`}
 	size := []string{"257", `"-1"`, "[]", "0"}
 	return []badValue{
 		{badService, "desiredCount: 4", "desiredCount: ", append([]string{"-3", "-2147483648"}, number...)},
@@ -169,31 +179,44 @@ func badValues() []badValue {
 		{badTask, `memory: "512"`, "memory: ", append([]string{"513", "4096"}, size...)},
 		{badApp, "scale: 50", "scale: ", append([]string{"0", "101", "-1", `"50 %%"`}, number...)},
 		{badApp, "canary: 10", "canary: ", append([]string{"101", "-1"}, number[:5]...)},
-		{badApp, "duration: 10s", "duration: ", []string{"1000000h", "-1s", "10", `"x"`, `""`, "[]", "7h", "1e9s", "99999999999h"}},
+		{badApp, "duration: 10s", "duration: ", []string{"1000000h", "-1s", "10", `"x"`, `""`, "[]", "7h", "1e9s",
+			"99999999999h"}},
 		{badApp, "kind: Application", "kind: ", []string{"ECSApp2", "[]", `"\e[2J"`, "1"}},
 		{badApp, "apiVersion: pipecd.dev/v1beta1", "apiVersion: ", []string{"v2", "[]", "1"}},
-		{badApp, "taskDefinitionFile: taskdef.yaml", "taskDefinitionFile: ", []string{"../secret", "/etc/passwd", "x/../../secret", `"a\0b"`, "none.yaml", `"\e[2J"`, "[]"}},
+		{badApp, "taskDefinitionFile: taskdef.yaml", "taskDefinitionFile: ",
+			[]string{"../secret", "/etc/passwd", "x/../../secret", `"a\0b"`, "none.yaml", `"\e[2J"`, "[]"}},
 	}
 }
 
 // badArguments are command lines.
 func badArguments() (all [][]string) {
-	for _, url := range []string{"ftp://h", "http://", "h:80", "http://u:" + planted + "@127.0.0.1:1", "http://127.0.0.1:1/?token=" + planted, "http://h:" + planted, "%zz", "http://[::1", "\x1b[2J", "://"} {
+	for _, url := range []string{"ftp://h", "http://", "h:80", "http://u:" + planted + "@127.0.0.1:1",
+		"http://127.0.0.1:1/?token=" + planted, "http://h:" + planted, "%zz", "http://[::1", "\x1b[2J", "://"} {
 		all = append(all, []string{"plan", "DIR", "--endpoint-url", url})
 	}
-	for _, flag := range []string{"--tasks=-1", "--tasks=x", "--output=xml", "--nope", "--region=a b", "--auto-scaling-min=x", "--assume-role=" + planted, "--detailed-exitcode=maybe", "--\x1b[2J"} {
+	for _, flag := range []string{"--tasks=-1", "--tasks=x", "--output=xml", "--nope", "--region=a b",
+		"--auto-scaling-min=x", "--assume-role=" + planted, "--detailed-exitcode=maybe", "--\x1b[2J"} {
 		all = append(all, []string{"plan", "DIR", flag})
 	}
 	all = append(all, [][]string{
-		{"nope"}, {"plan", "DIR", "DIR"}, {"plan", "DIR", "-c", "DIR"}, {"plan", "none"}, {"plan", "/dev/null"}, {"plan", "DIR/" + badTask + "/x"}, {"plan", "a\x00b"},
-		{"plan", "DIR", "--auto-scaling-min", "9", "--auto-scaling-max", "3"}, {"plan", "DIR", "--quick-sync", "--pipeline"},
+		{"nope"}, {"plan", "DIR", "DIR"}, {"plan", "DIR", "-c", "DIR"}, {"plan", "none"}, {"plan", "/dev/null"},
+		{"plan", "DIR/" + badTask + "/x"}, {"plan", "a\x00b"},
+		{"plan", "DIR", "--auto-scaling-min", "9", "--auto-scaling-max", "3"},
+		{"plan", "DIR", "--quick-sync", "--pipeline"},
 		{"deploy", "DIR", "DIR"}, {"deploy", "DIR", "DIR/."}, {"deploy", "DIR", "--rollback-events", "NOPE"},
 		{"history", "--limit", "x"}, {"history", "--limit", "-1"}, {"history", "slc-none", "--state", "DIR"},
-		{"wait", "--timeout", "x"}, {"rehearse", "DIR", "--seeds", "0"}, {"rehearse", "DIR", "--seeds", "x"}, {"rehearse", "DIR", "--faults", "nope\x1b[2J"}, {"rehearse", "DIR", "--output", "x"},
-		{"sim", "--speed", "0"}, {"sim", "--speed", "NaN"}, {"sim", "--speed", "1e9"}, {"sim", "--speed", "x"}, {"sim", "--seed", "-1"}, {"sim", "--listen", "0.0.0.0:0"}, {"sim", "--listen", "x"},
-		{"sim", "--world", "DIR"}, {"sim", "--world", "none"}, {"sim", "--world", "/dev/zero"}, {"sim", "--world", "DIR/" + badTask}, {"sim", "--world", "DIR/" + badApp},
-		{"run", "DIR", "--count", "0"}, {"run", "DIR", "--count", "x"}, {"run", "DIR", "--command", "x"}, {"run", "DIR", "--command", "web=[" + planted}, {"run", "DIR", "--env", planted}, {"run", "DIR", "--tags", "x"},
-		{"run", "DIR", "--overrides", "{"}, {"run", "DIR", "--overrides", `{"nope": 1}`}, {"run", "DIR", "--overrides", "{}", "--overrides-file", "x"}, {"run", "DIR", "--overrides-file", "/dev/zero"}, {"run", "DIR", "--overrides-file", "none"},
+		{"wait", "--timeout", "x"}, {"rehearse", "DIR", "--seeds", "0"}, {"rehearse", "DIR", "--seeds", "x"},
+		{"rehearse", "DIR", "--faults", "nope\x1b[2J"}, {"rehearse", "DIR", "--output", "x"},
+		{"sim", "--speed", "0"}, {"sim", "--speed", "NaN"}, {"sim", "--speed", "1e9"}, {"sim", "--speed", "x"},
+		{"sim", "--seed", "-1"}, {"sim", "--listen", "0.0.0.0:0"}, {"sim", "--listen", "x"},
+		{"sim", "--world", "DIR"}, {"sim", "--world", "none"}, {"sim", "--world", "/dev/zero"},
+		{"sim", "--world", "DIR/" + badTask}, {"sim", "--world", "DIR/" + badApp},
+		{"run", "DIR", "--count", "0"}, {"run", "DIR", "--count", "x"}, {"run", "DIR", "--command", "x"},
+		{"run", "DIR", "--command", "web=[" + planted}, {"run", "DIR", "--env", planted},
+		{"run", "DIR", "--tags", "x"},
+		{"run", "DIR", "--overrides", "{"}, {"run", "DIR", "--overrides", `{"nope": 1}`},
+		{"run", "DIR", "--overrides", "{}", "--overrides-file", "x"},
+		{"run", "DIR", "--overrides-file", "/dev/zero"}, {"run", "DIR", "--overrides-file", "none"},
 	}...)
 	return all
 }
@@ -275,12 +298,15 @@ func (b badInput) refuse(t *testing.T, calls *recorder, sim *awssim.Sim) (proble
 	}
 	calls.writes = nil
 	var out, errs bytes.Buffer
-	env := Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{}, OpenJournal: journal.Open, StateDir: filepath.Join(top, "state"),
-		Clock: clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New, Getwd: func() (string, error) { return top, nil },
+	env := Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{}, OpenJournal: journal.Open,
+		StateDir: filepath.Join(top, "state"),
+		Clock:    clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New,
+		Getwd: func() (string, error) { return top, nil },
 		Getenv: func(key string) string {
 			return map[string]string{"AWS_REGION": sim.Region(), "GITHUB_ACTIONS": b.vars["GITHUB_ACTIONS"]}[key]
 		},
-		Notify: func(chan<- os.Signal) func() { return func() {} }, Host: "test", User: "ana", PID: 1, IsAlive: func(int) bool { return false },
+		Notify: func(chan<- os.Signal) func() { return func() {} }, Host: "test", User: "ana", PID: 1,
+		IsAlive:    func(int) bool { return false },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 }}
 	if len(b.vars) > 0 {
 		env.Clock = nil

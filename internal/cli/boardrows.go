@@ -19,7 +19,8 @@ type boardRows struct {
 // initialRows returns the rows before the first event: the primary that serves.
 func initialRows(p *plan.Plan) (r boardRows) {
 	if s := p.Serving; s != nil {
-		r.initial = sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: s.ID, Revision: s.Revision, Desired: s.Desired, Running: s.Running, Pending: s.Pending}
+		r.initial = sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: s.ID, Revision: s.Revision,
+			Desired: s.Desired, Running: s.Running, Pending: s.Pending}
 		r.primary = r.initial
 	}
 	return r

@@ -55,8 +55,9 @@ func (r *rehearsal) run(v *clock.Virtual) error {
 	if err := sim.Load("world.yaml", world); err != nil {
 		return err
 	}
-	a, err := account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials, EndpointURL: awssim.Endpoint,
-		HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(), Clock: v,
+	a, err := account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials,
+		EndpointURL: awssim.Endpoint,
+		HTTPClient:  sim.HTTPClient(), APIOptions: sim.APIOptions(), Clock: v,
 		OnCall: func(c account.Call) { r.calls[c.Service+":"+c.Operation]++ }})
 	if err != nil {
 		return err
@@ -71,7 +72,10 @@ func (r *rehearsal) run(v *clock.Virtual) error {
 	if err != nil {
 		return err
 	}
-	e := &engine.Engine{Journal: j, Account: a, Clock: v, Owner: "test/1", NewID: func() string { return plan.IDPrefix + "1" }}
+	e := &engine.Engine{Journal: j, Account: a, Clock: v, Owner: "test/1", NewID: func() string {
+		return plan.IDPrefix +
+			"1"
+	}}
 	id, err := e.Start(ctx, p, engine.TriggerManual)
 	if err == nil {
 		r.ended, err = e.Run(ctx, id, engine.Options{})
@@ -157,6 +161,7 @@ func callTable(r rehearsal) string {
 		all = append(all, []string{"`" + op + "`", fmt.Sprint(r.calls[op]), whys[op]})
 		total += r.calls[op]
 	}
-	all = append(all, []string{"all", fmt.Sprint(total), fmt.Sprintf("in %s of AWS's time: one every %.1f s", formatDuration(r.took.Round(time.Second)), r.took.Seconds()/float64(total))})
+	all = append(all, []string{"all", fmt.Sprint(total), fmt.Sprintf("in %s of AWS's time: one every %.1f s",
+		formatDuration(r.took.Round(time.Second)), r.took.Seconds()/float64(total))})
 	return rows([]string{"operation", "calls", "what for"}, all)
 }

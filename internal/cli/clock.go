@@ -38,7 +38,8 @@ func (p *program) openClock() (c clock.Clock, scaled bool, err error) {
 func (p *program) newScaledClock(text string) (clock.Clock, error) {
 	speed, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
-		return nil, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text), Next: "unset SLUICE_SPEED"}
+		return nil, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text),
+			Next: "unset SLUICE_SPEED"}
 	}
 	c := clock.Scaled(speed)
 	if now, ok := p.readSimTime(); ok {

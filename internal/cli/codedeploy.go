@@ -55,13 +55,15 @@ func hasOtherCodeDeploy(ctx context.Context, t *openDeployment) (bool, error) {
 	if c == nil || c.Application == "" {
 		return false, nil
 	}
-	id, err := codedeploy.Client{API: t.account.CodeDeploy()}.RunningDeployment(ctx, codedeploy.Group{Application: c.Application, Name: c.Group})
+	id, err := codedeploy.Client{API: t.account.CodeDeploy()}.RunningDeployment(ctx,
+		codedeploy.Group{Application: c.Application, Name: c.Group})
 	return id != "", err
 }
 
 // continueCodeDeploy continues a CodeDeploy deployment that waits for a manual continue. done is
 // false if no deployment waits.
-func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool, err error) {
+func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool,
+	err error) {
 	t := &openDeployment{journal: j, deployment: d}
 	if err := p.enterAccount(ctx, t); err != nil {
 		return false, err
@@ -77,7 +79,8 @@ func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d 
 // deployment.
 func warnNoRollback(pl *plan.Plan) {
 	if c := pl.CodeDeploy; c != nil && c.Deploys && !slices.Contains(c.RollsBackOn, "DEPLOYMENT_FAILURE") {
-		pl.Warnings = append(pl.Warnings, "CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not watch: nobody takes back what fails")
+		pl.Warnings = append(pl.Warnings,
+			"CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not watch: nobody takes back what fails")
 	}
 }
 
@@ -91,7 +94,8 @@ func codeDeployStageText(p *plan.Plan, s plan.Stage) string {
 		return "change the service's attributes; CodeDeploy is asked for nothing"
 	}
 	if c.Returns && s.Stop != "" {
-		return "stop " + s.Stop + " with CodeDeploy's rollback; if that does not lead to " + p.To + ", CodeDeploy brings it once more"
+		return "stop " + s.Stop + " with CodeDeploy's rollback; if that does not lead to " + p.To +
+			", CodeDeploy brings it once more"
 	}
 	if c.Returns {
 		return "CodeDeploy brings " + p.To + " once more"
@@ -138,7 +142,8 @@ func (v planView) writeCodeDeploy(b *bytes.Buffer, p *plan.Plan) {
 // withConsolePage wraps show. When a CodeDeploy deployment is created, it also opens the
 // deployment's page in the browser. It does so on a terminal and against real AWS only.
 func (p *program) withConsolePage(region string, endpoints []string, show func(sluice.Envelope)) func(sluice.Envelope) {
-	if p.env.OpenBrowser == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) || !hasOnlyAWSEndpoints(endpoints) {
+	if p.env.OpenBrowser == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) ||
+		!hasOnlyAWSEndpoints(endpoints) {
 		return show
 	}
 	return func(e sluice.Envelope) {

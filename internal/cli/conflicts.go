@@ -32,7 +32,8 @@ func (l *conflictFlags) registerTakeOver(c *cobra.Command, says string) {
 }
 
 func (l *conflictFlags) registerAdopt(c *cobra.Command) {
-	c.Flags().BoolVar(&l.adopt, "adopt", false, "clear away what a deployment left whose journal is lost: all traffic to the primary, its canary removed")
+	c.Flags().BoolVar(&l.adopt, "adopt", false,
+		"clear away what a deployment left whose journal is lost: all traffic to the primary, its canary removed")
 }
 
 // freeService ends whatever owns the service, as far as the flags allow. It rolls back a deployment
@@ -91,7 +92,8 @@ func claimOwner(claim string) string {
 
 const startOperation = "start a deployment"
 
-func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *preparedPlan, d journal.Deployment) error {
+func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	d journal.Deployment) error {
 	who := "no process runs it now"
 	owner, _, err := j.Holder(ctx, engine.LeaseResource(d.Account, d.Region, d.Cluster, d.Service))
 	if err != nil {
@@ -117,7 +119,8 @@ func (p *program) findUnreleasedClaim(ctx context.Context, j *journal.Journal, p
 		return nil, nil
 	}
 	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("deployment %s of it has ended (%s), but could not give its claim back; it runs out at %s", d.ID, d.Outcome, formatTime(claim.Until)),
+		Err: fmt.Errorf("deployment %s of it has ended (%s), but could not give its claim back; it runs out at %s",
+			d.ID, d.Outcome, formatTime(claim.Until)),
 		Next: "sluice resume " + d.ID + " gives it back; sluice deploy --take-over takes it; or wait until then"}, err
 }
 
@@ -125,7 +128,8 @@ func (p *program) findUnreleasedClaim(ctx context.Context, j *journal.Journal, p
 // this journal. Another machine runs that deployment, or ran it and is lost.
 func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken, Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
+			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	k, err := plan.ParseClaim(m.Claim)
 	switch {
@@ -136,7 +140,8 @@ func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
 		return problem("remove the tag from the service if nobody deploys it, or sluice deploy --take-over", "%w", err)
 	}
 	return problem("wait for it to end, or go on where its journal is; sluice deploy --take-over ends it; if that machine is gone, sluice deploy --adopt clears away what it left and deploys",
-		"deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it%s", k.Deployment, formatTime(k.Until), p.statePath(), leftoversText(m))
+		"deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it%s", k.Deployment,
+		formatTime(k.Until), p.statePath(), leftoversText(m))
 }
 
 // leftoversText describes what a deployment has created in addition to its claim.
@@ -150,7 +155,8 @@ func leftoversText(m plan.Leftovers) string {
 // rollBackRunning ends a deployment of this journal by its rollback, whichever process runs it. The
 // rollback is possible because this journal has the state before that deployment. Then the method
 // plans the new deployment again.
-func (p *program) rollBackRunning(ctx context.Context, j *journal.Journal, pre *preparedPlan, d journal.Deployment) error {
+func (p *program) rollBackRunning(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	d journal.Deployment) error {
 	t := &openDeployment{journal: j, deployment: d, account: pre.account, clock: pre.clock}
 	var err error
 	if t.plan, err = readPlan(d); err != nil {
@@ -186,7 +192,8 @@ func (p *program) takeOverProcess(ctx context.Context, e *engine.Engine, d journ
 	} else {
 		from = "process " + from
 	}
-	fmt.Fprintf(p.env.Err, "took deployment %s (%s) over from %s, because --take-over asks for it\n", d.ID, d.State, from)
+	fmt.Fprintf(p.env.Err, "took deployment %s (%s) over from %s, because --take-over asks for it\n", d.ID, d.State,
+		from)
 	return nil
 }
 

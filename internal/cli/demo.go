@@ -89,7 +89,8 @@ func (d *demo) checkDemoFlags() error {
 		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf(format, args...), Next: "sluice demo --help"}
 	}
 	if _, ok := brokenImages[d.brokenBy]; d.brokenBy != "" && !ok {
-		return wrong("--break %s: it is one of %s", d.brokenBy, strings.Join(slices.Sorted(maps.Keys(brokenImages)), ", "))
+		return wrong("--break %s: it is one of %s", d.brokenBy, strings.Join(slices.Sorted(maps.Keys(brokenImages)),
+			", "))
 	}
 	if !(d.speed >= 1 && d.speed <= 60) {
 		return wrong("--speed %g: it is 1 to 60; beyond that AWS's seconds are no longer than requests", d.speed)
@@ -129,7 +130,8 @@ func (d *demo) runRelease(ctx context.Context, s *demoSetup) (*demoResult, error
 	fmt.Fprintf(d.env.Err, "%s serves v1; %g requests a second from now on\n", s.url, d.rate)
 	began := time.Now()
 	f := &demoFollower{demo: d, setup: s, plan: pl, view: d.newProgress(pl, s), canaries: map[string]bool{}}
-	f.load = load.Start(load.Options{URL: s.url, Rate: d.rate}, f.addRow("before", pl.Rollback.Routes[0].Weights.Canary()))
+	f.load = load.Start(load.Options{URL: s.url, Rate: d.rate},
+		f.addRow("before", pl.Rollback.Routes[0].Weights.Canary()))
 	f.load.SetSteady("before")
 	_ = s.loadClock.Sleep(ctx, d.loadDuration(soloDuration))
 	ended, err := f.deployRelease(ctx)
@@ -152,7 +154,8 @@ func (d *demo) loadDuration(t time.Duration) time.Duration {
 // newProgress returns a renderer that writes to stderr, independent of the output format.
 func (d *demo) newProgress(pl *plan.Plan, s *demoSetup) renderer {
 	if d.env.IsTerminal(d.env.Err) && !d.isOnGitHub() {
-		return newProgressView(d.env.Err, d.paint, newProgressBoard(pl), s.clock, func() (int, int) { return d.env.Size(d.env.Err) })
+		return newProgressView(d.env.Err, d.paint, newProgressBoard(pl), s.clock,
+			func() (int, int) { return d.env.Size(d.env.Err) })
 	}
 	return &lineRenderer{w: d.env.Err, paint: d.paint, groups: d.isOnGitHub()}
 }

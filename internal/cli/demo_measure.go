@@ -140,7 +140,8 @@ type demoRow struct {
 
 // buildResult combines the weights from AWS with the measurements of the load.
 func (f *demoFollower) buildResult(ended engine.RunResult, steps []*load.Step, took time.Duration) *demoResult {
-	r := &demoResult{From: f.plan.From, To: f.plan.To, Seconds: took.Seconds(), Speed: f.speed, Rate: f.rate, Steps: f.rows}
+	r := &demoResult{From: f.plan.From, To: f.plan.To, Seconds: took.Seconds(), Speed: f.speed, Rate: f.rate,
+		Steps: f.rows}
 	if d := ended.Deployment; d.State == journal.Ended {
 		r.Outcome, r.Cause, r.took = d.Outcome, d.Cause, d.Ended.Sub(d.Began)
 	}

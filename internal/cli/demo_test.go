@@ -43,13 +43,16 @@ knobs: {provisioning: 1s..2s, pending: 1s, activating: 1s..3s, deactivating: 1s,
 func shortDemo(t *testing.T, change func(*demo)) (code int, r demoResult) {
 	t.Helper()
 	var out bytes.Buffer
-	env := Env{Out: &out, Err: io.Discard, Getenv: func(string) string { return "" }, Rand: zeros{}, OpenJournal: journal.Open,
-		Host: "test", PID: 1, IsAlive: func(int) bool { return false }, IsTerminal: func(io.Writer) bool { return false }}
+	env := Env{Out: &out, Err: io.Discard, Getenv: func(string) string { return "" }, Rand: zeros{},
+		OpenJournal: journal.Open,
+		Host:        "test", PID: 1, IsAlive: func(int) bool { return false },
+		IsTerminal: func(io.Writer) bool { return false }}
 	p := &program{env: env, flags: globalFlags{output: jsonOut}}
 	d := &demo{program: p, speed: 15, rate: 200, seed: 1, loadFactor: .1, editWorld: func(w []byte) []byte {
 		w = bytes.ReplaceAll(w, []byte("deregistrationDelay: 10s"), []byte("deregistrationDelay: 8s"))
 		// A machine that has other work answers late, not never.
-		w = bytes.ReplaceAll(w, []byte("timeout: 2s, healthy: 2, unhealthy: 2"), []byte("timeout: 4s, healthy: 2, unhealthy: 10"))
+		w = bytes.ReplaceAll(w, []byte("timeout: 2s, healthy: 2, unhealthy: 2"),
+			[]byte("timeout: 4s, healthy: 2, unhealthy: 10"))
 		return append(w, quick...)
 	}}
 	if change != nil {
@@ -147,12 +150,15 @@ func TestDemoWithSlowRequestsAndADrainLosesNone(t *testing.T) {
 
 func TestDemoTable(t *testing.T) {
 	ms := time.Millisecond
-	r := &demoResult{Outcome: sluice.Succeeded, Speed: 12, Seconds: 37.6, Requests: 2401, Failed: 3, took: 6*time.Minute + 25*time.Second, Steps: []*demoRow{
-		{Step: "before", Of: 401, High: .0095, Requests: 401, P50: 880 * time.Microsecond, P99: 2 * ms},
-		{Step: "canary 10%", Requested: 10, ReadBack: 10, Of: 1500, Share: .1, Low: .086, High: .1162, New: 190, Requests: 2000, Failed: 3,
-			P50: ms, P99: 12 * ms, failures: []load.Failure{{Cause: "answered 503 Service Unavailable", Count: 2}, {Cause: "no answer: EOF", Count: 1}}},
-		{Step: "primary rollout", Requested: 50, ReadBack: 50},
-	}}
+	r := &demoResult{Outcome: sluice.Succeeded, Speed: 12, Seconds: 37.6, Requests: 2401, Failed: 3,
+		took: 6*time.Minute + 25*time.Second, Steps: []*demoRow{
+			{Step: "before", Of: 401, High: .0095, Requests: 401, P50: 880 * time.Microsecond, P99: 2 * ms},
+			{Step: "canary 10%", Requested: 10, ReadBack: 10, Of: 1500, Share: .1, Low: .086, High: .1162, New: 190,
+				Requests: 2000, Failed: 3,
+				P50: ms, P99: 12 * ms, failures: []load.Failure{{Cause: "answered 503 Service Unavailable", Count: 2},
+					{Cause: "no answer: EOF", Count: 1}}},
+			{Step: "primary rollout", Requested: 50, ReadBack: 50},
+		}}
 	var out bytes.Buffer
 	d := &demo{program: &program{env: Env{Out: &out}, flags: globalFlags{output: textOut}}}
 	if err := d.printDemo(r); err != nil {

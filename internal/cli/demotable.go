@@ -42,7 +42,8 @@ func (d *demo) endingText(r *demoResult) string {
 	case "":
 		return "interrupted: the deployment had not ended"
 	case sluice.Succeeded:
-		return fmt.Sprintf("v1 to v2 in %s of AWS's time; %.0fs here in all, at speed %g", formatDuration(r.took.Round(time.Second)), r.Seconds, r.Speed)
+		return fmt.Sprintf("v1 to v2 in %s of AWS's time; %.0fs here in all, at speed %g",
+			formatDuration(r.took.Round(time.Second)), r.Seconds, r.Speed)
 	}
 	return string(r.Outcome) + ": " + r.Cause
 }
@@ -50,8 +51,10 @@ func (d *demo) endingText(r *demoResult) string {
 func demoTable(r *demoResult) [][]string {
 	rows := [][]string{{"step", "asked", "live", "measured", "by v2", "requests", "failed", "p50", "p99"}}
 	for _, s := range r.Steps {
-		rows = append(rows, []string{s.Step, fmt.Sprintf("%d%%", s.Requested), fmt.Sprintf("%d%%", s.ReadBack), measuredText(s),
-			percentText(float64(s.New), float64(s.Requests)), fmt.Sprint(s.Requests), fmt.Sprint(s.Failed), millisText(s.P50), millisText(s.P99)})
+		rows = append(rows, []string{s.Step, fmt.Sprintf("%d%%", s.Requested), fmt.Sprintf("%d%%", s.ReadBack),
+			measuredText(s),
+			percentText(float64(s.New), float64(s.Requests)), fmt.Sprint(s.Requests), fmt.Sprint(s.Failed),
+			millisText(s.P50), millisText(s.P99)})
 	}
 	return rows
 }

@@ -35,10 +35,13 @@ var (
 )
 
 // deniedFlows are the deployments whose writes are denied and broken.
-var deniedFlows = []string{"canary", "canary, back after stage 2", "canary, back after stage 5", "canary that suspends auto scaling",
-	"rolling", "rolling, back on demand", "rolling that suspends auto scaling", "beside: canary", "beside: canary, back after stage 4",
+var deniedFlows = []string{"canary", "canary, back after stage 2", "canary, back after stage 5",
+	"canary that suspends auto scaling",
+	"rolling", "rolling, back on demand", "rolling that suspends auto scaling", "beside: canary",
+	"beside: canary, back after stage 4",
 	"canary that crashes", "rolling, back by us", "canary by name that crashes", "CodeDeploy, back by us",
-	"canary by name", "canary by name, back after stage 2", "beside: canary by name", "beside: canary by name, back after stage 2",
+	"canary by name", "canary by name, back after stage 2", "beside: canary by name",
+	"beside: canary by name, back after stage 2",
 	"CodeDeploy, a share first", "CodeDeploy, back on demand", "CodeDeploy that suspends auto scaling, back on demand"}
 
 // denialKinds are what AWS answers to a write; the line ends with how many of the same
@@ -89,7 +92,8 @@ func TestEachWriteDeniedInTurn(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d writes denied or broken: %d clean ends, %d of them by the commands that were printed", played, played-failed, advised)
+	t.Logf("%d writes denied or broken: %d clean ends, %d of them by the commands that were printed", played,
+		played-failed, advised)
 }
 
 // Denials that once led to an end without a way out, or to one that was not told.
@@ -99,13 +103,21 @@ func TestDenialsThatLeftNoWayOut(t *testing.T) {
 		flow, line string
 		lost       bool
 	}{
-		{flow: "canary, back after stage 2", line: "invalid ecs:DeleteTaskSet"},                                            // failed, and nothing was said
-		{flow: "rolling", line: "denied ecs:UntagResource"},                                                                // the claim stayed
-		{flow: "rolling that suspends auto scaling", line: "denied application-autoscaling:RegisterScalableTarget skip=1"}, // not what to allow
-		{flow: "rolling, back by us", line: "denied ecs:UntagResource"},                                                    // back again from what was back
-		{flow: "rolling, back on demand", line: "invalid ecs:UpdateService skip=1", lost: true},                            // what the files ask for serves: nothing to do
-		{flow: "rolling, back by us", line: "denied ecs:StopServiceDeployment", lost: true},                                // adopted, over a version that crashes
-		{flow: "canary by name", line: "invalid ecs:UpdateTaskSet", lost: true},                                            // the task set of others stayed
+		// failed, and nothing was said
+		{flow: "canary, back after stage 2", line: "invalid ecs:DeleteTaskSet"},
+		// the claim stayed
+		{flow: "rolling", line: "denied ecs:UntagResource"},
+		// not what to allow
+		{flow: "rolling that suspends auto scaling",
+			line: "denied application-autoscaling:RegisterScalableTarget skip=1"},
+		// back again from what was back
+		{flow: "rolling, back by us", line: "denied ecs:UntagResource"},
+		// what the files ask for serves: nothing to do
+		{flow: "rolling, back on demand", line: "invalid ecs:UpdateService skip=1", lost: true},
+		// adopted, over a version that crashes
+		{flow: "rolling, back by us", line: "denied ecs:StopServiceDeployment", lost: true},
+		// the task set of others stayed
+		{flow: "canary by name", line: "invalid ecs:UpdateTaskSet", lost: true},
 	} {
 		d := &denial{name: c.flow, flow: flowCalled(t, c.flow).Case, line: c.line, lost: c.lost}
 		if wrong := d.play(); len(wrong) > 0 {
@@ -144,7 +156,8 @@ func denials(t *testing.T) (all []denial) {
 		for _, line := range denialLines(unbroken.writes) {
 			for way := range denialWays {
 				if n++; *everyDenial || n%(denialWays*sampledDenials) == 0 {
-					all = append(all, denial{name: f.Name, flow: f.Case, line: line, turn: way, lost: way == denialWays-1})
+					all = append(all, denial{name: f.Name, flow: f.Case, line: line, turn: way,
+						lost: way == denialWays-1})
 				}
 			}
 		}
@@ -349,7 +362,8 @@ func (d *denial) env(out io.Writer, args []string) Env {
 	cfg, pid := d.ground.Sim().Config(), 1000+len(d.commands)
 	return Env{
 		Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
-		Clock: d.clock, Rand: newChance(uint64(pid)), HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,
+		Clock: d.clock, Rand: newChance(uint64(pid)), HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
+		Credentials: cfg.Credentials,
 		OpenJournal: d.open, StateDir: d.dir, Getwd: func() (string, error) { return "/application", nil },
 		FS: func(dir string) fs.FS {
 			if dir == d.dir {
@@ -411,7 +425,8 @@ func (d *denial) giveCommands(j *journal.Journal) error {
 	for d.commandsGiven < done {
 		d.commandsGiven++
 		for _, does := range d.ground.StageEnded(d.commandsGiven) {
-			if _, err := j.AddCommand(ctx, journal.Command{Deployment: all[0].ID, Kind: does, By: "somebody"}); err != nil {
+			if _, err := j.AddCommand(ctx, journal.Command{Deployment: all[0].ID, Kind: does,
+				By: "somebody"}); err != nil {
 				return err
 			}
 		}

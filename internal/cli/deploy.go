@@ -77,9 +77,11 @@ Ctrl-C; sluice resume suspends it again.`,
 	at.registerConfigFlag(c)
 	registerPlanFlags(c, &o)
 	l.registerAll(c)
-	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events", "after what CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, DEPLOYMENT_STOP_ON_REQUEST (default: what the deployment group says)")
+	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events",
+		"after what CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, DEPLOYMENT_STOP_ON_REQUEST (default: what the deployment group says)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
-	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false, "with --no-wait, auto scaling may stay suspended until sluice resume")
+	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false,
+		"with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
 	return c
@@ -94,7 +96,8 @@ func (p *program) refuseDuplicates(verb string, paths []string) error {
 			return &sluice.Error{Op: "find the working directory", Err: err}
 		}
 		if abs = filepath.Clean(abs); seen[abs] {
-			return &sluice.Error{Op: "sluice " + verb, Resource: path, Err: errors.New("the application is named twice"), Next: "name each application once"}
+			return &sluice.Error{Op: "sluice " + verb, Resource: path,
+				Err: errors.New("the application is named twice"), Next: "name each application once"}
 		}
 		seen[abs] = true
 	}
@@ -125,7 +128,8 @@ func (p *program) forEachPath(ctx context.Context, paths []string, one func(path
 
 const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once ECS or CodeDeploy was asked for a deployment"
 
-func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l conflictFlags, force bool) error {
+func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l conflictFlags,
+	force bool) error {
 	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
 		return err
@@ -152,8 +156,10 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if err := refuseSuspendedScaling(pre.plan, how.NoWait); err != nil {
 		return err
 	}
-	if how.NoWait && pre.plan.RollsByECS() && !pre.plan.HasCanaryService() && pre.plan.Strategy == "" && !ecsRollsBack(pre) {
-		pre.plan.Warnings = append(pre.plan.Warnings, "the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")
+	if how.NoWait && pre.plan.RollsByECS() && !pre.plan.HasCanaryService() && pre.plan.Strategy == "" &&
+		!ecsRollsBack(pre) {
+		pre.plan.Warnings = append(pre.plan.Warnings,
+			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")
 	}
 	if how.NoWait {
 		warnNoRollback(pre.plan)
@@ -185,11 +191,13 @@ func ecsRollsBack(pre *preparedPlan) bool {
 	if c == nil && pre.state.Service != nil {
 		c = pre.state.Service.DeploymentConfiguration
 	}
-	return c != nil && c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable && c.DeploymentCircuitBreaker.Rollback
+	return c != nil && c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable &&
+		c.DeploymentCircuitBreaker.Rollback
 }
 
 // runNewDeployment starts a deployment of the plan and runs it.
-func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre *preparedPlan, how engine.Options) error {
+func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	how engine.Options) error {
 	p.printSummary(pre.plan)
 	e := p.newEngine(pre.account, pre.clock, j)
 	r := p.newRenderer(pre.plan, pre.clock)
@@ -218,7 +226,8 @@ func (p *program) printSummary(pl *plan.Plan) {
 	w := p.env.Err
 	fmt.Fprintf(w, "%s in %s: %s\n", p.paint.bold(pl.Cluster+"/"+pl.Service), pl.Region, planRevisions(pl))
 	for _, c := range pl.Changes {
-		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, printable.Line(c.Path), printable.Line(c.Have), printable.Line(c.Want))
+		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, printable.Line(c.Path), printable.Line(c.Have),
+			printable.Line(c.Want))
 	}
 	names := make([]string, 0, len(pl.Stages))
 	for _, s := range pl.Stages {

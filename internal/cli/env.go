@@ -105,8 +105,9 @@ func OS() Env {
 	return Env{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
 		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
-		Getwd: os.Getwd, FS: folder.New, Notify: notifySignals, SignalDebounce: 250 * time.Millisecond, IgnoreSIGPIPE: ignoreSIGPIPE,
-		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), IsAlive: isProcessAlive,
+		Getwd: os.Getwd, FS: folder.New, Notify: notifySignals, SignalDebounce: 250 * time.Millisecond,
+		IgnoreSIGPIPE: ignoreSIGPIPE,
+		Host:          strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), IsAlive: isProcessAlive,
 		OpenBrowser: openBrowser, IsTerminal: isTerminal, Size: terminalSize,
 	}
 }

@@ -33,7 +33,8 @@ func eventLine(of sluice.Envelope) line {
 	ev := of.Open()
 	switch e := ev.(type) {
 	case sluice.DeploymentStarted:
-		return line{title, "deployment " + of.Deployment + " of " + e.Cluster + "/" + e.Service + " in " + e.Region + ", " + e.Trigger}
+		return line{title, "deployment " + of.Deployment + " of " + e.Cluster + "/" + e.Service + " in " + e.Region +
+			", " + e.Trigger}
 	case sluice.DeploymentEnded:
 		return endedLine(e)
 	case sluice.DeploymentPaused:
@@ -154,7 +155,8 @@ func capacityText(e sluice.CapacityChanged) string {
 		text += fmt.Sprintf(", %d pending", e.Pending)
 	}
 	if e.TaskSet != "" || e.Targets > 0 {
-		text += fmt.Sprintf(", %d healthy", e.Healthy) // of a rolling service, targets are read only if something seems wrong
+		// of a rolling service, targets are read only if something seems wrong
+		text += fmt.Sprintf(", %d healthy", e.Healthy)
 	}
 	if e.Draining > 0 {
 		text += fmt.Sprintf(", %d draining", e.Draining)

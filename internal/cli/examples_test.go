@@ -30,7 +30,8 @@ var playedExamples = []struct {
 	{"codedeploy", "codedeploy", deployAndBack},
 	{"discovery", "discovery", deployAndBack},
 	{"discovery/bluegreen", "discovery", deployAndBack},
-	{"experiment", "canary", []string{"plan %s", "deploy %s --no-wait", "status %s", "approve %s", "resume", "history"}},
+	{"experiment", "canary", []string{"plan %s", "deploy %s --no-wait", "status %s", "approve %s", "resume",
+		"history"}},
 	{"job", "job", []string{"plan %s", "plan %s --output json", "run %s", "status %s", "history"}},
 	{"migration", "migration", deployAndBack},
 	{"pipecd-v0", "canary", deployAndBack},
@@ -39,7 +40,8 @@ var playedExamples = []struct {
 	{"rolling", "rolling", deployAndBack},
 }
 
-var deployAndBack = []string{"plan %s", "plan %s --output json", "deploy %s", "status %s", "deploy %s --dry-run", "rollback %s", "status %s", "history"}
+var deployAndBack = []string{"plan %s", "plan %s --output json", "deploy %s", "status %s", "deploy %s --dry-run",
+	"rollback %s", "status %s", "history"}
 
 // TestExamplesPrint compares what the commands print, into a pipe, with testdata/examples.
 func TestExamplesPrint(t *testing.T) {
@@ -47,7 +49,8 @@ func TestExamplesPrint(t *testing.T) {
 	for _, e := range playedExamples {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, filepath.Join("examples", strings.ReplaceAll(e.name, "/", "-")+".txt"), playExample(t, e.name, e.world, e.commands))
+			golden(t, filepath.Join("examples", strings.ReplaceAll(e.name, "/", "-")+".txt"),
+				playExample(t, e.name, e.world, e.commands))
 		})
 	}
 }
@@ -58,7 +61,8 @@ func TestEveryExampleIsPlayed(t *testing.T) {
 		played[e.name] = true
 	}
 	err := fs.WalkDir(os.DirFS("../../examples"), ".", func(path string, d fs.DirEntry, err error) error {
-		if dir := filepath.ToSlash(filepath.Dir(path)); (d.Name() == "sluice.yaml" || d.Name() == "app.pipecd.yaml") && !played[dir] {
+		if dir := filepath.ToSlash(filepath.Dir(path)); (d.Name() == "sluice.yaml" || d.Name() == "app.pipecd.yaml") &&
+			!played[dir] {
 			t.Errorf("examples/%s is not played", dir)
 		}
 		return err
@@ -97,7 +101,8 @@ func playExample(t *testing.T, name, world string, commands []string) string {
 			pid := 1000 + i
 			env, err := Env{
 				Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Getenv: func(string) string { return "" },
-				Clock: virtual, Rand: random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,
+				Clock: virtual, Rand: random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
+				Credentials: cfg.Credentials,
 				OpenJournal: journal.Open, StateDir: dir, Getwd: func() (string, error) { return "/work", nil },
 				FS:   func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) },
 				Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },

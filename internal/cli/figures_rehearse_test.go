@@ -19,7 +19,8 @@ func simulationFigures() []figure {
 	return []figure{
 		{"drawn deployments without a broken promise, 20,000 seeds from five distant starts", "all", drawn.kept},
 		{"of them, in virtual time under faults", "≥ 1,000 per minute", drawn.rate},
-		{"killed in simulation at every write and row: the same end", "all of ≥ 150", points("./internal/rehearse", "TestKilledAnywhere")},
+		{"killed in simulation at every write and row: the same end", "all of ≥ 150",
+			points("./internal/rehearse", "TestKilledAnywhere")},
 		{"killed by SIGKILL at every write: the same end", "all", points("./cmd/sluice", "TestKilledForReal")},
 		{"AWS's answers taken away or replaced by a proxy's: the requested end, no request lost", "all", outages},
 		{"each write denied, refused or unanswered: a clean end by the commands that are printed", "all", deniedWrites},
@@ -32,7 +33,8 @@ func simulationFigures() []figure {
 // tested runs tests of a package with flags and returns what they print.
 func tested(t *testing.T, pkg, name string, flags ...string) (out string, ok bool) {
 	t.Helper()
-	c := exec.Command("go", append([]string{"test", pkg, "-run", "^" + name + "$", "-count=1", "-timeout", "2h", "-v"}, flags...)...)
+	c := exec.Command("go", append([]string{"test", pkg, "-run", "^" + name + "$", "-count=1", "-timeout", "2h", "-v"},
+		flags...)...)
 	c.Dir = "../.."
 	text, err := c.CombinedOutput()
 	if err != nil {
@@ -99,7 +101,8 @@ func outages(t *testing.T) result {
 	if m == nil {
 		t.Fatal("it tells no numbers")
 	}
-	return result{fmt.Sprintf("%s of %s, %s of %s requests lost", m[2], m[1], m[3], m[4]), 0, ok && m[1] == m[2] && m[3] == "0"}
+	return result{fmt.Sprintf("%s of %s, %s of %s requests lost", m[2], m[1], m[3], m[4]), 0, ok && m[1] == m[2] &&
+		m[3] == "0"}
 }
 
 func deniedWrites(t *testing.T) result {

@@ -31,7 +31,8 @@ import (
 var (
 	measure = flag.Bool("figures", false, "measure the figures of docs/benchmarks.md; with -update, write them there")
 	runs    = flag.Int("runs", 10, "how often the demo runs for its figures")
-	only    = flag.String("only", "", "regular expression of the figures that are measured; the others stay as they are written")
+	only    = flag.String("only", "",
+		"regular expression of the figures that are measured; the others stay as they are written")
 )
 
 // figure is one that is promised.
@@ -93,16 +94,25 @@ func figures() []figure {
 		{"a deployment of 25 s by CodeDeploy, plan included: calls, median", "≤ 12", shiftCalls},
 		{"the same: its end is known after, median", "≤ 2 s", shiftLag},
 		{"callers by name, 300 requests a second each: runs without a failed request", "all", namedRuns},
-		{"shares by name, over 200,000 lookups each: measured for planned", "within the sampling interval", namedShares},
+		{"shares by name, over 200,000 lookups each: measured for planned", "within the sampling interval",
+			namedShares},
 		{"bad inputs refused: no hang, panic, secret, escape byte or write", "all, at least 200", badFigure},
 		{"sluice sim: first answer after start", "< 200 ms", simStart},
-		{"sluice sim: DescribeServices over HTTP", "≥ 5,000/s", bench("./awssim", "DescribeServicesBare", "calls/s", func(f float64) result { return least(f, 5000, "/s") })},
-		{"the same with an SDK client beside it", "none", bench("./awssim", "DescribeServices", "calls/s", func(f float64) result { return result{number(f) + " /s", 0, true} })},
-		{"sluice sim: requests through one listener", "≥ 5,000/s", bench("./awssim/dataplane", "Forward", "requests/s", func(f float64) result { return least(f, 5000, "/s") })},
+		{"sluice sim: DescribeServices over HTTP", "≥ 5,000/s", bench("./awssim", "DescribeServicesBare", "calls/s",
+			func(f float64) result { return least(f, 5000, "/s") })},
+		{"the same with an SDK client beside it", "none", bench("./awssim", "DescribeServices", "calls/s",
+			func(f float64) result { return result{number(f) + " /s", 0, true} })},
+		{"sluice sim: requests through one listener", "≥ 5,000/s", bench("./awssim/dataplane", "Forward", "requests/s",
+			func(f float64) result { return least(f, 5000, "/s") })},
 		{"100 services of 2 tasks, idle for 24 virtual hours", "< 1 s", idleDay},
-		{"1,000 services with 10,000 tasks, listening", "< 1 GB", bench("./awssim", "ThousandServices", "MB-from-system", func(f float64) result { return most(f, 1000, "MB") })},
-		{"a pipeline of 5 minutes, in virtual time", "≥ 1,000 per minute", bench("./internal/engine", "Pipeline", "pipelines/min", func(f float64) result { return least(f, 1000, "per minute") })},
-		{"sluice's own time where AWS takes none", "< 1 s", bench("./internal/engine", "OwnTime", "own-ms/op", func(f float64) result { return most(f, 1000, "ms") })},
+		{"1,000 services with 10,000 tasks, listening", "< 1 GB",
+			bench("./awssim", "ThousandServices", "MB-from-system",
+				func(f float64) result { return most(f, 1000, "MB") })},
+		{"a pipeline of 5 minutes, in virtual time", "≥ 1,000 per minute",
+			bench("./internal/engine", "Pipeline", "pipelines/min",
+				func(f float64) result { return least(f, 1000, "per minute") })},
+		{"sluice's own time where AWS takes none", "< 1 s", bench("./internal/engine", "OwnTime", "own-ms/op",
+			func(f float64) result { return most(f, 1000, "ms") })},
 		{"50 deployments at once in one account: succeeded without a failed request", "all", fiftyAtOnce},
 		{"binary", "< 35 MB", binarySize},
 		{"sluice version", "< 30 ms", versionTime},
@@ -152,7 +162,8 @@ func TestFigures(t *testing.T) {
 		referencePage(t, "../benchmarks.md", map[string]string{"figures": rows(head, all)})
 	} else if *update {
 		run := "```console\n$ sluice demo\n" + aDemo(t) + "```"
-		referencePage(t, "../benchmarks.md", map[string]string{"figures": rows(head, all), "calls": callTable(rehearse(t)), "demo": run})
+		referencePage(t, "../benchmarks.md", map[string]string{"figures": rows(head, all),
+			"calls": callTable(rehearse(t)), "demo": run})
 		referencePage(t, "../../README.md", map[string]string{"demo": run})
 	}
 	for _, m := range missed {
@@ -221,7 +232,8 @@ func split(percent int32) func(*testing.T) result {
 		ctx := context.Background()
 		sim, err := awssim.New(awssim.Options{Seed: uint64(percent)})
 		if err == nil {
-			err = sim.Load("split.yaml", []byte(strings.Replace(splitWorld, "PERCENT", fmt.Sprintf("a: %d, b: %d", 100-percent, percent), 1)))
+			err = sim.Load("split.yaml", []byte(strings.Replace(splitWorld, "PERCENT",
+				fmt.Sprintf("a: %d, b: %d", 100-percent, percent), 1)))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +253,8 @@ func split(percent int32) func(*testing.T) result {
 		share := 100 * float64(v2) / requests
 		off := max(share-float64(percent), float64(percent)-share)
 		low, high := load.WilsonInterval(v2, requests)
-		return result{fmt.Sprintf("%.2f %% (%.2f to %.2f), %d failed", share, 100*low, 100*high, failed), 0, off <= .5 && failed == 0}
+		return result{fmt.Sprintf("%.2f %% (%.2f to %.2f), %d failed", share, 100*low, 100*high, failed), 0,
+			off <= .5 && failed == 0}
 	}
 }
 
@@ -393,7 +406,8 @@ func bench(pkg, name, unit string, judge func(float64) result) func(*testing.T) 
 func fiftyAtOnce(t *testing.T) result {
 	got := goBench(t, "./internal/engine", "FiftyAtOnce", "1x")
 	n := func(unit string) float64 { f, _ := strconv.ParseFloat(got[unit], 64); return f }
-	return result{fmt.Sprintf("%.0f of 50, in %.1f min of AWS's time: %.1f times one alone", n("good/op"), n("virtual-min/op"), n("times-alone")), 0, n("good/op") == 50}
+	return result{fmt.Sprintf("%.0f of 50, in %.1f min of AWS's time: %.1f times one alone", n("good/op"),
+		n("virtual-min/op"), n("times-alone")), 0, n("good/op") == 50}
 }
 
 // goBench runs a benchmark and returns its figures by unit.

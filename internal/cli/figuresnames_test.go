@@ -16,7 +16,8 @@ var namedShare = regexp.MustCompile(`measured (\S+%), planned (\S+%)`)
 // namedShares are measured over 200,000 lookups each; the test judges them.
 func namedShares(t *testing.T) result {
 	var all []string
-	for _, m := range namedShare.FindAllStringSubmatch(goTest(t, "TestNamedSharesAreThePlans", "-lookups", "200000"), -1) {
+	for _, m := range namedShare.FindAllStringSubmatch(goTest(t, "TestNamedSharesAreThePlans", "-lookups", "200000"),
+		-1) {
 		all = append(all, m[1]+" for "+m[2])
 	}
 	slices.Sort(all)

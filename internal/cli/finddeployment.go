@@ -29,7 +29,8 @@ func isDeploymentID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) 
 // findDeployment finds the deployment of a command. It returns the named one. Without a name it
 // returns the newest of the application at path, or without an application file the only one that
 // has not ended.
-func (p *program) findDeployment(ctx context.Context, j *journal.Journal, verb, path string, given bool) (journal.Deployment, error) {
+func (p *program) findDeployment(ctx context.Context, j *journal.Journal, verb, path string,
+	given bool) (journal.Deployment, error) {
 	if given && isDeploymentID(path) {
 		return p.deploymentByID(ctx, j, path)
 	}
@@ -38,7 +39,8 @@ func (p *program) findDeployment(ctx context.Context, j *journal.Journal, verb, 
 		return journal.Deployment{}, err
 	}
 	if err == nil {
-		return p.newestOfService(ctx, j, verb, journal.Filter{Cluster: clusterName(app), Service: serviceOrGroup(app), Region: app.Region})
+		return p.newestOfService(ctx, j, verb, journal.Filter{Cluster: clusterName(app), Service: serviceOrGroup(app),
+			Region: app.Region})
 	}
 	open, err := j.Deployments(ctx, journal.Filter{Open: true})
 	if err != nil {
@@ -47,7 +49,8 @@ func (p *program) findDeployment(ctx context.Context, j *journal.Journal, verb, 
 	if len(open) == 1 {
 		return open[0], nil
 	}
-	return journal.Deployment{}, p.ambiguousError(verb, "here is no application file, and "+underwayText(len(open)), open)
+	return journal.Deployment{}, p.ambiguousError(verb, "here is no application file, and "+underwayText(len(open)),
+		open)
 }
 
 // isNoApplication reports whether err means that no application file exists.
@@ -60,7 +63,8 @@ func (p *program) deploymentByID(ctx context.Context, j *journal.Journal, id str
 	d, err := j.Deployment(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return d, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
-			Err: fmt.Errorf("it is not in the journal %s", j.Path()), Next: "sluice history lists the deployments; --state names another journal"}
+			Err:  fmt.Errorf("it is not in the journal %s", j.Path()),
+			Next: "sluice history lists the deployments; --state names another journal"}
 	}
 	return d, err
 }
@@ -70,7 +74,8 @@ var errNoDeployment = errors.New("no deployment of it")
 
 // newestOfService returns the newest deployment of a service. It returns an error if the journal has
 // the same name in several accounts or Regions, because these are different services.
-func (p *program) newestOfService(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) (journal.Deployment, error) {
+func (p *program) newestOfService(ctx context.Context, j *journal.Journal, verb string,
+	f journal.Filter) (journal.Deployment, error) {
 	if p.flags.region != "" {
 		f.Region = p.flags.region
 	}
@@ -79,12 +84,15 @@ func (p *program) newestOfService(ctx context.Context, j *journal.Journal, verb 
 		return journal.Deployment{}, err
 	}
 	if len(all) == 0 {
-		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service, Kind: sluice.NotFound,
-			Err: fmt.Errorf("%w is in the journal %s", errNoDeployment, j.Path()), Next: "sluice deploy makes one; --state names another journal"}
+		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service,
+			Kind: sluice.NotFound,
+			Err:  fmt.Errorf("%w is in the journal %s", errNoDeployment, j.Path()),
+			Next: "sluice deploy makes one; --state names another journal"}
 	}
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {
-			return journal.Deployment{}, p.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+" in several accounts or Regions", all)
+			return journal.Deployment{},
+				p.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+" in several accounts or Regions", all)
 		}
 	}
 	return all[0], nil

@@ -70,8 +70,10 @@ func (w *appFlag) applicationPath(c *cobra.Command, args []string) (path string,
 	case len(args) > 0 && isDeploymentID(args[0]):
 		return args[0], true, nil
 	case w.file != "" && len(args) > 0:
-		return "", false, &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("the application is given twice: %s and %s", args[0], w.file),
-			Next: "give the folder, or the file with -c"}
+		return "", false,
+			&sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("the application is given twice: %s and %s", args[0],
+				w.file),
+				Next: "give the folder, or the file with -c"}
 	case w.file != "":
 		return w.file, true, nil
 	case len(args) > 0:

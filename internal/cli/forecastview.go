@@ -19,7 +19,8 @@ func (v planView) writeForecast(w io.Writer, p *plan.Plan, f plan.Forecast) erro
 		}
 	}
 	if len(f.Stages) > 1 {
-		fmt.Fprintf(&b, ", of which %d %s takes %s", longest+1, p.Stages[longest].Name, plan.FormatDuration(f.Stages[longest]))
+		fmt.Fprintf(&b, ", of which %d %s takes %s", longest+1, p.Stages[longest].Name,
+			plan.FormatDuration(f.Stages[longest]))
 	}
 	b.WriteByte('\n')
 	for _, s := range f.Assumes {

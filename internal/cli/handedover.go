@@ -12,7 +12,8 @@ import (
 // finishHandedOver ends a deployment that was handed over to AWS with --no-wait and has succeeded
 // since. No sluice resume is then needed before the next deployment. over is false if the
 // deployment still runs, did not succeed, or is run by another process.
-func (p *program) finishHandedOver(ctx context.Context, j *journal.Journal, pre *preparedPlan, d journal.Deployment) (over bool, err error) {
+func (p *program) finishHandedOver(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	d journal.Deployment) (over bool, err error) {
 	to, err := handedOverTo(ctx, j, d)
 	if err != nil || to == "" {
 		return false, err

@@ -95,8 +95,9 @@ type historyEntry struct {
 }
 
 func newHistoryEntry(d journal.Deployment) historyEntry {
-	e := historyEntry{ID: d.ID, Cluster: d.Cluster, Service: d.Service, Account: d.Account, Region: d.Region, Trigger: d.Trigger,
-		State: d.State, Outcome: d.Outcome, Cause: d.Cause, Began: d.Began, Ended: d.Ended}
+	e := historyEntry{ID: d.ID, Cluster: d.Cluster, Service: d.Service, Account: d.Account, Region: d.Region,
+		Trigger: d.Trigger,
+		State:   d.State, Outcome: d.Outcome, Cause: d.Cause, Began: d.Began, Ended: d.Ended}
 	if pl, err := readPlan(d); err == nil {
 		e.From, e.To = pl.From, pl.To
 	}
@@ -123,7 +124,8 @@ func (p *program) printDeployments(all []journal.Deployment) error {
 		if d.State == journal.Ended {
 			state, lasted = string(d.Outcome), formatDuration(d.Ended.Sub(d.Began))
 		}
-		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Cluster, d.Service, d.Region, formatTime(d.Began), lasted, d.Trigger, state)
+		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Cluster, d.Service, d.Region, formatTime(d.Began),
+			lasted, d.Trigger, state)
 	}
 	return w.Flush()
 }

@@ -18,7 +18,8 @@ import (
 // checkPlanFlags returns an error if --check is given without --iam.
 func checkPlanFlags(s planOutput) error {
 	if s.check && !s.iam {
-		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check checks the policy of --iam"), Next: "sluice plan --iam --check"}
+		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check checks the policy of --iam"),
+			Next: "sluice plan --iam --check"}
 	}
 	return nil
 }
@@ -71,7 +72,8 @@ func (p *program) writeCheck(c iam.CheckResult) error {
 		return err
 	}
 	if len(c.Denied) == 0 {
-		_, err := fmt.Fprintf(p.env.Out, "%s may do everything that the deployment needs (%s checked)\n", c.Principal, sluice.Plural(c.Pairs, "permission"))
+		_, err := fmt.Fprintf(p.env.Out, "%s may do everything that the deployment needs (%s checked)\n", c.Principal,
+			sluice.Plural(c.Pairs, "permission"))
 		return err
 	}
 	var b strings.Builder

@@ -72,8 +72,9 @@ func (g *grants) run(v *clock.Virtual) error {
 	if err := sim.Load("world.yaml", g.world); err != nil {
 		return err
 	}
-	a, err := account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials, EndpointURL: awssim.Endpoint,
-		HTTPClient: sim.HTTPClient(), APIOptions: append(sim.APIOptions(), g.attach), Clock: v})
+	a, err := account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials,
+		EndpointURL: awssim.Endpoint,
+		HTTPClient:  sim.HTTPClient(), APIOptions: append(sim.APIOptions(), g.attach), Clock: v})
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,8 @@ func (g *grants) run(v *clock.Virtual) error {
 		return err
 	}
 	defer j.Close()
-	app, err := appfile.Load(editedFiles{g.files, func(b []byte) []byte { return []byte(g.edit(string(b))) }}, g.file, nil)
+	app, err := appfile.Load(editedFiles{g.files, func(b []byte) []byte { return []byte(g.edit(string(b))) }}, g.file,
+		nil)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,10 @@ func (g *grants) run(v *clock.Virtual) error {
 		return err
 	}
 	g.stages, g.service = len(p.Stages), p.Service
-	e := &engine.Engine{Journal: j, Account: a, Clock: v, Owner: "test/1", NewID: func() string { return plan.IDPrefix + "1" }}
+	e := &engine.Engine{Journal: j, Account: a, Clock: v, Owner: "test/1", NewID: func() string {
+		return plan.IDPrefix +
+			"1"
+	}}
 	e.OnEvent = func(x sluice.Envelope) { g.watch(e, x) }
 	if g.id, err = e.Start(ctx, p, engine.TriggerManual); err != nil {
 		return err
@@ -124,7 +129,8 @@ func (g *grants) watch(e *engine.Engine, x sluice.Envelope) {
 	case sluice.ApprovalAwaited:
 		err = e.SendCommand(context.Background(), g.id, journal.Approve, ev.Index, "ann")
 	case sluice.Wrote:
-		if g.amid && (ev.Operation == "ecs:UpdateService" || ev.Operation == "ecs:CreateService") && strings.HasSuffix(ev.Resource, "/"+g.service) {
+		if g.amid && (ev.Operation == "ecs:UpdateService" || ev.Operation == "ecs:CreateService") &&
+			strings.HasSuffix(ev.Resource, "/"+g.service) {
 			g.amid = false
 			err = e.SendCommand(context.Background(), g.id, journal.Rollback, 0, "ann")
 		}
@@ -140,16 +146,17 @@ func (g *grants) watch(e *engine.Engine, x sluice.Envelope) {
 
 // attach notes what each call asks IAM for.
 func (g *grants) attach(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Asked", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-		middleware.InitializeOutput, middleware.Metadata, error,
-	) {
-		for _, a := range asksFor(in.Parameters) {
-			if !slices.Contains(g.requested, a) {
-				g.requested = append(g.requested, a)
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Asked",
+		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+			middleware.InitializeOutput, middleware.Metadata, error,
+		) {
+			for _, a := range asksFor(in.Parameters) {
+				if !slices.Contains(g.requested, a) {
+					g.requested = append(g.requested, a)
+				}
 			}
-		}
-		return next.HandleInitialize(ctx, in)
-	}), middleware.After)
+			return next.HandleInitialize(ctx, in)
+		}), middleware.After)
 }
 
 // examples are the folders of applications, with the world that each expects.
@@ -179,7 +186,8 @@ func examples(t *testing.T) map[string]string {
 
 // crashing gives the new version an exit after two seconds.
 func crashing(s string) string {
-	return strings.NewReplacer("image: sim/web:v2", "image: sim/web:v2?crash-after=2s&exit=3", "image: shop/api:v2", "image: sim/api:v2?crash-after=2s&exit=3",
+	return strings.NewReplacer("image: sim/web:v2", "image: sim/web:v2?crash-after=2s&exit=3", "image: shop/api:v2",
+		"image: sim/api:v2?crash-after=2s&exit=3",
 		"image: sim/report:v1", "image: sim/report:broken").Replace(s)
 }
 
@@ -195,13 +203,15 @@ func TestPolicyIsExactlyWhatIsAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			holdPolicy(t, grants{files: os.DirFS(filepath.Dir(file)), file: filepath.Base(file), world: data, edit: func(s string) string { return s }})
+			holdPolicy(t, grants{files: os.DirFS(filepath.Dir(file)), file: filepath.Base(file), world: data,
+				edit: func(s string) string { return s }})
 		})
 	}
 }
 
 // withTags adds tags to what is made, roles, and the end of old task definitions.
-var withTags = strings.NewReplacer("serviceName: ", "tags: [{key: team, value: web}]\nserviceName: ", "family: web\n", "family: web\ntags: [{key: team, value: web}]\ntaskRoleArn: web-task\n",
+var withTags = strings.NewReplacer("serviceName: ", "tags: [{key: team, value: web}]\nserviceName: ", "family: web\n",
+	"family: web\ntags: [{key: team, value: web}]\ntaskRoleArn: web-task\n",
 	"  taskDefinitionFile: taskdef.yaml", "  keepTaskDefinitions: 2\n  taskDefinitionFile: taskdef.yaml").Replace
 
 // TestPolicyOfWhatExamplesLack does the same for what no example has.
@@ -221,16 +231,21 @@ func TestPolicyOfWhatExamplesLack(t *testing.T) {
 		scale       appfile.Scaling
 		seldom      map[string]string
 	}{
-		"tags and old definitions of task sets": {"quicksync", withTags, same, appfile.Scaling{}, map[string]string{"ecs:DeregisterTaskDefinition": "if there are more of ours than are kept"}},
-		"tags and old definitions, rolling":     {"rolling", withTags, same, appfile.Scaling{}, map[string]string{"ecs:DeregisterTaskDefinition": "if there are more of ours than are kept"}},
-		"auto scaling of task sets":             {"quicksync", same, scaled, appfile.Scaling{Suspend: true}, nil},
-		"auto scaling, rolling":                 {"rolling", same, scaled, appfile.Scaling{Suspend: true}, nil},
-		"auto scaling, CodeDeploy":              {"codedeploy", same, same, appfile.Scaling{Suspend: true}, nil},
+		"tags and old definitions of task sets": {"quicksync", withTags, same, appfile.Scaling{},
+			map[string]string{"ecs:DeregisterTaskDefinition": "if there are more of ours than are kept"}},
+		"tags and old definitions, rolling": {"rolling", withTags, same, appfile.Scaling{},
+			map[string]string{"ecs:DeregisterTaskDefinition": "if there are more of ours than are kept"}},
+		"auto scaling of task sets": {"quicksync", same, scaled, appfile.Scaling{Suspend: true}, nil},
+		"auto scaling, rolling":     {"rolling", same, scaled, appfile.Scaling{Suspend: true}, nil},
+		"auto scaling, CodeDeploy":  {"codedeploy", same, same, appfile.Scaling{Suspend: true}, nil},
 		"a task with tags and roles of its own": {"job", func(s string) string {
-			return strings.Replace(s, "    count: 1", "    count: 1\n    tags: [{key: team, value: web}]\n    overrides: {taskRoleArn: arn:aws:iam::123456789012:role/other}", 1)
+			return strings.Replace(s, "    count: 1",
+				"    count: 1\n    tags: [{key: team, value: web}]\n    overrides: {taskRoleArn: arn:aws:iam::123456789012:role/other}", 1)
 		}, same, appfile.Scaling{}, nil},
-		"first deployment of task sets": {"quicksync", same, alone, appfile.Scaling{}, map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others changed that"}},
-		"first deployment, rolling":     {"rolling", same, alone, appfile.Scaling{}, map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others changed that"}},
+		"first deployment of task sets": {"quicksync", same, alone, appfile.Scaling{},
+			map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others changed that"}},
+		"first deployment, rolling": {"rolling", same, alone, appfile.Scaling{},
+			map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others changed that"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +254,8 @@ func TestPolicyOfWhatExamplesLack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			holdPolicy(t, grants{files: os.DirFS(dir), file: "sluice.yaml", world: []byte(c.world(string(world))), edit: c.edit, scale: c.scale, seldom: c.seldom})
+			holdPolicy(t, grants{files: os.DirFS(dir), file: "sluice.yaml", world: []byte(c.world(string(world))),
+				edit: c.edit, scale: c.scale, seldom: c.seldom})
 		})
 	}
 }
@@ -271,7 +287,8 @@ func holdPolicy(t *testing.T, base grants) {
 		play("with a task more", func(g *grants) { g.tasks = aws.Int(5) })
 		play("rolled back amid it", func(g *grants) { g.amid = true })
 		play("with requests for the canary", func(g *grants) {
-			g.world = bytes.ReplaceAll(g.world, []byte("forward: {web-primary: 100, web-canary: 0}"), []byte("forward: {web-primary: 90, web-canary: 10}"))
+			g.world = bytes.ReplaceAll(g.world, []byte("forward: {web-primary: 100, web-canary: 0}"),
+				[]byte("forward: {web-primary: 90, web-canary: 10}"))
 		})
 		play("rolled back after success", func(g *grants) { g.after = true })
 		for n := 1; n < whole.stages; n++ {
@@ -290,7 +307,8 @@ func neverMade(t *testing.T, g *grants, made map[requestedCall]bool) {
 				continue
 			}
 			for _, resource := range s.Resource {
-				one := policy.Document{Statement: []policy.Statement{{Action: []string{action}, Resource: []string{resource}}}}
+				one := policy.Document{Statement: []policy.Statement{{Action: []string{action},
+					Resource: []string{resource}}}}
 				used := false
 				for a := range made {
 					used = used || one.Allows(a.action, a.resource)

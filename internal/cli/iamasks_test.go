@@ -92,9 +92,11 @@ func asksFor(input any) []requestedCall {
 		return on("ecs:UntagResource", *i.ResourceArn)
 	case *awsecs.RegisterTaskDefinitionInput:
 		definition := ecsARN("task-definition", aws.String(*i.Family+":7"))
-		return slices.Concat(on("ecs:RegisterTaskDefinition", definition), tagged(i.Tags, definition), passed(i.TaskRoleArn, i.ExecutionRoleArn))
+		return slices.Concat(on("ecs:RegisterTaskDefinition", definition), tagged(i.Tags, definition),
+			passed(i.TaskRoleArn, i.ExecutionRoleArn))
 	case *awsecs.RunTaskInput:
-		all := append(on("ecs:RunTask", *i.TaskDefinition), tagged(i.Tags, ecsARN("task", i.Cluster, aws.String("made")))...)
+		all := append(on("ecs:RunTask", *i.TaskDefinition),
+			tagged(i.Tags, ecsARN("task", i.Cluster, aws.String("made")))...)
 		if i.Overrides != nil {
 			all = append(all, passed(i.Overrides.TaskRoleArn, i.Overrides.ExecutionRoleArn)...)
 		}
@@ -141,24 +143,31 @@ func asksForOthers(input any, on func(string, ...string) []requestedCall) []requ
 	switch i := input.(type) {
 	case *awssd.RegisterInstanceInput:
 		return append(on("servicediscovery:RegisterInstance", cloudMap(aws.String("service/"+*i.ServiceId))),
-			requestedCall{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"}, requestedCall{"ec2:DescribeInstances", "*"})
+			requestedCall{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"},
+			requestedCall{"ec2:DescribeInstances", "*"})
 	case *awssd.DeregisterInstanceInput:
-		return append(on("servicediscovery:DeregisterInstance", cloudMap(aws.String("service/"+*i.ServiceId))), requestedCall{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"})
+		return append(on("servicediscovery:DeregisterInstance", cloudMap(aws.String("service/"+*i.ServiceId))),
+			requestedCall{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"})
 	case *awssd.GetServiceInput:
 		return on("servicediscovery:GetService", cloudMap(aws.String("service/"+*i.Id)))
 	case *awssd.GetNamespaceInput:
 		return on("servicediscovery:GetNamespace", cloudMap(aws.String("namespace/"+*i.Id)))
 	case *awsaas.RegisterScalableTargetInput:
 		_, service, _ := strings.Cut(*i.ResourceId, "/")
-		return append(on("application-autoscaling:RegisterScalableTarget", "arn:aws:application-autoscaling:"+here+"scalable-target/0ec5"),
-			requestedCall{"ecs:UpdateService", "arn:aws:ecs:" + here + "service/" + service}, requestedCall{"ecs:DescribeServices", "arn:aws:ecs:" + here + "service/" + service})
+		return append(on("application-autoscaling:RegisterScalableTarget",
+			"arn:aws:application-autoscaling:"+here+"scalable-target/0ec5"),
+			requestedCall{"ecs:UpdateService", "arn:aws:ecs:" + here + "service/" + service},
+			requestedCall{"ecs:DescribeServices", "arn:aws:ecs:" + here + "service/" + service})
 	case *awslogs.GetLogEventsInput:
-		return on("logs:GetLogEvents", "arn:aws:logs:"+here+"log-group:"+*i.LogGroupName+":log-stream:"+*i.LogStreamName)
+		return on("logs:GetLogEvents",
+			"arn:aws:logs:"+here+"log-group:"+*i.LogGroupName+":log-stream:"+*i.LogStreamName)
 	case *awscd.CreateDeploymentInput:
-		all := append(on("codedeploy:CreateDeployment", codeDeploy("deploymentgroup", i.ApplicationName, i.DeploymentGroupName)),
+		all := append(on("codedeploy:CreateDeployment", codeDeploy("deploymentgroup", i.ApplicationName,
+			i.DeploymentGroupName)),
 			on("codedeploy:RegisterApplicationRevision", codeDeploy("application", i.ApplicationName))...)
 		if i.DeploymentConfigName != nil {
-			all = append(all, requestedCall{"codedeploy:GetDeploymentConfig", codeDeploy("deploymentconfig", i.DeploymentConfigName)})
+			all = append(all, requestedCall{"codedeploy:GetDeploymentConfig",
+				codeDeploy("deploymentconfig", i.DeploymentConfigName)})
 		}
 		return all
 	case *awscd.BatchGetApplicationsInput:
@@ -168,7 +177,8 @@ func asksForOthers(input any, on func(string, ...string) []requestedCall) []requ
 	case *awscd.GetApplicationRevisionInput:
 		return on("codedeploy:GetApplicationRevision", codeDeploy("application", i.ApplicationName))
 	case *awscd.BatchGetDeploymentGroupsInput:
-		return on("codedeploy:BatchGetDeploymentGroups", codeDeploy("deploymentgroup", i.ApplicationName, &i.DeploymentGroupNames[0]))
+		return on("codedeploy:BatchGetDeploymentGroups", codeDeploy("deploymentgroup", i.ApplicationName,
+			&i.DeploymentGroupNames[0]))
 	case *awscd.GetDeploymentInput:
 		return on("codedeploy:GetDeployment", codeDeploy("deploymentgroup", aws.String("any/any")))
 	case *awscd.BatchGetDeploymentsInput:
@@ -180,8 +190,10 @@ func asksForOthers(input any, on func(string, ...string) []requestedCall) []requ
 }
 
 // iamPrefixes are IAM's names of services, by the packages of the SDK.
-var iamPrefixes = map[string]string{"ecs": "ecs", "elasticloadbalancingv2": "elasticloadbalancing", "servicediscovery": "servicediscovery", "codedeploy": "codedeploy",
-	"applicationautoscaling": "application-autoscaling", "cloudwatchlogs": "logs", "sts": "sts", "cloudwatch": "cloudwatch"}
+var iamPrefixes = map[string]string{"ecs": "ecs", "elasticloadbalancingv2": "elasticloadbalancing",
+	"servicediscovery": "servicediscovery", "codedeploy": "codedeploy",
+	"applicationautoscaling": "application-autoscaling", "cloudwatchlogs": "logs", "sts": "sts",
+	"cloudwatch": "cloudwatch"}
 
 // actionOf is the action of an SDK's input.
 func actionOf(input any) string {

@@ -16,7 +16,8 @@ var (
 	inputs = regexp.MustCompile(`\b(aws[a-z]+)\.([A-Za-z]+)Input\{`)
 	// imported are IAM's names of services, by the names under which their clients are
 	// imported.
-	imported = map[string]string{"awsecs": "ecs", "awselb": "elasticloadbalancing", "awssd": "servicediscovery", "awscd": "codedeploy",
+	imported = map[string]string{"awsecs": "ecs", "awselb": "elasticloadbalancing", "awssd": "servicediscovery",
+		"awscd":  "codedeploy",
 		"awsaas": "application-autoscaling", "awslogs": "logs", "awscw": "cloudwatch", "awssts": "sts", "awsiam": "iam"}
 	// others are reads of other verbs than those that plan and deploy.
 	others = map[string]string{
@@ -33,7 +34,9 @@ func TestPoliciesKnowEveryRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := exec.Command("go", "list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, "github.com/sluice-ecs/sluice/cmd/sluice").Output()
+	list, err := exec.Command("go", "list", "-deps", "-f",
+		`{{if .Module}}{{if .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`,
+		"github.com/sluice-ecs/sluice/cmd/sluice").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,8 @@ func TestPoliciesKnowEveryRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range inputs.FindAllStringSubmatch(string(text), -1) {
-			if op := imported[m[1]] + ":" + m[2]; !account.IsWrite(op) && op != "sts:AssumeRole" && !slices.Contains(reads, op) {
+			if op := imported[m[1]] + ":" + m[2]; !account.IsWrite(op) && op != "sts:AssumeRole" &&
+				!slices.Contains(reads, op) {
 				reads = append(reads, op)
 			}
 		}

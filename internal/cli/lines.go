@@ -50,7 +50,8 @@ func (l *lineRenderer) showEvent(e sluice.Envelope) {
 	if l.groups && l.writeGroup(ev, words) {
 		return
 	}
-	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.dim(formatElapsed(e.At.Sub(l.began))), indentOf(ev), colorLine(l.paint, words.withIndent()))
+	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.dim(formatElapsed(e.At.Sub(l.began))), indentOf(ev),
+		colorLine(l.paint, words.withIndent()))
 	if ended, ok := ev.(sluice.StageEnded); ok && ended.Next != "" {
 		fmt.Fprintf(l.w, "%s   next: %s\n", formatElapsed(e.At.Sub(l.began)), ended.Next)
 	}

@@ -180,7 +180,8 @@ func explainFlagError(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	takes := map[string]string{"int": "a whole number", "uint64": "a whole number of 0 or more", "float64": "a number, such as 1 or 2.5",
+	takes := map[string]string{"int": "a whole number", "uint64": "a whole number of 0 or more",
+		"float64":  "a number, such as 1 or 2.5",
 		"duration": "a duration, such as 90s, 10m or 1h30m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
 	if takes == "" {
 		return err
@@ -206,7 +207,8 @@ func atMost(n int) cobra.PositionalArgs {
 		if len(args) <= n {
 			return nil
 		}
-		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, and there are %d", sluice.Plural(n, "argument"), len(args)),
+		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, and there are %d",
+			sluice.Plural(n, "argument"), len(args)),
 			Next: c.CommandPath() + " --help"}
 	}
 }

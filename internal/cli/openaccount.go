@@ -38,7 +38,8 @@ func (p *program) openAccount(ctx context.Context, region string) (*account.Acco
 	}
 	a, err := account.Open(ctx, account.Config{
 		Region: region, Profile: p.flags.profile, AssumeRole: p.flags.role, EndpointURL: p.flags.endpoint,
-		HTTPClient: p.env.HTTPClient, Credentials: p.env.Credentials, APIOptions: p.env.APIOptions, Clock: c, Jitter: p.randomFraction,
+		HTTPClient: p.env.HTTPClient, Credentials: p.env.Credentials, APIOptions: p.env.APIOptions, Clock: c,
+		Jitter:    p.randomFraction,
 		OnSilence: p.printSilence,
 	})
 	if err != nil {

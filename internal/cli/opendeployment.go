@@ -26,8 +26,10 @@ type deploymentCommand struct {
 }
 
 // newDeploymentCommand returns the cobra command of a deploymentCommand.
-func (p *program) newDeploymentCommand(t *deploymentCommand, short, long, example string, run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
-	c := &cobra.Command{Use: t.commandName + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example, Args: atMost(1),
+func (p *program) newDeploymentCommand(t *deploymentCommand, short, long, example string,
+	run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
+	c := &cobra.Command{Use: t.commandName + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example,
+		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, given, err := t.app.applicationPath(c, args)
 			if err != nil {
@@ -84,7 +86,8 @@ func (p *program) enterAccount(ctx context.Context, t *openDeployment) error {
 		return err
 	}
 	if p.flags.region != "" && p.flags.region != d.Region {
-		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in %s, and --region is %s", d.ID, d.Region, p.flags.region),
+		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in %s, and --region is %s", d.ID,
+			d.Region, p.flags.region),
 			Next: "leave --region out"}
 	}
 	if t.account, t.clock, err = p.openAccount(ctx, d.Region); err != nil {
@@ -92,7 +95,8 @@ func (p *program) enterAccount(ctx context.Context, t *openDeployment) error {
 	}
 	id, err := t.account.ID(ctx)
 	if err == nil && id != d.Account {
-		err = &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in account %s, and the credentials are those of %s", d.ID, d.Account, id),
+		err = &sluice.Error{Op: "open AWS account",
+			Err:  fmt.Errorf("deployment %s is in account %s, and the credentials are those of %s", d.ID, d.Account, id),
 			Next: "log in to that account, or give --profile or --assume-role"}
 	}
 	return err
@@ -100,7 +104,8 @@ func (p *program) enterAccount(ctx context.Context, t *openDeployment) error {
 
 // runOrFollow follows the process that runs the deployment already. If none does, or that process
 // stops, it runs the deployment here.
-func (p *program) runOrFollow(ctx context.Context, e *engine.Engine, t *openDeployment, o engine.Options, want sluice.Outcome) error {
+func (p *program) runOrFollow(ctx context.Context, e *engine.Engine, t *openDeployment, o engine.Options,
+	want sluice.Outcome) error {
 	runs, err := p.runningProcess(ctx, t)
 	if err != nil {
 		return err
@@ -147,7 +152,8 @@ const followInterval = 200 * time.Millisecond
 
 // followProcess prints the events of a deployment that another process runs. over is false if that
 // process paused or died; this process then continues the deployment.
-func (p *program) followProcess(ctx context.Context, t *openDeployment, r renderer, last int64, runs string, want sluice.Outcome) (over bool, err error) {
+func (p *program) followProcess(ctx context.Context, t *openDeployment, r renderer, last int64, runs string,
+	want sluice.Outcome) (over bool, err error) {
 	release := p.setInterruptNote(r, "no longer watching; "+runs+" goes on running it")
 	defer release()
 	r.showNote("process " + runs + " runs it; watching")
@@ -168,7 +174,8 @@ func (p *program) followProcess(ctx context.Context, t *openDeployment, r render
 
 // watchUntilEnd shows the events of a deployment. It returns when the deployment has ended or no
 // process runs it.
-func (p *program) watchUntilEnd(ctx context.Context, t *openDeployment, r renderer, last int64) (journal.Deployment, error) {
+func (p *program) watchUntilEnd(ctx context.Context, t *openDeployment, r renderer, last int64) (journal.Deployment,
+	error) {
 	for {
 		runs, err := p.runningProcess(ctx, t)
 		if err != nil {

@@ -62,7 +62,8 @@ type planOutput struct {
 }
 
 func registerPlanFlags(c *cobra.Command, o *plan.Options) {
-	c.Flags().BoolVar(&o.Force, "force-new-deployment", false, "a new deployment of ECS's or CodeDeploy's even if nothing changes")
+	c.Flags().BoolVar(&o.Force, "force-new-deployment", false,
+		"a new deployment of ECS's or CodeDeploy's even if nothing changes")
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, whatever the file says")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "all at once, whatever the file's pipeline says")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "the file's pipeline, even on a first deployment")
@@ -151,7 +152,9 @@ func (p *program) warnOfOpen(ctx context.Context, pl *plan.Plan) error {
 	defer j.Close()
 	open, err := listOpenDeployments(ctx, j, pl)
 	for _, d := range open {
-		pl.Warnings = append(pl.Warnings, fmt.Sprintf("deployment %s of the service is %s: sluice resume, rollback or abort ends it first", d.ID, d.State))
+		pl.Warnings = append(pl.Warnings,
+			fmt.Sprintf("deployment %s of the service is %s: sluice resume, rollback or abort ends it first", d.ID,
+				d.State))
 	}
 	return err
 }

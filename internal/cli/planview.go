@@ -17,7 +17,8 @@ type planView struct{ paint }
 
 func (v planView) writePlan(w io.Writer, p *plan.Plan) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.bold(p.Cluster+"/"+p.Service), p.Region, p.Account, planRevisions(p))
+	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.bold(p.Cluster+"/"+p.Service), p.Region, p.Account,
+		planRevisions(p))
 	v.writeChanges(&b, p)
 	if p.HasChanges() {
 		v.writeCodeDeploy(&b, p)
@@ -60,7 +61,8 @@ func (v planView) writeChanges(b *bytes.Buffer, p *plan.Plan) {
 			of = c.Of
 			fmt.Fprintf(b, "  %s\n", of)
 		}
-		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", printable.Line(c.Path), v.bad(printable.Line(c.Have)), v.good(printable.Line(c.Want)))
+		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", printable.Line(c.Path),
+			v.bad(printable.Line(c.Have)), v.good(printable.Line(c.Want)))
 	}
 	if now := p.Current; now != nil && now.Does == plan.DoesRestart {
 		fmt.Fprintf(b, "  sluice deploy would start a new deployment: %s\n", now.Detail)

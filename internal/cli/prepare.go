@@ -88,7 +88,8 @@ func (p *program) preparePlan(ctx context.Context, path string, o plan.Options) 
 		return nil, err
 	}
 	if o.QuickSync && o.Pipeline {
-		return nil, &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
+		return nil, &sluice.Error{Op: "plan", Resource: app.File,
+			Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
 	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
@@ -122,5 +123,6 @@ func listOpenDeployments(ctx context.Context, j *journal.Journal, pl *plan.Plan)
 	if j == nil {
 		return nil, nil
 	}
-	return j.Deployments(ctx, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster, Service: pl.Service, Open: true})
+	return j.Deployments(ctx, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster,
+		Service: pl.Service, Open: true})
 }

@@ -55,10 +55,14 @@ func filled[E sluice.Event]() sluice.Envelope {
 }
 
 func hostileEvents() []sluice.Envelope {
-	return []sluice.Envelope{filled[sluice.DeploymentStarted](), filled[sluice.StageStarted](), filled[sluice.Waiting](), filled[sluice.Writing](),
-		filled[sluice.Wrote](), filled[sluice.Adopted](), filled[sluice.CapacityChanged](), filled[sluice.TrafficShifted](), filled[sluice.LifecycleChanged](),
-		filled[sluice.FailureSeen](), filled[sluice.TaskChanged](), filled[sluice.TaskEnded](), filled[sluice.Printed](), filled[sluice.Warned](), filled[sluice.Noted](),
-		filled[sluice.ApprovalAwaited](), filled[sluice.Approved](), filled[sluice.RollbackStarted](), filled[sluice.DeploymentPaused](), filled[sluice.DeploymentResumed](),
+	return []sluice.Envelope{filled[sluice.DeploymentStarted](), filled[sluice.StageStarted](),
+		filled[sluice.Waiting](), filled[sluice.Writing](),
+		filled[sluice.Wrote](), filled[sluice.Adopted](), filled[sluice.CapacityChanged](),
+		filled[sluice.TrafficShifted](), filled[sluice.LifecycleChanged](),
+		filled[sluice.FailureSeen](), filled[sluice.TaskChanged](), filled[sluice.TaskEnded](),
+		filled[sluice.Printed](), filled[sluice.Warned](), filled[sluice.Noted](),
+		filled[sluice.ApprovalAwaited](), filled[sluice.Approved](), filled[sluice.RollbackStarted](),
+		filled[sluice.DeploymentPaused](), filled[sluice.DeploymentResumed](),
 		filled[sluice.StageEnded](), filled[sluice.DeploymentEnded]()}
 }
 
@@ -79,7 +83,8 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 		"output": func(w io.Writer, p paint) { show(&lineRenderer{w: w, out: w, paint: p}) },
 		"JSON":   func(w io.Writer, _ paint) { show(&jsonLines{w: w, notes: io.Discard}) },
 		"live": func(w io.Writer, p paint) {
-			show(newProgressView(w, p, newProgressBoard(pl), clock.NewVirtual(start), func() (int, int) { return 80, 24 }))
+			show(newProgressView(w, p, newProgressBoard(pl), clock.NewVirtual(start),
+				func() (int, int) { return 80, 24 }))
 		},
 		"plan": func(w io.Writer, p paint) { _ = planView{p}.writePlan(w, pl) },
 		"plan as JSON": func(w io.Writer, _ paint) {
@@ -98,7 +103,8 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 			t.Errorf("%s: a secret is shown: %q", name, text)
 		}
 		for line := range strings.Lines(text) {
-			own := name == "groups" && regexp.MustCompile(`^::(group|endgroup|warning|error)::`).MatchString(line) && !strings.HasPrefix(line, "::error::b") && !strings.HasPrefix(line, "::error::c")
+			own := name == "groups" && regexp.MustCompile(`^::(group|endgroup|warning|error)::`).MatchString(line) &&
+				!strings.HasPrefix(line, "::error::b") && !strings.HasPrefix(line, "::error::c")
 			if strings.HasPrefix(strings.TrimSpace(line), "::") && !own || strings.Contains(line, "##[") {
 				t.Errorf("%s: a command that is not ours: %q", name, line)
 			}

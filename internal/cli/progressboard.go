@@ -50,7 +50,8 @@ func requestedWeights(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
 	case s.Weights != nil:
 		return *s.Weights, true
 	}
-	return sluice.CanaryShare(0), s.Name == appfile.StageCanaryClean || s.Name == appfile.StageSync || s.Name == appfile.StageRollback
+	return sluice.CanaryShare(0), s.Name == appfile.StageCanaryClean || s.Name == appfile.StageSync ||
+		s.Name == appfile.StageRollback
 }
 
 // applyEvent updates the board by one event.
@@ -151,7 +152,8 @@ func (b *progressBoard) renderLines(now time.Time, width, height int, p paint) [
 	if !b.ended.IsZero() {
 		now = b.ended
 	}
-	head := p.bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + planRevisions(b.plan) + "  " + formatElapsed(now.Sub(b.began))
+	head := p.bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + planRevisions(b.plan) + "  " +
+		formatElapsed(now.Sub(b.began))
 	foot := b.footLines(p)
 	stages := b.stageLines(now, p)
 	if room := height - len(foot) - 2; height > 0 && len(stages) > room {

@@ -30,7 +30,8 @@ type progressView struct {
 }
 
 func newProgressView(w io.Writer, p paint, b *progressBoard, c clock.Clock, size func() (int, int)) *progressView {
-	l := &progressView{w: w, paint: p, board: b, clock: c, size: size, stop: make(chan struct{}), done: make(chan struct{})}
+	l := &progressView{w: w, paint: p, board: b, clock: c, size: size, stop: make(chan struct{}),
+		done: make(chan struct{})}
 	go l.redrawLoop()
 	return l
 }

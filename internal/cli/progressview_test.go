@@ -103,7 +103,8 @@ func TestExitCodeOfErrors(t *testing.T) {
 }
 
 func TestAnnotationsAreOneLine(t *testing.T) {
-	if got, want := (paint{}).annotationText("error", "50% of\r\ntwo", "file=a"), "::error file=a::50%25 of%0D%0Atwo"; got != want {
+	if got, want := (paint{}).annotationText("error", "50% of\r\ntwo", "file=a"),
+		"::error file=a::50%25 of%0D%0Atwo"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }

@@ -22,10 +22,11 @@ import (
 // by hand.
 func TestReference(t *testing.T) {
 	for page, blocks := range map[string]map[string]string{
-		"application-files.md": {"honoured": keyTable(appfile.Honoured), "pipeds-own": keyTable(appfile.PipedsOwn), "refused": keyTable(appfile.Refused)},
-		"commands.md":          {"commands": commandPages(), "everywhere": everywhere()},
-		"exit-codes.md":        {"codes": exitTable(t), "outcomes": outcomeTable(t), "kinds": kindTable(t)},
-		"events.md":            {"envelope": fieldTable(t, "Envelope"), "events": eventPages(t)},
+		"application-files.md": {"honoured": keyTable(appfile.Honoured), "pipeds-own": keyTable(appfile.PipedsOwn),
+			"refused": keyTable(appfile.Refused)},
+		"commands.md":   {"commands": commandPages(), "everywhere": everywhere()},
+		"exit-codes.md": {"codes": exitTable(t), "outcomes": outcomeTable(t), "kinds": kindTable(t)},
+		"events.md":     {"envelope": fieldTable(t, "Envelope"), "events": eventPages(t)},
 		"sim.md": {"images": imageTable(), "faults": faultTable(t), "fault-lines": faultLines(t),
 			"control": controlTable(t), "world": worldExample(t), "world-keys": worldKeys(t), "knobs": knobTable(t)},
 	} {
@@ -50,7 +51,8 @@ func referencePage(t *testing.T, page string, blocks map[string]string) {
 		}
 		want = strings.TrimSpace(want) + "\n"
 		if got != want && !*update {
-			t.Errorf("%s: %s is not what the code says; run go test ./internal/cli -run TestReference -update\n%s", path, name, want)
+			t.Errorf("%s: %s is not what the code says; run go test ./internal/cli -run TestReference -update\n%s",
+				path, name, want)
 		}
 		text = before + begin + want + end + after
 	}

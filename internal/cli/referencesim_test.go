@@ -59,7 +59,8 @@ func knobTable(t *testing.T) string {
 	var all [][]string
 	for _, f := range structOf(t, source(t, "awssim", "worldfile_settings.go"), "settingsFile") {
 		key := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("yaml")
-		all = append(all, []string{"`" + key + "`", cmp.Or(without(f.Names[0].Name, comment(f.Comment, f.Doc)), says[f.Names[0].Name])})
+		all = append(all, []string{"`" + key + "`", cmp.Or(without(f.Names[0].Name, comment(f.Comment, f.Doc)),
+			says[f.Names[0].Name])})
 	}
 	return rows([]string{"knob", "what it is"}, all)
 }

@@ -13,7 +13,8 @@ import (
 // source parses one file of the project, with its comments.
 func source(t *testing.T, elements ...string) *ast.File {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(append([]string{"..", ".."}, elements...)...), nil, parser.ParseComments)
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(append([]string{"..", ".."}, elements...)...), nil,
+		parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,8 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	}
 	began := time.Now()
 	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shapeText(base.World),
-		Advice: append(append([]string{}, rehearsals.Advice(base.World, app)...), rehearsals.MeasureDrain(base)...), Rows: r.runScenarios(base, scenarios, len(app.Pipeline))}
+		Advice: append(append([]string{}, rehearsals.Advice(base.World, app)...), rehearsals.MeasureDrain(base)...),
+		Rows:   r.runScenarios(base, scenarios, len(app.Pipeline))}
 	report.Took = time.Since(began)
 	if err := r.printRehearsal(report); err != nil {
 		return err
@@ -129,13 +130,15 @@ func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
 
 // possibleScenarios returns the scenarios that can happen to the application. It returns an error if
 // a scenario selected by name cannot happen.
-func (r *rehearsalRun) possibleScenarios(all []rehearsals.Scenario, app *appfile.Application, base rehearsals.Case) (some []rehearsals.Scenario, err error) {
+func (r *rehearsalRun) possibleScenarios(all []rehearsals.Scenario, app *appfile.Application,
+	base rehearsals.Case) (some []rehearsals.Scenario, err error) {
 	for _, s := range all {
 		switch {
 		case s.AppliesTo(app) && s.HasEffect(base, max(1, len(app.Pipeline))):
 			some = append(some, s)
 		case r.faults != "all":
-			return nil, &sluice.Error{Op: "sluice rehearse", Resource: app.File, Err: fmt.Errorf("scenario %s cannot happen to it: %s", s.Name, s.Summary),
+			return nil, &sluice.Error{Op: "sluice rehearse", Resource: app.File,
+				Err:  fmt.Errorf("scenario %s cannot happen to it: %s", s.Name, s.Summary),
 				Next: "leave the scenario out, or --faults all: what cannot happen is left out then"}
 		}
 	}
@@ -171,7 +174,8 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 }
 
 // runScenarios runs every scenario with every seed, on all processors.
-func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals.Scenario, stages int) []rehearsals.Row {
+func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals.Scenario,
+	stages int) []rehearsals.Row {
 	rows := make([]rehearsals.Row, len(scenarios))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
@@ -201,7 +205,8 @@ func (r *rehearsalRun) shapeText(w rehearsals.World) string {
 	}
 	s := fmt.Sprintf("%s, controller %s", sluice.Plural(w.Tasks, "task"), w.Controller)
 	if w.Primary.ARN != "" {
-		s += fmt.Sprintf(", health checks every %s (%d must pass), drain %s", plan.FormatDuration(w.Primary.Interval), w.Primary.Healthy, plan.FormatDuration(w.Primary.Drain))
+		s += fmt.Sprintf(", health checks every %s (%d must pass), drain %s", plan.FormatDuration(w.Primary.Interval),
+			w.Primary.Healthy, plan.FormatDuration(w.Primary.Drain))
 	}
 	if w.Start > 0 || w.Boot > 0 {
 		s += fmt.Sprintf(", tasks run after %s", plan.FormatDuration(w.Start))

@@ -14,7 +14,8 @@ var rehearsalHead = []string{"scenario", "ends", "requests", "failed", "worst sh
 
 // rehearsalCells returns a row of the table.
 func rehearsalCells(r rehearsals.Row) []string {
-	return []string{r.Scenario, rehearsalEnd(r), fmt.Sprintf("%.0f", r.Requests), fmt.Sprintf("%.0f", r.Failed), fmt.Sprintf("%.0f%%", 100*r.WorstShare),
+	return []string{r.Scenario, rehearsalEnd(r), fmt.Sprintf("%.0f", r.Requests), fmt.Sprintf("%.0f", r.Failed),
+		fmt.Sprintf("%.0f%%", 100*r.WorstShare),
 		shortDuration(r.TimeToSafety), shortDuration(r.Took)}
 }
 
@@ -98,7 +99,8 @@ func (r rehearsalReport) summaryLine() string {
 	for _, row := range r.Rows {
 		virtual += row.Took
 	}
-	s := fmt.Sprintf("%s, %s of deployments in %s: ", sluice.Plural(len(r.Rows), "scenario"), plan.FormatDuration(virtual.Round(time.Second)), r.Took.Round(100*time.Millisecond))
+	s := fmt.Sprintf("%s, %s of deployments in %s: ", sluice.Plural(len(r.Rows), "scenario"),
+		plan.FormatDuration(virtual.Round(time.Second)), r.Took.Round(100*time.Millisecond))
 	if n := r.countUnsafe(); n > 0 {
 		return s + sluice.Plural(n, "scenario") + " not safe"
 	}
@@ -107,7 +109,8 @@ func (r rehearsalReport) summaryLine() string {
 
 func (r rehearsalReport) markdownReport() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### Rehearsal of %s\n\n%s\n\n| %s |\n|%s\n", r.Service, r.Shape, strings.Join(rehearsalHead, " | "), strings.Repeat("---|", len(rehearsalHead)))
+	fmt.Fprintf(&b, "### Rehearsal of %s\n\n%s\n\n| %s |\n|%s\n", r.Service, r.Shape,
+		strings.Join(rehearsalHead, " | "), strings.Repeat("---|", len(rehearsalHead)))
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(rehearsalCells(row), " | "))
 	}

@@ -37,7 +37,8 @@ claim on the service, if that stayed. `+idHelp,
 const idHelp = `Without an ID it is the newest deployment of the
 application here, or else the only one that has not ended.`
 
-func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options, l conflictFlags) error {
+func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options,
+	l conflictFlags) error {
 	t, err := p.findAndOpen(ctx, "resume", path, given)
 	if err != nil {
 		return err
@@ -53,7 +54,8 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 	}
 	if runs != "" && !l.takeOver {
 		return &sluice.Error{Op: "resume the deployment", Resource: d.ID, Kind: sluice.Overtaken,
-			Err: fmt.Errorf("process %s runs it", runs), Next: "wait for it; sluice status shows how far it is; --take-over takes it from there"}
+			Err:  fmt.Errorf("process %s runs it", runs),
+			Next: "wait for it; sluice status shows how far it is; --take-over takes it from there"}
 	}
 	e := p.newEngine(t.account, t.clock, t.journal)
 	if l.takeOver {

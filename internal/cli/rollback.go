@@ -51,12 +51,15 @@ deployed once more, all at once.`,
 			return p.runRollback(c.Context(), path, given, o)
 		})
 	f := c.Flags()
-	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster of --service (default: the account's default cluster)")
+	f.StringVar(&o.cluster, "cluster", "",
+		"`name` or ARN of the cluster of --service (default: the account's default cluster)")
 	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
 	f.StringVar(&o.to, "to", "", "`family:revision` to return to, of a service that ECS or CodeDeploy deploys")
 	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a return by ECS's history and write nothing")
-	f.BoolVar(&o.adopt, "adopt", false, "where the journal is lost: all traffic to the primary, what sluice made beside it removed")
-	f.BoolVar(&o.noWait, "no-wait", false, "return once the process that runs the deployment was told, or the return was asked for")
+	f.BoolVar(&o.adopt, "adopt", false,
+		"where the journal is lost: all traffic to the primary, what sluice made beside it removed")
+	f.BoolVar(&o.noWait, "no-wait", false,
+		"return once the process that runs the deployment was told, or the return was asked for")
 	return c
 }
 
@@ -70,7 +73,8 @@ func (o rollbackOptions) checkRollback(path string, given bool) error {
 	case o.service != "" && given:
 		return wrong("the service is given twice: "+path+" and --service "+o.service, "give one of them")
 	case o.to != "" && isDeploymentID(path):
-		return wrong("--to is for a service, and "+path+" is a deployment", "give the application's folder, or --cluster and --service")
+		return wrong("--to is for a service, and "+path+" is a deployment",
+			"give the application's folder, or --cluster and --service")
 	}
 	return nil
 }
@@ -103,7 +107,8 @@ func (p *program) runRollback(ctx context.Context, path string, given bool, o ro
 
 // targetService returns the service to roll back. Its name is empty if only the journal identifies
 // the service.
-func (p *program) targetService(path string, given bool, o rollbackOptions) (of journal.Filter, region string, err error) {
+func (p *program) targetService(path string, given bool, o rollbackOptions) (of journal.Filter, region string,
+	err error) {
 	if o.service != "" {
 		cluster := "default"
 		if o.cluster != "" {
@@ -121,10 +126,12 @@ func (p *program) targetService(path string, given bool, o rollbackOptions) (of 
 	case err != nil || app.Service == nil:
 		return of, "", err
 	}
-	return journal.Filter{Cluster: clusterName(app), Service: *app.Service.Input.ServiceName, Region: app.Region}, app.Region, nil
+	return journal.Filter{Cluster: clusterName(app), Service: *app.Service.Input.ServiceName, Region: app.Region},
+		app.Region, nil
 }
 
-func (p *program) findLastDeployment(ctx context.Context, j *journal.Journal, path string, given bool, o rollbackOptions, of journal.Filter) (journal.Deployment, error) {
+func (p *program) findLastDeployment(ctx context.Context, j *journal.Journal, path string, given bool,
+	o rollbackOptions, of journal.Filter) (journal.Deployment, error) {
 	if o.service != "" {
 		return p.newestOfService(ctx, j, "rollback", of)
 	}
@@ -139,7 +146,8 @@ func (p *program) rollBackRecorded(ctx context.Context, t *openDeployment, of jo
 	}
 	d := t.deployment
 	if t.plan.Standalone {
-		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID, Err: errors.New("it ran a task: what a task did cannot be taken back"),
+		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID,
+			Err:  errors.New("it ran a task: what a task did cannot be taken back"),
 			Next: "sluice status names the tasks; aws ecs stop-task stops one that still runs"}
 	}
 	overtaken, err := p.isOvertaken(ctx, t)
@@ -154,7 +162,8 @@ func (p *program) rollBackRecorded(ctx context.Context, t *openDeployment, of jo
 		return nil
 	}
 	if o.dry {
-		return &sluice.Error{Op: "sluice rollback --dry-run", Resource: d.ID, Err: errors.New("the plan of a deployment holds the plan of its rollback already"),
+		return &sluice.Error{Op: "sluice rollback --dry-run", Resource: d.ID,
+			Err:  errors.New("the plan of a deployment holds the plan of its rollback already"),
 			Next: "sluice plan shows it; leave --dry-run out"}
 	}
 	if err := p.refuseOlder(ctx, t); err != nil {
@@ -229,7 +238,8 @@ func (p *program) adoptLeftovers(ctx context.Context, j *journal.Journal, path s
 		return err
 	}
 	if pre.plan.RollsByECS() && !pre.plan.HasCanaryService() {
-		return p.rollBackByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service}, pre.app.Region, o)
+		return p.rollBackByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service},
+			pre.app.Region, o)
 	}
 	if o.dry {
 		return p.showPlan(ctx, pre.plan, nil)
@@ -242,7 +252,8 @@ func (p *program) adoptLeftovers(ctx context.Context, j *journal.Journal, path s
 
 // rollBackByHistory returns a rolling service to the previous revision in ECS's history, as a
 // deployment of its own.
-func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string, o rollbackOptions) error {
+func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string,
+	o rollbackOptions) error {
 	pre, nothing, err := p.prepareReturn(ctx, of, region, o.to)
 	if err != nil {
 		return err
@@ -264,7 +275,8 @@ func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of 
 	return p.runNewDeployment(ctx, j, pre, engine.Options{NoWait: o.noWait})
 }
 
-func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan, nothing string, err error) {
+func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan,
+	nothing string, err error) {
 	pre = &preparedPlan{filter: of, revision: to, returnPlan: &plan.Return{}}
 	if pre.account, pre.clock, err = p.openAccount(ctx, region); err != nil {
 		return nil, "", err

@@ -12,14 +12,16 @@ import (
 )
 
 func rollingPlan(strategy string) *plan.Plan {
-	return &plan.Plan{Cluster: "prod", Service: "web", Region: "us-east-1", Controller: "ECS", Strategy: strategy, From: "web:1", To: "web:2", AutoRollback: true,
+	return &plan.Plan{Cluster: "prod", Service: "web", Region: "us-east-1", Controller: "ECS", Strategy: strategy,
+		From: "web:1", To: "web:2", AutoRollback: true,
 		Stages: []plan.Stage{{Name: appfile.StageSync}}, Rollback: plan.Stage{Index: 1, Name: appfile.StageRollback}}
 }
 
 // The live view of a service that ECS rolls has one line of tasks, no weights,
 // and what ECS is about.
 func TestBoardOfARollingService(t *testing.T) {
-	for strategy, what := range map[string]string{"": "roll to the new revision", "CANARY": "ECS brings the new revision by its strategy CANARY"} {
+	for strategy, what := range map[string]string{"": "roll to the new revision",
+		"CANARY": "ECS brings the new revision by its strategy CANARY"} {
 		b := newProgressBoard(rollingPlan(strategy))
 		for _, e := range []sluice.Event{
 			sluice.StageStarted{Index: 0, Name: appfile.StageSync, Attempt: 1},
@@ -44,8 +46,10 @@ func TestBoardOfARollingService(t *testing.T) {
 }
 
 func TestStatusOfAStrategyOfECSTellsItsHook(t *testing.T) {
-	tr := &serviceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "ECS", Desired: 4, Running: 8,
-		ServiceDeployment: &currentReport{ARN: "arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/x1", Status: "IN_PROGRESS", Revision: "web:2",
+	tr := &serviceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "ECS",
+		Desired: 4, Running: 8,
+		ServiceDeployment: &currentReport{ARN: "arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/x1",
+			Status: "IN_PROGRESS", Revision: "web:2",
 			Stage: "PRE_PRODUCTION_TRAFFIC_SHIFT", Weight: 10, Hook: "ecs-pause-1", Expires: start}}
 	var out bytes.Buffer
 	if err := (serviceView{}).writeService(&out, tr); err != nil {

@@ -87,8 +87,9 @@ func (p *program) refuseSecondRun(ctx context.Context, j *journal.Journal, pre *
 	}
 	id := open[0].ID
 	return &sluice.Error{Op: "start a run", Resource: pre.serviceName(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("deployment %s of it is %s", id, open[0].State),
-		Next: "end it first: sluice resume " + id + " waits for its end, sluice abort " + id + " leaves its tasks to ECS"}
+		Err: fmt.Errorf("deployment %s of it is %s", id, open[0].State),
+		Next: "end it first: sluice resume " + id + " waits for its end, sluice abort " + id +
+			" leaves its tasks to ECS"}
 }
 
 // prepareRun reads the files and AWS and plans the run. It makes no changes.

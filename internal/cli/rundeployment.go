@@ -21,7 +21,8 @@ func (p *program) newRenderer(pl *plan.Plan, c clock.Clock) renderer {
 	case pl.Standalone:
 		return &lineRenderer{w: p.env.Err, out: p.env.Out, paint: p.paint, groups: p.isOnGitHub()}
 	case p.env.IsTerminal(p.env.Err) && !p.isOnGitHub():
-		return newProgressView(p.env.Err, p.paint, newProgressBoard(pl), c, func() (int, int) { return p.env.Size(p.env.Err) })
+		return newProgressView(p.env.Err, p.paint, newProgressBoard(pl), c,
+			func() (int, int) { return p.env.Size(p.env.Err) })
 	}
 	return &lineRenderer{w: p.env.Err, paint: p.paint, groups: p.isOnGitHub()}
 }
@@ -36,7 +37,8 @@ func (p *program) setInterruptNote(r renderer, says string) func() {
 
 // runHere runs a deployment in this process and prints the outcome. The exit code is 0 if the
 // outcome is want.
-func (p *program) runHere(ctx context.Context, e *engine.Engine, r renderer, id string, o engine.Options, want sluice.Outcome) error {
+func (p *program) runHere(ctx context.Context, e *engine.Engine, r renderer, id string, o engine.Options,
+	want sluice.Outcome) error {
 	release := p.setInterruptNote(r, "pausing at a safe point; Ctrl-C again leaves at once")
 	e.OnEvent = p.withConsolePage(e.Account.Region(), e.Account.Endpoints(), r.showEvent)
 	ended, err := e.Run(ctx, id, o)
@@ -46,7 +48,8 @@ func (p *program) runHere(ctx context.Context, e *engine.Engine, r renderer, id 
 }
 
 // concludeRun prints the result of a run and returns the error that carries the exit code.
-func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended engine.RunResult, err error, want sluice.Outcome) error {
+func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended engine.RunResult, err error,
+	want sluice.Outcome) error {
 	ctx = context.WithoutCancel(ctx)
 	d := ended.Deployment
 	switch {
@@ -96,7 +99,8 @@ func (p *program) printWaiting(ctx context.Context, j *journal.Journal, d journa
 		return nil
 	}
 	if what == engine.HandedToECS || what == engine.HandedToCodeDeploy {
-		fmt.Fprintf(p.env.Err, "next: sluice resume %s follows it; so does sluice wait --cluster %s --service %s\n", d.ID, d.Cluster, d.Service)
+		fmt.Fprintf(p.env.Err, "next: sluice resume %s follows it; so does sluice wait --cluster %s --service %s\n",
+			d.ID, d.Cluster, d.Service)
 		return nil
 	}
 	if approval {
@@ -109,7 +113,8 @@ func (p *program) printWaiting(ctx context.Context, j *journal.Journal, d journa
 
 // printOutcome prints how a deployment ended. It repeats the cause of a failure, because the
 // failure may have been printed long ago.
-func (p *program) printOutcome(ctx context.Context, j *journal.Journal, d journal.Deployment, want sluice.Outcome) error {
+func (p *program) printOutcome(ctx context.Context, j *journal.Journal, d journal.Deployment,
+	want sluice.Outcome) error {
 	events, err := j.Events(ctx, d.ID, 0, 0)
 	if err != nil {
 		return err

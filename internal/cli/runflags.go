@@ -30,12 +30,14 @@ type runFlags struct {
 
 func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 	f.Var(countFlag{&o.count}, "count", "how many tasks (default: the file's runTask.count, or 1)")
-	f.StringArrayVar(&o.commands, "command", nil, "`CONTAINER=COMMAND` in place of its own, words apart by spaces or as a JSON list; may be given again")
+	f.StringArrayVar(&o.commands, "command", nil,
+		"`CONTAINER=COMMAND` in place of its own, words apart by spaces or as a JSON list; may be given again")
 	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` in its environment; may be given again")
 	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
 	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides, JSON or YAML")
 	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` on the tasks; may be given again")
-	f.StringVar(&o.watch, "watch-container", "", "`name` of the container whose exit code decides (default: the first essential one)")
+	f.StringVar(&o.watch, "watch-container", "",
+		"`name` of the container whose exit code decides (default: the first essential one)")
 }
 
 // runOptions converts the flags to the input of RunTask.
@@ -98,7 +100,8 @@ func (o runFlags) readOverrides(p *program) (*ecstypes.TaskOverride, error) {
 	case o.file != "":
 		var err error
 		if data, err = p.readFile(o.file); err != nil {
-			return nil, &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err, Next: "give --overrides-file a file of RunTask's overrides, JSON or YAML"}
+			return nil, &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err,
+				Next: "give --overrides-file a file of RunTask's overrides, JSON or YAML"}
 		}
 		name = o.file
 	}
@@ -117,7 +120,8 @@ func (p *program) absolutePath(path string) (string, error) {
 func parseCommand(s string) (container string, words []string, err error) {
 	container, text, ok := strings.Cut(s, "=")
 	if !ok || container == "" || strings.TrimSpace(text) == "" {
-		return "", nil, runFlagError("--command is not CONTAINER=COMMAND", `give, for example, --command web="rake db:migrate"`)
+		return "", nil, runFlagError("--command is not CONTAINER=COMMAND",
+			`give, for example, --command web="rake db:migrate"`)
 	}
 	if strings.HasPrefix(text, "[") {
 		if err := json.Unmarshal([]byte(text), &words); err != nil {
@@ -126,13 +130,15 @@ func parseCommand(s string) (container string, words []string, err error) {
 		return container, words, nil
 	}
 	if strings.ContainsAny(text, `'"\`) {
-		return "", nil, runFlagError("--command of "+container+" has quotes", `write a JSON list: --command `+container+`='["sh","-c","…"]', or give the command after --`)
+		return "", nil, runFlagError("--command of "+container+" has quotes",
+			`write a JSON list: --command `+container+`='["sh","-c","…"]', or give the command after --`)
 	}
 	return container, strings.Fields(text), nil
 }
 
 func overrideFor(o *ecstypes.TaskOverride, name string) *ecstypes.ContainerOverride {
-	i := slices.IndexFunc(o.ContainerOverrides, func(c ecstypes.ContainerOverride) bool { return aws.ToString(c.Name) == name })
+	i := slices.IndexFunc(o.ContainerOverrides,
+		func(c ecstypes.ContainerOverride) bool { return aws.ToString(c.Name) == name })
 	if i < 0 {
 		i = len(o.ContainerOverrides)
 		o.ContainerOverrides = append(o.ContainerOverrides, ecstypes.ContainerOverride{Name: &name})

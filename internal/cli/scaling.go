@@ -22,8 +22,10 @@ import (
 // too.
 func registerScalingFlags(c *cobra.Command, s *appfile.Scaling) {
 	f := c.Flags()
-	f.BoolVar(&s.Suspend, "suspend-auto-scaling", false, "suspend auto scaling while the deployment runs, and give it back as it was in the end")
-	f.BoolVar(&s.Resume, "resume-auto-scaling", false, "in the end nothing of auto scaling is suspended, whatever was before")
+	f.BoolVar(&s.Suspend, "suspend-auto-scaling", false,
+		"suspend auto scaling while the deployment runs, and give it back as it was in the end")
+	f.BoolVar(&s.Resume, "resume-auto-scaling", false,
+		"in the end nothing of auto scaling is suspended, whatever was before")
 	f.Var(countFlag{&s.Min}, "auto-scaling-min", "least tasks of auto scaling from now on")
 	f.Var(countFlag{&s.Max}, "auto-scaling-max", "most tasks of auto scaling from now on")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -37,7 +39,8 @@ func checkBounds(s appfile.Scaling) error {
 	if s.Min == nil || s.Max == nil || *s.Min <= *s.Max {
 		return nil
 	}
-	return &sluice.Error{Op: "set auto scaling", Err: fmt.Errorf("the minimum of %d is above the maximum of %d", *s.Min, *s.Max),
+	return &sluice.Error{Op: "set auto scaling", Err: fmt.Errorf("the minimum of %d is above the maximum of %d", *s.Min,
+		*s.Max),
 		Next: "give --auto-scaling-min a number up to that of --auto-scaling-max"}
 }
 
@@ -59,7 +62,8 @@ type scalingReport struct {
 }
 
 // addScaling reads the scalable targets. It adds none if the role may not read them.
-func (t *serviceReport) addScaling(ctx context.Context, a *account.Account, s statusTarget, live *ecs.ServiceState) error {
+func (t *serviceReport) addScaling(ctx context.Context, a *account.Account, s statusTarget,
+	live *ecs.ServiceState) error {
 	all, err := autoscaling.Service{API: a.Scaling(), Cluster: s.cluster, Name: s.service}.Observe(ctx)
 	if sluice.KindOf(err) == sluice.Denied {
 		return nil

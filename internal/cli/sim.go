@@ -50,7 +50,8 @@ nothing is kept. It prints what to export; Ctrl-C ends it.`,
 	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn by chance")
 	f.StringVar(&o.world, "world", "", "YAML `file` of what is there at the start")
 	f.BoolVar(&o.hostImages, "allow-host-images", false, "let images host:<command> run that command on this machine")
-	f.BoolVar(&o.allowRemote, "allow-remote", false, "listen outside this machine, to everybody: there is no authentication")
+	f.BoolVar(&o.allowRemote, "allow-remote", false,
+		"listen outside this machine, to everybody: there is no authentication")
 	return c
 }
 
@@ -61,10 +62,12 @@ func (p *program) runSim(ctx context.Context, o simOptions) error {
 	}
 	at, err := s.Listen(ctx, o.listen)
 	if errors.Is(err, awssim.ErrRemote) {
-		return &sluice.Error{Op: "serve the local AWS", Err: err, Next: "give an address such as 127.0.0.1:4566, or --allow-remote to let everybody in"}
+		return &sluice.Error{Op: "serve the local AWS", Err: err,
+			Next: "give an address such as 127.0.0.1:4566, or --allow-remote to let everybody in"}
 	}
 	if err != nil {
-		return &sluice.Error{Op: "serve the local AWS", Err: err, Next: "give another address: --listen 127.0.0.1:0 chooses a free port"}
+		return &sluice.Error{Op: "serve the local AWS", Err: err,
+			Next: "give another address: --listen 127.0.0.1:0 chooses a free port"}
 	}
 	defer at.Close()
 	printSimHelp(p.env.Out, s, at, o)
@@ -74,7 +77,8 @@ func (p *program) runSim(ctx context.Context, o simOptions) error {
 
 func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	if !(o.speed > 0) || o.speed > 1e6 {
-		return nil, &sluice.Error{Op: "serve the local AWS", Err: fmt.Errorf("speed %v is not above 0 and at most 1000000", o.speed), Next: "give --speed 10"}
+		return nil, &sluice.Error{Op: "serve the local AWS",
+			Err: fmt.Errorf("speed %v is not above 0 and at most 1000000", o.speed), Next: "give --speed 10"}
 	}
 	c := clock.Real()
 	if o.speed != 1 {
@@ -89,10 +93,12 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	}
 	data, err := p.readFile(o.world)
 	if err != nil {
-		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: err, Next: "give --world a file such as examples/canary/world.yaml"}
+		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: err,
+			Next: "give --world a file such as examples/canary/world.yaml"}
 	}
 	if err := s.Load(o.world, data); err != nil {
-		return nil, &sluice.Error{Op: "lay out the world", Err: err, Next: "correct the world file; docs/reference/sim.md has every key"}
+		return nil, &sluice.Error{Op: "lay out the world", Err: err,
+			Next: "correct the world file; docs/reference/sim.md has every key"}
 	}
 	return s, nil
 }
@@ -125,7 +131,8 @@ func printSimHelp(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions
 	for _, r := range s.View().Regions {
 		for _, lb := range r.LoadBalancers {
 			for _, l := range lb.Listeners {
-				fmt.Fprintf(w, "# load balancer %s, port %d: curl http://%s/\n", lb.Name, l.Port, listenerAddress(lb, l))
+				fmt.Fprintf(w, "# load balancer %s, port %d: curl http://%s/\n", lb.Name, l.Port,
+					listenerAddress(lb, l))
 			}
 		}
 	}

@@ -29,7 +29,8 @@ func printNameHelp(w io.Writer, s *awssim.Sim, server string) {
 // lookupCommand returns a command that finds the instances of a Cloud Map service.
 func lookupCommand(n awssim.NameView, x awssim.RegistryView, host, port string) string {
 	if n.Kind == "HTTP" || len(x.Records) == 0 { // it has no records in DNS
-		return fmt.Sprintf("aws servicediscovery discover-instances --namespace-name %s --service-name %s", n.Name, x.Name)
+		return fmt.Sprintf("aws servicediscovery discover-instances --namespace-name %s --service-name %s", n.Name,
+			x.Name)
 	}
 	dig := fmt.Sprintf("dig @%s -p %s %s.%s", host, port, x.Name, n.Name)
 	if _, ok := x.Records["A"]; !ok { // dig queries A by default

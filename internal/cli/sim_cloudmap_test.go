@@ -25,7 +25,8 @@ func TestHowNamesAreLookedUp(t *testing.T) {
 		{private, of("SRV", "A"), "dig @127.0.0.1 -p 53 api.shop.local"},
 		{private, of("SRV"), "dig @127.0.0.1 -p 53 api.shop.local SRV"},
 		{private, of(), "aws servicediscovery discover-instances --namespace-name shop.local --service-name api"},
-		{awssim.NameView{Name: "shop", Kind: "HTTP"}, of(), "aws servicediscovery discover-instances --namespace-name shop --service-name api"},
+		{awssim.NameView{Name: "shop", Kind: "HTTP"}, of(),
+			"aws servicediscovery discover-instances --namespace-name shop --service-name api"},
 	} {
 		if got := lookupCommand(c.in, c.x, "127.0.0.1", "53"); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -32,11 +32,13 @@ runs, or until Ctrl-C if none runs. `+idHelp,
   sluice status --output json | jq .taskSets`,
 		func(c *cobra.Command, path string, given bool) error {
 			if events < 0 && c.Flags().Changed("events") {
-				return &sluice.Error{Op: "sluice status", Err: errors.New("--events is below 0"), Next: "give 0 or more"}
+				return &sluice.Error{Op: "sluice status", Err: errors.New("--events is below 0"),
+					Next: "give 0 or more"}
 			}
 			return p.runStatus(c.Context(), path, given, events, follow)
 		})
-	c.Flags().IntVar(&events, "events", -1, "how many of the service's newest events to show (default 5 of a rolling service, else none)")
+	c.Flags().IntVar(&events, "events", -1,
+		"how many of the service's newest events to show (default 5 of a rolling service, else none)")
 	c.Flags().BoolVar(&follow, "watch", false, "show it anew after each change")
 	return c
 }
@@ -85,7 +87,8 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 }
 
 // readStatus reads the state of the service of an application or of a deployment.
-func (p *program) readStatus(ctx context.Context, j *journal.Journal, path string, given bool, events int) (*serviceReport, error) {
+func (p *program) readStatus(ctx context.Context, j *journal.Journal, path string, given bool,
+	events int) (*serviceReport, error) {
 	if !isDeploymentID(path) {
 		if t, found, err := p.readAppStatus(ctx, j, path, given, events); found || err != nil {
 			return t, err
@@ -93,7 +96,8 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 	}
 	if j == nil {
 		return nil, &sluice.Error{Op: "show the status", Kind: sluice.NotFound,
-			Err: errors.New("here is no application file, and no journal " + p.statePath()), Next: "name the folder of the application: sluice status DIR"}
+			Err:  errors.New("here is no application file, and no journal " + p.statePath()),
+			Next: "name the folder of the application: sluice status DIR"}
 	}
 	d, err := p.findDeployment(ctx, j, "status", path, given)
 	if err != nil {
@@ -114,7 +118,8 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 
 // readAppStatus reads the state of the service of the application at a path. found is false if there
 // is no application file.
-func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path string, given bool, events int) (t *serviceReport, found bool, err error) {
+func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path string, given bool,
+	events int) (t *serviceReport, found bool, err error) {
 	app, err := p.loadApplication(path)
 	switch {
 	case err != nil && !given && isNoApplication(err):
@@ -136,7 +141,8 @@ func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path st
 }
 
 // latestReport returns the newest deployment of the service in this account, or nil.
-func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *account.Account, s statusTarget) (*deploymentReport, error) {
+func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *account.Account,
+	s statusTarget) (*deploymentReport, error) {
 	id, err := a.ID(ctx)
 	if err != nil {
 		return nil, err
@@ -158,7 +164,8 @@ func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *accou
 // reportDeployment returns the progress of a deployment, computed from the journal.
 func (p *program) reportDeployment(ctx context.Context, t *openDeployment) (*deploymentReport, error) {
 	d := t.deployment
-	out := &deploymentReport{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.plan.From, To: t.plan.To}
+	out := &deploymentReport{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.plan.From,
+		To: t.plan.To}
 	b := newProgressBoard(t.plan)
 	events, err := t.journal.Events(ctx, d.ID, 0, 0)
 	if err != nil {

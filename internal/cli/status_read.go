@@ -85,7 +85,8 @@ type serviceReport struct {
 
 	Deployment *deploymentReport `json:"deployment,omitempty"`
 
-	CodeDeploy []codeDeployReport `json:"codeDeployments,omitempty"` // of controller CODE_DEPLOY: the newest, and its rollback
+	// of controller CODE_DEPLOY: the newest, and its rollback
+	CodeDeploy []codeDeployReport `json:"codeDeployments,omitempty"`
 }
 
 // ruleReport is a rule with its weights; nil: the rule does not forward to that group.
@@ -184,7 +185,8 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 	return t, t.addRules(ctx, a, s)
 }
 
-func (t *serviceReport) readRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *ecs.ServiceState) error {
+func (t *serviceReport) readRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,
+	live *ecs.ServiceState) error {
 	if err := t.addGroupTargets(ctx, a, live.Raw.LoadBalancers); err != nil {
 		return err
 	}
@@ -197,7 +199,8 @@ func (t *serviceReport) readRolling(ctx context.Context, a *account.Account, c c
 func reportTaskSet(ts sluice.TaskSet, s statusTarget) taskSetReport {
 	out := taskSetReport{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, Scale: ts.Scale, Desired: ts.Desired,
 		Running: ts.Running, Pending: ts.Pending, Steady: ts.Steady, group: ts.TargetGroup,
-		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == s.primary || ts.TargetGroup == s.canary), bySluice: plan.IsSluiceID(ts.ExternalID)}
+		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == s.primary || ts.TargetGroup == s.canary),
+		bySluice: plan.IsSluiceID(ts.ExternalID)}
 	switch {
 	case ts.Status == "PRIMARY":
 		out.Role = string(sluice.Primary)
@@ -254,7 +257,8 @@ func (t *serviceReport) addTasks(ctx context.Context, a *account.Account, s stat
 
 func (t *serviceReport) placeTask(task ecstypes.Task) {
 	by := aws.ToString(task.StartedBy)
-	leaf := taskReport{ID: sluice.ARNName(aws.ToString(task.TaskArn)), Status: aws.ToString(task.LastStatus), Address: privateAddress(task)}
+	leaf := taskReport{ID: sluice.ARNName(aws.ToString(task.TaskArn)), Status: aws.ToString(task.LastStatus),
+		Address: privateAddress(task)}
 	for i := range t.TaskSets {
 		if t.TaskSets[i].ID == by {
 			t.TaskSets[i].Tasks = append(t.TaskSets[i].Tasks, leaf)
@@ -290,7 +294,8 @@ func (t *serviceReport) addTargets(ctx context.Context, a *account.Account, s st
 		}
 		for _, target := range targets {
 			if !t.matchTarget(group, target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID, State: targetText(target)})
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID,
+					State: targetText(target)})
 			}
 		}
 	}
@@ -340,7 +345,8 @@ func (t *serviceReport) addRules(ctx context.Context, a *account.Account, s stat
 	if err := places[0].ReadBalancer(ctx, a.ELB()); err != nil {
 		return err
 	}
-	driver := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: s.primary, Canary: s.canary, RuleARNs: s.ruleNames}, Listeners: places[0].Listeners}
+	driver := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: s.primary, Canary: s.canary,
+		RuleARNs: s.ruleNames}, Listeners: places[0].Listeners}
 	all, err := driver.Rules(ctx)
 	if err != nil {
 		return err
@@ -350,7 +356,8 @@ func (t *serviceReport) addRules(ctx context.Context, a *account.Account, s stat
 		t.Problem = err.Error()
 	}
 	for _, r := range choice.Rules() {
-		t.Rules = append(t.Rules, ruleReport{ARN: r.ARN, Name: r.Name(), Primary: weightOfGroup(r, s.primary), Canary: weightOfGroup(r, s.canary)})
+		t.Rules = append(t.Rules, ruleReport{ARN: r.ARN, Name: r.Name(), Primary: weightOfGroup(r, s.primary),
+			Canary: weightOfGroup(r, s.canary)})
 	}
 	return nil
 }

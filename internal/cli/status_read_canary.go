@@ -32,15 +32,17 @@ func (t *serviceReport) addCanaryService(ctx context.Context, a *account.Account
 		return err
 	}
 	_, revision := live.PrimaryDeployment()
-	t.CanaryService = &canaryReport{Service: hand.Name, Status: live.Status, CreatedBy: live.CreatedBy().Deployment(), Revision: revision,
-		Desired: live.Desired, Running: live.Running, Pending: live.Pending}
+	t.CanaryService = &canaryReport{Service: hand.Name, Status: live.Status, CreatedBy: live.CreatedBy().Deployment(),
+		Revision: revision,
+		Desired:  live.Desired, Running: live.Running, Pending: live.Pending}
 	tasks, err := hand.Tasks(ctx)
 	if err != nil {
 		return err
 	}
 	states, err := readTargetStates(ctx, a, s.canary)
 	for _, task := range tasks {
-		t.CanaryService.Tasks = append(t.CanaryService.Tasks, taskReport{ID: task.ID, Status: task.Status, Address: task.Address, Target: states[task.Address]})
+		t.CanaryService.Tasks = append(t.CanaryService.Tasks, taskReport{ID: task.ID, Status: task.Status,
+			Address: task.Address, Target: states[task.Address]})
 	}
 	return err
 }

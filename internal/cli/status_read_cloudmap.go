@@ -143,7 +143,8 @@ func (v serviceView) writeNames(b *bytes.Buffer, t *serviceReport) {
 		fmt.Fprintf(b, "name %s: %.3g%% of those that are found are the canary's%s\n", v.bold(n.Name), n.Percent, asked)
 		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		for _, f := range n.Variants {
-			fmt.Fprintf(w, "  %s\t%d of %s found\t%d healthy\n", f.Variant, f.Registered, sluice.Plural(f.Tasks, "task"), f.Healthy)
+			fmt.Fprintf(w, "  %s\t%d of %s found\t%d healthy\n", f.Variant, f.Registered,
+				sluice.Plural(f.Tasks, "task"), f.Healthy)
 		}
 		w.Flush()
 		for _, id := range n.Others {

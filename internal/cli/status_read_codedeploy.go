@@ -88,14 +88,18 @@ func (t *serviceReport) addCodeDeploy(ctx context.Context, a *account.Account, s
 	return nil
 }
 
-func reportCodeDeploy(a *account.Account, d *verdict.CodeDeployment, course *verdict.CodeTarget, revision string) codeDeployReport {
-	c := codeDeployReport{ID: d.ID, Application: d.Application, Group: d.Group, Config: d.Config, Status: d.Status, Revision: revision, RollbackOf: d.RollbackOf,
-		ErrorCode: d.Code, ErrorMessage: d.Message, URL: codedeploy.ConsoleURL(a.Region(), d.ID), CreatedAt: d.CreatedAt, EndedAt: d.EndedAt}
+func reportCodeDeploy(a *account.Account, d *verdict.CodeDeployment, course *verdict.CodeTarget,
+	revision string) codeDeployReport {
+	c := codeDeployReport{ID: d.ID, Application: d.Application, Group: d.Group, Config: d.Config, Status: d.Status,
+		Revision: revision, RollbackOf: d.RollbackOf,
+		ErrorCode: d.Code, ErrorMessage: d.Message, URL: codedeploy.ConsoleURL(a.Region(), d.ID),
+		CreatedAt: d.CreatedAt, EndedAt: d.EndedAt}
 	if course == nil {
 		return c
 	}
 	for _, e := range course.Events {
-		c.Lifecycle = append(c.Lifecycle, lifecycleReport{Name: e.Name, Status: e.Status, Function: e.Function, Message: e.Message, Started: e.StartedAt, Ended: e.EndedAt})
+		c.Lifecycle = append(c.Lifecycle, lifecycleReport{Name: e.Name, Status: e.Status, Function: e.Function,
+			Message: e.Message, Started: e.StartedAt, Ended: e.EndedAt})
 	}
 	return c
 }
@@ -130,7 +134,8 @@ func (t *serviceReport) addSetTargets(ctx context.Context, a *account.Account) e
 		}
 		for _, target := range targets {
 			if !t.matchTarget(group, target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID, State: targetText(target)})
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID,
+					State: targetText(target)})
 			}
 		}
 	}

@@ -56,9 +56,11 @@ type eventReport struct {
 // addRollouts adds the deployments of a service that ECS itself deploys.
 func (t *serviceReport) addRollouts(live *ecs.ServiceState) {
 	for _, d := range live.Raw.Deployments {
-		t.Rollouts = append(t.Rollouts, rolloutReport{ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState),
+		t.Rollouts = append(t.Rollouts, rolloutReport{ID: aws.ToString(d.Id), Status: aws.ToString(d.Status),
+			State:  string(d.RolloutState),
 			Reason: aws.ToString(d.RolloutStateReason), Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
-			Desired: int(d.DesiredCount), Running: int(d.RunningCount), Pending: int(d.PendingCount), Failed: int(d.FailedTasks)})
+			Desired: int(d.DesiredCount), Running: int(d.RunningCount), Pending: int(d.PendingCount),
+			Failed: int(d.FailedTasks)})
 	}
 }
 
@@ -76,7 +78,8 @@ func (t *serviceReport) addServiceDeployment(ctx context.Context, hand ecs.Servi
 	if err != nil || rec.ARN == "" {
 		return err
 	}
-	c := &currentReport{ARN: arn, Status: rec.Status, Reason: rec.Reason, Revision: rec.Revision, BackTo: rec.BackTo, Stage: rec.Stage,
+	c := &currentReport{ARN: arn, Status: rec.Status, Reason: rec.Reason, Revision: rec.Revision, BackTo: rec.BackTo,
+		Stage:    rec.Stage,
 		Failures: rec.Breaker.Failures, Limit: rec.Breaker.Threshold, Alarms: rec.Alarms}
 	if rec.RollbackReason != "" {
 		c.Reason = rec.RollbackReason
@@ -115,7 +118,8 @@ func (t *serviceReport) addGroupTargets(ctx context.Context, a *account.Account,
 		}
 		for _, target := range targets {
 			if !t.matchRolloutTarget(target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID, State: targetText(target)})
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID,
+					State: targetText(target)})
 			}
 		}
 	}
@@ -140,7 +144,8 @@ func (t *serviceReport) needsCauses() bool {
 	if t.ServiceDeployment != nil && strings.HasPrefix(t.ServiceDeployment.Status, "ROLLBACK") {
 		return true
 	}
-	return t.isAWSDeploying() || slices.ContainsFunc(t.Rollouts, func(d rolloutReport) bool { return d.State == "FAILED" })
+	return t.isAWSDeploying() ||
+		slices.ContainsFunc(t.Rollouts, func(d rolloutReport) bool { return d.State == "FAILED" })
 }
 
 // isAWSDeploying reports whether AWS runs a deployment of the service.

@@ -75,7 +75,8 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *serviceReport) {
 		if status == "" {
 			status = "-"
 		}
-		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(padRight(status, 8), s.Status), s.Number, padRight(s.Name, 20), s.What)
+		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(padRight(status, 8), s.Status), s.Number, padRight(s.Name, 20),
+			s.What)
 	}
 	if d.Waiting != "" {
 		fmt.Fprintf(b, "  %s\n", d.Waiting)
@@ -138,7 +139,8 @@ func (v serviceView) writeTaskSet(b *bytes.Buffer, s taskSetReport) {
 	if s.Weight != nil {
 		share = fmt.Sprintf("%g%% of the traffic", *s.Weight)
 	}
-	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %d of %d running%s\n", s.ID, v.bold(role), s.Status, s.Revision, share, s.Running, s.Desired, steady)
+	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %d of %d running%s\n", s.ID, v.bold(role), s.Status, s.Revision,
+		share, s.Running, s.Desired, steady)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, task := range s.Tasks {
 		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))

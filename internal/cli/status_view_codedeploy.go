@@ -13,7 +13,8 @@ func (v serviceView) writeCodeDeploy(b *bytes.Buffer, t *serviceReport) {
 		if d.RollbackOf != "" {
 			what = "CodeDeploy rollback"
 		}
-		fmt.Fprintf(b, "%s %s of %s/%s: %s%s\n", what, d.ID, d.Application, d.Group, v.bold(d.Status), codeDeployText(d))
+		fmt.Fprintf(b, "%s %s of %s/%s: %s%s\n", what, d.ID, d.Application, d.Group, v.bold(d.Status),
+			codeDeployText(d))
 		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		for _, e := range d.Lifecycle {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", e.Name, e.Status, e.Message)

@@ -41,7 +41,8 @@ func (v serviceView) writeTaskRuns(b *bytes.Buffer, t *serviceReport) {
 			running++
 		}
 	}
-	fmt.Fprintf(b, "tasks of %s in %s: %d running, %d stopped within the hour\n", v.bold(t.Cluster+"/"+t.Service), t.Region, running, len(t.Tasks)-running)
+	fmt.Fprintf(b, "tasks of %s in %s: %d running, %d stopped within the hour\n", v.bold(t.Cluster+"/"+t.Service),
+		t.Region, running, len(t.Tasks)-running)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, r := range t.Tasks {
 		end := "-"

@@ -18,13 +18,16 @@ func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait
 	case now == nil || now.Does == plan.DoesNothing:
 		return p.printNoChanges(noChangesText(pre.plan), sluice.ExitDone)
 	case now.Does == plan.DoesNotRun:
-		err := p.printNoChanges(fmt.Sprintf("No changes: %s has %s, as the files ask, but %s", pre.serviceName(), pre.plan.To, now.Detail), sluice.ExitUndecided)
+		err := p.printNoChanges(fmt.Sprintf("No changes: %s has %s, as the files ask, but %s", pre.serviceName(),
+			pre.plan.To, now.Detail), sluice.ExitUndecided)
 		p.printNext(now.Next)
 		return err
 	}
 	if noWait && now.Outcome == "" {
-		err := p.printNoChanges(fmt.Sprintf("No changes: AWS is still bringing %s to %s: %s", pre.serviceName(), pre.plan.To, now.Detail), sluice.ExitDone)
-		p.printNext(fmt.Sprintf("sluice wait --cluster %s --service %s tells how it ends", pre.plan.Cluster, pre.plan.Service))
+		err := p.printNoChanges(fmt.Sprintf("No changes: AWS is still bringing %s to %s: %s", pre.serviceName(),
+			pre.plan.To, now.Detail), sluice.ExitDone)
+		p.printNext(fmt.Sprintf("sluice wait --cluster %s --service %s tells how it ends", pre.plan.Cluster,
+			pre.plan.Service))
 		return err
 	}
 	return p.followCurrent(ctx, pre)
@@ -75,9 +78,11 @@ func unchangedText(p *plan.Plan) string {
 	case now == nil || now.Does == plan.DoesNothing:
 		return ""
 	case now.Does == plan.DoesNotRun:
-		return fmt.Sprintf("sluice deploy would change nothing and exit with %d: %s\n", sluice.ExitUndecided, now.Detail)
+		return fmt.Sprintf("sluice deploy would change nothing and exit with %d: %s\n", sluice.ExitUndecided,
+			now.Detail)
 	case now.Outcome != "":
-		return fmt.Sprintf("sluice deploy would change nothing and exit with %d: %s: %s\n", now.Outcome.ExitCode(), now.Outcome, now.Detail)
+		return fmt.Sprintf("sluice deploy would change nothing and exit with %d: %s: %s\n", now.Outcome.ExitCode(),
+			now.Outcome, now.Detail)
 	}
 	return fmt.Sprintf("sluice deploy would follow the running deployment of %s: %s\n", p.To, now.Detail)
 }

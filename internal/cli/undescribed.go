@@ -25,7 +25,8 @@ func (t *serviceReport) undescribedTexts() (all []string) {
 		}
 	}
 	if c := t.CanaryService; c != nil && c.Status == "ACTIVE" {
-		say("canary service %s of %s was left by an earlier deployment: the next deployment removes it", c.Service, c.Revision)
+		say("canary service %s of %s was left by an earlier deployment: the next deployment removes it", c.Service,
+			c.Revision)
 	}
 	for _, l := range t.OtherTargets {
 		if !strings.HasPrefix(l.State, "draining") {

@@ -49,10 +49,12 @@ if it serves already, that is success at once.`,
 	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster (default: the account's default cluster)")
 	f.StringArrayVar(&o.services, "service", nil, "`name` or ARN of a service; may be given several times")
 	f.StringVar(&o.definition, "task-definition", "", "`family:revision` or ARN that has to serve")
-	f.StringVar(&o.deployment, "deployment", "", "`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of CodeDeploy, which needs no --service")
+	f.StringVar(&o.deployment, "deployment", "",
+		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of CodeDeploy, which needs no --service")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
-	f.IntVar(&o.failAfter, "fail-after", verdict.FailAfter, "tasks stopped of one cause that end the wait, where no circuit breaker does")
+	f.IntVar(&o.failAfter, "fail-after", verdict.FailAfter,
+		"tasks stopped of one cause that end the wait, where no circuit breaker does")
 	return c
 }
 
@@ -65,7 +67,8 @@ func (o waitOptions) checkWait() error {
 	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-"):
 		return wrong("no service given", "give --service NAME")
 	case o.deployment != "" && len(o.services) > 1:
-		return wrong("a deployment is of one service, and several are given", "give one --service, or leave --deployment out")
+		return wrong("a deployment is of one service, and several are given",
+			"give one --service, or leave --deployment out")
 	case o.deployment != "" && o.definition != "":
 		return wrong("--deployment and --task-definition are both given", "give one of them")
 	case o.timeout <= 0:
@@ -100,14 +103,16 @@ type waitOutcome struct {
 }
 
 // waitForAll waits for the services concurrently, with shared reads of AWS.
-func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions, v *waitView) []waitOutcome {
+func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions,
+	v *waitView) []waitOutcome {
 	w := watch.New(a, c)
 	results := make([]waitOutcome, len(o.services))
 	waits := make([]func(), len(o.services))
 	for i, service := range o.services {
 		waits[i] = func() {
 			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
-				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline, FailAfter: o.failAfter}}
+				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline,
+				FailAfter: o.failAfter}}
 			results[i].update, results[i].err = w.Wait(ctx, t, v.handleUpdate)
 		}
 	}
@@ -119,7 +124,8 @@ func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Cl
 // outcome.
 func waitExit(ctx context.Context, results []waitOutcome) error {
 	if ctx.Err() != nil {
-		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx), Next: "the deployment goes on; wait for it again at any time"}
+		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx),
+			Next: "the deployment goes on; wait for it again at any time"}
 	}
 	var errs []error
 	var codes []int

@@ -81,7 +81,8 @@ func (t *reportedState) newEvents(s watch.Update) []sluice.Event {
 	t.unread = len(s.Verdict.Unread)
 	switch {
 	case s.Verdict.State == verdict.Ended:
-		all = append(all, sluice.DeploymentEnded{Outcome: s.Verdict.Outcome, Cause: s.Verdict.Detail, Next: s.Verdict.Next})
+		all = append(all, sluice.DeploymentEnded{Outcome: s.Verdict.Outcome, Cause: s.Verdict.Detail,
+			Next: s.Verdict.Next})
 	case s.Verdict.Detail != t.detail:
 		all = append(all, sluice.Waiting{For: s.Target.Name(), Detail: s.Verdict.Detail})
 	}
@@ -98,7 +99,8 @@ func (t *reportedState) lifecycleEvents(now *verdict.CodeTarget) (all []sluice.E
 		t.progress = nil
 	}
 	for _, e := range now.ChangedSince(t.progress) {
-		all = append(all, sluice.LifecycleChanged{Deployment: now.Deployment, Name: e.Name, Status: e.Status, Message: e.Message})
+		all = append(all, sluice.LifecycleChanged{Deployment: now.Deployment, Name: e.Name, Status: e.Status,
+			Message: e.Message})
 	}
 	t.progress = now
 	return all
@@ -124,7 +126,8 @@ func (v *waitView) printEvent(s watch.Update, t *reportedState, e sluice.Event) 
 	if v.several {
 		who = v.program.paint.bold(s.Target.Name()) + " "
 	}
-	fmt.Fprintf(v.program.env.Err, "%s %s%s\n", v.program.paint.dim(formatElapsed(s.At.Sub(v.began))), who, colorLine(v.program.paint, l))
+	fmt.Fprintf(v.program.env.Err, "%s %s%s\n", v.program.paint.dim(formatElapsed(s.At.Sub(v.began))), who,
+		colorLine(v.program.paint, l))
 }
 
 // waitLine returns one event as text. The end has none, because printResults prints the result.
@@ -187,7 +190,8 @@ type waitCause struct {
 
 func newWaitResult(w waitOutcome) waitResult {
 	v := w.update.Verdict
-	r := waitResult{Cluster: sluice.ARNName(w.update.Target.Cluster), Service: sluice.ARNName(w.update.Target.Service), Outcome: v.Outcome,
+	r := waitResult{Cluster: sluice.ARNName(w.update.Target.Cluster), Service: sluice.ARNName(w.update.Target.Service),
+		Outcome:  v.Outcome,
 		ExitCode: v.Outcome.ExitCode(), Revision: v.Revision, Deployment: v.Deployment, By: v.By, Detail: v.Detail,
 		Causes: []waitCause{}, Logs: v.Logs, Unread: v.Unread, Next: v.Next}
 	for _, c := range v.Causes {
@@ -226,7 +230,8 @@ func (v *waitView) printVerdict(s watch.Update) {
 	if s.Verdict.Outcome == sluice.Succeeded {
 		level = success
 	}
-	fmt.Fprintf(p.env.Out, "%s: %s\n", s.Target.Name(), colorLine(out, line{level, string(s.Verdict.Outcome) + ": " + s.Verdict.Detail}))
+	fmt.Fprintf(p.env.Out, "%s: %s\n", s.Target.Name(),
+		colorLine(out, line{level, string(s.Verdict.Outcome) + ": " + s.Verdict.Detail}))
 	if s.Verdict.Next != "" {
 		fmt.Fprintln(p.env.Err, "next: "+s.Verdict.Next)
 	}

@@ -230,9 +230,11 @@ func (v *Virtual) takeDue() *entry {
 }
 
 func (v *Virtual) deadlockText() string {
-	s := fmt.Sprintf("clock: deadlock at %s: every actor is parked for ever", v.start.Add(v.elapsed).Format(time.RFC3339Nano))
+	s := fmt.Sprintf("clock: deadlock at %s: every actor is parked for ever",
+		v.start.Add(v.elapsed).Format(time.RFC3339Nano))
 	for _, a := range v.sortedActors() {
-		s += fmt.Sprintf("\n\tactor %d, started by %s, parked since %s", a.id, a.starterName(), v.start.Add(a.parked).Format(time.RFC3339Nano))
+		s += fmt.Sprintf("\n\tactor %d, started by %s, parked since %s", a.id, a.starterName(),
+			v.start.Add(a.parked).Format(time.RFC3339Nano))
 	}
 	return s
 }

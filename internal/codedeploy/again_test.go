@@ -17,7 +17,8 @@ import (
 // end stops the deployment from outside and waits until it is over.
 func (b *bench) end(id string) {
 	b.Helper()
-	_, err := awscd.NewFromConfig(b.sim.Config()).StopDeployment(b.ctx, &awscd.StopDeploymentInput{DeploymentId: aws.String(id), AutoRollbackEnabled: aws.Bool(false)})
+	_, err := awscd.NewFromConfig(b.sim.Config()).StopDeployment(b.ctx,
+		&awscd.StopDeploymentInput{DeploymentId: aws.String(id), AutoRollbackEnabled: aws.Bool(false)})
 	b.ok(err)
 	b.until("the deployment is over", func() bool { return b.status(id) == "Stopped" })
 }
@@ -25,7 +26,8 @@ func (b *bench) end(id string) {
 // revision is what the deployment brings, as other tools ask for it.
 func revision(s codedeploy.StartRequest) *cdtypes.RevisionLocation {
 	return &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
-		AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(s.AppSpec.Content), Sha256: aws.String(s.AppSpec.SHA256)}}
+		AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(s.AppSpec.Content),
+			Sha256: aws.String(s.AppSpec.SHA256)}}
 }
 
 // A deployment whose reply was lost, and that is over before sluice asks again, is not
@@ -81,8 +83,10 @@ func TestADeploymentIsFoundOnALaterPage(t *testing.T) {
 		b.end(first)
 		others := awscd.NewFromConfig(b.sim.Config())
 		for range 100 {
-			out, err := others.CreateDeployment(b.ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String(web.Application), DeploymentGroupName: aws.String(web.Name),
-				Revision: revision(s)})
+			out, err := others.CreateDeployment(b.ctx,
+				&awscd.CreateDeploymentInput{ApplicationName: aws.String(web.Application),
+					DeploymentGroupName: aws.String(web.Name),
+					Revision:            revision(s)})
 			b.ok(err)
 			b.end(*out.DeploymentId)
 		}

@@ -84,8 +84,12 @@ func on(t *testing.T, applications int, f func(*bench)) {
 		b.ok(sim.Load("world.yaml", fmt.Appendf(nil, place, rest)))
 		b.ecs = awsecs.NewFromConfig(sim.Config())
 		cfg := sim.Config()
-		a, err := account.Open(b.ctx, account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
-			APIOptions: sim.APIOptions(), Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c.Operation) }})
+		a, err := account.Open(b.ctx, account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+			EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
+			APIOptions: sim.APIOptions(), Clock: v, OnCall: func(c account.Call) {
+				b.calls = append(b.calls,
+					c.Operation)
+			}})
 		b.ok(err)
 		b.API = a.CodeDeploy()
 		f(b)
@@ -120,13 +124,17 @@ func (b *bench) count(operation string) (n int) {
 // start is a deployment of a new revision of web under the identity.
 func (b *bench) start(by sluice.ActionID) codedeploy.StartRequest {
 	b.Helper()
-	td, err := b.ecs.RegisterTaskDefinition(b.ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		Cpu: aws.String("256"), Memory: aws.String("512"), RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String("sim/web:v2"), Essential: aws.Bool(true),
+	td, err := b.ecs.RegisterTaskDefinition(b.ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"),
+		NetworkMode: ecstypes.NetworkModeAwsvpc,
+		Cpu:         aws.String("256"), Memory: aws.String("512"),
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String("sim/web:v2"),
+			Essential:    aws.Bool(true),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}}})
 	b.ok(err)
 	spec, err := definition.NewAppSpec(&awsecs.CreateServiceInput{LoadBalancers: []ecstypes.LoadBalancer{
-		{TargetGroupArn: aws.String("arn:of-web-a"), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}}, *td.TaskDefinition.TaskDefinitionArn, nil)
+		{TargetGroupArn: aws.String("arn:of-web-a"), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}},
+		*td.TaskDefinition.TaskDefinitionArn, nil)
 	b.ok(err)
 	return codedeploy.StartRequest{Group: web, AppSpec: spec, By: by}
 }
@@ -180,7 +188,8 @@ func TestAGroupIsFoundByItsService(t *testing.T) {
 	on(t, 250, func(b *bench) {
 		s, err := b.FindGroup(b.ctx, codedeploy.Group{}, "arn:aws:ecs:us-east-1:123456789012:cluster/prod", "web", nil)
 		b.ok(err)
-		if s.Group != web || s.Config != "half" || s.Ready != 10*time.Minute || s.Terminate != 5*time.Minute || s.KeepBlue || len(s.RollbackEvents) != 2 ||
+		if s.Group != web || s.Config != "half" || s.Ready != 10*time.Minute || s.Terminate != 5*time.Minute ||
+			s.KeepBlue || len(s.RollbackEvents) != 2 ||
 			len(s.TargetGroups) != 2 || s.Listener == s.TestListener || s.TestListener == "" || !s.Last.Ended() {
 			t.Errorf("%+v", s)
 		}
@@ -204,7 +213,8 @@ func TestADeploymentTellsItsGroupInTwoCalls(t *testing.T) {
 		if s.Group != web || s.Last.ID != id || s.Last.Ended() || len(b.calls) != 2 {
 			t.Errorf("%+v after %v", s, b.calls)
 		}
-		if s, err = b.FindGroup(b.ctx, codedeploy.Group{}, "prod", "web", []string{"d-UNKNOWN00"}); err != nil || s.Group != web {
+		if s, err = b.FindGroup(b.ctx, codedeploy.Group{}, "prod", "web", []string{"d-UNKNOWN00"}); err != nil ||
+			s.Group != web {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
@@ -230,7 +240,8 @@ func TestANamedGroupIsReadAndChecked(t *testing.T) {
 }
 
 func TestADeploymentIsMadeOnce(t *testing.T) {
-	for _, fault := range []string{"", "lost-reply codedeploy:CreateDeployment times=1", "5xx codedeploy:CreateDeployment times=1", "no-send codedeploy:CreateDeployment times=1"} {
+	for _, fault := range []string{"", "lost-reply codedeploy:CreateDeployment times=1",
+		"5xx codedeploy:CreateDeployment times=1", "no-send codedeploy:CreateDeployment times=1"} {
 		on(t, 0, func(b *bench) {
 			s := b.start("d1/1 ECS_SYNC/create deployment")
 			s.NeverTried = true
@@ -291,7 +302,8 @@ func TestADeploymentIsStoppedAndContinued(t *testing.T) {
 		})
 		d, err := b.GetDeployment(b.ctx, id)
 		b.ok(err)
-		if arn, err := b.RevisionOf(b.ctx, d); sluice.RevisionOf(arn) != "web:2" || err != nil || d.Config != s.Config || len(d.RollbackOn) != 1 || d.Terminate != 5*time.Minute {
+		if arn, err := b.RevisionOf(b.ctx, d); sluice.RevisionOf(arn) != "web:2" || err != nil ||
+			d.Config != s.Config || len(d.RollbackOn) != 1 || d.Terminate != 5*time.Minute {
 			t.Errorf("%+v brings %s: %v", d, arn, err)
 		}
 		if stopped, err := b.Stop(b.ctx, b.act, "deployment of web", id, true); !stopped || err != nil {
@@ -326,7 +338,8 @@ func TestWhatAWSDoesNotKnow(t *testing.T) {
 		}
 		id, _, err := b.EnsureDeployment(b.ctx, b.act, b.start("d1/1 ECS_SYNC/create deployment"))
 		b.ok(err)
-		if c, err := b.ReadTarget(b.ctx, id, "", ""); err != nil || c == nil || c.Deployment != id { // asks for the target's name
+		// asks for the target's name
+		if c, err := b.ReadTarget(b.ctx, id, "", ""); err != nil || c == nil || c.Deployment != id {
 			t.Errorf("%+v %v", c, err)
 		}
 	})
@@ -337,7 +350,8 @@ func TestWhatAWSDoesNotKnow(t *testing.T) {
 func TestSeveralGroupsOfOneServiceAreListed(t *testing.T) {
 	on(t, 0, func(b *bench) {
 		group := func(application, name string) codedeploy.GroupSettings {
-			return codedeploy.GroupSettings{Group: codedeploy.Group{Application: application, Name: name}, Cluster: "prod", Service: "web"}
+			return codedeploy.GroupSettings{Group: codedeploy.Group{Application: application, Name: name},
+				Cluster: "prod", Service: "web"}
 		}
 		x := codedeploy.IndexOf(2, group("shop", "web"), group("old", "web-2020"))
 		_, err := x.GroupOf("prod", "web", codedeploy.Group{})
@@ -349,7 +363,8 @@ func TestSeveralGroupsOfOneServiceAreListed(t *testing.T) {
 }
 
 func TestEventsAreChecked(t *testing.T) {
-	if err := codedeploy.CheckEvents([]string{"DEPLOYMENT_FAILURE", "DEPLOYMENT_STOP_ON_ALARM", "DEPLOYMENT_STOP_ON_REQUEST"}); err != nil {
+	if err := codedeploy.CheckEvents([]string{"DEPLOYMENT_FAILURE", "DEPLOYMENT_STOP_ON_ALARM",
+		"DEPLOYMENT_STOP_ON_REQUEST"}); err != nil {
 		t.Error(err)
 	}
 	for _, wrong := range [][]string{{"FAILURE"}, {""}, {"DEPLOYMENT_FAILURE", "DEPLOYMENT_FAILURE"}} {
@@ -357,7 +372,8 @@ func TestEventsAreChecked(t *testing.T) {
 			t.Errorf("%q was taken", wrong)
 		}
 	}
-	if url := codedeploy.ConsoleURL("eu-west-1", "d-1"); url != "https://eu-west-1.console.aws.amazon.com/codesuite/codedeploy/deployments/d-1?region=eu-west-1" {
+	if url := codedeploy.ConsoleURL("eu-west-1",
+		"d-1"); url != "https://eu-west-1.console.aws.amazon.com/codesuite/codedeploy/deployments/d-1?region=eu-west-1" {
 		t.Error(url)
 	}
 }

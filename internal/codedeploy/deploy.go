@@ -35,7 +35,8 @@ func ownDescription(by sluice.ActionID) string { return "sluice " + string(by) }
 // EnsureDeployment finds the deployment that carries the action's ID, or creates it. found is true
 // if it existed before. A running deployment of another actor is an error of kind Overtaken with
 // its id: CodeDeploy runs one per group at a time.
-func (h Client) EnsureDeployment(ctx context.Context, act sluice.Act, s StartRequest) (id string, found bool, err error) {
+func (h Client) EnsureDeployment(ctx context.Context, act sluice.Act, s StartRequest) (id string, found bool,
+	err error) {
 	for attempt := 1; ; attempt++ {
 		if !s.NeverTried || attempt > 1 {
 			if id, err = h.FindOwn(ctx, s.Group, s.By); id != "" || err != nil {
@@ -55,9 +56,11 @@ func (h Client) EnsureDeployment(ctx context.Context, act sluice.Act, s StartReq
 
 func (h Client) createDeployment(ctx context.Context, act sluice.Act, s StartRequest) (id string, err error) {
 	in := &awscd.CreateDeploymentInput{
-		ApplicationName: aws.String(s.Group.Application), DeploymentGroupName: aws.String(s.Group.Name), Description: aws.String(ownDescription(s.By)),
+		ApplicationName: aws.String(s.Group.Application), DeploymentGroupName: aws.String(s.Group.Name),
+		Description: aws.String(ownDescription(s.By)),
 		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
-			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(s.AppSpec.Content), Sha256: aws.String(s.AppSpec.SHA256)}},
+			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(s.AppSpec.Content),
+				Sha256: aws.String(s.AppSpec.SHA256)}},
 	}
 	if s.Config != "" {
 		in.DeploymentConfigName = aws.String(s.Config)
@@ -69,14 +72,15 @@ func (h Client) createDeployment(ctx context.Context, act sluice.Act, s StartReq
 		in.OverrideAlarmConfiguration = &cdtypes.AlarmConfiguration{}
 	}
 	w := sluice.Write{Operation: "codedeploy:CreateDeployment", Resource: s.Group.String()}
-	err = act(ctx, sluice.Attempt{Action: "create deployment", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
-		out, err := h.API.CreateDeployment(ctx, in)
-		if err != nil {
-			return "", err
-		}
-		id = aws.ToString(out.DeploymentId)
-		return id, nil
-	})
+	err = act(ctx, sluice.Attempt{Action: "create deployment", Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			out, err := h.API.CreateDeployment(ctx, in)
+			if err != nil {
+				return "", err
+			}
+			id = aws.ToString(out.DeploymentId)
+			return id, nil
+		})
 	return id, err
 }
 
@@ -97,7 +101,8 @@ func CheckEvents(events []string) error {
 			for _, k := range known {
 				names = append(names, string(k))
 			}
-			return fmt.Errorf("%q is no event after which CodeDeploy rolls back; there are %s", e, strings.Join(names, ", "))
+			return fmt.Errorf("%q is no event after which CodeDeploy rolls back; there are %s", e,
+				strings.Join(names, ", "))
 		}
 		if slices.Contains(events[:i], e) {
 			return fmt.Errorf("the event %s is given twice", e)
@@ -138,7 +143,8 @@ const maxBusyReads = 5
 
 // BusyError returns the error about a running deployment of another actor; id may be empty.
 func BusyError(g Group, id string) error {
-	next := "wait for it: sluice wait --deployment " + id + "; or stop it: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + id
+	next := "wait for it: sluice wait --deployment " + id +
+		"; or stop it: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + id
 	if id == "" {
 		next = "deploy again"
 	}
@@ -160,7 +166,8 @@ const maxPages = 5
 // FindOwn returns the id of the group's deployment that carries the action's ID; empty if there is
 // none.
 func (h Client) FindOwn(ctx context.Context, g Group, by sluice.ActionID) (string, error) {
-	in := &awscd.ListDeploymentsInput{ApplicationName: aws.String(g.Application), DeploymentGroupName: aws.String(g.Name)}
+	in := &awscd.ListDeploymentsInput{ApplicationName: aws.String(g.Application),
+		DeploymentGroupName: aws.String(g.Name)}
 	for range maxPages {
 		out, err := h.API.ListDeployments(ctx, in)
 		if err != nil {
@@ -192,7 +199,8 @@ func (h Client) Stop(ctx context.Context, act sluice.Act, label, id string, back
 		Planned: sluice.Write{Operation: "codedeploy:StopDeployment", Resource: label},
 		Actual:  sluice.Write{Operation: "codedeploy:StopDeployment", Resource: id}}
 	err = act(ctx, a, func(ctx context.Context) (string, error) {
-		out, err := h.API.StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: aws.String(id), AutoRollbackEnabled: aws.Bool(back)})
+		out, err := h.API.StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: aws.String(id),
+			AutoRollbackEnabled: aws.Bool(back)})
 		var over *cdtypes.DeploymentAlreadyCompletedException
 		if errors.As(err, &over) {
 			return "over already", nil
@@ -210,7 +218,8 @@ func (h Client) Stop(ctx context.Context, act sluice.Act, label, id string, back
 // the original task set is deleted. A deployment that does not wait is no error: continued is false
 // then. The call advances the deployment, so it is not repeated after a lost response. A read shows
 // whether the call took effect.
-func (h Client) Continue(ctx context.Context, act sluice.Act, label, id string, termination bool) (continued bool, err error) {
+func (h Client) Continue(ctx context.Context, act sluice.Act, label, id string, termination bool) (continued bool,
+	err error) {
 	wait := cdtypes.DeploymentWaitTypeReadyWait
 	if termination {
 		wait = cdtypes.DeploymentWaitTypeTerminationWait
@@ -219,7 +228,8 @@ func (h Client) Continue(ctx context.Context, act sluice.Act, label, id string, 
 		Planned: sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: label},
 		Actual:  sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: id}}
 	err = act(ctx, a, func(ctx context.Context) (string, error) {
-		_, err := h.API.ContinueDeployment(ctx, &awscd.ContinueDeploymentInput{DeploymentId: aws.String(id), DeploymentWaitType: wait})
+		_, err := h.API.ContinueDeployment(ctx, &awscd.ContinueDeploymentInput{DeploymentId: aws.String(id),
+			DeploymentWaitType: wait})
 		var over *cdtypes.DeploymentAlreadyCompletedException
 		var early *cdtypes.DeploymentIsNotInReadyStateException
 		if errors.As(err, &over) || errors.As(err, &early) {

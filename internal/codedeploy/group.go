@@ -39,7 +39,8 @@ func (p PastDeployment) Ended() bool {
 
 // runningStatuses returns the statuses of deployments that have not ended.
 func runningStatuses() []cdtypes.DeploymentStatus {
-	return []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusCreated, cdtypes.DeploymentStatusQueued, cdtypes.DeploymentStatusInProgress,
+	return []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusCreated, cdtypes.DeploymentStatusQueued,
+		cdtypes.DeploymentStatusInProgress,
 		cdtypes.DeploymentStatusBaking, cdtypes.DeploymentStatusReady}
 }
 
@@ -71,10 +72,13 @@ func newSettings(g cdtypes.DeploymentGroupInfo) (s GroupSettings, ok bool) {
 	if len(g.EcsServices) == 0 {
 		return s, false
 	}
-	s = GroupSettings{Group: Group{aws.ToString(g.ApplicationName), aws.ToString(g.DeploymentGroupName)}, Config: aws.ToString(g.DeploymentConfigName),
-		Cluster: sluice.ARNName(aws.ToString(g.EcsServices[0].ClusterName)), Service: sluice.ARNName(aws.ToString(g.EcsServices[0].ServiceName)),
+	s = GroupSettings{Group: Group{aws.ToString(g.ApplicationName), aws.ToString(g.DeploymentGroupName)},
+		Config:         aws.ToString(g.DeploymentConfigName),
+		Cluster:        sluice.ARNName(aws.ToString(g.EcsServices[0].ClusterName)),
+		Service:        sluice.ARNName(aws.ToString(g.EcsServices[0].ServiceName)),
 		RollbackEvents: eventsOf(g.AutoRollbackConfiguration), Alarms: alarmsOf(g.AlarmConfiguration),
-		Last: newPast(g.LastAttemptedDeployment), LastSucceeded: newPast(g.LastSuccessfulDeployment), LastRevision: hashOf(g.TargetRevision)}
+		Last: newPast(g.LastAttemptedDeployment), LastSucceeded: newPast(g.LastSuccessfulDeployment),
+		LastRevision: hashOf(g.TargetRevision)}
 	s.Ready, s.Terminate, s.KeepBlue = waitTimes(g.BlueGreenDeploymentConfiguration)
 	s.setRoutes(g.LoadBalancerInfo)
 	return s, true
@@ -137,7 +141,8 @@ func waitTimes(c *cdtypes.BlueGreenDeploymentConfiguration) (ready, terminate ti
 		ready = time.Duration(r.WaitTimeInMinutes) * time.Minute
 	}
 	if t := c.TerminateBlueInstancesOnDeploymentSuccess; t != nil {
-		terminate, keep = time.Duration(t.TerminationWaitTimeInMinutes)*time.Minute, t.Action == cdtypes.InstanceActionKeepAlive
+		terminate, keep = time.Duration(t.TerminationWaitTimeInMinutes)*time.Minute,
+			t.Action == cdtypes.InstanceActionKeepAlive
 	}
 	return ready, terminate, keep
 }
@@ -160,19 +165,23 @@ func (h Client) ReadGroup(ctx context.Context, g Group, cluster, service string)
 	all, err := h.readGroups(ctx, g.Application, []string{g.Name})
 	var missing *cdtypes.ApplicationDoesNotExistException
 	if errors.As(err, &missing) {
-		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("CodeDeploy has no such application here"),
+		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound,
+			Err:  errors.New("CodeDeploy has no such application here"),
 			Next: "check codedeploy.applicationName, and the Region; sluice makes no applications"}
 	}
 	if err != nil {
 		return GroupSettings{}, fmt.Errorf("look for deployment group %s: %w", g, sluice.Inner(err))
 	}
 	if len(all) == 0 {
-		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("the application has no such deployment group of an ECS service"),
+		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound,
+			Err:  errors.New("the application has no such deployment group of an ECS service"),
 			Next: "check codedeploy.deploymentGroupName; sluice makes no deployment groups"}
 	}
 	if have := all[0]; have.ownerKey() != serviceKey(cluster, service) {
-		return GroupSettings{}, &sluice.Error{Op: "use deployment group " + g.String(), Resource: serviceKey(cluster, service),
-			Err: fmt.Errorf("it deploys service %s", have.ownerKey()), Next: "name the deployment group of this service, or leave codedeploy out: it is found"}
+		return GroupSettings{}, &sluice.Error{Op: "use deployment group " + g.String(),
+			Resource: serviceKey(cluster, service),
+			Err:      fmt.Errorf("it deploys service %s", have.ownerKey()),
+			Next:     "name the deployment group of this service, or leave codedeploy out: it is found"}
 	}
 	return all[0], nil
 }
@@ -185,7 +194,8 @@ const batchGroups = 100
 func (h Client) readGroups(ctx context.Context, application string, names []string) ([]GroupSettings, error) {
 	var all []GroupSettings
 	for batch := range slices.Chunk(names, batchGroups) {
-		out, err := h.API.BatchGetDeploymentGroups(ctx, &awscd.BatchGetDeploymentGroupsInput{ApplicationName: aws.String(application), DeploymentGroupNames: batch})
+		out, err := h.API.BatchGetDeploymentGroups(ctx,
+			&awscd.BatchGetDeploymentGroupsInput{ApplicationName: aws.String(application), DeploymentGroupNames: batch})
 		if err != nil {
 			return nil, err
 		}

@@ -49,17 +49,21 @@ func (h Client) getOnce(ctx context.Context, id string) (*verdict.CodeDeployment
 
 func newDeployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
 	d := &verdict.CodeDeployment{
-		ID: aws.ToString(i.DeploymentId), Application: aws.ToString(i.ApplicationName), Group: aws.ToString(i.DeploymentGroupName),
-		Config: aws.ToString(i.DeploymentConfigName), Creator: string(i.Creator), Description: aws.ToString(i.Description), Status: string(i.Status),
+		ID: aws.ToString(i.DeploymentId), Application: aws.ToString(i.ApplicationName),
+		Group:  aws.ToString(i.DeploymentGroupName),
+		Config: aws.ToString(i.DeploymentConfigName), Creator: string(i.Creator),
+		Description: aws.ToString(i.Description), Status: string(i.Status),
 		RollbackOn: eventsOf(i.AutoRollbackConfiguration), SHA256: hashOf(i.Revision),
-		Terminating: i.InstanceTerminationWaitTimeStarted, CreatedAt: aws.ToTime(i.CreateTime), EndedAt: aws.ToTime(i.CompleteTime),
+		Terminating: i.InstanceTerminationWaitTimeStarted, CreatedAt: aws.ToTime(i.CreateTime),
+		EndedAt: aws.ToTime(i.CompleteTime),
 	}
 	d.Ready, d.Terminate, d.KeepBlue = waitTimes(i.BlueGreenDeploymentConfiguration)
 	if e := i.ErrorInformation; e != nil {
 		d.Code, d.Message = string(e.Code), aws.ToString(e.Message)
 	}
 	if r := i.RollbackInfo; r != nil {
-		d.RollbackID, d.RollbackOf, d.RollbackMessage = aws.ToString(r.RollbackDeploymentId), aws.ToString(r.RollbackTriggeringDeploymentId), aws.ToString(r.RollbackMessage)
+		d.RollbackID, d.RollbackOf, d.RollbackMessage = aws.ToString(r.RollbackDeploymentId),
+			aws.ToString(r.RollbackTriggeringDeploymentId), aws.ToString(r.RollbackMessage)
 	}
 	return d
 }
@@ -107,7 +111,8 @@ func (h Client) listTarget(ctx context.Context, id string) (*verdict.CodeTarget,
 }
 
 func (h Client) readTargets(ctx context.Context, id string, targets []string) (*verdict.CodeTarget, error) {
-	out, err := h.API.BatchGetDeploymentTargets(ctx, &awscd.BatchGetDeploymentTargetsInput{DeploymentId: aws.String(id), TargetIds: targets})
+	out, err := h.API.BatchGetDeploymentTargets(ctx, &awscd.BatchGetDeploymentTargetsInput{DeploymentId: aws.String(id),
+		TargetIds: targets})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +127,8 @@ func (h Client) readTargets(ctx context.Context, id string, targets []string) (*
 func newTarget(id string, e cdtypes.ECSTarget) *verdict.CodeTarget {
 	t := &verdict.CodeTarget{Deployment: id, Name: aws.ToString(e.TargetId), Status: string(e.Status)}
 	for _, l := range e.LifecycleEvents {
-		ev := verdict.LifecycleEvent{Name: aws.ToString(l.LifecycleEventName), Status: string(l.Status), StartedAt: aws.ToTime(l.StartTime), EndedAt: aws.ToTime(l.EndTime)}
+		ev := verdict.LifecycleEvent{Name: aws.ToString(l.LifecycleEventName), Status: string(l.Status),
+			StartedAt: aws.ToTime(l.StartTime), EndedAt: aws.ToTime(l.EndTime)}
 		if d := l.Diagnostics; d != nil && d.ErrorCode != cdtypes.LifecycleErrorCodeSuccess {
 			ev.Function, ev.Code, ev.Message = aws.ToString(d.ScriptName), string(d.ErrorCode), aws.ToString(d.Message)
 		}
@@ -155,8 +161,10 @@ func (h Client) RevisionByHash(ctx context.Context, application, sha256 string) 
 	if sha256 == "" {
 		return "", nil
 	}
-	out, err := h.API.GetApplicationRevision(ctx, &awscd.GetApplicationRevisionInput{ApplicationName: aws.String(application),
-		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Sha256: aws.String(sha256)}}})
+	out, err := h.API.GetApplicationRevision(ctx,
+		&awscd.GetApplicationRevisionInput{ApplicationName: aws.String(application),
+			Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+				AppSpecContent: &cdtypes.AppSpecContent{Sha256: aws.String(sha256)}}})
 	var gone *cdtypes.RevisionDoesNotExistException
 	if errors.As(err, &gone) || isAbsent(err) {
 		return "", nil

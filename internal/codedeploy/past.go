@@ -19,13 +19,15 @@ func (h Client) RevisionBefore(ctx context.Context, g Group, not func(arn string
 // DeploymentOf returns the id of the newest ended deployment of the group whose task definition
 // fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.RevisionBefore] does.
 func (h Client) DeploymentOf(ctx context.Context, g Group, fits func(arn string) bool) (string, error) {
-	id, _, err := h.findNewest(ctx, g, fits, cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed, cdtypes.DeploymentStatusStopped)
+	id, _, err := h.findNewest(ctx, g, fits, cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed,
+		cdtypes.DeploymentStatusStopped)
 	return id, err
 }
 
 // findNewest returns the id and the task definition ARN of the group's newest deployment in one of
 // the states whose task definition fits. It ignores rollbacks.
-func (h Client) findNewest(ctx context.Context, g Group, fits func(arn string) bool, states ...cdtypes.DeploymentStatus) (id, arn string, err error) {
+func (h Client) findNewest(ctx context.Context, g Group, fits func(arn string) bool,
+	states ...cdtypes.DeploymentStatus) (id, arn string, err error) {
 	ids, err := h.listDeployments(ctx, &g, states)
 	if err != nil {
 		return "", "", err

@@ -116,7 +116,8 @@ func isAbsent(err error) bool {
 	var group *cdtypes.DeploymentGroupDoesNotExistException
 	var deployment *cdtypes.DeploymentDoesNotExistException
 	var invalid *cdtypes.InvalidDeploymentIdException
-	return errors.As(err, &application) || errors.As(err, &group) || errors.As(err, &deployment) || errors.As(err, &invalid)
+	return errors.As(err, &application) || errors.As(err, &group) || errors.As(err, &deployment) ||
+		errors.As(err, &invalid)
 }
 
 // GroupOf returns the only group of a service. want restricts the groups: its parts may be empty.
@@ -131,8 +132,10 @@ func (x Index) GroupOf(cluster, service string, want Group) (GroupSettings, erro
 	case 1:
 		return fits[0], nil
 	case 0:
-		return GroupSettings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service), Kind: sluice.NotFound,
-			Err:  fmt.Errorf("none of the deployment groups of %s deploys this service%s", sluice.Plural(x.searched, "application"), filterText(want)),
+		return GroupSettings{}, &sluice.Error{Op: "look for the deployment group",
+			Resource: serviceKey(cluster, service), Kind: sluice.NotFound,
+			Err: fmt.Errorf("none of the deployment groups of %s deploys this service%s",
+				sluice.Plural(x.searched, "application"), filterText(want)),
 			Next: "make a CodeDeploy application for Amazon ECS with a deployment group of this service; sluice makes none"}
 	}
 	names := make([]string, 0, len(fits))
@@ -140,7 +143,8 @@ func (x Index) GroupOf(cluster, service string, want Group) (GroupSettings, erro
 		names = append(names, s.Group.String())
 	}
 	slices.Sort(names)
-	return GroupSettings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service), Kind: sluice.Conflict,
+	return GroupSettings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service),
+		Kind: sluice.Conflict,
 		Err:  fmt.Errorf("%d deployment groups deploy this service: %s", len(fits), strings.Join(names, ", ")),
 		Next: "name one: codedeploy: {applicationName: …, deploymentGroupName: …}"}
 }
@@ -161,7 +165,8 @@ func filterText(want Group) string {
 // are the deployments that created the task sets of the service (their externalIds, newest first).
 // They identify the group with two calls. Otherwise FindGroup searches the account. The error is of
 // kind NotFound if there is none, Conflict if there are several.
-func (h Client) FindGroup(ctx context.Context, want Group, cluster, service string, by []string) (GroupSettings, error) {
+func (h Client) FindGroup(ctx context.Context, want Group, cluster, service string, by []string) (GroupSettings,
+	error) {
 	if want.Application != "" && want.Name != "" {
 		return h.ReadGroup(ctx, want, cluster, service)
 	}
@@ -187,7 +192,8 @@ func (h Client) FindGroup(ctx context.Context, want Group, cluster, service stri
 // GroupOfDeployments returns the group of the newest of the deployments that AWS still knows. A
 // service belongs to only one group (CodeDeploy quotas), so this is its group. ok is false if the
 // deployments do not identify the group.
-func (h Client) GroupOfDeployments(ctx context.Context, by []string, cluster, service string) (s GroupSettings, ok bool, err error) {
+func (h Client) GroupOfDeployments(ctx context.Context, by []string, cluster, service string) (s GroupSettings, ok bool,
+	err error) {
 	for _, id := range by {
 		if !strings.HasPrefix(id, "d-") {
 			continue

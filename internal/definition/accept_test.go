@@ -55,7 +55,8 @@ func TestShapesOfATask(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := got.Input
-			if *in.Cpu != "256" || *in.Memory != "512" || *in.ContainerDefinitions[0].Image != "x" || len(in.Tags) != 1 {
+			if *in.Cpu != "256" || *in.Memory != "512" || *in.ContainerDefinitions[0].Image != "x" ||
+				len(in.Tags) != 1 {
 				t.Fatalf("%+v", in)
 			}
 		})
@@ -92,7 +93,8 @@ func TestServiceConnectOfADescribedService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := got.Input.ServiceConnectConfiguration; c == nil || !c.Enabled || *c.Namespace != "n" || !got.Given["serviceConnectConfiguration"] {
+	if c := got.Input.ServiceConnectConfiguration; c == nil || !c.Enabled || *c.Namespace != "n" ||
+		!got.Given["serviceConnectConfiguration"] {
 		t.Fatalf("%+v", got)
 	}
 }

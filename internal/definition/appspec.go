@@ -82,7 +82,8 @@ type capacityProvider struct {
 // the capacity providers and the hooks. If CodeDeploy would refuse the AppSpec, NewAppSpec returns
 // a *[sluice.Error].
 func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks []Hook) (AppSpec, error) {
-	p := properties{TaskDefinition: taskDefinition, PlatformVersion: aws.ToString(service.PlatformVersion), NetworkConfiguration: networkOf(service)}
+	p := properties{TaskDefinition: taskDefinition, PlatformVersion: aws.ToString(service.PlatformVersion),
+		NetworkConfiguration: networkOf(service)}
 	if !strings.HasPrefix(taskDefinition, "arn:") {
 		return AppSpec{}, specError(service, "", "the task definition %q is no ARN", taskDefinition)
 	}
@@ -90,33 +91,41 @@ func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks
 		return AppSpec{}, err
 	}
 	for _, c := range service.CapacityProviderStrategy {
-		p.CapacityProviderStrategy = append(p.CapacityProviderStrategy, capacityProvider{c.Base, aws.ToString(c.CapacityProvider), c.Weight})
+		p.CapacityProviderStrategy = append(p.CapacityProviderStrategy,
+			capacityProvider{c.Base, aws.ToString(c.CapacityProvider), c.Weight})
 	}
 	list, err := hookList(service, hooks)
 	if err != nil {
 		return AppSpec{}, err
 	}
-	doc := appSpec{Version: "0.0", Resources: []map[string]resource{{"TargetService": {"AWS::ECS::Service", p}}}, Hooks: list}
+	doc := appSpec{Version: "0.0", Resources: []map[string]resource{{"TargetService": {"AWS::ECS::Service", p}}},
+		Hooks: list}
 	return doc.encodeSpec(service)
 }
 
 func specError(service *awsecs.CreateServiceInput, next, format string, args ...any) error {
-	return &sluice.Error{Op: "build the AppSpec", Resource: aws.ToString(service.ServiceName), Err: fmt.Errorf(format, args...), Next: next}
+	return &sluice.Error{Op: "build the AppSpec", Resource: aws.ToString(service.ServiceName),
+		Err: fmt.Errorf(format, args...), Next: next}
 }
 
 // setBalancer sets container and port of the first load balancer: CodeDeploy shifts the traffic of
 // one.
 func (p *properties) setBalancer(service *awsecs.CreateServiceInput) error {
 	if len(service.LoadBalancers) == 0 {
-		return specError(service, "give loadBalancers in the service definition, or use controller ECS", "the service has no load balancer, and CodeDeploy deploys no service without one")
+		return specError(service, "give loadBalancers in the service definition, or use controller ECS",
+			"the service has no load balancer, and CodeDeploy deploys no service without one")
 	}
 	lb := service.LoadBalancers[0]
-	p.LoadBalancerInfo.ContainerName, p.LoadBalancerInfo.ContainerPort = aws.ToString(lb.ContainerName), aws.ToInt32(lb.ContainerPort)
+	p.LoadBalancerInfo.ContainerName, p.LoadBalancerInfo.ContainerPort = aws.ToString(lb.ContainerName),
+		aws.ToInt32(lb.ContainerPort)
 	switch {
 	case aws.ToString(lb.TargetGroupArn) == "":
-		return specError(service, "give targetGroupArn under loadBalancers", "its load balancer has no target group, and CodeDeploy moves traffic between target groups")
-	case p.LoadBalancerInfo.ContainerName == "" || p.LoadBalancerInfo.ContainerPort < 1 || p.LoadBalancerInfo.ContainerPort > 65535:
-		return specError(service, "give containerName and containerPort under loadBalancers", "its first load balancer names no container and port")
+		return specError(service, "give targetGroupArn under loadBalancers",
+			"its load balancer has no target group, and CodeDeploy moves traffic between target groups")
+	case p.LoadBalancerInfo.ContainerName == "" || p.LoadBalancerInfo.ContainerPort < 1 ||
+		p.LoadBalancerInfo.ContainerPort > 65535:
+		return specError(service, "give containerName and containerPort under loadBalancers",
+			"its first load balancer names no container and port")
 	}
 	return nil
 }
@@ -155,9 +164,11 @@ func CheckHooks(hooks []Hook) error {
 	for _, h := range hooks {
 		switch {
 		case !slices.Contains(HookEvents(), h.Event):
-			return fmt.Errorf("%s is no lifecycle event that can have a hook; there are %s", h.Event, strings.Join(HookEvents(), ", "))
+			return fmt.Errorf("%s is no lifecycle event that can have a hook; there are %s", h.Event,
+				strings.Join(HookEvents(), ", "))
 		case h.Function == "":
-			return fmt.Errorf("the hook of %s names no Lambda function: give its name or ARN, or leave the hook out", h.Event)
+			return fmt.Errorf("the hook of %s names no Lambda function: give its name or ARN, or leave the hook out",
+				h.Event)
 		case seen[h.Event]:
 			return fmt.Errorf("the lifecycle event %s has more than one hook", h.Event)
 		}
@@ -175,8 +186,9 @@ func (a appSpec) encodeSpec(service *awsecs.CreateServiceInput) (AppSpec, error)
 	}
 	content := strings.TrimSuffix(b.String(), "\n")
 	if len(content) > MaxAppSpec {
-		return AppSpec{}, specError(service, "name fewer subnets, security groups and capacity providers, or shorter functions",
-			"it has %d bytes; at most %d are sent", len(content), MaxAppSpec)
+		return AppSpec{},
+			specError(service, "name fewer subnets, security groups and capacity providers, or shorter functions",
+				"it has %d bytes; at most %d are sent", len(content), MaxAppSpec)
 	}
 	return AppSpec{Content: content, SHA256: sha256Hex(content)}, nil
 }

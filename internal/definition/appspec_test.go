@@ -27,7 +27,8 @@ func TestAnAppSpecHasAllThatCodeDeployTakes(t *testing.T) {
 	in.PlatformVersion = aws.String("1.4.0")
 	in.NetworkConfiguration = &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{
 		Subnets: []string{"subnet-1", "subnet-2"}, SecurityGroups: []string{"sg-1"}}}
-	in.CapacityProviderStrategy = []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT"), Base: 1, Weight: 3}}
+	in.CapacityProviderStrategy = []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT"),
+		Base: 1, Weight: 3}}
 	var hooks, back []definition.Hook
 	for _, e := range definition.HookEvents() {
 		hooks = append([]definition.Hook{{Event: e, Function: "check-<" + e + ">"}}, hooks...)
@@ -73,17 +74,32 @@ func TestAppSpecsThatCodeDeployWouldRefuse(t *testing.T) {
 		many[i] = fmt.Sprint("subnet-0123456789", i)
 	}
 	for want, change := range map[string]func(in *awsecs.CreateServiceInput, hooks *[]definition.Hook, arn *string){
-		"no load balancer": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) { in.LoadBalancers = nil },
+		"no load balancer": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook,
+			_ *string) {
+			in.LoadBalancers = nil
+		},
 		"has no target group": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
 			in.LoadBalancers[0].TargetGroupArn = nil
 		},
 		"no container and port": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
 			in.LoadBalancers[0].ContainerPort = nil
 		},
-		"is no ARN":                            func(_ *awsecs.CreateServiceInput, _ *[]definition.Hook, arn *string) { *arn = "web:2" },
-		"Install is no lifecycle event":        func(_ *awsecs.CreateServiceInput, h *[]definition.Hook, _ *string) { (*h)[0].Event = "Install" },
-		"names no Lambda function":             func(_ *awsecs.CreateServiceInput, h *[]definition.Hook, _ *string) { (*h)[0].Function = "" },
-		"BeforeInstall has more than one hook": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook, _ *string) { *h = append(*h, (*h)[0]) },
+		"is no ARN": func(_ *awsecs.CreateServiceInput, _ *[]definition.Hook,
+			arn *string) {
+			*arn = "web:2"
+		},
+		"Install is no lifecycle event": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook,
+			_ *string) {
+			(*h)[0].Event = "Install"
+		},
+		"names no Lambda function": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook,
+			_ *string) {
+			(*h)[0].Function = ""
+		},
+		"BeforeInstall has more than one hook": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook,
+			_ *string) {
+			*h = append(*h, (*h)[0])
+		},
 		"bytes; at most": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
 			in.NetworkConfiguration = &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: many}}
 		},

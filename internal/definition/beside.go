@@ -21,7 +21,8 @@ func NewCanaryService(want *Service, have *ecstypes.Service) (in awsecs.CreateSe
 	in = fillFromService(want, have)
 	drop := func(what, why string) { dropped = append(dropped, what+": "+why) }
 	if c := in.ServiceConnectConfiguration; c != nil && len(c.Services) > 0 {
-		drop("endpoints of Service Connect ("+endpointNames(c)+")", "callers would be sent to it at once; it only calls others through Service Connect")
+		drop("endpoints of Service Connect ("+endpointNames(c)+")",
+			"callers would be sent to it at once; it only calls others through Service Connect")
 		client := *c
 		client.Services = nil
 		in.ServiceConnectConfiguration = &client
@@ -73,7 +74,8 @@ func fillFromService(want *Service, have *ecstypes.Service) awsecs.CreateService
 // isExcluded reports whether a given member excludes the named one: launch type and capacity
 // providers exclude each other.
 func isExcluded(given map[string]bool, name string) bool {
-	return name == "launchType" && given["capacityProviderStrategy"] || name == "capacityProviderStrategy" && given["launchType"]
+	return name == "launchType" && given["capacityProviderStrategy"] || name == "capacityProviderStrategy" &&
+		given["launchType"]
 }
 
 // droppedAlarmsAndHooks describes the alarms and hooks of a configuration.
@@ -82,10 +84,12 @@ func droppedAlarmsAndHooks(c *ecstypes.DeploymentConfiguration) (dropped []strin
 		return nil
 	}
 	if a := c.Alarms; a != nil && a.Enable {
-		dropped = append(dropped, "alarms ("+strings.Join(a.AlarmNames, ", ")+"): they watch the deployments of the service, not of its canary")
+		dropped = append(dropped, "alarms ("+strings.Join(a.AlarmNames,
+			", ")+"): they watch the deployments of the service, not of its canary")
 	}
 	if n := len(c.LifecycleHooks); n > 0 {
-		dropped = append(dropped, sluice.Plural(n, "lifecycle hook")+": they run in the deployments of the service, not of its canary")
+		dropped = append(dropped, sluice.Plural(n,
+			"lifecycle hook")+": they run in the deployments of the service, not of its canary")
 	}
 	return dropped
 }
@@ -96,7 +100,8 @@ func keepBatchLimits(c *ecstypes.DeploymentConfiguration) *ecstypes.DeploymentCo
 	if c == nil || c.MinimumHealthyPercent == nil && c.MaximumPercent == nil {
 		return nil
 	}
-	return &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: c.MinimumHealthyPercent, MaximumPercent: c.MaximumPercent}
+	return &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: c.MinimumHealthyPercent,
+		MaximumPercent: c.MaximumPercent}
 }
 
 func endpointNames(c *ecstypes.ServiceConnectConfiguration) string {

@@ -11,7 +11,8 @@ import (
 // controller CODE_DEPLOY (ECS API Reference, "UpdateService"). enableExecuteCommand is not
 // documented there; it was observed.
 func UpdatedUnderCodeDeploy() []string {
-	return []string{"desiredCount", "deploymentConfiguration", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
+	return []string{"desiredCount", "deploymentConfiguration", "healthCheckGracePeriodSeconds", "placementConstraints",
+		"placementStrategy",
 		"enableECSManagedTags", "enableExecuteCommand", "propagateTags"}
 }
 

@@ -97,19 +97,26 @@ func TestWhatAWSFillsInIsNoDifference(t *testing.T) {
 func TestDifferencesOfATask(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"web:v1", "web:v2", "containerDefinitions[web].image: web:v2, not web:v1"},
-		{"value: one", "value: hunter2", "containerDefinitions[web].environment[A].value: (sensitive value changed), not (sensitive value)"},
-		{"{name: B, value: two}, ", "", "containerDefinitions[web].environment[B]: none, not {name: B, value: (sensitive value)}"},
-		{"options: {awslogs-group: web}", "options: {awslogs-group: api}", "containerDefinitions[web].logConfiguration.options.awslogs-group: api, not web"},
+		{"value: one", "value: hunter2",
+			"containerDefinitions[web].environment[A].value: (sensitive value changed), not (sensitive value)"},
+		{"{name: B, value: two}, ", "",
+			"containerDefinitions[web].environment[B]: none, not {name: B, value: (sensitive value)}"},
+		{"options: {awslogs-group: web}", "options: {awslogs-group: api}",
+			"containerDefinitions[web].logConfiguration.options.awslogs-group: api, not web"},
 		{"  essential: false\n", "", "containerDefinitions[side].essential: true (default), not false"},
-		{"containerPort: 80", "containerPort: 81", "containerDefinitions[web].portMappings[80/tcp]: none, not {containerPort: 80, hostPort: 80}\n" +
-			"containerDefinitions[web].portMappings[81/tcp]: {containerPort: 81, hostPort: 81}, not none"},
+		{"containerPort: 80", "containerPort: 81",
+			"containerDefinitions[web].portMappings[80/tcp]: none, not {containerPort: 80, hostPort: 80}\n" +
+				"containerDefinitions[web].portMappings[81/tcp]: {containerPort: 81, hostPort: 81}, not none"},
 		{".25 vCPU", "512", "cpu: 512, not 256"},
-		{"ecsTaskExecutionRole", "other", "executionRoleArn: other, not arn:aws:iam::123456789012:role/ecsTaskExecutionRole"},
-		{"command: [CMD, \"true\"]", "command: [CMD, \"false\"]", "containerDefinitions[web].healthCheck.command: [CMD, false], not [CMD, true]"},
+		{"ecsTaskExecutionRole", "other",
+			"executionRoleArn: other, not arn:aws:iam::123456789012:role/ecsTaskExecutionRole"},
+		{"command: [CMD, \"true\"]", "command: [CMD, \"false\"]",
+			"containerDefinitions[web].healthCheck.command: [CMD, false], not [CMD, true]"},
 		{"valueFrom: arn:s", "valueFrom: arn:t", "containerDefinitions[web].secrets[S].valueFrom: arn:t, not arn:s"},
 		{"X86_64", "ARM64", "runtimePlatform: {cpuArchitecture: ARM64}, not none"},
-		{"name: side\n  image: side:v1", "name: aide\n  image: side:v1", "containerDefinitions[aide]: {essential: false, image: side:v1, name: aide}, not none\n" +
-			"containerDefinitions[side]: none, not {essential: false, image: side:v1, name: side}"},
+		{"name: side\n  image: side:v1", "name: aide\n  image: side:v1",
+			"containerDefinitions[aide]: {essential: false, image: side:v1, name: aide}, not none\n" +
+				"containerDefinitions[side]: none, not {essential: false, image: side:v1, name: side}"},
 		{"{key: a, value: b}", "{key: a, value: c}", ""},
 	} {
 		changed := strings.Replace(fargate, c.from, c.to, 1)
@@ -155,10 +162,12 @@ func rollingDescribed(t *testing.T) *ecstypes.Service {
 	out := &ecstypes.Service{
 		ServiceName: in.ServiceName, ClusterArn: text("arn:aws:ecs:us-east-1:123456789012:cluster/main"),
 		DesiredCount: 2, LaunchType: "FARGATE", PlatformVersion: text("LATEST"), SchedulingStrategy: "REPLICA",
-		LoadBalancers: in.LoadBalancers, RoleArn: text("arn:aws:iam::123456789012:role/aws-service-role/ecs.amazonaws.com/AWSServiceRoleForECS"),
-		Tags: append([]ecstypes.Tag{{Key: text("other"), Value: text("x")}}, in.Tags...),
+		LoadBalancers: in.LoadBalancers,
+		RoleArn:       text("arn:aws:iam::123456789012:role/aws-service-role/ecs.amazonaws.com/AWSServiceRoleForECS"),
+		Tags:          append([]ecstypes.Tag{{Key: text("other"), Value: text("x")}}, in.Tags...),
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{
-			Subnets: []string{"subnet-a", "subnet-b"}, SecurityGroups: []string{"sg-default"}, AssignPublicIp: "DISABLED"}},
+			Subnets: []string{"subnet-a", "subnet-b"}, SecurityGroups: []string{"sg-default"},
+			AssignPublicIp: "DISABLED"}},
 	}
 	deployment := service(t, "serviceName: web\ndeploymentConfiguration: {maximumPercent: 200, minimumHealthyPercent: 100, strategy: ROLLING, bakeTimeInMinutes: 0, deploymentCircuitBreaker: {enable: true, rollback: true, resetOnHealthyTask: true, thresholdConfiguration: {type: BOUNDED_PERCENT, value: 50}}, alarms: {enable: false, rollback: false, alarmNames: []}}")
 	out.DeploymentConfiguration = deployment.Input.DeploymentConfiguration
@@ -177,16 +186,21 @@ func TestDifferencesOfAService(t *testing.T) {
 		{"desiredCount: 2\n", "", ""},
 		{"FARGATE", "EC2", "launchType: EC2, not FARGATE"},
 		{"cluster: main", "cluster: other", "cluster: other, not arn:aws:ecs:us-east-1:123456789012:cluster/main"},
-		{"enableExecuteCommand: false", "enableExecuteCommand: true", "enableExecuteCommand: true, not false (default)"},
-		{"maximumPercent: 200", "maximumPercent: 150", "deploymentConfiguration.maximumPercent: 150, not 200 (default)"},
+		{"enableExecuteCommand: false", "enableExecuteCommand: true",
+			"enableExecuteCommand: true, not false (default)"},
+		{"maximumPercent: 200", "maximumPercent: 150",
+			"deploymentConfiguration.maximumPercent: 150, not 200 (default)"},
 		{"[subnet-b, subnet-a]", "[subnet-a, subnet-b, subnet-a]", ""},
-		{"[subnet-b, subnet-a]", "[subnet-b]", "networkConfiguration.awsvpcConfiguration.subnets: [subnet-b], not [subnet-a, subnet-b]"},
-		{"[subnet-b, subnet-a]", "[subnet-b, subnet-a], securityGroups: [sg-1]", "networkConfiguration.awsvpcConfiguration.securityGroups: [sg-1], not [sg-default]"},
+		{"[subnet-b, subnet-a]", "[subnet-b]",
+			"networkConfiguration.awsvpcConfiguration.subnets: [subnet-b], not [subnet-a, subnet-b]"},
+		{"[subnet-b, subnet-a]", "[subnet-b, subnet-a], securityGroups: [sg-1]",
+			"networkConfiguration.awsvpcConfiguration.securityGroups: [sg-1], not [sg-default]"},
 		{"value: a", "value: b", "tags[team].value: b, not a"},
 		{"[{key: team, value: a}]", "[{key: new, value: a}]", "tags[new]: {key: new, value: a}, not none"},
 		{"containerPort: 80", "containerPort: 81", "loadBalancers[tg/web].containerPort: 81, not 80"},
 		{"schedulingStrategy: REPLICA", "deploymentController: {type: ECS}", ""},
-		{"schedulingStrategy: REPLICA", "deploymentController: {type: CODE_DEPLOY}", "deploymentController: {type: CODE_DEPLOY}, not none"},
+		{"schedulingStrategy: REPLICA", "deploymentController: {type: CODE_DEPLOY}",
+			"deploymentController: {type: CODE_DEPLOY}, not none"},
 	} {
 		changed := strings.Replace(rolling, c.from, c.to, 1)
 		if changed == rolling {
@@ -207,12 +221,15 @@ launchType: FARGATE
 platformVersion: LATEST
 networkConfiguration: {awsvpcConfiguration: {subnets: [subnet-b, subnet-a], securityGroups: [sg-2, sg-1]}}
 `)
-	have := &ecstypes.Service{ServiceName: text("web"), DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}
+	have := &ecstypes.Service{ServiceName: text("web"),
+		DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}
 	if d := CompareService(want, have); len(d) > 0 {
 		t.Fatal(told(d))
 	}
-	set := &ecstypes.TaskSet{LaunchType: "FARGATE", PlatformVersion: text("1.4.0"), NetworkConfiguration: &ecstypes.NetworkConfiguration{
-		AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-a", "subnet-b"}, SecurityGroups: []string{"sg-1", "sg-2"}, AssignPublicIp: "DISABLED"}}}
+	set := &ecstypes.TaskSet{LaunchType: "FARGATE", PlatformVersion: text("1.4.0"),
+		NetworkConfiguration: &ecstypes.NetworkConfiguration{
+			AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-a", "subnet-b"},
+				SecurityGroups: []string{"sg-1", "sg-2"}, AssignPublicIp: "DISABLED"}}}
 	if d := CompareTaskSet(want, set); len(d) > 0 {
 		t.Fatal(told(d))
 	}
@@ -228,14 +245,17 @@ func TestServiceConnectIsComparedWithThePrimaryDeployment(t *testing.T) {
 serviceName: web
 serviceConnectConfiguration: {enabled: true, namespace: prod, services: [{portName: http}]}
 `)
-	connect := &ecstypes.ServiceConnectConfiguration{Enabled: true, Namespace: text("arn:aws:servicediscovery:us-east-1:123456789012:namespace/ns-1"),
-		Services: []ecstypes.ServiceConnectService{{PortName: text("http"), DiscoveryName: text("http")}}}
-	have := &ecstypes.Service{Deployments: []ecstypes.Deployment{{Status: text("PRIMARY"), ServiceConnectConfiguration: connect}}, ServiceName: text("web")}
+	connect := &ecstypes.ServiceConnectConfiguration{Enabled: true,
+		Namespace: text("arn:aws:servicediscovery:us-east-1:123456789012:namespace/ns-1"),
+		Services:  []ecstypes.ServiceConnectService{{PortName: text("http"), DiscoveryName: text("http")}}}
+	have := &ecstypes.Service{Deployments: []ecstypes.Deployment{{Status: text("PRIMARY"),
+		ServiceConnectConfiguration: connect}}, ServiceName: text("web")}
 	if d := CompareService(want, have); len(d) > 0 {
 		t.Fatal(told(d))
 	}
 	connect.Services[0].DiscoveryName = text("api")
-	if got := told(CompareService(want, have)); got != "serviceConnectConfiguration.services[http].discoveryName: http, not api" {
+	if got := told(CompareService(want,
+		have)); got != "serviceConnectConfiguration.services[http].discoveryName: http, not api" {
 		t.Fatal(got)
 	}
 }

@@ -50,7 +50,8 @@ func (d *decoder) decodeRoot(n *Node, v reflect.Value, t rootOptions) map[string
 		if !ok {
 			continue
 		}
-		if e.Value.Kind == Null || e.Value.Kind == Text && e.Value.Text == "" && t.isUnsetIfEmpty(m.name, v.Field(m.index).Type()) {
+		if e.Value.Kind == Null || e.Value.Kind == Text && e.Value.Text == "" &&
+			t.isUnsetIfEmpty(m.name, v.Field(m.index).Type()) {
 			continue
 		}
 		given[m.name] = true
@@ -75,7 +76,8 @@ func (t rootOptions) isUnsetIfEmpty(name string, typ reflect.Type) bool {
 }
 
 // findMember returns the member that an entry names. A second entry for the member is a problem.
-func (d *decoder) findMember(all []member, e Entry, name, where string, also []string, seen map[string]bool) (member, bool) {
+func (d *decoder) findMember(all []member, e Entry, name, where string, also []string, seen map[string]bool) (member,
+	bool) {
 	m, ok := memberByName(all, name)
 	if !ok {
 		d.addUnknownKey(e, where, append(memberNames(all), also...))
@@ -96,7 +98,8 @@ func (d *decoder) addUnknownKey(e Entry, where string, known []string) {
 		d.addProblem(p)
 		return
 	}
-	d.addProblem(d.src.AtKey(e, "unknown key %q in %s: no member of AWS's, or newer than this sluice's AWS SDK", e.Key, where))
+	d.addProblem(d.src.AtKey(e, "unknown key %q in %s: no member of AWS's, or newer than this sluice's AWS SDK", e.Key,
+		where))
 }
 
 func containsFold(list []string, s string) bool {
@@ -274,7 +277,8 @@ func (d *decoder) decodeText(n *Node, v reflect.Value, where string) {
 func (d *decoder) addBadChoice(n *Node, where string, known []string) {
 	p := d.src.At(n, "%s cannot be %q", where, n.Text)
 	if p.Meant = Nearest(n.Text, known); p.Meant == "" {
-		p.Message += fmt.Sprintf(", unless that is newer than this sluice's AWS SDK, which knows %s", strings.Join(known, ", "))
+		p.Message += fmt.Sprintf(", unless that is newer than this sluice's AWS SDK, which knows %s",
+			strings.Join(known, ", "))
 	}
 	d.addProblem(p)
 }

@@ -10,7 +10,9 @@ import (
 // FuzzDecodeTask holds that no input makes the reader panic, and that every
 // problem points into the file.
 func FuzzDecodeTask(f *testing.F) {
-	for _, seed := range []string{fargate, rolling, "a: &x [*x]\n", "{\"family\": 1}", "? a\n: b\n", "family: |\n  x\n", "\ta: 1\n", "a: {{ .attachment.x }}", "- a\n", "a:\r\n  b: [1,\r\n", "\xef\xbb\xbffamily: é: x\n", "<<: {family: x}\n", "!!str a: !foo b\n"} {
+	for _, seed := range []string{fargate, rolling, "a: &x [*x]\n", "{\"family\": 1}", "? a\n: b\n", "family: |\n  x\n",
+		"\ta: 1\n", "a: {{ .attachment.x }}", "- a\n", "a:\r\n  b: [1,\r\n", "\xef\xbb\xbffamily: é: x\n",
+		"<<: {family: x}\n", "!!str a: !foo b\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

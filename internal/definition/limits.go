@@ -72,10 +72,12 @@ func (d *decoder) checkText(n *Node, where string) {
 	}
 	for _, path := range namePaths {
 		if path == where && !IsName(n.Text) {
-			d.addProblem(d.src.At(n, "%s has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is %s", where, quotedName(n.Text)))
+			d.addProblem(d.src.At(n, "%s has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is %s", where,
+				quotedName(n.Text)))
 		}
 	}
-	if where == "containerDefinitions[].image" && (n.Text == "" || strings.ContainsFunc(n.Text, printable.IsControl) || strings.ContainsAny(n.Text, "\n\t")) {
+	if where == "containerDefinitions[].image" && (n.Text == "" || strings.ContainsFunc(n.Text, printable.IsControl) ||
+		strings.ContainsAny(n.Text, "\n\t")) {
 		d.addProblem(d.src.At(n, "%s is the name of an image, and this is %s", where, quotedName(n.Text)))
 	}
 }

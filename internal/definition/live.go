@@ -24,21 +24,25 @@ func TaskOf(td *ecstypes.TaskDefinition) *Task {
 // ServiceOf returns the requested state of a service revision: where its tasks run and how callers
 // reach them. A member that the revision lacks and the service has now is given, and empty.
 func ServiceOf(name string, rev *ecstypes.ServiceRevision, now *ecstypes.Service) *Service {
-	s := &Service{Input: &awsecs.CreateServiceInput{ServiceName: &name}, Given: map[string]bool{"serviceName": true}, File: "service revision"}
+	s := &Service{Input: &awsecs.CreateServiceInput{ServiceName: &name}, Given: map[string]bool{"serviceName": true},
+		File: "service revision"}
 	if rev == nil {
 		return s
 	}
 	s.File += " " + aws.ToString(rev.ServiceRevisionArn)
 	in := s.Input
-	s.setMemberIf("networkConfiguration", rev.NetworkConfiguration != nil, func() { in.NetworkConfiguration = rev.NetworkConfiguration })
+	s.setMemberIf("networkConfiguration", rev.NetworkConfiguration != nil,
+		func() { in.NetworkConfiguration = rev.NetworkConfiguration })
 	s.setMemberIf("loadBalancers", len(rev.LoadBalancers)+len(now.LoadBalancers) > 0, func() {
 		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, rev.LoadBalancers...)
 	})
 	s.setMemberIf("serviceRegistries", len(rev.ServiceRegistries)+len(now.ServiceRegistries) > 0, func() {
 		in.ServiceRegistries = append([]ecstypes.ServiceRegistry{}, rev.ServiceRegistries...)
 	})
-	s.setMemberIf("capacityProviderStrategy", len(rev.CapacityProviderStrategy) > 0, func() { in.CapacityProviderStrategy = rev.CapacityProviderStrategy })
-	s.setMemberIf("platformVersion", isPinned(rev.PlatformVersion) && isPinned(now.PlatformVersion), func() { in.PlatformVersion = rev.PlatformVersion })
+	s.setMemberIf("capacityProviderStrategy", len(rev.CapacityProviderStrategy) > 0,
+		func() { in.CapacityProviderStrategy = rev.CapacityProviderStrategy })
+	s.setMemberIf("platformVersion", isPinned(rev.PlatformVersion) && isPinned(now.PlatformVersion),
+		func() { in.PlatformVersion = rev.PlatformVersion })
 	s.setDeploymentMembers(rev, primaryDeployment(now))
 	return s
 }
@@ -49,7 +53,8 @@ func (s *Service) setDeploymentMembers(rev *ecstypes.ServiceRevision, now *ecsty
 		now = &ecstypes.Deployment{}
 	}
 	in := s.Input
-	s.setMemberIf("serviceConnectConfiguration", rev.ServiceConnectConfiguration != nil || now.ServiceConnectConfiguration != nil, func() {
+	s.setMemberIf("serviceConnectConfiguration", rev.ServiceConnectConfiguration != nil ||
+		now.ServiceConnectConfiguration != nil, func() {
 		if in.ServiceConnectConfiguration = rev.ServiceConnectConfiguration; in.ServiceConnectConfiguration == nil {
 			in.ServiceConnectConfiguration = &ecstypes.ServiceConnectConfiguration{Enabled: false}
 		}
@@ -57,9 +62,10 @@ func (s *Service) setDeploymentMembers(rev *ecstypes.ServiceRevision, now *ecsty
 	s.setMemberIf("volumeConfigurations", len(rev.VolumeConfigurations)+len(now.VolumeConfigurations) > 0, func() {
 		in.VolumeConfigurations = append([]ecstypes.ServiceVolumeConfiguration{}, rev.VolumeConfigurations...)
 	})
-	s.setMemberIf("vpcLatticeConfigurations", len(rev.VpcLatticeConfigurations)+len(now.VpcLatticeConfigurations) > 0, func() {
-		in.VpcLatticeConfigurations = append([]ecstypes.VpcLatticeConfiguration{}, rev.VpcLatticeConfigurations...)
-	})
+	s.setMemberIf("vpcLatticeConfigurations", len(rev.VpcLatticeConfigurations)+len(now.VpcLatticeConfigurations) > 0,
+		func() {
+			in.VpcLatticeConfigurations = append([]ecstypes.VpcLatticeConfiguration{}, rev.VpcLatticeConfigurations...)
+		})
 }
 
 func (s *Service) setMemberIf(name string, given bool, set func()) {

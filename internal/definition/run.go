@@ -31,7 +31,8 @@ func whyNotAllowed(member string) string {
 
 // RunMembers returns the members of RunTask's request that a file may give.
 func RunMembers() []string {
-	return slices.DeleteFunc(memberNames(membersOf(reflect.TypeFor[awsecs.RunTaskInput]())), func(m string) bool { return whyNotAllowed(m) != "" })
+	return slices.DeleteFunc(memberNames(membersOf(reflect.TypeFor[awsecs.RunTaskInput]())),
+		func(m string) bool { return whyNotAllowed(m) != "" })
 }
 
 // DecodeRun reads RunTask's members from a section of another file, named where in errors. The
@@ -42,7 +43,8 @@ func DecodeRun(src *Source, n *Node, where string) (*Run, []*Problem) {
 	if n != nil && n.Kind != Null {
 		d.decodeRoot(n, reflect.ValueOf(in).Elem(), rootOptions{what: where})
 		for _, e := range n.Entries {
-			if m, ok := memberByName(membersOf(reflect.TypeFor[awsecs.RunTaskInput]()), e.Key); ok && whyNotAllowed(m.name) != "" {
+			if m, ok := memberByName(membersOf(reflect.TypeFor[awsecs.RunTaskInput]()), e.Key); ok &&
+				whyNotAllowed(m.name) != "" {
 				d.addProblem(src.AtKey(e, "%s.%s is not given here: %s", where, m.name, whyNotAllowed(m.name)))
 			}
 		}
@@ -57,12 +59,15 @@ func (d *decoder) checkRun(n *Node, in *awsecs.RunTaskInput, where string) {
 		d.addProblem(d.src.At(c, "%s.count is a whole number from 1, and this is %d", where, *in.Count))
 	}
 	if in.PropagateTags == "SERVICE" {
-		d.addProblem(d.src.At(getFold(n, "propagateTags"), "%s.propagateTags cannot be SERVICE: a task that no service starts has none (TASK_DEFINITION, NONE)", where))
+		d.addProblem(d.src.At(getFold(n, "propagateTags"),
+			"%s.propagateTags cannot be SERVICE: a task that no service starts has none (TASK_DEFINITION, NONE)",
+			where))
 	}
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
 		d.addProblem(d.src.At(n, "%s: launchType and capacityProviderStrategy exclude each other", where))
 	}
-	if o := getFold(n, "overrides"); in.Overrides != nil && slices.ContainsFunc(in.Overrides.ContainerOverrides, isUnnamed) {
+	if o := getFold(n, "overrides"); in.Overrides != nil && slices.ContainsFunc(in.Overrides.ContainerOverrides,
+		isUnnamed) {
 		d.addProblem(d.src.At(o, "%s.overrides: an entry of containerOverrides has no name", where))
 	}
 }
@@ -88,7 +93,8 @@ func ReadOverrides(file string, data []byte) (*ecstypes.TaskOverride, error) {
 	src.HideSecrets()
 	d := &decoder{src: src}
 	out := &ecstypes.TaskOverride{}
-	d.decodeRoot(src.Root, reflect.ValueOf(out).Elem(), rootOptions{what: "the overrides", textual: []string{"cpu", "memory"}})
+	d.decodeRoot(src.Root, reflect.ValueOf(out).Elem(),
+		rootOptions{what: "the overrides", textual: []string{"cpu", "memory"}})
 	if slices.ContainsFunc(out.ContainerOverrides, isUnnamed) {
 		d.addProblem(src.At(src.Root, "an entry of containerOverrides has no name"))
 	}

@@ -100,7 +100,8 @@ func readOnlyMembers(described, request reflect.Type) []string {
 }
 
 func taskReadOnly() []string {
-	return readOnlyMembers(reflect.TypeFor[ecstypes.TaskDefinition](), reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]())
+	return readOnlyMembers(reflect.TypeFor[ecstypes.TaskDefinition](),
+		reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]())
 }
 
 func serviceReadOnly() []string {

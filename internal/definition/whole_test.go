@@ -52,7 +52,8 @@ func filled(t *rapid.T, v reflect.Value, depth int) {
 			v.SetString(rapid.SampledFrom(append(values, values[0])).Draw(t, "enum"))
 			return
 		}
-		v.SetString(rapid.SampledFrom([]string{"a", "256", "true", "x: y", "é#\t\"'", "arn:aws:x", " pad ", "- 1", "~"}).Draw(t, "text"))
+		v.SetString(rapid.SampledFrom([]string{"a", "256", "true", "x: y", "é#\t\"'", "arn:aws:x", " pad ", "- 1",
+			"~"}).Draw(t, "text"))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, "flag"))
 	case reflect.Int32, reflect.Int64:
@@ -110,7 +111,8 @@ func anyTask(t *rapid.T) *awsecs.RegisterTaskDefinitionInput {
 // described is what DescribeTaskDefinition answers: the members of the request
 // and some of AWS's own.
 func described(in *awsecs.RegisterTaskDefinitionInput) *ecstypes.TaskDefinition {
-	out := &ecstypes.TaskDefinition{TaskDefinitionArn: text("arn:aws:ecs:us-east-1:123456789012:task-definition/web:3"), Revision: 3}
+	out := &ecstypes.TaskDefinition{TaskDefinitionArn: text("arn:aws:ecs:us-east-1:123456789012:task-definition/web:3"),
+		Revision: 3}
 	copyMembers(reflect.ValueOf(out).Elem(), reflect.ValueOf(in).Elem())
 	out.Compatibilities = []ecstypes.Compatibility{"EC2"}
 	out.RequiresAttributes = []ecstypes.Attribute{{Name: text("com.amazonaws.ecs.capability.docker-remote-api.1.18")}}
@@ -194,7 +196,8 @@ func TestEveryMemberOfAServicePassesWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := DecodeService("f", text)
-		if err != nil || !reflect.DeepEqual(again.Given, got.Given) || !reflect.DeepEqual(treeOf(again.Input), treeOf(in)) {
+		if err != nil || !reflect.DeepEqual(again.Given, got.Given) ||
+			!reflect.DeepEqual(treeOf(again.Input), treeOf(in)) {
 			t.Fatalf("%v\n%s\n%s", err, data, text)
 		}
 	})
@@ -204,8 +207,10 @@ func TestADescribedServiceDiffersInNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		have := &ecstypes.Service{}
 		filled(t, reflect.ValueOf(&have.DeploymentController).Elem(), 0)
-		for _, part := range []any{&have.DeploymentConfiguration, &have.NetworkConfiguration, &have.CapacityProviderStrategy,
-			&have.LoadBalancers, &have.ServiceRegistries, &have.Tags, &have.PlacementStrategy, &have.PlacementConstraints,
+		for _, part := range []any{&have.DeploymentConfiguration, &have.NetworkConfiguration,
+			&have.CapacityProviderStrategy,
+			&have.LoadBalancers, &have.ServiceRegistries, &have.Tags, &have.PlacementStrategy,
+			&have.PlacementConstraints,
 			&have.HealthCheckGracePeriodSeconds, &have.EnableExecuteCommand, &have.DesiredCount, &have.PropagateTags} {
 			filled(t, reflect.ValueOf(part).Elem(), 0)
 		}
@@ -274,7 +279,8 @@ func TestEveryShapeIsKnown(t *testing.T) {
 
 // The defaults and orders name members that exist, so that a misspelt one shows.
 func TestTablesNameMembersThatExist(t *testing.T) {
-	roots := []reflect.Type{reflect.TypeFor[awsecs.RegisterTaskDefinitionInput](), reflect.TypeFor[awsecs.CreateServiceInput]()}
+	roots := []reflect.Type{reflect.TypeFor[awsecs.RegisterTaskDefinitionInput](),
+		reflect.TypeFor[awsecs.CreateServiceInput]()}
 	check := func(path string) {
 		for _, root := range roots {
 			if exists(root, path) {

@@ -46,7 +46,8 @@ func (l *ServiceState) IsDraining() bool { return l != nil && l.Status == "DRAIN
 // EnsureService creates the canary service or updates it to the revision and the count. It takes
 // over a service that an earlier deployment left, together with its requests. It refuses a service
 // that sluice did not create. found reports whether this action had created the service before.
-func (b CanaryService) EnsureService(ctx context.Context, act sluice.Act, w CanarySpec) (now *ServiceState, found bool, err error) {
+func (b CanaryService) EnsureService(ctx context.Context, act sluice.Act, w CanarySpec) (now *ServiceState, found bool,
+	err error) {
 	for attempt := 1; ; attempt++ {
 		live, err := b.Observe(ctx)
 		switch {
@@ -71,14 +72,15 @@ func (b CanaryService) createService(ctx context.Context, act sluice.Act, w Cana
 		in.HealthCheckGracePeriodSeconds = nil // AWS rejects it without a load balancer
 	}
 	write := sluice.Write{Operation: "ecs:CreateService", Resource: b.Resource()}
-	err = act(ctx, sluice.Attempt{Action: "create canary service", Planned: write, Actual: write}, func(ctx context.Context) (string, error) {
-		out, err := b.API.CreateService(ctx, &in)
-		if err != nil {
-			return "", err
-		}
-		now = newState(*out.Service)
-		return fmt.Sprintf("%s at %s", w.Revision.Name, sluice.Plural(w.Count, "task")), nil
-	})
+	err = act(ctx, sluice.Attempt{Action: "create canary service", Planned: write, Actual: write},
+		func(ctx context.Context) (string, error) {
+			out, err := b.API.CreateService(ctx, &in)
+			if err != nil {
+				return "", err
+			}
+			now = newState(*out.Service)
+			return fmt.Sprintf("%s at %s", w.Revision.Name, sluice.Plural(w.Count, "task")), nil
+		})
 	return now, err
 }
 
@@ -87,18 +89,21 @@ func (b CanaryService) ownerTag(w CanarySpec) map[string]string {
 }
 
 // updateTo updates an existing service to the requested one.
-func (b CanaryService) updateTo(ctx context.Context, act sluice.Act, now *ServiceState, w CanarySpec) (*ServiceState, bool, error) {
+func (b CanaryService) updateTo(ctx context.Context, act sluice.Act, now *ServiceState, w CanarySpec) (*ServiceState,
+	bool, error) {
 	maker := now.CreatedBy()
 	if maker == "" {
 		return nil, false, &sluice.Error{Op: "create the canary service", Resource: b.Resource(), Kind: sluice.Conflict,
-			Err: errors.New("a service of that name is there and not sluice's"), Next: "rename that service, or the one that is deployed"}
+			Err:  errors.New("a service of that name is there and not sluice's"),
+			Next: "rename that service, or the one that is deployed"}
 	}
 	if maker != w.By || w.ForceWrite {
 		if err := b.Tag(ctx, act, "take the canary service over", now.ARN, b.ownerTag(w)); err != nil {
 			return nil, false, err
 		}
 	}
-	if _, revision := now.PrimaryDeployment(); !w.ForceWrite && revision == w.Revision.Name && now.Desired == w.Count && now.isInGroup(w.Attach) {
+	if _, revision := now.PrimaryDeployment(); !w.ForceWrite && revision == w.Revision.Name && now.Desired == w.Count &&
+		now.isInGroup(w.Attach) {
 		return now, maker == w.By, nil
 	}
 	in := awsecs.UpdateServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name),
@@ -132,7 +137,8 @@ func (b CanaryService) SetCount(ctx context.Context, act sluice.Act, count int) 
 	return err
 }
 
-func (b CanaryService) updateService(ctx context.Context, act sluice.Act, action string, in awsecs.UpdateServiceInput) (now *ServiceState, err error) {
+func (b CanaryService) updateService(ctx context.Context, act sluice.Act, action string,
+	in awsecs.UpdateServiceInput) (now *ServiceState, err error) {
 	w := sluice.Write{Operation: "ecs:UpdateService", Resource: b.Resource()}
 	err = act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		out, err := b.API.UpdateService(ctx, &in)
@@ -162,15 +168,17 @@ func (b CanaryService) Remove(ctx context.Context, act sluice.Act, maker sluice.
 
 func (b CanaryService) deleteOnce(ctx context.Context, act sluice.Act) error {
 	w := sluice.Write{Operation: "ecs:DeleteService", Resource: b.Resource()}
-	return act(ctx, sluice.Attempt{Action: "delete canary service", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
-		_, err := b.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name), Force: aws.Bool(true)})
-		var gone *ecstypes.ServiceNotFoundException
-		var going *ecstypes.ServiceNotActiveException
-		if errors.As(err, &gone) || errors.As(err, &going) {
-			return "gone already", nil
-		}
-		return "DRAINING", err
-	})
+	return act(ctx, sluice.Attempt{Action: "delete canary service", Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			_, err := b.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(b.Cluster),
+				Service: aws.String(b.Name), Force: aws.Bool(true)})
+			var gone *ecstypes.ServiceNotFoundException
+			var going *ecstypes.ServiceNotActiveException
+			if errors.As(err, &gone) || errors.As(err, &going) {
+				return "gone already", nil
+			}
+			return "DRAINING", err
+		})
 }
 
 // AsTaskSet returns the newest deployment of a rolling service in the form of a task set: its
@@ -179,17 +187,21 @@ func (b CanaryService) deleteOnce(ctx context.Context, act sluice.Act) error {
 func (l *ServiceState) AsTaskSet() (set sluice.TaskSet, ok bool) {
 	d := primaryDeployment(l.Raw)
 	if d == nil {
-		return sluice.TaskSet{ARN: l.ARN, Status: l.Status, Desired: l.Desired, Running: l.Running, Pending: l.Pending}, false
+		return sluice.TaskSet{ARN: l.ARN, Status: l.Status, Desired: l.Desired, Running: l.Running, Pending: l.Pending},
+			false
 	}
-	set = sluice.TaskSet{ID: aws.ToString(d.Id), ARN: l.ARN, Status: l.Status, Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
-		ExternalID: string(l.CreatedBy()), Scale: 100, Desired: l.Desired, Running: int(d.RunningCount), Pending: int(d.PendingCount),
+	set = sluice.TaskSet{ID: aws.ToString(d.Id), ARN: l.ARN, Status: l.Status,
+		Revision:   sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
+		ExternalID: string(l.CreatedBy()), Scale: 100, Desired: l.Desired, Running: int(d.RunningCount),
+		Pending:   int(d.PendingCount),
 		CreatedAt: aws.ToTime(d.CreatedAt), Tags: l.Tags}
 	for _, other := range l.Raw.Deployments {
 		if aws.ToString(other.Id) != set.ID {
 			set.Pending += int(other.RunningCount + other.PendingCount)
 		}
 	}
-	set.Steady = len(l.Raw.Deployments) == 1 && set.Running == set.Desired && set.Pending == 0 && d.RolloutState == ecstypes.DeploymentRolloutStateCompleted
+	set.Steady = len(l.Raw.Deployments) == 1 && set.Running == set.Desired && set.Pending == 0 &&
+		d.RolloutState == ecstypes.DeploymentRolloutStateCompleted
 	if len(l.Raw.LoadBalancers) > 0 {
 		set.TargetGroup = aws.ToString(l.Raw.LoadBalancers[0].TargetGroupArn)
 	}

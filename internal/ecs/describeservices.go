@@ -38,7 +38,8 @@ func (c Cluster) DescribeServices(ctx context.Context, names []string) (map[stri
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(), sluice.Inner(err))
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
+			sluice.Inner(err))
 	}
 	found := make(map[string]*verdict.Service, len(out.Services))
 	for _, s := range out.Services {
@@ -68,7 +69,8 @@ func verdictService(s ecstypes.Service) *verdict.Service {
 		}
 	}
 	for _, e := range s.Events {
-		v.Events = append(v.Events, verdict.Event{ID: aws.ToString(e.Id), Message: aws.ToString(e.Message), At: aws.ToTime(e.CreatedAt)})
+		v.Events = append(v.Events, verdict.Event{ID: aws.ToString(e.Id), Message: aws.ToString(e.Message),
+			At: aws.ToTime(e.CreatedAt)})
 	}
 	return v
 }
@@ -88,8 +90,10 @@ func fillFailureDetection(v *verdict.Service, c *ecstypes.DeploymentConfiguratio
 
 func verdictDeployment(d ecstypes.Deployment) verdict.Deployment {
 	return verdict.Deployment{
-		ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState), Reason: aws.ToString(d.RolloutStateReason),
-		Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Desired: int(d.DesiredCount), Pending: int(d.PendingCount),
+		ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState),
+		Reason:   aws.ToString(d.RolloutStateReason),
+		Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Desired: int(d.DesiredCount),
+		Pending: int(d.PendingCount),
 		Running: int(d.RunningCount), Failed: int(d.FailedTasks), CreatedAt: aws.ToTime(d.CreatedAt),
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 // History returns the service deployments that ECS keeps, newest first: those of the last 90 days.
 func (s Service) History(ctx context.Context) ([]ecstypes.ServiceDeploymentBrief, error) {
-	in := &awsecs.ListServiceDeploymentsInput{Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), MaxResults: aws.Int32(100)}
+	in := &awsecs.ListServiceDeploymentsInput{Cluster: aws.String(s.Cluster), Service: aws.String(s.Name),
+		MaxResults: aws.Int32(100)}
 	var all []ecstypes.ServiceDeploymentBrief
 	for {
 		out, err := s.API.ListServiceDeployments(ctx, in)
@@ -65,18 +66,21 @@ func (s Service) PastDeployments(ctx context.Context) ([]PastDeployment, error) 
 	revisions, err := s.readServiceRevisions(ctx, arns)
 	past := make([]PastDeployment, 0, len(briefs))
 	for _, b := range briefs {
-		past = append(past, PastDeployment{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status), CreatedAt: aws.ToTime(b.CreatedAt),
-			Revision: revisions[aws.ToString(b.TargetServiceRevisionArn)]})
+		past = append(past, PastDeployment{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status),
+			CreatedAt: aws.ToTime(b.CreatedAt),
+			Revision:  revisions[aws.ToString(b.TargetServiceRevisionArn)]})
 	}
 	return past, err
 }
 
 // readServiceRevisions reads service revisions by ARN. The result omits revisions that AWS does not
 // keep any more.
-func (s Service) readServiceRevisions(ctx context.Context, arns []string) (map[string]*ecstypes.ServiceRevision, error) {
+func (s Service) readServiceRevisions(ctx context.Context, arns []string) (map[string]*ecstypes.ServiceRevision,
+	error) {
 	found := map[string]*ecstypes.ServiceRevision{}
 	for batch := range slices.Chunk(arns, RecordBatch) {
-		out, err := s.API.DescribeServiceRevisions(ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: batch})
+		out, err := s.API.DescribeServiceRevisions(ctx,
+			&awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: batch})
 		if err != nil {
 			return nil, fmt.Errorf("read service revisions of %s: %w", s.Resource(), sluice.Inner(err))
 		}

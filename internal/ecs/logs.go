@@ -54,7 +54,8 @@ func logPlace(c ecstypes.ContainerDefinition, task string) (LogPlace, error) {
 // characters.
 func LastLines(ctx context.Context, api *awslogs.Client, p LogPlace, n, width int) ([]string, error) {
 	out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{
-		LogGroupName: aws.String(p.Group), LogStreamName: aws.String(p.Stream), Limit: aws.Int32(int32(n)), StartFromHead: aws.Bool(false),
+		LogGroupName: aws.String(p.Group), LogStreamName: aws.String(p.Stream), Limit: aws.Int32(int32(n)),
+		StartFromHead: aws.Bool(false),
 	}, func(o *awslogs.Options) {
 		if p.Region != "" {
 			o.Region = p.Region

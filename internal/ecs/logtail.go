@@ -52,7 +52,8 @@ const tailPages = 20
 func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error) {
 	var all []LogLine
 	for range tailPages {
-		out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String(t.Place.Group), LogStreamName: aws.String(t.Place.Stream),
+		out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String(t.Place.Group),
+			LogStreamName: aws.String(t.Place.Stream),
 			StartFromHead: aws.Bool(true), NextToken: t.next}, t.setRegion)
 		var missing *logstypes.ResourceNotFoundException
 		switch {
@@ -62,7 +63,8 @@ func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error)
 			return all, fmt.Errorf("read log %s: %w", t.Place, sluice.Inner(err))
 		}
 		for _, e := range out.Events {
-			all = append(all, LogLine{time.UnixMilli(aws.ToInt64(e.Timestamp)).UTC(), strings.TrimRight(aws.ToString(e.Message), "\r\n")})
+			all = append(all, LogLine{time.UnixMilli(aws.ToInt64(e.Timestamp)).UTC(),
+				strings.TrimRight(aws.ToString(e.Message), "\r\n")})
 		}
 		// At the end of a log, AWS returns the token unchanged.
 		if end := aws.ToString(out.NextForwardToken) == aws.ToString(t.next); end || len(out.Events) == 0 {

@@ -23,7 +23,8 @@ func (s *said) Do(r *http.Request) (*http.Response, error) {
 	if len(s.bodies) > 1 {
 		s.bodies = s.bodies[1:]
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
+		Request: r}, nil
 }
 
 // That a service does not exist takes two reads: what one read says alone is not
@@ -46,9 +47,11 @@ func TestDeletedTakesTwoReads(t *testing.T) {
 		{[]string{draining, draining}, 1, "DRAINING"},
 	} {
 		waits := 0
-		api := awsecs.New(awsecs.Options{Region: "us-east-1", HTTPClient: &said{c.answers}, BaseEndpoint: aws.String("http://ecs.invalid"),
-			Credentials: credentials.NewStaticCredentialsProvider("k", "s", "")})
-		live, err := ecs.Service{API: api, Cluster: "prod", Name: "web", Confirm: func(context.Context) error { waits++; return nil }}.Observe(context.Background())
+		api := awsecs.New(awsecs.Options{Region: "us-east-1", HTTPClient: &said{c.answers},
+			BaseEndpoint: aws.String("http://ecs.invalid"),
+			Credentials:  credentials.NewStaticCredentialsProvider("k", "s", "")})
+		live, err := ecs.Service{API: api, Cluster: "prod", Name: "web",
+			Confirm: func(context.Context) error { waits++; return nil }}.Observe(context.Background())
 		status := ""
 		if live != nil {
 			status = live.Status
@@ -61,9 +64,12 @@ func TestDeletedTakesTwoReads(t *testing.T) {
 
 // A failure other than MISSING says nothing about whether the service exists.
 func TestAnotherFailureIsNoStatement(t *testing.T) {
-	api := awsecs.New(awsecs.Options{Region: "us-east-1", HTTPClient: &said{[]string{`{"services":[],"failures":[{"reason":"INTERNAL"}]}`}},
-		BaseEndpoint: aws.String("http://ecs.invalid"), Credentials: credentials.NewStaticCredentialsProvider("k", "s", "")})
-	if _, err := (ecs.Service{API: api, Cluster: "prod", Name: "web"}).Observe(context.Background()); sluice.KindOf(err) != sluice.Unreachable {
+	api := awsecs.New(awsecs.Options{Region: "us-east-1",
+		HTTPClient:   &said{[]string{`{"services":[],"failures":[{"reason":"INTERNAL"}]}`}},
+		BaseEndpoint: aws.String("http://ecs.invalid"), Credentials: credentials.NewStaticCredentialsProvider("k", "s",
+			"")})
+	if _, err := (ecs.Service{API: api, Cluster: "prod",
+		Name: "web"}).Observe(context.Background()); sluice.KindOf(err) != sluice.Unreachable {
 		t.Errorf("%v", err)
 	}
 }

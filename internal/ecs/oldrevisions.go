@@ -17,7 +17,8 @@ import (
 // them, newest first.
 func OlderRevisions(ctx context.Context, api *awsecs.Client, family string, keep, limit int) ([]Revision, error) {
 	var all []Revision
-	in := &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, Status: ecstypes.TaskDefinitionStatusActive, MaxResults: aws.Int32(100)}
+	in := &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc,
+		Status: ecstypes.TaskDefinitionStatusActive, MaxResults: aws.Int32(100)}
 	for {
 		out, err := api.ListTaskDefinitions(ctx, in)
 		if err != nil {
@@ -106,8 +107,10 @@ func WithTag(task *definition.Task, key, value string) *definition.Task {
 func Deregister(ctx context.Context, api *awsecs.Client, act sluice.Act, label string, rev Revision) error {
 	planned := sluice.Write{Operation: "ecs:DeregisterTaskDefinition", Resource: label}
 	actual := sluice.Write{Operation: "ecs:DeregisterTaskDefinition", Resource: rev.Name}
-	return act(ctx, sluice.Attempt{Action: "deregister " + rev.Name, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
-		_, err := api.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String(rev.ARN)})
-		return "INACTIVE", err
-	})
+	return act(ctx, sluice.Attempt{Action: "deregister " + rev.Name, Planned: planned, Actual: actual},
+		func(ctx context.Context) (string, error) {
+			_, err := api.DeregisterTaskDefinition(ctx,
+				&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String(rev.ARN)})
+			return "INACTIVE", err
+		})
 }

@@ -94,7 +94,8 @@ func ReadDefinition(ctx context.Context, api *awsecs.Client, name string) (*ecst
 		if next == "" && IsRefused(err) {
 			next = "give family:revision or the ARN of a registered task definition"
 		}
-		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err), Next: next}
+		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
+			Next: next}
 	}
 	return out.TaskDefinition, nil
 }
@@ -118,7 +119,8 @@ const maxTries = 8
 // client token. After a lost response EnsureRevision searches for the revision and registers it
 // again only if AWS does not have it. shown waits until AWS must return such a revision, and
 // searches for it.
-func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task, shown func(context.Context) (Revision, error)) (Revision, error) {
+func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task,
+	shown func(context.Context) (Revision, error)) (Revision, error) {
 	for attempt := 1; ; attempt++ {
 		rev, err := FindRegistered(ctx, api, want)
 		if err != nil || rev.ARN != "" {
@@ -136,16 +138,18 @@ func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, wan
 
 // Register registers want without a read. RegisterTaskDefinition has no client token, so a caller
 // without a response must search for the revision.
-func Register(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (rev Revision, err error) {
+func Register(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (rev Revision,
+	err error) {
 	w := sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: aws.ToString(want.Input.Family)}
-	err = act(ctx, sluice.Attempt{Action: "register task definition", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
-		in := *want.Input
-		out, err := api.RegisterTaskDefinition(ctx, &in)
-		if err != nil {
-			return "", err
-		}
-		rev = newRevision(out.TaskDefinition)
-		return rev.Name, nil
-	})
+	err = act(ctx, sluice.Attempt{Action: "register task definition", Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			in := *want.Input
+			out, err := api.RegisterTaskDefinition(ctx, &in)
+			if err != nil {
+				return "", err
+			}
+			rev = newRevision(out.TaskDefinition)
+			return rev.Name, nil
+		})
 	return rev, err
 }

@@ -51,7 +51,8 @@ func (l *ServiceState) CurrentDeployment() string {
 }
 
 // CreateRolling creates the service with deployment controller ECS.
-func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, rev Revision, tags map[string]string) error {
+func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput,
+	rev Revision, tags map[string]string) error {
 	want.Cluster, want.ServiceName, want.ClientToken = aws.String(s.Cluster), aws.String(s.Name), aws.String(id.Token())
 	want.TaskDefinition, want.Role = aws.String(rev.ARN), nonEmpty(want.Role)
 	want.Tags = mergeTags(want.Tags, tags)
@@ -59,19 +60,22 @@ func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.Ac
 		want.DesiredCount = aws.Int32(1)
 	}
 	w := sluice.Write{Operation: "ecs:CreateService", Resource: s.Resource()}
-	return act(ctx, sluice.Attempt{Action: "create service", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
-		_, err := s.API.CreateService(ctx, &want)
-		return rev.Name, err
-	})
+	return act(ctx, sluice.Attempt{Action: "create service", Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			_, err := s.API.CreateService(ctx, &want)
+			return rev.Name, err
+		})
 }
 
 // UpdateRolling requests a rolling deployment of the revision with the attributes of u. force
 // requests a new deployment even if nothing changes. One call makes all changes, so there is one
 // deployment. The returned state is newer than what AWS returns to reads for the next seconds. It
 // is nil if AWS returns no service.
-func (s Service) UpdateRolling(ctx context.Context, act sluice.Act, action string, rev Revision, u Update, force bool) (now *ServiceState, err error) {
+func (s Service) UpdateRolling(ctx context.Context, act sluice.Act, action string, rev Revision, u Update,
+	force bool) (now *ServiceState, err error) {
 	in := u.Values
-	in.Cluster, in.Service, in.TaskDefinition, in.ForceNewDeployment = aws.String(s.Cluster), aws.String(s.Name), aws.String(rev.ARN), force
+	in.Cluster, in.Service, in.TaskDefinition, in.ForceNewDeployment = aws.String(s.Cluster), aws.String(s.Name),
+		aws.String(rev.ARN), force
 	w := sluice.Write{Operation: "ecs:UpdateService", Resource: s.Resource()}
 	err = act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		out, err := s.API.UpdateService(ctx, &in)
@@ -122,7 +126,8 @@ func (s Service) StopDeployment(ctx context.Context, act sluice.Act, label, arn 
 func (s Service) RunningDeployment(ctx context.Context) (string, error) {
 	out, err := s.API.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{
 		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), MaxResults: aws.Int32(1),
-		Status: []ecstypes.ServiceDeploymentStatus{ecstypes.ServiceDeploymentStatusPending, ecstypes.ServiceDeploymentStatusInProgress}})
+		Status: []ecstypes.ServiceDeploymentStatus{ecstypes.ServiceDeploymentStatusPending,
+			ecstypes.ServiceDeploymentStatusInProgress}})
 	if err != nil {
 		return "", fmt.Errorf("list service deployments of %s: %w", s.Resource(), sluice.Inner(err))
 	}

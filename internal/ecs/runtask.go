@@ -47,7 +47,8 @@ type Launched struct {
 // returns their ids, and Run returns those.
 func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch) (out Launched, err error) {
 	in := *l.Request.Input
-	in.Cluster, in.TaskDefinition, in.Count = aws.String(t.Cluster), aws.String(l.Revision.ARN), aws.Int32(int32(l.Count))
+	in.Cluster, in.TaskDefinition, in.Count = aws.String(t.Cluster), aws.String(l.Revision.ARN),
+		aws.Int32(int32(l.Count))
 	in.ClientToken, in.StartedBy = aws.String(l.ID.Token()), aws.String(l.StartedBy)
 	a := sluice.Attempt{Action: action, Planned: l.Planned,
 		Actual: sluice.Write{Operation: "ecs:RunTask", Resource: sluice.ARNName(t.Cluster) + "/" + l.Revision.Name}}
@@ -67,7 +68,8 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 		for _, f := range answer.Failures {
 			out.Missing = append(out.Missing, failureText(f))
 		}
-		for len(out.Tasks)+len(out.Missing) < l.Count { // AWS returns neither if the first call with the token started nothing
+		// AWS returns neither if the first call with the token started nothing
+		for len(out.Tasks)+len(out.Missing) < l.Count {
 			out.Missing = append(out.Missing, "ECS started no task and gave no reason")
 		}
 		return orNone(strings.Join(out.Tasks, " ")), nil
@@ -121,7 +123,8 @@ func (t Tasks) FindTasks(ctx context.Context, startedBy string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := s.listTasks(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family), DesiredStatus: ecstypes.DesiredStatusStopped})
+	stopped, err := s.listTasks(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family),
+		DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +180,8 @@ func (t Tasks) DescribeTasks(ctx context.Context, ids []string) ([]TaskRun, erro
 }
 
 func newTaskRun(t ecstypes.Task) TaskRun {
-	r := TaskRun{ID: sluice.ARNName(aws.ToString(t.TaskArn)), Status: aws.ToString(t.LastStatus), StartedBy: aws.ToString(t.StartedBy)}
+	r := TaskRun{ID: sluice.ARNName(aws.ToString(t.TaskArn)), Status: aws.ToString(t.LastStatus),
+		StartedBy: aws.ToString(t.StartedBy)}
 	if r.Status == "STOPPED" {
 		r.Ended = newTaskEnded(t)
 	}
@@ -185,7 +189,8 @@ func newTaskRun(t ecstypes.Task) TaskRun {
 }
 
 func newTaskEnded(t ecstypes.Task) *sluice.TaskEnded {
-	e := &sluice.TaskEnded{Task: sluice.ARNName(aws.ToString(t.TaskArn)), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
+	e := &sluice.TaskEnded{Task: sluice.ARNName(aws.ToString(t.TaskArn)),
+		Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
 		StopCode: string(t.StopCode), Reason: aws.ToString(t.StoppedReason)}
 	for _, c := range t.Containers {
 		end := sluice.ContainerEnded{Name: aws.ToString(c.Name), Reason: aws.ToString(c.Reason)}

@@ -57,7 +57,8 @@ func (s Service) Observe(ctx context.Context) (*ServiceState, error) {
 // readOnce reads the service once.
 func (s Service) readOnce(ctx context.Context) (*ServiceState, error) {
 	out, err := s.API.DescribeServices(ctx, &awsecs.DescribeServicesInput{
-		Cluster: aws.String(s.Cluster), Services: []string{s.Name}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
+		Cluster: aws.String(s.Cluster), Services: []string{s.Name},
+		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
 	if err != nil {
 		return nil, fmt.Errorf("look at service %s: %w", s.Resource(), sluice.Inner(err))
 	}
@@ -66,7 +67,8 @@ func (s Service) readOnce(ctx context.Context) (*ServiceState, error) {
 	}
 	for _, f := range out.Failures {
 		if why := aws.ToString(f.Reason); why != "" && why != "MISSING" {
-			return nil, &sluice.Error{Op: "read service", Resource: s.Resource(), Kind: sluice.Unreachable, Err: fmt.Errorf("AWS reports %s", why)}
+			return nil, &sluice.Error{Op: "read service", Resource: s.Resource(), Kind: sluice.Unreachable,
+				Err: fmt.Errorf("AWS reports %s", why)}
 		}
 	}
 	return nil, nil
@@ -92,7 +94,8 @@ func newTaskSet(ts ecstypes.TaskSet) sluice.TaskSet {
 		ID: aws.ToString(ts.Id), ARN: aws.ToString(ts.TaskSetArn), Status: aws.ToString(ts.Status),
 		Revision: sluice.RevisionOf(aws.ToString(ts.TaskDefinition)), ExternalID: aws.ToString(ts.ExternalId),
 		Desired: int(ts.ComputedDesiredCount), Pending: int(ts.PendingCount), Running: int(ts.RunningCount),
-		Steady: ts.StabilityStatus == ecstypes.StabilityStatusSteadyState, CreatedAt: aws.ToTime(ts.CreatedAt), Tags: tagMap(ts.Tags),
+		Steady: ts.StabilityStatus == ecstypes.StabilityStatusSteadyState, CreatedAt: aws.ToTime(ts.CreatedAt),
+		Tags: tagMap(ts.Tags),
 	}
 	if ts.Scale != nil {
 		t.Scale = ts.Scale.Value
@@ -149,7 +152,8 @@ func (l *ServiceState) findSet(f func(sluice.TaskSet) bool) *sluice.TaskSet {
 // Create creates the service with deployment controller EXTERNAL. Launch type, network and
 // registries belong to the task set instead (ECS Developer Guide, "Deploy Amazon ECS services using
 // a third-party controller").
-func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, tags map[string]string) error {
+func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput,
+	tags map[string]string) error {
 	in := externalInput(want)
 	in.Cluster, in.ServiceName, in.ClientToken = aws.String(s.Cluster), aws.String(s.Name), aws.String(id.Token())
 	in.Tags = mergeTags(in.Tags, tags)
@@ -157,13 +161,14 @@ func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID,
 		in.DesiredCount = aws.Int32(1)
 	}
 	w := sluice.Write{Operation: "ecs:CreateService", Resource: s.Resource()}
-	return act(ctx, sluice.Attempt{Action: "create service", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
-		out, err := s.API.CreateService(ctx, &in)
-		if err != nil || out.Service == nil {
-			return "", err
-		}
-		return aws.ToString(out.Service.Status), nil
-	})
+	return act(ctx, sluice.Attempt{Action: "create service", Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			out, err := s.API.CreateService(ctx, &in)
+			if err != nil || out.Service == nil {
+				return "", err
+			}
+			return aws.ToString(out.Service.Status), nil
+		})
 }
 
 // externalInput returns the part of a service definition that CreateService accepts with controller
@@ -173,8 +178,9 @@ func externalInput(want awsecs.CreateServiceInput) awsecs.CreateServiceInput {
 		DesiredCount: want.DesiredCount, DeploymentConfiguration: want.DeploymentConfiguration,
 		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal},
 		EnableECSManagedTags: want.EnableECSManagedTags, EnableExecuteCommand: want.EnableExecuteCommand,
-		HealthCheckGracePeriodSeconds: want.HealthCheckGracePeriodSeconds, PlacementConstraints: want.PlacementConstraints,
-		PlacementStrategy: want.PlacementStrategy, PropagateTags: want.PropagateTags, Role: nonEmpty(want.Role),
+		HealthCheckGracePeriodSeconds: want.HealthCheckGracePeriodSeconds,
+		PlacementConstraints:          want.PlacementConstraints,
+		PlacementStrategy:             want.PlacementStrategy, PropagateTags: want.PropagateTags, Role: nonEmpty(want.Role),
 		SchedulingStrategy: want.SchedulingStrategy, Tags: want.Tags,
 	}
 }
@@ -207,22 +213,25 @@ func sortedKeys(m map[string]string) []string {
 func (s Service) Tag(ctx context.Context, act sluice.Act, action, arn string, tags map[string]string) error {
 	planned := sluice.Write{Operation: "ecs:TagResource", Resource: s.Resource()}
 	actual := sluice.Write{Operation: "ecs:TagResource", Resource: arn}
-	return act(ctx, sluice.Attempt{Action: action, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
-		_, err := s.API.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: aws.String(arn), Tags: mergeTags(nil, tags)})
-		return strings.Join(sortedKeys(tags), ", "), err
-	})
+	return act(ctx, sluice.Attempt{Action: action, Planned: planned, Actual: actual},
+		func(ctx context.Context) (string, error) {
+			_, err := s.API.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: aws.String(arn),
+				Tags: mergeTags(nil, tags)})
+			return strings.Join(sortedKeys(tags), ", "), err
+		})
 }
 
 // Untag removes tags from the service. A service that does not exist is no error.
 func (s Service) Untag(ctx context.Context, act sluice.Act, action, arn string, keys ...string) error {
 	planned := sluice.Write{Operation: "ecs:UntagResource", Resource: s.Resource()}
 	actual := sluice.Write{Operation: "ecs:UntagResource", Resource: arn}
-	return act(ctx, sluice.Attempt{Action: action, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
-		_, err := s.API.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: aws.String(arn), TagKeys: keys})
-		var gone *ecstypes.ServiceNotFoundException
-		if errors.As(err, &gone) {
-			err = nil
-		}
-		return strings.Join(keys, ", "), err
-	})
+	return act(ctx, sluice.Attempt{Action: action, Planned: planned, Actual: actual},
+		func(ctx context.Context) (string, error) {
+			_, err := s.API.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: aws.String(arn), TagKeys: keys})
+			var gone *ecstypes.ServiceNotFoundException
+			if errors.As(err, &gone) {
+				err = nil
+			}
+			return strings.Join(keys, ", "), err
+		})
 }

@@ -40,7 +40,8 @@ func NewRecords(api *awsecs.Client) *Records {
 func (r *Records) Read(ctx context.Context, arns []string) ([]verdict.Record, error) {
 	var found []ecstypes.ServiceDeployment
 	for batch := range slices.Chunk(arns, RecordBatch) {
-		out, err := r.api.DescribeServiceDeployments(ctx, &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: batch})
+		out, err := r.api.DescribeServiceDeployments(ctx,
+			&awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: batch})
 		if err != nil {
 			return nil, fmt.Errorf("read service deployments: %w", sluice.Inner(err))
 		}
@@ -67,7 +68,8 @@ func (r *Records) readNewRevisions(ctx context.Context, found []ecstypes.Service
 		}
 	}
 	for batch := range slices.Chunk(fresh, RecordBatch) {
-		out, err := r.api.DescribeServiceRevisions(ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: batch})
+		out, err := r.api.DescribeServiceRevisions(ctx,
+			&awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: batch})
 		if err != nil {
 			return fmt.Errorf("read service revisions: %w", sluice.Inner(err))
 		}
@@ -119,13 +121,15 @@ func (r *Records) newRecord(d ecstypes.ServiceDeployment) verdict.Record {
 		v.BackTo, v.RollbackReason = r.revisionName(aws.ToString(b.ServiceRevisionArn)), aws.ToString(b.Reason)
 	}
 	if b := d.DeploymentCircuitBreaker; b != nil {
-		v.Breaker = verdict.Counter{Status: string(b.Status), Failures: int(b.FailureCount), Threshold: int(b.Threshold)}
+		v.Breaker = verdict.Counter{Status: string(b.Status), Failures: int(b.FailureCount),
+			Threshold: int(b.Threshold)}
 	}
 	if d.Alarms != nil {
 		v.Alarms = slices.Clone(d.Alarms.TriggeredAlarmNames)
 	}
 	for _, h := range d.LifecycleHookDetails {
-		v.Hooks = append(v.Hooks, verdict.Hook{ID: aws.ToString(h.HookId), Status: string(h.Status), ExpiresAt: aws.ToTime(h.ExpiresAt), Then: string(h.TimeoutAction)})
+		v.Hooks = append(v.Hooks, verdict.Hook{ID: aws.ToString(h.HookId), Status: string(h.Status),
+			ExpiresAt: aws.ToTime(h.ExpiresAt), Then: string(h.TimeoutAction)})
 	}
 	return v
 }
@@ -138,7 +142,8 @@ func IsRefused(err error) bool {
 	if errors.As(err, &reply) && reply.HTTPStatusCode() >= 500 || sluice.KindOf(err) == sluice.Unreachable {
 		return false
 	}
-	return errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && api.ErrorCode() != "ServerException" && api.ErrorCode() != "InternalFailure"
+	return errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && api.ErrorCode() != "ServerException" &&
+		api.ErrorCode() != "InternalFailure"
 }
 
 // IsUnsupported reports whether AWS, or its simulator, does not have the operation, does not
@@ -152,7 +157,8 @@ func IsUnsupported(err error) bool {
 		return false
 	}
 	switch api.ErrorCode() {
-	case "UnsupportedFeatureException", "UnknownOperationException", "InvalidAction", "NotImplemented", "AccessDeniedException", "AccessDenied":
+	case "UnsupportedFeatureException", "UnknownOperationException", "InvalidAction", "NotImplemented",
+		"AccessDeniedException", "AccessDenied":
 		return true
 	}
 	return false

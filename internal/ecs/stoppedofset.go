@@ -24,7 +24,8 @@ type StoppedOfSet struct {
 // stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
 // startedBy allows no other filter. Update therefore lists those of the service.
 func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([]sluice.StoppedTask, error) {
-	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name),
+		DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return nil, err
 	}

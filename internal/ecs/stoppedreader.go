@@ -21,7 +21,8 @@ type StoppedReader struct {
 // Update returns the tasks that stopped since the last Update, oldest first. AWS lists stopped
 // tasks for about an hour.
 func (f *StoppedReader) Update(ctx context.Context, s Service) ([]verdict.Stopped, error) {
-	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name),
+		DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return nil, err
 	}

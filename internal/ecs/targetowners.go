@@ -96,7 +96,8 @@ type StoppingTasks struct {
 
 // Update reads the addresses of the stopping tasks of the service. It describes each task once.
 func (l *StoppingTasks) Update(ctx context.Context, s Service, taskSet string) error {
-	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name),
+		DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ func (c Cluster) ReadServices(ctx context.Context, names []string) (map[string]*
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(), sluice.Inner(err))
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
+			sluice.Inner(err))
 	}
 	found := make(map[string]*ServiceState, len(out.Services))
 	for _, s := range out.Services {
@@ -79,9 +80,12 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 			continue // stopped after the list was read
 		}
 		all = append(all, Task{
-			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)), StartedBy: aws.ToString(t.StartedBy),
-			Status: aws.ToString(t.LastStatus), Health: string(t.HealthStatus), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
-			Address: addressOf(t), Zone: aws.ToString(t.AvailabilityZone), CreatedAt: aws.ToTime(t.CreatedAt), StartedAt: aws.ToTime(t.StartedAt),
+			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)),
+			StartedBy: aws.ToString(t.StartedBy),
+			Status:    aws.ToString(t.LastStatus), Health: string(t.HealthStatus),
+			Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
+			Address:  addressOf(t), Zone: aws.ToString(t.AvailabilityZone), CreatedAt: aws.ToTime(t.CreatedAt),
+			StartedAt:  aws.ToTime(t.StartedAt),
 			Containers: containerHealth(t),
 		})
 	}
@@ -152,7 +156,8 @@ func (s Service) LaunchTimes(ctx context.Context) (start time.Duration, zones in
 // does not guarantee the tags of task sets, so it calls DescribeTaskSets.
 func (s Service) TaskSetsTagged(ctx context.Context, fit func(tags map[string]string) bool) ([]string, error) {
 	out, err := s.API.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{
-		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), Include: []ecstypes.TaskSetField{ecstypes.TaskSetFieldTags}})
+		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name),
+		Include: []ecstypes.TaskSetField{ecstypes.TaskSetFieldTags}})
 	if err != nil {
 		return nil, fmt.Errorf("read task sets of %s: %w", s.Resource(), sluice.Inner(err))
 	}

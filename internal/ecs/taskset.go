@@ -35,7 +35,8 @@ func (a Attachment) loadBalancers() []ecstypes.LoadBalancer {
 	if a.TargetGroup == "" {
 		return nil
 	}
-	return []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(a.TargetGroup), ContainerName: aws.String(a.Container), ContainerPort: aws.Int32(a.Port)}}
+	return []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(a.TargetGroup), ContainerName: aws.String(a.Container),
+		ContainerPort: aws.Int32(a.Port)}}
 }
 
 // WantedTaskSet describes the requested task set.
@@ -49,7 +50,8 @@ type WantedTaskSet struct {
 
 // EnsureSet finds the task set that carries the action's ID and scales it, or creates it. It
 // returns the set as AWS reports it. found reports whether the set existed before.
-func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w WantedTaskSet) (set sluice.TaskSet, found bool, err error) {
+func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w WantedTaskSet) (set sluice.TaskSet, found bool,
+	err error) {
 	for attempt := 1; ; attempt++ {
 		l, err := t.Observe(ctx)
 		if err != nil {
@@ -132,7 +134,8 @@ func (t TaskSets) Delete(ctx context.Context, act sluice.Act, set sluice.TaskSet
 	a := attemptOn("delete "+label, "ecs:DeleteTaskSet", label, set)
 	return act(ctx, a, func(ctx context.Context) (string, error) {
 		_, err := t.API.DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{
-			Cluster: aws.String(t.Cluster), Service: aws.String(t.Name), TaskSet: aws.String(set.ID), Force: aws.Bool(true)})
+			Cluster: aws.String(t.Cluster), Service: aws.String(t.Name), TaskSet: aws.String(set.ID),
+			Force: aws.Bool(true)})
 		var gone *ecstypes.TaskSetNotFoundException
 		if errors.As(err, &gone) {
 			return "gone already", nil

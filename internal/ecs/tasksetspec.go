@@ -17,8 +17,10 @@ type TaskSetSpec struct {
 func (l *ServiceState) PrimarySpec() *TaskSetSpec {
 	for _, ts := range l.Raw.TaskSets {
 		if aws.ToString(ts.Status) == "PRIMARY" {
-			return &TaskSetSpec{&awsecs.CreateServiceInput{ServiceName: l.Raw.ServiceName, TaskDefinition: ts.TaskDefinition, LoadBalancers: ts.LoadBalancers,
-				NetworkConfiguration: ts.NetworkConfiguration, PlatformVersion: ts.PlatformVersion, CapacityProviderStrategy: ts.CapacityProviderStrategy}}
+			return &TaskSetSpec{&awsecs.CreateServiceInput{ServiceName: l.Raw.ServiceName,
+				TaskDefinition: ts.TaskDefinition, LoadBalancers: ts.LoadBalancers,
+				NetworkConfiguration: ts.NetworkConfiguration, PlatformVersion: ts.PlatformVersion,
+				CapacityProviderStrategy: ts.CapacityProviderStrategy}}
 		}
 	}
 	return nil

@@ -28,8 +28,10 @@ var updatable = map[string][]string{
 	"EXTERNAL": {"desiredCount", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
 		"enableECSManagedTags", "enableExecuteCommand", "propagateTags"},
 	"ECS": {"desiredCount", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
-		"enableECSManagedTags", "enableExecuteCommand", "propagateTags", "deploymentConfiguration", "networkConfiguration",
-		"platformVersion", "capacityProviderStrategy", "loadBalancers", "serviceRegistries", "availabilityZoneRebalancing",
+		"enableECSManagedTags", "enableExecuteCommand", "propagateTags", "deploymentConfiguration",
+		"networkConfiguration",
+		"platformVersion", "capacityProviderStrategy", "loadBalancers", "serviceRegistries",
+		"availabilityZoneRebalancing",
 		"serviceConnectConfiguration", "volumeConfigurations", "vpcLatticeConfigurations"},
 }
 
@@ -65,7 +67,8 @@ func (u Update) Inverse(live *ServiceState) Update {
 			continue
 		}
 		if d := primaryDeployment(live.Raw); d != nil {
-			back.copyField(member, *d) // Service Connect, volumes, Lattice: DescribeServices returns them with the deployment
+			// Service Connect, volumes, Lattice: DescribeServices returns them with the deployment
+			back.copyField(member, *d)
 		}
 	}
 	return back

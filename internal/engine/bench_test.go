@@ -80,15 +80,17 @@ func on(t testing.TB, o options, f func(*bench)) {
 
 func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	t.Helper()
-	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Settings: o.knobs, Strict: true, Direct: !o.codec, Account: "123456789012"})
+	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Settings: o.knobs, Strict: true, Direct: !o.codec,
+		Account: "123456789012"})
 	must(t, err)
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}
 	b.journal, err = journal.Open(journal.Memory, v)
 	must(t, err)
 	b.account, err = account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(),
-		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
+		APIOptions: sim.APIOptions(),
+		Clock:      v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
 		NewID:   func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
@@ -117,13 +119,16 @@ func (b *bench) lay(o options) {
 	b.Helper()
 	ctx := context.Background()
 	got(b.ecs.CreateCluster(ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("prod")}))(b)
-	lb := got(b.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("web"), Subnets: b.subnets()}))(b)
+	lb := got(b.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("web"),
+		Subnets: b.subnets()}))(b)
 	b.balancer = *lb.LoadBalancers[0].LoadBalancerArn
 	b.primary, b.canary = b.group("web-primary"), b.group("web-canary")
-	l := got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer), Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp,
+	l := got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer),
+		Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp,
 		DefaultActions: b.forward(o.alone)}))(b)
 	b.listener = *l.Listeners[0].ListenerArn
-	b.rule = *got(b.elb.DescribeRules(ctx, &awselb.DescribeRulesInput{ListenerArn: aws.String(b.listener)}))(b).Rules[0].RuleArn
+	b.rule = *got(b.elb.DescribeRules(ctx,
+		&awselb.DescribeRulesInput{ListenerArn: aws.String(b.listener)}))(b).Rules[0].RuleArn
 	if o.noService {
 		return
 	}
@@ -133,7 +138,8 @@ func (b *bench) lay(o options) {
 
 // attach lets callers call from now on.
 func (b *bench) attach() {
-	b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
+	b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80,
+		Rate: 200})
 }
 
 func (b *bench) subnets() []string {
@@ -146,11 +152,15 @@ func (b *bench) subnets() []string {
 }
 
 func (b *bench) group(name string) string {
-	g := got(b.elb.CreateTargetGroup(context.Background(), &awselb.CreateTargetGroupInput{Name: aws.String(name), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(8080),
-		TargetType: elbtypes.TargetTypeEnumIp, VpcId: aws.String(b.vpc()), HealthCheckIntervalSeconds: aws.Int32(5), HealthCheckTimeoutSeconds: aws.Int32(2)}))(b)
+	g := got(b.elb.CreateTargetGroup(context.Background(), &awselb.CreateTargetGroupInput{Name: aws.String(name),
+		Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(8080),
+		TargetType: elbtypes.TargetTypeEnumIp, VpcId: aws.String(b.vpc()), HealthCheckIntervalSeconds: aws.Int32(5),
+		HealthCheckTimeoutSeconds: aws.Int32(2)}))(b)
 	arn := *g.TargetGroups[0].TargetGroupArn
-	got(b.elb.ModifyTargetGroupAttributes(context.Background(), &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn),
-		Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"), Value: aws.String("20")}}}))(b)
+	got(b.elb.ModifyTargetGroupAttributes(context.Background(),
+		&awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn),
+			Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"),
+				Value: aws.String("20")}}}))(b)
 	return arn
 }
 
@@ -164,11 +174,13 @@ func (b *bench) vpc() string {
 }
 
 func (b *bench) forward(alone bool) []elbtypes.Action {
-	groups := []elbtypes.TargetGroupTuple{{TargetGroupArn: aws.String(b.primary), Weight: aws.Int32(100)}, {TargetGroupArn: aws.String(b.canary), Weight: aws.Int32(0)}}
+	groups := []elbtypes.TargetGroupTuple{{TargetGroupArn: aws.String(b.primary), Weight: aws.Int32(100)},
+		{TargetGroupArn: aws.String(b.canary), Weight: aws.Int32(0)}}
 	if alone {
 		groups = groups[:1]
 	}
-	return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: groups}}}
+	return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
+		ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: groups}}}
 }
 
 // serve makes the service with its primary task set at v1, healthy.
@@ -181,12 +193,17 @@ func (b *bench) serve(o options) {
 		o.v1 = "sim/web:v1"
 	}
 	td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, o.v1)))(b)
-	got(b.ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("web"), DesiredCount: aws.Int32(o.desired),
+	got(b.ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("web"),
+		DesiredCount:         aws.Int32(o.desired),
 		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}}))(b)
-	ts := got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
-		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
-		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(b.primary), ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}}))(b)
-	got(b.ecs.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), PrimaryTaskSet: ts.TaskSet.Id}))(b)
+	ts := got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
+		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(),
+		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
+		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(b.primary), ContainerName: aws.String("web"),
+			ContainerPort: aws.Int32(8080)}}}))(b)
+	got(b.ecs.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), PrimaryTaskSet: ts.TaskSet.Id}))(b)
 	b.until("v1 is healthy", func() bool { return b.healthy(b.primary) == int(o.desired) })
 }
 
@@ -195,9 +212,11 @@ func (b *bench) network() *ecstypes.NetworkConfiguration {
 }
 
 func taskDefinition(t testing.TB, image string) *awsecs.RegisterTaskDefinitionInput {
-	return &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc, Cpu: aws.String("256"), Memory: aws.String("512"),
+	return &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
+		Cpu: aws.String("256"), Memory: aws.String("512"),
 		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image), Essential: aws.Bool(true),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image),
+			Essential:    aws.Bool(true),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}}}}}
 }
 
@@ -215,7 +234,8 @@ func (b *bench) until(what string, so func() bool) {
 
 func (b *bench) healthy(group string) int {
 	n := 0
-	for _, t := range got(b.elb.DescribeTargetHealth(context.Background(), &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b).TargetHealthDescriptions {
+	for _, t := range got(b.elb.DescribeTargetHealth(context.Background(),
+		&awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b).TargetHealthDescriptions {
 		if t.TargetHealth.State == elbtypes.TargetHealthStateEnumHealthy {
 			n++
 		}
@@ -309,11 +329,14 @@ func (b *bench) state() string {
 func (b *bench) sets() string {
 	b.Helper()
 	var lines []string
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	for _, s := range out.Services {
 		for _, ts := range s.TaskSets {
-			td := got(b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
-			lines = append(lines, fmt.Sprintf("%s %s %g%% %d running", *ts.Status, *td.TaskDefinition.ContainerDefinitions[0].Image, ts.Scale.Value, ts.RunningCount))
+			td := got(b.ecs.DescribeTaskDefinition(context.Background(),
+				&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
+			lines = append(lines, fmt.Sprintf("%s %s %g%% %d running", *ts.Status,
+				*td.TaskDefinition.ContainerDefinitions[0].Image, ts.Scale.Value, ts.RunningCount))
 		}
 		for _, tag := range s.Tags {
 			lines = append(lines, "tag "+*tag.Key)
@@ -356,7 +379,8 @@ func (b *bench) log() string {
 
 // registered is the newest revision, as JSON.
 func (b *bench) registered() ([]byte, error) {
-	out, err := b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("web")})
+	out, err := b.ecs.DescribeTaskDefinition(context.Background(),
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("web")})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ func (b *bench) hosted(image, pipeline, more string) fstest.MapFS {
 // canaryService is the canary service as AWS shows it, nil if none stands.
 func (b *bench) canaryService() *ecstypes.Service {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web-canary"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web-canary"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	if len(out.Services) == 0 || *out.Services[0].Status == "INACTIVE" {
 		return nil
 	}
@@ -62,7 +63,8 @@ func (b *bench) went(end engine.RunResult, outcome sluice.Outcome, cause, state 
 
 // guarded reports whether ECS acts on the service's deployments by itself.
 func guarded(c *ecstypes.DeploymentConfiguration) bool {
-	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil && c.Alarms.Enable || len(c.LifecycleHooks) > 0
+	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil &&
+		c.Alarms.Enable || len(c.LifecycleHooks) > 0
 }
 
 func TestCanaryServiceIsTheServiceWithoutWhatActsByItself(t *testing.T) {
@@ -74,7 +76,8 @@ func TestCanaryServiceIsTheServiceWithoutWhatActsByItself(t *testing.T) {
 		if s == nil {
 			b.Fatalf("no canary service\n%s", b.log())
 		}
-		if s.DesiredCount != 2 || len(s.LoadBalancers) != 1 || *s.LoadBalancers[0].TargetGroupArn != b.canary || guarded(s.DeploymentConfiguration) ||
+		if s.DesiredCount != 2 || len(s.LoadBalancers) != 1 || *s.LoadBalancers[0].TargetGroupArn != b.canary ||
+			guarded(s.DeploymentConfiguration) ||
 			s.LaunchType != ecstypes.LaunchTypeFargate || len(s.NetworkConfiguration.AwsvpcConfiguration.Subnets) == 0 {
 			b.Errorf("the canary service: %+v", s)
 		}
@@ -115,7 +118,8 @@ func TestQuickSyncTakesAStandingCanaryServiceAway(t *testing.T) {
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		p, err := b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{QuickSync: true})
+		p, err := b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker),
+			plan.Options{QuickSync: true})
 		must(b, err)
 		end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 		b.went(end, sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
@@ -124,8 +128,10 @@ func TestQuickSyncTakesAStandingCanaryServiceAway(t *testing.T) {
 
 func TestServiceOfThatNameThatIsNotOursIsRefused(t *testing.T) {
 	rolls(t, func(b *bench) {
-		_, err := b.ecs.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("web-canary"),
-			TaskDefinition: aws.String("web:1"), LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(), DesiredCount: aws.Int32(1)})
+		_, err := b.ecs.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+			ServiceName:    aws.String("web-canary"),
+			TaskDefinition: aws.String("web:1"), LaunchType: ecstypes.LaunchTypeFargate,
+			NetworkConfiguration: b.network(), DesiredCount: aws.Int32(1)})
 		must(b, err)
 		_, err = b.plan(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{})
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "not sluice's") {
@@ -192,7 +198,8 @@ func (b *bench) besideAdopted(n int) (more bool) {
 	ctx := context.Background()
 	p := got(b.plan(files, plan.Options{TakeOver: id, Adopt: true}))(b)
 	e := b.elsewhere()
-	b.went(got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
+	b.went(got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b), sluice.Succeeded, "",
+		rolledV2)
 	if b.Failed() {
 		b.Logf("lost at %s (write %d)", at, n)
 	}

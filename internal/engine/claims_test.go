@@ -32,29 +32,31 @@ type network struct {
 }
 
 func (n *network) middleware(stack *middleware.Stack) error {
-	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("network", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
-		out middleware.SerializeOutput, meta middleware.Metadata, err error,
-	) {
-		operation := awsmiddleware.GetOperationName(ctx)
-		if n.before != nil {
-			err = n.before(operation)
-		}
-		if err != nil {
+	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("network",
+		func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
+			out middleware.SerializeOutput, meta middleware.Metadata, err error,
+		) {
+			operation := awsmiddleware.GetOperationName(ctx)
+			if n.before != nil {
+				err = n.before(operation)
+			}
+			if err != nil {
+				return out, meta, err
+			}
+			out, meta, err = next.HandleSerialize(ctx, in)
+			if n.after != nil {
+				n.after(operation)
+			}
 			return out, meta, err
-		}
-		out, meta, err = next.HandleSerialize(ctx, in)
-		if n.after != nil {
-			n.after(operation)
-		}
-		return out, meta, err
-	}), middleware.Before)
+		}), middleware.Before)
 }
 
 // through sends the engine's calls through the network.
 func (b *bench) through(n *network) {
 	cfg := b.sim.Config()
-	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: *cfg.BaseEndpoint,
-		HTTPClient: b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), n.middleware),
+	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+		EndpointURL: *cfg.BaseEndpoint,
+		HTTPClient:  b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), n.middleware),
 		OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(b, err)
 	b.engine.Account = a
@@ -66,7 +68,8 @@ const othersClaim = "slc-other 2100-01-01T00:00:00Z"
 // claimByOthers sets the claim of another deployment on the service.
 func (b *bench) claimByOthers() {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}}))(b)
 	got(b.ecs.TagResource(context.Background(), &awsecs.TagResourceInput{ResourceArn: out.Services[0].ServiceArn,
 		Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag), Value: aws.String(othersClaim)}}}))(b)
 }
@@ -74,8 +77,9 @@ func (b *bench) claimByOthers() {
 // claimed is the claim on the service.
 func (b *bench) claimed() string {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"},
-		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"},
+		Include:  []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	for _, tag := range out.Services[0].Tags {
 		if *tag.Key == plan.ClaimTag {
 			return *tag.Value
@@ -105,7 +109,8 @@ func TestClaimIsReadBack(t *testing.T) {
 					switch {
 					case operation == "TagResource" && sent == 0:
 						sent = len(b.calls) + 1
-						got(ecs.Service{API: b.ecs, Cluster: "prod", Name: "web"}.Observe(context.Background()))(b) // what a later read may repeat
+						// what a later read may repeat
+						got(ecs.Service{API: b.ecs, Cluster: "prod", Name: "web"}.Observe(context.Background()))(b)
 						b.clock.Go(func() {
 							must(b, b.clock.Sleep(context.Background(), time.Second))
 							b.claimByOthers()
@@ -121,7 +126,8 @@ func TestClaimIsReadBack(t *testing.T) {
 				if writes := b.writesSince(sent); sent == 0 || len(writes) > 0 {
 					b.Errorf("it wrote %v after the claim\n%s", writes, b.log())
 				}
-				b.expect(end, sluice.Superseded, "another deployment holds it", "PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
+				b.expect(end, sluice.Superseded, "another deployment holds it",
+					"PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
 				if b.claimed() != othersClaim {
 					b.Errorf("the claim is %q", b.claimed())
 				}
@@ -148,7 +154,8 @@ func TestWriteIsNotSentOnAClaimReadLongAgo(t *testing.T) {
 		b.claimByOthers()
 		b.until("it is over", func() bool { return ran.done })
 		must(b, ran.err)
-		b.expect(ran.RunResult, sluice.Superseded, "slc-other", "PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
+		b.expect(ran.RunResult, sluice.Superseded, "slc-other",
+			"PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
 		if b.claimed() != othersClaim {
 			b.Errorf("the claim is %q", b.claimed())
 		}
@@ -184,7 +191,8 @@ func TestWeightsAreNotSentOnARuleReadLongAgo(t *testing.T) {
 			return errNotSent
 		}})
 		end := b.deploy(b.files("sim/web:v2", canaryPipeline))
-		if !edited || end.State != journal.Ended || end.Outcome == sluice.Succeeded || !strings.Contains(b.state(), "primary 70 canary 30") {
+		if !edited || end.State != journal.Ended || end.Outcome == sluice.Succeeded ||
+			!strings.Contains(b.state(), "primary 70 canary 30") {
 			b.Errorf("%s %s: %s\n%s", end.Outcome, end.Cause, b.state(), b.log())
 		}
 		b.noneLost()

@@ -67,18 +67,22 @@ func shifts(t testing.TB, s shop, f func(*bench)) {
 func (b *bench) open(s shop) {
 	b.Helper()
 	ctx, cd := context.Background(), b.deployer()
-	got(cd.CreateApplication(ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("shop"), ComputePlatform: cdtypes.ComputePlatformEcs}))(b)
+	got(cd.CreateApplication(ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("shop"),
+		ComputePlatform: cdtypes.ComputePlatformEcs}))(b)
 	ready := &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionContinueDeployment}
 	if s.ready > 0 {
-		ready = &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionStopDeployment, WaitTimeInMinutes: int32(s.ready / time.Minute)}
+		ready = &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionStopDeployment,
+			WaitTimeInMinutes: int32(s.ready / time.Minute)}
 	}
 	in := &awscd.CreateDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web"),
 		ServiceRoleArn: aws.String("arn:aws:iam::123456789012:role/CodeDeployRole"),
 		EcsServices:    []cdtypes.ECSService{{ClusterName: aws.String("prod"), ServiceName: aws.String("web")}},
 		LoadBalancerInfo: &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{{
-			TargetGroups:     []cdtypes.TargetGroupInfo{{Name: aws.String("web-primary")}, {Name: aws.String("web-canary")}},
+			TargetGroups: []cdtypes.TargetGroupInfo{{Name: aws.String("web-primary")},
+				{Name: aws.String("web-canary")}},
 			ProdTrafficRoute: &cdtypes.TrafficRoute{ListenerArns: []string{b.listener}}}}},
-		DeploymentStyle: &cdtypes.DeploymentStyle{DeploymentType: cdtypes.DeploymentTypeBlueGreen, DeploymentOption: cdtypes.DeploymentOptionWithTrafficControl},
+		DeploymentStyle: &cdtypes.DeploymentStyle{DeploymentType: cdtypes.DeploymentTypeBlueGreen,
+			DeploymentOption: cdtypes.DeploymentOptionWithTrafficControl},
 		BlueGreenDeploymentConfiguration: &cdtypes.BlueGreenDeploymentConfiguration{DeploymentReadyOption: ready,
 			TerminateBlueInstancesOnDeploymentSuccess: &cdtypes.BlueInstanceTerminationOption{Action: cdtypes.InstanceActionTerminate, TerminationWaitTimeInMinutes: int32(s.terminate / time.Minute)}}}
 	if s.config != "" {
@@ -100,11 +104,14 @@ const (
 func (b *bench) stands() string {
 	b.Helper()
 	must(b, b.clock.Sleep(context.Background(), 2*time.Minute))
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	var lines []string
 	for _, ts := range out.Services[0].TaskSets {
-		td := got(b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
-		lines = append(lines, fmt.Sprintf("%s %s %d running", *ts.Status, *td.TaskDefinition.ContainerDefinitions[0].Image, ts.RunningCount))
+		td := got(b.ecs.DescribeTaskDefinition(context.Background(),
+			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
+		lines = append(lines, fmt.Sprintf("%s %s %d running", *ts.Status,
+			*td.TaskDefinition.ContainerDefinitions[0].Image, ts.RunningCount))
 	}
 	for _, tag := range out.Services[0].Tags {
 		lines = append(lines, "tag "+*tag.Key)
@@ -116,9 +123,11 @@ func (b *bench) stands() string {
 // shiftCount is how many deployments people and sluice made, rollbacks left out.
 func (b *bench) shiftCount() (n int) {
 	b.Helper()
-	list := got(b.deployer().ListDeployments(context.Background(), &awscd.ListDeploymentsInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")}))(b)
+	list := got(b.deployer().ListDeployments(context.Background(),
+		&awscd.ListDeploymentsInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")}))(b)
 	for _, id := range list.Deployments {
-		d := got(b.deployer().GetDeployment(context.Background(), &awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b)
+		d := got(b.deployer().GetDeployment(context.Background(),
+			&awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b)
 		if d.DeploymentInfo.Creator == cdtypes.DeploymentCreatorUser {
 			n++
 		}
@@ -135,7 +144,8 @@ func (b *bench) ends(end engine.RunResult, outcome sluice.Outcome, cause, state 
 }
 
 func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
-	for _, config := range []string{"", "CodeDeployDefault.ECSCanary10Percent5Minutes", "CodeDeployDefault.ECSLinear10PercentEvery1Minutes"} {
+	for _, config := range []string{"", "CodeDeployDefault.ECSCanary10Percent5Minutes",
+		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes"} {
 		t.Run(config, func(t *testing.T) {
 			shifts(t, shop{config: config}, func(b *bench) {
 				end := b.deploy(b.shifted("sim/web:v2", ""))
@@ -174,17 +184,19 @@ func (b *bench) rolledBackAt(files fstest.MapFS, name, status string) engine.Run
 }
 
 func TestCodeDeployIsRolledBackWhileItRuns(t *testing.T) {
-	for _, at := range [][2]string{{"BeforeInstall", "Succeeded"}, {"Install", "InProgress"}, {"Install", "Succeeded"}, {"AllowTraffic", "InProgress"}} {
+	for _, at := range [][2]string{{"BeforeInstall", "Succeeded"}, {"Install", "InProgress"}, {"Install", "Succeeded"},
+		{"AllowTraffic", "InProgress"}} {
 		t.Run(at[0]+at[1], func(t *testing.T) {
-			shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes", ready: 10 * time.Minute}, func(b *bench) {
-				if at[0] == "AllowTraffic" {
-					b.continued()
-				}
-				b.ends(b.rolledBackAt(b.shifted("sim/web:v2", ""), at[0], at[1]), sluice.RolledBack, "", shiftedV1)
-				if n := b.shiftCount(); n != 1 {
-					b.Errorf("%d deployments of CodeDeploy: it was stopped, and CodeDeploy took it back", n)
-				}
-			})
+			shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes", ready: 10 * time.Minute},
+				func(b *bench) {
+					if at[0] == "AllowTraffic" {
+						b.continued()
+					}
+					b.ends(b.rolledBackAt(b.shifted("sim/web:v2", ""), at[0], at[1]), sluice.RolledBack, "", shiftedV1)
+					if n := b.shiftCount(); n != 1 {
+						b.Errorf("%d deployments of CodeDeploy: it was stopped, and CodeDeploy took it back", n)
+					}
+				})
 		})
 	}
 }
@@ -196,9 +208,11 @@ func (b *bench) continued() {
 			if b.clock.Sleep(context.Background(), 5*time.Second) != nil {
 				return
 			}
-			list, err := b.deployer().ListDeployments(context.Background(), &awscd.ListDeploymentsInput{IncludeOnlyStatuses: []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusReady}})
+			list, err := b.deployer().ListDeployments(context.Background(),
+				&awscd.ListDeploymentsInput{IncludeOnlyStatuses: []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusReady}})
 			if err == nil && len(list.Deployments) > 0 {
-				_, _ = b.deployer().ContinueDeployment(context.Background(), &awscd.ContinueDeploymentInput{DeploymentId: &list.Deployments[0]})
+				_, _ = b.deployer().ContinueDeployment(context.Background(),
+					&awscd.ContinueDeploymentInput{DeploymentId: &list.Deployments[0]})
 			}
 		}
 	})
@@ -223,8 +237,9 @@ const crashing = "sim/web:v2?healthy-after=1h&crash-after=2s&exit=3"
 
 func TestCodeDeployThatFailsIsTakenBack(t *testing.T) {
 	for name, s := range map[string]shop{
-		"by us":         {},
-		"by CodeDeploy": {rollback: []cdtypes.AutoRollbackEvent{cdtypes.AutoRollbackEventDeploymentFailure, cdtypes.AutoRollbackEventDeploymentStopOnRequest}},
+		"by us": {},
+		"by CodeDeploy": {rollback: []cdtypes.AutoRollbackEvent{cdtypes.AutoRollbackEventDeploymentFailure,
+			cdtypes.AutoRollbackEventDeploymentStopOnRequest}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			shifts(t, s, func(b *bench) {
@@ -254,7 +269,8 @@ func TestCodeDeployAttributes(t *testing.T) {
 	})
 	t.Run("with a version that fails", func(t *testing.T) {
 		shifts(t, shop{}, func(b *bench) {
-			b.ends(b.deploy(b.shifted(crashing, "desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")), sluice.RolledBack, "exit code 3", four)
+			b.ends(b.deploy(b.shifted(crashing, "desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")),
+				sluice.RolledBack, "exit code 3", four)
 		})
 	})
 }
@@ -288,8 +304,10 @@ func (b *bench) deployByHand(image string) (id string) {
 	td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, image)))(b)
 	content := fmt.Sprintf(`{"version": 0.0, "Resources": [{"T": {"Type": "AWS::ECS::Service", "Properties": {"TaskDefinition": %q, "LoadBalancerInfo": {"ContainerName": "web", "ContainerPort": 8080}}}}]}`,
 		*td.TaskDefinition.TaskDefinitionArn)
-	out := got(b.deployer().CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web"),
-		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(content)}}}))(b)
+	out := got(b.deployer().CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"),
+		DeploymentGroupName: aws.String("web"),
+		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(content)}}}))(b)
 	return *out.DeploymentId
 }
 
@@ -305,7 +323,10 @@ func TestCodeDeployKilledAtEveryWriteAndResumed(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
-					shifts(t, shop{}, func(b *bench) { more = b.shiftKilled(n, after, b.shifted(c.image, c.more), c.end) })
+					shifts(t, shop{}, func(b *bench) {
+						more = b.shiftKilled(n, after, b.shifted(c.image, c.more),
+							c.end)
+					})
 				}
 			})
 		}
@@ -323,7 +344,8 @@ func (b *bench) shiftKilled(n int, after bool, files fstest.MapFS, want string) 
 	}
 	end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
 	if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != want || b.shiftCount() != 1 {
-		b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and one\n%s", at, n, state, end.Cause, b.shiftCount(), want, b.log())
+		b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and one\n%s", at, n, state,
+			end.Cause, b.shiftCount(), want, b.log())
 	}
 	b.noneLost()
 	return true
@@ -350,8 +372,10 @@ func TestCodeDeployReturnByHistory(t *testing.T) {
 						at := b.dies(id)
 						g.left, more = -1, at != ""
 						end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
-						if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != c.want || b.shiftCount() != c.shifts {
-							b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and %d\n%s", at, n, state, end.Cause, b.shiftCount(), c.want, c.shifts, b.log())
+						if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != c.want ||
+							b.shiftCount() != c.shifts {
+							b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and %d\n%s",
+								at, n, state, end.Cause, b.shiftCount(), c.want, c.shifts, b.log())
 						}
 						b.noneLost()
 					})

@@ -17,9 +17,12 @@ import (
 // swift is a world in which a deployment of CodeDeploy takes about 25 s.
 func swift() *world.Settings {
 	k, s := world.DefaultSettings(), time.Second
-	k.Provisioning, k.Pending, k.Activating = world.Range{Min: 3 * s, Max: 5 * s}, world.Range{Min: 2 * s, Max: 4 * s}, world.Range{Min: 2 * s, Max: 4 * s}
-	k.SchedulerLoop, k.TargetRegistration, k.FirstCheck = world.Range{Min: s, Max: 2 * s}, world.Range{Min: s / 2, Max: s}, world.Range{}
-	k.LoadBalancerProvisioning, k.DeployStep, k.WeightPropagation = world.Range{}, world.Range{Min: s / 2, Max: 2 * s}, world.Range{Max: s}
+	k.Provisioning, k.Pending, k.Activating = world.Range{Min: 3 * s, Max: 5 * s}, world.Range{Min: 2 * s, Max: 4 * s},
+		world.Range{Min: 2 * s, Max: 4 * s}
+	k.SchedulerLoop, k.TargetRegistration, k.FirstCheck = world.Range{Min: s, Max: 2 * s},
+		world.Range{Min: s / 2, Max: s}, world.Range{}
+	k.LoadBalancerProvisioning, k.DeployStep, k.WeightPropagation = world.Range{}, world.Range{Min: s / 2, Max: 2 * s},
+		world.Range{Max: s}
 	return &k
 }
 
@@ -37,15 +40,18 @@ func TestFigureCodeDeployCallsAndLag(t *testing.T) {
 			b.attach()
 			b.events, b.calls = nil, nil
 			files := b.shifted("sim/web:v2", "")
-			named := append(slices.Clone(files["sluice.yaml"].Data), "codedeploy: {applicationName: shop, deploymentGroupName: web}\n"...)
+			named := append(slices.Clone(files["sluice.yaml"].Data),
+				"codedeploy: {applicationName: shop, deploymentGroupName: web}\n"...)
 			files["sluice.yaml"] = &fstest.MapFile{Data: named}
 			if end := b.deploy(files); end.Outcome != sluice.Succeeded {
 				b.Fatalf("%s: %s", end.Outcome, end.Cause)
 			}
 			known := b.clock.Now()
 			calls = append(calls, len(b.calls))
-			id := got(b.deployer().ListDeployments(context.Background(), &awscd.ListDeploymentsInput{}))(b).Deployments[0]
-			d := got(b.deployer().GetDeployment(context.Background(), &awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b).DeploymentInfo
+			id := got(b.deployer().ListDeployments(context.Background(),
+				&awscd.ListDeploymentsInput{}))(b).Deployments[0]
+			d := got(b.deployer().GetDeployment(context.Background(),
+				&awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b).DeploymentInfo
 			lags = append(lags, known.Sub(*d.CompleteTime))
 			took = append(took, d.CompleteTime.Sub(*d.CreateTime))
 			b.noneLost()

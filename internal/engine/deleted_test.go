@@ -63,10 +63,12 @@ func TestRollbackWaitsForANewListener(t *testing.T) {
 		got(b.elb.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: aws.String(b.listener)}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		if sets := b.sets(); end.Outcome != sluice.Failed || !strings.Contains(end.Cause, b.listener) || sets != "PRIMARY sim/web:v2 100% 4 running" {
+		if sets := b.sets(); end.Outcome != sluice.Failed || !strings.Contains(end.Cause, b.listener) ||
+			sets != "PRIMARY sim/web:v2 100% 4 running" {
 			b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.log())
 		}
-		got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer), Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: b.forward(false)}))(b)
+		got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer),
+			Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: b.forward(false)}))(b)
 		must(b, b.engine.Reopen(ctx, id))
 		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
@@ -81,7 +83,8 @@ func TestRollbackWaitsForANewListener(t *testing.T) {
 func TestRollbackAfterARuleAndATargetGroupWereDeleted(t *testing.T) {
 	on(t, options{alone: true}, func(b *bench) {
 		ctx := context.Background()
-		out := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.listener), Priority: aws.Int32(5), Actions: b.forward(false),
+		out := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.listener),
+			Priority: aws.Int32(5), Actions: b.forward(false),
 			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/web/*"}}}}))(b)
 		rule := *out.Rules[0].RuleArn
 		id := b.start(b.files("sim/web:v2", held(2)))

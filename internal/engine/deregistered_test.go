@@ -42,21 +42,25 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 				ctx := context.Background()
 				id := b.start(b.files("sim/web:v2", held(c.after)))
 				got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-				got(b.ecs.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String(c.revision)}))(b)
+				got(b.ecs.DeregisterTaskDefinition(ctx,
+					&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String(c.revision)}))(b)
 				kind, stage := journal.Approve, c.after
 				if c.back {
 					kind, stage = journal.Rollback, 0
 				}
 				must(b, b.engine.SendCommand(ctx, id, kind, stage, "ann"))
 				end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-				if sets := b.sets(); end.Outcome != c.outcome || !strings.Contains(end.Cause, c.cause) || sets != c.sets {
+				if sets := b.sets(); end.Outcome != c.outcome || !strings.Contains(end.Cause, c.cause) ||
+					sets != c.sets {
 					b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.log())
 				}
 				if c.outcome == sluice.Failed {
-					if !strings.Contains(end.Next, "run sluice deploy") || strings.Contains(end.Next, "sluice rollback") {
+					if !strings.Contains(end.Next, "run sluice deploy") ||
+						strings.Contains(end.Next, "sluice rollback") {
 						b.Errorf("next: %s", end.Next)
 					}
-					b.expect(b.deploy(b.files("sim/web:v1", canaryPipeline)), sluice.Succeeded, "", old+"; primary 100 canary 0")
+					b.expect(b.deploy(b.files("sim/web:v1", canaryPipeline)), sluice.Succeeded, "",
+						old+"; primary 100 canary 0")
 				}
 				b.noneLost()
 			})
@@ -69,7 +73,8 @@ func TestRollingBackToADeregisteredRevision(t *testing.T) {
 	rolls(t, func(b *bench) {
 		ctx := context.Background()
 		end := b.deploy(b.rolling("sim/web:v2", breaker))
-		got(b.ecs.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
+		got(b.ecs.DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
 		must(b, b.engine.Reopen(ctx, end.ID))
 		must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, end.ID, engine.Options{}))(b)

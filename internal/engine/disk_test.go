@@ -66,7 +66,8 @@ func TestFullDiskPausesEveryKind(t *testing.T) {
 		}
 		for n, more := 2, true; more; n += step {
 			rolls(t, func(b *bench) {
-				more = b.outOfDisk(b.start(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker)), n, rows, b.weights, "primary 100 canary 0")
+				more = b.outOfDisk(b.start(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker)),
+					n, rows, b.weights, "primary 100 canary 0")
 			})
 		}
 	}

@@ -61,7 +61,8 @@ func TestCleanAndSyncDrainTogether(t *testing.T) {
 	}
 	kept := func(keep string) func(*bench) fstest.MapFS {
 		return func(b *bench) fstest.MapFS {
-			return b.files("sim/web:v3", pipelined(half, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: "+keep+"}}", clean))
+			return b.files("sim/web:v3", pipelined(half, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: "+keep+"}}",
+				clean))
 		}
 	}
 	if one, two := took(false, kept("false")), took(false, kept("true")); two > one {

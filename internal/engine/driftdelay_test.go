@@ -30,19 +30,31 @@ func TestOutsideChangeInTheMiddleOfAStage(t *testing.T) {
 		stop  sluice.Outcome
 		loses bool // what was done loses requests itself, until it is noticed
 	}{
-		"a rule while the canary starts":            {one, plainly, "ECS_CANARY_ROLLOUT", 15 * time.Second, edit, sluice.Failed, true},
-		"a rule while the new primary starts":       {one, plainly, "ECS_PRIMARY_ROLLOUT", 15 * time.Second, edit, sluice.Failed, false},
-		"a rule while the old primary drains":       {one, plainly, "ECS_PRIMARY_ROLLOUT", time.Minute, edit, sluice.Failed, false},
-		"a rule put back while the canary drains":   {one, plainly, "ECS_CANARY_CLEAN", 16 * time.Second, edit, sluice.RolledBack, true},
-		"a rule while ECS rolls":                    {beside, rolls, "ECS_PRIMARY_ROLLOUT", 20 * time.Second, edit, sluice.Failed, false},
-		"what serves while the new primary starts":  {one, plainly, "ECS_PRIMARY_ROLLOUT", 15 * time.Second, func(b *bench) { b.scaleSet(true, 50) }, sluice.RolledBack, false},
-		"who is primary while the new one starts":   {one, plainly, "ECS_PRIMARY_ROLLOUT", 15 * time.Second, func(b *bench) { b.promoteCanary() }, sluice.RolledBack, false},
-		"the new primary while the old one drains":  {one, plainly, "ECS_PRIMARY_ROLLOUT", time.Minute, func(b *bench) { b.scaleSet(true, 50) }, sluice.RolledBack, false},
-		"the canary while it starts":                {one, plainly, "ECS_CANARY_ROLLOUT", 15 * time.Second, func(b *bench) { b.scaleSet(false, 25) }, sluice.RolledBack, false},
-		"auto scaling while the new primary starts": {one, scaling, "ECS_PRIMARY_ROLLOUT", 15 * time.Second, func(b *bench) { b.scalable(2, 8, sluice.Suspension{}) }, sluice.RolledBack, false},
-		"auto scaling while ECS rolls":              {beside, scalingRolls, "ECS_PRIMARY_ROLLOUT", 20 * time.Second, func(b *bench) { b.scalable(2, 8, sluice.Suspension{}) }, sluice.RolledBack, false},
+		"a rule while the canary starts": {one, plainly, "ECS_CANARY_ROLLOUT", 15 * time.Second, edit,
+			sluice.Failed, true},
+		"a rule while the new primary starts": {one, plainly, "ECS_PRIMARY_ROLLOUT", 15 * time.Second, edit,
+			sluice.Failed, false},
+		"a rule while the old primary drains": {one, plainly, "ECS_PRIMARY_ROLLOUT", time.Minute, edit,
+			sluice.Failed, false},
+		"a rule put back while the canary drains": {one, plainly, "ECS_CANARY_CLEAN", 16 * time.Second, edit,
+			sluice.RolledBack, true},
+		"a rule while ECS rolls": {beside, rolls, "ECS_PRIMARY_ROLLOUT", 20 * time.Second, edit,
+			sluice.Failed, false},
+		"what serves while the new primary starts": {one, plainly, "ECS_PRIMARY_ROLLOUT", 15 * time.Second,
+			func(b *bench) { b.scaleSet(true, 50) }, sluice.RolledBack, false},
+		"who is primary while the new one starts": {one, plainly, "ECS_PRIMARY_ROLLOUT", 15 * time.Second,
+			func(b *bench) { b.promoteCanary() }, sluice.RolledBack, false},
+		"the new primary while the old one drains": {one, plainly, "ECS_PRIMARY_ROLLOUT", time.Minute,
+			func(b *bench) { b.scaleSet(true, 50) }, sluice.RolledBack, false},
+		"the canary while it starts": {one, plainly, "ECS_CANARY_ROLLOUT", 15 * time.Second,
+			func(b *bench) { b.scaleSet(false, 25) }, sluice.RolledBack, false},
+		"auto scaling while the new primary starts": {one, scaling, "ECS_PRIMARY_ROLLOUT", 15 * time.Second,
+			func(b *bench) { b.scalable(2, 8, sluice.Suspension{}) }, sluice.RolledBack, false},
+		"auto scaling while ECS rolls": {beside, scalingRolls, "ECS_PRIMARY_ROLLOUT", 20 * time.Second,
+			func(b *bench) { b.scalable(2, 8, sluice.Suspension{}) }, sluice.RolledBack, false},
 	} {
-		for policy, want := range map[string]sluice.Outcome{"stop": c.stop, "reassert": sluice.Succeeded, "adopt": sluice.Succeeded} {
+		for policy, want := range map[string]sluice.Outcome{"stop": c.stop, "reassert": sluice.Succeeded,
+			"adopt": sluice.Succeeded} {
 			t.Run(name+"/"+policy, func(t *testing.T) {
 				t.Parallel()
 				c.on(t, func(b *bench) {

@@ -54,12 +54,14 @@ func LeaseResource(account, region, cluster, service string) string {
 // Start records a new deployment of the plan; [Engine.Run] runs it. It returns an error if the
 // service has an unfinished deployment.
 func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (string, error) {
-	open, err := e.Journal.Deployments(ctx, journal.Filter{Account: p.Account, Region: p.Region, Cluster: p.Cluster, Service: p.Service, Open: true, Limit: 1})
+	open, err := e.Journal.Deployments(ctx, journal.Filter{Account: p.Account, Region: p.Region, Cluster: p.Cluster,
+		Service: p.Service, Open: true, Limit: 1})
 	if err != nil {
 		return "", err
 	}
 	if len(open) > 0 {
-		return "", &sluice.Error{Op: "start a deployment", Resource: p.Cluster + "/" + p.Service, Kind: sluice.Overtaken,
+		return "", &sluice.Error{Op: "start a deployment", Resource: p.Cluster + "/" + p.Service,
+			Kind: sluice.Overtaken,
 			Err:  fmt.Errorf("deployment %s of it is %s", open[0].ID, open[0].State),
 			Next: "sluice resume, sluice rollback or sluice abort ends it first"}
 	}

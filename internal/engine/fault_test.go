@@ -22,15 +22,20 @@ const servesV2 = "PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0"
 // is made twice and no request is lost.
 func TestFaultsOfCalls(t *testing.T) {
 	for name, lines := range map[string][]string{
-		"throttled now and then":           {"throttle *:* p=0.3"},
-		"5xx now and then":                 {"5xx *:* p=0.15"},
-		"create's reply lost":              {"lost-reply ecs:CreateTaskSet times=2"},
-		"registration's reply lost":        {"lost-reply ecs:RegisterTaskDefinition times=1"},
-		"every kind of write's reply lost": {"lost-reply ecs:UpdateTaskSet times=1", "lost-reply ecs:DeleteTaskSet times=1", "lost-reply ecs:TagResource times=1", "lost-reply elasticloadbalancing:ModifyListener times=2", "lost-reply ecs:UpdateServicePrimaryTaskSet times=1", "lost-reply ecs:UntagResource times=1"},
-		"requests that never arrive":       {"no-send *:* p=0.15"},
-		"replies lost now and then":        {"lost-reply *:* p=0.1"},
-		"stale reads":                      {"stale ecs:* by=4s", "stale elasticloadbalancing:DescribeTargetHealth by=4s"},
-		"all of it":                        {"throttle *:* p=0.1", "5xx *:* p=0.05", "lost-reply *:* p=0.05", "stale ecs:DescribeServices by=3s p=0.5"},
+		"throttled now and then":    {"throttle *:* p=0.3"},
+		"5xx now and then":          {"5xx *:* p=0.15"},
+		"create's reply lost":       {"lost-reply ecs:CreateTaskSet times=2"},
+		"registration's reply lost": {"lost-reply ecs:RegisterTaskDefinition times=1"},
+		"every kind of write's reply lost": {"lost-reply ecs:UpdateTaskSet times=1",
+			"lost-reply ecs:DeleteTaskSet times=1", "lost-reply ecs:TagResource times=1",
+			"lost-reply elasticloadbalancing:ModifyListener times=2",
+			"lost-reply ecs:UpdateServicePrimaryTaskSet times=1", "lost-reply ecs:UntagResource times=1"},
+		"requests that never arrive": {"no-send *:* p=0.15"},
+		"replies lost now and then":  {"lost-reply *:* p=0.1"},
+		"stale reads": {"stale ecs:* by=4s",
+			"stale elasticloadbalancing:DescribeTargetHealth by=4s"},
+		"all of it": {"throttle *:* p=0.1", "5xx *:* p=0.05", "lost-reply *:* p=0.05",
+			"stale ecs:DescribeServices by=3s p=0.5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +59,8 @@ func TestFaultsOfCalls(t *testing.T) {
 // madeOnce: the deployment made one revision and two task sets, no more.
 func (b *bench) madeOnce() {
 	b.Helper()
-	defs := got(b.ecs.ListTaskDefinitions(context.Background(), &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(b)
+	defs := got(b.ecs.ListTaskDefinitions(context.Background(),
+		&awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(b)
 	if len(defs.TaskDefinitionArns) != 2 {
 		b.Errorf("%d revisions: %v", len(defs.TaskDefinitionArns), defs.TaskDefinitionArns)
 	}
@@ -74,7 +80,8 @@ func TestServiceDeletedMeanwhile(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", held(2)))
 		ctx := context.Background()
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		got(b.ecs.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+		got(b.ecs.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			Force: aws.Bool(true)}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome == sluice.Succeeded || !strings.Contains(end.Cause, "somebody deleted it") {
@@ -87,8 +94,10 @@ func TestTaskSetLimitIsNamed(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
 		for range 4 {
-			got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String("web:1"),
-				LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 0}}))(b)
+			got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), TaskDefinition: aws.String("web:1"),
+				LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(),
+				Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 0}}))(b)
 		}
 		end := b.deploy(b.files("sim/web:v2", canaryPipeline))
 		if end.Outcome != sluice.RolledBack || !strings.Contains(end.Cause, "5 deployments exist on the service") {
@@ -143,12 +152,15 @@ func TestLostClaimStopsTheDeployment(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", held(2)))
 		ctx := context.Background()
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		service := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
+		service := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b).Services[0]
 		got(b.ecs.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: service.ServiceArn,
-			Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag), Value: aws.String("slc-other " + dawn.AddDate(1, 0, 0).Format("2006-01-02T15:04:05Z"))}}}))(b)
+			Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag),
+				Value: aws.String("slc-other " + dawn.AddDate(1, 0, 0).Format("2006-01-02T15:04:05Z"))}}}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, "slc-other") || b.weights() != "primary 90 canary 10" {
+		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, "slc-other") ||
+			b.weights() != "primary 90 canary 10" {
 			b.Errorf("%s: %s; weights %s", end.Outcome, end.Cause, b.weights())
 		}
 	})

@@ -74,7 +74,8 @@ func fleetWorld(controller string, boats []*boat) string {
 		fmt.Fprintf(&services, "  - {name: %s, cluster: prod, controller: %s, count: 4, image: \"sim/web:v1\", port: 80, targetGroup: w%d-primary}\n", b.name(), controller, b.number)
 	}
 	return "account: \"123456789012\"\nregion: us-east-1\nknobs: {throttle: true}\nsubnets: [subnet-0123456789abcdef0]\nclusters: [prod]\n" +
-		"targetGroups:\n" + groups.String() + "loadBalancers:\n" + balancers.String() + "services:\n" + services.String()
+		"targetGroups:\n" + groups.String() + "loadBalancers:\n" + balancers.String() + "services:\n" +
+		services.String()
 }
 
 // afloat runs f on a fleet of n services in virtual time.
@@ -102,18 +103,21 @@ func afloat(t testing.TB, k fleetKind, n int, f func(*fleet)) {
 // launch gives a service its sluice and its callers.
 func (b *boat) launch(l *fleet, limits *account.Limits) {
 	cfg := l.sim.Config()
-	b.bench = &bench{TB: l.TB, clock: l.clock, sim: l.sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), balancer: b.arn("")}
+	b.bench = &bench{TB: l.TB, clock: l.clock, sim: l.sim, ecs: awsecs.NewFromConfig(cfg),
+		elb: awselb.NewFromConfig(cfg), balancer: b.arn("")}
 	var err error
 	b.journal, err = journal.Open(journal.Memory, l.clock)
 	must(l, err)
-	b.account, err = account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint,
-		HTTPClient: l.sim.HTTPClient(), APIOptions: l.sim.APIOptions(), Clock: l.clock, Limits: limits,
+	b.account, err = account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+		EndpointURL: awssim.Endpoint,
+		HTTPClient:  l.sim.HTTPClient(), APIOptions: l.sim.APIOptions(), Clock: l.clock, Limits: limits,
 		OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(l, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: l.clock, Owner: "test/1",
 		NewID:   func() string { return fmt.Sprintf("%s%04d", plan.IDPrefix, b.number) },
 		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
-	b.tally = loadgen.Attach(l.sim.World(), l.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
+	b.tally = loadgen.Attach(l.sim.World(), l.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80,
+		Rate: 200})
 }
 
 // files are the demo's application, for this service.
@@ -185,15 +189,17 @@ func (l *fleet) sail() time.Duration {
 
 // serves is what runs of the service: task sets or services, and tags.
 func (b *boat) serves() string {
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{b.name(), b.name() + "-canary"},
-		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{b.name(), b.name() + "-canary"},
+		Include:  []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	var parts []string
 	for _, s := range out.Services {
 		if aws.ToString(s.Status) == "INACTIVE" {
 			continue
 		}
 		if b.controller == "ECS" {
-			parts = append(parts, fmt.Sprintf("%s %d running", sluice.RevisionOf(aws.ToString(s.TaskDefinition)), s.RunningCount))
+			parts = append(parts, fmt.Sprintf("%s %d running", sluice.RevisionOf(aws.ToString(s.TaskDefinition)),
+				s.RunningCount))
 		}
 		for _, ts := range s.TaskSets {
 			parts = append(parts, fmt.Sprintf("%s %d running", sluice.RevisionOf(*ts.TaskDefinition), ts.RunningCount))
@@ -235,9 +241,10 @@ func TestManyDeploymentsAtOnce(t *testing.T) {
 		outcome  sluice.Outcome
 		revision int
 	}{
-		"50 of task sets":                {fleetKind{"EXTERNAL", "sim/web:v2"}, 50, sluice.Succeeded, 2},
-		"30 of task sets":                {fleetKind{"EXTERNAL", "sim/web:v2"}, 30, sluice.Succeeded, 2},
-		"30 of task sets that crash":     {fleetKind{"EXTERNAL", "sim/web:v2?crash-after=1s"}, 30, sluice.RolledBack, 1},
+		"50 of task sets": {fleetKind{"EXTERNAL", "sim/web:v2"}, 50, sluice.Succeeded, 2},
+		"30 of task sets": {fleetKind{"EXTERNAL", "sim/web:v2"}, 30, sluice.Succeeded, 2},
+		"30 of task sets that crash": {fleetKind{"EXTERNAL", "sim/web:v2?crash-after=1s"}, 30, sluice.RolledBack,
+			1},
 		"30 of canary services":          {fleetKind{"ECS", "sim/web:v2"}, 30, sluice.Succeeded, 2},
 		"30 of canary services, crashes": {fleetKind{"ECS", "sim/web:v2?crash-after=1s"}, 30, sluice.RolledBack, 1},
 	} {

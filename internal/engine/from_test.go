@@ -54,7 +54,10 @@ func TestRollbackKilledAtEveryWriteAndResumed(t *testing.T) {
 			t.Run(fmt.Sprintf("after stage %d/after=%v", n, after), func(t *testing.T) {
 				t.Parallel()
 				for k, more := 1, true; more; k++ {
-					on(t, options{}, func(b *bench) { more = b.killResume(b.upTo(n), k, after, "rolled back: "+servesV1) })
+					on(t, options{}, func(b *bench) {
+						more = b.killResume(b.upTo(n), k, after,
+							"rolled back: "+servesV1)
+					})
 				}
 			})
 		}
@@ -108,7 +111,8 @@ func TestSecondDeploymentOfAServiceIsRefused(t *testing.T) {
 		id := b.start(files)
 		got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
 		p := got(b.plan(files, plan.Options{}))(b)
-		if _, err := b.engine.Start(context.Background(), p, engine.TriggerManual); sluice.KindOf(err) != sluice.Overtaken || !strings.Contains(err.Error(), id) {
+		if _, err := b.engine.Start(context.Background(), p,
+			engine.TriggerManual); sluice.KindOf(err) != sluice.Overtaken || !strings.Contains(err.Error(), id) {
 			b.Errorf("the second one: %v", err)
 		}
 	})

@@ -32,7 +32,8 @@ func (b *bench) left(image, more string) string {
 func TestRollingLeftToECSIsHeldByNobodyAndResumed(t *testing.T) {
 	rolls(t, func(b *bench) {
 		id := b.left("sim/web:v2", breaker)
-		if state := b.deployed(); strings.Contains(state, "tag ") || !strings.Contains(state, "sim/web:v2 IN_PROGRESS") {
+		if state := b.deployed(); strings.Contains(state, "tag ") ||
+			!strings.Contains(state, "sim/web:v2 IN_PROGRESS") {
 			b.Errorf("left as %s", state)
 		}
 		b.rolled(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
@@ -58,7 +59,8 @@ func TestRollingLeftToECSIsJudgedByItsOwnEnd(t *testing.T) {
 				id := b.left(c.image, breaker)
 				if c.second != "" {
 					td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, c.second)))(b)
-					got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+					got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+						Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 				}
 				must(b, b.clock.Sleep(ctx, 30*time.Minute))
 				b.calls = nil
@@ -91,7 +93,8 @@ func TestReturnByHistoryKilledAtEveryWriteAndResumed(t *testing.T) {
 func (b *bench) returnKilled(n int, after, running bool) (more bool) {
 	ctx := context.Background()
 	td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v2")))(b)
-	got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+	got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 	if !running {
 		must(b, b.clock.Sleep(ctx, 20*time.Minute))
 	}
@@ -120,15 +123,19 @@ func TestReturnByHistoryRestoresTheAttributes(t *testing.T) {
 		ctx := context.Background()
 		subnets := b.subnets()
 		td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v2")))(b)
-		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
-			DesiredCount: aws.Int32(6), NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets[:1]}}}))(b)
+		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			TaskDefinition:       td.TaskDefinition.TaskDefinitionArn,
+			DesiredCount:         aws.Int32(6),
+			NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets[:1]}}}))(b)
 		must(b, b.clock.Sleep(ctx, 20*time.Minute))
 		live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
 		p := got(plan.MakeReturn("prod", live, back))(b)
 		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
-		b.rolled(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", "PRIMARY sim/web:v1 COMPLETED 6 running")
-		out := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+		b.rolled(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "",
+			"PRIMARY sim/web:v1 COMPLETED 6 running")
+		out := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b)
 		if now := out.Services[0].NetworkConfiguration.AwsvpcConfiguration.Subnets; len(now) != len(subnets) {
 			b.Errorf("subnets %v, want %v", now, subnets)
 		}
@@ -141,7 +148,8 @@ func TestReturnToARevisionThatIsInactiveIsRefused(t *testing.T) {
 		ctx := context.Background()
 		must(b, b.clock.Sleep(ctx, time.Minute))
 		b.deploy(b.rolling("sim/web:v2", breaker))
-		got(b.ecs.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
+		got(b.ecs.DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
 		live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
 		_, err = plan.MakeReturn("prod", live, back)
@@ -159,12 +167,16 @@ func TestRollingWithOldAnswersIsOneDeployment(t *testing.T) {
 		force  bool
 		faults []string
 	}{
-		"old answers":                      {"sim/web:v2", false, []string{"stale ecs:DescribeServices by=5s"}},
-		"lost reply, old answers":          {"sim/web:v2", false, []string{"lost-reply ecs:UpdateService times=1", "stale ecs:DescribeServices by=5s"}},
-		"forced, old answers":              {"sim/web:v1", true, []string{"stale ecs:DescribeServices by=5s"}},
-		"forced, lost reply, old answers":  {"sim/web:v1", true, []string{"lost-reply ecs:UpdateService times=1", "stale ecs:DescribeServices by=5s"}},
-		"forced, never sent, old answers":  {"sim/web:v1", true, []string{"no-send ecs:UpdateService times=1", "stale ecs:DescribeServices by=5s"}},
-		"forced, refused once, throttling": {"sim/web:v1", true, []string{"5xx ecs:UpdateService times=1", "throttle ecs:DescribeServices times=5"}},
+		"old answers": {"sim/web:v2", false, []string{"stale ecs:DescribeServices by=5s"}},
+		"lost reply, old answers": {"sim/web:v2", false, []string{"lost-reply ecs:UpdateService times=1",
+			"stale ecs:DescribeServices by=5s"}},
+		"forced, old answers": {"sim/web:v1", true, []string{"stale ecs:DescribeServices by=5s"}},
+		"forced, lost reply, old answers": {"sim/web:v1", true, []string{"lost-reply ecs:UpdateService times=1",
+			"stale ecs:DescribeServices by=5s"}},
+		"forced, never sent, old answers": {"sim/web:v1", true, []string{"no-send ecs:UpdateService times=1",
+			"stale ecs:DescribeServices by=5s"}},
+		"forced, refused once, throttling": {"sim/web:v1", true, []string{"5xx ecs:UpdateService times=1",
+			"throttle ecs:DescribeServices times=5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rolls(t, func(b *bench) {
@@ -180,7 +192,8 @@ func TestRollingWithOldAnswersIsOneDeployment(t *testing.T) {
 				end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 				b.sim.ClearFaults()
 				b.rolled(end, sluice.Succeeded, "", "PRIMARY "+c.image+" COMPLETED 4 running")
-				list := got(b.ecs.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
+				list := got(b.ecs.ListServiceDeployments(ctx,
+					&awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
 				if n := len(list.ServiceDeployments); n != 2 {
 					b.Errorf("%d service deployments, want the first and ours\n%s", n, b.log())
 				}

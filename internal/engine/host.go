@@ -136,7 +136,8 @@ func (r *run) tryReturnScaling(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling stays suspended until sluice resume, rollback or abort: " + err.Error()})
+	return r.emitEvent(ctx, r.d.ID, "",
+		sluice.Warned{Message: "auto scaling stays suspended until sluice resume, rollback or abort: " + err.Error()})
 }
 
 // returnScalingForWait calls tryReturnScaling for a deployment that waits for people, time or ECS,
@@ -162,7 +163,8 @@ func (r *run) suspendAgain(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
-	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " + err.Error()})
+	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " +
+		err.Error()})
 }
 
 // ContinueCodeDeploy continues a CodeDeploy deployment that waits for a person before traffic
@@ -181,7 +183,8 @@ func (e *Engine) ContinueCodeDeploy(ctx context.Context, id string) (continued b
 			continue
 		}
 		h := &host{engine: e, deployment: id, stage: stageLabel(s), began: e.Clock.Now()}
-		w, err := stage.Open(stage.Config{Account: e.Account, Clock: e.Clock, Plan: p, Index: s.Index, Deployment: id, Host: h})
+		w, err := stage.Open(stage.Config{Account: e.Account, Clock: e.Clock, Plan: p, Index: s.Index, Deployment: id,
+			Host: h})
 		if err != nil {
 			return false, err
 		}

@@ -57,7 +57,8 @@ func (m *memory) Emit(e sluice.Event) { m.events = append(m.events, e) }
 // stage runs one stage of the plan on the host.
 func (b *bench) stage(p *plan.Plan, index int, h stage.Host) error {
 	b.Helper()
-	r := got(stage.Open(stage.Config{Account: b.account, Clock: b.clock, Plan: p, Index: index, Deployment: "slc-host", Host: h}))(b)
+	r := got(stage.Open(stage.Config{Account: b.account, Clock: b.clock, Plan: p, Index: index, Deployment: "slc-host",
+		Host: h}))(b)
 	return r.Execute(context.Background())
 }
 
@@ -123,10 +124,12 @@ func TestRoutingSavesPipeCDsKeysInOrder(t *testing.T) {
 		must(b, b.stage(p, 0, h))
 		h.saved = nil
 		must(b, b.stage(p, 1, h))
-		if got, want := strings.Join(h.saved[:4], " "), "canary-target-group-arn primary-percentage canary-percentage current-listeners"; got != want {
+		if got, want := strings.Join(h.saved[:4], " "),
+			"canary-target-group-arn primary-percentage canary-percentage current-listeners"; got != want {
 			b.Errorf("saved %q, want %q", got, want)
 		}
-		if string(h.values["canary-percentage"]) != "10" || string(h.values["canary-target-group-arn"]) != b.canary || string(h.values["current-listeners"]) != b.listener {
+		if string(h.values["canary-percentage"]) != "10" || string(h.values["canary-target-group-arn"]) != b.canary ||
+			string(h.values["current-listeners"]) != b.listener {
 			b.Errorf("saved %q", h.values)
 		}
 	})
@@ -155,7 +158,8 @@ func TestStageRunTwiceDoesNothingTheSecondTime(t *testing.T) {
 			before, state := b.writes(), b.state()
 			must(b, b.stage(p, i, h))
 			if n := b.writes() - before; n > 0 || b.state() != state {
-				b.Errorf("%s, run twice, made %s more: %s, before %s", p.Stages[i].Name, sluice.Plural(n, "write"), b.state(), state)
+				b.Errorf("%s, run twice, made %s more: %s, before %s", p.Stages[i].Name, sluice.Plural(n, "write"),
+					b.state(), state)
 			}
 		}
 		b.noneLost()

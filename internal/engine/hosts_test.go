@@ -26,7 +26,8 @@ func TestHostOnTheJournal(t *testing.T) {
 				t.Cleanup(func() { _ = j.Close() })
 				last = j
 				if !made {
-					err = j.CreateDeployment(ctx, journal.Deployment{ID: id, Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: id, State: journal.Running, Plan: []byte("{}")})
+					err = j.CreateDeployment(ctx, journal.Deployment{ID: id, Account: "123456789012",
+						Region: "us-east-1", Cluster: "prod", Service: id, State: journal.Running, Plan: []byte("{}")})
 					made = true
 				}
 				if err != nil {
@@ -36,7 +37,8 @@ func TestHostOnTheJournal(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return &host{engine: &Engine{Journal: j, Clock: clock.Real()}, deployment: id, stage: "1 ECS_SYNC", began: row.Began}
+				return &host{engine: &Engine{Journal: j, Clock: clock.Real()}, deployment: id, stage: "1 ECS_SYNC",
+					began: row.Began}
 			}
 		}
 		return hosttest.Subject{Open: open("slc-1"), Other: open("slc-2"), Break: func(*testing.T) { _ = last.Close() }}

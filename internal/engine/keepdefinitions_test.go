@@ -18,7 +18,8 @@ import (
 // keeping is an application that keeps so many of the newest task definitions.
 func (b *bench) keeping(image string, n int) fstest.MapFS {
 	files := b.files(image, "")
-	text := strings.Replace(string(files["sluice.yaml"].Data), "input:\n", fmt.Sprintf("input:\n  keepTaskDefinitions: %d\n", n), 1)
+	text := strings.Replace(string(files["sluice.yaml"].Data), "input:\n",
+		fmt.Sprintf("input:\n  keepTaskDefinitions: %d\n", n), 1)
 	files["sluice.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	return files
 }
@@ -26,7 +27,8 @@ func (b *bench) keeping(image string, n int) fstest.MapFS {
 // active are the revisions of the family that are ACTIVE.
 func (b *bench) active() string {
 	b.Helper()
-	out := got(b.ecs.ListTaskDefinitions(context.Background(), &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(b)
+	out := got(b.ecs.ListTaskDefinitions(context.Background(),
+		&awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(b)
 	var all []string
 	for _, arn := range out.TaskDefinitionArns {
 		all = append(all, sluice.RevisionOf(arn))
@@ -50,7 +52,9 @@ func TestOldTaskDefinitions(t *testing.T) {
 		for v := 3; v <= 6; v++ {
 			deploy(b.keeping(fmt.Sprintf("sim/web:v%d", v), 3))
 			if v == 3 {
-				got(b.ecs.RunTask(ctx, &awsecs.RunTaskInput{Cluster: aws.String("prod"), TaskDefinition: aws.String("web:3"), NetworkConfiguration: b.network(), ClientToken: aws.String("x")}))(b)
+				got(b.ecs.RunTask(ctx, &awsecs.RunTaskInput{Cluster: aws.String("prod"),
+					TaskDefinition: aws.String("web:3"), NetworkConfiguration: b.network(),
+					ClientToken: aws.String("x")}))(b)
 			}
 		}
 		if now := b.active(); now != "web:1 web:2 web:3 web:4 web:5 web:6" {
@@ -63,7 +67,8 @@ func TestOldTaskDefinitions(t *testing.T) {
 		}
 		must(b, b.engine.Reopen(ctx, end.ID))
 		must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
-		if end := got(b.engine.Run(ctx, end.ID, engine.Options{}))(b); end.Outcome != sluice.RolledBack || b.active() != "web:1 web:2 web:3 web:6 web:7 web:8" {
+		if end := got(b.engine.Run(ctx, end.ID, engine.Options{}))(b); end.Outcome != sluice.RolledBack ||
+			b.active() != "web:1 web:2 web:3 web:6 web:7 web:8" {
 			b.Errorf("%s: %s; ACTIVE: %s", end.Outcome, end.Cause, b.active())
 		}
 	})

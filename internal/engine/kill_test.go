@@ -25,28 +25,31 @@ type gallows struct {
 
 // middleware stands where each attempt is sent.
 func (g *gallows) middleware(stack *middleware.Stack) error {
-	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("gallows", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
-		operation := awsmiddleware.GetOperationName(ctx)
-		if !account.IsWrite(operation) {
-			return next.HandleSerialize(ctx, in)
-		}
-		if g.left--; g.left == 0 && !g.after {
-			panic(killed{"before " + operation})
-		}
-		out, meta, err := next.HandleSerialize(ctx, in)
-		if g.left == 0 {
-			panic(killed{"after " + operation})
-		}
-		return out, meta, err
-	}), middleware.Before)
+	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("gallows",
+		func(ctx context.Context, in middleware.SerializeInput,
+			next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
+			operation := awsmiddleware.GetOperationName(ctx)
+			if !account.IsWrite(operation) {
+				return next.HandleSerialize(ctx, in)
+			}
+			if g.left--; g.left == 0 && !g.after {
+				panic(killed{"before " + operation})
+			}
+			out, meta, err := next.HandleSerialize(ctx, in)
+			if g.left == 0 {
+				panic(killed{"after " + operation})
+			}
+			return out, meta, err
+		}), middleware.Before)
 }
 
 // mortal gives the bench's engine an account that dies at its n-th write.
 func (b *bench) mortal(n int, after bool) *gallows {
 	g := &gallows{left: n, after: after}
 	cfg := b.sim.Config()
-	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: *cfg.BaseEndpoint,
-		HTTPClient: b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), g.middleware)})
+	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+		EndpointURL: *cfg.BaseEndpoint,
+		HTTPClient:  b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), g.middleware)})
 	must(b, err)
 	b.engine.Account = a
 	return g
@@ -71,7 +74,8 @@ func (b *bench) dies(id string) (at string) {
 // not been killed (P5).
 func TestKilledAtEveryWriteAndResumed(t *testing.T) {
 	for name, c := range map[string]struct{ image, pipeline, end string }{
-		"canary":     {"sim/web:v2", canaryPipeline, "succeeded: PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0"},
+		"canary": {"sim/web:v2", canaryPipeline,
+			"succeeded: PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0"},
 		"quick sync": {"sim/web:v2", "", "succeeded: PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0"},
 		"rollback":   {"sim/web:v2?crash-after=2s", canaryPipeline, "rolled back: " + servesV1},
 	} {
@@ -79,7 +83,10 @@ func TestKilledAtEveryWriteAndResumed(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
-					on(t, options{}, func(b *bench) { more = b.killAndResume(n, after, b.files(c.image, c.pipeline), c.end) })
+					on(t, options{}, func(b *bench) {
+						more = b.killAndResume(n, after, b.files(c.image, c.pipeline),
+							c.end)
+					})
 				}
 			})
 		}

@@ -90,7 +90,11 @@ func TestRollbackReadsPastItsOwnWrite(t *testing.T) {
 						id := b.start(bothWays(b)[way])
 						must(b, b.sim.Inject(fault))
 						atEnd := b.atEnd()
-						b.afterWrite("ecs:UpdateService", after, func() { must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann")) })
+						b.afterWrite("ecs:UpdateService", after,
+							func() {
+								must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0,
+									"ann"))
+							})
 						b.returned(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), *atEnd)
 					})
 				})
@@ -107,7 +111,8 @@ func TestAutomaticRollbackReadsPastItsOwnWrite(t *testing.T) {
 				t.Parallel()
 				rolls(t, func(b *bench) {
 					files := bothWays(b)[way]
-					files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data, "tags: [{key: team, value: shop}]\n"...)
+					files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data,
+						"tags: [{key: team, value: shop}]\n"...)
 					id := b.start(files)
 					must(b, b.sim.Inject(fault))
 					b.engine.Account = b.refusesTags()
@@ -133,16 +138,21 @@ func (b *bench) returned(end engine.RunResult, atEnd string) {
 // refusing is an account of which AWS refuses some calls.
 func (b *bench) refusing(refuse func(input any) bool) *account.Account {
 	stand := func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("refusing", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-			if refuse(in.Parameters) {
-				return middleware.InitializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{Code: "InvalidParameterException", Message: "refused", Fault: smithy.FaultClient}
-			}
-			return next.HandleInitialize(ctx, in)
-		}), middleware.After)
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("refusing",
+			func(ctx context.Context, in middleware.InitializeInput,
+				next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+				if refuse(in.Parameters) {
+					return middleware.InitializeOutput{}, middleware.Metadata{},
+						&smithy.GenericAPIError{Code: "InvalidParameterException", Message: "refused",
+							Fault: smithy.FaultClient}
+				}
+				return next.HandleInitialize(ctx, in)
+			}), middleware.After)
 	}
 	cfg := b.sim.Config()
-	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: *cfg.BaseEndpoint,
-		HTTPClient: b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), stand)})
+	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+		EndpointURL: *cfg.BaseEndpoint,
+		HTTPClient:  b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), stand)})
 	must(b, err)
 	return a
 }
@@ -158,7 +168,8 @@ func (b *bench) refusesTags() *account.Account {
 // Task sets are made, promoted, scaled and deleted: a rollback right after any of these
 // does not believe a read from before it.
 func TestRollbackOfTaskSetsReadsPastItsOwnWrites(t *testing.T) {
-	for _, operation := range []string{"ecs:CreateTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet"} {
+	for _, operation := range []string{"ecs:CreateTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:UpdateTaskSet",
+		"ecs:DeleteTaskSet"} {
 		for _, fault := range staleReads {
 			for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second} {
 				t.Run(fmt.Sprintf("%s/%s/%s", operation, fault, after), func(t *testing.T) {
@@ -167,7 +178,11 @@ func TestRollbackOfTaskSetsReadsPastItsOwnWrites(t *testing.T) {
 						id := b.start(b.files("sim/web:v2", ""))
 						must(b, b.sim.Inject(fault))
 						atEnd := b.atEnd()
-						b.afterWrite(operation, after, func() { must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann")) })
+						b.afterWrite(operation, after,
+							func() {
+								must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0,
+									"ann"))
+							})
 						end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
 						b.sim.ClearFaults()
 						if end.Outcome != sluice.RolledBack || *atEnd != "sim/web:v1" {

@@ -37,7 +37,10 @@ func (b *bench) aborts(files fstest.MapFS) {
 func together(r loadgen.Report, x, y string) bool {
 	return slices.ContainsFunc(r.History, func(c loadgen.ShareChange) bool {
 		has := func(version string) bool {
-			return slices.ContainsFunc(c.Shares, func(s loadgen.VersionShare) bool { return s.Version == version && s.Share > 0 })
+			return slices.ContainsFunc(c.Shares, func(s loadgen.VersionShare) bool {
+				return s.Version == version &&
+					s.Share > 0
+			})
 		}
 		return has(x) && has(y)
 	})
@@ -65,7 +68,8 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 			on(t, options{}, func(b *bench) {
 				b.aborts(b.files("sim/web:v2", c.left))
 				b.removesFirst(b.files("sim/web:v3", next), c.left)
-				b.expect(b.deploy(b.files("sim/web:v3", next)), sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
+				b.expect(b.deploy(b.files("sim/web:v3", next)), sluice.Succeeded, "",
+					"PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 				b.neverTogether(c.name == "without requests")
 			})
 		})
@@ -73,7 +77,8 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 			rolls(t, func(b *bench) {
 				b.aborts(b.hosted("sim/web:v2", c.left, breaker))
 				b.removesFirst(b.hosted("sim/web:v3", next, breaker), c.left)
-				b.went(b.deploy(b.hosted("sim/web:v3", next, breaker)), sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
+				b.went(b.deploy(b.hosted("sim/web:v3", next, breaker)), sluice.Succeeded, "",
+					strings.ReplaceAll(rolledV2, "v2", "v3"))
 				b.neverTogether(c.name == "without requests")
 			})
 		})
@@ -85,7 +90,8 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 					if p.Stages[0].Name != "ECS_ADOPT" {
 						t.Errorf("the first stage is %s", p.Stages[0].Name)
 					}
-					end := got(b.engine.Run(context.Background(), got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b), engine.Options{}))(b)
+					end := got(b.engine.Run(context.Background(),
+						got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b), engine.Options{}))(b)
 					if end.Outcome != sluice.Succeeded || b.found() != "4 primary, 0 canary" {
 						t.Errorf("%s %s; %s\n%s", end.Outcome, end.Cause, b.found(), b.log())
 					}
@@ -110,10 +116,12 @@ func (b *bench) removesFirst(files fstest.MapFS, left string) {
 	for _, c := range p.Changes {
 		changes = append(changes, c.Path)
 	}
-	if text := strings.Join(writes, ", "); !strings.Contains(text, "ecs:DeleteTaskSet") && !strings.Contains(text, "ecs:DeleteService") {
+	if text := strings.Join(writes, ", "); !strings.Contains(text, "ecs:DeleteTaskSet") &&
+		!strings.Contains(text, "ecs:DeleteService") {
 		b.Errorf("its writes: %s", text)
 	}
-	if text := strings.Join(changes, ", "); !strings.Contains(text, "task set ecs-svc/") && !strings.Contains(text, "canary service web-canary") {
+	if text := strings.Join(changes, ", "); !strings.Contains(text, "task set ecs-svc/") &&
+		!strings.Contains(text, "canary service web-canary") {
 		b.Errorf("the changes: %s", text)
 	}
 	if text := strings.Join(p.Warnings, "\n"); !strings.Contains(text, "left by an earlier deployment") {
@@ -156,7 +164,8 @@ func TestRollbackAfterALeftoverWasRemoved(t *testing.T) {
 				if more = at != ""; !more {
 					return
 				}
-				b.expect(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
+				b.expect(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+					"PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 				b.noneLost()
 				if more = !b.Failed(); !more {
 					b.Logf("killed at %s (write %d)", at, n)
@@ -171,13 +180,16 @@ func (b *bench) strange(image, group, externalID string) string {
 	b.Helper()
 	ctx := context.Background()
 	td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, image)))(b)
-	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
-		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 50}}
+	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
+		LaunchType:     ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(),
+		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 50}}
 	if externalID != "" {
 		in.ExternalId = aws.String(externalID)
 	}
 	if group != "" {
-		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(group), ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
+		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(group), ContainerName: aws.String("web"),
+			ContainerPort: aws.Int32(8080)}}
 	}
 	set := got(b.ecs.CreateTaskSet(ctx, in))(b).TaskSet
 	b.until("the task set runs", func() bool {
@@ -208,7 +220,8 @@ func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 			}
 			in(t, "", func(b *bench, files fstest.MapFS) {
 				_, err := b.plan(files, plan.Options{})
-				if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "sluice did not make it") || !strings.Contains(sluice.NextStep(err), "onOtherTargets") {
+				if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "sluice did not make it") ||
+					!strings.Contains(sluice.NextStep(err), "onOtherTargets") {
 					b.Errorf("%v; next: %s", err, sluice.NextStep(err))
 				}
 				for _, c := range b.calls {
@@ -218,7 +231,8 @@ func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 				}
 			})
 			in(t, "allow", func(b *bench, files fstest.MapFS) {
-				b.expect(b.deploy(files), sluice.Succeeded, "", "ACTIVE sim/web:v9 50% 2 running; PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0")
+				b.expect(b.deploy(files), sluice.Succeeded, "",
+					"ACTIVE sim/web:v9 50% 2 running; PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0")
 			})
 			in(t, "remove", func(b *bench, files fstest.MapFS) {
 				b.expect(b.deploy(files), sluice.Succeeded, "", servesV2)
@@ -236,7 +250,8 @@ func TestTaskSetOfOthersOutsideOurGroupsSurvives(t *testing.T) {
 				on(t, options{}, func(b *bench) {
 					b.strange("sim/web:v9", "", "other-tool/1")
 					files := with(b.files("sim/web:v2", pipeline), "sluice.yaml", "\nonOtherTargets: "+key+"\n")
-					b.expect(b.deploy(files), sluice.Succeeded, "", "ACTIVE sim/web:v9 50% 2 running; PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0")
+					b.expect(b.deploy(files), sluice.Succeeded, "",
+						"ACTIVE sim/web:v9 50% 2 running; PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0")
 					b.noneLost()
 				})
 			})
@@ -248,12 +263,14 @@ func TestTaskSetOfOthersOutsideOurGroupsSurvives(t *testing.T) {
 func TestTargetOfOthersInOurGroups(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
-		got(b.elb.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: aws.String(b.canary), Targets: []elbtypes.TargetDescription{{Id: aws.String("10.0.0.250"), Port: aws.Int32(8080)}}}))(b)
+		got(b.elb.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: aws.String(b.canary),
+			Targets: []elbtypes.TargetDescription{{Id: aws.String("10.0.0.250"), Port: aws.Int32(8080)}}}))(b)
 		_, err := b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{})
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "10.0.0.250 in web-canary") {
 			b.Errorf("%v", err)
 		}
-		if _, err := b.plan(with(b.files("sim/web:v2", canaryPipeline), "sluice.yaml", "\nonOtherTargets: allow\n"), plan.Options{}); err != nil {
+		if _, err := b.plan(with(b.files("sim/web:v2", canaryPipeline), "sluice.yaml", "\nonOtherTargets: allow\n"),
+			plan.Options{}); err != nil {
 			b.Error(err)
 		}
 	})

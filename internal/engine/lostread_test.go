@@ -19,7 +19,8 @@ import (
 // denies lets one call of an operation, the nth from now on, be answered with an error
 // code: AWS says that what is read does not exist. reached tells whether there was one.
 func (b *bench) denies(n int, operation, code string) (reached func() bool) {
-	return b.deniesWhen(func() bool { return true }, n, operation, &smithy.GenericAPIError{Code: code, Message: "it does not exist", Fault: smithy.FaultClient})
+	return b.deniesWhen(func() bool { return true }, n, operation,
+		&smithy.GenericAPIError{Code: code, Message: "it does not exist", Fault: smithy.FaultClient})
 }
 
 // deniesWhen is denies, of the calls that are made while counts is true.
@@ -50,12 +51,14 @@ func eachDenied(t *testing.T, operation, code string, f func(t *testing.T, n int
 // One answer that says that a listener or target group does not exist is not believed:
 // the deployment and its rollback go on as if it had not been given.
 func TestOneAnswerThatSomethingIsGoneIsNotBelieved(t *testing.T) {
-	for _, c := range [][2]string{{"DescribeListeners", "ListenerNotFound"}, {"DescribeRules", "ListenerNotFound"}, {"DescribeTargetHealth", "TargetGroupNotFound"}} {
+	for _, c := range [][2]string{{"DescribeListeners", "ListenerNotFound"}, {"DescribeRules", "ListenerNotFound"},
+		{"DescribeTargetHealth", "TargetGroupNotFound"}} {
 		eachDenied(t, c[0], c[1], func(t *testing.T, n int) (reached bool) {
 			on(t, options{}, func(b *bench) {
 				id := b.start(b.files("sim/web:v2", canaryPipeline))
 				denied := b.denies(n, c[0], c[1])
-				b.expect(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
+				b.expect(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+					servesV2)
 				b.noneLost()
 				reached = denied()
 			})
@@ -80,19 +83,22 @@ func TestOneAnswerThatSomethingIsGoneIsNotBelieved(t *testing.T) {
 func (b *bench) withoutRules(n int) (reached func() bool) {
 	answers := 0
 	stand := func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("without rules", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-			out, meta, err := next.HandleInitialize(ctx, in)
-			if _, ok := out.Result.(*awselb.DescribeRulesOutput); ok {
-				if answers++; answers == n {
-					out.Result = &awselb.DescribeRulesOutput{}
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("without rules",
+			func(ctx context.Context, in middleware.InitializeInput,
+				next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+				out, meta, err := next.HandleInitialize(ctx, in)
+				if _, ok := out.Result.(*awselb.DescribeRulesOutput); ok {
+					if answers++; answers == n {
+						out.Result = &awselb.DescribeRulesOutput{}
+					}
 				}
-			}
-			return out, meta, err
-		}), middleware.Before)
+				return out, meta, err
+			}), middleware.Before)
 	}
 	cfg := b.sim.Config()
-	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: *cfg.BaseEndpoint,
-		HTTPClient: b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), stand)})
+	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+		EndpointURL: *cfg.BaseEndpoint,
+		HTTPClient:  b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), stand)})
 	must(b, err)
 	b.engine.Account = a
 	return func() bool { return answers >= n }
@@ -129,7 +135,8 @@ func TestOneAnswerThatANameIsGoneIsNotBelieved(t *testing.T) {
 			byName(t, named{check: 5e9}, func(b *nameBench) {
 				id := b.startNamed("sim/api:v2", namedCanary)
 				denied := b.denies(n, operation, "ServiceNotFound")
-				b.ends(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", namedV2, "4 primary, 0 canary")
+				b.ends(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", namedV2,
+					"4 primary, 0 canary")
 				b.nobodyLost()
 				reached = denied()
 			})
@@ -143,7 +150,8 @@ func TestOneAnswerThatADeploymentOfCodeDeployIsGoneIsNotBelieved(t *testing.T) {
 	eachDenied(t, "GetDeployment", "DeploymentDoesNotExistException", func(t *testing.T, n int) (reached bool) {
 		shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *bench) {
 			denied := b.deniesWhen(b.rollsBack, n, "GetDeployment", &cdtypes.DeploymentDoesNotExistException{})
-			b.ends(b.rolledBackAt(b.shifted("sim/web:v2", ""), "AllowTraffic", "InProgress"), sluice.RolledBack, "", shiftedV1)
+			b.ends(b.rolledBackAt(b.shifted("sim/web:v2", ""), "AllowTraffic", "InProgress"), sluice.RolledBack, "",
+				shiftedV1)
 			if n := b.shiftCount(); n != 1 {
 				b.Errorf("%d deployments of CodeDeploy", n)
 			}

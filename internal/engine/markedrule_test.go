@@ -19,16 +19,21 @@ import (
 // group alone, and returns its ARN.
 func (b *bench) markedRule(listener string, priority int32) string {
 	b.Helper()
-	rule := got(b.elb.CreateRule(context.Background(), &awselb.CreateRuleInput{ListenerArn: aws.String(listener), Priority: aws.Int32(priority),
-		Conditions: []elbtypes.RuleCondition{{Field: aws.String("http-header"), HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{HttpHeaderName: aws.String("X-Canary"), Values: []string{"always"}}}},
-		Actions:    []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: aws.String(b.canary)}}}))(b).Rules[0]
+	rule := got(b.elb.CreateRule(context.Background(), &awselb.CreateRuleInput{ListenerArn: aws.String(listener),
+		Priority: aws.Int32(priority),
+		Conditions: []elbtypes.RuleCondition{{Field: aws.String("http-header"),
+			HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{HttpHeaderName: aws.String("X-Canary"),
+				Values: []string{"always"}}}},
+		Actions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
+			TargetGroupArn: aws.String(b.canary)}}}))(b).Rules[0]
 	return *rule.RuleArn
 }
 
 // forwards is where a rule forwards to, for comparisons.
 func (b *bench) forwards(rule string) string {
 	b.Helper()
-	r := got(b.elb.DescribeRules(context.Background(), &awselb.DescribeRulesInput{RuleArns: []string{rule}}))(b).Rules[0]
+	r := got(b.elb.DescribeRules(context.Background(),
+		&awselb.DescribeRulesInput{RuleArns: []string{rule}}))(b).Rules[0]
 	var all []string
 	for _, a := range r.Actions {
 		all = append(all, string(a.Type), aws.ToString(a.TargetGroupArn))
@@ -111,7 +116,8 @@ func (b *bench) canaryIsGone() {
 
 func (b *bench) targetsIn(group string) int {
 	b.Helper()
-	return len(got(b.elb.DescribeTargetHealth(context.Background(), &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b).TargetHealthDescriptions)
+	return len(got(b.elb.DescribeTargetHealth(context.Background(),
+		&awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b).TargetHealthDescriptions)
 }
 
 // A rule that begins to send to the canary during the deployment keeps the canary,
@@ -158,7 +164,8 @@ func TestMarkedRuleThatIsEditedKeepsTheCanary(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", pipelined(half, fifth, approval, home, clean)))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		actions := b.forward(false)
-		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(1), aws.Int32(1)
+		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(1),
+			aws.Int32(1)
 		got(b.elb.ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: aws.String(rule), Actions: actions}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
@@ -172,7 +179,8 @@ func TestPlanNamesRulesThatAlwaysSendToTheCanaryGroup(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.markedRule(b.listener, 1)
 		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
-		if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "rule 1 of port 80") || !strings.Contains(w, "503") {
+		if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "rule 1 of port 80") ||
+			!strings.Contains(w, "503") {
 			b.Errorf("warnings: %s", w)
 		}
 	})

@@ -125,8 +125,9 @@ func newNameBench(t testing.TB, v *clock.Virtual, o named) *nameBench {
 	b.journal, err = journal.Open(journal.Memory, v)
 	must(t, err)
 	b.account, err = account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(),
-		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
+		APIOptions: sim.APIOptions(),
+		Clock:      v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
 		NewID:   func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
@@ -193,7 +194,8 @@ networkConfiguration: {awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]
 // found tells who is found: how many of ECS's and of ours, in all.
 func (b *nameBench) found() string {
 	b.Helper()
-	out := got(b.sd.ListInstances(context.Background(), &awssd.ListInstancesInput{ServiceId: aws.String("srv-0123456789abcdef")}))(b)
+	out := got(b.sd.ListInstances(context.Background(),
+		&awssd.ListInstancesInput{ServiceId: aws.String("srv-0123456789abcdef")}))(b)
 	ours := 0
 	for _, i := range out.Instances {
 		if strings.HasPrefix(*i.Id, plan.IDPrefix) {
@@ -206,11 +208,14 @@ func (b *nameBench) found() string {
 // sets are the service's task sets.
 func (b *nameBench) sets() string {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"api"}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"api"}}))(b)
 	var lines []string
 	for _, ts := range out.Services[0].TaskSets {
-		td := got(b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
-		lines = append(lines, fmt.Sprintf("%s %s %d", *ts.Status, *td.TaskDefinition.ContainerDefinitions[0].Image, ts.RunningCount))
+		td := got(b.ecs.DescribeTaskDefinition(context.Background(),
+			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
+		lines = append(lines, fmt.Sprintf("%s %s %d", *ts.Status, *td.TaskDefinition.ContainerDefinitions[0].Image,
+			ts.RunningCount))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, ", ")
@@ -233,7 +238,8 @@ func (b *nameBench) nobodyLost() {
 	for name, t := range b.tallies {
 		r := t.Report()
 		if r.Failed > 0 || len(r.Outages) > 0 {
-			b.Errorf("%s: %.1f of %.0f requests failed: %+v; the name was no use %v", name, r.Failed, r.Requests, r.First, r.Outages)
+			b.Errorf("%s: %.1f of %.0f requests failed: %+v; the name was no use %v", name, r.Failed, r.Requests,
+				r.First, r.Outages)
 		}
 	}
 	if b.Failed() {
@@ -247,11 +253,13 @@ const (
 )
 
 func TestNamedFlows(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen, "quick sync": ""} {
+	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen,
+		"quick sync": ""} {
 		for _, o := range []named{{}, {ttl: time.Minute}, {check: 5 * time.Second}, {records: "SRV"}} {
 			t.Run(fmt.Sprintf("%s %+v", flow, o), func(t *testing.T) {
 				byName(t, o, func(b *nameBench) {
-					end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2", pipeline), engine.Options{}))(b)
+					end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2", pipeline),
+						engine.Options{}))(b)
 					b.ends(end, sluice.Succeeded, "", namedV2, "4 primary, 0 canary")
 					b.nobodyLost()
 				})

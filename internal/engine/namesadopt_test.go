@@ -15,7 +15,8 @@ import (
 // have registered the primary: who adopts the service finds nothing strange in that,
 // whatever onOutsideChange says, and all of the primary is found again.
 func TestNamedAdoptedWhereTheJournalIsLost(t *testing.T) {
-	pipeline := strings.Replace(namedBlueGreen, "    - {name: ECS_PRIMARY_ROLLOUT}", "    - {name: WAIT_APPROVAL}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)
+	pipeline := strings.Replace(namedBlueGreen, "    - {name: ECS_PRIMARY_ROLLOUT}",
+		"    - {name: WAIT_APPROVAL}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)
 	for _, controller := range []string{"EXTERNAL", "ECS"} {
 		for _, policy := range []sluice.OnOutside{sluice.StopOnChange, sluice.ReassertChange, sluice.AdoptChange} {
 			byName(t, named{controller: controller, image: "?term=80s"}, func(b *nameBench) {

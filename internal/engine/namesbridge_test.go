@@ -31,7 +31,8 @@ func (b *nameBench) bridged(fault string) engine.RunResult {
 func TestABridgeIsCrossedWhenItHolds(t *testing.T) {
 	byName(t, named{controller: "ECS", check: 5 * time.Second, image: "?healthy-after=12s"}, func(b *nameBench) {
 		end := b.bridged("")
-		if end.Outcome != sluice.RolledBack || b.rolls() != "api sim/api:v1?healthy-after=12s 4;" || b.found() != "4 primary, 0 canary" {
+		if end.Outcome != sluice.RolledBack || b.rolls() != "api sim/api:v1?healthy-after=12s 4;" ||
+			b.found() != "4 primary, 0 canary" {
 			b.Errorf("%s (%s): %s %s\n%s", end.Outcome, end.Cause, b.rolls(), b.found(), b.log())
 		}
 		b.nobodyLost()

@@ -45,12 +45,15 @@ func TestRollbackAfterTheNameWasDeleted(t *testing.T) {
 					must(b, b.engine.SendCommand(ctx, id, journal.Approve, after, "ann"))
 					end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 					sets := b.sets()
-					if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, arn) || !strings.Contains(end.Next, "sluice rollback "+id) || controller == "EXTERNAL" && sets != stays {
+					if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, arn) ||
+						!strings.Contains(end.Next, "sluice rollback "+id) || controller == "EXTERNAL" &&
+						sets != stays {
 						b.Errorf("%s: %s; next: %s\n%s\n%s", end.Outcome, end.Cause, end.Next, sets, b.log())
 					}
 					must(b, b.engine.Reopen(ctx, id))
 					must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-					if end = got(b.engine.Run(ctx, id, engine.Options{}))(b); after == 1 && end.Outcome != sluice.RolledBack {
+					if end = got(b.engine.Run(ctx, id, engine.Options{}))(b); after == 1 &&
+						end.Outcome != sluice.RolledBack {
 						b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 					}
 				})

@@ -18,7 +18,8 @@ import (
 // told by its id.
 func (b *nameBench) hosts() (all []string) {
 	b.Helper()
-	out := got(b.sd.ListInstances(context.Background(), &awssd.ListInstancesInput{ServiceId: aws.String(apiRegistry)}))(b)
+	out := got(b.sd.ListInstances(context.Background(),
+		&awssd.ListInstancesInput{ServiceId: aws.String(apiRegistry)}))(b)
 	for _, i := range out.Instances {
 		switch host := i.Attributes["EC2_INSTANCE_ID"]; {
 		case strings.HasPrefix(*i.Id, plan.IDPrefix):
@@ -36,8 +37,10 @@ func (b *nameBench) hosts() (all []string) {
 // again when it is put back.
 func TestNamedFlowsOnEC2(t *testing.T) {
 	for _, controller := range []string{"EXTERNAL", "ECS"} {
-		for name, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen, "blue/green, back": strings.Replace(namedBlueGreen,
-			"    - {name: ECS_PRIMARY_ROLLOUT}", "    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)} {
+		for name, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen,
+			"blue/green, back": strings.Replace(namedBlueGreen,
+				"    - {name: ECS_PRIMARY_ROLLOUT}",
+				"    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)} {
 			byName(t, named{controller: controller, image: "?term=80s", launch: "EC2"}, func(b *nameBench) {
 				files := b.files("sim/api:v2?term=80s", pipeline)
 				id, want := b.start(files), sluice.Succeeded

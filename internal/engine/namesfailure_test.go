@@ -21,7 +21,8 @@ func TestNamedFlowsWithoutDNS(t *testing.T) {
 	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
 		for _, controller := range []string{"EXTERNAL", "ECS"} {
 			byName(t, named{kind: "http", controller: controller, image: "?term=80s"}, func(b *nameBench) {
-				end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2?term=80s", pipeline), engine.Options{}))(b)
+				end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2?term=80s", pipeline),
+					engine.Options{}))(b)
 				if end.Outcome != sluice.Succeeded || b.found() != "4 primary, 0 canary" {
 					b.Errorf("%s, %s: %s: %s; %s\n%s", flow, controller, end.Outcome, end.Cause, b.found(), b.log())
 				}
@@ -37,13 +38,18 @@ func TestNamedCanaryThatIsSaidToBeUnhealthy(t *testing.T) {
 	for _, controller := range []string{"EXTERNAL", "ECS"} {
 		byName(t, named{controller: controller, image: "?term=80s"}, func(b *nameBench) {
 			ctx := context.Background()
-			ran := b.beside(b.engine, b.start(b.files("sim/api:v2", strings.Replace(namedWait, "scale: 50", "scale: 25", 1))))
+			ran := b.beside(b.engine, b.start(b.files("sim/api:v2", strings.Replace(namedWait, "scale: 50", "scale: 25",
+				1))))
 			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 			for _, id := range b.instances(true) {
-				got(b.sd.UpdateInstanceCustomHealthStatus(ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: aws.String(apiRegistry), InstanceId: aws.String(id), Status: sdtypes.CustomHealthStatusUnhealthy}))(b)
+				got(b.sd.UpdateInstanceCustomHealthStatus(ctx,
+					&awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: aws.String(apiRegistry),
+						InstanceId: aws.String(id), Status: sdtypes.CustomHealthStatusUnhealthy}))(b)
 			}
 			b.until("it is over", func() bool { return ran.done })
-			if ran.Outcome != sluice.RolledBack || !strings.Contains(ran.Cause, "its record under api.shop.local is UNHEALTHY") || b.found() != "4 primary, 0 canary" {
+			if ran.Outcome != sluice.RolledBack ||
+				!strings.Contains(ran.Cause, "its record under api.shop.local is UNHEALTHY") ||
+				b.found() != "4 primary, 0 canary" {
 				b.Errorf("%s: %s: %s; %s\n%s", controller, ran.Outcome, ran.Cause, b.found(), b.log())
 			}
 			b.nobodyLost()
@@ -57,13 +63,15 @@ func TestNamedTaskReplacedWhileItsVariantIsOut(t *testing.T) {
 	for _, controller := range []string{"EXTERNAL", "ECS"} {
 		byName(t, named{controller: controller, image: "?term=80s", check: 5 * time.Second}, func(b *nameBench) {
 			ctx := context.Background()
-			pipeline := strings.Replace(namedBlueGreen, "    - {name: ECS_PRIMARY_ROLLOUT}", "    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)
+			pipeline := strings.Replace(namedBlueGreen, "    - {name: ECS_PRIMARY_ROLLOUT}",
+				"    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)
 			ran := b.beside(b.engine, b.start(b.files("sim/api:v2", pipeline)))
 			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 			id, _ := b.hidden()
 			got(b.ecs.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(id)}))(b)
 			must(b, b.clock.Sleep(ctx, 3*time.Minute))
-			if b.found() != "0 primary, 4 canary" || !strings.Contains(b.log(), "took 1 new task of the primary out of api.shop.local") {
+			if b.found() != "0 primary, 4 canary" ||
+				!strings.Contains(b.log(), "took 1 new task of the primary out of api.shop.local") {
 				b.Errorf("%s: %s\n%s", controller, b.found(), b.log())
 			}
 			b.until("it is over", func() bool { return ran.done })

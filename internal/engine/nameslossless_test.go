@@ -43,7 +43,8 @@ func TestByNameLosesNoRequest(t *testing.T) {
 				for _, w := range ways {
 					t.Run(fmt.Sprintf("%s, %s, TTL %s, %s", flow, controller, ttl, w), func(t *testing.T) {
 						for seed := range uint64(tries(1)) {
-							byName(t, named{controller: controller, ttl: ttl, seed: seed, image: needs(flow, controller)}, func(b *nameBench) { b.thereAndBack(pipeline, w) })
+							byName(t, named{controller: controller, ttl: ttl, seed: seed,
+								image: needs(flow, controller)}, func(b *nameBench) { b.thereAndBack(pipeline, w) })
 						}
 					})
 				}
@@ -77,7 +78,8 @@ func (b *nameBench) thereAndBack(pipeline string, w backs) {
 		stands = b.rolls
 	}
 	if end.Outcome != outcome || stands() != want || b.found() != "4 primary, 0 canary" {
-		b.Errorf("seed %d: %s (%s): %s; %s; want %s: %s\n%s", b.seed, end.Outcome, end.Cause, stands(), b.found(), outcome, want, b.log())
+		b.Errorf("seed %d: %s (%s): %s; %s; want %s: %s\n%s", b.seed, end.Outcome, end.Cause, stands(), b.found(),
+			outcome, want, b.log())
 	}
 	b.nobodyLost()
 	for name, t := range b.tallies {
@@ -122,5 +124,6 @@ func (b *nameBench) begun() (n int) {
 func heldAfter(pipeline string, n int) string {
 	lines := strings.Split(strings.TrimRight(pipeline, "\n"), "\n")
 	at := 3 + n
-	return strings.Join(append(append(append([]string{}, lines[:at]...), "    - {name: WAIT_APPROVAL}"), lines[at:]...), "\n") + "\n"
+	return strings.Join(append(append(append([]string{}, lines[:at]...), "    - {name: WAIT_APPROVAL}"), lines[at:]...),
+		"\n") + "\n"
 }

@@ -32,7 +32,8 @@ const apiRegistry = "srv-0123456789abcdef"
 // instances are the ids that are found, of the canary or not.
 func (b *nameBench) instances(canary bool) (ids []string) {
 	b.Helper()
-	out := got(b.sd.ListInstances(context.Background(), &awssd.ListInstancesInput{ServiceId: aws.String(apiRegistry)}))(b)
+	out := got(b.sd.ListInstances(context.Background(),
+		&awssd.ListInstancesInput{ServiceId: aws.String(apiRegistry)}))(b)
 	for _, i := range out.Instances {
 		if strings.HasPrefix(*i.Id, plan.IDPrefix) == canary {
 			ids = append(ids, *i.Id)
@@ -43,21 +44,25 @@ func (b *nameBench) instances(canary bool) (ids []string) {
 
 func (b *nameBench) takeOut(id string) {
 	b.Helper()
-	got(b.sd.DeregisterInstance(context.Background(), &awssd.DeregisterInstanceInput{ServiceId: aws.String(apiRegistry), InstanceId: aws.String(id)}))(b)
+	got(b.sd.DeregisterInstance(context.Background(), &awssd.DeregisterInstanceInput{ServiceId: aws.String(apiRegistry),
+		InstanceId: aws.String(id)}))(b)
 }
 
 func (b *nameBench) putIn(id, address string) {
 	b.Helper()
-	got(b.sd.RegisterInstance(context.Background(), &awssd.RegisterInstanceInput{ServiceId: aws.String(apiRegistry), InstanceId: aws.String(id), CreatorRequestId: aws.String(id),
+	got(b.sd.RegisterInstance(context.Background(), &awssd.RegisterInstanceInput{ServiceId: aws.String(apiRegistry),
+		InstanceId: aws.String(id), CreatorRequestId: aws.String(id),
 		Attributes: map[string]string{"AWS_INSTANCE_IPV4": address}}))(b)
 }
 
 // hidden is a task of the primary that runs and is not found, and its address.
 func (b *nameBench) hidden() (id, address string) {
 	b.Helper()
-	tasks := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), ServiceName: aws.String("api")}))(b)
+	tasks := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+		ServiceName: aws.String("api")}))(b)
 	found := strings.Join(append(b.instances(false), b.instances(true)...), " ")
-	for _, t := range got(b.ecs.DescribeTasks(context.Background(), &awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: tasks.TaskArns}))(b).Tasks {
+	for _, t := range got(b.ecs.DescribeTasks(context.Background(),
+		&awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: tasks.TaskArns}))(b).Tasks {
 		if !strings.Contains(found, sluice.ARNName(*t.TaskArn)) && !strings.HasSuffix(*t.TaskDefinitionArn, ":2") {
 			for _, d := range t.Attachments[0].Details {
 				if *d.Name == "privateIPv4Address" {
@@ -83,22 +88,28 @@ func TestNamedOutsideChange(t *testing.T) {
 		stop, reassert, adopt cell
 	}{
 		"a record of the primary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(false)[0]) },
-			stop:     cell{sluice.RolledBack, "somebody deregistered 1 instance of the primary", "", "3 primary, 0 canary"},
-			reassert: cell{sluice.Succeeded, "of the primary (", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
+			stop: cell{sluice.RolledBack, "somebody deregistered 1 instance of the primary", "",
+				"3 primary, 0 canary"},
+			reassert: cell{sluice.Succeeded, "of the primary (", held, all}, adopt: cell{sluice.Succeeded, "it stays",
+				held, all}},
 		"the record of the canary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(true)[0]) },
 			stop:     cell{sluice.RolledBack, "somebody deregistered 1 instance of the canary", "", all},
-			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
+			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held,
+				all}},
 		"a record that we took out is put in": {do: func(b *nameBench) { b.putIn(b.hidden()) },
 			stop:     cell{sluice.RolledBack, "came back", "", all},
-			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
+			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held,
+				all}},
 	} {
-		for policy, want := range map[sluice.OnOutside]cell{sluice.StopOnChange: c.stop, sluice.ReassertChange: c.reassert, sluice.AdoptChange: c.adopt} {
+		for policy, want := range map[sluice.OnOutside]cell{sluice.StopOnChange: c.stop,
+			sluice.ReassertChange: c.reassert, sluice.AdoptChange: c.adopt} {
 			for _, controller := range []string{"EXTERNAL", "ECS"} {
 				t.Run(fmt.Sprintf("%s/%s/%s", name, policy, controller), func(t *testing.T) {
 					t.Parallel()
 					byName(t, named{controller: controller, image: "?term=80s"}, func(b *nameBench) {
 						ctx := context.Background()
-						files := with(b.files("sim/api:v2?term=80s", namedWait), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+						files := with(b.files("sim/api:v2?term=80s", namedWait), "sluice.yaml",
+							"onOutsideChange: "+string(policy)+"\n")
 						ran := b.beside(b.engine, b.start(files))
 						b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 						must(b, b.clock.Sleep(ctx, 2*time.Minute))
@@ -109,8 +120,10 @@ func TestNamedOutsideChange(t *testing.T) {
 						}
 						b.until("it is over", func() bool { return ran.done })
 						must(b, ran.err)
-						if ran.RunResult.Outcome != want.outcome || b.found() != want.ends || !strings.Contains(b.log(), want.says) {
-							b.Errorf("%s: %s; %s; want %s, %q, %s\n%s", ran.RunResult.Outcome, ran.RunResult.Cause, b.found(), want.outcome, want.says, want.ends, b.log())
+						if ran.RunResult.Outcome != want.outcome || b.found() != want.ends ||
+							!strings.Contains(b.log(), want.says) {
+							b.Errorf("%s: %s; %s; want %s, %q, %s\n%s", ran.RunResult.Outcome, ran.RunResult.Cause,
+								b.found(), want.outcome, want.says, want.ends, b.log())
 						}
 						b.nobodyLost()
 					})
@@ -125,7 +138,8 @@ func TestNamedOutsideChange(t *testing.T) {
 func TestNamedStrangerIsToldOfAndLeft(t *testing.T) {
 	for _, policy := range []sluice.OnOutside{sluice.StopOnChange, sluice.ReassertChange, sluice.AdoptChange} {
 		byName(t, named{}, func(b *nameBench) {
-			ran := b.beside(b.engine, b.start(with(b.files("sim/api:v2", namedWait), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")))
+			ran := b.beside(b.engine, b.start(with(b.files("sim/api:v2", namedWait), "sluice.yaml",
+				"onOutsideChange: "+string(policy)+"\n")))
 			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 			b.putIn("by-hand", "10.255.255.1")
 			must(b, b.clock.Sleep(context.Background(), time.Minute))
@@ -147,7 +161,8 @@ func TestNamedShareIsHeldDuringAWait(t *testing.T) {
 		b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 		must(b, b.clock.Sleep(context.Background(), time.Minute))
 		dies := b.instances(true)[0]
-		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(dies[strings.LastIndex(dies, "-")+1:])}))(b)
+		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+			Task: aws.String(dies[strings.LastIndex(dies, "-")+1:])}))(b)
 		must(b, b.clock.Sleep(context.Background(), 3*time.Minute))
 		if now := b.instances(true); b.found() != "3 primary, 1 canary" || now[0] == dies {
 			b.Errorf("%s, %v\n%s", b.found(), now, b.log())
@@ -165,11 +180,14 @@ func TestNamedCanaryServiceScaledByOthers(t *testing.T) {
 	for count, soon := range map[int32]string{4: "3 primary, 1 canary", 1: "3 primary, 1 canary"} {
 		byName(t, named{controller: "ECS", image: "?term=80s"}, func(b *nameBench) {
 			ctx := context.Background()
-			ran := b.beside(b.engine, b.start(with(b.files("sim/api:v2", namedWait), "sluice.yaml", "onOutsideChange: reassert\n")))
+			ran := b.beside(b.engine, b.start(with(b.files("sim/api:v2", namedWait), "sluice.yaml",
+				"onOutsideChange: reassert\n")))
 			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
-			got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api-canary"), DesiredCount: aws.Int32(count)}))(b)
+			got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("api-canary"), DesiredCount: aws.Int32(count)}))(b)
 			must(b, b.clock.Sleep(ctx, 4*time.Minute))
-			now := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"api-canary"}}))(b).Services[0]
+			now := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+				Services: []string{"api-canary"}}))(b).Services[0]
 			if now.DesiredCount != 2 || b.found() != soon {
 				b.Errorf("%d: %d tasks, %s\n%s", count, now.DesiredCount, b.found(), b.log())
 			}

@@ -16,14 +16,17 @@ import (
 // rolls tells what of a rolling service runs, and whether a canary stands beside it.
 func (b *nameBench) rolls() string {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"api", "api-canary"}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"api", "api-canary"}}))(b)
 	text := ""
 	for _, s := range out.Services {
 		if *s.Status != "ACTIVE" {
 			continue
 		}
-		td := got(b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: s.TaskDefinition}))(b)
-		text += fmt.Sprintf("%s %s %d;", *s.ServiceName, *td.TaskDefinition.ContainerDefinitions[0].Image, s.RunningCount)
+		td := got(b.ecs.DescribeTaskDefinition(context.Background(),
+			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: s.TaskDefinition}))(b)
+		text += fmt.Sprintf("%s %s %d;", *s.ServiceName, *td.TaskDefinition.ContainerDefinitions[0].Image,
+			s.RunningCount)
 	}
 	return text
 }
@@ -35,18 +38,21 @@ const (
 func (b *nameBench) rolledTo(end engine.RunResult, outcome sluice.Outcome, cause, want string) {
 	b.Helper()
 	if end.Outcome != outcome || b.rolls() != want || b.found() != "4 primary, 0 canary" {
-		b.Errorf("%s (%s): %s %s; want %s: %s\n%s", end.Outcome, end.Cause, b.rolls(), b.found(), outcome, want, b.log())
+		b.Errorf("%s (%s): %s %s; want %s: %s\n%s", end.Outcome, end.Cause, b.rolls(), b.found(), outcome, want,
+			b.log())
 	}
 }
 
 // The RFC's flows on an ordinary rolling service, with a canary service beside it.
 // ECS stops old tasks itself and waits for no TTL: the image serves on.
 func TestNamedFlowsBesideRolling(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen, "quick sync": ""} {
+	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen,
+		"quick sync": ""} {
 		for _, ttl := range []time.Duration{10 * time.Second, time.Minute} {
 			t.Run(fmt.Sprintf("%s, TTL %s", flow, ttl), func(t *testing.T) {
 				byName(t, named{controller: "ECS", ttl: ttl, image: "?term=80s"}, func(b *nameBench) {
-					end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2?term=80s", pipeline), engine.Options{}))(b)
+					end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2?term=80s", pipeline),
+						engine.Options{}))(b)
 					b.rolledTo(end, sluice.Succeeded, "", rolledNamedV2)
 					b.nobodyLost()
 				})

@@ -34,7 +34,8 @@ func (b *nameBench) heldAt(pipeline string) (*plan.Plan, string) {
 
 // canaryAddresses are the addresses of the canary's instances.
 func (b *nameBench) canaryAddresses() map[string]bool {
-	out := got(b.sd.ListInstances(context.Background(), &awssd.ListInstancesInput{ServiceId: aws.String("srv-0123456789abcdef")}))(b)
+	out := got(b.sd.ListInstances(context.Background(),
+		&awssd.ListInstancesInput{ServiceId: aws.String("srv-0123456789abcdef")}))(b)
 	all := map[string]bool{}
 	for _, i := range out.Instances {
 		if strings.HasPrefix(*i.Id, plan.IDPrefix) {
@@ -60,13 +61,15 @@ pipeline:
 // The share that callers have is the one that the plan prints, over DNS and over
 // DiscoverInstances, on both hostings.
 func TestNamedSharesAreThePlans(t *testing.T) {
-	for _, c := range []struct{ count, scale, percent, canary int }{{4, 25, 25, 1}, {10, 10, 10, 1}, {20, 15, 15, 3}, {20, 50, 50, 10}, {4, 25, 10, 1}} {
+	for _, c := range []struct{ count, scale, percent, canary int }{{4, 25, 25, 1}, {10, 10, 10, 1}, {20, 15, 15, 3},
+		{20, 50, 50, 10}, {4, 25, 10, 1}} {
 		for i, controller := range []string{"EXTERNAL", "ECS"} {
 			t.Run(fmt.Sprintf("%d%% of %d, %s", c.percent, c.count, controller), func(t *testing.T) {
 				byName(t, named{count: c.count, controller: controller, seed: uint64(i)}, func(b *nameBench) {
 					p, _ := b.heldAt(routed(c.scale, c.percent, ""))
 					share := p.Stages[1].Share
-					if share.Tasks.Canary != c.canary || fmt.Sprintf("%d primary, %d canary", share.Tasks.Primary, share.Tasks.Canary) != b.found() {
+					if share.Tasks.Canary != c.canary || fmt.Sprintf("%d primary, %d canary", share.Tasks.Primary,
+						share.Tasks.Canary) != b.found() {
 						t.Errorf("planned %s, found %s", share, b.found())
 					}
 					b.measures(share)
@@ -88,12 +91,15 @@ func (b *nameBench) measures(share *plan.Share) {
 	}
 	got, want := 100*float64(first)/float64(n), share.Tasks.Percent()
 	b.Logf("measured %.2f%%, planned %.2f%%", got, want)
-	if sampling := 500 * math.Sqrt(want/100*(1-want/100)/float64(n)); math.Abs(got-want) > sampling || math.Abs(got-float64(share.Requested)) > share.Bound+sampling && !share.Raised {
+	if sampling := 500 * math.Sqrt(want/100*(1-want/100)/float64(n)); math.Abs(got-want) > sampling ||
+		math.Abs(got-float64(share.Requested)) > share.Bound+sampling && !share.Raised {
 		b.Errorf("over DNS %.2f%%: planned %.2f%%, asked %d%% within %.2f%%", got, want, share.Requested, share.Bound)
 	}
 	found, canary := 0, 0
 	for range 50 {
-		out, err := b.sd.DiscoverInstances(context.Background(), &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api"), HealthStatus: sdtypes.HealthStatusFilterHealthy})
+		out, err := b.sd.DiscoverInstances(context.Background(),
+			&awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api"),
+				HealthStatus: sdtypes.HealthStatusFilterHealthy})
 		must(b, err)
 		for _, i := range out.Instances {
 			found++
@@ -144,12 +150,15 @@ func TestNamedPlansAreRefused(t *testing.T) {
 		pipeline, cause, old, text string
 		in                         string
 	}{
-		"exact that the primary cannot make":      {pipeline: routed(25, 10, ", exact: true"), cause: "exactly 10%"},
-		"everything to a small canary":            {pipeline: routed(50, 100, ""), cause: "2 of the 4 tasks"},
-		"no registry":                             {in: "servicedef.yaml", old: "serviceRegistries", text: "x", cause: "needs a service registry"},
-		"bridge network":                          {in: "taskdef.yaml", old: "networkMode: awsvpc", text: "networkMode: bridge", cause: "network mode bridge"},
-		"another registry than that which serves": {in: "servicedef.yaml", old: "srv-0123456789abcdef", text: "srv-other", cause: "srv-other"},
-		"a routing stage without a canary":        {pipeline: "\npipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {canary: 50}}]}\n", cause: "no stage before it starts one"},
+		"exact that the primary cannot make": {pipeline: routed(25, 10, ", exact: true"), cause: "exactly 10%"},
+		"everything to a small canary":       {pipeline: routed(50, 100, ""), cause: "2 of the 4 tasks"},
+		"no registry": {in: "servicedef.yaml", old: "serviceRegistries", text: "x",
+			cause: "needs a service registry"},
+		"bridge network": {in: "taskdef.yaml", old: "networkMode: awsvpc",
+			text: "networkMode: bridge", cause: "network mode bridge"},
+		"another registry than that which serves": {in: "servicedef.yaml", old: "srv-0123456789abcdef",
+			text: "srv-other", cause: "srv-other"},
+		"a routing stage without a canary": {pipeline: "\npipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {canary: 50}}]}\n", cause: "no stage before it starts one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			byName(t, named{}, func(b *nameBench) {
@@ -157,7 +166,8 @@ func TestNamedPlansAreRefused(t *testing.T) {
 				if c.in != "" {
 					text := string(files[c.in].Data)
 					if c.text == "x" {
-						text = strings.Join(strings.Split(text, "\n")[:5], "\n") + "\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}}\n"
+						text = strings.Join(strings.Split(text, "\n")[:5], "\n") +
+							"\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}}\n"
 					}
 					files[c.in].Data = []byte(strings.Replace(text, c.old, c.text, 1))
 				}
@@ -174,7 +184,8 @@ func TestNamedPlanWarns(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {
 		p := got(b.plan(b.files("sim/api:v2", routed(25, 5, "")), plan.Options{}))(b)
 		text := strings.Join(p.Warnings, "\n")
-		for _, want := range []string{"less than one task: it is raised to one", "no container has a health check", "while nobody watches"} {
+		for _, want := range []string{"less than one task: it is raised to one", "no container has a health check",
+			"while nobody watches"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("not warned of: %s\n%s", want, text)
 			}
@@ -190,7 +201,8 @@ func TestNamedShareWhileSomebodyScales(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {
 		_, id := b.heldAt(routed(50, 25, ""))
 		ctx := context.Background()
-		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), DesiredCount: aws.Int32(8)}))(b)
+		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"),
+			DesiredCount: aws.Int32(8)}))(b)
 		must(b, b.engine.SendCommand(ctx, id, "approve", 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		b.ends(end, sluice.Succeeded, "", "PRIMARY sim/api:v2 8", "8 primary, 0 canary")
@@ -209,9 +221,10 @@ func TestNamedShareWhileTheServiceIsScaledIn(t *testing.T) {
 					t.Run(fmt.Sprintf("%s %d%% to %d, %s", controller, share, to, does), func(t *testing.T) {
 						t.Parallel()
 						for seed := range uint64(3) {
-							byName(t, named{controller: controller, count: 6, image: term, seed: seed}, func(b *nameBench) {
-								b.scaledIn(share, to, does, term)
-							})
+							byName(t, named{controller: controller, count: 6, image: term, seed: seed},
+								func(b *nameBench) {
+									b.scaledIn(share, to, does, term)
+								})
 						}
 					})
 				}
@@ -228,14 +241,16 @@ func (b *nameBench) scaledIn(share int, to int32, does, term string) {
 	if end := got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 	}
-	got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), DesiredCount: aws.Int32(to)}))(b)
+	got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"),
+		DesiredCount: aws.Int32(to)}))(b)
 	if does == "approve" {
 		must(b, b.engine.SendCommand(ctx, id, "approve", 2, "ann"))
 	} else {
 		must(b, b.engine.SendCommand(ctx, id, does, 0, "ann"))
 	}
 	end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-	if want := map[string]sluice.Outcome{"approve": sluice.Succeeded, "rollback": sluice.RolledBack}[does]; end.Outcome != want {
+	if want := map[string]sluice.Outcome{"approve": sluice.Succeeded,
+		"rollback": sluice.RolledBack}[does]; end.Outcome != want {
 		b.Fatalf("%s: %s, want %s\n%s", end.Outcome, end.Cause, want, b.log())
 	}
 	if want := fmt.Sprintf("%d primary, 0 canary", to); b.found() != want {

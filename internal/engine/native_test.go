@@ -31,29 +31,31 @@ type shifter struct {
 const hookFor = 90 * time.Second
 
 func (s *shifter) middleware(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("shifter", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-		if u, ok := in.Parameters.(*awsecs.UpdateServiceInput); ok {
-			s.asked = append(s.asked, *u)
-			plain := *u
-			plain.DeploymentConfiguration = nil
-			in.Parameters = &plain
-		}
-		out, meta, err := next.HandleInitialize(ctx, in)
-		if err != nil || len(s.asked) == 0 {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("shifter",
+		func(ctx context.Context, in middleware.InitializeInput,
+			next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			if u, ok := in.Parameters.(*awsecs.UpdateServiceInput); ok {
+				s.asked = append(s.asked, *u)
+				plain := *u
+				plain.DeploymentConfiguration = nil
+				in.Parameters = &plain
+			}
+			out, meta, err := next.HandleInitialize(ctx, in)
+			if err != nil || len(s.asked) == 0 {
+				return out, meta, err
+			}
+			switch answer := out.Result.(type) {
+			case *awsecs.DescribeServicesOutput:
+				for i := range answer.Services {
+					s.configure(&answer.Services[i])
+				}
+			case *awsecs.DescribeServiceDeploymentsOutput:
+				for i := range answer.ServiceDeployments {
+					s.stages(&answer.ServiceDeployments[i])
+				}
+			}
 			return out, meta, err
-		}
-		switch answer := out.Result.(type) {
-		case *awsecs.DescribeServicesOutput:
-			for i := range answer.Services {
-				s.configure(&answer.Services[i])
-			}
-		case *awsecs.DescribeServiceDeploymentsOutput:
-			for i := range answer.ServiceDeployments {
-				s.stages(&answer.ServiceDeployments[i])
-			}
-		}
-		return out, meta, err
-	}), middleware.Before)
+		}), middleware.Before)
 }
 
 func (s *shifter) configure(svc *ecstypes.Service) {
@@ -84,22 +86,26 @@ func (s *shifter) stages(d *ecstypes.ServiceDeployment) {
 		s.passed = true
 		return
 	}
-	d.Status, d.LifecycleStage = ecstypes.ServiceDeploymentStatusInProgress, ecstypes.ServiceDeploymentLifecycleStagePostScaleUp
-	d.LifecycleHookDetails = []ecstypes.DeploymentLifecycleHookDetail{{HookId: aws.String("ecs-pause-1"), Status: "AWAITING_ACTION",
+	d.Status, d.LifecycleStage = ecstypes.ServiceDeploymentStatusInProgress,
+		ecstypes.ServiceDeploymentLifecycleStagePostScaleUp
+	d.LifecycleHookDetails = []ecstypes.DeploymentLifecycleHookDetail{{HookId: aws.String("ecs-pause-1"),
+		Status:    "AWAITING_ACTION",
 		ExpiresAt: aws.Time(s.paused.Add(time.Hour)), TimeoutAction: "ROLLBACK"}}
 }
 
 // through gives the bench's engine an account behind the shifter.
 func (s *shifter) through() {
 	cfg := s.sim.Config()
-	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: *cfg.BaseEndpoint,
-		HTTPClient: s.sim.HTTPClient(), Clock: s.clock, APIOptions: append(s.sim.APIOptions(), s.middleware)})
+	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+		EndpointURL: *cfg.BaseEndpoint,
+		HTTPClient:  s.sim.HTTPClient(), Clock: s.clock, APIOptions: append(s.sim.APIOptions(), s.middleware)})
 	must(s, err)
 	s.account, s.engine.Account = a, a
 }
 
 func TestStrategyOfECSIsAskedForOnceAndFollowedThroughItsHooks(t *testing.T) {
-	for _, strategy := range []ecstypes.DeploymentStrategy{ecstypes.DeploymentStrategyBlueGreen, ecstypes.DeploymentStrategyLinear, ecstypes.DeploymentStrategyCanary} {
+	for _, strategy := range []ecstypes.DeploymentStrategy{ecstypes.DeploymentStrategyBlueGreen,
+		ecstypes.DeploymentStrategyLinear, ecstypes.DeploymentStrategyCanary} {
 		t.Run(string(strategy), func(t *testing.T) {
 			rolls(t, func(b *bench) {
 				s := &shifter{bench: b, strategy: strategy}
@@ -110,7 +116,8 @@ func TestStrategyOfECSIsAskedForOnceAndFollowedThroughItsHooks(t *testing.T) {
 				}
 				before := b.clock.Now()
 				b.rolled(b.deploy(files), sluice.Succeeded, "", rolledV2)
-				if len(s.asked) != 1 || s.asked[0].DeploymentConfiguration == nil || s.asked[0].DeploymentConfiguration.Strategy != strategy {
+				if len(s.asked) != 1 || s.asked[0].DeploymentConfiguration == nil ||
+					s.asked[0].DeploymentConfiguration.Strategy != strategy {
 					t.Errorf("%d UpdateService: %+v", len(s.asked), s.asked)
 				}
 				if took := b.clock.Now().Sub(before); !s.passed || took < hookFor {

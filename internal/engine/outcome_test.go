@@ -33,10 +33,12 @@ func TestNoSuccessOverARevisionThatDoesNotServe(t *testing.T) {
 		td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v3")))(b)
 		id := b.start(b.rolling("sim/web:v2", breaker))
 		b.onStageEnd(1, func() {
-			got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+			got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 		})
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, "web:2 is PRIMARY: another deployment took its place") {
+		if end.Outcome != sluice.Superseded ||
+			!strings.Contains(end.Cause, "web:2 is PRIMARY: another deployment took its place") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 		}
 	})
@@ -49,12 +51,16 @@ func TestNoRollbackOverARevisionThatDoesNotServe(t *testing.T) {
 		id := b.start(b.files("sim/web:v2?never-healthy=true", canaryPipeline))
 		td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v3")))(b)
 		b.onStageEnd(7, func() {
-			set := got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
+			set := got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
 				LaunchType: "FARGATE", NetworkConfiguration: b.network()}))(b)
-			got(b.ecs.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), PrimaryTaskSet: set.TaskSet.Id}))(b)
+			got(b.ecs.UpdateServicePrimaryTaskSet(ctx,
+				&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+					PrimaryTaskSet: set.TaskSet.Id}))(b)
 		})
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, "is PRIMARY: another deployment took its place") {
+		if end.Outcome != sluice.Superseded ||
+			!strings.Contains(end.Cause, "is PRIMARY: another deployment took its place") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 		}
 	})
@@ -66,14 +72,17 @@ func TestRollbackLeavesTheDeploymentBeforeAlone(t *testing.T) {
 	rolls(t, func(b *bench) {
 		ctx := context.Background()
 		td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v2")))(b)
-		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 		id := b.start(b.rolling("sim/web:v2", "desiredCount: 6\n"+breaker))
-		b.afterWrite("ecs:UpdateService", time.Second, func() { must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann")) })
+		b.afterWrite("ecs:UpdateService", time.Second,
+			func() { must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann")) })
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.RolledBack || b.deployed() != rolledV2 {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.deployed(), b.log())
 		}
-		list := got(b.ecs.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
+		list := got(b.ecs.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"),
+			Service: aws.String("web")}))(b)
 		for _, d := range list.ServiceDeployments {
 			if d.Status != "SUCCESSFUL" {
 				b.Errorf("service deployment %s: %s", *d.ServiceDeploymentArn, d.Status)
@@ -85,10 +94,12 @@ func TestRollbackLeavesTheDeploymentBeforeAlone(t *testing.T) {
 // A desired count that others set during a deployment stays, also in a rollback.
 func TestRollbackLeavesACountOfOthers(t *testing.T) {
 	scale := func(b *bench) {
-		got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(5)}))(b)
+		got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), DesiredCount: aws.Int32(5)}))(b)
 	}
 	left := func(b *bench, end engine.RunResult) {
-		out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+		out := got(b.ecs.DescribeServices(context.Background(),
+			&awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
 		if n := out.Services[0].DesiredCount; end.Outcome != sluice.RolledBack || n != 5 {
 			b.Errorf("%s: %s; desired count %d\n%s", end.Outcome, end.Cause, n, b.log())
 		}

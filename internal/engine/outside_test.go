@@ -39,7 +39,8 @@ func with(files fstest.MapFS, file, lines string) fstest.MapFS {
 // empty.
 func (b *bench) set(primary bool) *string {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}}))(b)
 	for _, ts := range out.Services[0].TaskSets {
 		if (*ts.Status == "PRIMARY") == primary {
 			return ts.Id
@@ -55,28 +56,34 @@ func (b *bench) setRule(primary, canary int32) {
 	if canary >= 0 {
 		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(primary), aws.Int32(canary)
 	}
-	got(b.elb.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener), DefaultActions: actions}))(b)
+	got(b.elb.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener),
+		DefaultActions: actions}))(b)
 }
 
 func (b *bench) scaleSet(primary bool, percent float64) {
 	b.Helper()
-	got(b.ecs.UpdateTaskSet(context.Background(), &awsecs.UpdateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskSet: b.set(primary),
+	got(b.ecs.UpdateTaskSet(context.Background(), &awsecs.UpdateTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), TaskSet: b.set(primary),
 		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent}}))(b)
 }
 
 func (b *bench) deleteSet(primary bool) {
 	b.Helper()
-	got(b.ecs.DeleteTaskSet(context.Background(), &awsecs.DeleteTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskSet: b.set(primary), Force: aws.Bool(true)}))(b)
+	got(b.ecs.DeleteTaskSet(context.Background(), &awsecs.DeleteTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), TaskSet: b.set(primary), Force: aws.Bool(true)}))(b)
 }
 
 func (b *bench) promoteCanary() {
 	b.Helper()
-	got(b.ecs.UpdateServicePrimaryTaskSet(context.Background(), &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), PrimaryTaskSet: b.set(false)}))(b)
+	got(b.ecs.UpdateServicePrimaryTaskSet(context.Background(),
+		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			PrimaryTaskSet: b.set(false)}))(b)
 }
 
 func (b *bench) count(n int32) {
 	b.Helper()
-	got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(n)}))(b)
+	got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), DesiredCount: aws.Int32(n)}))(b)
 }
 
 // cell is what becomes of a deployment under one policy.
@@ -99,13 +106,17 @@ func TestOutsideChange(t *testing.T) {
 		loses                 bool // what was done loses requests itself
 	}{
 		"a rule is put back": {do: func(b *bench) { b.setRule(100, 0) },
-			stop: back("somebody else edited it"), reassert: on2("it is written again"), adopt: on2("a rollback returns to it")},
+			stop: back("somebody else edited it"), reassert: on2("it is written again"),
+			adopt: on2("a rollback returns to it")},
 		"a rule gets other weights": {do: func(b *bench) { b.setRule(70, 30) },
-			stop:     cell{sluice.Failed, "edited by somebody else", "ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 70 canary 30"},
+			stop: cell{sluice.Failed, "edited by somebody else",
+				"ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 70 canary 30"},
 			reassert: on2("it is written again"), adopt: on2("a rollback returns to it")},
 		"a rule loses the canary group": {do: func(b *bench) { b.setRule(100, -1) },
-			stop:     cell{sluice.RolledBack, "somebody else edited it", "PRIMARY sim/web:v1 100% 4 running; primary 1"},
-			reassert: on2("it is written again"), adopt: cell{sluice.Succeeded, "a rollback returns to it", "PRIMARY sim/web:v2 100% 4 running; primary 1"}},
+			stop: cell{sluice.RolledBack, "somebody else edited it",
+				"PRIMARY sim/web:v1 100% 4 running; primary 1"},
+			reassert: on2("it is written again"), adopt: cell{sluice.Succeeded, "a rollback returns to it",
+				"PRIMARY sim/web:v2 100% 4 running; primary 1"}},
 		"the canary is scaled": {do: func(b *bench) { b.scaleSet(false, 25) },
 			stop: back("scaled from 50% to 25%"), reassert: on2("it is undone"), adopt: on2("it stays")},
 		"the canary is scaled to nothing": {do: func(b *bench) { b.scaleSet(false, 0) }, loses: true,
@@ -118,18 +129,23 @@ func TestOutsideChange(t *testing.T) {
 			stop: back("scaled from 100% to 50%"), reassert: on2("it is undone"), adopt: on2("it stays")},
 		"what serves is deleted": {do: func(b *bench) { b.promoteCanary(); b.deleteSet(false) }, loses: true,
 			stop: back("was deleted"), reassert: back("was deleted"), adopt: back("was deleted")},
-		"the desired count, which the file gives": {do: func(b *bench) { b.count(6) }, file: "servicedef.yaml", lines: "desiredCount: 4\n",
-			stop:     cell{sluice.RolledBack, "the desired count was set from 4 to 6", "PRIMARY sim/web:v1 100% 6 running; primary 100 canary 0"},
+		"the desired count, which the file gives": {do: func(b *bench) { b.count(6) }, file: "servicedef.yaml",
+			lines: "desiredCount: 4\n",
+			stop: cell{sluice.RolledBack, "the desired count was set from 4 to 6",
+				"PRIMARY sim/web:v1 100% 6 running; primary 100 canary 0"},
 			reassert: on2("it is undone"), adopt: cell{sluice.Succeeded, "it stays", six}},
 		"the desired count, which others set": {do: func(b *bench) { b.count(6) },
-			stop: cell{sluice.Succeeded, "", six}, reassert: cell{sluice.Succeeded, "", six}, adopt: cell{sluice.Succeeded, "", six}},
+			stop: cell{sluice.Succeeded, "", six}, reassert: cell{sluice.Succeeded, "", six},
+			adopt: cell{sluice.Succeeded, "", six}},
 	} {
-		for policy, want := range map[sluice.OnOutside]cell{sluice.StopOnChange: c.stop, sluice.ReassertChange: c.reassert, sluice.AdoptChange: c.adopt} {
+		for policy, want := range map[sluice.OnOutside]cell{sluice.StopOnChange: c.stop,
+			sluice.ReassertChange: c.reassert, sluice.AdoptChange: c.adopt} {
 			t.Run(name+"/"+string(policy), func(t *testing.T) {
 				t.Parallel()
 				on(t, options{}, func(b *bench) {
 					ctx := context.Background()
-					files := with(b.files("sim/web:v2", watchedPipeline), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+					files := with(b.files("sim/web:v2", watchedPipeline), "sluice.yaml",
+						"onOutsideChange: "+string(policy)+"\n")
 					if c.file != "" {
 						with(files, c.file, c.lines)
 					}
@@ -145,7 +161,8 @@ func TestOutsideChange(t *testing.T) {
 						b.Errorf("nobody is told %q\n%s", want.says, b.log())
 					}
 					if want.outcome == sluice.RolledBack && ran.RunResult.Deployment.Ended.Sub(did) > 8*time.Minute {
-						b.Errorf("it was noticed %s later, after the wait\n%s", ran.RunResult.Deployment.Ended.Sub(did), b.log())
+						b.Errorf("it was noticed %s later, after the wait\n%s", ran.RunResult.Deployment.Ended.Sub(did),
+							b.log())
 					}
 					if !c.loses {
 						b.noneLost()
@@ -160,10 +177,12 @@ func TestOutsideChange(t *testing.T) {
 // wait.
 func TestServiceDeletedDuringAWait(t *testing.T) {
 	on(t, options{}, func(b *bench) {
-		ran := b.beside(b.engine, b.start(with(b.files("sim/web:v2", watchedPipeline), "sluice.yaml", "onOutsideChange: reassert\n")))
+		ran := b.beside(b.engine, b.start(with(b.files("sim/web:v2", watchedPipeline), "sluice.yaml",
+			"onOutsideChange: reassert\n")))
 		b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 		began := b.clock.Now()
-		got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+		got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), Force: aws.Bool(true)}))(b)
 		b.until("it is over", func() bool { return ran.done })
 		if ran.Outcome != sluice.Gone || b.clock.Now().Sub(began) > 2*time.Minute {
 			b.Errorf("%s: %s, after %s\n%s", ran.Outcome, ran.Cause, b.clock.Now().Sub(began), b.log())
@@ -176,11 +195,13 @@ func TestServiceDeletedDuringAWait(t *testing.T) {
 func TestVersionThatFailsDuringAWaitIsTakenBack(t *testing.T) {
 	approval := strings.Replace(watchedPipeline, "{name: WAIT, with: {duration: 10m}}", "{name: WAIT_APPROVAL}", 1)
 	for name, c := range map[string]struct{ image, pipeline, cause string }{
-		"unhealthy":             {"sim/web:v2?unhealthy-after=60s", watchedPipeline, "Health checks failed"},
-		"crashes":               {"sim/web:v2?crash-after=70s&exit=3", watchedPipeline, "exit code 3"},
-		"out of memory":         {"sim/web:v2?oom-after=70s", watchedPipeline, "OutOfMemoryError"},
-		"awaiting an approval":  {"sim/web:v2?unhealthy-after=60s", approval, "Health checks failed"},
-		"before it has traffic": {"sim/web:v2?crash-after=70s&exit=3", strings.Replace(watchedPipeline, "    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}\n", "", 1), "exit code 3"},
+		"unhealthy":            {"sim/web:v2?unhealthy-after=60s", watchedPipeline, "Health checks failed"},
+		"crashes":              {"sim/web:v2?crash-after=70s&exit=3", watchedPipeline, "exit code 3"},
+		"out of memory":        {"sim/web:v2?oom-after=70s", watchedPipeline, "OutOfMemoryError"},
+		"awaiting an approval": {"sim/web:v2?unhealthy-after=60s", approval, "Health checks failed"},
+		"before it has traffic": {"sim/web:v2?crash-after=70s&exit=3",
+			strings.Replace(watchedPipeline, "    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}\n", "", 1),
+			"exit code 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,8 +224,10 @@ func TestTaskLostDuringAWaitIsWaitedFor(t *testing.T) {
 		ran := b.beside(b.engine, b.start(b.files("sim/web:v2", strings.Replace(watchedPipeline, "10m", "2m", 1))))
 		b.until("the wait", func() bool { return strings.Contains(b.log(), "2m0s to pass") })
 		must(b, b.clock.Sleep(context.Background(), 110*time.Second))
-		tasks := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), StartedBy: b.set(false)}))(b)
-		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(tasks.TaskArns[0])}))(b)
+		tasks := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+			StartedBy: b.set(false)}))(b)
+		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+			Task: aws.String(tasks.TaskArns[0])}))(b)
 		b.until("it is over", func() bool { return ran.done })
 		b.expect(ran.RunResult, sluice.Succeeded, "", servesV2)
 		if !strings.Contains(b.log(), "what serves to be whole again") {
@@ -239,9 +262,11 @@ func TestWaitReadsLittle(t *testing.T) {
 func TestRollingServiceIsWatchedDuringAWait(t *testing.T) {
 	const waits = "pipeline: {stages: [{name: ECS_SYNC}, {name: WAIT, with: {duration: 10m}}]}\n"
 	rolls(t, func(b *bench) {
-		ran := b.beside(b.engine, b.start(with(b.rolling("sim/web:v2?unhealthy-after=90s", breaker), "sluice.yaml", waits)))
+		ran := b.beside(b.engine, b.start(with(b.rolling("sim/web:v2?unhealthy-after=90s", breaker), "sluice.yaml",
+			waits)))
 		b.until("it is over", func() bool { return ran.done })
-		if ran.Outcome != sluice.RolledBack || !strings.HasSuffix(b.deployed(), "PRIMARY sim/web:v1 COMPLETED 4 running") {
+		if ran.Outcome != sluice.RolledBack ||
+			!strings.HasSuffix(b.deployed(), "PRIMARY sim/web:v1 COMPLETED 4 running") {
 			b.Errorf("%s: %s; %s\n%s", ran.Outcome, ran.Cause, b.deployed(), b.log())
 		}
 	})
@@ -257,12 +282,14 @@ func TestRollingServiceUpdatedByOthers(t *testing.T) {
 		sluice.ReassertChange: {sluice.Succeeded, rolledV2},
 		sluice.AdoptChange:    {sluice.Succeeded, "PRIMARY sim/web:v3 COMPLETED 4 running"},
 	} {
-		for name, more := range map[string]string{"while it rolls": "", "in a wait": "pipeline: {stages: [{name: ECS_SYNC}, {name: WAIT, with: {duration: 10m}}]}\n"} {
+		for name, more := range map[string]string{"while it rolls": "",
+			"in a wait": "pipeline: {stages: [{name: ECS_SYNC}, {name: WAIT, with: {duration: 10m}}]}\n"} {
 			t.Run(string(policy)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				rolls(t, func(b *bench) {
 					ctx := context.Background()
-					files := with(b.rolling("sim/web:v2", breaker), "sluice.yaml", more+"onOutsideChange: "+string(policy)+"\n")
+					files := with(b.rolling("sim/web:v2", breaker), "sluice.yaml",
+						more+"onOutsideChange: "+string(policy)+"\n")
 					ran := b.beside(b.engine, b.start(files))
 					if more == "" {
 						must(b, b.clock.Sleep(ctx, 30*time.Second))
@@ -271,7 +298,8 @@ func TestRollingServiceUpdatedByOthers(t *testing.T) {
 						must(b, b.clock.Sleep(ctx, time.Minute))
 					}
 					td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v3")))(b)
-					got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+					got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+						Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 					b.until("it is over", func() bool { return ran.done })
 					must(b, ran.err)
 					must(b, b.clock.Sleep(ctx, 10*time.Minute))
@@ -285,14 +313,17 @@ func TestRollingServiceUpdatedByOthers(t *testing.T) {
 
 // Somebody else lets auto scaling go on that the deployment had suspended.
 func TestScalingResumedByOthersDuringAWait(t *testing.T) {
-	for policy, want := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack, sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
+	for policy, want := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack,
+		sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
 		on(t, options{}, func(b *bench) {
 			b.scalable(2, 8, sluice.Suspension{Out: true})
-			ran := b.beside(b.engine, b.start(b.files("sim/web:v2", suspends+watchedPipeline+"onOutsideChange: "+string(policy)+"\n")))
+			ran := b.beside(b.engine, b.start(b.files("sim/web:v2",
+				suspends+watchedPipeline+"onOutsideChange: "+string(policy)+"\n")))
 			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 			b.scalable(2, 8, sluice.Suspension{})
 			must(b, b.clock.Sleep(context.Background(), time.Minute))
-			if s := b.suspension(); (s == sluice.AllSuspended) != (policy == sluice.ReassertChange) && policy != sluice.StopOnChange {
+			if s := b.suspension(); (s == sluice.AllSuspended) != (policy == sluice.ReassertChange) &&
+				policy != sluice.StopOnChange {
 				b.Errorf("%s: a minute later suspended is %s", policy, s)
 			}
 			b.until("it is over", func() bool { return ran.done })
@@ -312,17 +343,21 @@ func TestCanaryServiceChangedByOthersDuringAWait(t *testing.T) {
 	name := aws.String("web-canary")
 	for what, do := range map[string]func(*bench){
 		"deleted": func(b *bench) {
-			got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: name, Force: aws.Bool(true)}))(b)
+			got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+				Service: name, Force: aws.Bool(true)}))(b)
 		},
 		"emptied": func(b *bench) {
-			got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: name, DesiredCount: aws.Int32(0)}))(b)
+			got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: name, DesiredCount: aws.Int32(0)}))(b)
 		},
 	} {
-		for policy, outcome := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack, sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
+		for policy, outcome := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack,
+			sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
 			t.Run(what+"/"+string(policy), func(t *testing.T) {
 				rolls(t, func(b *bench) {
 					wait := "{name: WAIT, with: {duration: 10m}}"
-					files := with(b.hosted("sim/web:v2", pipelined(half, fifth, wait, roll, home, clean), breaker), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+					files := with(b.hosted("sim/web:v2", pipelined(half, fifth, wait, roll, home, clean), breaker),
+						"sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
 					ran := b.beside(b.engine, b.start(files))
 					b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 					must(b, b.clock.Sleep(context.Background(), time.Minute))
@@ -350,14 +385,18 @@ func TestCanaryServiceScaledByOthersDuringAWait(t *testing.T) {
 			outcome sluice.Outcome
 			ends    string
 			soon    int32 // tasks of the canary service a minute and a half later
-		}{sluice.StopOnChange: {sluice.RolledBack, rolledV1, 0}, sluice.ReassertChange: {sluice.Succeeded, rolledV2, 2}, sluice.AdoptChange: {sluice.Succeeded, rolledV2, count}} {
+		}{sluice.StopOnChange: {sluice.RolledBack, rolledV1, 0}, sluice.ReassertChange: {sluice.Succeeded, rolledV2, 2},
+			sluice.AdoptChange: {sluice.Succeeded, rolledV2, count}} {
 			t.Run(fmt.Sprintf("%d/%s", count, policy), func(t *testing.T) {
 				rolls(t, func(b *bench) {
 					wait := "{name: WAIT, with: {duration: 10m}}"
-					files := with(b.hosted("sim/web:v2", pipelined(half, fifth, wait, roll, home, clean), breaker), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+					files := with(b.hosted("sim/web:v2", pipelined(half, fifth, wait, roll, home, clean), breaker),
+						"sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
 					ran := b.beside(b.engine, b.start(files))
 					b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
-					got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web-canary"), DesiredCount: aws.Int32(count)}))(b)
+					got(b.ecs.UpdateService(context.Background(),
+						&awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web-canary"),
+							DesiredCount: aws.Int32(count)}))(b)
 					must(b, b.clock.Sleep(context.Background(), 90*time.Second))
 					if s := b.canaryService(); policy != sluice.StopOnChange && s.DesiredCount != c.soon {
 						b.Errorf("a minute and a half later it has %d tasks, want %d", s.DesiredCount, c.soon)

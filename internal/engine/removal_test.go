@@ -21,7 +21,8 @@ import (
 func (b *bench) leaves() (n int) {
 	b.Helper()
 	ctx := context.Background()
-	for _, s := range got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web", "web-canary"}}))(b).Services {
+	for _, s := range got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web", "web-canary"}}))(b).Services {
 		if s.DesiredCount == 0 {
 			n += int(s.RunningCount + s.PendingCount)
 		}
@@ -32,7 +33,8 @@ func (b *bench) leaves() (n int) {
 		}
 	}
 	for _, group := range []string{b.primary, b.canary} {
-		out := got(b.elb.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b)
+		out := got(b.elb.DescribeTargetHealth(ctx,
+			&awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b)
 		for _, t := range out.TargetHealthDescriptions {
 			if t.TargetHealth.State == elbtypes.TargetHealthStateEnumDraining {
 				n++
@@ -103,7 +105,8 @@ func TestRollbackRemovesNothingBeforeTheWeightsReachedEveryNode(t *testing.T) {
 	k.SchedulerLoop, k.TargetPropagation = world.Range{}, world.Range{} // ECS and the load balancer act at once
 	on(t, options{knobs: &k}, func(b *bench) {
 		ctx := context.Background()
-		id := b.upToApproval(b.files("sim/web:v2", pipelined(half, fifth, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", approval, home, clean)))
+		id := b.upToApproval(b.files("sim/web:v2",
+			pipelined(half, fifth, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", approval, home, clean)))
 		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.noneLost()
@@ -122,8 +125,10 @@ func TestPrimaryRolloutEndsWithAHealthyPrimary(t *testing.T) {
 				return nil
 			}
 			healthy = 0
-			tasks := got(b.ecs.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"), StartedBy: b.set(true)}))(b)
-			got(b.ecs.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(tasks.TaskArns[0])}))(b)
+			tasks := got(b.ecs.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+				StartedBy: b.set(true)}))(b)
+			got(b.ecs.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+				Task: aws.String(tasks.TaskArns[0])}))(b)
 			return nil
 		}})
 		b.onStageEnd(4, func() { healthy = b.healthy(b.primary) })
@@ -144,7 +149,9 @@ func TestPromotedAndTakenBackBeforeThePromotion(t *testing.T) {
 			on(t, options{}, func(b *bench) {
 				ctx := context.Background()
 				promote := func(set *string) {
-					got(b.ecs.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), PrimaryTaskSet: set}))(b)
+					got(b.ecs.UpdateServicePrimaryTaskSet(ctx,
+						&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
+							Service: aws.String("web"), PrimaryTaskSet: set}))(b)
 				}
 				old := b.set(true)
 				b.through(&network{before: func(operation string) error {

@@ -68,10 +68,12 @@ func TestRuleThatSomebodyElseEditedIsNotOverwritten(t *testing.T) {
 		}
 		actions := b.forward(false)
 		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(70), aws.Int32(30)
-		got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener), DefaultActions: actions}))(b)
+		got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener),
+			DefaultActions: actions}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		if end.Outcome != sluice.Failed || b.weights() != "primary 70 canary 30" || !strings.Contains(end.Cause, "edited by somebody else") {
+		if end.Outcome != sluice.Failed || b.weights() != "primary 70 canary 30" ||
+			!strings.Contains(end.Cause, "edited by somebody else") {
 			b.Errorf("%s: %s; weights %s\n%s", end.Outcome, end.Cause, b.weights(), b.log())
 		}
 		if !strings.Contains(b.state(), "ACTIVE sim/web:v2") {
@@ -88,7 +90,8 @@ func TestAbortLeavesItAsItStands(t *testing.T) {
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		b.expect(end, sluice.Stopped, "aborted", "ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 50 canary 50")
+		b.expect(end, sluice.Stopped, "aborted",
+			"ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 50 canary 50")
 	})
 }
 

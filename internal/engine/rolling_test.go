@@ -53,11 +53,14 @@ func rolls(t testing.TB, f func(*bench)) {
 // deployed is the rolling service as somebody would tell it.
 func (b *bench) deployed() string {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	var lines []string
 	for _, d := range out.Services[0].Deployments {
-		td := got(b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: d.TaskDefinition}))(b)
-		lines = append(lines, fmt.Sprintf("%s %s %s %d running", *d.Status, *td.TaskDefinition.ContainerDefinitions[0].Image, d.RolloutState, d.RunningCount))
+		td := got(b.ecs.DescribeTaskDefinition(context.Background(),
+			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: d.TaskDefinition}))(b)
+		lines = append(lines, fmt.Sprintf("%s %s %s %d running", *d.Status,
+			*td.TaskDefinition.ContainerDefinitions[0].Image, d.RolloutState, d.RunningCount))
 	}
 	for _, tag := range out.Services[0].Tags {
 		lines = append(lines, "tag "+*tag.Key)
@@ -69,7 +72,8 @@ func (b *bench) deployed() string {
 func (b *bench) rolled(end engine.RunResult, outcome sluice.Outcome, cause, state string) {
 	b.Helper()
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || b.deployed() != state {
-		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, b.deployed(), outcome, cause, state, b.log())
+		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, b.deployed(), outcome, cause, state,
+			b.log())
 	}
 }
 
@@ -96,14 +100,16 @@ func TestRollingGoesFromV1ToV2WithoutLosingARequest(t *testing.T) {
 
 func TestRollingThatBreaksIsRolledBackByTheBreaker(t *testing.T) {
 	rolls(t, func(b *bench) {
-		b.rolled(b.deploy(b.rolling("sim/web:v2?healthy-after=1h&crash-after=2s&exit=3", breaker)), sluice.RolledBack, "exit code 3", rolledV1)
+		b.rolled(b.deploy(b.rolling("sim/web:v2?healthy-after=1h&crash-after=2s&exit=3", breaker)), sluice.RolledBack,
+			"exit code 3", rolledV1)
 		b.noneLost()
 	})
 }
 
 func TestRollingWithoutABreakerIsRolledBackByUs(t *testing.T) {
 	rolls(t, func(b *bench) {
-		b.rolled(b.deploy(b.rolling("sim/web:v2?healthy-after=1h&crash-after=2s&exit=3", "deploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}\n")),
+		b.rolled(b.deploy(b.rolling("sim/web:v2?healthy-after=1h&crash-after=2s&exit=3",
+			"deploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}\n")),
 			sluice.RolledBack, "exit code 3", rolledV1)
 		b.noneLost()
 	})
@@ -130,7 +136,8 @@ func TestForcedRollingMakesOneNewDeployment(t *testing.T) {
 		if b.current() == before {
 			b.Error("no new deployment")
 		}
-		list := got(b.ecs.ListServiceDeployments(context.Background(), &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
+		list := got(b.ecs.ListServiceDeployments(context.Background(),
+			&awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
 		if n := len(list.ServiceDeployments); n != 2 {
 			b.Errorf("%d service deployments, want the first and the forced one", n)
 		}
@@ -139,7 +146,8 @@ func TestForcedRollingMakesOneNewDeployment(t *testing.T) {
 }
 
 func (b *bench) current() string {
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}}))(b)
 	return aws.ToString(out.Services[0].Deployments[0].Id)
 }
 
@@ -148,8 +156,10 @@ func TestRollingChangesTheCountOnlyIfTheFileGivesOne(t *testing.T) {
 		six := 6
 		p := got(b.plan(b.rolling("sim/web:v1", breaker), plan.Options{Tasks: &six}))(b)
 		id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
-		b.rolled(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", "PRIMARY sim/web:v1 COMPLETED 6 running")
-		b.rolled(b.deploy(b.rolling("sim/web:v2", breaker)), sluice.Succeeded, "", "PRIMARY sim/web:v2 COMPLETED 6 running")
+		b.rolled(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+			"PRIMARY sim/web:v1 COMPLETED 6 running")
+		b.rolled(b.deploy(b.rolling("sim/web:v2", breaker)), sluice.Succeeded, "",
+			"PRIMARY sim/web:v2 COMPLETED 6 running")
 	})
 }
 
@@ -163,7 +173,8 @@ func TestRollingKilledAtEveryWriteAndResumed(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
 					rolls(t, func(b *bench) {
-						id := b.start(b.rolling(c.image, "deploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}\n"))
+						id := b.start(b.rolling(c.image,
+							"deploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}\n"))
 						g := b.mortal(n, after)
 						at := b.dies(id)
 						g.left = -1
@@ -172,7 +183,8 @@ func TestRollingKilledAtEveryWriteAndResumed(t *testing.T) {
 						}
 						end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
 						if state := fmt.Sprintf("%s: %s", end.Outcome, b.deployed()); state != c.end {
-							b.Errorf("killed %s (write %d): %s (%s), want %s\n%s", at, n, state, end.Cause, c.end, b.log())
+							b.Errorf("killed %s (write %d): %s (%s), want %s\n%s", at, n, state, end.Cause, c.end,
+								b.log())
 						}
 						b.noneLost()
 					})
@@ -192,7 +204,8 @@ func TestFigureTwentyRollingDeploymentsLoseNoRequest(t *testing.T) {
 			if end := b.deploy(b.rolling("sim/web:v1", size+breaker)); end.Outcome != sluice.Succeeded {
 				b.Fatalf("seed %d: %s: %s\n%s", seed, end.Outcome, end.Cause, b.log())
 			}
-			b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 500})
+			b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer,
+				Port: 80, Rate: 500})
 			began := b.clock.Now()
 			end := b.deploy(b.rolling("sim/web:v2", breaker))
 			b.noneLost()
@@ -200,7 +213,8 @@ func TestFigureTwentyRollingDeploymentsLoseNoRequest(t *testing.T) {
 			if want := 500 * took.Seconds(); r.Requests < want*0.99 || took < 10*time.Second {
 				b.Errorf("seed %d: %.0f requests in %s, want 500 a second", seed, r.Requests, took)
 			}
-			if end.Outcome == sluice.Succeeded && r.Failed == 0 && strings.HasPrefix(b.deployed(), "PRIMARY sim/web:v2 COMPLETED") {
+			if end.Outcome == sluice.Succeeded && r.Failed == 0 &&
+				strings.HasPrefix(b.deployed(), "PRIMARY sim/web:v2 COMPLETED") {
 				clean++
 			}
 		})

@@ -116,7 +116,8 @@ func (r *run) nextStep(ctx context.Context) (plan.Step, error) {
 	}
 	var results []plan.Result
 	for _, s := range stages {
-		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began, Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index)})
+		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began,
+			Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index)})
 	}
 	commands, err := r.readCommands(ctx)
 	return plan.Next(r.plan, results, commands, r.Clock.Now()), err
@@ -142,7 +143,8 @@ func (r *run) endPassedWaits(ctx context.Context, passed []int) error {
 		if err := r.emitApprovals(ctx, s); err != nil {
 			return err
 		}
-		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageEnded{Index: i, Name: s.Name, Status: journal.StageDone}); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageEnded{Index: i, Name: s.Name,
+			Status: journal.StageDone}); err != nil {
 			return err
 		}
 	}
@@ -219,7 +221,8 @@ func canResume(err error) bool {
 // checkContinue returns an error once the run is interrupted or taken over.
 func (r *run) checkContinue(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
-		return &sluice.Error{Op: "run " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Kind: sluice.Halted, Err: err}
+		return &sluice.Error{Op: "run " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Kind: sluice.Halted,
+			Err: err}
 	}
 	return r.checkOwner(ctx)
 }
@@ -235,7 +238,8 @@ func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journ
 			return row, err
 		}
 	}
-	if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
+	if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc,
+		Attempt: row.Attempts}); err != nil {
 		return row, err
 	}
 	return row, r.Journal.SetState(ctx, r.d.ID, journal.Running)
@@ -255,7 +259,8 @@ func (r *run) handOver(ctx context.Context, s plan.Stage, left error) (waiting s
 		return "", err
 	}
 	if err := r.releaseClaim(ctx, false); err != nil {
-		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " +
+			err.Error()}); err != nil {
 			return "", err
 		}
 	}
@@ -314,7 +319,8 @@ func (r *run) executeStage(ctx context.Context, s plan.Stage, began time.Time) e
 // openStage opens a stage for this engine.
 func (r *run) openStage(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: stageLabel(s), began: began}
-	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, SkipHealthWaits: r.Hasty, SkipExpiryWaits: r.Abrupt,
+	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index,
+		Deployment: r.d.ID, Host: h, SkipHealthWaits: r.Hasty, SkipExpiryWaits: r.Abrupt,
 		HandOver:  r.opts.NoWait && s.Index < len(r.plan.Stages),
 		Interrupt: func(ctx context.Context) error { return r.checkInterrupt(ctx, s) }})
 	return w, h, err
@@ -327,10 +333,12 @@ func (r *run) checkInterrupt(ctx context.Context, s plan.Stage) error {
 		return err
 	}
 	if limit := r.plan.Timeout; limit > 0 && s.Index < len(r.plan.Stages) && now.Sub(r.d.Began) > limit {
-		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Stall, Err: fmt.Errorf("the deployment's timeout of %s passed", limit)}
+		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Stall,
+			Err: fmt.Errorf("the deployment's timeout of %s passed", limit)}
 	}
 	if r.hasEndingCommand(ctx, s) {
-		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Halted, Err: errors.New("a person asked for it")}
+		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Halted,
+			Err: errors.New("a person asked for it")}
 	}
 	return nil
 }
@@ -353,7 +361,8 @@ func (r *run) endStage(ctx context.Context, s plan.Stage, status string, cause e
 	if cause != nil {
 		ev.Cause = cause.Error()
 	}
-	if err := r.Journal.EndStage(context.WithoutCancel(ctx), r.d.ID, s.Index, status, ev.Cause, sluice.KindOf(cause)); err != nil {
+	if err := r.Journal.EndStage(context.WithoutCancel(ctx), r.d.ID, s.Index, status, ev.Cause,
+		sluice.KindOf(cause)); err != nil {
 		return err
 	}
 	return r.emitEvent(ctx, r.d.ID, stageLabel(s), ev)

@@ -27,17 +27,23 @@ func (b *bench) scaling() *awsaas.Client { return awsaas.NewFromConfig(b.sim.Con
 // scalable registers the service from lo to hi, with what is suspended.
 func (b *bench) scalable(lo, hi int32, s sluice.Suspension) {
 	b.Helper()
-	got(b.scaling().RegisterScalableTarget(context.Background(), &awsaas.RegisterScalableTargetInput{ServiceNamespace: aastypes.ServiceNamespaceEcs,
-		ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: aws.String("service/prod/web"), MinCapacity: aws.Int32(lo), MaxCapacity: aws.Int32(hi),
-		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(s.In), DynamicScalingOutSuspended: aws.Bool(s.Out), ScheduledScalingSuspended: aws.Bool(s.Scheduled)}}))(b)
+	got(b.scaling().RegisterScalableTarget(context.Background(),
+		&awsaas.RegisterScalableTargetInput{ServiceNamespace: aastypes.ServiceNamespaceEcs,
+			ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: aws.String("service/prod/web"),
+			MinCapacity: aws.Int32(lo), MaxCapacity: aws.Int32(hi),
+			SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(s.In),
+				DynamicScalingOutSuspended: aws.Bool(s.Out), ScheduledScalingSuspended: aws.Bool(s.Scheduled)}}))(b)
 }
 
 // tracked gives the service a policy that keeps its tasks at half of a CPU each,
 // and callers who ask for percent of a task's CPU in all.
 func (b *bench) tracked(percent float64) {
 	b.Helper()
-	got(b.scaling().PutScalingPolicy(context.Background(), &awsaas.PutScalingPolicyInput{PolicyName: aws.String("cpu"), PolicyType: aastypes.PolicyTypeTargetTrackingScaling,
-		ServiceNamespace: aastypes.ServiceNamespaceEcs, ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: aws.String("service/prod/web"),
+	got(b.scaling().PutScalingPolicy(context.Background(), &awsaas.PutScalingPolicyInput{PolicyName: aws.String("cpu"),
+		PolicyType:        aastypes.PolicyTypeTargetTrackingScaling,
+		ServiceNamespace:  aastypes.ServiceNamespaceEcs,
+		ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
+		ResourceId:        aws.String("service/prod/web"),
 		TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{TargetValue: aws.Float64(50), ScaleInCooldown: aws.Int32(60), ScaleOutCooldown: aws.Int32(60),
 			PredefinedMetricSpecification: &aastypes.PredefinedMetricSpecification{PredefinedMetricType: aastypes.MetricTypeECSServiceAverageCPUUtilization}}}))(b)
 	must(b, b.sim.World().Do(here, func(tx *world.Tx) error {
@@ -50,14 +56,17 @@ func (b *bench) tracked(percent float64) {
 // targets are the scalable targets as AWS shows them, byte for byte.
 func (b *bench) targets() string {
 	b.Helper()
-	out := got(b.scaling().DescribeScalableTargets(context.Background(), &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b)
+	out := got(b.scaling().DescribeScalableTargets(context.Background(),
+		&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b)
 	return string(got(json.Marshal(out.ScalableTargets))(b))
 }
 
 func (b *bench) suspension() sluice.Suspension {
 	b.Helper()
-	s := got(b.scaling().DescribeScalableTargets(context.Background(), &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0].SuspendedState
-	return sluice.Suspension{In: *s.DynamicScalingInSuspended, Out: *s.DynamicScalingOutSuspended, Scheduled: *s.ScheduledScalingSuspended}
+	s := got(b.scaling().DescribeScalableTargets(context.Background(),
+		&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0].SuspendedState
+	return sluice.Suspension{In: *s.DynamicScalingInSuspended, Out: *s.DynamicScalingOutSuspended,
+		Scheduled: *s.ScheduledScalingSuspended}
 }
 
 const suspends = "suspendAutoScaling: true\n"
@@ -115,7 +124,8 @@ func TestSuspensionIsTheFirstWriteAndItsReturnTheLast(t *testing.T) {
 			}
 		}
 		first, last := strings.Join(writes[:3], " "), strings.Join(writes[len(writes)-3:], " ")
-		if first != "TagResource TagResource RegisterScalableTarget" || last != "RegisterScalableTarget UntagResource UntagResource" {
+		if first != "TagResource TagResource RegisterScalableTarget" ||
+			last != "RegisterScalableTarget UntagResource UntagResource" {
 			b.Errorf("first %s, last %s", first, last)
 		}
 		if n := strings.Count(strings.Join(writes, " "), "RegisterScalableTarget"); n != 2 {
@@ -140,7 +150,8 @@ func TestScalingIsGivenBackWhenADeploymentIsLeft(t *testing.T) {
 			b.Fatalf("%s", end.State)
 		}
 		b.asBefore(was)
-		if end := got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b); end.State != journal.Waiting {
+		if end := got(b.engine.Run(context.Background(), id,
+			engine.Options{NoWait: true}))(b); end.State != journal.Waiting {
 			b.Fatalf("%s\n%s", end.State, b.log())
 		}
 		b.asBefore(was)
@@ -205,14 +216,16 @@ func TestScalingThatSomebodyElseChangesIsNotOverwritten(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
 		b.scalable(2, 8, sluice.Suspension{Out: true})
-		id := b.start(b.files("sim/web:v2", "onOutsideChange: adopt\n"+suspends+strings.Replace(canaryPipeline, "ECS_PRIMARY_ROLLOUT}", "ECS_PRIMARY_ROLLOUT}\n    - {name: WAIT_APPROVAL}", 1)))
+		id := b.start(b.files("sim/web:v2", "onOutsideChange: adopt\n"+suspends+strings.Replace(canaryPipeline,
+			"ECS_PRIMARY_ROLLOUT}", "ECS_PRIMARY_ROLLOUT}\n    - {name: WAIT_APPROVAL}", 1)))
 		b.clock.Go(func() {
 			b.until("it waits", func() bool { return got(b.journal.Deployment(ctx, id))(b).State == journal.Waiting })
 			b.scalable(3, 9, sluice.Suspension{In: true})
 			must(b, b.engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
 		})
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
-		now := got(b.scaling().DescribeScalableTargets(ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
+		now := got(b.scaling().DescribeScalableTargets(ctx,
+			&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
 		if s := b.suspension(); s != (sluice.Suspension{In: true}) || *now.MinCapacity != 3 || *now.MaxCapacity != 9 {
 			b.Errorf("suspended %s, %d to %d", s, *now.MinCapacity, *now.MaxCapacity)
 		}
@@ -229,10 +242,12 @@ func TestBoundsStayUnlessRolledBack(t *testing.T) {
 		b.scalable(2, 8, sluice.Suspension{In: true})
 		was := b.targets()
 		lo, hi := 4, 12
-		p := got(b.scaled(b.files("sim/web:v2", canaryPipeline), appfile.Scaling{Suspend: true, Resume: true, Min: &lo, Max: &hi}))(b)
+		p := got(b.scaled(b.files("sim/web:v2", canaryPipeline), appfile.Scaling{Suspend: true, Resume: true, Min: &lo,
+			Max: &hi}))(b)
 		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
-		now := got(b.scaling().DescribeScalableTargets(ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
+		now := got(b.scaling().DescribeScalableTargets(ctx,
+			&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
 		if s := b.suspension(); s != (sluice.Suspension{}) || *now.MinCapacity != 4 || *now.MaxCapacity != 12 {
 			b.Errorf("suspended %s, %d to %d\n%s", s, *now.MinCapacity, *now.MaxCapacity, b.log())
 		}
@@ -281,7 +296,8 @@ func TestSuspensionOfALostJournalIsGivenBackByTheNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		files   string
 		options plan.Options
-	}{"that suspends": {files: suspends}, "that does not": {}, "that adopts": {options: plan.Options{Adopt: true}}, "that only adopts": {options: plan.Options{Adopt: true, Only: true}},
+	}{"that suspends": {files: suspends}, "that does not": {}, "that adopts": {options: plan.Options{Adopt: true}},
+		"that only adopts":         {options: plan.Options{Adopt: true, Only: true}},
 		"that adopts and suspends": {files: suspends, options: plan.Options{Adopt: true}}} {
 		t.Run(name, func(t *testing.T) { givenBackByTheNext(t, c.files, c.options) })
 	}
@@ -293,7 +309,8 @@ func givenBackByTheNext(t *testing.T, more string, o plan.Options) {
 		b.scalable(2, 8, partly)
 		was := b.targets()
 		b.mortal(5, true)
-		if at := b.dies(b.start(b.files("sim/web:v2", suspends+canaryPipeline))); at == "" || b.suspension() != sluice.AllSuspended {
+		if at := b.dies(b.start(b.files("sim/web:v2", suspends+canaryPipeline))); at == "" ||
+			b.suspension() != sluice.AllSuspended {
 			b.Fatalf("killed %q; suspended %s", at, b.suspension())
 		}
 		must(b, b.clock.Sleep(ctx, time.Hour)) // its claim runs out
@@ -303,7 +320,8 @@ func givenBackByTheNext(t *testing.T, more string, o plan.Options) {
 		b.mortal(-1, false)
 		b.deployments = 7
 		p := got(b.plan(b.files("sim/web:v2", more), o))(b)
-		if !strings.Contains(strings.Join(p.Warnings, "\n"), "a deployment that did not end left auto scaling suspended") {
+		if !strings.Contains(strings.Join(p.Warnings, "\n"),
+			"a deployment that did not end left auto scaling suspended") {
 			b.Errorf("%q", p.Warnings)
 		}
 		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
@@ -324,8 +342,10 @@ func TestScalingIsGivenBackWithoutAClaim(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", suspends+held(2)))
 		b.clock.Go(func() {
 			b.until("it waits", func() bool { return got(b.journal.Deployment(ctx, id))(b).State == journal.Waiting })
-			arn := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0].ServiceArn
-			got(b.ecs.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: arn, TagKeys: []string{plan.ClaimTag}}))(b)
+			arn := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+				Services: []string{"web"}}))(b).Services[0].ServiceArn
+			got(b.ecs.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: arn,
+				TagKeys: []string{plan.ClaimTag}}))(b)
 			must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		})
 		if end := got(b.engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
@@ -361,7 +381,8 @@ func TestADeploymentDoesNotEndWithScalingSuspended(t *testing.T) {
 // AWS does not hold scale-in back for task sets: while both sets run, each task has
 // half the work, and auto scaling takes tasks away from under the traffic.
 func TestScaleInStrikesUnlessSuspended(t *testing.T) {
-	slow := strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n", "    - {name: WAIT, with: {duration: 40m}}\n    - {name: ECS_PRIMARY_ROLLOUT}\n", 1)
+	slow := strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n",
+		"    - {name: WAIT, with: {duration: 40m}}\n    - {name: ECS_PRIMARY_ROLLOUT}\n", 1)
 	slow = strings.Replace(slow, "scale: 50", "scale: 100", 1)
 	for name, more := range map[string]string{"left alone": "", "suspended": suspends} {
 		on(t, options{}, func(b *bench) {
@@ -374,7 +395,9 @@ func TestScaleInStrikesUnlessSuspended(t *testing.T) {
 			b.clock.Go(func() {
 				for range 60 {
 					must(b, b.clock.Sleep(context.Background(), time.Minute))
-					s := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
+					s := got(b.ecs.DescribeServices(context.Background(),
+						&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+							Services: []string{"web"}}))(b).Services[0]
 					least = min(least, int(s.DesiredCount))
 				}
 			})

@@ -67,7 +67,8 @@ func TestResumeWithSecretsNeedsTheFilesUntilTheRevisionIsRegistered(t *testing.T
 			again := &engine.Engine{Journal: b.journal, Account: b.engine.Account, Clock: b.clock, Owner: "test/1"}
 			end, err := again.Run(ctx, id, engine.Options{})
 			if needs {
-				if err == nil || !strings.Contains(sluice.NextStep(err), "in the folder of the application") || end.State != journal.Paused {
+				if err == nil || !strings.Contains(sluice.NextStep(err), "in the folder of the application") ||
+					end.State != journal.Paused {
 					b.Fatalf("resumed without its files: %s %v", end.State, err)
 				}
 				app := got(appfile.Load(files, "sluice.yaml", nil))(b)

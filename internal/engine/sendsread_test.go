@@ -21,7 +21,9 @@ import (
 // A read of the rules that is older than the last write of the weights shows that the
 // canary gets no request. It is not removed on that.
 func TestCanaryIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
-	for _, fault := range []string{"stale elasticloadbalancing:DescribeRules by=4s for=10s", "stale elasticloadbalancing:DescribeRules by=9s for=20s", "stale elasticloadbalancing:DescribeRules by=14s for=40s"} {
+	for _, fault := range []string{"stale elasticloadbalancing:DescribeRules by=4s for=10s",
+		"stale elasticloadbalancing:DescribeRules by=9s for=20s",
+		"stale elasticloadbalancing:DescribeRules by=14s for=40s"} {
 		for name, hosting := range map[string]func(testing.TB, func(*bench)){"task sets": plainly, "services": rolls} {
 			t.Run(name+"/"+fault, func(t *testing.T) {
 				t.Parallel()
@@ -106,7 +108,8 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 				t.Parallel()
 				rolls(t, func(b *bench) {
 					ctx := context.Background()
-					p := got(b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{}))(b)
+					p := got(b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker),
+						plan.Options{}))(b)
 					b.aborts(b.hosted("sim/web:v2", pipelined(half, fifth, approval, roll, home, clean), breaker))
 					must(b, b.clock.Sleep(ctx, time.Minute))
 					id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
@@ -118,7 +121,8 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 					b.sim.ClearFaults()
 					must(b, b.clock.Sleep(ctx, time.Minute))
 					s := b.canaryService()
-					if end.Outcome != sluice.RolledBack || s == nil || s.DesiredCount != 2 || b.imageOf(s.TaskDefinition) != "sim/web:v2" {
+					if end.Outcome != sluice.RolledBack || s == nil || s.DesiredCount != 2 ||
+						b.imageOf(s.TaskDefinition) != "sim/web:v2" {
 						b.Errorf("%s: %s; canary service: %v\n%s", end.Outcome, end.Cause, s != nil, b.log())
 					}
 					b.noneLost()
@@ -131,7 +135,8 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 // imageOf is the image of a revision.
 func (b *bench) imageOf(revision *string) string {
 	b.Helper()
-	td := got(b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: revision}))(b)
+	td := got(b.ecs.DescribeTaskDefinition(context.Background(),
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: revision}))(b)
 	return aws.ToString(td.TaskDefinition.ContainerDefinitions[0].Image)
 }
 
@@ -155,9 +160,11 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 					must(b, b.clock.Sleep(ctx, time.Minute))
 					b.makesCanary(hosting, sluice.NewActionID("slc-lost", "canary", "1"))
 					must(b, b.sim.Inject("stale ecs:* by="+by+" for=1m"))
-					end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
+					end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.TriggerManual))(b),
+						engine.Options{}))(b)
 					b.sim.ClearFaults()
-					if end.Outcome != sluice.Succeeded || b.canaryService() != nil || strings.Contains(b.sets(), "ACTIVE") {
+					if end.Outcome != sluice.Succeeded || b.canaryService() != nil ||
+						strings.Contains(b.sets(), "ACTIVE") {
 						b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.sets(), b.log())
 					}
 				})
@@ -170,12 +177,17 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 func (b *bench) makesCanary(hosting string, by sluice.ActionID) {
 	b.Helper()
 	ctx := context.Background()
-	revision := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v2")))(b).TaskDefinition.TaskDefinitionArn
+	revision := got(b.ecs.RegisterTaskDefinition(ctx,
+		taskDefinition(b, "sim/web:v2")))(b).TaskDefinition.TaskDefinitionArn
 	if hosting == "services" {
-		got(b.ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("web-canary"), TaskDefinition: revision, DesiredCount: aws.Int32(1),
-			LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(), Tags: []ecstypes.Tag{{Key: aws.String(plan.CanaryTag), Value: aws.String(string(by))}}}))(b)
+		got(b.ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+			ServiceName: aws.String("web-canary"), TaskDefinition: revision, DesiredCount: aws.Int32(1),
+			LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(),
+			Tags: []ecstypes.Tag{{Key: aws.String(plan.CanaryTag), Value: aws.String(string(by))}}}))(b)
 		return
 	}
-	got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: revision, ExternalId: aws.String(string(by)),
-		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 50}}))(b)
+	got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		TaskDefinition: revision, ExternalId: aws.String(string(by)),
+		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(),
+		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 50}}))(b)
 }

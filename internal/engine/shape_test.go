@@ -69,7 +69,8 @@ func TestQuickSyncRemovesWhatEarlierDeploymentsLeft(t *testing.T) {
 		if b.weights() != "primary 90 canary 10" {
 			b.Fatalf("the aborted deployment left %s", b.state())
 		}
-		b.expect(b.deploy(b.files("sim/web:v3", "")), sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
+		b.expect(b.deploy(b.files("sim/web:v3", "")), sluice.Succeeded, "",
+			"PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 		b.noneLost()
 	})
 }
@@ -92,22 +93,31 @@ func TestRuleKeepsItsShape(t *testing.T) {
 		forward := b.forward(false)
 		forward[0].Order = aws.Int32(2)
 		forward[0].ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(600)}
-		oidc := elbtypes.Action{Type: elbtypes.ActionTypeEnumAuthenticateOidc, Order: aws.Int32(1), AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{
-			Issuer: aws.String("https://issuer.example"), AuthorizationEndpoint: aws.String("https://issuer.example/a"), TokenEndpoint: aws.String("https://issuer.example/t"),
-			UserInfoEndpoint: aws.String("https://issuer.example/u"), ClientId: aws.String("id"), ClientSecret: aws.String("secret")}}
-		rule := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.secure()), Priority: aws.Int32(7), Actions: []elbtypes.Action{oidc, forward[0]},
-			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/app/*"}}}}))(b).Rules[0]
-		other := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.listener), Priority: aws.Int32(8),
+		oidc := elbtypes.Action{Type: elbtypes.ActionTypeEnumAuthenticateOidc, Order: aws.Int32(1),
+			AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{
+				Issuer: aws.String("https://issuer.example"), AuthorizationEndpoint: aws.String("https://issuer.example/a"),
+				TokenEndpoint:    aws.String("https://issuer.example/t"),
+				UserInfoEndpoint: aws.String("https://issuer.example/u"), ClientId: aws.String("id"),
+				ClientSecret: aws.String("secret")}}
+		rule := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.secure()),
+			Priority: aws.Int32(7), Actions: []elbtypes.Action{oidc, forward[0]},
+			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
+				Values: []string{"/app/*"}}}}))(b).Rules[0]
+		other := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.listener),
+			Priority:   aws.Int32(8),
 			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/other"}}},
-			Actions:    []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("204")}}}}))(b).Rules[0]
+			Actions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
+				FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("204")}}}}))(b).Rules[0]
 		before := b.ruleText(*other.RuleArn)
 		b.calls = nil
 		b.expect(b.deploy(b.files("sim/web:v2", canaryPipeline)), sluice.Succeeded, "", servesV2)
 
-		after := got(b.elb.DescribeRules(ctx, &awselb.DescribeRulesInput{RuleArns: []string{*rule.RuleArn}}))(b).Rules[0]
+		after := got(b.elb.DescribeRules(ctx,
+			&awselb.DescribeRulesInput{RuleArns: []string{*rule.RuleArn}}))(b).Rules[0]
 		fwd := after.Actions[1]
 		if *after.Priority != "7" || *after.Actions[0].AuthenticateOidcConfig.ClientId != "id" || *fwd.Order != 2 ||
-			!*fwd.ForwardConfig.TargetGroupStickinessConfig.Enabled || *fwd.ForwardConfig.TargetGroupStickinessConfig.DurationSeconds != 600 ||
+			!*fwd.ForwardConfig.TargetGroupStickinessConfig.Enabled ||
+			*fwd.ForwardConfig.TargetGroupStickinessConfig.DurationSeconds != 600 ||
 			after.Conditions[0].Values[0] != "/app/*" {
 			b.Errorf("the rule became %+v", after)
 		}
@@ -124,9 +134,12 @@ func TestRuleKeepsItsShape(t *testing.T) {
 
 // secure is a listener that may authenticate: AWS allows that on HTTPS only.
 func (b *bench) secure() string {
-	l := got(b.elb.CreateListener(context.Background(), &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer), Port: aws.Int32(443), Protocol: elbtypes.ProtocolEnumHttps,
-		Certificates:   []elbtypes.Certificate{{CertificateArn: aws.String("arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-0000-0000-000000000000")}},
-		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("404")}}}}))(b)
+	l := got(b.elb.CreateListener(context.Background(),
+		&awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer), Port: aws.Int32(443),
+			Protocol:     elbtypes.ProtocolEnumHttps,
+			Certificates: []elbtypes.Certificate{{CertificateArn: aws.String("arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-0000-0000-000000000000")}},
+			DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
+				FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("404")}}}}))(b)
 	return *l.Listeners[0].ListenerArn
 }
 
@@ -139,10 +152,14 @@ func (b *bench) ruleText(arn string) string {
 func TestOnlyNamedRulesAreWritten(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
-		second := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.listener), Priority: aws.Int32(5), Actions: b.forward(false),
-			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/beta/*"}}}}))(b).Rules[0]
-		files := b.files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n", "    - {name: WAIT_APPROVAL}\n    - {name: ECS_PRIMARY_ROLLOUT}\n", 1))
-		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(string(files["sluice.yaml"].Data), "input:\n", "input:\n  listenerRules: ["+*second.RuleArn+"]\n", 1))}
+		second := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.listener),
+			Priority: aws.Int32(5), Actions: b.forward(false),
+			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
+				Values: []string{"/beta/*"}}}}))(b).Rules[0]
+		files := b.files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n",
+			"    - {name: WAIT_APPROVAL}\n    - {name: ECS_PRIMARY_ROLLOUT}\n", 1))
+		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(string(files["sluice.yaml"].Data),
+			"input:\n", "input:\n  listenerRules: ["+*second.RuleArn+"]\n", 1))}
 		id := b.start(files)
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if b.weights() != "primary 100 canary 0" {
@@ -159,11 +176,14 @@ func TestOnlyNamedRulesAreWritten(t *testing.T) {
 func TestCanaryRolloutLeavesTheServiceAlone(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		files := b.files("sim/web:v2", held(1))
-		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data, []byte("desiredCount: 8\nenableExecuteCommand: true\nhealthCheckGracePeriodSeconds: 30\n")...)}
+		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data,
+			[]byte("desiredCount: 8\nenableExecuteCommand: true\nhealthCheckGracePeriodSeconds: 30\n")...)}
 		got(b.engine.Run(context.Background(), b.start(files), engine.Options{NoWait: true}))(b)
-		s := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
+		s := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b).Services[0]
 		if s.DesiredCount != 4 || s.EnableExecuteCommand || aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 0 {
-			b.Errorf("desired %d, exec %v, grace %d", s.DesiredCount, s.EnableExecuteCommand, aws.ToInt32(s.HealthCheckGracePeriodSeconds))
+			b.Errorf("desired %d, exec %v, grace %d", s.DesiredCount, s.EnableExecuteCommand,
+				aws.ToInt32(s.HealthCheckGracePeriodSeconds))
 		}
 	})
 }
@@ -173,12 +193,14 @@ func TestRollbackRestoresTheService(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
 		files := b.files("sim/web:v2", held(4))
-		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data, []byte("desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")...)}
+		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data,
+			[]byte("desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")...)}
 		id := b.start(files)
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
-		s := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
+		s := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b).Services[0]
 		if s.DesiredCount != 4 || aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 0 {
 			b.Errorf("desired %d, grace %d", s.DesiredCount, aws.ToInt32(s.HealthCheckGracePeriodSeconds))
 		}

@@ -92,17 +92,20 @@ func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *bench {
 	b.journal, err = journal.Open(journal.Memory, v)
 	must(t, err)
 	b.account, err = account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(),
-		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
+		APIOptions: sim.APIOptions(),
+		Clock:      v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
 		NewID:   func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
 		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
 	region := sim.View().Regions[0]
 	b.balancer = region.LoadBalancers[0].ARN
-	groups := got(b.elb.DescribeTargetGroups(context.Background(), &awselb.DescribeTargetGroupsInput{Names: []string{"web-a"}}))(b)
+	groups := got(b.elb.DescribeTargetGroups(context.Background(),
+		&awselb.DescribeTargetGroupsInput{Names: []string{"web-a"}}))(b)
 	b.primary = *groups.TargetGroups[0].TargetGroupArn
-	b.tally = loadgen.Attach(sim.World(), sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300,
+	b.tally = loadgen.Attach(sim.World(), sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80,
+		Rate:    300,
 		Request: loadbalancer.Request{Method: "GET", Path: "/"}})
 	return b
 }
@@ -130,7 +133,8 @@ func (b *bench) newestShift() *cdtypes.DeploymentInfo {
 	if len(list.Deployments) == 0 {
 		return &cdtypes.DeploymentInfo{}
 	}
-	return got(b.code().GetDeployment(context.Background(), &awscd.GetDeploymentInput{DeploymentId: &list.Deployments[0]}))(b).DeploymentInfo
+	return got(b.code().GetDeployment(context.Background(),
+		&awscd.GetDeploymentInput{DeploymentId: &list.Deployments[0]}))(b).DeploymentInfo
 }
 
 // green is the percentage of the traffic at the replacement of the newest
@@ -141,7 +145,8 @@ func (b *bench) green() float64 {
 	if d.DeploymentId == nil {
 		return 0
 	}
-	out := got(b.code().BatchGetDeploymentTargets(context.Background(), &awscd.BatchGetDeploymentTargetsInput{DeploymentId: d.DeploymentId, TargetIds: []string{"prod:web"}}))(b)
+	out := got(b.code().BatchGetDeploymentTargets(context.Background(),
+		&awscd.BatchGetDeploymentTargetsInput{DeploymentId: d.DeploymentId, TargetIds: []string{"prod:web"}}))(b)
 	for _, s := range out.DeploymentTargets[0].EcsTarget.TaskSetsInfo {
 		if s.TaskSetLabel == cdtypes.TargetLabelGreen {
 			return s.TrafficWeight
@@ -154,13 +159,15 @@ func (b *bench) green() float64 {
 // sim/web:v2 3 running".
 func (b *bench) standing(service string) string {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: ptr("prod"), Services: []string{service}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: ptr("prod"),
+		Services: []string{service}}))(b)
 	var lines []string
 	for _, ts := range out.Services[0].TaskSets {
 		if *ts.Status == "DRAINING" {
 			continue
 		}
-		td := got(b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
+		td := got(b.ecs.DescribeTaskDefinition(context.Background(),
+			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
 		image, _, _ := strings.Cut(*td.TaskDefinition.ContainerDefinitions[0].Image, "?")
 		lines = append(lines, fmt.Sprintf("%s %s %d running", *ts.Status, image, ts.RunningCount))
 	}

@@ -26,7 +26,8 @@ func (b *bench) turnsOut(end engine.RunResult, outcome sluice.Outcome, cause, st
 	b.Helper()
 	must(b, b.clock.Sleep(context.Background(), time.Minute))
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || b.standing("web") != stands {
-		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, b.standing("web"), outcome, cause, stands, b.log())
+		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, b.standing("web"), outcome, cause, stands,
+			b.log())
 	}
 	b.noneLost()
 }
@@ -42,8 +43,10 @@ func (b *bench) meanwhile(percent float64, do func() error) {
 // A hook that says no, does not exist, or says nothing: what served before serves
 // again, whether CodeDeploy rolls back by itself or not.
 func TestAHookThatDoesNotSayYes(t *testing.T) {
-	for hook, words := range map[string]string{"AfterInstall: refuse": "The Lambda function refuse reported Failed", "AfterAllowTraffic: refuse": "The Lambda function refuse reported Failed",
-		"BeforeInstall: nobody": "The Lambda function nobody was not found", "BeforeAllowTraffic: hang": "the function of hook BeforeAllowTraffic has said nothing for 10m0s"} {
+	for hook, words := range map[string]string{"AfterInstall: refuse": "The Lambda function refuse reported Failed",
+		"AfterAllowTraffic: refuse": "The Lambda function refuse reported Failed",
+		"BeforeInstall: nobody":     "The Lambda function nobody was not found",
+		"BeforeAllowTraffic: hang":  "the function of hook BeforeAllowTraffic has said nothing for 10m0s"} {
 		for _, group := range []string{"", backOnFailure} {
 			t.Run(hook+" "+group, func(t *testing.T) {
 				onGroup(t, group, func(b *bench) {
@@ -66,7 +69,8 @@ func TestAnAlarmFiresDuringTheShift(t *testing.T) {
 		onGroup(t, group, func(b *bench) {
 			b.alarm(cwtypes.StateValueOk)
 			b.meanwhile(50, func() error { b.alarm(cwtypes.StateValueAlarm); return nil })
-			b.turnsOut(b.deploy(b.viaCodeDeploy("sim/web:v2", config("half"))), sluice.RolledBack, "Activated alarms: slow", v1Stands)
+			b.turnsOut(b.deploy(b.viaCodeDeploy("sim/web:v2", config("half"))), sluice.RolledBack,
+				"Activated alarms: slow", v1Stands)
 		})
 	}
 }
@@ -76,10 +80,13 @@ func (b *bench) alarm(state cwtypes.StateValue) {
 	b.Helper()
 	ctx, api := context.Background(), awscw.NewFromConfig(b.sim.Config())
 	if state == cwtypes.StateValueOk {
-		got(api.PutMetricAlarm(ctx, &awscw.PutMetricAlarmInput{AlarmName: ptr("slow"), MetricName: ptr("m"), Namespace: ptr("n"), Statistic: cwtypes.StatisticAverage,
-			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, Threshold: ptr(1.0), Period: ptr(int32(60)), EvaluationPeriods: ptr(int32(1))}))(b)
+		got(api.PutMetricAlarm(ctx, &awscw.PutMetricAlarmInput{AlarmName: ptr("slow"), MetricName: ptr("m"),
+			Namespace: ptr("n"), Statistic: cwtypes.StatisticAverage,
+			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, Threshold: ptr(1.0),
+			Period: ptr(int32(60)), EvaluationPeriods: ptr(int32(1))}))(b)
 	}
-	got(api.SetAlarmState(ctx, &awscw.SetAlarmStateInput{AlarmName: ptr("slow"), StateValue: state, StateReason: ptr("t")}))(b)
+	got(api.SetAlarmState(ctx, &awscw.SetAlarmStateInput{AlarmName: ptr("slow"), StateValue: state,
+		StateReason: ptr("t")}))(b)
 }
 
 // The group is deleted while it deploys: that is told, and that nothing can roll it
@@ -88,7 +95,8 @@ func TestTheGroupIsDeletedDuringTheShift(t *testing.T) {
 	onGroup(t, backOnFailure, func(b *bench) {
 		b.meanwhile(50, b.deleteGroup)
 		end := b.deploy(b.viaCodeDeploy("sim/web:v2", config("half")))
-		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "deployment group") || !strings.Contains(b.standing("web"), "ACTIVE sim/web:v2") {
+		if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "deployment group") ||
+			!strings.Contains(b.standing("web"), "ACTIVE sim/web:v2") {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.standing("web"), b.log())
 		}
 		b.noneLost()
@@ -96,7 +104,8 @@ func TestTheGroupIsDeletedDuringTheShift(t *testing.T) {
 }
 
 func (b *bench) deleteGroup() error {
-	_, err := b.code().DeleteDeploymentGroup(context.Background(), &awscd.DeleteDeploymentGroupInput{ApplicationName: ptr("shop"), DeploymentGroupName: ptr("web")})
+	_, err := b.code().DeleteDeploymentGroup(context.Background(),
+		&awscd.DeleteDeploymentGroupInput{ApplicationName: ptr("shop"), DeploymentGroupName: ptr("web")})
 	return err
 }
 
@@ -106,7 +115,8 @@ func TestTheGroupIsDeletedBeforeTheShift(t *testing.T) {
 		id := b.start(b.viaCodeDeploy("sim/web:v2", ""))
 		must(b, b.deleteGroup())
 		end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
-		if end.Outcome == sluice.Succeeded || !strings.Contains(end.Cause, "DeploymentGroupDoesNotExist") || b.standing("web") != v1Stands {
+		if end.Outcome == sluice.Succeeded || !strings.Contains(end.Cause, "DeploymentGroupDoesNotExist") ||
+			b.standing("web") != v1Stands {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.standing("web"), b.log())
 		}
 		b.noneLost()
@@ -117,7 +127,8 @@ func TestTheGroupIsDeletedBeforeTheShift(t *testing.T) {
 func TestTheServiceIsDeletedDuringTheShift(t *testing.T) {
 	onGroup(t, backOnFailure, func(b *bench) {
 		b.meanwhile(50, func() error {
-			_, err := b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: ptr("prod"), Service: ptr("web"), Force: ptr(true)})
+			_, err := b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: ptr("prod"),
+				Service: ptr("web"), Force: ptr(true)})
 			return err
 		})
 		end := b.deploy(b.viaCodeDeploy("sim/web:v2", config("half")))
@@ -132,13 +143,15 @@ func TestTheServiceIsDeletedDuringTheShift(t *testing.T) {
 // progress deadline.
 func TestReadyAndNobodyContinues(t *testing.T) {
 	onGroup(t, "ready: 20m", func(b *bench) {
-		b.turnsOut(b.deploy(b.viaCodeDeploy("sim/web:v2", "")), sluice.RolledBack, "nobody continued it within 20m0s", v1Stands)
+		b.turnsOut(b.deploy(b.viaCodeDeploy("sim/web:v2", "")), sluice.RolledBack, "nobody continued it within 20m0s",
+			v1Stands)
 	})
 	onGroup(t, "ready: 20m", func(b *bench) {
 		b.clock.Go(func() {
 			b.until("it is ready", func() bool { return b.newestShift().Status == "Ready" })
 			must(b, b.clock.Sleep(context.Background(), 15*time.Minute))
-			got(b.code().ContinueDeployment(context.Background(), &awscd.ContinueDeploymentInput{DeploymentId: b.newestShift().DeploymentId}))(b)
+			got(b.code().ContinueDeployment(context.Background(),
+				&awscd.ContinueDeploymentInput{DeploymentId: b.newestShift().DeploymentId}))(b)
 		})
 		b.turnsOut(b.deploy(b.viaCodeDeploy("sim/web:v2", "")), sluice.Succeeded, "", v2Stands)
 	})
@@ -171,7 +184,8 @@ func TestAThrottledSearchFindsTheGroup(t *testing.T) {
 
 // Calls that fail on the way change nothing about the end.
 func TestCallsOfAShiftThatFail(t *testing.T) {
-	for _, fault := range []string{"5xx codedeploy:* p=0.2", "lost-reply codedeploy:* p=0.2", "throttle codedeploy:* p=0.3", "no-send codedeploy:* p=0.2", "throttle ecs:* p=0.2"} {
+	for _, fault := range []string{"5xx codedeploy:* p=0.2", "lost-reply codedeploy:* p=0.2",
+		"throttle codedeploy:* p=0.3", "no-send codedeploy:* p=0.2", "throttle ecs:* p=0.2"} {
 		t.Run(fault, func(t *testing.T) {
 			for seed := range uint64(3) {
 				onShifts(t, shiftOptions{seed: seed}, func(b *bench) {
@@ -180,7 +194,8 @@ func TestCallsOfAShiftThatFail(t *testing.T) {
 					end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
 					b.sim.ClearFaults()
 					b.turnsOut(end, sluice.Succeeded, "", v2Stands)
-					if list := got(b.code().ListDeployments(context.Background(), &awscd.ListDeploymentsInput{}))(b); len(list.Deployments) != 1 {
+					if list := got(b.code().ListDeployments(context.Background(),
+						&awscd.ListDeploymentsInput{}))(b); len(list.Deployments) != 1 {
 						b.Errorf("%d deployments", len(list.Deployments))
 					}
 				})
@@ -197,7 +212,8 @@ func TestAppSpecsAreRefusedBeforeAnyWrite(t *testing.T) {
 			many += "subnet-0123456789abcdef0, "
 		}
 		files := b.viaCodeDeploy("sim/web:v2", "")
-		files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data, "networkConfiguration: {awsvpcConfiguration: {subnets: ["+many+"]}}\n"...)
+		files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data,
+			"networkConfiguration: {awsvpcConfiguration: {subnets: ["+many+"]}}\n"...)
 		b.calls = nil
 		_, err := b.plan(files, plan.Options{})
 		if err == nil || !strings.Contains(err.Error(), "bytes; at most 102400 are sent") {

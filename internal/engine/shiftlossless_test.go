@@ -41,17 +41,24 @@ func TestBlueGreenLosesNoRequest(t *testing.T) {
 		outcome sluice.Outcome
 		least   float64 // share of the requests that v2 answers
 	}{
-		"all at once":         {file: config("CodeDeployDefault.ECSAllAtOnce"), outcome: sluice.Succeeded, least: 0.2},
-		"canary":              {file: config("CodeDeployDefault.ECSCanary10Percent5Minutes"), outcome: sluice.Succeeded, least: 0.1},
-		"linear":              {file: config("CodeDeployDefault.ECSLinear10PercentEvery1Minutes"), outcome: sluice.Succeeded, least: 0.2},
-		"own canary":          {file: config("half"), group: "terminate: 1m", outcome: sluice.Succeeded, least: 0.2},
-		"own linear":          {file: config("thirds"), group: `testListener: "web:8080"`, outcome: sluice.Succeeded, least: 0.2},
-		"rollback at half":    {file: config("half"), stopAt: 50, how: "rollback", outcome: sluice.RolledBack, least: 0.01},
-		"rollback at the end": {file: config("thirds"), group: "terminate: 5m", stopAt: 100, how: "rollback", outcome: sluice.RolledBack, least: 0.05},
+		"all at once": {file: config("CodeDeployDefault.ECSAllAtOnce"), outcome: sluice.Succeeded, least: 0.2},
+		"canary": {file: config("CodeDeployDefault.ECSCanary10Percent5Minutes"), outcome: sluice.Succeeded,
+			least: 0.1},
+		"linear": {file: config("CodeDeployDefault.ECSLinear10PercentEvery1Minutes"),
+			outcome: sluice.Succeeded, least: 0.2},
+		"own canary": {file: config("half"), group: "terminate: 1m", outcome: sluice.Succeeded, least: 0.2},
+		"own linear": {file: config("thirds"), group: `testListener: "web:8080"`, outcome: sluice.Succeeded,
+			least: 0.2},
+		"rollback at half": {file: config("half"), stopAt: 50, how: "rollback", outcome: sluice.RolledBack,
+			least: 0.01},
+		"rollback at the end": {file: config("thirds"), group: "terminate: 5m", stopAt: 100, how: "rollback",
+			outcome: sluice.RolledBack, least: 0.05},
 		"rollback afterwards": {file: config("half"), how: "afterwards", outcome: sluice.RolledBack, least: 0.05},
 		"stopped by others":   {file: config("half"), stopAt: 50, how: "stop", outcome: sluice.RolledBack, least: 0.01},
-		"a hook says no":      {file: config("half") + hooks("AfterAllowTraffic: refuse"), group: backOnFailure, outcome: sluice.RolledBack, least: 0.01},
-		"and nobody rolls it": {file: config("half") + hooks("AfterAllowTraffic: refuse"), outcome: sluice.RolledBack, least: 0.01},
+		"a hook says no": {file: config("half") + hooks("AfterAllowTraffic: refuse"), group: backOnFailure,
+			outcome: sluice.RolledBack, least: 0.01},
+		"and nobody rolls it": {file: config("half") + hooks("AfterAllowTraffic: refuse"), outcome: sluice.RolledBack,
+			least: 0.01},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range tries(5) {
@@ -100,7 +107,8 @@ func (b *bench) shiftAnd(id, how string, at float64) (end engine.RunResult) {
 				must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				return
 			}
-			got(b.code().StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: b.newestShift().DeploymentId, AutoRollbackEnabled: ptr(true)}))(b)
+			got(b.code().StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: b.newestShift().DeploymentId,
+				AutoRollbackEnabled: ptr(true)}))(b)
 		})
 	}
 	end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
@@ -121,20 +129,24 @@ func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
 		serves            string
 		outcome           sluice.Outcome
 	}{
-		"there":                {serves: "v2", outcome: sluice.Succeeded},
-		"there and back":       {serves: "v1", how: "afterwards", outcome: sluice.RolledBack},
-		"a hook says no":       {serves: "v1", hooks: hooks("AfterAllowTraffic: refuse"), outcome: sluice.RolledBack},
-		"and CodeDeploy rolls": {serves: "v1", hooks: hooks("AfterAllowTraffic: refuse"), group: "DEPLOYMENT_FAILURE", outcome: sluice.RolledBack},
+		"there":          {serves: "v2", outcome: sluice.Succeeded},
+		"there and back": {serves: "v1", how: "afterwards", outcome: sluice.RolledBack},
+		"a hook says no": {serves: "v1", hooks: hooks("AfterAllowTraffic: refuse"), outcome: sluice.RolledBack},
+		"and CodeDeploy rolls": {serves: "v1", hooks: hooks("AfterAllowTraffic: refuse"), group: "DEPLOYMENT_FAILURE",
+			outcome: sluice.RolledBack},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range tries(5) {
 				onShifts(t, shiftOptions{seed: uint64(seed)}, func(b *bench) {
 					b.flow(c.group)
-					b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300})
+					b.tally = loadgen.Attach(b.sim.World(), b.sim.Balancer(),
+						loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300})
 					must(b, b.clock.Sleep(context.Background(), 10*time.Second))
-					end := b.shiftAnd(b.start(b.viaFlow("sim/web:v2?latency=20ms", config("CodeDeployDefault.ECSAllAtOnce")+c.hooks)), c.how, 0)
+					end := b.shiftAnd(b.start(b.viaFlow("sim/web:v2?latency=20ms",
+						config("CodeDeployDefault.ECSAllAtOnce")+c.hooks)), c.how, 0)
 					must(b, b.clock.Sleep(context.Background(), time.Minute))
-					if serves := "PRIMARY sim/web:" + c.serves + " 1 running"; end.Outcome != c.outcome || b.standing("flow") != serves {
+					if serves := "PRIMARY sim/web:" + c.serves + " 1 running"; end.Outcome != c.outcome ||
+						b.standing("flow") != serves {
 						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, b.standing("flow"), b.log())
 					}
 					b.noneLost()
@@ -150,7 +162,8 @@ func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
 // viaFlow is an application of service flow.
 func (b *bench) viaFlow(image, more string) fstest.MapFS {
 	files := b.viaCodeDeploy(image, more)
-	files["servicedef.yaml"].Data = bytes.Replace(files["servicedef.yaml"].Data, []byte("serviceName: web"), []byte("serviceName: flow"), 1)
+	files["servicedef.yaml"].Data = bytes.Replace(files["servicedef.yaml"].Data, []byte("serviceName: web"),
+		[]byte("serviceName: flow"), 1)
 	return files
 }
 
@@ -169,7 +182,8 @@ func TestANetworkLoadBalancerIsSwitchedAtOnce(t *testing.T) {
 			if end.Outcome != want && (atOnce || end.Outcome != sluice.RolledBack) || b.standing("flow") != serves {
 				b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.standing("flow"), b.log())
 			}
-			if !atOnce && !strings.Contains(end.Cause, "a Network Load Balancer supports the deployment configuration CodeDeployDefault.ECSAllAtOnce only") {
+			if !atOnce &&
+				!strings.Contains(end.Cause, "a Network Load Balancer supports the deployment configuration CodeDeployDefault.ECSAllAtOnce only") {
 				b.Error(end.Cause)
 			}
 		})
@@ -181,28 +195,36 @@ func TestANetworkLoadBalancerIsSwitchedAtOnce(t *testing.T) {
 func (b *bench) flow(rollback string) {
 	b.Helper()
 	ctx := context.Background()
-	lb := got(b.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: ptr("flow"), Type: elbtypes.LoadBalancerTypeEnumNetwork, Subnets: b.subnets()[:2]}))(b)
+	lb := got(b.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: ptr("flow"),
+		Type: elbtypes.LoadBalancerTypeEnumNetwork, Subnets: b.subnets()[:2]}))(b)
 	b.balancer = *lb.LoadBalancers[0].LoadBalancerArn
 	pair := cdtypes.TargetGroupPairInfo{}
 	for _, name := range []string{"flow-b", "flow-a"} {
-		g := got(b.elb.CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "TCP", Port: ptr(int32(8080)), TargetType: "ip", VpcId: ptr(b.vpc())}))(b)
+		g := got(b.elb.CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "TCP",
+			Port: ptr(int32(8080)), TargetType: "ip", VpcId: ptr(b.vpc())}))(b)
 		b.primary = *g.TargetGroups[0].TargetGroupArn
 		pair.TargetGroups = append(pair.TargetGroups, cdtypes.TargetGroupInfo{Name: &name})
 	}
-	l := got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: &b.balancer, Port: ptr(int32(80)), Protocol: "TCP",
+	l := got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: &b.balancer, Port: ptr(int32(80)),
+		Protocol:       "TCP",
 		DefaultActions: []elbtypes.Action{{Type: "forward", TargetGroupArn: &b.primary}}}))(b)
 	pair.ProdTrafficRoute = &cdtypes.TrafficRoute{ListenerArns: []string{*l.Listeners[0].ListenerArn}}
-	got(b.ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("flow"), DesiredCount: ptr(int32(1)), TaskDefinition: ptr("web"), LaunchType: "FARGATE",
-		NetworkConfiguration: b.network(), DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeCodeDeploy},
-		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: &b.primary, ContainerName: ptr("web"), ContainerPort: ptr(int32(8080))}}}))(b)
+	got(b.ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("flow"),
+		DesiredCount: ptr(int32(1)), TaskDefinition: ptr("web"), LaunchType: "FARGATE",
+		NetworkConfiguration: b.network(),
+		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeCodeDeploy},
+		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: &b.primary, ContainerName: ptr("web"),
+			ContainerPort: ptr(int32(8080))}}}))(b)
 	back := &cdtypes.AutoRollbackConfiguration{Enabled: rollback != ""}
 	if back.Enabled {
 		back.Events = []cdtypes.AutoRollbackEvent{cdtypes.AutoRollbackEvent(rollback)}
 	}
-	got(b.code().CreateDeploymentGroup(ctx, &awscd.CreateDeploymentGroupInput{ApplicationName: ptr("shop"), DeploymentGroupName: ptr("flow"), AutoRollbackConfiguration: back,
-		ServiceRoleArn:   ptr("arn:aws:iam::123456789012:role/deploy"),
-		EcsServices:      []cdtypes.ECSService{{ClusterName: ptr("prod"), ServiceName: ptr("flow")}},
-		DeploymentStyle:  &cdtypes.DeploymentStyle{DeploymentType: "BLUE_GREEN", DeploymentOption: "WITH_TRAFFIC_CONTROL"},
+	got(b.code().CreateDeploymentGroup(ctx, &awscd.CreateDeploymentGroupInput{ApplicationName: ptr("shop"),
+		DeploymentGroupName: ptr("flow"), AutoRollbackConfiguration: back,
+		ServiceRoleArn: ptr("arn:aws:iam::123456789012:role/deploy"),
+		EcsServices:    []cdtypes.ECSService{{ClusterName: ptr("prod"), ServiceName: ptr("flow")}},
+		DeploymentStyle: &cdtypes.DeploymentStyle{DeploymentType: "BLUE_GREEN",
+			DeploymentOption: "WITH_TRAFFIC_CONTROL"},
 		LoadBalancerInfo: &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}}}))(b)
 	b.until("flow serves", func() bool { return b.healthy(b.primary) == 1 })
 }

@@ -72,7 +72,8 @@ func TestDeploymentOfCodeDeployWithoutAnAnswerIsFound(t *testing.T) {
 // A person stops CodeDeploy's deployment without its rollback while the new task set is
 // made. The rollback does not take a read from before that for the end of its work.
 func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.T) {
-	for _, fault := range []string{"stale ecs:* by=4s", "stale ecs:* by=9s", "stale ecs:* by=14s", "stale ecs:* by=14s p=0.5", "stale *:* by=9s"} {
+	for _, fault := range []string{"stale ecs:* by=4s", "stale ecs:* by=9s", "stale ecs:* by=14s",
+		"stale ecs:* by=14s p=0.5", "stale *:* by=9s"} {
 		for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second, 9 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
 				t.Parallel()
@@ -89,7 +90,8 @@ func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.
 						b.clock.Go(func() {
 							must(b, b.clock.Sleep(ctx, after))
 							list := got(b.deployer().ListDeployments(ctx, &awscd.ListDeploymentsInput{}))(b)
-							got(b.deployer().StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: &list.Deployments[0]}))(b)
+							got(b.deployer().StopDeployment(ctx,
+								&awscd.StopDeploymentInput{DeploymentId: &list.Deployments[0]}))(b)
 							must(b, b.sim.Inject(fault))
 						})
 					}

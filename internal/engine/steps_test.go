@@ -28,7 +28,8 @@ func withSteps(files fstest.MapFS, before, after string) fstest.MapFS {
 	if after != "" {
 		image, rollback, _ := strings.Cut(after, " ")
 		files["smoke.yaml"] = jobTask("smoke", image)
-		text += "\nafter:\n  - {name: smoke, taskDefinitionFile: smoke.yaml, rollback: " + fmt.Sprint(rollback != "") + "}\n"
+		text += "\nafter:\n  - {name: smoke, taskDefinitionFile: smoke.yaml, rollback: " + fmt.Sprint(rollback != "") +
+			"}\n"
 	}
 	files["sluice.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	return files
@@ -43,7 +44,8 @@ const (
 func (b *bench) wrote() string {
 	var all []string
 	for _, e := range b.events {
-		if w, ok := e.Open().(sluice.Wrote); ok && w.Cause == "" && !strings.HasSuffix(w.Operation, "tagResource") && !strings.HasSuffix(w.Operation, "agResource") {
+		if w, ok := e.Open().(sluice.Wrote); ok && w.Cause == "" && !strings.HasSuffix(w.Operation, "tagResource") &&
+			!strings.HasSuffix(w.Operation, "agResource") {
 			all = append(all, strings.TrimPrefix(w.Operation, "ecs:")+" "+w.Resource)
 		}
 	}
@@ -53,10 +55,12 @@ func (b *bench) wrote() string {
 func TestStepsRunBeforeAndAfterTheStages(t *testing.T) {
 	for name, pipeline := range map[string]string{"canary": canaryPipeline, "quick sync": ""} {
 		on(t, options{}, func(b *bench) {
-			b.expect(b.deploy(withSteps(b.files("sim/web:v2", pipeline), exits0, exits0)), sluice.Succeeded, "", servesV2)
+			b.expect(b.deploy(withSteps(b.files("sim/web:v2", pipeline), exits0, exits0)), sluice.Succeeded, "",
+				servesV2)
 			b.expectRan(migrated, smoked)
 			b.noneLost()
-			if !strings.HasPrefix(b.wrote(), "RegisterTaskDefinition migrate; RunTask prod/migrate:1; RegisterTaskDefinition web;") ||
+			if !strings.HasPrefix(b.wrote(),
+				"RegisterTaskDefinition migrate; RunTask prod/migrate:1; RegisterTaskDefinition web;") ||
 				!strings.HasSuffix(b.wrote(), "RegisterTaskDefinition smoke; RunTask prod/smoke:1") {
 				b.Errorf("%s: wrote %s", name, b.wrote())
 			}
@@ -93,7 +97,8 @@ func TestAFailingStepAfterwards(t *testing.T) {
 
 func TestStepsOfAFirstDeployment(t *testing.T) {
 	on(t, options{noService: true}, func(b *bench) {
-		b.expect(b.deploy(withSteps(b.files("sim/web:v1", ""), exits0, exits0)), sluice.Succeeded, "", "PRIMARY sim/web:v1 100% 1 running; primary 100 canary 0")
+		b.expect(b.deploy(withSteps(b.files("sim/web:v1", ""), exits0, exits0)), sluice.Succeeded, "",
+			"PRIMARY sim/web:v1 100% 1 running; primary 100 canary 0")
 		b.expectRan(migrated, smoked)
 	})
 	on(t, options{noService: true}, func(b *bench) {
@@ -128,9 +133,10 @@ func TestALongMigrationKeepsTheClaim(t *testing.T) {
 // once, and the end is the same.
 func TestStepsKilledAtEveryWriteRunOnce(t *testing.T) {
 	for name, c := range map[string]struct{ before, after, end, ran string }{
-		"both":             {exits0, exits0, "succeeded: " + servesV2, fmt.Sprint([]string{migrated, smoked})},
-		"failing before":   {exits3, exits0, "failed: " + servesV1, fmt.Sprint([]string{migrated})},
-		"failing and back": {exits0, exits3 + " rollback", "rolled back: " + servesV1, fmt.Sprint([]string{migrated, smoked})},
+		"both":           {exits0, exits0, "succeeded: " + servesV2, fmt.Sprint([]string{migrated, smoked})},
+		"failing before": {exits3, exits0, "failed: " + servesV1, fmt.Sprint([]string{migrated})},
+		"failing and back": {exits0, exits3 + " rollback", "rolled back: " + servesV1,
+			fmt.Sprint([]string{migrated, smoked})},
 	} {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
@@ -150,7 +156,8 @@ func TestStepsKilledAtEveryWriteRunOnce(t *testing.T) {
 
 // A person can end or take back a deployment while its migration runs.
 func TestCommandsDuringAMigration(t *testing.T) {
-	for kind, want := range map[string]sluice.Outcome{journal.Abort: sluice.Stopped, journal.Rollback: sluice.RolledBack} {
+	for kind, want := range map[string]sluice.Outcome{journal.Abort: sluice.Stopped,
+		journal.Rollback: sluice.RolledBack} {
 		on(t, options{}, func(b *bench) {
 			id := b.start(withSteps(b.files("sim/web:v2", ""), "sim/job:v1-crash-after-1h-exit-0", ""))
 			b.clock.Go(func() {
@@ -168,8 +175,9 @@ func TestCommandsDuringAMigration(t *testing.T) {
 // tag is the value of a tag of the service.
 func (b *bench) tag(key string) string {
 	b.Helper()
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"},
-		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"},
+		Include:  []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	for _, t := range out.Services[0].Tags {
 		if *t.Key == key {
 			return *t.Value

@@ -31,7 +31,8 @@ func (e *Engine) TakeOver(ctx context.Context, id, by string) (from string, err 
 	if err != nil || from == "" {
 		return "", err
 	}
-	if _, err := e.Journal.AddCommand(ctx, journal.Command{Deployment: id, Kind: journal.TakeOver, By: by}); err != nil {
+	if _, err := e.Journal.AddCommand(ctx, journal.Command{Deployment: id, Kind: journal.TakeOver,
+		By: by}); err != nil {
 		return "", err
 	}
 	for end := e.Clock.Now().Add(stopWithin); e.Clock.Now().Before(end); {

@@ -55,7 +55,8 @@ func TestTakenOverByAnotherProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			on(t, options{}, func(b *bench) {
 				ctx := context.Background()
-				id := b.start(b.files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}", "    - {name: WAIT, with: {duration: 20m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)))
+				id := b.start(b.files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}",
+					"    - {name: WAIT, with: {duration: 20m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)))
 				first := b.beside(b.engine, id)
 				must(b, b.clock.Sleep(ctx, at))
 				second := b.other("test/2")
@@ -63,7 +64,8 @@ func TestTakenOverByAnotherProcess(t *testing.T) {
 				if must(b, err); from != "test/1" || !first.done {
 					b.Fatalf("from %q, it stopped: %v", from, first.done)
 				}
-				if !errors.Is(first.err, engine.ErrTakenOver) || sluice.KindOf(first.err) != sluice.LostClaim || first.State == journal.Ended {
+				if !errors.Is(first.err, engine.ErrTakenOver) || sluice.KindOf(first.err) != sluice.LostClaim ||
+					first.State == journal.Ended {
 					b.Errorf("the first: %s %v", first.State, first.err)
 				}
 				b.expect(got(second.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
@@ -103,21 +105,27 @@ func (b *bench) takeFrom(e *engine.Engine, files string, from string) (string, *
 // nothing more and ends superseded; what it left is cleared away, and the new
 // deployment goes on. No request is lost.
 func TestServiceTakenOverByAnotherMachine(t *testing.T) {
-	for name, at := range map[string]time.Duration{"while the canary starts": 20 * time.Second, "while it has traffic": 70 * time.Second, "in a wait": 4 * time.Minute} {
+	for name, at := range map[string]time.Duration{"while the canary starts": 20 * time.Second,
+		"while it has traffic": 70 * time.Second, "in a wait": 4 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			on(t, options{}, func(b *bench) {
 				ctx := context.Background()
-				id := b.start(b.files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}", "    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)))
+				id := b.start(b.files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}",
+					"    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)))
 				first := b.beside(b.engine, id)
 				must(b, b.clock.Sleep(ctx, at))
 				e := b.elsewhere()
 				second, _ := b.takeFrom(e, "sim/web:v3", id)
-				b.expect(got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
+				b.expect(got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "",
+					"PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 				b.until("the first has noticed", func() bool { return first.done })
-				if first.Outcome != sluice.Superseded || first.err != nil || !strings.Contains(first.Cause, "slc-elsewhere") && !strings.Contains(first.Cause, "the tag is gone") {
+				if first.Outcome != sluice.Superseded || first.err != nil ||
+					!strings.Contains(first.Cause, "slc-elsewhere") &&
+						!strings.Contains(first.Cause, "the tag is gone") {
 					b.Errorf("the first: %s %s %v", first.Outcome, first.Cause, first.err)
 				}
-				b.expect(engine.RunResult{Deployment: journal.Deployment{Outcome: sluice.Succeeded}}, sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
+				b.expect(engine.RunResult{Deployment: journal.Deployment{Outcome: sluice.Succeeded}}, sluice.Succeeded,
+					"", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 				b.noneLost()
 			})
 		})
@@ -135,7 +143,8 @@ func TestClaimOfAThirdIsNotTaken(t *testing.T) {
 		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, id) {
 			b.Errorf("%s: %s", end.Outcome, end.Cause)
 		}
-		b.expect(end, sluice.Superseded, "another deployment holds it", "ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 90 canary 10")
+		b.expect(end, sluice.Superseded, "another deployment holds it",
+			"ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 90 canary 10")
 	})
 }
 
@@ -206,15 +215,18 @@ func TestAdoptionLeavesWhatIsNotOurs(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", held(2)))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:other")))(b)
-		got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
-			LaunchType: "FARGATE", NetworkConfiguration: b.network(), ExternalId: aws.String("terraform")}))(b)
+		got(b.ecs.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
+			LaunchType:     "FARGATE", NetworkConfiguration: b.network(), ExternalId: aws.String("terraform")}))(b)
 		e := b.elsewhere()
 		second, p := b.takeFrom(e, "sim/web:v3", id)
 		if !p.Adopts() {
 			b.Fatalf("the plan begins with %s", p.Stages[0].Name)
 		}
 		end := got(e.Run(ctx, second, engine.Options{}))(b)
-		if want := "PRIMARY sim/web:v3 100% 4 running"; end.Outcome != sluice.Succeeded || !strings.Contains(b.state(), want) || !strings.Contains(b.state(), "ACTIVE sim/web:other") || strings.Contains(b.state(), "v2") {
+		if want := "PRIMARY sim/web:v3 100% 4 running"; end.Outcome != sluice.Succeeded ||
+			!strings.Contains(b.state(), want) || !strings.Contains(b.state(), "ACTIVE sim/web:other") ||
+			strings.Contains(b.state(), "v2") {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.state(), b.log())
 		}
 		if !strings.Contains(b.log(), "exact former weights are unknown") {
@@ -245,8 +257,10 @@ func (b *bench) adoptionKilled(n int, after bool) (more bool) {
 		return false
 	}
 	end := got(b.engine.Run(ctx, second, engine.Options{}))(b)
-	if want := "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0"; end.Outcome != sluice.Succeeded || b.state() != want {
-		b.Errorf("killed %s (write %d): %s %s; %s, want %s\n%s", at, n, end.Outcome, end.Cause, b.state(), want, b.log())
+	if want := "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0"; end.Outcome != sluice.Succeeded ||
+		b.state() != want {
+		b.Errorf("killed %s (write %d): %s %s; %s, want %s\n%s", at, n, end.Outcome, end.Cause, b.state(), want,
+			b.log())
 	}
 	b.noneLost()
 	return true

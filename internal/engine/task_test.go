@@ -158,7 +158,9 @@ func TestRegisterOnly(t *testing.T) {
 func TestAPipelineOnAStandaloneTaskIsRefused(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		files := b.standalone(exits0, canaryPipeline)
-		if _, err := b.plan(files, plan.Options{}); err == nil || !strings.Contains(err.Error(), "stage 1 ECS_CANARY_ROLLOUT: a task without a service is registered and run, nothing else") {
+		if _, err := b.plan(files, plan.Options{}); err == nil ||
+			!strings.Contains(err.Error(),
+				"stage 1 ECS_CANARY_ROLLOUT: a task without a service is registered and run, nothing else") {
 			b.Error(err)
 		}
 		if _, err := b.plan(files, plan.Options{QuickSync: true}); err != nil {
@@ -185,7 +187,8 @@ func TestNoRoomForATask(t *testing.T) {
 
 // An answer of RunTask that is lost is found, and nothing is started twice.
 func TestALostAnswerOfRunTask(t *testing.T) {
-	for _, fault := range []string{"lost-reply ecs:RunTask times=1", "lost-reply ecs:RunTask times=8", "5xx ecs:RunTask times=7", "stale ecs:* by=4s p=0.7"} {
+	for _, fault := range []string{"lost-reply ecs:RunTask times=1", "lost-reply ecs:RunTask times=8",
+		"5xx ecs:RunTask times=7", "stale ecs:* by=4s p=0.7"} {
 		on(t, options{}, func(b *bench) {
 			must(b, b.sim.Inject(fault))
 			b.endedWith(b.deploy(b.standalone(exits0, "  runTask: {count: 2}\n")), sluice.Succeeded, "")
@@ -256,8 +259,10 @@ func TestWhatECSHasForgottenIsNotRunAgain(t *testing.T) {
 		}
 		g.left = -1
 		must(b, b.clock.Sleep(context.Background(), 3*time.Hour))
-		b.endedWith(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Failed, "whether one ran cannot be told")
-		out := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), StartedBy: aws.String("slc-0001/run")}))(b)
+		b.endedWith(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Failed,
+			"whether one ran cannot be told")
+		out := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+			StartedBy: aws.String("slc-0001/run")}))(b)
 		if len(out.TaskArns) > 0 {
 			b.Error("a second task runs")
 		}

@@ -110,7 +110,8 @@ func (b *bench) stopTasks(v sluice.Variant, hosting string) {
 		b.Fatalf("the %s has no task to stop", v)
 	}
 	for _, arn := range arns {
-		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(arn)}))(b)
+		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+			Task: aws.String(arn)}))(b)
 	}
 }
 

@@ -66,7 +66,8 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 		if err != nil {
 			return err
 		}
-		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name,
+			Desc: s.Desc, Attempt: row.Attempts}); err != nil {
 			return err
 		}
 	}
@@ -74,12 +75,15 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 		return err
 	}
 	if step.Do == plan.AwaitApproval {
-		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers, Missing: step.Missing})
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers,
+			Missing: step.Missing})
 	}
 	if step.Trouble != "" {
-		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "what serves to be whole again", Detail: step.Trouble})
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "what serves to be whole again",
+			Detail: step.Trouble})
 	}
-	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: plan.FormatDuration(s.Duration) + " to pass", Until: step.Until})
+	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: plan.FormatDuration(s.Duration) + " to pass",
+		Until: step.Until})
 }
 
 // stageRow returns the stage's row in the journal, or a zero value if the stage has not begun.
@@ -114,12 +118,14 @@ func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 		return errors.Join(r.recordPause(ctx, kept.Error()), ignoreHalted(kept))
 	case kept != nil:
 		// The deployment has ended anyway; [Engine.ReleaseEndedClaim] releases the claim later.
-		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + kept.Error()}); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " +
+			kept.Error()}); err != nil {
 			return err
 		}
 	}
 	next := r.adviceText(ctx, step, kept)
-	if err := r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause, Next: next}); err != nil {
+	if err := r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause,
+		Next: next}); err != nil {
 		return err
 	}
 	return r.Journal.EndDeployment(ctx, r.d.ID, step.Outcome, step.Cause, next)
@@ -141,7 +147,8 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	default:
 		all = append(all, r.failedStageAdvice(ctx, step))
 	}
-	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !strings.Contains(all[0], back) && !strings.Contains(all[0], "sluice deploy") {
+	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !strings.Contains(all[0], back) &&
+		!strings.Contains(all[0], "sluice deploy") {
 		all = append(all, back+" returns to what was")
 	}
 	if kept != nil {

@@ -26,7 +26,8 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := fs.ReadFile(New(filepath.Join(dir, "pipe")), "a.yaml"); err == nil || !strings.Contains(err.Error(), "no folder") {
+	if _, err := fs.ReadFile(New(filepath.Join(dir, "pipe")), "a.yaml"); err == nil ||
+		!strings.Contains(err.Error(), "no folder") {
 		t.Error(err)
 	}
 }

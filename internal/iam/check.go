@@ -88,8 +88,10 @@ func (c *CheckResult) addDenied(s policy.Statement, denied []Denied) {
 }
 
 // simulateStatement simulates one statement, page by page.
-func (h Checker) simulateStatement(ctx context.Context, principal string, s policy.Statement) (denied []Denied, err error) {
-	in := &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(principal), ActionNames: checkedActions(s), ContextEntries: contextOf(s)}
+func (h Checker) simulateStatement(ctx context.Context, principal string, s policy.Statement) (denied []Denied,
+	err error) {
+	in := &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(principal), ActionNames: checkedActions(s),
+		ContextEntries: contextOf(s)}
 	if len(in.ActionNames) == 0 {
 		return nil, nil
 	}
@@ -118,10 +120,12 @@ func (h Checker) simulateStatement(ctx context.Context, principal string, s poli
 // resource, they count. The result's own decision then has no resource and is the strictest of them
 // (IAM API Reference, EvaluationResult).
 func listDenied(r iamtypes.EvaluationResult, s policy.Statement, examples map[string]string) (all []Denied) {
-	deny := func(resource string, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) {
+	deny := func(resource string, decision iamtypes.PolicyEvaluationDecisionType,
+		boundary *iamtypes.PermissionsBoundaryDecisionDetail) {
 		if decision != iamtypes.PolicyEvaluationDecisionTypeAllowed {
 			by, elsewhere := denialReason(r, decision, boundary)
-			all = append(all, Denied{Action: aws.ToString(r.EvalActionName), Resource: resource, Decision: string(decision), By: by, Elsewhere: elsewhere})
+			all = append(all, Denied{Action: aws.ToString(r.EvalActionName), Resource: resource,
+				Decision: string(decision), By: by, Elsewhere: elsewhere})
 		}
 	}
 	for _, one := range r.ResourceSpecificResults {
@@ -139,7 +143,8 @@ func listDenied(r iamtypes.EvaluationResult, s policy.Statement, examples map[st
 
 // denialReason says what denies an action, for people. elsewhere reports that a statement that
 // allows the action is not enough.
-func denialReason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) (by string, elsewhere bool) {
+func denialReason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluationDecisionType,
+	boundary *iamtypes.PermissionsBoundaryDecisionDetail) (by string, elsewhere bool) {
 	switch {
 	case r.OrganizationsDecisionDetail != nil && !r.OrganizationsDecisionDetail.AllowedByOrganizations:
 		return "a policy of the organization does not allow it", true
@@ -155,7 +160,8 @@ func denialReason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluatio
 // which other policies often name.
 func contextOf(s policy.Statement) (all []iamtypes.ContextEntry) {
 	add := func(key, value string) {
-		all = append(all, iamtypes.ContextEntry{ContextKeyName: aws.String(key), ContextKeyType: iamtypes.ContextKeyTypeEnumString, ContextKeyValues: []string{value}})
+		all = append(all, iamtypes.ContextEntry{ContextKeyName: aws.String(key),
+			ContextKeyType: iamtypes.ContextKeyTypeEnumString, ContextKeyValues: []string{value}})
 	}
 	for _, values := range s.Condition {
 		for _, key := range slices.Sorted(maps.Keys(values)) {

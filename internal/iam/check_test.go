@@ -30,12 +30,14 @@ func check(t *testing.T, own string, s policy.Statement) (c iam.CheckResult) {
 		if err := sim.Load("world.yaml", []byte(world)); err != nil {
 			t.Fatal(err)
 		}
-		a, err := account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials, EndpointURL: awssim.Endpoint,
-			HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(), Clock: virtual, AssumeRole: role})
+		a, err := account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials,
+			EndpointURL: awssim.Endpoint,
+			HTTPClient:  sim.HTTPClient(), APIOptions: sim.APIOptions(), Clock: virtual, AssumeRole: role})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err = iam.Checker{IAM: account.IAM(a), STS: a.STS()}.Check(ctx, policy.Document{Version: policy.Version, Statement: []policy.Statement{s}})
+		c, err = iam.Checker{IAM: account.IAM(a), STS: a.STS()}.Check(ctx, policy.Document{Version: policy.Version,
+			Statement: []policy.Statement{s}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +52,8 @@ func TestEveryPageIsRead(t *testing.T) {
 		s.Action = append(s.Action, fmt.Sprintf("ecs:Action%d", i))
 	}
 	c := check(t, `{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}, {"Effect": "Deny", "Action": "ecs:Action120", "Resource": "*"}]}`, s)
-	if c.Principal != role || c.Pairs != 130 || len(c.Denied) != 1 || c.Denied[0].Action != "ecs:Action120" || !c.Denied[0].Elsewhere {
+	if c.Principal != role || c.Pairs != 130 || len(c.Denied) != 1 || c.Denied[0].Action != "ecs:Action120" ||
+		!c.Denied[0].Elsewhere {
 		t.Errorf("%+v", c)
 	}
 }
@@ -58,16 +61,20 @@ func TestEveryPageIsRead(t *testing.T) {
 // What is denied on one resource of several is denied on that alone; a pattern is asked
 // for by an example, which a narrower policy does not fit.
 func TestEachResourceHasItsOwnDecision(t *testing.T) {
-	const ours, others = "arn:aws:ecs:us-east-1:123456789012:service/prod/web", "arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/*"
-	s := policy.Statement{Sid: "Stop", Effect: "Allow", Action: []string{"ecs:StopServiceDeployment", "sts:GetCallerIdentity"}, Resource: []string{ours, others}}
+	const ours, others = "arn:aws:ecs:us-east-1:123456789012:service/prod/web",
+		"arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/*"
+	s := policy.Statement{Sid: "Stop", Effect: "Allow", Action: []string{"ecs:StopServiceDeployment",
+		"sts:GetCallerIdentity"}, Resource: []string{ours, others}}
 	own := func(resource string) string {
-		return `{"Statement": {"Effect": "Allow", "Action": ["ecs:*", "iam:*"], "Resource": ["arn:aws:iam::*", "` + ours + `", "` + resource + `"]}}`
+		return `{"Statement": {"Effect": "Allow", "Action": ["ecs:*", "iam:*"], "Resource": ["arn:aws:iam::*", "` +
+			ours + `", "` + resource + `"]}}`
 	}
 	if c := check(t, own(others), s); len(c.Denied) != 0 || c.Pairs != 2 {
 		t.Errorf("%+v", c)
 	}
 	c := check(t, own(strings.Replace(others, "/*", "/a*", 1)), s)
-	if len(c.Denied) != 1 || c.Denied[0].Resource != others || c.Denied[0].Decision != "implicitDeny" || c.Missing.Statement[0].Resource[0] != others {
+	if len(c.Denied) != 1 || c.Denied[0].Resource != others || c.Denied[0].Decision != "implicitDeny" ||
+		c.Missing.Statement[0].Resource[0] != others {
 		t.Errorf("%+v", c)
 	}
 }
@@ -79,12 +86,14 @@ func TestTheContextGoesWithTheQuestion(t *testing.T) {
 	pass := policy.Statement{Effect: "Allow", Action: []string{"iam:PassRole"}, Resource: []string{role}}
 	for service, denied := range map[string]int{"ecs-tasks.amazonaws.com": 0, "ecs.amazonaws.com": 1} {
 		pass.Condition = map[string]map[string]string{"StringEquals": {"iam:PassedToService": service}}
-		if c := check(t, own, pass); len(c.Denied) != denied || denied > 0 && len(c.Missing.Statement[0].Condition) == 0 {
+		if c := check(t, own, pass); len(c.Denied) != denied || denied > 0 &&
+			len(c.Missing.Statement[0].Condition) == 0 {
 			t.Errorf("%s: %+v", service, c)
 		}
 	}
 	for cluster, denied := range map[string]int{"prod": 0, "test": 1} {
-		update := policy.Statement{Effect: "Allow", Action: []string{"ecs:UpdateService"}, Resource: []string{"arn:aws:ecs:us-east-1:123456789012:service/" + cluster + "/web"}}
+		update := policy.Statement{Effect: "Allow", Action: []string{"ecs:UpdateService"},
+			Resource: []string{"arn:aws:ecs:us-east-1:123456789012:service/" + cluster + "/web"}}
 		if c := check(t, own, update); len(c.Denied) != denied {
 			t.Errorf("%s: %+v", cluster, c)
 		}

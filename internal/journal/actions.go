@@ -49,7 +49,8 @@ func (j *Journal) BeginAction(ctx context.Context, id sluice.ActionID, w sluice.
 // EndAction records the result of a begun change, or why it failed.
 func (j *Journal) EndAction(ctx context.Context, id sluice.ActionID, result, cause string) error {
 	return j.runWrite(ctx, "record the end of the action", string(id), func(tx *tx) error {
-		return tx.execOrNotFound(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`, secret.Mask(result), secret.Mask(cause), j.nowNanos(), id)
+		return tx.execOrNotFound(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`,
+			secret.Mask(result), secret.Mask(cause), j.nowNanos(), id)
 	})
 }
 

@@ -43,7 +43,8 @@ func (j *Journal) AddCommand(ctx context.Context, c Command) (int64, error) {
 	switch c.Kind {
 	case Approve, Pause, Resume, Abort, Rollback, TakeOver:
 	default:
-		return 0, &sluice.Error{Op: op, Resource: c.Deployment, Err: errors.New("it is none of approve, pause, abort, rollback, take-over")}
+		return 0, &sluice.Error{Op: op, Resource: c.Deployment,
+			Err: errors.New("it is none of approve, pause, abort, rollback, take-over")}
 	}
 	var seq int64
 	err := j.runWrite(ctx, op, c.Deployment, func(tx *tx) error {
@@ -56,5 +57,6 @@ func (j *Journal) AddCommand(ctx context.Context, c Command) (int64, error) {
 // Commands returns a deployment's commands with a Seq above after, in order.
 func (j *Journal) Commands(ctx context.Context, deployment string, after int64) ([]Command, error) {
 	return listRows(ctx, j, "list the commands", deployment, scanCommand,
-		`SELECT seq, deployment, kind, stage, by, at FROM commands WHERE deployment = ? AND seq > ? ORDER BY seq`, deployment, after)
+		`SELECT seq, deployment, kind, stage, by, at FROM commands WHERE deployment = ? AND seq > ? ORDER BY seq`,
+		deployment, after)
 }

@@ -122,7 +122,8 @@ func (j *Journal) Deployments(ctx context.Context, f Filter) ([]Deployment, erro
 func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 	const op = "record the deployment's state"
 	if s != Running && s != Waiting && s != Paused {
-		return &sluice.Error{Op: op, Resource: id, Err: errors.New("state " + string(s) + " is none of running, waiting, paused")}
+		return &sluice.Error{Op: op, Resource: id,
+			Err: errors.New("state " + string(s) + " is none of running, waiting, paused")}
 	}
 	return j.runWrite(ctx, op, id, func(tx *tx) error {
 		return tx.execOrNotFound(`UPDATE deployments SET state = ?, outcome = '', cause = '', next = '', ended = 0, updated = ? WHERE id = ?`,

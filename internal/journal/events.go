@@ -28,7 +28,8 @@ func (j *Journal) AppendEvent(ctx context.Context, e sluice.Envelope) (sluice.En
 		if len(e.Data) > 0 {
 			e.Data = []byte(secret.Mask(string(e.Data)))
 		}
-		err := tx.queryRow(`SELECT coalesce(max(seq), 0) + 1 FROM events WHERE deployment = ?`, e.Deployment).Scan(&e.Seq)
+		err := tx.queryRow(`SELECT coalesce(max(seq), 0) + 1 FROM events WHERE deployment = ?`,
+			e.Deployment).Scan(&e.Seq)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,8 @@ func TestDeletedFileIsNoticedAtTheNextSave(t *testing.T) {
 			must(t, j.CreateDeployment(bg, journal.Deployment{ID: "d1", Plan: []byte("{}"), State: journal.Running}))
 			must(t, change(path))
 			err := j.Save(bg, "d1", "key", []byte("value"))
-			if !errors.Is(err, journal.ErrUnusable) || !strings.Contains(err.Error(), "deleted or replaced") || !strings.Contains(sluice.NextStep(err), path) {
+			if !errors.Is(err, journal.ErrUnusable) || !strings.Contains(err.Error(), "deleted or replaced") ||
+				!strings.Contains(sluice.NextStep(err), path) {
 				t.Errorf("%v; next: %s", err, sluice.NextStep(err))
 			}
 		})

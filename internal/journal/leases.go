@@ -49,7 +49,8 @@ func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.
 	}
 	err = j.runWrite(ctx, op, resource, func(tx *tx) error {
 		held, now := lease{}, j.nowNanos()
-		err := tx.queryRow(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner, &held.fence, &held.until)
+		err := tx.queryRow(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner,
+			&held.fence, &held.until)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -69,11 +70,13 @@ func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.
 
 // TakeOverLease takes the lease for ttl from any owner and returns the previous one; from is empty
 // if there was none. The previous owner gets [ErrLost] from then on.
-func (j *Journal) TakeOverLease(ctx context.Context, resource, owner string, ttl time.Duration) (from string, err error) {
+func (j *Journal) TakeOverLease(ctx context.Context, resource, owner string, ttl time.Duration) (from string,
+	err error) {
 	const op = "take the lease over"
 	err = j.runWrite(ctx, op, resource, func(tx *tx) error {
 		held, now := lease{}, j.nowNanos()
-		err := tx.queryRow(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner, &held.fence, &held.until)
+		err := tx.queryRow(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner,
+			&held.fence, &held.until)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -91,7 +94,8 @@ func (j *Journal) TakeOverLease(ctx context.Context, resource, owner string, ttl
 // expired lease that no other process took is still owned.
 func (j *Journal) CheckLease(ctx context.Context, resource, owner string, fence int64) error {
 	const op = "look at the lease"
-	all, err := listRows(ctx, j, op, resource, scanLease, `SELECT owner, fence, until FROM leases WHERE resource = ?`, resource)
+	all, err := listRows(ctx, j, op, resource, scanLease, `SELECT owner, fence, until FROM leases WHERE resource = ?`,
+		resource)
 	if err == nil && (len(all) == 0 || all[0].owner != owner || all[0].fence != fence) {
 		return lostLeaseError(op, resource)
 	}
@@ -138,7 +142,8 @@ func (j *Journal) updateLease(ctx context.Context, op, resource, owner string, f
 // free or expired.
 func (j *Journal) Holder(ctx context.Context, resource string) (owner string, until time.Time, err error) {
 	all, err := listRows(ctx, j, "read the lease", resource, scanLease,
-		`SELECT owner, fence, until FROM leases WHERE resource = ? AND owner <> '' AND until > ?`, resource, j.nowNanos())
+		`SELECT owner, fence, until FROM leases WHERE resource = ? AND owner <> '' AND until > ?`, resource,
+		j.nowNanos())
 	if err != nil || len(all) == 0 {
 		return "", time.Time{}, err
 	}

@@ -19,7 +19,8 @@ func TestLeaseIsHeldUntilItExpires(t *testing.T) {
 
 	_, err = j.Acquire(bg, "web", "d2", time.Minute)
 	var held *journal.HeldError
-	if !errors.Is(err, journal.ErrHeld) || !errors.As(err, &held) || held.Owner != "d1" || !held.Until.Equal(epoch.Add(time.Minute)) {
+	if !errors.Is(err, journal.ErrHeld) || !errors.As(err, &held) || held.Owner != "d1" ||
+		!held.Until.Equal(epoch.Add(time.Minute)) {
 		t.Fatalf("a second owner: %v", err)
 	}
 	if sluice.KindOf(err) != sluice.Overtaken {

@@ -19,7 +19,8 @@ import (
 
 func TestSavedBytesSurviveReopening(t *testing.T) {
 	path := tempFile(t)
-	values := map[string][]byte{"empty": {}, "nil": nil, "bytes": {0, 1, 0xff, '\''}, "big": bytes.Repeat([]byte("x"), 1<<20)}
+	values := map[string][]byte{"empty": {}, "nil": nil, "bytes": {0, 1, 0xff, '\''},
+		"big": bytes.Repeat([]byte("x"), 1<<20)}
 	j := open(t, path, newTicking())
 	created(t, j, "d1")
 	for key, v := range values {
@@ -150,7 +151,8 @@ func TestFullDiskIsTold(t *testing.T) {
 		must(t, j.Save(bg, "d1", "small", []byte("v")))
 		must(t, j.LimitPages(bg, 60))
 		err := j.Save(bg, "d1", "big", make([]byte, 1<<20))
-		if err == nil || !strings.Contains(err.Error(), "save big (d1): ") || !strings.Contains(sluice.NextStep(err), "make room") {
+		if err == nil || !strings.Contains(err.Error(), "save big (d1): ") ||
+			!strings.Contains(sluice.NextStep(err), "make room") {
 			t.Errorf("%s: %v", path, err)
 		}
 		if _, ok, err := j.Load(bg, "d1", "big"); ok || err != nil {

@@ -52,7 +52,8 @@ func TestWritersAtTheSameTime(t *testing.T) {
 					mu.Unlock()
 				}
 				for range each {
-					if _, err := j.AppendEvent(bg, sluice.Envelope{Deployment: "d1", Stage: me, Kind: "x"}); err != nil {
+					if _, err := j.AppendEvent(bg, sluice.Envelope{Deployment: "d1", Stage: me,
+						Kind: "x"}); err != nil {
 						t.Error(err)
 					}
 				}

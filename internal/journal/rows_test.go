@@ -36,7 +36,8 @@ func TestLifeOfADeployment(t *testing.T) {
 	check()
 
 	must(t, j.EndDeployment(bg, "d1", sluice.Failed, "2 of 2 tasks stopped", "look at the logs"))
-	want.State, want.Outcome, want.Cause, want.Next = journal.Ended, sluice.Failed, "2 of 2 tasks stopped", "look at the logs"
+	want.State, want.Outcome, want.Cause, want.Next = journal.Ended, sluice.Failed, "2 of 2 tasks stopped",
+		"look at the logs"
 	want.Updated, want.Ended = after(3), after(3)
 	check()
 
@@ -94,14 +95,29 @@ func TestWrongInputIsRefused(t *testing.T) {
 	_, err := j.BeginStage(bg, "d1", 0, "ECS_SYNC")
 	must(t, err)
 	for want, call := range map[string]func() error{
-		"the journal has it already":           func() error { return j.CreateDeployment(bg, web("d1")) },
-		"must not be empty nor hold a slash":   func() error { return j.CreateDeployment(bg, web("a/b")) },
-		"none of running, waiting, paused":     func() error { return j.SetState(bg, "d1", journal.Ended) },
-		"none of done, failed, skipped":        func() error { return j.EndStage(bg, "d1", 0, journal.StageRunning, "", "") },
-		"the ID has no deployment":             func() error { return j.BeginAction(bg, "create", sluice.Write{}) },
-		"its owner has no name":                func() error { _, err := j.Acquire(bg, "r", "", time.Minute); return err },
-		"begun as ECS_SYNC; a plan does not":   func() error { _, err := j.BeginStage(bg, "d1", 0, "WAIT"); return err },
-		"none of approve, pause, abort, rollb": func() error { _, err := j.AddCommand(bg, journal.Command{Deployment: "d1"}); return err },
+		"the journal has it already":         func() error { return j.CreateDeployment(bg, web("d1")) },
+		"must not be empty nor hold a slash": func() error { return j.CreateDeployment(bg, web("a/b")) },
+		"none of running, waiting, paused":   func() error { return j.SetState(bg, "d1", journal.Ended) },
+		"none of done, failed, skipped": func() error {
+			return j.EndStage(bg, "d1", 0, journal.StageRunning, "",
+				"")
+		},
+		"the ID has no deployment": func() error { return j.BeginAction(bg, "create", sluice.Write{}) },
+		"its owner has no name": func() error {
+			_,
+				err := j.Acquire(bg, "r", "", time.Minute)
+			return err
+		},
+		"begun as ECS_SYNC; a plan does not": func() error {
+			_,
+				err := j.BeginStage(bg, "d1", 0, "WAIT")
+			return err
+		},
+		"none of approve, pause, abort, rollb": func() error {
+			_,
+				err := j.AddCommand(bg, journal.Command{Deployment: "d1"})
+			return err
+		},
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
@@ -159,7 +175,8 @@ func TestStageBegunAgainKeepsItsBegin(t *testing.T) {
 	created(t, j, "d1", "d2")
 	s, err := j.BeginStage(bg, "d1", 1, "WAIT")
 	must(t, err)
-	want := journal.Stage{Deployment: "d1", Index: 1, Name: "WAIT", Status: journal.StageRunning, Began: s.Began, Attempts: 1}
+	want := journal.Stage{Deployment: "d1", Index: 1, Name: "WAIT", Status: journal.StageRunning, Began: s.Began,
+		Attempts: 1}
 	equal(t, s, want)
 	if !s.Began.After(epoch) {
 		t.Errorf("began %v", s.Began)
@@ -176,7 +193,8 @@ func TestStageBegunAgainKeepsItsBegin(t *testing.T) {
 	must(t, err)
 	stages, err := j.Stages(bg, "d1")
 	must(t, err)
-	if len(stages) != 2 || stages[0].Name != "ECS_CANARY_ROLLOUT" || stages[1].Status != journal.StageDone || !stages[1].Ended.After(stages[1].Began) {
+	if len(stages) != 2 || stages[0].Name != "ECS_CANARY_ROLLOUT" || stages[1].Status != journal.StageDone ||
+		!stages[1].Ended.After(stages[1].Began) {
 		t.Errorf("%+v", stages)
 	}
 	d, err := j.Deployment(bg, "d1")
@@ -218,7 +236,8 @@ func TestCommandsAfterTheLastRead(t *testing.T) {
 	last := send("d1", journal.Approve)
 	got, err := j.Commands(bg, "d1", first)
 	must(t, err)
-	equal(t, got, []journal.Command{{Seq: last, Deployment: "d1", Kind: journal.Approve, Stage: "2", By: "ana", At: after(5)}})
+	equal(t, got, []journal.Command{{Seq: last, Deployment: "d1", Kind: journal.Approve, Stage: "2", By: "ana",
+		At: after(5)}})
 	if got, err = j.Commands(bg, "d1", last); err != nil || got != nil {
 		t.Errorf("after the last: %v, %v", got, err)
 	}
@@ -230,7 +249,8 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	var want []sluice.Envelope
 	for i, e := range []sluice.Envelope{
 		sluice.Seal("d1", "", sluice.DeploymentStarted{Application: "web"}),
-		{Schema: "sluice.events/9", Deployment: "d1", Stage: "3 NEW", Kind: "FromTheFuture", Data: []byte(`{"x":[1, 2]}`)},
+		{Schema: "sluice.events/9", Deployment: "d1", Stage: "3 NEW", Kind: "FromTheFuture",
+			Data: []byte(`{"x":[1, 2]}`)},
 		{Deployment: "d1", Kind: "Bare"},
 	} {
 		_, err := j.AppendEvent(bg, sluice.Seal("d2", "", sluice.Noted{}))

@@ -138,7 +138,8 @@ func (j *Journal) migrateSchema(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.exec(fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, len(migrations)))
+		return tx.exec(fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID,
+			len(migrations)))
 	})
 }
 

@@ -56,7 +56,8 @@ func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, 
 		if err != nil {
 			return err
 		}
-		s, err = scanStage(tx.queryRow(`SELECT `+stageColumns+` FROM stages WHERE deployment = ? AND place = ?`, deployment, index))
+		s, err = scanStage(tx.queryRow(`SELECT `+stageColumns+` FROM stages WHERE deployment = ? AND place = ?`,
+			deployment, index))
 		if err == nil && s.Name != name {
 			err = fmt.Errorf("it was begun as %s; a plan does not change", s.Name)
 		}
@@ -70,10 +71,12 @@ func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, 
 
 // EndStage records how a begun stage ended (StageDone, StageFailed or StageSkipped) and the cause
 // of a failure.
-func (j *Journal) EndStage(ctx context.Context, deployment string, index int, status, cause string, kind sluice.Kind) error {
+func (j *Journal) EndStage(ctx context.Context, deployment string, index int, status, cause string,
+	kind sluice.Kind) error {
 	op := fmt.Sprintf("record the end of stage %d", index)
 	if status != StageDone && status != StageFailed && status != StageSkipped {
-		return &sluice.Error{Op: op, Resource: deployment, Err: errors.New("status " + status + " is none of done, failed, skipped")}
+		return &sluice.Error{Op: op, Resource: deployment,
+			Err: errors.New("status " + status + " is none of done, failed, skipped")}
 	}
 	return j.runWrite(ctx, op, deployment, func(tx *tx) error {
 		if err := j.touchDeployment(tx, deployment); err != nil {

@@ -107,7 +107,8 @@ func (j *Journal) runTransaction(ctx context.Context, f func(*tx) error) (err er
 }
 
 // listRows reads all rows of a query.
-func listRows[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func listRows[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string,
+	args ...any) ([]T, error) {
 	if ctx.Err() != nil {
 		return nil, j.explainError(op, resource, context.Cause(ctx))
 	}
@@ -121,7 +122,8 @@ func listRows[T any](ctx context.Context, j *Journal, op, resource string, scan 
 // scanner is a row to scan.
 type scanner interface{ Scan(into ...any) error }
 
-func scanRows[T any](ctx context.Context, j *Journal, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func scanRows[T any](ctx context.Context, j *Journal, scan func(scanner) (T, error), query string, args ...any) ([]T,
+	error) {
 	rows, err := j.statements.runQuery(ctx, j.reader, query, args...)
 	if err != nil {
 		return nil, err
@@ -139,7 +141,8 @@ func scanRows[T any](ctx context.Context, j *Journal, scan func(scanner) (T, err
 }
 
 // firstRow returns the one row of a query, or ErrNotFound.
-func firstRow[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+func firstRow[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string,
+	args ...any) (T, error) {
 	all, err := listRows(ctx, j, op, resource, scan, query, args...)
 	if err == nil && len(all) == 0 {
 		err = j.explainError(op, resource, ErrNotFound)
@@ -196,7 +199,8 @@ func (j *Journal) explainSQLite(e *sluice.Error) {
 	var s *sqlite.Error
 	var file *fs.PathError
 	if errors.Is(e.Err, errReplaced) {
-		e.Next = "put the file back at " + j.path + " and run sluice resume; without it, run sluice deploy --adopt in the application's folder"
+		e.Next = "put the file back at " + j.path +
+			" and run sluice resume; without it, run sluice deploy --adopt in the application's folder"
 		return
 	}
 	if errors.As(e.Err, &file) {

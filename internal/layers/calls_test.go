@@ -34,10 +34,12 @@ func impreciseCalls(f *file) []string {
 	named := f.importNames()
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		if g, ok := n.(*ast.GoStmt); ok {
-			bad = append(bad, fmt.Sprintf("%s: go statement: use clock.Clock's Go, or clock.All", f.positionOf(g.Pos())))
+			bad = append(bad, fmt.Sprintf("%s: go statement: use clock.Clock's Go, or clock.All",
+				f.positionOf(g.Pos())))
 		}
 		if pkg, name, ok := f.packageMember(n, named); ok && slices.Contains(forbiddenCalls[pkg], name) {
-			bad = append(bad, fmt.Sprintf("%s: %s.%s: time and chance are injected; use clock.Clock", f.positionOf(n.Pos()), pkg, name))
+			bad = append(bad, fmt.Sprintf("%s: %s.%s: time and chance are injected; use clock.Clock",
+				f.positionOf(n.Pos()), pkg, name))
 		}
 		return true
 	})

@@ -39,11 +39,14 @@ var layerTable = []layerRow{
 	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
 
 	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
-	{pkg: "internal/appfile", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml, schema, "github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
+	{pkg: "internal/appfile", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml, schema,
+		"github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
 		also: []string{"internal/definition"}},
-	{pkg: "internal/plan", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
+	{pkg: "internal/plan", layer: 1, below: []int{0},
+		libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/appfile"}},
-	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}, also: []string{"internal/plan"}},
+	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
+		also: []string{"internal/plan"}},
 	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}},
 	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
@@ -91,17 +94,20 @@ var simulatorTable = []layerRow{
 	{pkg: "awssim/world/worldtest", also: []string{"awssim/world"}},
 	{pkg: "awssim/fault", also: []string{"awssim/image", "awssim/world"}},
 
-	controllerRow("scheduler"), controllerRow("loadbalancer"), controllerRow("cloudmap"), controllerRow("codedeployer"), controllerRow("autoscaler"),
+	controllerRow("scheduler"), controllerRow("loadbalancer"), controllerRow("cloudmap"), controllerRow("codedeployer"),
+	controllerRow("autoscaler"),
 
 	serviceRow("ecs", "scheduler"),
 	serviceRow("elbv2", "loadbalancer"),
 	serviceRow("servicediscovery", "cloudmap"),
 	allowYAML(serviceRow("codedeploy", "codedeployer")), // AppSpec content
 	serviceRow("applicationautoscaling", "autoscaler"),
-	serviceRow("sts"), serviceRow("iam"), serviceRow("ec2"), serviceRow("cloudwatch"), serviceRow("cloudwatchlogs"), serviceRow("vpclattice"),
+	serviceRow("sts"), serviceRow("iam"), serviceRow("ec2"), serviceRow("cloudwatch"), serviceRow("cloudwatchlogs"),
+	serviceRow("vpclattice"),
 
 	{pkg: "awssim/wire", also: []string{"awssim/world", "awssim/fault"}, libs: []string{sdk, smithy}, free: true},
-	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/loadbalancer", "awssim/cloudmap"},
+	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/loadbalancer",
+		"awssim/cloudmap"},
 		libs: []string{"github.com/miekg/dns"}, free: true},
 	{pkg: "awssim/loadgen", also: []string{"awssim/world", "awssim/image", "awssim/loadbalancer", "awssim/cloudmap"},
 		libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}},
@@ -115,7 +121,8 @@ func controllerRow(name string) layerRow {
 
 func serviceRow(name string, controllers ...string) layerRow {
 	r := layerRow{pkg: "awssim/" + name, libs: []string{sdk, smithy},
-		also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/wire"}} // wire: errors, paging, who calls
+		// wire: errors, paging, who calls
+		also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/wire"}}
 	for _, l := range controllers {
 		r.also = append(r.also, "awssim/"+l)
 	}
@@ -146,20 +153,24 @@ var commands = []struct {
 	but   []string
 }{
 	{cmd: "cmd/sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "google.golang.org/grpc"}},
-	{cmd: "cmd/piped-plugin-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/", "github.com/spf13/cobra", "modernc.org/sqlite"}},
-	{cmd: "cmd/pulumi-resource-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/", "github.com/spf13/cobra"},
+	{cmd: "cmd/piped-plugin-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",
+		"github.com/spf13/cobra", "modernc.org/sqlite"}},
+	{cmd: "cmd/pulumi-resource-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",
+		"github.com/spf13/cobra"},
 		but: []string{"github.com/pulumi/pulumi/sdk/v3/proto/go"}},
 }
 
 // forbiddenNames say nothing about what a package is for.
-var forbiddenNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "types", "base", "misc", "shared"}
+var forbiddenNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "types", "base", "misc",
+	"shared"}
 
 // forbiddenImports bring time, chance or goroutines of their own.
 var forbiddenImports = []string{"math/rand", "math/rand/v2", "crypto/rand", "golang.org/x/sync/errgroup"}
 
 // forbiddenCalls likewise, by import path.
 var forbiddenCalls = map[string][]string{
-	"time":                     {"Now", "After", "AfterFunc", "Sleep", "NewTimer", "NewTicker", "Tick", "Since", "Until"},
+	"time": {"Now", "After", "AfterFunc", "Sleep", "NewTimer", "NewTicker", "Tick", "Since",
+		"Until"},
 	"context":                  {"WithTimeout", "WithDeadline", "WithTimeoutCause", "WithDeadlineCause", "AfterFunc"},
 	"github.com/google/uuid":   {"New", "NewString", "NewRandom", "NewUUID", "NewV6", "NewV7"},
 	"github.com/oklog/ulid/v2": {"Make", "Now", "MustNew", "DefaultEntropy"},

@@ -42,7 +42,8 @@ func parseFile(name string, src []byte) (*file, error) {
 		return nil, err
 	}
 	pkg := path.Dir(name)
-	return &file{name: name, pkg: pkg, test: strings.HasSuffix(name, "_test.go") || isSuite(pkg), ast: f, fset: fset}, nil
+	return &file{name: name, pkg: pkg, test: strings.HasSuffix(name, "_test.go") || isSuite(pkg), ast: f, fset: fset},
+		nil
 }
 
 // isSuite tells a package of tests that other packages run, such as

@@ -37,7 +37,8 @@ func stateOf(files []*file) []string {
 						why = changed[id.Name]
 					}
 					if id.Name != "_" && why != "" {
-						bad = append(bad, fmt.Sprintf("%s: package-level variable %s %s: put it in a struct", f.positionOf(id.Pos()), id.Name, why))
+						bad = append(bad, fmt.Sprintf("%s: package-level variable %s %s: put it in a struct",
+							f.positionOf(id.Pos()), id.Name, why))
 					}
 				}
 			}
@@ -147,7 +148,8 @@ func isPureCall(f *file, call *ast.CallExpr, named map[string]string, types map[
 	return ok && slices.Contains(pureCalls[pkg], name)
 }
 
-var builtins = []string{"string", "byte", "rune", "int", "int32", "int64", "uint", "uint32", "uint64", "float64", "len", "min", "max"}
+var builtins = []string{"string", "byte", "rune", "int", "int32", "int64", "uint", "uint32", "uint64", "float64", "len",
+	"min", "max"}
 
 func typeNames(files []*file) map[string]bool {
 	types := map[string]bool{}

@@ -26,7 +26,8 @@ func checkText(name string, content []byte) []string {
 	for n, line := range strings.Split(string(content), "\n") {
 		for _, m := range accountInARN.FindAllStringSubmatch(line, -1) {
 			if !slices.Contains(knownAccounts, m[1]) {
-				bad = append(bad, fmt.Sprintf("%s:%d: account %s in an ARN: use %s", name, n+1, m[1], strings.Join(knownAccounts, " or ")))
+				bad = append(bad, fmt.Sprintf("%s:%d: account %s in an ARN: use %s", name, n+1, m[1],
+					strings.Join(knownAccounts, " or ")))
 			}
 		}
 		if m := ownPath.FindString(line); m != "" {

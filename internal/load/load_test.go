@@ -71,7 +71,8 @@ func TestRequestsCountToTheStepInWhichTheyAreSent(t *testing.T) {
 	if len(steps) != 2 || steps[0].Requests != 100 || steps[1].Requests != 200 {
 		t.Fatalf("%+v", steps)
 	}
-	if s := steps[1]; s.ByVersion["v1"] != 50 || s.ByVersion["v2"] != 150 || s.SteadyByTask["b"] != 100 || len(steps[0].SteadyByTask) != 0 {
+	if s := steps[1]; s.ByVersion["v1"] != 50 || s.ByVersion["v2"] != 150 || s.SteadyByTask["b"] != 100 ||
+		len(steps[0].SteadyByTask) != 0 {
 		t.Errorf("%v, steady %v", s.ByVersion, s.SteadyByTask)
 	}
 }
@@ -95,7 +96,8 @@ func TestEveryOtherAnswerIsAFailure(t *testing.T) {
 	if s.Requests != 100 || s.CountFailed() != 75 || s.ByVersion["v1"] != 25 || s.ByVersion[""] != 75 {
 		t.Errorf("%d requests, %v, %v", s.Requests, s.Failures(), s.ByVersion)
 	}
-	want := []load.Failure{{"answered 503 Service Unavailable", 25}, {"no answer: context deadline exceeded", 25}, {"the answer broke off: reset", 25}}
+	want := []load.Failure{{"answered 503 Service Unavailable", 25}, {"no answer: context deadline exceeded", 25},
+		{"the answer broke off: reset", 25}}
 	for i, f := range s.Failures() {
 		if f != want[i] {
 			t.Errorf("%v, want %v", f, want[i])

@@ -33,7 +33,8 @@ type Failure struct {
 const maxLatency = 60 * time.Second
 
 func newStep(name string, now time.Time) *Step {
-	return &Step{Name: name, Began: now, ByVersion: map[string]int{}, SteadyByTask: map[string]int{}, failures: map[string]int{},
+	return &Step{Name: name, Began: now, ByVersion: map[string]int{}, SteadyByTask: map[string]int{},
+		failures:  map[string]int{},
 		latencies: hdrhistogram.New(1, maxLatency.Microseconds(), 3)}
 }
 

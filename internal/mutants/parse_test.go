@@ -61,7 +61,8 @@ func parseFile(path string) ([]mutation, error) {
 // parseBlock reads one mutation.
 func parseBlock(lines []string) (mutation, error) {
 	if len(lines) < 4 {
-		return mutation{}, fmt.Errorf("a mutation has a rule, a file, changed lines and a test; this one has %d lines", len(lines))
+		return mutation{}, fmt.Errorf("a mutation has a rule, a file, changed lines and a test; this one has %d lines",
+			len(lines))
 	}
 	m := mutation{rule: lines[0], file: lines[1]}
 	for _, line := range lines[2 : len(lines)-1] {

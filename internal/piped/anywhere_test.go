@@ -99,13 +99,15 @@ func TestEverySaveRefused(t *testing.T) {
 func TestCancelledAnywhere(t *testing.T) {
 	t.Parallel()
 	count := 0
-	for _, name := range []string{"task sets", "task sets, quick", "task sets, with auto scaling", "beside", "by name", "rolling", "CodeDeploy"} {
+	for _, name := range []string{"task sets", "task sets, quick", "task sets, with auto scaling", "beside", "by name",
+		"rolling", "CodeDeploy"} {
 		c := courses()[name]
 		whole, was := c.play(t, point{}), c.lay(t, clock.NewVirtual(dawn())).stands()
 		for n := 1; n <= whole.writes; n++ {
 			for _, after := range []bool{false, true} {
 				if count++; *everyKill || count%19 == 0 {
-					c.play(t, point{cancelled: true, n: n, after: after}).back(t, fmt.Sprintf("%s, write %d, after it %t", name, n, after), was)
+					c.play(t, point{cancelled: true, n: n, after: after}).back(t,
+						fmt.Sprintf("%s, write %d, after it %t", name, n, after), was)
 				}
 			}
 		}

@@ -45,7 +45,8 @@ const groupsLifetime = 10 * time.Minute
 
 // trafficOf reads the targets and rules of an application. Applications with the same
 // target groups share a read, as they share the reads of services.
-func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*stage.TrafficState, error) {
+func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*stage.TrafficState,
+	error) {
 	key := strings.Join(app.ListenerRules, " ")
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
 		if g != nil {
@@ -148,7 +149,9 @@ func (p *targetPool) openTarget(ctx context.Context, name string) (*activeTarget
 	if err != nil {
 		return nil, err
 	}
-	opened := &activeTarget{name: name, account: a, services: watch.NewServiceCache(a, p.clock, cacheLifetime), definitions: map[string]*ecstypes.TaskDefinition{}, unmanaged: map[string][]plan.ExternalTarget{}, traffic: map[string]trafficRead{}}
+	opened := &activeTarget{name: name, account: a, services: watch.NewServiceCache(a, p.clock, cacheLifetime),
+		definitions: map[string]*ecstypes.TaskDefinition{}, unmanaged: map[string][]plan.ExternalTarget{},
+		traffic: map[string]trafficRead{}}
 	p.opened[name] = opened
 	return opened, nil
 }

@@ -21,7 +21,8 @@ func TestBadInputOfTheOtherCalls(t *testing.T) {
 	good := source{}.write(t)
 	bad := source{app: appFile("  unknown: 1\n")}.write(t)
 	preview := func(src *contract.DeploymentSource, targets ...string) error {
-		_, err := r.plugin.preview.GetPlanPreview(ctx, &contract.GetPlanPreviewRequest{ApplicationName: "web", DeployTargets: targets, TargetDeploymentSource: src})
+		_, err := r.plugin.preview.GetPlanPreview(ctx, &contract.GetPlanPreviewRequest{ApplicationName: "web",
+			DeployTargets: targets, TargetDeploymentSource: src})
 		return err
 	}
 	versions := func(in *contract.PlanPluginInput) error {
@@ -50,12 +51,14 @@ func TestBadInputOfTheOtherCalls(t *testing.T) {
 		if c.tells == "" && c.err == nil {
 			continue
 		}
-		if s, _ := status.FromError(c.err); c.tells == "" || s.Code() != codes.FailedPrecondition || !strings.Contains(s.Message(), c.tells) {
+		if s, _ := status.FromError(c.err); c.tells == "" || s.Code() != codes.FailedPrecondition ||
+			!strings.Contains(s.Message(), c.tells) {
 			t.Errorf("%s: %v", name, c.err)
 		}
 	}
 	r.badLive(good)
-	if out, err := r.plugin.ExecuteStage(ctx, &contract.ExecuteStageRequest{}); err != nil || out.GetStatus() != contract.StageStatus_STAGE_FAILURE {
+	if out, err := r.plugin.ExecuteStage(ctx, &contract.ExecuteStageRequest{}); err != nil ||
+		out.GetStatus() != contract.StageStatus_STAGE_FAILURE {
 		t.Errorf("a stage without anything: %v %v", out, err)
 	}
 	r.piped.set(func() { r.piped.wrong = nil }) // that stage has no id to log under
@@ -69,9 +72,12 @@ func (r *rig) badLive(good *contract.DeploymentSource) {
 		want  contract.ApplicationSyncStatus
 		tells string
 	}{
-		"nothing":           {&contract.GetLivestateRequest{}, contract.ApplicationSyncStatus_INVALID_CONFIG, "piped gave no files"},
-		"no target":         {&contract.GetLivestateRequest{DeploySource: good}, contract.ApplicationSyncStatus_INVALID_CONFIG, "no deploy target"},
-		"an unknown target": {&contract.GetLivestateRequest{DeploySource: good, DeployTargets: []string{"mars"}}, contract.ApplicationSyncStatus_UNKNOWN, "has none of that name"},
+		"nothing": {&contract.GetLivestateRequest{}, contract.ApplicationSyncStatus_INVALID_CONFIG,
+			"piped gave no files"},
+		"no target": {&contract.GetLivestateRequest{DeploySource: good},
+			contract.ApplicationSyncStatus_INVALID_CONFIG, "no deploy target"},
+		"an unknown target": {&contract.GetLivestateRequest{DeploySource: good, DeployTargets: []string{"mars"}},
+			contract.ApplicationSyncStatus_UNKNOWN, "has none of that name"},
 	} {
 		out, err := r.plugin.live.GetLivestate(context.Background(), c.in)
 		if s := out.GetSyncState(); err != nil || s.GetStatus() != c.want || !strings.Contains(s.GetReason(), c.tells) {

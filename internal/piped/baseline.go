@@ -77,7 +77,8 @@ func errorOf(text string) error {
 func (g baseline) planInput(app *appfile.Application) plan.AWSState {
 	l := g.Live
 	l.RulesErr, l.DeployerErr = errorOf(g.RulesErr), errorOf(g.DeployerErr)
-	if d := l.Definition; d != nil && l.Identical != "" && sluice.RevisionOf(aws.ToString(d.TaskDefinitionArn)) == l.Identical {
+	if d := l.Definition; d != nil && l.Identical != "" &&
+		sluice.RevisionOf(aws.ToString(d.TaskDefinitionArn)) == l.Identical {
 		l.Definition = asTask(app.Task)
 		l.Definition.TaskDefinitionArn = d.TaskDefinitionArn
 	}
@@ -87,7 +88,8 @@ func (g baseline) planInput(app *appfile.Application) plan.AWSState {
 // isExternal reports whether there was a service with task sets.
 func (g baseline) isExternal() bool {
 	s := g.Live.Service
-	return s != nil && aws.ToString(s.Status) == "ACTIVE" && s.DeploymentController != nil && s.DeploymentController.Type == ecstypes.DeploymentControllerTypeExternal
+	return s != nil && aws.ToString(s.Status) == "ACTIVE" && s.DeploymentController != nil &&
+		s.DeploymentController.Type == ecstypes.DeploymentControllerTypeExternal
 }
 
 // makePlan makes the plan of the deployment without its list of changes: those compare with data
@@ -105,7 +107,8 @@ func (g baseline) makePlan(app *appfile.Application) (*plan.Plan, error) {
 // that the official plugin left of the application. deployment is the id of the deployment that
 // begins; empty: the plan is a preview. It ignores a claim of an earlier deployment of the
 // application.
-func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfile.Application, application, deployment string, quick bool) (baseline, *plan.Plan, error) {
+func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfile.Application, application,
+	deployment string, quick bool) (baseline, *plan.Plan, error) {
 	live, err := stage.Survey(ctx, pl.account, p.clock, app)
 	if err != nil {
 		return baseline{}, nil, err
@@ -115,7 +118,8 @@ func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfil
 	}
 	g := newBaseline(live, quick)
 	if g.isExternal() {
-		hand := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app), Name: aws.ToString(app.Service.Input.ServiceName)}
+		hand := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app),
+			Name: aws.ToString(app.Service.Input.ServiceName)}
 		if g.Live.Left, err = hand.TaskSetsTagged(ctx, madeByPlugin(application)); err != nil {
 			return baseline{}, nil, err
 		}

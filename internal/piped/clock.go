@@ -25,7 +25,8 @@ func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err erro
 	}
 	speed, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
-		return nil, false, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text), Next: "unset SLUICE_SPEED"}
+		return nil, false, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text),
+			Next: "unset SLUICE_SPEED"}
 	}
 	endpoint := getenv("AWS_ENDPOINT_URL")
 	if !account.IsLoopback(endpoint) {

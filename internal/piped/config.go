@@ -47,7 +47,8 @@ func readEntry(text string) (*pluginEntry, error) {
 	case e.Name == "":
 		return nil, configError("", errors.New("the plugin has no name"))
 	case e.Port < 1 || e.Port > 65535:
-		return nil, configError(e.Name, fmt.Errorf("port %d: a plugin needs a port from 1 to 65535, for piped waits for it without end", e.Port))
+		return nil,
+			configError(e.Name, fmt.Errorf("port %d: a plugin needs a port from 1 to 65535, for piped waits for it without end", e.Port))
 	}
 	if err := decodeStrict(e.Config, &struct{}{}); err != nil {
 		return nil, configError(e.Name, fmt.Errorf("config: %w: this plugin has no configuration of its own", err))
@@ -76,7 +77,8 @@ func (t *deployTarget) readConfig(seen map[string]bool) error {
 	case a.Region == "":
 		return fmt.Errorf("deploy target %s: config has no region", t.Name)
 	case a.TokenFile != "" && a.RoleARN == "":
-		return fmt.Errorf("deploy target %s: config has a tokenFile and no roleARN, the role that the token is for", t.Name)
+		return fmt.Errorf("deploy target %s: config has a tokenFile and no roleARN, the role that the token is for",
+			t.Name)
 	}
 	return nil
 }
@@ -98,7 +100,8 @@ func decodeStrict(data []byte, into any) error {
 }
 
 func configError(plugin string, err error) error {
-	return &sluice.Error{Op: "read the plugin's entry", Resource: plugin, Err: err, Next: "correct it under spec.plugins of piped's configuration"}
+	return &sluice.Error{Op: "read the plugin's entry", Resource: plugin, Err: err,
+		Next: "correct it under spec.plugins of piped's configuration"}
 }
 
 // findTarget returns the deploy target with that name.
@@ -108,6 +111,7 @@ func (e *pluginEntry) findTarget(name string) (*deployTarget, error) {
 			return &e.DeployTargets[i], nil
 		}
 	}
-	return nil, &sluice.Error{Op: "find the deploy target", Resource: name, Err: fmt.Errorf("plugin %s has none of that name", e.Name),
+	return nil, &sluice.Error{Op: "find the deploy target", Resource: name,
+		Err:  fmt.Errorf("plugin %s has none of that name", e.Name),
 		Next: "add it under spec.plugins[].deployTargets of piped's configuration and restart piped"}
 }

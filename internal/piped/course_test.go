@@ -38,22 +38,28 @@ func courses() map[string]course {
 	quickly := appFile("")
 	names := byName(appFile(pipeline))
 	all := map[string]course{
-		"task sets":                     {world: external, stages: stagesOf()},
-		"task sets, a crash":            {world: external, target: source{image: crash}, stages: stagesOf()},
-		"task sets, quick":              {world: external},
-		"task sets, quick, a crash":     {world: external, target: source{image: crash}},
-		"task sets, with auto scaling":  {world: autoscaled, target: suspending(), stages: stagesOf()},
-		"beside":                        {world: rolling, target: source{service: rollingFile}, stages: stagesOf()},
-		"beside, a crash":               {world: rolling, target: source{service: rollingFile, image: crash}, stages: stagesOf()},
-		"rolling":                       {world: rolling, target: source{app: quickly, service: rollingFile}},
-		"rolling, a crash":              {world: rolling, target: source{app: quickly, service: rollingFile, image: crash}},
-		"rolling, back":                 {world: rolling, target: source{app: quickly, service: rollingFile}, back: 1},
-		"by name":                       {world: named, target: source{app: names, service: serviceFile + registry}, stages: stagesOf()},
-		"CodeDeploy":                    {world: shifted, target: source{app: quickly, service: shiftedFile()}},
-		"CodeDeploy, back":              {world: shifted, target: source{app: quickly, service: shiftedFile()}, back: 1},
-		"standalone":                    {target: source{app: standalone(), task: jobFile(), image: "sim/web:v1-crash-after-3s-exit-0"}},
-		"standalone, a task that fails": {target: source{app: standalone(), task: jobFile(), image: "sim/web:v1-crash-after-3s-exit-3"}},
-		"the first deployment":          {target: source{service: serviceFile + "desiredCount: 2\n"}},
+		"task sets":                    {world: external, stages: stagesOf()},
+		"task sets, a crash":           {world: external, target: source{image: crash}, stages: stagesOf()},
+		"task sets, quick":             {world: external},
+		"task sets, quick, a crash":    {world: external, target: source{image: crash}},
+		"task sets, with auto scaling": {world: autoscaled, target: suspending(), stages: stagesOf()},
+		"beside":                       {world: rolling, target: source{service: rollingFile}, stages: stagesOf()},
+		"beside, a crash": {world: rolling, target: source{service: rollingFile, image: crash},
+			stages: stagesOf()},
+		"rolling": {world: rolling, target: source{app: quickly, service: rollingFile}},
+		"rolling, a crash": {world: rolling, target: source{app: quickly, service: rollingFile,
+			image: crash}},
+		"rolling, back": {world: rolling, target: source{app: quickly, service: rollingFile}, back: 1},
+		"by name": {world: named, target: source{app: names, service: serviceFile + registry},
+			stages: stagesOf()},
+		"CodeDeploy": {world: shifted, target: source{app: quickly, service: shiftedFile()}},
+		"CodeDeploy, back": {world: shifted, target: source{app: quickly, service: shiftedFile()},
+			back: 1},
+		"standalone": {target: source{app: standalone(), task: jobFile(),
+			image: "sim/web:v1-crash-after-3s-exit-0"}},
+		"standalone, a task that fails": {target: source{app: standalone(), task: jobFile(),
+			image: "sim/web:v1-crash-after-3s-exit-3"}},
+		"the first deployment": {target: source{service: serviceFile + "desiredCount: 2\n"}},
 	}
 	for _, name := range []string{"task sets", "task sets, with auto scaling", "beside", "by name"} {
 		for n := 1; n <= 5; n++ {
@@ -114,7 +120,8 @@ func (c course) lay(t *testing.T, v clock.Clock) *stand {
 	sim := got(awssim.New(awssim.Options{Clock: v, Seed: 1, Strict: true, Direct: true}))(t)
 	must(t, sim.Load("world.yaml", []byte(world+c.world)))
 	cfg := sim.Config()
-	s := &stand{course: c, time: v, rig: &rig{TB: t, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), piped: bareFake()}}
+	s := &stand{course: c, time: v, rig: &rig{TB: t, sim: sim, ecs: awsecs.NewFromConfig(cfg),
+		elb: awselb.NewFromConfig(cfg), piped: bareFake()}}
 	s.entry = `{"name":"ecs","url":"file:///plugin","port":1,"deployTargets":[{"name":"dt","config":{"region":"us-east-1"}}]}`
 	s.call()
 	return s
@@ -128,12 +135,14 @@ func (s *stand) call() {
 	}
 	key := awsworld.Key{Account: s.sim.Account(), Region: s.sim.Region()}
 	if strings.Contains(s.world, "namespaces") {
-		t := loadgen.AttachByName(s.sim.World(), s.sim.Registry(), loadgen.NameCaller{Key: key, Namespace: "shop.local", Service: "api", Port: 80, Rate: 100})
+		t := loadgen.AttachByName(s.sim.World(), s.sim.Registry(), loadgen.NameCaller{Key: key, Namespace: "shop.local",
+			Service: "api", Port: 80, Rate: 100})
 		s.lost = func() float64 { return t.Report().Failed }
 		return
 	}
-	t := loadgen.Attach(s.sim.World(), s.sim.Balancer(), loadgen.Caller{Key: key, Balancer: s.sim.View().Regions[0].LoadBalancers[0].ARN, Port: 80,
-		Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: "/"}, Rate: 100})
+	t := loadgen.Attach(s.sim.World(), s.sim.Balancer(),
+		loadgen.Caller{Key: key, Balancer: s.sim.View().Regions[0].LoadBalancers[0].ARN, Port: 80,
+			Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: "/"}, Rate: 100})
 	s.lost = func() float64 { return t.Report().Failed }
 }
 
@@ -152,8 +161,10 @@ func (s *stand) born() {
 
 func (s *stand) connect(ctx context.Context) (*account.Account, error) {
 	cfg := s.sim.Config()
-	return account.Open(ctx, account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: s.sim.HTTPClient(),
-		Clock: s.life, APIOptions: append([]func(*middleware.Stack) error{}, append(s.sim.APIOptions(), s.life.middleware)...)})
+	return account.Open(ctx, account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+		EndpointURL: awssim.Endpoint, HTTPClient: s.sim.HTTPClient(),
+		Clock: s.life, APIOptions: append([]func(*middleware.Stack) error{},
+			append(s.sim.APIOptions(), s.life.middleware)...)})
 }
 
 func (s *stand) play(at []point, away func() time.Duration) (out played) {
@@ -221,11 +232,13 @@ func (s *stand) attempt(d *deployment, st *contract.PipelineStage) (status contr
 // stands is all that a deployment could leave: services and task sets, weights, tags,
 // revisions, tasks that were run, records of names, and what scales.
 func (s *stand) stands() string {
-	all := []string{s.state(), fmt.Sprintf("%d revisions, %d tasks were run", len(s.family("web"))+len(s.family("job")), s.ran())}
+	all := []string{s.state(), fmt.Sprintf("%d revisions, %d tasks were run", len(s.family("web"))+len(s.family("job")),
+		s.ran())}
 	for _, c := range s.sim.View().Regions[0].Clusters {
 		for _, svc := range c.Services {
 			if svc.Status != "INACTIVE" {
-				all = append(all, fmt.Sprintf("%s %s of %d, tags %v", svc.Name, svc.Status, svc.Desired, s.tagsOf(svc.Name)))
+				all = append(all, fmt.Sprintf("%s %s of %d, tags %v", svc.Name, svc.Status, svc.Desired,
+					s.tagsOf(svc.Name)))
 			}
 		}
 	}
@@ -250,9 +263,11 @@ func (s *stand) only(found []string) {
 }
 
 func (s *stand) family(name string) []string {
-	return got(s.ecs.ListTaskDefinitions(context.Background(), &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(name)}))(s).TaskDefinitionArns
+	return got(s.ecs.ListTaskDefinitions(context.Background(),
+		&awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(name)}))(s).TaskDefinitionArns
 }
 
 func (s *stand) ran() int {
-	return len(got(s.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), Family: aws.String("job"), DesiredStatus: "STOPPED"}))(s).TaskArns)
+	return len(got(s.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+		Family: aws.String("job"), DesiredStatus: "STOPPED"}))(s).TaskArns)
 }

@@ -20,9 +20,11 @@ import (
 
 // driftState compares the running service with the files, field by field, with AWS's defaults. It
 // ignores the commit: a commit that changes other files causes no difference here.
-func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.Application, live *ecs.ServiceState, addresses map[string]bool) (*contract.ApplicationSyncState, error) {
+func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.Application, live *ecs.ServiceState,
+	addresses map[string]bool) (*contract.ApplicationSyncState, error) {
 	if k, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && k.Until.After(p.clock.Now()) {
-		return syncState(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is under way", "deployment "+k.Deployment+" holds the service"), nil
+		return syncState(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is under way",
+			"deployment "+k.Deployment+" holds the service"), nil
 	}
 	diffs, err := findDifferences(ctx, pl, p.clock, app, live, addresses)
 	if err != nil {
@@ -34,7 +36,8 @@ func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.
 	return syncState(contract.ApplicationSyncStatus_OUT_OF_SYNC, shortReason(diffs), driftReason(pl.name, diffs)), nil
 }
 
-func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application, live *ecs.ServiceState, addresses map[string]bool) ([]fileChange, error) {
+func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application,
+	live *ecs.ServiceState, addresses map[string]bool) ([]fileChange, error) {
 	var all []fileChange
 	add := func(of string, diffs []definition.Difference) {
 		for _, d := range diffs {
@@ -43,7 +46,8 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 	}
 	serving := live.Serving()
 	if serving == "" {
-		add("task definition", []definition.Difference{{Path: "family", Have: "nothing serves", Want: aws.ToString(app.Task.Input.Family)}})
+		add("task definition", []definition.Difference{{Path: "family", Have: "nothing serves",
+			Want: aws.ToString(app.Task.Input.Family)}})
 	} else {
 		td, err := pl.readDefinition(ctx, serving)
 		if err != nil {
@@ -66,7 +70,8 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 
 // additionalChanges returns what gets requests, or is left over, in addition to what the files
 // describe: task sets, a canary service, targets, weights.
-func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application, live *ecs.ServiceState, addresses map[string]bool) ([]plan.Change, error) {
+func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application,
+	live *ecs.ServiceState, addresses map[string]bool) ([]plan.Change, error) {
 	seen := plan.AWSState{Service: &live.Raw, TaskSets: live.TaskSets}
 	for _, ts := range live.TaskSets {
 		if slices.Contains(managedByValues, ts.Tags[tagManagedBy]) {
@@ -74,7 +79,8 @@ func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app
 		}
 	}
 	if plan.HostingOf(app) == appfile.Services {
-		canary, err := pl.services.Service(ctx, clusterOf(app), plan.CanaryServiceName(aws.ToString(app.Service.Input.ServiceName)))
+		canary, err := pl.services.Service(ctx, clusterOf(app),
+			plan.CanaryServiceName(aws.ToString(app.Service.Input.ServiceName)))
 		if err != nil {
 			return nil, err
 		}
@@ -114,13 +120,16 @@ func syncedState() *contract.ApplicationSyncState {
 }
 
 func syncState(status contract.ApplicationSyncStatus, short, reason string) *contract.ApplicationSyncState {
-	return &contract.ApplicationSyncState{Status: status, ShortReason: short, Reason: reason, Timestamp: time.Now().Unix()}
+	return &contract.ApplicationSyncState{Status: status, ShortReason: short, Reason: reason,
+		Timestamp: time.Now().Unix()}
 }
 
 // worseState joins the states of two deploy targets, as piped joins those of plugins.
 func worseState(a, b *contract.ApplicationSyncState) *contract.ApplicationSyncState {
-	order := []contract.ApplicationSyncStatus{contract.ApplicationSyncStatus_DEPLOYING, contract.ApplicationSyncStatus_INVALID_CONFIG,
-		contract.ApplicationSyncStatus_OUT_OF_SYNC, contract.ApplicationSyncStatus_UNKNOWN, contract.ApplicationSyncStatus_SYNCED}
+	order := []contract.ApplicationSyncStatus{contract.ApplicationSyncStatus_DEPLOYING,
+		contract.ApplicationSyncStatus_INVALID_CONFIG,
+		contract.ApplicationSyncStatus_OUT_OF_SYNC, contract.ApplicationSyncStatus_UNKNOWN,
+		contract.ApplicationSyncStatus_SYNCED}
 	switch x, y := slices.Index(order, a.GetStatus()), slices.Index(order, b.GetStatus()); {
 	case x < y:
 		return a

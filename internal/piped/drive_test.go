@@ -102,7 +102,8 @@ func (s source) write(t testing.TB) *contract.DeploymentSource {
 		"taskdef.yaml": strings.ReplaceAll(or(s.task, taskFile), "IMAGE", or(s.image, "sim/web:v2"))} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	return &contract.DeploymentSource{ApplicationDirectory: dir, CommitHash: or(s.hash, "h2"), ApplicationConfig: []byte(app),
+	return &contract.DeploymentSource{ApplicationDirectory: dir, CommitHash: or(s.hash, "h2"),
+		ApplicationConfig:         []byte(app),
 		ApplicationConfigFilename: "app.pipecd.yaml", SharedConfigDirectory: dir}
 }
 
@@ -123,16 +124,23 @@ func (r *rig) begin(running, target source, withs ...*contract.BuildPipelineSync
 	d := &deployment{rig: r, running: running.write(r), target: target.write(r), pipeline: len(withs) > 0}
 	d.running.CommitHash = "h1"
 	d.Deployment = &contract.Deployment{
-		Id: fmt.Sprintf("11111111-2222-3333-4444-%012d", r.number), ApplicationId: "app-1", ApplicationName: "web", PipedId: "piped-1", ProjectId: "project-1",
-		GitPath:               &contract.ApplicationGitPath{Repo: &contract.ApplicationGitRepository{Id: "repo"}, Path: "web"},
+		Id: fmt.Sprintf("11111111-2222-3333-4444-%012d", r.number), ApplicationId: "app-1", ApplicationName: "web",
+		PipedId: "piped-1", ProjectId: "project-1",
+		GitPath: &contract.ApplicationGitPath{Repo: &contract.ApplicationGitRepository{Id: "repo"},
+			Path: "web"},
 		DeployTargetsByPlugin: map[string]*contract.DeployTargets{"ecs": {DeployTargets: []string{"dt"}}},
-		Trigger:               &contract.DeploymentTrigger{Timestamp: now, Commit: &contract.Commit{Hash: d.target.CommitHash, Message: "m", Author: "a", Branch: "main", CreatedAt: now}},
-		RunningCommitHash:     "h1", CreatedAt: now, UpdatedAt: now, Status: contract.DeploymentStatus_DEPLOYMENT_RUNNING,
+		Trigger: &contract.DeploymentTrigger{Timestamp: now,
+			Commit: &contract.Commit{Hash: d.target.CommitHash, Message: "m", Author: "a", Branch: "main",
+				CreatedAt: now}},
+		RunningCommitHash: "h1", CreatedAt: now, UpdatedAt: now,
+		Status: contract.DeploymentStatus_DEPLOYMENT_RUNNING,
 	}
 	if d.pipeline {
-		d.Stages = got(r.plugin.BuildPipelineSyncStages(context.Background(), &contract.BuildPipelineSyncStagesRequest{Rollback: true, Stages: withs}))(r).GetStages()
+		d.Stages = got(r.plugin.BuildPipelineSyncStages(context.Background(),
+			&contract.BuildPipelineSyncStagesRequest{Rollback: true, Stages: withs}))(r).GetStages()
 	} else {
-		d.Stages = got(r.plugin.BuildQuickSyncStages(context.Background(), &contract.BuildQuickSyncStagesRequest{Rollback: true}))(r).GetStages()
+		d.Stages = got(r.plugin.BuildQuickSyncStages(context.Background(),
+			&contract.BuildQuickSyncStagesRequest{Rollback: true}))(r).GetStages()
 	}
 	d.accept(withs)
 	must(r, contract.Check(d.Deployment))
@@ -151,7 +159,8 @@ func (d *deployment) accept(asked []*contract.BuildPipelineSyncStagesRequest_Sta
 			d.rig.Fatalf("two stages have index %s", at)
 		}
 		seen[at] = true
-		known := !d.pipeline || slices.ContainsFunc(asked, func(c *contract.BuildPipelineSyncStagesRequest_StageConfig) bool { return c.GetIndex() == s.GetIndex() })
+		known := !d.pipeline ||
+			slices.ContainsFunc(asked, func(c *contract.BuildPipelineSyncStagesRequest_StageConfig) bool { return c.GetIndex() == s.GetIndex() })
 		if !known {
 			d.rig.Fatalf("missing stage with index %d", s.GetIndex())
 		}
@@ -163,10 +172,12 @@ func (d *deployment) accept(asked []*contract.BuildPipelineSyncStagesRequest_Sta
 // stagesOf is what piped sends of the usual pipeline.
 func stagesOf() []*contract.BuildPipelineSyncStagesRequest_StageConfig {
 	var all []*contract.BuildPipelineSyncStagesRequest_StageConfig
-	for i, s := range []struct{ name, with string }{{"ECS_CANARY_ROLLOUT", `{"scale":50}`}, {"ECS_TRAFFIC_ROUTING", `{"canary":10}`}, {},
+	for i, s := range []struct{ name, with string }{{"ECS_CANARY_ROLLOUT", `{"scale":50}`},
+		{"ECS_TRAFFIC_ROUTING", `{"canary":10}`}, {},
 		{"ECS_PRIMARY_ROLLOUT", "{}"}, {"ECS_TRAFFIC_ROUTING", `{"primary":100}`}, {"ECS_CANARY_CLEAN", "{}"}} {
 		if s.name != "" {
-			all = append(all, &contract.BuildPipelineSyncStagesRequest_StageConfig{Name: s.name, Index: int32(i), Config: []byte(s.with)})
+			all = append(all, &contract.BuildPipelineSyncStagesRequest_StageConfig{Name: s.name, Index: int32(i),
+				Config: []byte(s.with)})
 		}
 	}
 	return all

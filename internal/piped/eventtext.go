@@ -36,7 +36,8 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.Printed:
 		return info, e.Container + " | " + e.Line
 	case sluice.FailureSeen:
-		return bad, fmt.Sprintf("%s of the %s: %s (task %s)", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause, e.Task)
+		return bad, fmt.Sprintf("%s of the %s: %s (task %s)", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause,
+			e.Task)
 	case sluice.Warned:
 		return info, "warning: " + e.Message
 	case sluice.Noted:

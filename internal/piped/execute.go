@@ -25,7 +25,8 @@ import (
 // creates nothing twice.
 //
 // A failure of the stage is returned as its status and its log, not as an error of the call.
-func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageRequest) (*contract.ExecuteStageResponse, error) {
+func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageRequest) (*contract.ExecuteStageResponse,
+	error) {
 	in := r.GetInput()
 	log := openLog(p.piped, in.GetDeployment().GetId(), in.GetStage())
 	defer log.close()
@@ -35,7 +36,8 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 		log.writeLines(contract.LogSeverity_SUCCESS, "done")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SUCCESS}, nil
 	case ctx.Err() != nil:
-		log.writeLines(contract.LogSeverity_ERROR, "stopped: "+stopReason(ctx)+"; what was made is found by the next attempt, or undone by the rollback")
+		log.writeLines(contract.LogSeverity_ERROR,
+			"stopped: "+stopReason(ctx)+"; what was made is found by the next attempt, or undone by the rollback")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_CANCELLED, Message: err.Error()}, nil
 	}
 	log.writeLines(contract.LogSeverity_ERROR, "failed: "+err.Error())
@@ -56,7 +58,8 @@ func stopReason(ctx context.Context) string {
 
 func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) error {
 	if !slices.Contains(ourStages, in.GetStage().GetName()) {
-		return &sluice.Error{Op: "run stage " + in.GetStage().GetName(), Err: errors.New("this plugin has no such stage")}
+		return &sluice.Error{Op: "run stage " + in.GetStage().GetName(),
+			Err: errors.New("this plugin has no such stage")}
 	}
 	targets, err := p.targetsOf(in.GetDeployment())
 	if err != nil {
@@ -68,12 +71,14 @@ func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInp
 	}
 	var running *loadedApp
 	if in.GetRunningDeploymentSource() != nil {
-		running, _ = p.entry.loadApplication(in.GetRunningDeploymentSource()) // it is used only for the tags of the earlier files
+		// it is used only for the tags of the earlier files
+		running, _ = p.entry.loadApplication(in.GetRunningDeploymentSource())
 	}
 	var failed []error
 	for _, name := range targets {
 		t := &targetRun{plugin: p, in: in, log: log, target: target, running: running, filesErr: err}
-		t.host = &host{piped: p.piped, plugin: p.entry.Name, deployment: in.GetDeployment().GetId(), report: log.logEvent}
+		t.host = &host{piped: p.piped, plugin: p.entry.Name, deployment: in.GetDeployment().GetId(),
+			report: log.logEvent}
 		if len(targets) > 1 {
 			t.host.prefix = name + "/"
 			log.writeLines(contract.LogSeverity_INFO, "deploy target "+name)
@@ -152,8 +157,9 @@ func (t *targetRun) runStage(ctx context.Context, target string) (err error) {
 // withLongRetry makes calls retry when AWS does not respond. piped cannot pause a deployment, so a
 // stage retries until piped ends it.
 func (t *targetRun) withLongRetry(ctx context.Context, budget time.Duration) context.Context {
-	return account.WithLongRetry(ctx, &account.LongRetry{Budget: budget, Check: func() error { return context.Cause(ctx) },
-		Report: func(e sluice.Unanswered) { t.log.logEvent(e) }})
+	return account.WithLongRetry(ctx,
+		&account.LongRetry{Budget: budget, Check: func() error { return context.Cause(ctx) },
+			Report: func(e sluice.Unanswered) { t.log.logEvent(e) }})
 }
 
 func (t *targetRun) isRollback() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
@@ -192,7 +198,8 @@ func (t *targetRun) preparePlan(ctx context.Context) (err error) {
 	if t.hasBaseline {
 		t.plan, err = t.baseline.makePlan(t.app)
 	} else {
-		t.baseline, t.plan, err = surveyAndPlan(ctx, t.opened, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(), t.deploymentID(), t.isQuickSync())
+		t.baseline, t.plan, err = surveyAndPlan(ctx, t.opened, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(),
+			t.deploymentID(), t.isQuickSync())
 	}
 	if err != nil {
 		return err
@@ -208,7 +215,9 @@ func (t *targetRun) preparePlan(ctx context.Context) (err error) {
 	}
 	t.index = t.planIndex()
 	if t.index < 0 {
-		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(), Err: fmt.Errorf("the pipeline of the application has no such stage at place %d", t.in.GetStage().GetIndex()+1)}
+		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(),
+			Err: fmt.Errorf("the pipeline of the application has no such stage at place %d",
+				t.in.GetStage().GetIndex()+1)}
 	}
 	t.host.start, err = loadBegin(ctx, t.host, t.in.GetStage().GetId(), t.plugin.clock.Now())
 	return err
@@ -274,8 +283,10 @@ func (t *targetRun) ensureOwned(ctx context.Context) error {
 	if over == "" {
 		return nil
 	}
-	t.log.writeLines(contract.LogSeverity_INFO, "deployment "+over+" of this application is over and left its claim on the service: the claim is removed")
-	return t.newTagWriter().service.Untag(ctx, t.newTagWriter().writeTags, "remove a claim that was left", live.ARN, plan.ClaimTag)
+	t.log.writeLines(contract.LogSeverity_INFO,
+		"deployment "+over+" of this application is over and left its claim on the service: the claim is removed")
+	return t.newTagWriter().service.Untag(ctx, t.newTagWriter().writeTags, "remove a claim that was left", live.ARN,
+		plan.ClaimTag)
 }
 
 // leftoverClaim returns the earlier deployment of the application that left the claim. It is empty
@@ -323,7 +334,8 @@ func (t *targetRun) logNotes() {
 func (t *targetRun) openStage(index int) (*stage.Run, error) {
 	left := t.baseline.Live.Left
 	return stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan, Index: index,
-		Deployment: t.deploymentID(), Host: t.host, RetryFor: clock.Forever, MayRemove: func(id string) bool { return slices.Contains(left, id) }})
+		Deployment: t.deploymentID(), Host: t.host, RetryFor: clock.Forever,
+		MayRemove: func(id string) bool { return slices.Contains(left, id) }})
 }
 
 // removeLeftovers removes what earlier deployments left, before the first stage of this plugin
@@ -382,7 +394,8 @@ func (t *targetRun) isLast(err error) bool {
 // the deployment does not fail: the claim expires by itself.
 func (t *targetRun) releaseService(ctx context.Context, ended error) {
 	ctx = context.WithoutCancel(ctx)
-	w, err := stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
+	w, err := stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan,
+		Index:      len(t.plan.Stages),
 		Deployment: t.deploymentID(), Host: t.host, RetryFor: account.LongRetryBudget})
 	if err == nil && ended == nil && !t.isRollback() {
 		if err := w.DeregisterOld(ctx); err != nil {
@@ -398,6 +411,7 @@ func (t *targetRun) releaseService(ctx context.Context, ended error) {
 		err = w.Release(ctx, kind == sluice.LostClaim || kind == sluice.Overtaken)
 	}
 	if err != nil {
-		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not given back, it runs out by itself: " + err.Error()})
+		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not given back, it runs out by itself: " +
+			err.Error()})
 	}
 }

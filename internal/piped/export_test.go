@@ -26,7 +26,8 @@ func NewHost(t *testing.T, c contract.PluginServiceClient, deployment string, s 
 
 // NewPlugin is a plugin in the process of the test, which says what its time is and
 // how it gets to AWS and to piped.
-func NewPlugin(t testing.TB, entry string, c clock.Clock, connect func(context.Context) (*account.Account, error), p contract.PluginServiceClient) contract.DeploymentServiceServer {
+func NewPlugin(t testing.TB, entry string, c clock.Clock, connect func(context.Context) (*account.Account, error),
+	p contract.PluginServiceClient) contract.DeploymentServiceServer {
 	t.Helper()
 	e, err := readEntry(entry)
 	if err != nil {

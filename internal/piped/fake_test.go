@@ -47,7 +47,8 @@ type logged struct {
 }
 
 func bareFake() *fake {
-	return &fake{known: map[string]bool{}, metadata: map[string]string{}, stages: map[string]map[string]string{}, logs: map[string]*logged{}}
+	return &fake{known: map[string]bool{}, metadata: map[string]string{}, stages: map[string]map[string]string{},
+		logs: map[string]*logged{}}
 }
 
 func newFake(t testing.TB) *fake {
@@ -101,7 +102,8 @@ func (f *fake) runs(deployment string) error {
 	return nil
 }
 
-func (f *fake) GetDeploymentPluginMetadata(_ context.Context, r *contract.GetDeploymentPluginMetadataRequest) (*contract.GetDeploymentPluginMetadataResponse, error) {
+func (f *fake) GetDeploymentPluginMetadata(_ context.Context,
+	r *contract.GetDeploymentPluginMetadataRequest) (*contract.GetDeploymentPluginMetadataResponse, error) {
 	if err := f.runs(r.GetDeploymentId()); err != nil {
 		return nil, err
 	}
@@ -111,7 +113,8 @@ func (f *fake) GetDeploymentPluginMetadata(_ context.Context, r *contract.GetDep
 	return &contract.GetDeploymentPluginMetadataResponse{Value: v, Found: ok}, nil
 }
 
-func (f *fake) PutDeploymentPluginMetadata(_ context.Context, r *contract.PutDeploymentPluginMetadataRequest) (*contract.PutDeploymentPluginMetadataResponse, error) {
+func (f *fake) PutDeploymentPluginMetadata(_ context.Context,
+	r *contract.PutDeploymentPluginMetadataRequest) (*contract.PutDeploymentPluginMetadataResponse, error) {
 	if err := f.runs(r.GetDeploymentId()); err != nil {
 		return nil, err
 	}
@@ -135,7 +138,8 @@ func (f *fake) PutDeploymentPluginMetadata(_ context.Context, r *contract.PutDep
 	return &contract.PutDeploymentPluginMetadataResponse{}, nil
 }
 
-func (f *fake) PutStageMetadata(_ context.Context, r *contract.PutStageMetadataRequest) (*contract.PutStageMetadataResponse, error) {
+func (f *fake) PutStageMetadata(_ context.Context,
+	r *contract.PutStageMetadataRequest) (*contract.PutStageMetadataResponse, error) {
 	if err := f.runs(r.GetDeploymentId()); err != nil {
 		return nil, err
 	}
@@ -155,7 +159,8 @@ func (f *fake) log(stage string) *logged {
 	return f.logs[stage]
 }
 
-func (f *fake) ReportStageLogs(_ context.Context, r *contract.ReportStageLogsRequest) (*contract.ReportStageLogsResponse, error) {
+func (f *fake) ReportStageLogs(_ context.Context,
+	r *contract.ReportStageLogsRequest) (*contract.ReportStageLogsResponse, error) {
 	f.mu.Lock()
 	l, told := f.log(r.GetStageId()), f.line
 	var fresh []string
@@ -176,7 +181,8 @@ func (f *fake) ReportStageLogs(_ context.Context, r *contract.ReportStageLogsReq
 	return &contract.ReportStageLogsResponse{}, nil
 }
 
-func (f *fake) ReportStageLogsFromLastCheckpoint(_ context.Context, r *contract.ReportStageLogsFromLastCheckpointRequest) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
+func (f *fake) ReportStageLogsFromLastCheckpoint(_ context.Context,
+	r *contract.ReportStageLogsFromLastCheckpointRequest) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.log(r.GetStageId())

@@ -31,8 +31,10 @@ func TestHazard02LeftTaskSetsAreRemoved(t *testing.T) {
 	others := r.taskSet("web:1", 50, tags, "")
 	d := r.begin(source{image: "sim/web:v1"}, source{})
 	d.all()
-	for id, tells := range map[string]string{left: "was left by an earlier deployment: ECS_SYNC removes it", others: "not sluice's; it is left alone"} {
-		if log := r.piped.text(d.Stages[0].GetId()); !strings.Contains(log, "task set "+id+" (web:1) "+tells) && !strings.Contains(log, "task set "+id+" (web:1) is ACTIVE and "+tells) {
+	for id, tells := range map[string]string{left: "was left by an earlier deployment: ECS_SYNC removes it",
+		others: "not sluice's; it is left alone"} {
+		if log := r.piped.text(d.Stages[0].GetId()); !strings.Contains(log, "task set "+id+" (web:1) "+tells) &&
+			!strings.Contains(log, "task set "+id+" (web:1) is ACTIVE and "+tells) {
 			t.Errorf("the log does not tell that %s %s:\n%s", id, tells, log)
 		}
 	}
@@ -94,7 +96,8 @@ func TestHazard08OldPrimaryDrainsBeforeItGoes(t *testing.T) {
 	}
 	log := r.piped.text(d.forward()[2].GetId())
 	at := -1
-	for _, step := range []string{"targets healthy 2/2", "UpdateServicePrimaryTaskSet", "to drain", "ecs:DeleteTaskSet"} {
+	for _, step := range []string{"targets healthy 2/2", "UpdateServicePrimaryTaskSet", "to drain",
+		"ecs:DeleteTaskSet"} {
 		next := strings.Index(log, step)
 		if next <= at {
 			t.Errorf("%q does not come in its turn:\n%s", step, log)
@@ -140,10 +143,12 @@ func TestHazard10OnlyOurTagsAreRemoved(t *testing.T) {
 		r.tag(key, value)
 	}
 	before := serviceFile + "tags: [{key: team, value: a}, {key: changed, value: b}]\n"
-	d := r.begin(source{image: "sim/web:v1", service: before}, source{service: serviceFile + "tags: [{key: new, value: c}]\n"})
+	d := r.begin(source{image: "sim/web:v1", service: before},
+		source{service: serviceFile + "tags: [{key: new, value: c}]\n"})
 	d.all()
 	tags := r.tags()
-	if _, there := tags["team"]; there || tags["cost"] != "terraform" || tags["changed"] != "by hand" || tags["new"] != "c" {
+	if _, there := tags["team"]; there || tags["cost"] != "terraform" || tags["changed"] != "by hand" ||
+		tags["new"] != "c" {
 		t.Errorf("tags %v", tags)
 	}
 }
@@ -161,7 +166,8 @@ func TestHazard11TaskDefinitionsStay(t *testing.T) {
 
 	keep := strings.Replace(appFile(pipeline), "      input:\n", "      input:\n        keepTaskDefinitions: 2\n", 1)
 	for v := 3; v <= 6; v++ {
-		d = r.begin(source{image: fmt.Sprintf("sim/web:v%d", v-1)}, source{image: fmt.Sprintf("sim/web:v%d", v), app: keep})
+		d = r.begin(source{image: fmt.Sprintf("sim/web:v%d", v-1)}, source{image: fmt.Sprintf("sim/web:v%d", v),
+			app: keep})
 		d.all()
 	}
 	if n := len(r.definitions()); n != 4 { // the two of before, which are not signed, and the newest two
@@ -174,17 +180,21 @@ func TestHazard11TaskDefinitionsStay(t *testing.T) {
 func TestHazard12CanaryLeavesTheServiceAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
-	got(r.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+	got(r.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service:              aws.String("web"),
 		EnableExecuteCommand: aws.Bool(true), DesiredCount: aws.Int32(3)}))(t)
-	d := r.begin(source{image: "sim/web:v1"}, source{service: serviceFile + "healthCheckGracePeriodSeconds: 7\n"}, stagesOf()...)
+	d := r.begin(source{image: "sim/web:v1"}, source{service: serviceFile + "healthCheckGracePeriodSeconds: 7\n"},
+		stagesOf()...)
 	d.run(d.forward()[0])
 	if log := r.piped.text(d.forward()[0].GetId()); strings.Contains(log, "UpdateService ") {
 		t.Errorf("log:\n%s", log)
 	}
 	d.run(d.forward()[1])
 	d.run(d.forward()[2])
-	if s := r.service(); !s.EnableExecuteCommand || s.DesiredCount != 3 || aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 7 {
-		t.Errorf("execute command %t, desired count %d, grace period %v", s.EnableExecuteCommand, s.DesiredCount, s.HealthCheckGracePeriodSeconds)
+	if s := r.service(); !s.EnableExecuteCommand || s.DesiredCount != 3 ||
+		aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 7 {
+		t.Errorf("execute command %t, desired count %d, grace period %v", s.EnableExecuteCommand, s.DesiredCount,
+			s.HealthCheckGracePeriodSeconds)
 	}
 }
 
@@ -208,19 +218,23 @@ func TestHazard13StandaloneTaskIsRunAndObserved(t *testing.T) {
 	d := r.begin(source{image: "sim/web:v1"}, source{app: app, task: job, image: "sim/web:v1-crash-after-3s-exit-0"})
 	d.run(d.Stages[0])
 	log := r.piped.text(d.Stages[0].GetId())
-	for _, want := range []string{"RegisterTaskDefinition job: job:1", "RunTask prod/job:1", "ended: container web exited with 0"} {
+	for _, want := range []string{"RegisterTaskDefinition job: job:1", "RunTask prod/job:1",
+		"ended: container web exited with 0"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
 	}
 	d.run(d.Stages[0]) // piped asks again for what it does not know the end of
 	d.run(d.back())
-	out := got(r.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), Family: aws.String("job"), DesiredStatus: "STOPPED"}))(t)
+	out := got(r.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+		Family: aws.String("job"), DesiredStatus: "STOPPED"}))(t)
 	if len(out.TaskArns) != 1 {
 		t.Fatalf("%d tasks ran", len(out.TaskArns))
 	}
-	tasks := got(r.ecs.DescribeTasks(context.Background(), &awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: out.TaskArns, Include: []ecstypes.TaskField{ecstypes.TaskFieldTags}}))(t)
-	if task := tasks.Tasks[0]; !strings.HasSuffix(*task.TaskDefinitionArn, "job:1") || tagOf(task.Tags, "pipecd-dev-application") != "app-1" {
+	tasks := got(r.ecs.DescribeTasks(context.Background(), &awsecs.DescribeTasksInput{Cluster: aws.String("prod"),
+		Tasks: out.TaskArns, Include: []ecstypes.TaskField{ecstypes.TaskFieldTags}}))(t)
+	if task := tasks.Tasks[0]; !strings.HasSuffix(*task.TaskDefinitionArn, "job:1") ||
+		tagOf(task.Tags, "pipecd-dev-application") != "app-1" {
 		t.Errorf("%s %v", *task.TaskDefinitionArn, task.Tags)
 	}
 

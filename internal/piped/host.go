@@ -74,7 +74,8 @@ func (h *host) metadataError(what, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &sluice.Error{Op: what + " the deployment's metadata " + h.prefix + key, Resource: h.deployment, Err: pipedError(err),
+	return &sluice.Error{Op: what + " the deployment's metadata " + h.prefix + key, Resource: h.deployment,
+		Err:  pipedError(err),
 		Next: "see the log of piped; the stage can be run again"}
 }
 
@@ -125,7 +126,8 @@ func callPiped(ctx context.Context, call func(context.Context) error) error {
 		tried, cancel := context.WithTimeout(ctx, pipedCallTimeout)
 		err := call(tried)
 		cancel()
-		again := status.Code(err) == codes.Unavailable || status.Code(err) == codes.DeadlineExceeded || n < 3 && isRepeatable(err)
+		again := status.Code(err) == codes.Unavailable || status.Code(err) == codes.DeadlineExceeded || n < 3 &&
+			isRepeatable(err)
 		if err == nil || !again || time.Now().After(end) || ctx.Err() != nil {
 			return err
 		}

@@ -44,9 +44,11 @@ func TestHostOnPipedsMetadata(t *testing.T) {
 		open := func(deployment string) func(*testing.T) stage.Host {
 			f.known[deployment] = true
 			return func(t *testing.T) stage.Host {
-				conn := got(grpc.NewClient("passthrough:///"+f.addr, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
+				conn := got(grpc.NewClient("passthrough:///"+f.addr,
+					grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 				t.Cleanup(func() { _ = conn.Close() })
-				return piped.NewHost(t, contract.NewPluginServiceClient(conn), deployment, &contract.PipelineStage{Id: "stage-1"})
+				return piped.NewHost(t, contract.NewPluginServiceClient(conn), deployment,
+					&contract.PipelineStage{Id: "stage-1"})
 			}
 		}
 		return hosttest.Subject{Open: open("d-1"), Other: open("d-2"), Break: func(*testing.T) {

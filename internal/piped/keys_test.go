@@ -42,7 +42,8 @@ func read(t *testing.T, app, task, service string) error {
 			t.Fatal(err)
 		}
 	}
-	_, err := (&pluginEntry{Name: "ecs"}).loadApplication(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: []byte(app), ApplicationConfigFilename: "app.pipecd.yaml"})
+	_, err := (&pluginEntry{Name: "ecs"}).loadApplication(&contract.DeploymentSource{ApplicationDirectory: dir,
+		ApplicationConfig: []byte(app), ApplicationConfigFilename: "app.pipecd.yaml"})
 	return err
 }
 
@@ -53,19 +54,23 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 	canary, rest := "{name: ECS_CANARY_ROLLOUT, with: {scale: 30}}", "{name: ECS_PRIMARY_ROLLOUT}"
 	input := func(line string) string { return keysHead + keysPart + "        " + line + "\n" }
 	for name, app := range map[string]string{
-		"nothing but the part":     keysHead + "  plugins:\n    ecs: {}\n",
-		"an empty part":            keysHead + "  plugins:\n    ecs:\n",
-		"cluster of a task":        input("clusterArn: prod"),
-		"launch type of a task":    input("launchType: FARGATE"),
-		"access by load balancer":  input("accessType: ELB"),
-		"a task that is not run":   input("runStandaloneTask: false"),
-		"network of a task":        input("awsvpcConfiguration: {subnets: [subnet-1], securityGroups: [sg-1], assignPublicIp: ENABLED}"),
-		"recreate":                 keysHead + keysPart + "      quickSync: {recreate: true}\n",
-		"shares":                   staged(canary, "{name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}", "{name: ECS_TRAFFIC_ROUTING, with: {primary: 30}}", rest),
-		"shares as v0 wrote them":  staged("{name: ECS_CANARY_ROLLOUT, with: {scale: '30%'}}", "{name: ECS_TRAFFIC_ROUTING, with: {primary: '30%'}}", rest),
-		"keys of every stage":      staged("{name: ECS_SYNC, desc: a, timeout: 10m, with: {}, skipOn: {paths: [a], commitMessagePrefixes: [b]}}"),
-		"stages of other plugins":  staged(canary, "{name: WAIT, with: {duration: 1m}}", "{name: SCRIPT_RUN, with: {run: a, env: {b: c}, onRollback: d}}", rest),
-		"a part of another plugin": keysHead + "  plugins:\n    kubernetes: {input: {manifests: [a]}}\n" + strings.TrimPrefix(keysPart, "  plugins:\n"),
+		"nothing but the part":    keysHead + "  plugins:\n    ecs: {}\n",
+		"an empty part":           keysHead + "  plugins:\n    ecs:\n",
+		"cluster of a task":       input("clusterArn: prod"),
+		"launch type of a task":   input("launchType: FARGATE"),
+		"access by load balancer": input("accessType: ELB"),
+		"a task that is not run":  input("runStandaloneTask: false"),
+		"network of a task":       input("awsvpcConfiguration: {subnets: [subnet-1], securityGroups: [sg-1], assignPublicIp: ENABLED}"),
+		"recreate":                keysHead + keysPart + "      quickSync: {recreate: true}\n",
+		"shares": staged(canary, "{name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}",
+			"{name: ECS_TRAFFIC_ROUTING, with: {primary: 30}}", rest),
+		"shares as v0 wrote them": staged("{name: ECS_CANARY_ROLLOUT, with: {scale: '30%'}}",
+			"{name: ECS_TRAFFIC_ROUTING, with: {primary: '30%'}}", rest),
+		"keys of every stage": staged("{name: ECS_SYNC, desc: a, timeout: 10m, with: {}, skipOn: {paths: [a], commitMessagePrefixes: [b]}}"),
+		"stages of other plugins": staged(canary, "{name: WAIT, with: {duration: 1m}}",
+			"{name: SCRIPT_RUN, with: {run: a, env: {b: c}, onRollback: d}}", rest),
+		"a part of another plugin": keysHead + "  plugins:\n    kubernetes: {input: {manifests: [a]}}\n" +
+			strings.TrimPrefix(keysPart, "  plugins:\n"),
 		"keys that piped acts on": keysHead + keysPart + `  labels: {a: b}
   description: a
   planner: {alwaysUsePipeline: true, autoRollback: false}
@@ -89,10 +94,13 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 		}
 	}
 	for name, files := range map[string][2]string{
-		"JSON":                     {`{"family":"web","containerDefinitions":[{"name":"web","image":"a"}]}`, `{"serviceName":"web","cluster":"prod","deploymentController":{"type":"EXTERNAL"}}`},
-		"capital letters":          {"Family: web\nContainerDefinitions: [{Name: web, Image: a}]\n", "ServiceName: web\nCluster: prod\nDeploymentController: {Type: EXTERNAL}\n"},
-		"aliases and what is read": {keysTask, "serviceName: web\nclusterArn: prod\nroleArn: arn:aws:iam::123456789012:role/a\ndeploymentController: {type: EXTERNAL}\nstatus: ACTIVE\nrunningCount: 1\n"},
-		"an empty role":            {keysTask, keysService + "role: ''\n"},
+		"JSON": {`{"family":"web","containerDefinitions":[{"name":"web","image":"a"}]}`,
+			`{"serviceName":"web","cluster":"prod","deploymentController":{"type":"EXTERNAL"}}`},
+		"capital letters": {"Family: web\nContainerDefinitions: [{Name: web, Image: a}]\n",
+			"ServiceName: web\nCluster: prod\nDeploymentController: {Type: EXTERNAL}\n"},
+		"aliases and what is read": {keysTask,
+			"serviceName: web\nclusterArn: prod\nroleArn: arn:aws:iam::123456789012:role/a\ndeploymentController: {type: EXTERNAL}\nstatus: ACTIVE\nrunningCount: 1\n"},
+		"an empty role": {keysTask, keysService + "role: ''\n"},
 	} {
 		if err := read(t, keysHead+keysPart, files[0], files[1]); err != nil {
 			t.Errorf("%s: %s", name, explainError(err))
@@ -105,30 +113,38 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 func TestKeysThatAreRefusedAreExplained(t *testing.T) {
 	t.Parallel()
 	for app, tells := range map[string]string{
-		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 0}}"):                                "scale is a whole percentage from 1 to 100",
-		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 12.5}}"):                             "scale is a whole percentage from 1 to 100",
-		staged("{name: ECS_CANARY_ROLLOUT}"):                                                  "scale",
-		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 101}}"):                           "PipeCD takes what is not within 1 and 100 for primary 100",
-		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 30, canary: 50}}"):                "sum to 80, not to 100",
-		staged("{name: ECS_TRAFFIC_ROUTING, with: {}}"):                                       "neither with.primary nor with.canary",
-		staged("{name: ECS_PRIMARY_ROLLOUT, with: {scale: 1}}"):                               `unknown key "scale"`,
-		staged("{name: ECS_ROLLBACK}"):                                                        "A rollback is added by itself",
-		staged("{name: ECS_SYNC, id: a}"):                                                     "PipeCD v1 has no id of stages",
-		keysHead + keysPart + "        accessType: ALB\n":                                     "it is one of ELB, SERVICE_DISCOVERY",
-		keysHead + keysPart + "        launchType: LAMBDA\n":                                  "it is one of EC2, FARGATE",
-		keysHead + keysPart + "        autoRollback: true\n":                                  "PipeCD v1 has planner.autoRollback for it",
-		keysHead + keysPart + "        targetGroupz: {}\n":                                    `unknown key "targetGroupz"`,
-		keysHead + strings.Replace(keysPart, "containerPort: 80}", "loadBalancerName: a}", 1): "PipeCD v1 does not have it",
-		keysHead + strings.Replace(keysPart, ", containerPort: 80", "", 1):                    "containerPort",
-		keysHead + keysPart + "  plugin: ecs\n":                                               "its configuration does not have it",
-		keysHead + keysPart + "  deployTarget: a\n":                                           "PipeCD keeps deploy targets in its control plane",
+		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 0}}"):                 "scale is a whole percentage from 1 to 100",
+		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 12.5}}"):              "scale is a whole percentage from 1 to 100",
+		staged("{name: ECS_CANARY_ROLLOUT}"):                                   "scale",
+		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 101}}"):            "PipeCD takes what is not within 1 and 100 for primary 100",
+		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 30, canary: 50}}"): "sum to 80, not to 100",
+		staged("{name: ECS_TRAFFIC_ROUTING, with: {}}"):                        "neither with.primary nor with.canary",
+		staged("{name: ECS_PRIMARY_ROLLOUT, with: {scale: 1}}"):                `unknown key "scale"`,
+		staged("{name: ECS_ROLLBACK}"):                                         "A rollback is added by itself",
+		staged("{name: ECS_SYNC, id: a}"):                                      "PipeCD v1 has no id of stages",
+		keysHead + keysPart +
+			"        accessType: ALB\n": "it is one of ELB, SERVICE_DISCOVERY",
+		keysHead + keysPart +
+			"        launchType: LAMBDA\n": "it is one of EC2, FARGATE",
+		keysHead + keysPart +
+			"        autoRollback: true\n": "PipeCD v1 has planner.autoRollback for it",
+		keysHead + keysPart +
+			"        targetGroupz: {}\n": `unknown key "targetGroupz"`,
+		keysHead + strings.Replace(keysPart, "containerPort: 80}", "loadBalancerName: a}",
+			1): "PipeCD v1 does not have it",
+		keysHead + strings.Replace(keysPart, ", containerPort: 80", "", 1): "containerPort",
+		keysHead + keysPart +
+			"  plugin: ecs\n": "its configuration does not have it",
+		keysHead + keysPart +
+			"  deployTarget: a\n": "PipeCD keeps deploy targets in its control plane",
 		keysHead: "spec has no plugins",
 		strings.Replace(keysHead, "pipecd.dev/v1beta1", "v1", 1) + keysPart:     "apiVersion is pipecd.dev/v1beta1",
 		strings.Replace(keysHead, "Application", "KubernetesApp", 1) + keysPart: "none of ECS",
 		"":      "is a map",
 		"\t: [": "malformed YAML",
 	} {
-		if err := read(t, app, keysTask, keysService); err == nil || !strings.Contains(explainError(err), tells) || !strings.Contains(explainError(err), "app.pipecd.yaml") {
+		if err := read(t, app, keysTask, keysService); err == nil || !strings.Contains(explainError(err), tells) ||
+			!strings.Contains(explainError(err), "app.pipecd.yaml") {
 			t.Errorf("%s\n%v, want %q", app, err, tells)
 		}
 	}
@@ -138,7 +154,8 @@ func TestKeysThatAreRefusedAreExplained(t *testing.T) {
 func TestDeployTargetsAsOfficiallyConfigured(t *testing.T) {
 	t.Parallel()
 	for _, config := range []string{
-		`{"region":"us-east-1"}`, `{"region":"us-east-1","profile":"a"}`, `{"region":"us-east-1","profile":"a","credentialsFile":"/b"}`,
+		`{"region":"us-east-1"}`, `{"region":"us-east-1","profile":"a"}`,
+		`{"region":"us-east-1","profile":"a","credentialsFile":"/b"}`,
 		`{"region":"us-east-1","roleARN":"arn:aws:iam::123456789012:role/a"}`,
 		`{"region":"us-east-1","roleARN":"arn:aws:iam::123456789012:role/a","tokenFile":"/c"}`,
 	} {
@@ -181,7 +198,8 @@ func TestExampleIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := e.loadApplication(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: app, ApplicationConfigFilename: "app.pipecd.yaml"})
+	out, err := e.loadApplication(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: app,
+		ApplicationConfigFilename: "app.pipecd.yaml"})
 	if err != nil {
 		t.Fatal(explainError(err))
 	}

@@ -150,7 +150,8 @@ type end struct {
 }
 
 func ends() map[string]end {
-	return map[string]end{"forward": {all, "v2"}, "back after traffic": {backAfter(2), "v1"}, "back after promotion": {backAfter(3), "v1"}}
+	return map[string]end{"forward": {all, "v2"}, "back after traffic": {backAfter(2), "v1"},
+		"back after promotion": {backAfter(3), "v1"}}
 }
 
 // ended wants a version to serve alone, nothing left and no request lost.

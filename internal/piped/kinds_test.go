@@ -42,7 +42,8 @@ func TestCanaryBesideARollingService(t *testing.T) {
 // tasksOf counts the running tasks of a service; none if there is no such service.
 func (r *rig) tasksOf(service string) int {
 	r.Helper()
-	out := got(r.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{service}}))(r)
+	out := got(r.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{service}}))(r)
 	n := 0
 	for _, s := range out.Services {
 		n += int(s.RunningCount)
@@ -68,8 +69,9 @@ const registry = `serviceRegistries:
 // found are the addresses behind the name, in order.
 func (r *rig) found() (all []string) {
 	r.Helper()
-	out := got(awssd.NewFromConfig(r.sim.Config()).DiscoverInstances(context.Background(), &awssd.DiscoverInstancesInput{
-		NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api")}))(r)
+	out := got(awssd.NewFromConfig(r.sim.Config()).DiscoverInstances(context.Background(),
+		&awssd.DiscoverInstancesInput{
+			NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api")}))(r)
 	for _, i := range out.Instances {
 		all = append(all, i.Attributes["AWS_INSTANCE_IPV4"])
 	}
@@ -101,7 +103,8 @@ func TestPipelineBehindAName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, named)
 	app, service := byName(appFile(pipeline)), serviceFile+registry
-	d := r.begin(source{image: "sim/web:v1", app: app, service: service}, source{app: app, service: service}, stagesOf()...)
+	d := r.begin(source{image: "sim/web:v1", app: app, service: service}, source{app: app, service: service},
+		stagesOf()...)
 	for i, s := range d.forward() {
 		before := r.found()
 		d.run(s)
@@ -144,7 +147,8 @@ func TestServiceThatCodeDeployDeploys(t *testing.T) {
 	d := r.begin(source{image: "sim/web:v1", app: app, service: service}, source{app: app, service: service})
 	d.run(d.Stages[0])
 	log := r.piped.text(d.Stages[0].GetId())
-	if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v2 100% 2 running") || !strings.Contains(log, "CodeDeploy deployment d-") {
+	if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v2 100% 2 running") ||
+		!strings.Contains(log, "CodeDeploy deployment d-") {
 		t.Errorf("%s\n%s", state, log)
 	}
 	d.run(d.back())

@@ -21,7 +21,8 @@ func TestCanaryOfAPluginThatDiedIsRemovedByTheNextPipeline(t *testing.T) {
 		next.run(s)
 		if i == 0 {
 			log := r.piped.text(s.GetId())
-			for _, text := range []string{"was left by an earlier deployment: it is removed before the first stage", "is over and left its claim on the service: the claim is removed"} {
+			for _, text := range []string{"was left by an earlier deployment: it is removed before the first stage",
+				"is over and left its claim on the service: the claim is removed"} {
 				if !strings.Contains(log, text) {
 					t.Errorf("the log does not tell what was left, %q:\n%s", text, log)
 				}
@@ -72,14 +73,16 @@ func TestTaskSetOfOthersInThePrimaryGroup(t *testing.T) {
 	r.inSync(source{}.write(t), inSync)
 	id := r.taskSet("web:1", 100, nil, primaryARN)
 	r.pass("2m")
-	r.inSync(source{}.write(t), drifted, "task set "+id+": is of web:1, made by others, 2 running in target group web-primary, should be none")
+	r.inSync(source{}.write(t), drifted,
+		"task set "+id+": is of web:1, made by others, 2 running in target group web-primary, should be none")
 	sync := r.begin(source{image: "sim/web:v1"}, source{image: "sim/web:v3"})
 	text := sync.fails(sync.forward()[0])
 	if !strings.Contains(text, "sluice did not make it") || !strings.Contains(text, "onOtherTargets: remove") {
 		t.Errorf("the stage says: %s", text)
 	}
 	r.want("PRIMARY sim/web:v2 100% 2 running; ACTIVE sim/web:v1 100% 2 running; primary 100; canary 0")
-	removes := source{image: "sim/web:v3", app: strings.Replace(appFile(pipeline), "      input:\n", "      input:\n        onOtherTargets: remove\n", 1)}
+	removes := source{image: "sim/web:v3", app: strings.Replace(appFile(pipeline), "      input:\n",
+		"      input:\n        onOtherTargets: remove\n", 1)}
 	r.begin(source{image: "sim/web:v1"}, removes).all()
 	r.want(serves("v3"))
 	r.inSync(removes.write(t), inSync)
@@ -92,7 +95,8 @@ func TestTaskSetOfTheOfficialPluginIsRemovedByAPipeline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	r.flow()
-	id := r.taskSet("web:1", 50, map[string]string{"pipecd-dev-managed-by": "piped", "pipecd-dev-application": "app-1"}, canaryARN)
+	id := r.taskSet("web:1", 50, map[string]string{"pipecd-dev-managed-by": "piped", "pipecd-dev-application": "app-1"},
+		canaryARN)
 	r.inSync(source{image: "sim/web:v1"}.write(t), drifted, "task set "+id)
 	d := r.usual()
 	for _, s := range d.forward() {
@@ -110,7 +114,8 @@ func TestRollbackWithARuleThatAlwaysForwardsToTheCanaryGroup(t *testing.T) {
 	arn := r.rule(1, "/marked", elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: ptr(canaryARN)})
 	d := r.usual()
 	d.run(d.forward()[0])
-	if log := r.piped.text(d.forward()[0].GetId()); !strings.Contains(log, "rule 1 of port 80 always forwards to the canary target group") {
+	if log := r.piped.text(d.forward()[0].GetId()); !strings.Contains(log,
+		"rule 1 of port 80 always forwards to the canary target group") {
 		t.Errorf("the log does not tell of the rule:\n%s", log)
 	}
 	d.run(d.forward()[1])

@@ -24,18 +24,23 @@ const (
 // GetLivestate returns what runs, and whether it matches the files. A problem is returned as a
 // state with its reason, not as an error: with an error, PipeCD's page would keep the previous
 // state.
-func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateRequest) (*contract.GetLivestateResponse, error) {
-	answer := &contract.GetLivestateResponse{ApplicationLiveState: &contract.ApplicationLiveState{}, SyncState: syncedState()}
+func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateRequest) (*contract.GetLivestateResponse,
+	error) {
+	answer := &contract.GetLivestateResponse{ApplicationLiveState: &contract.ApplicationLiveState{},
+		SyncState: syncedState()}
 	app, err := p.entry.loadApplication(r.GetDeploySource())
 	switch {
 	case err != nil:
-		answer.SyncState = syncState(contract.ApplicationSyncStatus_INVALID_CONFIG, "The files cannot be read", err.Error())
+		answer.SyncState = syncState(contract.ApplicationSyncStatus_INVALID_CONFIG, "The files cannot be read",
+			err.Error())
 		return answer, nil
 	case len(r.GetDeployTargets()) == 0:
-		answer.SyncState = syncState(contract.ApplicationSyncStatus_INVALID_CONFIG, "No deploy target", "the application has no deploy target of plugin "+p.entry.Name)
+		answer.SyncState = syncState(contract.ApplicationSyncStatus_INVALID_CONFIG, "No deploy target",
+			"the application has no deploy target of plugin "+p.entry.Name)
 		return answer, nil
 	case app.app.Service == nil:
-		answer.SyncState = syncState(contract.ApplicationSyncStatus_UNKNOWN, "A standalone task", "a standalone task has no live state: it runs and ends")
+		answer.SyncState = syncState(contract.ApplicationSyncStatus_UNKNOWN, "A standalone task",
+			"a standalone task has no live state: it runs and ends")
 		return answer, nil
 	}
 	for _, name := range r.GetDeployTargets() {
@@ -48,7 +53,8 @@ func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateReque
 }
 
 // targetState returns the state on one deploy target.
-func (p *plugin) targetState(ctx context.Context, target string, app *appfile.Application) ([]*contract.ResourceState, *contract.ApplicationSyncState) {
+func (p *plugin) targetState(ctx context.Context, target string, app *appfile.Application) ([]*contract.ResourceState,
+	*contract.ApplicationSyncState) {
 	unknown := func(err error) *contract.ApplicationSyncState {
 		return syncState(contract.ApplicationSyncStatus_UNKNOWN, "AWS cannot be read", target+": "+explainError(err))
 	}
@@ -62,7 +68,8 @@ func (p *plugin) targetState(ctx context.Context, target string, app *appfile.Ap
 		return nil, unknown(err)
 	}
 	if live == nil || live.Status == "INACTIVE" {
-		return nil, syncState(contract.ApplicationSyncStatus_OUT_OF_SYNC, "The service does not exist", fmt.Sprintf("%s: there is no service %s in cluster %s", target, name, cluster))
+		return nil, syncState(contract.ApplicationSyncStatus_OUT_OF_SYNC, "The service does not exist",
+			fmt.Sprintf("%s: there is no service %s in cluster %s", target, name, cluster))
 	}
 	tasks, err := ecs.Service{API: pl.account.ECS(), Cluster: cluster, Name: name}.Tasks(ctx)
 	if err != nil {
@@ -97,15 +104,18 @@ func resourcesOf(target, plugin string, live *ecs.ServiceState, tasks []ecs.Task
 	born := aws.ToTime(live.Raw.CreatedAt)
 	b := resourceBuilder{target: target, plugin: plugin, now: now, serviceCreated: born}
 	health, why := serviceHealth(live)
-	all := []*contract.ResourceState{b.newResource(live.ARN, aws.ToString(live.Raw.ServiceName), typeService, born, health, why, map[string]string{
-		"status": live.Status, "controller": live.Controller, "desired": fmt.Sprint(live.Desired), "running": fmt.Sprint(live.Running),
-		"pending": fmt.Sprint(live.Pending), "commit": live.Tags[tagCommit]})}
+	all := []*contract.ResourceState{b.newResource(live.ARN, aws.ToString(live.Raw.ServiceName), typeService, born,
+		health, why, map[string]string{
+			"status": live.Status, "controller": live.Controller, "desired": fmt.Sprint(live.Desired),
+			"running": fmt.Sprint(live.Running),
+			"pending": fmt.Sprint(live.Pending), "commit": live.Tags[tagCommit]})}
 	parents := map[string]string{}
 	for _, ts := range live.TaskSets {
 		parents[ts.ID] = ts.ARN
 		health, why := setHealth(ts)
 		all = append(all, b.newResource(ts.ARN, ts.ID, typeTaskSet, ts.CreatedAt, health, why, map[string]string{
-			"status": ts.Status, "taskDefinition": ts.Revision, "scale": fmt.Sprintf("%g%%", ts.Scale), "desired": fmt.Sprint(ts.Desired),
+			"status": ts.Status, "taskDefinition": ts.Revision, "scale": fmt.Sprintf("%g%%", ts.Scale),
+			"desired": fmt.Sprint(ts.Desired),
 			"running": fmt.Sprint(ts.Running), "commit": ts.Tags[tagCommit]}, live.ARN))
 	}
 	for _, t := range tasks {
@@ -127,7 +137,9 @@ type resourceBuilder struct {
 	now, serviceCreated time.Time
 }
 
-func (b resourceBuilder) newResource(arn, name, kind string, created time.Time, health contract.ResourceState_HealthStatus, why string, about map[string]string, parents ...string) *contract.ResourceState {
+func (b resourceBuilder) newResource(arn, name, kind string, created time.Time,
+	health contract.ResourceState_HealthStatus, why string, about map[string]string,
+	parents ...string) *contract.ResourceState {
 	for _, t := range []time.Time{b.serviceCreated, b.now} {
 		if created.Unix() <= 0 {
 			created = t
@@ -139,7 +151,8 @@ func (b resourceBuilder) newResource(arn, name, kind string, created time.Time, 
 		}
 	}
 	return &contract.ResourceState{Id: arn, Name: name, ResourceType: kind, ParentIds: parents, ResourceMetadata: about,
-		HealthStatus: health, HealthDescription: why, DeployTarget: b.target, PluginName: b.plugin, CreatedAt: created.Unix(), UpdatedAt: b.now.Unix()}
+		HealthStatus: health, HealthDescription: why, DeployTarget: b.target, PluginName: b.plugin,
+		CreatedAt: created.Unix(), UpdatedAt: b.now.Unix()}
 }
 
 const (

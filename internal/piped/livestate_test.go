@@ -15,7 +15,8 @@ import (
 // look asks for the live state as piped does once a minute.
 func (r *rig) look(src *contract.DeploymentSource) *contract.GetLivestateResponse {
 	r.Helper()
-	out := got(r.plugin.live.GetLivestate(context.Background(), &contract.GetLivestateRequest{PipedId: "piped-1", ApplicationId: "app-1",
+	out := got(r.plugin.live.GetLivestate(context.Background(), &contract.GetLivestateRequest{PipedId: "piped-1",
+		ApplicationId:   "app-1",
 		ApplicationName: "web", DeploySource: src, DeployTargets: []string{"dt"}}))(r)
 	must(r, contract.Check(out))
 	return out
@@ -49,12 +50,14 @@ func TestLiveStateShowsServiceTaskSetsAndTasks(t *testing.T) {
 	for _, s := range out.GetResources() {
 		count[s.GetResourceType()]++
 		parent[s.GetResourceType()] = strings.Join(s.GetParentIds(), ",")
-		if s.GetDeployTarget() != "dt" || s.GetPluginName() != "ecs" || s.GetHealthStatus() != contract.ResourceState_HEALTHY {
+		if s.GetDeployTarget() != "dt" || s.GetPluginName() != "ecs" ||
+			s.GetHealthStatus() != contract.ResourceState_HEALTHY {
 			t.Errorf("%v", s)
 		}
 	}
 	if fmt.Sprint(count) != "map[ECS:Service:1 ECS:Task:2 ECS:TaskSet:1]" || parent["ECS:Service"] != "" ||
-		!strings.Contains(parent["ECS:TaskSet"], ":service/prod/web") || !strings.Contains(parent["ECS:Task"], ":task-set/prod/web/") {
+		!strings.Contains(parent["ECS:TaskSet"], ":service/prod/web") ||
+		!strings.Contains(parent["ECS:Task"], ":task-set/prod/web/") {
 		t.Errorf("%v %v", count, parent)
 	}
 	if out.GetHealthStatus() != contract.ApplicationLiveState_HEALTHY {
@@ -71,12 +74,17 @@ func TestHazard15DriftIsOfFieldsNotOfCommits(t *testing.T) {
 	d.all()
 	r.inSync(source{hash: "another"}.write(t), inSync)
 	r.inSync(source{task: taskFile + "    essential: true\n"}.write(t), inSync)
-	r.inSync(source{image: "sim/web:v3"}.write(t), drifted, "task definition containerDefinitions[web].image: is sim/web:v2, should be sim/web:v3")
-	got(r.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(5)}))(t)
+	r.inSync(source{image: "sim/web:v3"}.write(t), drifted,
+		"task definition containerDefinitions[web].image: is sim/web:v2, should be sim/web:v3")
+	got(r.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), DesiredCount: aws.Int32(5)}))(t)
 	r.inSync(source{}.write(t), inSync)
-	r.inSync(source{service: serviceFile + "desiredCount: 2\n"}.write(t), drifted, "service desiredCount: is 5, should be 2")
-	r.inSync(source{app: appFile("  unknown: 1\n")}.write(t), contract.ApplicationSyncStatus_INVALID_CONFIG, `unknown key "unknown"`)
-	r.inSync(source{service: strings.Replace(serviceFile, "serviceName: web", "serviceName: none", 1)}.write(t), drifted, "there is no service none")
+	r.inSync(source{service: serviceFile + "desiredCount: 2\n"}.write(t), drifted,
+		"service desiredCount: is 5, should be 2")
+	r.inSync(source{app: appFile("  unknown: 1\n")}.write(t), contract.ApplicationSyncStatus_INVALID_CONFIG,
+		`unknown key "unknown"`)
+	r.inSync(source{service: strings.Replace(serviceFile, "serviceName: web", "serviceName: none", 1)}.write(t),
+		drifted, "there is no service none")
 }
 
 // A rolled back application differs from its files; one that is deployed now is
@@ -102,7 +110,8 @@ func TestHazard14ReadsAreShared(t *testing.T) {
 	r := newRig(t, services+quick)
 	var sources []*contract.DeploymentSource
 	for i := range many {
-		sources = append(sources, source{image: "sim/web:v1", service: strings.Replace(serviceFile, "serviceName: web", fmt.Sprintf("serviceName: web%d", i), 1)}.write(t))
+		sources = append(sources, source{image: "sim/web:v1", service: strings.Replace(serviceFile, "serviceName: web",
+			fmt.Sprintf("serviceName: web%d", i), 1)}.write(t))
 	}
 	calls := r.counted()
 	round := func() int {
@@ -126,29 +135,37 @@ func TestPlanPreview(t *testing.T) {
 	r := newRig(t, external+quick)
 	env := "    environment: [{name: KEY, value: secret-%s}]\n"
 	ask := func(running, target *contract.DeploymentSource) *contract.PlanPreviewResult {
-		out := got(r.plugin.preview.GetPlanPreview(context.Background(), &contract.GetPlanPreviewRequest{ApplicationId: "app-1", ApplicationName: "web",
-			PipedId: "piped-1", DeployTargets: []string{"dt"}, RunningDeploymentSource: running, TargetDeploymentSource: target}))(t)
+		out := got(r.plugin.preview.GetPlanPreview(context.Background(),
+			&contract.GetPlanPreviewRequest{ApplicationId: "app-1", ApplicationName: "web",
+				PipedId: "piped-1", DeployTargets: []string{"dt"}, RunningDeploymentSource: running,
+				TargetDeploymentSource: target}))(t)
 		return out.GetResults()[0]
 	}
-	v1, v2 := source{image: "sim/web:v1", task: taskFile + fmt.Sprintf(env, "one")}.write(t), source{task: taskFile + fmt.Sprintf(env, "two")}.write(t)
+	v1, v2 := source{image: "sim/web:v1", task: taskFile + fmt.Sprintf(env, "one")}.write(t),
+		source{task: taskFile + fmt.Sprintf(env, "two")}.write(t)
 	p := ask(v1, v2)
 	text := string(p.GetDetails())
-	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "(sensitive value changed)", "2 ECS_TRAFFIC_ROUTING", "default rule of port 80: primary 90 / canary 10"} {
+	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "(sensitive value changed)",
+		"2 ECS_TRAFFIC_ROUTING", "default rule of port 80: primary 90 / canary 10"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the preview does not show %q:\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "secret-") || p.GetSummary() != "2 changes" || p.GetNoChange() || p.GetDeployTarget() != "dt" {
+	if strings.Contains(text, "secret-") || p.GetSummary() != "2 changes" || p.GetNoChange() ||
+		p.GetDeployTarget() != "dt" {
 		t.Errorf("%s %t:\n%s", p.GetSummary(), p.GetNoChange(), text)
 	}
 	if p := ask(v2, v2); !p.GetNoChange() || p.GetSummary() != "0 changes" {
 		t.Errorf("%s %t", p.GetSummary(), p.GetNoChange())
 	}
-	alone := source{app: strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "", 1)}.write(t)
-	if text := string(ask(nil, alone).GetDetails()); !strings.Contains(text, "+family: web") || !strings.Contains(text, "#   1 REGISTER") {
+	alone := source{app: strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "",
+		1)}.write(t)
+	if text := string(ask(nil, alone).GetDetails()); !strings.Contains(text, "+family: web") ||
+		!strings.Contains(text, "#   1 REGISTER") {
 		t.Errorf("a standalone task:\n%s", text)
 	}
-	if p := ask(nil, v2); p.GetSummary() != "first deployment" || !strings.Contains(string(p.GetDetails()), "+serviceName: web") {
+	if p := ask(nil, v2); p.GetSummary() != "first deployment" || !strings.Contains(string(p.GetDetails()),
+		"+serviceName: web") {
 		t.Errorf("%s\n%s", p.GetSummary(), p.GetDetails())
 	}
 }

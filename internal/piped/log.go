@@ -44,7 +44,8 @@ type stageLog struct {
 }
 
 func openLog(c contract.PluginServiceClient, deployment string, stage *contract.PipelineStage) *stageLog {
-	l := &stageLog{piped: c, deployment: deployment, stage: stage, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &stageLog{piped: c, deployment: deployment, stage: stage, wake: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	go l.runSender()
 	return l
 }
@@ -125,7 +126,8 @@ func (l *stageLog) flush() (closing bool) {
 	defer cancel()
 	for _, part := range splitBlocks(blocks) {
 		_, _ = l.piped.ReportStageLogs(ctx, &contract.ReportStageLogsRequest{
-			DeploymentId: l.deployment, StageId: l.stage.GetId(), RetriedCount: l.stage.GetRetriedCount(), Blocks: part})
+			DeploymentId: l.deployment, StageId: l.stage.GetId(), RetriedCount: l.stage.GetRetriedCount(),
+			Blocks: part})
 	}
 	if display != "" {
 		_, _ = l.piped.PutStageMetadata(ctx, &contract.PutStageMetadataRequest{

@@ -20,7 +20,8 @@ type page struct {
 	t      *testing.T
 }
 
-func (p *page) ReportStageLogs(_ context.Context, in *contract.ReportStageLogsRequest, _ ...grpc.CallOption) (*contract.ReportStageLogsResponse, error) {
+func (p *page) ReportStageLogs(_ context.Context, in *contract.ReportStageLogsRequest,
+	_ ...grpc.CallOption) (*contract.ReportStageLogsResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := contract.Check(in); err != nil {
@@ -30,7 +31,9 @@ func (p *page) ReportStageLogs(_ context.Context, in *contract.ReportStageLogsRe
 	return &contract.ReportStageLogsResponse{}, nil
 }
 
-func (p *page) ReportStageLogsFromLastCheckpoint(_ context.Context, in *contract.ReportStageLogsFromLastCheckpointRequest, _ ...grpc.CallOption) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
+func (p *page) ReportStageLogsFromLastCheckpoint(_ context.Context,
+	in *contract.ReportStageLogsFromLastCheckpointRequest,
+	_ ...grpc.CallOption) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := contract.Check(in); err != nil {

@@ -34,7 +34,8 @@ func (p point) String() string {
 	case p.refused:
 		return fmt.Sprintf("%s %d refused", what, p.n)
 	}
-	does, when := map[bool]string{true: "cancelled", false: "killed"}[p.cancelled], map[bool]string{true: "after", false: "before"}[p.after]
+	does, when := map[bool]string{true: "cancelled", false: "killed"}[p.cancelled],
+		map[bool]string{true: "after", false: "before"}[p.after]
 	return fmt.Sprintf("%s %s %s %d", does, when, what, p.n)
 }
 
@@ -121,24 +122,26 @@ func rest(r any) {
 
 // middleware stands where each attempt at a call of AWS is sent.
 func (l *life) middleware(stack *middleware.Stack) error {
-	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("Mortal", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
-		out middleware.SerializeOutput, meta middleware.Metadata, err error,
-	) {
-		here := false
-		if account.IsWrite(middleware.GetOperationName(ctx)) {
-			l.writes++
-			here = !l.at.save && l.at.n == l.writes
-		}
-		err = l.around(here, func() error {
-			out, meta, err = next.HandleSerialize(ctx, in)
-			return err
-		})
-		return out, meta, err
-	}), middleware.Before)
+	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("Mortal",
+		func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
+			out middleware.SerializeOutput, meta middleware.Metadata, err error,
+		) {
+			here := false
+			if account.IsWrite(middleware.GetOperationName(ctx)) {
+				l.writes++
+				here = !l.at.save && l.at.n == l.writes
+			}
+			err = l.around(here, func() error {
+				out, meta, err = next.HandleSerialize(ctx, in)
+				return err
+			})
+			return out, meta, err
+		}), middleware.Before)
 }
 
 // chooseText passes a call on to piped, held against the contract's rules.
-func chooseText[In proto.Message, Out any](l *life, ctx context.Context, in In, call func(context.Context, In) (Out, error)) (out Out, err error) {
+func chooseText[In proto.Message, Out any](l *life, ctx context.Context, in In,
+	call func(context.Context, In) (Out, error)) (out Out, err error) {
 	if err := contract.Check(in); err != nil {
 		l.fake.mistake("%T: %v", in, err)
 		return out, err
@@ -146,12 +149,14 @@ func chooseText[In proto.Message, Out any](l *life, ctx context.Context, in In, 
 	return call(ctx, in)
 }
 
-func (l *life) GetDeploymentPluginMetadata(ctx context.Context, in *contract.GetDeploymentPluginMetadataRequest, _ ...grpc.CallOption) (*contract.GetDeploymentPluginMetadataResponse, error) {
+func (l *life) GetDeploymentPluginMetadata(ctx context.Context, in *contract.GetDeploymentPluginMetadataRequest,
+	_ ...grpc.CallOption) (*contract.GetDeploymentPluginMetadataResponse, error) {
 	l.alive()
 	return chooseText(l, ctx, in, l.fake.GetDeploymentPluginMetadata)
 }
 
-func (l *life) PutDeploymentPluginMetadata(ctx context.Context, in *contract.PutDeploymentPluginMetadataRequest, _ ...grpc.CallOption) (out *contract.PutDeploymentPluginMetadataResponse, err error) {
+func (l *life) PutDeploymentPluginMetadata(ctx context.Context, in *contract.PutDeploymentPluginMetadataRequest,
+	_ ...grpc.CallOption) (out *contract.PutDeploymentPluginMetadataResponse, err error) {
 	l.saves++
 	err = l.around(l.at.save && l.at.n == l.saves, func() error {
 		out, err = chooseText(l, ctx, in, l.fake.PutDeploymentPluginMetadata)
@@ -162,15 +167,19 @@ func (l *life) PutDeploymentPluginMetadata(ctx context.Context, in *contract.Put
 
 // What the log's own goroutine sends is not awaited by a stage, and kills nobody.
 
-func (l *life) PutStageMetadata(ctx context.Context, in *contract.PutStageMetadataRequest, _ ...grpc.CallOption) (*contract.PutStageMetadataResponse, error) {
+func (l *life) PutStageMetadata(ctx context.Context, in *contract.PutStageMetadataRequest,
+	_ ...grpc.CallOption) (*contract.PutStageMetadataResponse, error) {
 	return chooseText(l, ctx, in, l.fake.PutStageMetadata)
 }
 
-func (l *life) ReportStageLogs(ctx context.Context, in *contract.ReportStageLogsRequest, _ ...grpc.CallOption) (*contract.ReportStageLogsResponse, error) {
+func (l *life) ReportStageLogs(ctx context.Context, in *contract.ReportStageLogsRequest,
+	_ ...grpc.CallOption) (*contract.ReportStageLogsResponse, error) {
 	return chooseText(l, ctx, in, l.fake.ReportStageLogs)
 }
 
-func (l *life) ReportStageLogsFromLastCheckpoint(ctx context.Context, in *contract.ReportStageLogsFromLastCheckpointRequest, _ ...grpc.CallOption) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
+func (l *life) ReportStageLogsFromLastCheckpoint(ctx context.Context,
+	in *contract.ReportStageLogsFromLastCheckpointRequest,
+	_ ...grpc.CallOption) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
 	return chooseText(l, ctx, in, l.fake.ReportStageLogsFromLastCheckpoint)
 }
 
@@ -180,14 +189,17 @@ type here struct {
 	plugin                           contract.DeploymentServiceServer
 }
 
-func (h here) BuildPipelineSyncStages(ctx context.Context, in *contract.BuildPipelineSyncStagesRequest, _ ...grpc.CallOption) (*contract.BuildPipelineSyncStagesResponse, error) {
+func (h here) BuildPipelineSyncStages(ctx context.Context, in *contract.BuildPipelineSyncStagesRequest,
+	_ ...grpc.CallOption) (*contract.BuildPipelineSyncStagesResponse, error) {
 	return h.plugin.BuildPipelineSyncStages(ctx, in)
 }
 
-func (h here) BuildQuickSyncStages(ctx context.Context, in *contract.BuildQuickSyncStagesRequest, _ ...grpc.CallOption) (*contract.BuildQuickSyncStagesResponse, error) {
+func (h here) BuildQuickSyncStages(ctx context.Context, in *contract.BuildQuickSyncStagesRequest,
+	_ ...grpc.CallOption) (*contract.BuildQuickSyncStagesResponse, error) {
 	return h.plugin.BuildQuickSyncStages(ctx, in)
 }
 
-func (h here) ExecuteStage(ctx context.Context, in *contract.ExecuteStageRequest, _ ...grpc.CallOption) (*contract.ExecuteStageResponse, error) {
+func (h here) ExecuteStage(ctx context.Context, in *contract.ExecuteStageRequest,
+	_ ...grpc.CallOption) (*contract.ExecuteStageResponse, error) {
 	return h.plugin.ExecuteStage(ctx, in)
 }

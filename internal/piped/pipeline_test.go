@@ -47,7 +47,8 @@ func TestFirstDeployment(t *testing.T) {
 	d.all()
 	r.want(serves("v2"))
 	tags := r.tags()
-	for key, value := range map[string]string{"team": "a", "pipecd-dev-managed-by": "piped-ecs-plugin", "pipecd-dev-piped": "piped-1",
+	for key, value := range map[string]string{"team": "a", "pipecd-dev-managed-by": "piped-ecs-plugin",
+		"pipecd-dev-piped":       "piped-1",
 		"pipecd-dev-application": "app-1", "pipecd-dev-commit-hash": "h2", "sluice:deployment": ""} {
 		if tags[key] != value {
 			t.Errorf("tag %s is %q, want %q", key, tags[key], value)
@@ -64,7 +65,8 @@ func TestRollingServiceAndItsRollback(t *testing.T) {
 	app := appFile("")
 	d := r.begin(source{image: "sim/web:v1", app: app, service: rollingFile}, source{app: app, service: rollingFile})
 	d.all()
-	if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v2 100% 2 running") || strings.Contains(state, "v1") {
+	if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v2 100% 2 running") ||
+		strings.Contains(state, "v1") {
 		t.Errorf("%s\n%s", state, r.piped.text(d.Stages[0].GetId()))
 	}
 	d.run(d.back())
@@ -87,7 +89,8 @@ func TestSeveralDeployTargets(t *testing.T) {
 	d.all()
 	r.want(serves("v2"))
 	log := r.piped.text(d.Stages[0].GetId())
-	if one, two := strings.Index(log, "deploy target one"), strings.Index(log, "deploy target two"); one < 0 || two < one {
+	if one, two := strings.Index(log, "deploy target one"), strings.Index(log, "deploy target two"); one < 0 ||
+		two < one {
 		t.Errorf("log:\n%s", log)
 	}
 	found := 0
@@ -131,7 +134,8 @@ func TestPipeCDsKeysAreKept(t *testing.T) {
 	d.run(d.forward()[0])
 	d.run(d.forward()[1])
 	values := r.piped.values()
-	for key, want := range map[string]string{"canary-target-group-arn": canaryARN, "primary-percentage": "90", "canary-percentage": "10", "current-listeners": listenerARN} {
+	for key, want := range map[string]string{"canary-target-group-arn": canaryARN, "primary-percentage": "90",
+		"canary-percentage": "10", "current-listeners": listenerARN} {
 		if got := values[d.Id+"/ecs/"+key]; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
@@ -150,7 +154,8 @@ func TestPipelineBesideARollingService(t *testing.T) {
 	for _, s := range d.forward() {
 		d.run(s)
 	}
-	if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v2 100% 2 running") || strings.Contains(state, "v1") || !strings.Contains(state, "canary 0") {
+	if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v2 100% 2 running") ||
+		strings.Contains(state, "v1") || !strings.Contains(state, "canary 0") {
 		t.Error(state)
 	}
 	d.run(d.back())
@@ -170,7 +175,8 @@ func TestDeploymentOfTheOfficialPluginIsToldApart(t *testing.T) {
 		d := r.usual()
 		r.piped.set(func() { r.piped.metadata[d.Id+"/ecs/"+key] = "{}" })
 		for _, s := range []*contract.PipelineStage{d.forward()[4], d.back()} {
-			if log := d.fails(s); !strings.Contains(log, "another plugin began this deployment: it has metadata "+key) || written(log) {
+			if log := d.fails(s); !strings.Contains(log,
+				"another plugin began this deployment: it has metadata "+key) || written(log) {
 				t.Errorf("log of %s:\n%s", s.GetName(), log)
 			}
 		}

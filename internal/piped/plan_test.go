@@ -18,7 +18,9 @@ import (
 )
 
 func (r *rig) input(running, target *contract.DeploymentSource) *contract.PlanPluginInput {
-	return &contract.PlanPluginInput{Deployment: &contract.Deployment{PipedId: "piped-1", ApplicationId: "app-1", ApplicationName: "web"}, // as for a preview
+	// as for a preview
+	return &contract.PlanPluginInput{Deployment: &contract.Deployment{PipedId: "piped-1", ApplicationId: "app-1",
+		ApplicationName: "web"},
 		RunningDeploymentSource: running, TargetDeploymentSource: target}
 }
 
@@ -34,17 +36,26 @@ func TestStrategy(t *testing.T) {
 		want    contract.SyncStrategy
 		tells   string
 	}{
-		"nothing changed":         {v1, source{image: "sim/web:v1"}, quickly, "neither the task definition nor the service definition changed"},
-		"a default written down":  {v1, source{image: "sim/web:v1", task: taskFile + "    essential: true\n"}, quickly, ""},
-		"another image":           {v1, source{}, slowly, "containerDefinitions[web].image: sim/web:v1 → sim/web:v2"},
-		"environment":             {v1, source{image: "sim/web:v1", task: taskFile + "    environment: [{name: A, value: b}]\n"}, slowly, "environment"},
-		"memory":                  {v1, source{image: "sim/web:v1", task: strings.Replace(taskFile, "512", "1024", 1)}, slowly, "memory: 512 → 1024"},
-		"service definition":      {v1, source{image: "sim/web:v1", service: serviceFile + "desiredCount: 3\n"}, slowly, "desiredCount"},
-		"network":                 {v1, source{image: "sim/web:v1", service: strings.Replace(serviceFile, ", subnet-0123456789abcdef1", "", 1)}, slowly, "networkConfiguration"},
-		"nothing was deployed":    {nil, source{}, slowly, "nothing was deployed before"},
-		"the former is not there": {&contract.DeploymentSource{ApplicationDirectory: t.TempDir()}, source{}, slowly, "cannot be read"},
+		"nothing changed": {v1, source{image: "sim/web:v1"}, quickly,
+			"neither the task definition nor the service definition changed"},
+		"a default written down": {v1, source{image: "sim/web:v1", task: taskFile + "    essential: true\n"}, quickly,
+			""},
+		"another image": {v1, source{}, slowly, "containerDefinitions[web].image: sim/web:v1 → sim/web:v2"},
+		"environment": {v1, source{image: "sim/web:v1", task: taskFile +
+			"    environment: [{name: A, value: b}]\n"}, slowly, "environment"},
+		"memory": {v1, source{image: "sim/web:v1", task: strings.Replace(taskFile, "512", "1024", 1)},
+			slowly, "memory: 512 → 1024"},
+		"service definition": {v1, source{image: "sim/web:v1", service: serviceFile + "desiredCount: 3\n"}, slowly,
+			"desiredCount"},
+		"network": {v1,
+			source{image: "sim/web:v1", service: strings.Replace(serviceFile, ", subnet-0123456789abcdef1", "", 1)},
+			slowly, "networkConfiguration"},
+		"nothing was deployed": {nil, source{}, slowly, "nothing was deployed before"},
+		"the former is not there": {&contract.DeploymentSource{ApplicationDirectory: t.TempDir()}, source{}, slowly,
+			"cannot be read"},
 	} {
-		out := got(r.plugin.DetermineStrategy(context.Background(), &contract.DetermineStrategyRequest{Input: r.input(c.running, c.target.write(t))}))(t)
+		out := got(r.plugin.DetermineStrategy(context.Background(),
+			&contract.DetermineStrategyRequest{Input: r.input(c.running, c.target.write(t))}))(t)
 		if out.GetSyncStrategy() != c.want || !strings.Contains(out.GetSummary(), c.tells) || out.GetUnsupported() {
 			t.Errorf("%s: %s, %s", name, out.GetSyncStrategy(), out.GetSummary())
 		}
@@ -56,8 +67,10 @@ func TestVersions(t *testing.T) {
 	r := newRig(t, quick)
 	digest := "sha256:" + strings.Repeat("ab", 32)
 	var containers strings.Builder
-	for i, image := range []string{"nginx", "registry.example.com:5000/team/web:v1.2", "registry.example.com:5000/team/side", "repo/pinned:v3@" + digest, "nginx"} {
-		fmt.Fprintf(&containers, "  - {name: %q, image: %q, portMappings: [{containerPort: %d}]}\n", []string{"web", "c1", "c2", "c3", "c4"}[i], image, 80+i)
+	for i, image := range []string{"nginx", "registry.example.com:5000/team/web:v1.2",
+		"registry.example.com:5000/team/side", "repo/pinned:v3@" + digest, "nginx"} {
+		fmt.Fprintf(&containers, "  - {name: %q, image: %q, portMappings: [{containerPort: %d}]}\n",
+			[]string{"web", "c1", "c2", "c3", "c4"}[i], image, 80+i)
 	}
 	out := got(r.plugin.DetermineVersions(context.Background(), &contract.DetermineVersionsRequest{
 		Input: r.input(nil, source{task: "family: web\ncontainerDefinitions:\n" + containers.String()}.write(t))}))(t)
@@ -74,12 +87,15 @@ func TestVersions(t *testing.T) {
 func TestRollbackBorrowsTheSmallestIndex(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick)
-	d := r.begin(source{}, source{}, &contract.BuildPipelineSyncStagesRequest_StageConfig{Name: "ECS_CANARY_CLEAN", Index: 4},
+	d := r.begin(source{}, source{}, &contract.BuildPipelineSyncStagesRequest_StageConfig{Name: "ECS_CANARY_CLEAN",
+		Index: 4},
 		&contract.BuildPipelineSyncStagesRequest_StageConfig{Name: "ECS_PRIMARY_ROLLOUT", Index: 2, Desc: "all of it"})
-	if d.back().GetIndex() != 2 || d.back().GetName() != "ECS_ROLLBACK" || len(d.Stages) != 3 || d.Stages[1].GetDesc() != "all of it" {
+	if d.back().GetIndex() != 2 || d.back().GetName() != "ECS_ROLLBACK" || len(d.Stages) != 3 ||
+		d.Stages[1].GetDesc() != "all of it" {
 		t.Errorf("%v", d.Stages)
 	}
-	_, err := r.plugin.BuildPipelineSyncStages(context.Background(), &contract.BuildPipelineSyncStagesRequest{Stages: []*contract.BuildPipelineSyncStagesRequest_StageConfig{{Name: "ECS_NONE"}}})
+	_, err := r.plugin.BuildPipelineSyncStages(context.Background(),
+		&contract.BuildPipelineSyncStagesRequest{Stages: []*contract.BuildPipelineSyncStagesRequest_StageConfig{{Name: "ECS_NONE"}}})
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "ECS_CANARY_ROLLOUT") {
 		t.Error(err)
 	}
@@ -95,16 +111,27 @@ func TestBadInputIsAnsweredWithASentence(t *testing.T) {
 		change func(*deployment)
 		tells  string
 	}{
-		"no canary target group": {source{app: noCanary}, nil, "it needs a canary target group, and the file names none"},
-		"a wrong type":           {source{app: strings.Replace(appFile(pipeline), "scale: 50", "scale: much", 1)}, nil, "scale is a whole percentage"},
-		"another plugin's name":  {source{app: strings.Replace(appFile(pipeline), "    ecs:\n", "    other:\n", 1)}, nil, "spec.plugins has no entry ecs"},
-		"an unknown stage":       {source{app: strings.Replace(appFile(pipeline), "ECS_CANARY_CLEAN", "ECS_CANARY_CLEANUP", 1)}, nil, "unknown stage"},
-		"service discovery":      {source{app: strings.Replace(appFile(pipeline), "      input:\n", "      input:\n        accessType: SERVICE_DISCOVERY\n", 1)}, nil, "access type SERVICE_DISCOVERY needs a service registry"},
-		"code deploy":            {source{service: strings.Replace(serviceFile, "EXTERNAL", "CODE_DEPLOY", 1)}, nil, "CODE_DEPLOY"},
-		"no deploy target":       {source{}, func(d *deployment) { d.DeployTargetsByPlugin = nil }, "has no deploy target of plugin ecs"},
-		"unknown deploy target":  {source{}, func(d *deployment) { d.DeployTargetsByPlugin["ecs"].DeployTargets[0] = "mars" }, "plugin ecs has none of that name"},
-		"no files":               {source{}, func(d *deployment) { d.target = nil }, "piped gave no files"},
-		"a stage of another":     {source{}, func(d *deployment) { d.Stages[0].Name = "WAIT" }, "this plugin has no such stage"},
+		"no canary target group": {source{app: noCanary}, nil,
+			"it needs a canary target group, and the file names none"},
+		"a wrong type": {source{app: strings.Replace(appFile(pipeline), "scale: 50", "scale: much", 1)}, nil,
+			"scale is a whole percentage"},
+		"another plugin's name": {source{app: strings.Replace(appFile(pipeline), "    ecs:\n", "    other:\n", 1)},
+			nil, "spec.plugins has no entry ecs"},
+		"an unknown stage": {source{app: strings.Replace(appFile(pipeline), "ECS_CANARY_CLEAN",
+			"ECS_CANARY_CLEANUP", 1)}, nil, "unknown stage"},
+		"service discovery": {source{app: strings.Replace(appFile(pipeline), "      input:\n",
+			"      input:\n        accessType: SERVICE_DISCOVERY\n", 1)}, nil,
+			"access type SERVICE_DISCOVERY needs a service registry"},
+		"code deploy": {source{service: strings.Replace(serviceFile, "EXTERNAL", "CODE_DEPLOY", 1)}, nil,
+			"CODE_DEPLOY"},
+		"no deploy target": {source{}, func(d *deployment) { d.DeployTargetsByPlugin = nil },
+			"has no deploy target of plugin ecs"},
+		"unknown deploy target": {source{},
+			func(d *deployment) { d.DeployTargetsByPlugin["ecs"].DeployTargets[0] = "mars" },
+			"plugin ecs has none of that name"},
+		"no files": {source{}, func(d *deployment) { d.target = nil }, "piped gave no files"},
+		"a stage of another": {source{}, func(d *deployment) { d.Stages[0].Name = "WAIT" },
+			"this plugin has no such stage"},
 	} {
 		d := r.begin(source{image: "sim/web:v1"}, c.target, stagesOf()...)
 		if c.change != nil {
@@ -191,17 +218,19 @@ func TestFlagsAndEntry(t *testing.T) {
 		args  []string
 		tells string
 	}{
-		"nothing":            {nil, "usage"},
-		"another word":       {[]string{"serve"}, "usage"},
-		"no config":          {[]string{"start", "--piped-plugin-service", "localhost:1"}, "--config is not given"},
-		"an unknown flag":    {append([]string{"--no-such-flag"}, start("{}")...), "no-such-flag"},
-		"tolerated flags":    {append([]string{"--log-level", "debug"}, append(start("{}"), "--log-encoding=json", "--metrics=false", "--grace-period", "1s")...), "has no name"},
-		"no JSON":            {start("{"), "--config"},
-		"no name":            {start(with("name", "")), "has no name"},
-		"no port":            {start(with("port", 0)), "port 0"},
-		"own configuration":  {start(with("config", map[string]any{"a": 1})), `unknown field "a"`},
-		"no region":          {start(target(map[string]any{"profile": "p"})), "config has no region"},
-		"unknown key":        {start(target(map[string]any{"region": "us-east-1", "roleArnn": "x"})), `unknown field "roleArnn"`},
+		"nothing":         {nil, "usage"},
+		"another word":    {[]string{"serve"}, "usage"},
+		"no config":       {[]string{"start", "--piped-plugin-service", "localhost:1"}, "--config is not given"},
+		"an unknown flag": {append([]string{"--no-such-flag"}, start("{}")...), "no-such-flag"},
+		"tolerated flags": {append([]string{"--log-level", "debug"}, append(start("{}"), "--log-encoding=json",
+			"--metrics=false", "--grace-period", "1s")...), "has no name"},
+		"no JSON":           {start("{"), "--config"},
+		"no name":           {start(with("name", "")), "has no name"},
+		"no port":           {start(with("port", 0)), "port 0"},
+		"own configuration": {start(with("config", map[string]any{"a": 1})), `unknown field "a"`},
+		"no region":         {start(target(map[string]any{"profile": "p"})), "config has no region"},
+		"unknown key": {start(target(map[string]any{"region": "us-east-1", "roleArnn": "x"})),
+			`unknown field "roleArnn"`},
 		"wrong type":         {start(target(map[string]any{"region": 1})), "region"},
 		"token without role": {start(target(map[string]any{"region": "us-east-1", "tokenFile": "/t"})), "no roleARN"},
 	} {

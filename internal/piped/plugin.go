@@ -29,12 +29,14 @@ type plugin struct {
 }
 
 // FetchDefinedStages returns the names of the stages that piped must send to this plugin.
-func (p *plugin) FetchDefinedStages(context.Context, *contract.FetchDefinedStagesRequest) (*contract.FetchDefinedStagesResponse, error) {
+func (p *plugin) FetchDefinedStages(context.Context,
+	*contract.FetchDefinedStagesRequest) (*contract.FetchDefinedStagesResponse, error) {
 	return &contract.FetchDefinedStagesResponse{Stages: slices.Clone(ourStages)}, nil
 }
 
 // DetermineVersions returns the images of the target's task definition.
-func (p *plugin) DetermineVersions(_ context.Context, r *contract.DetermineVersionsRequest) (*contract.DetermineVersionsResponse, error) {
+func (p *plugin) DetermineVersions(_ context.Context,
+	r *contract.DetermineVersionsRequest) (*contract.DetermineVersionsResponse, error) {
 	target, err := p.entry.loadApplication(r.GetInput().GetTargetDeploymentSource())
 	if err != nil {
 		return nil, grpcError(err)
@@ -44,11 +46,13 @@ func (p *plugin) DetermineVersions(_ context.Context, r *contract.DetermineVersi
 
 // BuildPipelineSyncStages returns this plugin's stages of the pipeline unchanged. The rollback gets
 // the smallest of their indexes: piped accepts only the indexes it sent.
-func (p *plugin) BuildPipelineSyncStages(_ context.Context, r *contract.BuildPipelineSyncStagesRequest) (*contract.BuildPipelineSyncStagesResponse, error) {
+func (p *plugin) BuildPipelineSyncStages(_ context.Context,
+	r *contract.BuildPipelineSyncStagesRequest) (*contract.BuildPipelineSyncStagesResponse, error) {
 	var all []*contract.PipelineStage
 	for _, s := range r.GetStages() {
 		if !slices.Contains(ourStages, s.GetName()) || s.GetName() == appfile.StageRollback {
-			return nil, status.Errorf(codes.InvalidArgument, "stage %q: this plugin has %s", s.GetName(), strings.Join(ourStages[:len(ourStages)-1], ", "))
+			return nil, status.Errorf(codes.InvalidArgument, "stage %q: this plugin has %s", s.GetName(),
+				strings.Join(ourStages[:len(ourStages)-1], ", "))
 		}
 		all = append(all, newStage(s.GetName(), s.GetDesc(), s.GetIndex(), false))
 	}
@@ -60,8 +64,10 @@ func (p *plugin) BuildPipelineSyncStages(_ context.Context, r *contract.BuildPip
 }
 
 // BuildQuickSyncStages returns one stage, and the rollback.
-func (p *plugin) BuildQuickSyncStages(_ context.Context, r *contract.BuildQuickSyncStagesRequest) (*contract.BuildQuickSyncStagesResponse, error) {
-	all := []*contract.PipelineStage{newStage(appfile.StageSync, "Bring the whole service to the new revision", 0, false)}
+func (p *plugin) BuildQuickSyncStages(_ context.Context,
+	r *contract.BuildQuickSyncStagesRequest) (*contract.BuildQuickSyncStagesResponse, error) {
+	all := []*contract.PipelineStage{newStage(appfile.StageSync, "Bring the whole service to the new revision", 0,
+		false)}
 	if r.GetRollback() {
 		all = append(all, newStage(appfile.StageRollback, "Return to what was", 0, true))
 	}
@@ -100,7 +106,8 @@ func (p *plugin) targetsOf(d *contract.Deployment) ([]string, error) {
 	names := d.GetDeployTargetsByPlugin()[p.entry.Name].GetDeployTargets()
 	if len(names) == 0 {
 		return nil, &sluice.Error{Op: "find the deploy target", Resource: d.GetApplicationName(),
-			Err: errors.New("the application has no deploy target of plugin " + p.entry.Name), Next: "choose one in PipeCD's settings of the application"}
+			Err:  errors.New("the application has no deploy target of plugin " + p.entry.Name),
+			Next: "choose one in PipeCD's settings of the application"}
 	}
 	return names, nil
 }

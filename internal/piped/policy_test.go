@@ -47,7 +47,8 @@ func allowed(t *testing.T) (all []string) {
 
 // prefixes are IAM's names of services, by the names under which their clients are
 // imported.
-var prefixes = map[string]string{"awsecs": "ecs", "awselb": "elasticloadbalancing", "awssd": "servicediscovery", "awscd": "codedeploy",
+var prefixes = map[string]string{"awsecs": "ecs", "awselb": "elasticloadbalancing", "awssd": "servicediscovery",
+	"awscd":  "codedeploy",
 	"awsaas": "application-autoscaling", "awslogs": "logs", "awscw": "cloudwatch", "awssts": "sts"}
 
 var (
@@ -59,7 +60,9 @@ var (
 // gate's: that has a name for every write.
 func sources(t *testing.T) (all, gate string) {
 	t.Helper()
-	list := got(exec.Command("go", "list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, "github.com/sluice-ecs/sluice/cmd/piped-plugin-sluice").Output())(t)
+	list := got(exec.Command("go", "list", "-deps", "-f",
+		`{{if .Module}}{{if .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`,
+		"github.com/sluice-ecs/sluice/cmd/piped-plugin-sluice").Output())(t)
 	for _, file := range strings.Fields(string(list)) {
 		text := string(got(os.ReadFile(file))(t))
 		if strings.HasSuffix(filepath.ToSlash(filepath.Dir(file)), "/internal/account") {
@@ -125,7 +128,8 @@ func TestPolicyIsGenerated(t *testing.T) {
 		{Sid: "Read", Effect: "Allow", Action: reads, Resource: "*"},
 		{Sid: "Write", Effect: "Allow", Action: writes, Resource: "*"},
 		{Sid: "BehindWrites", Effect: "Allow", Action: behind, Resource: "*"},
-		{Sid: "RolesOfTasks", Effect: "Allow", Action: []string{"iam:PassRole"}, Resource: "arn:aws:iam::123456789012:role/ecsTaskExecutionRole",
+		{Sid: "RolesOfTasks", Effect: "Allow", Action: []string{"iam:PassRole"},
+			Resource:  "arn:aws:iam::123456789012:role/ecsTaskExecutionRole",
 			Condition: map[string]map[string]string{"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}},
 	}}, "", "  "))(t)
 	before, now, after := policy(t)
@@ -144,7 +148,8 @@ func TestPolicyOfTheDocumentationIsEnough(t *testing.T) {
 	allowed := allowed(t)
 	for name, drive := range map[string]func(r *rig){
 		"task sets": func(r *rig) {
-			d := r.begin(source{image: "sim/web:v1", service: serviceFile + "tags: [{key: old, value: a}]\n"}, source{}, stagesOf()...)
+			d := r.begin(source{image: "sim/web:v1", service: serviceFile + "tags: [{key: old, value: a}]\n"}, source{},
+				stagesOf()...)
 			r.tag("old", "a")
 			for _, s := range d.forward()[:3] {
 				d.run(s)
@@ -156,14 +161,18 @@ func TestPolicyOfTheDocumentationIsEnough(t *testing.T) {
 		},
 		"rolling": func(r *rig) {
 			app := appFile("")
-			d := r.begin(source{image: "sim/web:v1", app: app, service: rollingFile}, source{app: app, service: rollingFile})
+			d := r.begin(source{image: "sim/web:v1", app: app, service: rollingFile},
+				source{app: app, service: rollingFile})
 			d.all()
 			d.run(d.back())
 		},
 		"standalone": func(r *rig) {
-			app := strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "        runStandaloneTask: true\n        clusterArn: prod\n"+
-				"        awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}\n", 1)
-			d := r.begin(source{image: "sim/web:v1"}, source{app: app, task: strings.Replace(taskFile, "family: web", "family: job", 1), image: "sim/web:v1-crash-after-1s-exit-0"})
+			app := strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n",
+				"        runStandaloneTask: true\n        clusterArn: prod\n"+
+					"        awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}\n", 1)
+			d := r.begin(source{image: "sim/web:v1"},
+				source{app: app, task: strings.Replace(taskFile, "family: web", "family: job", 1),
+					image: "sim/web:v1-crash-after-1s-exit-0"})
 			d.all()
 		},
 		"first": func(r *rig) {

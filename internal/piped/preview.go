@@ -17,7 +17,8 @@ import (
 
 // GetPlanPreview describes the effect of a change: the difference of the files between the commits,
 // and the weights after each stage. It writes nothing.
-func (p *plugin) GetPlanPreview(ctx context.Context, r *contract.GetPlanPreviewRequest) (*contract.GetPlanPreviewResponse, error) {
+func (p *plugin) GetPlanPreview(ctx context.Context,
+	r *contract.GetPlanPreviewRequest) (*contract.GetPlanPreviewResponse, error) {
 	target, err := p.entry.loadApplication(r.GetTargetDeploymentSource())
 	if err != nil {
 		return nil, grpcError(err)
@@ -40,12 +41,14 @@ func (p *plugin) GetPlanPreview(ctx context.Context, r *contract.GetPlanPreviewR
 	}
 	answer := &contract.GetPlanPreviewResponse{}
 	for _, name := range r.GetDeployTargets() {
-		answer.Results = append(answer.Results, &contract.PlanPreviewResult{DeployTarget: name, Summary: head, NoChange: running != nil && changes == 0,
-			Details: []byte(diff + p.previewStages(ctx, name, r.GetApplicationId(), target.app)), DiffLanguage: "diff"})
+		answer.Results = append(answer.Results, &contract.PlanPreviewResult{DeployTarget: name, Summary: head,
+			NoChange: running != nil && changes == 0,
+			Details:  []byte(diff + p.previewStages(ctx, name, r.GetApplicationId(), target.app)), DiffLanguage: "diff"})
 	}
 	if len(answer.Results) == 0 {
 		return nil, grpcError(&sluice.Error{Op: "preview", Resource: r.GetApplicationName(),
-			Err: fmt.Errorf("the application has no deploy target of plugin %s", p.entry.Name), Next: "choose one in PipeCD's settings of the application"})
+			Err:  fmt.Errorf("the application has no deploy target of plugin %s", p.entry.Name),
+			Next: "choose one in PipeCD's settings of the application"})
 	}
 	return answer, nil
 }
@@ -102,7 +105,8 @@ func optionText(s plan.Stage) string {
 	return ""
 }
 
-func (p *plugin) previewPlan(ctx context.Context, target, application string, app *appfile.Application) (*plan.Plan, error) {
+func (p *plugin) previewPlan(ctx context.Context, target, application string, app *appfile.Application) (*plan.Plan,
+	error) {
 	pl, err := p.targets.openTarget(ctx, target)
 	if err != nil {
 		return nil, err

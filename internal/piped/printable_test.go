@@ -23,7 +23,8 @@ func checkCleaned(t *testing.T, text string) {
 
 func TestAnswersArePrintable(t *testing.T) {
 	out, err := makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) {
-		return &contract.GetPlanPreviewResponse{Results: []*contract.PlanPreviewResult{{Summary: unprintable, Details: []byte(unprintable)}}}, nil
+		return &contract.GetPlanPreviewResponse{Results: []*contract.PlanPreviewResult{{Summary: unprintable,
+			Details: []byte(unprintable)}}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +34,8 @@ func TestAnswersArePrintable(t *testing.T) {
 	checkCleaned(t, string(result.GetDetails()))
 
 	out, err = makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) {
-		return &contract.BuildQuickSyncStagesResponse{Stages: []*contract.PipelineStage{{Desc: unprintable, Metadata: map[string]string{"a": unprintable}}}}, nil
+		return &contract.BuildQuickSyncStagesResponse{Stages: []*contract.PipelineStage{{Desc: unprintable,
+			Metadata: map[string]string{"a": unprintable}}}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +51,10 @@ func TestAnswersArePrintable(t *testing.T) {
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)
 	}
-	_, err = makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) { return nil, errors.New(unprintable) })
+	_, err = makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) {
+		return nil,
+			errors.New(unprintable)
+	})
 	checkCleaned(t, status.Convert(err).Message())
 }
 

@@ -61,7 +61,8 @@ func built(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "github.com/sluice-ecs/sluice/cmd/piped-plugin-sluice")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary,
+		"github.com/sluice-ecs/sluice/cmd/piped-plugin-sluice")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
@@ -154,7 +155,8 @@ func newRig(t testing.TB, more string) *rig {
 	t.Cleanup(at.Close)
 	p.start(t, func() { _ = at.Flush(context.Background()) })
 	cfg := s.Config()
-	r := &rig{TB: t, sim: s, clock: p, url: at.URL(), ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), piped: newFake(t)}
+	r := &rig{TB: t, sim: s, clock: p, url: at.URL(), ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg),
+		piped: newFake(t)}
 	r.plugin = r.launch(r.entry("dt"))
 	t.Cleanup(r.end)
 	return r
@@ -206,8 +208,10 @@ func freePort(t testing.TB) int {
 
 // environ is what the plugin inherits from piped.
 func (r *rig) environ() []string {
-	return append(os.Environ(), "AWS_ENDPOINT_URL="+r.url, "AWS_ACCESS_KEY_ID="+r.sim.Account(), "AWS_SECRET_ACCESS_KEY=sim",
-		"AWS_DISABLE_HOST_PREFIX_INJECTION=true", "AWS_EC2_METADATA_DISABLED=true", fmt.Sprintf("SLUICE_SPEED=%d", speed))
+	return append(os.Environ(), "AWS_ENDPOINT_URL="+r.url, "AWS_ACCESS_KEY_ID="+r.sim.Account(),
+		"AWS_SECRET_ACCESS_KEY=sim",
+		"AWS_DISABLE_HOST_PREFIX_INJECTION=true", "AWS_EC2_METADATA_DISABLED=true",
+		fmt.Sprintf("SLUICE_SPEED=%d", speed))
 }
 
 // process is the plugin at work.
@@ -238,16 +242,19 @@ func (r *rig) launch(entry string) *process {
 }
 
 // often is how a piped that waits for its plugin looks for it.
-var often = grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1, MaxDelay: 20 * time.Millisecond}, MinConnectTimeout: time.Second})
+var often = grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond,
+	Multiplier: 1, MaxDelay: 20 * time.Millisecond}, MinConnectTimeout: time.Second})
 
 func (p *process) dial(t testing.TB) {
 	t.Helper()
 	var e struct{ Port int }
 	must(t, json.Unmarshal([]byte(p.entry), &e))
-	p.conn = got(grpc.NewClient(fmt.Sprintf("passthrough:///localhost:%d", e.Port), grpc.WithTransportCredentials(insecure.NewCredentials()), often))(t)
+	p.conn = got(grpc.NewClient(fmt.Sprintf("passthrough:///localhost:%d", e.Port),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), often))(t)
 	p.DeploymentServiceClient = contract.NewDeploymentServiceClient(p.conn)
 	p.live, p.preview = contract.NewLivestateServiceClient(p.conn), contract.NewPlanPreviewServiceClient(p.conn)
-	stages, err := p.FetchDefinedStages(context.Background(), &contract.FetchDefinedStagesRequest{}, grpc.WaitForReady(true))
+	stages, err := p.FetchDefinedStages(context.Background(), &contract.FetchDefinedStagesRequest{},
+		grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, p.out)
 	}
@@ -293,7 +300,8 @@ func (r *rig) flow() {
 	for _, lb := range r.sim.View().Regions[0].LoadBalancers {
 		at = lb.Listeners[0].Bound
 	}
-	l := &load{clock: r.clock, state: r.state, answers: map[string]int{}, quit: make(chan struct{}), done: make(chan struct{})}
+	l := &load{clock: r.clock, state: r.state, answers: map[string]int{}, quit: make(chan struct{}),
+		done: make(chan struct{})}
 	r.load = l
 	go l.run("http://" + at + "/")
 }

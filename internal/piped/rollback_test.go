@@ -68,8 +68,10 @@ func TestCancelledStageIsUndone(t *testing.T) {
 			})
 			_, _ = d.execute(ctx, s)
 			cancel()
-			endWithServer(t, "the stage's log to be complete", func() bool { return r.piped.completeLog(s.GetId()) == nil })
-			if log := r.piped.text(s.GetId()); !strings.Contains(log, "done") && !strings.Contains(log, "stopped: piped ended the stage") {
+			endWithServer(t, "the stage's log to be complete",
+				func() bool { return r.piped.completeLog(s.GetId()) == nil })
+			if log := r.piped.text(s.GetId()); !strings.Contains(log, "done") &&
+				!strings.Contains(log, "stopped: piped ended the stage") {
 				t.Errorf("log:\n%s", log)
 			}
 			d.run(d.back())
@@ -99,7 +101,8 @@ func TestRollbackOfNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	d := r.begin(source{image: "sim/web:v1"}, source{app: appFile("  unknown: 1\n")}, stagesOf()...)
-	if log := d.fails(d.forward()[0]); !strings.Contains(log, `unknown key "unknown"`) || !strings.Contains(log, "app.pipecd.yaml:14") {
+	if log := d.fails(d.forward()[0]); !strings.Contains(log, `unknown key "unknown"`) ||
+		!strings.Contains(log, "app.pipecd.yaml:14") {
 		t.Errorf("log:\n%s", log)
 	}
 	d.run(d.back())
@@ -172,7 +175,8 @@ func TestRollbackGoesOnToTheOtherDeployTargets(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	r.plugin.kill()
-	entry := strings.Replace(r.entry("broken", "works"), `"region":"us-east-1"`, `"region":"us-east-1","profile":"no-such-profile"`, 1)
+	entry := strings.Replace(r.entry("broken", "works"), `"region":"us-east-1"`,
+		`"region":"us-east-1","profile":"no-such-profile"`, 1)
 	r.plugin = r.launch(entry)
 	d := r.begin(source{image: "sim/web:v1"}, source{})
 	targets := d.DeployTargetsByPlugin["ecs"]
@@ -180,7 +184,8 @@ func TestRollbackGoesOnToTheOtherDeployTargets(t *testing.T) {
 	d.fails(d.forward()[0])
 	r.want(serves("v2"))
 	targets.DeployTargets = []string{"broken", "works"}
-	if log := d.fails(d.back()); !strings.Contains(log, "deploy target works") || !strings.Contains(log, "no-such-profile") {
+	if log := d.fails(d.back()); !strings.Contains(log, "deploy target works") ||
+		!strings.Contains(log, "no-such-profile") {
 		t.Errorf("log:\n%s", log)
 	}
 	r.want(serves("v1"))

@@ -18,7 +18,8 @@ scalableTargets:
 
 // suspending is an application that asks for the suspension.
 func suspending() source {
-	return source{app: strings.Replace(appFile(pipeline), "      input:\n", "      input:\n        suspendAutoScaling: true\n", 1)}
+	return source{app: strings.Replace(appFile(pipeline), "      input:\n",
+		"      input:\n        suspendAutoScaling: true\n", 1)}
 }
 
 // targets are the scalable targets as AWS describes them.

@@ -27,7 +27,8 @@ func coverValue(v any, path string, hidden bool, differs func(path, value string
 	case map[string]any:
 		out := map[string]any{}
 		for k, x := range v {
-			out[k] = coverValue(x, path+"."+k, hidden && k != "name" && !secret.IsHarmless(k) || definition.IsSecretKey(k), differs)
+			out[k] = coverValue(x, path+"."+k, hidden && k != "name" && !secret.IsHarmless(k) ||
+				definition.IsSecretKey(k), differs)
 		}
 		return out
 	case []any:

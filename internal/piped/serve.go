@@ -121,7 +121,8 @@ func runPlugin(f flags) error {
 		return err
 	}
 	defer conn.Close()
-	p := &plugin{entry: e, clock: c, targets: newTargetPool(e, c, connectToAWS(c, scaled)), piped: contract.NewPluginServiceClient(conn)}
+	p := &plugin{entry: e, clock: c, targets: newTargetPool(e, c, connectToAWS(c, scaled)),
+		piped: contract.NewPluginServiceClient(conn)}
 	l, err := listenOn(e.Port)
 	if err != nil {
 		return err
@@ -203,7 +204,8 @@ func endWithServer(stopping context.Context) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, to *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				fmt.Fprintf(printable.NewWriter(os.Stderr, "", maxLineLength), "piped-plugin-sluice: %s: %v\n%s", to.FullMethod, r, debug.Stack())
+				fmt.Fprintf(printable.NewWriter(os.Stderr, "", maxLineLength), "piped-plugin-sluice: %s: %v\n%s",
+					to.FullMethod, r, debug.Stack())
 				err = status.Errorf(codes.Internal, "a defect of the plugin, please report it: %v", r)
 			}
 		}()

@@ -47,7 +47,8 @@ func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedAp
 	spec := parsed.Root.Get("spec")
 	ours, err := e.ownPart(src.GetApplicationConfig(), spec)
 	if err != nil {
-		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err, Next: "name the part for this plugin " + e.Name + ", as in piped's configuration"}
+		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
+			Next: "name the part for this plugin " + e.Name + ", as in piped's configuration"}
 	}
 	app, err := appfile.Load(overlayFS{folder.New(src.GetApplicationDirectory()), name, ours}, name, nil)
 	if err != nil {

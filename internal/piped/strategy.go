@@ -12,7 +12,8 @@ import (
 // DetermineStrategy chooses the pipeline whenever the running version would change in any way, with
 // or without a new image. It uses only the files, and also works with the incomplete deployment
 // that piped sends for a plan preview.
-func (p *plugin) DetermineStrategy(_ context.Context, r *contract.DetermineStrategyRequest) (*contract.DetermineStrategyResponse, error) {
+func (p *plugin) DetermineStrategy(_ context.Context,
+	r *contract.DetermineStrategyRequest) (*contract.DetermineStrategyResponse, error) {
 	target, err := p.entry.loadApplication(r.GetInput().GetTargetDeploymentSource())
 	if err != nil {
 		return nil, grpcError(err)

@@ -40,8 +40,10 @@ func compareApplications(running, target *appfile.Application) []fileChange {
 
 // compareServices compares the fields that the target sets, and those that it no longer sets.
 func compareServices(running, target *definition.Service) []definition.Difference {
-	diffs := append(definition.CompareService(target, asService(running)), definition.CompareTaskSet(target, asTaskSet(running))...)
-	back := append(definition.CompareService(running, asService(target)), definition.CompareTaskSet(running, asTaskSet(target))...)
+	diffs := append(definition.CompareService(target, asService(running)),
+		definition.CompareTaskSet(target, asTaskSet(running))...)
+	back := append(definition.CompareService(running, asService(target)),
+		definition.CompareTaskSet(running, asTaskSet(target))...)
 	for _, d := range back {
 		name := d.Path
 		if i := strings.IndexAny(name, ".["); i >= 0 {

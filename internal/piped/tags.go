@@ -33,7 +33,8 @@ var managedByValues = []string{"piped", "piped-ecs-plugin"}
 // serves when the deployment is done.
 func ownTags(d *contract.Deployment, commit string) map[string]string {
 	tags := map[string]string{tagManagedBy: "piped-ecs-plugin"}
-	for key, value := range map[string]string{tagPiped: d.GetPipedId(), tagApplication: d.GetApplicationId(), tagCommit: commit} {
+	for key, value := range map[string]string{tagPiped: d.GetPipedId(), tagApplication: d.GetApplicationId(),
+		tagCommit: commit} {
 		if value != "" {
 			tags[key] = value
 		}
@@ -71,7 +72,8 @@ func mergeTags(all []ecstypes.Tag, tags map[string]string) []ecstypes.Tag {
 // plugin made for the application.
 func madeByPlugin(application string) func(map[string]string) bool {
 	return func(tags map[string]string) bool {
-		return slices.Contains(managedByValues, tags[tagManagedBy]) && application != "" && tags[tagApplication] == application
+		return slices.Contains(managedByValues, tags[tagManagedBy]) && application != "" &&
+			tags[tagApplication] == application
 	}
 }
 
@@ -86,7 +88,8 @@ func checkOwner(live *ecs.ServiceState, d *contract.Deployment, service string) 
 		return nil
 	}
 	return &sluice.Error{Op: "use the service", Resource: service, Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("it belongs to another application of PipeCD: its tag %s is %s, this one is %s", tagApplication, other, d.GetApplicationId()),
+		Err: fmt.Errorf("it belongs to another application of PipeCD: its tag %s is %s, this one is %s",
+			tagApplication, other, d.GetApplicationId()),
 		Next: "name another service; or, if the other application is gone, remove that tag from the service"}
 }
 
@@ -100,7 +103,8 @@ type tagWriter struct {
 // writeTags makes a write of tags. It needs no claim, as the tag writes of stages do not.
 func (w tagWriter) writeTags(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	id := sluice.NewActionID(w.deployment, "tags", a.Action)
-	result, err := call(account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}}))
+	result, err := call(account.Permit(context.WithoutCancel(ctx),
+		account.Action{ID: id, Writes: []sluice.Write{a.Actual}}))
 	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
 	if err != nil {
 		err = sluice.Inner(err)

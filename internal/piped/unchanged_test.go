@@ -25,7 +25,8 @@ func TestQuickSyncOfARevisionThatLostItsTasks(t *testing.T) {
 			r.onLine(s.GetId(), c.write, func(string) { r.sim.ClearFaults() })
 			d.run(s)
 			log := r.piped.text(s.GetId())
-			if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v1 100% 2 running") || !strings.Contains(log, c.write) || !strings.Contains(log, c.says) {
+			if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v1 100% 2 running") ||
+				!strings.Contains(log, c.write) || !strings.Contains(log, c.says) {
 				t.Errorf("%s\n%s", state, log)
 			}
 		})

@@ -21,7 +21,8 @@ func versionsOf(task *definition.Task) []*contract.ArtifactVersion {
 		}
 		seen = append(seen, image)
 		name, version := splitImage(image)
-		all = append(all, &contract.ArtifactVersion{Kind: contract.ArtifactVersion_CONTAINER_IMAGE, Name: name, Version: version, Url: image})
+		all = append(all, &contract.ArtifactVersion{Kind: contract.ArtifactVersion_CONTAINER_IMAGE, Name: name,
+			Version: version, Url: image})
 	}
 	return all
 }

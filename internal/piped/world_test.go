@@ -34,8 +34,9 @@ func (r *rig) service() ecstypes.Service {
 
 func (r *rig) serviceOf(name string) ecstypes.Service {
 	r.Helper()
-	out := got(r.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{name},
-		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(r)
+	out := got(r.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{name},
+		Include:  []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(r)
 	if len(out.Services) == 0 {
 		return ecstypes.Service{}
 	}
@@ -52,18 +53,21 @@ func (r *rig) tag(key, value string) {
 // definitions are the ACTIVE revisions of the family web.
 func (r *rig) definitions() []string {
 	r.Helper()
-	return got(r.ecs.ListTaskDefinitions(context.Background(), &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(r).TaskDefinitionArns
+	return got(r.ecs.ListTaskDefinitions(context.Background(),
+		&awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(r).TaskDefinitionArns
 }
 
 // taskSet makes a task set as another tool would.
 func (r *rig) taskSet(definition string, percent float64, tags map[string]string, groupARN string) string {
 	r.Helper()
-	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String(definition),
-		LaunchType: ecstypes.LaunchTypeFargate, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent},
+	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		TaskDefinition: aws.String(definition),
+		LaunchType:     ecstypes.LaunchTypeFargate, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent},
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-0123456789abcdef0"}}},
 	}
 	if groupARN != "" {
-		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(groupARN), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}
+		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(groupARN),
+			ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}
 	}
 	for k, v := range tags {
 		in.Tags = append(in.Tags, ecstypes.Tag{Key: aws.String(k), Value: aws.String(v)})
@@ -74,20 +78,26 @@ func (r *rig) taskSet(definition string, percent float64, tags map[string]string
 // rule adds a rule to the listener.
 func (r *rig) rule(priority int32, path string, action elbtypes.Action) string {
 	r.Helper()
-	return *got(r.elb.CreateRule(context.Background(), &awselb.CreateRuleInput{ListenerArn: aws.String(listenerARN), Priority: aws.Int32(priority),
-		Actions: []elbtypes.Action{action}, Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{path}}}}))(r).Rules[0].RuleArn
+	return *got(r.elb.CreateRule(context.Background(), &awselb.CreateRuleInput{ListenerArn: aws.String(listenerARN),
+		Priority: aws.Int32(priority),
+		Actions:  []elbtypes.Action{action},
+		Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
+			Values: []string{path}}}}))(r).Rules[0].RuleArn
 }
 
 func (r *rig) actions(rule string) []elbtypes.Action {
 	r.Helper()
-	return got(r.elb.DescribeRules(context.Background(), &awselb.DescribeRulesInput{RuleArns: []string{rule}}))(r).Rules[0].Actions
+	return got(r.elb.DescribeRules(context.Background(),
+		&awselb.DescribeRulesInput{RuleArns: []string{rule}}))(r).Rules[0].Actions
 }
 
 func both(primary, canary int32, sticky bool) elbtypes.Action {
 	f := &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
-		{TargetGroupArn: aws.String(primaryARN), Weight: aws.Int32(primary)}, {TargetGroupArn: aws.String(canaryARN), Weight: aws.Int32(canary)}}}
+		{TargetGroupArn: aws.String(primaryARN), Weight: aws.Int32(primary)},
+		{TargetGroupArn: aws.String(canaryARN), Weight: aws.Int32(canary)}}}
 	if sticky {
-		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(300)}
+		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true),
+			DurationSeconds: aws.Int32(300)}
 	}
 	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}
 }

@@ -13,16 +13,18 @@ import (
 type AWSState struct {
 	Account, Region string
 
-	Service    *ecstypes.Service        // nil: there is none
-	TaskSets   []sluice.TaskSet         // of the service
-	Left       []string                 // ids of task sets that sluice did not create and that ECS_SYNC removes nevertheless
+	Service  *ecstypes.Service // nil: there is none
+	TaskSets []sluice.TaskSet  // of the service
+	// ids of task sets that sluice did not create and that ECS_SYNC removes nevertheless
+	Left       []string
 	Beside     *ecstypes.Service        // the canary service with hosting services; nil: there is none
 	Definition *ecstypes.TaskDefinition // of the PRIMARY revision; nil: there is none
 	Identical  string                   // newest revision of the family if it equals the file's; otherwise empty
-	Steps      map[string]string        // Identical for each step with its own definition, by "before/<name>" and "after/<name>"
-	Claim      string                   // value of the claim tag if a deployment owns the service now
-	Lost       Claim                    // the parsed claim tag, expired or not
-	Tags       map[string]string        // of the service
+	// Identical for each step with its own definition, by "before/<name>" and "after/<name>"
+	Steps map[string]string
+	Claim string            // value of the claim tag if a deployment owns the service now
+	Lost  Claim             // the parsed claim tag, expired or not
+	Tags  map[string]string // of the service
 
 	Primary, Canary *GroupAttachment // nil: the file names no such group
 	Steered         []sluice.Rule    // forward to exactly the two groups of the application

@@ -120,9 +120,11 @@ func refuseHosting(app *appfile.Application, live AWSState, o Options) error {
 	controller := controllerOf(app)
 	switch {
 	case app.Hosting == appfile.Services && controller != controllerECS:
-		return problem("write hosting: taskSets, or leave it out", "hosting services needs deployment controller ECS, and the service has %s", controller)
+		return problem("write hosting: taskSets, or leave it out",
+			"hosting services needs deployment controller ECS, and the service has %s", controller)
 	case app.Hosting == appfile.TaskSets && controller != controllerExternal:
-		return problem("write hosting: services for a canary beside it, or leave it out", "hosting taskSets needs deployment controller EXTERNAL, and the service has %s", controller)
+		return problem("write hosting: services for a canary beside it, or leave it out",
+			"hosting taskSets needs deployment controller EXTERNAL, and the service has %s", controller)
 	case HostingOf(app) == appfile.Services:
 		return refuseCanaryService(app, live, o)
 	}
@@ -134,22 +136,30 @@ func refuseCanaryService(app *appfile.Application, live AWSState, o Options) err
 	in := app.Service.Input
 	name := aws.ToString(in.ServiceName)
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
 	}
 	strategy := strategyOf(app, live)
 	switch {
 	case len(CanaryServiceName(name)) > maxServiceName:
-		return problem("give the service a shorter name", "the canary would be service %s, whose name has %d characters; AWS allows %d", CanaryServiceName(name), len(CanaryServiceName(name)), maxServiceName)
-	case in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon || live.Service != nil && live.Service.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon:
-		return problem("leave the pipeline out (--quick-sync)", "the service is a DAEMON: one task on each instance, so that no share of it can be a canary")
+		return problem("give the service a shorter name",
+			"the canary would be service %s, whose name has %d characters; AWS allows %d", CanaryServiceName(name),
+			len(CanaryServiceName(name)), maxServiceName)
+	case in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon || live.Service != nil &&
+		live.Service.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon:
+		return problem("leave the pipeline out (--quick-sync)",
+			"the service is a DAEMON: one task on each instance, so that no share of it can be a canary")
 	case strategy != "" && strategy != ecstypes.DeploymentStrategyRolling:
-		return problem("leave the stages of canary and primary out, or use strategy ROLLING", "with deployment strategy %s ECS shifts the traffic by itself, between target groups of its own choice", strategy)
+		return problem("leave the stages of canary and primary out, or use strategy ROLLING",
+			"with deployment strategy %s ECS shifts the traffic by itself, between target groups of its own choice",
+			strategy)
 	case live.isFirstDeployment() && o.Pipeline && !o.QuickSync:
 		return problem("leave --pipeline out", "nothing serves yet: there is nothing for a canary to stand beside")
 	}
 	for i, s := range app.Pipeline {
 		if with, ok := s.With.(appfile.PrimaryRollout); ok && with.KeepOld {
-			return problem("leave keepOld out; a rollback starts the former revision again", "stage %d keeps the old primary, but the service is rolled by ECS, which leaves none", i+1)
+			return problem("leave keepOld out; a rollback starts the former revision again",
+				"stage %d keeps the old primary, but the service is rolled by ECS, which leaves none", i+1)
 		}
 	}
 	return refuseTakenName(name, live)
@@ -180,7 +190,8 @@ func strategyOf(app *appfile.Application, live AWSState) ecstypes.DeploymentStra
 
 // usesTargetGroup reports whether the current service registers its tasks in the target group.
 func (l AWSState) usesTargetGroup(group string) bool {
-	return slices.ContainsFunc(l.Service.LoadBalancers, func(lb ecstypes.LoadBalancer) bool { return aws.ToString(lb.TargetGroupArn) == group })
+	return slices.ContainsFunc(l.Service.LoadBalancers,
+		func(lb ecstypes.LoadBalancer) bool { return aws.ToString(lb.TargetGroupArn) == group })
 }
 
 // refuseServiceGroups checks that the service is in the primary target group and not in the canary
@@ -190,13 +201,17 @@ func refuseServiceGroups(app *appfile.Application, live AWSState) error {
 		return nil
 	}
 	problem := func(group, next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
 	}
 	switch {
 	case !live.usesTargetGroup(app.Primary.ARN):
-		return problem(app.Primary.ARN, "name the target group of the service under input.targetGroups.primary.targetGroupArn", "the tasks of the service are not in the primary target group")
+		return problem(app.Primary.ARN,
+			"name the target group of the service under input.targetGroups.primary.targetGroupArn",
+			"the tasks of the service are not in the primary target group")
 	case app.Canary != nil && live.usesTargetGroup(app.Canary.ARN):
-		return problem(app.Canary.ARN, "create a target group for the canary", "the tasks of the service are in the canary target group")
+		return problem(app.Canary.ARN, "create a target group for the canary",
+			"the tasks of the service are in the canary target group")
 	}
 	return nil
 }
@@ -204,7 +219,8 @@ func refuseServiceGroups(app *appfile.Application, live AWSState) error {
 // withTargetGroup returns the application with its new service in the primary target group. It
 // changes a service definition that names no load balancer.
 func withTargetGroup(app *appfile.Application, live AWSState) *appfile.Application {
-	if HostingOf(app) != appfile.Services || !live.isFirstDeployment() || app.Primary == nil || app.Primary.Container == "" || len(app.Service.Input.LoadBalancers) > 0 {
+	if HostingOf(app) != appfile.Services || !live.isFirstDeployment() || app.Primary == nil ||
+		app.Primary.Container == "" || len(app.Service.Input.LoadBalancers) > 0 {
 		return app
 	}
 	a, s, in := *app, *app.Service, *app.Service.Input
@@ -217,7 +233,8 @@ func withTargetGroup(app *appfile.Application, live AWSState) *appfile.Applicati
 
 // warnCanaryService warns about settings of the service that the canary service lacks.
 func (p *Plan) warnCanaryService(app *appfile.Application, live AWSState) {
-	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageCanaryRollout }) || live.Service == nil {
+	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageCanaryRollout }) ||
+		live.Service == nil {
 		return
 	}
 	_, dropped := definition.NewCanaryService(app.Service, live.Service)
@@ -225,7 +242,8 @@ func (p *Plan) warnCanaryService(app *appfile.Application, live AWSState) {
 		p.addWarning("the canary service is made without %s", d)
 	}
 	if made, stands := live.findCanaryService(); stands && p.Adopts() {
-		p.addWarning("canary service %s was left by an earlier deployment (%s): it is removed before the first stage", CanaryServiceName(p.Service), sluice.ActionID(made).Deployment())
+		p.addWarning("canary service %s was left by an earlier deployment (%s): it is removed before the first stage",
+			CanaryServiceName(p.Service), sluice.ActionID(made).Deployment())
 	}
 }
 
@@ -236,5 +254,6 @@ func leftoverCanaryService(live AWSState) []Change {
 		return nil
 	}
 	return []Change{{Of: "canary service", Path: aws.ToString(live.Beside.ServiceName),
-		Have: fmt.Sprintf("%s, %d running", sluice.RevisionOf(aws.ToString(live.Beside.TaskDefinition)), live.Beside.RunningCount), Want: "none"}}
+		Have: fmt.Sprintf("%s, %d running", sluice.RevisionOf(aws.ToString(live.Beside.TaskDefinition)),
+			live.Beside.RunningCount), Want: "none"}}
 }

@@ -12,12 +12,14 @@ import (
 func findChanges(app *appfile.Application, live AWSState) []Change {
 	var all []Change
 	if live.Definition == nil {
-		all = append(all, Change{Of: "task definition", Path: "family", Have: "nothing runs", Want: *app.Task.Input.Family})
+		all = append(all, Change{Of: "task definition", Path: "family", Have: "nothing runs",
+			Want: *app.Task.Input.Family})
 	} else {
 		all = appendDifferences(all, "task definition", definition.CompareTask(app.Task, live.Definition))
 	}
 	if live.Service == nil || live.serviceStatus() == "INACTIVE" {
-		all = append(all, Change{Of: "service", Path: "serviceName", Have: "does not exist", Want: *app.Service.Input.ServiceName})
+		all = append(all, Change{Of: "service", Path: "serviceName", Have: "does not exist",
+			Want: *app.Service.Input.ServiceName})
 	} else if controllerOf(app) == controllerCodeDeploy {
 		all = appendDifferences(all, "service", definition.CompareForCodeDeploy(app.Service, live.Service))
 	} else {

@@ -26,7 +26,8 @@ func (p *Plan) checkStages(stages []appfile.Stage, live AWSState) error {
 
 func (p *Plan) checkStage(i int, s appfile.Stage, live AWSState, canary bool) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", i+1, s.Name), Resource: p.serviceResource(), Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", i+1, s.Name), Resource: p.serviceResource(),
+			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	steers := false
 	switch with := s.With.(type) {
@@ -35,11 +36,14 @@ func (p *Plan) checkStage(i int, s appfile.Stage, live AWSState, canary bool) er
 	case appfile.TrafficRouting:
 		steers = true
 		if with.Weights.Canary() > 0 && !canary {
-			return problem("put ECS_CANARY_ROLLOUT before it", "it sends %d%% to the canary, but no stage before it starts one: those requests would be lost", with.Weights.Canary())
+			return problem("put ECS_CANARY_ROLLOUT before it",
+				"it sends %d%% to the canary, but no stage before it starts one: those requests would be lost",
+				with.Weights.Canary())
 		}
 	}
 	if steers && p.Access == sluice.ELB && (p.Canary == nil || p.Canary.ARN == "") {
-		return problem("name the target group under input.targetGroups.canary.targetGroupArn", "it needs a canary target group, and the file names none")
+		return problem("name the target group under input.targetGroups.canary.targetGroupArn",
+			"it needs a canary target group, and the file names none")
 	}
 	if (steers || s.Name == appfile.StageCanaryClean) && live.RulesErr != nil {
 		return fmt.Errorf("plan stage %d %s: %w", i+1, s.Name, live.RulesErr)

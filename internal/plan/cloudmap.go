@@ -13,22 +13,25 @@ import (
 
 // Share is the share that a routing stage can achieve by counts.
 type Share struct {
-	Name         string  `json:"name"`            // that callers resolve
-	Tasks        Split   `json:"tasks"`           // registered tasks after the stage
-	Requested    int     `json:"asked"`           // percent of canary
-	Bound        float64 `json:"bound"`           // percent: half a task
-	Raised       bool    `json:"raised"`          // a variant has one task although less than half a task was requested
-	ExactTasks   int     `json:"reach,omitempty"` // the number of tasks that achieves the requested share exactly; 0: Tasks does
-	Extra        int     `json:"extra,omitempty"` // canary tasks started beyond its scale
-	Deregistered int     `json:"out,omitempty"`   // primary tasks that run and are not registered
+	Name      string  `json:"name"`   // that callers resolve
+	Tasks     Split   `json:"tasks"`  // registered tasks after the stage
+	Requested int     `json:"asked"`  // percent of canary
+	Bound     float64 `json:"bound"`  // percent: half a task
+	Raised    bool    `json:"raised"` // a variant has one task although less than half a task was requested
+	// the number of tasks that achieves the requested share exactly; 0: Tasks does
+	ExactTasks   int `json:"reach,omitempty"`
+	Extra        int `json:"extra,omitempty"` // canary tasks started beyond its scale
+	Deregistered int `json:"out,omitempty"`   // primary tasks that run and are not registered
 }
 
 func (s Share) String() string {
-	text := fmt.Sprintf("%s finds %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.Total(), "task"), s.Tasks.Canary, s.Tasks.Percent())
+	text := fmt.Sprintf("%s finds %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.Total(), "task"),
+		s.Tasks.Canary, s.Tasks.Percent())
 	if s.ExactTasks == 0 {
 		return text
 	}
-	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Requested, s.Bound, sluice.Plural(s.ExactTasks, "task"))
+	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Requested, s.Bound,
+		sluice.Plural(s.ExactTasks, "task"))
 }
 
 // RegistryOf returns the service registry that the file names, and the port that ECS registers in
@@ -95,7 +98,8 @@ func scaledCount(desired, percent int) int {
 
 func (p *Plan) planShare(s Stage, desired, canary int) (*Share, error) {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.serviceResource(), Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.serviceResource(),
+			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	w, pool := *s.Weights, Pool{Primary: desired, Canary: canary, Desired: desired}
 	out := &Share{Name: p.Registry.FullName(), Requested: w.Canary()}
@@ -104,10 +108,12 @@ func (p *Plan) planShare(s Stage, desired, canary int) (*Share, error) {
 		switch {
 		case !ok:
 			return nil, problem(fmt.Sprintf("leave exact out, or raise the desired count to %d", exactly.Primary),
-				"exact: true asks for exactly %d%%, which %d of %d tasks are: the service has %d", w.Canary(), exactly.Canary, exactly.Total(), desired)
+				"exact: true asks for exactly %d%%, which %d of %d tasks are: the service has %d", w.Canary(),
+				exactly.Canary, exactly.Total(), desired)
 		case exactly.Canary > desired && !p.RollsByECS():
 			return nil, problem("leave exact out, or raise the desired count",
-				"exact: true takes %d canary tasks, and a task set has at most the desired count (%d)", exactly.Canary, desired)
+				"exact: true takes %d canary tasks, and a task set has at most the desired count (%d)", exactly.Canary,
+				desired)
 		}
 		out.Extra = max(0, exactly.Canary-canary)
 		pool.Canary += out.Extra
@@ -185,7 +191,8 @@ func (p *Plan) planDiscovery(desired int) error {
 // refuseDiscovery rejects a service whose Cloud Map shares sluice cannot manage.
 func refuseDiscovery(app *appfile.Application, live AWSState) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
 	}
 	registries := app.Service.Input.ServiceRegistries
 	switch {
@@ -193,7 +200,8 @@ func refuseDiscovery(app *appfile.Application, live AWSState) error {
 		return problem("add serviceRegistries: [{registryArn: …}] to the service definition, or use accessType ELB",
 			"access type %s needs a service registry, and the service definition names none", app.Access)
 	case len(registries) > 1:
-		return problem("name one", "the service definition names %d service registries, and ECS takes one", len(registries))
+		return problem("name one", "the service definition names %d service registries, and ECS takes one",
+			len(registries))
 	case app.Task.Input.NetworkMode != ecstypes.NetworkModeAwsvpc:
 		return problem("use networkMode: awsvpc, in which each task has an address of its own, with launch type EC2 too",
 			"network mode %s: its tasks are found by the address of their container instance%s, in SRV records alone, which sluice does not steer",
@@ -203,7 +211,8 @@ func refuseDiscovery(app *appfile.Application, live AWSState) error {
 	}
 	if now := live.registryARN(); now != "" && now != live.Registry.ARN {
 		return problem("deploy with the registry that the service has, or create a new service",
-			"the service is found under the registry %s, the file names %s: callers of the old name would be lost", sluice.ARNName(now), sluice.ARNName(live.Registry.ARN))
+			"the service is found under the registry %s, the file names %s: callers of the old name would be lost",
+			sluice.ARNName(now), sluice.ARNName(live.Registry.ARN))
 	}
 	return nil
 }
@@ -277,7 +286,8 @@ func (p *Plan) warnDiscovery(app *appfile.Application, live AWSState) {
 		if now := live.registryARN(); now != "" && !p.RollsByECS() && len(app.Service.Input.ServiceRegistries) == 0 {
 			p.addWarning("callers by the name of the service registry %s will find no new task: the service definition names no registry", sluice.ARNName(now))
 		}
-		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 && !p.HasCanaryService() {
+		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 &&
+			!p.HasCanaryService() {
 			p.addWarning("callers by the name of the service registry reach every new task, the canary's too, as soon as it runs: accessType ELB steers the load balancer alone")
 		}
 		return
@@ -293,7 +303,8 @@ func (p *Plan) warnDiscovery(app *appfile.Application, live AWSState) {
 		p.addWarning("instances of %s have a health check of Route 53's, which sluice cannot read", r.FullName())
 	}
 	if len(live.Strangers) > 0 {
-		p.addWarning("%s under %s: neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(live.Strangers), "instance"), r.FullName())
+		p.addWarning("%s under %s: neither ECS's nor sluice's; they take their part of the answers",
+			sluice.Plural(len(live.Strangers), "instance"), r.FullName())
 	}
 	p.warnOtherServices(live)
 	if len(app.Task.ContainersWithCheck()) == 0 {
@@ -309,9 +320,11 @@ func (p *Plan) warnShare() {
 		switch {
 		case s.Share == nil || s.Share.ExactTasks == 0 && s.Share.Extra == 0:
 		case s.Share.Extra > 0:
-			p.addWarning("stage %d starts %s more than the scale says, so that the share is exactly %d%%", s.Index+1, sluice.Plural(s.Share.Extra, "canary task"), s.Share.Requested)
+			p.addWarning("stage %d starts %s more than the scale says, so that the share is exactly %d%%", s.Index+1,
+				sluice.Plural(s.Share.Extra, "canary task"), s.Share.Requested)
 		case s.Share.Raised:
-			p.addWarning("stage %d asks for %d%%, less than one task: it is raised to one (%s)", s.Index+1, s.Share.Requested, s.Share)
+			p.addWarning("stage %d asks for %d%%, less than one task: it is raised to one (%s)", s.Index+1,
+				s.Share.Requested, s.Share)
 		case math.Abs(s.Share.Tasks.Percent()-float64(s.Share.Requested)) > s.Share.Bound+1e-9:
 			p.addWarning("stage %d: %s; a larger canary comes nearer (scale, or exact: true)", s.Index+1, s.Share)
 		}

@@ -22,14 +22,17 @@ const (
 	awsvpc     = "family: web|family: web\nnetworkMode: awsvpc"
 	registered = "serviceName: web|serviceName: web\nserviceRegistries: [{registryArn: \"" + cloudMap + "\"}]"
 	onEC2      = "serviceName: web|serviceName: web\nlaunchType: EC2"
-	ungrouped  = "  targetGroups:\n    primary: {targetGroupArn: \"" + primary + "\", containerName: web, containerPort: 8080}\n    canary: {targetGroupArn: \"" + canary + "\", containerName: web, containerPort: 8080}\n|"
+	ungrouped  = "  targetGroups:\n    primary: {targetGroupArn: \"" + primary +
+		"\", containerName: web, containerPort: 8080}\n    canary: {targetGroupArn: \"" + canary +
+		"\", containerName: web, containerPort: 8080}\n|"
 )
 
 // foundLive is live, found under a name; inService puts the registry on the PRIMARY
 // task set of AWS's answer.
 func foundLive(changes ...func(*AWSState)) AWSState {
 	base := func(l *AWSState) {
-		l.Registry = &Registry{ARN: cloudMap, ID: "srv-0123456789abcdef", Name: "web", Namespace: "shop.local", Kind: "DNS_PRIVATE",
+		l.Registry = &Registry{ARN: cloudMap, ID: "srv-0123456789abcdef", Name: "web", Namespace: "shop.local",
+			Kind:    "DNS_PRIVATE",
 			Records: []Record{{Type: "A", TTL: 10 * time.Second}}, Custom: true}
 		inService(cloudMap)(l)
 	}
@@ -38,7 +41,8 @@ func foundLive(changes ...func(*AWSState)) AWSState {
 
 func inService(registry string) func(*AWSState) {
 	return func(l *AWSState) {
-		l.Service.TaskSets = []ecstypes.TaskSet{{Status: aws.String("PRIMARY"), ServiceRegistries: []ecstypes.ServiceRegistry{{RegistryArn: aws.String(registry)}}}}
+		l.Service.TaskSets = []ecstypes.TaskSet{{Status: aws.String("PRIMARY"),
+			ServiceRegistries: []ecstypes.ServiceRegistry{{RegistryArn: aws.String(registry)}}}}
 	}
 }
 
@@ -57,16 +61,28 @@ func TestRefusedByNameBeforeAnythingIsWritten(t *testing.T) {
 		err   string
 		next  string
 	}{
-		"no registry":                  {edits: []string{steersName, awsvpc, ungrouped}, live: live(), err: "names none", next: "serviceRegistries"},
-		"two registries":               {edits: []string{steersName, awsvpc, ungrouped, strings.Replace(registered, "}]", "}, {registryArn: \""+elsewhere+"\"}]", 1)}, live: foundLive(), err: "names 2 service registries", next: "name one"},
-		"another registry in AWS":      {edits: named, live: foundLive(inService(elsewhere)), err: "srv-9999999999999999", next: "create a new service"},
-		"EC2 in network mode bridge":   {edits: in("bridge"), live: foundLive(), err: "a port that is another one for each task", next: "awsvpc"},
-		"EC2 in network mode host":     {edits: in("host"), live: foundLive(), err: "a port of its own that one task of it can have", next: "awsvpc"},
-		"EC2 and no network mode":      {edits: []string{steersName, registered, onEC2, ungrouped}, live: foundLive(), err: "network mode bridge", next: "awsvpc"},
-		"a load balancer too":          {edits: []string{awsvpc, registered}, live: foundLive(), err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
-		"a registry in AWS alone":      {live: live(inService(cloudMap)), err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
-		"a load balancer in AWS alone": {edits: []string{awsvpc, registered, ungrouped}, live: foundLive(inGroup), err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
-		"a canary without a task":      {edits: named, live: foundLive(func(l *AWSState) { l.Service.DesiredCount = 0 }), err: "the canary has no task", next: "raise the desired count"},
+		"no registry": {edits: []string{steersName, awsvpc, ungrouped}, live: live(),
+			err: "names none", next: "serviceRegistries"},
+		"two registries": {edits: []string{steersName, awsvpc, ungrouped,
+			strings.Replace(registered, "}]", "}, {registryArn: \""+elsewhere+"\"}]", 1)}, live: foundLive(),
+			err: "names 2 service registries", next: "name one"},
+		"another registry in AWS": {edits: named, live: foundLive(inService(elsewhere)),
+			err: "srv-9999999999999999", next: "create a new service"},
+		"EC2 in network mode bridge": {edits: in("bridge"), live: foundLive(),
+			err: "a port that is another one for each task", next: "awsvpc"},
+		"EC2 in network mode host": {edits: in("host"), live: foundLive(),
+			err: "a port of its own that one task of it can have", next: "awsvpc"},
+		"EC2 and no network mode": {edits: []string{steersName, registered, onEC2, ungrouped}, live: foundLive(),
+			err: "network mode bridge", next: "awsvpc"},
+		"a load balancer too": {edits: []string{awsvpc, registered}, live: foundLive(),
+			err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
+		"a registry in AWS alone": {live: live(inService(cloudMap)), err: "which of them is to be steered?",
+			next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
+		"a load balancer in AWS alone": {edits: []string{awsvpc, registered, ungrouped}, live: foundLive(inGroup),
+			err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
+		"a canary without a task": {edits: named,
+			live: foundLive(func(l *AWSState) { l.Service.DesiredCount = 0 }), err: "the canary has no task",
+			next: "raise the desired count"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Make(app(t, threeSteps, c.edits...), c.live, Options{})
@@ -85,13 +101,21 @@ func TestOtherWaysAreWarnings(t *testing.T) {
 		live  AWSState
 		warns string
 	}{
-		"the name, and a load balancer in AWS":                {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(inGroup), "callers through the load balancer reach new tasks"},
-		"the load balancer, and a registry":                   {[]string{steersELB, awsvpc, registered}, live(inService(cloudMap)), "callers by the name of the service registry reach every new task"},
-		"the load balancer, and a registry in AWS alone":      {[]string{steersELB}, live(inService(cloudMap)), "service registry srv-0123456789abcdef will find no new task"},
-		"the name, on EC2 with an address for each task":      {[]string{steersName, awsvpc, registered, onEC2, ungrouped}, foundLive(), "no container has a health check"},
-		"the name, with instances that are neither's":         {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(func(l *AWSState) { l.Strangers = []string{"by-hand"} }), "1 instance under web.shop.local: neither ECS's nor sluice's"},
-		"a name without DNS":                                  {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(func(l *AWSState) { l.Registry.Kind = "HTTP" }), "has no records in DNS"},
-		"a scale so small that the canary's share is rounded": {[]string{steersName, awsvpc, registered, ungrouped, "scale: 50|scale: 1", "canary: 20|canary: 1"}, foundLive(), "less than one task: it is raised to one"},
+		"the name, and a load balancer in AWS": {[]string{steersName, awsvpc, registered, ungrouped},
+			foundLive(inGroup), "callers through the load balancer reach new tasks"},
+		"the load balancer, and a registry": {[]string{steersELB, awsvpc, registered},
+			live(inService(cloudMap)), "callers by the name of the service registry reach every new task"},
+		"the load balancer, and a registry in AWS alone": {[]string{steersELB}, live(inService(cloudMap)),
+			"service registry srv-0123456789abcdef will find no new task"},
+		"the name, on EC2 with an address for each task": {[]string{steersName, awsvpc, registered, onEC2,
+			ungrouped}, foundLive(), "no container has a health check"},
+		"the name, with instances that are neither's": {[]string{steersName, awsvpc, registered, ungrouped},
+			foundLive(func(l *AWSState) { l.Strangers = []string{"by-hand"} }),
+			"1 instance under web.shop.local: neither ECS's nor sluice's"},
+		"a name without DNS": {[]string{steersName, awsvpc, registered, ungrouped},
+			foundLive(func(l *AWSState) { l.Registry.Kind = "HTTP" }), "has no records in DNS"},
+		"a scale so small that the canary's share is rounded": {[]string{steersName, awsvpc, registered, ungrouped,
+			"scale: 50|scale: 1", "canary: 20|canary: 1"}, foundLive(), "less than one task: it is raised to one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Make(app(t, threeSteps, c.edits...), c.live, Options{})

@@ -36,11 +36,15 @@ type CodeDeploy struct {
 	RollbackEvents []string          `json:"rollbackEvents,omitempty"` // nil: the group's settings apply
 	RollsBackOn    []string          `json:"rollsBackOn,omitempty"`    // the events that apply
 	Hooks          []definition.Hook `json:"hooks,omitempty"`
-	AppSpec        string            `json:"appSpec,omitempty"`       // SHA-256 of its content in hex, if the revision is registered
-	Deploys        bool              `json:"deploys,omitempty"`       // a deployment is needed; otherwise only attributes change
-	Ready          bool              `json:"waitsForReady,omitempty"` // the group waits for a user to continue
-	Keeps          time.Duration     `json:"keepsOriginal,omitempty"` // how long the original task set stays after the shift
-	Returns        bool              `json:"returns,omitempty"`       // to an earlier revision: see makeCodeDeployReturn
+	// SHA-256 of its content in hex, if the revision is registered
+	AppSpec string `json:"appSpec,omitempty"`
+	// a deployment is needed; otherwise only attributes change
+	Deploys bool `json:"deploys,omitempty"`
+	Ready   bool `json:"waitsForReady,omitempty"` // the group waits for a user to continue
+	// how long the original task set stays after the shift
+	Keeps time.Duration `json:"keepsOriginal,omitempty"`
+	// to an earlier revision: see makeCodeDeployReturn
+	Returns bool `json:"returns,omitempty"`
 }
 
 // Name returns "<application>/<deployment group>", the resource name of the group in writes.
@@ -83,7 +87,8 @@ func fixedFields(app *appfile.Application, live AWSState) []string {
 	var fixed []string
 	for _, d := range definition.CompareForCodeDeploy(app.Service, live.Service) {
 		m := definition.TopLevelMember(d.Path)
-		if m == "tags" || slices.Contains(definition.UpdatedUnderCodeDeploy(), m) || slices.Contains(definition.InAppSpec(), m) {
+		if m == "tags" || slices.Contains(definition.UpdatedUnderCodeDeploy(), m) ||
+			slices.Contains(definition.InAppSpec(), m) {
 			continue
 		}
 		if !slices.Contains(fixed, m) {
@@ -106,7 +111,8 @@ func refuseTargetGroup(app *appfile.Application, live AWSState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.Service.File, Kind: sluice.Conflict,
-		Err:  fmt.Errorf("target group %s is none of those of deployment group %s/%s: %s", parts[1], d.Application, d.Group, strings.Join(d.TargetGroups, ", ")),
+		Err: fmt.Errorf("target group %s is none of those of deployment group %s/%s: %s", parts[1], d.Application,
+			d.Group, strings.Join(d.TargetGroups, ", ")),
 		Next: "name one of them under loadBalancers; they take turns, so that either will do"}
 }
 
@@ -140,9 +146,10 @@ func needsDeployment(app *appfile.Application, live AWSState) bool {
 	if live.Definition == nil || len(definition.CompareTask(app.Task, live.Definition)) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(definition.CompareForCodeDeploy(app.Service, live.Service), func(d definition.Difference) bool {
-		return slices.Contains(definition.InAppSpec(), definition.TopLevelMember(d.Path))
-	})
+	return slices.ContainsFunc(definition.CompareForCodeDeploy(app.Service, live.Service),
+		func(d definition.Difference) bool {
+			return slices.Contains(definition.InAppSpec(), definition.TopLevelMember(d.Path))
+		})
 }
 
 // taskARN returns the ARN of a task definition. A definition that is not registered yet gets a
@@ -203,7 +210,8 @@ func (p *Plan) hasDifference(live AWSState, is func(member string) bool) bool {
 	if err != nil || p.createsService(live) {
 		return false
 	}
-	return slices.ContainsFunc(definition.CompareForCodeDeploy(service, live.Service), func(d definition.Difference) bool { return is(definition.TopLevelMember(d.Path)) })
+	return slices.ContainsFunc(definition.CompareForCodeDeploy(service, live.Service),
+		func(d definition.Difference) bool { return is(definition.TopLevelMember(d.Path)) })
 }
 
 // addShiftBackWrites adds the writes of the rollback: it stops the deployment or deploys the

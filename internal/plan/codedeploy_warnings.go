@@ -34,9 +34,11 @@ func (p *Plan) warnCodeDeploy(live AWSState) {
 		p.addWarning("before traffic moves, CodeDeploy waits up to %s for somebody to continue, and stops otherwise: sluice approve continues it", FormatDuration(d.Ready))
 	}
 	if d.Terminate > 0 {
-		p.addWarning("the original task set is kept for %s after the shift, and the deployment ends only then", FormatDuration(d.Terminate))
+		p.addWarning("the original task set is kept for %s after the shift, and the deployment ends only then",
+			FormatDuration(d.Terminate))
 	}
-	if d.TestListener == "" && slices.ContainsFunc(c.Hooks, func(h definition.Hook) bool { return h.Event == "AfterAllowTestTraffic" }) {
+	if d.TestListener == "" &&
+		slices.ContainsFunc(c.Hooks, func(h definition.Hook) bool { return h.Event == "AfterAllowTestTraffic" }) {
 		p.addWarning("the hook AfterAllowTestTraffic is not called: deployment group %s has no test listener", c.Name())
 	}
 }

@@ -82,7 +82,8 @@ func (l AWSState) getsRequests(app *appfile.Application, set sluice.TaskSet) boo
 // IsRegisteredIn reports whether ECS registers the tasks of a task set in the registry.
 func IsRegisteredIn(r Registry, sets []ecstypes.TaskSet, id string) bool {
 	return slices.ContainsFunc(sets, func(set ecstypes.TaskSet) bool {
-		return aws.ToString(set.Id) == id && len(set.ServiceRegistries) > 0 && aws.ToString(set.ServiceRegistries[0].RegistryArn) == r.ARN
+		return aws.ToString(set.Id) == id && len(set.ServiceRegistries) > 0 &&
+			aws.ToString(set.ServiceRegistries[0].RegistryArn) == r.ARN
 	})
 }
 
@@ -125,8 +126,10 @@ func refuseExternal(app *appfile.Application, live AWSState, o Options) error {
 		all = append(all, t.String())
 	}
 	return &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
-		Err:  errors.New("targets that are no task of the service get requests from its target groups: " + strings.Join(all, ", ")),
-		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + live.Foreign[0].groupARN(app) + " --targets Id=" + live.Foreign[0].ID + ". Or write " + allow}
+		Err: errors.New("targets that are no task of the service get requests from its target groups: " +
+			strings.Join(all, ", ")),
+		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + live.Foreign[0].groupARN(app) +
+			" --targets Id=" + live.Foreign[0].ID + ". Or write " + allow}
 }
 
 // groupARN returns the ARN of the target's group.
@@ -157,10 +160,13 @@ func groupName(arn string) string {
 func ChangesOutsideFiles(app *appfile.Application, live AWSState) []Change {
 	all := listLeftovers(live, "none")
 	for _, ts := range live.externalSets(app) {
-		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running in %s", ts.Revision, ts.Running, requestSource(ts)), Want: "none"})
+		all = append(all, Change{Of: "task set", Path: ts.ID,
+			Have: fmt.Sprintf("of %s, made by others, %d running in %s", ts.Revision, ts.Running, requestSource(ts)),
+			Want: "none"})
 	}
 	for _, t := range live.Foreign {
-		all = append(all, Change{Of: "target", Path: t.ID, Have: fmt.Sprintf("%s in target group %s, and no task of the service", t.State, t.Group), Want: "none"})
+		all = append(all, Change{Of: "target", Path: t.ID,
+			Have: fmt.Sprintf("%s in target group %s, and no task of the service", t.State, t.Group), Want: "none"})
 	}
 	return append(all, weightedRules(app, live)...)
 }
@@ -169,10 +175,12 @@ func ChangesOutsideFiles(app *appfile.Application, live AWSState) []Change {
 func listLeftovers(live AWSState, want string) (all []Change) {
 	all = append(all, leftoverCanaryService(live)...)
 	for _, ts := range live.leftoverSets() {
-		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("a canary of %s, %d running", ts.Revision, ts.Running), Want: want})
+		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("a canary of %s, %d running",
+			ts.Revision, ts.Running), Want: want})
 	}
 	if live.LeftRecords > 0 {
-		all = append(all, Change{Of: "instances", Path: live.Registry.FullName(), Have: fmt.Sprintf("%d of canaries", live.LeftRecords), Want: want})
+		all = append(all, Change{Of: "instances", Path: live.Registry.FullName(),
+			Have: fmt.Sprintf("%d of canaries", live.LeftRecords), Want: want})
 	}
 	return all
 }
@@ -184,7 +192,8 @@ func weightedRules(app *appfile.Application, live AWSState) (all []Change) {
 	}
 	for _, r := range live.Steered {
 		if w, _ := r.Weight(app.Canary.ARN); w > 0 {
-			all = append(all, Change{Of: "traffic", Path: ruleName(r), Have: fmt.Sprintf("canary weight %d", w), Want: "canary weight 0"})
+			all = append(all, Change{Of: "traffic", Path: ruleName(r), Have: fmt.Sprintf("canary weight %d", w),
+				Want: "canary weight 0"})
 		}
 	}
 	return all

@@ -148,7 +148,8 @@ func (f *forecaster) batchCount() (n int, ahead bool) {
 	least, most := 100, 200
 	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {
 		c := s.Input.DeploymentConfiguration
-		least, most = int(aws.ToInt32(orDefault(c.MinimumHealthyPercent, 100))), int(aws.ToInt32(orDefault(c.MaximumPercent, 200)))
+		least, most = int(aws.ToInt32(orDefault(c.MinimumHealthyPercent, 100))),
+			int(aws.ToInt32(orDefault(c.MaximumPercent, 200)))
 	}
 	floor, ceiling := (f.tasks*least+99)/100, f.tasks*most/100
 	atOnce := max(1, ceiling-floor)

@@ -52,7 +52,8 @@ func (f *forecaster) shiftAssumptions() (all []string) {
 		return nil
 	}
 	if _, ok := shiftDuration(c.ConfigUsed); !ok {
-		all = append(all, fmt.Sprintf("the time between the steps of %s is not counted: only CodeDeploy knows it", c.ConfigUsed))
+		all = append(all, fmt.Sprintf("the time between the steps of %s is not counted: only CodeDeploy knows it",
+			c.ConfigUsed))
 	}
 	if len(c.Hooks) > 0 {
 		all = append(all, "the hooks answer at once")

@@ -25,7 +25,8 @@ func TestShiftTakes(t *testing.T) {
 
 func TestForecastOfABlueGreenDeployment(t *testing.T) {
 	p := &Plan{Controller: controllerCodeDeploy, Stages: []Stage{{Name: "ECS_SYNC"}},
-		CodeDeploy: &CodeDeploy{Deploys: true, ConfigUsed: "CodeDeployDefault.ECSCanary10Percent5Minutes", Keeps: 10 * time.Minute}}
+		CodeDeploy: &CodeDeploy{Deploys: true, ConfigUsed: "CodeDeployDefault.ECSCanary10Percent5Minutes",
+			Keeps: 10 * time.Minute}}
 	f := p.Forecast(Timings{Start: 30 * time.Second, Tasks: 4})
 	if f.Took < 16*time.Minute || f.Took > 17*time.Minute {
 		t.Errorf("%s: five minutes of shift, ten of keeping, a start", f.Took)

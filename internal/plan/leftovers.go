@@ -26,7 +26,8 @@ func FindLeftovers(live AWSState, known func(deployment string) bool) Leftovers 
 	if k, err := ParseClaim(live.Claim); live.Claim != "" && (err != nil || !known(k.Deployment)) {
 		m.Claim = live.Claim
 	}
-	if made, stands := live.findCanaryService(); stands && IsSluiceID(made) && !known(sluice.ActionID(made).Deployment()) {
+	if made, stands := live.findCanaryService(); stands && IsSluiceID(made) &&
+		!known(sluice.ActionID(made).Deployment()) {
 		m.Beside = sluice.ActionID(made).Deployment()
 	}
 	for _, ts := range live.TaskSets {
@@ -46,7 +47,8 @@ func FindLeftovers(live AWSState, known func(deployment string) bool) Leftovers 
 // sluice created it or it is the task set former. former is the id of the task set that served
 // before a deployment of sluice.
 func IsLeftover(ts sluice.TaskSet, former string) bool {
-	return (IsSluiceID(ts.ExternalID) || former != "" && ts.ID == former) && ts.Status != "PRIMARY" && ts.Status != "DRAINING"
+	return (IsSluiceID(ts.ExternalID) || former != "" && ts.ID == former) && ts.Status != "PRIMARY" &&
+		ts.Status != "DRAINING"
 }
 
 // IsEmpty reports whether there are no leftovers.
@@ -108,7 +110,8 @@ func (p *Plan) leftoverChanges(app *appfile.Application, live AWSState, o Option
 	}
 	if app.OnOtherTargets == sluice.RemoveTargets {
 		for _, ts := range live.externalSets(app) {
-			all = append(all, Change{Of: leftoverKind, Path: "task set " + ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running", ts.Revision, ts.Running), Want: "-"})
+			all = append(all, Change{Of: leftoverKind, Path: "task set " + ts.ID,
+				Have: fmt.Sprintf("of %s, made by others, %d running", ts.Revision, ts.Running), Want: "-"})
 		}
 	}
 	for _, c := range weightedRules(app, live) {

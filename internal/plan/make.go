@@ -91,7 +91,8 @@ func Make(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
 	p.TakeOver, p.PreviousSet = o.TakeOver, live.leftoverPrevious()
 	p.listChanges(app, live, o)
 	if p.Force = o.Force; p.Force {
-		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-", Want: "a new deployment"})
+		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-",
+			Want: "a new deployment"})
 	}
 	p.planRestart(o)
 	p.Serving = live.findServing()
@@ -127,9 +128,12 @@ func newPlan(app *appfile.Application, live AWSState) (*Plan, error) {
 	}
 	p := &Plan{
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
-		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: accessOf(app), Controller: controllerOf(app), Hosting: HostingOf(app),
-		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
-		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: newGroup(app.Primary), Canary: newGroup(app.Canary),
+		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName),
+		Access: accessOf(app), Controller: controllerOf(app), Hosting: HostingOf(app),
+		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
+		Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
+		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: newGroup(app.Primary),
+		Canary:        newGroup(app.Canary),
 		ListenerRules: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}
 	if p.Application == "" {
@@ -182,19 +186,22 @@ func newGroup(g *appfile.TargetGroup) *Group {
 
 func refuseGroups(app *appfile.Application, live AWSState) error {
 	problem := func(group, next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
 	}
 	p, c := live.Primary, live.Canary
 	switch {
 	case p == nil:
 		return errors.New("plan: the primary target group was not looked up")
 	case p.Balancer == "":
-		return problem(app.Primary.ARN, "add the group to a listener rule first", "the primary target group is behind no load balancer; AWS would refuse a task set on it")
+		return problem(app.Primary.ARN, "add the group to a listener rule first",
+			"the primary target group is behind no load balancer; AWS would refuse a task set on it")
 	case p.Type == "network" || p.Type == "gateway":
 		return problem(p.Balancer, "use an Application Load Balancer, or deploy with weights of the NLB by hand",
 			"the load balancer is of type %s; sluice steers listener rules of Application Load Balancers", p.Type)
 	case c != nil && c.Balancer != "" && c.Balancer != p.Balancer:
-		return problem(app.Canary.ARN, "create a canary target group for this load balancer", "the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
+		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
+			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
 	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
 		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
 	}

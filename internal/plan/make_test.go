@@ -78,13 +78,20 @@ input:
 func live(changes ...func(*AWSState)) AWSState {
 	l := AWSState{
 		Account: "123456789012", Region: "us-east-1",
-		Service: &ecstypes.Service{ServiceArn: aws.String("arn:aws:ecs:us-east-1:123456789012:service/prod/web"), ClusterArn: aws.String("arn:aws:ecs:us-east-1:123456789012:cluster/prod"), ServiceName: aws.String("web"), Status: aws.String("ACTIVE"),
+		Service: &ecstypes.Service{ServiceArn: aws.String("arn:aws:ecs:us-east-1:123456789012:service/prod/web"),
+			ClusterArn: aws.String("arn:aws:ecs:us-east-1:123456789012:cluster/prod"), ServiceName: aws.String("web"),
+			Status:       aws.String("ACTIVE"),
 			DesiredCount: 4, DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}},
-		TaskSets:   []sluice.TaskSet{{ID: "ecs-svc/1", Status: "PRIMARY", Revision: "web:1", Desired: 4, Running: 4, TargetGroup: primary}},
-		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1, ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String("sim/web:v1"), Essential: aws.Bool(true)}}},
-		Primary:    &GroupAttachment{Name: "web-primary", Balancer: lb, Type: "application", Healthy: 4, Targets: 4, Drain: 20 * time.Second},
-		Canary:     &GroupAttachment{Name: "web-canary", Balancer: lb, Type: "application"},
-		Steered:    []sluice.Rule{{ARN: "rule-10", Listener: "listener-1", Port: 80, Priority: "10", Forward: []sluice.Share{{Group: primary, Weight: 100}, {Group: canary, Weight: 0}}}},
+		TaskSets: []sluice.TaskSet{{ID: "ecs-svc/1", Status: "PRIMARY", Revision: "web:1", Desired: 4, Running: 4,
+			TargetGroup: primary}},
+		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1,
+			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"),
+				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true)}}},
+		Primary: &GroupAttachment{Name: "web-primary", Balancer: lb, Type: "application", Healthy: 4, Targets: 4,
+			Drain: 20 * time.Second},
+		Canary: &GroupAttachment{Name: "web-canary", Balancer: lb, Type: "application"},
+		Steered: []sluice.Rule{{ARN: "rule-10", Listener: "listener-1", Port: 80, Priority: "10",
+			Forward: []sluice.Share{{Group: primary, Weight: 100}, {Group: canary, Weight: 0}}}},
 	}
 	for _, c := range changes {
 		c(&l)
@@ -100,21 +107,39 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 		err      string
 		next     string
 	}{
-		"canary group missing": {pipeline: threeSteps, edits: []string{fmt.Sprintf("    canary: {targetGroupArn: %q, containerName: web, containerPort: 8080}\n|", canary)},
-			live: live(func(l *AWSState) { l.Canary = nil }), err: "it needs a canary target group, and the file names none", next: "targetGroups.canary"},
-		"group on another load balancer": {pipeline: threeSteps, live: live(func(l *AWSState) { l.Canary.Balancer = other }), err: "belongs to another load balancer", next: "create a canary target group"},
-		"network load balancer":          {pipeline: threeSteps, live: live(func(l *AWSState) { l.Primary.Type = "network" }), err: "of type network", next: "Application Load Balancer"},
-		"primary group behind nothing":   {live: live(func(l *AWSState) { l.Primary.Balancer = "" }), err: "behind no load balancer", next: "listener rule"},
-		"no rule":                        {pipeline: threeSteps, live: live(func(l *AWSState) { l.Steered, l.RulesErr = nil, errors.New("no rule forwards to them") }), err: "no rule forwards to them"},
-		"another controller in AWS": {pipeline: threeSteps, live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
-			err: "runs with deployment controller ECS", next: "update-service --deployment-controller type=EXTERNAL"},
-		"a canary with another controller in the file": {pipeline: threeSteps, edits: []string{"EXTERNAL|ECS"}, live: live(), err: "runs with deployment controller EXTERNAL, the file asks for ECS", next: "type: EXTERNAL"},
-		"a canary with no controller in the file":      {pipeline: threeSteps, edits: []string{"deploymentController: {type: EXTERNAL}|desiredCount: 4"}, live: live(), err: "the file asks for ECS", next: "type: EXTERNAL"},
-		"rolling in the file, EXTERNAL in AWS":         {edits: []string{"EXTERNAL|ECS"}, live: live(), err: "runs with deployment controller EXTERNAL, the file asks for ECS", next: "type=ECS"},
-		"CodeDeploy in the file, ECS in AWS": {edits: []string{"EXTERNAL|CODE_DEPLOY"}, live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
-			err: "the file asks for CODE_DEPLOY", next: "delete the service and create it again"},
+		"canary group missing": {pipeline: threeSteps,
+			edits: []string{fmt.Sprintf("    canary: {targetGroupArn: %q, containerName: web, containerPort: 8080}\n|",
+				canary)},
+			live: live(func(l *AWSState) { l.Canary = nil }),
+			err:  "it needs a canary target group, and the file names none", next: "targetGroups.canary"},
+		"group on another load balancer": {pipeline: threeSteps,
+			live: live(func(l *AWSState) { l.Canary.Balancer = other }), err: "belongs to another load balancer",
+			next: "create a canary target group"},
+		"network load balancer": {pipeline: threeSteps,
+			live: live(func(l *AWSState) { l.Primary.Type = "network" }), err: "of type network",
+			next: "Application Load Balancer"},
+		"primary group behind nothing": {live: live(func(l *AWSState) { l.Primary.Balancer = "" }),
+			err: "behind no load balancer", next: "listener rule"},
+		"no rule": {pipeline: threeSteps,
+			live: live(func(l *AWSState) { l.Steered, l.RulesErr = nil, errors.New("no rule forwards to them") }),
+			err:  "no rule forwards to them"},
+		"another controller in AWS": {pipeline: threeSteps,
+			live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
+			err:  "runs with deployment controller ECS", next: "update-service --deployment-controller type=EXTERNAL"},
+		"a canary with another controller in the file": {pipeline: threeSteps, edits: []string{"EXTERNAL|ECS"},
+			live: live(), err: "runs with deployment controller EXTERNAL, the file asks for ECS",
+			next: "type: EXTERNAL"},
+		"a canary with no controller in the file": {pipeline: threeSteps,
+			edits: []string{"deploymentController: {type: EXTERNAL}|desiredCount: 4"}, live: live(),
+			err: "the file asks for ECS", next: "type: EXTERNAL"},
+		"rolling in the file, EXTERNAL in AWS": {edits: []string{"EXTERNAL|ECS"}, live: live(),
+			err: "runs with deployment controller EXTERNAL, the file asks for ECS", next: "type=ECS"},
+		"CodeDeploy in the file, ECS in AWS": {edits: []string{"EXTERNAL|CODE_DEPLOY"},
+			live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
+			err:  "the file asks for CODE_DEPLOY", next: "delete the service and create it again"},
 		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}\n", live: live(), err: "no stage before it starts one", next: "ECS_CANARY_ROLLOUT"},
-		"one group twice":       {edits: []string{"web-canary|web-primary"}, live: live(), err: "the same target group"},
+		"one group twice": {edits: []string{"web-canary|web-primary"}, live: live(),
+			err: "the same target group"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Make(app(t, c.pipeline, c.edits...), c.live, Options{})
@@ -134,10 +159,12 @@ func TestPlanListsEveryStageWithItsWrites(t *testing.T) {
 		t.Errorf("%d stages, %s -> %s, quick sync %v, drain %s", len(p.Stages), p.From, p.To, p.QuickSync, p.Drain)
 	}
 	routing := p.Stages[1]
-	if !routing.MayWrite(sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: "rule-10"}) || routing.Routes[0].Weights != sluice.CanaryShare(20) {
+	if !routing.MayWrite(sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: "rule-10"}) ||
+		routing.Routes[0].Weights != sluice.CanaryShare(20) {
 		t.Errorf("routing: %v", routing)
 	}
-	if slices.ContainsFunc(p.Stages[0].Writes, func(w sluice.Write) bool { return w.Operation == "ecs:UpdateService" }) {
+	if slices.ContainsFunc(p.Stages[0].Writes,
+		func(w sluice.Write) bool { return w.Operation == "ecs:UpdateService" }) {
 		t.Error("the canary rollout may change what the running primary would notice")
 	}
 	if slices.ContainsFunc(p.Stages[2].Writes, func(w sluice.Write) bool {
@@ -153,7 +180,9 @@ func TestPlanListsEveryStageWithItsWrites(t *testing.T) {
 func TestFirstDeploymentIsAQuickSyncUnlessAskedOtherwise(t *testing.T) {
 	first := live(func(l *AWSState) { l.Service, l.TaskSets, l.Definition = nil, nil, nil })
 	p, err := Make(app(t, threeSteps), first, Options{})
-	if err != nil || !p.QuickSync || !slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "a rollback would leave the service without") }) {
+	if err != nil || !p.QuickSync ||
+		!slices.ContainsFunc(p.Warnings,
+			func(w string) bool { return strings.Contains(w, "a rollback would leave the service without") }) {
 		t.Fatalf("%v, warnings %q", err, p.Warnings)
 	}
 	if p, err = Make(app(t, threeSteps), first, Options{Pipeline: true}); err != nil || p.QuickSync {
@@ -178,15 +207,20 @@ func TestWarnings(t *testing.T) {
 		live     AWSState
 		want     string
 	}{
-		"canary group on no listener": {threeSteps, live(func(l *AWSState) { l.Canary.Balancer = "" }), "is on no listener"},
-		"too many for the canary":     {strings.Replace(strings.Replace(threeSteps, "50", "10", 1), "canary: 20", "canary: 80", 1), live(), "80% of the requests to 1 task of canary"},
-		"somebody else deploys":       {threeSteps, live(func(l *AWSState) { l.Claim = "slc-x 2030-01-01T00:00:00Z" }), "another deployment holds the service"},
+		"canary group on no listener": {threeSteps, live(func(l *AWSState) { l.Canary.Balancer = "" }),
+			"is on no listener"},
+		"too many for the canary": {strings.Replace(strings.Replace(threeSteps, "50", "10", 1), "canary: 20",
+			"canary: 80", 1), live(), "80% of the requests to 1 task of canary"},
+		"somebody else deploys": {threeSteps, live(func(l *AWSState) { l.Claim = "slc-x 2030-01-01T00:00:00Z" }),
+			"another deployment holds the service"},
 		"a task set that is not ours": {threeSteps, live(func(l *AWSState) {
 			l.TaskSets = append(l.TaskSets, sluice.TaskSet{ID: "ecs-svc/2", Status: "ACTIVE", Revision: "web:0"})
 		}), "and not sluice's"},
-		"the canary is left": {strings.Replace(threeSteps, "    - {name: ECS_CANARY_CLEAN}\n", "", 1), live(), "leaves the canary running"},
-		"a long drain":       {threeSteps, live(func(l *AWSState) { l.Primary.Drain = 300 * time.Second }), "drains for 5m0s"},
-		"no healthy target":  {threeSteps, live(func(l *AWSState) { l.Primary.Healthy = 0 }), "no healthy target"},
+		"the canary is left": {strings.Replace(threeSteps, "    - {name: ECS_CANARY_CLEAN}\n", "", 1), live(),
+			"leaves the canary running"},
+		"a long drain": {threeSteps, live(func(l *AWSState) { l.Primary.Drain = 300 * time.Second }),
+			"drains for 5m0s"},
+		"no healthy target": {threeSteps, live(func(l *AWSState) { l.Primary.Healthy = 0 }), "no healthy target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Make(app(t, c.pipeline), c.live, Options{})

@@ -35,7 +35,8 @@ func mergeRunInput(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
 	if len(over.VolumeConfigurations) > 0 {
 		out.VolumeConfigurations = over.VolumeConfigurations
 	}
-	out.Tags = mergeByName(out.Tags, over.Tags, func(t ecstypes.Tag) string { return aws.ToString(t.Key) }, replaceEntry)
+	out.Tags = mergeByName(out.Tags, over.Tags, func(t ecstypes.Tag) string { return aws.ToString(t.Key) },
+		replaceEntry)
 	out.Overrides = mergeOverrides(out.Overrides, over.Overrides)
 	return &out
 }
@@ -54,11 +55,13 @@ func mergeOverrides(base, over *ecstypes.TaskOverride) *ecstypes.TaskOverride {
 	out := *base
 	out.Cpu, out.Memory = firstGiven(over.Cpu, out.Cpu), firstGiven(over.Memory, out.Memory)
 	out.EphemeralStorage = firstGiven(over.EphemeralStorage, out.EphemeralStorage)
-	out.ExecutionRoleArn, out.TaskRoleArn = firstGiven(over.ExecutionRoleArn, out.ExecutionRoleArn), firstGiven(over.TaskRoleArn, out.TaskRoleArn)
+	out.ExecutionRoleArn, out.TaskRoleArn = firstGiven(over.ExecutionRoleArn, out.ExecutionRoleArn),
+		firstGiven(over.TaskRoleArn, out.TaskRoleArn)
 	if len(over.InferenceAcceleratorOverrides) > 0 {
 		out.InferenceAcceleratorOverrides = over.InferenceAcceleratorOverrides
 	}
-	out.ContainerOverrides = mergeByName(out.ContainerOverrides, over.ContainerOverrides, func(c ecstypes.ContainerOverride) string { return aws.ToString(c.Name) }, mergeContainer)
+	out.ContainerOverrides = mergeByName(out.ContainerOverrides, over.ContainerOverrides,
+		func(c ecstypes.ContainerOverride) string { return aws.ToString(c.Name) }, mergeContainer)
 	return &out
 }
 
@@ -75,7 +78,8 @@ func mergeContainer(base, over ecstypes.ContainerOverride) ecstypes.ContainerOve
 	if over.ResourceRequirements != nil {
 		base.ResourceRequirements = over.ResourceRequirements
 	}
-	base.Environment = mergeByName(base.Environment, over.Environment, func(e ecstypes.KeyValuePair) string { return aws.ToString(e.Name) }, replaceEntry)
+	base.Environment = mergeByName(base.Environment, over.Environment,
+		func(e ecstypes.KeyValuePair) string { return aws.ToString(e.Name) }, replaceEntry)
 	return base
 }
 

@@ -119,7 +119,8 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 		case begun && r.Status == Done:
 			continue
 		case begun && r.Status == Failed && r.Kind.CanResume():
-			return Step{Do: RunStage, Index: s.Index, Passed: passed} // a failed call to AWS is no verdict on the version
+			// a failed call to AWS is no verdict on the version
+			return Step{Do: RunStage, Index: s.Index, Passed: passed}
 		case begun && r.Status == Failed:
 			return afterFailure(p, r)
 		case s.Name == appfile.StageWait:
@@ -130,14 +131,16 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 				return Step{Do: WaitUntil, Index: s.Index, Until: until, Passed: passed}
 			}
 			if r.Trouble != "" {
-				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble, Passed: passed}
+				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble,
+					Passed: passed}
 			}
 		case s.Name == appfile.StageApproval:
 			if n := missingApprovals(s, commands); n > 0 {
 				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Passed: passed}
 			}
 			if r.Trouble != "" {
-				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble, Passed: passed}
+				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble,
+					Passed: passed}
 			}
 		default:
 			return Step{Do: RunStage, Index: s.Index, Passed: passed}

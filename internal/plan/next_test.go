@@ -46,32 +46,58 @@ func TestNext(t *testing.T) {
 		"begins":                              {do: RunStage, index: 0},
 		"a stage that was cut off runs again": {results: []Result{{Index: 0, Status: Running}}, do: RunStage, index: 0},
 		"the wait begins":                     {results: []Result{done(0)}, do: WaitUntil, index: 1},
-		"the wait goes on":                    {results: []Result{done(0), {Index: 1, Status: Running, Began: t0}}, now: t0.Add(59 * time.Second), do: WaitUntil, index: 1},
-		"the wait is over":                    {results: []Result{done(0), {Index: 1, Status: Running, Began: t0}}, now: t0.Add(time.Minute), do: AwaitApproval, index: 2},
-		"one approval of two":                 {results: []Result{done(0), done(1)}, commands: []Command{yes("ann")}, do: AwaitApproval, index: 2},
-		"the same person twice is one":        {results: []Result{done(0), done(1)}, commands: []Command{yes("ann"), yes("ann")}, do: AwaitApproval, index: 2},
-		"a stranger's approval is none":       {results: []Result{done(0), done(1)}, commands: []Command{yes("ann"), yes("mallory")}, do: AwaitApproval, index: 2},
-		"approvals of another stage are none": {results: []Result{done(0), done(1)}, commands: []Command{{Kind: Approve, Stage: 1, By: "ann"}, {Kind: Approve, Stage: 1, By: "bob"}}, do: AwaitApproval, index: 2},
-		"two approvals":                       {results: []Result{done(0), done(1)}, commands: []Command{yes("ann"), yes("bob")}, do: RunStage, index: 3},
-		"all done":                            {results: []Result{done(0), done(1), done(2), done(3)}, do: Finish, outcome: sluice.Succeeded},
-		"no task ran: no success":             {plan: idle, results: []Result{done(0), done(1), done(2), done(3)}, do: Finish, outcome: sluice.Gone},
-		"a failure is rolled back":            {results: []Result{failed(0, sluice.Unhealthy)}, do: RunStage, index: 4},
-		"a failure is left, if asked":         {plan: manual, results: []Result{failed(0, sluice.Unhealthy)}, do: Finish, outcome: sluice.Failed},
-		"a stall without rollback is one":     {plan: manual, results: []Result{failed(0, sluice.Stall)}, do: Finish, outcome: sluice.Stalled},
-		"what another took over is left":      {results: []Result{failed(0, sluice.LostClaim)}, do: Finish, outcome: sluice.Superseded},
-		"a rollback that was cut off goes on": {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, do: RunStage, index: 4},
-		"rolled back":                         {results: []Result{failed(0, sluice.Unhealthy), done(4)}, do: Finish, outcome: sluice.RolledBack},
-		"the rollback failed":                 {results: []Result{failed(0, sluice.Unhealthy), failed(4, "")}, do: Finish, outcome: sluice.Failed},
-		"abort leaves it":                     {results: []Result{done(0)}, commands: []Command{{Kind: Abort}}, do: Finish, outcome: sluice.Stopped},
-		"rollback asked for":                  {results: []Result{done(0)}, commands: []Command{{Kind: RollbackNow}}, do: RunStage, index: 4},
-		"rollback of what succeeded":          {results: []Result{done(0), done(1), done(2), done(3)}, commands: []Command{{Kind: RollbackNow}}, do: RunStage, index: 4},
-		"rollback after abort":                {results: []Result{done(0)}, commands: []Command{{Kind: Abort}, {Kind: RollbackNow}}, do: RunStage, index: 4},
-		"abort after rollback":                {results: []Result{done(0), {Index: 4, Status: Running}}, commands: []Command{{Kind: RollbackNow}, {Kind: Abort}}, do: Finish, outcome: sluice.Stopped},
-		"the service is gone":                 {results: []Result{failed(0, sluice.NotFound), failed(4, sluice.NotFound)}, do: Finish, outcome: sluice.Gone},
-		"a rollback pauses too":               {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}}, do: StayPaused},
-		"a resumed rollback":                  {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: RunStage, index: 4},
-		"paused":                              {results: []Result{done(0)}, commands: []Command{{Kind: Pause}}, do: StayPaused},
-		"resumed":                             {results: []Result{done(0)}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: WaitUntil, index: 1},
+		"the wait goes on": {results: []Result{done(0), {Index: 1, Status: Running, Began: t0}},
+			now: t0.Add(59 * time.Second), do: WaitUntil, index: 1},
+		"the wait is over": {results: []Result{done(0), {Index: 1, Status: Running, Began: t0}},
+			now: t0.Add(time.Minute), do: AwaitApproval, index: 2},
+		"one approval of two": {results: []Result{done(0), done(1)}, commands: []Command{yes("ann")},
+			do: AwaitApproval, index: 2},
+		"the same person twice is one": {results: []Result{done(0), done(1)},
+			commands: []Command{yes("ann"), yes("ann")}, do: AwaitApproval, index: 2},
+		"a stranger's approval is none": {results: []Result{done(0), done(1)},
+			commands: []Command{yes("ann"), yes("mallory")}, do: AwaitApproval, index: 2},
+		"approvals of another stage are none": {results: []Result{done(0), done(1)},
+			commands: []Command{{Kind: Approve, Stage: 1, By: "ann"}, {Kind: Approve, Stage: 1, By: "bob"}},
+			do:       AwaitApproval, index: 2},
+		"two approvals": {results: []Result{done(0), done(1)},
+			commands: []Command{yes("ann"), yes("bob")}, do: RunStage, index: 3},
+		"all done": {results: []Result{done(0), done(1), done(2), done(3)}, do: Finish,
+			outcome: sluice.Succeeded},
+		"no task ran: no success": {plan: idle, results: []Result{done(0), done(1), done(2), done(3)},
+			do: Finish, outcome: sluice.Gone},
+		"a failure is rolled back": {results: []Result{failed(0, sluice.Unhealthy)}, do: RunStage, index: 4},
+		"a failure is left, if asked": {plan: manual, results: []Result{failed(0, sluice.Unhealthy)},
+			do: Finish, outcome: sluice.Failed},
+		"a stall without rollback is one": {plan: manual, results: []Result{failed(0, sluice.Stall)}, do: Finish,
+			outcome: sluice.Stalled},
+		"what another took over is left": {results: []Result{failed(0, sluice.LostClaim)}, do: Finish,
+			outcome: sluice.Superseded},
+		"a rollback that was cut off goes on": {results: []Result{failed(0, sluice.Unhealthy),
+			{Index: 4, Status: Running}}, do: RunStage, index: 4},
+		"rolled back": {results: []Result{failed(0, sluice.Unhealthy), done(4)}, do: Finish,
+			outcome: sluice.RolledBack},
+		"the rollback failed": {results: []Result{failed(0, sluice.Unhealthy), failed(4, "")},
+			do: Finish, outcome: sluice.Failed},
+		"abort leaves it": {results: []Result{done(0)}, commands: []Command{{Kind: Abort}},
+			do: Finish, outcome: sluice.Stopped},
+		"rollback asked for": {results: []Result{done(0)}, commands: []Command{{Kind: RollbackNow}},
+			do: RunStage, index: 4},
+		"rollback of what succeeded": {results: []Result{done(0), done(1), done(2), done(3)},
+			commands: []Command{{Kind: RollbackNow}}, do: RunStage, index: 4},
+		"rollback after abort": {results: []Result{done(0)},
+			commands: []Command{{Kind: Abort}, {Kind: RollbackNow}}, do: RunStage, index: 4},
+		"abort after rollback": {results: []Result{done(0), {Index: 4, Status: Running}},
+			commands: []Command{{Kind: RollbackNow}, {Kind: Abort}}, do: Finish, outcome: sluice.Stopped},
+		"the service is gone": {results: []Result{failed(0, sluice.NotFound),
+			failed(4, sluice.NotFound)}, do: Finish, outcome: sluice.Gone},
+		"a rollback pauses too": {results: []Result{failed(0, sluice.Unhealthy),
+			{Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}}, do: StayPaused},
+		"a resumed rollback": {results: []Result{failed(0, sluice.Unhealthy),
+			{Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: RunStage, index: 4},
+		"paused": {results: []Result{done(0)}, commands: []Command{{Kind: Pause}},
+			do: StayPaused},
+		"resumed": {results: []Result{done(0)},
+			commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: WaitUntil, index: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.plan == nil {
@@ -82,7 +108,8 @@ func TestNext(t *testing.T) {
 			}
 			got := Next(c.plan, c.results, c.commands, c.now)
 			if got.Do != c.do || got.Index != c.index || got.Outcome != c.outcome {
-				t.Errorf("got %s stage %d %q (%s), want %s stage %d %q", got.Do, got.Index, got.Outcome, got.Cause, c.do, c.index, c.outcome)
+				t.Errorf("got %s stage %d %q (%s), want %s stage %d %q", got.Do, got.Index, got.Outcome, got.Cause,
+					c.do, c.index, c.outcome)
 			}
 		})
 	}
@@ -103,17 +130,21 @@ func TestNextNeverSkipsAndAgreesWithItself(t *testing.T) {
 		var results []Result
 		for i := range 5 {
 			if rapid.Bool().Draw(t, "begun") {
-				results = append(results, Result{Index: i, Began: t0, Status: rapid.SampledFrom([]Status{Running, Done, Failed}).Draw(t, "status"),
-					Kind: rapid.SampledFrom([]sluice.Kind{"", sluice.Unhealthy, sluice.Overtaken, sluice.Halted}).Draw(t, "kind")})
+				results = append(results, Result{Index: i, Began: t0,
+					Status: rapid.SampledFrom([]Status{Running, Done, Failed}).Draw(t, "status"),
+					Kind: rapid.SampledFrom([]sluice.Kind{"", sluice.Unhealthy, sluice.Overtaken,
+						sluice.Halted}).Draw(t, "kind")})
 			}
 		}
 		var commands []Command
 		for range rapid.IntRange(0, 3).Draw(t, "commands") {
-			commands = append(commands, Command{Kind: rapid.SampledFrom([]string{Approve, Pause, Resume, Abort, RollbackNow}).Draw(t, "command"), Stage: 2, By: "ann"})
+			commands = append(commands, Command{Kind: rapid.SampledFrom([]string{Approve, Pause, Resume, Abort,
+				RollbackNow}).Draw(t, "command"), Stage: 2, By: "ann"})
 		}
 		now := t0.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "s")) * time.Second)
 		s := Next(p, results, commands, now)
-		if again := Next(p, results, commands, now); again.Do != s.Do || again.Index != s.Index || again.Outcome != s.Outcome {
+		if again := Next(p, results, commands, now); again.Do != s.Do || again.Index != s.Index ||
+			again.Outcome != s.Outcome {
 			t.Fatalf("first %v, then %v", s, again)
 		}
 		if s.Do == RunStage && s.Index < 4 {

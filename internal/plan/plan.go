@@ -21,17 +21,20 @@ type Plan struct {
 	Cluster     string          `json:"cluster"` // name
 	Service     string          `json:"service"`
 	Access      sluice.Access   `json:"access"`
-	Controller  string          `json:"controller"`           // ECS, CODE_DEPLOY or EXTERNAL
-	Hosting     appfile.Hosting `json:"hosting,omitempty"`    // where the canary runs; empty: there is none
-	Strategy    string          `json:"strategy,omitempty"`   // of ECS, other than ROLLING: ECS shifts the traffic itself
-	Force       bool            `json:"force,omitempty"`      // a new deployment even if nothing changes
-	Standalone  bool            `json:"standalone,omitempty"` // a task without a service: Service is "family:<family>", and there is no controller
+	Controller  string          `json:"controller"`        // ECS, CODE_DEPLOY or EXTERNAL
+	Hosting     appfile.Hosting `json:"hosting,omitempty"` // where the canary runs; empty: there is none
+	// of ECS, other than ROLLING: ECS shifts the traffic itself
+	Strategy string `json:"strategy,omitempty"`
+	Force    bool   `json:"force,omitempty"` // a new deployment even if nothing changes
+	// a task without a service: Service is "family:<family>", and there is no controller
+	Standalone bool `json:"standalone,omitempty"`
 
 	From      string   `json:"from,omitempty"`    // family:revision that serves; empty on a first deployment
 	To        string   `json:"to"`                // family:revision, or the family if it will be registered
 	Serving   *Serving `json:"serving,omitempty"` // the PRIMARY revision and its task counts; nil: none
 	QuickSync bool     `json:"quickSync"`
-	TakeOver  string   `json:"takeOver,omitempty"` // deployment, or value of the claim tag, whose claim may be taken over
+	// deployment, or value of the claim tag, whose claim may be taken over
+	TakeOver string `json:"takeOver,omitempty"`
 
 	Stages       []Stage `json:"stages"`
 	Rollback     Stage   `json:"rollback"`
@@ -55,14 +58,15 @@ type Plan struct {
 	Definition json.RawMessage `json:"serviceDefinition"`  // request shape
 	// ServiceRedacted is the digest of the complete service definition. It is set in a plan whose
 	// service definition lost values.
-	ServiceRedacted string        `json:"serviceRedacted,omitempty"`
-	Primary         *Group        `json:"primary,omitempty"`
-	Canary          *Group        `json:"canary,omitempty"`
-	ListenerRules   []string      `json:"listenerRules,omitempty"`
-	Listeners       []string      `json:"listeners,omitempty"` // ARNs
-	Extends         bool          `json:"extends,omitempty"`   // the canary group is added to rules that forward to the primary alone
-	Drain           time.Duration `json:"drain,omitempty"`     // longest deregistration delay of the two groups
-	Registry        *Registry     `json:"registry,omitempty"`  // of a service that callers resolve with Cloud Map
+	ServiceRedacted string   `json:"serviceRedacted,omitempty"`
+	Primary         *Group   `json:"primary,omitempty"`
+	Canary          *Group   `json:"canary,omitempty"`
+	ListenerRules   []string `json:"listenerRules,omitempty"`
+	Listeners       []string `json:"listeners,omitempty"` // ARNs
+	// the canary group is added to rules that forward to the primary alone
+	Extends  bool          `json:"extends,omitempty"`
+	Drain    time.Duration `json:"drain,omitempty"`    // longest deregistration delay of the two groups
+	Registry *Registry     `json:"registry,omitempty"` // of a service that callers resolve with Cloud Map
 
 	KeepDefinitions int         `json:"keepTaskDefinitions,omitempty"` // how many of the newest; 0: all
 	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is not changed
@@ -98,17 +102,18 @@ type Stage struct {
 	Desc    string        `json:"desc,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // hard limit
 
-	Scale     int             `json:"scale,omitempty"`    // ECS_CANARY_ROLLOUT, percent
-	Weights   *sluice.Weights `json:"weights,omitempty"`  // ECS_TRAFFIC_ROUTING
-	Exact     bool            `json:"exact,omitempty"`    // ECS_TRAFFIC_ROUTING: extra canary tasks for the exact share
-	Share     *Share          `json:"share,omitempty"`    // ECS_TRAFFIC_ROUTING by counts: what it achieves
-	KeepOld   bool            `json:"keepOld,omitempty"`  // ECS_PRIMARY_ROLLOUT
-	Recreate  bool            `json:"recreate,omitempty"` // ECS_SYNC
-	Stop      string          `json:"stop,omitempty"`     // ECS_SYNC: ARN of the service deployment that is stopped first
-	Duration  time.Duration   `json:"duration,omitempty"` // WAIT
-	Approvers []string        `json:"approvers,omitempty"`
-	Approvals int             `json:"approvals,omitempty"` // WAIT_APPROVAL: how many approvals are required
-	Task      *Task           `json:"task,omitempty"`      // RUN_TASK
+	Scale    int             `json:"scale,omitempty"`    // ECS_CANARY_ROLLOUT, percent
+	Weights  *sluice.Weights `json:"weights,omitempty"`  // ECS_TRAFFIC_ROUTING
+	Exact    bool            `json:"exact,omitempty"`    // ECS_TRAFFIC_ROUTING: extra canary tasks for the exact share
+	Share    *Share          `json:"share,omitempty"`    // ECS_TRAFFIC_ROUTING by counts: what it achieves
+	KeepOld  bool            `json:"keepOld,omitempty"`  // ECS_PRIMARY_ROLLOUT
+	Recreate bool            `json:"recreate,omitempty"` // ECS_SYNC
+	// ECS_SYNC: ARN of the service deployment that is stopped first
+	Stop      string        `json:"stop,omitempty"`
+	Duration  time.Duration `json:"duration,omitempty"` // WAIT
+	Approvers []string      `json:"approvers,omitempty"`
+	Approvals int           `json:"approvals,omitempty"` // WAIT_APPROVAL: how many approvals are required
+	Task      *Task         `json:"task,omitempty"`      // RUN_TASK
 
 	Routes []Route        `json:"routes,omitempty"` // rules and their weights after the stage
 	Writes []sluice.Write `json:"writes,omitempty"`

@@ -52,7 +52,8 @@ func (t *Task) forJournal() *Task {
 
 // NeedsFiles reports whether the plan lost values that its files can restore.
 func (p *Plan) NeedsFiles() bool {
-	return p.Redacted || p.ServiceRedacted != "" || slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Task != nil && s.Task.Redacted })
+	return p.Redacted || p.ServiceRedacted != "" ||
+		slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Task != nil && s.Task.Redacted })
 }
 
 // RestoreDefinitions restores the definitions and run requests of a redacted plan from its files.

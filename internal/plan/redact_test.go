@@ -36,7 +36,8 @@ func TestServiceDefinitionIsKeptWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Plan{Task: task, Digest: definition.Digest(app.Task), Definition: []byte(strings.Replace(string(service), `"desiredCount":2`, `"desiredCount":5`, 1))}
+	p := &Plan{Task: task, Digest: definition.Digest(app.Task),
+		Definition: []byte(strings.Replace(string(service), `"desiredCount":2`, `"desiredCount":5`, 1))}
 	kept := p.ForJournal()
 	data, err := json.Marshal(kept)
 	if err != nil || strings.Contains(string(data), "PLANTED") || !strings.Contains(string(data), "awslogs-group") {
@@ -45,7 +46,8 @@ func TestServiceDefinitionIsKeptWithoutSecrets(t *testing.T) {
 	if !kept.NeedsFiles() || kept.RestoreDefinitions(hidden(t, "another")) {
 		t.Error("another file's value was taken")
 	}
-	if !kept.RestoreDefinitions(app) || kept.NeedsFiles() || !strings.Contains(string(kept.Definition), "PLANTED") || !strings.Contains(string(kept.Definition), `"desiredCount":5`) {
+	if !kept.RestoreDefinitions(app) || kept.NeedsFiles() || !strings.Contains(string(kept.Definition), "PLANTED") ||
+		!strings.Contains(string(kept.Definition), `"desiredCount":5`) {
 		t.Errorf("%s", kept.Definition)
 	}
 }

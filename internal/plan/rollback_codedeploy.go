@@ -15,7 +15,8 @@ import (
 
 // ByCodeDeploy reports whether AWS CodeDeploy deploys the current service.
 func (l AWSState) ByCodeDeploy() bool {
-	return l.serviceStatus() == "ACTIVE" && l.Service.DeploymentController != nil && l.Service.DeploymentController.Type == controllerCodeDeploy
+	return l.serviceStatus() == "ACTIVE" && l.Service.DeploymentController != nil &&
+		l.Service.DeploymentController.Type == controllerCodeDeploy
 }
 
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
@@ -37,8 +38,9 @@ func ChooseCodeDeployReturn(cluster string, live AWSState, to, before string) (R
 	}
 	if back.To == "" {
 		return back, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
-			Err:  errors.New("CodeDeploy tells of no other deployment of it that succeeded"),
-			Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision", cluster, name)}
+			Err: errors.New("CodeDeploy tells of no other deployment of it that succeeded"),
+			Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision",
+				cluster, name)}
 	}
 	return back, nil
 }
@@ -48,11 +50,14 @@ func ChooseCodeDeployReturn(cluster string, live AWSState, to, before string) (R
 // deployed again with AllAtOnce.
 func makeCodeDeployReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 	name := aws.ToString(live.Service.ServiceName)
-	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name, LoadBalancers: balancersOf(live.Service),
-		DeploymentController: &ecstypes.DeploymentController{Type: controllerCodeDeploy}}, Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
+	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name,
+		LoadBalancers:        balancersOf(live.Service),
+		DeploymentController: &ecstypes.DeploymentController{Type: controllerCodeDeploy}},
+		Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
-		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline, CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
-		Notes: []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; no hook is called", live.Service.DesiredCount)}}
+		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
+		CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
+		Notes:      []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; no hook is called", live.Service.DesiredCount)}}
 	live.Deployer.Running = "" // it is stopped first, or there is none
 	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.servingRevision()})
 	if err != nil {
@@ -66,7 +71,8 @@ func makeCodeDeployReturn(cluster string, live AWSState, back Return) (*Plan, er
 	if back.Stop != "" {
 		s.Stop = back.Stop
 		s.addWrite("codedeploy:StopDeployment", back.Stop)
-		p.Changes = append(p.Changes, Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs", Want: "rolled back"})
+		p.Changes = append(p.Changes, Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs",
+			Want: "rolled back"})
 	}
 	return p, nil
 }

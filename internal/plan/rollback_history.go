@@ -55,13 +55,15 @@ func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to
 		return Return{}, err
 	}
 	if to != "" {
-		return Return{To: to, Revision: newestSuccessful(past, func(p PastDeployment) bool { return p.revisionName() == to }).Revision}, nil
+		return Return{To: to, Revision: newestSuccessful(past,
+			func(p PastDeployment) bool { return p.revisionName() == to }).Revision}, nil
 	}
 	if len(past) > 0 && past[0].isRunning() {
 		return chooseBeforeRunning(cluster, s, past)
 	}
 	if len(past) > 0 && past[0].Status == "ROLLBACK_SUCCESSFUL" {
-		return Return{Nothing: fmt.Sprintf("ECS rolled %s back by itself; %s serves", orUnknown(past[0].revisionName()), currentRevision(s))}, nil
+		return Return{Nothing: fmt.Sprintf("ECS rolled %s back by itself; %s serves", orUnknown(past[0].revisionName()),
+			currentRevision(s))}, nil
 	}
 	last := newestSuccessful(past, func(p PastDeployment) bool { return differsFromCurrent(s, p) })
 	if last.Revision == nil {
@@ -96,7 +98,8 @@ func newestSuccessful(past []PastDeployment, fits func(PastDeployment) bool) Pas
 
 // differsFromCurrent reports whether a service revision differs from the current service.
 func differsFromCurrent(s *ecstypes.Service, p PastDeployment) bool {
-	return p.revisionName() != currentRevision(s) || len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
+	return p.revisionName() != currentRevision(s) ||
+		len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
 }
 
 func currentRevision(s *ecstypes.Service) string {
@@ -122,16 +125,20 @@ func refuseReturn(cluster string, s *ecstypes.Service) error {
 		if s != nil {
 			resource += "/" + aws.ToString(s.ServiceName)
 		}
-		return &sluice.Error{Op: "roll the service back", Resource: resource, Kind: kind, Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: "roll the service back", Resource: resource, Kind: kind,
+			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	switch {
 	case s == nil:
 		return problem(sluice.NotFound, "check --cluster, --service and --region", "there is no such service")
 	case aws.ToString(s.Status) != "ACTIVE":
 		return problem(sluice.NotFound, "deploy it to create it anew", "the service is %s", aws.ToString(s.Status))
-	case s.DeploymentController != nil && s.DeploymentController.Type != "" && s.DeploymentController.Type != controllerECS:
-		return problem(sluice.NotFound, "roll it back where its journal is; --state names another journal; with the application's files, sluice rollback --adopt clears away what a lost deployment left",
-			"no deployment of it is in this journal, and ECS keeps no history for controller %s", s.DeploymentController.Type)
+	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
+		s.DeploymentController.Type != controllerECS:
+		return problem(sluice.NotFound,
+			"roll it back where its journal is; --state names another journal; with the application's files, sluice rollback --adopt clears away what a lost deployment left",
+			"no deployment of it is in this journal, and ECS keeps no history for controller %s",
+			s.DeploymentController.Type)
 	}
 	return nil
 }
@@ -161,8 +168,9 @@ func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 		return makeCodeDeployReturn(cluster, live, back)
 	}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
-		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service), ProgressDeadline: returnDeadline,
-		Notes: []string{fmt.Sprintf("the desired count (%d) is left alone", live.Service.DesiredCount)}}
+		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service),
+		ProgressDeadline: returnDeadline,
+		Notes:            []string{fmt.Sprintf("the desired count (%d) is left alone", live.Service.DesiredCount)}}
 	if back.Revision == nil {
 		app.Notes = append(app.Notes, "ECS's history does not tell how the service was with "+back.To+": its other attributes are left alone")
 	}

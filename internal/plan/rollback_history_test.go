@@ -25,7 +25,8 @@ func past(entries ...string) []PastDeployment {
 }
 
 func serving(revision string, changes ...func(*ecstypes.Service)) *ecstypes.Service {
-	s := &ecstypes.Service{ServiceName: aws.String("web"), Status: aws.String("ACTIVE"), TaskDefinition: aws.String("arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
+	s := &ecstypes.Service{ServiceName: aws.String("web"), Status: aws.String("ACTIVE"),
+		TaskDefinition: aws.String("arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
 	for _, c := range changes {
 		c(s)
 	}
@@ -39,27 +40,44 @@ func TestBack(t *testing.T) {
 		to      string
 		want    string // "<revision> stop <arn>", "nothing: …", "error: …"
 	}{
-		"the last that succeeded, not the lower number": {serving("web:5"), past("web:5 SUCCESSFUL", "web:4 ROLLBACK_SUCCESSFUL", "web:3 SUCCESSFUL", "web:2 SUCCESSFUL"), "", "web:3"},
-		"a newer one that is not served any more":       {serving("web:2"), past("web:2 SUCCESSFUL", "web:7 SUCCESSFUL"), "", "web:7"},
-		"the same revision deployed twice":              {serving("web:2"), past("web:2 SUCCESSFUL", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:1"},
-		"cut off and not taken back":                    {serving("web:3"), past("web:3 STOPPED", "web:2 SUCCESSFUL"), "", "web:2"},
-		"one runs":                                      {serving("web:3"), past("web:3 IN_PROGRESS", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2 stop service-deployment/a"},
-		"one of the same revision runs":                 {serving("web:2"), past("web:2 PENDING", "web:2 SUCCESSFUL"), "", "web:2 stop service-deployment/a"},
-		"one is being taken back":                       {serving("web:2"), past("web:3 ROLLBACK_IN_PROGRESS", "web:2 SUCCESSFUL"), "", "web:2 stop service-deployment/a"},
+		"the last that succeeded, not the lower number": {serving("web:5"),
+			past("web:5 SUCCESSFUL", "web:4 ROLLBACK_SUCCESSFUL", "web:3 SUCCESSFUL", "web:2 SUCCESSFUL"), "", "web:3"},
+		"a newer one that is not served any more": {serving("web:2"),
+			past("web:2 SUCCESSFUL", "web:7 SUCCESSFUL"), "", "web:7"},
+		"the same revision deployed twice": {serving("web:2"), past("web:2 SUCCESSFUL", "web:2 SUCCESSFUL",
+			"web:1 SUCCESSFUL"), "", "web:1"},
+		"cut off and not taken back": {serving("web:3"), past("web:3 STOPPED", "web:2 SUCCESSFUL"),
+			"", "web:2"},
+		"one runs": {serving("web:3"),
+			past("web:3 IN_PROGRESS", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2 stop service-deployment/a"},
+		"one of the same revision runs": {serving("web:2"), past("web:2 PENDING", "web:2 SUCCESSFUL"),
+			"", "web:2 stop service-deployment/a"},
+		"one is being taken back": {serving("web:2"),
+			past("web:3 ROLLBACK_IN_PROGRESS", "web:2 SUCCESSFUL"), "", "web:2 stop service-deployment/a"},
 		"one runs, what was is older than the history": {serving("web:3", func(s *ecstypes.Service) {
 			s.Deployments = []ecstypes.Deployment{{Status: aws.String("PRIMARY"), TaskDefinition: aws.String("web:3")},
-				{Status: aws.String("ACTIVE"), RolloutState: ecstypes.DeploymentRolloutStateCompleted, TaskDefinition: aws.String("x/web:1")}}
+				{Status: aws.String("ACTIVE"), RolloutState: ecstypes.DeploymentRolloutStateCompleted,
+					TaskDefinition: aws.String("x/web:1")}}
 		}), past("web:3 IN_PROGRESS"), "", "web:1 stop service-deployment/a"},
-		"the first runs":               {serving("web:1"), past("web:1 IN_PROGRESS"), "", "error: no other revision of it that succeeded"},
-		"taken back by ECS already":    {serving("web:2"), past("web:3 ROLLBACK_SUCCESSFUL", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "nothing: ECS rolled web:3 back by itself; web:2 serves"},
-		"no other succeeded":           {serving("web:2"), past("web:2 SUCCESSFUL", "web:1 STOPPED"), "", "error: no other revision of it that succeeded"},
-		"no history at all":            {serving("web:2"), nil, "", "error: no other revision of it that succeeded"},
-		"its revision is forgotten":    {serving("web:2"), past("web:2 SUCCESSFUL", "- SUCCESSFUL"), "", "error: no other revision of it that succeeded"},
-		"one named":                    {serving("web:2"), past("web:2 SUCCESSFUL"), "web:9", "web:9"},
-		"one named while another runs": {serving("web:2"), past("web:2 IN_PROGRESS", "web:1 SUCCESSFUL"), "web:1", "web:1"},
-		"there is no service":          {nil, nil, "", "error: there is no such service"},
-		"deleted":                      {serving("web:2", func(s *ecstypes.Service) { s.Status = aws.String("DRAINING") }), nil, "", "error: the service is DRAINING"},
-		"task sets keep no history":    {serving("web:2", func(s *ecstypes.Service) { s.DeploymentController = &ecstypes.DeploymentController{Type: "EXTERNAL"} }), nil, "", "error: ECS keeps no history for controller EXTERNAL"},
+		"the first runs": {serving("web:1"), past("web:1 IN_PROGRESS"), "",
+			"error: no other revision of it that succeeded"},
+		"taken back by ECS already": {serving("web:2"), past("web:3 ROLLBACK_SUCCESSFUL", "web:2 SUCCESSFUL",
+			"web:1 SUCCESSFUL"), "", "nothing: ECS rolled web:3 back by itself; web:2 serves"},
+		"no other succeeded": {serving("web:2"), past("web:2 SUCCESSFUL", "web:1 STOPPED"), "",
+			"error: no other revision of it that succeeded"},
+		"no history at all": {serving("web:2"), nil, "", "error: no other revision of it that succeeded"},
+		"its revision is forgotten": {serving("web:2"), past("web:2 SUCCESSFUL", "- SUCCESSFUL"), "",
+			"error: no other revision of it that succeeded"},
+		"one named": {serving("web:2"), past("web:2 SUCCESSFUL"), "web:9", "web:9"},
+		"one named while another runs": {serving("web:2"), past("web:2 IN_PROGRESS", "web:1 SUCCESSFUL"), "web:1",
+			"web:1"},
+		"there is no service": {nil, nil, "", "error: there is no such service"},
+		"deleted": {serving("web:2",
+			func(s *ecstypes.Service) { s.Status = aws.String("DRAINING") }), nil, "",
+			"error: the service is DRAINING"},
+		"task sets keep no history": {serving("web:2",
+			func(s *ecstypes.Service) { s.DeploymentController = &ecstypes.DeploymentController{Type: "EXTERNAL"} }),
+			nil, "", "error: ECS keeps no history for controller EXTERNAL"},
 		"attributes alone are different": {serving("web:2", func(s *ecstypes.Service) {
 			s.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(primary)}}
 		}), past("web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2"},
@@ -76,7 +94,8 @@ func TestBack(t *testing.T) {
 			if err != nil {
 				got = "error: " + err.Error()
 			}
-			if wrong, ok := strings.CutPrefix(c.want, "error: "); ok && !strings.Contains(got, wrong) || !ok && got != c.want {
+			if wrong, ok := strings.CutPrefix(c.want, "error: "); ok && !strings.Contains(got, wrong) || !ok &&
+				got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 			if err != nil && (sluice.KindOf(err) != sluice.NotFound || sluice.NextStep(err) == "") {

@@ -69,19 +69,24 @@ func (p *Plan) planScaling(a appfile.Scaling, live AWSState) error {
 		return nil
 	}
 	if have.Denied != "" {
-		return &sluice.Error{Op: "plan the suspension of auto scaling", Resource: p.serviceResource(), Kind: sluice.Denied, Err: fmt.Errorf("its scalable targets cannot be read: %s", have.Denied),
+		return &sluice.Error{Op: "plan the suspension of auto scaling", Resource: p.serviceResource(),
+			Kind: sluice.Denied, Err: fmt.Errorf("its scalable targets cannot be read: %s", have.Denied),
 			Next: "allow application-autoscaling:DescribeScalableTargets and application-autoscaling:RegisterScalableTarget, or leave auto scaling alone"}
 	}
 	if len(have.Targets) == 0 {
 		p.Notes = append(p.Notes, "the service is not auto scaled (Application Auto Scaling has no scalable target of it): there is nothing to suspend or to set")
 		return nil
 	}
-	p.Scaling = &Scaling{Suspend: a.Suspend, KeepSuspended: a.KeepSuspended, Resume: a.Resume, Min: a.Min, Max: a.Max, LeftoverTag: have.Left}
-	p.Finish = append([]sluice.Write{{Operation: "ecs:TagResource", Resource: p.serviceResource()}, p.scalingWrite()}, p.Finish...)
+	p.Scaling = &Scaling{Suspend: a.Suspend, KeepSuspended: a.KeepSuspended, Resume: a.Resume, Min: a.Min, Max: a.Max,
+		LeftoverTag: have.Left}
+	p.Finish = append([]sluice.Write{{Operation: "ecs:TagResource", Resource: p.serviceResource()}, p.scalingWrite()},
+		p.Finish...)
 	for _, t := range have.Targets {
 		if to := p.Scaling.FinalTarget(t); to.Min > to.Max {
-			return &sluice.Error{Op: "plan the bounds of auto scaling", Resource: p.scalingWrite().Resource, Kind: sluice.Conflict,
-				Err: fmt.Errorf("the minimum of %d would be above the maximum of %d", to.Min, to.Max), Next: "give both --auto-scaling-min and --auto-scaling-max"}
+			return &sluice.Error{Op: "plan the bounds of auto scaling", Resource: p.scalingWrite().Resource,
+				Kind: sluice.Conflict,
+				Err:  fmt.Errorf("the minimum of %d would be above the maximum of %d", to.Min, to.Max),
+				Next: "give both --auto-scaling-min and --auto-scaling-max"}
 		}
 	}
 	return nil
@@ -90,7 +95,8 @@ func (p *Plan) planScaling(a appfile.Scaling, live AWSState) error {
 // scalingWrite returns the write of a scalable target. Every scalable target of a service has the
 // same resource name.
 func (p *Plan) scalingWrite() sluice.Write {
-	return sluice.Write{Operation: "application-autoscaling:RegisterScalableTarget", Resource: "service/" + p.serviceResource()}
+	return sluice.Write{Operation: "application-autoscaling:RegisterScalableTarget", Resource: "service/" +
+		p.serviceResource()}
 }
 
 // addScalingWrite adds the write of scalable targets to a stage. Each stage with the claim may find
@@ -109,7 +115,8 @@ func (p *Plan) scalingChanges(live AWSState) (all []Change) {
 	}
 	for i, was := range live.Scaling.targetsBefore() {
 		if now := live.Scaling.Targets[i].Suspended; now != was.Suspended {
-			all = append(all, Change{Of: leftoverKind, Path: "suspension of auto scaling", Have: now.String(), Want: was.Suspended.String()})
+			all = append(all, Change{Of: leftoverKind, Path: "suspension of auto scaling", Have: now.String(),
+				Want: was.Suspended.String()})
 		}
 		to := p.Scaling.FinalTarget(was)
 		for _, c := range []Change{

@@ -24,9 +24,11 @@ func TestScalingGoal(t *testing.T) {
 }
 
 func TestBeforeGoesByTheTagOnlyWhereAllIsSuspended(t *testing.T) {
-	now := []sluice.Scalable{{Dimension: "a", Suspended: sluice.AllSuspended}, {Dimension: "b", Suspended: sluice.Suspension{In: true}}, {Dimension: "c", Suspended: sluice.AllSuspended}}
+	now := []sluice.Scalable{{Dimension: "a", Suspended: sluice.AllSuspended},
+		{Dimension: "b", Suspended: sluice.Suspension{In: true}}, {Dimension: "c", Suspended: sluice.AllSuspended}}
 	got := TargetsBefore(now, "a=out b=none")
-	if sluice.Suspensions(got) != "a=out b=in c=in+out+scheduled" || sluice.Suspensions(now) != "a=in+out+scheduled b=in c=in+out+scheduled" {
+	if sluice.Suspensions(got) != "a=out b=in c=in+out+scheduled" ||
+		sluice.Suspensions(now) != "a=in+out+scheduled b=in c=in+out+scheduled" {
 		t.Errorf("%s of %s", sluice.Suspensions(got), sluice.Suspensions(now))
 	}
 	if got := TargetsBefore(now, "no such form"); sluice.Suspensions(got) != sluice.Suspensions(now) {
@@ -41,7 +43,8 @@ func TestScalingThatCannotBeReadIsNoMatterUnlessAskedFor(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	err := p.planScaling(appfile.Scaling{Suspend: true}, denied)
-	if sluice.KindOf(err) != sluice.Denied || !strings.Contains(sluice.NextStep(err), "application-autoscaling:DescribeScalableTargets") {
+	if sluice.KindOf(err) != sluice.Denied ||
+		!strings.Contains(sluice.NextStep(err), "application-autoscaling:DescribeScalableTargets") {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,14 +9,16 @@ import (
 func TestOtherServicesUnderTheName(t *testing.T) {
 	edits := []string{steersName, awsvpc, registered, ungrouped}
 	for want, others := range map[string][]string{
-		"1 other service found under web.shop.local too (prod/shop): their tasks take":             {"prod/shop"},
-		"2 other services found under web.shop.local too (other/web, prod/shop): their tasks take": {"other/web", "prod/shop"},
+		"1 other service found under web.shop.local too (prod/shop): their tasks take": {"prod/shop"},
+		"2 other services found under web.shop.local too (other/web, prod/shop): their tasks take": {"other/web",
+			"prod/shop"},
 	} {
 		p, err := Make(app(t, threeSteps, edits...), foundLive(func(l *AWSState) { l.Neighbours = others }), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, want) || !strings.Contains(all, "shares are of web alone") {
+		if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, want) ||
+			!strings.Contains(all, "shares are of web alone") {
 			t.Errorf("no warning says %q:\n%s", want, all)
 		}
 	}
@@ -32,7 +34,8 @@ func TestWithoutDNSNoTimeIsNamed(t *testing.T) {
 		"HTTP":        "serves on for as long as callers keep what they found, after SIGTERM",
 		"DNS_PRIVATE": "serves on for 10s after SIGTERM",
 	} {
-		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"), foundLive(onECS, func(l *AWSState) { l.Registry.Kind = kind }), Options{})
+		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"),
+			foundLive(onECS, func(l *AWSState) { l.Registry.Kind = kind }), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

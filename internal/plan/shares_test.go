@@ -38,7 +38,8 @@ func TestNearest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := sluice.CanaryShare(c.percent)
 			if got := c.pool.NearestSplit(w); got != c.want || got.Raised(w) != c.raised {
-				t.Errorf("%+v at %d%%: %+v, raised %v; want %+v, %v", c.pool, c.percent, got, got.Raised(w), c.want, c.raised)
+				t.Errorf("%+v at %d%%: %+v, raised %v; want %+v, %v", c.pool, c.percent, got, got.Raised(w), c.want,
+					c.raised)
 			}
 		})
 	}
@@ -65,7 +66,8 @@ func TestRaisedIsLessThanHalfATask(t *testing.T) {
 
 func TestNearestHoldsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := Pool{rapid.IntRange(0, 30).Draw(t, "primary"), rapid.IntRange(0, 30).Draw(t, "canary"), rapid.IntRange(1, 30).Draw(t, "desired")}
+		p := Pool{rapid.IntRange(0, 30).Draw(t, "primary"), rapid.IntRange(0, 30).Draw(t, "canary"),
+			rapid.IntRange(1, 30).Draw(t, "desired")}
 		w := sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, "percent"))
 		s := p.NearestSplit(w)
 		if s.Primary > p.Primary || s.Canary > p.Canary || s.Primary < 0 || s.Canary < 0 {
@@ -84,7 +86,8 @@ func TestNearestHoldsItsPromises(t *testing.T) {
 		for n := 1; n <= p.Canary && w.Canary() > 0 && w.Primary() > 0 && p.Primary > 0; n++ {
 			for m := 1; m <= min(p.Primary, p.Desired); m++ {
 				other := Split{m, n}
-				if (m == min(p.Primary, p.Desired) || other.Total() >= p.Desired) && math.Abs(other.Percent()-float64(w.Canary())) < off-1e-9 {
+				if (m == min(p.Primary, p.Desired) || other.Total() >= p.Desired) &&
+					math.Abs(other.Percent()-float64(w.Canary())) < off-1e-9 {
 					t.Fatalf("%+v at %s: %+v is nearer than %+v", p, w, other, s)
 				}
 			}

@@ -187,7 +187,8 @@ func (p *Plan) adjustAcrossStages() {
 		s := &p.Stages[i]
 		s.Writes = slices.DeleteFunc(s.Writes, func(w sluice.Write) bool { return done[w] })
 		for _, w := range s.Writes {
-			once := w.Operation == "ecs:RegisterTaskDefinition" || w.Operation == "ecs:CreateService" && w.Resource == p.serviceResource()
+			once := w.Operation == "ecs:RegisterTaskDefinition" || w.Operation == "ecs:CreateService" &&
+				w.Resource == p.serviceResource()
 			done[w] = done[w] || once
 		}
 		if kept && s.Name == appfile.StageCanaryClean {

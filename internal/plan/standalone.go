@@ -43,7 +43,8 @@ func makeStandalone(app *appfile.Application, live AWSState, o Options) (*Plan, 
 		s.addWrite("ecs:RegisterTaskDefinition", p.To)
 	}
 	p.Stages = []Stage{s}
-	p.Notes = append(slices.Clone(p.Notes), "the task is not run: runStandaloneTask is false"+defaultText(app)+"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
+	p.Notes = append(slices.Clone(p.Notes),
+		"the task is not run: runStandaloneTask is false"+defaultText(app)+"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
 	if live.Identical == "" {
 		p.Changes = appendDifferences(nil, "task definition", diffWithNewest(app, live))
 	}
@@ -84,7 +85,8 @@ func newTaskPlan(app *appfile.Application, live AWSState) (*Plan, error) {
 		return nil, fmt.Errorf("task definition: %w", err)
 	}
 	p := &Plan{
-		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true, Access: sluice.NoAccess,
+		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true,
+		Access:  sluice.NoAccess,
 		Cluster: sluice.ARNName(app.Cluster), Service: TaskGroup(app), QuickSync: true,
 		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,

@@ -22,11 +22,13 @@ func TestATaskWithoutANetworkIsRefused(t *testing.T) {
 		"of a service":     {alonePart + served, "networkConfiguration in the service definition"},
 	} {
 		_, err := MakeRun(alone(c.app), AWSState{}, RunOptions{})
-		if err == nil || !strings.Contains(err.Error(), "in which subnets") || !strings.Contains(sluice.NextStep(err), c.next) {
+		if err == nil || !strings.Contains(err.Error(), "in which subnets") ||
+			!strings.Contains(sluice.NextStep(err), c.next) {
 			t.Errorf("%s: %v\nnext %q", name, err, sluice.NextStep(err))
 		}
 	}
-	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), AWSState{}, RunOptions{}); err != nil {
+	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), AWSState{},
+		RunOptions{}); err != nil {
 		t.Errorf("with subnets: %v", err)
 	}
 }

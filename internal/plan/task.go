@@ -25,12 +25,13 @@ type Task struct {
 	Rollback bool   `json:"rollback,omitempty"` // of a step: its failure rolls the deployment back
 
 	Definition json.RawMessage `json:"taskDefinition,omitempty"` // its own, request shape; empty: the deployment's
-	To         string          `json:"to,omitempty"`             // of its own definition: family:revision, or the family if it will be registered
-	Request    json.RawMessage `json:"request"`                  // of RunTask, without the fields that the stage sets
-	Count      int             `json:"count"`
-	Watch      string          `json:"watchContainer"`     // whose exit code decides
-	Digest     string          `json:"digest"`             // of definition and request, before values were removed
-	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.ForJournal]
+	// of its own definition: family:revision, or the family if it will be registered
+	To       string          `json:"to,omitempty"`
+	Request  json.RawMessage `json:"request"` // of RunTask, without the fields that the stage sets
+	Count    int             `json:"count"`
+	Watch    string          `json:"watchContainer"`     // whose exit code decides
+	Digest   string          `json:"digest"`             // of definition and request, before values were removed
+	Redacted bool            `json:"redacted,omitempty"` // see [Plan.ForJournal]
 }
 
 // When a step runs.
@@ -60,7 +61,8 @@ func StepKey(when, name string) string { return when + "/" + name }
 
 // newTask returns what a stage runs, from the files alone. when is empty for the application's own
 // task.
-func newTask(app *appfile.Application, when string, own *definition.Task, given *definition.Run, watch string) (*Task, error) {
+func newTask(app *appfile.Application, when string, own *definition.Task, given *definition.Run, watch string) (*Task,
+	error) {
 	def := app.Task
 	if own != nil {
 		def = own
@@ -108,7 +110,8 @@ func (t *Task) checkContainers(file string, def *definition.Task, in *awsecs.Run
 	}
 	for _, n := range named {
 		if !slices.Contains(have, n) {
-			return &sluice.Error{Op: "plan", Resource: file, Err: fmt.Errorf("task definition %s has no container %q", aws.ToString(def.Input.Family), n),
+			return &sluice.Error{Op: "plan", Resource: file, Err: fmt.Errorf("task definition %s has no container %q",
+				aws.ToString(def.Input.Family), n),
 				Next: "name one of: " + strings.Join(have, ", ")}
 		}
 	}
@@ -174,7 +177,8 @@ func networkConfig(s appfile.Standalone) *ecstypes.NetworkConfiguration {
 		return nil
 	}
 	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{
-		Subnets: s.Subnets, SecurityGroups: s.SecurityGroups, AssignPublicIp: ecstypes.AssignPublicIp(s.AssignPublicIP)}}
+		Subnets: s.Subnets, SecurityGroups: s.SecurityGroups,
+		AssignPublicIp: ecstypes.AssignPublicIp(s.AssignPublicIP)}}
 }
 
 // RunOptions say how a user wants tasks to be run now.
@@ -203,7 +207,8 @@ func MakeRun(app *appfile.Application, live AWSState, o RunOptions) (*Plan, erro
 		return nil, err
 	}
 	p.Stages = []Stage{p.newTaskStage(0, t, app.Timeout, live)}
-	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)), Change{Of: "task", Path: "run", Have: "-", Want: taskCountText(t.Count) + " of " + p.To})
+	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)),
+		Change{Of: "task", Path: "run", Have: "-", Want: taskCountText(t.Count) + " of " + p.To})
 	return p.withRollback(), nil
 }
 

@@ -67,7 +67,8 @@ overrides: {containerOverrides: [{name: job, environment: [{name: B, value: "3"}
 
 // A redacted plan takes its values from the files again, if they are the same.
 func TestSupplyOfATask(t *testing.T) {
-	const file = alonePart + "  runTask: {overrides: {containerOverrides: [{name: job, environment: [{name: A, value: hush}]}]}}\n"
+	const file = alonePart +
+		"  runTask: {overrides: {containerOverrides: [{name: job, environment: [{name: A, value: hush}]}]}}\n"
 	p, err := MakeRun(job(t, file, ""), AWSState{}, RunOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +77,8 @@ func TestSupplyOfATask(t *testing.T) {
 	if kept.RestoreDefinitions(job(t, strings.Replace(file, "hush", "other", 1), "")); !kept.NeedsFiles() {
 		t.Error("other values were taken")
 	}
-	if kept.RestoreDefinitions(job(t, file, "")); kept.NeedsFiles() || string(kept.Stages[0].Task.Request) != string(p.Stages[0].Task.Request) {
+	if kept.RestoreDefinitions(job(t, file, "")); kept.NeedsFiles() ||
+		string(kept.Stages[0].Task.Request) != string(p.Stages[0].Task.Request) {
 		t.Errorf("%s", kept.Stages[0].Task.Request)
 	}
 }

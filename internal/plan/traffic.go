@@ -15,7 +15,8 @@ import (
 // accessOf returns how callers reach the service. PipeCD v0 has no access type for a service
 // without callers: there, ELB without a target group means it.
 func accessOf(app *appfile.Application) sluice.Access {
-	without := app.Primary == nil && app.Canary == nil && app.Service != nil && len(app.Service.Input.LoadBalancers) == 0
+	without := app.Primary == nil && app.Canary == nil && app.Service != nil &&
+		len(app.Service.Input.LoadBalancers) == 0
 	if app.Access == sluice.ELB && app.Format == appfile.PipeCDv0 && without {
 		return sluice.NoAccess
 	}
@@ -36,7 +37,8 @@ func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
 	case sluice.NoAccess:
 		if i := slices.IndexFunc(app.Pipeline, isRouting); i >= 0 && !o.QuickSync {
 			if app.Access == sluice.ELB { // the file is of PipeCD v0
-				return problem("leave the stage out; or "+steeringAdvice(app, live), "stage %d moves traffic, and no target group is named", i+1)
+				return problem("leave the stage out; or "+steeringAdvice(app, live),
+					"stage %d moves traffic, and no target group is named", i+1)
 			}
 			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+accessAdvice(app, live),
 				"stage %d moves traffic, and nobody calls the service (access type %s)", i+1, access)
@@ -47,13 +49,15 @@ func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
 	case sluice.ELB:
 		return refuseELB(app, live, problem)
 	default:
-		return problem("use accessType ELB with target groups", "access type %s is not deployed by this version of sluice", access)
+		return problem("use accessType ELB with target groups",
+			"access type %s is not deployed by this version of sluice", access)
 	}
 }
 
 func refuseELB(app *appfile.Application, live AWSState, problem func(next, format string, args ...any) error) error {
 	if app.Primary == nil || app.Primary.ARN == "" {
-		return problem(steeringAdvice(app, live)+"; or write accessType: NONE if nobody calls the service", "accessType ELB needs a primary target group")
+		return problem(steeringAdvice(app, live)+"; or write accessType: NONE if nobody calls the service",
+			"accessType ELB needs a primary target group")
 	}
 	if err := refuseGroups(app, live); err != nil || HostingOf(app) != appfile.Services {
 		return err
@@ -94,7 +98,8 @@ type accessPaths struct{ balancer, discovery, connect bool }
 
 func accessPathsOf(app *appfile.Application, live AWSState) accessPaths {
 	in := app.Service.Input
-	w := accessPaths{balancer: app.Primary != nil || len(in.LoadBalancers) > 0, discovery: len(in.ServiceRegistries) > 0, connect: hasEndpoints(in.ServiceConnectConfiguration)}
+	w := accessPaths{balancer: app.Primary != nil || len(in.LoadBalancers) > 0,
+		discovery: len(in.ServiceRegistries) > 0, connect: hasEndpoints(in.ServiceConnectConfiguration)}
 	if live.Service == nil || live.serviceStatus() != "ACTIVE" {
 		return w
 	}

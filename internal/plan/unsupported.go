@@ -37,7 +37,9 @@ func refuseUndeployable(app *appfile.Application, live AWSState, o Options) erro
 		}
 	}
 	if len(o.RollbackEvents) > 0 && controllerOf(app) != controllerCodeDeploy {
-		return problem("leave --rollback-events out", "rollback events are CodeDeploy's, and the service definition has deployment controller %s", controllerOf(app))
+		return problem("leave --rollback-events out",
+			"rollback events are CodeDeploy's, and the service definition has deployment controller %s",
+			controllerOf(app))
 	}
 	if err := refuseController(controllerOf(app), live); err != nil {
 		return err
@@ -57,7 +59,8 @@ func refuseUndeployable(app *appfile.Application, live AWSState, o Options) erro
 		return refuseCodeDeploy(app, live, o)
 	default:
 		if o.Force {
-			return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces no new deployments of services with controller EXTERNAL")
+			return problem("leave --force-new-deployment out; --force runs the stages again",
+				"AWS forces no new deployments of services with controller EXTERNAL")
 		}
 	}
 	return refuseAccess(app, live, o)

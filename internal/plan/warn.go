@@ -91,7 +91,8 @@ func (p *Plan) warnService(app *appfile.Application, live AWSState) {
 		}
 	}
 	if need := len(live.TaskSets) + 2; need > taskSetLimit {
-		p.addWarning("the service has %d task sets and AWS allows about %d: a pipeline needs two more", len(live.TaskSets), taskSetLimit)
+		p.addWarning("the service has %d task sets and AWS allows about %d: a pipeline needs two more",
+			len(live.TaskSets), taskSetLimit)
 	}
 }
 
@@ -99,7 +100,8 @@ func (p *Plan) warnService(app *appfile.Application, live AWSState) {
 func (p *Plan) warnLeftover(ts sluice.TaskSet) {
 	switch {
 	case p.Adopts():
-		p.addWarning("task set %s (%s) was left by an earlier deployment: it is removed before the first stage", ts.ID, ts.Revision)
+		p.addWarning("task set %s (%s) was left by an earlier deployment: it is removed before the first stage", ts.ID,
+			ts.Revision)
 	case p.hasSync():
 		p.addWarning("task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
 	default:
@@ -150,7 +152,8 @@ func (p *Plan) warnShares(desired int) {
 		case s.Weights != nil && tasks > 0 && desired > 0:
 			capacity := tasks * 100 / (tasks + desired)
 			if w := s.Weights.Canary(); w > 0 && w > max(capacity, tasks*100/desired) {
-				p.addWarning("stage %d sends %d%% of the requests to %s of canary beside %d of primary", s.Index+1, w, taskCountText(tasks), desired)
+				p.addWarning("stage %d sends %d%% of the requests to %s of canary beside %d of primary", s.Index+1, w,
+					taskCountText(tasks), desired)
 			}
 		}
 	}
@@ -180,7 +183,8 @@ func (p *Plan) warnEnd() {
 			p.addWarning("recreate stops the old tasks before the new ones start: requests in between are lost")
 		}
 		if s.KeepOld {
-			p.addWarning("stage %d keeps the old primary: it goes on serving beside the new one until ECS_CANARY_CLEAN", s.Index+1)
+			p.addWarning("stage %d keeps the old primary: it goes on serving beside the new one until ECS_CANARY_CLEAN",
+				s.Index+1)
 		}
 	}
 	if canary {

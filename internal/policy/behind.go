@@ -41,12 +41,15 @@ func (b *builder) allowIndirect(definitions []plannedDefinition) error {
 func IndirectActions(operation string) []string {
 	switch operation {
 	case "servicediscovery:RegisterInstance": // AWS Cloud Map Developer Guide, "API permissions reference"
-		return []string{"ec2:DescribeInstances", "route53:ChangeResourceRecordSets", "route53:CreateHealthCheck", "route53:GetHealthCheck", "route53:UpdateHealthCheck"}
+		return []string{"ec2:DescribeInstances", "route53:ChangeResourceRecordSets", "route53:CreateHealthCheck",
+			"route53:GetHealthCheck", "route53:UpdateHealthCheck"}
 	case "servicediscovery:DeregisterInstance":
-		return []string{"route53:ChangeResourceRecordSets", "route53:DeleteHealthCheck", "route53:GetHealthCheck", "route53:UpdateHealthCheck"}
+		return []string{"route53:ChangeResourceRecordSets", "route53:DeleteHealthCheck", "route53:GetHealthCheck",
+			"route53:UpdateHealthCheck"}
 	case "codedeploy:CreateDeployment":
 		return []string{"codedeploy:GetDeploymentConfig", "codedeploy:RegisterApplicationRevision"}
-	case "application-autoscaling:RegisterScalableTarget": // Application Auto Scaling User Guide, "Identity-based policy examples"
+	// Application Auto Scaling User Guide, "Identity-based policy examples"
+	case "application-autoscaling:RegisterScalableTarget":
 		return []string{"ecs:UpdateService"}
 	}
 	return nil
@@ -122,12 +125,14 @@ func (b *builder) allowRoute53(does func(operation string) bool) {
 		b.allowActions(readAll, nil, "ec2:DescribeInstances")
 	}
 	if r.HasDNS() {
-		b.allowActions(keepRecords, []string{"arn:" + b.partition + ":route53:::hostedzone/*"}, "route53:ChangeResourceRecordSets")
+		b.allowActions(keepRecords, []string{"arn:" + b.partition + ":route53:::hostedzone/*"},
+			"route53:ChangeResourceRecordSets")
 	}
 	if !r.Route53 {
 		return
 	}
-	b.allowActions(keepChecks, []string{"arn:" + b.partition + ":route53:::healthcheck/*"}, "route53:GetHealthCheck", "route53:UpdateHealthCheck")
+	b.allowActions(keepChecks, []string{"arn:" + b.partition + ":route53:::healthcheck/*"}, "route53:GetHealthCheck",
+		"route53:UpdateHealthCheck")
 	if registers {
 		b.allowActions(createChecks, []string{wildcard}, "route53:CreateHealthCheck")
 	}
@@ -140,7 +145,8 @@ func (b *builder) allowRoute53(does func(operation string) bool) {
 // deployment configuration (CodeDeploy User Guide, "CodeDeploy permissions reference").
 func (b *builder) allowAppSpec() {
 	c := b.plan.CodeDeploy
-	b.allowActions(registerAppSpec, []string{b.resourceARN("codedeploy", "application:"+c.Application)}, "codedeploy:RegisterApplicationRevision")
+	b.allowActions(registerAppSpec, []string{b.resourceARN("codedeploy", "application:"+c.Application)},
+		"codedeploy:RegisterApplicationRevision")
 	configs := []string{b.resourceARN("codedeploy", "deploymentconfig:CodeDeployDefault.ECSAllAtOnce")} // of a rollback
 	if c.ConfigUsed != "" {
 		configs = append(configs, b.resourceARN("codedeploy", "deploymentconfig:"+c.ConfigUsed))

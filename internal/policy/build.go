@@ -155,7 +155,8 @@ func (b *builder) familyARNs(name string) []string {
 // partitions are the partitions other than aws, by the prefix of the Region (AWS General Reference,
 // "Amazon Resource Names").
 var partitions = []struct{ region, partition string }{
-	{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-iso-", "aws-iso"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"},
+	{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-iso-", "aws-iso"}, {"us-isob-", "aws-iso-b"},
+	{"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"},
 	{"eusc-", "aws-eusc"},
 }
 

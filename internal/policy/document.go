@@ -40,7 +40,8 @@ func (d Document) Text() (string, error) {
 // callers ask only about actions of the plan, which meet them.
 func (d Document) Allows(action, resource string) bool {
 	return slices.ContainsFunc(d.Statement, func(s Statement) bool {
-		return slices.Contains(s.Action, action) && slices.ContainsFunc(s.Resource, func(r string) bool { return matchesPattern(r, resource) })
+		return slices.Contains(s.Action, action) &&
+			slices.ContainsFunc(s.Resource, func(r string) bool { return matchesPattern(r, resource) })
 	})
 }
 

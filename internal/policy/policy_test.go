@@ -16,9 +16,11 @@ import (
 // bare is a plan with one stage of writes, and definitions of JSON.
 func bare(t *testing.T, region, task, service string, writes ...sluice.Write) Document {
 	t.Helper()
-	d, err := ForPlan(&plan.Plan{Account: "123456789012", Region: region, Cluster: "prod", Service: "web", Controller: "ECS", To: "web",
+	d, err := ForPlan(&plan.Plan{Account: "123456789012", Region: region, Cluster: "prod", Service: "web",
+		Controller: "ECS", To: "web",
 		Task: json.RawMessage(task), Definition: json.RawMessage(service), Stages: []plan.Stage{{Writes: writes}},
-		Registry:   &plan.Registry{ARN: "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-1", Route53: true, Records: []plan.Record{{Type: "A"}}},
+		Registry: &plan.Registry{ARN: "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-1", Route53: true,
+			Records: []plan.Record{{Type: "A"}}},
 		CodeDeploy: &plan.CodeDeploy{Application: "web", Group: "web", ConfigUsed: "Half"}}, plan.AWSState{})
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +58,10 @@ func TestEveryWriteOfPlansHasARule(t *testing.T) {
 			t.Errorf("no plan lists %s", op)
 		}
 	}
-	_, err = ForPlan(&plan.Plan{Region: "us-east-1", Cluster: "prod", Service: "web", Task: json.RawMessage(aTask), Definition: json.RawMessage(aService),
-		Stages: []plan.Stage{{Writes: []sluice.Write{{Operation: "ecs:DeleteCluster", Resource: "prod"}}}}}, plan.AWSState{})
+	_, err = ForPlan(&plan.Plan{Region: "us-east-1", Cluster: "prod", Service: "web", Task: json.RawMessage(aTask),
+		Definition: json.RawMessage(aService),
+		Stages:     []plan.Stage{{Writes: []sluice.Write{{Operation: "ecs:DeleteCluster", Resource: "prod"}}}}},
+		plan.AWSState{})
 	if err == nil || !strings.Contains(err.Error(), "ecs:DeleteCluster") {
 		t.Errorf("a write without a rule: %v", err)
 	}
@@ -68,7 +72,8 @@ func TestBehindIsOneTable(t *testing.T) {
 	reads := actionsOf(bare(t, "us-east-1", aTask, aService))
 	for op := range writeRules {
 		behind := IndirectActions(op)
-		for _, action := range actionsOf(bare(t, "us-east-1", aTask, aService, sluice.Write{Operation: op, Resource: "prod/web"})) {
+		for _, action := range actionsOf(bare(t, "us-east-1", aTask, aService,
+			sluice.Write{Operation: op, Resource: "prod/web"})) {
 			if action != op && !slices.Contains(reads, action) && !slices.Contains(behind, action) {
 				t.Errorf("%s: %s is allowed, and Behind does not say so", op, action)
 			}
@@ -98,14 +103,16 @@ func TestRolesOfRequestsArePassedToECS(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	s := d.Statement[i]
-	if got := strings.Join(s.Resource, " "); got != "arn:aws-cn:iam::123456789012:role/ecsServiceRole arn:aws-cn:iam::123456789012:role/volumes" {
+	if got := strings.Join(s.Resource,
+		" "); got != "arn:aws-cn:iam::123456789012:role/ecsServiceRole arn:aws-cn:iam::123456789012:role/volumes" {
 		t.Error(got)
 	}
 	if s.Condition["StringEquals"]["iam:PassedToService"] != "ecs.amazonaws.com" {
 		t.Error(s.Condition)
 	}
 	d = bare(t, "us-east-1", aTask, service, sluice.Write{Operation: "ecs:UpdateService", Resource: "prod/web"})
-	if d.Allows("iam:PassRole", "arn:aws:iam::123456789012:role/ecsServiceRole") || !d.Allows("iam:PassRole", "arn:aws-cn:iam::123456789012:role/volumes") {
+	if d.Allows("iam:PassRole", "arn:aws:iam::123456789012:role/ecsServiceRole") ||
+		!d.Allows("iam:PassRole", "arn:aws-cn:iam::123456789012:role/volumes") {
 		t.Errorf("%+v", d)
 	}
 }

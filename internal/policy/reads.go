@@ -7,7 +7,8 @@ import (
 
 // allowReads allows the reads of the engine: to plan, to deploy, and to name causes.
 func (b *builder) allowReads(definitions []plannedDefinition) {
-	b.allowActions(readAll, []string{wildcard}, "sts:GetCallerIdentity", "ecs:DescribeTaskDefinition", "ecs:ListTaskDefinitions", "ecs:ListTasks")
+	b.allowActions(readAll, []string{wildcard}, "sts:GetCallerIdentity", "ecs:DescribeTaskDefinition",
+		"ecs:ListTaskDefinitions", "ecs:ListTasks")
 	b.allowActions(readTasks, b.taskARNs(), "ecs:DescribeTasks")
 	b.allowActions(readServices, b.serviceARNs(), "ecs:DescribeServices")
 	b.allowActions(readLogs, b.logStreamARNs(definitions), "logs:GetLogEvents")
@@ -16,18 +17,23 @@ func (b *builder) allowReads(definitions []plannedDefinition) {
 	}
 	if b.plan.RollsByECS() {
 		b.allowActions(readServices, nil, "ecs:ListServiceDeployments")
-		b.allowActions(readHistory, b.serviceARNs("service-deployment", "service-revision"), "ecs:DescribeServiceDeployments", "ecs:DescribeServiceRevisions")
+		b.allowActions(readHistory, b.serviceARNs("service-deployment", "service-revision"),
+			"ecs:DescribeServiceDeployments", "ecs:DescribeServiceRevisions")
 	} else if !b.plan.Standalone {
 		b.allowActions(readTaskSets, b.taskSetARNs(), "ecs:DescribeTaskSets")
 	}
 	if b.hasLoadBalancer() {
-		b.allowActions(readAll, nil, "elasticloadbalancing:DescribeListeners", "elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeRules",
-			"elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups", "elasticloadbalancing:DescribeTargetHealth")
+		b.allowActions(readAll, nil, "elasticloadbalancing:DescribeListeners",
+			"elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeRules",
+			"elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups",
+			"elasticloadbalancing:DescribeTargetHealth")
 	}
 	if b.plan.UsesCloudMap() {
-		b.allowActions(readAll, nil, "servicediscovery:DiscoverInstances", "servicediscovery:GetInstancesHealthStatus", "servicediscovery:GetOperation", "servicediscovery:ListInstances")
+		b.allowActions(readAll, nil, "servicediscovery:DiscoverInstances", "servicediscovery:GetInstancesHealthStatus",
+			"servicediscovery:GetOperation", "servicediscovery:ListInstances")
 		b.allowActions(readRegistry, registryARN(b, ""), "servicediscovery:GetService")
-		b.allowActions(readNamespaces, []string{b.resourceARN("servicediscovery", "namespace/*")}, "servicediscovery:GetNamespace")
+		b.allowActions(readNamespaces, []string{b.resourceARN("servicediscovery", "namespace/*")},
+			"servicediscovery:GetNamespace")
 	}
 	if b.plan.ByCodeDeploy() {
 		b.allowCodeDeployReads()
@@ -41,11 +47,13 @@ func (b *builder) allowReads(definitions []plannedDefinition) {
 // allowCodeDeployReads allows to search the deployment group of the service and to follow its
 // deployments.
 func (b *builder) allowCodeDeployReads() {
-	b.allowActions(readAll, nil, "codedeploy:BatchGetDeploymentTargets", "codedeploy:ListApplications", "codedeploy:ListDeploymentTargets")
+	b.allowActions(readAll, nil, "codedeploy:BatchGetDeploymentTargets", "codedeploy:ListApplications",
+		"codedeploy:ListDeploymentTargets")
 	b.allowActions(readApplication, []string{b.resourceARN("codedeploy", "application:*")},
 		"codedeploy:BatchGetApplications", "codedeploy:GetApplicationRevision", "codedeploy:ListDeploymentGroups")
 	b.allowActions(readGroups, []string{b.resourceARN("codedeploy", "deploymentgroup:*")},
-		"codedeploy:BatchGetDeploymentGroups", "codedeploy:BatchGetDeployments", "codedeploy:GetDeployment", "codedeploy:ListDeployments")
+		"codedeploy:BatchGetDeploymentGroups", "codedeploy:BatchGetDeployments", "codedeploy:GetDeployment",
+		"codedeploy:ListDeployments")
 }
 
 // hasLoadBalancer reports whether the service is behind a load balancer, by its files or in AWS.

@@ -41,9 +41,12 @@ const (
 
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var sidOrder = []string{
-	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces, readApplication, readGroups, readConfigs,
-	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets, stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
-	registerNames, keepRecords, createChecks, keepChecks, suspendScaling, registerAppSpec, createShift, steerShift, passToTasks, passToECS, deregisterOld,
+	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces,
+	readApplication, readGroups, readConfigs,
+	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets,
+	stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
+	registerNames, keepRecords, createChecks, keepChecks, suspendScaling, registerAppSpec, createShift, steerShift,
+	passToTasks, passToECS, deregisterOld,
 }
 
 // conditions restrict statements where the resources alone allow too much.

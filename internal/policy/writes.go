@@ -30,7 +30,8 @@ var writeRules = map[string]writeRule{
 		own := b.plan.Cluster + "/" + b.plan.Service
 		return []string{b.serviceARN(own), b.resourceARN("ecs", "service-deployment/"+own+"/*")}
 	}},
-	"ecs:RegisterTaskDefinition":   {registerDefinitions, func(b *builder, family string) []string { return b.familyARNs(family) }},
+	"ecs:RegisterTaskDefinition": {registerDefinitions,
+		func(b *builder, family string) []string { return b.familyARNs(family) }},
 	"ecs:DeregisterTaskDefinition": {deregisterOld, allResources},
 	"ecs:RunTask": {runTasks, func(b *builder, name string) []string {
 		return b.familyARNs(strings.TrimPrefix(name, b.plan.Cluster+"/"))
@@ -77,7 +78,8 @@ func registryARN(b *builder, _ string) []string {
 func (b *builder) allowWrite(w sluice.Write) error {
 	r, ok := writeRules[w.Operation]
 	if !ok {
-		return &sluice.Error{Op: "compute the IAM policy", Resource: w.String(), Err: fmt.Errorf("no rule says what IAM checks for it"),
+		return &sluice.Error{Op: "compute the IAM policy", Resource: w.String(),
+			Err:  fmt.Errorf("no rule says what IAM checks for it"),
 			Next: "report it with the output of sluice plan"}
 	}
 	sid := r.sid

@@ -42,7 +42,8 @@ func TestWriterLetsItsOwnCodesPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := mark.Code("[31m") + "bad\x1b[2Jé\n" + mark.Code("[0m") + mark.Raw("\r") + mark.Raw("::") + "error::x\n::error::y\n"
+	text := mark.Code("[31m") + "bad\x1b[2Jé\n" + mark.Code("[0m") + mark.Raw("\r") + mark.Raw("::") +
+		"error::x\n::error::y\n"
 	want := "\x1b[31mbad\\u001b[2Jé\n\x1b[0m\r::error::x\n\\u003a:error::y\n"
 	var whole, pieces bytes.Buffer
 	if n, err := NewWriter(&whole, mark, 0).Write([]byte(text)); n != len(text) || err != nil {
@@ -71,7 +72,8 @@ func TestWriterCutsLongLines(t *testing.T) {
 // FuzzWriter holds that no output has a character that is obeyed, nor a command at
 // the start of a line, and that JSON stays JSON, however it is cut into pieces.
 func FuzzWriter(f *testing.F) {
-	for _, s := range []string{"\x1b[2J", "::error::x", "a\n \t::set-env", "\xc2\x9b", "##[group]", "\r\n::", "é\u202e", "--token=abcd", "\x1b3132"} {
+	for _, s := range []string{"\x1b[2J", "::error::x", "a\n \t::set-env", "\xc2\x9b", "##[group]", "\r\n::", "é\u202e",
+		"--token=abcd", "\x1b3132"} {
 		f.Add(s, 1)
 		f.Add(s, 3)
 	}

@@ -25,12 +25,14 @@ func Advice(w World, app *appfile.Application) (all []string) {
 		say("recreate stops the old tasks before the new ones start: every request in between is lost")
 	}
 	if start := 90*time.Second + w.Primary.Interval; app.ProgressDeadline < start {
-		say("progressDeadline %s is shorter than a start may take with its first health check (%s)", app.ProgressDeadline, start)
+		say("progressDeadline %s is shorter than a start may take with its first health check (%s)",
+			app.ProgressDeadline, start)
 	}
 	if !app.AutoRollback {
 		say("autoRollback is off: a bad version stays until a person acts")
 	}
-	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.MinimumHealthyPercent != nil && *c.MinimumHealthyPercent < 100 {
+	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.MinimumHealthyPercent != nil &&
+		*c.MinimumHealthyPercent < 100 {
 		say("minimumHealthyPercent %d lets ECS stop serving tasks before new ones serve", *c.MinimumHealthyPercent)
 	}
 	switch {
@@ -49,7 +51,8 @@ func (w World) adviseBalancer(say func(string, ...any)) {
 		say("deregistration delay 0: every request in flight is cut off when a task goes")
 	}
 	if d := w.Primary.Interval * time.Duration(w.Primary.Unhealthy); d >= time.Minute {
-		say("a task that hangs gets requests for %s more, until %s %s apart have failed", shortDuration(d), sluice.Plural(w.Primary.Unhealthy, "health check"), shortDuration(w.Primary.Interval))
+		say("a task that hangs gets requests for %s more, until %s %s apart have failed", shortDuration(d),
+			sluice.Plural(w.Primary.Unhealthy, "health check"), shortDuration(w.Primary.Interval))
 	}
 	if w.Primary.Timeout >= w.Primary.Interval {
 		say("the health check's timeout %s is not shorter than its interval %s", w.Primary.Timeout, w.Primary.Interval)

@@ -30,7 +30,9 @@ func writeLine(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, 
 // fileParts returns the functions that write the files. Each writes the lines of one trait or field
 // of the case.
 func fileParts() []func(Case, *draft) {
-	return []func(Case, *draft){Case.writeNames, Case.writeContainer, Case.writeTaskSets, Case.writeRolling, Case.writeCanaryService, Case.writeCodeDeploy, Case.writeHooks, Case.writeCloudMap, Case.writeGrace, Case.writeSuspend, Case.writeStages, Case.writeSteps}
+	return []func(Case, *draft){Case.writeNames, Case.writeContainer, Case.writeTaskSets, Case.writeRolling,
+		Case.writeCanaryService, Case.writeCodeDeploy, Case.writeHooks, Case.writeCloudMap, Case.writeGrace,
+		Case.writeSuspend, Case.writeStages, Case.writeSteps}
 }
 
 // Application returns the folder of a generated case's files; the application file is sluice.yaml.
@@ -58,7 +60,8 @@ func (c Case) progressDeadline() time.Duration { return cmp.Or(c.Deadline, 10*ti
 
 func (c Case) writeNames(d *draft) {
 	w := c.World
-	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster, c.progressDeadline())
+	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster,
+		c.progressDeadline())
 	if c.OutsidePolicy != "" {
 		writeLine(&d.app, "onOutsideChange: %s", c.OutsidePolicy)
 	}
@@ -69,7 +72,8 @@ func (c Case) writeNames(d *draft) {
 
 func (c Case) writeContainer(d *draft) {
 	writeLine(&d.task, "family: web\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: web\n    image: %s\n"+
-		"    portMappings: [{containerPort: %d}]\n    environment: [{name: PASSWORD, value: %s}]", newImage, c.World.Port, secret)
+		"    portMappings: [{containerPort: %d}]\n    environment: [{name: PASSWORD, value: %s}]", newImage,
+		c.World.Port, secret)
 }
 
 func (c Case) writeTaskSets(d *draft) {
@@ -86,18 +90,21 @@ func (c Case) writeGroups(d *draft) {
 		name string
 		Group
 	}{{"primary", w.Primary}, {"canary", w.Canary}} {
-		writeLine(&d.input, "    %s: {targetGroupArn: %q, containerName: web, containerPort: %d}", g.name, g.ARN, w.Port)
+		writeLine(&d.input, "    %s: {targetGroupArn: %q, containerName: web, containerPort: %d}", g.name, g.ARN,
+			w.Port)
 	}
 }
 
 func (c Case) writeRolling(d *draft) {
 	if c.World.Controller == "ECS" && !c.World.usesCloudMap() {
-		writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
+		writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]",
+			c.World.Primary.ARN, c.World.Port)
 		percents := ""
 		if p := c.World.Percents; p != (Percents{}) {
 			percents = fmt.Sprintf("minimumHealthyPercent: %d, maximumPercent: %d, ", p.Least, p.Most)
 		}
-		writeLine(&d.service, "deploymentConfiguration: {%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}", percents, c.Breaker, c.Breaker)
+		writeLine(&d.service, "deploymentConfiguration: {%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}",
+			percents, c.Breaker, c.Breaker)
 	}
 }
 

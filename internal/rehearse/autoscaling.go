@@ -56,7 +56,8 @@ func (s Scaling) writeTargets(line func(string, ...any), service string) {
 	if s.SuspendedBefore != "" {
 		was = ", suspended: [" + strings.ReplaceAll(s.SuspendedBefore, "+", ", ") + "]"
 	}
-	line("scalableTargets:\n  - {service: %s, min: %d, max: %d%s, policy: {name: cpu, target: %d}}", service, s.Min, s.Max, was, targetCPU)
+	line("scalableTargets:\n  - {service: %s, min: %d, max: %d%s, policy: {name: cpu, target: %d}}", service, s.Min,
+		s.Max, was, targetCPU)
 }
 
 // writeSuspend writes suspendAutoScaling to the application file.
@@ -69,15 +70,18 @@ func (c Case) writeSuspend(d *draft) {
 // canScale reports whether the desired count may change during a deployment: auto scaling is
 // active, or it is restored in between.
 func (c Case) canScale() bool {
-	return c.World.Scaling.isActive() && (!c.Suspend || len(c.Interventions)+len(c.Faults)+len(c.Kills) > 0 || c.FullDisk.Row > 0)
+	return c.World.Scaling.isActive() && (!c.Suspend || len(c.Interventions)+len(c.Faults)+len(c.Kills) > 0 ||
+		c.FullDisk.Row > 0)
 }
 
 // generateScaling generates auto scaling that is steady, about to scale in, or about to scale out,
 // and whether the deployment suspends it.
 func (d *random) generateScaling(c *Case) {
 	n := c.World.Tasks
-	c.World.Scaling = Scaling{Min: 1 + d.upTo(n-1), Max: n + d.upTo(2*n), Load: []int{targetCPU, targetCPU, 20, 95}[d.upTo(3)],
-		SuspendedBefore: d.oneOf("", "", "in", "out+scheduled", "in+out+scheduled"), Since: d.oneDuration(0, 2*time.Minute, 14*time.Minute)}
+	c.World.Scaling = Scaling{Min: 1 + d.upTo(n-1), Max: n + d.upTo(2*n),
+		Load:            []int{targetCPU, targetCPU, 20, 95}[d.upTo(3)],
+		SuspendedBefore: d.oneOf("", "", "in", "out+scheduled", "in+out+scheduled"),
+		Since:           d.oneDuration(0, 2*time.Minute, 14*time.Minute)}
 	c.Suspend = d.chance(65)
 }
 
@@ -100,7 +104,8 @@ func (f *rehearsal) resumeScaling() {
 func scalingOf(tx *world.Tx) string {
 	var all []string
 	for _, t := range autoscaler.StateOf(tx).Targets.Values() {
-		all = append(all, fmt.Sprintf("%s %s %d to %d, suspended %+v, %d policies, made %s", t.ID, t.ARN, t.Min, t.Max, t.Suspended, t.Policies.Len(), t.CreatedAt.Format(time.RFC3339)))
+		all = append(all, fmt.Sprintf("%s %s %d to %d, suspended %+v, %d policies, made %s", t.ID, t.ARN, t.Min, t.Max,
+			t.Suspended, t.Policies.Len(), t.CreatedAt.Format(time.RFC3339)))
 	}
 	slices.Sort(all)
 	return strings.Join(all, "; ")
@@ -143,10 +148,13 @@ func (f *rehearsal) checkSuspended(tx *world.Tx) {
 
 // scalingFault returns a fault of the calls on auto scaling.
 func (d *random) scalingFault() string {
-	on := d.oneOf("application-autoscaling:*", "application-autoscaling:RegisterScalableTarget", "application-autoscaling:DescribeScalableTargets")
+	on := d.oneOf("application-autoscaling:*", "application-autoscaling:RegisterScalableTarget",
+		"application-autoscaling:DescribeScalableTargets")
 	return []string{
-		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s p=0.2", on), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(2)),
-		fmt.Sprintf("no-send %s p=0.2", on), fmt.Sprintf("stale application-autoscaling:DescribeScalableTargets by=%ds p=0.5", 1+d.upTo(4)),
+		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s p=0.2", on),
+		fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(2)),
+		fmt.Sprintf("no-send %s p=0.2", on),
+		fmt.Sprintf("stale application-autoscaling:DescribeScalableTargets by=%ds p=0.5", 1+d.upTo(4)),
 		fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(200)),
 	}[d.upTo(5)]
 }

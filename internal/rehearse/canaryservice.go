@@ -64,7 +64,8 @@ func (f *rehearsal) checkCanaryDeleted(tx *world.Tx) {
 // checkCanaryEmptied checks that a canary service is deleted only after its tasks have stopped
 // (P1).
 func (f *rehearsal) checkCanaryEmptied(s *world.Service) {
-	if s.Name != plan.CanaryServiceName(f.World.Service) || s.Status != "DRAINING" || f.deletedSets[s.ID()] || f.externalActs || f.hasFault("stale") {
+	if s.Name != plan.CanaryServiceName(f.World.Service) || s.Status != "DRAINING" || f.deletedSets[s.ID()] ||
+		f.externalActs || f.hasFault("stale") {
 		return
 	}
 	f.deletedSets[s.ID()] = true

@@ -68,13 +68,14 @@ const (
 	ScaleCanary        = "scale-canary"   // <percent>: scales the canary
 	DeleteCanary       = "delete-canary"  // deletes the canary
 	PromoteCanary      = "promote-canary" // promotes the canary to PRIMARY
-	TakeOver           = "take-over"      // a second sluice takes the service over, cleans up and deploys the same application
-	UpdateService      = "update"         // updates the service (rolling: to the old revision)
-	ContinueCodeDeploy = "continue"       // from then on continues CodeDeploy whenever it waits
-	StopCodeDeploy     = "stop-shift"     // <0 or 1>: stops CodeDeploy's deployment, without or with its rollback
-	RaiseAlarm         = "alarm"          // raises the alarm that CodeDeploy monitors
-	StopTask           = "stop-task"      // stops a standalone task
-	RegisterRevision   = "register"       // registers another revision of such a task
+	// a second sluice takes the service over, cleans up and deploys the same application
+	TakeOver           = "take-over"
+	UpdateService      = "update"     // updates the service (rolling: to the old revision)
+	ContinueCodeDeploy = "continue"   // from then on continues CodeDeploy whenever it waits
+	StopCodeDeploy     = "stop-shift" // <0 or 1>: stops CodeDeploy's deployment, without or with its rollback
+	RaiseAlarm         = "alarm"      // raises the alarm that CodeDeploy monitors
+	StopTask           = "stop-task"  // stops a standalone task
+	RegisterRevision   = "register"   // registers another revision of such a task
 )
 
 // String returns the case as text, which [Parse] reads. A case with a user's own files has no

@@ -35,7 +35,8 @@ func Catalogue() []Scenario {
 	faults := func(lines ...string) func(*Case, int) {
 		return func(c *Case, _ int) {
 			for _, l := range lines {
-				c.Faults = append(c.Faults, strings.NewReplacer("SERVICE", c.World.Service, "CLUSTER", c.World.Cluster, "ZONE", c.World.Region+"a").Replace(l))
+				c.Faults = append(c.Faults, strings.NewReplacer("SERVICE", c.World.Service, "CLUSTER", c.World.Cluster,
+					"ZONE", c.World.Region+"a").Replace(l))
 			}
 		}
 	}
@@ -53,53 +54,74 @@ func Catalogue() []Scenario {
 	}
 	all := []Scenario{
 		{goodVersion, "the new version is good", false, version(""), nil},
-		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.World.Lasts = max(slowRequest, c.World.Lasts) }, nil},
+		{"slow-requests", "requests last 1.5 s, on both versions", false,
+			func(c *Case, _ int) { c.World.Lasts = max(slowRequest, c.World.Lasts) }, nil},
 		{"slow-start", "tasks take two minutes longer to start", false, faults("slow-start SERVICE by=120s"), nil},
 		{"slow-boot", "the new version answers 503 for its first 20 s", false, version("healthy-after=20s"), nil},
-		{"crash-loop", "the new version exits 2 s after its start", false, version("healthy-after=1h&crash-after=2s&exit=1"), nil},
-		{"never-healthy", "the new version fails its health check: a wrong path, a missing setting", false, version("never-healthy=true"), nil},
+		{"crash-loop", "the new version exits 2 s after its start", false,
+			version("healthy-after=1h&crash-after=2s&exit=1"), nil},
+		{"never-healthy", "the new version fails its health check: a wrong path, a missing setting", false,
+			version("never-healthy=true"), nil},
 		{"no-image", "the new version's image cannot be pulled", false, version("noboot=true"), nil},
 		{"no-secret", "a secret of the new version cannot be read", false, version("no-secret=true"), nil},
-		{"unhealthy-after-30s", "the new version is healthy, then fails its health check", true, version("unhealthy-after=30s"), nil},
+		{"unhealthy-after-30s", "the new version is healthy, then fails its health check", true,
+			version("unhealthy-after=30s"), nil},
 		{"crash-after-90s", "the new version is healthy, then exits", true, version("crash-after=90s&exit=1"), nil},
-		{"out-of-memory", "the new version runs out of memory a minute after its start", true, version("oom-after=60s"), nil},
+		{"out-of-memory", "the new version runs out of memory a minute after its start", true, version("oom-after=60s"),
+			nil},
 		{"errors", "the new version answers one request in twenty with 500", true, version("errors=5%"), nil},
-		{"task-lost", "a serving task dies meanwhile", true, faults("task-crash SERVICE count=1 exit=137 after=60s"), nil},
-		{"zone-lost", "an Availability Zone goes, for ten minutes", true, faults("zone-lost ZONE after=60s for=10m"), nil},
-		{"no-capacity", "no task can be placed for five minutes", false, faults("no-capacity CLUSTER after=5s for=5m"), nil},
-		{"no-capacity-for-good", "no task can be placed any more", false, faults("no-capacity CLUSTER after=5s for=6h"), nil},
+		{"task-lost", "a serving task dies meanwhile", true, faults("task-crash SERVICE count=1 exit=137 after=60s"),
+			nil},
+		{"zone-lost", "an Availability Zone goes, for ten minutes", true, faults("zone-lost ZONE after=60s for=10m"),
+			nil},
+		{"no-capacity", "no task can be placed for five minutes", false, faults("no-capacity CLUSTER after=5s for=5m"),
+			nil},
+		{"no-capacity-for-good", "no task can be placed any more", false, faults("no-capacity CLUSTER after=5s for=6h"),
+			nil},
 		{"throttling", "AWS refuses three calls in ten for their rate", false, faults("throttle *:* p=0.3"), nil},
 		{"server-errors", "AWS answers one call in ten with 500", false, faults("5xx *:* p=0.1"), nil},
 		{"lost-replies", "one reply in ten is lost after AWS has acted", false, faults("lost-reply *:* p=0.1"), nil},
-		{"stale-reads", "AWS's answers lag four seconds behind", false, faults("stale ecs:* by=4s p=0.5", "stale elasticloadbalancing:DescribeTargetHealth by=4s p=0.5"), nil},
+		{"stale-reads", "AWS's answers lag four seconds behind", false,
+			faults("stale ecs:* by=4s p=0.5", "stale elasticloadbalancing:DescribeTargetHealth by=4s p=0.5"), nil},
 		{"slow-calls", "every call takes a second", false, faults("latency *:* by=1s"), nil},
-		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false, faults("expired-credentials after=60s for=15m"), nil},
+		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false,
+			faults("expired-credentials after=60s for=15m"), nil},
 		{"killed", "sluice is killed after a write, before it hears of it", false, kills(Kill{N: 4, After: true}), nil},
-		{"killed-thrice", "sluice is killed three times", false, kills(Kill{N: 3}, Kill{Row: true, N: 20, After: true}, Kill{N: 2, After: true}), nil},
-		{"disk-full", "the journal's disk is full for a while", false, func(c *Case, _ int) { c.FullDisk = FullDisk{Row: 30, For: 3} }, nil},
+		{"killed-thrice", "sluice is killed three times", false, kills(Kill{N: 3}, Kill{Row: true, N: 20, After: true},
+			Kill{N: 2, After: true}), nil},
+		{"disk-full", "the journal's disk is full for a while", false,
+			func(c *Case, _ int) { c.FullDisk = FullDisk{Row: 30, For: 3} }, nil},
 		{"scale-in", "somebody halves the desired count meanwhile", false, func(c *Case, _ int) {
-			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount, max(1, c.World.Tasks/2))}}
+			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount,
+				max(1, c.World.Tasks/2))}}
 		}, nil},
 		{"scale-out", "somebody doubles the desired count meanwhile", false, func(c *Case, _ int) {
-			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount, 2*c.World.Tasks)}}
+			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount,
+				2*c.World.Tasks)}}
 		}, nil},
 		{"auto-scale-in", "auto scaling takes tasks away meanwhile", false, func(c *Case, _ int) {
-			c.World.Scaling = Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30, Since: 14 * time.Minute}
+			c.World.Scaling = Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30,
+				Since: 14 * time.Minute}
 		}, nil},
 		{"rule-edited", "somebody's Terraform puts the listener rule back in the middle", false, func(c *Case, n int) {
 			if c.World.Canary.ARN != "" && !c.World.usesCodeDeploy() {
 				c.Interventions = []Intervention{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
 			}
 		}, nil},
-		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Interventions = midway(c, n) }, nil},
-		{"rollback-at-the-end", "a person rolls back after the last stage", false, func(c *Case, n int) { c.Interventions = []Intervention{{Stage: max(n, 1), Does: Rollback}} }, nil},
-		{"two-at-once", "a second sluice on another machine deploys the same service", false, at(30*time.Second, SecondSluice), nil},
+		{"rollback-midway", "a person rolls back half way", false,
+			func(c *Case, n int) { c.Interventions = midway(c, n) }, nil},
+		{"rollback-at-the-end", "a person rolls back after the last stage", false,
+			func(c *Case, n int) { c.Interventions = []Intervention{{Stage: max(n, 1), Does: Rollback}} }, nil},
+		{"two-at-once", "a second sluice on another machine deploys the same service", false,
+			at(30*time.Second, SecondSluice), nil},
 		{"claim-taken", "another deployment puts its claim on the service", false, at(60*time.Second, TakeClaim), nil},
 		{"service-deleted", "somebody deletes the service", true, at(60*time.Second, DeleteService), nil},
 	}
 	return append(all,
-		Scenario{"step-before-fails", "the first task before the stages exits with 3", false, step(stepBefore), func(app *appfile.Application) bool { return len(app.Before) > 0 }},
-		Scenario{"step-after-fails", "the first task after the stages exits with 3", false, step(stepAfter), func(app *appfile.Application) bool { return len(app.After) > 0 }})
+		Scenario{"step-before-fails", "the first task before the stages exits with 3", false, step(stepBefore),
+			func(app *appfile.Application) bool { return len(app.Before) > 0 }},
+		Scenario{"step-after-fails", "the first task after the stages exits with 3", false, step(stepAfter),
+			func(app *appfile.Application) bool { return len(app.After) > 0 }})
 }
 
 // Apply returns the case of the scenario, made from a base case.
@@ -135,7 +157,8 @@ type Row struct {
 
 // RowOf judges a result.
 func (s Scenario) RowOf(c Case, r Result) Row {
-	row := Row{Scenario: s.Name, Summary: s.Summary, Outcome: r.Outcome, Cause: r.Cause, Requests: r.Requests, Failed: r.Failed, WorstShare: r.WorstShare,
+	row := Row{Scenario: s.Name, Summary: s.Summary, Outcome: r.Outcome, Cause: r.Cause, Requests: r.Requests,
+		Failed: r.Failed, WorstShare: r.WorstShare,
 		TimeToSafety: r.TimeToSafety, Took: r.Took, Flaws: r.Violations, Seed: c.Seed, Losses: r.Losses}
 	switch r.Outcome {
 	case sluice.Succeeded, sluice.RolledBack:

@@ -32,7 +32,8 @@ func (f *rehearsal) rollBackUnfinished() {
 	f.sendCommand(Rollback)
 	end, err := f.engine.Run(ctx, f.id, engine.Options{})
 	if err != nil || end.Outcome != sluice.RolledBack {
-		f.addViolation("P2", "it ended %s (%s), and sluice rollback does not finish it: %s %s %v", f.result.Outcome, f.result.Cause, end.Outcome, end.Cause, err)
+		f.addViolation("P2", "it ended %s (%s), and sluice rollback does not finish it: %s %s %v", f.result.Outcome,
+			f.result.Cause, end.Outcome, end.Cause, err)
 		return
 	}
 	f.sleep(steadyWait)
@@ -91,7 +92,8 @@ func (f *rehearsal) checkState(fresh bool) {
 	})
 	f.checkManagedTags(fresh)
 	for k, v := range f.serviceTags() {
-		if k == plan.ClaimTag && !strings.Contains(v, "second") && !f.hasIntervention(TakeClaim) && !f.hasFault("expired-credentials") && !f.claimUnreleased {
+		if k == plan.ClaimTag && !strings.Contains(v, "second") && !f.hasIntervention(TakeClaim) &&
+			!f.hasFault("expired-credentials") && !f.claimUnreleased {
 			f.addViolation("P3", "the claim was not given back: %s", v)
 		}
 	}
@@ -143,7 +145,8 @@ func (f *rehearsal) stateText() string {
 			return
 		}
 		for _, ts := range s.TaskSets {
-			parts = append(parts, fmt.Sprintf("%s %s %g%% %d running", ts.Status, f.versionOf(ts), ts.Scale, ts.Count((*world.Task).IsRunning)))
+			parts = append(parts, fmt.Sprintf("%s %s %g%% %d running", ts.Status, f.versionOf(ts), ts.Scale,
+				ts.Count((*world.Task).IsRunning)))
 		}
 		slices.Sort(parts)
 		for _, r := range f.forwardingRules(tx) {
@@ -180,5 +183,6 @@ func (f *rehearsal) versionOf(ts *world.TaskSet) string {
 // deployment then rolls back.
 func (f *rehearsal) wasUnanswered() bool {
 	c := f.result.Cause
-	return f.hasFault("no-send", "5xx") && (strings.Contains(c, sluice.ErrUnanswered.Error()) || strings.HasSuffix(c, "at attempt 6"))
+	return f.hasFault("no-send", "5xx") && (strings.Contains(c, sluice.ErrUnanswered.Error()) ||
+		strings.HasSuffix(c, "at attempt 6"))
 }

@@ -58,7 +58,8 @@ func (f *rehearsal) checkJobRevisions(tx *world.Tx, o sluice.Outcome) {
 	}
 	for _, t := range f.jobTasks() {
 		if !isFromFiles(t.Definition) || t.Definition != f.jobTasks()[0].Definition {
-			f.addViolation("P3", "task %s ran %s with %s, which is not the revision of the deployment", t.ID, t.Definition.Family, t.Definition.Containers[0].Image)
+			f.addViolation("P3", "task %s ran %s with %s, which is not the revision of the deployment", t.ID,
+				t.Definition.Family, t.Definition.Containers[0].Image)
 		}
 	}
 }
@@ -135,7 +136,8 @@ func (f *rehearsal) checkJobCause(tasks []*world.Task) {
 			continue
 		}
 		failed++
-		if strings.HasPrefix(how, "exited") && !strings.Contains(cause, t.ID+": container "+f.Job.watchedContainer()+" "+how) && !f.lacksTaskResults() {
+		if strings.HasPrefix(how, "exited") &&
+			!strings.Contains(cause, t.ID+": container "+f.Job.watchedContainer()+" "+how) && !f.lacksTaskResults() {
 			f.addViolation("P6", "task %s %s, which the cause does not say: %s", t.ID, how, cause)
 		}
 	}
@@ -151,21 +153,25 @@ var gaveUpPattern = regexp.MustCompile(`at attempt \d`)
 // answer, or sluice was stopped for longer than AWS keeps them.
 func (f *rehearsal) lacksTaskResults() bool {
 	cause := f.result.Cause
-	return f.wasUnanswered() || f.hasFault("lost-reply", "5xx", "no-send", "throttle") && gaveUpPattern.MatchString(cause) ||
+	return f.wasUnanswered() || f.hasFault("lost-reply", "5xx", "no-send", "throttle") &&
+		gaveUpPattern.MatchString(cause) ||
 		strings.Contains(cause, "cannot be told") && f.RestartDelay*time.Duration(len(f.Kills)) >= stoppedTaskRetention
 }
 
 // hasJobExcuse reports whether anything else in the case than the tasks decides the outcome.
 func (f *rehearsal) hasJobExcuse() bool {
-	late := f.parseOptions(f.Job.Does).StartDelay > f.progressDeadline() && (f.RestartDelay > 0 || f.wasPaused) // a later process may see it run
-	return late || f.lacksTaskResults() || f.hasIntervention(Abort) || f.hasIntervention(Rollback) || f.hasIntervention(StopTask) ||
+	// a later process may see it run
+	late := f.parseOptions(f.Job.Does).StartDelay > f.progressDeadline() && (f.RestartDelay > 0 || f.wasPaused)
+	return late || f.lacksTaskResults() || f.hasIntervention(Abort) || f.hasIntervention(Rollback) ||
+		f.hasIntervention(StopTask) ||
 		f.hasFault("no-capacity")
 }
 
 // expectedJobOutcome returns the outcome without interference.
 func (f *rehearsal) expectedJobOutcome() sluice.Outcome {
 	after, _ := f.afterOptions()
-	for _, x := range []struct{ does, container string }{{f.Before, stepBefore}, {f.jobTaskOptions(), f.Job.watchedContainer()}, {after, stepAfter}} {
+	for _, x := range []struct{ does, container string }{{f.Before, stepBefore},
+		{f.jobTaskOptions(), f.Job.watchedContainer()}, {after, stepAfter}} {
 		if x.does == "" {
 			continue
 		}

@@ -35,7 +35,8 @@ func (f *rehearsal) readService() *ecs.ServiceState {
 		f.failRehearsal("open the account: %v", err)
 		return nil
 	}
-	live, err := ecs.Service{API: a.ECS(), Cluster: f.World.Cluster, Name: f.World.Service}.Observe(context.Background())
+	live, err := ecs.Service{API: a.ECS(), Cluster: f.World.Cluster,
+		Name: f.World.Service}.Observe(context.Background())
 	if err != nil {
 		f.failRehearsal("look at the service: %v", err)
 	}
@@ -54,11 +55,15 @@ func (f *rehearsal) checkRules(tx *world.Tx, fresh bool) {
 		now := f.weightsOf(r)
 		switch {
 		case f.hasIntervention(EditRule):
-		case f.World.usesCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}): // the two groups alternate; another check covers that all tasks serve
-		case fresh && now[1] == 0 && now[0] > 0 && stickySeconds(was) == stickySeconds(r.Actions) && len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
-		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) && stickySeconds(was) == stickySeconds(r.Actions):
+		// the two groups alternate; another check covers that all tasks serve
+		case f.World.usesCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}):
+		case fresh && now[1] == 0 && now[0] > 0 && stickySeconds(was) == stickySeconds(r.Actions) &&
+			len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
+		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) &&
+			stickySeconds(was) == stickySeconds(r.Actions):
 		default:
-			f.addViolation("P3", "rule %s is %s (sticky %d); it was %s (sticky %d)", r.Name(), world.ActionsText(r.Actions), stickySeconds(r.Actions), world.ActionsText(was), stickySeconds(was))
+			f.addViolation("P3", "rule %s is %s (sticky %d); it was %s (sticky %d)", r.Name(),
+				world.ActionsText(r.Actions), stickySeconds(r.Actions), world.ActionsText(was), stickySeconds(was))
 		}
 	}
 }
@@ -80,7 +85,8 @@ func (f *rehearsal) checkTargets(tx *world.Tx, s *world.Service) {
 			continue
 		}
 		for _, t := range group.Targets {
-			if t.Task != nil && t.Task.Set != nil && f.hasSecondSluice() && strings.HasPrefix(t.Task.Set.ExternalID, plan.IDPrefix+"second") {
+			if t.Task != nil && t.Task.Set != nil && f.hasSecondSluice() && strings.HasPrefix(t.Task.Set.ExternalID,
+				plan.IDPrefix+"second") {
 				continue
 			}
 			if t.Task == nil || t.Task.Set == nil || t.Task.Set != s.Primary() {

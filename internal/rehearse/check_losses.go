@@ -19,7 +19,8 @@ func (f *rehearsal) summarizeTraffic() {
 		r.Failed += report.Failed
 		for _, l := range report.First {
 			if len(r.Losses) < 5 {
-				r.Losses = append(r.Losses, fmt.Sprintf("%s after the start: %.1f requests: %s (%s %s)", l.At.Sub(f.startedAt).Round(time.Second), l.Requests, l.Cause, l.Group, l.Target))
+				r.Losses = append(r.Losses, fmt.Sprintf("%s after the start: %.1f requests: %s (%s %s)",
+					l.At.Sub(f.startedAt).Round(time.Second), l.Requests, l.Cause, l.Group, l.Target))
 			}
 		}
 		for _, w := range report.Worst {
@@ -76,7 +77,8 @@ func (f *rehearsal) checkLossless() {
 // checkEmptied checks that a task set is deleted only after its tasks have stopped. The order is:
 // shift weight, drain, scale down, delete (P1).
 func (f *rehearsal) checkEmptied(ts *world.TaskSet) {
-	if ts.Status != "DRAINING" || f.deletedSets[ts.ID] || f.externalActs || ts.Service.Status != "ACTIVE" || ts.Service.Controller != "EXTERNAL" || f.hasFault("stale") {
+	if ts.Status != "DRAINING" || f.deletedSets[ts.ID] || f.externalActs || ts.Service.Status != "ACTIVE" ||
+		ts.Service.Controller != "EXTERNAL" || f.hasFault("stale") {
 		return
 	}
 	f.deletedSets[ts.ID] = true

@@ -22,7 +22,8 @@ func (f *rehearsal) recordRuleDrift(r *world.Rule, now [2]int32) {
 
 // isAttentive reports whether no fault or kill keeps sluice from polling.
 func (f *rehearsal) isAttentive() bool {
-	return len(f.Interventions) == 1 && len(f.Faults)+len(f.Kills) == 0 && f.FullDisk.Row == 0 && f.Before == "" && f.After == ""
+	return len(f.Interventions) == 1 && len(f.Faults)+len(f.Kills) == 0 && f.FullDisk.Row == 0 && f.Before == "" &&
+		f.After == ""
 }
 
 // checkDriftNoticed checks that sluice reports an external change at the next poll, in any stage or

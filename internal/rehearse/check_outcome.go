@@ -19,7 +19,8 @@ const externalChangeGrace = 2 * time.Minute
 // PRIMARY and serves (P2).
 func (f *rehearsal) checkOutcome(o sluice.Outcome) {
 	want, named := f.namedVersion(o)
-	if !named || f.hasIntervention(DeleteService) || f.hasSecondSluice() || !f.primaryChangedAt.IsZero() && f.clock.Now().Sub(f.primaryChangedAt) < externalChangeGrace {
+	if !named || f.hasIntervention(DeleteService) || f.hasSecondSluice() || !f.primaryChangedAt.IsZero() &&
+		f.clock.Now().Sub(f.primaryChangedAt) < externalChangeGrace {
 		return
 	}
 	f.inWorld(func(tx *world.Tx) {
@@ -60,8 +61,10 @@ func (f *rehearsal) isNewRevision() bool { return f.plan.From != f.plan.To }
 // addRollbackAfterWrite adds a person who requests a rollback shortly after a write, most often
 // while AWS's answers are still stale.
 func (d *random) addRollbackAfterWrite(c *Case) {
-	c.Interventions = append(c.Interventions, Intervention{Write: 1 + d.upTo(11), At: time.Duration(d.upTo(12)) * time.Second, Does: Rollback})
+	c.Interventions = append(c.Interventions,
+		Intervention{Write: 1 + d.upTo(11), At: time.Duration(d.upTo(12)) * time.Second, Does: Rollback})
 	if d.chance(60) {
-		c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:*", "ecs:DescribeServices"), 1+d.upTo(13)))
+		c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:*", "ecs:DescribeServices"),
+			1+d.upTo(13)))
 	}
 }

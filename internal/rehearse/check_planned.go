@@ -72,7 +72,8 @@ func (f *rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
 		if strings.HasSuffix(w.Resource, "/"+x.Resource) || strings.HasSuffix(x.Resource, w.Resource) {
 			return true
 		}
-		if w.Operation == "ecs:RegisterTaskDefinition" || strings.HasPrefix(w.Operation, "ecs:Tag") || strings.HasPrefix(w.Operation, "ecs:Untag") {
+		if w.Operation == "ecs:RegisterTaskDefinition" || strings.HasPrefix(w.Operation, "ecs:Tag") ||
+			strings.HasPrefix(w.Operation, "ecs:Untag") {
 			return true // by ARN
 		}
 	}

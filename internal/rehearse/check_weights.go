@@ -25,15 +25,19 @@ func (f *rehearsal) checkWeights(tx *world.Tx, r *world.Rule) {
 			f.editedWeights[r.ARN], f.editedAt = now, f.clock.Now()
 			f.recordRuleDrift(r, now)
 		}
-	} else if now != was && f.editedWeights[r.ARN] == was && was[0]+was[1] == 1000 && f.OutsidePolicy == "" && f.hasHealthyTarget(tx, f.World.Canary) &&
+	} else if now != was && f.editedWeights[r.ARN] == was && was[0]+was[1] == 1000 && f.OutsidePolicy == "" &&
+		f.hasHealthyTarget(tx, f.World.Canary) &&
 		f.clock.Now().Sub(f.editedAt) > maxUnseenEdit {
-		f.addViolation("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d", was[0], was[1], r.Name(), now[0], now[1])
+		f.addViolation("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d",
+			was[0], was[1], r.Name(), now[0], now[1])
 	}
 	if f.externalActs || f.hasSecondSluice() {
 		return
 	}
-	if first := stickySeconds(f.initialActions[r.ARN]); stickySeconds(r.Actions) != first && !f.hasIntervention(EditRule) {
-		f.addViolation("P3", "rule %s had a stickiness of %d s, and has %d s while its weights move", r.Name(), first, stickySeconds(r.Actions))
+	if first := stickySeconds(f.initialActions[r.ARN]); stickySeconds(r.Actions) != first &&
+		!f.hasIntervention(EditRule) {
+		f.addViolation("P3", "rule %s had a stickiness of %d s, and has %d s while its weights move", r.Name(), first,
+			stickySeconds(r.Actions))
 	}
 	if now == was {
 		return
@@ -80,7 +84,9 @@ func (f *rehearsal) checkReady(tx *world.Tx, g Group, weight int32) {
 	}
 	want := 0
 	for _, ts := range f.taskSets(tx) {
-		if ts.Status != "DRAINING" && slices.ContainsFunc(ts.Attached, func(a world.Attachment) bool { return a.TargetGroup == g.ARN }) && ts.Computed > want {
+		if ts.Status != "DRAINING" &&
+			slices.ContainsFunc(ts.Attached, func(a world.Attachment) bool { return a.TargetGroup == g.ARN }) &&
+			ts.Computed > want {
 			want = ts.Computed
 		}
 	}

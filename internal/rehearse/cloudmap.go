@@ -83,7 +83,8 @@ func (w World) writeNamedService(line func(string, ...any), serving string) {
 	if w.Naming.HTTP {
 		kind, records = "http", ""
 	}
-	line("namespaces:\n  - {name: %s, kind: %s, services: [{name: %s, id: %s, %shealth: custom}]}", namespace, kind, w.Service, sluice.ARNName(w.registryARN()), records)
+	line("namespaces:\n  - {name: %s, kind: %s, services: [{name: %s, id: %s, %shealth: custom}]}", namespace, kind,
+		w.Service, sluice.ARNName(w.registryARN()), records)
 	check := ""
 	if w.Check > 0 {
 		check = fmt.Sprintf(", containerCheck: %s", w.Check)
@@ -106,7 +107,8 @@ func (c Case) writeCloudMap(d *draft) {
 	if c.World.Naming.Records == "SRV" {
 		port = fmt.Sprintf(", port: %d", c.World.Port)
 	}
-	writeLine(&d.service, "deploymentController: {type: %s}\nserviceRegistries: [{registryArn: %q%s}]", c.World.Controller, c.World.registryARN(), port)
+	writeLine(&d.service, "deploymentController: {type: %s}\nserviceRegistries: [{registryArn: %q%s}]",
+		c.World.Controller, c.World.registryARN(), port)
 	writeLine(&d.task, "    stopTimeout: 120")
 	if c.World.Check > 0 {
 		writeLine(&d.task, "    healthCheck: {command: [CMD, 'true'], interval: %d}", int(c.World.Check.Seconds()))
@@ -124,7 +126,8 @@ func (f *rehearsal) attachNameCallers() {
 			continue
 		}
 		c.Record = f.World.Naming.Records
-		c.Key, c.Namespace, c.Service, c.Port, c.Rate = f.worldKey(), namespace, f.World.Service, f.World.Port, float64(cmp.Or(f.World.Rate, Rate))
+		c.Key, c.Namespace, c.Service, c.Port, c.Rate = f.worldKey(), namespace, f.World.Service, f.World.Port,
+			float64(cmp.Or(f.World.Rate, Rate))
 		f.nameTallies = append(f.nameTallies, loadgen.AttachByName(f.sim.World(), f.sim.Registry(), c))
 	}
 }

@@ -23,7 +23,8 @@ func (f *rehearsal) callerReports() (all []loadgen.Report) {
 		r := t.Report()
 		all = append(all, r.Report)
 		for _, b := range r.Outages {
-			f.nameOutages = append(f.nameOutages, fmt.Sprintf("%s to %s after the start: %s", b.From.Sub(f.startedAt).Round(time.Second), b.Till.Sub(f.startedAt).Round(time.Second), b.Why))
+			f.nameOutages = append(f.nameOutages, fmt.Sprintf("%s to %s after the start: %s",
+				b.From.Sub(f.startedAt).Round(time.Second), b.Till.Sub(f.startedAt).Round(time.Second), b.Why))
 		}
 	}
 	return all
@@ -83,7 +84,8 @@ func (f *rehearsal) checkAttributes(tx *world.Tx) {
 		if t == nil {
 			continue
 		}
-		want := map[string]string{world.AttributeIPv4: t.Address.String(), "AVAILABILITY_ZONE": t.Zone, "REGION": f.World.Region, "ECS_SERVICE_NAME": f.World.Service,
+		want := map[string]string{world.AttributeIPv4: t.Address.String(), "AVAILABILITY_ZONE": t.Zone,
+			"REGION": f.World.Region, "ECS_SERVICE_NAME": f.World.Service,
 			"ECS_CLUSTER_NAME": f.World.Cluster, "ECS_TASK_DEFINITION_FAMILY": t.Definition.Family}
 		if f.World.Naming.Records == "SRV" {
 			want[world.AttributePort] = fmt.Sprint(f.World.Port)
@@ -102,7 +104,8 @@ func (f *rehearsal) checkAttributes(tx *world.Tx) {
 // hasDeregistration reports whether another actor deregisters an instance, and sluice does not
 // revert that or no longer polls.
 func (f *rehearsal) hasDeregistration() bool {
-	undone := f.OutsidePolicy == "reassert" && f.result.Outcome == sluice.Succeeded && (f.World.Controller != "ECS" || f.hasCanaryService())
+	undone := f.OutsidePolicy == "reassert" && f.result.Outcome == sluice.Succeeded &&
+		(f.World.Controller != "ECS" || f.hasCanaryService())
 	return slices.ContainsFunc(f.Interventions, func(h Intervention) bool {
 		watched := h.Stage > 0 && h.At == 0 && h.Stage < len(f.Pipeline)
 		return strings.HasPrefix(h.Does, DeregisterInstance) && !(undone && watched)
@@ -137,7 +140,10 @@ func (f *rehearsal) removableInstance(tx *world.Tx, n int) *world.Instance {
 		return nil
 	}
 	i, _ := r.Instances.Get(ids[n%len(ids)])
-	if slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool { return o != i && o.Health == "HEALTHY" }) {
+	if slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool {
+		return o != i &&
+			o.Health == "HEALTHY"
+	}) {
 		return i
 	}
 	return nil
@@ -175,7 +181,8 @@ func (f *rehearsal) registerTask() {
 		}
 		for _, t := range s.Primary().Tasks {
 			if _, there := r.Instances.Get(t.ID); !there && t.IsRunning() && passesChecks(t) {
-				tx.RegisterInstance(r, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), world.AttributePort: fmt.Sprint(f.World.Port)})
+				tx.RegisterInstance(r, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(),
+					world.AttributePort: fmt.Sprint(f.World.Port)})
 				f.recordTouch(tx, t.ID, true)
 				return
 			}
@@ -186,7 +193,10 @@ func (f *rehearsal) registerTask() {
 // passesChecks reports whether every container of the task that has a health check is
 // HEALTHY.
 func passesChecks(t *world.Task) bool {
-	return !slices.ContainsFunc(t.Containers, func(c *world.Container) bool { return c.Spec.Health != nil && c.Health != "HEALTHY" })
+	return !slices.ContainsFunc(t.Containers, func(c *world.Container) bool {
+		return c.Spec.Health != nil &&
+			c.Health != "HEALTHY"
+	})
 }
 
 // setUnhealthy sets the n-th instance to UNHEALTHY in Cloud Map, if others are healthy.

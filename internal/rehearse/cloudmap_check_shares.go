@@ -13,12 +13,14 @@ import (
 // checkShift checks that a reported shift has happened: the name resolves to the tasks in the plan,
 // and to no deregistered one (P4).
 func (f *rehearsal) checkShift(e sluice.Envelope, ev sluice.TrafficShifted) {
-	if !f.World.usesCloudMap() || len(f.Interventions) > 0 || f.isUnsteady() || f.OutsidePolicy == "adopt" && f.World.Naming.Restores {
+	if !f.World.usesCloudMap() || len(f.Interventions) > 0 || f.isUnsteady() || f.OutsidePolicy == "adopt" &&
+		f.World.Naming.Restores {
 		return
 	}
 	share := f.shareOf(e.Stage)
 	if share != nil && share.Deregistered > 0 && f.World.Naming.Restores {
-		f.addViolation("P4", "a share of %d%% is told, and ECS puts back the %d of the primary that it takes out", ev.ToCanary, share.Deregistered)
+		f.addViolation("P4", "a share of %d%% is told, and ECS puts back the %d of the primary that it takes out",
+			ev.ToCanary, share.Deregistered)
 	}
 	f.inWorld(func(tx *world.Tx) {
 		f.checkAttributes(tx)
@@ -26,7 +28,8 @@ func (f *rehearsal) checkShift(e sluice.Envelope, ev sluice.TrafficShifted) {
 		switch {
 		case ev.ToCanary == 0 && s.Canary > 0, ev.ToPrimary == 0 && s.Primary > 0,
 			ev.ToCanary > 0 && ev.ToPrimary > 0 && share != nil && s != share.Tasks:
-			f.addViolation("P4", "a share of %d%% is told, and %d of the primary and %d of the canary are found", ev.ToCanary, s.Primary, s.Canary)
+			f.addViolation("P4", "a share of %d%% is told, and %d of the primary and %d of the canary are found",
+				ev.ToCanary, s.Primary, s.Canary)
 		}
 	})
 }
@@ -68,7 +71,8 @@ func (f *rehearsal) recordTouch(tx *world.Tx, id string, in bool) {
 		return
 	}
 	t := f.taskOf(tx, id)
-	if t != nil && f.isAttentive() && !f.rollbackBegun && f.Interventions[0].Stage > 0 && tx.Now().Sub(t.StartedAt) > enrolled {
+	if t != nil && f.isAttentive() && !f.rollbackBegun && f.Interventions[0].Stage > 0 &&
+		tx.Now().Sub(t.StartedAt) > enrolled {
 		f.touched = touchedRecord{id, in, tx.Now()}
 	}
 }
@@ -106,7 +110,8 @@ func (f *rehearsal) checkRecordNoticed(e sluice.Envelope) {
 	f.touched = touchedRecord{}
 	f.inWorld(func(tx *world.Tx) {
 		if f.taskOf(tx, t.id) != nil {
-			f.addViolation("P6", "what somebody else did to record %s was not noticed for %s, in %s", t.id, late, e.Stage)
+			f.addViolation("P6", "what somebody else did to record %s was not noticed for %s, in %s", t.id, late,
+				e.Stage)
 		}
 	})
 }

@@ -12,7 +12,8 @@ import (
 // in and rolls without waiting for callers that cache the address, so images must serve on after
 // SIGTERM. An invented address reaches no task.
 func (c Case) mayLoseRequestsByName() bool {
-	return c.World.usesCloudMap() && (c.hasIntervention(RegisterAddress) || c.stopsAtOnce() && !c.servesAfterStop() || c.hasStaleRecords() || c.isRegisteredEarly())
+	return c.World.usesCloudMap() && (c.hasIntervention(RegisterAddress) || c.stopsAtOnce() && !c.servesAfterStop() ||
+		c.hasStaleRecords() || c.isRegisteredEarly())
 }
 
 // isRegisteredEarly reports whether a version is registered before it answers, because it has no
@@ -28,14 +29,17 @@ func (c Case) isRegisteredEarly() bool {
 // stopsAtOnce reports whether ECS or another actor may stop a task while callers cache its address.
 // If ECS registers deregistered instances again, sluice cannot prevent that for primary tasks.
 func (c Case) stopsAtOnce() bool {
-	return c.World.Controller == "ECS" && !c.rollsWithoutTraffic() || c.World.Scaling.isActive() || c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) || c.hasIntervention(RegisterTask) || c.World.Naming.Restores
+	return c.World.Controller == "ECS" && !c.rollsWithoutTraffic() || c.World.Scaling.isActive() ||
+		c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) || c.hasIntervention(RegisterTask) ||
+		c.World.Naming.Restores
 }
 
 // rollsWithoutTraffic reports whether ECS rolls the primary, forward and back, while only the
 // canary is registered. On the way back this needs capacity for a canary of the former version.
 func (c Case) rollsWithoutTraffic() bool {
 	alone := slices.ContainsFunc(c.Pipeline, func(s string) bool { return strings.HasSuffix(s, " canary=100") })
-	return alone && !c.hasFault("no-capacity", "slow-start", "failed-operation") && !c.hasIntervention(DeregisterInstance)
+	return alone && !c.hasFault("no-capacity", "slow-start", "failed-operation") &&
+		!c.hasIntervention(DeregisterInstance)
 }
 
 // hasStaleRecords reports whether another actor or auto scaling stops canary tasks while sluice may

@@ -65,12 +65,15 @@ func (d *random) setExactShare(c *Case) {
 	var shares []int
 	pool := plan.Pool{Primary: c.World.Tasks, Desired: c.World.Tasks}
 	for _, n := range []int{10, 20, 25, 40, 50, 60, 75, 80} {
-		if want, ok := pool.ExactSplit(sluice.CanaryShare(n)); ok && (want.Canary <= c.World.Tasks || c.hasCanaryService()) { // the most that a task set can have
+		// the most that a task set can have
+		if want, ok := pool.ExactSplit(sluice.CanaryShare(n)); ok &&
+			(want.Canary <= c.World.Tasks || c.hasCanaryService()) {
 			shares = append(shares, n)
 		}
 	}
 	if len(all) > 0 && len(shares) > 0 {
-		c.Pipeline[all[d.upTo(len(all)-1)]] = fmt.Sprintf("ECS_TRAFFIC_ROUTING canary=%d exact=true", shares[d.upTo(len(shares)-1)])
+		c.Pipeline[all[d.upTo(len(all)-1)]] = fmt.Sprintf("ECS_TRAFFIC_ROUTING canary=%d exact=true",
+			shares[d.upTo(len(shares)-1)])
 	}
 }
 
@@ -85,8 +88,10 @@ func (d *random) addNameIntervention(c *Case) {
 	if c.hasCanaryService() { // a service cannot be promoted
 		promotes = DeleteCanary
 	}
-	h.Does = d.oneOf(fmt.Sprintf("%s %d", ScaleCanary, 1+d.upTo(99)), DeleteCanary, promotes, TakeOver, RegisterTask, RegisterTask,
-		fmt.Sprintf("%s %d", DeregisterInstance, d.upTo(7)), fmt.Sprintf("%s %d", SetUnhealthy, d.upTo(7)), fmt.Sprintf("%s %d", SetUnhealthy, d.upTo(7)),
+	h.Does = d.oneOf(fmt.Sprintf("%s %d", ScaleCanary, 1+d.upTo(99)), DeleteCanary, promotes, TakeOver, RegisterTask,
+		RegisterTask,
+		fmt.Sprintf("%s %d", DeregisterInstance, d.upTo(7)), fmt.Sprintf("%s %d", SetUnhealthy, d.upTo(7)),
+		fmt.Sprintf("%s %d", SetUnhealthy, d.upTo(7)),
 		fmt.Sprintf("%s %d", SetDesiredCount, 1+d.upTo(7)))
 	c.Interventions = append(c.Interventions, h)
 	if d.chance(50) { // without other faults, sluice must detect it immediately
@@ -95,7 +100,8 @@ func (d *random) addNameIntervention(c *Case) {
 }
 
 func (d *random) cloudMapFault() string {
-	on := d.oneOf("servicediscovery:*", "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance", "servicediscovery:GetOperation",
+	on := d.oneOf("servicediscovery:*", "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance",
+		"servicediscovery:GetOperation",
 		"servicediscovery:DiscoverInstances", "servicediscovery:ListInstances")
 	switch d.upTo(5) {
 	case 0:
@@ -116,8 +122,10 @@ func (d *random) cloudMapFault() string {
 func cloudMapFlows(with func(...func(*Case)) Case) []Flow {
 	of := func(stages ...string) func(*Case) { return func(c *Case) { c.Pipeline = stages } }
 	named := func(c *Case) { c.World.TTL, c.World.Check = 10*time.Second, 5*time.Second }
-	canary := of("ECS_CANARY_ROLLOUT scale=50", "ECS_TRAFFIC_ROUTING canary=25", "ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
-	blueGreen := of("ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100", "ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
+	canary := of("ECS_CANARY_ROLLOUT scale=50", "ECS_TRAFFIC_ROUTING canary=25", "ECS_PRIMARY_ROLLOUT",
+		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
+	blueGreen := of("ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100", "ECS_PRIMARY_ROLLOUT",
+		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
 	all := []Flow{
 		{"canary by name", with(named, canary)},
 		{"canary by name, without a container check", with(named, canary, func(c *Case) { c.World.Check = 0 })},
@@ -128,9 +136,11 @@ func cloudMapFlows(with func(...func(*Case)) Case) []Flow {
 	beside := func(c *Case) { named(c); c.World.Controller = "ECS" }
 	// ECS stops the tasks of a rolling service without waiting for any TTL.
 	servesOn := func(c *Case) { c.Old, c.New = "term=30s", "term=30s" }
-	all = append(all, Flow{"beside: canary by name", with(beside, servesOn, canary)}, Flow{"beside: blue/green by name", with(beside, blueGreen)})
+	all = append(all, Flow{"beside: canary by name", with(beside, servesOn, canary)},
+		Flow{"beside: blue/green by name", with(beside, blueGreen)})
 	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
-		{"beside: canary by name", with(beside, servesOn, canary)}, {"beside: blue/green by name", with(beside, blueGreen)}} {
+		{"beside: canary by name", with(beside, servesOn, canary)},
+		{"beside: blue/green by name", with(beside, blueGreen)}} {
 		all = append(all, rollbackFromEach(f.Name, f.Case)...)
 	}
 	return all

@@ -19,17 +19,21 @@ func (w World) usesCodeDeploy() bool { return w.Controller == "CODE_DEPLOY" }
 func (d *random) generateCodeDeploy(c *Case) {
 	w := &c.World
 	w.Controller = "CODE_DEPLOY"
-	w.Config = d.oneOf("", "", "CodeDeployDefault.ECSCanary10Percent5Minutes", "CodeDeployDefault.ECSLinear10PercentEvery1Minutes")
+	w.Config = d.oneOf("", "", "CodeDeployDefault.ECSCanary10Percent5Minutes",
+		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes")
 	w.Undo = d.chance(50)
 	w.Keep, w.Managed = d.oneDuration(0, 0, 5*time.Minute), d.chance(40)
 }
 
 // codeDeployFault returns a fault of the calls on CodeDeploy.
 func (d *random) codeDeployFault() string {
-	on := d.oneOf("codedeploy:*", "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:BatchGetDeploymentTargets", "codedeploy:GetDeployment")
+	on := d.oneOf("codedeploy:*", "codedeploy:CreateDeployment", "codedeploy:StopDeployment",
+		"codedeploy:BatchGetDeploymentTargets", "codedeploy:GetDeployment")
 	return []string{
-		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s p=0.2", on), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(2)),
-		fmt.Sprintf("no-send %s p=0.2", on), fmt.Sprintf("stale codedeploy:* by=%ds p=0.5", 1+d.upTo(4)), fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(120)),
+		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s p=0.2", on),
+		fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(2)),
+		fmt.Sprintf("no-send %s p=0.2", on), fmt.Sprintf("stale codedeploy:* by=%ds p=0.5", 1+d.upTo(4)),
+		fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(120)),
 	}[d.upTo(5)]
 }
 
@@ -38,7 +42,8 @@ func (c Case) writeCodeDeploy(d *draft) {
 		return
 	}
 	writeLine(&d.service, "deploymentController: {type: CODE_DEPLOY}")
-	writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
+	writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]",
+		c.World.Primary.ARN, c.World.Port)
 	if c.World.Managed {
 		writeLine(&d.service, "enableECSManagedTags: true")
 	}
@@ -69,17 +74,20 @@ func codeDeployFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) 
 		{"CodeDeploy, back with a share moved", with(shifts, steps, during("AllowTraffic", Rollback))},
 		{"CodeDeploy, back on demand", with(shifts, managed, rollbackAfter(1))},
 		{"CodeDeploy, hooks, continued by a person", with(shifts, asks(20*time.Minute, agreeHook), continued)},
-		{"CodeDeploy, continued by a person, back on demand", with(shifts, asks(20*time.Minute, ""), rollbackAfter(1), continued)},
+		{"CodeDeploy, continued by a person, back on demand", with(shifts, asks(20*time.Minute, ""), rollbackAfter(1),
+			continued)},
 		{"CodeDeploy, continued by nobody", with(shifts, asks(10*time.Minute, ""))},
 		{"CodeDeploy, a hook refuses", with(shifts, undo, asks(0, "fail:AfterAllowTestTraffic"))},
 		{"CodeDeploy, a hook refuses all traffic", with(shifts, managed, asks(0, "fail:AfterAllowTraffic"))},
 		{"CodeDeploy, an alarm", with(shifts, steps, asks(0, ""), during("AllowTraffic", RaiseAlarm))},
 		{"CodeDeploy, stopped by somebody", with(shifts, steps, during("AllowTraffic", StopCodeDeploy+" 0"))},
-		{"CodeDeploy, stopped and rolled back by somebody", with(shifts, steps, during("AllowTraffic", StopCodeDeploy+" 1"))},
+		{"CodeDeploy, stopped and rolled back by somebody",
+			with(shifts, steps, during("AllowTraffic", StopCodeDeploy+" 1"))},
 		{"CodeDeploy that suspends auto scaling", with(shifts, suspends)},
 		{"CodeDeploy that suspends auto scaling, back by us", with(shifts, suspends, bad)},
 		{"CodeDeploy that suspends auto scaling, back by CodeDeploy", with(shifts, suspends, bad, undo)},
-		{"CodeDeploy that suspends auto scaling, back with a share moved", with(shifts, suspends, steps, during("AllowTraffic", Rollback))},
+		{"CodeDeploy that suspends auto scaling, back with a share moved",
+			with(shifts, suspends, steps, during("AllowTraffic", Rollback))},
 		{"CodeDeploy that suspends auto scaling, back on demand", with(shifts, suspends, rollbackAfter(1))},
 	}
 }
@@ -92,7 +100,8 @@ func (f *rehearsal) checkStoppedWithRollback(tx *world.Tx) {
 		return
 	}
 	for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
-		if w := d.Failure; w != nil && w.Code == "MANUAL_STOP" && d.Green != nil && d.RollbackID == "" && d.Creator == codedeployer.ByUser {
+		if w := d.Failure; w != nil && w.Code == "MANUAL_STOP" && d.Green != nil && d.RollbackID == "" &&
+			d.Creator == codedeployer.ByUser {
 			f.addViolation("P2", "CodeDeploy's deployment %s was stopped without its rollback", d.ID)
 		}
 	}
@@ -115,7 +124,8 @@ func (f *rehearsal) ruleText(s *world.Service, r *world.Rule) string {
 	if !f.World.usesCodeDeploy() || p == nil || len(p.Attached) == 0 || w[0]+w[1] != max(w[0], w[1]) {
 		return world.ActionsText(r.Actions)
 	}
-	if serving := p.Attached[0].TargetGroup; serving == f.World.Primary.ARN && w[0] > 0 || serving == f.World.Canary.ARN && w[1] > 0 {
+	if serving := p.Attached[0].TargetGroup; serving == f.World.Primary.ARN && w[0] > 0 ||
+		serving == f.World.Canary.ARN && w[1] > 0 {
 		return "all to what serves"
 	}
 	return world.ActionsText(r.Actions)
@@ -130,7 +140,8 @@ func (f *rehearsal) checkDeployedOnce(tx *world.Tx) {
 	asked := map[string]int{}
 	for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
 		back := d.Spec.Definition[strings.LastIndex(d.Spec.Definition, "/")+1:] == "web:1"
-		if d.Creator == codedeployer.ByUser && !(back && (d.Status == codedeployer.Stopped || d.Status == codedeployer.Failed)) {
+		if d.Creator == codedeployer.ByUser &&
+			!(back && (d.Status == codedeployer.Stopped || d.Status == codedeployer.Failed)) {
 			asked[d.Spec.Definition[strings.LastIndex(d.Spec.Definition, "/")+1:]]++
 		}
 	}

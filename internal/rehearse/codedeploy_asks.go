@@ -19,12 +19,14 @@ func (d *random) generateDeployChecks(c *Case) {
 	if d.chance(40) {
 		w.Ready = d.oneDuration(2*time.Minute, 20*time.Minute, 2*time.Hour)
 		if d.chance(75) {
-			c.Interventions = append(c.Interventions, Intervention{At: time.Duration(d.upTo(900)) * time.Second, Does: ContinueCodeDeploy})
+			c.Interventions = append(c.Interventions, Intervention{At: time.Duration(d.upTo(900)) * time.Second,
+				Does: ContinueCodeDeploy})
 		}
 	}
 	w.Test, w.Alarm = d.chance(40), d.chance(50)
 	events := definition.HookEvents()
-	w.Hooks = d.oneOf("", "", agreeHook, agreeHook, "fail:"+d.oneOf(events...), "hang:"+d.oneOf(events...), "missing:"+d.oneOf(events...))
+	w.Hooks = d.oneOf("", "", agreeHook, agreeHook, "fail:"+d.oneOf(events...), "hang:"+d.oneOf(events...),
+		"missing:"+d.oneOf(events...))
 }
 
 // addCodeDeployStop adds a person or an alarm that stops a deployment of CodeDeploy.
@@ -130,7 +132,8 @@ func (f *rehearsal) continueShifts() {
 
 func (f *rehearsal) continueReady() {
 	for _, id := range f.codeDeployIDs(codedeployer.Ready) {
-		f.callAWS("codedeploy", "CodeDeploy_20141006.ContinueDeployment", map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
+		f.callAWS("codedeploy", "CodeDeploy_20141006.ContinueDeployment",
+			map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
 	}
 }
 
@@ -157,7 +160,8 @@ func (f *rehearsal) hasEventBegun(event string) (began bool) {
 // stopCodeDeploy stops the running CodeDeploy deployments, as in the console.
 func (f *rehearsal) stopCodeDeploy(back bool) {
 	for _, id := range f.codeDeployIDs(codedeployer.InProgress, codedeployer.Ready, codedeployer.Created) {
-		f.callAWS("codedeploy", "CodeDeploy_20141006.StopDeployment", map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
+		f.callAWS("codedeploy", "CodeDeploy_20141006.StopDeployment",
+			map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
 	}
 }
 

@@ -34,7 +34,9 @@ func (f *rehearsal) onEvent(e sluice.Envelope) {
 			f.claimUnreleased = ev.Cause != "" && f.hasFault("5xx", "no-send")
 		}
 	case sluice.Warned:
-		f.claimUnreleased = f.claimUnreleased || strings.HasPrefix(ev.Message, "the claim on the service was not given back") && f.hasFault("5xx", "no-send", "throttle")
+		f.claimUnreleased = f.claimUnreleased ||
+			strings.HasPrefix(ev.Message, "the claim on the service was not given back") &&
+				f.hasFault("5xx", "no-send", "throttle")
 	case sluice.FailureSeen:
 		f.checkReportedOnce(e, ev)
 	case sluice.TrafficShifted:
@@ -55,7 +57,8 @@ func (f *rehearsal) approveStage(ev sluice.ApprovalAwaited) {
 		if n < len(ev.Approvers) {
 			by = ev.Approvers[n]
 		}
-		_, err := f.journal.AddCommand(context.Background(), journal.Command{Deployment: f.id, Kind: journal.Approve, Stage: fmt.Sprint(ev.Index), By: by})
+		_, err := f.journal.AddCommand(context.Background(), journal.Command{Deployment: f.id, Kind: journal.Approve,
+			Stage: fmt.Sprint(ev.Index), By: by})
 		if err != nil {
 			f.failRehearsal("approve: %v", err)
 		}
@@ -130,7 +133,8 @@ func (f *rehearsal) replayStageEnds() error {
 func (f *rehearsal) sendCommand(kind string) {
 	f.personActs = true
 	defer func() { f.personActs = false }()
-	if _, err := f.journal.AddCommand(context.Background(), journal.Command{Deployment: f.id, Kind: kind, By: "somebody"}); err != nil {
+	if _, err := f.journal.AddCommand(context.Background(), journal.Command{Deployment: f.id, Kind: kind,
+		By: "somebody"}); err != nil {
 		f.failRehearsal("%s: %v", kind, err)
 	}
 }

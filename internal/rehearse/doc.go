@@ -23,16 +23,19 @@
 //     kind can have (a fault, a trait, an intervention) is a row of allFeatures.
 //   - Interventions of people and other tools: a row of interventionActs, its word in case.go, and
 //     a row of interventionKinds.
-//   - Its checks, one file for each promise: check_losses.go P1, check_ending.go P2, check_leaks.go P3, check_weights.go
-//     P4, process.go and kill_test.go P5, check_causes.go P6, check_planned.go P7. [rehearsal.checkChange] in check.go
-//     calls the checks of each change of the world, [rehearsal.judgeEnd] those of the end. exclusions.go
-//     lists, as narrowly as possible, the promises that a case cannot keep.
-//   - Its rules that must not break: a row of mutantsOf in mutant_test.go, with its kinds. The
-//     simulation must detect each broken rule within a thousand seeds.
-//   - A deployment without a service: job.go, its generator and flows in job_generate.go, its checks in
-//     check_job.go.
-//   - For users: a scenario of [Catalogue] if something new can happen to it, and its shape in
-//     [FromFiles] and [FromLive].
+//
+// - Its checks, one file for each promise: check_losses.go P1, check_ending.go P2, check_leaks.go P3,
+// check_weights.go
+//
+//	  P4, process.go and kill_test.go P5, check_causes.go P6, check_planned.go P7. [rehearsal.checkChange] in check.go
+//	  calls the checks of each change of the world, [rehearsal.judgeEnd] those of the end. exclusions.go
+//	  lists, as narrowly as possible, the promises that a case cannot keep.
+//	- Its rules that must not break: a row of mutantsOf in mutant_test.go, with its kinds. The
+//	  simulation must detect each broken rule within a thousand seeds.
+//	- A deployment without a service: job.go, its generator and flows in job_generate.go, its checks in
+//	  check_job.go.
+//	- For users: a scenario of [Catalogue] if something new can happen to it, and its shape in
+//	  [FromFiles] and [FromLive].
 //
 // Start reading at [Case], then [Run], then check.go.
 package rehearse

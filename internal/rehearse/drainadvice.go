@@ -28,11 +28,13 @@ func MeasureDrain(base Case) []string {
 	other.World.Primary.Drain, other.World.Canary.Drain = shorter, shorter
 	now, then := Run(base), Run(other)
 	was, is, saved := largestSaving(now.Stages, then.Stages)
-	if now.Outcome != sluice.Succeeded || then.Outcome != now.Outcome || len(then.Violations) > 0 || then.Failed > now.Failed || saved < minSaving {
+	if now.Outcome != sluice.Succeeded || then.Outcome != now.Outcome || len(then.Violations) > 0 ||
+		then.Failed > now.Failed || saved < minSaving {
 		return nil
 	}
 	return []string{fmt.Sprintf("deregistration delay %s makes step %s take %s, and the deployment %s: with %s it is %s and %s, and nothing would be lost here, where requests last %s",
-		shortDuration(base.World.Primary.Drain), was.Stage, shortDuration(was.For), shortDuration(now.Took), shortDuration(shorter), shortDuration(is.For), shortDuration(then.Took), base.World.Lasts)}
+		shortDuration(base.World.Primary.Drain), was.Stage, shortDuration(was.For), shortDuration(now.Took),
+		shortDuration(shorter), shortDuration(is.For), shortDuration(then.Took), base.World.Lasts)}
 }
 
 // largestSaving returns the stage whose length differs the most.

@@ -41,7 +41,8 @@ func (c Case) hasNewOption(options ...string) bool {
 
 // mayLoseRequests reports whether the case loses requests in any deployment.
 func (c Case) mayLoseRequests() bool {
-	return c.hasFault("task-crash", "zone-lost") || c.hasIntervention(DeleteService) || c.hasIntervention(EditRule) || c.hasIntervention(UpdateService) || c.hasIntervention(DeleteCanary) ||
+	return c.hasFault("task-crash", "zone-lost") || c.hasIntervention(DeleteService) || c.hasIntervention(EditRule) ||
+		c.hasIntervention(UpdateService) || c.hasIntervention(DeleteCanary) ||
 		c.hasNewOption("unhealthy-after", "errors", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
 }
 
@@ -52,19 +53,24 @@ func (c Case) crashesAfterHealthy() bool {
 
 // mustFail reports whether the new version can never serve.
 func (c Case) mustFail() bool {
-	return c.hasNewOption("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") || c.World.hasFailingHook()
+	return c.hasNewOption("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") ||
+		c.World.hasFailingHook()
 }
 
 // isUnsteady reports whether tasks may stop between a read and a write.
 func (c Case) isUnsteady() bool {
-	return c.mayLoseRequests() || c.hasFault("no-capacity", "slow-start", "stale", "failed-operation") || c.hasIntervention(DeregisterInstance) || c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) || c.hasIntervention(PromoteCanary) || c.hasIntervention(SetUnhealthy) || c.crashesAfterHealthy() || c.canScale()
+	return c.mayLoseRequests() || c.hasFault("no-capacity", "slow-start", "stale", "failed-operation") ||
+		c.hasIntervention(DeregisterInstance) || c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) ||
+		c.hasIntervention(PromoteCanary) || c.hasIntervention(SetUnhealthy) || c.crashesAfterHealthy() || c.canScale()
 }
 
 // mustSucceed reports whether no fault concerns the new version and no intervention may change the
 // outcome.
 func (c Case) mustSucceed() bool {
-	return !c.mustFail() && !c.stepsMayFail() && !c.mayLoseRequests() && !c.isUnsteady() && len(c.Interventions) == 0 && c.FullDisk.Row == 0 && c.Files == nil &&
-		!c.hasFault("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores && !c.cannotRoll()
+	return !c.mustFail() && !c.stepsMayFail() && !c.mayLoseRequests() && !c.isUnsteady() && len(c.Interventions) == 0 &&
+		c.FullDisk.Row == 0 && c.Files == nil &&
+		!c.hasFault("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores &&
+		!c.cannotRoll()
 }
 
 // cannotRoll reports whether, at a count that auto scaling may set, the limits of a rolling
@@ -86,13 +92,15 @@ func (c Case) cannotRoll() bool {
 // period ends before the load balancer has counted enough successful checks.
 func (c Case) outlivesGrace() bool {
 	g := c.World.Primary
-	return c.hasNewOption("healthy-after=45s") && c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
+	return c.hasNewOption("healthy-after=45s") &&
+		c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
 }
 
 // requiredCause returns the text that the cause of the failure must contain; "" if any cause is
 // accepted.
 func (c Case) requiredCause() string {
-	if c.Before != "" || c.After != "" || len(c.Interventions)+len(c.Faults) > 0 || c.FullDisk.Row > 0 || c.World.Controller != "EXTERNAL" && !c.hasCanaryService() {
+	if c.Before != "" || c.After != "" || len(c.Interventions)+len(c.Faults) > 0 || c.FullDisk.Row > 0 ||
+		c.World.Controller != "EXTERNAL" && !c.hasCanaryService() {
 		return ""
 	}
 	switch {

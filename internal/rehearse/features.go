@@ -29,49 +29,98 @@ func allFeatures() []feature {
 		{"others", 50, nil, func(_ *random, c *Case) { c.World.OtherService = true }},
 		{"a fault of calls", 67, nil, func(d *random, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
 		{"another fault of calls", 33, nil, func(d *random, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
-		{"a fault of the world", 20, hasService, func(d *random, c *Case) { c.Faults = append(c.Faults, d.worldFault()) }},
-		{"a hand", 25, nil, func(d *random, c *Case) { c.Interventions = append(c.Interventions, d.randomIntervention(*c)) }},
+		{"a fault of the world", 20, hasService,
+			func(d *random, c *Case) { c.Faults = append(c.Faults, d.worldFault()) }},
+		{"a hand", 25, nil, func(d *random, c *Case) {
+			c.Interventions = append(c.Interventions,
+				d.randomIntervention(*c))
+		}},
 		{"a kill", 45, nil, func(d *random, c *Case) { c.Kills = append(c.Kills, d.randomKill()) }},
-		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *random, c *Case) { c.Kills = append(c.Kills, d.randomKill()) }},
-		{"a fault of the map", 40, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.cloudMapFault()) }},
-		{"a full disk", 8, nil, func(d *random, c *Case) { c.FullDisk = FullDisk{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
+		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 },
+			func(d *random, c *Case) { c.Kills = append(c.Kills, d.randomKill()) }},
+		{"a fault of the map", 40, func(c Case) bool { return c.World.usesCloudMap() },
+			func(d *random, c *Case) { c.Faults = append(c.Faults, d.cloudMapFault()) }},
+		{"a full disk", 8, nil, func(d *random, c *Case) {
+			c.FullDisk = FullDisk{Row: 1 + d.upTo(120), For: 1 +
+				d.upTo(4)}
+		}},
 		{"a task before", 15, nil, func(d *random, c *Case) { c.Before = d.stepOptions() }},
 		{"a task after", 12, nil, func(d *random, c *Case) { c.After = d.oneOf("", "rollback&") + d.stepOptions() }},
 		{"auto scaling", 35, hasService, (*random).generateScaling},
-		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
-		{"a hand on auto scaling", 15, func(c Case) bool { return c.World.Scaling.Max > 0 && len(c.Interventions) == 0 }, func(d *random, c *Case) {
+		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 },
+			func(d *random, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
+		{"a hand on auto scaling", 15, func(c Case) bool {
+			return c.World.Scaling.Max > 0 &&
+				len(c.Interventions) == 0
+		}, func(d *random, c *Case) {
 			h := d.randomIntervention(*c)
 			h.Does = ResumeScaling
 			c.Interventions = append(c.Interventions, h)
 		}},
-		{"what follows a change of others", 50, hasService, func(d *random, c *Case) { c.OutsidePolicy = d.oneOf("reassert", "adopt") }},
-		{"a hand on what is steered", 20, func(c Case) bool { return len(c.Interventions) == 0 && len(c.Pipeline) > 0 && !c.World.usesCloudMap() }, (*random).addTrafficIntervention},
-		{"batches", 40, func(c Case) bool { return c.World.Controller == "ECS" && !c.World.usesCloudMap() && c.World.Tasks > 1 }, func(d *random, c *Case) {
+		{"what follows a change of others", 50, hasService,
+			func(d *random, c *Case) { c.OutsidePolicy = d.oneOf("reassert", "adopt") }},
+		{"a hand on what is steered", 20, func(c Case) bool {
+			return len(c.Interventions) == 0 && len(c.Pipeline) > 0 &&
+				!c.World.usesCloudMap()
+		}, (*random).addTrafficIntervention},
+		{"batches", 40, func(c Case) bool {
+			return c.World.Controller == "ECS" && !c.World.usesCloudMap() &&
+				c.World.Tasks > 1
+		}, func(d *random, c *Case) {
 			c.World.Percents = []Percents{{50, 100}, {50, 200}, {100, 150}, {50, 150}}[d.upTo(3)]
 		}},
-		{"a hand in the middle of a stage", 50, func(c Case) bool { return len(c.Interventions) == 1 && c.Interventions[0].Stage > 0 }, func(d *random, c *Case) {
+		{"a hand in the middle of a stage", 50, func(c Case) bool {
+			return len(c.Interventions) == 1 &&
+				c.Interventions[0].Stage > 0
+		}, func(d *random, c *Case) {
 			c.Interventions[0].At = time.Duration(5+d.upTo(85)) * time.Second
 		}},
-		{"a fault of CodeDeploy", 45, func(c Case) bool { return c.World.usesCodeDeploy() }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.codeDeployFault()) }},
-		{"what CodeDeploy asks before it goes on", 60, func(c Case) bool { return c.World.usesCodeDeploy() }, (*random).generateDeployChecks},
-		{"a kill at a write of CodeDeploy's", 25, func(c Case) bool { return c.World.usesCodeDeploy() && len(c.Kills) == 0 }, func(d *random, c *Case) { c.Kills = append(c.Kills, Kill{N: 1 + d.upTo(8), After: d.chance(50)}) }},
-		{"a hand on CodeDeploy", 30, func(c Case) bool { return c.World.usesCodeDeploy() && len(c.Interventions) == 0 }, (*random).addCodeDeployStop},
+		{"a fault of CodeDeploy", 45, func(c Case) bool { return c.World.usesCodeDeploy() },
+			func(d *random, c *Case) { c.Faults = append(c.Faults, d.codeDeployFault()) }},
+		{"what CodeDeploy asks before it goes on", 60, func(c Case) bool { return c.World.usesCodeDeploy() },
+			(*random).generateDeployChecks},
+		{"a kill at a write of CodeDeploy's", 25, func(c Case) bool {
+			return c.World.usesCodeDeploy() &&
+				len(c.Kills) == 0
+		},
+			func(d *random, c *Case) { c.Kills = append(c.Kills, Kill{N: 1 + d.upTo(8), After: d.chance(50)}) }},
+		{"a hand on CodeDeploy", 30, func(c Case) bool { return c.World.usesCodeDeploy() && len(c.Interventions) == 0 },
+			(*random).addCodeDeployStop},
 		{"how a name is found", 35, func(c Case) bool { return c.World.usesCloudMap() }, (*random).generateNaming},
-		{"versions that serve on", 60, func(c Case) bool { return c.World.usesCloudMap() }, func(_ *random, c *Case) { c.World.Stop = 110 * time.Second }},
-		{"records that ECS puts back", 12, func(c Case) bool { return c.World.usesCloudMap() && len(c.Pipeline) > 0 }, func(_ *random, c *Case) { c.World.Naming.Restores = true }},
-		{"more tasks than DNS answers", 12, func(c Case) bool { return c.World.usesCloudMap() && c.World.Scaling.Max == 0 }, func(d *random, c *Case) { c.World.Tasks = 9 + d.upTo(3) }},
-		{"an exact share", 25, func(c Case) bool { return c.World.usesCloudMap() && c.World.Scaling.Max == 0 }, (*random).setExactShare},
-		{"a rule that always sends to the canary", 20, Case.shiftsWeights, func(_ *random, c *Case) { c.World.CanaryOnlyRule = true }},
-		{"a canary that was left", 25, func(c Case) bool { return c.shiftsWeights() && len(c.Pipeline) > 0 && c.hasOnlyCommands() }, func(_ *random, c *Case) { c.World.LeftoverCanary = true }},
+		{"versions that serve on", 60, func(c Case) bool { return c.World.usesCloudMap() },
+			func(_ *random, c *Case) { c.World.Stop = 110 * time.Second }},
+		{"records that ECS puts back", 12, func(c Case) bool { return c.World.usesCloudMap() && len(c.Pipeline) > 0 },
+			func(_ *random, c *Case) { c.World.Naming.Restores = true }},
+		{"more tasks than DNS answers", 12, func(c Case) bool {
+			return c.World.usesCloudMap() &&
+				c.World.Scaling.Max == 0
+		}, func(d *random, c *Case) { c.World.Tasks = 9 + d.upTo(3) }},
+		{"an exact share", 25, func(c Case) bool { return c.World.usesCloudMap() && c.World.Scaling.Max == 0 },
+			(*random).setExactShare},
+		{"a rule that always sends to the canary", 20, Case.shiftsWeights,
+			func(_ *random, c *Case) { c.World.CanaryOnlyRule = true }},
+		{"a canary that was left", 25, func(c Case) bool {
+			return c.shiftsWeights() && len(c.Pipeline) > 0 &&
+				c.hasOnlyCommands()
+		}, func(_ *random, c *Case) { c.World.LeftoverCanary = true }},
 		{"a task set of another tool", 15, func(c Case) bool {
 			return c.shiftsWeights() && c.World.Controller == "EXTERNAL" && c.hasOnlyCommands()
 		}, func(_ *random, c *Case) { c.World.OtherToolSet = true }},
-		{"a hand on what is found", 40, func(c Case) bool { return c.World.usesCloudMap() && len(c.Interventions) == 0 && len(c.Pipeline) > 0 }, (*random).addNameIntervention},
+		{"a hand on what is found", 40, func(c Case) bool {
+			return c.World.usesCloudMap() &&
+				len(c.Interventions) == 0 && len(c.Pipeline) > 0
+		}, (*random).addNameIntervention},
 		{"late targets", 40, func(c Case) bool { return !c.World.usesCloudMap() }, func(d *random, c *Case) {
-			c.World.Lags.Targets = min(d.oneDuration(2*time.Second, 3*time.Second, 4*time.Second), c.World.Primary.Drain-3*time.Second) // sluice waits for the drain
+			// sluice waits for the drain
+			c.World.Lags.Targets = min(d.oneDuration(2*time.Second, 3*time.Second, 4*time.Second),
+				c.World.Primary.Drain-3*time.Second)
 		}},
-		{"late stability", 35, nil, func(d *random, c *Case) { c.World.Lags.Stability = d.oneDuration(3*time.Second, 10*time.Second) }},
-		{"late health of instances", 40, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random, c *Case) { c.World.Lags.Health = 10 * time.Second }},
+		{"late stability", 35, nil, func(d *random, c *Case) {
+			c.World.Lags.Stability = d.oneDuration(3*time.Second,
+				10*time.Second)
+		}},
+		{"late health of instances", 40, func(c Case) bool { return c.World.usesCloudMap() },
+			func(d *random, c *Case) { c.World.Lags.Health = 10 * time.Second }},
 		{"late names", 50, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random, c *Case) {
 			c.World.Lags.Names = d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second)
 		}},
@@ -80,22 +129,29 @@ func allFeatures() []feature {
 		}},
 		{"few task starts", 15, hasService, func(d *random, c *Case) { c.World.Lags.Starts = 3 + d.upTo(9) }},
 		{"stale reads of everything", 25, nil, func(d *random, c *Case) {
-			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d", d.oneOf("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
+			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d",
+				d.oneOf("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
 		}},
-		{"a rollback right after a write", 25, func(c Case) bool { return hasService(c) && len(c.Interventions) == 0 }, (*random).addRollbackAfterWrite},
-		{"an outage of AWS", 8, func(c Case) bool { return true }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.outageFault()) }},
+		{"a rollback right after a write", 25, func(c Case) bool { return hasService(c) && len(c.Interventions) == 0 },
+			(*random).addRollbackAfterWrite},
+		{"an outage of AWS", 8, func(c Case) bool { return true },
+			func(d *random, c *Case) { c.Faults = append(c.Faults, d.outageFault()) }},
 	}
 }
 
 // outageFault returns a fault in which AWS does not answer for a time, or a proxy answers in its
 // place.
 func (d *random) outageFault() string {
-	return fmt.Sprintf("outage %s as=%s after=%ds for=%ds", d.oneOf("*:*", "*:*", "ecs:*", "elasticloadbalancing:*"), d.oneOf(fault.Outages...), 1+d.upTo(240), 1+d.upTo(180))
+	return fmt.Sprintf("outage %s as=%s after=%ds for=%ds", d.oneOf("*:*", "*:*", "ecs:*", "elasticloadbalancing:*"),
+		d.oneOf(fault.Outages...), 1+d.upTo(240), 1+d.upTo(180))
 }
 
-var faultOperations = []string{"*:*", "ecs:*", "ecs:CreateTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:RegisterTaskDefinition",
-	"ecs:UpdateService", "ecs:CreateService", "ecs:DeleteService", "ecs:TagResource", "ecs:UntagResource", "ecs:DescribeServices", "elasticloadbalancing:*", "elasticloadbalancing:ModifyListener",
-	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:DescribeTargetHealth", "elasticloadbalancing:DescribeRules"}
+var faultOperations = []string{"*:*", "ecs:*", "ecs:CreateTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet",
+	"ecs:UpdateServicePrimaryTaskSet", "ecs:RegisterTaskDefinition",
+	"ecs:UpdateService", "ecs:CreateService", "ecs:DeleteService", "ecs:TagResource", "ecs:UntagResource",
+	"ecs:DescribeServices", "elasticloadbalancing:*", "elasticloadbalancing:ModifyListener",
+	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:DescribeTargetHealth",
+	"elasticloadbalancing:DescribeRules"}
 
 func (d *random) callFault() string {
 	on := faultOperations[d.upTo(len(faultOperations)-1)]
@@ -109,7 +165,8 @@ func (d *random) callFault() string {
 	case 3:
 		return fmt.Sprintf("no-send %s p=0.%d", on, 1+d.upTo(1))
 	case 4:
-		return fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:*", "ecs:DescribeServices", "elasticloadbalancing:DescribeTargetHealth"), 1+d.upTo(4))
+		return fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:*", "ecs:DescribeServices",
+			"elasticloadbalancing:DescribeTargetHealth"), 1+d.upTo(4))
 	case 5:
 		return fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20)))
 	case 6:
@@ -146,13 +203,15 @@ func interventionKinds() []interventionKind {
 		{1, nil, alwaysDo(Abort)},
 		{1, nil, alwaysDo(Pause)},
 		{1, func(c Case) bool {
-			return hasService(c) && (c.World.Controller == "EXTERNAL" || c.hasCanaryService()) && !c.World.usesCloudMap()
+			return hasService(c) && (c.World.Controller == "EXTERNAL" || c.hasCanaryService()) &&
+				!c.World.usesCloudMap()
 		}, func(d *random) string { return EditRule + d.oneOf(" 100 0", " 999 1") }},
 		{1, hasService, func(d *random) string { return fmt.Sprintf("%s %d", SetDesiredCount, 1+d.upTo(7)) }},
 		{1, hasService, alwaysDo(DeleteService)},
 		{1, hasService, alwaysDo(TakeClaim)},
 		{1, nil, alwaysDo(SecondSluice)},
-		{1, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random) string { return fmt.Sprintf("%s %d", DeregisterInstance, d.upTo(7)) }},
+		{1, func(c Case) bool { return c.World.usesCloudMap() },
+			func(d *random) string { return fmt.Sprintf("%s %d", DeregisterInstance, d.upTo(7)) }},
 		{1, func(c Case) bool { return c.World.usesCloudMap() }, alwaysDo(RegisterAddress)},
 	}
 }

@@ -19,7 +19,8 @@ func canaryPipeline() []string {
 }
 
 func blueGreenPipeline() []string {
-	return []string{"ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100", "ECS_PRIMARY_ROLLOUT keepOld=true",
+	return []string{"ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100",
+		"ECS_PRIMARY_ROLLOUT keepOld=true",
 		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
 }
 
@@ -71,7 +72,8 @@ func Flows() []Flow {
 		{"rolling, back by us", with(rolling, bad)},
 		{"canary that suspends auto scaling", with(of(canaryPipeline()), suspends)},
 		{"canary that suspends auto scaling and crashes", with(of(canaryPipeline()), suspends, bad)},
-		{"canary that suspends auto scaling, back after stage 4", with(of(canaryPipeline()), suspends, rollbackAfter(4))},
+		{"canary that suspends auto scaling, back after stage 4",
+			with(of(canaryPipeline()), suspends, rollbackAfter(4))},
 		{"rolling that suspends auto scaling", with(rolling, breaker, suspends)},
 		{"rolling that suspends auto scaling, back by us", with(rolling, bad, suspends)},
 		{"beside: canary that suspends auto scaling", with(rolling, of(canaryPipeline()), suspends)},
@@ -86,10 +88,12 @@ func Flows() []Flow {
 		{"steps, the first fails", with(rolling, steps(exits3, exits0))},
 		{"steps, the last fails and stays", with(steps(exits0, exits3))},
 		{"steps, the last fails and rolls back", with(rolling, breaker, steps("", "rollback&"+exits3))},
-		{"steps, back during the first", with(steps("crash-after=45m&exit=0", ""), func(c *Case) { c.Interventions = []Intervention{{At: 3 * time.Minute, Does: Rollback}} })},
+		{"steps, back during the first", with(steps("crash-after=45m&exit=0", ""),
+			func(c *Case) { c.Interventions = []Intervention{{At: 3 * time.Minute, Does: Rollback}} })},
 	}
 	for _, x := range []Flow{{"canary", with(of(canaryPipeline()))}, {"blue/green", with(of(blueGreenPipeline()))},
-		{"beside: canary", with(rolling, of(canaryPipeline()))}, {"beside: blue/green", with(rolling, of(withoutKeepOld(blueGreenPipeline())))}} {
+		{"beside: canary", with(rolling, of(canaryPipeline()))},
+		{"beside: blue/green", with(rolling, of(withoutKeepOld(blueGreenPipeline())))}} {
 		all = append(all, rollbackFromEach(x.Name, x.Case)...)
 	}
 	all = append(all, jobFlows(with)...)
@@ -112,7 +116,8 @@ func OutsideFlows() []Flow {
 		return c
 	}
 	within := func(stage int, policy, does string) Case { // during a stage
-		return Case{World: PlainWorld(), OutsidePolicy: policy, Pipeline: canaryPipeline(), Interventions: []Intervention{{Stage: stage - 1, At: 15 * time.Second, Does: does}}}
+		return Case{World: PlainWorld(), OutsidePolicy: policy, Pipeline: canaryPipeline(),
+			Interventions: []Intervention{{Stage: stage - 1, At: 15 * time.Second, Does: does}}}
 	}
 	return []Flow{
 		{"by name, a record taken out and put back", named("reassert")},

@@ -38,7 +38,8 @@ func TestForecastIsNearTheSimulatedLength(t *testing.T) {
 				if r.Outcome != sluice.Succeeded || c.Before+c.After != "" || c.isJob() {
 					t.Skip("how long a program runs that ends by itself, nobody knows")
 				}
-				said := p.Forecast(plan.Timings{Start: c.World.Start, Tasks: c.World.Tasks, Drain: c.World.Primary.Drain})
+				said := p.Forecast(plan.Timings{Start: c.World.Start, Tasks: c.World.Tasks,
+					Drain: c.World.Primary.Drain})
 				t.Logf("%s, forecast %s %v; %v", r.Took, said.Took, said.Stages, r.Stages)
 				if off := (said.Took - r.Took).Abs(); off > max(r.Took/5, 30*time.Second) {
 					t.Errorf("it took %s, and the forecast is %s", r.Took, said.Took)

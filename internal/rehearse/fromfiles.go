@@ -20,11 +20,13 @@ func FromFiles(app *appfile.Application) (World, error) {
 
 func fromFiles(app *appfile.Application) (World, error) {
 	if app.Service == nil {
-		return World{}, &sluice.Error{Op: "rehearse", Resource: app.File, Err: fmt.Errorf("it is a standalone task: there is no service to deploy"),
+		return World{}, &sluice.Error{Op: "rehearse", Resource: app.File,
+			Err:  fmt.Errorf("it is a standalone task: there is no service to deploy"),
 			Next: "sluice plan shows what it would run"}
 	}
 	in := app.Service.Input
-	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS", Tasks: 2, Port: 80, Subnets: subnetIDs(2)}
+	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS",
+		Tasks: 2, Port: 80, Subnets: subnetIDs(2)}
 	if w.Cluster == "" {
 		w.Cluster = "default"
 	}
@@ -41,7 +43,8 @@ func fromFiles(app *appfile.Application) (World, error) {
 	if in.HealthCheckGracePeriodSeconds != nil {
 		w.Grace = time.Duration(*in.HealthCheckGracePeriodSeconds) * time.Second
 	}
-	if n := in.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil && len(n.AwsvpcConfiguration.Subnets) > 0 {
+	if n := in.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil &&
+		len(n.AwsvpcConfiguration.Subnets) > 0 {
 		w.Subnets = n.AwsvpcConfiguration.Subnets[:min(3, len(n.AwsvpcConfiguration.Subnets))]
 	}
 	w.setGroups(app)
@@ -53,7 +56,8 @@ func fromFiles(app *appfile.Application) (World, error) {
 
 // setGroups sets the target groups' ARNs from the files.
 func (w *World) setGroups(app *appfile.Application) {
-	usual := Group{Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2, Drain: 300 * time.Second}
+	usual := Group{Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2,
+		Drain: 300 * time.Second}
 	set := func(g *Group, arn string, port int32) {
 		*g = usual
 		g.ARN = arn
@@ -84,15 +88,19 @@ func (w *World) setListeners(app *appfile.Application) {
 	if w.Primary.ARN == "" {
 		return
 	}
-	w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/rehearsal/%s", w.Region, w.Account, hexID)
+	w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/rehearsal/%s", w.Region, w.Account,
+		hexID)
 	l := Listener{Port: 80}
 	for i, arn := range app.ListenerRules {
-		if before, _, ok := cutLast(strings.Replace(arn, ":listener-rule/", ":listener/", 1), "/"); ok && strings.Contains(arn, ":listener-rule/") {
+		if before, _, ok := cutLast(strings.Replace(arn, ":listener-rule/", ":listener/", 1), "/"); ok &&
+			strings.Contains(arn, ":listener-rule/") {
 			l.ARN = before
 			parts := strings.Split(before, "/")
-			w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/%s/%s", w.Region, w.Account, parts[2], parts[3])
+			w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/%s/%s", w.Region, w.Account,
+				parts[2], parts[3])
 		}
-		l.Rules = append(l.Rules, Rule{ARN: arn, Priority: 10 * (i + 1), Path: fmt.Sprintf("/rule%d", i+1), Primary: 100})
+		l.Rules = append(l.Rules, Rule{ARN: arn, Priority: 10 * (i + 1), Path: fmt.Sprintf("/rule%d", i+1),
+			Primary: 100})
 	}
 	if len(l.Rules) == 0 {
 		l.Rules = []Rule{{Primary: 100, Path: "/"}}

@@ -29,8 +29,10 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	}
 	w.Account, w.Region = live.Account, live.Region
 	if live.Service == nil {
-		return w, &sluice.Error{Op: "take the shape of the service", Resource: w.Cluster + "/" + w.Service, Kind: sluice.NotFound,
-			Err: fmt.Errorf("it does not exist"), Next: "leave --from-live away: the files are rehearsed in a world of the usual shape"}
+		return w, &sluice.Error{Op: "take the shape of the service", Resource: w.Cluster + "/" + w.Service,
+			Kind: sluice.NotFound,
+			Err:  fmt.Errorf("it does not exist"),
+			Next: "leave --from-live away: the files are rehearsed in a world of the usual shape"}
 	}
 	w.Tasks = int(live.Service.DesiredCount)
 	if err := w.measureTasks(ctx, a); err != nil {
@@ -39,7 +41,8 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if d := live.Service.DeploymentController; d != nil {
 		w.Controller = string(d.Type)
 	}
-	if c := live.Service.DeploymentConfiguration; c != nil && w.Controller == "ECS" && c.MinimumHealthyPercent != nil && c.MaximumPercent != nil {
+	if c := live.Service.DeploymentConfiguration; c != nil && w.Controller == "ECS" && c.MinimumHealthyPercent != nil &&
+		c.MaximumPercent != nil {
 		w.Percents = Percents{int(*c.MinimumHealthyPercent), int(*c.MaximumPercent)}
 	}
 	if s := live.Service.HealthCheckGracePeriodSeconds; s != nil {
@@ -122,7 +125,8 @@ func (w *World) measureRequests(ctx context.Context, a *account.Account, now tim
 }
 
 func (w *World) readRules(ctx context.Context, a *account.Account, listeners []string) error {
-	d := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: w.Primary.ARN, Canary: w.Canary.ARN}, Listeners: listeners}
+	d := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: w.Primary.ARN, Canary: w.Canary.ARN},
+		Listeners: listeners}
 	rules, err := d.Rules(ctx)
 	if err != nil {
 		return err
@@ -142,7 +146,8 @@ func (w *World) readRules(ctx context.Context, a *account.Account, listeners []s
 			found = append(found, Listener{ARN: r.Listener, Port: int32(r.Port)})
 		}
 		n := len(found[i].Rules) + 1
-		rule := Rule{ARN: r.ARN, Priority: 10 * n, Path: fmt.Sprintf("/rule%d", n), Primary: primary, Canary: canary, Alone: len(r.Forward) == 1, Sticky: stickyDuration(r)}
+		rule := Rule{ARN: r.ARN, Priority: 10 * n, Path: fmt.Sprintf("/rule%d", n), Primary: primary, Canary: canary,
+			Alone: len(r.Forward) == 1, Sticky: stickyDuration(r)}
 		if r.IsDefault() {
 			rule.Priority, rule.Path, rule.ARN = 0, "/", ""
 		}
@@ -159,7 +164,8 @@ func stickyDuration(r alb.Rule) time.Duration {
 		if a.ForwardConfig == nil || a.ForwardConfig.TargetGroupStickinessConfig == nil {
 			continue
 		}
-		if s := a.ForwardConfig.TargetGroupStickinessConfig; s.Enabled != nil && *s.Enabled && s.DurationSeconds != nil {
+		if s := a.ForwardConfig.TargetGroupStickinessConfig; s.Enabled != nil && *s.Enabled &&
+			s.DurationSeconds != nil {
 			return time.Duration(*s.DurationSeconds) * time.Second
 		}
 	}

@@ -32,7 +32,10 @@ func TestFromLiveTakesTheShapeThatRuns(t *testing.T) {
 			w.Listeners[0].Rules[0].Primary, w.Listeners[0].Rules[0].Sticky = 50, time.Hour
 			w.Scaling = Scaling{Min: 2, Max: 9}
 		}),
-		"rolling":    of(func(w *World) { w.Controller, w.Percents, w.Grace = "ECS", Percents{50, 150}, 90*time.Second }),
+		"rolling": of(func(w *World) {
+			w.Controller, w.Percents, w.Grace = "ECS", Percents{50, 150},
+				90*time.Second
+		}),
 		"CodeDeploy": of(func(w *World) { w.Controller, w.Undo, w.Keep = "CODE_DEPLOY", true, 5*time.Minute }),
 		"by name":    of(func(w *World) { w.Controller, w.TTL, w.Check = "ECS", 25*time.Second, 5*time.Second }),
 	} {
@@ -75,7 +78,8 @@ func tookFrom(t *testing.T, w World, k clock.Clock) {
 		t.Errorf("%d zones, start %s", len(got.Subnets), got.Start)
 	}
 	for field, x := range map[string][2]any{
-		"tasks": {got.Tasks, w.Tasks}, "controller": {got.Controller, w.Controller}, "scaling": {got.Scaling, w.Scaling},
+		"tasks": {got.Tasks, w.Tasks}, "controller": {got.Controller, w.Controller},
+		"scaling":  {got.Scaling, w.Scaling},
 		"percents": {got.Percents, percentsOf(w)}, "grace": {got.Grace, w.Grace}, "ttl": {got.TTL, w.TTL},
 		"undo": {got.Undo, w.Undo}, "keep": {got.Keep, w.Keep},
 	} {
@@ -95,7 +99,8 @@ func tookFrom(t *testing.T, w World, k clock.Clock) {
 	}
 	for _, was := range w.Listeners[0].Rules {
 		if !slices.ContainsFunc(got.Listeners[0].Rules, func(r Rule) bool {
-			return (r.Primary == was.Primary || r.Alone) && r.Sticky == was.Sticky && (r.Priority == 0) == (was.Priority == 0)
+			return (r.Primary == was.Primary || r.Alone) && r.Sticky == was.Sticky &&
+				(r.Priority == 0) == (was.Priority == 0)
 		}) {
 			t.Errorf("rule %+v is not among %+v", was, got.Listeners[0].Rules)
 		}
@@ -115,11 +120,14 @@ func percentsOf(w World) Percents {
 func measured(t *testing.T, f *rehearsal) {
 	for minute, n := range []float64{600, 7200, 60} {
 		at := aws.Time(f.clock.Now().Add(-time.Duration(2+minute) * time.Minute))
-		of := []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + hexID)}, {Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + hexID)}}
-		if _, err := awscw.NewFromConfig(f.sim.Config()).PutMetricData(context.Background(), &awscw.PutMetricDataInput{Namespace: aws.String("AWS/ApplicationELB"), MetricData: []cwtypes.MetricDatum{
-			{MetricName: aws.String("RequestCount"), Timestamp: at, Dimensions: of, Value: aws.Float64(n)},
-			{MetricName: aws.String("TargetResponseTime"), Timestamp: at, Dimensions: of, Value: aws.Float64(n / 7200 * 0.7)},
-		}}); err != nil {
+		of := []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + hexID)},
+			{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + hexID)}}
+		if _, err := awscw.NewFromConfig(f.sim.Config()).PutMetricData(context.Background(),
+			&awscw.PutMetricDataInput{Namespace: aws.String("AWS/ApplicationELB"), MetricData: []cwtypes.MetricDatum{
+				{MetricName: aws.String("RequestCount"), Timestamp: at, Dimensions: of, Value: aws.Float64(n)},
+				{MetricName: aws.String("TargetResponseTime"), Timestamp: at, Dimensions: of,
+					Value: aws.Float64(n / 7200 * 0.7)},
+			}}); err != nil {
 			t.Error(err)
 		}
 	}

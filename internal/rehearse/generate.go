@@ -56,7 +56,8 @@ func (d *random) oneDuration(spans ...time.Duration) time.Duration {
 func (d *random) generateWorld(w *World) {
 	w.Tasks = 1 + d.upTo(5)
 	w.Subnets = subnetIDs(1 + d.upTo(2))
-	interval, drain, healthy := d.oneDuration(5*time.Second, 5*time.Second, 10*time.Second, 30*time.Second), d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second), 2+d.upTo(3)
+	interval, drain, healthy := d.oneDuration(5*time.Second, 5*time.Second, 10*time.Second, 30*time.Second),
+		d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second), 2+d.upTo(3)
 	for _, g := range []*Group{&w.Primary, &w.Canary} {
 		g.Interval, g.Drain, g.Healthy = interval, drain, healthy
 	}
@@ -64,7 +65,9 @@ func (d *random) generateWorld(w *World) {
 
 func (d *random) versionOptions() string {
 	if d.chance(70) {
-		return d.oneOf("", "", "healthy-after=7s", "latency=1s", "start-delay=20s", "latency=200ms&term=5s", "healthy-after=45s", "ignores-term=true")
+		return d.oneOf("", "", "healthy-after=7s", "latency=1s", "start-delay=20s", "latency=200ms&term=5s",
+			"healthy-after=45s", "ignores-term=true")
 	}
-	return d.oneOf("healthy-after=1h&crash-after=2s&exit=3", "never-healthy=true", "noboot=true", "crash-after=40s", "unhealthy-after=30s", "healthy-after=1h&crash-after=20s&exit=137", "errors=5%", "no-secret=true")
+	return d.oneOf("healthy-after=1h&crash-after=2s&exit=3", "never-healthy=true", "noboot=true", "crash-after=40s",
+		"unhealthy-after=30s", "healthy-after=1h&crash-after=20s&exit=137", "errors=5%", "no-secret=true")
 }

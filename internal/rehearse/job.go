@@ -124,8 +124,10 @@ func jobFileParts() []func(Case, *draft) {
 
 func (c Case) writeJobInput(d *draft) {
 	w, j := c.World, c.Job
-	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", jobFamily, w.Region, w.Cluster, c.progressDeadline())
-	writeLine(&d.input, "  taskDefinitionFile: taskdef.yaml\n  awsvpcConfiguration: {subnets: [%s]}", strings.Join(w.Subnets, ", "))
+	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", jobFamily, w.Region, w.Cluster,
+		c.progressDeadline())
+	writeLine(&d.input, "  taskDefinitionFile: taskdef.yaml\n  awsvpcConfiguration: {subnets: [%s]}",
+		strings.Join(w.Subnets, ", "))
 	if j.Watch != "" {
 		writeLine(&d.input, "  watchContainer: %s", j.Watch)
 	}
@@ -147,7 +149,8 @@ func (c Case) writeJobContainers(d *draft) {
 			jobFamily, c.World.Region)
 	}
 	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:", jobFamily)
-	fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s", jobFamily, jobImage, secret, logs)
+	fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s", jobFamily,
+		jobImage, secret, logs)
 	if c.Job.Side != "" {
 		fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    essential: false\n%s", jobSidecar, sidecarImage, logs)
 	}
@@ -158,7 +161,8 @@ func (f *rehearsal) addJobImages(all image.Catalog) error {
 	if !f.isJob() {
 		return nil
 	}
-	for name, options := range map[string]string{jobImage: f.Job.Does, sidecarImage: f.Job.Side, otherRevisionImage: otherRevisionOptions} {
+	for name, options := range map[string]string{jobImage: f.Job.Does, sidecarImage: f.Job.Side,
+		otherRevisionImage: otherRevisionOptions} {
 		b, err := image.Parse("sim/job:v1?" + options)
 		if err != nil {
 			return err
@@ -171,7 +175,8 @@ func (f *rehearsal) addJobImages(all image.Catalog) error {
 // buildJob builds the additional resources of a job.
 func (f *rehearsal) buildJob() error {
 	if f.Job.Provider != "" {
-		f.callECS("PutClusterCapacityProviders", map[string]any{"cluster": f.World.Cluster, "capacityProviders": []string{f.Job.Provider}, "defaultCapacityProviderStrategy": []any{}})
+		f.callECS("PutClusterCapacityProviders", map[string]any{"cluster": f.World.Cluster,
+			"capacityProviders": []string{f.Job.Provider}, "defaultCapacityProviderStrategy": []any{}})
 	}
 	switch f.Job.Prior {
 	case priorSame:

@@ -9,7 +9,8 @@ import (
 // its own kills and full disk.
 func (d *random) generateJob(c *Case) {
 	c.Deadline = 10 * time.Minute
-	c.Job = Job{Count: []int{1, 1, 1, 2, 3, 10, 11, 23}[d.upTo(7)], Does: d.jobOptions(), Prior: d.oneOf("", "", priorOther, priorSame),
+	c.Job = Job{Count: []int{1, 1, 1, 2, 3, 10, 11, 23}[d.upTo(7)], Does: d.jobOptions(),
+		Prior:    d.oneOf("", "", priorOther, priorSame),
 		Provider: d.oneOf("", "", "", "FARGATE", "FARGATE_SPOT"), Only: d.chance(10), Logs: d.chance(40)}
 	if d.chance(20) {
 		c.Job.Count = 1 + d.upTo(22)
@@ -22,13 +23,17 @@ func (d *random) generateJob(c *Case) {
 		c.Faults = append(c.Faults, d.jobFault())
 	}
 	if d.chance(10) { // it is not listed immediately, and only its token shows that it runs
-		c.Faults = append(c.Faults, fmt.Sprintf("lost-reply ecs:RunTask times=%d", 6+d.upTo(6)), "stale ecs:ListTasks by=9s")
+		c.Faults = append(c.Faults, fmt.Sprintf("lost-reply ecs:RunTask times=%d", 6+d.upTo(6)),
+			"stale ecs:ListTasks by=9s")
 	}
 	if d.chance(12) {
-		c.Faults = append(c.Faults, "no-capacity "+c.World.Cluster+d.oneOf("", fmt.Sprintf(" for=%ds", 10*(1+d.upTo(50))), fmt.Sprintf(" after=%ds for=5h", 1+d.upTo(8))))
+		c.Faults = append(c.Faults, "no-capacity "+c.World.Cluster+d.oneOf("",
+			fmt.Sprintf(" for=%ds", 10*(1+d.upTo(50))), fmt.Sprintf(" after=%ds for=5h", 1+d.upTo(8))))
 	}
 	if d.chance(20) {
-		c.Interventions = append(c.Interventions, Intervention{At: time.Duration(1+d.upTo(60)) * time.Second, Does: d.oneOf(StopTask, StopTask, RegisterRevision, RegisterRevision, SecondSluice, Abort, Rollback, Pause)})
+		c.Interventions = append(c.Interventions, Intervention{At: time.Duration(1+d.upTo(60)) * time.Second,
+			Does: d.oneOf(StopTask, StopTask, RegisterRevision, RegisterRevision, SecondSluice, Abort, Rollback,
+				Pause)})
 	}
 	for range d.upTo(2) {
 		c.Kills = append(c.Kills, Kill{Row: d.chance(60), N: 1 + d.upTo(9), After: d.chance(50)})
@@ -44,18 +49,23 @@ func (d *random) generateJob(c *Case) {
 // jobOptions returns what the container does.
 func (d *random) jobOptions() string {
 	if d.chance(45) {
-		return d.oneOf(exits0, "crash-after=1s&exit=0", "start-delay=30s&"+exits0, "crash-after=45m&exit=0&prints=row", "crash-after=3h&exit=0")
+		return d.oneOf(exits0, "crash-after=1s&exit=0", "start-delay=30s&"+exits0, "crash-after=45m&exit=0&prints=row",
+			"crash-after=3h&exit=0")
 	}
-	return d.oneOf(exits3, "crash-after=1s&exit=255", "crash-after=45m&exit=3", "noboot=true", "no-secret=true", "no-role=true", "oom-after=20s", "exec-format=true",
+	return d.oneOf(exits3, "crash-after=1s&exit=255", "crash-after=45m&exit=3", "noboot=true", "no-secret=true",
+		"no-role=true", "oom-after=20s", "exec-format=true",
 		"start-delay=40m&"+exits0, "crash-after=7h&exit=0")
 }
 
 // jobFault returns a fault of the calls that run a task.
 func (d *random) jobFault() string {
-	on := d.oneOf("ecs:RunTask", "ecs:RunTask", "ecs:DescribeTasks", "ecs:ListTasks", "ecs:RegisterTaskDefinition", "ecs:DescribeTaskDefinition", "ecs:*", "logs:*")
+	on := d.oneOf("ecs:RunTask", "ecs:RunTask", "ecs:DescribeTasks", "ecs:ListTasks", "ecs:RegisterTaskDefinition",
+		"ecs:DescribeTaskDefinition", "ecs:*", "logs:*")
 	return []string{
-		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s times=%d", on, 1+d.upTo(12)), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(12)),
-		fmt.Sprintf("no-send %s p=0.2", on), d.oneOf(fmt.Sprintf("stale ecs:* by=%ds p=0.5", 1+d.upTo(3)), fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:ListTasks", "ecs:DescribeTasks"), 1+d.upTo(8))),
+		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s times=%d", on, 1+d.upTo(12)),
+		fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(12)),
+		fmt.Sprintf("no-send %s p=0.2", on), d.oneOf(fmt.Sprintf("stale ecs:* by=%ds p=0.5", 1+d.upTo(3)),
+			fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:ListTasks", "ecs:DescribeTasks"), 1+d.upTo(8))),
 		fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20))), fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(90)),
 	}[d.upTo(6)]
 }
@@ -76,7 +86,8 @@ func jobFlows(with func(...func(*Case)) Case) []Flow {
 		{"by itself, it never boots", with(run(1, "noboot=true"))},
 		{"by itself, registered only", with(run(1, exits0), func(c *Case) { c.Job.Only = true })},
 		{"by itself, registered before", with(run(1, exits0), func(c *Case) { c.Job.Prior = priorSame })},
-		{"by itself, another container decides", with(run(2, exits0), func(c *Case) { c.Job.Side, c.Job.Watch = "crash-after=5s&exit=4", jobSidecar })},
+		{"by itself, another container decides",
+			with(run(2, exits0), func(c *Case) { c.Job.Side, c.Job.Watch = "crash-after=5s&exit=4", jobSidecar })},
 		{"by itself, between steps", with(run(2, exits0), func(c *Case) { c.Before, c.After = exits0, exits3 })},
 		{"by itself, aborted while it runs", with(run(1, long), at(3*time.Minute, Abort))},
 		{"by itself, rolled back while it runs", with(run(1, long), at(3*time.Minute, Rollback))},

@@ -84,9 +84,11 @@ func killsOf(r Result) (all []Kill) {
 
 func sameEnd(t *testing.T, name string, c Case, unbroken Result) {
 	r := Run(c)
-	if len(r.Violations) == 0 && r.Outcome == unbroken.Outcome && r.State == unbroken.State && r.Failed == unbroken.Failed {
+	if len(r.Violations) == 0 && r.Outcome == unbroken.Outcome && r.State == unbroken.State &&
+		r.Failed == unbroken.Failed {
 		return
 	}
-	t.Errorf("%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", name, c.Kills[0], r.Outcome, r.Cause, r.State, r.Failed, r.Violations,
+	t.Errorf("%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", name, c.Kills[0], r.Outcome,
+		r.Cause, r.State, r.Failed, r.Violations,
 		unbroken.Outcome, unbroken.State, unbroken.Failed, r.Log)
 }

@@ -114,25 +114,26 @@ func (l *process) writeRow(op string, write func() error) error {
 
 // addMiddleware wraps each attempt of a call.
 func (l *process) addMiddleware(stack *middleware.Stack) error {
-	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("Mortal", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
-		middleware.SerializeOutput, middleware.Metadata, error,
-	) {
-		l.checkAlive()
-		operation := middleware.GetOperationName(ctx)
-		if !account.IsWrite(operation) {
-			return next.HandleSerialize(ctx, in)
-		}
-		l.writes++
-		here := !l.kill.Row && l.kill.N == l.writes
-		if here && !l.kill.After {
-			l.terminate("before " + operation)
-		}
-		l.onWriting(operation, in.Parameters)
-		out, meta, err := next.HandleSerialize(ctx, in)
-		l.onWrote(operation)
-		if here {
-			l.terminate("after " + operation)
-		}
-		return out, meta, err
-	}), middleware.Before)
+	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("Mortal",
+		func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
+			middleware.SerializeOutput, middleware.Metadata, error,
+		) {
+			l.checkAlive()
+			operation := middleware.GetOperationName(ctx)
+			if !account.IsWrite(operation) {
+				return next.HandleSerialize(ctx, in)
+			}
+			l.writes++
+			here := !l.kill.Row && l.kill.N == l.writes
+			if here && !l.kill.After {
+				l.terminate("before " + operation)
+			}
+			l.onWriting(operation, in.Parameters)
+			out, meta, err := next.HandleSerialize(ctx, in)
+			l.onWrote(operation)
+			if here {
+				l.terminate("after " + operation)
+			}
+			return out, meta, err
+		}), middleware.Before)
 }

@@ -23,12 +23,16 @@ const (
 
 // shiftsWeights reports whether the case shifts weights between the two target groups.
 func (c Case) shiftsWeights() bool {
-	return !c.World.usesCloudMap() && (c.World.Controller == "EXTERNAL" || c.hasCanaryService()) && c.World.Canary.ARN != ""
+	return !c.World.usesCloudMap() && (c.World.Controller == "EXTERNAL" || c.hasCanaryService()) &&
+		c.World.Canary.ARN != ""
 }
 
 // hasOnlyCommands reports whether people only give commands to sluice.
 func (c Case) hasOnlyCommands() bool {
-	return !slices.ContainsFunc(c.Interventions, func(h Intervention) bool { return h.Does != Rollback && h.Does != Abort && h.Does != Pause })
+	return !slices.ContainsFunc(c.Interventions, func(h Intervention) bool {
+		return h.Does != Rollback &&
+			h.Does != Abort && h.Does != Pause
+	})
 }
 
 // buildLeftovers creates the resources next to the service and waits until they are healthy.
@@ -38,19 +42,26 @@ func (f *rehearsal) buildLeftovers() {
 	}
 	w := f.World
 	network := map[string]any{"awsvpcConfiguration": map[string]any{"subnets": w.Subnets}}
-	f.callECS("RegisterTaskDefinition", map[string]any{"family": leftoverFamily, "networkMode": "awsvpc", "requiresCompatibilities": []string{"FARGATE"}, "cpu": "256", "memory": "512",
-		"containerDefinitions": []any{map[string]any{"name": "web", "image": leftoverImage, "portMappings": []any{map[string]any{"containerPort": w.Port}}}}})
+	f.callECS("RegisterTaskDefinition", map[string]any{"family": leftoverFamily, "networkMode": "awsvpc",
+		"requiresCompatibilities": []string{"FARGATE"}, "cpu": "256", "memory": "512",
+		"containerDefinitions": []any{map[string]any{"name": "web", "image": leftoverImage,
+			"portMappings": []any{map[string]any{"containerPort": w.Port}}}}})
 	group := []any{map[string]any{"targetGroupArn": w.Canary.ARN, "containerName": "web", "containerPort": w.Port}}
 	set := func(by string, groups []any) {
-		f.callECS("CreateTaskSet", map[string]any{"cluster": w.Cluster, "service": w.Service, "taskDefinition": leftoverFamily, "externalId": by, "launchType": "FARGATE",
-			"networkConfiguration": network, "scale": map[string]any{"unit": "PERCENT", "value": 50}, "loadBalancers": groups})
+		f.callECS("CreateTaskSet", map[string]any{"cluster": w.Cluster, "service": w.Service,
+			"taskDefinition": leftoverFamily, "externalId": by, "launchType": "FARGATE",
+			"networkConfiguration": network, "scale": map[string]any{"unit": "PERCENT", "value": 50},
+			"loadBalancers": groups})
 	}
 	switch {
 	case w.LeftoverCanary && w.Controller == "EXTERNAL":
 		set(leftoverID, group)
 	case w.LeftoverCanary:
-		f.callECS("CreateService", map[string]any{"cluster": w.Cluster, "serviceName": plan.CanaryServiceName(w.Service), "taskDefinition": leftoverFamily, "desiredCount": 1, "launchType": "FARGATE",
-			"networkConfiguration": network, "loadBalancers": group, "tags": []any{map[string]any{"key": plan.CanaryTag, "value": leftoverID}}})
+		f.callECS("CreateService", map[string]any{"cluster": w.Cluster,
+			"serviceName": plan.CanaryServiceName(w.Service), "taskDefinition": leftoverFamily, "desiredCount": 1,
+			"launchType":           "FARGATE",
+			"networkConfiguration": network, "loadBalancers": group,
+			"tags": []any{map[string]any{"key": plan.CanaryTag, "value": leftoverID}}})
 	}
 	if w.OtherToolSet {
 		set(otherToolID, nil)

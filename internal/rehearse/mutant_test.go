@@ -51,17 +51,20 @@ var mutants = []mutant{
 	{"the canary is forgotten by the clean", "internal/stage/canaryclean.go",
 		"\tif canary != nil {\n", "\tif canary != nil && r == nil {\n"},
 	{"the canary is forgotten by the rollback", "internal/stage/hosting_tasksets.go",
-		"\tif err == nil && canary != nil {\n", "\tif err == nil && canary != nil && all == nil && canary.ID == \"\" {\n"},
+		"\tif err == nil && canary != nil {\n",
+		"\tif err == nil && canary != nil && all == nil && canary.ID == \"\" {\n"},
 	{"the new primary is forgotten by the rollback", "internal/stage/hosting_tasksets.go",
 		"set != nil && set.Status != \"PRIMARY\" {", "set != nil && set.Status == \"\" {"},
 	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/albtraffic_rules.go",
-		"b.rules.WriteRule(ctx, b.makeWrite, live[i], was.Actions)", "b.newRouter().Driver.Set(ctx, b.makeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))"},
+		"b.rules.WriteRule(ctx, b.makeWrite, live[i], was.Actions)",
+		"b.newRouter().Driver.Set(ctx, b.makeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))"},
 	{"the canary service is forgotten by the rollback", "internal/stage/hosting_services_restore.go",
 		"\tif err != nil || canary == nil || sluice", "\tif err != nil || canary != nil || canary == nil || sluice"},
 	{"a service that was rolled is not rolled back", "internal/stage/hosting_services_restore.go",
 		"\tif begun {\n", "\tif begun && s.Run == nil {\n"},
 	{"a create is tried again without identity", "internal/ecs/taskset.go",
-		"ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),", "ClientToken: aws.String(w.By.Token()),"},
+		"ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),",
+		"ClientToken: aws.String(w.By.Token()),"},
 	{"all task sets are deleted after the promotion", "internal/stage/primaryrollout.go",
 		"\tif err := r.hosting.retireOldPrimary(ctx, primary); err != nil {", "\tif err := r.hosting.retireOthers(ctx, primary); err != nil {"},
 	{"the new primary is not promoted", "internal/stage/hosting_tasksets.go",
@@ -89,7 +92,7 @@ var mutants = []mutant{
 	{"a step that failed is passed over", "internal/stage/runtask_wait.go",
 		"\tif len(failed) == 0 {\n", "\tif v != nil {\n"},
 	{"the cause of a failure is not told", "internal/stage/wait_member.go",
-		"max(v.Counts.Desired, v.Cause.Count), v.Cause.Text,", "max(v.Counts.Desired, v.Cause.Count), \"some\","},
+		"max(v.Counts.Desired, v.Cause.Count),\n\t\t\tv.Cause.Text,", "max(v.Counts.Desired, v.Cause.Count), \"some\","},
 	{"a failure is told at every look", "internal/stage/wait_member.go",
 		"\tif r.emitted.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
 	{"suspension is not given back", "internal/engine/wait.go",
@@ -166,7 +169,8 @@ var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)
 
 func (m mutant) caught(t *testing.T, kinds string) {
 	binary := m.build(t)
-	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-kinds", kinds, "-written", t.TempDir())
+	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-kinds", kinds, "-written",
+		t.TempDir())
 	out, err := cmd.CombinedOutput()
 	found := foundAt.FindSubmatch(out)
 	if err == nil || found == nil {
@@ -187,7 +191,8 @@ func (m mutant) build(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	changed, overlay, binary := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
+	changed, overlay, binary := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json"),
+		filepath.Join(dir, "mutant.test")
 	original, err := filepath.Abs(filepath.Join(root, m.file))
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +206,8 @@ func (m mutant) build(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", binary,
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary

@@ -48,7 +48,8 @@ type observed struct {
 }
 
 func (s *observed) initMaps() {
-	s.initialActions, s.weights, s.setsByExternalID = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
+	s.initialActions, s.weights, s.setsByExternalID = map[string][]world.Action{}, map[string][2]int32{},
+		map[string]string{}
 	s.tasksByStarter = map[string][]*world.Task{}
 	s.editedWeights, s.deletedSets = map[string][2]int32{}, map[string]bool{}
 	s.reportedFailures, s.initialSets = map[string]bool{}, map[string]bool{}

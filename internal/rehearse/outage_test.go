@@ -15,7 +15,8 @@ import (
 )
 
 var (
-	everyOutage = flag.Bool("outages", false, "interrupt AWS's answers at 40 points of each deployment, not at a sample of them")
+	everyOutage = flag.Bool("outages", false,
+		"interrupt AWS's answers at 40 points of each deployment, not at a sample of them")
 	outageKinds = flag.String("outage", "", "a regular expression: other outages are passed over")
 )
 
@@ -54,7 +55,8 @@ func TestOutages(t *testing.T) {
 			}
 			if r.Outcome != sluice.Succeeded || r.Failed > 0 || len(r.Violations) > 0 {
 				failed++
-				t.Errorf("%s under %q: %s: %s; %g requests lost; %s\n%s", name, line, r.Outcome, r.Cause, r.Failed, strings.Join(r.Violations, "; "), tail(r.Log, 40))
+				t.Errorf("%s under %q: %s: %s; %g requests lost; %s\n%s", name, line, r.Outcome, r.Cause, r.Failed,
+					strings.Join(r.Violations, "; "), tail(r.Log, 40))
 			}
 			if failed > 20 {
 				t.Fatal("and so on")
@@ -82,7 +84,8 @@ func outageLines(calls int) (all []string) {
 	for point := range outagePoints {
 		for _, kind := range kinds {
 			for _, lasts := range outageLengths {
-				all = append(all, fmt.Sprintf("outage *:* as=%s skip=%d for=%s", kind, 1+point*(calls-1)/outagePoints, lasts))
+				all = append(all, fmt.Sprintf("outage *:* as=%s skip=%d for=%s", kind, 1+point*(calls-1)/outagePoints,
+					lasts))
 			}
 		}
 	}

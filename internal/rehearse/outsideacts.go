@@ -28,13 +28,16 @@ func interventionActs() map[string]func(f *rehearsal, args []int) {
 		},
 		EditRule: func(f *rehearsal, args []int) { f.editRule(int32(args[0]), int32(args[1])) },
 		SetDesiredCount: func(f *rehearsal, args []int) {
-			f.callECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "desiredCount": args[0]})
+			f.callECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service,
+				"desiredCount": args[0]})
 		},
 		DeleteService: func(f *rehearsal, _ []int) {
-			f.callECS("DeleteService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "force": true})
+			f.callECS("DeleteService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service,
+				"force": true})
 		},
 		UpdateService: func(f *rehearsal, _ []int) {
-			f.callECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
+			f.callECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service,
+				"taskDefinition": "web:1", "forceNewDeployment": true})
 		},
 		ResumeScaling: func(f *rehearsal, _ []int) { f.resumeScaling() },
 		TakeClaim:     func(f *rehearsal, _ []int) { f.takeClaim() },
@@ -45,7 +48,8 @@ func interventionActs() map[string]func(f *rehearsal, args []int) {
 				f.changeCanaryService("UpdateService", map[string]any{"desiredCount": 1 + args[0]*f.World.Tasks/100})
 				return
 			}
-			f.changeCanarySet("UpdateTaskSet", map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
+			f.changeCanarySet("UpdateTaskSet",
+				map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
 		},
 		DeleteCanary: func(f *rehearsal, _ []int) {
 			if f.hasCanaryService() {
@@ -92,7 +96,8 @@ func (f *rehearsal) performIntervention(h Intervention) {
 
 func (f *rehearsal) takeClaim() {
 	other := plan.Claim{Deployment: plan.IDPrefix + "other", Until: f.clock.Now().Add(24 * time.Hour)}
-	if f.callECS("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
+	if f.callECS("TagResource", map[string]any{"resourceArn": f.serviceARN(),
+		"tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
 		f.claimTakenAt = f.clock.Now()
 	}
 }
@@ -164,7 +169,8 @@ func (f *rehearsal) callAWS(service, target string, in map[string]any) bool {
 }
 
 func (f *rehearsal) serviceARN() string {
-	return fmt.Sprintf("arn:aws:ecs:%s:%s:service/%s/%s", f.World.Region, f.World.Account, f.World.Cluster, f.World.Service)
+	return fmt.Sprintf("arn:aws:ecs:%s:%s:service/%s/%s", f.World.Region, f.World.Account, f.World.Cluster,
+		f.World.Service)
 }
 
 // editRule sets the weights of the first rule, as another actor's Terraform would.
@@ -175,7 +181,8 @@ func (f *rehearsal) editRule(primary, canary int32) {
 		r := f.forwardingRules(tx)[0]
 		actions := slices.Clone(r.Actions)
 		fw := *actions[0].Forward
-		fw.Groups = []world.Share{{Group: f.World.Primary.ARN, Weight: primary}, {Group: f.World.Canary.ARN, Weight: canary}}
+		fw.Groups = []world.Share{{Group: f.World.Primary.ARN, Weight: primary},
+			{Group: f.World.Canary.ARN, Weight: canary}}
 		actions[0].Forward = &fw
 		tx.SetActions(r, actions)
 	})
@@ -202,7 +209,10 @@ func (f *rehearsal) forwardingRules(tx *world.Tx) (all []*world.Rule) {
 		if fw == nil || f.World.CanaryOnlyRule && r.Priority == canaryRulePriority {
 			continue
 		}
-		if slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == f.World.Primary.ARN || s.Group == f.World.Canary.ARN }) {
+		if slices.ContainsFunc(fw.Groups, func(s world.Share) bool {
+			return s.Group == f.World.Primary.ARN ||
+				s.Group == f.World.Canary.ARN
+		}) {
 			all = append(all, r)
 		}
 	}

@@ -57,7 +57,8 @@ type rehearsal struct {
 }
 
 func newField(c Case, k clock.Clock) *rehearsal {
-	f := &rehearsal{Case: c, clock: k, worldStart: k.Now(), acted: map[int]bool{}, scheduled: map[int]bool{}, stageStarts: map[string]time.Time{}}
+	f := &rehearsal{Case: c, clock: k, worldStart: k.Now(), acted: map[int]bool{}, scheduled: map[int]bool{},
+		stageStarts: map[string]time.Time{}}
 	f.observed.initMaps()
 	return f
 }
@@ -68,7 +69,8 @@ func (f *rehearsal) buildWorld() (err error) {
 	if err != nil {
 		return err
 	}
-	f.sim, err = awssim.New(awssim.Options{Clock: f.clock, Seed: f.Seed, Images: images, Strict: true, Direct: !f.Codec, Account: f.World.Account, Region: f.World.Region})
+	f.sim, err = awssim.New(awssim.Options{Clock: f.clock, Seed: f.Seed, Images: images, Strict: true, Direct: !f.Codec,
+		Account: f.World.Account, Region: f.World.Region})
 	if err != nil {
 		return err
 	}
@@ -82,10 +84,13 @@ func (f *rehearsal) buildWorld() (err error) {
 	f.sleep(f.World.Scaling.Since)
 	f.inWorld(f.addAlarm)
 	f.inWorld(f.snapshotWorld)
-	f.sim.World().AddInvariant(world.Invariant{Name: "rehearsal", CheckChange: func(tx *world.Tx, c world.Change) error { f.checkChange(tx, c); return nil }})
+	f.sim.World().AddInvariant(world.Invariant{Name: "rehearsal",
+		CheckChange: func(tx *world.Tx, c world.Change) error { f.checkChange(tx, c); return nil }})
 	f.World.eachRule(func(l Listener, r Rule) {
-		f.tallies = append(f.tallies, loadgen.Attach(f.sim.World(), f.sim.Balancer(), loadgen.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
-			Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
+		f.tallies = append(f.tallies, loadgen.Attach(f.sim.World(), f.sim.Balancer(),
+			loadgen.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
+				Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web",
+					Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
 	})
 	if f.World.usesCloudMap() {
 		f.attachNameCallers()
@@ -171,7 +176,8 @@ func mainImage(app *appfile.Application) string {
 	name, fallback := "", ""
 	if app.Primary != nil {
 		name = app.Primary.Container
-	} else if app.Service != nil && len(app.Service.Input.LoadBalancers) > 0 && app.Service.Input.LoadBalancers[0].ContainerName != nil {
+	} else if app.Service != nil && len(app.Service.Input.LoadBalancers) > 0 &&
+		app.Service.Input.LoadBalancers[0].ContainerName != nil {
 		name = *app.Service.Input.LoadBalancers[0].ContainerName
 	}
 	for _, c := range app.Task.Input.ContainerDefinitions {
@@ -212,7 +218,8 @@ func (f *rehearsal) loadFitted() (*appfile.Application, error) {
 // openAccount opens an account on the simulated AWS, with the hooks of a process if there is one.
 func (f *rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, error) {
 	cfg := f.sim.Config()
-	a := account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: f.sim.HTTPClient(), Clock: c,
+	a := account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint,
+		HTTPClient: f.sim.HTTPClient(), Clock: c,
 		APIOptions: f.sim.APIOptions()}
 	if l != nil {
 		a.APIOptions = append(append([]func(*middleware.Stack) error{}, a.APIOptions...), l.addMiddleware)
@@ -222,7 +229,8 @@ func (f *rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, er
 }
 
 func (f *rehearsal) logLine(format string, args ...any) {
-	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(f.worldStart).Round(time.Millisecond), fmt.Sprintf(format, args...))
+	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(f.worldStart).Round(time.Millisecond),
+		fmt.Sprintf(format, args...))
 }
 
 // failRehearsal records an error of the rehearsal itself or of the simulator.

@@ -47,7 +47,8 @@ func (f *rehearsal) checkTakeOverWait(e sluice.Envelope) {
 			f.takenOverAt = e.At
 		}
 	case sluice.Writing:
-		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < claimValidFor && ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
+		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < claimValidFor &&
+			ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
 			f.addViolation("P2", "who took the service over wrote %s after %s: the former holder may write until %s have passed", ev.Operation, since, claimValidFor)
 		}
 	}
@@ -64,7 +65,8 @@ func (f *rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
 		return engine.RunResult{}, err
 	}
 	defer j.Close()
-	e := &engine.Engine{Journal: j, Account: a, Clock: f.clock, Owner: "elsewhere/1", NewID: func() string { return plan.IDPrefix + "second" },
+	e := &engine.Engine{Journal: j, Account: a, Clock: f.clock, Owner: "elsewhere/1",
+		NewID:   func() string { return plan.IDPrefix + "second" },
 		OnEvent: func(ev sluice.Envelope) { f.recordClaimTaken(o, ev) }}
 	app, err := f.loadFitted()
 	if err != nil {

@@ -72,7 +72,8 @@ func smallerCases(c Case) (all []Case) {
 	plain := PlainWorld()
 	for _, trait := range strings.Fields(plain.traitText()) {
 		name, value, _ := strings.Cut(trait, "=")
-		if name != "controller" && name != "tasks" { // tasks are set to one below; setting the plain four too would never end
+		// tasks are set to one below; setting the plain four too would never end
+		if name != "controller" && name != "tasks" {
 			keep(func(l *Case) { _ = l.World.setTrait(name, value) })
 		}
 	}

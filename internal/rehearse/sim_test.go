@@ -56,7 +56,8 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d seeds, %d deployments, %.0f a minute", done.Load(), played.Load(), float64(played.Load())/time.Since(began).Minutes())
+	t.Logf("%d seeds, %d deployments, %.0f a minute", done.Load(), played.Load(),
+		float64(played.Load())/time.Since(began).Minutes())
 }
 
 // seedsOf are the first seeds whose kind the expression matches.
@@ -103,7 +104,12 @@ func simulate(seed uint64) (Case, string) {
 // unlikeUnbroken compares a case in which sluice was killed, and nothing else
 // happened that depends on the time, with the same without a kill (P5).
 func unlikeUnbroken(c Case, r Result) string {
-	if len(c.Kills) == 0 || len(c.Faults) > 0 || c.FullDisk.Row > 0 || c.mayLoseRequests() || c.RestartDelay > 0 || c.World.Scaling.isActive() || slices.ContainsFunc(c.Interventions, func(h Intervention) bool { return h.Stage == 0 || h.At > 0 || h.Does != Rollback }) {
+	if len(c.Kills) == 0 || len(c.Faults) > 0 || c.FullDisk.Row > 0 || c.mayLoseRequests() || c.RestartDelay > 0 ||
+		c.World.Scaling.isActive() ||
+		slices.ContainsFunc(c.Interventions, func(h Intervention) bool {
+			return h.Stage == 0 || h.At > 0 ||
+				h.Does != Rollback
+		}) {
 		return ""
 	}
 	c.Kills = nil

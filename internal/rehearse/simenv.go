@@ -86,7 +86,8 @@ func (g *SimEnv) RunDue() (commands []string) {
 		g.began = g.clock.Now()
 	}
 	for i, h := range g.rehearsal.Interventions {
-		if h.Event != "" && g.rehearsal.hasEventBegun(h.Event) || h.Event == "" && h.Stage == 0 && g.clock.Now().Sub(g.began) >= h.At {
+		if h.Event != "" && g.rehearsal.hasEventBegun(h.Event) || h.Event == "" && h.Stage == 0 &&
+			g.clock.Now().Sub(g.began) >= h.At {
 			commands = append(commands, g.actOnce(i)...)
 		}
 	}

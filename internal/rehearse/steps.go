@@ -35,7 +35,8 @@ func (c Case) afterOptions() (options string, rollback bool) {
 
 func (c Case) writeSteps(d *draft) {
 	task := func(name string) string {
-		return "family: " + name + "\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: " + name +
+		return "family: " + name +
+			"\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: " + name +
 			"\n    image: sim/rehearsal:" + name + "\n    environment: [{name: PASSWORD, value: " + secret + "}]\n"
 	}
 	if c.Before != "" {
@@ -132,7 +133,8 @@ func (f *rehearsal) checkRunOnce(t *world.Task) {
 	}
 	all := append(f.tasksByStarter[t.StartedBy], t)
 	if most := f.expectedTasks(t.StartedBy); len(all) > most {
-		f.addViolation("P5", "%d tasks of %s were started, which is asked for %d: %s", len(all), t.StartedBy, most, t.ID)
+		f.addViolation("P5", "%d tasks of %s were started, which is asked for %d: %s", len(all), t.StartedBy, most,
+			t.ID)
 	}
 	f.tasksByStarter[t.StartedBy] = all
 }

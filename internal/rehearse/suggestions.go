@@ -15,11 +15,13 @@ func (s Scenario) suggestions(c Case, r Result) (all []string) {
 	late := c.hasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.mustFail()
 	switch {
 	case !s.LosesRequests && r.Failed > 0 && c.cutOffTime() > 0:
-		say("a deregistration delay of %s cuts requests off that last %s: %[2]s or more would lose none", c.World.Primary.Drain, c.cutOffTime())
+		say("a deregistration delay of %s cuts requests off that last %s: %[2]s or more would lose none",
+			c.World.Primary.Drain, c.cutOffTime())
 	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
 		say("tasks that start two minutes late are given up: raise progressDeadline")
 	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:
-		say("a version that needs 20 s is taken for a bad one: set healthCheckGracePeriodSeconds (now %s)", c.World.Grace)
+		say("a version that needs 20 s is taken for a bad one: set healthCheckGracePeriodSeconds (now %s)",
+			c.World.Grace)
 	case s.Name == "errors" && r.Outcome == sluice.Succeeded:
 		say("nothing looks at errors: the health check passes and everybody gets them")
 	case s.LosesRequests && late && r.Outcome == sluice.Succeeded:

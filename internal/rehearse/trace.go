@@ -61,7 +61,8 @@ func (t *tracer) traceEvent(e sluice.Envelope) {
 func (t *tracer) buildTrace(r Result) Trace {
 	r.Calls, r.Log = 0, ""
 	end, err := json.MarshalIndent(r, "", " ")
-	return Trace{Writes: t.writes.String(), Saved: t.saved.String(), Events: t.events.String(), End: fmt.Sprintf("%s%s\n", end, errorSuffix(err))}
+	return Trace{Writes: t.writes.String(), Saved: t.saved.String(), Events: t.events.String(),
+		End: fmt.Sprintf("%s%s\n", end, errorSuffix(err))}
 }
 
 func errorSuffix(err error) string {

@@ -16,7 +16,8 @@ import (
 var (
 	everyTrace   = flag.Bool("traces", false, "compare the trace of every seed, not of a sample")
 	recordTraces = flag.Bool("record", false, "record the traces anew")
-	traceOf      = flag.Uint64("trace", 0, "write the trace of this seed into the folder of -written, to compare it with another commit's")
+	traceOf      = flag.Uint64("trace", 0,
+		"write the trace of this seed into the folder of -written, to compare it with another commit's")
 )
 
 // Recorded are the traces of as many seeds, in this file; one of so many is compared in
@@ -68,7 +69,8 @@ func TestTracesAreAsRecorded(t *testing.T) {
 		t.Errorf("seed %s\n   was %s", all[i], recorded[i])
 	}
 	if len(differ) > 0 {
-		t.Errorf("%d traces differ: make trace SEED=%d WRITTEN=folder writes one of them out, on both commits", len(differ), differ[0]+1)
+		t.Errorf("%d traces differ: make trace SEED=%d WRITTEN=folder writes one of them out, on both commits",
+			len(differ), differ[0]+1)
 	}
 }
 
@@ -93,8 +95,10 @@ func writeTrace(t *testing.T, seed uint64) {
 	t.Helper()
 	c := Generate(seed)
 	r, trace := RunTraced(c)
-	for name, text := range map[string]string{"case": c.String(), "writes": trace.Writes, "saved": trace.Saved, "events": trace.Events, "end": trace.End, "log": r.Log} {
-		if err := os.WriteFile(filepath.Join(*into, fmt.Sprintf("trace-%d.%s", seed, name)), []byte(text), 0o600); err != nil {
+	for name, text := range map[string]string{"case": c.String(), "writes": trace.Writes, "saved": trace.Saved,
+		"events": trace.Events, "end": trace.End, "log": r.Log} {
+		if err := os.WriteFile(filepath.Join(*into, fmt.Sprintf("trace-%d.%s", seed, name)), []byte(text),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

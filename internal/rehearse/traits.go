@@ -26,15 +26,22 @@ func allTraits() []trait {
 			w.Subnets = subnetIDs(n)
 			return err
 		}},
-		durationTrait("interval", func(w *World) []*time.Duration { return []*time.Duration{&w.Primary.Interval, &w.Canary.Interval} }),
+		durationTrait("interval", func(w *World) []*time.Duration {
+			return []*time.Duration{&w.Primary.Interval,
+				&w.Canary.Interval}
+		}),
 		numberTrait("healthy", func(w *World) []*int { return []*int{&w.Primary.Healthy, &w.Canary.Healthy} }),
 		numberTrait("unhealthy", func(w *World) []*int { return []*int{&w.Primary.Unhealthy, &w.Canary.Unhealthy} }),
-		durationTrait("drain", func(w *World) []*time.Duration { return []*time.Duration{&w.Primary.Drain, &w.Canary.Drain} }),
-		{"rules", func(w World) string { return strconv.Itoa(len(w.Listeners[0].Rules)) }, func(w *World, v string) error {
-			n, err := strconv.Atoi(v)
-			w.setRuleCount(n)
-			return err
-		}},
+		durationTrait("drain", func(w *World) []*time.Duration {
+			return []*time.Duration{&w.Primary.Drain,
+				&w.Canary.Drain}
+		}),
+		{"rules", func(w World) string { return strconv.Itoa(len(w.Listeners[0].Rules)) },
+			func(w *World, v string) error {
+				n, err := strconv.Atoi(v)
+				w.setRuleCount(n)
+				return err
+			}},
 		{"weight", func(w World) string {
 			r := w.Listeners[0].Rules[0]
 			return fmt.Sprintf("%d/%d", r.Primary, r.Canary)
@@ -53,19 +60,21 @@ func allTraits() []trait {
 		durationTrait("boot", func(w *World) []*time.Duration { return []*time.Duration{&w.Boot} }),
 		numberTrait("rate", func(w *World) []*int { return []*int{&w.Rate} }),
 		durationTrait("lasts", func(w *World) []*time.Duration { return []*time.Duration{&w.Lasts} }),
-		{"scaling", func(w World) string { return fmt.Sprintf("%d-%d", w.Scaling.Min, w.Scaling.Max) }, func(w *World, v string) error {
-			_, err := fmt.Sscanf(v, "%d-%d", &w.Scaling.Min, &w.Scaling.Max)
-			return err
-		}},
+		{"scaling", func(w World) string { return fmt.Sprintf("%d-%d", w.Scaling.Min, w.Scaling.Max) },
+			func(w *World, v string) error {
+				_, err := fmt.Sscanf(v, "%d-%d", &w.Scaling.Min, &w.Scaling.Max)
+				return err
+			}},
 		numberTrait("load", func(w *World) []*int { return []*int{&w.Scaling.Load} }),
 		wordTrait("suspended", func(w *World) *string { return &w.Scaling.SuspendedBefore }),
 		durationTrait("since", func(w *World) []*time.Duration { return []*time.Duration{&w.Scaling.Since} }),
 		durationTrait("ttl", func(w *World) []*time.Duration { return []*time.Duration{&w.TTL} }),
 		durationTrait("check", func(w *World) []*time.Duration { return []*time.Duration{&w.Check} }),
-		{"percents", func(w World) string { return fmt.Sprintf("%d-%d", w.Percents.Least, w.Percents.Most) }, func(w *World, v string) error {
-			_, err := fmt.Sscanf(v, "%d-%d", &w.Percents.Least, &w.Percents.Most)
-			return err
-		}},
+		{"percents", func(w World) string { return fmt.Sprintf("%d-%d", w.Percents.Least, w.Percents.Most) },
+			func(w *World, v string) error {
+				_, err := fmt.Sscanf(v, "%d-%d", &w.Percents.Least, &w.Percents.Most)
+				return err
+			}},
 		wordTrait("config", func(w *World) *string { return &w.Config }),
 		boolTrait("undo", func(w *World) *bool { return &w.Undo }),
 		durationTrait("keep", func(w *World) []*time.Duration { return []*time.Duration{&w.Keep} }),
@@ -91,11 +100,13 @@ func allTraits() []trait {
 }
 
 func wordTrait(name string, at func(*World) *string) trait {
-	return trait{name, func(w World) string { return *at(&w) }, func(w *World, v string) error { *at(w) = v; return nil }}
+	return trait{name, func(w World) string { return *at(&w) },
+		func(w *World, v string) error { *at(w) = v; return nil }}
 }
 
 func boolTrait(name string, at func(*World) *bool) trait {
-	return trait{name, func(w World) string { return strconv.FormatBool(*at(&w)) }, func(w *World, v string) error { *at(w) = v == "true"; return nil }}
+	return trait{name, func(w World) string { return strconv.FormatBool(*at(&w)) },
+		func(w *World, v string) error { *at(w) = v == "true"; return nil }}
 }
 
 // numberTrait is a trait with one or several fields, all with the same value.
@@ -142,6 +153,7 @@ func (w *World) setTrait(name, value string) error {
 func (w *World) setRuleCount(n int) {
 	w.Listeners[0].Rules = w.Listeners[0].Rules[:1]
 	for i := 1; i < n; i++ {
-		w.Listeners[0].Rules = append(w.Listeners[0].Rules, Rule{Priority: i * 10, Path: fmt.Sprintf("/part%d", i), Primary: 100})
+		w.Listeners[0].Rules = append(w.Listeners[0].Rules, Rule{Priority: i * 10, Path: fmt.Sprintf("/part%d", i),
+			Primary: 100})
 	}
 }

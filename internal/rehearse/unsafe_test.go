@@ -29,22 +29,34 @@ func edit(file, old, new string) func(*Case, fstest.MapFS) {
 }
 
 var unsafeOnes = []flawed{
-	{"a drain of 0 and requests that last", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "cuts requests off", "slow-requests"},
-	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "every request in flight is cut off", ""},
-	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute }, "deregistration delay 5m makes step 4 ECS_PRIMARY_ROLLOUT take", ""},
+	{"a drain of 0 and requests that last", func(c *Case, _ fstest.MapFS) {
+		c.World.Primary.Drain,
+			c.World.Canary.Drain = 0, 0
+	}, "cuts requests off", "slow-requests"},
+	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 },
+		"every request in flight is cut off", ""},
+	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute },
+		"deregistration delay 5m makes step 4 ECS_PRIMARY_ROLLOUT take", ""},
 	{"one task", func(c *Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "nothing serves", ""},
 	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnetIDs(1) }, "one zone", ""},
-	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second }, "a task that hangs gets requests for 1m more, until 2 health checks 30s apart", ""},
-	{"a health check's timeout as long as its interval", func(c *Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval", ""},
-	{"a progress deadline shorter than a start", edit("sluice.yaml", "progressDeadline: 10m0s", "progressDeadline: 20s"), "progressDeadline 20s is shorter", ""},
-	{"a progress deadline shorter than a slow start", edit("sluice.yaml", "progressDeadline: 10m0s", "progressDeadline: 100s"), "raise progressDeadline", "slow-start"},
+	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second },
+		"a task that hangs gets requests for 1m more, until 2 health checks 30s apart", ""},
+	{"a health check's timeout as long as its interval",
+		func(c *Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval",
+		""},
+	{"a progress deadline shorter than a start", edit("sluice.yaml", "progressDeadline: 10m0s",
+		"progressDeadline: 20s"), "progressDeadline 20s is shorter", ""},
+	{"a progress deadline shorter than a slow start", edit("sluice.yaml", "progressDeadline: 10m0s",
+		"progressDeadline: 100s"), "raise progressDeadline", "slow-start"},
 	{"no pipeline", func(c *Case, files fstest.MapFS) {
 		text, _, _ := strings.Cut(string(files["sluice.yaml"].Data), "pipeline:")
 		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	}, "every request goes to the new version at once", ""},
-	{"a pipeline that leaves its canary", edit("sluice.yaml", "    - {name: ECS_CANARY_CLEAN}\n", ""), "leaves the canary running", ""},
+	{"a pipeline that leaves its canary", edit("sluice.yaml", "    - {name: ECS_CANARY_CLEAN}\n", ""),
+		"leaves the canary running", ""},
 	{"a pipeline that looks at nothing", func(*Case, fstest.MapFS) {}, "a WAIT of some minutes", "unhealthy-after-30s"},
-	{"no rollback", edit("sluice.yaml", "name: web\n", "name: web\nplanner: {autoRollback: false}\n"), "autoRollback is off", ""},
+	{"no rollback", edit("sluice.yaml", "name: web\n", "name: web\nplanner: {autoRollback: false}\n"),
+		"autoRollback is off", ""},
 	{"nothing need be healthy", func(c *Case, files fstest.MapFS) {
 		c.Pipeline, c.World.Controller, c.World.Percents = nil, "ECS", Percents{0, 100}
 		maps.Copy(files, c.Application().(fstest.MapFS))
@@ -89,7 +101,8 @@ func scenario(name string) *Scenario {
 
 // A sound configuration is safe in every scenario.
 func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
-	for name, pipeline := range map[string][]string{"canary": canaryPipeline(), "blue/green": blueGreenPipeline(), "quick sync": nil} {
+	for name, pipeline := range map[string][]string{"canary": canaryPipeline(), "blue/green": blueGreenPipeline(),
+		"quick sync": nil} {
 		base := Case{World: PlainWorld(), Pipeline: pipeline}
 		base.Files, base.File = base.Application(), "sluice.yaml"
 		for _, s := range Catalogue() {
@@ -128,8 +141,10 @@ func TestStepsThatFail(t *testing.T) {
 		c := s.Apply(base, 1)
 		r := Run(c)
 		row := s.RowOf(c, r)
-		if !row.Safe || row.Outcome != want.outcome || row.WorstShare != want.share || !strings.Contains(row.Cause, "exited with 3") {
-			t.Errorf("%s: %s; %s; the new version had %g; %v\n%s", name, row.Outcome, row.Cause, row.WorstShare, row.Flaws, r.Log)
+		if !row.Safe || row.Outcome != want.outcome || row.WorstShare != want.share ||
+			!strings.Contains(row.Cause, "exited with 3") {
+			t.Errorf("%s: %s; %s; the new version had %g; %v\n%s", name, row.Outcome, row.Cause, row.WorstShare,
+				row.Flaws, r.Log)
 		}
 	}
 }

@@ -36,15 +36,17 @@ type World struct {
 	Deployer         Deployer
 	Undo             bool          // the group rolls back failed deployments
 	Keep             time.Duration // how long the group keeps the original task set
-	Managed          bool          // under controller CODE_DEPLOY the file sets enableECSManagedTags, and the service does not have it
-	Ready            time.Duration // how long the group waits for a person before traffic shifts; 0: it does not wait
-	Test             bool          // the group has a test listener
-	Hooks            string        // results of the functions of all five lifecycle events, see hookFunction; empty: no hooks
-	Alarm            bool          // the group monitors an alarm, which is OK at first
-	Lags             Lags
-	CanaryOnlyRule   bool // a rule sends all its requests to the canary group
-	LeftoverCanary   bool // a canary of an earlier deployment exists
-	OtherToolSet     bool // a task set of another tool exists, in none of the groups
+	// under controller CODE_DEPLOY the file sets enableECSManagedTags, and the service does not have it
+	Managed bool
+	Ready   time.Duration // how long the group waits for a person before traffic shifts; 0: it does not wait
+	Test    bool          // the group has a test listener
+	// results of the functions of all five lifecycle events, see hookFunction; empty: no hooks
+	Hooks          string
+	Alarm          bool // the group monitors an alarm, which is OK at first
+	Lags           Lags
+	CanaryOnlyRule bool // a rule sends all its requests to the canary group
+	LeftoverCanary bool // a canary of an earlier deployment exists
+	OtherToolSet   bool // a task set of another tool exists, in none of the groups
 }
 
 // Lags are the maximum delays of AWS where it documents no limit, or where they exceed the default;
@@ -124,13 +126,16 @@ const (
 // PlainWorld returns a small default world, from which others are generated.
 func PlainWorld() World {
 	group := func(name string) Group {
-		return Group{ARN: arnBase + "targetgroup/" + name + "/" + hexID, Interval: 5 * time.Second, Timeout: 2 * time.Second,
+		return Group{ARN: arnBase + "targetgroup/" + name + "/" + hexID, Interval: 5 * time.Second,
+			Timeout: 2 * time.Second,
 			Healthy: 2, Unhealthy: 2, Drain: 20 * time.Second}
 	}
-	return World{Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: "web", Controller: "EXTERNAL", Tasks: 4, Port: 8080,
+	return World{Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: "web", Controller: "EXTERNAL",
+		Tasks: 4, Port: 8080,
 		Subnets: subnetIDs(3), Balancer: arnBase + "loadbalancer/app/web/" + hexID,
 		Primary: group("web-primary"), Canary: group("web-canary"),
-		Listeners: []Listener{{ARN: arnBase + "listener/app/web/" + hexID + "/" + hexID, Port: 80, Rules: []Rule{{Primary: 100, Path: "/"}}}}}
+		Listeners: []Listener{{ARN: arnBase + "listener/app/web/" + hexID + "/" + hexID, Port: 80,
+			Rules: []Rule{{Primary: 100, Path: "/"}}}}}
 }
 
 func subnetIDs(n int) []string {
@@ -158,7 +163,8 @@ func (w World) eachRule(each func(Listener, Rule)) {
 func (w World) File(serving string) []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("account: %q\nregion: %s\nsubnets: [%s]\nclusters: [%s]", w.Account, w.Region, strings.Join(w.Subnets, ", "), w.Cluster)
+	line("account: %q\nregion: %s\nsubnets: [%s]\nclusters: [%s]", w.Account, w.Region, strings.Join(w.Subnets, ", "),
+		w.Cluster)
 	knobs := "throttle: true"
 	if w.Nodes > 0 {
 		knobs += fmt.Sprintf(", weightPropagation: 0s..%s", w.Nodes)
@@ -233,11 +239,13 @@ func (w World) writeListener(line func(string, ...any), l Listener) {
 		if r.ARN != "" {
 			arn = ", arn: " + r.ARN
 		}
-		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [%q], %s%s}", r.Priority, r.Path, strings.ReplaceAll(w.forwardText(r), "\n       ", ","), arn))
+		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [%q], %s%s}", r.Priority, r.Path,
+			strings.ReplaceAll(w.forwardText(r), "\n       ", ","), arn))
 	}
 	line("%s", fallback)
 	if w.CanaryOnlyRule {
-		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [\"/marked\"], forward: {%s: 1}}", canaryRulePriority, w.Canary.Name()))
+		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [\"/marked\"], forward: {%s: 1}}",
+			canaryRulePriority, w.Canary.Name()))
 	}
 	if w.OtherService {
 		rules = append(rules, `          - {priority: 49000, path: ["/others"], forward: {others: 1}}`)

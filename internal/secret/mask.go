@@ -26,7 +26,8 @@ var (
 	flaggedPattern = regexp.MustCompile(`(?i)(--?[\w-]*` + namePattern + `)(\\?["']?[,\s]\s*\\?["']?)` + valuePattern)
 	// keyedPattern matches `name: value` of YAML and JSON. Prose contains such text too, so the
 	// value needs a digit.
-	keyedPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern + `\\?["']?\s*:\s+\\?["']?)([^\s"'\\,;{}\[\]]*[0-9][^\s"'\\,;{}\[\]]*)`)
+	keyedPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern +
+		`\\?["']?\s*:\s+\\?["']?)([^\s"'\\,;{}\[\]]*[0-9][^\s"'\\,;{}\[\]]*)`)
 	// pairPattern matches `"name":"value"` of JSON without blanks.
 	pairPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern + `\\?":\\?")` + valuePattern)
 
@@ -52,14 +53,18 @@ type maskRule struct {
 var rules = []maskRule{
 	{[]string{"-----begin "}, func(text string) string { return pemPattern.ReplaceAllString(text, Stars) }},
 	{[]string{"://"}, func(text string) string { return userInfoPattern.ReplaceAllString(text, "${1}"+Stars+"@") }},
-	{[]string{"bearer", "basic"}, func(text string) string { return bearerPattern.ReplaceAllString(text, "${1}${2}"+Stars) }},
+	{[]string{"bearer", "basic"}, func(text string) string {
+		return bearerPattern.ReplaceAllString(text,
+			"${1}${2}"+Stars)
+	}},
 	{nameStems, func(text string) string {
 		text = assignedPattern.ReplaceAllString(text, "${1}"+Stars)
 		text = flaggedPattern.ReplaceAllString(text, "${1}${2}"+Stars)
 		text = keyedPattern.ReplaceAllStringFunc(text, maskKeyed)
 		return pairPattern.ReplaceAllString(text, "${1}"+Stars)
 	}},
-	{[]string{"a3t", "akia", "asia", "abia", "acca", "eyj", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "k_live_", "k_test_"},
+	{[]string{"a3t", "akia", "asia", "abia", "acca", "eyj", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_",
+		"glpat-", "xox", "k_live_", "k_test_"},
 		func(text string) string { return shapePattern.ReplaceAllString(text, Stars) }},
 }
 
@@ -72,7 +77,8 @@ func Mask(text string) string {
 		return text
 	}
 	lower := strings.ToLower(text)
-	ascii := !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII }) // some other letters match letters of the rules: ſ is an s
+	// some other letters match letters of the rules: ſ is an s
+	ascii := !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII })
 	for _, r := range rules {
 		if !ascii || slices.ContainsFunc(r.needs, func(part string) bool { return strings.Contains(lower, part) }) {
 			text = r.mask(text)

@@ -41,7 +41,8 @@ func TestOtherTextStays(t *testing.T) {
 		"arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-canary/0123456789abcdef",
 		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 		"export AWS_ACCESS_KEY_ID=000000000000", "export AWS_SECRET_ACCESS_KEY=sim",
-		"ecs-svc/1234567890123456789", "slc-01k0abcdefghjkmnpqrstvwxyz", "123456789012.dkr.ecr.us-east-1.amazonaws.com/web:v2",
+		"ecs-svc/1234567890123456789", "slc-01k0abcdefghjkmnpqrstvwxyz",
+		"123456789012.dkr.ecr.us-east-1.amazonaws.com/web:v2",
 		"containerDefinitions[web].secrets: none -> [{name: DB_PASSWORD, valueFrom: arn:aws:ssm:us-east-1:123456789012:parameter/db}]",
 		"--take-over the service from DEPLOYMENT", "there is no key \"password\"",
 	} {
@@ -58,7 +59,8 @@ func TestValuesAreMaskedByNameAndShape(t *testing.T) {
 		{"traefik.basicauth.users", "x", Stars},
 		{"command", "q8Zr2LxP0vTnW5cYbKd7MhJ4", Stars},
 		{"command", "3f2a9c1e7b6d5a4f3f2a9c1e7b6d5a4f3f2a9c1e", "3f2a9c1e7b6d5a4f3f2a9c1e7b6d5a4f3f2a9c1e"},
-		{"valueFrom", "arn:aws:ssm:us-east-1:123456789012:parameter/db", "arn:aws:ssm:us-east-1:123456789012:parameter/db"},
+		{"valueFrom", "arn:aws:ssm:us-east-1:123456789012:parameter/db",
+			"arn:aws:ssm:us-east-1:123456789012:parameter/db"},
 		{"name", "token-service", "token-service"},
 		{"command", "com.example.web.ServerV2Application", "com.example.web.ServerV2Application"},
 	} {
@@ -66,7 +68,8 @@ func TestValuesAreMaskedByNameAndShape(t *testing.T) {
 			t.Errorf("%s: %s is %s, not %s", c[0], c[1], got, c[2])
 		}
 	}
-	if got := strings.Join(List("command", []string{"serve", "--password", "x", "--port", "80", "--token", "--x"}), " "); got != "serve --password *** --port 80 --token --x" {
+	if got := strings.Join(List("command", []string{"serve", "--password", "x", "--port", "80", "--token", "--x"}),
+		" "); got != "serve --password *** --port 80 --token --x" {
 		t.Error(got)
 	}
 }
@@ -87,7 +90,8 @@ func TestURLsAreShownWithoutTheirSecrets(t *testing.T) {
 
 // FuzzMask holds that JSON stays JSON, and that masked text stays as it is.
 func FuzzMask(f *testing.F) {
-	for _, s := range []string{"--password=x9999 y", `{"token":"abcd"}`, "https://a:b@c/?secret=abcd", "-----BEGIN PRIVATE KEY-----\nab\\", `password: \"a1b2\"`} {
+	for _, s := range []string{"--password=x9999 y", `{"token":"abcd"}`, "https://a:b@c/?secret=abcd",
+		"-----BEGIN PRIVATE KEY-----\nab\\", `password: \"a1b2\"`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

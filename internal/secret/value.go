@@ -11,7 +11,8 @@ import (
 func IsName(key string) bool { return secretNamePattern.MatchString(key) }
 
 // harmlessOptions are the options of log drivers that only describe where a log is.
-var harmlessOptions = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream", "awslogs-create-group",
+var harmlessOptions = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream",
+	"awslogs-create-group",
 	"awslogs-datetime-format", "awslogs-multiline-pattern", "mode", "max-buffer-size", "max-size", "max-file"}
 
 // IsHarmless reports whether an option of a log driver may be shown.
@@ -23,7 +24,8 @@ var plainNames = [...]string{"name", "family", "image", "valueFrom", "containerN
 // Value returns a value of a definition as it may be shown: masked if its name or its shape is that
 // of a secret. key is its name, or a path that ends with it.
 func Value(key, value string) string {
-	if value == "" || strings.HasPrefix(value, "arn:") || slices.Contains(plainNames[:], key[strings.LastIndexByte(key, '.')+1:]) {
+	if value == "" || strings.HasPrefix(value, "arn:") ||
+		slices.Contains(plainNames[:], key[strings.LastIndexByte(key, '.')+1:]) {
 		return value
 	}
 	if IsName(key) {

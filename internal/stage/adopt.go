@@ -93,7 +93,8 @@ func (r *Run) retireLeftovers(ctx context.Context, former string, claimed time.T
 	if err := r.traffic.waitForPropagation(ctx); err != nil {
 		return err
 	}
-	live, err := r.readAfter(ctx, writeProof{writeName: "what lost deployments made", sentAt: claimed, shows: func(*ecs.ServiceState) bool { return false }})
+	live, err := r.readAfter(ctx, writeProof{writeName: "what lost deployments made", sentAt: claimed,
+		shows: func(*ecs.ServiceState) bool { return false }})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ type albTraffic struct {
 }
 
 func (r *Run) openALBTraffic() albTraffic {
-	b := albTraffic{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Groups: groupPair(r.Plan), Listeners: r.Plan.Listeners, Confirm: r.awaitSecondRead}}
+	b := albTraffic{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Groups: groupPair(r.Plan),
+		Listeners: r.Plan.Listeners, Confirm: r.awaitSecondRead}}
 	if r.isRollback() {
 		b.rules.Deleted = func(arn string) { r.noteDeleted("listener", arn) }
 	}
@@ -86,7 +87,10 @@ func (b albTraffic) isAsBefore(rule alb.Rule) bool {
 	if b.snapshot.UnmanagedRules[rule.ARN] == print {
 		return true
 	}
-	return slices.ContainsFunc(b.snapshot.Rules, func(was alb.Rule) bool { return was.ARN == rule.ARN && alb.Fingerprint(was.Actions) == print })
+	return slices.ContainsFunc(b.snapshot.Rules, func(was alb.Rule) bool {
+		return was.ARN == rule.ARN &&
+			alb.Fingerprint(was.Actions) == print
+	})
 }
 
 func (b albTraffic) removeStaleRecords(context.Context) error { return nil }
@@ -129,7 +133,8 @@ func (b albTraffic) resolveListeners(ctx context.Context) error {
 		return nil
 	}
 	if len(b.rules.Listeners) == 0 {
-		return &sluice.Error{Op: "find the listeners", Resource: b.Plan.Primary.ARN, Kind: sluice.NotFound, Err: errors.New("no listener forwards to the primary target group"),
+		return &sluice.Error{Op: "find the listeners", Resource: b.Plan.Primary.ARN, Kind: sluice.NotFound,
+			Err:  errors.New("no listener forwards to the primary target group"),
 			Next: "add both target groups to a listener rule"}
 	}
 	return saveText(ctx, b.Host, KeyListeners, strings.Join(b.rules.Listeners, ","))
@@ -166,7 +171,8 @@ func (b albTraffic) isNewer(ctx context.Context, choice alb.RuleChoice, sent tim
 		return sent.Sub(b.wroteAt) >= unseenLimit, err
 	}
 	marks, err := b.loadFingerprints(ctx)
-	other := slices.ContainsFunc(choice.Rules(), func(r alb.Rule) bool { return marks[r.ARN].Written != alb.Fingerprint(r.Actions) })
+	other := slices.ContainsFunc(choice.Rules(),
+		func(r alb.Rule) bool { return marks[r.ARN].Written != alb.Fingerprint(r.Actions) })
 	return !wrote || !other || sent.Sub(at) >= unseenLimit, err
 }
 
@@ -262,7 +268,8 @@ func (b albTraffic) removeCanaryRoute(ctx context.Context) error {
 			if now.ARN != was.ARN || alb.Fingerprint(now.Actions) == alb.Fingerprint(was.Actions) {
 				continue
 			}
-			if err := b.saveIntended(ctx, now.ARN, now.Name(), alb.Fingerprint(now.Actions), alb.Fingerprint(was.Actions)); err != nil {
+			if err := b.saveIntended(ctx, now.ARN, now.Name(), alb.Fingerprint(now.Actions),
+				alb.Fingerprint(was.Actions)); err != nil {
 				return err
 			}
 			if err := b.rules.WriteRule(ctx, b.makeWrite, now, was.Actions); err != nil {
@@ -293,8 +300,10 @@ func (b albTraffic) checkCanaryUnrouted(ctx context.Context, canary member) erro
 			return err
 		} else if !old {
 			w, _ := live[i].Weight(b.Plan.Canary.ARN)
-			return &sluice.Error{Op: "take the canary away", Resource: canary.resourceName(), Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w", live[i].Name(), w, errors.New("the canary is left running")),
+			return &sluice.Error{Op: "take the canary away", Resource: canary.resourceName(),
+				Kind: sluice.OutsideChange,
+				Err: fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w",
+					live[i].Name(), w, errors.New("the canary is left running")),
 				Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
 		}
 		if err := b.pauseFor(ctx, readBackDelay); err != nil {

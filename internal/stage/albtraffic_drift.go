@@ -101,7 +101,8 @@ func (b albTraffic) editedRules(ctx context.Context, back bool) (all []editedRul
 // began. Their requests would reach the canary, whatever its share in the plan.
 func (b albTraffic) newlyForwarding(live []alb.Rule) (all []editedRule) {
 	for i, r := range live {
-		if b.rules.IsSteered(r) && !slices.ContainsFunc(b.snapshot.Rules, func(x alb.Rule) bool { return x.ARN == r.ARN }) {
+		if b.rules.IsSteered(r) &&
+			!slices.ContainsFunc(b.snapshot.Rules, func(x alb.Rule) bool { return x.ARN == r.ARN }) {
 			all = append(all, editedRule{original: r, current: &live[i], isNewlyForwarding: true})
 		}
 	}
@@ -119,8 +120,9 @@ func (b albTraffic) applyRulePolicy(ctx context.Context, e editedRule) error {
 	case b.Plan.OnOutsideChange == sluice.AdoptChange:
 		return b.adoptRule(ctx, e)
 	case e.current == nil:
-		return &sluice.Error{Op: "look at the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
-			Err: errors.New("somebody else deleted it during the deployment"), Next: "put it back, then deploy again"}
+		return &sluice.Error{Op: "look at the " + e.original.Name(), Resource: e.original.ARN,
+			Kind: sluice.OutsideChange,
+			Err:  errors.New("somebody else deleted it during the deployment"), Next: "put it back, then deploy again"}
 	case b.Plan.OnOutsideChange == sluice.ReassertChange:
 		return b.reassertRule(ctx, e)
 	}
@@ -183,7 +185,8 @@ func (b albTraffic) reassertRule(ctx context.Context, e editedRule) error {
 			return err
 		}
 	}
-	b.emitWarning("the %s was edited by somebody else; it is written again (onOutsideChange: reassert)", e.original.Name())
+	b.emitWarning("the %s was edited by somebody else; it is written again (onOutsideChange: reassert)",
+		e.original.Name())
 	if err := b.saveShiftTime(ctx); err != nil {
 		return err
 	}
@@ -199,7 +202,8 @@ func (b albTraffic) reattachCanary(ctx context.Context, e editedRule) error {
 	if _, has := e.current.Weight(b.Plan.Canary.ARN); has {
 		return nil
 	}
-	return b.rules.WriteRule(ctx, b.makeWrite, *e.current, b.rules.WithWeights(e.original, sluice.CanaryShare(0)).Actions)
+	return b.rules.WriteRule(ctx, b.makeWrite, *e.current,
+		b.rules.WithWeights(e.original, sluice.CanaryShare(0)).Actions)
 }
 
 // plannedWeights are all weights that the plan's stages give a rule.
@@ -278,7 +282,8 @@ func (b albTraffic) rerouteToPrimary(ctx context.Context, edited []editedRule) e
 		if err := b.saveShiftTime(ctx); err != nil {
 			return err
 		}
-		if err := b.rules.WriteRule(ctx, b.makeWrite, *e.current, b.rules.WithWeights(*e.current, sluice.CanaryShare(0)).Actions); err != nil {
+		if err := b.rules.WriteRule(ctx, b.makeWrite, *e.current,
+			b.rules.WithWeights(*e.current, sluice.CanaryShare(0)).Actions); err != nil {
 			return err
 		}
 	}
@@ -290,7 +295,8 @@ func (b albTraffic) rerouteToPrimary(ctx context.Context, edited []editedRule) e
 func (b albTraffic) editedToCanary(ctx context.Context) ([]editedRule, error) {
 	edited, err := b.editedRules(ctx, true)
 	return slices.DeleteFunc(edited, func(e editedRule) bool {
-		return e.current == nil || !b.sendsToCanary(*e.current) || !b.rules.IsServiceRule(*e.current) || !b.Stage.MayWrite(alb.WriteOf(*e.current))
+		return e.current == nil || !b.sendsToCanary(*e.current) || !b.rules.IsServiceRule(*e.current) ||
+			!b.Stage.MayWrite(alb.WriteOf(*e.current))
 	}), err
 }
 

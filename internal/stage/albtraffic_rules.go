@@ -27,7 +27,8 @@ type ruleFingerprint struct {
 // isOwn reports whether a fingerprint is ours as seen from a stage. A finished stage has read back
 // what it wrote. With back, for a rollback, the fingerprint of a stale read is ours too.
 func (m ruleFingerprint) isOwn(print string, stage int, back bool) bool {
-	return print == m.Written || print == m.Previous && (back || stage == m.Stage && !m.Verified) || slices.Contains(m.Unanswered, print)
+	return print == m.Written || print == m.Previous && (back || stage == m.Stage && !m.Verified) ||
+		slices.Contains(m.Unanswered, print)
 }
 
 // withPending is the fingerprint once another shape is about to be written.
@@ -84,8 +85,9 @@ func (b albTraffic) saveShiftTime(ctx context.Context) error {
 
 func (b albTraffic) errRuleEdited(arn, name string) error {
 	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
-		Err:  errors.New("somebody else edited it since the deployment began; it is not overwritten"),
-		Next: "look at it: aws elbv2 describe-rules --rule-arns " + arn + "; put it back, then run sluice resume or sluice rollback"}
+		Err: errors.New("somebody else edited it since the deployment began; it is not overwritten"),
+		Next: "look at it: aws elbv2 describe-rules --rule-arns " + arn +
+			"; put it back, then run sluice resume or sluice rollback"}
 }
 
 func (b albTraffic) newRouter() route.Router {
@@ -104,7 +106,8 @@ func (b albTraffic) prepareCanaryRoute(ctx context.Context) error {
 	}
 	for _, rule := range choice.Extend {
 		actions := b.rules.ExtendedActions(rule)
-		if err := b.saveIntended(ctx, rule.ARN, rule.Name(), alb.Fingerprint(rule.Actions), alb.Fingerprint(actions)); err != nil {
+		if err := b.saveIntended(ctx, rule.ARN, rule.Name(), alb.Fingerprint(rule.Actions),
+			alb.Fingerprint(actions)); err != nil {
 			return err
 		}
 		if err := b.rules.WriteRule(ctx, b.makeWrite, rule, actions); err != nil {
@@ -144,7 +147,10 @@ func (b albTraffic) saveVerified(ctx context.Context) error {
 
 // routeAllToPrimary moves all weight to the primary on the rules as they are.
 func (b albTraffic) routeAllToPrimary(ctx context.Context) error {
-	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Route, _ string) error { return b.saveShiftTime(ctx) }}
+	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Route,
+		_ string) error {
+		return b.saveShiftTime(ctx)
+	}}
 	if err := b.shiftWith(ctx, asFound, sluice.CanaryShare(0)); err != nil {
 		return err
 	}
@@ -266,7 +272,8 @@ func (b albTraffic) readSnapshotRules(ctx context.Context) (live []alb.Rule, err
 		}
 	}
 	lacks := slices.ContainsFunc(b.snapshot.Rules, func(was alb.Rule) bool {
-		return !b.rules.IsMissing(was.Listener) && !slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+		return !b.rules.IsMissing(was.Listener) &&
+			!slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	})
 	if err != nil || !lacks {
 		return live, err
@@ -312,7 +319,8 @@ func (b albTraffic) sharesOf(rule alb.Rule) sluice.Weights {
 }
 
 // restoreRule writes the former actions of one rule if it has the actions that we wrote last.
-func (b albTraffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last ruleFingerprint) (wrote bool, err error) {
+func (b albTraffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last ruleFingerprint) (wrote bool,
+	err error) {
 	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	if i < 0 {
 		if !b.rules.IsMissing(was.Listener) {

@@ -116,7 +116,8 @@ func (r *Run) repeatOverride(all []sluice.Scalable) (out []sluice.Scalable) {
 
 func (r *Run) setScaling(ctx context.Context, live *ecs.ServiceState, h scalingOverride, now []sluice.Scalable) error {
 	if was := sluice.Suspensions(h.Base); r.Plan.Scaling.TagsService() && live.Tags[plan.ScalingTag] != was {
-		if err := r.client.Tag(ctx, r.makeWrite, "note how auto scaling was", live.ARN, map[string]string{plan.ScalingTag: was}); err != nil {
+		if err := r.client.Tag(ctx, r.makeWrite, "note how auto scaling was", live.ARN,
+			map[string]string{plan.ScalingTag: was}); err != nil {
 			return err
 		}
 	}
@@ -133,7 +134,8 @@ func (r *Run) setScaling(ctx context.Context, live *ecs.ServiceState, h scalingO
 		if err := r.scalingClient().SetTarget(ctx, r.makeWrite, "set auto scaling", t, to); err != nil {
 			return err
 		}
-		r.emitNote("auto scaling of %s: %d to %d tasks, suspended: %s (was %d to %d, suspended: %s)", ours.Dimension, to.Min, to.Max, to.Suspended, t.Min, t.Max, t.Suspended)
+		r.emitNote("auto scaling of %s: %d to %d tasks, suspended: %s (was %d to %d, suspended: %s)", ours.Dimension,
+			to.Min, to.Max, to.Suspended, t.Min, t.Max, t.Suspended)
 	}
 	return nil
 }
@@ -169,7 +171,8 @@ func (r *Run) checkOverride(ctx context.Context, h scalingOverride, now []sluice
 // hasOverrideDrift reports whether a read differs from what we set.
 func hasOverrideDrift(h scalingOverride, now []sluice.Scalable) bool {
 	for i, ours := range h.Wanted {
-		if t, ok := autoscaling.FindTarget(now, ours.Dimension); !ok || len(autoscaling.ExternalChanges(t, h.Base[i], ours)) > 0 {
+		if t, ok := autoscaling.FindTarget(now, ours.Dimension); !ok ||
+			len(autoscaling.ExternalChanges(t, h.Base[i], ours)) > 0 {
 			return true
 		}
 	}
@@ -178,7 +181,8 @@ func hasOverrideDrift(h scalingOverride, now []sluice.Scalable) bool {
 
 func (r *Run) warnScalingChanged(what []string) {
 	if len(what) > 0 && r.isFirstTime("auto scaling "+strings.Join(what, " ")) {
-		r.emitWarning("somebody else changed the auto scaling of %s during the deployment: %s; it is left so", r.client.Resource(), strings.Join(what, ", "))
+		r.emitWarning("somebody else changed the auto scaling of %s during the deployment: %s; it is left so",
+			r.client.Resource(), strings.Join(what, ", "))
 	}
 }
 
@@ -346,18 +350,21 @@ func (r *Run) returnTarget(ctx context.Context, now []sluice.Scalable, ours, goa
 	}
 	if err := r.scalingClient().SetTarget(ctx, r.makeWrite, "give auto scaling back", t, to); err != nil {
 		if r.unclaimed {
-			r.emitWarning("auto scaling of %s is not given back: %v; it was: %d to %d tasks, suspended: %s", r.client.Resource(), err, goal.Min, goal.Max, goal.Suspended)
+			r.emitWarning("auto scaling of %s is not given back: %v; it was: %d to %d tasks, suspended: %s",
+				r.client.Resource(), err, goal.Min, goal.Max, goal.Suspended)
 			return nil
 		}
 		return errStillSuspended(r.client.Resource(), ours, err)
 	}
-	r.emitNote("auto scaling of %s is given back: %d to %d tasks, suspended: %s", ours.Dimension, to.Min, to.Max, to.Suspended)
+	r.emitNote("auto scaling of %s is given back: %d to %d tasks, suspended: %s", ours.Dimension, to.Min, to.Max,
+		to.Suspended)
 	return nil
 }
 
 func errStillSuspended(resource string, ours sluice.Scalable, err error) error {
 	return &sluice.Error{Op: "give auto scaling back", Resource: resource, Kind: sluice.KindOf(err),
-		Err: fmt.Errorf("suspended: %s: %w", ours.Suspended, err), Next: cmp.Or(sluice.NextStep(err), "sluice resume tries again")}
+		Err:  fmt.Errorf("suspended: %s: %w", ours.Suspended, err),
+		Next: cmp.Or(sluice.NextStep(err), "sluice resume tries again")}
 }
 
 // SuspendAgain overrides auto scaling again that was restored when the process ended, for the

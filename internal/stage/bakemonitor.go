@@ -108,7 +108,8 @@ func (b *Bake) loadProgress(ctx context.Context) (bool, error) {
 }
 
 // judgeTaskSets judges the canary and the new primary, if they exist.
-func (b *Bake) judgeTaskSets(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string, err error) {
+func (b *Bake) judgeTaskSets(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string,
+	err error) {
 	next = quietInterval
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
 		if v == sluice.Primary && !expectedAfter(b.run.Plan, b.run.Stage.Index).newPrimary {
@@ -126,7 +127,8 @@ func (b *Bake) judgeTaskSets(ctx context.Context, live *ecs.ServiceState) (next 
 }
 
 // judgeVariant judges one variant if it exists and has tasks.
-func (b *Bake) judgeVariant(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (next time.Duration, trouble string, err error) {
+func (b *Bake) judgeVariant(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (next time.Duration,
+	trouble string, err error) {
 	m, err := b.run.hosting.findVariantIn(ctx, live, v)
 	if err != nil {
 		return 0, "", err
@@ -139,7 +141,8 @@ func (b *Bake) judgeVariant(ctx context.Context, live *ecs.ServiceState, v sluic
 }
 
 // judgeServices judges the canary service and the service that ECS updated.
-func (b *Bake) judgeServices(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string, err error) {
+func (b *Bake) judgeServices(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string,
+	err error) {
 	next, trouble, err = b.judgeVariant(ctx, live, sluice.Canary)
 	if err != nil {
 		return 0, "", err
@@ -165,7 +168,8 @@ func (b *Bake) judgeMember(ctx context.Context, s *watchedVariant) (next time.Du
 
 // readStopped reads the newly stopped tasks of all monitored members. It reads only if the counts
 // show a missing task or maxBakeReadAge has passed.
-func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Observation, mine func(verdict.Stopped) bool) error {
+func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Observation,
+	mine func(verdict.Stopped) bool) error {
 	fewer := o.Set.Running < max(s.lastRunning, o.Set.Desired)
 	s.lastRunning = o.Set.Running
 	read := &b.stoppedReadAt
@@ -198,13 +202,15 @@ func (b *Bake) watchMember(m member, traffic bool) *watchedVariant {
 			return s
 		}
 	}
-	s := &watchedVariant{memberWatch: newMemberWatch(m), judge: verdict.StartBake(b.run.Clock.Now(), b.run.Plan.ProgressDeadline, traffic)}
+	s := &watchedVariant{memberWatch: newMemberWatch(m), judge: verdict.StartBake(b.run.Clock.Now(),
+		b.run.Plan.ProgressDeadline, traffic)}
 	s.farApart = true
 	b.variants = append(b.variants, s)
 	return s
 }
 
-func (b *Bake) judgeObservation(s *watchedVariant, o verdict.Observation) (next time.Duration, trouble string, err error) {
+func (b *Bake) judgeObservation(s *watchedVariant, o verdict.Observation) (next time.Duration, trouble string,
+	err error) {
 	if o.Stopped, s.newStopped = s.newStopped, nil; !s.hasPolled {
 		o.Stopped, s.hasPolled = nil, true
 	}
@@ -224,16 +230,19 @@ func (b *Bake) judgeObservation(s *watchedVariant, o verdict.Observation) (next 
 func (r *Run) errVersionFailed(w *memberWatch, v verdict.Verdict) error {
 	why := v.Detail
 	if v.Cause.Count > 0 {
-		why = fmt.Sprintf("%s: %s (task %s)", sluice.Plural(v.Cause.Count, "task")+" stopped", v.Cause.Text, v.Cause.Task) + "; " + why
+		why = fmt.Sprintf("%s: %s (task %s)", sluice.Plural(v.Cause.Count, "task")+" stopped", v.Cause.Text,
+			v.Cause.Task) + "; " + why
 	}
 	return &sluice.Error{Op: "watch the " + string(w.variant), Resource: w.ID, Kind: sluice.Unhealthy,
-		Err:  fmt.Errorf("it was healthy and is not any more: %s", why),
-		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; fix the image and deploy again"}
+		Err: fmt.Errorf("it was healthy and is not any more: %s", why),
+		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
+			r.Plan.Service + "; fix the image and deploy again"}
 }
 
 // judgeRolling judges a service that ECS deploys. It checks that our deployment is still the
 // PRIMARY one, and its tasks.
-func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string, err error) {
+func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string,
+	err error) {
 	r := b.run
 	ours, ok, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
 	if err != nil || !ok || ours.Deployment == "" {
@@ -246,8 +255,10 @@ func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next t
 	if id != ours.Deployment {
 		return 0, "", r.resolveSupersededInWait(ctx, live, ours)
 	}
-	set := sluice.TaskSet{ID: id, Revision: revision, Desired: live.Desired, Running: live.Running, Pending: live.Pending, Steady: true}
-	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client}, true)
+	set := sluice.TaskSet{ID: id, Revision: revision, Desired: live.Desired, Running: live.Running,
+		Pending: live.Pending, Steady: true}
+	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client},
+		true)
 	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
 	for _, group := range live.TargetGroups() {
 		targets, err := alb.ReadHealth(ctx, r.Account.ELB(), group)

@@ -97,12 +97,14 @@ func (r *Run) errClaimLost() error {
 		why = "it is held by " + plan.ClaimText(r.claim.otherValue)
 	}
 	return &sluice.Error{Op: "keep the claim on the service", Resource: r.client.Resource(), Kind: sluice.LostClaim,
-		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why), Next: "see who deploys it: sluice status; sluice deploy --take-over takes the service back"}
+		Err:  fmt.Errorf("tag %s: %s", plan.ClaimTag, why),
+		Next: "see who deploys it: sluice status; sluice deploy --take-over takes the service back"}
 }
 
 // writeUnderClaim makes a write. If the write waits so long for its turn that the last read of the
 // claim is too old, it reads the claim again first.
-func (r *Run) writeUnderClaim(ctx context.Context, a sluice.Attempt, write func() (string, error)) (result string, err error) {
+func (r *Run) writeUnderClaim(ctx context.Context, a sluice.Attempt, write func() (string, error)) (result string,
+	err error) {
 	for n := 1; ; n++ {
 		if result, err = write(); n == maxReadRetries || !errors.Is(err, errStaleClaim) {
 			return result, err
@@ -247,19 +249,22 @@ func (r *Run) saveClaimHeld(ctx context.Context) error {
 
 func (r *Run) errClaimTaken() error {
 	return &sluice.Error{Op: "claim the service", Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("another deployment holds it: %s", plan.ClaimText(r.claim.otherValue)), Next: "wait for it to end; sluice status shows it; sluice deploy --take-over ends it"}
+		Err:  fmt.Errorf("another deployment holds it: %s", plan.ClaimText(r.claim.otherValue)),
+		Next: "wait for it to end; sluice status shows it; sluice deploy --take-over ends it"}
 }
 
 // newClaimTags returns the tag of a claim that starts now.
 func (r *Run) newClaimTags() map[string]string {
-	return map[string]string{plan.ClaimTag: plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimLifetime)}.String()}
+	return map[string]string{plan.ClaimTag: plan.Claim{Deployment: r.Deployment,
+		Until: r.Clock.Now().Add(claimLifetime)}.String()}
 }
 
 // tagClaim writes the claim tag. The write depends on a recent read of the service.
 func (r *Run) tagClaim(ctx context.Context, live *ecs.ServiceState) error {
 	for n := 1; ; n++ {
 		k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimLifetime), Former: r.oldPrimaryID()}
-		err := r.client.Tag(withMaxReadAge(ctx, r.readAt), r.makeWrite, "claim the service", live.ARN, map[string]string{plan.ClaimTag: k.String()})
+		err := r.client.Tag(withMaxReadAge(ctx, r.readAt), r.makeWrite, "claim the service", live.ARN,
+			map[string]string{plan.ClaimTag: k.String()})
 		if err == nil {
 			r.claim.seen, r.claim.until, r.claim.otherValue = r.Clock.Now(), k.Until, ""
 			return nil

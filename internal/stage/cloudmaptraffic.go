@@ -30,9 +30,12 @@ type cloudMapTraffic struct {
 
 func (r *Run) openCloudMapTraffic() *cloudMapTraffic {
 	d := &cloudMapTraffic{Run: r, seen: map[string]bool{}, reassertCounts: map[string]int{}}
-	d.names = &cloudmap.Driver{Prefix: cloudmap.InstancePrefix(r.Deployment), Tasks: d.namedTasks, Stopped: d.stoppedTasks, SaveDeregistered: d.saveDeregistered, Deregistered: map[string]map[string]string{},
-		SaveRegistered: d.saveRegistered, ResolveChange: d.applyRecordPolicy, Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
-	d.names.InstanceClient = cloudmap.InstanceClient{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pauseFor, Confirm: r.awaitSecondRead, Token: d.newToken}
+	d.names = &cloudmap.Driver{Prefix: cloudmap.InstancePrefix(r.Deployment), Tasks: d.namedTasks,
+		Stopped: d.stoppedTasks, SaveDeregistered: d.saveDeregistered, Deregistered: map[string]map[string]string{},
+		SaveRegistered: d.saveRegistered, ResolveChange: d.applyRecordPolicy,
+		Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
+	d.names.InstanceClient = cloudmap.InstanceClient{API: r.Account.CloudMap(), Registry: *r.Plan.Registry,
+		Pause: r.pauseFor, Confirm: r.awaitSecondRead, Token: d.newToken}
 	return d
 }
 
@@ -102,7 +105,8 @@ func (d *cloudMapTraffic) prepareCanaryRoute(ctx context.Context) error {
 	if now <= d.Stage.Scale {
 		return nil
 	}
-	d.emitNote("the canary keeps %s: callers find them, and a scale of %d%% would stop some", sluice.Plural(canary.Desired, "task"), d.Stage.Scale)
+	d.emitNote("the canary keeps %s: callers find them, and a scale of %d%% would stop some",
+		sluice.Plural(canary.Desired, "task"), d.Stage.Scale)
 	d.Stage.Scale = now
 	return d.saveCanaryScale(ctx, *canary, now)
 }
@@ -148,7 +152,8 @@ func (d *cloudMapTraffic) waitForPropagation(ctx context.Context) error {
 	until := at.Add(forget)
 	for told := false; d.Clock.Now().Before(until); told = true {
 		if !told {
-			d.Host.Emit(sluice.Waiting{For: "callers to forget the addresses", Detail: d.names.Registry.FullName(), Until: until})
+			d.Host.Emit(sluice.Waiting{For: "callers to forget the addresses", Detail: d.names.Registry.FullName(),
+				Until: until})
 		}
 		if err := d.Run.checkDuringWait(ctx); err != nil {
 			return err

@@ -59,13 +59,15 @@ type registeredMember struct {
 
 // stillRegistered returns the members with instances to deregister, and the members whose instances
 // were registered again each time. tried counts how often each instance was deregistered.
-func (d *cloudMapTraffic) stillRegistered(ctx context.Context, members []member, tried map[string]int) (leaving, stays []registeredMember, err error) {
+func (d *cloudMapTraffic) stillRegistered(ctx context.Context, members []member, tried map[string]int) (leaving,
+	stays []registeredMember, err error) {
 	for _, m := range members {
 		found, err := d.registeredOf(ctx, m)
 		if err != nil {
 			return nil, nil, err
 		}
-		left := slices.DeleteFunc(slices.Clone(found), func(id string) bool { tried[id]++; return tried[id] > maxDeregistrations })
+		left := slices.DeleteFunc(slices.Clone(found),
+			func(id string) bool { tried[id]++; return tried[id] > maxDeregistrations })
 		d.names.MarkStopping(d.taskIDsOf(m))
 		switch {
 		case len(left) > 0:
@@ -114,14 +116,17 @@ func (d *cloudMapTraffic) deregisterMembers(ctx context.Context, all []registere
 	case err != nil:
 		return err
 	case !remain:
-		return &sluice.Error{Op: "take the " + all[0].label + " out of " + d.names.Registry.FullName(), Resource: all[0].ID, Kind: sluice.OutsideChange,
-			Err: errors.New("no other task is sure to remain registered there: the name would be empty"), Next: "see which tasks of the service run: sluice status; then run sluice resume"}
+		return &sluice.Error{Op: "take the " + all[0].label + " out of " + d.names.Registry.FullName(),
+			Resource: all[0].ID, Kind: sluice.OutsideChange,
+			Err:  errors.New("no other task is sure to remain registered there: the name would be empty"),
+			Next: "see which tasks of the service run: sluice status; then run sluice resume"}
 	}
 	for _, p := range all {
 		if err := d.saveShiftTime(ctx); err != nil {
 			return err
 		}
-		if err := d.names.DeregisterIDs(ctx, d.writeRecord, p.variant, p.instances); err != nil && !errors.Is(err, route.ErrMismatch) {
+		if err := d.names.DeregisterIDs(ctx, d.writeRecord, p.variant, p.instances); err != nil &&
+			!errors.Is(err, route.ErrMismatch) {
 			return err
 		}
 	}

@@ -112,7 +112,8 @@ func (d *cloudMapTraffic) adoptRecords(ctx context.Context, o cloudmap.OutsideCh
 func (d *cloudMapTraffic) warnUnknownInstances() {
 	for _, id := range d.names.UnknownInstances() {
 		if d.isFirstTime("stranger " + id) {
-			d.emitWarning("instance %s under %s is neither ECS's nor sluice's: it takes its part of the answers", id, d.names.Registry.FullName())
+			d.emitWarning("instance %s under %s is neither ECS's nor sluice's: it takes its part of the answers", id,
+				d.names.Registry.FullName())
 		}
 	}
 	d.warnOtherServices()

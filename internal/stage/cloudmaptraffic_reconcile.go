@@ -63,7 +63,8 @@ func (d *cloudMapTraffic) noteExposure(did cloudmap.Reconciled, before time.Time
 		if before.IsZero() {
 			what = "task" // it may have been deregistered before and registered again
 		}
-		d.emitNote("took %s of the primary out of %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(), exposureText(longest, before.IsZero()))
+		d.emitNote("took %s of the primary out of %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(),
+			exposureText(longest, before.IsZero()))
 	}
 	for _, id := range d.names.RegisteredIDs(sluice.Primary) {
 		d.seen[id] = true

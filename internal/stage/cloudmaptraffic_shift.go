@@ -40,7 +40,8 @@ func (d *cloudMapTraffic) setWeights(ctx context.Context, to sluice.Weights) err
 	d.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Registry.ARN}})
 	now := d.names.CurrentSplit()
-	d.emitNote("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.Total(), "task"), now.Canary, now.Percent())
+	d.emitNote("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.Total(), "task"),
+		now.Canary, now.Percent())
 	return nil
 }
 
@@ -59,7 +60,8 @@ func (d *cloudMapTraffic) checkStaysDeregistered(ctx context.Context, to sluice.
 		if err := d.reconcileShare(ctx, to); err != nil {
 			return err
 		}
-		if err := d.refreshTasks(ctx); err != nil { // an instance that was registered again was deregistered after the last read
+		// an instance that was registered again was deregistered after the last read
+		if err := d.refreshTasks(ctx); err != nil {
 			return err
 		}
 		if d.returnedCount > again {
@@ -113,7 +115,8 @@ func (d *cloudMapTraffic) routeAllToPrimary(ctx context.Context) error {
 	}
 	n, err := d.names.RegisterAllPrimary(ctx, d.writeRecord)
 	if err == nil && n > 0 {
-		d.emitNote("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"), d.names.Registry.FullName())
+		d.emitNote("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"),
+			d.names.Registry.FullName())
 		err = d.saveShiftTime(ctx)
 	}
 	return err
@@ -127,8 +130,10 @@ func (d *cloudMapTraffic) checkShareReached(to sluice.Weights) error {
 	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
 		return nil
 	}
-	return &sluice.Error{Op: "shift what is found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID, Kind: sluice.Conflict,
-		Err:  fmt.Errorf("asked for %s, %w %s of the primary and %s of the canary", to, route.ErrMismatch, sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
+	return &sluice.Error{Op: "shift what is found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID,
+		Kind: sluice.Conflict,
+		Err: fmt.Errorf("asked for %s, %w %s of the primary and %s of the canary", to, route.ErrMismatch,
+			sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
 		Next: "the others are not well: see them with sluice status, then run sluice resume or sluice rollback"}
 }
 
@@ -148,11 +153,14 @@ func (d *cloudMapTraffic) startExtraCanaries(ctx context.Context, to sluice.Weig
 	case want.Canary <= pool.Canary:
 		return nil
 	case !d.Stage.Exact:
-		return &sluice.Error{Op: "let the canary alone be found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID, Kind: sluice.Conflict,
-			Err:  fmt.Errorf("%s of it can be found, and the service has %d by now", sluice.Plural(pool.Canary, "task"), pool.Desired),
+		return &sluice.Error{Op: "let the canary alone be found under " + d.names.Registry.FullName(),
+			Resource: d.names.Registry.ID, Kind: sluice.Conflict,
+			Err: fmt.Errorf("%s of it can be found, and the service has %d by now", sluice.Plural(pool.Canary, "task"),
+				pool.Desired),
 			Next: "roll the canary out again with scale: 100, or give exact: true"}
 	case !ok:
-		d.emitWarning("exactly %d%% takes %d primary tasks, and there are %d by now", to.Canary(), want.Primary, pool.Primary)
+		d.emitWarning("exactly %d%% takes %d primary tasks, and there are %d by now", to.Canary(), want.Primary,
+			pool.Primary)
 		return nil
 	}
 	rev, err := d.ensureRevision(ctx)

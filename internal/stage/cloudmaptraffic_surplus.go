@@ -9,7 +9,8 @@ import (
 
 // countSurplus counts how many tasks ECS may still stop because fewer are desired, by what started
 // them: a task set or a deployment. AWS does not report which tasks it chooses.
-func (d *cloudMapTraffic) countSurplus(ctx context.Context, live *ecs.ServiceState, every map[sluice.Variant][]ecs.Task) (map[string]int, error) {
+func (d *cloudMapTraffic) countSurplus(ctx context.Context, live *ecs.ServiceState,
+	every map[sluice.Variant][]ecs.Task) (map[string]int, error) {
 	all := surplusOf(live, every[sluice.Primary])
 	if live.Controller == "EXTERNAL" {
 		for id, n := range surplusOf(live, every[sluice.Canary]) {

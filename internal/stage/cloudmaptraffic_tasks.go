@@ -12,7 +12,8 @@ import (
 )
 
 // writeRecord makes a write and marks the last read as stale.
-func (d *cloudMapTraffic) writeRecord(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+func (d *cloudMapTraffic) writeRecord(ctx context.Context, a sluice.Attempt,
+	call func(context.Context) (string, error)) error {
 	d.stale = true
 	if a.Planned.Operation == "servicediscovery:DeregisterInstance" {
 		if err := d.saveShiftTime(ctx); err != nil {
@@ -60,7 +61,8 @@ func (d *cloudMapTraffic) namedTasks(ctx context.Context) (all []cloudmap.Task, 
 			if t.Address == "" {
 				continue
 			}
-			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Healthy: d.isHealthy(t), Age: d.taskAge(t),
+			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision),
+				Healthy: d.isHealthy(t), Age: d.taskAge(t),
 				Group: t.StartedBy, Surplus: surplus[t.StartedBy]}
 			if set := live.TaskSet(t.StartedBy); set != nil {
 				x.ExternalID = set.ExternalID
@@ -76,7 +78,8 @@ func (d *cloudMapTraffic) namedTasks(ctx context.Context) (all []cloudmap.Task, 
 // stoppedTasks returns those of the given primary tasks that have stopped or are stopping, if the
 // stage may deregister them.
 func (d *cloudMapTraffic) stoppedTasks(ctx context.Context, tasks []string) ([]string, error) {
-	if !d.Stage.MayWrite(sluice.Write{Operation: "servicediscovery:DeregisterInstance", Resource: plan.PrimaryInstances}) {
+	if !d.Stage.MayWrite(sluice.Write{Operation: "servicediscovery:DeregisterInstance",
+		Resource: plan.PrimaryInstances}) {
 		return nil, nil
 	}
 	return d.client.StoppedTasks(ctx, tasks)
@@ -171,7 +174,8 @@ func (d *cloudMapTraffic) targetStates(ctx context.Context, m member) ([]sluice.
 		if !m.hasTask(t) {
 			continue
 		}
-		x := sluice.Target{ID: t.Address, State: "initial", Description: "it is not found under " + d.names.Registry.FullName() + " yet"}
+		x := sluice.Target{ID: t.Address, State: "initial", Description: "it is not found under " +
+			d.names.Registry.FullName() + " yet"}
 		switch {
 		case t.Health == "UNHEALTHY":
 			x.State, x.Description = "unhealthy", "a container health check fails"

@@ -50,7 +50,8 @@ func (r *Run) deployByCodeDeploy(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case r.HandOver && (d.JustCreated || !r.handedOverSucceeded(ctx, verdict.Wanted{Revision: rev.Name, Deployment: d.ID})):
+	case r.HandOver &&
+		(d.JustCreated || !r.handedOverSucceeded(ctx, verdict.Wanted{Revision: rev.Name, Deployment: d.ID})):
 		return r.handOver(rev, d.ID)
 	case r.Plan.CodeDeploy.Returns:
 		return r.followReturn(ctx, rev.Name, d)
@@ -135,19 +136,22 @@ func (r *Run) createFirstService(ctx context.Context, live *ecs.ServiceState) er
 	first := live.Primary()
 	if first == nil || first.Revision != rev.Name {
 		return &sluice.Error{Op: "create the service", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
-			Err: fmt.Errorf("somebody else deployed %s to it meanwhile", live.Serving()), Next: "deploy again: CodeDeploy brings the revision then"}
+			Err:  fmt.Errorf("somebody else deployed %s to it meanwhile", live.Serving()),
+			Next: "deploy again: CodeDeploy brings the revision then"}
 	}
 	if r.HandOver && (fresh || !r.handedOverSucceeded(ctx, verdict.Wanted{Revision: rev.Name})) {
 		return r.handOver(rev, first.ID)
 	}
-	return r.awaitNewTasks(ctx, member{TaskSet: *first, variant: sluice.Primary, label: "task set of primary", service: r.client}, 0)
+	return r.awaitNewTasks(ctx, member{TaskSet: *first, variant: sluice.Primary, label: "task set of primary",
+		service: r.client}, 0)
 }
 
 // updateAttributes changes the fields that UpdateService can change under CODE_DEPLOY, and the
 // file's tags, as far as the plan lists them.
 func (r *Run) updateAttributes(ctx context.Context, live *ecs.ServiceState) error {
 	u, tags := ecs.DifferingUpdate(r.service, live), ecs.DifferingTags(r.service, live)
-	if len(u.Members) > 0 && r.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: r.client.Resource()}) {
+	if len(u.Members) > 0 &&
+		r.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: r.client.Resource()}) {
 		if err := r.client.Update(ctx, r.makeWrite, "update service", u); err != nil {
 			return err
 		}
@@ -160,7 +164,8 @@ func (r *Run) updateAttributes(ctx context.Context, live *ecs.ServiceState) erro
 }
 
 // requestCodeDeploy creates the deployment, unless an earlier attempt did.
-func (r *Run) requestCodeDeploy(ctx context.Context, live *ecs.ServiceState, rev ecs.Revision) (createdDeployment, error) {
+func (r *Run) requestCodeDeploy(ctx context.Context, live *ecs.ServiceState, rev ecs.Revision) (createdDeployment,
+	error) {
 	spec, err := definition.NewAppSpec(r.service.Input, live.ARNOf(rev), r.Plan.CodeDeploy.Hooks)
 	if err != nil {
 		return createdDeployment{}, err

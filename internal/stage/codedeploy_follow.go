@@ -23,7 +23,8 @@ type createdDeployment struct {
 // followCodeDeploy waits until the CodeDeploy deployment has ended. Every end but success is an
 // error. A rollback that CodeDeploy did by itself is a failure with its cause.
 func (r *Run) followCodeDeploy(ctx context.Context, revision string, d createdDeployment) error {
-	last, err := r.watchCodeDeploy(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, JustCreated: d.JustCreated}, nil)
+	last, err := r.watchCodeDeploy(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID,
+		JustCreated: d.JustCreated}, nil)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,8 @@ func (r *Run) followReturn(ctx context.Context, revision string, d createdDeploy
 		return err
 	}
 	continued := false
-	last, err := r.watchCodeDeploy(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, JustCreated: d.JustCreated}, func(ctx context.Context, s watch.Update) (err error) {
+	last, err := r.watchCodeDeploy(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID,
+		JustCreated: d.JustCreated}, func(ctx context.Context, s watch.Update) (err error) {
 		if isReady(s) && !continued {
 			continued, err = r.codeDeployClient().Continue(ctx, r.makeWrite, plan.ReturnShift, d.ID, false)
 		}
@@ -80,7 +82,8 @@ func isReady(s watch.Update) bool {
 
 // watchCodeDeploy follows a deployment and emits its changes. also, if not nil, acts on each poll;
 // its error ends the wait.
-func (r *Run) watchCodeDeploy(ctx context.Context, want verdict.Wanted, also func(context.Context, watch.Update) error) (last watch.Update, err error) {
+func (r *Run) watchCodeDeploy(ctx context.Context, want verdict.Wanted,
+	also func(context.Context, watch.Update) error) (last watch.Update, err error) {
 	want.Deadline, want.FailAfter, want.AllowsNoTasks = r.Plan.ProgressDeadline, r.failureLimit(), r.wantsNoTasks()
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
 	err = r.runWithChecks(ctx, func(ctx context.Context) error {
@@ -112,7 +115,8 @@ func (r *Run) codeDeployEndError(revision string, last watch.Update) error {
 		if r.Plan.AutoRollback {
 			next, _, _ = strings.Cut(next, "; and end the deployment: ") // the rollback ends it
 		}
-		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.client.Resource(), Kind: endErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: next}
+		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.client.Resource(),
+			Kind: endErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: next}
 	}
 	if c := last.CodeTarget; c != nil && c.Green != nil {
 		r.emitTaskSet(sluice.Primary, revision, *c.Green)
@@ -140,7 +144,8 @@ func (r *Run) emitCodeDeploy(want verdict.Wanted, s watch.Update) {
 		}
 	}
 	r.emitReasons(sluice.Canary, s.Verdict)
-	if waits := isReady(s) || s.Code != nil && s.Code.Terminating; waits && s.Verdict.State == verdict.Progressing && s.Verdict.Detail != r.emitted.progress {
+	if waits := isReady(s) || s.Code != nil && s.Code.Terminating; waits && s.Verdict.State == verdict.Progressing &&
+		s.Verdict.Detail != r.emitted.progress {
 		r.emitted.progress = s.Verdict.Detail
 		r.Host.Emit(sluice.Waiting{For: "CodeDeploy", Detail: s.Verdict.Detail})
 	}
@@ -154,7 +159,8 @@ func (r *Run) emitLifecycle(c verdict.CodeTarget) {
 			continue
 		}
 		if r.isFirstTime(fmt.Sprint("lifecycle ", c.Deployment, e.Name, e.Status)) {
-			r.Host.Emit(sluice.LifecycleChanged{Deployment: c.Deployment, Name: e.Name, Status: e.Status, Message: e.Message})
+			r.Host.Emit(sluice.LifecycleChanged{Deployment: c.Deployment, Name: e.Name, Status: e.Status,
+				Message: e.Message})
 		}
 	}
 }
@@ -163,7 +169,8 @@ func (r *Run) emitTaskSet(v sluice.Variant, revision string, s verdict.CodeSet) 
 	if s.Revision != "" {
 		revision = s.Revision
 	}
-	c := sluice.CapacityChanged{Variant: v, Revision: revision, Desired: s.Desired, Pending: s.Pending, Running: s.Running}
+	c := sluice.CapacityChanged{Variant: v, Revision: revision, Desired: s.Desired, Pending: s.Pending,
+		Running: s.Running}
 	if r.emitted.setCapacity[v] == c {
 		return
 	}
@@ -177,6 +184,7 @@ func (r *Run) emitTaskSet(v sluice.Variant, revision string, s verdict.CodeSet) 
 func (r *Run) emitTraffic(canary int) {
 	if was := r.emitted.canaryShare; was != canary {
 		r.emitted.canaryShare = canary
-		r.Host.Emit(sluice.TrafficShifted{FromPrimary: 100 - was, FromCanary: was, ToPrimary: 100 - canary, ToCanary: canary})
+		r.Host.Emit(sluice.TrafficShifted{FromPrimary: 100 - was, FromCanary: was, ToPrimary: 100 - canary,
+			ToCanary: canary})
 	}
 }

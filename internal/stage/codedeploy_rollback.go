@@ -185,7 +185,8 @@ func (r *Run) redeployFormer(ctx context.Context) error {
 	if r.claim.otherValue != "" {
 		return r.errClaimTaken() // the deployment that claimed it since decides what serves
 	}
-	start := codedeploy.StartRequest{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{}, NoAlarms: true}
+	start := codedeploy.StartRequest{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{},
+		NoAlarms: true}
 	d, err := r.ensureCodeDeploy(ctx, keyCodeDeployReturn, start)
 	if err != nil {
 		return err
@@ -232,7 +233,8 @@ const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
 
 // restoreAfterCodeDeploy restores the attributes that the deployment changed.
 func (r *Run) restoreAfterCodeDeploy(ctx context.Context) error {
-	if len(r.snapshot.Attributes.Members) == 0 || !r.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: r.client.Resource()}) {
+	if len(r.snapshot.Attributes.Members) == 0 ||
+		!r.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: r.client.Resource()}) {
 		return nil
 	}
 	if err := r.client.Update(ctx, r.makeWrite, "restore service", r.snapshot.Attributes); err != nil {

@@ -25,7 +25,8 @@ func (r *Run) Confirm(ctx context.Context, o sluice.Outcome) error {
 		return err
 	}
 	serves := func(live *ecs.ServiceState) bool { return live.Serving() == want || adopted(live) }
-	live, err := r.awaitRead(ctx, writeProof{writeName: want + " as PRIMARY", sentAt: r.Clock.Now(), shows: serves}, r.readActive)
+	live, err := r.awaitRead(ctx, writeProof{writeName: want + " as PRIMARY", sentAt: r.Clock.Now(), shows: serves},
+		r.readActive)
 	if err != nil {
 		return err
 	}
@@ -33,7 +34,8 @@ func (r *Run) Confirm(ctx context.Context, o sluice.Outcome) error {
 		return nil
 	}
 	return &sluice.Error{Op: "confirm that " + want + " serves", Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("%s is PRIMARY: another deployment took its place", cmp.Or(live.Serving(), "no task set")), Next: "sluice status shows what runs"}
+		Err:  fmt.Errorf("%s is PRIMARY: another deployment took its place", cmp.Or(live.Serving(), "no task set")),
+		Next: "sluice status shows what runs"}
 }
 
 // readActive reads the service and writes nothing. A deleted service is an error.

@@ -124,7 +124,8 @@ func (r *Run) applyOutsidePolicy(ctx context.Context, c outsideChange) error {
 	switch {
 	case serves && (c.kind == driftDeleted || c.kind == driftScaled && c.have == 0):
 		policy = sluice.StopOnChange // the serving version is deleted: the deployment cannot continue
-	case c.kind == driftPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet && r.isRemovedByPipeline(c.set):
+	case c.kind == driftPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet &&
+		r.isRemovedByPipeline(c.set):
 		policy = sluice.StopOnChange // the pipeline would remove the promoted task set
 	}
 	switch policy {
@@ -158,7 +159,8 @@ func (r *Run) applyScalingPolicy(ctx context.Context, now, ours sluice.Scalable,
 		r.warnScalingChanged(undone)
 		return nil
 	case policy == sluice.ReassertChange:
-		r.emitWarning("somebody else's change of the auto scaling of %s: %s; it is undone (onOutsideChange: reassert)", r.client.Resource(), what)
+		r.emitWarning("somebody else's change of the auto scaling of %s: %s; it is undone (onOutsideChange: reassert)",
+			r.client.Resource(), what)
 		return r.scalingClient().SetTarget(ctx, r.makeWrite, "set auto scaling", now, ours)
 	}
 	return &sluice.Error{Op: "look at auto scaling", Resource: r.client.Resource(), Kind: sluice.OutsideChange,

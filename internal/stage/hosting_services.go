@@ -55,8 +55,9 @@ func (s services) ensureCanary(ctx context.Context, rev ecs.Revision, scale int)
 		return member{}, err
 	}
 	template, _ := definition.NewCanaryService(s.service, &primary.Raw)
-	live, found, err := s.canary.EnsureService(ctx, s.makeWrite, ecs.CanarySpec{By: by, Template: template, Revision: rev,
-		Count: count, Attach: s.traffic.attachmentOf(sluice.Canary)})
+	live, found, err := s.canary.EnsureService(ctx, s.makeWrite, ecs.CanarySpec{By: by, Template: template,
+		Revision: rev,
+		Count:    count, Attach: s.traffic.attachmentOf(sluice.Canary)})
 	if err != nil {
 		return member{}, err
 	}
@@ -141,7 +142,8 @@ func (s services) findVariant(ctx context.Context, v sluice.Variant) (*member, e
 func (s services) findVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *member, err error) {
 	m := s.primaryMember(live)
 	if v == sluice.Canary {
-		if live, err = s.canary.Observe(ctx); err != nil || !live.IsActive() && !live.IsDraining() || live.CreatedBy() == "" {
+		if live, err = s.canary.Observe(ctx); err != nil || !live.IsActive() && !live.IsDraining() ||
+			live.CreatedBy() == "" {
 			return nil, err
 		}
 		m = s.canaryMember(live)
@@ -153,12 +155,14 @@ func (s services) findVariantIn(ctx context.Context, live *ecs.ServiceState, v s
 // group.
 func (s services) primaryMember(live *ecs.ServiceState) member {
 	set, _ := live.AsTaskSet()
-	return member{TaskSet: set, variant: sluice.Primary, label: "service " + s.client.Name, service: s.client, hasOwnGroup: true}
+	return member{TaskSet: set, variant: sluice.Primary, label: "service " + s.client.Name, service: s.client,
+		hasOwnGroup: true}
 }
 
 func (s services) canaryMember(live *ecs.ServiceState) member {
 	set, _ := live.AsTaskSet()
-	return member{TaskSet: set, variant: sluice.Canary, label: "canary service", service: s.canary.Service, hasOwnGroup: true}
+	return member{TaskSet: set, variant: sluice.Canary, label: "canary service", service: s.canary.Service,
+		hasOwnGroup: true}
 }
 
 // refreshMember reads a member. Until AWS shows the revision that the canary was just updated to,

@@ -61,7 +61,8 @@ func (s services) startFormerCanary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.awaitMember(ctx, m, verdict.AwaitCapacity(s.Clock.Now(), min(bridgeTimeout, s.Plan.ProgressDeadline), 0).RequireTwoPolls()); err != nil {
+	if err := s.awaitMember(ctx, m, verdict.AwaitCapacity(s.Clock.Now(), min(bridgeTimeout, s.Plan.ProgressDeadline),
+		0).RequireTwoPolls()); err != nil {
 		return err
 	}
 	s.emitNote("%s is found in the %s while ECS rolls the service back", s.snapshot.Revision, m.label)

@@ -49,7 +49,8 @@ func (s services) listDrift(ctx context.Context, x *expectation, live *ecs.Servi
 	if err != nil {
 		return nil, err
 	}
-	c := outsideChange{label: plan.CanarySet, name: "canary service", tasks: true, set: sluice.TaskSet{ID: canaryServiceKey}}
+	c := outsideChange{label: plan.CanarySet, name: "canary service", tasks: true,
+		set: sluice.TaskSet{ID: canaryServiceKey}}
 	switch {
 	case canary.IsActive():
 	case !stood:

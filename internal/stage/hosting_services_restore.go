@@ -73,7 +73,8 @@ func (s services) restoreCanary(ctx context.Context) error {
 		return err
 	}
 	template, _ := definition.NewCanaryService(s.service, &primary.Raw)
-	now, _, err = s.canary.EnsureService(ctx, s.makeWrite, ecs.CanarySpec{By: by, Template: template, Count: was.Count, Attach: s.traffic.attachmentOf(sluice.Canary), ForceWrite: true,
+	now, _, err = s.canary.EnsureService(ctx, s.makeWrite, ecs.CanarySpec{By: by, Template: template, Count: was.Count,
+		Attach: s.traffic.attachmentOf(sluice.Canary), ForceWrite: true,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
 	if err != nil {
 		return err

@@ -38,7 +38,8 @@ func (t taskSets) ensureCanary(ctx context.Context, rev ecs.Revision, scale int)
 	if err != nil {
 		return member{}, err
 	}
-	return t.ensureSet(ctx, sluice.Canary, ecs.WantedTaskSet{By: by, Label: plan.CanarySet, Revision: rev, Scale: scale, Attach: t.traffic.attachmentOf(sluice.Canary)})
+	return t.ensureSet(ctx, sluice.Canary, ecs.WantedTaskSet{By: by, Label: plan.CanarySet, Revision: rev, Scale: scale,
+		Attach: t.traffic.attachmentOf(sluice.Canary)})
 }
 
 // ensureSet creates the task set or finds it, and emits an event if it was found.
@@ -67,7 +68,8 @@ func (t taskSets) startPrimary(ctx context.Context, live *ecs.ServiceState, rev 
 			return member{}, err
 		}
 	}
-	m, err := t.ensureSet(ctx, sluice.Primary, ecs.WantedTaskSet{By: t.newPrimaryID(), Label: plan.NewPrimarySet, Revision: rev, Scale: 100, Attach: t.traffic.attachmentOf(sluice.Primary)})
+	m, err := t.ensureSet(ctx, sluice.Primary, ecs.WantedTaskSet{By: t.newPrimaryID(), Label: plan.NewPrimarySet,
+		Revision: rev, Scale: 100, Attach: t.traffic.attachmentOf(sluice.Primary)})
 	if err != nil {
 		return m, err
 	}
@@ -322,10 +324,12 @@ func (t taskSets) listCreated(ctx context.Context) ([]member, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := t.readAfter(ctx, writeProof{writeName: "the task sets of this deployment", sentAt: t.wroteAt, shows: func(live *ecs.ServiceState) bool {
-		fresh := live.CreatedByAction(t.newPrimaryID())
-		return (!begun || fresh != nil && (far != newPrimaryPromoted || fresh.Status != "PRIMARY")) && (!rolledOut || live.CreatedByAction(canaryID) != nil)
-	}})
+	live, err := t.readAfter(ctx, writeProof{writeName: "the task sets of this deployment", sentAt: t.wroteAt,
+		shows: func(live *ecs.ServiceState) bool {
+			fresh := live.CreatedByAction(t.newPrimaryID())
+			return (!begun || fresh != nil && (far != newPrimaryPromoted || fresh.Status != "PRIMARY")) &&
+				(!rolledOut || live.CreatedByAction(canaryID) != nil)
+		}})
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,8 @@ func (s *driftCheck) checkScale(label string, set *sluice.TaskSet, scale float64
 			scale = kept
 		}
 		if set.Scale != scale {
-			s.changes = append(s.changes, outsideChange{kind: driftScaled, label: label, set: *set, have: set.Scale, want: scale})
+			s.changes = append(s.changes, outsideChange{kind: driftScaled, label: label, set: *set, have: set.Scale,
+				want: scale})
 		}
 	}
 }

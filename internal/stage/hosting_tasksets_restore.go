@@ -33,14 +33,16 @@ func (t taskSets) restorePrimary(ctx context.Context, live *ecs.ServiceState) er
 // before that write was older than the deletion.
 func (t taskSets) isOldDeleted(ctx context.Context, refused error, id string) (bool, error) {
 	_, begun, err := loadValue[string](ctx, t.Host, keyNewPrimary)
-	if refused == nil || err != nil || !begun || sluice.KindOf(refused) != "" && sluice.KindOf(refused) != sluice.OutsideChange {
+	if refused == nil || err != nil || !begun || sluice.KindOf(refused) != "" &&
+		sluice.KindOf(refused) != sluice.OutsideChange {
 		return false, err
 	}
 	goes := func(live *ecs.ServiceState) bool {
 		set := live.TaskSet(id)
 		return set == nil || set.Status == "DRAINING"
 	}
-	live, err := t.readAfter(ctx, writeProof{writeName: "the deletion of task set " + id, sentAt: t.Clock.Now(), shows: goes})
+	live, err := t.readAfter(ctx, writeProof{writeName: "the deletion of task set " + id, sentAt: t.Clock.Now(),
+		shows: goes})
 	return err == nil && goes(live), err
 }
 
@@ -59,7 +61,8 @@ func (t taskSets) restoreAttributes(ctx context.Context, live *ecs.ServiceState)
 // the file's nor the former one was set by another actor and is kept.
 func (r *Run) attributesToRestore(live *ecs.ServiceState) ecs.Update {
 	u, set := r.snapshot.Attributes, r.fileCount()
-	if set == nil || !slices.Contains(u.Members, "desiredCount") || live.Desired == *set || live.Desired == r.snapshot.Desired {
+	if set == nil || !slices.Contains(u.Members, "desiredCount") || live.Desired == *set ||
+		live.Desired == r.snapshot.Desired {
 		return u
 	}
 	r.emitWarning("the desired count (%d) was set by others and is left as it is", live.Desired)
@@ -73,7 +76,8 @@ func (t taskSets) returnToOldPrimary(ctx context.Context, set, was sluice.TaskSe
 	if err != nil {
 		return err
 	}
-	if far == newPrimaryEmptied || far == newPrimaryPromoted || set.Scale != was.Scale { // a read may be older than our own scale-down
+	// a read may be older than our own scale-down
+	if far == newPrimaryEmptied || far == newPrimaryPromoted || set.Scale != was.Scale {
 		if err := t.sets.Scale(ctx, t.makeWrite, set, m.label, int(was.Scale)); err != nil {
 			return err
 		}
@@ -98,7 +102,8 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 	if err != nil {
 		return err
 	}
-	m, err := t.ensureSet(ctx, sluice.Primary, ecs.WantedTaskSet{By: by, Label: plan.RestoredSet, Scale: int(was.Scale), Attach: attachment,
+	m, err := t.ensureSet(ctx, sluice.Primary, ecs.WantedTaskSet{By: by, Label: plan.RestoredSet, Scale: int(was.Scale),
+		Attach:   attachment,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
 	if err != nil {
 		return err
@@ -126,7 +131,8 @@ func (t taskSets) maintainScale(ctx context.Context, m member, scale float64) er
 			set := live.TaskSet(m.ID)
 			return set != nil && set.Scale == scale
 		}
-		live, err := t.readAfter(ctx, writeProof{writeName: "the scale of the " + m.label, sentAt: t.wroteAt, shows: is})
+		live, err := t.readAfter(ctx, writeProof{writeName: "the scale of the " + m.label, sentAt: t.wroteAt,
+			shows: is})
 		if err != nil || is(live) {
 			return err
 		}
@@ -136,7 +142,8 @@ func (t taskSets) maintainScale(ctx context.Context, m member, scale float64) er
 		}
 		if n > maxRescales {
 			return &sluice.Error{Op: "keep the scale of the " + m.label, Resource: m.ID, Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("it has %g%% again, and it was scaled to %g%% %d times", now.Scale, scale, maxRescales),
+				Err: fmt.Errorf("it has %g%% again, and it was scaled to %g%% %d times", now.Scale, scale,
+					maxRescales),
 				Next: "find out what scales it; then run sluice rollback"}
 		}
 		t.emitWarning("somebody else's change: task set %s was scaled to %g%% during the rollback; it is scaled to %g%% again", m.ID, now.Scale, scale)
@@ -183,9 +190,10 @@ func (t taskSets) repromotePrimary(ctx context.Context) error {
 	if err := t.promoteSet(ctx, m); err != nil {
 		return err
 	}
-	_, err = t.readAfter(ctx, writeProof{writeName: "task set " + back.ID + " as PRIMARY", sentAt: t.Clock.Now(), shows: func(live *ecs.ServiceState) bool {
-		return live.Primary() != nil && live.Primary().ID == back.ID
-	}})
+	_, err = t.readAfter(ctx, writeProof{writeName: "task set " + back.ID + " as PRIMARY", sentAt: t.Clock.Now(),
+		shows: func(live *ecs.ServiceState) bool {
+			return live.Primary() != nil && live.Primary().ID == back.ID
+		}})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ const judgeTimeout = 5 * time.Second
 // JudgeCurrent returns the verdict of `sluice wait` on the plan's revision if that is already
 // PRIMARY. A plan may report "no changes" only with such a verdict. The result is nil if the plan
 // deploys another revision, or if another deployment has claimed the service.
-func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan, live plan.AWSState) (*plan.Current, error) {
+func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan,
+	live plan.AWSState) (*plan.Current, error) {
 	if p.Standalone || p.From == "" || p.From != p.To || live.Claim != "" {
 		return nil, nil
 	}

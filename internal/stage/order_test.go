@@ -101,10 +101,12 @@ func deployExample(t *testing.T, name string, f func(*deployment)) {
 		check(t, err)
 		check(t, sim.Load(world, text))
 		cfg := sim.Config()
-		d := &deployment{T: t, clock: v, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), sd: awssd.NewFromConfig(cfg),
+		d := &deployment{T: t, clock: v, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg),
+			sd:    awssd.NewFromConfig(cfg),
 			saved: &memory{values: map[string][]byte{}, now: v.Now}}
-		d.account, err = account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint,
-			HTTPClient: sim.HTTPClient(), APIOptions: append(sim.APIOptions(), d.observe), Clock: v})
+		d.account, err = account.Open(context.Background(),
+			account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint,
+				HTTPClient: sim.HTTPClient(), APIOptions: append(sim.APIOptions(), d.observe), Clock: v})
 		check(t, err)
 		file := "sluice.yaml"
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
@@ -129,21 +131,24 @@ func check(t *testing.T, err error) {
 
 // observe shows every attempt of a call to the deployment.
 func (d *deployment) observe(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("observe", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-		name := middleware.GetOperationName(ctx)
-		if isWrite(name) {
-			d.writes++
-			if d.onWrite != nil {
-				d.onWrite(write{name, in.Parameters})
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("observe",
+		func(ctx context.Context, in middleware.InitializeInput,
+			next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			name := middleware.GetOperationName(ctx)
+			if isWrite(name) {
+				d.writes++
+				if d.onWrite != nil {
+					d.onWrite(write{name, in.Parameters})
+				}
 			}
-		}
-		return next.HandleInitialize(ctx, in)
-	}), middleware.Before)
+			return next.HandleInitialize(ctx, in)
+		}), middleware.Before)
 }
 
 // isWrite reports whether an operation changes anything.
 func isWrite(operation string) bool {
-	return !slices.ContainsFunc([]string{"Describe", "List", "Get", "Discover", "Batch"}, func(read string) bool { return strings.HasPrefix(operation, read) })
+	return !slices.ContainsFunc([]string{"Describe", "List", "Get", "Discover", "Batch"},
+		func(read string) bool { return strings.HasPrefix(operation, read) })
 }
 
 // run executes stages one after the other.
@@ -153,7 +158,8 @@ func (d *deployment) run(stages ...plan.Stage) error {
 		if s.IsWait() {
 			continue
 		}
-		r, err := stage.Open(stage.Config{Account: d.account, Clock: d.clock, Plan: d.plan, Index: s.Index, Deployment: deploymentID, Host: d.saved})
+		r, err := stage.Open(stage.Config{Account: d.account, Clock: d.clock, Plan: d.plan, Index: s.Index,
+			Deployment: deploymentID, Host: d.saved})
 		check(d.T, err)
 		if err := r.Execute(context.Background()); err != nil {
 			return fmt.Errorf("stage %d %s: %w", s.Index+1, s.Name, err)
@@ -214,7 +220,8 @@ func TestDrainedBeforeStopped(t *testing.T) {
 		seen++
 		if stops {
 			if weight := d.weight(group); weight > 0 && d.healthy(group) <= running {
-				d.Errorf("%s removes the %d tasks behind %s, which has weight %d and %d healthy tasks", w.operation, running, group, weight, d.healthy(group))
+				d.Errorf("%s removes the %d tasks behind %s, which has weight %d and %d healthy tasks", w.operation,
+					running, group, weight, d.healthy(group))
 			}
 			return
 		}
@@ -288,7 +295,8 @@ func TestClaimReadBeforeAWrite(t *testing.T) {
 				d.claimByAnother()
 				d.onWrite = func(w write) { t.Errorf("%s in stage %d %s", w.operation, n+1, d.plan.Stages[n].Name) }
 				err := d.run(d.plan.Stages[n])
-				if kind := sluice.KindOf(err); !d.plan.Stages[n].IsWait() && kind != sluice.LostClaim && kind != sluice.Overtaken {
+				if kind := sluice.KindOf(err); !d.plan.Stages[n].IsWait() && kind != sluice.LostClaim &&
+					kind != sluice.Overtaken {
 					t.Errorf("stage %d %s ended with %v (%v)", n+1, d.plan.Stages[n].Name, err, kind)
 				}
 			})
@@ -299,7 +307,8 @@ func TestClaimReadBeforeAWrite(t *testing.T) {
 // claimByAnother puts the claim of another deployment on the service.
 func (d *deployment) claimByAnother() {
 	d.Helper()
-	out, err := d.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{d.plan.Service}})
+	out, err := d.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{d.plan.Service}})
 	check(d.T, err)
 	value := plan.Claim{Deployment: plan.IDPrefix + "another", Until: d.clock.Now().Add(time.Hour)}.String()
 	_, err = d.ecs.TagResource(context.Background(), &awsecs.TagResourceInput{ResourceArn: out.Services[0].ServiceArn,
@@ -327,7 +336,8 @@ func TestRegisteredBeforeThePrimaryIsDeregistered(t *testing.T) {
 		leaving[d][*in.InstanceId] = true
 		registered, err := d.sd.ListInstances(context.Background(), &awssd.ListInstancesInput{ServiceId: in.ServiceId})
 		check(d.T, err)
-		if !slices.ContainsFunc(registered.Instances, func(i sdtypes.InstanceSummary) bool { return !leaving[d][*i.Id] }) {
+		if !slices.ContainsFunc(registered.Instances,
+			func(i sdtypes.InstanceSummary) bool { return !leaving[d][*i.Id] }) {
 			d.Errorf("%s is deregistered, and no other instance is registered", *in.InstanceId)
 		}
 	})
@@ -364,10 +374,12 @@ func (d *deployment) weight(group string) int {
 	balancers, err := d.elb.DescribeLoadBalancers(context.Background(), &awselb.DescribeLoadBalancersInput{})
 	check(d.T, err)
 	for _, b := range balancers.LoadBalancers {
-		listeners, err := d.elb.DescribeListeners(context.Background(), &awselb.DescribeListenersInput{LoadBalancerArn: b.LoadBalancerArn})
+		listeners, err := d.elb.DescribeListeners(context.Background(),
+			&awselb.DescribeListenersInput{LoadBalancerArn: b.LoadBalancerArn})
 		check(d.T, err)
 		for _, l := range listeners.Listeners {
-			rules, err := d.elb.DescribeRules(context.Background(), &awselb.DescribeRulesInput{ListenerArn: l.ListenerArn})
+			rules, err := d.elb.DescribeRules(context.Background(),
+				&awselb.DescribeRulesInput{ListenerArn: l.ListenerArn})
 			check(d.T, err)
 			for _, r := range rules.Rules {
 				most = max(most, weightsOf(write{input: &awselb.ModifyRuleInput{Actions: r.Actions}})[group])
@@ -380,7 +392,8 @@ func (d *deployment) weight(group string) int {
 // healthy counts the healthy targets of a group.
 func (d *deployment) healthy(group string) int {
 	d.Helper()
-	out, err := d.elb.DescribeTargetHealth(context.Background(), &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
+	out, err := d.elb.DescribeTargetHealth(context.Background(),
+		&awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	check(d.T, err)
 	n := 0
 	for _, t := range out.TargetHealthDescriptions {
@@ -400,7 +413,8 @@ type capacity struct {
 // capacities are all of the cluster.
 func (d *deployment) capacities() (all []capacity) {
 	d.Helper()
-	out, err := d.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{d.plan.Service, d.plan.Service + "-canary"}})
+	out, err := d.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{d.plan.Service, d.plan.Service + "-canary"}})
 	check(d.T, err)
 	groupOf := func(lbs []ecstypes.LoadBalancer) string {
 		if len(lbs) == 0 {
@@ -410,10 +424,12 @@ func (d *deployment) capacities() (all []capacity) {
 	}
 	for _, s := range out.Services {
 		for _, set := range s.TaskSets {
-			all = append(all, capacity{aws.ToString(set.Id), groupOf(set.LoadBalancers), int(set.ComputedDesiredCount), int(set.RunningCount)})
+			all = append(all, capacity{aws.ToString(set.Id), groupOf(set.LoadBalancers), int(set.ComputedDesiredCount),
+				int(set.RunningCount)})
 		}
 		if len(s.TaskSets) == 0 {
-			all = append(all, capacity{aws.ToString(s.ServiceName), groupOf(s.LoadBalancers), int(s.DesiredCount), int(s.RunningCount)})
+			all = append(all, capacity{aws.ToString(s.ServiceName), groupOf(s.LoadBalancers), int(s.DesiredCount),
+				int(s.RunningCount)})
 		}
 	}
 	return all

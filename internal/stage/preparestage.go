@@ -86,7 +86,8 @@ func (r *Run) checkController(live *ecs.ServiceState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "use the service", Resource: r.client.Resource(), Kind: sluice.Conflict,
-		Err:  fmt.Errorf("its deployment controller is %s, the plan was made for %s", live.Controller, r.Plan.Controller),
+		Err: fmt.Errorf("its deployment controller is %s, the plan was made for %s", live.Controller,
+			r.Plan.Controller),
 		Next: "deploy again, with the controller that the service has"}
 }
 
@@ -107,7 +108,8 @@ func (r *Run) ensureRegistered(ctx context.Context, task *definition.Task, key, 
 		return rev, err
 	}
 	if rev, err = r.saveRegistering(ctx, task, begun); err == nil && rev.ARN == "" {
-		rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.makeWrite, r.tagDefinition(task), func(ctx context.Context) (ecs.Revision, error) { return r.findRegistered(ctx, task) })
+		rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.makeWrite, r.tagDefinition(task),
+			func(ctx context.Context) (ecs.Revision, error) { return r.findRegistered(ctx, task) })
 	}
 	if err != nil {
 		return rev, err

@@ -65,7 +65,8 @@ func (r *Run) readAfter(ctx context.Context, p writeProof) (*ecs.ServiceState, e
 }
 
 // awaitRead repeats a read until it is newer than our last write.
-func (r *Run) awaitRead(ctx context.Context, p writeProof, read func(context.Context) (*ecs.ServiceState, error)) (*ecs.ServiceState, error) {
+func (r *Run) awaitRead(ctx context.Context, p writeProof, read func(context.Context) (*ecs.ServiceState,
+	error)) (*ecs.ServiceState, error) {
 	began := r.Clock.Now()
 	for {
 		sent := r.Clock.Now()
@@ -77,7 +78,8 @@ func (r *Run) awaitRead(ctx context.Context, p writeProof, read func(context.Con
 			return nil, r.errNeverShown(p)
 		}
 		if r.isFirstTime("unseen " + p.writeName) {
-			r.Host.Emit(sluice.Waiting{For: "AWS to show " + p.writeName, Detail: "its answers are older than the write"})
+			r.Host.Emit(sluice.Waiting{For: "AWS to show " + p.writeName,
+				Detail: "its answers are older than the write"})
 		}
 		if err := r.pauseFor(ctx, readBackDelay); err != nil {
 			return nil, err
@@ -87,7 +89,8 @@ func (r *Run) awaitRead(ctx context.Context, p writeProof, read func(context.Con
 
 // readUntil repeats a read until it reports settled. It stops earlier if a read is sent so long
 // after a write without an identity that it must be newer than that write.
-func (r *Run) readUntil(ctx context.Context, wrote time.Time, read func(context.Context) (settled bool, err error)) error {
+func (r *Run) readUntil(ctx context.Context, wrote time.Time, read func(context.Context) (settled bool,
+	err error)) error {
 	for {
 		sent := r.Clock.Now()
 		settled, err := read(ctx)

@@ -77,7 +77,8 @@ func (r *Run) awaitDrained(ctx context.Context, members []member) error {
 			if err != nil || now.Running+now.Pending+left == 0 {
 				return "", err
 			}
-			return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"), sluice.Plural(left, "target")), nil
+			return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"),
+				sluice.Plural(left, "target")), nil
 		})
 	})
 }

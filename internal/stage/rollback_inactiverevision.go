@@ -13,7 +13,8 @@ import (
 // another process deregistered it, and ECS starts no task of it any more. If the new version is
 // PRIMARY, it gets all requests and the canary is removed. Any other failure is returned unchanged.
 func (r *Run) handleInactiveRevision(ctx context.Context, why error) error {
-	if kind := sluice.KindOf(why); kind != "" && kind != sluice.Conflict || r.snapshot == nil || r.snapshot.Revision == "" {
+	if kind := sluice.KindOf(why); kind != "" && kind != sluice.Conflict || r.snapshot == nil ||
+		r.snapshot.Revision == "" {
 		return why
 	}
 	if gone, err := ecs.IsDeregistered(ctx, r.Account.ECS(), r.snapshot.Revision); err != nil || !gone {

@@ -37,7 +37,8 @@ func (r *Run) reportDeleted(ctx context.Context) error {
 		return nil
 	}
 	known, _, err := loadValue[[]deletedResource](ctx, r.Host, keyNotRestored)
-	if err != nil || !slices.ContainsFunc(r.deletedResources, func(a deletedResource) bool { return !slices.Contains(known, a) }) {
+	if err != nil || !slices.ContainsFunc(r.deletedResources,
+		func(a deletedResource) bool { return !slices.Contains(known, a) }) {
 		return err
 	}
 	if err := saveValue(ctx, r.Host, keyNotRestored, r.deletedResources); err != nil {
@@ -52,7 +53,8 @@ func (r *Run) errNotRestored(why error) error {
 		names = append(names, a.String())
 	}
 	return &sluice.Error{Op: "roll back", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
-		Err:  fmt.Errorf("deleted during the deployment, by another process or person: %s; %w", strings.Join(names, ", "), why),
+		Err: fmt.Errorf("deleted during the deployment, by another process or person: %s; %w",
+			strings.Join(names, ", "), why),
 		Next: "create it again if requests need it; then run: sluice rollback " + r.Deployment}
 }
 

@@ -45,12 +45,15 @@ func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error
 	}
 	id, revision := live.PrimaryDeployment()
 	if policy == sluice.AdoptChange {
-		r.emitWarning("somebody else asked for %s (deployment %s); that is followed now (onOutsideChange: adopt)", revision, id)
+		r.emitWarning("somebody else asked for %s (deployment %s); that is followed now (onOutsideChange: adopt)",
+			revision, id)
 		ours := updateRequest{Before: id, Deployment: id, ARN: live.CurrentDeployment()}
 		return ecs.Revision{ARN: revision, Name: revision}, ours, saveValue(ctx, r.Host, keyUpdateRequest, ours)
 	}
-	r.emitWarning("somebody else asked for %s (deployment %s); %s is asked for again (onOutsideChange: reassert)", revision, id, rev.Name)
-	if err := saveValue(ctx, r.Host, keyUpdateRequest, updateRequest{Before: id, Current: live.CurrentDeployment()}); err != nil {
+	r.emitWarning("somebody else asked for %s (deployment %s); %s is asked for again (onOutsideChange: reassert)",
+		revision, id, rev.Name)
+	if err := saveValue(ctx, r.Host, keyUpdateRequest,
+		updateRequest{Before: id, Current: live.CurrentDeployment()}); err != nil {
 		return rev, updateRequest{}, err
 	}
 	ours, err := r.requestUpdate(ctx, live, rev)
@@ -61,7 +64,8 @@ func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error
 func (r *Run) resolveSupersededInWait(ctx context.Context, live *ecs.ServiceState, ours updateRequest) error {
 	id, revision := live.PrimaryDeployment()
 	why := &sluice.Error{Op: "watch the service", Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("another deployment (%s of %s) took the place of ours (%s)", id, revision, ours.Deployment), Next: "sluice status shows what runs"}
+		Err:  fmt.Errorf("another deployment (%s of %s) took the place of ours (%s)", id, revision, ours.Deployment),
+		Next: "sluice status shows what runs"}
 	rev, err := r.ensureRevision(ctx)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ import (
 func (r *Run) followDeployment(ctx context.Context, revision, deployment string, after writeProof) error {
 	w := watch.New(r.Account, r.Clock)
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service,
-		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.newestWritten(), Deadline: r.Plan.ProgressDeadline, FailAfter: r.failureLimit(), AllowsNoTasks: r.wantsNoTasks()}}
+		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.newestWritten(),
+			Deadline: r.Plan.ProgressDeadline, FailAfter: r.failureLimit(), AllowsNoTasks: r.wantsNoTasks()}}
 	var last watch.Update
 	err := r.runWithChecks(ctx, func(ctx context.Context) (err error) {
 		last, err = w.Wait(ctx, target, r.emitProgress)
@@ -50,7 +51,8 @@ func (r *Run) awaitServed(ctx context.Context, revision string, after writeProof
 		case serves != revision:
 			return "", r.errReplaced(id, serves, revision)
 		case live.DeploymentInProgress():
-			return fmt.Sprintf("deployment %s is in progress, %d of %d tasks running", id, live.Running, live.Desired), nil
+			return fmt.Sprintf("deployment %s is in progress, %d of %d tasks running", id, live.Running, live.Desired),
+				nil
 		}
 		return missingTasks(live), nil
 	})
@@ -59,7 +61,8 @@ func (r *Run) awaitServed(ctx context.Context, revision string, after writeProof
 // errReplaced is the error for a followed revision that is no longer PRIMARY.
 func (r *Run) errReplaced(id, serves, revision string) error {
 	return &sluice.Error{Op: "bring " + revision, Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("another deployment (%s of %s) took its place", id, serves), Next: "sluice status shows what runs"}
+		Err:  fmt.Errorf("another deployment (%s of %s) took its place", id, serves),
+		Next: "sluice status shows what runs"}
 }
 
 // wantsNoTasks reports whether the desired count is 0: in the file, or, if the file gives none and
@@ -167,7 +170,8 @@ func (r *Run) checkContinue(ctx context.Context) error {
 // once.
 func (r *Run) emitProgress(s watch.Update) {
 	v := s.Verdict
-	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired, Pending: v.Counts.Pending,
+	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired,
+		Pending: v.Counts.Pending,
 		Running: v.Counts.Running, Healthy: v.Counts.Healthy, Draining: v.Counts.Draining, Targets: v.Counts.Targets}
 	r.emitReplaced(s)
 	if c != r.emitted.capacity {
@@ -188,7 +192,8 @@ func (r *Run) emitReplaced(s watch.Update) {
 	}
 	for _, d := range s.Service.Deployments {
 		if d.Revision != s.Verdict.Revision {
-			r.emitCapacityOnce(sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID, Revision: d.Revision, Desired: d.Desired, Pending: d.Pending, Running: d.Running})
+			r.emitCapacityOnce(sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID, Revision: d.Revision,
+				Desired: d.Desired, Pending: d.Pending, Running: d.Running})
 		}
 	}
 }
@@ -251,7 +256,8 @@ func (r *Run) endError(revision string, v verdict.Verdict) error {
 	if r.Plan.AutoRollback {
 		next, _, _ = strings.Cut(next, ", or go back: ") // the rollback does this
 	}
-	return &sluice.Error{Op: "roll to " + revision, Resource: r.client.Resource(), Kind: endErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: next}
+	return &sluice.Error{Op: "roll to " + revision, Resource: r.client.Resource(), Kind: endErrorKind(v.Outcome),
+		Err: errors.New(v.Detail), Next: next}
 }
 
 // endErrorKind is the kind of a stage's error for the outcome of the followed deployment.

@@ -120,9 +120,10 @@ func (r *Run) stopOtherDeployment(ctx context.Context) (*ecs.ServiceState, error
 	if err != nil {
 		return nil, err
 	}
-	after := writeProof{writeName: "deployment " + arn, sentAt: r.Clock.Now(), shows: func(live *ecs.ServiceState) bool {
-		return live.CurrentDeployment() == arn || !live.PrimaryCreated().Before(rec.CreatedAt)
-	}}
+	after := writeProof{writeName: "deployment " + arn, sentAt: r.Clock.Now(),
+		shows: func(live *ecs.ServiceState) bool {
+			return live.CurrentDeployment() == arn || !live.PrimaryCreated().Before(rec.CreatedAt)
+		}}
 	live, err := r.readAfter(ctx, after)
 	if err != nil {
 		return nil, err
@@ -133,7 +134,8 @@ func (r *Run) stopOtherDeployment(ctx context.Context) (*ecs.ServiceState, error
 // stopDeployment stops a running service deployment with a rollback and waits until the former
 // deployment is PRIMARY. A second run finds the rollback already in progress. A deployment that has
 // ended is left unchanged.
-func (r *Run) stopDeployment(ctx context.Context, live *ecs.ServiceState, after writeProof, label, arn string) (*ecs.ServiceState, error) {
+func (r *Run) stopDeployment(ctx context.Context, live *ecs.ServiceState, after writeProof, label,
+	arn string) (*ecs.ServiceState, error) {
 	rec, err := r.client.Record(ctx, arn)
 	if err != nil {
 		return nil, err
@@ -204,14 +206,16 @@ func (r *Run) deployFormer(ctx context.Context, live *ecs.ServiceState, former s
 			return err
 		}
 		if brought.PrimaryCreated().After(live.PrimaryCreated()) {
-			after = updateRequest{Before: before, Current: live.CurrentDeployment(), At: r.Clock.Now()}.withOurDeployment(brought).proofAt(r.Clock.Now())
+			after = updateRequest{Before: before, Current: live.CurrentDeployment(),
+				At: r.Clock.Now()}.withOurDeployment(brought).proofAt(r.Clock.Now())
 		}
 		live, after = brought, after.withReplaced(before)
 	case len(back.Members) > 0:
 		if err := r.client.Update(ctx, r.makeWrite, "restore service", back); err != nil {
 			return err
 		}
-		after = after.withLater(writeProof{writeName: "the restored attributes", sentAt: r.Clock.Now(), shows: func(live *ecs.ServiceState) bool { return len(back.MissingIn(live).Members) == 0 }})
+		after = after.withLater(writeProof{writeName: "the restored attributes", sentAt: r.Clock.Now(),
+			shows: func(live *ecs.ServiceState) bool { return len(back.MissingIn(live).Members) == 0 }})
 	}
 	id, now := live.PrimaryDeployment()
 	if now != former {
@@ -222,7 +226,8 @@ func (r *Run) deployFormer(ctx context.Context, live *ecs.ServiceState, former s
 
 // requestFormer requests the former revision and returns AWS's response, which contains the new
 // deployment. If the response is lost, it returns a read that shows the deployment.
-func (r *Run) requestFormer(ctx context.Context, live *ecs.ServiceState, former ecs.Revision, back ecs.Update, force bool) (*ecs.ServiceState, error) {
+func (r *Run) requestFormer(ctx context.Context, live *ecs.ServiceState, former ecs.Revision, back ecs.Update,
+	force bool) (*ecs.ServiceState, error) {
 	before, _ := live.PrimaryDeployment()
 	for attempt := 1; ; attempt++ {
 		at := r.Clock.Now()
@@ -233,10 +238,11 @@ func (r *Run) requestFormer(ctx context.Context, live *ecs.ServiceState, former 
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
 			return nil, err
 		}
-		after := writeProof{writeName: "the return to " + former.Name, sentAt: at, shows: func(live *ecs.ServiceState) bool {
-			id, revision := live.PrimaryDeployment()
-			return revision == former.Name && id != before
-		}}
+		after := writeProof{writeName: "the return to " + former.Name, sentAt: at,
+			shows: func(live *ecs.ServiceState) bool {
+				id, revision := live.PrimaryDeployment()
+				return revision == former.Name && id != before
+			}}
 		now, readErr := r.readAfter(ctx, after)
 		switch {
 		case readErr != nil:

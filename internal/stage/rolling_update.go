@@ -52,7 +52,8 @@ func (a updateRequest) proofAt(now time.Time) writeProof {
 	if !a.createsDeployment() {
 		return writeProof{writeName: "the update of the service", sentAt: a.At, shows: a.isShownIn}
 	}
-	return writeProof{writeName: "deployment " + a.Deployment, sentAt: a.At, written: a.writtenDeployment(), hasIdentity: a.ARN != "" || !a.Created.IsZero()}
+	return writeProof{writeName: "deployment " + a.Deployment, sentAt: a.At, written: a.writtenDeployment(),
+		hasIdentity: a.ARN != "" || !a.Created.IsZero()}
 }
 
 func (a updateRequest) writtenDeployment() verdict.Written {
@@ -115,7 +116,9 @@ func (r *Run) rollToRevision(ctx context.Context, live *ecs.ServiceState, rev ec
 	if err != nil {
 		return err
 	}
-	if r.HandOver && !r.Plan.HasCanaryService() && (was.Deployment == "" || !r.handedOverSucceeded(ctx, verdict.Wanted{Revision: rev.Name, Deployment: ours.Deployment})) {
+	if r.HandOver && !r.Plan.HasCanaryService() &&
+		(was.Deployment == "" || !r.handedOverSucceeded(ctx,
+			verdict.Wanted{Revision: rev.Name, Deployment: ours.Deployment})) {
 		return r.handOver(rev, ours.Deployment)
 	}
 	return r.followOurDeployment(ctx, rev, ours)
@@ -174,7 +177,8 @@ func (r *Run) requestUpdate(ctx context.Context, live *ecs.ServiceState, rev ecs
 // identifyDeployment finds our deployment some time after the call. The PRIMARY deployment may by
 // then be ECS's rollback or another actor's. In that case the newest matching deployment in the
 // history is ours. If there is none, the call did not arrive.
-func (r *Run) identifyDeployment(ctx context.Context, was updateRequest, live *ecs.ServiceState, rev ecs.Revision) (ours updateRequest, found bool, err error) {
+func (r *Run) identifyDeployment(ctx context.Context, was updateRequest, live *ecs.ServiceState,
+	rev ecs.Revision) (ours updateRequest, found bool, err error) {
 	if _, revision := live.PrimaryDeployment(); revision == rev.Name {
 		return was.withOurDeployment(live), true, nil
 	}
@@ -214,7 +218,8 @@ func (r *Run) tagService(ctx context.Context, live *ecs.ServiceState) error {
 
 // updateServiceOnce sends the call and returns the service after it. A forced deployment has no
 // identity at all: after a lost response the service is read before the call is sent again.
-func (r *Run) updateServiceOnce(ctx context.Context, was updateRequest, rev ecs.Revision, u ecs.Update) (*ecs.ServiceState, error) {
+func (r *Run) updateServiceOnce(ctx context.Context, was updateRequest, rev ecs.Revision,
+	u ecs.Update) (*ecs.ServiceState, error) {
 	done := func(live *ecs.ServiceState) bool {
 		_, revision := live.PrimaryDeployment()
 		return was.tookEffect(live) || !r.Plan.Force && revision == rev.Name && len(u.MissingIn(live).Members) == 0
@@ -227,7 +232,8 @@ func (r *Run) updateServiceOnce(ctx context.Context, was updateRequest, rev ecs.
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
 			return nil, err
 		}
-		live, readErr := r.readAfter(ctx, writeProof{writeName: "the update of the service", sentAt: r.Clock.Now(), shows: done})
+		live, readErr := r.readAfter(ctx, writeProof{writeName: "the update of the service", sentAt: r.Clock.Now(),
+			shows: done})
 		switch {
 		case readErr != nil:
 			return nil, readErr

@@ -63,17 +63,18 @@ type Run struct {
 	Config
 	Stage plan.Stage
 
-	task             *definition.Task
-	service          *definition.Service
-	client           ecs.Service
-	hosting          variantHosting
-	traffic          trafficProvider
-	snapshot         *Snapshot
-	claim            claim
-	readAt           time.Time // when the service was read last
-	wroteAt          time.Time // last write of this stage; at first the time of Open, because earlier processes wrote before it
-	ownsClaim        bool      // this stage has read its own claim
-	watchesDrift     bool      // every read of the service is checked for drift
+	task     *definition.Task
+	service  *definition.Service
+	client   ecs.Service
+	hosting  variantHosting
+	traffic  trafficProvider
+	snapshot *Snapshot
+	claim    claim
+	readAt   time.Time // when the service was read last
+	// last write of this stage; at first the time of Open, because earlier processes wrote before it
+	wroteAt          time.Time
+	ownsClaim        bool // this stage has read its own claim
+	watchesDrift     bool // every read of the service is checked for drift
 	expected         *expectation
 	comparedAt       time.Time // when rules and auto scaling were compared last
 	canaryScaled     bool      // this stage scaled the canary
@@ -144,7 +145,8 @@ func (r *Run) runWithTimeout(ctx context.Context, run func(context.Context) erro
 	err := run(r.withRetries(timed))
 	if err != nil && timed.Err() != nil && ctx.Err() == nil {
 		return &sluice.Error{Op: r.Stage.Name, Resource: r.client.Resource(), Kind: sluice.Stall,
-			Err: fmt.Errorf("the stage's timeout of %s passed: %w", limit, err), Next: "raise the stage's timeout, or see what it waited for: sluice status"}
+			Err:  fmt.Errorf("the stage's timeout of %s passed: %w", limit, err),
+			Next: "raise the stage's timeout, or see what it waited for: sluice status"}
 	}
 	return err
 }
@@ -188,7 +190,8 @@ func (r *Run) withRetries(ctx context.Context) context.Context {
 	if ask == nil {
 		ask = func() error { return r.checkInterrupt(ctx) }
 	}
-	return account.WithLongRetry(ctx, &account.LongRetry{Budget: cmp.Or(r.RetryFor, account.LongRetryBudget), Check: ask,
+	return account.WithLongRetry(ctx, &account.LongRetry{Budget: cmp.Or(r.RetryFor, account.LongRetryBudget),
+		Check:  ask,
 		Report: func(e sluice.Unanswered) { r.Host.Emit(e) }})
 }
 
@@ -241,7 +244,9 @@ func errHalted(r *Run, err error) error {
 // has begun.
 func (r *Run) makeWrite(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	if !r.Stage.MayWrite(a.Planned) {
-		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource, Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, r.Stage.Name, account.ErrNotPlanned)}
+		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource,
+			Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, r.Stage.Name,
+				account.ErrNotPlanned)}
 	}
 	if err := r.checkInterrupt(ctx); err != nil {
 		return err
@@ -251,7 +256,8 @@ func (r *Run) makeWrite(ctx context.Context, a sluice.Attempt, call func(context
 	}
 	id := r.actionID(a.Action)
 	r.Host.Emit(sluice.Writing{Action: id, Write: a.Actual})
-	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}, CheckClaim: r.checkClaim(ctx, a)})
+	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual},
+		CheckClaim: r.checkClaim(ctx, a)})
 	result, err := r.writeUnderClaim(ctx, a, func() (string, error) { return call(permitted) })
 	r.wroteAt = r.Clock.Now()
 	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}

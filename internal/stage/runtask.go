@@ -136,5 +136,6 @@ func (r *Run) errMissingValues(j *job) error {
 // handOverTasks returns the error that hands the tasks over to ECS.
 func (j *job) handOverTasks(r *Run, l *launchState) error {
 	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.Halted,
-		Err: fmt.Errorf("%s: %w", sluice.Plural(len(l.Tasks), "task"), ErrHandedOver), Next: "sluice resume waits for the end"}
+		Err:  fmt.Errorf("%s: %w", sluice.Plural(len(l.Tasks), "task"), ErrHandedOver),
+		Next: "sluice resume waits for the end"}
 }

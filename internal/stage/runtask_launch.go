@@ -93,8 +93,9 @@ func (r *Run) callRunTask(ctx context.Context, j *job, l *launchState) (ecs.Laun
 	if l.Attempt > 1 {
 		action += fmt.Sprintf(" %d", l.Attempt)
 	}
-	return j.tasks.Run(ctx, r.makeWrite, action, ecs.Launch{ID: r.actionID(action), Planned: j.plannedWrite, StartedBy: j.startedBy,
-		Revision: j.revision, Count: l.Requested, Request: j.request})
+	return j.tasks.Run(ctx, r.makeWrite, action, ecs.Launch{ID: r.actionID(action), Planned: j.plannedWrite,
+		StartedBy: j.startedBy,
+		Revision:  j.revision, Count: l.Requested, Request: j.request})
 }
 
 // saveLaunched saves the tasks that a call started. If ECS had no capacity for all of them, it
@@ -114,7 +115,8 @@ func (r *Run) saveLaunched(ctx context.Context, l *launchState, out ecs.Launched
 	if err := r.saveTasks(ctx, l); err != nil || len(out.Missing) == 0 || l.ShortReason != "" {
 		return err
 	}
-	r.Host.Emit(sluice.Waiting{For: "room for " + sluice.Plural(len(out.Missing), "task"), Detail: joinReasons(out.Missing)})
+	r.Host.Emit(sluice.Waiting{For: "room for " + sluice.Plural(len(out.Missing), "task"),
+		Detail: joinReasons(out.Missing)})
 	return r.pauseFor(ctx, room.nextDelay())
 }
 
@@ -131,7 +133,8 @@ func (m *capacityWait) stopReason(now time.Time, limit time.Duration, missing []
 	}
 	m.tries++
 	if limit > 0 && now.Sub(m.since) >= limit {
-		return fmt.Sprintf("ECS had no room for %s for %s: %s", sluice.Plural(len(missing), "task"), limit, joinReasons(missing))
+		return fmt.Sprintf("ECS had no room for %s for %s: %s", sluice.Plural(len(missing), "task"), limit,
+			joinReasons(missing))
 	}
 	return ""
 }

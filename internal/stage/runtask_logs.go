@@ -34,7 +34,8 @@ const (
 // readNew shows the lines since the last read.
 func (t *taskLogs) readNew(ctx context.Context) error {
 	for _, id := range t.wait.launchState.Tasks {
-		if s := t.wait.status[id]; s != "RUNNING" && s != "STOPPED" && s != "DEPROVISIONING" && s != "DEACTIVATING" && s != "STOPPING" {
+		if s := t.wait.status[id]; s != "RUNNING" && s != "STOPPED" && s != "DEPROVISIONING" && s != "DEACTIVATING" &&
+			s != "STOPPING" {
 			continue
 		}
 		if err := t.openStreams(ctx, id); err != nil {
@@ -101,7 +102,8 @@ func (t *taskLogs) openStreams(ctx context.Context, id string) error {
 		if o.Container == v.Watch {
 			t.readCommands[id] = logCommand(o.Place)
 		}
-		t.streams[id] = append(t.streams[id], &logStream{Tail: ecs.Tail{Place: o.Place}, task: id, container: o.Container})
+		t.streams[id] = append(t.streams[id], &logStream{Tail: ecs.Tail{Place: o.Place}, task: id,
+			container: o.Container})
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ type taskWait struct {
 // awaitTasks waits until all tasks have stopped, shows what they print, and judges them.
 func (r *Run) awaitTasks(ctx context.Context, j *job, l *launchState) error {
 	now := r.Clock.Now()
-	v := &taskWait{Run: r, job: j, launchState: l, status: map[string]string{}, missing: map[string]time.Time{}, movedAt: now, claimReadAt: now}
+	v := &taskWait{Run: r, job: j, launchState: l, status: map[string]string{}, missing: map[string]time.Time{},
+		movedAt: now, claimReadAt: now}
 	v.logs.wait = v
 	if err := v.awaitEnded(ctx); err != nil {
 		v.noteStillRunning(err)
@@ -145,7 +146,8 @@ func (v *taskWait) checkProgress(ctx context.Context) error {
 	for _, id := range v.openTasks() {
 		if s := v.status[id]; s != "RUNNING" {
 			return &sluice.Error{Op: v.opName(), Resource: "task " + id, Kind: sluice.Stall,
-				Err: fmt.Errorf("it is %s, and nothing has moved for %s", s, limit), Next: "see why: " + v.describeCommand(id)}
+				Err: fmt.Errorf("it is %s, and nothing has moved for %s", s, limit), Next: "see why: " +
+					v.describeCommand(id)}
 		}
 	}
 	return nil
@@ -198,7 +200,8 @@ func (v *taskWait) judgeTasks() error {
 	if v.Count > 1 {
 		err = fmt.Errorf("%d of %d tasks failed: %w", v.Count-v.countSucceeded(), v.Count, err)
 	}
-	return &sluice.Error{Op: v.opName(), Resource: v.Run.client.Resource(), Kind: sluice.Unhealthy, Err: err, Next: next}
+	return &sluice.Error{Op: v.opName(), Resource: v.Run.client.Resource(), Kind: sluice.Unhealthy, Err: err,
+		Next: next}
 }
 
 func (v *taskWait) countSucceeded() (n int) {

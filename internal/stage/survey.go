@@ -62,14 +62,16 @@ func checkRegions(app *appfile.Application, region string) error {
 	for _, arn := range arns {
 		parts := strings.Split(arn, ":")
 		if len(parts) > 4 && parts[0] == "arn" && parts[3] != "" && parts[3] != region {
-			return &sluice.Error{Op: "plan", Resource: arn, Err: fmt.Errorf("it is in Region %s, but Region %s is asked", parts[3], region),
+			return &sluice.Error{Op: "plan", Resource: arn,
+				Err:  fmt.Errorf("it is in Region %s, but Region %s is asked", parts[3], region),
 				Next: "give --region " + parts[3] + ", or correct the ARN in " + app.File}
 		}
 	}
 	return nil
 }
 
-func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) error {
+func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	live *plan.AWSState) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
 		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, readLag) }}
 	if err := surveyServing(ctx, a, c, hand, live); err != nil {
@@ -103,7 +105,8 @@ func surveyCanaryService(ctx context.Context, primary ecs.Service, live *plan.AW
 }
 
 // surveyServing reads the service and the task definition that serves.
-func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *plan.AWSState) error {
+func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,
+	live *plan.AWSState) error {
 	now, err := hand.Observe(ctx)
 	if err != nil || now == nil {
 		return err
@@ -130,7 +133,8 @@ func recordService(live *plan.AWSState, now *ecs.ServiceState, c clock.Clock) {
 
 // surveyTraffic reads the target groups of the application and the rules that forward to
 // them. It returns the groups with their targets.
-func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) ([]groupTargets, error) {
+func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application,
+	live *plan.AWSState) ([]groupTargets, error) {
 	places, err := findGroups(ctx, a, app)
 	if err != nil || len(places) == 0 {
 		return nil, err
@@ -188,7 +192,8 @@ func placeOf(g groupTargets) *plan.GroupAttachment {
 	return out
 }
 
-func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace, live *plan.AWSState) error {
+func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace,
+	live *plan.AWSState) error {
 	if places[0].Type != "application" {
 		return nil
 	}

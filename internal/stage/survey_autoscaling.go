@@ -24,7 +24,8 @@ func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Applica
 	}
 	live.Scaling = &plan.ScalingState{Left: left}
 	var err error
-	live.Scaling.Targets, err = autoscaling.Service{API: a.Scaling(), Cluster: cluster, Name: *app.Service.Input.ServiceName}.Observe(ctx)
+	live.Scaling.Targets, err = autoscaling.Service{API: a.Scaling(), Cluster: cluster,
+		Name: *app.Service.Input.ServiceName}.Observe(ctx)
 	if sluice.KindOf(err) == sluice.Denied {
 		live.Scaling.Denied, err = sluice.Inner(err).Error(), nil
 	}

@@ -13,7 +13,8 @@ import (
 
 // surveyNames reads the Cloud Map name of the service and the other instances under it, if the
 // application routes by that name.
-func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) error {
+func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	live *plan.AWSState) error {
 	arn, port, ok := plan.RegistryOf(app)
 	if !ok {
 		return nil

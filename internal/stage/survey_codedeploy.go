@@ -23,7 +23,8 @@ func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile
 		return // the plan refuses it
 	}
 	want := codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}
-	s, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, want, clusterOf(app), *app.Service.Input.ServiceName, creatorIDs(live))
+	s, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, want, clusterOf(app),
+		*app.Service.Input.ServiceName, creatorIDs(live))
 	if live.DeployerErr = err; err == nil {
 		live.Deployer = planDeployer(s)
 	}
@@ -31,7 +32,8 @@ func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile
 
 // readAccountID returns the account ID. A service that CodeDeploy deploys has it in its ARN: it is
 // read first, which makes a call of sts:GetCallerIdentity unnecessary.
-func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) (string, error) {
+func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	live *plan.AWSState) (string, error) {
 	if app.Service == nil || !wantsCodeDeploy(app) {
 		return a.ID(ctx)
 	}
@@ -48,7 +50,8 @@ func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *
 
 // surveyCodeDeployService is surveyService with as few calls as possible: the newest revision of
 // the family is nearly always the one that serves.
-func surveyCodeDeployService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) error {
+func surveyCodeDeployService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	live *plan.AWSState) error {
 	now, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
 	if err != nil || now == nil {
 		return err
@@ -90,8 +93,10 @@ func creatorIDs(live *plan.AWSState) []string {
 }
 
 func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {
-	d := &plan.Deployer{Application: s.Application, Group: s.Name, Config: s.Config, TargetGroups: s.TargetGroups, Listener: s.Listener,
-		TestListener: s.TestListener, RollbackEvents: s.RollbackEvents, Alarms: s.Alarms, Ready: s.Ready, Terminate: s.Terminate}
+	d := &plan.Deployer{Application: s.Application, Group: s.Name, Config: s.Config, TargetGroups: s.TargetGroups,
+		Listener:     s.Listener,
+		TestListener: s.TestListener, RollbackEvents: s.RollbackEvents, Alarms: s.Alarms, Ready: s.Ready,
+		Terminate: s.Terminate}
 	if s.KeepBlue {
 		d.Terminate = 0
 	}
@@ -103,7 +108,8 @@ func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {
 
 // surveyCodeDeployRollback chooses the revision that a rollback returns to, for a service with
 // controller CODE_DEPLOY that another actor deployed.
-func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.AWSState, to string) (plan.Return, error) {
+func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.AWSState,
+	to string) (plan.Return, error) {
 	cd := codedeploy.Client{API: a.CodeDeploy()}
 	s, err := cd.FindGroup(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, creatorIDs(live))
 	if err != nil {

@@ -21,7 +21,8 @@ type TrafficState struct {
 
 // ReadTraffic reads the targets and rules of an application. It reads the groups only if before
 // lacks them.
-func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Application, before *TrafficState) (*TrafficState, error) {
+func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Application,
+	before *TrafficState) (*TrafficState, error) {
 	t := &TrafficState{}
 	if before != nil {
 		t.places = before.places
@@ -44,7 +45,8 @@ func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Applicati
 // SurveyRequests adds the routes of a service that was read already: the instances registered under
 // its name, the targets of its groups and the weights of its rules. addresses are those of its
 // tasks, as far as they were read.
-func SurveyRequests(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, t *TrafficState, addresses map[string]bool, live *plan.AWSState) error {
+func SurveyRequests(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, t *TrafficState,
+	addresses map[string]bool, live *plan.AWSState) error {
 	if err := surveyNames(ctx, a, c, app, live); err != nil {
 		return err
 	}
@@ -59,7 +61,8 @@ func SurveyRequests(ctx context.Context, a *account.Account, c clock.Clock, app 
 
 // surveyOtherTargets finds targets in the application's groups that are no task of the service or
 // of its canary service. Two reads must show a target: tasks start and stop, and AWS's answers lag.
-func surveyOtherTargets(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, groups []groupTargets, live *plan.AWSState) error {
+func surveyOtherTargets(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	groups []groupTargets, live *plan.AWSState) error {
 	found, err := findOtherTargets(ctx, a, app, groups)
 	if err != nil || len(found) == 0 {
 		return err
@@ -85,7 +88,8 @@ type groupTargets struct {
 
 // findOtherTargets returns the targets that are no task of the service or of its canary service. A
 // draining target gets no new requests. A target of type instance does not show whose task it is.
-func findOtherTargets(ctx context.Context, a *account.Account, app *appfile.Application, groups []groupTargets) ([]plan.ExternalTarget, error) {
+func findOtherTargets(ctx context.Context, a *account.Account, app *appfile.Application,
+	groups []groupTargets) ([]plan.ExternalTarget, error) {
 	if len(otherTargets(groups, nil)) == 0 {
 		return nil, nil
 	}

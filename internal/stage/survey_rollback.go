@@ -12,13 +12,15 @@ import (
 
 // SurveyRollback reads a service that another actor deployed, and its history. It chooses the
 // revision that a rollback returns to; to is family:revision, or empty. It makes no write.
-func SurveyRollback(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.AWSState, plan.Return, error) {
+func SurveyRollback(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.AWSState,
+	plan.Return, error) {
 	live, back := plan.AWSState{Region: a.Region()}, plan.Return{}
 	var err error
 	if live.Account, err = a.ID(ctx); err != nil {
 		return live, back, err
 	}
-	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service, Confirm: func(ctx context.Context) error { return c.Sleep(ctx, readLag) }}
+	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service,
+		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, readLag) }}
 	if err := surveyServing(ctx, a, c, hand, &live); err != nil {
 		return live, back, err
 	}

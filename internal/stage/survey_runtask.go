@@ -11,7 +11,8 @@ import (
 )
 
 // SurveyRun reads the inputs of the plan of a run. It makes no write.
-func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.AWSState, error) {
+func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.AWSState,
+	error) {
 	live := plan.AWSState{Region: a.Region()}
 	err := checkRegions(app, a.Region())
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 )
 
 // ReadTimings reads the inputs of a forecast of the plan's length. It makes no write.
-func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.AWSState) (t plan.Timings, err error) {
+func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.AWSState) (t plan.Timings,
+	err error) {
 	if live.Service == nil {
 		return t, nil
 	}

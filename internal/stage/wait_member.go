@@ -20,7 +20,8 @@ type emitted struct {
 	setCapacity    map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
 	removing       map[string]sluice.CapacityChanged         // by ID, of members that are being removed
 	canaryRevision string                                    // its revision, under controller CODE_DEPLOY
-	canaryShare    int                                       // percent of the traffic at the canary, under controller CODE_DEPLOY
+	// percent of the traffic at the canary, under controller CODE_DEPLOY
+	canaryShare int
 }
 
 // memberWatch is a member that is being polled.
@@ -45,13 +46,15 @@ func (r *Run) awaitHealthy(ctx context.Context, m member, minimum int) error {
 // awaitNewTasks is awaitHealthy for tasks that were just started. It needs two polls in a row that
 // show them healthy.
 func (r *Run) awaitNewTasks(ctx context.Context, m member, minimum int) error {
-	return r.awaitMember(ctx, m, verdict.AwaitCapacity(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).RequireTwoPolls())
+	return r.awaitMember(ctx, m, verdict.AwaitCapacity(r.Clock.Now(), r.Plan.ProgressDeadline,
+		minimum).RequireTwoPolls())
 }
 
 // awaitRestored is awaitNewTasks for the version that served before the deployment. Only the
 // deadline ends it, not a number of failures.
 func (r *Run) awaitRestored(ctx context.Context, m member) error {
-	return r.awaitMember(ctx, m, verdict.AwaitCapacity(r.Clock.Now(), r.Plan.ProgressDeadline, 0).RequireTwoPolls().IgnoreFailures())
+	return r.awaitMember(ctx, m, verdict.AwaitCapacity(r.Clock.Now(), r.Plan.ProgressDeadline,
+		0).RequireTwoPolls().IgnoreFailures())
 }
 
 func (r *Run) awaitMember(ctx context.Context, m member, judge verdict.Capacity) error {
@@ -105,8 +108,9 @@ func (r *Run) observeExisting(ctx context.Context, m member) (member, error) {
 			return *now, nil
 		}
 		if n > int(unseenLimit/apart) {
-			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.resourceName(), Kind: sluice.OutsideChange,
-				Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
+			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.resourceName(),
+				Kind: sluice.OutsideChange,
+				Err:  errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
 		}
 		if err := r.pauseFor(ctx, apart); err != nil {
 			return m, err
@@ -146,13 +150,15 @@ func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]s
 func (r *Run) emitCapacity(w *memberWatch, o verdict.Observation, v verdict.Verdict) {
 	n := v.Counts
 	c := sluice.CapacityChanged{Variant: w.variant, TaskSet: w.ID, Revision: o.Set.Revision,
-		Desired: n.Desired, Pending: n.Pending, Running: n.Running, Healthy: n.Healthy, Draining: n.Draining, Targets: n.Targets}
+		Desired: n.Desired, Pending: n.Pending, Running: n.Running, Healthy: n.Healthy, Draining: n.Draining,
+		Targets: n.Targets}
 	if c != r.emitted.capacity {
 		r.emitted.capacity = c
 		r.Host.Emit(c)
 	}
 	if v.Cause.Count > 0 {
-		r.emitFailure(sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count, Task: v.Cause.Task})
+		r.emitFailure(sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count,
+			Task: v.Cause.Task})
 	}
 }
 
@@ -173,8 +179,10 @@ func (r *Run) emitFailure(f sluice.FailureSeen) {
 func (r *Run) errMemberUnhealthy(w *memberWatch, v verdict.Verdict) error {
 	return &sluice.Error{
 		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(), Kind: sluice.Unhealthy,
-		Err:  fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count), v.Cause.Text, v.Cause.Task),
-		Next: "aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task + "; fix the image or its health check and deploy again",
+		Err: fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count),
+			v.Cause.Text, v.Cause.Task),
+		Next: "aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task +
+			"; fix the image or its health check and deploy again",
 	}
 }
 
@@ -187,8 +195,10 @@ func (r *Run) errMemberStalled(w *memberWatch, v verdict.Verdict) error {
 	if v.Counts.Unhealthy > 0 || v.Cause.Count > 0 {
 		kind = sluice.Unhealthy
 	}
-	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(), Kind: kind, Err: why,
-		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; or raise progressDeadline"}
+	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(),
+		Kind: kind, Err: why,
+		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
+			r.Plan.Service + "; or raise progressDeadline"}
 }
 
 // pollUntilDone polls until rest returns an empty text. A changed text is progress and restarts the

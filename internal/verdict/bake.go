@@ -48,7 +48,8 @@ func (b Bake) See(o Observation) (Bake, Verdict) {
 
 func (b Bake) judgeBake(o Observation, n Counts, whole bool) Verdict {
 	c := b.capacity
-	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n), NextPoll: troubledInterval}
+	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n),
+		NextPoll: troubledInterval}
 	switch {
 	case v.Cause.Count >= c.failAfter, b.hasTraffic && b.pollsWithoutHealthy >= maxPollsWithoutHealthy:
 		v.State = Failing

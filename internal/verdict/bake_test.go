@@ -19,7 +19,8 @@ func sight(at time.Duration, healthy int, stopped ...string) Observation {
 		o.Targets = append(o.Targets, sluice.Target{ID: string(rune('a' + i)), State: state})
 	}
 	for _, s := range stopped {
-		o.Stopped = append(o.Stopped, sluice.StoppedTask{ID: s, StopCode: "TaskFailedToStart", StoppedReason: "no secret"})
+		o.Stopped = append(o.Stopped, sluice.StoppedTask{ID: s, StopCode: "TaskFailedToStart",
+			StoppedReason: "no secret"})
 	}
 	return o
 }
@@ -32,17 +33,28 @@ func TestBake(t *testing.T) {
 		want  State
 		next  time.Duration
 	}{
-		"well at first":                {looks: []Observation{sight(0, 2)}, want: Healthy, next: 5 * time.Second},
-		"well for a while":             {looks: []Observation{sight(0, 2), sight(2*time.Minute, 2)}, want: Healthy, next: 10 * time.Second},
-		"well for long":                {looks: []Observation{sight(0, 2), sight(6*time.Minute, 2)}, want: Healthy, next: 20 * time.Second},
-		"one unhealthy is looked at":   {looks: []Observation{sight(0, 2), sight(time.Minute, 1)}, want: Progressing, next: 3 * time.Second},
-		"and well again":               {looks: []Observation{sight(0, 2), sight(time.Minute, 1), sight(2*time.Minute, 2)}, want: Healthy, next: 10 * time.Second},
-		"one unhealthy for too long":   {looks: []Observation{sight(0, 2), sight(time.Minute, 1), sight(11*time.Minute, 1)}, want: Stalling, next: 3 * time.Second},
-		"none healthy once":            {looks: []Observation{sight(0, 2), sight(time.Minute, 0)}, want: Progressing, next: 3 * time.Second},
-		"none healthy":                 {looks: []Observation{sight(0, 2), sight(time.Minute, 0), sight(63*time.Second, 0)}, want: Failing, next: 3 * time.Second},
-		"none healthy without traffic": {idle: true, looks: []Observation{sight(0, 2), sight(time.Minute, 0), sight(63*time.Second, 0)}, want: Progressing, next: 3 * time.Second},
-		"a crash loop":                 {looks: []Observation{sight(0, 2), sight(time.Minute, 1, "x"), sight(2*time.Minute, 2), sight(3*time.Minute, 1, "y", "z")}, want: Failing, next: 3 * time.Second},
-		"crashes of long ago":          {looks: []Observation{sight(0, 2), sight(time.Minute, 1, "x", "y"), sight(2*time.Minute, 2), sight(13*time.Minute, 2), sight(14*time.Minute, 1, "z")}, want: Progressing, next: 3 * time.Second},
+		"well at first": {looks: []Observation{sight(0, 2)}, want: Healthy, next: 5 * time.Second},
+		"well for a while": {looks: []Observation{sight(0, 2), sight(2*time.Minute, 2)}, want: Healthy,
+			next: 10 * time.Second},
+		"well for long": {looks: []Observation{sight(0, 2), sight(6*time.Minute, 2)}, want: Healthy,
+			next: 20 * time.Second},
+		"one unhealthy is looked at": {looks: []Observation{sight(0, 2), sight(time.Minute, 1)}, want: Progressing,
+			next: 3 * time.Second},
+		"and well again": {looks: []Observation{sight(0, 2), sight(time.Minute, 1),
+			sight(2*time.Minute, 2)}, want: Healthy, next: 10 * time.Second},
+		"one unhealthy for too long": {looks: []Observation{sight(0, 2), sight(time.Minute, 1),
+			sight(11*time.Minute, 1)}, want: Stalling, next: 3 * time.Second},
+		"none healthy once": {looks: []Observation{sight(0, 2), sight(time.Minute, 0)}, want: Progressing,
+			next: 3 * time.Second},
+		"none healthy": {looks: []Observation{sight(0, 2), sight(time.Minute, 0),
+			sight(63*time.Second, 0)}, want: Failing, next: 3 * time.Second},
+		"none healthy without traffic": {idle: true, looks: []Observation{sight(0, 2), sight(time.Minute, 0),
+			sight(63*time.Second, 0)}, want: Progressing, next: 3 * time.Second},
+		"a crash loop": {looks: []Observation{sight(0, 2), sight(time.Minute, 1, "x"),
+			sight(2*time.Minute, 2), sight(3*time.Minute, 1, "y", "z")}, want: Failing, next: 3 * time.Second},
+		"crashes of long ago": {looks: []Observation{sight(0, 2), sight(time.Minute, 1, "x", "y"),
+			sight(2*time.Minute, 2), sight(13*time.Minute, 2), sight(14*time.Minute, 1, "z")}, want: Progressing,
+			next: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := StartBake(c.looks[0].At, deadline, !c.idle)

@@ -111,7 +111,8 @@ const FailAfter = 3
 // AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
 // number of healthy tasks, whatever the desired count is.
 func AwaitCapacity(now time.Time, deadline time.Duration, minimum int) Capacity {
-	return Capacity{deadline: deadline, failAfter: FailAfter, began: now, progressAt: now, causes: map[string]Cause{}, minimum: minimum}
+	return Capacity{deadline: deadline, failAfter: FailAfter, began: now, progressAt: now, causes: map[string]Cause{},
+		minimum: minimum}
 }
 
 // confirmInterval is the time between a first complete poll and the second one.
@@ -225,7 +226,8 @@ func (c Capacity) leadingCause() Cause {
 }
 
 func (c Capacity) judgeCapacity(o Observation, n Counts) Verdict {
-	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n), NextPoll: c.capacityInterval(o)}
+	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n),
+		NextPoll: c.capacityInterval(o)}
 	switch {
 	case v.Cause.Count >= c.failAfter:
 		v.State = Failing

@@ -19,13 +19,15 @@ type look struct {
 }
 
 func (l look) observation() Observation {
-	o := Observation{At: t0.Add(l.after), Set: &sluice.TaskSet{ID: "ecs-svc/1", Desired: l.desired, Pending: l.pending, Running: l.running},
+	o := Observation{At: t0.Add(l.after), Set: &sluice.TaskSet{ID: "ecs-svc/1", Desired: l.desired, Pending: l.pending,
+		Running: l.running},
 		Targets: []sluice.Target{}, Stopped: l.stopped}
 	for i := range l.healthy {
 		o.Targets = append(o.Targets, sluice.Target{ID: fmt.Sprint("h", i), State: "healthy"})
 	}
 	for i := range l.unhealthy {
-		o.Targets = append(o.Targets, sluice.Target{ID: fmt.Sprint("u", i), State: "unhealthy", Description: "Request timed out"})
+		o.Targets = append(o.Targets, sluice.Target{ID: fmt.Sprint("u", i), State: "unhealthy",
+			Description: "Request timed out"})
 	}
 	return o
 }
@@ -41,11 +43,13 @@ func judge(deadline time.Duration, looks ...look) Verdict {
 
 func crashed(id string) sluice.StoppedTask {
 	one := 1
-	return sluice.StoppedTask{ID: id, StopCode: "EssentialContainerExited", StoppedReason: "Essential container in task exited", Container: "web", ExitCode: &one}
+	return sluice.StoppedTask{ID: id, StopCode: "EssentialContainerExited",
+		StoppedReason: "Essential container in task exited", Container: "web", ExitCode: &one}
 }
 
 func scaledIn(id string) sluice.StoppedTask {
-	return sluice.StoppedTask{ID: id, StopCode: "ServiceSchedulerInitiated", StoppedReason: "Scaling activity initiated by (deployment ecs-svc/1)"}
+	return sluice.StoppedTask{ID: id, StopCode: "ServiceSchedulerInitiated",
+		StoppedReason: "Scaling activity initiated by (deployment ecs-svc/1)"}
 }
 
 func TestCapacity(t *testing.T) {
@@ -54,20 +58,29 @@ func TestCapacity(t *testing.T) {
 		looks []look
 		want  State
 	}{
-		"starting":                                  {[]look{{0, 2, 2, 0, 0, 0, nil}}, Progressing},
-		"running is not healthy":                    {[]look{{0, 2, 0, 2, 0, 0, nil}}, Progressing},
-		"one of two healthy":                        {[]look{{0, 2, 0, 2, 1, 0, nil}}, Progressing},
-		"whole":                                     {[]look{{0, 2, 0, 2, 2, 0, nil}}, Healthy},
-		"more run than should":                      {[]look{{0, 2, 0, 3, 3, 0, nil}}, Progressing},
-		"no task wanted, one needed":                {[]look{{0, 0, 0, 0, 0, 0, nil}}, Progressing},
-		"three crashes of one cause":                {[]look{{0, 2, 0, 2, 0, 0, []sluice.StoppedTask{crashed("a"), crashed("b"), crashed("c")}}}, Failing},
-		"two crashes are not enough":                {[]look{{0, 2, 0, 2, 0, 0, []sluice.StoppedTask{crashed("a"), crashed("b")}}}, Progressing},
-		"scaled in tasks are no failures":           {[]look{{0, 2, 0, 1, 0, 0, []sluice.StoppedTask{scaledIn("a"), scaledIn("b"), scaledIn("c")}}}, Progressing},
-		"a healthy task between forgives":           {[]look{{0, 2, 0, 2, 0, 0, []sluice.StoppedTask{crashed("a"), crashed("b")}}, {5 * s, 2, 0, 2, 1, 0, nil}, {9 * s, 2, 0, 1, 1, 0, []sluice.StoppedTask{crashed("c")}}}, Progressing},
-		"nothing moves until the deadline":          {[]look{{0, 2, 2, 0, 0, 0, nil}, {10 * m, 2, 2, 0, 0, 0, nil}}, Stalling},
-		"progress pushes the deadline back":         {[]look{{0, 2, 2, 0, 0, 0, nil}, {9 * m, 2, 1, 1, 0, 0, nil}, {15 * m, 2, 1, 1, 0, 0, nil}}, Progressing},
-		"tasks that come and go are no progress":    {[]look{{0, 2, 0, 2, 0, 2, nil}, {5 * m, 2, 0, 1, 0, 1, nil}, {6 * m, 2, 0, 2, 0, 2, nil}, {10*m + s, 2, 0, 2, 0, 2, nil}}, Stalling},
-		"a change of the desired count is progress": {[]look{{0, 2, 0, 2, 1, 0, nil}, {9 * m, 4, 2, 2, 1, 0, nil}, {11 * m, 4, 2, 2, 1, 0, nil}}, Progressing},
+		"starting":                   {[]look{{0, 2, 2, 0, 0, 0, nil}}, Progressing},
+		"running is not healthy":     {[]look{{0, 2, 0, 2, 0, 0, nil}}, Progressing},
+		"one of two healthy":         {[]look{{0, 2, 0, 2, 1, 0, nil}}, Progressing},
+		"whole":                      {[]look{{0, 2, 0, 2, 2, 0, nil}}, Healthy},
+		"more run than should":       {[]look{{0, 2, 0, 3, 3, 0, nil}}, Progressing},
+		"no task wanted, one needed": {[]look{{0, 0, 0, 0, 0, 0, nil}}, Progressing},
+		"three crashes of one cause": {[]look{{0, 2, 0, 2, 0, 0,
+			[]sluice.StoppedTask{crashed("a"), crashed("b"), crashed("c")}}}, Failing},
+		"two crashes are not enough": {[]look{{0, 2, 0, 2, 0, 0,
+			[]sluice.StoppedTask{crashed("a"), crashed("b")}}}, Progressing},
+		"scaled in tasks are no failures": {[]look{{0, 2, 0, 1, 0, 0,
+			[]sluice.StoppedTask{scaledIn("a"), scaledIn("b"), scaledIn("c")}}}, Progressing},
+		"a healthy task between forgives": {[]look{{0, 2, 0, 2, 0, 0,
+			[]sluice.StoppedTask{crashed("a"), crashed("b")}}, {5 * s, 2, 0, 2, 1, 0, nil},
+			{9 * s, 2, 0, 1, 1, 0, []sluice.StoppedTask{crashed("c")}}}, Progressing},
+		"nothing moves until the deadline": {[]look{{0, 2, 2, 0, 0, 0, nil}, {10 * m, 2, 2, 0, 0, 0, nil}},
+			Stalling},
+		"progress pushes the deadline back": {[]look{{0, 2, 2, 0, 0, 0, nil}, {9 * m, 2, 1, 1, 0, 0, nil},
+			{15 * m, 2, 1, 1, 0, 0, nil}}, Progressing},
+		"tasks that come and go are no progress": {[]look{{0, 2, 0, 2, 0, 2, nil}, {5 * m, 2, 0, 1, 0, 1, nil},
+			{6 * m, 2, 0, 2, 0, 2, nil}, {10*m + s, 2, 0, 2, 0, 2, nil}}, Stalling},
+		"a change of the desired count is progress": {[]look{{0, 2, 0, 2, 1, 0, nil}, {9 * m, 4, 2, 2, 1, 0, nil},
+			{11 * m, 4, 2, 2, 1, 0, nil}}, Progressing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := judge(10*time.Minute, c.looks...)
@@ -114,7 +127,8 @@ func TestCausesAreNamedTheSameForTasksThatFailedAlike(t *testing.T) {
 		t.Errorf("%q and %q", a, b)
 	}
 	killed := 137
-	text, _ := CauseOf(sluice.StoppedTask{StopCode: "EssentialContainerExited", Container: "web", ExitCode: &killed, ContainerReason: "OutOfMemoryError: Container killed due to memory usage"})
+	text, _ := CauseOf(sluice.StoppedTask{StopCode: "EssentialContainerExited", Container: "web", ExitCode: &killed,
+		ContainerReason: "OutOfMemoryError: Container killed due to memory usage"})
 	if want := "exit code 137 (killed: SIGKILL, often out of memory) of container web: OutOfMemoryError: Container killed due to memory usage"; text != want {
 		t.Errorf("%q, want %q", text, want)
 	}

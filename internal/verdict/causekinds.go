@@ -75,12 +75,15 @@ type textMatch struct {
 // (Developer Guide, "Amazon ECS stopped tasks error messages").
 var startFailures = []textMatch{
 	{OutOfMemory, []string{"outofmemoryerror"}},
-	{ExecFormat, []string{"exec format error", "does not contain descriptor matching platform", "no matching manifest for", "image platform"}},
+	{ExecFormat, []string{"exec format error", "does not contain descriptor matching platform",
+		"no matching manifest for", "image platform"}},
 	{Throttled, []string{"toomanyrequests", "rate exceeded", "pull rate limit", "throttlingexception"}},
 	{RoleRefused, []string{"unable to assume the role", "unable to assume role", "assumerole"}},
 	{SecretUnread, []string{"retrieve secret", "secret from", "secretsmanager", "ssm", "invalid parameters"}},
-	{ImageNotFound, []string{"cannotpullcontainer", "pull image", "cannotpullimage", "registry auth", "image not found"}},
-	{NoCapacity, []string{"capacity is unavailable", "resource:", "insufficient", "no container instance", "limit on the number of tasks", "unable to place a task"}},
+	{ImageNotFound, []string{"cannotpullcontainer", "pull image", "cannotpullimage", "registry auth",
+		"image not found"}},
+	{NoCapacity, []string{"capacity is unavailable", "resource:", "insufficient", "no container instance",
+		"limit on the number of tasks", "unable to place a task"}},
 	{NotStartable, []string{"cannotstartcontainer", "cannotcreatecontainer", "executable file not found"}},
 }
 

@@ -17,8 +17,9 @@ type CodeDeployment struct {
 	RollbackMessage string   // CodeDeploy's message about its rollback
 	RollbackOn      []string // events that cause a rollback; nil: none
 
-	SHA256      string        // of its AppSpec; empty: unknown
-	Ready       time.Duration // how long it waits for ContinueDeployment before CodeDeploy stops it; 0: it continues by itself
+	SHA256 string // of its AppSpec; empty: unknown
+	// how long it waits for ContinueDeployment before CodeDeploy stops it; 0: it continues by itself
+	Ready       time.Duration
 	Terminate   time.Duration // how long the original task set is kept after all traffic is moved
 	KeepBlue    bool          // the original task set is not deleted at all
 	Terminating bool          // that wait has begun

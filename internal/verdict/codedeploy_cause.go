@@ -23,7 +23,8 @@ func codeDeployCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
 	if d == nil || d.Code == "" || d.Code == "MANUAL_STOP" {
 		return hookCause(t)
 	}
-	c := Cause{Kind: codeKinds[d.Code], Text: strings.TrimSuffix(firstNonEmpty(d.Message, d.Code), "."), Count: 1, notFromTask: true}
+	c := Cause{Kind: codeKinds[d.Code], Text: strings.TrimSuffix(firstNonEmpty(d.Message, d.Code), "."), Count: 1,
+		notFromTask: true}
 	switch {
 	case c.Kind == HookFailed:
 		if hook, ok := hookCause(t); ok {
@@ -53,7 +54,8 @@ func hookCause(t *CodeTarget) (Cause, bool) {
 	if e.Code == "ScriptMissing" {
 		kind = HookMissing
 	}
-	return Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code), "."), ": "), Count: 1, notFromTask: true}, true
+	return Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code),
+		"."), ": "), Count: 1, notFromTask: true}, true
 }
 
 // expiredWhileReady reports whether the deployment was in status Ready when its time ended.

@@ -64,7 +64,8 @@ func FollowCodeDeploy(now time.Time, w Wanted) CodeDeployFollower {
 	if w.FailAfter <= 0 {
 		w.FailAfter = FailAfter
 	}
-	return CodeDeployFollower{want: w, began: now, main: trackedDeployment{id: w.Deployment}, revision: w.Revision, codePolling: codePolling{changedAt: now, progressAt: now}}
+	return CodeDeployFollower{want: w, began: now, main: trackedDeployment{id: w.Deployment}, revision: w.Revision,
+		codePolling: codePolling{changedAt: now, progressAt: now}}
 }
 
 // FollowDeployment names the deployment to follow, if none was named.
@@ -125,7 +126,8 @@ func (b CodeDeployFollower) Needs(now time.Time) CodeNeeds {
 	default:
 		n.Target = l.id
 	}
-	n.Revision = b.revision == "" && l == &b.main && (l.deployment != nil || n.Deployment != "") && !b.requested.Revision
+	n.Revision = b.revision == "" && l == &b.main && (l.deployment != nil || n.Deployment != "") &&
+		!b.requested.Revision
 	if b.sawFailure(now) {
 		n.Service, n.StoppedTasks = true, true
 	}
@@ -145,7 +147,8 @@ func (l *trackedDeployment) isOver() bool {
 
 // hasSucceeded reports whether the deployment is known to have succeeded.
 func (l *trackedDeployment) hasSucceeded() bool {
-	return l.deployment != nil && l.deployment.Status == "Succeeded" || l.target != nil && l.target.Status == "Succeeded" && (l.deployment == nil || !l.deployment.Ended())
+	return l.deployment != nil && l.deployment.Status == "Succeeded" || l.target != nil &&
+		l.target.Status == "Succeeded" && (l.deployment == nil || !l.deployment.Ended())
 }
 
 // isFinishing reports whether all traffic is moved and every lifecycle event has ended. Then only
@@ -154,7 +157,10 @@ func (l *trackedDeployment) isFinishing() bool {
 	if l.target == nil || !l.target.eventSucceeded("AllowTraffic") {
 		return false
 	}
-	return !slices.ContainsFunc(l.target.Events, func(e LifecycleEvent) bool { return e.Status != "Succeeded" && e.Status != "Skipped" })
+	return !slices.ContainsFunc(l.target.Events, func(e LifecycleEvent) bool {
+		return e.Status != "Succeeded" &&
+			e.Status != "Skipped"
+	})
 }
 
 // needsDeployment reports whether the target has a state that only the deployment explains.
@@ -186,7 +192,8 @@ func (b CodeDeployFollower) See(o Observation) (CodeDeployFollower, Verdict) {
 // TimeOut ends the wait at its hard limit without another observation.
 func (b CodeDeployFollower) TimeOut(now time.Time, why string) (CodeDeployFollower, Verdict) {
 	if b.conclusion == nil {
-		b.conclusion = &conclusion{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", b.want.Timeout, why), "; ")}
+		b.conclusion = &conclusion{outcome: sluice.TimedOut,
+			why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", b.want.Timeout, why), "; ")}
 	}
 	return b, b.buildVerdict(Observation{At: now})
 }
@@ -217,7 +224,8 @@ func (b *CodeDeployFollower) recordObservation(o Observation) {
 			l.target = look.Target
 		}
 	}
-	b.endedAtFirst = b.endedAtFirst || unread && b.main.isOver() && (b.wasReplaced || o.At.Sub(b.firstPollAt) < busyInterval)
+	b.endedAtFirst = b.endedAtFirst || unread && b.main.isOver() &&
+		(b.wasReplaced || o.At.Sub(b.firstPollAt) < busyInterval)
 	b.revision = firstNonEmpty(b.revision, look.Revision)
 	b.explanationRead = b.explanationRead || b.endNeedsCheck() && look.Requested.Service
 	for _, u := range o.Unread {
@@ -242,7 +250,8 @@ func (b *CodeDeployFollower) recordService(o Observation) {
 	if b.service != nil {
 		said = probeReasons(b.service.Events)
 	}
-	b.failureCounts = b.addFailed(slices.DeleteFunc(slices.Clone(o.NewlyStopped), func(t Stopped) bool { return !b.isFollowedTask(t) }), said)
+	b.failureCounts = b.addFailed(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
+		func(t Stopped) bool { return !b.isFollowedTask(t) }), said)
 	b.failureCounts = b.addLogs(o.Logs, said)
 	if e := b.main.target.Event("Install"); e != nil && e.Status == "Succeeded" {
 		b.failureCounts = b.resetFailures()
@@ -265,7 +274,8 @@ func (b *CodeDeployFollower) learnRevisions(s *Service) {
 // isFollowedTask reports whether a task belongs to the replacement task set.
 func (b *CodeDeployFollower) isFollowedTask(t Stopped) bool {
 	g := b.greenSet()
-	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision && b.revision != b.previousRevision
+	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision &&
+		b.revision != b.previousRevision
 }
 
 // taskSets returns the replacement and the original task set. They come from the newest target that
@@ -301,7 +311,8 @@ func (b *CodeDeployFollower) outcomeNow(o Observation) *conclusion {
 		return b.judgeNeverDeployed(o)
 	}
 	if b.isUnknownToAWS(o) {
-		return &conclusion{outcome: sluice.Gone, why: "CodeDeploy knows no deployment " + b.main.id + " here", next: "check the deployment's id and the Region"}
+		return &conclusion{outcome: sluice.Gone, why: "CodeDeploy knows no deployment " + b.main.id + " here",
+			next: "check the deployment's id and the Region"}
 	}
 	switch {
 	case !b.main.isOver():
@@ -335,7 +346,8 @@ func (b *CodeDeployFollower) judgeNeverDeployed(o Observation) *conclusion {
 	s := b.service
 	if s == nil || s.Status != "ACTIVE" {
 		if !o.At.Before(b.began.Add(maxReadLag)) {
-			return &conclusion{outcome: sluice.Gone, why: "there is no such service", next: "check cluster, service name and Region; create the service, then wait again"}
+			return &conclusion{outcome: sluice.Gone, why: "there is no such service",
+				next: "check cluster, service name and Region; create the service, then wait again"}
 		}
 		return nil
 	}
@@ -435,7 +447,8 @@ func (b *CodeDeployFollower) judgeRollback() *conclusion {
 	case b.rollback.hasSucceeded():
 		return &conclusion{outcome: sluice.RolledBack, by: b.previousRevision, why: b.endReason()}
 	}
-	return &conclusion{outcome: sluice.Failed, why: fmt.Sprintf("%s; its rollback %s ended %s: %s", b.endReason(), b.rollback.id, b.rollback.deployment.Status, b.rollback.deployment.Message),
+	return &conclusion{outcome: sluice.Failed, why: fmt.Sprintf("%s; its rollback %s ended %s: %s", b.endReason(),
+		b.rollback.id, b.rollback.deployment.Status, b.rollback.deployment.Message),
 		next: "see where the traffic is: sluice status; then deploy again"}
 }
 
@@ -487,7 +500,8 @@ func (b *CodeDeployFollower) judgeCrashLoop() *conclusion {
 	if c.Count < b.want.FailAfter || b.main.isOver() {
 		return nil
 	}
-	return &conclusion{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour", next: c.Kind.Advice() + "; and end the deployment: " + b.rollbackCommand()}
+	return &conclusion{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour",
+		next: c.Kind.Advice() + "; and end the deployment: " + b.rollbackCommand()}
 }
 
 // rollbackCommand returns the command that stops the deployment and rolls it back.
@@ -522,12 +536,14 @@ func (b *CodeDeployFollower) concludeStalled() *conclusion {
 
 // hookEvents are the lifecycle events in which CodeDeploy only calls a function (CodeDeploy User
 // Guide, "AppSpec 'hooks' section").
-var hookEvents = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"}
+var hookEvents = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic",
+	"AfterAllowTraffic"}
 
 // waitsAsConfigured reports whether the deployment does not progress because it is configured to
 // wait: for a person, for its next traffic step, or for the termination of the original task set.
 func (b *CodeDeployFollower) waitsAsConfigured() bool {
 	l := b.currentDeployment()
 	shifting := l.target.Event("AllowTraffic")
-	return l.target != nil && l.target.Status == "Ready" || l.deployment != nil && l.deployment.Status == "Ready" || l.isFinishing() || shifting != nil && shifting.Status == "InProgress"
+	return l.target != nil && l.target.Status == "Ready" || l.deployment != nil && l.deployment.Status == "Ready" ||
+		l.isFinishing() || shifting != nil && shifting.Status == "InProgress"
 }

@@ -28,7 +28,8 @@ const (
 	// eventInterval is the time between polls during a lifecycle event that may end the deployment.
 	// installInterval applies while its tasks start, since other events follow. closingInterval
 	// applies once all traffic is moved. endInterval applies when only the final status is missing.
-	eventInterval, installInterval, closingInterval, endInterval = 4 * time.Second, 6 * time.Second, 3 * time.Second, 2 * time.Second
+	eventInterval, installInterval, closingInterval, endInterval = 4 * time.Second, 6 * time.Second, 3 * time.Second,
+		2 * time.Second
 	// slowInterval applies to what takes minutes by design: a wait for a person, traffic steps,
 	// tasks that do not start, an original task set that is kept.
 	slowInterval = 10 * time.Second
@@ -128,7 +129,8 @@ func (b *CodeDeployFollower) sawFailure(now time.Time) bool {
 		return b.stoppedReadAt.IsZero()
 	}
 	since := now.Sub(b.stoppedReadAt)
-	return b.lostTasks && since >= busyInterval || now.Sub(b.progressAt) >= stuckAfter && since >= stuckAfter || b.leadingCause().Count > 0 && since >= eventInterval
+	return b.lostTasks && since >= busyInterval || now.Sub(b.progressAt) >= stuckAfter && since >= stuckAfter ||
+		b.leadingCause().Count > 0 && since >= eventInterval
 }
 
 // nextPoll returns the time until the next poll.

@@ -9,7 +9,8 @@ import (
 
 // buildVerdict returns the verdict so far.
 func (b *CodeDeployFollower) buildVerdict(o Observation) Verdict {
-	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(), Logs: b.logs, Unread: b.unread,
+	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(), Logs: b.logs,
+		Unread: b.unread,
 		Counts: b.countTasks(), NextPoll: b.nextPoll(o.At), Detail: b.progressText()}
 	if b.conclusion != nil {
 		v.State, v.Outcome, v.By = Ended, b.conclusion.outcome, b.conclusion.by
@@ -76,10 +77,12 @@ func (b *CodeDeployFollower) progressText() string {
 	parts := []string{b.statusText()}
 	green, blue := b.taskSets()
 	if green != nil {
-		parts = append(parts, fmt.Sprintf("%s: %d of %d running%s, %g%% of the traffic", firstNonEmpty(b.revision, "green"), green.Running, green.Desired, pendingText(green.Pending), green.Weight))
+		parts = append(parts, fmt.Sprintf("%s: %d of %d running%s, %g%% of the traffic",
+			firstNonEmpty(b.revision, "green"), green.Running, green.Desired, pendingText(green.Pending), green.Weight))
 	}
 	if blue != nil {
-		parts = append(parts, fmt.Sprintf("%s: %d running, %g%%", firstNonEmpty(b.previousRevision, "blue"), blue.Running, blue.Weight))
+		parts = append(parts, fmt.Sprintf("%s: %d running, %g%%", firstNonEmpty(b.previousRevision, "blue"),
+			blue.Running, blue.Weight))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -172,7 +175,8 @@ func (l *trackedDeployment) keepText() string {
 	case l.deployment.KeepBlue:
 		return "ending; the original task set is kept"
 	}
-	text := fmt.Sprintf("all traffic is at the replacement; the original task set is kept for %s", l.deployment.Terminate)
+	text := fmt.Sprintf("all traffic is at the replacement; the original task set is kept for %s",
+		l.deployment.Terminate)
 	if since := l.lastEventEnd(); !since.IsZero() {
 		text += " until " + since.Add(l.deployment.Terminate).UTC().Format("15:04:05Z")
 	}
@@ -219,7 +223,9 @@ func (b *CodeDeployFollower) trafficSplitText(o sluice.Outcome) string {
 	if o != sluice.Failed && o != sluice.Stopped || green == nil || blue == nil || green.Weight == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%g%% of the traffic is at %s, %g%% at %s", green.Weight, firstNonEmpty(b.revision, "the replacement"), blue.Weight, firstNonEmpty(b.previousRevision, "the original task set"))
+	return fmt.Sprintf("%g%% of the traffic is at %s, %g%% at %s", green.Weight,
+		firstNonEmpty(b.revision, "the replacement"), blue.Weight,
+		firstNonEmpty(b.previousRevision, "the original task set"))
 }
 
 func (b *CodeDeployFollower) adviceFor(v Verdict) string {

@@ -17,7 +17,8 @@ func (r *ServiceFollower) judgeCrashLoop(s *Service) *conclusion {
 	if c.Count < r.want.FailAfter || s.hasBreaker() || r.rollingBack {
 		return nil
 	}
-	return &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS goes on starting tasks", next: c.Kind.Advice() + "; then deploy again, or go back: sluice rollback"}
+	return &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS goes on starting tasks",
+		next: c.Kind.Advice() + "; then deploy again, or go back: sluice rollback"}
 }
 
 // judgeScaledToZero ends the wait for a service without desired tasks: no task shows whether the
@@ -26,7 +27,8 @@ func (r *ServiceFollower) judgeScaledToZero(s *Service) *conclusion { return con
 
 // concludeNoTask returns the end of a wait for a service whose desired count is 0.
 func concludeNoTask(service string) *conclusion {
-	return &conclusion{outcome: sluice.Gone, why: fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", service),
+	return &conclusion{outcome: sluice.Gone,
+		why:  fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", service),
 		next: "raise the desired count, then wait again"}
 }
 
@@ -48,7 +50,8 @@ func (r *ServiceFollower) hasRecovered(o Observation) bool {
 		}
 	}
 	reset := before > 0 && d.Failed == 0 && d.Running > 0
-	full := trackSince(&r.since.allRunning, d.Running >= s.Desired && s.Desired > 0 && d.Pending == 0 && len(o.NewlyStopped) == 0, o.At) >= failuresResetAfter
+	full := trackSince(&r.since.allRunning, d.Running >= s.Desired && s.Desired > 0 && d.Pending == 0 &&
+		len(o.NewlyStopped) == 0, o.At) >= failuresResetAfter
 	return reset || full && !r.leadingCause().needsHealthCheck() || r.hasHealthyTargets(o, d)
 }
 

@@ -55,7 +55,8 @@ var eventSigns = []struct {
 	words string
 	kind  CauseKind // "": determined by the rest of the event
 }{
-	{"was unable to stop or start tasks during a deployment because of the service deployment configuration", BlockedByConfig},
+	{"was unable to stop or start tasks during a deployment because of the service deployment configuration",
+		BlockedByConfig},
 	{"was unable to place a task", NoCapacity},
 	{"operations are being throttled", Throttled},
 	{"failed to launch a task with", ""},

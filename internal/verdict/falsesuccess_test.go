@@ -31,11 +31,13 @@ func sameRevision() (rolling, back *Service, runs, over []Record) {
 	r.CreatedAt = again.CreatedAt
 	done := r
 	done.Status, done.BackTo = "ROLLBACK_SUCCESSFUL", "web:2"
-	return service(arn3, again, dep(2, "ACTIVE", "COMPLETED", 2)), service(arn3, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{r}, []Record{done}
+	return service(arn3, again, dep(2, "ACTIVE", "COMPLETED", 2)), service(arn3, dep(2, "PRIMARY", "COMPLETED", 2)),
+		[]Record{r}, []Record{done}
 }
 
 func TestFalseSuccess1BreakerRolledBack(t *testing.T) {
-	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{60, back2, rolledBack3("web:2"), nil, nil}),
+		sluice.RolledBack, "web:2")
 }
 
 func TestFalseSuccess2SameRevisionRolledBack(t *testing.T) {
@@ -46,16 +48,20 @@ func TestFalseSuccess2SameRevisionRolledBack(t *testing.T) {
 		t.Error(v.Detail)
 	}
 	// Before the wait, and without history: the deployment's id tells.
-	end(t, watchIt(t, Wanted{Revision: "web:2"}, at{0, back, over, nil, nil}, at{3, back, over, nil, nil}), sluice.RolledBack, "web:2")
-	end(t, watchIt(t, Wanted{}, at{0, rolling, nil, nil, blind}, at{60, back, nil, nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{Revision: "web:2"}, at{0, back, over, nil, nil}, at{3, back, over, nil, nil}),
+		sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{}, at{0, rolling, nil, nil, blind}, at{60, back, nil, nil, nil}), sluice.RolledBack,
+		"web:2")
 }
 
 func TestFalseSuccess3StableAfterRollback(t *testing.T) {
-	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{33, back2, nil, nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{33, back2, nil, nil, nil}), sluice.RolledBack,
+		"web:2")
 }
 
 func TestFalseSuccess4DeploymentBegunBeforeTheWait(t *testing.T) {
-	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{12, rolling3, runs3, nil, nil}, at{15, rolling3, nil, nil, nil}), "", "")
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{12, rolling3, runs3, nil, nil},
+		at{15, rolling3, nil, nil, nil}), "", "")
 }
 
 func TestFalseSuccess5ClientClockAhead(t *testing.T) {
@@ -100,8 +106,10 @@ func TestFalseSuccess8TimeoutToThePoll(t *testing.T) {
 
 func TestFalseSuccess9TransientErrors(t *testing.T) {
 	// The record could not be read at several looks: the wait goes on.
-	end(t, watchIt(t, Wanted{Deployment: arn3}, at{0, rolling3, runs3, nil, nil}, at{5, rolling3, nil, nil, nil}, at{60, back2, nil, nil, nil}), "", "")
-	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, nil, nil, nil}, at{2, rolling3, runs3, nil, nil}, at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{Deployment: arn3}, at{0, rolling3, runs3, nil, nil}, at{5, rolling3, nil, nil, nil},
+		at{60, back2, nil, nil, nil}), "", "")
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, nil, nil, nil}, at{2, rolling3, runs3, nil, nil},
+		at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
 }
 
 func TestFalseSuccess10BeginsAgainWhereItWas(t *testing.T) {
@@ -117,9 +125,11 @@ func TestPoint1FailureIsNamedBeforeTheRollbackIsOver(t *testing.T) {
 	r := record(arn3, "ROLLBACK_IN_PROGRESS", 3, 2)
 	r.BackTo, r.RollbackReason = "web:2", "circuit breaker: tasks failed to start."
 	again := dep(2, "PRIMARY", "IN_PROGRESS", 2)
-	v := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{20, service(arn3, again, dep(3, "ACTIVE", "FAILED", 0)), []Record{r}, crashes(3, 3), nil})
+	v := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil},
+		at{20, service(arn3, again, dep(3, "ACTIVE", "FAILED", 0)), []Record{r}, crashes(3, 3), nil})
 	end(t, v, "", "")
-	if v.Cause.Kind != ExitCode || !strings.Contains(v.Detail, "rolling back to web:2: circuit breaker: tasks failed to start") {
+	if v.Cause.Kind != ExitCode ||
+		!strings.Contains(v.Detail, "rolling back to web:2: circuit breaker: tasks failed to start") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -128,7 +138,8 @@ func TestPoint2TimeoutTellsOfTheRollback(t *testing.T) {
 	r := record(arn3, "ROLLBACK_IN_PROGRESS", 3, 2)
 	r.BackTo = "web:2"
 	draining := service(arn3, dep(2, "PRIMARY", "IN_PROGRESS", 2), dep(3, "ACTIVE", "FAILED", 0))
-	v := watchIt(t, Wanted{Timeout: 3 * time.Minute}, at{0, draining, []Record{r}, nil, nil}, at{180, draining, nil, nil, nil})
+	v := watchIt(t, Wanted{Timeout: 3 * time.Minute}, at{0, draining, []Record{r}, nil, nil},
+		at{180, draining, nil, nil, nil})
 	end(t, v, sluice.TimedOut, "")
 	if !strings.Contains(v.Detail, "rolling back to web:2") {
 		t.Error(v.Detail)
@@ -139,27 +150,33 @@ func TestPoint3SameRevisionRollbackIsSeen(t *testing.T) { TestFalseSuccess2SameR
 
 func TestPoint5StaleFirstRead(t *testing.T) {
 	before, records := service(arn2, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{record(arn2, "SUCCESSFUL", 2, 1)}
-	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, before, records, nil, nil}, at{2, rolling3, runs3, nil, nil}), "", "")
-	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{1, rolling3, runs3, nil, nil}, at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, before, records, nil, nil}, at{2, rolling3, runs3, nil, nil}),
+		"", "")
+	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{1, rolling3, runs3, nil, nil},
+		at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
 	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{3, before, nil, nil, nil}), sluice.Succeeded, "")
 }
 
 func TestPoint6TwoUpdatesInARow(t *testing.T) {
-	newer := service(arn4, dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 1), dep(2, "ACTIVE", "COMPLETED", 1))
+	newer := service(arn4, dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 1),
+		dep(2, "ACTIVE", "COMPLETED", 1))
 	both := []Record{record(arn3, "STOP_REQUESTED", 3, 2), record(arn4, "IN_PROGRESS", 4, 3)}
-	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{9, newer, both, nil, nil}), sluice.Superseded, "web:4")
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{9, newer, both, nil, nil}), sluice.Superseded,
+		"web:4")
 	again := dep(4, "PRIMARY", "IN_PROGRESS", 0)
 	again.Revision = "web:3"
 	r4 := record(arn4, "IN_PROGRESS", 4, 3)
 	r4.Revision = "web:3"
 	// Who waits for the revision goes on with the newer deployment of it.
 	s := service(arn4, again, dep(3, "ACTIVE", "IN_PROGRESS", 1))
-	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, runs3, nil, nil}, at{9, s, []Record{both[0], r4}, nil, nil}), "", "")
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, runs3, nil, nil},
+		at{9, s, []Record{both[0], r4}, nil, nil}), "", "")
 	done := again
 	done.State, done.Running = "COMPLETED", 2
 	r4done := r4
 	r4done.Status = "SUCCESSFUL"
-	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, runs3, nil, nil}, at{9, s, []Record{both[0], r4}, nil, nil},
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, runs3, nil, nil},
+		at{9, s, []Record{both[0], r4}, nil, nil},
 		at{60, service(arn4, done), []Record{r4done}, nil, nil}), sluice.Succeeded, "")
 }
 
@@ -176,7 +193,8 @@ func TestPoint8AWSsWordsAreNotNeeded(t *testing.T) { // statuses decide, texts o
 func TestPoint9NothingSticks(t *testing.T) { // a second wait reads anew
 	failed := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{20, rolling3, nil, crashes(3, 3), nil})
 	end(t, failed, sluice.Failed, "")
-	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}), sluice.Succeeded, "")
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)),
+		[]Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}), sluice.Succeeded, "")
 }
 
 func TestPoint10AWaitCanBeTakenUpAgain(t *testing.T) { TestFalseSuccess10BeginsAgainWhereItWas(t) }
@@ -193,14 +211,16 @@ func TestPoint11NativeStrategyIsNotDoneBeforeItsBake(t *testing.T) {
 }
 
 func TestPoint12PrimaryIsTheNewest(t *testing.T) {
-	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{9, service("", dep(3, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}), sluice.Succeeded, "")
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{9, service("", dep(3, "PRIMARY", "COMPLETED", 2)),
+		nil, nil, nil}), sluice.Succeeded, "")
 }
 
 func follow(t testing.TB, looks ...at) ServiceFollower {
 	t.Helper()
 	r := FollowService(ours, Wanted{})
 	for _, l := range looks {
-		r, _ = r.See(Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records, NewlyStopped: l.fallen})
+		r, _ = r.See(Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service,
+			Records: l.records, NewlyStopped: l.fallen})
 	}
 	return r
 }

@@ -67,5 +67,6 @@ func (r *ServiceFollower) judgeUnlisted(p *Deployment, now time.Time) *conclusio
 	case d < maxReadLag:
 		return nil
 	}
-	return &conclusion{outcome: sluice.Gone, why: "the service shows no deployment " + r.id, next: "aws ecs describe-services shows those that it has"}
+	return &conclusion{outcome: sluice.Gone, why: "the service shows no deployment " + r.id,
+		next: "aws ecs describe-services shows those that it has"}
 }

@@ -26,7 +26,8 @@ func (r *ServiceFollower) judgeMissingService(o Observation) (end *conclusion, s
 	if d < enough {
 		return nil, true
 	}
-	return &conclusion{outcome: sluice.Gone, why: why, next: "check cluster, service name and Region; create the service, then wait again"}, true
+	return &conclusion{outcome: sluice.Gone, why: why,
+		next: "check cluster, service name and Region; create the service, then wait again"}, true
 }
 
 // judgeNotCreated judges a deployment that has not appeared.
@@ -37,9 +38,11 @@ func (r *ServiceFollower) judgeNotCreated(o Observation) (end *conclusion, sure 
 	d := trackSince(&r.since.unseen, true, o.At)
 	switch {
 	case r.bound && d >= maxReadLag:
-		return &conclusion{outcome: sluice.Gone, why: "AWS knows no deployment " + r.want.Deployment + " of this service", next: "aws ecs list-service-deployments shows those of the last 90 days"}, true
+		return &conclusion{outcome: sluice.Gone, why: "AWS knows no deployment " + r.want.Deployment +
+			" of this service", next: "aws ecs list-service-deployments shows those of the last 90 days"}, true
 	case r.want.Inactive && d >= maxReadLag:
-		return &conclusion{outcome: sluice.Gone, why: "task definition " + r.want.Revision + " is INACTIVE: no deployment can bring it any more", next: "register the task definition again"}, true
+		return &conclusion{outcome: sluice.Gone, why: "task definition " + r.want.Revision +
+			" is INACTIVE: no deployment can bring it any more", next: "register the task definition again"}, true
 	case r.bound:
 		return nil, true
 	}
@@ -130,7 +133,8 @@ func (r *ServiceFollower) judgeSuccess(o Observation) *conclusion {
 // judgeReplacedSuccess judges a success while a newer deployment is current. The followed revision
 // serves until the newer deployment has replaced its tasks.
 func (r *ServiceFollower) judgeReplacedSuccess(o Observation) *conclusion {
-	if d := o.Service.newestOf(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil && !r.wasReplaced {
+	if d := o.Service.newestOf(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil &&
+		!r.wasReplaced {
 		return &conclusion{outcome: sluice.Succeeded, why: "since then a newer deployment has begun"}
 	}
 	by, newer := r.newerDeployment(o)
@@ -177,7 +181,8 @@ func (r *ServiceFollower) judgeSuperseded(o Observation, by string) *conclusion 
 }
 
 func concludeSuperseded(by string) *conclusion {
-	return &conclusion{outcome: sluice.Superseded, by: by, cause: &Cause{Kind: Superseding, Text: "a newer deployment took its place", Count: 1}}
+	return &conclusion{outcome: sluice.Superseded, by: by,
+		cause: &Cause{Kind: Superseding, Text: "a newer deployment took its place", Count: 1}}
 }
 
 // judgeStopped judges a deployment whose record is STOPPED without a rollback.
@@ -219,7 +224,8 @@ func (r *ServiceFollower) judgeFailed(s *Service, d *Deployment, o Observation) 
 	e := r.concludeAs(sluice.Failed, "")
 	e.why = firstNonEmpty(d.Reason, e.why)
 	if s.rollsBack() {
-		e.why = fmt.Sprintf("%s; no rollback followed within %s: there may be no deployment to go back to", strings.TrimSuffix(e.why, "."), rollsBackWithin)
+		e.why = fmt.Sprintf("%s; no rollback followed within %s: there may be no deployment to go back to",
+			strings.TrimSuffix(e.why, "."), rollsBackWithin)
 	}
 	return e
 }

@@ -56,7 +56,10 @@ func (r *ServiceFollower) judgeSets(s *Service, now time.Time) *conclusion {
 	if by := r.newerSetRevision(s); by != "" {
 		return concludeSuperseded(by)
 	}
-	left := slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool { return ts.Revision == r.revision && ts.Status != "DRAINING" })
+	left := slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
+		return ts.Revision == r.revision &&
+			ts.Status != "DRAINING"
+	})
 	gone := trackSince(&r.since.inconsistent, !left, now)
 	if !r.wasListed && !left && gone >= maxReadLag {
 		return &conclusion{outcome: sluice.Gone, why: "the task set is being deleted"}
@@ -85,7 +88,8 @@ func (r *ServiceFollower) hasLeftover(s *Service, p *sluice.TaskSet) bool {
 // it again.
 func (r *ServiceFollower) newerSetRevision(s *Service) string {
 	for _, ts := range s.TaskSets {
-		if r.wasListed && ts.Status != "DRAINING" && ts.Revision != r.revision && ts.Revision != r.previousRevision && ts.CreatedAt.After(r.created) {
+		if r.wasListed && ts.Status != "DRAINING" && ts.Revision != r.revision && ts.Revision != r.previousRevision &&
+			ts.CreatedAt.After(r.created) {
 			return ts.Revision
 		}
 	}

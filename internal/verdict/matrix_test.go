@@ -34,7 +34,8 @@ const group = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/w
 
 func probed(reason string) func(string) string {
 	return func(task string) string {
-		return "(service web) (task " + task + ") (port 8080) is unhealthy in (target-group " + group + ") due to (reason " + reason + ")"
+		return "(service web) (task " + task + ") (port 8080) is unhealthy in (target-group " + group +
+			") due to (reason " + reason + ")"
 	}
 }
 
@@ -52,9 +53,12 @@ var thirteen = []evidence{
 		s.ExitCode, s.ContainerReason = &code, "OutOfMemoryError: Container killed due to memory usage"
 	}},
 	{kind: ContainerHealth, task: unhealthy("Task failed container health checks")},
-	{kind: BalancerHealth, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"), events: probed("Health checks failed with these codes: [503]")},
-	{kind: WrongPort, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"), events: probed("Health checks failed")},
-	{kind: NoCapacity, never: true, events: says("was unable to place a task because no container instance met all of its requirements. The closest matching (container-instance 0123) has insufficient CPU units available.")},
+	{kind: BalancerHealth, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"),
+		events: probed("Health checks failed with these codes: [503]")},
+	{kind: WrongPort, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"),
+		events: probed("Health checks failed")},
+	{kind: NoCapacity, never: true,
+		events: says("was unable to place a task because no container instance met all of its requirements. The closest matching (container-instance 0123) has insufficient CPU units available.")},
 	{kind: SecretUnread, task: fails("ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval failed: unable to retrieve secret from asm: AccessDeniedException")},
 	{kind: RoleRefused, task: fails("ECS was unable to assume the role 'arn:aws:iam::123456789012:role/exec' that was provided for this task.")},
 	{kind: SlowStart, never: true},
@@ -69,7 +73,8 @@ type shape struct {
 	breaker bool
 }
 
-var shapes = []shape{{"rolling, breaker off", false, false}, {"rolling, breaker on", false, true}, {"task sets", true, false}}
+var shapes = []shape{{"rolling, breaker off", false, false}, {"rolling, breaker on", false, true},
+	{"task sets", true, false}}
 
 // TestCausesByShape: every cause in every way of deploying that can have it ends
 // with the right outcome, cause and exit code. Task sets know no breaker.
@@ -86,7 +91,8 @@ func cell(t *testing.T, e evidence, s shape) {
 	v := watchIt(t, Wanted{Timeout: 3 * time.Minute}, looks...)
 	outcome, by := expected(e, s)
 	end(t, v, outcome, by)
-	exit := map[sluice.Outcome]int{sluice.Failed: 5, sluice.RolledBack: 3, sluice.Superseded: 6, sluice.TimedOut: 9}[outcome]
+	exit := map[sluice.Outcome]int{sluice.Failed: 5, sluice.RolledBack: 3, sluice.Superseded: 6,
+		sluice.TimedOut: 9}[outcome]
 	if v.Outcome.ExitCode() != exit {
 		t.Errorf("exit code %d, want %d", v.Outcome.ExitCode(), exit)
 	}
@@ -120,7 +126,8 @@ func play(e evidence, s shape) []at {
 	}
 	for i := range 3 {
 		if e.events != nil {
-			trouble.Events = append(trouble.Events, Event{ID: fmt.Sprint(i), Message: e.events(fmt.Sprintf("%032d", i)), At: aws.Add(4 * time.Minute)})
+			trouble.Events = append(trouble.Events, Event{ID: fmt.Sprint(i), Message: e.events(fmt.Sprintf("%032d", i)),
+				At: aws.Add(4 * time.Minute)})
 		}
 	}
 	looks := []at{{0, begun, runs3, nil, nil}, {20, trouble, nil, fallen, func(o *Observation) {
@@ -150,7 +157,8 @@ func (s shape) service(running, pending int) *Service {
 }
 
 func set(n int, status string, running int) sluice.TaskSet {
-	return sluice.TaskSet{ID: fmt.Sprintf("ecs-svc/%d", n), Status: status, Revision: fmt.Sprintf("web:%d", n), Desired: 2, Running: running, Steady: running == 2,
+	return sluice.TaskSet{ID: fmt.Sprintf("ecs-svc/%d", n), Status: status, Revision: fmt.Sprintf("web:%d", n),
+		Desired: 2, Running: running, Steady: running == 2,
 		CreatedAt: aws.Add(time.Duration(n) * time.Minute)}
 }
 
@@ -197,20 +205,26 @@ func TestTaskSets(t *testing.T) {
 		outcome sluice.Outcome
 		by      string
 	}{
-		"a canary is no end":           {Wanted{}, []at{begun, look(60, old, canary)}, "", ""},
-		"promoted, the old one stays":  {Wanted{}, []at{begun, look(60, demoted, promoted)}, "", ""},
-		"promoted, unsteady":           {Wanted{}, []at{begun, look(60, unsteady)}, "", ""},
-		"promoted, whole":              {Wanted{}, []at{begun, look(60, promoted)}, sluice.Succeeded, ""},
-		"promoted, no task wanted":     {Wanted{}, []at{begun, look(60, none)}, "", ""},
-		"the canary's revision served": {Wanted{}, []at{begun, look(60, again, canary), look(90, again)}, sluice.Succeeded, ""},
-		"its canary is still there":    {Wanted{}, []at{begun, look(60, again, canary)}, "", ""},
-		"serves already":               {Wanted{Revision: "web:3"}, []at{look(0, promoted)}, sluice.Succeeded, ""},
-		"has not appeared":             {Wanted{Revision: "web:3"}, []at{look(0, old)}, "", ""},
-		"named by its id":              {Wanted{Deployment: "ecs-svc/3"}, []at{begun, look(60, promoted)}, sluice.Succeeded, ""},
-		"the canary is taken away":     {Wanted{}, []at{begun, look(60, old, gone), look(63, old, gone)}, sluice.RolledBack, "web:2"},
-		"what was is made anew":        {Wanted{}, []at{begun, look(60, restored), look(63, restored)}, sluice.RolledBack, "web:2"},
-		"overtaken":                    {Wanted{}, []at{begun, look(60, old, canary, set(4, "ACTIVE", 0))}, sluice.Superseded, "web:4"},
-		"the next one has begun":       {Wanted{Revision: "web:3"}, []at{look(0, promoted, set(4, "ACTIVE", 1))}, sluice.Succeeded, ""},
+		"a canary is no end":          {Wanted{}, []at{begun, look(60, old, canary)}, "", ""},
+		"promoted, the old one stays": {Wanted{}, []at{begun, look(60, demoted, promoted)}, "", ""},
+		"promoted, unsteady":          {Wanted{}, []at{begun, look(60, unsteady)}, "", ""},
+		"promoted, whole":             {Wanted{}, []at{begun, look(60, promoted)}, sluice.Succeeded, ""},
+		"promoted, no task wanted":    {Wanted{}, []at{begun, look(60, none)}, "", ""},
+		"the canary's revision served": {Wanted{}, []at{begun, look(60, again, canary), look(90, again)},
+			sluice.Succeeded, ""},
+		"its canary is still there": {Wanted{}, []at{begun, look(60, again, canary)}, "", ""},
+		"serves already":            {Wanted{Revision: "web:3"}, []at{look(0, promoted)}, sluice.Succeeded, ""},
+		"has not appeared":          {Wanted{Revision: "web:3"}, []at{look(0, old)}, "", ""},
+		"named by its id": {Wanted{Deployment: "ecs-svc/3"}, []at{begun, look(60, promoted)},
+			sluice.Succeeded, ""},
+		"the canary is taken away": {Wanted{}, []at{begun, look(60, old, gone), look(63, old, gone)},
+			sluice.RolledBack, "web:2"},
+		"what was is made anew": {Wanted{}, []at{begun, look(60, restored), look(63, restored)},
+			sluice.RolledBack, "web:2"},
+		"overtaken": {Wanted{}, []at{begun, look(60, old, canary, set(4, "ACTIVE", 0))},
+			sluice.Superseded, "web:4"},
+		"the next one has begun": {Wanted{Revision: "web:3"}, []at{look(0, promoted, set(4, "ACTIVE", 1))},
+			sluice.Succeeded, ""},
 	} {
 		t.Run(name, func(t *testing.T) { end(t, watchIt(t, c.want, c.looks...), c.outcome, c.by) })
 	}

@@ -115,19 +115,22 @@ func (r *ServiceFollower) nextPoll(now time.Time) time.Duration {
 
 // changeExpected reports whether the state is doubtful and a poll within seconds decides it.
 func (r *ServiceFollower) changeExpected(now time.Time) bool {
-	for _, at := range []time.Time{r.since.missing, r.since.lagging, r.since.ended, r.since.inconsistent, r.since.noDesired} {
+	for _, at := range []time.Time{r.since.missing, r.since.lagging, r.since.ended, r.since.inconsistent,
+		r.since.noDesired} {
 		if !at.IsZero() && now.Sub(at) < decisionWait {
 			return true
 		}
 	}
 	rec := r.lastRecord
-	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 && rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.isOver() && now.Sub(r.changedAt) < time.Minute)
+	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 &&
+		rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.isOver() && now.Sub(r.changedAt) < time.Minute)
 }
 
 // checkLimits ends a wait that AWS does not end.
 func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	s := o.Service
-	if s != nil && trackSince(&r.since.noDesired, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.AllowsNoTasks, o.At) >= confirmAfter {
+	if s != nil && trackSince(&r.since.noDesired, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.AllowsNoTasks,
+		o.At) >= confirmAfter {
 		return r.judgeScaledToZero(s)
 	}
 	if s != nil && r.bound {
@@ -155,6 +158,9 @@ func (r *ServiceFollower) needsTaskChange(s *Service) bool {
 	if d == nil || d.State != "IN_PROGRESS" {
 		return false
 	}
-	others := slices.ContainsFunc(s.Deployments, func(x Deployment) bool { return x.ID != d.ID && x.Running+x.Pending > 0 })
+	others := slices.ContainsFunc(s.Deployments, func(x Deployment) bool {
+		return x.ID != d.ID &&
+			x.Running+x.Pending > 0
+	})
 	return others || d.Running != d.Desired
 }

@@ -169,7 +169,8 @@ func (r ServiceFollower) sawFailure(was, s *Service) bool {
 		}
 		old, total := was.TaskSets[i], ts.Running+ts.Pending
 		grew = grew || total > old.Running+old.Pending
-		fell = fell || ts.Revision == r.revision && ts.Status != "DRAINING" && (ts.Running < old.Running || total < old.Running+old.Pending)
+		fell = fell || ts.Revision == r.revision && ts.Status != "DRAINING" &&
+			(ts.Running < old.Running || total < old.Running+old.Pending)
 	}
 	return fell || begun && !grew
 }
@@ -196,13 +197,15 @@ func (r ServiceFollower) sawUnhealthyTarget(s *Service) bool {
 		return false
 	}
 	fresh, _ := newEvents(r.last, s)
-	return slices.ContainsFunc(fresh, func(e Event) bool { return containsAny(e.Message, []string{"unhealthy", "not healthy"}) })
+	return slices.ContainsFunc(fresh,
+		func(e Event) bool { return containsAny(e.Message, []string{"unhealthy", "not healthy"}) })
 }
 
 // isOverdue reports whether all tasks have run for a while and the deployment is not completed.
 func (r ServiceFollower) isOverdue(s *Service, now time.Time) bool {
 	d := r.followedDeployment(s)
-	return d != nil && d.State == "IN_PROGRESS" && d.Running >= d.Desired && d.Desired > 0 && d.Pending == 0 && s.Running == d.Running &&
+	return d != nil && d.State == "IN_PROGRESS" && d.Running >= d.Desired && d.Desired > 0 && d.Pending == 0 &&
+		s.Running == d.Running &&
 		r.fingerprint != r.probedFingerprint && now.Sub(r.changedAt) >= overdueAfter
 }
 

@@ -21,18 +21,29 @@ func TestWhenToLookNext(t *testing.T) {
 		looks []at
 		next  time.Duration
 	}{
-		"at first":                   {Wanted{}, []at{{0, rolling3, runs3, nil, nil}}, time.Second},
-		"9 s after a change":         {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {9, rolling3, nil, nil, nil}}, time.Second},
-		"10 s after":                 {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {10, rolling3, nil, nil, nil}}, 2 * time.Second},
-		"something moved":            {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {60, rolling3, nil, nil, nil}, {62, moved, nil, nil, nil}}, time.Second},
-		"still after minutes":        {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {599, rolling3, nil, nil, nil}}, 2 * time.Second},
-		"still after long":           {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {600, rolling3, nil, nil, nil}}, 5 * time.Second},
-		"about to be stopped":        {Wanted{}, []at{{0, rolling3, stopping, nil, nil}, {40, rolling3, nil, nil, nil}}, time.Second},
-		"the breaker is about to go": {Wanted{}, []at{{0, rolling3, []Record{nearly}, nil, nil}, {40, rolling3, nil, nil, nil}}, time.Second},
-		"the service is missing":     {Wanted{}, []at{{0, nil, nil, nil, nil}, {5, nil, nil, nil, nil}}, time.Second},
-		"close to the limit":         {Wanted{Timeout: time.Minute}, []at{{0, rolling3, runs3, nil, nil}, {59, rolling3, nil, nil, nil}}, time.Second},
-		"closer":                     {Wanted{Timeout: 90 * time.Second}, []at{{0, rolling3, runs3, nil, nil}, {89, rolling3, nil, nil, nil}}, time.Second},
-		"ended":                      {Wanted{Revision: "web:3"}, []at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}}, 0},
+		"at first": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}}, time.Second},
+		"9 s after a change": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {9, rolling3, nil, nil, nil}},
+			time.Second},
+		"10 s after": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {10, rolling3, nil, nil, nil}},
+			2 * time.Second},
+		"something moved": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {60, rolling3, nil, nil, nil},
+			{62, moved, nil, nil, nil}}, time.Second},
+		"still after minutes": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {599, rolling3, nil, nil, nil}},
+			2 * time.Second},
+		"still after long": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {600, rolling3, nil, nil, nil}},
+			5 * time.Second},
+		"about to be stopped": {Wanted{}, []at{{0, rolling3, stopping, nil, nil}, {40, rolling3, nil, nil, nil}},
+			time.Second},
+		"the breaker is about to go": {Wanted{}, []at{{0, rolling3, []Record{nearly}, nil, nil},
+			{40, rolling3, nil, nil, nil}}, time.Second},
+		"the service is missing": {Wanted{}, []at{{0, nil, nil, nil, nil}, {5, nil, nil, nil, nil}}, time.Second},
+		"close to the limit": {Wanted{Timeout: time.Minute},
+			[]at{{0, rolling3, runs3, nil, nil}, {59, rolling3, nil, nil, nil}}, time.Second},
+		"closer": {Wanted{Timeout: 90 * time.Second},
+			[]at{{0, rolling3, runs3, nil, nil}, {89, rolling3, nil, nil, nil}}, time.Second},
+		"ended": {Wanted{Revision: "web:3"},
+			[]at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil,
+				nil}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if v := watchIt(t, c.want, c.looks...); v.NextPoll != c.next {
@@ -66,7 +77,8 @@ func TestWhatALookMakesWorthReading(t *testing.T) {
 		fresh := dep(3, "PRIMARY", "IN_PROGRESS", 1)
 		fresh.Pending = 1
 		s := service(arn3, fresh, dep(2, "ACTIVE", "COMPLETED", 2))
-		s.Groups, s.Events = []string{group}, []Event{{"1", "(service web) has started 2 tasks: (task a) (task b).", aws.Add(3 * time.Minute)}}
+		s.Groups, s.Events = []string{group},
+			[]Event{{"1", "(service web) has started 2 tasks: (task a) (task b).", aws.Add(3 * time.Minute)}}
 		if change != nil {
 			change(s)
 		}
@@ -82,14 +94,16 @@ func TestWhatALookMakesWorthReading(t *testing.T) {
 		change func(*Service)
 		want   needs
 	}{
-		"nothing":                {nil, needs{}},
-		"one more runs":          {func(s *Service) { s.Deployments[0].Running, s.Deployments[0].Pending = 2, 0 }, needs{}},
-		"an old one leaves":      {func(s *Service) { s.Deployments[1].Running = 1 }, needs{}},
-		"a task failed":          {func(s *Service) { s.Deployments[0].Failed = 1 }, needs{fallen: true}},
-		"a task is gone":         {func(s *Service) { s.Deployments[0].Running = 0 }, needs{fallen: true}},
-		"a task was replaced":    {event("has started 1 tasks: (task c)."), needs{fallen: true}},
-		"registered":             {event("registered 1 targets in (target-group " + group + ")"), needs{}},
-		"a target is unhealthy":  {event("(task a) (port 8080) is unhealthy in (target-group " + group + ") due to (reason Health checks failed)"), needs{fallen: true, targets: true}},
+		"nothing": {nil, needs{}},
+		"one more runs": {func(s *Service) { s.Deployments[0].Running, s.Deployments[0].Pending = 2, 0 },
+			needs{}},
+		"an old one leaves":   {func(s *Service) { s.Deployments[1].Running = 1 }, needs{}},
+		"a task failed":       {func(s *Service) { s.Deployments[0].Failed = 1 }, needs{fallen: true}},
+		"a task is gone":      {func(s *Service) { s.Deployments[0].Running = 0 }, needs{fallen: true}},
+		"a task was replaced": {event("has started 1 tasks: (task c)."), needs{fallen: true}},
+		"registered":          {event("registered 1 targets in (target-group " + group + ")"), needs{}},
+		"a target is unhealthy": {event("(task a) (port 8080) is unhealthy in (target-group " + group +
+			") due to (reason Health checks failed)"), needs{fallen: true, targets: true}},
 		"no place":               {event("was unable to place a task."), needs{fallen: true}},
 		"another is current":     {func(s *Service) { s.Current = arn4 }, needs{records: true}},
 		"the state changed":      {func(s *Service) { s.Deployments[0].State = "COMPLETED" }, needs{records: true}},
@@ -116,7 +130,9 @@ func TestTargetsAreReadOnceWhenRunningIsNotEnough(t *testing.T) {
 	if n := r.Needs(s, later); !slices.Equal(n.Targets, s.Groups) {
 		t.Fatalf("%+v", n)
 	}
-	r, v := r.See(Observation{At: later, Service: s, Targets: []sluice.Target{{ID: "10.0.0.1", Port: 8080, State: "unhealthy", Reason: "Target.FailedHealthChecks", Description: "Health checks failed"}}})
+	r, v := r.See(Observation{At: later, Service: s,
+		Targets: []sluice.Target{{ID: "10.0.0.1", Port: 8080, State: "unhealthy", Reason: "Target.FailedHealthChecks",
+			Description: "Health checks failed"}}})
 	if v.Cause.Kind != WrongPort {
 		t.Errorf("%+v", v.Cause)
 	}

@@ -12,8 +12,9 @@ import (
 // Wanted describes what a wait is for. Without Revision and Deployment it is the deployment that is
 // current at the first poll.
 type Wanted struct {
-	Revision   string // family:revision that must serve
-	Deployment string // ARN or id of a service deployment, "ecs-svc/<digits>", a task set's ARN, or "d-XXXXXXXXX" of CodeDeploy
+	Revision string // family:revision that must serve
+	// ARN or id of a service deployment, "ecs-svc/<digits>", a task set's ARN, or "d-XXXXXXXXX" of CodeDeploy
+	Deployment string
 
 	Inactive bool // the task definition of Revision is INACTIVE: no new deployment can use it
 
@@ -121,7 +122,8 @@ func (r ServiceFollower) See(o Observation) (ServiceFollower, Verdict) {
 // be empty.
 func (r ServiceFollower) TimeOut(now time.Time, why string) (ServiceFollower, Verdict) {
 	if r.conclusion == nil {
-		r.conclusion = &conclusion{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", r.want.Timeout, why), "; ")}
+		r.conclusion = &conclusion{outcome: sluice.TimedOut,
+			why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", r.want.Timeout, why), "; ")}
 	}
 	return r, r.buildVerdict(Observation{At: now, Service: r.last})
 }
@@ -149,7 +151,8 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 		r.lastRecord = rec
 	}
 	said := probeReasons(o.Service.Events)
-	r.failureCounts = r.addFailed(slices.DeleteFunc(slices.Clone(o.NewlyStopped), func(t Stopped) bool { return !r.isFollowedTask(t) }), said)
+	r.failureCounts = r.addFailed(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
+		func(t Stopped) bool { return !r.isFollowedTask(t) }), said)
 	r.failureCounts = r.addLogs(o.Logs, said)
 	if r.hasRecovered(o) {
 		r.failureCounts = r.resetFailures()

@@ -23,7 +23,8 @@ const (
 
 // service is a service with controller ECS and these deployments, newest first.
 func service(current string, ds ...Deployment) *Service {
-	s := &Service{ARN: "arn:aws:ecs:us-east-1:123456789012:service/prod/web", Cluster: "prod", Name: "web", Status: "ACTIVE", Controller: "ECS",
+	s := &Service{ARN: "arn:aws:ecs:us-east-1:123456789012:service/prod/web", Cluster: "prod", Name: "web",
+		Status: "ACTIVE", Controller: "ECS",
 		Desired: 2, Current: current, Deployments: ds}
 	for _, d := range ds {
 		s.Running, s.Pending = s.Running+d.Running, s.Pending+d.Pending
@@ -33,7 +34,8 @@ func service(current string, ds ...Deployment) *Service {
 
 // dep is a deployment of web:n, made n minutes after the beginning.
 func dep(n int, status, state string, running int) Deployment {
-	d := Deployment{ID: fmt.Sprintf("ecs-svc/%d", n), Status: status, State: state, Revision: fmt.Sprintf("web:%d", n), Running: running,
+	d := Deployment{ID: fmt.Sprintf("ecs-svc/%d", n), Status: status, State: state, Revision: fmt.Sprintf("web:%d", n),
+		Running:   running,
 		CreatedAt: aws.Add(time.Duration(n) * time.Minute)}
 	if status == "PRIMARY" {
 		d.Desired = 2
@@ -42,7 +44,8 @@ func dep(n int, status, state string, running int) Deployment {
 }
 
 func record(arn, status string, n, from int) Record {
-	return Record{ARN: arn, Status: status, Revision: fmt.Sprintf("web:%d", n), From: fmt.Sprintf("web:%d", from), CreatedAt: aws.Add(time.Duration(n) * time.Minute)}
+	return Record{ARN: arn, Status: status, Revision: fmt.Sprintf("web:%d", n), From: fmt.Sprintf("web:%d", from),
+		CreatedAt: aws.Add(time.Duration(n) * time.Minute)}
 }
 
 // at is one look, some seconds after the beginning of the wait.
@@ -60,7 +63,8 @@ func watchIt(t testing.TB, w Wanted, looks ...at) Verdict {
 	r := FollowService(ours, w)
 	var v Verdict
 	for _, l := range looks {
-		o := Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records, NewlyStopped: l.fallen}
+		o := Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records,
+			NewlyStopped: l.fallen}
 		if l.more != nil {
 			l.more(&o)
 		}
@@ -87,7 +91,8 @@ func end(t testing.TB, v Verdict, outcome sluice.Outcome, by string) {
 
 func stopped(n, of int, change func(*Stopped)) Stopped {
 	s := Stopped{Deployment: fmt.Sprintf("ecs-svc/%d", of), Revision: fmt.Sprintf("web:%d", of)}
-	s.ID, s.StopCode, s.StoppedReason, s.Container = fmt.Sprintf("%032d", n), "EssentialContainerExited", "Essential container in task exited", "web"
+	s.ID, s.StopCode, s.StoppedReason, s.Container = fmt.Sprintf("%032d", n), "EssentialContainerExited",
+		"Essential container in task exited", "web"
 	code := 1
 	s.ExitCode = &code
 	if change != nil {
@@ -106,15 +111,21 @@ func crashes(n, of int) (all []Stopped) {
 // mission/003: the four states of a service that a wait can meet, followed by
 // revision, without the history of deployments; the samples name no ids.
 func bare(n int, status, state, reason string) Deployment {
-	return Deployment{Status: status, State: state, Reason: reason, Revision: fmt.Sprintf("web:%d", n), Running: 2, Desired: 2}
+	return Deployment{Status: status, State: state, Reason: reason, Revision: fmt.Sprintf("web:%d", n), Running: 2,
+		Desired: 2}
 }
 
 var (
-	stateDone        = service("", bare(3, "PRIMARY", "COMPLETED", "ECS deployment ecs-svc/6405940160831029548 completed."))
-	stateFailed      = service("", bare(3, "ACTIVE", "FAILED", "ECS deployment circuit breaker: tasks failed to start."))
-	stateRollingBack = service("", bare(2, "PRIMARY", "IN_PROGRESS", "ECS deployment circuit breaker: rolling back to deploymentId ecs-svc/6405940160831029548."),
+	stateDone = service("",
+		bare(3, "PRIMARY", "COMPLETED", "ECS deployment ecs-svc/6405940160831029548 completed."))
+	stateFailed = service("",
+		bare(3, "ACTIVE", "FAILED", "ECS deployment circuit breaker: tasks failed to start."))
+	stateRollingBack = service("",
+		bare(2, "PRIMARY", "IN_PROGRESS",
+			"ECS deployment circuit breaker: rolling back to deploymentId ecs-svc/6405940160831029548."),
 		bare(3, "ACTIVE", "IN_PROGRESS", "ECS deployment ecs-svc/1281894607538416024 in progress."))
-	stateRolledBack = service("", bare(2, "PRIMARY", "COMPLETED", "ECS deployment ecs-svc/6405940160831029548 completed."))
+	stateRolledBack = service("", bare(2, "PRIMARY", "COMPLETED",
+		"ECS deployment ecs-svc/6405940160831029548 completed."))
 )
 
 func TestMissionSuccessful(t *testing.T) {
@@ -135,7 +146,8 @@ func TestMissionRollingBack(t *testing.T) {
 	if !strings.Contains(v.Detail, "rolling back") {
 		t.Error(v.Detail)
 	}
-	v = watchIt(t, Wanted{Revision: "web:3", Timeout: time.Minute}, at{0, stateRollingBack, nil, nil, blind}, at{60, stateRollingBack, nil, nil, nil})
+	v = watchIt(t, Wanted{Revision: "web:3", Timeout: time.Minute}, at{0, stateRollingBack, nil, nil, blind},
+		at{60, stateRollingBack, nil, nil, nil})
 	end(t, v, sluice.TimedOut, "")
 	if !strings.Contains(v.Detail, "rolling back") {
 		t.Error(v.Detail)
@@ -143,7 +155,8 @@ func TestMissionRollingBack(t *testing.T) {
 }
 
 func TestMissionRolledBack(t *testing.T) {
-	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, stateRollingBack, nil, nil, blind}, at{30, stateRolledBack, nil, nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, stateRollingBack, nil, nil, blind},
+		at{30, stateRolledBack, nil, nil, nil}), sluice.RolledBack, "web:2")
 }
 
 // The same by the service deployment's record, as every account has it today.
@@ -152,7 +165,8 @@ func TestByRecord(t *testing.T) {
 	rolling := service(arn3, fresh, old)
 	back := service(arn3, dep(2, "PRIMARY", "COMPLETED", 2))
 	rolledBack := record(arn3, "ROLLBACK_SUCCESSFUL", 3, 2)
-	rolledBack.BackTo, rolledBack.Reason = "web:2", "Service deployment rolled back because the circuit breaker threshold was exceeded."
+	rolledBack.BackTo, rolledBack.Reason = "web:2",
+		"Service deployment rolled back because the circuit breaker threshold was exceeded."
 	progress := []Record{record(arn3, "IN_PROGRESS", 3, 2)}
 	newer := service(arn4, dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 1))
 	for name, c := range map[string]struct {
@@ -161,29 +175,48 @@ func TestByRecord(t *testing.T) {
 		outcome sluice.Outcome
 		by      string
 	}{
-		"succeeds": {Wanted{}, []at{{0, rolling, progress, nil, nil}, {20, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}},
+		"succeeds": {Wanted{}, []at{{0, rolling, progress, nil, nil},
+			{20, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil,
+				nil}},
 			sluice.Succeeded, ""},
-		"rolled back": {Wanted{}, []at{{0, rolling, progress, nil, nil}, {20, back, []Record{rolledBack}, nil, nil}}, sluice.RolledBack, "web:2"},
-		"rolled back before the wait, by revision": {Wanted{Revision: "web:3"}, []at{{0, back, []Record{rolledBack}, nil, nil}, {3, back, []Record{rolledBack}, nil, nil}},
+		"rolled back": {Wanted{}, []at{{0, rolling, progress, nil, nil}, {20, back, []Record{rolledBack}, nil, nil}},
 			sluice.RolledBack, "web:2"},
-		"what it was rolled back to serves": {Wanted{Revision: "web:2"}, []at{{0, back, []Record{rolledBack}, nil, nil}}, sluice.Succeeded, ""},
-		"superseded": {Wanted{}, []at{{0, rolling, progress, nil, nil}, {9, newer, []Record{record(arn3, "STOP_REQUESTED", 3, 2), record(arn4, "PENDING", 4, 3)}, nil, nil}},
+		"rolled back before the wait, by revision": {Wanted{Revision: "web:3"},
+			[]at{{0, back, []Record{rolledBack}, nil, nil}, {3, back, []Record{rolledBack}, nil, nil}},
+			sluice.RolledBack, "web:2"},
+		"what it was rolled back to serves": {Wanted{Revision: "web:2"},
+			[]at{{0, back, []Record{rolledBack}, nil, nil}}, sluice.Succeeded, ""},
+		"superseded": {Wanted{}, []at{{0, rolling, progress, nil, nil},
+			{9, newer, []Record{record(arn3, "STOP_REQUESTED", 3, 2), record(arn4, "PENDING", 4, 3)}, nil, nil}},
 			sluice.Superseded, "web:4"},
-		"superseded and stopped": {Wanted{Deployment: arn3}, []at{{0, newer, []Record{record(arn3, "STOPPED", 3, 2), record(arn4, "PENDING", 4, 3)}, nil, nil}},
+		"superseded and stopped": {Wanted{Deployment: arn3},
+			[]at{{0, newer, []Record{record(arn3, "STOPPED", 3, 2), record(arn4, "PENDING", 4, 3)}, nil, nil}},
 			sluice.Superseded, "web:4"},
 		"an old answer shows the former deployment": {Wanted{Deployment: arn3}, []at{
-			{0, service(arn2, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "IN_PROGRESS", 3, 2), record(arn2, "SUCCESSFUL", 2, 1)}, nil, nil}}, "", ""},
-		"rollback failed":      {Wanted{Deployment: arn3}, []at{{0, rolling, []Record{record(arn3, "ROLLBACK_FAILED", 3, 2)}, nil, nil}}, sluice.Failed, ""},
-		"stopped by a person":  {Wanted{Deployment: arn3}, []at{{0, rolling, []Record{record(arn3, "STOPPED", 3, 2)}, nil, nil}}, sluice.Stopped, ""},
-		"named by its last id": {Wanted{Deployment: "aaaaaaaaaaaaaaaaaaaa3"}, []at{{0, back, []Record{rolledBack}, nil, nil}}, sluice.RolledBack, "web:2"},
-		"succeeded, and a newer one has just begun": {Wanted{Deployment: arn3}, []at{{0, newer, []Record{record(arn3, "SUCCESSFUL", 3, 2), record(arn4, "PENDING", 4, 3)}, nil, nil}},
+			{0, service(arn2, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "IN_PROGRESS", 3, 2),
+				record(arn2, "SUCCESSFUL", 2, 1)}, nil, nil}}, "", ""},
+		"rollback failed": {Wanted{Deployment: arn3},
+			[]at{{0, rolling, []Record{record(arn3, "ROLLBACK_FAILED", 3, 2)}, nil, nil}}, sluice.Failed, ""},
+		"stopped by a person": {Wanted{Deployment: arn3},
+			[]at{{0, rolling, []Record{record(arn3, "STOPPED", 3, 2)}, nil, nil}}, sluice.Stopped, ""},
+		"named by its last id": {Wanted{Deployment: "aaaaaaaaaaaaaaaaaaaa3"},
+			[]at{{0, back, []Record{rolledBack}, nil, nil}}, sluice.RolledBack, "web:2"},
+		"succeeded, and a newer one has just begun": {Wanted{Deployment: arn3},
+			[]at{{0, newer, []Record{record(arn3, "SUCCESSFUL", 3, 2), record(arn4, "PENDING", 4, 3)}, nil, nil}},
 			sluice.Succeeded, ""},
-		"succeeded, and was replaced since": {Wanted{Deployment: arn3}, []at{{0, service(arn4, dep(4, "PRIMARY", "COMPLETED", 2)),
-			[]Record{record(arn3, "SUCCESSFUL", 3, 2), record(arn4, "SUCCESSFUL", 4, 3)}, nil, nil}}, sluice.Superseded, "web:4"},
-		"succeeded, but no task runs": {Wanted{Deployment: arn3}, []at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 0)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}}, "", ""},
-		"the breaker stops it without rollback": {Wanted{Deployment: arn3}, []at{{0, service(arn3, dep(3, "PRIMARY", "FAILED", 0), old),
-			[]Record{func() Record { r := record(arn3, "STOPPED", 3, 2); r.Breaker.Status = "TRIGGERED"; return r }()}, nil, nil}}, sluice.Failed, ""},
-		"an unknown deployment": {Wanted{Deployment: arn3}, []at{{0, back, nil, nil, nil}, {10, back, nil, nil, nil}}, sluice.Gone, ""},
+		"succeeded, and was replaced since": {Wanted{Deployment: arn3},
+			[]at{{0, service(arn4, dep(4, "PRIMARY", "COMPLETED", 2)),
+				[]Record{record(arn3, "SUCCESSFUL", 3, 2), record(arn4, "SUCCESSFUL", 4, 3)}, nil, nil}}, sluice.Superseded,
+			"web:4"},
+		"succeeded, but no task runs": {Wanted{Deployment: arn3},
+			[]at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 0)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil,
+				nil}}, "", ""},
+		"the breaker stops it without rollback": {Wanted{Deployment: arn3},
+			[]at{{0, service(arn3, dep(3, "PRIMARY", "FAILED", 0), old),
+				[]Record{func() Record { r := record(arn3, "STOPPED", 3, 2); r.Breaker.Status = "TRIGGERED"; return r }()},
+				nil, nil}}, sluice.Failed, ""},
+		"an unknown deployment": {Wanted{Deployment: arn3}, []at{{0, back, nil, nil, nil}, {10, back, nil, nil, nil}},
+			sluice.Gone, ""},
 	} {
 		t.Run(name, func(t *testing.T) { end(t, watchIt(t, c.want, c.looks...), c.outcome, c.by) })
 	}
@@ -192,7 +225,8 @@ func TestByRecord(t *testing.T) {
 func TestAlarmRollsBack(t *testing.T) {
 	r := record(arn3, "ROLLBACK_SUCCESSFUL", 3, 2)
 	r.BackTo, r.Alarms, r.Breaker.Status = "web:2", []string{"web-5xx"}, "MONITORING_COMPLETE"
-	v := watchIt(t, Wanted{Deployment: arn3}, at{0, service(arn3, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{r}, nil, nil})
+	v := watchIt(t, Wanted{Deployment: arn3}, at{0, service(arn3, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{r}, nil,
+		nil})
 	end(t, v, sluice.RolledBack, "web:2")
 	if v.Cause.Kind != AlarmFired || !strings.Contains(v.Detail, "web-5xx") {
 		t.Errorf("%+v", v.Cause)
@@ -201,12 +235,14 @@ func TestAlarmRollsBack(t *testing.T) {
 
 func TestAHookThatWaits(t *testing.T) {
 	r := record(arn3, "IN_PROGRESS", 3, 2)
-	r.Stage, r.Weight, r.Hooks = "POST_SCALE_UP", 10, []Hook{{ID: "ecs-pause-1", Status: "AWAITING_ACTION", ExpiresAt: aws.Add(time.Hour)}}
+	r.Stage, r.Weight, r.Hooks = "POST_SCALE_UP", 10,
+		[]Hook{{ID: "ecs-pause-1", Status: "AWAITING_ACTION", ExpiresAt: aws.Add(time.Hour)}}
 	s := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 2), dep(2, "ACTIVE", "COMPLETED", 2))
 	s.Strategy = "CANARY"
 	v := watchIt(t, Wanted{Deadline: time.Minute}, at{0, s, []Record{r}, nil, nil}, at{600, s, []Record{r}, nil, nil})
 	end(t, v, "", "")
-	for _, want := range []string{"POST_SCALE_UP with 10% of the traffic", "hook ecs-pause-1 awaits an answer until 10:00:00Z"} {
+	for _, want := range []string{"POST_SCALE_UP with 10% of the traffic",
+		"hook ecs-pause-1 awaits an answer until 10:00:00Z"} {
 		if !strings.Contains(v.Detail, want) {
 			t.Errorf("%q misses %q", v.Detail, want)
 		}
@@ -222,10 +258,13 @@ func TestGoneAndZero(t *testing.T) {
 	draining.Status = "DRAINING"
 	for name, looks := range map[string][]at{
 		"missing from the start": {{0, nil, nil, nil, nil}, {5, nil, nil, nil, nil}, {10, nil, nil, nil, nil}},
-		"deleted meanwhile":      {{0, s, progress, nil, nil}, {9, &draining, nil, nil, nil}, {12, &draining, nil, nil, nil}},
-		"gone meanwhile":         {{0, s, progress, nil, nil}, {9, nil, nil, nil, nil}, {12, nil, nil, nil, nil}},
-		"scaled to 0 meanwhile":  {{0, s, progress, nil, nil}, {9, zero, []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}, {12, zero, nil, nil, nil}},
-		"0 from the start":       {{0, zero, []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}, {3, zero, nil, nil, nil}},
+		"deleted meanwhile": {{0, s, progress, nil, nil}, {9, &draining, nil, nil, nil},
+			{12, &draining, nil, nil, nil}},
+		"gone meanwhile": {{0, s, progress, nil, nil}, {9, nil, nil, nil, nil}, {12, nil, nil, nil, nil}},
+		"scaled to 0 meanwhile": {{0, s, progress, nil, nil}, {9, zero, []Record{record(arn3, "SUCCESSFUL", 3, 2)},
+			nil, nil}, {12, zero, nil, nil, nil}},
+		"0 from the start": {{0, zero, []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil},
+			{3, zero, nil, nil, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			end(t, watchIt(t, Wanted{}, looks...), sluice.Gone, "")
@@ -237,7 +276,8 @@ func TestGoneAndZero(t *testing.T) {
 
 func TestInactiveDefinition(t *testing.T) {
 	s, records := service(arn2, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{record(arn2, "SUCCESSFUL", 2, 1)}
-	end(t, watchIt(t, Wanted{Revision: "web:3", Inactive: true}, at{0, s, records, nil, nil}, at{10, s, nil, nil, nil}), sluice.Gone, "")
+	end(t, watchIt(t, Wanted{Revision: "web:3", Inactive: true}, at{0, s, records, nil, nil}, at{10, s, nil, nil, nil}),
+		sluice.Gone, "")
 	end(t, watchIt(t, Wanted{Revision: "web:2", Inactive: true}, at{0, s, records, nil, nil}), sluice.Succeeded, "")
 }
 
@@ -255,16 +295,25 @@ func TestWithoutHistory(t *testing.T) {
 		outcome sluice.Outcome
 		by      string
 	}{
-		"succeeds":          {[]at{begun, {9, service("", dep(3, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}}, sluice.Succeeded, ""},
+		"succeeds": {[]at{begun, {9, service("", dep(3, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}},
+			sluice.Succeeded, ""},
 		"classic balancer":  {[]at{begun, {9, service("", classic), nil, nil, nil}}, sluice.Succeeded, ""},
 		"fails in place":    {[]at{begun, {9, failedHere, nil, nil, nil}}, sluice.Failed, ""},
 		"fails, to go back": {[]at{begun, {9, returning, nil, nil, nil}, {38, returning, nil, nil, nil}}, "", ""},
-		"and never does":    {[]at{begun, {9, returning, nil, nil, nil}, {39, returning, nil, nil, nil}}, sluice.Failed, ""},
-		"rolling back":      {[]at{begun, {9, service("", again, dep(3, "ACTIVE", "FAILED", 0)), nil, nil, nil}}, "", ""},
-		"rolled back":       {[]at{begun, {9, service("", dep(2, "PRIMARY", "COMPLETED", 2), dep(3, "ACTIVE", "FAILED", 0)), nil, nil, nil}}, sluice.RolledBack, "web:2"},
-		"rolled back whole": {[]at{begun, {9, service("", dep(2, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}}, sluice.RolledBack, "web:2"},
-		"superseded":        {[]at{begun, {9, service("", dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 1)), nil, nil, nil}}, sluice.Superseded, "web:4"},
-		"superseded, gone":  {[]at{begun, {9, service("", dep(4, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}}, sluice.Superseded, "web:4"},
+		"and never does": {[]at{begun, {9, returning, nil, nil, nil}, {39, returning, nil, nil, nil}}, sluice.Failed,
+			""},
+		"rolling back": {[]at{begun, {9, service("", again, dep(3, "ACTIVE", "FAILED", 0)), nil, nil, nil}}, "",
+			""},
+		"rolled back": {[]at{begun,
+			{9, service("", dep(2, "PRIMARY", "COMPLETED", 2), dep(3, "ACTIVE", "FAILED", 0)), nil, nil, nil}},
+			sluice.RolledBack, "web:2"},
+		"rolled back whole": {[]at{begun, {9, service("", dep(2, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}},
+			sluice.RolledBack, "web:2"},
+		"superseded": {[]at{begun,
+			{9, service("", dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 1)), nil, nil, nil}},
+			sluice.Superseded, "web:4"},
+		"superseded, gone": {[]at{begun, {9, service("", dep(4, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}},
+			sluice.Superseded, "web:4"},
 	} {
 		t.Run(name, func(t *testing.T) { end(t, watchIt(t, Wanted{}, c.looks...), c.outcome, c.by) })
 	}
@@ -274,7 +323,8 @@ func TestWithoutHistory(t *testing.T) {
 // over before the wait began.
 func TestRolledBackBeforeTheWaitWithoutHistory(t *testing.T) {
 	s := service("", dep(2, "PRIMARY", "COMPLETED", 2))
-	s.Events = []Event{{"2", "(service web) rolling back to deployment ecs-svc/2.", aws}, {"1", "(service web) (deployment ecs-svc/3) deployment failed: tasks failed to start.", aws}}
+	s.Events = []Event{{"2", "(service web) rolling back to deployment ecs-svc/2.", aws},
+		{"1", "(service web) (deployment ecs-svc/3) deployment failed: tasks failed to start.", aws}}
 	if n := FollowService(ours, Wanted{Revision: "web:3"}).Needs(s, ours); !n.StoppedTasks {
 		t.Error("the stopped tasks are not read")
 	}
@@ -297,7 +347,8 @@ func TestOnlyADeploymentWithTasksToMoveNeedsRoom(t *testing.T) {
 	} {
 		s := service("", dep(1, "PRIMARY", "IN_PROGRESS", c.mine), dep(2, "ACTIVE", "IN_PROGRESS", c.other))
 		s.Events = []Event{{ID: "e1", Message: noRoom, At: aws.Add(90 * time.Second)}}
-		if v := watchIt(t, Wanted{Revision: "web:1"}, at{0, s, nil, nil, blind}, at{5, s, nil, nil, blind}); v.Outcome != c.want {
+		if v := watchIt(t, Wanted{Revision: "web:1"}, at{0, s, nil, nil, blind},
+			at{5, s, nil, nil, blind}); v.Outcome != c.want {
 			t.Errorf("%s: %q, want %q: %s", name, v.Outcome, c.want, v.Detail)
 		}
 	}

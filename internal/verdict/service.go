@@ -30,9 +30,10 @@ type FailureDetection struct{ Enabled, Rollback bool }
 
 // Deployment is one entry of a service's deployments.
 type Deployment struct {
-	ID                                string // "ecs-svc/<digits>"
-	Status                            string // PRIMARY, ACTIVE, INACTIVE
-	State                             string // rolloutState: IN_PROGRESS, COMPLETED, FAILED; empty with a Classic Load Balancer
+	ID     string // "ecs-svc/<digits>"
+	Status string // PRIMARY, ACTIVE, INACTIVE
+	// rolloutState: IN_PROGRESS, COMPLETED, FAILED; empty with a Classic Load Balancer
+	State                             string
 	Reason                            string // rolloutStateReason
 	Revision                          string // family:revision
 	Desired, Pending, Running, Failed int
@@ -141,8 +142,9 @@ type Record struct {
 	Breaker        Counter
 	Alarms         []string // names of the alarms that fired
 	Hooks          []Hook
-	Weight         float64 // requested share of production traffic of the new revision, in percent; 100 for rolling updates
-	CreatedAt      time.Time
+	// requested share of production traffic of the new revision, in percent; 100 for rolling updates
+	Weight    float64
+	CreatedAt time.Time
 }
 
 // Counter is the state of the circuit breaker.

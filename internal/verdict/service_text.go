@@ -11,8 +11,10 @@ import (
 // buildVerdict returns the verdict so far.
 func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 	v := Verdict{
-		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision), Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
-		Causes: r.listCauses(o), Logs: r.logs, Unread: r.unread, Counts: r.countTasks(o), NextPoll: r.nextPoll(o.At), Detail: r.progressText(o),
+		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision),
+		Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
+		Causes:     r.listCauses(o), Logs: r.logs, Unread: r.unread, Counts: r.countTasks(o), NextPoll: r.nextPoll(o.At),
+		Detail: r.progressText(o),
 	}
 	if r.conclusion != nil {
 		v.State, v.Outcome, v.By = Ended, r.conclusion.outcome, r.conclusion.by
@@ -45,7 +47,8 @@ func (r *ServiceFollower) listCauses(o Observation) []Cause {
 		all = r.addHints(all, s, o)
 	}
 	if len(all) == 0 && r.lastRecord != nil && r.lastRecord.Breaker.Status == "TRIGGERED" {
-		all = append(all, Cause{Kind: BreakerFired, Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason, "the circuit breaker cut the deployment off"), Count: 1})
+		all = append(all, Cause{Kind: BreakerFired, Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason,
+			"the circuit breaker cut the deployment off"), Count: 1})
 	}
 	return all
 }
@@ -87,12 +90,15 @@ func (r *ServiceFollower) unhealthyTargetCause(o Observation) (Cause, bool) {
 func (r *ServiceFollower) slowStartCause(s *Service) (Cause, bool) {
 	running, pending, desired := r.taskNumbers(s)
 	switch {
-	case r.conclusion == nil || r.conclusion.outcome != sluice.TimedOut && r.conclusion.outcome != sluice.Stalled || r.rollingBack:
+	case r.conclusion == nil || r.conclusion.outcome != sluice.TimedOut && r.conclusion.outcome != sluice.Stalled ||
+		r.rollingBack:
 		return Cause{}, false
 	case pending > 0:
-		return Cause{Kind: SlowStart, Text: sluice.Plural(pending, "task") + " still starting", Count: 1, notFromTask: true}, true
+		return Cause{Kind: SlowStart, Text: sluice.Plural(pending, "task") + " still starting", Count: 1,
+			notFromTask: true}, true
 	case running >= desired && desired > 0 && s.Running == running:
-		return Cause{Kind: SlowStart, Text: sluice.Plural(running, "task") + " running, and not yet healthy in every check", Count: 1, notFromTask: true}, true
+		return Cause{Kind: SlowStart, Text: sluice.Plural(running, "task") +
+			" running, and not yet healthy in every check", Count: 1, notFromTask: true}, true
 	}
 	return Cause{}, false
 }
@@ -222,7 +228,8 @@ func (rec *Record) progressTexts() []string {
 		parts = append(parts, text)
 	}
 	if rec.Breaker.Failures > 0 && !rec.isOver() {
-		parts = append(parts, fmt.Sprintf("circuit breaker at %d of %d failures", rec.Breaker.Failures, rec.Breaker.Threshold))
+		parts = append(parts, fmt.Sprintf("circuit breaker at %d of %d failures", rec.Breaker.Failures,
+			rec.Breaker.Threshold))
 	}
 	switch {
 	case rec.isRollingBack():
@@ -244,7 +251,8 @@ func toText(revision string) string {
 func (r *ServiceFollower) endText(v Verdict) string {
 	what := firstNonEmpty(v.Revision, v.Deployment, "the deployment")
 	if v.Outcome == sluice.Succeeded {
-		return strings.TrimSuffix(fmt.Sprintf("%s serves, %d of %d running; %s", what, v.Counts.Running, v.Counts.Desired, r.conclusion.why), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("%s serves, %d of %d running; %s", what, v.Counts.Running,
+			v.Counts.Desired, r.conclusion.why), "; ")
 	}
 	var why []string
 	if v.Cause.Count > 0 && v.Cause.Kind != Superseding {

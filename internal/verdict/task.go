@@ -32,7 +32,8 @@ func taskExit(c sluice.ContainerEnded) string {
 		return text
 	}
 	if meaning := exitMeaning(*c.ExitCode); meaning != "" {
-		text = strings.Replace(text, fmt.Sprintf("exited with %d", *c.ExitCode), fmt.Sprintf("exited with %d (%s)", *c.ExitCode, meaning), 1)
+		text = strings.Replace(text, fmt.Sprintf("exited with %d", *c.ExitCode),
+			fmt.Sprintf("exited with %d (%s)", *c.ExitCode, meaning), 1)
 	}
 	return text
 }

@@ -12,7 +12,8 @@ func TestTaskFailure(t *testing.T) {
 		return sluice.TaskEnded{Task: "t", StopCode: stop, Reason: "said ECS", Containers: all}
 	}
 	const exited = "EssentialContainerExited"
-	job, side := sluice.ContainerEnded{Name: "job", ExitCode: code(0)}, sluice.ContainerEnded{Name: "side", ExitCode: code(143)}
+	job, side := sluice.ContainerEnded{Name: "job", ExitCode: code(0)},
+		sluice.ContainerEnded{Name: "side", ExitCode: code(143)}
 	for _, c := range []struct {
 		of   sluice.TaskEnded
 		want string
@@ -20,11 +21,14 @@ func TestTaskFailure(t *testing.T) {
 		{ended(exited, job), ""},
 		{ended(exited, side, job), ""},
 		{ended(exited, sluice.ContainerEnded{Name: "job", ExitCode: code(3)}), "container job exited with 3"},
-		{ended(exited, sluice.ContainerEnded{Name: "job", ExitCode: code(127)}), "container job exited with 127 (command not found)"},
-		{ended(exited, sluice.ContainerEnded{Name: "job", Reason: "OutOfMemoryError: killed", ExitCode: code(1)}), "container job exited with 1: OutOfMemoryError: killed"},
+		{ended(exited, sluice.ContainerEnded{Name: "job", ExitCode: code(127)}),
+			"container job exited with 127 (command not found)"},
+		{ended(exited, sluice.ContainerEnded{Name: "job", Reason: "OutOfMemoryError: killed", ExitCode: code(1)}),
+			"container job exited with 1: OutOfMemoryError: killed"},
 		{ended(exited, sluice.ContainerEnded{Name: "job"}, side), "container job never ran"},
 		{ended(exited, side), "container job is none of its containers"},
-		{ended("TaskFailedToStart", sluice.ContainerEnded{Name: "job", Reason: "CannotPullContainerError: x"}), "it did not start: CannotPullContainerError: x"},
+		{ended("TaskFailedToStart", sluice.ContainerEnded{Name: "job", Reason: "CannotPullContainerError: x"}),
+			"it did not start: CannotPullContainerError: x"},
 		{ended("TaskFailedToStart", sluice.ContainerEnded{Name: "job"}), "it did not start: said ECS"},
 		{ended("UserInitiated", job), "it was stopped (UserInitiated): said ECS"},
 		{ended("SpotInterruption", job), "it was stopped (SpotInterruption): said ECS"},

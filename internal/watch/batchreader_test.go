@@ -29,7 +29,8 @@ type reader struct {
 func (r *reader) read(_ context.Context, keys []string) (map[string]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.reads = append(r.reads, fmt.Sprintf("%s %s", r.clock.Now().Sub(r.since).Round(100*time.Millisecond), strings.Join(keys, ",")))
+	r.reads = append(r.reads, fmt.Sprintf("%s %s", r.clock.Now().Sub(r.since).Round(100*time.Millisecond),
+		strings.Join(keys, ",")))
 	got := map[string]string{}
 	for _, k := range keys {
 		if k == r.bad {
@@ -150,7 +151,8 @@ func TestOnTheMachinesClock(t *testing.T) {
 		waits = append(waits, func() {
 			for range 5 {
 				key := fmt.Sprint("s", i)
-				if got, found, err := b.readKey(context.Background(), key, c.Now().Add(time.Second)); err != nil || !found || got != key {
+				if got, found, err := b.readKey(context.Background(), key, c.Now().Add(time.Second)); err != nil ||
+					!found || got != key {
 					t.Errorf("%s: %q %t %v", key, got, found, err)
 				}
 			}

@@ -75,19 +75,22 @@ func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	}
 	// A thousand services share one account here, and tasks start without a log group.
 	k.FargateStartsPerSecond, k.StartsWithoutLogGroup = 0, true
-	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Settings: &k, Strict: true, Direct: !o.codec, Account: here.Account})
+	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Settings: &k, Strict: true, Direct: !o.codec,
+		Account: here.Account})
 	must(t, err)
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}
 	ours := skewed{v, o.skew}
 	a, err := account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: append(sim.APIOptions(), o.api...),
-		Clock: ours, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
+		APIOptions: append(sim.APIOptions(), o.api...),
+		Clock:      ours, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.watch = watch.New(a, ours)
 	got(b.ecs.CreateCluster(context.Background(), &awsecs.CreateClusterInput{ClusterName: aws.String("prod")}))(b)
 	if !o.noLogs {
-		got(awslogs.NewFromConfig(cfg).CreateLogGroup(context.Background(), &awslogs.CreateLogGroupInput{LogGroupName: aws.String("/ecs/web")}))(b)
+		got(awslogs.NewFromConfig(cfg).CreateLogGroup(context.Background(),
+			&awslogs.CreateLogGroupInput{LogGroupName: aws.String("/ecs/web")}))(b)
 	}
 	return b
 }
@@ -119,25 +122,36 @@ func (b *bench) places() (subnets []string, vpc string) {
 func (b *bench) balance() {
 	ctx := context.Background()
 	subnets, vpc := b.places()
-	lb := got(b.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("web"), Subnets: subnets}))(b)
-	g := got(b.elb.CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(8080),
-		TargetType: elbtypes.TargetTypeEnumIp, VpcId: aws.String(vpc), HealthCheckIntervalSeconds: aws.Int32(5), HealthCheckTimeoutSeconds: aws.Int32(2)}))(b)
+	lb := got(b.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("web"),
+		Subnets: subnets}))(b)
+	g := got(b.elb.CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"),
+		Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(8080),
+		TargetType: elbtypes.TargetTypeEnumIp, VpcId: aws.String(vpc), HealthCheckIntervalSeconds: aws.Int32(5),
+		HealthCheckTimeoutSeconds: aws.Int32(2)}))(b)
 	b.group = *g.TargetGroups[0].TargetGroupArn
-	got(b.elb.ModifyTargetGroupAttributes(ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(b.group),
-		Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"), Value: aws.String("20")}}}))(b)
-	got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: lb.LoadBalancers[0].LoadBalancerArn, Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp,
-		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: aws.String(b.group)}}}))(b)
+	got(b.elb.ModifyTargetGroupAttributes(ctx,
+		&awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(b.group),
+			Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"),
+				Value: aws.String("20")}}}))(b)
+	got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: lb.LoadBalancers[0].LoadBalancerArn,
+		Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp,
+		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
+			TargetGroupArn: aws.String(b.group)}}}))(b)
 }
 
 // revision registers a task definition of family web that runs the image, and
 // returns family:revision.
 func (b *bench) revision(image string) string {
-	td := got(b.ecs.RegisterTaskDefinition(context.Background(), &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		Cpu: aws.String("256"), Memory: aws.String("512"), RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image), Essential: aws.Bool(true),
-			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}},
-			LogConfiguration: &ecstypes.LogConfiguration{LogDriver: ecstypes.LogDriverAwslogs, Options: map[string]string{
-				"awslogs-group": "/ecs/web", "awslogs-region": "us-east-1", "awslogs-stream-prefix": "web"}}}}}))(b)
+	td := got(b.ecs.RegisterTaskDefinition(context.Background(),
+		&awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
+			Cpu: aws.String("256"), Memory: aws.String("512"),
+			RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
+			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image),
+				Essential:    aws.Bool(true),
+				PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}},
+				LogConfiguration: &ecstypes.LogConfiguration{LogDriver: ecstypes.LogDriverAwslogs,
+					Options: map[string]string{
+						"awslogs-group": "/ecs/web", "awslogs-region": "us-east-1", "awslogs-stream-prefix": "web"}}}}}))(b)
 	return fmt.Sprintf("web:%d", td.TaskDefinition.Revision)
 }
 
@@ -165,19 +179,23 @@ func (b *bench) create(name, revision string, r rolling) {
 	if r.max == 0 {
 		r.min, r.max = 100, 200
 	}
-	in := &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String(name), TaskDefinition: aws.String(revision),
-		DesiredCount: aws.Int32(r.desired), LaunchType: ecstypes.LaunchTypeFargate,
+	in := &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String(name),
+		TaskDefinition: aws.String(revision),
+		DesiredCount:   aws.Int32(r.desired), LaunchType: ecstypes.LaunchTypeFargate,
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets}},
-		DeploymentConfiguration: &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: aws.Int32(r.min), MaximumPercent: aws.Int32(r.max),
+		DeploymentConfiguration: &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: aws.Int32(r.min),
+			MaximumPercent:           aws.Int32(r.max),
 			DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: r.breaker, Rollback: r.rollback}}}
 	if b.group != "" {
-		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(b.group), ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
+		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(b.group),
+			ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
 	}
 	got(b.ecs.CreateService(context.Background(), in))(b)
 }
 
 func (b *bench) service(name string) ecstypes.Service {
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{name}}))(b)
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{name}}))(b)
 	return out.Services[0]
 }
 
@@ -209,9 +227,11 @@ func (b *bench) sleep(d time.Duration) { must(b, b.clock.Sleep(context.Backgroun
 // wait waits for a service of the cluster and remembers what was told.
 func (b *bench) wait(name string, w verdict.Wanted) verdict.Verdict {
 	b.Helper()
-	seen, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: name, Wanted: w}, func(s watch.Update) {
-		b.seen = append(b.seen, fmt.Sprintf("%s %s [%s] %v", b.clock.Now().Sub(dawn).Round(time.Millisecond), s.Verdict.Detail, s.Verdict.Cause.Text, s.Verdict.Logs))
-	})
+	seen, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: name, Wanted: w},
+		func(s watch.Update) {
+			b.seen = append(b.seen, fmt.Sprintf("%s %s [%s] %v", b.clock.Now().Sub(dawn).Round(time.Millisecond),
+				s.Verdict.Detail, s.Verdict.Cause.Text, s.Verdict.Logs))
+		})
 	must(b, err)
 	return seen.Verdict
 }

@@ -87,8 +87,9 @@ func newCodeBench(t testing.TB, v *clock.Virtual, o codeOptions) *codeBench {
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg)}
 	ours := skewed{v, o.skew}
 	a, err := account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(),
-		Clock: ours, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
+		APIOptions: sim.APIOptions(),
+		Clock:      ours, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.watch = watch.New(a, ours)
 	return &codeBench{b, awscd.NewFromConfig(cfg, func(o *awscd.Options) { o.Retryer = aws.NopRetryer{} })}
@@ -103,14 +104,17 @@ func (b *codeBench) bring(image, config string, hooks ...string) (id string) {
 // bringable registers a revision of web and returns its ARN.
 func (b *codeBench) bringable(image string) string {
 	b.Helper()
-	td := got(b.ecs.RegisterTaskDefinition(context.Background(), &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		Cpu: aws.String("256"), Memory: aws.String("512"), RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: b.containers(image)}))(b)
+	td := got(b.ecs.RegisterTaskDefinition(context.Background(),
+		&awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
+			Cpu: aws.String("256"), Memory: aws.String("512"),
+			RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
+			ContainerDefinitions:    b.containers(image)}))(b)
 	return *td.TaskDefinition.TaskDefinitionArn
 }
 
 func (b *codeBench) containers(image string) []ecstypes.ContainerDefinition {
-	return []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image), Essential: aws.Bool(true), Memory: aws.Int32(512),
+	return []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image), Essential: aws.Bool(true),
+		Memory:       aws.Int32(512),
 		PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}}}}
 }
 
@@ -125,7 +129,8 @@ func (b *codeBench) start(arn, config string, hooks ...string) (id string) {
 		spec += "]"
 	}
 	in := &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web"),
-		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(spec + "}")}}}
+		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(spec + "}")}}}
 	if config != "" {
 		in.DeploymentConfigName = aws.String(config)
 	}
@@ -139,7 +144,8 @@ func (b *codeBench) get(id string) *cdtypes.DeploymentInfo {
 
 func (b *codeBench) stop(id string, back bool) {
 	b.Helper()
-	got(b.StopDeployment(context.Background(), &awscd.StopDeploymentInput{DeploymentId: &id, AutoRollbackEnabled: &back}))(b)
+	got(b.StopDeployment(context.Background(), &awscd.StopDeploymentInput{DeploymentId: &id,
+		AutoRollbackEnabled: &back}))(b)
 }
 
 // ends waits for the end of a deployment without our help.
@@ -147,7 +153,8 @@ func (b *codeBench) finishes(id string) *cdtypes.DeploymentInfo {
 	b.Helper()
 	b.until(id+" ends", func() bool {
 		s := b.get(id).Status
-		return s == cdtypes.DeploymentStatusSucceeded || s == cdtypes.DeploymentStatusFailed || s == cdtypes.DeploymentStatusStopped
+		return s == cdtypes.DeploymentStatusSucceeded || s == cdtypes.DeploymentStatusFailed ||
+			s == cdtypes.DeploymentStatusStopped
 	})
 	return b.get(id)
 }
@@ -158,9 +165,10 @@ func (b *codeBench) follow(w verdict.Wanted) verdict.Verdict {
 	if w.Timeout == 0 {
 		w.Timeout = 3 * time.Hour
 	}
-	s, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: w}, func(s watch.Update) {
-		b.seen = append(b.seen, fmt.Sprint(s.At.Sub(dawn), " ", s.Verdict.Outcome, " ", s.Verdict.Detail))
-	})
+	s, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: w},
+		func(s watch.Update) {
+			b.seen = append(b.seen, fmt.Sprint(s.At.Sub(dawn), " ", s.Verdict.Outcome, " ", s.Verdict.Detail))
+		})
 	must(b, err)
 	return s.Verdict
 }
@@ -169,7 +177,8 @@ func (b *codeBench) follow(w verdict.Wanted) verdict.Verdict {
 func (b *codeBench) is(v verdict.Verdict, outcome sluice.Outcome, by string, kind verdict.CauseKind, words ...string) {
 	b.Helper()
 	if v.Outcome != outcome || v.By != by || v.Cause.Kind != kind {
-		b.Errorf("%s by %q for %q, want %s by %q for %q: %s\n%s", v.Outcome, v.By, v.Cause.Kind, outcome, by, kind, v.Detail, strings.Join(b.seen, "\n"))
+		b.Errorf("%s by %q for %q, want %s by %q for %q: %s\n%s", v.Outcome, v.By, v.Cause.Kind, outcome, by, kind,
+			v.Detail, strings.Join(b.seen, "\n"))
 	}
 	for _, w := range words {
 		if !strings.Contains(v.Detail, w) {
@@ -181,7 +190,8 @@ func (b *codeBench) is(v verdict.Verdict, outcome sluice.Outcome, by string, kin
 // weight is the percentage of the traffic at the replacement of a deployment.
 func (b *codeBench) weight(id string) float64 {
 	b.Helper()
-	out := got(b.BatchGetDeploymentTargets(context.Background(), &awscd.BatchGetDeploymentTargetsInput{DeploymentId: &id, TargetIds: []string{"prod:web"}}))(b)
+	out := got(b.BatchGetDeploymentTargets(context.Background(),
+		&awscd.BatchGetDeploymentTargetsInput{DeploymentId: &id, TargetIds: []string{"prod:web"}}))(b)
 	for _, s := range out.DeploymentTargets[0].EcsTarget.TaskSetsInfo {
 		if s.TaskSetLabel == cdtypes.TargetLabelGreen {
 			return s.TrafficWeight

@@ -122,7 +122,8 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 	var v verdict.Verdict
 	c.judge, v = c.judge.See(o)
 	if tasks := c.judge.NeededLogs(); len(tasks) > 0 {
-		c.judge, v = c.judge.See(verdict.Observation{At: o.At, Service: o.Service, Logs: c.readLogs(ctx, tasks), Code: verdict.CodeObservation{Requested: n}})
+		c.judge, v = c.judge.See(verdict.Observation{At: o.At, Service: o.Service, Logs: c.readLogs(ctx, tasks),
+			Code: verdict.CodeObservation{Requested: n}})
 	}
 	c.lastVerdict = v
 	s := c.newUpdate(v)
@@ -131,7 +132,8 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 }
 
 // readCodeDeploy reads the deployment and its target.
-func (c *codeDeployWaiter) readCodeDeploy(ctx context.Context, n verdict.CodeNeeds, o *verdict.Observation) (err error) {
+func (c *codeDeployWaiter) readCodeDeploy(ctx context.Context, n verdict.CodeNeeds,
+	o *verdict.Observation) (err error) {
 	if n.Deployment != "" {
 		if o.Code.Deployment, err = c.client.GetDeployment(ctx, n.Deployment); err != nil {
 			return err
@@ -216,7 +218,8 @@ func (c *codeDeployWaiter) chooseDeployment(ctx context.Context, o *verdict.Obse
 
 // chooseRevision follows d if it deploys the revision, otherwise the deployment that made the
 // PRIMARY task set, if that set has the revision.
-func (c *codeDeployWaiter) chooseRevision(ctx context.Context, s *verdict.Service, d *verdict.CodeDeployment, want string) error {
+func (c *codeDeployWaiter) chooseRevision(ctx context.Context, s *verdict.Service, d *verdict.CodeDeployment,
+	want string) error {
 	arn, err := c.client.RevisionOf(ctx, d)
 	if err != nil {
 		return err
@@ -240,7 +243,8 @@ func (c *codeDeployWaiter) choosePast(ctx context.Context, d *verdict.CodeDeploy
 	if c.searchedPast || !d.Ended() || c.now().Sub(c.judge.Began()) <= verdict.MaxReadLag {
 		return nil
 	}
-	id, err := c.client.DeploymentOf(ctx, codedeploy.Group{Application: d.Application, Name: d.Group}, func(arn string) bool { return sluice.RevisionOf(arn) == want })
+	id, err := c.client.DeploymentOf(ctx, codedeploy.Group{Application: d.Application, Name: d.Group},
+		func(arn string) bool { return sluice.RevisionOf(arn) == want })
 	if err != nil {
 		return err
 	}

@@ -33,11 +33,13 @@ func TestACodeDeploymentThatSucceeds(t *testing.T) {
 				}
 				v := b.follow(w)
 				b.is(v, sluice.Succeeded, "", "", "web:2 serves, 3 of 3 running")
-				if v.Deployment != id || v.Revision != "web:2" || b.get(id).Status != cdtypes.DeploymentStatusSucceeded {
+				if v.Deployment != id || v.Revision != "web:2" ||
+					b.get(id).Status != cdtypes.DeploymentStatusSucceeded {
 					t.Errorf("%+v", v)
 				}
 				told := strings.Join(b.seen, "\n")
-				for _, want := range []string{"Install; ", "AllowTraffic; web:2: 3 of 3 running, 50% of the traffic", "web:1: 3 running, 50%"} {
+				for _, want := range []string{"Install; ", "AllowTraffic; web:2: 3 of 3 running, 50% of the traffic",
+					"web:1: 3 running, 50%"} {
 					if !strings.Contains(told, want) {
 						t.Errorf("%q was not told:\n%s", want, told)
 					}
@@ -52,14 +54,18 @@ func TestACodeDeploymentThatSucceeds(t *testing.T) {
 
 func TestARevisionIsWaitedFor(t *testing.T) {
 	onCode(t, codeOptions{seed: 2}, func(b *codeBench) {
-		b.is(b.follow(verdict.Wanted{}), sluice.Succeeded, "", "", "web:1 serves", "has not deployed it since it was made")
+		b.is(b.follow(verdict.Wanted{}), sluice.Succeeded, "", "", "web:1 serves",
+			"has not deployed it since it was made")
 		b.is(b.follow(verdict.Wanted{Revision: "web:1"}), sluice.Succeeded, "", "", "web:1 serves")
 		b.clock.Go(func() {
 			b.sleep(time.Minute)
 			b.bring("sim/web:v2", "")
 		})
-		td := got(b.ecs.RegisterTaskDefinition(context.Background(), &awsecs.RegisterTaskDefinitionInput{Family: aws.String("other"), ContainerDefinitions: b.containers("sim/web:v9")}))(b)
-		b.is(b.follow(verdict.Wanted{Revision: *td.TaskDefinition.TaskDefinitionArn, Timeout: 20 * time.Minute}), sluice.TimedOut, "", "", "other:1 has not appeared; web:2 serves")
+		td := got(b.ecs.RegisterTaskDefinition(context.Background(),
+			&awsecs.RegisterTaskDefinitionInput{Family: aws.String("other"),
+				ContainerDefinitions: b.containers("sim/web:v9")}))(b)
+		b.is(b.follow(verdict.Wanted{Revision: *td.TaskDefinition.TaskDefinitionArn, Timeout: 20 * time.Minute}),
+			sluice.TimedOut, "", "", "other:1 has not appeared; web:2 serves")
 		b.is(b.follow(verdict.Wanted{Revision: "web:2"}), sluice.Succeeded, "", "", "web:2 serves")
 		b.bringable("sim/web:v3") // web:3 exists, and nothing brings it
 		arn := b.bringable("sim/web:v4")
@@ -67,7 +73,8 @@ func TestARevisionIsWaitedFor(t *testing.T) {
 			b.sleep(time.Minute)
 			b.start(arn, "")
 		})
-		b.is(b.follow(verdict.Wanted{Revision: "web:4", Timeout: 20 * time.Minute}), sluice.Succeeded, "", "", "web:4 serves")
+		b.is(b.follow(verdict.Wanted{Revision: "web:4", Timeout: 20 * time.Minute}), sluice.Succeeded, "", "",
+			"web:4 serves")
 	})
 }
 
@@ -81,7 +88,8 @@ func TestAHookThatFails(t *testing.T) {
 			onCode(t, codeOptions{seed: 3}, func(b *codeBench) {
 				v := b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "", event, function)})
 				b.is(v, sluice.Failed, "", kind, "hook "+event, function, words)
-				if torn := strings.Contains(v.Detail, "100% of the traffic is at web:2, 0% at web:1"); torn != (event == "AfterAllowTraffic") {
+				if torn := strings.Contains(v.Detail,
+					"100% of the traffic is at web:2, 0% at web:1"); torn != (event == "AfterAllowTraffic") {
 					t.Errorf("%s: %s", event, v.Detail)
 				}
 			})
@@ -100,8 +108,10 @@ func TestAHookThatFails(t *testing.T) {
 func TestAHookThatHangs(t *testing.T) {
 	onCode(t, codeOptions{seed: 5}, func(b *codeBench) {
 		id := b.bring("sim/web:v2", "", "AfterInstall", "hang")
-		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 10 * time.Minute}), sluice.Stalled, "", "", "the function of hook AfterInstall has said nothing for 10m0s")
-		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Failed, "", verdict.HookFailed, "did not report a status within 3600 seconds")
+		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 10 * time.Minute}), sluice.Stalled, "", "",
+			"the function of hook AfterInstall has said nothing for 10m0s")
+		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Failed, "", verdict.HookFailed,
+			"did not report a status within 3600 seconds")
 	})
 }
 
@@ -125,7 +135,8 @@ func TestACodeDeploymentThatIsStopped(t *testing.T) {
 				b.is(b.follow(verdict.Wanted{}), c.outcome, c.by, "", c.words)
 				b.is(b.follow(verdict.Wanted{}), c.outcome, c.by, "", c.words) // begun after the end
 				if back := b.get(id).RollbackInfo; back != nil {
-					b.is(b.follow(verdict.Wanted{Deployment: *back.RollbackDeploymentId}), sluice.Succeeded, "", "", "it took deployment "+id+" back")
+					b.is(b.follow(verdict.Wanted{Deployment: *back.RollbackDeploymentId}), sluice.Succeeded, "", "",
+						"it took deployment "+id+" back")
 				}
 			})
 		})
@@ -133,16 +144,21 @@ func TestACodeDeploymentThatIsStopped(t *testing.T) {
 }
 
 func TestAnAlarmEndsACodeDeployment(t *testing.T) {
-	for rollback, want := range map[string]sluice.Outcome{"": sluice.Failed, "\nrollback: [DEPLOYMENT_STOP_ON_ALARM]": sluice.RolledBack} {
+	for rollback, want := range map[string]sluice.Outcome{"": sluice.Failed,
+		"\nrollback: [DEPLOYMENT_STOP_ON_ALARM]": sluice.RolledBack} {
 		onCode(t, codeOptions{seed: 7, group: "alarms: [slow]" + rollback}, func(b *codeBench) {
 			alarms := awscw.NewFromConfig(b.sim.Config())
-			got(alarms.PutMetricAlarm(context.Background(), &awscw.PutMetricAlarmInput{AlarmName: aws.String("slow"), MetricName: aws.String("m"), Namespace: aws.String("n"),
-				Statistic: cwtypes.StatisticAverage, ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, Threshold: aws.Float64(1), Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1)}))(b)
-			got(alarms.SetAlarmState(context.Background(), &awscw.SetAlarmStateInput{AlarmName: aws.String("slow"), StateValue: cwtypes.StateValueOk, StateReason: aws.String("t")}))(b)
+			got(alarms.PutMetricAlarm(context.Background(), &awscw.PutMetricAlarmInput{AlarmName: aws.String("slow"),
+				MetricName: aws.String("m"), Namespace: aws.String("n"),
+				Statistic: cwtypes.StatisticAverage, ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold,
+				Threshold: aws.Float64(1), Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1)}))(b)
+			got(alarms.SetAlarmState(context.Background(), &awscw.SetAlarmStateInput{AlarmName: aws.String("slow"),
+				StateValue: cwtypes.StateValueOk, StateReason: aws.String("t")}))(b)
 			id := b.bring("sim/web:v2", "half")
 			b.clock.Go(func() {
 				b.until("half", func() bool { return b.weight(id) == 50 })
-				got(alarms.SetAlarmState(context.Background(), &awscw.SetAlarmStateInput{AlarmName: aws.String("slow"), StateValue: cwtypes.StateValueAlarm, StateReason: aws.String("t")}))(b)
+				got(alarms.SetAlarmState(context.Background(), &awscw.SetAlarmStateInput{AlarmName: aws.String("slow"),
+					StateValue: cwtypes.StateValueAlarm, StateReason: aws.String("t")}))(b)
 			})
 			by := ""
 			if want == sluice.RolledBack {
@@ -161,12 +177,15 @@ func TestReadyWaitsForSomebody(t *testing.T) {
 			b.sleep(12 * time.Minute) // longer than the deadline
 			got(b.ContinueDeployment(context.Background(), &awscd.ContinueDeploymentInput{DeploymentId: &id}))(b)
 		})
-		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 5 * time.Minute}), sluice.Succeeded, "", "", "web:2 serves")
-		if told := strings.Join(b.seen, "\n"); !strings.Contains(told, "ready: it waits for somebody") || !strings.Contains(told, "for 20m0s until ") {
+		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 5 * time.Minute}), sluice.Succeeded, "", "",
+			"web:2 serves")
+		if told := strings.Join(b.seen, "\n"); !strings.Contains(told, "ready: it waits for somebody") ||
+			!strings.Contains(told, "for 20m0s until ") {
 			t.Error(told)
 		}
 		next := b.bring("sim/web:v3", "")
-		b.is(b.follow(verdict.Wanted{Deployment: next}), sluice.Failed, "", verdict.NotContinued, "nobody continued it within 20m0s")
+		b.is(b.follow(verdict.Wanted{Deployment: next}), sluice.Failed, "", verdict.NotContinued,
+			"nobody continued it within 20m0s")
 		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Succeeded, "", "")
 	})
 }
@@ -177,8 +196,9 @@ func TestTasksOfTheReplacementThatFail(t *testing.T) {
 		kind  verdict.CauseKind
 		words string
 	}{
-		"exit":   {crash, verdict.ExitCode, "exit code 3 of container web"},
-		"image":  {"sim/web:v2?noboot=CannotPullContainerError: image not found", verdict.ImageNotFound, "image not found"},
+		"exit": {crash, verdict.ExitCode, "exit code 3 of container web"},
+		"image": {"sim/web:v2?noboot=CannotPullContainerError: image not found", verdict.ImageNotFound,
+			"image not found"},
 		"health": {"sim/web:v2?never-healthy", verdict.BalancerHealth, "health checks"},
 		"oom":    {"sim/web:v2?oom-after=2s", verdict.OutOfMemory, "OutOfMemoryError"},
 	} {
@@ -186,12 +206,15 @@ func TestTasksOfTheReplacementThatFail(t *testing.T) {
 			onCode(t, codeOptions{seed: 9, group: onFailure}, func(b *codeBench) {
 				id := b.bring(c.image, "")
 				v := b.follow(verdict.Wanted{Deployment: id})
-				b.is(v, sluice.Failed, "", c.kind, "web:2 failed: ", c.words, "CodeDeploy goes on waiting for up to an hour")
-				if d := b.get(id); d.Status != cdtypes.DeploymentStatusInProgress || !strings.HasSuffix(v.Next, "sluice rollback --cluster prod --service web") {
+				b.is(v, sluice.Failed, "", c.kind, "web:2 failed: ", c.words,
+					"CodeDeploy goes on waiting for up to an hour")
+				if d := b.get(id); d.Status != cdtypes.DeploymentStatusInProgress ||
+					!strings.HasSuffix(v.Next, "sluice rollback --cluster prod --service web") {
 					t.Errorf("%s, next: %s", d.Status, v.Next)
 				}
 				b.stop(id, true)
-				b.is(b.follow(verdict.Wanted{Deployment: id, ExpectsRollback: true}), sluice.RolledBack, "web:1", c.kind)
+				b.is(b.follow(verdict.Wanted{Deployment: id, ExpectsRollback: true}), sluice.RolledBack, "web:1",
+					c.kind)
 			})
 		})
 	}
@@ -201,7 +224,8 @@ func TestReplacementThatFindsNoPlace(t *testing.T) {
 	onCode(t, codeOptions{seed: 10, group: onFailure}, func(b *codeBench) {
 		must(b, b.sim.Inject("no-capacity prod"))
 		id := b.bring("sim/web:v2", "")
-		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 5 * time.Minute}), sluice.Stalled, "", verdict.NoCapacity, "Install; web:2: 0 of 3 running")
+		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 5 * time.Minute}), sluice.Stalled, "",
+			verdict.NoCapacity, "Install; web:2: 0 of 3 running")
 		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.RolledBack, "web:1", verdict.NoCapacity)
 	})
 }
@@ -209,15 +233,19 @@ func TestReplacementThatFindsNoPlace(t *testing.T) {
 func TestWhatACodeDeploymentStandsOnIsDeleted(t *testing.T) {
 	for name, delete := range map[string]func(b *codeBench) error{
 		"group": func(b *codeBench) error {
-			_, err := b.DeleteDeploymentGroup(context.Background(), &awscd.DeleteDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")})
+			_, err := b.DeleteDeploymentGroup(context.Background(),
+				&awscd.DeleteDeploymentGroupInput{ApplicationName: aws.String("shop"),
+					DeploymentGroupName: aws.String("web")})
 			return err
 		},
 		"application": func(b *codeBench) error {
-			_, err := b.DeleteApplication(context.Background(), &awscd.DeleteApplicationInput{ApplicationName: aws.String("shop")})
+			_, err := b.DeleteApplication(context.Background(),
+				&awscd.DeleteApplicationInput{ApplicationName: aws.String("shop")})
 			return err
 		},
 		"service": func(b *codeBench) error {
-			_, err := b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)})
+			_, err := b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), Force: aws.Bool(true)})
 			return err
 		},
 	} {
@@ -237,7 +265,8 @@ func TestWhatACodeDeploymentStandsOnIsDeleted(t *testing.T) {
 
 func TestADeploymentThatCodeDeployDoesNotKnow(t *testing.T) {
 	onCode(t, codeOptions{seed: 12}, func(b *codeBench) {
-		b.is(b.follow(verdict.Wanted{Deployment: "d-UNKNOWN00"}), sluice.Gone, "", "", "CodeDeploy knows no deployment d-UNKNOWN00")
+		b.is(b.follow(verdict.Wanted{Deployment: "d-UNKNOWN00"}), sluice.Gone, "", "",
+			"CodeDeploy knows no deployment d-UNKNOWN00")
 	})
 }
 
@@ -246,14 +275,16 @@ func TestALaterDeploymentHasReplacedIt(t *testing.T) {
 		first := b.bring("sim/web:v2", "")
 		b.finishes(first)
 		b.finishes(b.bring("sim/web:v3", ""))
-		b.is(b.follow(verdict.Wanted{Deployment: first}), sluice.Superseded, "web:3", "", "web:2 was superseded by web:3")
+		b.is(b.follow(verdict.Wanted{Deployment: first}), sluice.Superseded, "web:3", "",
+			"web:2 was superseded by web:3")
 	})
 }
 
 func TestTheOriginalIsKeptForAWhile(t *testing.T) {
 	onCode(t, codeOptions{seed: 14, group: "terminate: 30m"}, func(b *codeBench) {
 		id := b.bring("sim/web:v2", "")
-		b.is(b.follow(verdict.Wanted{Deployment: id, Timeout: 3 * time.Minute}), sluice.TimedOut, "", "", "all traffic is at the replacement; the original task set is kept for 30m0s until ")
+		b.is(b.follow(verdict.Wanted{Deployment: id, Timeout: 3 * time.Minute}), sluice.TimedOut, "", "",
+			"all traffic is at the replacement; the original task set is kept for 30m0s until ")
 		calls := len(b.calls)
 		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: time.Minute}), sluice.Succeeded, "", "")
 		if n := len(b.calls) - calls; n > 200 {
@@ -268,7 +299,8 @@ func TestACodeDeploymentByItsIDAlone(t *testing.T) {
 		s, err := b.watch.Wait(context.Background(), watch.Target{Wanted: verdict.Wanted{Deployment: id}}, nil)
 		must(b, err)
 		b.is(s.Verdict, sluice.Succeeded, "", "", "web:2 serves")
-		if s.Target.Name() != "deployment "+id || s.CodeTarget.Green.Weight != 100 || s.Code.Config != "CodeDeployDefault.ECSAllAtOnce" {
+		if s.Target.Name() != "deployment "+id || s.CodeTarget.Green.Weight != 100 ||
+			s.Code.Config != "CodeDeployDefault.ECSAllAtOnce" {
 			t.Errorf("%+v %+v %+v", s.Target, s.CodeTarget, s.Code)
 		}
 	})
@@ -277,7 +309,8 @@ func TestACodeDeploymentByItsIDAlone(t *testing.T) {
 // TestReadsThatFail: throttles, 5xx and slow answers delay a verdict, and do not
 // change it.
 func TestReadsThatFail(t *testing.T) {
-	for _, fault := range []string{"throttle codedeploy:* for=90s", "5xx codedeploy:* p=0.3", "lost-reply codedeploy:* p=0.2", "throttle ecs:* for=2m", "stale codedeploy:* by=4s"} {
+	for _, fault := range []string{"throttle codedeploy:* for=90s", "5xx codedeploy:* p=0.3",
+		"lost-reply codedeploy:* p=0.2", "throttle ecs:* for=2m", "stale codedeploy:* by=4s"} {
 		t.Run(fault, func(t *testing.T) {
 			onCode(t, codeOptions{seed: 16, group: onFailure}, func(b *codeBench) {
 				id := b.bring("sim/web:v2", "", "AfterAllowTraffic", "refuse")
@@ -322,7 +355,11 @@ func TestACodeWaitMayBeginAtAnyTime(t *testing.T) {
 		b.sleep(5 * time.Second)
 		b.is(b.follow(verdict.Wanted{}), sluice.Succeeded, "", "", "web:2 serves")
 		id := b.bring("sim/web:v3", "", "AfterAllowTraffic", "refuse")
-		b.until("it is rolled back", func() bool { r := b.get(id).RollbackInfo; return r != nil && r.RollbackDeploymentId != nil })
+		b.until("it is rolled back", func() bool {
+			r := b.get(id).RollbackInfo
+			return r != nil &&
+				r.RollbackDeploymentId != nil
+		})
 		v := b.follow(verdict.Wanted{})
 		b.is(v, sluice.RolledBack, "web:2", verdict.HookFailed)
 		if v.Deployment != id {
@@ -337,8 +374,10 @@ func TestACodeWaitMayBeginAtAnyTime(t *testing.T) {
 func TestAWrongClockChangesNothingOfACodeWait(t *testing.T) {
 	for _, skew := range []time.Duration{-4 * time.Minute, 4 * time.Minute} {
 		onCode(t, codeOptions{seed: 19, group: onFailure + "\nterminate: 2m", skew: skew}, func(b *codeBench) {
-			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "half"), Deadline: 5 * time.Minute}), sluice.Succeeded, "", "", "web:2 serves")
-			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v3", "", "AfterInstall", "refuse")}), sluice.RolledBack, "web:2", verdict.HookFailed)
+			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "half"), Deadline: 5 * time.Minute}),
+				sluice.Succeeded, "", "", "web:2 serves")
+			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v3", "", "AfterInstall", "refuse")}),
+				sluice.RolledBack, "web:2", verdict.HookFailed)
 		})
 	}
 }

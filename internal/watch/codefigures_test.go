@@ -55,7 +55,8 @@ func TestFromTheEndOfACodeDeploymentToTheVerdict(t *testing.T) {
 	}
 	slices.Sort(took)
 	median, worst := took[len(took)/2], took[len(took)-1]
-	t.Logf("median %s, worst %s; %.1f calls in %s each", median, worst, float64(calls)/float64(seeds), (length / time.Duration(seeds)).Round(time.Second))
+	t.Logf("median %s, worst %s; %.1f calls in %s each", median, worst, float64(calls)/float64(seeds),
+		(length / time.Duration(seeds)).Round(time.Second))
 	if median > 2*time.Second || worst > 10*time.Second {
 		t.Errorf("median %s, worst %s", median, worst)
 	}
@@ -75,13 +76,15 @@ func TestCallsOfAShortCodeDeployment(t *testing.T) {
 			v := b.follow(verdict.Wanted{Deployment: id, Revision: "web:2", JustCreated: true})
 			b.is(v, sluice.Succeeded, "", "")
 			d := b.get(id)
-			took, lasted, calls = append(took, b.clock.Now().Sub(*d.CompleteTime)), append(lasted, d.CompleteTime.Sub(*d.CreateTime)), append(calls, len(b.calls))
+			took, lasted, calls = append(took, b.clock.Now().Sub(*d.CompleteTime)),
+				append(lasted, d.CompleteTime.Sub(*d.CreateTime)), append(calls, len(b.calls))
 		})
 	}
 	slices.Sort(took)
 	slices.Sort(lasted)
 	slices.Sort(calls)
-	t.Logf("median lag %s, worst %s; %d calls in %s in the median", took[20], took[39], calls[20], lasted[20].Round(time.Second))
+	t.Logf("median lag %s, worst %s; %d calls in %s in the median", took[20], took[39], calls[20],
+		lasted[20].Round(time.Second))
 	if took[20] > 2*time.Second || calls[20] > 5 {
 		t.Errorf("median lag %s, %d calls", took[20], calls[20])
 	}
@@ -96,11 +99,13 @@ func TestTheFirstCauseOfACodeDeploymentIsNamedSoon(t *testing.T) {
 			onCode(t, codeOptions{seed: uint64(seed)}, func(b *codeBench) {
 				id := b.bring(image, "")
 				var named time.Time
-				_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Deployment: id, Revision: "web:2", JustCreated: true, Timeout: time.Hour}}, func(s watch.Update) {
-					if named.IsZero() && s.Verdict.Cause.Task != "" {
-						named = s.At
-					}
-				})
+				_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web",
+					Wanted: verdict.Wanted{Deployment: id, Revision: "web:2", JustCreated: true, Timeout: time.Hour}},
+					func(s watch.Update) {
+						if named.IsZero() && s.Verdict.Cause.Task != "" {
+							named = s.At
+						}
+					})
 				must(b, err)
 				first := b.firstStopped("web:2") // zero: named while it was still stopping
 				d := named.Sub(first)

@@ -18,15 +18,17 @@ import (
 // refusing answers some operations with an error code, as AWS does.
 func refusing(code string, operations ...string) []func(*middleware.Stack) error {
 	return []func(*middleware.Stack) error{func(stack *middleware.Stack) error {
-		return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("refusing", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
-			middleware.SerializeOutput, middleware.Metadata, error) {
-			for _, op := range operations {
-				if middleware.GetOperationName(ctx) == op {
-					return middleware.SerializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{Code: code, Message: op + " is not for you"}
+		return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("refusing",
+			func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
+				middleware.SerializeOutput, middleware.Metadata, error) {
+				for _, op := range operations {
+					if middleware.GetOperationName(ctx) == op {
+						return middleware.SerializeOutput{}, middleware.Metadata{},
+							&smithy.GenericAPIError{Code: code, Message: op + " is not for you"}
+					}
 				}
-			}
-			return next.HandleSerialize(ctx, in)
-		}), middleware.Before)
+				return next.HandleSerialize(ctx, in)
+			}), middleware.Before)
 	}}
 }
 
@@ -52,7 +54,8 @@ func TestWithoutTheHistoryOfDeployments(t *testing.T) {
 }
 
 func TestWhatIsDeniedIsSaid(t *testing.T) {
-	for op, what := range map[string]string{"ListTasks": "stopped tasks: ", "DescribeTargetHealth": "target health: ", "GetLogEvents": "log of container web: ", "DescribeTaskDefinition": "log of container web: "} {
+	for op, what := range map[string]string{"ListTasks": "stopped tasks: ", "DescribeTargetHealth": "target health: ",
+		"GetLogEvents": "log of container web: ", "DescribeTaskDefinition": "log of container web: "} {
 		on(t, options{api: refusing("AccessDeniedException", op)}, func(b *bench) {
 			b.balance()
 			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
@@ -79,7 +82,9 @@ func TestTheLastLinesAreRead(t *testing.T) {
 			switch {
 			case absent && !strings.Contains(strings.Join(v.Unread, ""), "The specified log group does not exist"):
 				t.Errorf("unread: %q", v.Unread)
-			case !absent && (len(v.Logs) == 0 || !slices.Equal(v.Logs[0].Lines, []string{"version v2 starts", "reading configuration", "no database at db:5432", "fatal: exit 3"})):
+			case !absent &&
+				(len(v.Logs) == 0 || !slices.Equal(v.Logs[0].Lines,
+					[]string{"version v2 starts", "reading configuration", "no database at db:5432", "fatal: exit 3"})):
 				t.Errorf("%+v", v.Logs)
 			}
 		})
@@ -88,7 +93,8 @@ func TestTheLastLinesAreRead(t *testing.T) {
 
 func TestARefusalOfTheServiceItselfIsAnError(t *testing.T) {
 	on(t, options{api: refusing("AccessDeniedException", "DescribeServices")}, func(b *bench) {
-		_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Timeout: time.Hour}}, nil)
+		_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web",
+			Wanted: verdict.Wanted{Timeout: time.Hour}}, nil)
 		if sluice.KindOf(err) != sluice.Denied {
 			t.Error(err)
 		}
@@ -144,7 +150,8 @@ func TestTheLimitHoldsWhenNothingCanBeRead(t *testing.T) {
 		})
 		began := b.clock.Now()
 		v := b.wait("web", verdict.Wanted{Timeout: time.Minute})
-		if d := b.clock.Now().Sub(began); v.Outcome != sluice.TimedOut || d < time.Minute || d > time.Minute+3*time.Second {
+		if d := b.clock.Now().Sub(began); v.Outcome != sluice.TimedOut || d < time.Minute ||
+			d > time.Minute+3*time.Second {
 			t.Errorf("%s after %s: %s", v.Outcome, d, v.Detail)
 		}
 		if !strings.Contains(v.Detail, "web:1: 1 running") {

@@ -40,7 +40,8 @@ func TestFromTheEndToTheVerdict(t *testing.T) {
 			if v.Outcome != want {
 				t.Errorf("seed %d: %s\n%s", seed, v.Detail, b.story())
 			}
-			out := got(b.ecs.DescribeServiceDeployments(context.Background(), &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{v.Deployment}}))(b)
+			out := got(b.ecs.DescribeServiceDeployments(context.Background(),
+				&awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{v.Deployment}}))(b)
 			took = append(took, b.clock.Now().Sub(aws.ToTime(out.ServiceDeployments[0].FinishedAt)))
 		})
 	}
@@ -73,7 +74,8 @@ func firstCause(b *bench, image string, external bool) {
 		b.deploy("web", b.revision(image))
 	}
 	var named time.Time
-	_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Timeout: time.Hour}}, func(s watch.Update) {
+	_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web",
+		Wanted: verdict.Wanted{Timeout: time.Hour}}, func(s watch.Update) {
 		if named.IsZero() && s.Verdict.Cause.Task != "" {
 			named = s.At
 		}
@@ -89,7 +91,8 @@ func firstCause(b *bench, image string, external bool) {
 func (b *bench) firstStopped(revision string) (first time.Time) {
 	must(b, b.sim.World().Do(here, func(tx *world.Tx) error {
 		for _, task := range tx.Tasks.Values() {
-			if at := task.StoppedAt; !at.IsZero() && sluice.RevisionOf(task.Definition.ARN) == revision && (first.IsZero() || at.Before(first)) {
+			if at := task.StoppedAt; !at.IsZero() && sluice.RevisionOf(task.Definition.ARN) == revision &&
+				(first.IsZero() || at.Before(first)) {
 				first = at
 			}
 		}
@@ -111,7 +114,8 @@ func TestReadsWhileNothingMoves(t *testing.T) {
 		for i := range 10 {
 			waits = append(waits, func() {
 				b.sleep(time.Duration(i) * 170 * time.Millisecond) // out of step
-				_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: fmt.Sprint("s", i), Wanted: verdict.Wanted{Timeout: 8 * time.Minute}}, nil)
+				_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: fmt.Sprint("s", i),
+					Wanted: verdict.Wanted{Timeout: 8 * time.Minute}}, nil)
 				must(b, err)
 			})
 		}
@@ -162,7 +166,8 @@ func TestAThousandServices(t *testing.T) {
 		var waits []func()
 		for i := range n {
 			waits = append(waits, func() {
-				s, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: fmt.Sprint("s", i), Wanted: verdict.Wanted{Timeout: 30 * time.Minute}}, nil)
+				s, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: fmt.Sprint("s", i),
+					Wanted: verdict.Wanted{Timeout: 30 * time.Minute}}, nil)
 				must(b, err)
 				outcomes[s.Verdict.Outcome]++
 			})

@@ -85,7 +85,8 @@ func (f *waiter) pollService(ctx context.Context, due time.Time) (Update, error)
 	var v verdict.Verdict
 	f.judge, v = f.judge.See(o)
 	if n := f.judge.NeededLogs(); len(n.Logs) > 0 {
-		o = verdict.Observation{At: o.At, Service: s, Records: o.Records, Targets: o.Targets, Logs: f.readLogs(ctx, n.Logs)}
+		o = verdict.Observation{At: o.At, Service: s, Records: o.Records, Targets: o.Targets,
+			Logs: f.readLogs(ctx, n.Logs)}
 		f.judge, v = f.judge.See(o)
 	}
 	f.lastVerdict = v

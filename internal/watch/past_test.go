@@ -20,7 +20,8 @@ func TestARevisionThatWasReplaced(t *testing.T) {
 		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Succeeded, "", "")
 		for _, revision := range []string{"web:1", "web:2"} {
 			began := b.clock.Now()
-			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: revision}), sluice.Superseded, "web:3", verdict.Superseding)
+			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: revision}), sluice.Superseded, "web:3",
+				verdict.Superseding)
 			if took := b.clock.Now().Sub(began); took > 15*time.Second {
 				t.Errorf("%s: it took %s", revision, took)
 			}
@@ -31,7 +32,8 @@ func TestARevisionThatWasReplaced(t *testing.T) {
 		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.RolledBack, "web:3", verdict.ExitCode)
 		b.deploy("web", b.revision("sim/web:v5"))
 		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Succeeded, "", "")
-		if v := b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: "web:4"}); v.Outcome != sluice.RolledBack || v.By != "web:3" {
+		if v := b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: "web:4"}); v.Outcome != sluice.RolledBack ||
+			v.By != "web:3" {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -60,7 +62,8 @@ func TestARevisionThatCodeDeployReplaced(t *testing.T) {
 		b.finishes(b.bring("sim/web:v2", ""))
 		b.finishes(b.bring("sim/web:v3", ""))
 		began := b.clock.Now()
-		b.is(b.follow(verdict.Wanted{Revision: "web:2", Timeout: time.Hour}), sluice.Superseded, "web:3", "", "web:2 was superseded by web:3")
+		b.is(b.follow(verdict.Wanted{Revision: "web:2", Timeout: time.Hour}), sluice.Superseded, "web:3", "",
+			"web:2 was superseded by web:3")
 		if took := b.clock.Now().Sub(began); took > 20*time.Second {
 			t.Errorf("it took %s", took)
 		}

@@ -25,7 +25,8 @@ const crash = "sim/web:v2?crash-after=2s&exit=3"
 func (b *bench) ends(v verdict.Verdict, outcome sluice.Outcome, by string, kind verdict.CauseKind) {
 	b.Helper()
 	if v.Outcome != outcome || v.By != by || v.Cause.Kind != kind {
-		b.Errorf("%s by %q for %q, want %s by %q for %q: %s\n%s", v.Outcome, v.By, v.Cause.Kind, outcome, by, kind, v.Detail, b.story())
+		b.Errorf("%s by %q for %q, want %s by %q for %q: %s\n%s", v.Outcome, v.By, v.Cause.Kind, outcome, by, kind,
+			v.Detail, b.story())
 	}
 }
 
@@ -39,7 +40,8 @@ func TestARollingUpdateThatSucceeds(t *testing.T) {
 			b.deploy("web", b.revision("sim/web:v2"))
 			v := b.wait("web", verdict.Wanted{Timeout: 10 * time.Minute})
 			b.ends(v, sluice.Succeeded, "", "")
-			if s := b.service("web"); len(s.Deployments) != 1 || v.Revision != "web:2" || v.Deployment != *s.CurrentServiceDeployment {
+			if s := b.service("web"); len(s.Deployments) != 1 || v.Revision != "web:2" ||
+				v.Deployment != *s.CurrentServiceDeployment {
 				t.Errorf("%+v of %d deployments", v, len(s.Deployments))
 			}
 		})
@@ -57,7 +59,8 @@ func TestCausesOnTheSimulator(t *testing.T) {
 		"image":    {start + "CannotPullContainerError: image not found", verdict.ImageNotFound},
 		"platform": {start + "CannotPullContainerError: image Manifest does not contain descriptor matching platform 'linux/amd64'", verdict.ExecFormat},
 		"exit":     {crash, verdict.ExitCode},
-		"secret":   {start + "ResourceInitializationError: unable to retrieve secret from asm: AccessDeniedException", verdict.SecretUnread},
+		"secret": {start + "ResourceInitializationError: unable to retrieve secret from asm: AccessDeniedException",
+			verdict.SecretUnread},
 		"role":     {start + "ECS was unable to assume the role that was provided for this task", verdict.RoleRefused},
 		"health":   {"sim/web:v2?never-healthy", verdict.BalancerHealth},
 		"oom":      {"sim/web:v2?oom-after=2s", verdict.OutOfMemory},
@@ -153,7 +156,9 @@ func TestTheSameRevisionIsRolledBack(t *testing.T) {
 		b.deploy("web", "")
 		current := *b.service("web").CurrentServiceDeployment
 		b.sleep(5 * time.Second)
-		got(b.ecs.StopServiceDeployment(context.Background(), &awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: aws.String(current), StopType: ecstypes.StopServiceDeploymentStopTypeRollback}))(b)
+		got(b.ecs.StopServiceDeployment(context.Background(),
+			&awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: aws.String(current),
+				StopType: ecstypes.StopServiceDeploymentStopTypeRollback}))(b)
 		v := b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: rev})
 		if v.Outcome != sluice.RolledBack || v.By != rev || !strings.Contains(v.Detail, "same revision") {
 			t.Errorf("%+v\n%s", v, b.story())
@@ -201,7 +206,8 @@ func TestPoint4NamesInAnyForm(t *testing.T) {
 				b.ends(b.wait(svc, verdict.Wanted{Timeout: time.Minute, Revision: td}), sluice.Succeeded, "", "")
 			}
 		}
-		for _, id := range []string{*s.CurrentServiceDeployment, sluice.ARNName(*s.CurrentServiceDeployment), *s.Deployments[0].Id} {
+		for _, id := range []string{*s.CurrentServiceDeployment, sluice.ARNName(*s.CurrentServiceDeployment),
+			*s.Deployments[0].Id} {
 			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Minute, Deployment: id}), sluice.Succeeded, "", "")
 		}
 	})
@@ -210,10 +216,12 @@ func TestPoint4NamesInAnyForm(t *testing.T) {
 func TestServiceGoneMeanwhile(t *testing.T) {
 	for name, act := range map[string]func(*bench){
 		"deleted": func(b *bench) {
-			got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+			got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), Force: aws.Bool(true)}))(b)
 		},
 		"scaled to 0": func(b *bench) {
-			got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(0)}))(b)
+			got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), DesiredCount: aws.Int32(0)}))(b)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +250,8 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		}
 		ctx, cancel := b.clock.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		seen, err := b.watch.Wait(ctx, watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Revision: b.revision("sim/web:v2")}}, nil)
+		seen, err := b.watch.Wait(ctx, watch.Target{Cluster: "prod", Service: "web",
+			Wanted: verdict.Wanted{Revision: b.revision("sim/web:v2")}}, nil)
 		if err == nil || seen.Service == nil {
 			t.Errorf("the context ended: %v", err)
 		}
@@ -252,31 +261,38 @@ func TestWhatCannotBeJudged(t *testing.T) {
 // sets makes a service with controller EXTERNAL that serves a revision.
 func (b *bench) sets(name, revision string) {
 	b.Helper()
-	got(b.ecs.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String(name), DesiredCount: aws.Int32(2),
+	got(b.ecs.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+		ServiceName: aws.String(name), DesiredCount: aws.Int32(2),
 		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}}))(b)
 	id := b.set(name, revision)
 	b.promote(name, id)
-	b.until("the primary set is steady", func() bool { return b.service(name).TaskSets[0].StabilityStatus == ecstypes.StabilityStatusSteadyState })
+	b.until("the primary set is steady",
+		func() bool { return b.service(name).TaskSets[0].StabilityStatus == ecstypes.StabilityStatusSteadyState })
 }
 
 func (b *bench) set(name, revision string) string {
 	b.Helper()
 	subnets, _ := b.places()
-	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String(name), TaskDefinition: aws.String(revision), LaunchType: ecstypes.LaunchTypeFargate,
+	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String(name),
+		TaskDefinition: aws.String(revision), LaunchType: ecstypes.LaunchTypeFargate,
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets}},
 		Scale:                &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100}}
 	if b.group != "" {
-		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(b.group), ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
+		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(b.group),
+			ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
 	}
 	return *got(b.ecs.CreateTaskSet(context.Background(), in))(b).TaskSet.Id
 }
 
 func (b *bench) promote(name, id string) {
-	got(b.ecs.UpdateServicePrimaryTaskSet(context.Background(), &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String(name), PrimaryTaskSet: aws.String(id)}))(b)
+	got(b.ecs.UpdateServicePrimaryTaskSet(context.Background(),
+		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String(name),
+			PrimaryTaskSet: aws.String(id)}))(b)
 }
 
 func (b *bench) drop(name, id string) {
-	got(b.ecs.DeleteTaskSet(context.Background(), &awsecs.DeleteTaskSetInput{Cluster: aws.String("prod"), Service: aws.String(name), TaskSet: aws.String(id), Force: aws.Bool(true)}))(b)
+	got(b.ecs.DeleteTaskSet(context.Background(), &awsecs.DeleteTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String(name), TaskSet: aws.String(id), Force: aws.Bool(true)}))(b)
 }
 
 func TestTaskSetsOnTheSimulator(t *testing.T) {
@@ -309,14 +325,19 @@ func TestTaskSetsOnTheSimulator(t *testing.T) {
 func TestAnAlarmRollsBack(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx, alarms := context.Background(), awscw.NewFromConfig(b.sim.Config())
-		got(alarms.PutMetricAlarm(ctx, &awscw.PutMetricAlarmInput{AlarmName: aws.String("web-5xx"), MetricName: aws.String("HTTPCode_Target_5XX_Count"), Namespace: aws.String("AWS/ApplicationELB"),
-			Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1), Threshold: aws.Float64(1), ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, Statistic: cwtypes.StatisticSum}))(b)
+		got(alarms.PutMetricAlarm(ctx, &awscw.PutMetricAlarmInput{AlarmName: aws.String("web-5xx"),
+			MetricName: aws.String("HTTPCode_Target_5XX_Count"), Namespace: aws.String("AWS/ApplicationELB"),
+			Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1), Threshold: aws.Float64(1),
+			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold,
+			Statistic:          cwtypes.StatisticSum}))(b)
 		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2})
-		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String(b.revision("sim/web:v2")),
+		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			TaskDefinition:          aws.String(b.revision("sim/web:v2")),
 			DeploymentConfiguration: &ecstypes.DeploymentConfiguration{Alarms: &ecstypes.DeploymentAlarms{AlarmNames: []string{"web-5xx"}, Enable: true, Rollback: true}}}))(b)
 		b.clock.Go(func() {
 			b.sleep(75 * time.Second)
-			got(alarms.SetAlarmState(ctx, &awscw.SetAlarmStateInput{AlarmName: aws.String("web-5xx"), StateValue: cwtypes.StateValueAlarm, StateReason: aws.String("test")}))(b)
+			got(alarms.SetAlarmState(ctx, &awscw.SetAlarmStateInput{AlarmName: aws.String("web-5xx"),
+				StateValue: cwtypes.StateValueAlarm, StateReason: aws.String("test")}))(b)
 		})
 		v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
 		b.ends(v, sluice.RolledBack, "web:1", verdict.AlarmFired)

@@ -62,14 +62,15 @@ func (s *ServiceCache) cacheOf(cluster string) *clusterCache {
 	}
 	of := &clusterCache{cached: map[string]cachedService{}}
 	hand := ecs.Cluster{API: s.account.ECS(), Name: cluster}
-	of.reader = batchReader[*ecs.ServiceState]{clock: s.clock, size: ecs.ServiceBatch, read: func(ctx context.Context, keys []string) (map[string]*ecs.ServiceState, error) {
-		all := of.fillBatch(keys, s.clock.Now(), s.maxAge)
-		found, err := hand.ReadServices(ctx, all)
-		if err == nil {
-			of.storeRead(all, len(keys), found, s.clock.Now())
-		}
-		return found, err
-	}}
+	of.reader = batchReader[*ecs.ServiceState]{clock: s.clock, size: ecs.ServiceBatch,
+		read: func(ctx context.Context, keys []string) (map[string]*ecs.ServiceState, error) {
+			all := of.fillBatch(keys, s.clock.Now(), s.maxAge)
+			found, err := hand.ReadServices(ctx, all)
+			if err == nil {
+				of.storeRead(all, len(keys), found, s.clock.Now())
+			}
+			return found, err
+		}}
 	s.clusters[cluster] = of
 	return of
 }

@@ -20,14 +20,17 @@ func (b *bench) shelf(services int) (s *watch.ServiceCache, names []string, read
 	b.Helper()
 	for i := range services {
 		names = append(names, fmt.Sprintf("web%d", i))
-		got(b.ecs.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String(names[i]),
-			DesiredCount: aws.Int32(0), DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}}))(b)
+		got(b.ecs.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+			ServiceName:          aws.String(names[i]),
+			DesiredCount:         aws.Int32(0),
+			DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}}))(b)
 	}
 	n := 0
 	cfg := b.sim.Config()
 	a := got(account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: b.sim.HTTPClient(), APIOptions: b.sim.APIOptions(),
-		Clock: b.clock, OnCall: func(account.Call) { n++ }}))(b)
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: b.sim.HTTPClient(),
+		APIOptions: b.sim.APIOptions(),
+		Clock:      b.clock, OnCall: func(account.Call) { n++ }}))(b)
 	return watch.NewServiceCache(a, b.clock, 20*time.Second), names, func() int { return n }
 }
 

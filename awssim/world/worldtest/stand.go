@@ -131,7 +131,8 @@ func (b *Harness) Until(limit time.Duration, f func() bool) error {
 func (b *Harness) AddGroup(name string) (arn string) {
 	b.Do(func(tx *world.Tx) {
 		arn = tx.ARN("elasticloadbalancing", "targetgroup/"+name+"/0123456789abcdef")
-		tx.TargetGroups.Put(arn, &world.TargetGroup{ARN: arn, Name: name, Protocol: "HTTP", Port: 80, VPC: "vpc-1", TargetType: "ip", Balancer: "lb"})
+		tx.TargetGroups.Put(arn, &world.TargetGroup{ARN: arn, Name: name, Protocol: "HTTP", Port: 80, VPC: "vpc-1",
+			TargetType: "ip", Balancer: "lb"})
 	})
 	return arn
 }

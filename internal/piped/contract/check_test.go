@@ -11,7 +11,8 @@ import (
 
 func TestCheckNamesTheFieldThatPipedWouldRefuse(t *testing.T) {
 	block := func(log string, at int64) *contract.ReportStageLogsRequest {
-		return &contract.ReportStageLogsRequest{DeploymentId: "d", StageId: "s", Blocks: []*contract.LogBlock{{Log: "first", CreatedAt: 1}, {Log: log, CreatedAt: at}}}
+		return &contract.ReportStageLogsRequest{DeploymentId: "d", StageId: "s",
+			Blocks: []*contract.LogBlock{{Log: "first", CreatedAt: 1}, {Log: log, CreatedAt: at}}}
 	}
 	stage := func(change func(*contract.PipelineStage)) proto.Message {
 		s := &contract.PipelineStage{Id: "i", Name: "n", CreatedAt: 1, UpdatedAt: 1}
@@ -28,10 +29,12 @@ func TestCheckNamesTheFieldThatPipedWouldRefuse(t *testing.T) {
 		{stage(func(*contract.PipelineStage) {}), ""},
 		{stage(func(s *contract.PipelineStage) { s.UpdatedAt = -1 }), "stages[0].updated_at"},
 		{stage(func(s *contract.PipelineStage) { s.Status = 99 }), "stages[0].status is 99, which has no name"},
-		{stage(func(s *contract.PipelineStage) { s.AvailableOperation = 9 }), "stages[0].available_operation is 9, which has no name"},
+		{stage(func(s *contract.PipelineStage) { s.AvailableOperation = 9 }),
+			"stages[0].available_operation is 9, which has no name"},
 		{stage(func(s *contract.PipelineStage) { s.CompletedAt = -1 }), "stages[0].completed_at is -1, below 0"},
 		{&contract.ExecuteStageRequest{}, "input is not set"},
-		{&contract.ApplicationGitPath{Repo: &contract.ApplicationGitRepository{Id: "r"}, Path: "/web"}, "path does not fit"},
+		{&contract.ApplicationGitPath{Repo: &contract.ApplicationGitRepository{Id: "r"}, Path: "/web"},
+			"path does not fit"},
 	} {
 		err := contract.Check(c.m)
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {

@@ -71,7 +71,8 @@ func readProto(t *testing.T, file string) []string {
 		} else if m := enumValue.FindStringSubmatch(line); m != nil {
 			all = append(all, fmt.Sprintf("value %s.%s %s", path, m[1], m[2]))
 		} else if m := field.FindStringSubmatch(line); m != nil {
-			all = append(all, fmt.Sprintf("field %s.%s %s %s%s %s", path, m[3], m[4], m[1], lastPart(m[2]), strings.TrimSpace(m[5]+" "+m[6])))
+			all = append(all, fmt.Sprintf("field %s.%s %s %s%s %s", path, m[3], m[4], m[1], lastPart(m[2]),
+				strings.TrimSpace(m[5]+" "+m[6])))
 		} else if line == "}" && len(scope) > 1 {
 			scope = scope[:len(scope)-1]
 		} else if strings.HasPrefix(line, "extend ") {
@@ -95,7 +96,8 @@ func describe(d protoreflect.FileDescriptor) []string {
 	all := describeMessages(d.Messages())
 	all = append(all, describeEnums(d.Enums())...)
 	for i := range d.Extensions().Len() {
-		all = append(all, describeField(d.Extensions().Get(i), string(d.Package())+".extend."+string(d.Extensions().Get(i).Name())))
+		all = append(all, describeField(d.Extensions().Get(i),
+			string(d.Package())+".extend."+string(d.Extensions().Get(i).Name())))
 	}
 	for i := range d.Services().Len() {
 		s := d.Services().Get(i)

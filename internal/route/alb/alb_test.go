@@ -23,11 +23,13 @@ func tuple(arn string, weight int32) elbtypes.TargetGroupTuple {
 }
 
 func forward(groups ...elbtypes.TargetGroupTuple) elbtypes.Action {
-	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: groups}}
+	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward,
+		ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: groups}}
 }
 
 func rule(name string, actions ...elbtypes.Action) Rule {
-	return Rule{Rule: sluice.Rule{ARN: name, Priority: name, Port: 80, Forward: forwardShares(actions)}, Actions: actions}
+	return Rule{Rule: sluice.Rule{ARN: name, Priority: name, Port: 80, Forward: forwardShares(actions)},
+		Actions: actions}
 }
 
 func names(rules []Rule) string {
@@ -57,11 +59,15 @@ func TestChoose(t *testing.T) {
 		"a test listener is never touched":     {rules: []Rule{test, pair}, steered: "pair"},
 		"three groups are not ours":            {rules: []Rule{three}, err: "no listener rule forwards"},
 		"nothing at all":                       {err: "no listener rule forwards"},
-		"only what is named":                   {rules: []Rule{pair, turned}, named: []string{"turned"}, steered: "turned"},
-		"named and alone is extended":          {rules: []Rule{pair, alone}, named: []string{"alone"}, extend: "alone"},
-		"named but not there":                  {rules: []Rule{pair}, named: []string{"gone"}, err: "no listener of the load balancer"},
-		"named but somebody else's":            {rules: []Rule{other}, named: []string{"other"}, err: "it forwards to 1 target group"},
-		"named with three groups":              {rules: []Rule{three}, named: []string{"three"}, err: "it forwards to 3 target groups"},
+		"only what is named": {rules: []Rule{pair, turned}, named: []string{"turned"},
+			steered: "turned"},
+		"named and alone is extended": {rules: []Rule{pair, alone}, named: []string{"alone"}, extend: "alone"},
+		"named but not there": {rules: []Rule{pair}, named: []string{"gone"},
+			err: "no listener of the load balancer"},
+		"named but somebody else's": {rules: []Rule{other}, named: []string{"other"},
+			err: "it forwards to 1 target group"},
+		"named with three groups": {rules: []Rule{three}, named: []string{"three"},
+			err: "it forwards to 3 target groups"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ChooseRules(c.rules, TargetGroups{Primary: primary, Canary: canary, RuleARNs: c.named})
@@ -72,7 +78,8 @@ func TestChoose(t *testing.T) {
 				return
 			}
 			if err != nil || names(got.Steered) != c.steered || names(got.Extend) != c.extend {
-				t.Errorf("steered %q, extend %q (%v); want %q, %q", names(got.Steered), names(got.Extend), err, c.steered, c.extend)
+				t.Errorf("steered %q, extend %q (%v); want %q, %q", names(got.Steered), names(got.Extend), err,
+					c.steered, c.extend)
 			}
 		})
 	}
@@ -80,44 +87,52 @@ func TestChoose(t *testing.T) {
 
 func TestRewritingKeepsEverythingButTheWeights(t *testing.T) {
 	oidc := elbtypes.Action{Type: elbtypes.ActionTypeEnumAuthenticateOidc, Order: aws.Int32(1),
-		AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{ClientId: aws.String("id"), Issuer: aws.String("https://issuer.example")}}
+		AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{ClientId: aws.String("id"),
+			Issuer: aws.String("https://issuer.example")}}
 	fwd := forward(tuple(canary, 0), tuple(primary, 100))
 	fwd.Order = aws.Int32(2)
-	fwd.ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(600)}
+	fwd.ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true),
+		DurationSeconds: aws.Int32(600)}
 	d := Driver{Groups: TargetGroups{Primary: primary, Canary: canary}}
 	got := writableActions(d.weightedActions(rule("r", oidc, fwd), sluice.CanaryShare(30)))
 
-	if c := got[0].AuthenticateOidcConfig; !aws.ToBool(c.UseExistingClientSecret) || aws.ToString(c.ClientId) != "id" || aws.ToInt32(got[0].Order) != 1 {
+	if c := got[0].AuthenticateOidcConfig; !aws.ToBool(c.UseExistingClientSecret) || aws.ToString(c.ClientId) != "id" ||
+		aws.ToInt32(got[0].Order) != 1 {
 		t.Errorf("the OIDC action became %+v", *c)
 	}
 	if oidc.AuthenticateOidcConfig.UseExistingClientSecret != nil {
 		t.Error("the action that was read was changed")
 	}
 	f := got[1].ForwardConfig
-	if len(f.TargetGroups) != 2 || *f.TargetGroups[0].TargetGroupArn != canary || *f.TargetGroups[0].Weight != 30 || *f.TargetGroups[1].Weight != 70 {
+	if len(f.TargetGroups) != 2 || *f.TargetGroups[0].TargetGroupArn != canary || *f.TargetGroups[0].Weight != 30 ||
+		*f.TargetGroups[1].Weight != 70 {
 		t.Errorf("groups %s", describeShares(forwardShares(got)))
 	}
-	if !aws.ToBool(f.TargetGroupStickinessConfig.Enabled) || *f.TargetGroupStickinessConfig.DurationSeconds != 600 || *got[1].Order != 2 {
+	if !aws.ToBool(f.TargetGroupStickinessConfig.Enabled) || *f.TargetGroupStickinessConfig.DurationSeconds != 600 ||
+		*got[1].Order != 2 {
 		t.Error("stickiness or order was lost")
 	}
 }
 
 func TestPrintsAreEqualForWhatAWSTreatsAlike(t *testing.T) {
 	short := []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, TargetGroupArn: aws.String(primary)}}
-	long := []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, Order: aws.Int32(1), TargetGroupArn: aws.String(primary),
+	long := []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, Order: aws.Int32(1),
+		TargetGroupArn: aws.String(primary),
 		ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{tuple(primary, 1)},
 			TargetGroupStickinessConfig: &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(false)}}}}
 	if Fingerprint(short) != Fingerprint(long) {
 		t.Error("one group, written short and read back long, has two prints")
 	}
-	a, b := []elbtypes.Action{forward(tuple(primary, 90), tuple(canary, 10))}, []elbtypes.Action{forward(tuple(canary, 10), tuple(primary, 90))}
+	a, b := []elbtypes.Action{forward(tuple(primary, 90), tuple(canary, 10))},
+		[]elbtypes.Action{forward(tuple(canary, 10), tuple(primary, 90))}
 	if Fingerprint(a) != Fingerprint(b) {
 		t.Error("the order of groups changes the print")
 	}
 	for name, other := range map[string][]elbtypes.Action{
 		"weights": {forward(tuple(primary, 80), tuple(canary, 20))},
 		"groups":  {forward(tuple(primary, 90), tuple(third, 10))},
-		"actions": {{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}},
+		"actions": {{Type: elbtypes.ActionTypeEnumFixedResponse,
+			FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}},
 	} {
 		if Fingerprint(other) == Fingerprint(a) {
 			t.Errorf("other %s have the same print", name)
@@ -145,8 +160,10 @@ func TestWeightsAreWholePercentagesOrNotValid(t *testing.T) {
 	for _, c := range []struct {
 		p, c int32
 		want string
-	}{{100, 0, "primary 100 / canary 0"}, {1, 1, "primary 50 / canary 50"}, {999, 0, "primary 100 / canary 0"}, {9, 1, "primary 90 / canary 10"}} {
-		if got := rule("r", forward(tuple(primary, c.p), tuple(canary, c.c))).percentWeights(primary, canary); got.String() != c.want {
+	}{{100, 0, "primary 100 / canary 0"}, {1, 1, "primary 50 / canary 50"}, {999, 0, "primary 100 / canary 0"},
+		{9, 1, "primary 90 / canary 10"}} {
+		if got := rule("r", forward(tuple(primary, c.p), tuple(canary, c.c))).percentWeights(primary,
+			canary); got.String() != c.want {
 			t.Errorf("%d:%d is %s, want %s", c.p, c.c, got, c.want)
 		}
 	}

@@ -85,7 +85,8 @@ func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
 		default:
 			return c, &sluice.Error{
 				Op: "use the listener rule named under listenerRules", Resource: arn, Kind: sluice.Conflict,
-				Err:  fmt.Errorf("it forwards to %s, not to the primary alone or to exactly our two", sluice.Plural(len(r.Forward), "target group")),
+				Err: fmt.Errorf("it forwards to %s, not to the primary alone or to exactly our two",
+					sluice.Plural(len(r.Forward), "target group")),
 				Next: "make the rule forward to the primary and the canary target group, or name another rule",
 			}
 		}

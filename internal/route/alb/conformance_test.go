@@ -50,16 +50,19 @@ func TestConformance(t *testing.T) {
 			}
 			b := &bed{t: t}
 			b.elb = awselb.NewFromConfig(sim.Config(), func(o *awselb.Options) {
-				o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error { return s.Initialize.Add(b, middleware.After) })
+				o.APIOptions = append(o.APIOptions,
+					func(s *middleware.Stack) error { return s.Initialize.Add(b, middleware.After) })
 			})
-			f(t, routetest.Fixture{Open: b.open, Share: b.share, Unrelated: b.others, ChangeOutside: b.meddle, Written: func() int { return b.writes }})
+			f(t, routetest.Fixture{Open: b.open, Share: b.share, Unrelated: b.others, ChangeOutside: b.meddle,
+				Written: func() int { return b.writes }})
 		})
 	})
 }
 
 func (b *bed) ID() string { return "CountWrites" }
 
-func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	if strings.HasPrefix(middleware.GetOperationName(ctx), "Modify") {
 		b.writes++
 	}
@@ -67,12 +70,14 @@ func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 }
 
 func (b *bed) open() route.Driver {
-	return &alb.Driver{API: b.elb, Groups: alb.TargetGroups{Primary: groupPrimary, Canary: groupCanary}, Listeners: []string{listener}}
+	return &alb.Driver{API: b.elb, Groups: alb.TargetGroups{Primary: groupPrimary, Canary: groupCanary},
+		Listeners: []string{listener}}
 }
 
 // actions are the default rule's, as AWS has them.
 func (b *bed) actions() []elbtypes.Action {
-	out, err := b.elb.DescribeListeners(context.Background(), &awselb.DescribeListenersInput{ListenerArns: []string{listener}})
+	out, err := b.elb.DescribeListeners(context.Background(),
+		&awselb.DescribeListenersInput{ListenerArns: []string{listener}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -102,7 +107,8 @@ func (b *bed) meddle() {
 		a[0].ForwardConfig.TargetGroups[i].Weight = aws.Int32(int32(30 + 40*i))
 	}
 	a[0].TargetGroupArn = nil
-	if _, err := b.elb.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(listener), DefaultActions: a}); err != nil {
+	if _, err := b.elb.ModifyListener(context.Background(),
+		&awselb.ModifyListenerInput{ListenerArn: aws.String(listener), DefaultActions: a}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -119,9 +119,11 @@ func (d *Driver) describeOnce(ctx context.Context, arns []string) ([]elbtypes.Li
 	}
 	var all []elbtypes.Listener
 	for _, arn := range arns {
-		i := slices.IndexFunc(out.Listeners, func(l elbtypes.Listener) bool { return aws.ToString(l.ListenerArn) == arn })
+		i := slices.IndexFunc(out.Listeners,
+			func(l elbtypes.Listener) bool { return aws.ToString(l.ListenerArn) == arn })
 		if i < 0 {
-			return nil, &sluice.Error{Op: "read listener", Resource: arn, Kind: sluice.NotFound, Err: errors.New("it does not exist any more")}
+			return nil, &sluice.Error{Op: "read listener", Resource: arn, Kind: sluice.NotFound,
+				Err: errors.New("it does not exist any more")}
 		}
 		all = append(all, out.Listeners[i])
 	}
@@ -163,8 +165,9 @@ func (d *Driver) readRulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule
 func newRule(l elbtypes.Listener, r elbtypes.Rule) Rule {
 	return Rule{
 		Rule: sluice.Rule{
-			ARN: aws.ToString(r.RuleArn), Listener: aws.ToString(l.ListenerArn), Balancer: aws.ToString(l.LoadBalancerArn),
-			Port: int(aws.ToInt32(l.Port)), Priority: aws.ToString(r.Priority), Forward: forwardShares(r.Actions),
+			ARN: aws.ToString(r.RuleArn), Listener: aws.ToString(l.ListenerArn),
+			Balancer: aws.ToString(l.LoadBalancerArn),
+			Port:     int(aws.ToInt32(l.Port)), Priority: aws.ToString(r.Priority), Forward: forwardShares(r.Actions),
 		},
 		Actions: r.Actions,
 	}
@@ -203,7 +206,8 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	}
 	var paths []route.Route
 	for _, r := range c.Steered {
-		paths = append(paths, route.Route{ID: r.ARN, Name: r.Name(), Weights: r.percentWeights(d.Groups.Primary, d.Groups.Canary), Fingerprint: Fingerprint(r.Actions)})
+		paths = append(paths, route.Route{ID: r.ARN, Name: r.Name(), Weights: r.percentWeights(d.Groups.Primary,
+			d.Groups.Canary), Fingerprint: Fingerprint(r.Actions)})
 	}
 	return paths, nil
 }
@@ -296,7 +300,8 @@ func (d *Driver) IsSteered(r Rule) bool {
 // ExtendedActions returns the actions of a rule that forwards to the primary alone, with the canary
 // added at weight 0.
 func (d *Driver) ExtendedActions(r Rule) []elbtypes.Action {
-	return forwardTo(r.Actions, []sluice.Share{{Group: d.Groups.Primary, Weight: 100}, {Group: d.Groups.Canary, Weight: 0}})
+	return forwardTo(r.Actions, []sluice.Share{{Group: d.Groups.Primary, Weight: 100},
+		{Group: d.Groups.Canary, Weight: 0}})
 }
 
 // WriteRule replaces the actions of a rule. It writes the default rule through its listener.
@@ -314,7 +319,8 @@ func (d *Driver) WriteRule(ctx context.Context, act sluice.Act, r Rule, actions 
 func (d *Driver) modifyRule(ctx context.Context, r Rule, actions []elbtypes.Action) error {
 	actions = writableActions(actions)
 	if r.IsDefault() {
-		_, err := d.API.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(r.Listener), DefaultActions: actions})
+		_, err := d.API.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(r.Listener),
+			DefaultActions: actions})
 		return err
 	}
 	_, err := d.API.ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: aws.String(r.ARN), Actions: actions})

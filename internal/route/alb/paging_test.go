@@ -22,7 +22,8 @@ type smallPages struct{}
 
 func (smallPages) ID() string { return "SmallPages" }
 
-func (smallPages) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+func (smallPages) HandleInitialize(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	if rules, ok := in.Parameters.(*awselb.DescribeRulesInput); ok {
 		rules.PageSize = aws.Int32(2)
 	}
@@ -46,17 +47,22 @@ func TestRulesAreReadToTheLastPage(t *testing.T) {
 		}
 		ctx := context.Background()
 		elb := awselb.NewFromConfig(sim.Config(), func(o *awselb.Options) {
-			o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error { return s.Initialize.Add(smallPages{}, middleware.After) })
+			o.APIOptions = append(o.APIOptions,
+				func(s *middleware.Stack) error { return s.Initialize.Add(smallPages{}, middleware.After) })
 		})
 		for priority := range int32(5) {
-			_, err := elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(listener), Priority: aws.Int32(priority + 1),
-				Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{fmt.Sprintf("/other%d/*", priority)}}},
-				Actions:    []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("404")}}}})
+			_, err := elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(listener),
+				Priority: aws.Int32(priority + 1),
+				Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
+					Values: []string{fmt.Sprintf("/other%d/*", priority)}}},
+				Actions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
+					FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("404")}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		d := &alb.Driver{API: elb, Groups: alb.TargetGroups{Primary: groupPrimary, Canary: groupCanary}, Listeners: []string{listener}}
+		d := &alb.Driver{API: elb, Groups: alb.TargetGroups{Primary: groupPrimary, Canary: groupCanary},
+			Listeners: []string{listener}}
 		rules, err := d.Rules(ctx)
 		if err != nil || len(rules) != 6 {
 			t.Fatalf("%d rules, want five and the default one: %v", len(rules), err)

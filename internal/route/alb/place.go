@@ -52,15 +52,18 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 			continue
 		}
 		p := GroupPlace{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
-			Interval: time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second, Timeout: time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
-			HealthyAfter: int(aws.ToInt32(g.HealthyThresholdCount)), UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount))}
+			Interval:       time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second,
+			Timeout:        time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
+			HealthyAfter:   int(aws.ToInt32(g.HealthyThresholdCount)),
+			UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount))}
 		if len(g.LoadBalancerArns) > 0 {
 			p.Balancer = g.LoadBalancerArns[0]
 		}
 		return p, nil
 	}
 	return GroupPlace{}, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound,
-		Err: errors.New("it does not exist in this account and Region"), Next: "check the ARN under targetGroups, and the Region"}
+		Err:  errors.New("it does not exist in this account and Region"),
+		Next: "check the ARN under targetGroups, and the Region"}
 }
 
 // ReadBalancer adds the load balancer's type and listeners, and the group's deregistration delay.
@@ -68,7 +71,8 @@ func (p *GroupPlace) ReadBalancer(ctx context.Context, api *awselb.Client) error
 	if p.Balancer == "" {
 		return nil
 	}
-	lbs, err := api.DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{LoadBalancerArns: []string{p.Balancer}})
+	lbs, err := api.DescribeLoadBalancers(ctx,
+		&awselb.DescribeLoadBalancersInput{LoadBalancerArns: []string{p.Balancer}})
 	if err != nil {
 		return fmt.Errorf("look up load balancer: %w", sluice.Inner(err))
 	}
@@ -101,7 +105,8 @@ func listListeners(ctx context.Context, api *awselb.Client, balancer string) ([]
 }
 
 func readDrain(ctx context.Context, api *awselb.Client, group string) (int, error) {
-	out, err := api.DescribeTargetGroupAttributes(ctx, &awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group)})
+	out, err := api.DescribeTargetGroupAttributes(ctx,
+		&awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
 		return 0, fmt.Errorf("read target group attributes: %w", sluice.Inner(err))
 	}

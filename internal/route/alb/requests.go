@@ -23,7 +23,8 @@ type Load struct {
 // zero value if CloudWatch has no data: AWS omits minutes without requests (Elastic Load Balancing,
 // "CloudWatch metrics for your Application Load Balancer").
 func ReadLoad(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time) (l Load, err error) {
-	if l.PerSecond, err = highestMinute(ctx, api, balancer, group, now, "RequestCount", cwtypes.StatisticSum); err != nil {
+	if l.PerSecond, err = highestMinute(ctx, api, balancer, group, now, "RequestCount",
+		cwtypes.StatisticSum); err != nil {
 		return Load{}, err
 	}
 	longest, err := highestMinute(ctx, api, balancer, group, now, "TargetResponseTime", cwtypes.StatisticMaximum)
@@ -33,11 +34,13 @@ func ReadLoad(ctx context.Context, api *awscw.Client, balancer, group string, no
 }
 
 // highestMinute returns the highest one-minute value of a statistic in the last hour.
-func highestMinute(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time, metric string, s cwtypes.Statistic) (v float64, err error) {
+func highestMinute(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time, metric string,
+	s cwtypes.Statistic) (v float64, err error) {
 	_, name, _ := strings.Cut(balancer, ":loadbalancer/")
 	now = now.Truncate(time.Minute)
 	out, err := api.GetMetricStatistics(ctx, &awscw.GetMetricStatisticsInput{
-		Namespace: aws.String("AWS/ApplicationELB"), MetricName: aws.String(metric), Statistics: []cwtypes.Statistic{s}, Period: aws.Int32(60),
+		Namespace: aws.String("AWS/ApplicationELB"), MetricName: aws.String(metric), Statistics: []cwtypes.Statistic{s},
+		Period:    aws.Int32(60),
 		StartTime: aws.Time(now.Add(-time.Hour)), EndTime: aws.Time(now),
 		Dimensions: []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String(name)},
 			{Name: aws.String("TargetGroup"), Value: aws.String(group[strings.LastIndex(group, ":")+1:])}},

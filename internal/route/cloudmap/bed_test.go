@@ -87,9 +87,11 @@ func on(t *testing.T, l layout, f func(*bed)) {
 		}
 		b := &bed{T: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(sim.Config())}
 		b.sd = awssd.NewFromConfig(sim.Config(), func(o *awssd.Options) {
-			o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error { return s.Initialize.Add(b, middleware.After) })
+			o.APIOptions = append(o.APIOptions,
+				func(s *middleware.Stack) error { return s.Initialize.Add(b, middleware.After) })
 		})
-		if b.reg, err = cloudmap.FindRegistry(context.Background(), b.sd, "arn:aws:servicediscovery:us-east-1:123456789012:service/"+registry, l.port); err != nil {
+		if b.reg, err = cloudmap.FindRegistry(context.Background(), b.sd,
+			"arn:aws:servicediscovery:us-east-1:123456789012:service/"+registry, l.port); err != nil {
 			t.Fatal(err)
 		}
 		f(b)
@@ -98,7 +100,8 @@ func on(t *testing.T, l layout, f func(*bed)) {
 
 func (b *bed) ID() string { return "CountWrites" }
 
-func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	if name := middleware.GetOperationName(ctx); name == "RegisterInstance" || name == "DeregisterInstance" {
 		b.writes++
 	}
@@ -107,8 +110,9 @@ func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 
 // driver is a new one that knows only what was saved.
 func (b *bed) driver() *cloudmap.Driver {
-	d := &cloudmap.Driver{Place: cloudmap.Place{Cluster: "prod", Service: "api", Region: "us-east-1"}, Prefix: cloudmap.InstancePrefix(deployment),
-		Tasks: b.tasks, Deregistered: maps.Clone(b.taken),
+	d := &cloudmap.Driver{Place: cloudmap.Place{Cluster: "prod", Service: "api", Region: "us-east-1"},
+		Prefix: cloudmap.InstancePrefix(deployment),
+		Tasks:  b.tasks, Deregistered: maps.Clone(b.taken),
 		SaveDeregistered: func(_ context.Context, taken map[string]map[string]string) error {
 			b.taken = maps.Clone(taken)
 			return nil
@@ -116,25 +120,29 @@ func (b *bed) driver() *cloudmap.Driver {
 	if d.Deregistered == nil {
 		d.Deregistered = map[string]map[string]string{}
 	}
-	d.InstanceClient = cloudmap.InstanceClient{API: b.sd, Registry: b.reg, Pause: b.clock.Sleep, Token: func(string) string {
-		b.tokens++
-		return fmt.Sprint("token-", b.tokens)
-	}}
+	d.InstanceClient = cloudmap.InstanceClient{API: b.sd, Registry: b.reg, Pause: b.clock.Sleep,
+		Token: func(string) string {
+			b.tokens++
+			return fmt.Sprint("token-", b.tokens)
+		}}
 	return d
 }
 
 func (b *bed) tasks(ctx context.Context) (all []cloudmap.Task, desired int, err error) {
 	for name, v := range map[string]sluice.Variant{"api": sluice.Primary, "api-canary": sluice.Canary} {
-		list, err := b.ecs.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"), ServiceName: aws.String(name)})
+		list, err := b.ecs.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+			ServiceName: aws.String(name)})
 		if err != nil || len(list.TaskArns) == 0 {
 			return nil, 0, err
 		}
-		out, err := b.ecs.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: list.TaskArns})
+		out, err := b.ecs.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("prod"),
+			Tasks: list.TaskArns})
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, t := range out.Tasks {
-			x := cloudmap.Task{ID: sluice.ARNName(*t.TaskArn), Variant: v, Zone: *t.AvailabilityZone, Family: "api", Healthy: *t.LastStatus == "RUNNING"}
+			x := cloudmap.Task{ID: sluice.ARNName(*t.TaskArn), Variant: v, Zone: *t.AvailabilityZone, Family: "api",
+				Healthy: *t.LastStatus == "RUNNING"}
 			for _, d := range t.Attachments[0].Details {
 				if *d.Name == "privateIPv4Address" {
 					x.Address = *d.Value
@@ -190,7 +198,8 @@ func (b *bed) pass(d time.Duration) {
 
 func (b *bed) deregister(id string) {
 	b.Helper()
-	if _, err := b.sd.DeregisterInstance(context.Background(), &awssd.DeregisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String(id)}); err != nil {
+	if _, err := b.sd.DeregisterInstance(context.Background(),
+		&awssd.DeregisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String(id)}); err != nil {
 		b.Fatal(err)
 	}
 	b.pass(6 * time.Second)

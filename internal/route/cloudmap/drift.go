@@ -30,7 +30,8 @@ func (o OutsideChange) inBoth(again OutsideChange) OutsideChange {
 	in := func(all, others []string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(others, id) })
 	}
-	return OutsideChange{o.Registry, in(o.Returned, again.Returned), in(o.MissingCanary, again.MissingCanary), in(o.MissingPrimary, again.MissingPrimary)}
+	return OutsideChange{o.Registry, in(o.Returned, again.Returned), in(o.MissingCanary, again.MissingCanary),
+		in(o.MissingPrimary, again.MissingPrimary)}
 }
 
 func (o OutsideChange) String() string {
@@ -59,14 +60,17 @@ func firstIDs(ids []string) string {
 func (o OutsideChange) Err() error {
 	const either = ". onOutsideChange: reassert or adopt goes on in spite of it"
 	problem := func(op, id, why, next string) error {
-		return &sluice.Error{Op: op + " " + o.Registry.FullName(), Resource: o.Registry.ID + "/" + id, Kind: sluice.OutsideChange, Err: errors.New(why), Next: next}
+		return &sluice.Error{Op: op + " " + o.Registry.FullName(), Resource: o.Registry.ID + "/" + id,
+			Kind: sluice.OutsideChange, Err: errors.New(why), Next: next}
 	}
 	switch {
 	case len(o.Returned) > 0:
-		return problem("keep instances out of", o.Returned[0], o.String()+": ECS or somebody else registers them again, so that the share cannot be held",
+		return problem("keep instances out of", o.Returned[0],
+			o.String()+": ECS or somebody else registers them again, so that the share cannot be held",
 			"find out who; a share that takes no primary instance out (a larger scale, or a smaller share) needs none of this")
 	case len(o.MissingCanary) > 0:
-		return problem("keep the canary found under", o.MissingCanary[0], o.String(), "find out who; then deploy again"+either)
+		return problem("keep the canary found under", o.MissingCanary[0], o.String(),
+			"find out who; then deploy again"+either)
 	}
 	return problem("keep the primary found under", o.MissingPrimary[0], o.String()+", and its tasks run",
 		"find out who, and register it again or stop the task, which ECS replaces; then deploy again"+either)
@@ -131,7 +135,8 @@ func (d *Driver) findChanges(s nameState) OutsideChange {
 			}
 		case m.registered && m.returnable && d.seenDeregistered[m.instance]:
 			o.Returned = append(o.Returned, m.instance)
-		case !m.registered && !m.deregistered && m.Healthy && (d.seenRegistered[m.instance] || m.Age > registrationLimit):
+		case !m.registered && !m.deregistered && m.Healthy &&
+			(d.seenRegistered[m.instance] || m.Age > registrationLimit):
 			o.MissingPrimary = append(o.MissingPrimary, m.instance)
 		}
 	}

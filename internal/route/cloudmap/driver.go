@@ -221,8 +221,10 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	}
 	found := idsAfter(s.members, change{})
 	if len(found) == 0 && len(s.members) == 0 {
-		return nil, &sluice.Error{Op: "look at " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.NotFound,
-			Err: errors.New("no task of the service runs, so that nobody can be found"), Next: "see the service: sluice status"}
+		return nil, &sluice.Error{Op: "look at " + d.Registry.FullName(), Resource: d.Registry.ID,
+			Kind: sluice.NotFound,
+			Err:  errors.New("no task of the service runs, so that nobody can be found"),
+			Next: "see the service: sluice status"}
 	}
 	p := route.Route{ID: d.Registry.ARN, Name: d.Registry.FullName(), Fingerprint: fingerprintOf(found)}
 	if n := splitOf(s.members); n.Total() > 0 && n.Canary*100%n.Total() == 0 {
@@ -249,8 +251,9 @@ func fingerprintOf(ids []string) string {
 func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, to sluice.Weights) error {
 	c := planChange(d.lastState.members, d.lastState.desired, to)
 	if to.Canary() > 0 && poolOf(d.lastState.members, d.lastState.desired).Canary == 0 {
-		return &sluice.Error{Op: "let the canary be found under " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.Conflict,
-			Err: errors.New("no task of the canary is well"), Next: "see the canary: sluice status"}
+		return &sluice.Error{Op: "let the canary be found under " + d.Registry.FullName(), Resource: d.Registry.ID,
+			Kind: sluice.Conflict,
+			Err:  errors.New("no task of the canary is well"), Next: "see the canary: sluice status"}
 	}
 	return d.applyChange(ctx, act, c)
 }
@@ -327,7 +330,8 @@ func (d *Driver) ForgetDeregistered(ctx context.Context) error { return d.forget
 func (d *Driver) forgetReturned(ctx context.Context, leave []member) error {
 	var back []Instance
 	for _, m := range d.lastState.members {
-		if m.registered && m.deregistered && !slices.ContainsFunc(leave, func(l member) bool { return l.instance == m.instance }) {
+		if m.registered && m.deregistered &&
+			!slices.ContainsFunc(leave, func(l member) bool { return l.instance == m.instance }) {
 			back = append(back, Instance{ID: m.instance})
 		}
 	}

@@ -24,13 +24,15 @@ import (
 func TestConformance(t *testing.T) {
 	for name, l := range map[string]layout{
 		"A records with custom health": usual(),
-		"SRV records":                  {primary: 4, canary: 4, records: "{SRV: 10s}", health: "none", kind: "private", port: 8080},
-		"an HTTP namespace":            {primary: 4, canary: 4, health: "custom", kind: "http"},
+		"SRV records": {primary: 4, canary: 4, records: "{SRV: 10s}", health: "none", kind: "private",
+			port: 8080},
+		"an HTTP namespace": {primary: 4, canary: 4, health: "custom", kind: "http"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			routetest.Run(t, func(t *testing.T, f func(*testing.T, routetest.Fixture)) {
 				on(t, l, func(b *bed) {
-					f(t, routetest.Fixture{Open: func() route.Driver { return b.driver() }, Share: b.share, Tolerance: 12.5, Unrelated: b.others,
+					f(t, routetest.Fixture{Open: func() route.Driver { return b.driver() }, Share: b.share,
+						Tolerance: 12.5, Unrelated: b.others,
 						ChangeOutside: func() {
 							b.pass(6 * time.Second) // the last registration ends
 							b.deregister(b.canaries()[0])
@@ -71,7 +73,8 @@ func TestTheCanaryHasECSsAttributesAndIdsOfOurOwn(t *testing.T) {
 			if len(id) > 63 || !strings.HasPrefix(id, cloudmap.InstancePrefix(deployment)) {
 				t.Errorf("id %s", id)
 			}
-			if !slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(like))) || a["ECS_SERVICE_NAME"] != "api" || a["AWS_INIT_HEALTH_STATUS"] != "HEALTHY" {
+			if !slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(like))) ||
+				a["ECS_SERVICE_NAME"] != "api" || a["AWS_INIT_HEALTH_STATUS"] != "HEALTHY" {
 				t.Errorf("%v, unlike ECS's %v", a, like)
 			}
 		}
@@ -93,7 +96,8 @@ func TestBlueGreenNeverLeavesTheNameShort(t *testing.T) {
 			return err
 		}
 		for _, percent := range []int{100, 0} {
-			if _, err := (route.Router{Driver: b.driver()}).Shift(context.Background(), act, sluice.CanaryShare(percent)); err != nil {
+			if _, err := (route.Router{Driver: b.driver()}).Shift(context.Background(), act,
+				sluice.CanaryShare(percent)); err != nil {
 				t.Fatal(err)
 			}
 			if percent == 100 && (b.share() != 100 || len(b.taken) != 4) {
@@ -134,7 +138,8 @@ func TestAnOperationThatFailsIsAnErrorWithItsCause(t *testing.T) {
 		if err := b.sim.Inject("failed-operation servicediscovery:Register* times=1"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.to(50); err == nil || !strings.Contains(err.Error(), "INTERNAL_FAILURE") || sluice.NextStep(err) == "" {
+		if _, err := b.to(50); err == nil || !strings.Contains(err.Error(), "INTERNAL_FAILURE") ||
+			sluice.NextStep(err) == "" {
 			t.Fatal(err)
 		}
 		if err := b.sim.Inject("failed-operation servicediscovery:* times=2"); err != nil {
@@ -161,7 +166,8 @@ func TestARegistrationUnderWayIsAdopted(t *testing.T) {
 			}
 			return err
 		}
-		if _, err := (route.Router{Driver: b.driver()}).Shift(context.Background(), act, sluice.CanaryShare(100)); err != nil {
+		if _, err := (route.Router{Driver: b.driver()}).Shift(context.Background(), act,
+			sluice.CanaryShare(100)); err != nil {
 			t.Fatal(err)
 		}
 		if b.share() != 100 {
@@ -176,12 +182,14 @@ func TestDeadCanariesAreSweptAndStrangersAreToldOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		task := b.canaries()[0][len(cloudmap.InstancePrefix(deployment)):]
-		if _, err := b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(task)}); err != nil {
+		if _, err := b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+			Task: aws.String(task)}); err != nil {
 			t.Fatal(err)
 		}
 		b.pass(5 * time.Minute)
-		if _, err := b.sd.RegisterInstance(context.Background(), &awssd.RegisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String("by-hand"),
-			Attributes: map[string]string{"AWS_INSTANCE_IPV4": "10.9.8.7"}}); err != nil {
+		if _, err := b.sd.RegisterInstance(context.Background(),
+			&awssd.RegisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String("by-hand"),
+				Attributes: map[string]string{"AWS_INSTANCE_IPV4": "10.9.8.7"}}); err != nil {
 			t.Fatal(err)
 		}
 		b.pass(6 * time.Second)
@@ -205,7 +213,8 @@ func TestSomebodyElseTakesTheCanaryOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.deregister(b.canaries()[0])
-		if _, err := d.Reconcile(context.Background(), free, sluice.CanaryShare(50)); sluice.KindOf(err) != sluice.OutsideChange || sluice.NextStep(err) == "" {
+		if _, err := d.Reconcile(context.Background(), free,
+			sluice.CanaryShare(50)); sluice.KindOf(err) != sluice.OutsideChange || sluice.NextStep(err) == "" {
 			t.Errorf("%v", err)
 		}
 	})
@@ -218,8 +227,10 @@ func TestSickCanariesAreNotFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range b.canaries() {
-			if _, err := b.sd.UpdateInstanceCustomHealthStatus(context.Background(), &awssd.UpdateInstanceCustomHealthStatusInput{
-				ServiceId: aws.String(registry), InstanceId: aws.String(id), Status: sdtypes.CustomHealthStatusUnhealthy}); err != nil {
+			if _, err := b.sd.UpdateInstanceCustomHealthStatus(context.Background(),
+				&awssd.UpdateInstanceCustomHealthStatusInput{
+					ServiceId: aws.String(registry), InstanceId: aws.String(id),
+					Status: sdtypes.CustomHealthStatusUnhealthy}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -247,10 +258,12 @@ func TestManyInstancesAreListedToTheEnd(t *testing.T) {
 
 func TestFindTellsTheRegistry(t *testing.T) {
 	on(t, usual(), func(b *bed) {
-		if r := b.reg; r.FullName() != "api.shop.local" || r.TTL() != 10*time.Second || r.CacheExpiry() != 70*time.Second || !r.Custom || !r.HasDNS() || r.Weighted || r.ID != registry {
+		if r := b.reg; r.FullName() != "api.shop.local" || r.TTL() != 10*time.Second ||
+			r.CacheExpiry() != 70*time.Second || !r.Custom || !r.HasDNS() || r.Weighted || r.ID != registry {
 			t.Errorf("%+v", r)
 		}
-		_, err := cloudmap.FindRegistry(context.Background(), b.sd, "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-none", 0)
+		_, err := cloudmap.FindRegistry(context.Background(), b.sd,
+			"arn:aws:servicediscovery:us-east-1:123456789012:service/srv-none", 0)
 		if gone := new(sdtypes.ServiceNotFound); !errors.As(err, &gone) {
 			t.Error(err)
 		}
@@ -267,8 +280,9 @@ func TestARecordThatIsNotWellLeavesBeforeAShareIsReported(t *testing.T) {
 		for id, attributes := range b.taken {
 			unwell := maps.Clone(attributes)
 			unwell["AWS_INIT_HEALTH_STATUS"] = "UNHEALTHY"
-			if _, err := b.sd.RegisterInstance(context.Background(), &awssd.RegisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String(id),
-				CreatorRequestId: aws.String("left by a process that was killed"), Attributes: unwell}); err != nil {
+			if _, err := b.sd.RegisterInstance(context.Background(),
+				&awssd.RegisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String(id),
+					CreatorRequestId: aws.String("left by a process that was killed"), Attributes: unwell}); err != nil {
 				t.Fatal(err)
 			}
 			break

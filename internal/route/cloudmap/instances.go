@@ -41,7 +41,8 @@ type Instance struct {
 }
 
 // readConfirmed reads from the registry. Two reads must agree that the registry does not exist.
-func readConfirmed[In, Out any](ctx context.Context, n InstanceClient, in In, call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (out Out, err error) {
+func readConfirmed[In, Out any](ctx context.Context, n InstanceClient, in In,
+	call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (out Out, err error) {
 	err = route.ReadTwice(ctx, n.Confirm, func() error {
 		out, err = call(ctx, in)
 		return err
@@ -94,7 +95,8 @@ func (n InstanceClient) readHealth(ctx context.Context) (map[string]sdtypes.Heal
 	for {
 		out, err := readConfirmed(ctx, n, in, n.API.GetInstancesHealthStatus)
 		if err != nil {
-			return nil, fmt.Errorf("read the health of the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
+			return nil, fmt.Errorf("read the health of the instances of %s: %w", n.Registry.FullName(),
+				sluice.Inner(err))
 		}
 		maps.Copy(all, out.Status)
 		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
@@ -106,9 +108,12 @@ func (n InstanceClient) readHealth(ctx context.Context) (map[string]sdtypes.Heal
 // Register registers instances, or overwrites them, and returns when DiscoverInstances returns all
 // of them. label is their name in plans.
 func (n InstanceClient) Register(ctx context.Context, act sluice.Act, label string, all []Instance) error {
-	err := n.runEach(ctx, act, "RegisterInstance", label, instanceIDs(all), func(ctx context.Context, i int) (*string, error) {
-		out, err := n.API.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String(n.Registry.ID), InstanceId: aws.String(all[i].ID),
-			CreatorRequestId: aws.String(n.Token("register " + all[i].ID)), Attributes: n.withInitHealth(all[i].Attributes)})
+	err := n.runEach(ctx, act, "RegisterInstance", label, instanceIDs(all), func(ctx context.Context, i int) (*string,
+		error) {
+		out, err := n.API.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String(n.Registry.ID),
+			InstanceId:       aws.String(all[i].ID),
+			CreatorRequestId: aws.String(n.Token("register " + all[i].ID)),
+			Attributes:       n.withInitHealth(all[i].Attributes)})
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +144,8 @@ func (n InstanceClient) withInitHealth(attributes map[string]string) map[string]
 // instance that does not exist is no error.
 func (n InstanceClient) Deregister(ctx context.Context, act sluice.Act, label string, all []string) error {
 	err := n.runEach(ctx, act, "DeregisterInstance", label, all, func(ctx context.Context, i int) (*string, error) {
-		out, err := n.API.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: aws.String(n.Registry.ID), InstanceId: aws.String(all[i])})
+		out, err := n.API.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: aws.String(n.Registry.ID),
+			InstanceId: aws.String(all[i])})
 		if gone := new(sdtypes.InstanceNotFound); errors.As(err, &gone) {
 			return nil, nil
 		}
@@ -187,9 +193,12 @@ func (n InstanceClient) awaitDiscovery(ctx context.Context, all []string, there 
 			}
 		}
 		if try == maxReads || otherwise {
-			return &sluice.Error{Op: "read back what is found under " + n.Registry.FullName(), Resource: n.Registry.ID + "/" + wrong[0], Kind: sluice.Stall,
-				Err:  fmt.Errorf("what was asked for is done, and %w otherwise for %s", route.ErrMismatch, sluice.Plural(len(wrong), "instance")),
-				Next: "look: aws servicediscovery discover-instances --namespace-name " + n.Registry.Namespace + " --service-name " + n.Registry.Name}
+			return &sluice.Error{Op: "read back what is found under " + n.Registry.FullName(), Resource: n.Registry.ID +
+				"/" + wrong[0], Kind: sluice.Stall,
+				Err: fmt.Errorf("what was asked for is done, and %w otherwise for %s", route.ErrMismatch,
+					sluice.Plural(len(wrong), "instance")),
+				Next: "look: aws servicediscovery discover-instances --namespace-name " + n.Registry.Namespace +
+					" --service-name " + n.Registry.Name}
 		}
 		if err := n.Pause(ctx, readInterval); err != nil {
 			return err
@@ -210,7 +219,8 @@ func (n InstanceClient) changedSince(ctx context.Context, all []string, there bo
 
 // discoverIDs returns the ids that DiscoverInstances returns, whatever their health.
 func (n InstanceClient) discoverIDs(ctx context.Context) (map[string]bool, error) {
-	out, err := readConfirmed(ctx, n, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace), ServiceName: aws.String(n.Registry.Name),
+	out, err := readConfirmed(ctx, n, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace),
+		ServiceName:  aws.String(n.Registry.Name),
 		HealthStatus: sdtypes.HealthStatusFilterAll, MaxResults: aws.Int32(1000)}, n.API.DiscoverInstances)
 	if err != nil {
 		return nil, fmt.Errorf("ask what is found under %s: %w", n.Registry.FullName(), sluice.Inner(err))

@@ -21,7 +21,8 @@ type startedOperation struct {
 
 // runEach makes one write per instance. It starts all operations before it waits for the first,
 // because an operation takes seconds.
-func (n InstanceClient) runEach(ctx context.Context, act sluice.Act, operation, label string, ids []string, call func(context.Context, int) (*string, error)) error {
+func (n InstanceClient) runEach(ctx context.Context, act sluice.Act, operation, label string, ids []string,
+	call func(context.Context, int) (*string, error)) error {
 	left := make([]int, len(ids))
 	for i := range ids {
 		left[i] = i
@@ -29,7 +30,8 @@ func (n InstanceClient) runEach(ctx context.Context, act sluice.Act, operation, 
 	for try := 1; len(left) > 0; try++ {
 		var all []startedOperation
 		for _, i := range left {
-			id, err := n.startOperation(ctx, act, operation, label, ids[i], func(ctx context.Context) (*string, error) { return call(ctx, i) })
+			id, err := n.startOperation(ctx, act, operation, label, ids[i],
+				func(ctx context.Context) (*string, error) { return call(ctx, i) })
 			if err != nil {
 				n.awaitAll(ctx, all)
 				return err
@@ -68,27 +70,29 @@ const maxBusyTries = 15
 // startOperation makes one write. If the same operation is running already (the first request took
 // effect and its response was lost), it returns that operation. If another operation works on the
 // instance, it waits for its end first.
-func (n InstanceClient) startOperation(ctx context.Context, act sluice.Act, operation, label, id string, call func(context.Context) (*string, error)) (op string, err error) {
+func (n InstanceClient) startOperation(ctx context.Context, act sluice.Act, operation, label, id string,
+	call func(context.Context) (*string, error)) (op string, err error) {
 	planned := sluice.Write{Operation: "servicediscovery:" + operation, Resource: label}
 	actual := sluice.Write{Operation: planned.Operation, Resource: n.Registry.ID + "/" + id}
 	for try := 1; ; try++ {
 		busy := false
-		err = act(ctx, sluice.Attempt{Action: actionNames[operation] + " " + id, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
-			got, err := call(ctx)
-			var same *sdtypes.DuplicateRequest
-			var inUse *sdtypes.ResourceInUse
-			switch {
-			case errors.As(err, &same) && aws.ToString(same.DuplicateOperationId) != "":
-				op = *same.DuplicateOperationId
-				return "under way already: " + op, nil
-			case errors.As(err, &same), errors.As(err, &inUse):
-				busy = true
-			case errors.Is(err, sluice.ErrUnanswered):
-				busy = true // a repeated write has the same effect, so try again
-			}
-			op = aws.ToString(got)
-			return op, err
-		})
+		err = act(ctx, sluice.Attempt{Action: actionNames[operation] + " " + id, Planned: planned, Actual: actual},
+			func(ctx context.Context) (string, error) {
+				got, err := call(ctx)
+				var same *sdtypes.DuplicateRequest
+				var inUse *sdtypes.ResourceInUse
+				switch {
+				case errors.As(err, &same) && aws.ToString(same.DuplicateOperationId) != "":
+					op = *same.DuplicateOperationId
+					return "under way already: " + op, nil
+				case errors.As(err, &same), errors.As(err, &inUse):
+					busy = true
+				case errors.Is(err, sluice.ErrUnanswered):
+					busy = true // a repeated write has the same effect, so try again
+				}
+				op = aws.ToString(got)
+				return op, err
+			})
 		if !busy || try == maxBusyTries {
 			return op, err
 		}
@@ -103,7 +107,8 @@ var actionNames = map[string]string{"RegisterInstance": "register", "DeregisterI
 
 // collectFailed waits for operations and returns the indices of those that failed, with the first
 // cause.
-func (n InstanceClient) collectFailed(ctx context.Context, all []startedOperation, ids []string) (failed []int, err error) {
+func (n InstanceClient) collectFailed(ctx context.Context, all []startedOperation, ids []string) (failed []int,
+	err error) {
 	for _, b := range all {
 		if b.id == "" {
 			continue
@@ -117,8 +122,10 @@ func (n InstanceClient) collectFailed(ctx context.Context, all []startedOperatio
 		}
 		failed = append(failed, b.index)
 		if err == nil {
-			err = &sluice.Error{Op: "wait for Cloud Map's operation " + b.id, Resource: n.Registry.ID + "/" + ids[b.index], Err: errors.New(why),
-				Next: "see the operation: aws servicediscovery get-operation --operation-id " + b.id + "; then deploy again"}
+			err = &sluice.Error{Op: "wait for Cloud Map's operation " + b.id, Resource: n.Registry.ID + "/" +
+				ids[b.index], Err: errors.New(why),
+				Next: "see the operation: aws servicediscovery get-operation --operation-id " + b.id +
+					"; then deploy again"}
 		}
 	}
 	return failed, err
@@ -142,8 +149,10 @@ func (n InstanceClient) awaitOperation(ctx context.Context, id string) (why stri
 			return fmt.Sprintf("it failed: %s: %s", aws.ToString(o.ErrorCode), aws.ToString(o.ErrorMessage)), nil
 		}
 		if waited >= operationLimit {
-			return "", &sluice.Error{Op: "wait for Cloud Map's operation " + id, Resource: n.Registry.FullName(), Kind: sluice.Stall,
-				Err: fmt.Errorf("it did not end within %s", operationLimit), Next: "aws servicediscovery get-operation --operation-id " + id}
+			return "", &sluice.Error{Op: "wait for Cloud Map's operation " + id, Resource: n.Registry.FullName(),
+				Kind: sluice.Stall,
+				Err:  fmt.Errorf("it did not end within %s", operationLimit),
+				Next: "aws servicediscovery get-operation --operation-id " + id}
 		}
 		if err := n.Pause(ctx, readInterval); err != nil {
 			return "", err

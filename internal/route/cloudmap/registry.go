@@ -18,7 +18,8 @@ import (
 func FindRegistry(ctx context.Context, api *awssd.Client, arn string, port int32) (plan.Registry, error) {
 	got, err := api.GetService(ctx, &awssd.GetServiceInput{Id: aws.String(sluice.ARNName(arn))})
 	if err != nil {
-		return plan.Registry{}, &sluice.Error{Op: "look up the service registry", Resource: arn, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
+		return plan.Registry{}, &sluice.Error{Op: "look up the service registry", Resource: arn,
+			Kind: sluice.KindOf(err), Err: sluice.Inner(err),
 			Next: "check serviceRegistries in the service definition, and the Region: aws servicediscovery list-services"}
 	}
 	r := registryOf(got.Service)
@@ -39,7 +40,8 @@ func registryOf(s *sdtypes.Service) plan.Registry {
 	}
 	r.Weighted = s.DnsConfig.RoutingPolicy == sdtypes.RoutingPolicyWeighted
 	for _, rec := range s.DnsConfig.DnsRecords {
-		r.Records = append(r.Records, plan.Record{Type: string(rec.Type), TTL: time.Duration(aws.ToInt64(rec.TTL)) * time.Second})
+		r.Records = append(r.Records, plan.Record{Type: string(rec.Type),
+			TTL: time.Duration(aws.ToInt64(rec.TTL)) * time.Second})
 	}
 	return r
 }

@@ -52,7 +52,8 @@ func lastingPool(all []member, desired int) plan.Pool {
 	for _, m := range all {
 		every[m.instance] = true
 	}
-	p.Primary, p.Canary = countRemaining(membersOf(all, sluice.Primary), every), countRemaining(membersOf(all, sluice.Canary), every)
+	p.Primary, p.Canary = countRemaining(membersOf(all, sluice.Primary), every),
+		countRemaining(membersOf(all, sluice.Canary), every)
 	return p
 }
 
@@ -81,7 +82,8 @@ func secureChange(all []member, desired int, to sluice.Weights, c change) change
 	}
 	least := last.NearestSplit(to)
 	_, c.removeCanary = c.keepMembers(membersOf(all, sluice.Canary), least.Canary, nil, c.removeCanary)
-	back, out := c.keepMembers(membersOf(all, sluice.Primary), least.Primary, absentMembers(membersOf(all, sluice.Primary), c), c.removePrimary)
+	back, out := c.keepMembers(membersOf(all, sluice.Primary), least.Primary,
+		absentMembers(membersOf(all, sluice.Primary), c), c.removePrimary)
 	c.returnPrimary, c.removePrimary = append(c.returnPrimary, back...), out
 	return c
 }
@@ -95,7 +97,8 @@ func unreadyMembers(some []member) []member {
 // change.
 func absentMembers(all []member, c change) (some []member) {
 	for _, m := range all {
-		if m.isReady() && !m.registered && !slices.ContainsFunc(c.returnPrimary, func(b member) bool { return b.instance == m.instance }) {
+		if m.isReady() && !m.registered &&
+			!slices.ContainsFunc(c.returnPrimary, func(b member) bool { return b.instance == m.instance }) {
 			some = append(some, m)
 		}
 	}
@@ -139,7 +142,8 @@ func groupRemains(all []member, group string) bool {
 // which ECS stops few tasks come first, and registered members come before others.
 func sortBySurplus(all []member) []member {
 	slices.SortStableFunc(all, func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.Surplus, b.Surplus), cmp.Compare(a.Group, b.Group), orderFalseFirst(b.registered, a.registered), cmp.Compare(a.instance, b.instance))
+		return cmp.Or(cmp.Compare(a.Surplus, b.Surplus), cmp.Compare(a.Group, b.Group),
+			orderFalseFirst(b.registered, a.registered), cmp.Compare(a.instance, b.instance))
 	})
 	return all
 }
@@ -195,7 +199,8 @@ const maxOtherReads = 5
 // checkOthersRemain calls AwaitOthers before the canary is deregistered from a name whose primary
 // tasks may be stopped. A service with desired count 0 has no task that could remain.
 func (d *Driver) checkOthersRemain(ctx context.Context, ids []string) error {
-	if len(ids) == 0 || !slices.ContainsFunc(d.lastState.members, func(m member) bool { return m.Surplus > 0 }) || d.lastState.desired == 0 {
+	if len(ids) == 0 || !slices.ContainsFunc(d.lastState.members, func(m member) bool { return m.Surplus > 0 }) ||
+		d.lastState.desired == 0 {
 		return nil
 	}
 	if _, err := d.observeState(ctx); err != nil {
@@ -205,6 +210,8 @@ func (d *Driver) checkOthersRemain(ctx context.Context, ids []string) error {
 	if err != nil || remain {
 		return err
 	}
-	return &sluice.Error{Op: "take the canary out of " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.Conflict,
-		Err: errors.New("ECS may stop every other task that is registered there: the name would be empty"), Next: "see which tasks of the service run: sluice status; then run sluice resume"}
+	return &sluice.Error{Op: "take the canary out of " + d.Registry.FullName(), Resource: d.Registry.ID,
+		Kind: sluice.Conflict,
+		Err:  errors.New("ECS may stop every other task that is registered there: the name would be empty"),
+		Next: "see which tasks of the service run: sluice status; then run sluice resume"}
 }

@@ -123,7 +123,8 @@ func TestRecordsRemainWhileTheDesiredCountFalls(t *testing.T) {
 			s.desired = rapid.IntRange(1, s.desired).Draw(t, "falls to")
 			c := planChange(s.read(), s.desired, to)
 			if rested && len(c.removeCanary)+len(c.removePrimary) > 0 {
-				t.Fatalf("a desired count of %d takes out %v", s.desired, instances(append(c.removeCanary, c.removePrimary...)))
+				t.Fatalf("a desired count of %d takes out %v", s.desired,
+					instances(append(c.removeCanary, c.removePrimary...)))
 			}
 			s.apply(c)
 			for range rapid.IntRange(0, 8).Draw(t, "looks") {

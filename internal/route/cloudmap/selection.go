@@ -124,8 +124,10 @@ func planChange(all []member, desired int, to sluice.Weights) change {
 	all = withoutReplaced(all, still)
 	want := poolOf(all, still).NearestSplit(to)
 	var c change
-	c.addCanary, c.removeCanary = selectMembers(all, sluice.Canary, want.Canary, func(m member) bool { return !m.Healthy || to.Canary() == 0 })
-	c.returnPrimary, c.removePrimary = selectMembers(all, sluice.Primary, want.Primary, func(member) bool { return want.Primary == 0 })
+	c.addCanary, c.removeCanary = selectMembers(all, sluice.Canary, want.Canary,
+		func(m member) bool { return !m.Healthy || to.Canary() == 0 })
+	c.returnPrimary, c.removePrimary = selectMembers(all, sluice.Primary, want.Primary,
+		func(member) bool { return want.Primary == 0 })
 	return secureChange(all, desired, to, c)
 }
 
@@ -161,7 +163,8 @@ func selectMembers(all []member, v sluice.Variant, n int, goes func(member) bool
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b member) int {
-		return cmp.Or(orderFalseFirst(b.unmanaged, a.unmanaged), orderFalseFirst(a.BeingReplaced, b.BeingReplaced), orderFalseFirst(b.registered, a.registered), cmp.Compare(a.instance, b.instance))
+		return cmp.Or(orderFalseFirst(b.unmanaged, a.unmanaged), orderFalseFirst(a.BeingReplaced, b.BeingReplaced),
+			orderFalseFirst(b.registered, a.registered), cmp.Compare(a.instance, b.instance))
 	})
 	for i, m := range ready {
 		switch {

@@ -20,8 +20,10 @@ func TestInstancesOfAnotherServiceAreLeft(t *testing.T) {
 		theirs := []string{"slc-0002-0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"}
 		for i, cluster := range []string{"prod", "other"} { // a service of the same name in another cluster too
 			service := []string{"shop", "api"}[i]
-			if _, err := b.sd.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String(theirs[i]),
-				Attributes: map[string]string{"AWS_INSTANCE_IPV4": "10.9.8.7", "ECS_SERVICE_NAME": service, "ECS_CLUSTER_NAME": cluster}}); err != nil {
+			if _, err := b.sd.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String(registry),
+				InstanceId: aws.String(theirs[i]),
+				Attributes: map[string]string{"AWS_INSTANCE_IPV4": "10.9.8.7", "ECS_SERVICE_NAME": service,
+					"ECS_CLUSTER_NAME": cluster}}); err != nil {
 				t.Fatal(err)
 			}
 		}

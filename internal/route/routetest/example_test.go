@@ -35,11 +35,12 @@ func (d driver) Routes(context.Context) ([]route.Route, error) {
 
 func (d driver) SetWeights(ctx context.Context, act sluice.Act, p route.Route, to sluice.Weights) error {
 	w := sluice.Write{Operation: "proxy:SetShare", Resource: p.ID}
-	return act(ctx, sluice.Attempt{Action: "route " + p.ID, Planned: w, Actual: w}, func(context.Context) (string, error) {
-		d.at.writes++
-		d.at.share[p.ID] = to.Canary()
-		return to.String(), nil
-	})
+	return act(ctx, sluice.Attempt{Action: "route " + p.ID, Planned: w, Actual: w},
+		func(context.Context) (string, error) {
+			d.at.writes++
+			d.at.share[p.ID] = to.Canary()
+			return to.String(), nil
+		})
 }
 
 func (driver) FingerprintAfter(_ route.Route, to sluice.Weights) string { return fmt.Sprint(to) }

@@ -162,7 +162,8 @@ func testCheck(t *testing.T, s Fixture) {
 
 func testRefusal(t *testing.T, s Fixture) {
 	no, asked := errors.New("refused"), 0
-	done, err := route.Router{Driver: s.Open()}.Shift(context.Background(), failAfter(0, &asked, no), sluice.CanaryShare(50))
+	done, err := route.Router{Driver: s.Open()}.Shift(context.Background(), failAfter(0, &asked, no),
+		sluice.CanaryShare(50))
 	if !errors.Is(err, no) || len(done.Routes) > 0 || asked != 1 {
 		t.Errorf("%+v after %d writes (%v)", done, asked, err)
 	}
@@ -181,7 +182,8 @@ func testLostReply(t *testing.T, s Fixture) {
 		return err
 	}
 	to := sluice.CanaryShare(50)
-	if _, err := (route.Router{Driver: s.Open()}).Shift(context.Background(), act, to); err != nil && !errors.Is(err, sluice.ErrUnanswered) {
+	if _, err := (route.Router{Driver: s.Open()}).Shift(context.Background(), act, to); err != nil &&
+		!errors.Is(err, sluice.ErrUnanswered) {
 		t.Fatal(err)
 	}
 	if _, err := (route.Router{Driver: s.Open()}).Shift(context.Background(), runWrite, to); err != nil {
@@ -195,7 +197,8 @@ func testOutsideChange(t *testing.T, s Fixture) {
 	writes := 0
 	for _, percent := range []int{50, 0} {
 		asked := 0
-		if _, err := (route.Router{Driver: s.Open()}).Shift(context.Background(), failAfter(math.MaxInt, &asked, nil), sluice.CanaryShare(percent)); err != nil {
+		if _, err := (route.Router{Driver: s.Open()}).Shift(context.Background(), failAfter(math.MaxInt, &asked, nil),
+			sluice.CanaryShare(percent)); err != nil {
 			t.Fatal(err)
 		}
 		if percent == 50 {
@@ -227,12 +230,14 @@ func testResume(t *testing.T, s Fixture) {
 	killed := errors.New("killed")
 	for n := 0; ; n++ {
 		asked := 0
-		_, err := route.Router{Driver: s.Open()}.Shift(context.Background(), failAfter(n, &asked, killed), sluice.CanaryShare(50))
+		_, err := route.Router{Driver: s.Open()}.Shift(context.Background(), failAfter(n, &asked, killed),
+			sluice.CanaryShare(50))
 		if err != nil && !errors.Is(err, killed) {
 			t.Fatal(err)
 		}
 		for _, percent := range []int{50, 0} {
-			if _, err := (route.Router{Driver: s.Open()}).Shift(context.Background(), runWrite, sluice.CanaryShare(percent)); err != nil {
+			if _, err := (route.Router{Driver: s.Open()}).Shift(context.Background(), runWrite,
+				sluice.CanaryShare(percent)); err != nil {
 				t.Fatalf("killed after %d writes, then to %d%%: %v", n, percent, err)
 			}
 			s.checkShare(t, percent)

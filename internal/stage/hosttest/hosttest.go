@@ -91,10 +91,11 @@ func testSurvivesKill(t *testing.T, s Subject) {
 // testExactBytes uses JSON or text of a few kB; a deployment with many rules has more.
 func testExactBytes(t *testing.T, s Subject) {
 	values := map[string]string{
-		"empty": "", "null": "null", "text": "slc-1/canary/task set", "lines": "a\nb\r\n\tc ", "unicode": "größe → 100 %\u2028",
-		"json":  `{"a":[1,2.5,"<&>"],"b":null}`,
-		"large": strings.Repeat(`{"arn":"arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/1/2/3","weight":50},`, 400),
-		"looks": "gzip,base64:not that",
+		"empty": "", "null": "null", "text": "slc-1/canary/task set", "lines": "a\nb\r\n\tc ",
+		"unicode": "größe → 100 %\u2028",
+		"json":    `{"a":[1,2.5,"<&>"],"b":null}`,
+		"large":   strings.Repeat(`{"arn":"arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/1/2/3","weight":50},`, 400),
+		"looks":   "gzip,base64:not that",
 	}
 	h := s.Open(t)
 	for key, value := range values {
@@ -150,7 +151,8 @@ func testBegan(t *testing.T, s Subject) {
 		t.Error("it began at no time")
 	}
 	if again := s.Open(t).Began(); !again.Equal(first) {
-		t.Errorf("it began at %s, and after a kill at %s", first.Format(time.RFC3339Nano), again.Format(time.RFC3339Nano))
+		t.Errorf("it began at %s, and after a kill at %s", first.Format(time.RFC3339Nano),
+			again.Format(time.RFC3339Nano))
 	}
 }
 
@@ -162,7 +164,8 @@ func testEvents(t *testing.T, s Subject) {
 		sluice.Writing{Action: action, Write: write}, sluice.Wrote{Action: action, Write: write, Result: "ecs-svc/1"},
 		sluice.Writing{Action: action, Write: write}, sluice.Wrote{Action: action, Write: write, Cause: "refused"},
 		sluice.Adopted{Action: action, Resource: "ecs-svc/1"}, sluice.Waiting{For: "tasks", Detail: "1 of 2"},
-		sluice.CapacityChanged{Variant: sluice.Canary, Running: 1}, sluice.TrafficShifted{ToPrimary: 100, Rules: []string{"arn"}},
+		sluice.CapacityChanged{Variant: sluice.Canary, Running: 1},
+		sluice.TrafficShifted{ToPrimary: 100, Rules: []string{"arn"}},
 		sluice.FailureSeen{Variant: sluice.Primary, Cause: "exit code 1", Count: 1}, sluice.Warned{Message: "w"},
 		sluice.Noted{Message: "several\n\nlines\n"}, sluice.Noted{}, sluice.Noted{Message: "\xff\xfe"},
 	} {
