@@ -48,12 +48,17 @@ func TestTheWorldOfCodeDeploy(t *testing.T) {
 func TestDeploymentsInTheWorldFileAreChecked(t *testing.T) {
 	const head = "clusters: [prod]\n"
 	for text, file := range map[string]string{
-		`world.yaml:3: functions[0].result: "explode" is neither`:   "functions:\n  - {name: f, result: explode}\n",
-		"world.yaml:4: applications[0].groups[0]: needs a name":     "applications:\n  - name: a\n    groups: [{name: g}]\n",
-		"deploymentConfigs[0].every: 1m30s is not whole minutes":    "deploymentConfigs: [{name: c, canary: 10, every: 90s}]\n",
-		`scalableTargets[0].suspended: "up" is neither`:             "scalableTargets: [{service: s, suspended: [up]}]\n",
-		"scalableTargets[0]: ValidationException: ECS service does": "scalableTargets: [{service: s, min: 1, max: 2}]\n",
-		"listener: \"web:80\" is no listener of this file":          "applications:\n  - {name: a, groups: [{name: g, service: s, targetGroups: [x, y], listener: \"web:80\"}]}\n",
+		`world.yaml:3: functions[0].result: "explode" is neither`: "functions:\n  - {name: f, result: explode}\n",
+		"world.yaml:4: applications[0].groups[0]: needs a name": "applications:\n  - name: a\n    groups: " +
+			"[{name: g}]\n",
+		"deploymentConfigs[0].every: 1m30s is not whole minutes": "deploymentConfigs: [{name: c, canary: 10, " +
+			"every: 90s}]\n",
+		`scalableTargets[0].suspended: "up" is neither`: "scalableTargets: [{service: s, suspended: " +
+			"[up]}]\n",
+		"scalableTargets[0]: ValidationException: ECS service does": "scalableTargets: [{service: s, min: 1, max: " +
+			"2}]\n",
+		"listener: \"web:80\" is no listener of this file": "applications:\n  - {name: a, groups: [{name: " +
+			"g, service: s, targetGroups: [x, y], listener: \"web:80\"}]}\n",
 	} {
 		s := newSim(t, awssim.Options{Clock: newHands()})
 		if err := s.Load("world.yaml", []byte(head+file)); err == nil || !strings.Contains(err.Error(), text) {

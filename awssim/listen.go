@@ -32,7 +32,8 @@ type Listening struct {
 
 // ErrRemote is wrapped by the error for an address outside loopback, unless [Options.AllowRemote]
 // is set.
-var ErrRemote = errors.New("only loopback addresses such as 127.0.0.1:4566, because the simulator has no authentication")
+var ErrRemote = errors.New(
+	"only loopback addresses such as 127.0.0.1:4566, because the simulator has no authentication")
 
 // Listen serves the APIs and /_sluice/ at addr ("127.0.0.1:0" chooses a port). From then on the
 // world follows the clock by itself, and the sockets of load balancers and tasks are open. It ends

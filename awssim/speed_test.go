@@ -18,7 +18,8 @@ func wide(services, tasks int) string {
 	var groups, balancers, list strings.Builder
 	for i := range services {
 		if i%20 == 0 {
-			fmt.Fprintf(&balancers, "  - name: lb%d\n    listeners:\n      - port: 80\n        fixed: {status: 404}\n        rules:\n", i/20)
+			fmt.Fprintf(&balancers, "  - name: lb%d\n    listeners:\n      - port: 80\n        fixed: {status: "+
+				"404}\n        rules:\n", i/20)
 		}
 		fmt.Fprintf(&groups, "  - {name: g%d, port: 80}\n", i)
 		fmt.Fprintf(&balancers, "          - {priority: %d, path: [/s%d/*], forward: {g%d: 1}}\n", i%20+1, i, i)
@@ -81,7 +82,8 @@ func BenchmarkDescribeServicesBare(b *testing.B) {
 	request := "POST / HTTP/1.1\r\nHost: " + l.Addr() +
 		"\r\nX-Amz-Target: AmazonEC2ContainerServiceV20141113.DescribeServices\r\n" +
 		"Content-Type: application/x-amz-json-1.1\r\nContent-Length: " + fmt.Sprint(len(body)) +
-		"\r\nAuthorization: AWS4-HMAC-SHA256 Credential=123456789012/20261201/us-east-1/ecs/aws4_request, SignedHeaders=host, Signature=0\r\n\r\n" + body
+		"\r\nAuthorization: AWS4-HMAC-SHA256 Credential=123456789012/20261201/us-east-1/ecs/aws4_request, " +
+		"SignedHeaders=host, Signature=0\r\n\r\n" + body
 	b.SetParallelism(4)
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {

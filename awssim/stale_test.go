@@ -105,7 +105,8 @@ func TestADeploymentOfAMomentAgoIsNotThereYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := fmt.Sprintf("version: 0.0\nResources:\n  - TargetService:\n      Type: AWS::ECS::Service\n      Properties:\n        TaskDefinition: %s\n"+
+	spec := fmt.Sprintf("version: 0.0\nResources:\n  - TargetService:\n      Type: AWS::ECS::Service\n      "+
+		"Properties:\n        TaskDefinition: %s\n"+
 		"        LoadBalancerInfo: {ContainerName: web, ContainerPort: 80}\n", *def.TaskDefinition.TaskDefinitionArn)
 	d, err := c.CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("web"),
 		DeploymentGroupName: aws.String("web"),

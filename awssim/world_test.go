@@ -139,18 +139,23 @@ func TestWorldFileErrorsNameFileAndLine(t *testing.T) {
 		"region: Mars\n":                     `world.yaml:1: region: "Mars" is no Region`,
 		"clusters: [prod]\nservices:\n  - {name: web, image: sim/web:v1, count: four}\n": `world.yaml:3: "four" stands where a number is expected`,
 		"settled: perhaps\n": `world.yaml:1: "perhaps" stands where true or false is expected`,
-		"clusters: [prod]\nservices:\n  - {name: web, image: nginx}\n":                                                         `world.yaml:3: services[0].image: image "nginx" is not one of the simulator's`,
-		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    cluster: tset\n":                               `world.yaml:5: services[0].cluster: there is no cluster "tset"; there are prod`,
-		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    controller: MINE\n":                            `world.yaml:5: services[0].controller: "MINE" is not simulated`,
-		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    targetGroup: x\n":                              `world.yaml:5: services[0].targetGroup: there is no target group "x"; there are none`,
-		"targetGroups:\n  - name: a\n  - port: 80\n":                                                                           "world.yaml:3: targetGroups[1]: name is missing",
-		"targetGroups: [{name: a}]\nloadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n        forward: {b: 1}\n":  `world.yaml:6: loadBalancers[0].listeners[0].forward: there is no target group "b"; there are a`,
-		"targetGroups: [{name: a}]\nloadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n        forward: {a: -1}\n": "weight of a",
-		"loadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n":                                                      "world.yaml:4: loadBalancers[0].listeners[0]: needs one of forward",
-		"faults:\n  - throttle ecs:*\n  - throtle ecs:*\n":                                                                     `world.yaml:3: faults[1]: fault "throtle ecs:*": "throtle" is no kind of fault`,
-		"images:\n  x: {latncy: 5s}\n": "world.yaml:2: images: x: option latncy: not known",
-		"knobs:\n  pending: 5\n":       `world.yaml:2: knobs.pending: "5" is no delay`,
-		"knobs: {delays: some}\n":      `knobs.delays: "some" is neither aws nor none`,
+		"clusters: [prod]\nservices:\n  - {name: web, image: nginx}\n":                              `world.yaml:3: services[0].image: image "nginx" is not one of the simulator's`,
+		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    cluster: tset\n":    `world.yaml:5: services[0].cluster: there is no cluster "tset"; there are prod`,
+		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    controller: MINE\n": `world.yaml:5: services[0].controller: "MINE" is not simulated`,
+		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    targetGroup: x\n":   `world.yaml:5: services[0].targetGroup: there is no target group "x"; there are none`,
+		"targetGroups:\n  - name: a\n  - port: 80\n": "world.yaml:3: " +
+			"targetGroups[1]: name is missing",
+		"targetGroups: [{name: a}]\nloadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n        forward: " +
+			"{b: 1}\n": `world.yaml:6: loadBalancers[0].listeners[0].forward: there is no target group "b"; there are a`,
+		"targetGroups: [{name: a}]\nloadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n        forward: " +
+			"{a: -1}\n": "weight of a",
+		"loadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n": "world.yaml:4: " +
+			"loadBalancers[0].listeners[0]: needs one of forward",
+		"faults:\n  - throttle ecs:*\n  - throtle ecs:*\n": `world.yaml:3: faults[1]: fault "throtle ecs:*": "throtle" is no kind of fault`,
+		"images:\n  x: {latncy: 5s}\n": "world.yaml:2: images: x: option latncy: " +
+			"not known",
+		"knobs:\n  pending: 5\n":  `world.yaml:2: knobs.pending: "5" is no delay`,
+		"knobs: {delays: some}\n": `knobs.delays: "some" is neither aws nor none`,
 		"targetGroups:\n  - name: a\n    arn: arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/b/1\n": "world.yaml:2: targetGroups[0]: the ARN arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/b/1 does not begin with arn:aws:elasticloadbalancing:us-east-1:000000000000:targetgroup/a/",
 		"targetGroups:\n  - name: a\n    healthCheck: {interval: 1s}\n":                                              "world.yaml:2: targetGroups[0]: ",
 	} {

@@ -229,7 +229,8 @@ func TestScaleInWaitsForDeployments(t *testing.T) {
 	for _, controller := range []string{"ECS", "CODE_DEPLOY", "EXTERNAL"} {
 		rest := ""
 		if controller == "CODE_DEPLOY" {
-			rest = "applications:\n  - name: shop\n    groups:\n      - {name: web, service: web, targetGroups: [web-a, web-b], listener: \"edge:80\", terminate: 60m}\n"
+			rest = "applications:\n  - name: shop\n    groups:\n      - {name: web, service: web, targetGroups: " +
+				"[web-a, web-b], listener: \"edge:80\", terminate: 60m}\n"
 		}
 		b := newBench(t, controller, rest)
 		b.tracks()
@@ -342,7 +343,8 @@ func TestPoliciesAndActions(t *testing.T) {
 	}
 	_, err = b.PutScalingPolicy(b.ctx, policy("cpu"))
 	refused(t, err, "ObjectNotFoundException",
-		"No scalable target registered for service namespace: ecs, resource ID: service/prod/web, scalable dimension: ecs:service:DesiredCount")
+		"No scalable target registered for service namespace: ecs, resource ID: service/prod/web, scalable "+
+			"dimension: ecs:service:DesiredCount")
 }
 
 func TestTargetsArePaged(t *testing.T) {
@@ -355,7 +357,8 @@ func TestTargetsArePaged(t *testing.T) {
 		b.ok(err)
 		_, err = b.RegisterScalableTarget(b.ctx, &awsaas.RegisterScalableTargetInput{ServiceNamespace: "ecs",
 			ScalableDimension: "ecs:service:DesiredCount",
-			ResourceId:        aws.String("service/prod/" + name), MinCapacity: aws.Int32(0), MaxCapacity: aws.Int32(1)})
+			ResourceId:        aws.String("service/prod/" + name), MinCapacity: aws.Int32(0),
+			MaxCapacity: aws.Int32(1)})
 		b.ok(err)
 	}
 	pages, n := awsaas.NewDescribeScalableTargetsPaginator(b.Client,
@@ -379,7 +382,8 @@ func TestNothingIsAutoscaledAtFirst(t *testing.T) {
 }
 
 func TestTheWorldFileHasTargets(t *testing.T) {
-	b := newBench(t, "EXTERNAL", "    demand: 320\nscalableTargets:\n  - {service: web, min: 2, max: 10, suspended: [in], policy: {name: cpu, target: 50}}\n")
+	b := newBench(t, "EXTERNAL", "    demand: 320\nscalableTargets:\n  - {service: web, min: 2, max: 10, suspended: "+
+		"[in], policy: {name: cpu, target: 50}}\n")
 	b.pass(4 * time.Minute)
 	if x := b.target(); !*x.SuspendedState.DynamicScalingInSuspended || b.desired() != 7 {
 		t.Errorf("%+v, %d", x, b.desired())
@@ -397,7 +401,8 @@ func TestAResourceIsEnoughToAskFor(t *testing.T) {
 	if len(acts.ScalingActivities) != 1 || len(policies.ScalingPolicies) != 1 {
 		t.Fatalf("%+v, %+v", acts, policies)
 	}
-	if m := *acts.ScalingActivities[0].StatusMessage; m != "Successfully set desired count to 3. Change successfully fulfilled by ecs." {
+	if m := *acts.ScalingActivities[0].StatusMessage; m != "Successfully set desired count to 3. Change "+
+		"successfully fulfilled by ecs." {
 		t.Error(m)
 	}
 }

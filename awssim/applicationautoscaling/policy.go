@@ -46,7 +46,8 @@ func (s *Service) PutScalingPolicy(ctx context.Context,
 
 // nameNewPolicy sets the ARN of a new policy and the names of its alarms.
 func nameNewPolicy(tx *world.Tx, t *autoscaler.Target, p *autoscaler.Policy, doc *aastypes.ScalingPolicy) {
-	p.ARN = tx.ARN("autoscaling", "scalingPolicy:"+tx.NewUUID("scaling policy")+":resource/ecs/service/"+t.ID+":policyName/"+p.Name)
+	p.ARN = tx.ARN("autoscaling", "scalingPolicy:"+tx.NewUUID("scaling policy")+":resource/ecs/service/"+t.ID+
+		":policyName/"+p.Name)
 	if doc.PolicyType == aastypes.PolicyTypeTargetTrackingScaling {
 		p.High = "TargetTracking-service/" + t.ID + "-AlarmHigh-" + tx.NewUUID("policy alarm")
 		p.Low = "TargetTracking-service/" + t.ID + "-AlarmLow-" + tx.NewUUID("policy alarm")
@@ -144,7 +145,8 @@ func (s *Service) DeleteScalingPolicy(ctx context.Context,
 		if _, ok := t.Policies.Get(val(in.PolicyName)); !ok {
 			return nil,
 				world.Refuse("ObjectNotFoundException",
-					"No scaling policy found for service namespace: ecs, resource ID: %s, scalable dimension: %s, policy name: %s",
+					"No scaling policy found for service namespace: ecs, resource ID: %s, scalable dimension: %s, "+
+						"policy name: %s",
 					*in.ResourceId, serviceCount, val(in.PolicyName))
 		}
 		t.Policies.Delete(*in.PolicyName)

@@ -51,7 +51,8 @@ func actionOf(tx *world.Tx, t *autoscaler.Target, in *awsaas.PutScheduledActionI
 		ScheduledActionName: in.ScheduledActionName,
 		ServiceNamespace:    in.ServiceNamespace, StartTime: in.StartTime, Timezone: in.Timezone,
 		ScheduledActionARN: ptr(tx.ARN("autoscaling",
-			"scheduledAction:"+tx.NewUUID("scheduled action")+":resource/ecs/service/"+t.ID+":scheduledActionName/"+*in.ScheduledActionName)),
+			"scheduledAction:"+tx.NewUUID("scheduled action")+":resource/ecs/service/"+t.ID+":scheduledActionName/"+
+				*in.ScheduledActionName)),
 	}
 	a := &autoscaler.Scheduled{Name: *in.ScheduledActionName, Schedule: *in.Schedule, Start: val(in.StartTime),
 		End: val(in.EndTime), CreatedAt: tx.Now(), Doc: doc}

@@ -27,7 +27,8 @@ func addTags(t *autoscaler.Target, tags map[string]string) error {
 	maps.Copy(next, tags)
 	for k := range tags {
 		if k == "" || len(k) > 128 || strings.HasPrefix(strings.ToLower(k), "aws:") {
-			return validationError("The tag key is not valid: a key has 1 to 128 characters and does not begin with aws:")
+			return validationError(
+				"The tag key is not valid: a key has 1 to 128 characters and does not begin with aws:")
 		}
 	}
 	if len(next) > maxTags {

@@ -64,7 +64,8 @@ func roleOrDefault(tx *world.Tx, given *string) string {
 func mergedBounds(t *autoscaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
 	if !there && (in.MinCapacity == nil || in.MaxCapacity == nil) {
 		return 0, 0,
-			validationError("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
+			validationError("The minimum and the maximum capacity must be specified for a scalable target that is " +
+				"not registered yet")
 	}
 	lo, hi = t.Min, t.Max
 	if in.MinCapacity != nil {

@@ -55,14 +55,16 @@ func checkMissingData(treat *string) error {
 			return nil
 		}
 	}
-	return validationError("TreatMissingData was set to an invalid value. Valid values: breaching, notBreaching, ignore, missing")
+	return validationError(
+		"TreatMissingData was set to an invalid value. Valid values: breaching, notBreaching, ignore, missing")
 }
 
 // checkMath checks an alarm over metric math, which is stored and never evaluated.
 func checkMath(in *awscw.PutMetricAlarmInput) error {
 	if in.MetricName != nil || in.Namespace != nil || in.Period != nil || in.Statistic != "" ||
 		in.ExtendedStatistic != nil || len(in.Dimensions) > 0 {
-		return badCombination("The parameters MetricName, Namespace, Dimensions, Period, Unit, Statistic and ExtendedStatistic must not be used with Metrics")
+		return badCombination("The parameters MetricName, Namespace, Dimensions, Period, Unit, Statistic and " +
+			"ExtendedStatistic must not be used with Metrics")
 	}
 	returned := 0
 	for _, q := range in.Metrics {
@@ -98,7 +100,8 @@ func checkMetric(in *awscw.PutMetricAlarmInput) error {
 		most *= 7
 	}
 	if int(*in.Period)*int(*in.EvaluationPeriods) > most {
-		return validationError("Metrics cannot be checked across more than %s (EvaluationPeriods * Period must be <= %d).", daysText(most), most)
+		return validationError("Metrics cannot be checked across more than %s (EvaluationPeriods * Period must be "+
+			"<= %d).", daysText(most), most)
 	}
 	return checkDimensions(in.Dimensions)
 }

@@ -130,7 +130,8 @@ func TestAnAlarmIsAFactFromItsCreationToItsEnd(t *testing.T) {
 	if out := must(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{}))(t); len(out.MetricAlarms) != 0 {
 		t.Errorf("left: %+v", out.MetricAlarms)
 	}
-	want := "5xx INSUFFICIENT_DATA false, 5xx OK false, 5xx ALARM false, 5xx ALARM false, 5xx ALARM false, 5xx ALARM true"
+	want := "5xx INSUFFICIENT_DATA false, 5xx OK false, 5xx ALARM false, 5xx ALARM false, 5xx ALARM false, 5xx " +
+		"ALARM true"
 	if got := strings.Join(b.changes, ", "); got != want {
 		t.Errorf("laws were told %s", got)
 	}
@@ -270,7 +271,8 @@ func TestActionsTagsAndHistory(t *testing.T) {
 		t.Errorf("tags %+v", tags)
 	}
 	refused(b.ListTagsForResource(b.ctx,
-		&awscw.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:cloudwatch:eu-west-1:123456789012:alarm:no")}))(t, "ResourceNotFoundException", "does not exist")
+		&awscw.ListTagsForResourceInput{ResourceARN: aws.String(
+			"arn:aws:cloudwatch:eu-west-1:123456789012:alarm:no")}))(t, "ResourceNotFoundException", "does not exist")
 	b.after(time.Minute)
 	b.set(t, "a", "ALARM")
 	must(b.DeleteAlarms(b.ctx, &awscw.DeleteAlarmsInput{AlarmNames: []string{"a"}}))(t)
@@ -319,7 +321,8 @@ func TestMetricDataComesBackSummedUp(t *testing.T) {
 		MetricDataQueries: []cwtypes.MetricDataQuery{
 			{Id: aws.String("e"), MetricStat: &cwtypes.MetricStat{Metric: &cwtypes.Metric{Namespace: aws.String("shop"),
 				MetricName: name, Dimensions: dims}, Period: aws.Int32(60), Stat: aws.String("Sum")}},
-			{Id: aws.String("none"), MetricStat: &cwtypes.MetricStat{Metric: &cwtypes.Metric{Namespace: aws.String("shop"),
+			{Id: aws.String("none"), MetricStat: &cwtypes.MetricStat{Metric: &cwtypes.Metric{Namespace: aws.String(
+				"shop"),
 				MetricName: aws.String("x")}, Period: aws.Int32(60), Stat: aws.String("Sum")}}}}
 	data := must(b.GetMetricData(b.ctx, ask))(t).MetricDataResults
 	if len(data) != 2 || fmt.Sprint(data[0].Values) != "[8 10]" || len(data[1].Values) != 0 ||

@@ -118,7 +118,8 @@ func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
 	}
 	if at := d.Timestamp; at != nil && (at.After(now.Add(2*time.Hour)) || at.Before(now.AddDate(0, 0, -14))) {
 		return world.Refuse("InvalidParameterValueException",
-			"The parameter MetricData.member.Timestamp must specify a time within the past two weeks and at most two hours in the future.")
+			"The parameter MetricData.member.Timestamp must specify a time within the past two weeks and at most "+
+				"two hours in the future.")
 	}
 	return nil
 }

@@ -73,9 +73,10 @@ func shapeOf(in *awscw.PutMetricAlarmInput) cwtypes.MetricAlarm {
 	return cwtypes.MetricAlarm{
 		ActionConfiguration: in.ActionConfiguration, ActionsEnabled: &enabled, AlarmActions: orEmpty(in.AlarmActions),
 		AlarmDescription: in.AlarmDescription, ComparisonOperator: in.ComparisonOperator,
-		DatapointsToAlarm: in.DatapointsToAlarm,
-		Dimensions:        orEmpty(in.Dimensions), EvaluateLowSampleCountPercentile: in.EvaluateLowSampleCountPercentile,
-		EvaluationCriteria: in.EvaluationCriteria, EvaluationInterval: in.EvaluationInterval,
+		DatapointsToAlarm:                in.DatapointsToAlarm,
+		Dimensions:                       orEmpty(in.Dimensions),
+		EvaluateLowSampleCountPercentile: in.EvaluateLowSampleCountPercentile,
+		EvaluationCriteria:               in.EvaluationCriteria, EvaluationInterval: in.EvaluationInterval,
 		EvaluationPeriods: in.EvaluationPeriods, EvaluationWindow: in.EvaluationWindow,
 		ExtendedStatistic:       in.ExtendedStatistic,
 		InsufficientDataActions: orEmpty(in.InsufficientDataActions), MetricName: in.MetricName, Metrics: in.Metrics,

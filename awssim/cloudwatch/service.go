@@ -59,10 +59,12 @@ func queryCodes() map[string]string {
 		"InvalidNextToken":                     "InvalidNextToken",
 		"InvalidParameterCombinationException": "InvalidParameterCombination",
 		"InvalidParameterValueException":       "InvalidParameterValue",
-		"LimitExceededFault":                   "LimitExceeded", "MissingRequiredParameterException": "MissingParameter",
-		"ResourceNotFound": "ResourceNotFound", "ResourceNotFoundException": "ResourceNotFoundException",
-		"ConcurrentModificationException": "ConcurrentModificationException",
-		"LimitExceededException":          "LimitExceededException",
+		"LimitExceededFault":                   "LimitExceeded",
+		"MissingRequiredParameterException":    "MissingParameter",
+		"ResourceNotFound":                     "ResourceNotFound",
+		"ResourceNotFoundException":            "ResourceNotFoundException",
+		"ConcurrentModificationException":      "ConcurrentModificationException",
+		"LimitExceededException":               "LimitExceededException",
 	}
 }
 

@@ -30,7 +30,9 @@ func (s *Service) GetMetricStatistics(ctx context.Context,
 		return nil, missingParameter("The parameter Statistics is required, or ExtendedStatistics.")
 	case w.to.Sub(w.from)/w.period > maxDatapoints:
 		return nil,
-			badCombination("You have requested up to %d datapoints, which exceeds the limit of %d. You may reduce the datapoints requested by increasing Period, or decreasing the time range.", w.to.Sub(w.from)/w.period, maxDatapoints)
+			badCombination("You have requested up to %d datapoints, which exceeds the limit of %d. You may reduce "+
+				"the datapoints requested by increasing Period, or decreasing the time range.",
+				w.to.Sub(w.from)/w.period, maxDatapoints)
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.GetMetricStatisticsOutput, error) {
 		m, _ := metricsOf(tx).all.Get(metricKey(in.Namespace, in.MetricName, in.Dimensions))
@@ -117,7 +119,8 @@ func checkQueries(in *awscw.GetMetricDataInput) error {
 		id := val(q.Id)
 		switch {
 		case id == "" || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz", rune(id[0])):
-			return validationError("The value %q for parameter Id is not matching the expected pattern ^[a-z][a-zA-Z0-9_]*$.", id)
+			return validationError(
+				"The value %q for parameter Id is not matching the expected pattern ^[a-z][a-zA-Z0-9_]*$.", id)
 		case ids[id]:
 			return validationError("The values for parameter id in MetricDataQueries are not unique.")
 		case q.Expression != nil:

@@ -178,13 +178,19 @@ func TestFilterLogEvents(t *testing.T) {
 	for want, in := range map[string]awslogs.FilterLogEventsInput{
 		"GET / 200, WARN slow, ERROR: no database, ERROR in job, GET / 500, bye": {},
 		"ERROR: no database, ERROR in job":                                       {FilterPattern: aws.String("ERROR")},
-		"ERROR: no database":                                                     {FilterPattern: aws.String("ERROR -job")},
-		"GET / 500":                                                              {FilterPattern: aws.String("GET 500")},
-		"WARN slow, ERROR: no database":                                          {FilterPattern: aws.String(`?"no database" ?WARN`)},
-		"WARN slow, GET / 500":                                                   {LogStreamNames: []string{"web/b"}},
-		"GET / 200, WARN slow, ERROR: no database, GET / 500, bye":               {LogStreamNamePrefix: aws.String("web/")},
-		"ERROR in job, GET / 500, bye":                                           {StartTime: aws.Int64(b.clock.now.UnixMilli())},
-		"GET / 200":                                                              {EndTime: aws.Int64(b.clock.now.UnixMilli() - 2000)},
+		"ERROR: no database": {FilterPattern: aws.String(
+			"ERROR -job")},
+		"GET / 500": {FilterPattern: aws.String(
+			"GET 500")},
+		"WARN slow, ERROR: no database": {FilterPattern: aws.String(
+			`?"no database" ?WARN`)},
+		"WARN slow, GET / 500": {LogStreamNames: []string{"web/b"}},
+		"GET / 200, WARN slow, ERROR: no database, GET / 500, bye": {LogStreamNamePrefix: aws.String(
+			"web/")},
+		"ERROR in job, GET / 500, bye": {StartTime: aws.Int64(
+			b.clock.now.UnixMilli())},
+		"GET / 200": {EndTime: aws.Int64(
+			b.clock.now.UnixMilli() - 2000)},
 	} {
 		in.LogGroupName, in.Limit = aws.String("/ecs/web"), aws.Int32(2)
 		var all []string
@@ -410,7 +416,8 @@ func TestAContainerThatIsStoppedDiesInSilence(t *testing.T) {
 	task := b.task(t, "0a1b", "sim/web:v1", &world.ContainerLog{Group: "/ecs/web", Prefix: "web"})
 	task.SignalledAt = b.clock.now
 	b.exit(task, 1)
-	if got, _ := b.get(t, awslogs.GetLogEventsInput{LogStreamName: aws.String("web/app/0a1b")}); got != "version v1 starts" {
+	if got, _ := b.get(t, awslogs.GetLogEventsInput{LogStreamName: aws.String(
+		"web/app/0a1b")}); got != "version v1 starts" {
 		t.Errorf("printed %q", got)
 	}
 }

@@ -154,7 +154,8 @@ func (s *Service) PutRetentionPolicy(ctx context.Context,
 	in *awslogs.PutRetentionPolicyInput) (*awslogs.PutRetentionPolicyOutput, error) {
 	if !slices.Contains(retentionChoices, val(in.RetentionInDays)) {
 		return nil,
-			invalidParameter("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: Member must be one of %v", retentionChoices)
+			invalidParameter("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: "+
+				"Member must be one of %v", retentionChoices)
 	}
 	return nil, s.setRetention(ctx, in.LogGroupName, int(*in.RetentionInDays))
 }

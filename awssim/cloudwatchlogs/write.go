@@ -46,7 +46,8 @@ func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInpu
 
 func checkBatch(events []logstypes.InputLogEvent) error {
 	if n := len(events); n == 0 || n > maxEvents {
-		return invalidParameter("1 validation error detected: Value at 'logEvents' failed to satisfy constraint: Member must have length between 1 and %d", maxEvents)
+		return invalidParameter("1 validation error detected: Value at 'logEvents' failed to satisfy constraint: "+
+			"Member must have length between 1 and %d", maxEvents)
 	}
 	size, last := 0, int64(0)
 	for i, e := range events {
@@ -65,7 +66,8 @@ func checkBatch(events []logstypes.InputLogEvent) error {
 	case size > maxBatchBytes:
 		return invalidParameter("Upload too large: %d bytes exceeds limit of %d", size, maxBatchBytes)
 	case last-*events[0].Timestamp > 24*time.Hour.Milliseconds():
-		return invalidParameter("The batch of log events in a single PutLogEvents request cannot span more than 24 hours.")
+		return invalidParameter(
+			"The batch of log events in a single PutLogEvents request cannot span more than 24 hours.")
 	}
 	return nil
 }

@@ -123,7 +123,8 @@ func (b *bench) register(image string) string {
 
 // appspec is AppSpec content in YAML, with hooks by event.
 func appspec(definition string, hooks ...string) string {
-	text := "version: 0.0\nResources:\n  - TargetService:\n      Type: AWS::ECS::Service\n      Properties:\n        TaskDefinition: " + definition +
+	text := "version: 0.0\nResources:\n  - TargetService:\n      Type: AWS::ECS::Service\n      Properties:\n       " +
+		" TaskDefinition: " + definition +
 		"\n        LoadBalancerInfo: {ContainerName: web, ContainerPort: 80}\n"
 	if len(hooks) > 0 {
 		text += "Hooks:\n"

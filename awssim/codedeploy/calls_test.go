@@ -279,8 +279,10 @@ func TestConfigurations(t *testing.T) {
 	l, err := b.ListDeploymentConfigs(b.ctx, &awscd.ListDeploymentConfigsInput{})
 	b.ok(err)
 	if strings.Join(l.DeploymentConfigsList,
-		" ") != "CodeDeployDefault.ECSAllAtOnce CodeDeployDefault.ECSCanary10Percent15Minutes CodeDeployDefault.ECSCanary10Percent5Minutes "+
-		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes CodeDeployDefault.ECSLinear10PercentEvery3Minutes half thirds" {
+		" ") != "CodeDeployDefault.ECSAllAtOnce CodeDeployDefault.ECSCanary10Percent15Minutes "+
+		"CodeDeployDefault.ECSCanary10Percent5Minutes "+
+		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes CodeDeployDefault.ECSLinear10PercentEvery3Minutes half "+
+		"thirds" {
 		t.Error(l.DeploymentConfigsList)
 	}
 	c, err := b.GetDeploymentConfig(b.ctx, &awscd.GetDeploymentConfigInput{DeploymentConfigName: aws.String("half")})

@@ -42,7 +42,8 @@ func TestADeploymentReplacesTheTaskSet(t *testing.T) {
 	for _, e := range b.target(id).LifecycleEvents {
 		names += *e.LifecycleEventName + " " + string(e.Status) + "; "
 	}
-	if want := "BeforeInstall Succeeded; Install Succeeded; AfterInstall Succeeded; BeforeAllowTraffic Succeeded; AllowTraffic Succeeded; AfterAllowTraffic Succeeded; "; names != want {
+	if want := "BeforeInstall Succeeded; Install Succeeded; AfterInstall Succeeded; BeforeAllowTraffic Succeeded; " +
+		"AllowTraffic Succeeded; AfterAllowTraffic Succeeded; "; names != want {
 		t.Error(names)
 	}
 	if w := b.weights(80); w["web-a"] != 0 || w["web-b"] != 100 {

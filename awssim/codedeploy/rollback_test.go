@@ -203,7 +203,8 @@ func TestWhatIsWrongTurnsOutInTheDeployment(t *testing.T) {
 		}
 		return d.ErrorInformation
 	}
-	if e := end(appspec("arn:aws:ecs:us-east-1:123456789012:task-definition/none:1")); e.Code != cdtypes.ErrorCodeEcsUpdateError ||
+	if e := end(appspec(
+		"arn:aws:ecs:us-east-1:123456789012:task-definition/none:1")); e.Code != cdtypes.ErrorCodeEcsUpdateError ||
 		*e.Message != "The ECS service cannot be updated due to the following error: TaskDefinition not found." {
 		t.Errorf("%+v", e)
 	}

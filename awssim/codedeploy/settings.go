@@ -46,7 +46,8 @@ func checkStyle(st *cdtypes.DeploymentStyle) error {
 	if st == nil || st.DeploymentType != cdtypes.DeploymentTypeBlueGreen ||
 		st.DeploymentOption != cdtypes.DeploymentOptionWithTrafficControl {
 		return world.Refuse("InvalidDeploymentStyleException",
-			"Deployment groups of the ECS compute platform must have the deployment type BLUE_GREEN and the option WITH_TRAFFIC_CONTROL")
+			"Deployment groups of the ECS compute platform must have the deployment type BLUE_GREEN and the option "+
+				"WITH_TRAFFIC_CONTROL")
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ func (s *Controller) stopOnAlarm(tx *world.Tx, d *Deployment) {
 	tx.Cancel(d.next)
 	d.next = tx.After(s.stepDelay(tx, d), func(tx *world.Tx) {
 		s.endDeployment(tx, d, Stopped, Failure{"ALARM_ACTIVE",
-			"One or more alarms have been activated according to the Amazon CloudWatch metrics you selected, and the affected deployments have been stopped. Activated alarms: " + strings.Join(active, ", ")})
+			"One or more alarms have been activated according to the Amazon CloudWatch metrics you selected, and " +
+				"the affected deployments have been stopped. Activated alarms: " + strings.Join(active, ", ")})
 	})
 }
 

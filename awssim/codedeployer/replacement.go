@@ -12,7 +12,8 @@ import (
 func (s *Controller) installReplacement(tx *world.Tx, d *Deployment) {
 	s.limitStep(tx, d, eventTimeout, func(tx *world.Tx) {
 		s.failDeployment(tx, d, Failure{"TIMEOUT",
-			"The deployment timed out while waiting for the replacement task set to become healthy. This time out period is 60 minutes."})
+			"The deployment timed out while waiting for the replacement task set to become healthy. This time out " +
+				"period is 60 minutes."})
 	})
 	if why := d.assignGroups(tx); why != nil {
 		s.failDeployment(tx, d, *why)
@@ -44,7 +45,8 @@ func (d *Deployment) assignGroups(tx *world.Tx) *Failure {
 		d.BlueGroup, d.GreenGroup = pair[1], pair[0]
 	default:
 		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID",
-			"The ELB could not be updated due to the following error: The primary task set's target group is none of the deployment group's."}
+			"The ELB could not be updated due to the following error: The primary task set's target group is none " +
+				"of the deployment group's."}
 	}
 	return d.checkRoutes(tx)
 }
@@ -52,12 +54,14 @@ func (d *Deployment) assignGroups(tx *world.Tx) *Failure {
 func (d *Deployment) checkRoutes(tx *world.Tx) *Failure {
 	if len(d.pairRules(tx, d.Settings.Production)) == 0 {
 		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID",
-			"The ELB could not be updated due to the following error: Primary taskset target group must be behind listener " + d.Settings.Production}
+			"The ELB could not be updated due to the following error: Primary taskset target group must be behind " +
+				"listener " + d.Settings.Production}
 	}
 	l, _ := tx.Listeners.Get(d.Settings.Production)
 	if l.Balancer.Type == "network" && d.Settings.Routing.Percent > 0 {
 		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID",
-			"The ELB could not be updated due to the following error: a Network Load Balancer supports the deployment configuration CodeDeployDefault.ECSAllAtOnce only."}
+			"The ELB could not be updated due to the following error: a Network Load Balancer supports the " +
+				"deployment configuration CodeDeployDefault.ECSAllAtOnce only."}
 	}
 	return nil
 }

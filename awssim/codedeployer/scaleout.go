@@ -30,5 +30,6 @@ func (s *Controller) failScaledOut(tx *world.Tx, d *Deployment) {
 		return
 	}
 	s.failDeployment(tx, d, Failure{"ECS_UPDATE_ERROR",
-		"The deployment failed because the Amazon ECS service was scaled out for more than five minutes during the deployment."})
+		"The deployment failed because the Amazon ECS service was scaled out for more than five minutes during the " +
+			"deployment."})
 }

@@ -206,7 +206,8 @@ func (s *Controller) awaitReady(tx *world.Tx, d *Deployment) {
 	s.setStatus(tx, d, Ready)
 	s.limitStep(tx, d, *d.Settings.Ready, func(tx *world.Tx) {
 		s.endDeployment(tx, d, Stopped,
-			Failure{"TIMEOUT", "The deployment was stopped: it was not continued within the wait time of its deployment group."})
+			Failure{"TIMEOUT", "The deployment was stopped: it was not continued within the wait time of its " +
+				"deployment group."})
 	})
 }
 

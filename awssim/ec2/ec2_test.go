@@ -277,7 +277,8 @@ func TestTheWireForm(t *testing.T) {
 	post := func(form string) (int, string) {
 		r, _ := http.NewRequest("POST", "http://sim/", strings.NewReader("Version=2016-11-15&"+form))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=123456789012/20270102/eu-west-1/ec2/aws4_request, Signature=0")
+		r.Header.Set("Authorization", "AWS4-HMAC-SHA256 "+
+			"Credential=123456789012/20270102/eu-west-1/ec2/aws4_request, Signature=0")
 		res, err := s.RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)

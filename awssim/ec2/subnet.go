@@ -105,7 +105,8 @@ func (d regionDesk) findZone(name, id string) (string, error) {
 		}
 	}
 	return "", world.Refuse("InvalidParameterValue",
-		"Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be created in the following availability zones: %s.",
+		"Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be created in the "+
+			"following availability zones: %s.",
 		name+id, strings.Join(zones, ", "))
 }
 
@@ -137,7 +138,8 @@ func (d regionDesk) subnetOutput(n *world.Subnet) Subnet {
 		CidrBlock:        n.CIDR.String(),
 		AvailabilityZone: n.Zone, AvailabilityZoneId: zoneID(n.Zone),
 		AvailableIpAddressCount: 1<<(32-n.CIDR.Bits()) - 5 - used,
-		DefaultForAz:            n.Default, MapPublicIpOnLaunch: d.public[n.ID], OwnerId: d.Key.Account, Tags: d.tagsOf(n.ID)}
+		DefaultForAz:            n.Default, MapPublicIpOnLaunch: d.public[n.ID], OwnerId: d.Key.Account,
+		Tags: d.tagsOf(n.ID)}
 }
 
 func (n Subnet) filterValues(name string) ([]string, bool) {

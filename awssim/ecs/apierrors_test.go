@@ -16,11 +16,13 @@ func TestValuesThatNoEnumerationHasAreRefused(t *testing.T) {
 	_, err := b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
 		PropagateTags: "ALL"})
 	refused[any](nil, err)(t, invalidParameter,
-		"1 validation error detected: Value 'ALL' at 'propagateTags' failed to satisfy constraint: Member must satisfy enum value set: [TASK_DEFINITION, SERVICE, NONE]")
+		"1 validation error detected: Value 'ALL' at 'propagateTags' failed to satisfy constraint: Member must "+
+			"satisfy enum value set: [TASK_DEFINITION, SERVICE, NONE]")
 	_, err = b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
 		Services: []string{"api"}, Include: []ecstypes.ServiceField{"TAGS", "ALL"}})
 	refused[any](nil, err)(t, invalidParameter,
-		"1 validation error detected: Value '[TAGS, ALL]' at 'include' failed to satisfy constraint: Member must satisfy constraint: [Member must satisfy enum value set: [TAGS]]")
+		"1 validation error detected: Value '[TAGS, ALL]' at 'include' failed to satisfy constraint: Member must "+
+			"satisfy constraint: [Member must satisfy enum value set: [TAGS]]")
 }
 
 func TestServicesOnFargateAreRefused(t *testing.T) {

@@ -24,8 +24,9 @@ func TestClusters(t *testing.T) {
 		t.Errorf("%d clusters", n)
 	}
 	must(b.PutClusterCapacityProviders(b.ctx, &awsecs.PutClusterCapacityProvidersInput{Cluster: aws.String("web"),
-		CapacityProviders:               []string{"FARGATE", "FARGATE_SPOT"},
-		DefaultCapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT"), Weight: 1}}}))(t)
+		CapacityProviders: []string{"FARGATE", "FARGATE_SPOT"},
+		DefaultCapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String(
+			"FARGATE_SPOT"), Weight: 1}}}))(t)
 	must(b.UpdateClusterSettings(b.ctx, &awsecs.UpdateClusterSettingsInput{Cluster: aws.String("web"),
 		Settings: []ecstypes.ClusterSetting{{Name: "containerInsights", Value: aws.String("enhanced")}}}))(t)
 	must(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("c1")}))(t)
@@ -50,7 +51,8 @@ func TestClusters(t *testing.T) {
 func TestCapacityProviders(t *testing.T) {
 	b := newBench(t, world.Options{})
 	must(b.CreateCapacityProvider(b.ctx, &awsecs.CreateCapacityProviderInput{Name: aws.String("mine"),
-		AutoScalingGroupProvider: &ecstypes.AutoScalingGroupProvider{AutoScalingGroupArn: aws.String("arn:aws:autoscaling:x")}}))(t)
+		AutoScalingGroupProvider: &ecstypes.AutoScalingGroupProvider{AutoScalingGroupArn: aws.String(
+			"arn:aws:autoscaling:x")}}))(t)
 	out := must(b.DescribeCapacityProviders(b.ctx, &awsecs.DescribeCapacityProvidersInput{}))(t)
 	if len(out.CapacityProviders) != 3 || *out.CapacityProviders[0].Name != "FARGATE" {
 		t.Errorf("%+v", out.CapacityProviders)

@@ -17,7 +17,8 @@ func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement)
 	}
 	if n := len(svc.TaskSets); n >= tx.Settings().TaskSetLimit {
 		return nil,
-			invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+			invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds "+
+				"the maximum limit.", n)
 	}
 	ts, err := newTaskSet(tx, svc, replacementInput(svc, r))
 	if err != nil {
@@ -87,7 +88,8 @@ func firstSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (
 	return ts, nil
 }
 
-const useCodeDeploy = " on services with a CODE_DEPLOY deployment controller. Use AWS CodeDeploy to trigger a new deployment."
+const useCodeDeploy = " on services with a CODE_DEPLOY deployment controller. Use AWS CodeDeploy to trigger a new " +
+	"deployment."
 
 // checkUpdateCodeDeploy rejects changes that only a CodeDeploy deployment can make. Desired count,
 // deployment configuration, grace period, placement and tag settings may change (API Reference,

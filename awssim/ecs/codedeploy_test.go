@@ -47,7 +47,8 @@ func TestWhatOnlyCodeDeployMayChangeIsRefused(t *testing.T) {
 	in.DeploymentController = controller("CODE_DEPLOY")
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{}}
 	refused(b.CreateService(b.ctx, in))(t, invalidParameter,
-		"Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller.")
+		"Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the "+
+			"ECS deployment controller.")
 	b.deployedElsewhere(1)
 	set := b.steady(1).TaskSets[0]
 	for text, in := range map[string]*awsecs.UpdateServiceInput{
@@ -59,9 +60,12 @@ func TestWhatOnlyCodeDeployMayChangeIsRefused(t *testing.T) {
 	} {
 		in.Cluster, in.Service = aws.String("web"), aws.String("api")
 		refused(b.UpdateService(b.ctx, in))(t, invalidParameter,
-			text+" on services with a CODE_DEPLOY deployment controller. Use AWS CodeDeploy to trigger a new deployment.")
+			text+
+				" on services with a CODE_DEPLOY deployment controller. Use AWS CodeDeploy to trigger a new "+
+				"deployment.")
 	}
-	external := "Amazon ECS only supports task set management on services configured to use external deployment controllers."
+	external := "Amazon ECS only supports task set management on services configured to use external deployment " +
+		"controllers."
 	refused(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"),
 		TaskSet: set.Id}))(t, invalidParameter, external)
 	refused(b.UpdateTaskSet(b.ctx, &awsecs.UpdateTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"),

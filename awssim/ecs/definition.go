@@ -166,13 +166,15 @@ func (s *Service) DeleteTaskDefinitions(ctx context.Context,
 			if err != nil {
 				out.Failures = append(out.Failures,
 					ecstypes.Failure{Arn: ptr(id),
-						Reason: ptr("The specified task definition does not exist. Specify a valid account, family, revision and try again.")})
+						Reason: ptr("The specified task definition does not exist. Specify a valid account, family, " +
+							"revision and try again.")})
 				continue
 			}
 			if d.Status == "ACTIVE" {
 				out.Failures = append(out.Failures,
 					ecstypes.Failure{Arn: ptr(d.ARN),
-						Reason: ptr("The specified task definition is still in ACTIVE status. Please deregister the target and try again.")})
+						Reason: ptr("The specified task definition is still in ACTIVE status. Please deregister the " +
+							"target and try again.")})
 				continue
 			}
 			d.Status = "DELETE_IN_PROGRESS"

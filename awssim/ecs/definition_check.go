@@ -14,10 +14,12 @@ const (
 	maxContainers         = 10
 	maxDefinitionBytes    = 64 << 10
 	maxFargateStopTimeout = 120
-	fargateNoSuchSize     = "No Fargate configuration exists for given values: %d CPU, %d memory. See the Amazon ECS documentation for the valid values."
-	memoryNotSpecified    = "Invalid setting for container '%s'. At least one of 'memory' or 'memoryReservation' must be specified."
-	fargateOnlyAwsvpc     = "Fargate only supports network mode 'awsvpc'."
-	fargateNeedsAtTask    = "Fargate requires that '%s' be defined at the task level."
+	fargateNoSuchSize     = "No Fargate configuration exists for given values: %d CPU, %d memory. See the Amazon " +
+		"ECS documentation for the valid values."
+	memoryNotSpecified = "Invalid setting for container '%s'. At least one of 'memory' or 'memoryReservation' " +
+		"must be specified."
+	fargateOnlyAwsvpc  = "Fargate only supports network mode 'awsvpc'."
+	fargateNeedsAtTask = "Fargate requires that '%s' be defined at the task level."
 )
 
 // checkDefinition rejects a registration that AWS rejects.
@@ -115,7 +117,8 @@ func checkContainer(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.Containe
 	case val(in.Memory) == "" && c.Memory == nil && c.MemoryReservation == nil:
 		return clientError(memoryNotSpecified, *c.Name)
 	case c.Memory != nil && c.MemoryReservation != nil && *c.Memory < *c.MemoryReservation:
-		return clientError("Invalid setting for container '%s'. 'memory' must be greater than or equal to 'memoryReservation'.", *c.Name)
+		return clientError("Invalid setting for container '%s'. 'memory' must be greater than or equal to "+
+			"'memoryReservation'.", *c.Name)
 	}
 	if err := checkPorts(in, c); err != nil {
 		return err
@@ -130,7 +133,8 @@ func checkPorts(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDef
 		case p.ContainerPortRange == nil && (port < 1 || port > 65535):
 			return clientError("Invalid container port %d in container '%s'.", port, *c.Name)
 		case in.NetworkMode == "awsvpc" && p.HostPort != nil && *p.HostPort != 0 && *p.HostPort != port:
-			return clientError("When networkMode=awsvpc, the host ports and container ports in port mappings must match.")
+			return clientError(
+				"When networkMode=awsvpc, the host ports and container ports in port mappings must match.")
 		}
 	}
 	return nil

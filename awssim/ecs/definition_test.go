@@ -79,7 +79,8 @@ func TestTaskDefinitionsAreRefused(t *testing.T) {
 			func(in *awsecs.RegisterTaskDefinitionInput) { in.ContainerDefinitions[0].Image = nil }},
 		{"Container.name should not be null or empty.",
 			func(in *awsecs.RegisterTaskDefinitionInput) { in.ContainerDefinitions[0].Name = nil }},
-		{"No Fargate configuration exists for given values: 256 CPU, 4096 memory. See the Amazon ECS documentation for the valid values.", func(in *awsecs.RegisterTaskDefinitionInput) { in.Memory = aws.String("4096") }},
+		{"No Fargate configuration exists for given values: 256 CPU, 4096 memory. See the Amazon ECS documentation " +
+			"for the valid values.", func(in *awsecs.RegisterTaskDefinitionInput) { in.Memory = aws.String("4096") }},
 		{"Fargate only supports network mode 'awsvpc'.",
 			func(in *awsecs.RegisterTaskDefinitionInput) { in.NetworkMode = "bridge" }},
 		{"Fargate requires that 'cpu' be defined at the task level.",

@@ -51,7 +51,8 @@ func activeService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 func externalService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	s, err := activeService(tx, cluster, id)
 	if err == nil && s.Controller != "EXTERNAL" {
-		err = invalidParameter("Amazon ECS only supports task set management on services configured to use external deployment controllers.")
+		err = invalidParameter("Amazon ECS only supports task set management on services configured to use external " +
+			"deployment controllers.")
 	}
 	return s, err
 }
@@ -67,7 +68,8 @@ func taskSetIn(s *world.Service, id string) (*world.TaskSet, error) {
 		}
 	}
 	return nil, world.Refuse("TaskSetNotFoundException",
-		"The specified task set could not be found. You can view your available task sets with DescribeTaskSets. Task sets are specific to each cluster, service and Region.")
+		"The specified task set could not be found. You can view your available task sets with DescribeTaskSets. "+
+			"Task sets are specific to each cluster, service and Region.")
 }
 
 func isSetID(id string) bool {

@@ -43,7 +43,8 @@ func checkStrategy(names []string, strategy []ecstypes.CapacityProviderStrategyI
 	bases := 0
 	for _, x := range strategy {
 		if !hasItem(names, val(x.CapacityProvider)) {
-			return invalidParameter("The specified capacity provider strategy contains a capacity provider that is not associated with the cluster: %s.", val(x.CapacityProvider))
+			return invalidParameter("The specified capacity provider strategy contains a capacity provider that is "+
+				"not associated with the cluster: %s.", val(x.CapacityProvider))
 		}
 		if x.Base > 0 {
 			bases++
@@ -170,7 +171,8 @@ func (s *Service) DeleteCapacityProvider(ctx context.Context,
 		for _, c := range tx.Clusters.All() {
 			if c.Status == "ACTIVE" && hasItem(docOfCluster(c).CapacityProviders, name) {
 				return nil,
-					clientError("The capacity provider cannot be deleted because it is associated with cluster: %s. Remove the capacity provider from the cluster and try again.", c.Name)
+					clientError("The capacity provider cannot be deleted because it is associated with cluster: %s. "+
+						"Remove the capacity provider from the cluster and try again.", c.Name)
 			}
 		}
 		providersOf(tx).Delete(name)

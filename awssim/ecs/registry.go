@@ -39,7 +39,8 @@ func registryAttachment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.Servic
 	switch {
 	case byContainer && x.Port != nil:
 		return e,
-			invalidParameter("Either a container name and container port combination or a port value must be specified for a service registry, but not both.")
+			invalidParameter("Either a container name and container port combination or a port value must be " +
+				"specified for a service registry, but not both.")
 	case byContainer && (val(x.ContainerName) == "" || x.ContainerPort == nil):
 		return e,
 			invalidParameter("Both a container name and a container port must be specified for a service registry.")
@@ -52,7 +53,8 @@ func registryAttachment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.Servic
 	}
 	if _, srv := r.TTL("SRV"); srv && e.Port == 0 {
 		return e,
-			invalidParameter("When using network mode 'awsvpc' and a service discovery SRV record, either a container name and container port combination or a port value must be specified.")
+			invalidParameter("When using network mode 'awsvpc' and a service discovery SRV record, either a " +
+				"container name and container port combination or a port value must be specified.")
 	}
 	return e, nil
 }

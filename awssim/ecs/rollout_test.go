@@ -90,7 +90,8 @@ func TestARolledBackDeploymentThroughTheAPI(t *testing.T) {
 	s := b.await("the rollback begins", func(s ecstypes.Service) bool { return *s.Deployments[0].Id == *first.Id })
 	if s.Deployments[0].RolloutState != "IN_PROGRESS" || *s.Deployments[0].Status != "PRIMARY" ||
 		*s.Deployments[1].Status != "ACTIVE" ||
-		*s.Deployments[0].RolloutStateReason != "ECS deployment circuit breaker: rolling back to deploymentId "+*first.Id+"." || *s.CurrentServiceDeployment != arn {
+		*s.Deployments[0].RolloutStateReason != "ECS deployment circuit breaker: rolling back to deploymentId "+
+			*first.Id+"." || *s.CurrentServiceDeployment != arn {
 		t.Errorf("%+v", s.Deployments)
 	}
 	d := b.ends(arn)
@@ -129,14 +130,18 @@ func TestARolledBackDeploymentThroughTheAPI(t *testing.T) {
 // Each cause of failure shows in stopped tasks, whatever the circuit breaker does.
 func TestCausesAreSeenInStoppedTasks(t *testing.T) {
 	for image, want := range map[string]string{
-		"nobody/knows:it":                     "TaskFailedToStart CannotPullContainerError: ",
-		"sim/web:v2-no-secret":                "TaskFailedToStart ResourceInitializationError: unable to pull secrets or registry auth: ",
-		"sim/web:v2-no-role":                  "TaskFailedToStart ECS was unable to assume the role ",
-		"sim/web:v2-exec-format":              "EssentialContainerExited Essential container in task exited 1",
-		"sim/web:v2-crash-after-2s-exit-42":   "EssentialContainerExited Essential container in task exited 42",
-		"sim/web:v2-oom-after-2s":             "EssentialContainerExited Essential container in task exited 137 OutOfMemoryError: Container killed due to memory usage",
-		"sim/web:v2-never-healthy":            "ServiceSchedulerInitiated Task failed ELB health checks in (target-group ",
-		"sim/web:v2-listen-9090":              "ServiceSchedulerInitiated Task failed ELB health checks in (target-group ",
+		"nobody/knows:it": "TaskFailedToStart CannotPullContainerError: ",
+		"sim/web:v2-no-secret": "TaskFailedToStart ResourceInitializationError: unable to pull " +
+			"secrets or registry auth: ",
+		"sim/web:v2-no-role":                "TaskFailedToStart ECS was unable to assume the role ",
+		"sim/web:v2-exec-format":            "EssentialContainerExited Essential container in task exited 1",
+		"sim/web:v2-crash-after-2s-exit-42": "EssentialContainerExited Essential container in task exited 42",
+		"sim/web:v2-oom-after-2s": "EssentialContainerExited Essential container in task exited 137 " +
+			"OutOfMemoryError: Container killed due to memory usage",
+		"sim/web:v2-never-healthy": "ServiceSchedulerInitiated Task failed ELB health checks in " +
+			"(target-group ",
+		"sim/web:v2-listen-9090": "ServiceSchedulerInitiated Task failed ELB health checks in " +
+			"(target-group ",
 		"sim/web:v2-crash-after-500ms-exit-0": "EssentialContainerExited Essential container in task exited 0",
 	} {
 		for _, on := range []bool{true, false} {
@@ -187,7 +192,8 @@ func TestListingServiceDeployments(t *testing.T) {
 	for i := range 24 {
 		b.Run(time.Hour)
 		if i%2 == 1 {
-			arns = append(arns, *b.update(&awsecs.UpdateServiceInput{ForceNewDeployment: true}).CurrentServiceDeployment)
+			arns = append(arns, *b.update(
+				&awsecs.UpdateServiceInput{ForceNewDeployment: true}).CurrentServiceDeployment)
 		} else {
 			arns = append(arns, b.deploy("sim/web:v2-noboot"))
 		}
@@ -218,7 +224,8 @@ func TestListingServiceDeployments(t *testing.T) {
 		t.Errorf("%d rolled back, want 12", n)
 	}
 	tenth := *b.rollout(arns[10]).CreatedAt
-	got := b.listed(&awsecs.ListServiceDeploymentsInput{CreatedAt: &ecstypes.CreatedAt{After: aws.Time(tenth.Add(-time.Second)), Before: aws.Time(tenth.Add(2 * time.Hour))}})
+	got := b.listed(&awsecs.ListServiceDeploymentsInput{CreatedAt: &ecstypes.CreatedAt{After: aws.Time(tenth.Add(
+		-time.Second)), Before: aws.Time(tenth.Add(2 * time.Hour))}})
 	if len(got) < 2 || *got[len(got)-1].ServiceDeploymentArn != arns[10] || *got[0].ServiceDeploymentArn == arns[13] {
 		t.Errorf("by time: %d", len(got))
 	}
@@ -297,8 +304,10 @@ func TestWhatStartsADeployment(t *testing.T) {
 		"the same network":       {NetworkConfiguration: network()},
 		"the same platform":      {PlatformVersion: aws.String("LATEST")},
 		"the same load balancer": {LoadBalancers: behind(b.blue)},
-		"desired count":          {DesiredCount: aws.Int32(2)}, "configuration": {DeploymentConfiguration: breaker(true)},
-		"grace": {HealthCheckGracePeriodSeconds: aws.Int32(5)}, "exec": {EnableExecuteCommand: aws.Bool(true)},
+		"desired count":          {DesiredCount: aws.Int32(2)},
+		"configuration":          {DeploymentConfiguration: breaker(true)},
+		"grace":                  {HealthCheckGracePeriodSeconds: aws.Int32(5)},
+		"exec":                   {EnableExecuteCommand: aws.Bool(true)},
 	} {
 		if s := b.update(in); *s.CurrentServiceDeployment != current {
 			t.Errorf("%s starts a deployment", name)
@@ -359,13 +368,16 @@ func TestDeploymentConfigurationsAreRefused(t *testing.T) {
 		{threshold("BOUNDED_PERCENT", 101), "The value of a BOUNDED_PERCENT threshold must be between 1 and 100."},
 		{threshold("UNBOUNDED_PERCENT", 0), "The value of a UNBOUNDED_PERCENT threshold must be between 1 and 100."},
 		{threshold("COUNT", 0), "The value of a COUNT threshold must be at least 1."},
-		{threshold("HALF", 1), "1 validation error detected: Value 'HALF' at 'deploymentConfiguration.deploymentCircuitBreaker.thresholdConfiguration.type' failed to satisfy constraint: Member must satisfy enum value set: [COUNT, BOUNDED_PERCENT, UNBOUNDED_PERCENT]"},
+		{threshold("HALF", 1), "1 validation error detected: Value 'HALF' at " +
+			"'deploymentConfiguration.deploymentCircuitBreaker.thresholdConfiguration.type' failed to satisfy " +
+			"constraint: Member must satisfy enum value set: [COUNT, BOUNDED_PERCENT, UNBOUNDED_PERCENT]"},
 		{&config{Alarms: &ecstypes.DeploymentAlarms{Enable: true, AlarmNames: []string{}}},
 			"alarmNames can not be empty when deployment alarms are enabled."},
 		{early(nil, "BLOCKING"), "healthyPercent must be specified when early success criteria are enabled."},
 		{early(aws.Int32(101), "BLOCKING"), "healthyPercent must be between 0 and 100."},
 		{early(aws.Int32(49), "DEFERRED"), "healthyPercent must be greater than or equal to minimumHealthyPercent."},
-		{early(aws.Int32(50), ""), "sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success criteria are enabled."},
+		{early(aws.Int32(50), ""), "sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success " +
+			"criteria are enabled."},
 		{&config{BakeTimeInMinutes: aws.Int32(1441)}, "bakeTimeInMinutes must be between 0 and 1440."},
 		{&config{Strategy: "CANARY"}, "Deployment strategy CANARY: not simulated."},
 		{&config{Strategy: "LINEAR"}, "Deployment strategy LINEAR: not simulated."},

@@ -12,7 +12,8 @@ import (
 const (
 	maxBakeMinutes = 1440
 	maxAlarms      = 10
-	onlyForECS     = "Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller."
+	onlyForECS     = "Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only " +
+		"supported with the ECS deployment controller."
 )
 
 // setConfiguration stores a deployment configuration and applies its percentages. Nil and absent
@@ -72,7 +73,8 @@ func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo
 	case hi < 100:
 		return invalidParameter("maximumPercent must be at least 100.")
 	case lo == 100 && hi == 100:
-		return invalidParameter("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
+		return invalidParameter(
+			"Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
 	case controller != "ECS" && (needsECSController(in) || in.Strategy != "" && in.Strategy != "ROLLING" ||
 		val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
 		return invalidParameter("%s", onlyForECS)
@@ -130,7 +132,8 @@ func checkEarlySuccess(e *ecstypes.DeploymentEarlySuccessCriteria, lo int32) err
 		return invalidParameter("healthyPercent must be greater than or equal to minimumHealthyPercent.")
 	case e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupBlocking &&
 		e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupDeferred:
-		return invalidParameter("sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success criteria are enabled.")
+		return invalidParameter(
+			"sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success criteria are enabled.")
 	}
 	return nil
 }

@@ -25,13 +25,16 @@ func (s *Service) checkControllerSwitch(svc *world.Service, in *awsecs.UpdateSer
 	case to == "CODE_DEPLOY":
 		return notSimulated("Changing the deployment controller from " + svc.Controller + " to CODE_DEPLOY")
 	case s.isBusy(svc):
-		return invalidParameter("Unable to update the deployment controller from %s to %s while a deployment is in progress.", svc.Controller, to)
+		return invalidParameter("Unable to update the deployment controller from %s to %s while a deployment is in "+
+			"progress.", svc.Controller, to)
 	case to == "ECS":
 		return nil
 	}
 	next, err := mergedConfiguration(svc, svc.Controller, in.DeploymentConfiguration)
 	if err == nil && needsECSController(next) {
-		err = invalidParameter("Unable to update the deployment controller from ECS to %s: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.", to)
+		err = invalidParameter("Unable to update the deployment controller from ECS to %s: alarms, circuit breaker, "+
+			"early success criteria and strategies other than ROLLING are only supported with the ECS deployment "+
+			"controller.", to)
 	}
 	return err
 }

@@ -157,7 +157,8 @@ func checkDaemon(in *awsecs.CreateServiceInput, controller string) error {
 		return invalidParameter("The %s deployment controller only supports the REPLICA scheduling strategy.",
 			controller)
 	case in.DesiredCount != nil:
-		return invalidParameter("The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
+		return invalidParameter("The daemon scheduling strategy does not support a desired count for services. " +
+			"Remove the desired count value and try again")
 	}
 	return notSimulated("Scheduling strategy DAEMON")
 }

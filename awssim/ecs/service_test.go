@@ -200,13 +200,15 @@ func TestARollingUpdateThroughTheAPI(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	d := must(b.DescribeServiceDeployments(b.ctx,
-		&awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*list[0].ServiceDeploymentArn}}))(t).ServiceDeployments[0]
+		&awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*list[0].ServiceDeploymentArn}}))(
+		t).ServiceDeployments[0]
 	if len(d.SourceServiceRevisions) != 1 || *d.SourceServiceRevisions[0].Arn != *list[1].TargetServiceRevisionArn ||
 		d.TargetServiceRevision.RunningTaskCount != 2 {
 		t.Errorf("%+v", d)
 	}
 	r := must(b.DescribeServiceRevisions(b.ctx,
-		&awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*list[0].TargetServiceRevisionArn}}))(t).ServiceRevisions[0]
+		&awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*list[0].TargetServiceRevisionArn}}))(
+		t).ServiceRevisions[0]
 	if *r.TaskDefinition != v2 || *r.ContainerImages[0].Image != "sim/web:v2" {
 		t.Errorf("%+v", r)
 	}
@@ -258,7 +260,8 @@ func TestRollingServicesAreRefusedInAWSsWords(t *testing.T) {
 	in = rollingInput(v1, 1, b.blue)
 	in.SchedulingStrategy = "DAEMON"
 	refused(b.CreateService(b.ctx, in))(t, invalidParameter,
-		"The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
+		"The daemon scheduling strategy does not support a desired count for services. Remove the desired count "+
+			"value and try again")
 	in = rollingInput(v1, 1, b.blue)
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Strategy: "BLUE_GREEN"}
 	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "Deployment strategy BLUE_GREEN: not simulated.")

@@ -71,9 +71,11 @@ func TestSwitchesAreRefused(t *testing.T) {
 	refused(b.UpdateService(b.ctx, to("CODE_DEPLOY")))(t, "UnsupportedFeatureException",
 		"Changing the deployment controller from ECS to CODE_DEPLOY: not simulated.")
 	refused(b.UpdateService(b.ctx, to("MINE")))(t, invalidParameter,
-		"1 validation error detected: Value 'MINE' at 'deploymentController.type' failed to satisfy constraint: Member must satisfy enum value set: [ECS, CODE_DEPLOY, EXTERNAL]")
+		"1 validation error detected: Value 'MINE' at 'deploymentController.type' failed to satisfy constraint: "+
+			"Member must satisfy enum value set: [ECS, CODE_DEPLOY, EXTERNAL]")
 	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalidParameter,
-		"Unable to update the deployment controller from ECS to EXTERNAL: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.")
+		"Unable to update the deployment controller from ECS to EXTERNAL: alarms, circuit breaker, early success "+
+			"criteria and strategies other than ROLLING are only supported with the ECS deployment controller.")
 	b.deploy("sim/web:v2")
 	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalidParameter,
 		"Unable to update the deployment controller from ECS to EXTERNAL while a deployment is in progress.")

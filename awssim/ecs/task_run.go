@@ -144,7 +144,8 @@ func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *aw
 
 func noCapacityFailure(w *workload) ecstypes.Failure {
 	if w.launchType == "FARGATE" {
-		return ecstypes.Failure{Reason: ptr("Capacity is unavailable at this time. Please try again later or in a different availability zone")}
+		return ecstypes.Failure{Reason: ptr(
+			"Capacity is unavailable at this time. Please try again later or in a different availability zone")}
 	}
 	return ecstypes.Failure{Reason: ptr("RESOURCE:CPU")}
 }

@@ -171,7 +171,8 @@ func TestRunTaskRefusals(t *testing.T) {
 			func(in *awsecs.RunTaskInput) { in.NetworkConfiguration = nil }},
 		{"Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.",
 			func(in *awsecs.RunTaskInput) {
-				in.CapacityProviderStrategy = []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE")}}
+				in.CapacityProviderStrategy = []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String(
+					"FARGATE")}}
 			}},
 	} {
 		in := runInput("api", 1)

@@ -42,7 +42,8 @@ func (s *Service) createTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.Cre
 	}
 	if n := len(svc.TaskSets); n >= tx.Settings().TaskSetLimit {
 		return nil,
-			invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+			invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds "+
+				"the maximum limit.", n)
 	}
 	ts, err := newTaskSet(tx, svc, in)
 	if err != nil {

@@ -157,7 +157,8 @@ func TestTaskSetsAreRefusedInAWSsWords(t *testing.T) {
 		}},
 		{"Network Configuration must be provided when networkMode 'awsvpc' is specified.",
 			func(in *awsecs.CreateTaskSetInput) { in.NetworkConfiguration = nil }},
-		{"Error retrieving subnet information for [subnet-x]: The subnet ID 'subnet-x' does not exist (ErrorCode: InvalidSubnetID.NotFound)", func(in *awsecs.CreateTaskSetInput) {
+		{"Error retrieving subnet information for [subnet-x]: The subnet ID 'subnet-x' does not exist (ErrorCode: " +
+			"InvalidSubnetID.NotFound)", func(in *awsecs.CreateTaskSetInput) {
 			in.NetworkConfiguration = &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-x"}}}
 		}},
 		{"Scale value must be between 0 and 100.", func(in *awsecs.CreateTaskSetInput) { in.Scale.Value = 101 }},
@@ -189,7 +190,8 @@ func TestTaskSetsOnARollingServiceAreRefused(t *testing.T) {
 	b := newBench(t, world.Options{})
 	v1 := b.register("sim/web:v1")
 	must(b.CreateService(b.ctx, rollingInput(v1, 1, b.blue)))(t)
-	text := "Amazon ECS only supports task set management on services configured to use external deployment controllers."
+	text := "Amazon ECS only supports task set management on services configured to use external deployment " +
+		"controllers."
 	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 1)))(t, invalidParameter, text)
 	refused(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"),
 		Service: aws.String("api")}))(t, invalidParameter, text)

@@ -46,7 +46,8 @@ func (w *workload) checkWorkload(tx *world.Tx, c *world.Cluster, mostBalancers i
 // strategy applies, otherwise EC2.
 func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
 	if w.launchType != "" && len(w.strategy) > 0 {
-		return invalidParameter("Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
+		return invalidParameter(
+			"Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
 	cluster := docOfCluster(c)
 	if w.launchType == "" && len(w.strategy) == 0 {
@@ -114,7 +115,8 @@ func heaviestProvider(s []ecstypes.CapacityProviderStrategyItem) ecstypes.Capaci
 func (w *workload) checkNetwork(tx *world.Tx) error {
 	if w.definition.NetworkMode != "awsvpc" {
 		if w.network != nil {
-			return invalidParameter("Network Configuration is not valid for the given networkMode of this task definition.")
+			return invalidParameter(
+				"Network Configuration is not valid for the given networkMode of this task definition.")
 		}
 		return notSimulated("Network mode " + w.definition.NetworkMode)
 	}
@@ -134,7 +136,8 @@ func (w *workload) checkNetwork(tx *world.Tx) error {
 	for _, id := range v.Subnets {
 		sub, ok := tx.Subnets.Get(id)
 		if !ok {
-			return invalidParameter("Error retrieving subnet information for [%s]: The subnet ID '%s' does not exist (ErrorCode: InvalidSubnetID.NotFound)", id, id)
+			return invalidParameter("Error retrieving subnet information for [%s]: The subnet ID '%s' does not "+
+				"exist (ErrorCode: InvalidSubnetID.NotFound)", id, id)
 		}
 		if vpc != "" && vpc != sub.VPC {
 			return invalidParameter("subnets must belong to the same VPC.")
@@ -205,7 +208,8 @@ func checkGroup(tx *world.Tx, arn string) error {
 	case !ok:
 		return invalidParameter("The specified target group does not exist: %s", arn)
 	case g.TargetType != "ip":
-		return invalidParameter("The provided target group %s has target type %s, which is incompatible with the awsvpc network mode specified in the task definition.", arn, g.TargetType)
+		return invalidParameter("The provided target group %s has target type %s, which is incompatible with the "+
+			"awsvpc network mode specified in the task definition.", arn, g.TargetType)
 	case g.Balancer == "":
 		return invalidParameter("The target group with targetGroupArn %s does not have an associated load balancer.",
 			arn)

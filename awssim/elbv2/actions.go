@@ -33,7 +33,8 @@ func newActions(tx *world.Tx, l *world.Listener, in []elbtypes.Action, old *worl
 		final := isFinal(a.Type)
 		if last := i == len(ordered)-1; final != last {
 			return nil,
-				badAction("Exactly one action of type 'forward', 'redirect' or 'fixed-response' must be specified, and it must be the last action to be performed")
+				badAction("Exactly one action of type 'forward', 'redirect' or 'fixed-response' must be specified, " +
+					"and it must be the last action to be performed")
 		}
 		x, err := newAction(tx, l, a, old)
 		if err != nil {
@@ -138,7 +139,8 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 	if c == nil || len(c.TargetGroups) == 0 {
 		if val(a.TargetGroupArn) == "" {
 			return nil,
-				badAction("A target group ARN or a forward configuration must be specified for actions of type 'forward'")
+				badAction(
+					"A target group ARN or a forward configuration must be specified for actions of type 'forward'")
 		}
 		c = &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: a.TargetGroupArn}},
 			TargetGroupStickinessConfig: stickinessOf(c)}
@@ -146,7 +148,8 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 	if a.TargetGroupArn != nil &&
 		(len(c.TargetGroups) != 1 || val(c.TargetGroups[0].TargetGroupArn) != *a.TargetGroupArn) {
 		return nil,
-			badAction("You can specify both a target group ARN and a forward configuration only if they name the same single target group")
+			badAction("You can specify both a target group ARN and a forward configuration only if they name the " +
+				"same single target group")
 	}
 	if len(c.TargetGroups) > maxActionGroups {
 		return nil, badAction("A forward action can have at most %d target groups", maxActionGroups)
@@ -159,7 +162,8 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 			return nil, badAction("Target group '%s' is specified more than once", s.Group)
 		case t.Weight == nil && len(c.TargetGroups) > 1:
 			return nil,
-				validationError("A weight must be specified for each target group of a forward action with more than one")
+				validationError(
+					"A weight must be specified for each target group of a forward action with more than one")
 		case s.Weight < 0 || s.Weight > 999:
 			return nil, validationError("Target group weight '%d' must be between 0 and 999", s.Weight)
 		case len(c.TargetGroups) == 1 && (t.Weight == nil || s.Weight > 0):
@@ -309,7 +313,8 @@ func shapeActions(in []world.Action) []elbtypes.Action {
 
 // shapeForward writes a single group in both forms, several groups only in the configuration.
 func shapeForward(x *elbtypes.Action, f *world.Forward) {
-	c := &elbtypes.ForwardActionConfig{TargetGroupStickinessConfig: &elbtypes.TargetGroupStickinessConfig{Enabled: ptr(f.Sticky)}}
+	c := &elbtypes.ForwardActionConfig{TargetGroupStickinessConfig: &elbtypes.TargetGroupStickinessConfig{Enabled: ptr(
+		f.Sticky)}}
 	if f.Sticky {
 		c.TargetGroupStickinessConfig.DurationSeconds = ptr(f.StickySeconds)
 	}

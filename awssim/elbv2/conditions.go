@@ -86,7 +86,8 @@ func checkCondition(c world.Condition) error {
 	}[c.Field]
 	switch {
 	case !ok:
-		return validationError("Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'", c.Field)
+		return validationError("Condition field '%s' must be one of '[path-pattern, host-header, http-header, "+
+			"http-request-method, query-string, source-ip]'", c.Field)
 	case len(c.Values)+len(c.Regex)+len(c.Query) == 0:
 		return validationError("A condition value must be specified for '%s'", c.Field)
 	case c.Field == "http-header" && (c.Header == "" || len(c.Header) > 40 || strings.ContainsAny(c.Header, "*?")):

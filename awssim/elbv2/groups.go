@@ -270,7 +270,8 @@ func selectGroups(tx *world.Tx, in *awselb.DescribeTargetGroupsInput) ([]*world.
 	case len(in.TargetGroupArns) > 0 && len(in.Names) > 0, in.LoadBalancerArn != nil &&
 		len(in.TargetGroupArns)+len(in.Names) > 0:
 		return nil,
-			validationError("Only one of the following can be specified: load balancer ARN, target group names, target group ARNs")
+			validationError(
+				"Only one of the following can be specified: load balancer ARN, target group names, target group ARNs")
 	case len(in.TargetGroupArns) > 0:
 		return mapEach(in.TargetGroupArns, func(arn string) (*world.TargetGroup, error) { return findGroup(tx, &arn) })
 	case len(in.Names) > 0:

@@ -28,7 +28,8 @@ func newAuthAction(l *world.Listener, a elbtypes.Action, old *world.Rule) (*auth
 	case a.JwtValidationConfig == nil || val(a.JwtValidationConfig.Issuer) == "" ||
 		val(a.JwtValidationConfig.JwksEndpoint) == "":
 		return nil,
-			badAction("A JWT validation configuration with issuer and JWKS endpoint must be specified for actions of type 'jwt-validation'")
+			badAction("A JWT validation configuration with issuer and JWKS endpoint must be specified for actions " +
+				"of type 'jwt-validation'")
 	}
 	return g, nil
 }
@@ -92,7 +93,8 @@ func secretOf(r *world.Rule) string {
 func (g *authAction) checkCognito() error {
 	c := g.action.AuthenticateCognitoConfig
 	if c == nil || val(c.UserPoolArn) == "" || val(c.UserPoolClientId) == "" || val(c.UserPoolDomain) == "" {
-		return badAction("A Cognito configuration with user pool ARN, client ID and domain must be specified for actions of type 'authenticate-cognito'")
+		return badAction("A Cognito configuration with user pool ARN, client ID and domain must be specified for " +
+			"actions of type 'authenticate-cognito'")
 	}
 	c.OnUnauthenticatedRequest = orAuthenticate(c.OnUnauthenticatedRequest)
 	c.Scope, c.SessionCookieName = ptr(valueOr(c.Scope, "openid")),

@@ -143,8 +143,9 @@ func TestOIDCSecret(t *testing.T) {
 	b := newBench(t)
 	lb, web, canary := b.balancer("edge"), b.group("web"), b.group("canary")
 	out, err := b.CreateListener(b.ctx, &awselb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(443),
-		Protocol:     "HTTPS",
-		Certificates: []elbtypes.Certificate{{CertificateArn: aws.String("arn:aws:acm:eu-west-1:123456789012:certificate/1")}}, DefaultActions: []elbtypes.Action{to(web)}})
+		Protocol: "HTTPS",
+		Certificates: []elbtypes.Certificate{{CertificateArn: aws.String(
+			"arn:aws:acm:eu-west-1:123456789012:certificate/1")}}, DefaultActions: []elbtypes.Action{to(web)}})
 	b.ok(err)
 	oidc := elbtypes.Action{Type: "authenticate-oidc", Order: aws.Int32(1),
 		AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{

@@ -127,11 +127,13 @@ func pageOf[T any](items []T, marker *string, size *int32, id func(T) string) ([
 	if size != nil {
 		if n = int(*size); n < 1 {
 			return nil, nil,
-				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value greater than or equal to 1", n)
+				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy "+
+					"constraint: Member must have value greater than or equal to 1", n)
 		}
 		if n > 400 {
 			return nil, nil,
-				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value less than or equal to 400", n)
+				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy "+
+					"constraint: Member must have value less than or equal to 400", n)
 		}
 	}
 	out, next, err := wire.Page(items, marker, n, 400, 400, id)

@@ -63,7 +63,8 @@ func TestEveryParsedFaultPrintsBack(t *testing.T) {
 
 func TestBadLinesNameTheWordAndWhatIsKnown(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                  "the line is empty; known are 5xx, denied, expired-credentials, failed-operation, invalid, latency",
+		"": "the line is empty; known are 5xx, denied, expired-credentials, " +
+			"failed-operation, invalid, latency",
 		"throtle ecs:CreateTaskSet":         `"throtle" is no kind of fault; known are 5xx,`,
 		"throttle":                          "throttle: names no operation",
 		"throttle times=3":                  "throttle: names no operation",

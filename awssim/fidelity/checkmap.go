@@ -106,7 +106,8 @@ func checkRegistryInUse(c *rowRun) {
 	c.expectRefusal("delete a service with an instance", err, "ResourceInUse")
 	if err != nil {
 		c.expectTrue("in these words",
-			strings.Contains(err.Error(), "Service contains registered instances; delete the instances before deleting the service"), err)
+			strings.Contains(err.Error(), "Service contains registered instances; delete the instances before "+
+				"deleting the service"), err)
 	}
 }
 

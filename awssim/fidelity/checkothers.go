@@ -281,7 +281,8 @@ func checkDeployConfigs(c *rowRun) {
 	})
 	in := &awscd.CreateDeploymentConfigInput{DeploymentConfigName: &name, ComputePlatform: "ECS",
 		TrafficRoutingConfig: &cdtypes.TrafficRoutingConfig{
-			Type: "TimeBasedCanary", TimeBasedCanary: &cdtypes.TimeBasedCanary{CanaryInterval: 1, CanaryPercentage: 25}}}
+			Type: "TimeBasedCanary", TimeBasedCanary: &cdtypes.TimeBasedCanary{CanaryInterval: 1,
+				CanaryPercentage: 25}}}
 	_, err := c.site.cd.CreateDeploymentConfig(c.ctx, in)
 	c.requireCall("create a deployment configuration", err)
 	_, err = c.site.cd.CreateDeploymentConfig(c.ctx, in)

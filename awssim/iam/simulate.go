@@ -73,10 +73,12 @@ func checkInput(in *awsiam.SimulatePrincipalPolicyInput) error {
 		len(in.PermissionsBoundaryPolicyInputList) > 0 || len(in.PolicyExclusionList) > 0 ||
 		in.CallerArn != nil && *in.CallerArn != *in.PolicySourceArn:
 		return world.Refuse("InvalidInput",
-			"the local AWS simulates the policies of a principal alone: leave out ResourcePolicy, ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
+			"the local AWS simulates the policies of a principal alone: leave out ResourcePolicy, "+
+				"ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
 	case in.MaxItems != nil && (*in.MaxItems < 1 || *in.MaxItems > maxPage):
 		return world.Refuse("ValidationError",
-			"1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and %d", *in.MaxItems, maxPage)
+			"1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have "+
+				"value between 1 and %d", *in.MaxItems, maxPage)
 	}
 	for _, a := range in.ActionNames {
 		if !actionForm.MatchString(a) {

@@ -10,7 +10,8 @@ type Catalog map[string]Behaviour
 // reference is a container that cannot start, with the reason.
 const HostImages = "host:"
 
-const hostImagesOff = "CannotStartContainerError: images of the host are off here; allow them with --allow-host-images (library: Options.AllowHostImages)"
+const hostImagesOff = "CannotStartContainerError: images of the host are off here; allow them with " +
+	"--allow-host-images (library: Options.AllowHostImages)"
 
 // Lookup returns the behaviour of the image of that reference: from the catalogue, otherwise by
 // [Parse]. ok is false for an unknown reference.

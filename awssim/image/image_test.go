@@ -79,13 +79,14 @@ func TestParseHost(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for ref, want := range map[string]string{
-		"nginx:latest":                           "not one of the simulator's",
-		"mysim/web:v1":                           "not one of the simulator's",
-		"sim/":                                   "not one of the simulator's",
-		"sim/web:":                               "version after the colon is missing",
-		"sim/web@sha256:00":                      "no digest",
-		"sim/web:never-healthy":                  "needs a version before its options, as in v1-never-healthy",
-		"sim/web:v1?speed=3":                     "option speed: not known; known are check-latency, crash-after, errors,",
+		"nginx:latest":          "not one of the simulator's",
+		"mysim/web:v1":          "not one of the simulator's",
+		"sim/":                  "not one of the simulator's",
+		"sim/web:":              "version after the colon is missing",
+		"sim/web@sha256:00":     "no digest",
+		"sim/web:never-healthy": "needs a version before its options, as in v1-never-healthy",
+		"sim/web:v1?speed=3": "option speed: not known; known are check-latency, crash-after, " +
+			"errors,",
 		"sim/web:v1?latency=-5s":                 `option latency: "-5s" is not a duration`,
 		"sim/web:v1-latency":                     `option latency: "" is not a duration`,
 		"sim/web:v1?crash-after=0s":              "must be more than 0",

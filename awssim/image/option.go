@@ -35,10 +35,14 @@ var Options = map[string]string{
 const noImage = "CannotPullContainerError: pull image manifest has been retried 5 time(s): image not found"
 
 const (
-	noSecret = "ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval failed: unable to retrieve secret from asm: " +
-		"service call has been retried 1 time(s): failed to fetch secret from secrets manager: AccessDeniedException: " +
-		"User is not authorized to perform: secretsmanager:GetSecretValue because no identity-based policy allows the action"
-	noRole = "ECS was unable to assume the role that was provided for this task. Please verify that the role being passed has the proper " +
+	noSecret = "ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval " +
+		"failed: unable to retrieve secret from asm: " +
+		"service call has been retried 1 time(s): failed to fetch secret from secrets manager: " +
+		"AccessDeniedException: " +
+		"User is not authorized to perform: secretsmanager:GetSecretValue because no identity-based policy allows " +
+		"the action"
+	noRole = "ECS was unable to assume the role that was provided for this task. Please verify that the role being " +
+		"passed has the proper " +
 		"trust relationship and permissions and that your IAM user has permissions to pass this role."
 	outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
 	execFormat  = "exec /usr/local/bin/app: exec format error"

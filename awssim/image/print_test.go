@@ -9,10 +9,11 @@ import (
 
 func TestWhatContainersPrint(t *testing.T) {
 	for ref, want := range map[string]string{
-		"sim/web:v1":                                              "version v1 starts",
-		"sim/web:v2-crash-after-5s-exit-3":                        "version v2 starts; fatal: exit 3",
-		"sim/web:v2-crash-after-5s?exit=0&prints=done":            "version v2 starts; done",
-		"sim/web:v2-crash-after-5s?prints=no+database|giving up":  "version v2 starts; no database; giving up; fatal: exit 1",
+		"sim/web:v1":                                   "version v1 starts",
+		"sim/web:v2-crash-after-5s-exit-3":             "version v2 starts; fatal: exit 3",
+		"sim/web:v2-crash-after-5s?exit=0&prints=done": "version v2 starts; done",
+		"sim/web:v2-crash-after-5s?prints=no+database|giving up": "version v2 starts; no database; giving up; " +
+			"fatal: exit 1",
 		"sim/web:v2-crash-after-5s?exit=137&prints=a%0Ab":         "version v2 starts; a; b",
 		"sim/web:v2-exec-format":                                  "exec /usr/local/bin/app: exec format error",
 		"sim/web:v2?never-healthy&prints=listening on port 81":    "version v2 starts; listening on port 81",

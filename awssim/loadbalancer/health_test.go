@@ -108,7 +108,8 @@ func TestUnusedUntilARuleNamesTheGroup(t *testing.T) {
 	b.register(canary, b.task("sim/web:v2"))
 	b.pass(time.Hour)
 	b.want(canary, "unused Target.NotInUse")
-	if d := canary.Targets[0].Description; d != "Target group is not configured to receive traffic from the load balancer" {
+	if d := canary.Targets[0].Description; d != "Target group is not configured to receive traffic from the load "+
+		"balancer" {
 		t.Errorf("description: %s", d)
 	}
 	b.do(func(tx *world.Tx) { tx.SetActions(l.Default(), forward(share(web, 100), share(canary, 0))) })
@@ -130,7 +131,8 @@ func TestUnusedInAZoneThatIsNotEnabled(t *testing.T) {
 	task := b.task("sim/web:v1")
 	b.do(func(tx *world.Tx) { tx.RegisterTarget(g, task.Address.String(), 80, "eu-west-1c", task) })
 	b.want(g, "unused Target.NotInUse")
-	if d := g.Targets[0].Description; d != "Target is in an Availability Zone that is not enabled for the load balancer" {
+	if d := g.Targets[0].Description; d != "Target is in an Availability Zone that is not enabled for the load "+
+		"balancer" {
 		t.Errorf("description: %s", d)
 	}
 	b.do(func(tx *world.Tx) {

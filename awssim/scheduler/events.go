@@ -87,7 +87,8 @@ func taskNames(tasks []*world.Task) string {
 // scheduler does not register the target again.
 func addMissingTargetEvent(tx *world.Tx, t *world.Task, target *world.Target) {
 	if t.Set != nil && t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" {
-		addEvent(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to TARGET IS NOT FOUND",
+		addEvent(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to "+
+			"TARGET IS NOT FOUND",
 			t.Service.Name, t.Set.ID, t.ID, target.Group.ARN)
 	}
 }

@@ -83,7 +83,8 @@ func countByZone(ts *world.TaskSet) map[string]int {
 func addNoPlaceEvent(tx *world.Tx, ts *world.TaskSet) {
 	if n := stateOfSet(ts); !n.noPlaceReported {
 		n.noPlaceReported = true
-		addEvent(tx, ts.Service, "(service %s) was unable to place a task. Reason: Capacity is unavailable at this time. Please try again later or in a different availability zone", ts.Service.Name)
+		addEvent(tx, ts.Service, "(service %s) was unable to place a task. Reason: Capacity is unavailable at this "+
+			"time. Please try again later or in a different availability zone", ts.Service.Name)
 	}
 }
 

@@ -171,7 +171,8 @@ func (s *Scheduler) addStuckEvent(tx *world.Tx, svc *world.Service, st rollingSt
 		return
 	}
 	n.stuckReported = true
-	addEvent(tx, svc, "(service %s) was unable to stop or start tasks during a deployment because of the service deployment configuration. Update the minimumHealthyPercent or maximumPercent value and try again.", svc.Name)
+	addEvent(tx, svc, "(service %s) was unable to stop or start tasks during a deployment because of the service "+
+		"deployment configuration. Update the minimumHealthyPercent or maximumPercent value and try again.", svc.Name)
 }
 
 func (s *Scheduler) countReady(tx *world.Tx, ts *world.TaskSet) int {

@@ -53,7 +53,8 @@ func TestARollingUpdateThatCannotMoveSaysSo(t *testing.T) {
 	svc.MinPercent, svc.MaxPercent = 75, 125
 	two := b.set(svc, "sim/web:v2", 100)
 	b.Run(time.Hour)
-	text := "(service api) was unable to stop or start tasks during a deployment because of the service deployment configuration."
+	text := "(service api) was unable to stop or start tasks during a deployment because of the service deployment " +
+		"configuration."
 	if len(two.Tasks) != 0 || wanted(one) != 2 || told(svc, text) != 1 {
 		t.Errorf("%d new, %d old, events %v", len(two.Tasks), wanted(one), svc.Events)
 	}

@@ -383,7 +383,8 @@ func TestTheFirstTaskThatRunsSetsTheCountBack(t *testing.T) {
 	two.Definition.Containers[0].Image = "sim/web:v2-healthy-after-1h-crash-after-2s-exit-3"
 	b.status(svc, "ROLLBACK_SUCCESSFUL")
 	if n := ended("EssentialContainerExited"); ended("TaskFailedToStart") == 2 && n != 4 {
-		t.Errorf("%d crashes opened the circuit breaker, want four: the two failed starts before the first RUNNING task do not count", n)
+		t.Errorf("%d crashes opened the circuit breaker, want four: the two failed starts before the first RUNNING "+
+			"task do not count", n)
 	}
 }
 

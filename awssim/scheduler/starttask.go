@@ -41,7 +41,8 @@ func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
 	for _, spec := range specs {
 		b, ok := tx.Image(spec.Image)
 		if !ok && b.NoBoot == "" {
-			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to resolve ref " + spec.Image + ": not found"
+			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to " +
+				"resolve ref " + spec.Image + ": not found"
 		}
 		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.StartedWith(spec.Command),
 			Status: "PENDING", Health: "UNKNOWN"})
@@ -144,7 +145,8 @@ func logDriverError(tx *world.Tx, t *world.Task, c *world.Container) string {
 	if tx.Settings().StartsWithoutLogGroup || !tx.LacksLogGroup(c.Spec.Log) {
 		return ""
 	}
-	const cause = "failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist."
+	const cause = "failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does " +
+		"not exist."
 	if t.LaunchType == "FARGATE" {
 		return "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 times: " +
 			cause + " : exit status 1"
@@ -190,7 +192,8 @@ func (s *Scheduler) registerTargets(tx *world.Tx, t *world.Task) {
 		g, ok := tx.TargetGroups.Get(a.TargetGroup)
 		if !ok {
 			n.groupMissing = true
-			addEvent(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to TARGET GROUP IS NOT FOUND",
+			addEvent(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due "+
+				"to TARGET GROUP IS NOT FOUND",
 				t.Service.Name, t.Set.ID, t.ID, a.TargetGroup)
 			continue
 		}

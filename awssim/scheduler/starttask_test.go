@@ -181,8 +181,12 @@ func TestTheStopTimeoutOnFargateIsTwoMinutesAtMost(t *testing.T) {
 
 func TestATaskWithoutItsLogGroupDoesNotStart(t *testing.T) {
 	for launch, reason := range map[string]string{
-		"FARGATE": "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 times: failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist. : exit status 1",
-		"EC2":     "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist.",
+		"FARGATE": "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 " +
+			"times: failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does " +
+			"not exist. : exit status 1",
+		"EC2": "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: " +
+			"failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not " +
+			"exist.",
 	} {
 		for _, ignored := range []bool{false, true} {
 			k := world.DefaultSettings()

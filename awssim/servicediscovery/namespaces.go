@@ -137,7 +137,8 @@ func (f namespaceInput) buildNamespace(ctx context.Context, tx *world.Tx) *world
 func finishCreation(tx *world.Tx, n *world.Namespace) *world.Refusal {
 	if _, ok := tx.VPCs.Get(n.VPC); n.Kind == world.PrivateNamespace && !ok {
 		return world.Refuse("CANNOT_CREATE_HOSTED_ZONE",
-			"The VPC that you specified, %s, is not valid. (Service: AmazonRoute53; Status Code: 400; Error Code: InvalidVPCId)", n.VPC)
+			"The VPC that you specified, %s, is not valid. (Service: AmazonRoute53; Status Code: 400; Error Code: "+
+				"InvalidVPCId)", n.VPC)
 	}
 	tx.AddNamespace(n)
 	return nil
@@ -165,7 +166,8 @@ func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespace
 		}
 		if n.Registries.Len() > 0 {
 			return nil,
-				world.Refuse("ResourceInUse", "Namespace has associated services; delete the services before deleting the namespace")
+				world.Refuse("ResourceInUse", "Namespace has associated services; delete the services before "+
+					"deleting the namespace")
 		}
 		about := "namespace " + strings.ToLower(n.Name)
 		if err := s.checkNotBusy(tx, about, "DELETE_NAMESPACE"); err != nil {

@@ -500,7 +500,8 @@ func TestPagesFiltersAndTags(t *testing.T) {
 		t.Errorf("%+v", tags)
 	}
 	_, err = b.ListTagsForResource(ctx,
-		&awssd.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:servicediscovery:eu-west-1:123456789012:service/srv-none")})
+		&awssd.ListTagsForResourceInput{ResourceARN: aws.String(
+			"arn:aws:servicediscovery:eu-west-1:123456789012:service/srv-none")})
 	typed[*sdtypes.ResourceNotFoundException](t, err)
 	must(b.UpdateServiceAttributes(ctx, &awssd.UpdateServiceAttributesInput{ServiceId: svc.Id,
 		Attributes: map[string]string{"a": "1", "b": "2"}}))(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-var serviceName = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*$`)
+var serviceName = regexp.MustCompile(
+	`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*$`)
 
 // serviceDoc holds the data of a service that no controller reads.
 type serviceDoc struct {
@@ -228,7 +229,8 @@ func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInpu
 		}
 		if r.Instances.Len() > 0 || s.isRegistering(tx, r) {
 			return nil,
-				world.Refuse("ResourceInUse", "Service contains registered instances; delete the instances before deleting the service")
+				world.Refuse("ResourceInUse", "Service contains registered instances; delete the instances before "+
+					"deleting the service")
 		}
 		tx.DeleteRegistry(r)
 		return &awssd.DeleteServiceOutput{}, nil

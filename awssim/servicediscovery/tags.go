@@ -14,7 +14,8 @@ import (
 func checkTags(tags []sdtypes.Tag) error {
 	if len(tags) > maxTags {
 		return world.Refuse("TooManyTagsException",
-			"The list of tags on the resource is over the limit. The maximum number of tags that can be applied to a resource is %d.", maxTags)
+			"The list of tags on the resource is over the limit. The maximum number of tags that can be applied to "+
+				"a resource is %d.", maxTags)
 	}
 	for _, t := range tags {
 		if err := firstOf(checkGiven(t.Key, "tags.member.key"), checkLength(t.Key, "tags.member.key", 128),

@@ -63,7 +63,8 @@ func TestAssumedCredentialsActInTheRolesAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := whoami(t, with(s, out.Credentials)); got != "000000000000 arn:aws:sts::000000000000:assumed-role/deploy/me@x" {
+	if got := whoami(t, with(
+		s, out.Credentials)); got != "000000000000 arn:aws:sts::000000000000:assumed-role/deploy/me@x" {
 		t.Errorf("after: %s", got)
 	}
 	if want := start.Add(time.Hour); !out.Credentials.Expiration.Equal(want) {
@@ -146,7 +147,8 @@ func TestRefusedInputs(t *testing.T) {
 	c := client(endpoint(), "123456789012", "")
 	role, name := aws.String("arn:aws:iam::000000000000:role/deploy"), aws.String("me")
 	for text, in := range map[string]*awssts.AssumeRoleInput{
-		"arn:aws:iam::000000000000:user/deploy is invalid": {RoleArn: aws.String("arn:aws:iam::000000000000:user/deploy"), RoleSessionName: name},
+		"arn:aws:iam::000000000000:user/deploy is invalid": {RoleArn: aws.String(
+			"arn:aws:iam::000000000000:user/deploy"), RoleSessionName: name},
 		"'roleSessionName' failed to satisfy constraint": {RoleArn: role,
 			RoleSessionName: aws.String("a b")},
 		"Member must have value greater than or equal to 900": {RoleArn: role, RoleSessionName: name,

@@ -69,7 +69,8 @@ func (s *tower) client() *awscw.Client { return awscw.NewFromConfig(s.cfg) }
 func TestEveryMemberOfAnAlarmTravelsBothWays(t *testing.T) {
 	s := newTower(t)
 	in, out := filled[awscw.PutMetricAlarmInput](t), filled[awscw.DescribeAlarmsOutput](t)
-	in.EvaluationCriteria = &cwtypes.EvaluationCriteriaMemberPromQLCriteria{Value: *filled[cwtypes.AlarmPromQLCriteria](t)}
+	in.EvaluationCriteria = &cwtypes.EvaluationCriteriaMemberPromQLCriteria{Value: *filled[cwtypes.AlarmPromQLCriteria](
+		t)}
 	var got *awscw.PutMetricAlarmInput
 	s.alarms.put = func(x *awscw.PutMetricAlarmInput) error { got = x; return nil }
 	s.alarms.describe = func(*awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput, error) { return out, nil }

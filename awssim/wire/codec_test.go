@@ -232,7 +232,8 @@ func TestUnionsAndDocumentsTravel(t *testing.T) {
 		t.Errorf("union came back as %#v", c)
 	}
 	var back map[string][]any
-	if err := out.Service.DeploymentConfiguration.LifecycleHooks[0].HookDetails.UnmarshalSmithyDocument(&back); err != nil {
+	if err := out.Service.DeploymentConfiguration.LifecycleHooks[0].HookDetails.UnmarshalSmithyDocument(
+		&back); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(back["a"]); got != "[1 2.5 x true]" {

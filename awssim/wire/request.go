@@ -122,7 +122,8 @@ func (s *Server) identifyCaller(r *preparedAPI, q *request, operation string) (C
 	switch {
 	case q.scope.broken:
 		return Caller{}, &world.Refusal{Code: "IncompleteSignature", Status: 400,
-			Message: "Authorization header requires 'Credential' parameter of the form AccessKey/date/region/service/aws4_request."}
+			Message: "Authorization header requires 'Credential' parameter of the form " +
+				"AccessKey/date/region/service/aws4_request."}
 	case !q.scope.signed && r.unsignedOperations[operation]:
 		return Caller{Account: Anonymous}, nil
 	case !q.scope.signed:

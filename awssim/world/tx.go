@@ -36,7 +36,8 @@ func (tx *Tx) Image(ref string) (image.Behaviour, bool) { return tx.w.images.Loo
 // Change is one change of a resource.
 type Change struct {
 	Kind ChangeKind
-	// *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer, *Alarm, *Namespace, *Registry, *Instance
+	// *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer, *Alarm, *Namespace,
+	// *Registry, *Instance
 	Object any
 }
 

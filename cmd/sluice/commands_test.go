@@ -60,7 +60,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // harmful is what no terminal, CI system or log may get: characters that a terminal
 // obeys, lines that a CI system does, the secret that scripts plant.
-var harmful = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]|(?m:^\s*::)|##\[|PLANTED`)
+var harmful = regexp.MustCompile(
+	`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]|(?m:^\s*::)|##\[|PLANTED`)
 
 // harmless looks at what the last command wrote.
 func harmless(ts *testscript.TestScript, neg bool, args []string) {

@@ -82,7 +82,8 @@ func killedAtEachWrite(t *testing.T, slots chan struct{}, flow rehearse.Flow) (p
 				r := played(kill)
 				if r.err != nil || len(r.Violations) > 0 || r.Outcome != unbroken.Outcome ||
 					r.State != unbroken.State || r.Failed != unbroken.Failed || r.kills != 1 {
-					t.Errorf("%s, killed %d times, %s: %v; %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", flow.Name, r.kills, kill, r.err, r.Outcome, r.Cause,
+					t.Errorf("%s, killed %d times, %s: %v; %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f "+
+						"failed\n%s", flow.Name, r.kills, kill, r.err, r.Outcome, r.Cause,
 						r.State, r.Failed, r.Violations, unbroken.Outcome, unbroken.State, unbroken.Failed, r.said)
 				}
 			})

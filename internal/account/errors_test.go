@@ -27,7 +27,8 @@ func TestErrorReadsWell(t *testing.T) {
 			"input", "", func(op string) (*http.Response, error) {
 				return bad(op, 400, "InvalidParameterException", "5 deployments exist on the service."), nil
 			},
-			"ecs:CreateTaskSet (prod/web): InvalidParameterException: 5 deployments exist on the service. (request id req-1)", "",
+			"ecs:CreateTaskSet (prod/web): InvalidParameterException: 5 deployments exist on the service. (request " +
+				"id req-1)", "",
 		},
 		{
 			"denied", "", func(op string) (*http.Response, error) {
@@ -41,7 +42,8 @@ func TestErrorReadsWell(t *testing.T) {
 				return bad(op, 400, "ExpiredTokenException", "The security token included in the request is expired"),
 					nil
 			},
-			"ecs:CreateTaskSet (prod/web): ExpiredTokenException: The security token included in the request is expired (request id req-1)",
+			"ecs:CreateTaskSet (prod/web): ExpiredTokenException: The security token included in the request is " +
+				"expired (request id req-1)",
 			"log in again, or renew the session token",
 		},
 		{
@@ -49,7 +51,8 @@ func TestErrorReadsWell(t *testing.T) {
 				return bad(op, 400, "UnrecognizedClientException",
 					"The security token included in the request is invalid."), nil
 			},
-			"ecs:CreateTaskSet (prod/web): UnrecognizedClientException: The security token included in the request is invalid. (request id req-1)",
+			"ecs:CreateTaskSet (prod/web): UnrecognizedClientException: The security token included in the request " +
+				"is invalid. (request id req-1)",
 			"check the credentials in use: aws sts get-caller-identity",
 		},
 		{
@@ -69,18 +72,23 @@ func TestErrorReadsWell(t *testing.T) {
 				return reply(404, "<html>nginx"),
 					nil
 			},
-			"ecs:CreateTaskSet (prod/web): HTTP 404, and no answer of AWS's (request id req-1), at attempt 6; no answer: the call may have taken effect", "check that http://127.0.0.1:8080 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
+			"ecs:CreateTaskSet (prod/web): HTTP 404, and no answer of AWS's (request id req-1), at attempt 6; no " +
+				"answer: the call may have taken effect",
+			"check that http://127.0.0.1:8080 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the " +
+				"profile",
 		},
 		{
 			"redirected", "", func(string) (*http.Response, error) {
 				return reply(302, "", "Location", "http://portal.test/login?token=secret"), nil
 			},
-			"ecs:CreateTaskSet (prod/web): HTTP 302, and no answer of AWS's: it leads to portal.test (request id req-1), at attempt 6; no answer: the call may have taken effect",
+			"ecs:CreateTaskSet (prod/web): HTTP 302, and no answer of AWS's: it leads to portal.test (request id " +
+				"req-1), at attempt 6; no answer: the call may have taken effect",
 			"check the network and the proxy settings",
 		},
 		{
 			"unknown authority", "", func(string) (*http.Response, error) { return nil, errUntrusted },
-			"ecs:CreateTaskSet (prod/web): TLS: this machine does not trust the certificate authority \"CN=Corp Root CA\", at attempt 4",
+			"ecs:CreateTaskSet (prod/web): TLS: this machine does not trust the certificate authority \"CN=Corp " +
+				"Root CA\", at attempt 4",
 			"add the certificate authority to the machine's trusted ones, or set AWS_CA_BUNDLE to its PEM file",
 		},
 		{
@@ -106,7 +114,8 @@ func TestKinds(t *testing.T) {
 	for code, want := range map[string]sluice.Kind{
 		"AccessDenied": sluice.Denied, "AccessDeniedException": sluice.Denied,
 		"UnrecognizedClientException": sluice.Denied,
-		"InvalidClientTokenId":        sluice.Denied, "ExpiredToken": sluice.Denied, "ExpiredTokenException": sluice.Denied,
+		"InvalidClientTokenId":        sluice.Denied, "ExpiredToken": sluice.Denied,
+		"ExpiredTokenException": sluice.Denied,
 		"SignatureDoesNotMatch": sluice.Denied, "InvalidSignatureException": sluice.Denied,
 		"MissingAuthenticationToken": sluice.Denied,
 		"ServiceNotFoundException":   sluice.NotFound, "TargetGroupNotFound": sluice.NotFound,
@@ -153,7 +162,8 @@ func TestAPIErrorsStayReachable(t *testing.T) {
 		var typed *elbtypes.RuleNotFoundException
 		equal(t, "typed", errors.As(err, &typed), true)
 		equal(t, "text", told(t, err).Error(),
-			"elasticloadbalancing:DescribeRules (a,b,c,…): RuleNotFound: One or more rules not found (request id req-1)")
+			"elasticloadbalancing:DescribeRules (a,b,c,…): RuleNotFound: One or more rules not found (request id "+
+				"req-1)")
 		equal(t, "next", sluice.NextStep(err), "check its name, and that it is in this account and Region")
 	})
 }

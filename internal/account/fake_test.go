@@ -137,7 +137,8 @@ func good(op string) *http.Response {
 }
 
 func session(op, key string, until time.Time) *http.Response {
-	return xml(op, "<Credentials><AccessKeyId>"+key+"</AccessKeyId><SecretAccessKey>s3cr3t</SecretAccessKey><SessionToken>t0k3n</SessionToken><Expiration>"+
+	return xml(op, "<Credentials><AccessKeyId>"+key+
+		"</AccessKeyId><SecretAccessKey>s3cr3t</SecretAccessKey><SessionToken>t0k3n</SessionToken><Expiration>"+
 		until.UTC().Format(time.RFC3339)+"</Expiration></Credentials>")
 }
 
@@ -158,7 +159,8 @@ func query(op string) bool {
 // bad is AWS's refusal in the protocol of the operation.
 func bad(op string, status int, code, message string, header ...string) *http.Response {
 	if query(op) {
-		return reply(status, "<ErrorResponse><Error><Type>Sender</Type><Code>"+code+"</Code><Message>"+message+"</Message></Error><RequestId>req-1</RequestId></ErrorResponse>", header...)
+		return reply(status, "<ErrorResponse><Error><Type>Sender</Type><Code>"+code+"</Code><Message>"+message+
+			"</Message></Error><RequestId>req-1</RequestId></ErrorResponse>", header...)
 	}
 	return reply(status, fmt.Sprintf(`{"__type":%q,"message":%q}`, code, message), header...)
 }

@@ -88,10 +88,13 @@ var writeTable = map[string]writeRow{
 		alwaysRepeat),
 	"ecs:DeleteTaskSet": newRow(func(i *awsecs.DeleteTaskSetInput) string { return taskSetID(i.TaskSet) },
 		alwaysRepeat),
-	"ecs:UpdateServicePrimaryTaskSet": newRow(func(i *awsecs.UpdateServicePrimaryTaskSetInput) string { return taskSetID(i.PrimaryTaskSet) },
+	"ecs:UpdateServicePrimaryTaskSet": newRow(
+		func(i *awsecs.UpdateServicePrimaryTaskSetInput) string { return taskSetID(i.PrimaryTaskSet) },
 		alwaysRepeat),
-	"ecs:RegisterTaskDefinition":   newRow(func(i *awsecs.RegisterTaskDefinitionInput) string { return aws.ToString(i.Family) }, nil),
-	"ecs:DeregisterTaskDefinition": newRow(func(i *awsecs.DeregisterTaskDefinitionInput) string { return lastPart(i.TaskDefinition) }, alwaysRepeat),
+	"ecs:RegisterTaskDefinition": newRow(
+		func(i *awsecs.RegisterTaskDefinitionInput) string { return aws.ToString(i.Family) }, nil),
+	"ecs:DeregisterTaskDefinition": newRow(
+		func(i *awsecs.DeregisterTaskDefinitionInput) string { return lastPart(i.TaskDefinition) }, alwaysRepeat),
 	"ecs:RunTask": newRow(func(i *awsecs.RunTaskInput) string {
 		return inCluster(i.Cluster,
 			lastPart(i.TaskDefinition))
@@ -101,18 +104,28 @@ var writeTable = map[string]writeRow{
 		return inCluster(i.Cluster,
 			lastPart(i.Task))
 	}, alwaysRepeat),
-	"ecs:StopServiceDeployment":     newRow(func(i *awsecs.StopServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
-	"ecs:ContinueServiceDeployment": newRow(func(i *awsecs.ContinueServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
-	"ecs:TagResource":               newRow(func(i *awsecs.TagResourceInput) string { return aws.ToString(i.ResourceArn) }, alwaysRepeat),
-	"ecs:UntagResource":             newRow(func(i *awsecs.UntagResourceInput) string { return aws.ToString(i.ResourceArn) }, alwaysRepeat),
+	"ecs:StopServiceDeployment": newRow(
+		func(i *awsecs.StopServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
+	"ecs:ContinueServiceDeployment": newRow(
+		func(i *awsecs.ContinueServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
+	"ecs:TagResource": newRow(
+		func(i *awsecs.TagResourceInput) string { return aws.ToString(i.ResourceArn) }, alwaysRepeat),
+	"ecs:UntagResource": newRow(
+		func(i *awsecs.UntagResourceInput) string { return aws.ToString(i.ResourceArn) }, alwaysRepeat),
 
-	"elasticloadbalancing:ModifyRule":     newRow(func(i *awselb.ModifyRuleInput) string { return aws.ToString(i.RuleArn) }, alwaysRepeat),
-	"elasticloadbalancing:ModifyListener": newRow(func(i *awselb.ModifyListenerInput) string { return aws.ToString(i.ListenerArn) }, alwaysRepeat),
-	"elasticloadbalancing:CreateRule":     newRow(func(i *awselb.CreateRuleInput) string { return aws.ToString(i.ListenerArn) }, nil),
-	"elasticloadbalancing:DeleteRule":     newRow(func(i *awselb.DeleteRuleInput) string { return aws.ToString(i.RuleArn) }, alwaysRepeat),
-	"elasticloadbalancing:RegisterTargets": newRow(func(i *awselb.RegisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
+	"elasticloadbalancing:ModifyRule": newRow(
+		func(i *awselb.ModifyRuleInput) string { return aws.ToString(i.RuleArn) }, alwaysRepeat),
+	"elasticloadbalancing:ModifyListener": newRow(
+		func(i *awselb.ModifyListenerInput) string { return aws.ToString(i.ListenerArn) }, alwaysRepeat),
+	"elasticloadbalancing:CreateRule": newRow(
+		func(i *awselb.CreateRuleInput) string { return aws.ToString(i.ListenerArn) }, nil),
+	"elasticloadbalancing:DeleteRule": newRow(
+		func(i *awselb.DeleteRuleInput) string { return aws.ToString(i.RuleArn) }, alwaysRepeat),
+	"elasticloadbalancing:RegisterTargets": newRow(
+		func(i *awselb.RegisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
 		alwaysRepeat),
-	"elasticloadbalancing:DeregisterTargets": newRow(func(i *awselb.DeregisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
+	"elasticloadbalancing:DeregisterTargets": newRow(
+		func(i *awselb.DeregisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
 		alwaysRepeat),
 	"elasticloadbalancing:ModifyTargetGroupAttributes": newRow(func(i *awselb.ModifyTargetGroupAttributesInput) string {
 		return aws.ToString(i.TargetGroupArn)
@@ -121,23 +134,30 @@ var writeTable = map[string]writeRow{
 		return strings.Join(i.ResourceArns,
 			",")
 	}, alwaysRepeat),
-	"elasticloadbalancing:RemoveTags": newRow(func(i *awselb.RemoveTagsInput) string { return strings.Join(i.ResourceArns, ",") }, alwaysRepeat),
+	"elasticloadbalancing:RemoveTags": newRow(
+		func(i *awselb.RemoveTagsInput) string { return strings.Join(i.ResourceArns, ",") }, alwaysRepeat),
 
-	"servicediscovery:RegisterInstance":   newRow(func(i *awssd.RegisterInstanceInput) string { return instanceName(i.ServiceId, i.InstanceId) }, alwaysRepeat),
-	"servicediscovery:DeregisterInstance": newRow(func(i *awssd.DeregisterInstanceInput) string { return instanceName(i.ServiceId, i.InstanceId) }, alwaysRepeat),
-	"servicediscovery:UpdateInstanceCustomHealthStatus": newRow(func(i *awssd.UpdateInstanceCustomHealthStatusInput) string {
-		return instanceName(i.ServiceId, i.InstanceId)
-	}, alwaysRepeat),
+	"servicediscovery:RegisterInstance": newRow(
+		func(i *awssd.RegisterInstanceInput) string { return instanceName(i.ServiceId, i.InstanceId) }, alwaysRepeat),
+	"servicediscovery:DeregisterInstance": newRow(
+		func(i *awssd.DeregisterInstanceInput) string { return instanceName(i.ServiceId, i.InstanceId) }, alwaysRepeat),
+	"servicediscovery:UpdateInstanceCustomHealthStatus": newRow(
+		func(i *awssd.UpdateInstanceCustomHealthStatusInput) string {
+			return instanceName(i.ServiceId, i.InstanceId)
+		}, alwaysRepeat),
 
-	"application-autoscaling:RegisterScalableTarget": newRow(func(i *applicationautoscaling.RegisterScalableTargetInput) string {
-		return aws.ToString(i.ResourceId)
-	}, alwaysRepeat),
+	"application-autoscaling:RegisterScalableTarget": newRow(
+		func(i *applicationautoscaling.RegisterScalableTargetInput) string {
+			return aws.ToString(i.ResourceId)
+		}, alwaysRepeat),
 
 	"codedeploy:CreateDeployment": newRow(func(i *awscd.CreateDeploymentInput) string {
 		return groupName(i.ApplicationName, i.DeploymentGroupName)
 	}, nil),
-	"codedeploy:StopDeployment":     newRow(func(i *awscd.StopDeploymentInput) string { return aws.ToString(i.DeploymentId) }, alwaysRepeat),
-	"codedeploy:ContinueDeployment": newRow(func(i *awscd.ContinueDeploymentInput) string { return aws.ToString(i.DeploymentId) }, nil),
+	"codedeploy:StopDeployment": newRow(
+		func(i *awscd.StopDeploymentInput) string { return aws.ToString(i.DeploymentId) }, alwaysRepeat),
+	"codedeploy:ContinueDeployment": newRow(
+		func(i *awscd.ContinueDeploymentInput) string { return aws.ToString(i.DeploymentId) }, nil),
 }
 
 // Writes returns all operations that the gate can permit, sorted: "ecs:CreateTaskSet".

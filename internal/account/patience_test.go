@@ -66,7 +66,8 @@ func TestPatientCallEndsWithItsBudget(t *testing.T) {
 	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil,
 		func(ctx context.Context, w *world) {
 			var h heard
-			err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}),
+			err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget,
+				Report: h.tell}),
 				w)
 			equal(t, "kind", sluice.KindOf(err), sluice.Unreachable)
 			if took := w.clock.Now().Sub(start); took < 4*time.Minute+40*time.Second || took > 5*time.Minute {
@@ -77,7 +78,8 @@ func TestPatientCallEndsWithItsBudget(t *testing.T) {
 				t.Error(text)
 			}
 			equal(t, "told", strings.Join(h.lines, " | "),
-				"no answer from AWS for 20s (ecs:DescribeServices: dial tcp: connect: connection refused); trying again until 12:05:00 UTC, then pausing")
+				"no answer from AWS for 20s (ecs:DescribeServices: dial tcp: connect: connection refused); trying "+
+					"again until 12:05:00 UTC, then pausing")
 		})
 }
 

@@ -104,7 +104,8 @@ var writeTable = []newRow{
 	}},
 	{"ecs:DeregisterTaskDefinition web:7", true, func(ctx context.Context, w *world) error {
 		return sent(w.ECS().DeregisterTaskDefinition(ctx,
-			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: ptr("arn:aws:ecs:us-east-1:123456789012:task-definition/web:7")}))
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: ptr(
+				"arn:aws:ecs:us-east-1:123456789012:task-definition/web:7")}))
 	}},
 	{"ecs:RunTask prod/job:3", true, func(ctx context.Context, w *world) error {
 		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"),
@@ -185,8 +186,9 @@ var writeTable = []newRow{
 	{"application-autoscaling:RegisterScalableTarget service/prod/web", true,
 		func(ctx context.Context, w *world) error {
 			return sent(w.Scaling().RegisterScalableTarget(ctx, &applicationautoscaling.RegisterScalableTargetInput{
-				ResourceId: ptr("service/prod/web"), ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
-				ServiceNamespace: aastypes.ServiceNamespaceEcs,
+				ResourceId:        ptr("service/prod/web"),
+				ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
+				ServiceNamespace:  aastypes.ServiceNamespaceEcs,
 			}))
 		}},
 	{"codedeploy:CreateDeployment shop/web", false, func(ctx context.Context, w *world) error {
@@ -367,7 +369,8 @@ func TestAttemptsEndAfterTwentySeconds(t *testing.T) {
 		equal(t, "attempts", len(w.calls), 6)
 		equal(t, "took", w.calls[0].Took, 20*time.Second)
 		equal(t, "text", told(t, err).Error(),
-			"ecs:CreateTaskSet (prod/web): no reply within 20s, at attempt 6; no answer: the call may have taken effect")
+			"ecs:CreateTaskSet (prod/web): no reply within 20s, at attempt 6; no answer: the call may have taken "+
+				"effect")
 		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 	})
 }
@@ -383,7 +386,8 @@ func TestCancelInFlight(t *testing.T) {
 		equal(t, "attempts", len(w.calls), 1)
 		equal(t, "ended after", w.clock.Now().Sub(start), 5*time.Second)
 		equal(t, "text", told(t, err).Error(),
-			"ecs:CreateTaskSet (prod/web): stopped before a reply came: stopped by Ctrl-C; no answer: the call may have taken effect")
+			"ecs:CreateTaskSet (prod/web): stopped before a reply came: stopped by Ctrl-C; no answer: the call may "+
+				"have taken effect")
 		for _, want := range []error{errStop, context.Canceled, sluice.ErrUnanswered} {
 			if !errors.Is(err, want) {
 				t.Errorf("%v is not in %v", want, err)

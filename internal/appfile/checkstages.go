@@ -96,12 +96,14 @@ func (c *checker) checkShares(item, with *definition.Node, path string) {
 	primary, canary := with.Get("primary"), with.Get("canary")
 	switch {
 	case !isGiven(primary) && !isGiven(canary):
-		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD takes that for primary 100, canary 0)", path, StageTrafficRouting)
+		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD takes that for primary 100, "+
+			"canary 0)", path, StageTrafficRouting)
 	case isGiven(primary) && isGiven(canary):
 		p, pok := percentOf(primary)
 		k, kok := percentOf(canary)
 		if pok && kok && p <= 100 && k <= 100 && p+k != 100 {
-			c.addProblem(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD reads one of them and drops the other)", path, p, k, p+k)
+			c.addProblem(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD reads one of them "+
+				"and drops the other)", path, p, k, p+k)
 		}
 	}
 }

@@ -15,11 +15,13 @@ func codeDeployKeys() []key {
 			honouredKey("deploymentGroupName", shape{kind: text},
 				"The deployment group. None: the one for the service."),
 			honouredKey("deploymentConfigName", shape{kind: text},
-				"The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the deployment group's own."),
+				"The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the "+
+					"deployment group's own."),
 		}}, "What deploys a service with deployment controller CODE_DEPLOY."),
 		honouredKey("appspec", shape{kind: object, keys: []key{
 			honouredKey("Hooks", shape{kind: list, of: hookShape()},
-				"Lambda functions that CodeDeploy calls, one per lifecycle event: "+strings.Join(definition.HookEvents(), ", ")+"."),
+				"Lambda functions that CodeDeploy calls, one per lifecycle event: "+
+					strings.Join(definition.HookEvents(), ", ")+"."),
 		}}, "What the AppSpec has beside the definitions."),
 	}
 }

@@ -41,7 +41,8 @@ func TestValuesThatAWSRefusesAreProblems(t *testing.T) {
 		{"task.yaml", "image: sim/web:v1", `image: "sim/web:v1\e]0;x\a"`,
 			"task.yaml:7:12: containerDefinitions[].image is the name of an image"},
 		{"task.yaml", "containerPort: 8080", "containerPort: 99999",
-			"task.yaml:8:36: containerDefinitions[].portMappings[].containerPort is a number from 1 to 65535, and this is 99999"},
+			"task.yaml:8:36: containerDefinitions[].portMappings[].containerPort is a number from 1 to 65535, and " +
+				"this is 99999"},
 		{"task.yaml", "containerPort: 8080", "containerPort: -1", "and this is -1"},
 		{"task.yaml", "containerPort: 8080", "containerPort: 80",
 			"sluice.yaml:6:152: container web of task.yaml has no port mapping of port 8080"},
@@ -51,7 +52,8 @@ func TestValuesThatAWSRefusesAreProblems(t *testing.T) {
 		{"task.yaml", `cpu: "256"`, `cpu: "257"`, "task.yaml:3:6: Fargate has no tasks of 257 CPU units"},
 		{"task.yaml", `cpu: "256"`, `cpu: .25 vCPU`, ""},
 		{"task.yaml", `memory: "512"`, `memory: 3GB`,
-			"task.yaml:4:9: Fargate has no tasks of 256 CPU units with 3072 MiB: memory is 512 MiB, or 1024 to 2048 MiB in steps of 1024"},
+			"task.yaml:4:9: Fargate has no tasks of 256 CPU units with 3072 MiB: memory is 512 MiB, or 1024 to 2048 " +
+				"MiB in steps of 1024"},
 		{"task.yaml", `memory: "512"`, `memory: 1 GB`, ""},
 		{"task.yaml", "memory: \"512\"\n", "",
 			"the task definition has no memory, which FARGATE in requiresCompatibilities needs"},

@@ -139,8 +139,9 @@ func TestServiceDiscovery(t *testing.T) {
 // files is a small application around one application file.
 func files(name, content string) fstest.MapFS {
 	return fstest.MapFS{
-		name:              {Data: []byte(content)},
-		"taskdef.json":    {Data: []byte(`{"family": "web", "containerDefinitions": [{"name": "web", "image": "web:v1"}]}`)},
+		name: {Data: []byte(content)},
+		"taskdef.json": {Data: []byte(
+			`{"family": "web", "containerDefinitions": [{"name": "web", "image": "web:v1"}]}`)},
 		"servicedef.yaml": {Data: []byte("serviceName: web\ncluster: main\n")},
 	}
 }
@@ -296,18 +297,22 @@ after:
 		t.Errorf("%+v %+v", b, a)
 	}
 	for file, want := range map[string]string{
-		"input: {runTask: {clientToken: x}}\n":                              "input.runTask.clientToken is not given here: sluice sets it",
-		"input: {runTask: {cuont: 1}}\n":                                    `unknown key "cuont" in input.runTask`,
-		"input: {runTask: {count: 0}}\n":                                    "input.runTask.count is a whole number from 1, and this is 0",
-		"before: [{name: a}, {name: a}]\n":                                  "before[1].name: a is given twice",
-		"before: [{name: a b}]\n":                                           `has 1 to 40 letters, digits, - and _, and this is "a b"`,
-		"before: [{name: a, rollback: true}]\n":                             `unknown key "rollback" in before[]`,
-		"before: [{name: a, taskDefinitionFile: none.yaml}]\n":              "there is no file none.yaml",
-		"input: {runTask: {overrides: {containerOverrides: [{cpu: 1}]}}}\n": "an entry of containerOverrides has no name",
-		"input: {runTask: {propagateTags: SERVICE}}\n":                      "propagateTags cannot be SERVICE",
+		"input: {runTask: {clientToken: x}}\n": "input.runTask.clientToken is not " +
+			"given here: sluice sets it",
+		"input: {runTask: {cuont: 1}}\n": `unknown key "cuont" in input.runTask`,
+		"input: {runTask: {count: 0}}\n": "input.runTask.count is a whole number " +
+			"from 1, and this is 0",
+		"before: [{name: a}, {name: a}]\n":                     "before[1].name: a is given twice",
+		"before: [{name: a b}]\n":                              `has 1 to 40 letters, digits, - and _, and this is "a b"`,
+		"before: [{name: a, rollback: true}]\n":                `unknown key "rollback" in before[]`,
+		"before: [{name: a, taskDefinitionFile: none.yaml}]\n": "there is no file none.yaml",
+		"input: {runTask: {overrides: {containerOverrides: [{cpu: 1}]}}}\n": "an entry of containerOverrides has " +
+			"no name",
+		"input: {runTask: {propagateTags: SERVICE}}\n": "propagateTags cannot be SERVICE",
 		v0 +
 			"  before: [{name: a}]\n": "spec.before is refused. PipeCD has its own stages",
-		"input: {launchType: EC2, runTask: {capacityProviderStrategy: [{capacityProvider: x}]}}\n": "exclude each other",
+		"input: {launchType: EC2, runTask: {capacityProviderStrategy: [{capacityProvider: x}]}}\n": "exclude each " +
+			"other",
 	} {
 		if _, err := Load(files("sluice.yaml", file), "sluice.yaml", nil); err == nil ||
 			!strings.Contains(err.Error(), want) {

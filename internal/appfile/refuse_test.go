@@ -26,13 +26,15 @@ func samples() []sample {
 		{name: "nothing but a name", file: "name: web\n"},
 		{name: "v0 with empty parts", file: v0 + "  input:\n  quickSync:\n  pipeline:\n    stages:\n"},
 		{name: "v1 with an empty plugin", file: v1 + "  plugins: {ecs: }\n"},
-		{name: "shares as text", file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: '90%', canary: '10'}}]}\n"},
+		{name: "shares as text", file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: '90%', " +
+			"canary: '10'}}]}\n"},
 		{name: "v0's timeout within", file: v0 +
 			"  pipeline: {stages: [{name: ECS_SYNC, id: x, with: {timeout: 1h30m, skipOn: {paths: [a]}}}]}\n"},
 		{name: "fractions of durations", file: "timeout: 1.5h\nprogressDeadline: 90s\n"},
 		{
 			name: "a world to rehearse in",
-			file: "rehearse:\n  tasks: 8\n  zones: 2\n  start: 45s\n  healthCheck: {interval: 10s, healthy: 3}\n  deregistrationDelay: 0s\n  requests: {rate: 50, duration: 2s}\n  autoscaling: {min: 2, max: 20}\n",
+			file: "rehearse:\n  tasks: 8\n  zones: 2\n  start: 45s\n  healthCheck: {interval: 10s, healthy: 3}\n  " +
+				"deregistrationDelay: 0s\n  requests: {rate: 50, duration: 2s}\n  autoscaling: {min: 2, max: 20}\n",
 		},
 		{
 			name: "a health check that AWS does not have", beyond: true,
@@ -311,8 +313,9 @@ func words(err error) string {
 // The problems of all files are told together, each with its own.
 func TestProblemsOfAllFiles(t *testing.T) {
 	_, err := Load(fstest.MapFS{
-		"sluice.yaml":     {Data: []byte("nmae: web\ninput: {serviceDefinitionFile: servicedef.yaml}\n")},
-		"taskdef.json":    {Data: []byte(`{"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}`)},
+		"sluice.yaml": {Data: []byte("nmae: web\ninput: {serviceDefinitionFile: servicedef.yaml}\n")},
+		"taskdef.json": {Data: []byte(
+			`{"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}`)},
 		"servicedef.yaml": {Data: []byte("serviceName: {{ .encryptedSecrets.name }}\n")},
 	}, ".", nil)
 	want := `sluice.yaml:1:1: unknown key "nmae" in the file

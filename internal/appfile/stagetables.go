@@ -23,7 +23,8 @@ func (s stageKind) needsWith() bool {
 const (
 	routingRemark = "PipeCD takes what is not within 1 and 100 for primary 100, canary 0"
 	scaleRemark   = "PipeCD takes 0 for a canary without tasks"
-	knownStages   = "sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL."
+	knownStages   = "sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, " +
+		"ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL."
 )
 
 // stageKinds returns all kinds of stages that sluice knows.
@@ -56,7 +57,8 @@ func stageKinds(f Format) []stageKind {
 		}},
 		{StageRollback, Refused, "A rollback is added by itself where one is wanted (planner.autoRollback).", nil},
 		{"ROLLBACK", Refused, "A rollback is added by itself where one is wanted (planner.autoRollback).", nil},
-		{"ANALYSIS", Refused, "This sluice has no analysis stage: a rollout fails by itself where tasks or targets do. " + knownStages, nil},
+		{"ANALYSIS", Refused, "This sluice has no analysis stage: a rollout fails by itself where tasks or " +
+			"targets do. " + knownStages, nil},
 		{"SCRIPT_RUN", Refused, "This sluice runs no scripts. " + knownStages, nil},
 		{"SCRIPT_RUN_ROLLBACK", Refused, "This sluice runs no scripts. " + knownStages, nil},
 	}

@@ -35,7 +35,8 @@ func stepShape(more ...key) shape {
 }
 
 const (
-	runTaskSentence = "Members of AWS's RunTask request: count, overrides, capacityProviderStrategy, networkConfiguration, tags and so on. " +
+	runTaskSentence = "Members of AWS's RunTask request: count, overrides, capacityProviderStrategy, " +
+		"networkConfiguration, tags and so on. " +
 		"What it leaves out is as the service definition, launchType and awsvpcConfiguration say."
 	watchSentence = "The container whose exit code decides; the first essential one if not given."
 	noSteps       = "PipeCD has its own stages before and after; sluice.yaml has this key."
@@ -47,7 +48,8 @@ func stepKeys(f Format) []key {
 	}
 	return []key{
 		honouredKey("before", stepShape(),
-			"Tasks that are run to their end before the first stage. One that fails ends the deployment before the service is changed."),
+			"Tasks that are run to their end before the first stage. One that fails ends the deployment before the "+
+				"service is changed."),
 		honouredKey("after", stepShape(
 			honouredKey("rollback", shape{kind: flag},
 				"Whether the step's failure rolls the deployment back; false if not given.")),

@@ -24,7 +24,8 @@ func specShape(f Format) shape {
 	case PipeCDv0:
 		keys = append(keys, ecsKeys(f)...)
 		keys = append(keys,
-			refusedKey("plugins", "PipeCD v0 has no plugins: input and quickSync stand directly under spec, or the kind is Application."),
+			refusedKey("plugins", "PipeCD v0 has no plugins: input and quickSync stand directly under spec, or the "+
+				"kind is Application."),
 			refusedKey("region", noRegion))
 	case PipeCDv1:
 		keys = append(keys,
@@ -46,14 +47,21 @@ func specShape(f Format) shape {
 }
 
 const (
-	noRegion         = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
-	keepSentence     = "How many of the newest task definitions of the family stay registered. Older ones are deregistered after a success, if sluice registered them for this service and no task runs them. All if not given."
-	keepRemark       = "what served before is kept for a rollback"
-	suspendSentence  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
-	deadlineSentence = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
-	outsideSentence  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
+	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
+	keepSentence = "How many of the newest task definitions of the family stay registered. Older ones are " +
+		"deregistered after a success, if sluice registered them for this service and no task runs them. All if not " +
+		"given."
+	keepRemark      = "what served before is kept for a rollback"
+	suspendSentence = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the " +
+		"end; false if not given."
+	deadlineSentence = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not " +
+		"given."
+	outsideSentence = "What follows if somebody else changes what a deployment steers while it runs: stop (the " +
+		"default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
 
-	otherTargetsSentence = "What a deployment does about task sets and targets that sluice did not make and that get requests from the application's target groups: stop (the default) refuses to deploy, allow deploys beside them, remove first drains and deletes such task sets."
+	otherTargetsSentence = "What a deployment does about task sets and targets that sluice did not make and that " +
+		"get requests from the application's target groups: stop (the default) refuses to deploy, allow deploys " +
+		"beside them, remove first drains and deletes such task sets."
 )
 
 func otherTargetsShape() shape {
@@ -95,11 +103,14 @@ func pipedsKeys() []key {
 func providerKeys() []key {
 	return []key{
 		refusedKey("profile", "Credentials do not belong in an application file: give --profile or AWS_PROFILE."),
-		refusedKey("credentialsFile", "Credentials do not belong in an application file: set AWS_SHARED_CREDENTIALS_FILE."),
+		refusedKey("credentialsFile", "Credentials do not belong in an application file: set "+
+			"AWS_SHARED_CREDENTIALS_FILE."),
 		refusedKey("roleARN", "Credentials do not belong in an application file: give --assume-role."),
-		refusedKey("tokenFile", "Credentials do not belong in an application file: set AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN."),
+		refusedKey("tokenFile", "Credentials do not belong in an application file: set AWS_WEB_IDENTITY_TOKEN_FILE "+
+			"and AWS_ROLE_ARN."),
 		refusedKey("plugin", "PipeCD's pages name this key, its configuration does not have it: leave it out."),
-		refusedKey("deployTarget", "PipeCD keeps deploy targets in its control plane: leave it out, and give --region."),
+		refusedKey("deployTarget", "PipeCD keeps deploy targets in its control plane: leave it out, and give "+
+			"--region."),
 	}
 }
 
@@ -127,7 +138,8 @@ func inputShape(f Format) shape {
 		honouredKey("serviceDefinitionFile", shape{kind: text},
 			"The service definition, relative to this file. None: a standalone task."),
 		honouredKey("runStandaloneTask", shape{kind: flag},
-			"Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 false."),
+			"Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 "+
+				"false."),
 		honouredKey("clusterArn", shape{kind: text}, "The cluster of a standalone task."),
 		honouredKey("launchType", shape{kind: choice, words: launchTypes()},
 			"The launch type of a standalone task; FARGATE if not given."),
@@ -144,9 +156,11 @@ func inputShape(f Format) shape {
 		}}, "The two target groups of the service."),
 		honouredKey("keepTaskDefinitions", shape{kind: integer, min: 2, max: 1000, remark: keepRemark}, keepSentence),
 		honouredKey("listenerRules", shape{kind: list, of: &shape{kind: text}},
-			"ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
+			"ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target "+
+				"groups."),
 		honouredKey("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}},
-			"Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its name with -canary (controller ECS). If not given: by the controller."),
+			"Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its "+
+				"name with -canary (controller ECS). If not given: by the controller."),
 	}
 	if f == PipeCDv1 {
 		keys = append(keys, refusedKey("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
@@ -203,7 +217,8 @@ func accessShape() shape {
 		words: []string{"ELB", "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY", "NONE"},
 		refused: []refusedWord{{
 			"APP_MESH",
-			"AWS ended App Mesh on 2026-09-30; a load balancer with weighted target groups (ELB), or ECS's own deployment strategies, replace it",
+			"AWS ended App Mesh on 2026-09-30; a load balancer with weighted target groups (ELB), or ECS's own " +
+				"deployment strategies, replace it",
 		}},
 	}
 }

@@ -81,7 +81,8 @@ func badInputs() (all []badInput) {
 func badContents() map[string]string {
 	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {
-		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d]\n", i+1, i+1, i)
+		bomb += fmt.Sprintf(
+			"a%d: &a%d [*a%d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d, *a%[3]d]\n", i+1, i+1, i)
 	}
 	return map[string]string{
 		"empty":               "",
@@ -345,7 +346,8 @@ func (b badInput) judge(code int, panicked any, text string, writes []string) (p
 	wrong(len(writes) > 0, "it writes: %v", writes)
 	wrong(!placed.MatchString(text), "neither a place nor a next step")
 	wrong(strings.Contains(text, planted), "a secret is printed")
-	wrong(regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`).MatchString(text), "a character is printed that a terminal obeys")
+	wrong(regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`).MatchString(
+		text), "a character is printed that a terminal obeys")
 	wrong(regexp.MustCompile(`(?m)^\s*::`).MatchString(text), "a line is a command of a CI system")
 	if len(problems) > 0 {
 		problems = append(problems, fmt.Sprintf("%.1500q", text))

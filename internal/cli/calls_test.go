@@ -105,27 +105,41 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 // whys say what each call of a pipeline is for. One without a row here is a
 // call too many.
 var whys = map[string]string{
-	"sts:GetCallerIdentity":                              "whose account it is, once, for the plan",
-	"ecs:DescribeServices":                               "the look: service, task sets, counts and our claim in one read, every two to ten seconds while something moves; before a write, if the claim was last seen more than 30 s ago; after a write, to read back what was made; while a wait lasts, every 5 to 20 s, to watch what serves",
-	"ecs:ListTasks":                                      "stopped tasks, for the cause of a failure, every 6 s at most while tasks start; the running tasks of a set when their number changed",
-	"ecs:DescribeTasks":                                  "the addresses of a set's tasks, to tell its targets from those of another set in the same target group; and why a task stopped",
-	"ecs:ListTaskDefinitions":                            "the newest revision of the family: an identical one is not registered again",
-	"ecs:DescribeTaskDefinition":                         "that revision, and the one that serves, to compare them",
-	"elasticloadbalancing:DescribeTargetHealth":          "healthy is what the load balancer says, at every look at a set that starts or drains",
-	"elasticloadbalancing:DescribeRules":                 "the rules as they are: for the plan, at the beginning of each stage, every 10 s at most while it or a `WAIT` lasts, before each write, read back after it, and at the end",
-	"elasticloadbalancing:DescribeListeners":             "the load balancer's listeners, for the plan; their ports, once in each stage that reads rules",
-	"elasticloadbalancing:DescribeTargetGroups":          "both target groups, for the plan",
-	"elasticloadbalancing:DescribeLoadBalancers":         "the load balancer of each, for the plan: a Network Load Balancer is refused",
-	"elasticloadbalancing:DescribeTargetGroupAttributes": "the deregistration delay of each, for the plan: how long a drain may take",
-	"application-autoscaling:DescribeScalableTargets":    "whether the service is auto scaled, for the plan: AWS does not hold scale-in back for task sets; and how it is, if a deployment suspends it, in each stage, every 10 s at most",
-	"ecs:TagResource":                                    "the claim, before anything else",
-	"ecs:RegisterTaskDefinition":                         "the new revision",
-	"ecs:CreateTaskSet":                                  "the canary; the new primary",
-	"ecs:UpdateServicePrimaryTaskSet":                    "promote",
-	"ecs:UpdateTaskSet":                                  "the old primary to 0 %; the canary to 0 %",
-	"ecs:DeleteTaskSet":                                  "the old primary; the canary",
-	"elasticloadbalancing:ModifyListener":                "three shifts of the weights, on the default rule",
-	"ecs:UntagResource":                                  "the claim, given back",
+	"sts:GetCallerIdentity": "whose account it is, once, for the plan",
+	"ecs:DescribeServices": "the look: service, task sets, counts and our claim in " +
+		"one read, every two to ten seconds while something moves; before a write, if the claim was last seen more " +
+		"than 30 s ago; after a write, to read back what was made; while a wait lasts, every 5 to 20 s, to watch " +
+		"what serves",
+	"ecs:ListTasks": "stopped tasks, for the cause of a failure, every 6 s at " +
+		"most while tasks start; the running tasks of a set when their number changed",
+	"ecs:DescribeTasks": "the addresses of a set's tasks, to tell its targets from " +
+		"those of another set in the same target group; and why a task stopped",
+	"ecs:ListTaskDefinitions": "the newest revision of the family: an identical one is " +
+		"not registered again",
+	"ecs:DescribeTaskDefinition": "that revision, and the one that serves, to compare them",
+	"elasticloadbalancing:DescribeTargetHealth": "healthy is what the load balancer says, at every look at " +
+		"a set that starts or drains",
+	"elasticloadbalancing:DescribeRules": "the rules as they are: for the plan, at the beginning of " +
+		"each stage, every 10 s at most while it or a `WAIT` lasts, before each write, read back after it, and at " +
+		"the end",
+	"elasticloadbalancing:DescribeListeners": "the load balancer's listeners, for the plan; their " +
+		"ports, once in each stage that reads rules",
+	"elasticloadbalancing:DescribeTargetGroups": "both target groups, for the plan",
+	"elasticloadbalancing:DescribeLoadBalancers": "the load balancer of each, for the plan: a Network Load " +
+		"Balancer is refused",
+	"elasticloadbalancing:DescribeTargetGroupAttributes": "the deregistration delay of each, for the plan: how long " +
+		"a drain may take",
+	"application-autoscaling:DescribeScalableTargets": "whether the service is auto scaled, for the plan: AWS " +
+		"does not hold scale-in back for task sets; and how it is, if a deployment suspends it, in each stage, " +
+		"every 10 s at most",
+	"ecs:TagResource":                     "the claim, before anything else",
+	"ecs:RegisterTaskDefinition":          "the new revision",
+	"ecs:CreateTaskSet":                   "the canary; the new primary",
+	"ecs:UpdateServicePrimaryTaskSet":     "promote",
+	"ecs:UpdateTaskSet":                   "the old primary to 0 %; the canary to 0 %",
+	"ecs:DeleteTaskSet":                   "the old primary; the canary",
+	"elasticloadbalancing:ModifyListener": "three shifts of the weights, on the default rule",
+	"ecs:UntagResource":                   "the claim, given back",
 }
 
 // TestEveryCallHasItsReason counts the calls of the demo's pipeline.

@@ -80,7 +80,8 @@ func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d 
 func warnNoRollback(pl *plan.Plan) {
 	if c := pl.CodeDeploy; c != nil && c.Deploys && !slices.Contains(c.RollsBackOn, "DEPLOYMENT_FAILURE") {
 		pl.Warnings = append(pl.Warnings,
-			"CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not watch: nobody takes back what fails")
+			"CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not "+
+				"watch: nobody takes back what fails")
 	}
 }
 

@@ -23,7 +23,8 @@ type conflictFlags struct {
 }
 
 func (l *conflictFlags) registerAll(c *cobra.Command) {
-	l.registerTakeOver(c, "end the deployment that holds the service, wherever it runs, and go on; what it left is cleared away first")
+	l.registerTakeOver(c, "end the deployment that holds the service, wherever it runs, and go on; what it left is "+
+		"cleared away first")
 	l.registerAdopt(c)
 }
 
@@ -103,8 +104,9 @@ func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *pr
 		who = "process " + owner + " runs it"
 	}
 	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("deployment %s of it is %s; %s", d.ID, d.State, who),
-		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy --take-over rolls it back and deploys", d.ID, d.ID, d.ID)}
+		Err: fmt.Errorf("deployment %s of it is %s; %s", d.ID, d.State, who),
+		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy "+
+			"--take-over rolls it back and deploys", d.ID, d.ID, d.ID)}
 }
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment
@@ -134,12 +136,14 @@ func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
 	k, err := plan.ParseClaim(m.Claim)
 	switch {
 	case m.Claim == "":
-		return problem("go on where its journal is; if that is lost, sluice deploy --adopt clears away what it left and deploys",
+		return problem("go on where its journal is; if that is lost, sluice deploy --adopt clears away what it left "+
+			"and deploys",
 			"a deployment that is not in this journal (%s) has left: %s", p.statePath(), m)
 	case err != nil:
 		return problem("remove the tag from the service if nobody deploys it, or sluice deploy --take-over", "%w", err)
 	}
-	return problem("wait for it to end, or go on where its journal is; sluice deploy --take-over ends it; if that machine is gone, sluice deploy --adopt clears away what it left and deploys",
+	return problem("wait for it to end, or go on where its journal is; sluice deploy --take-over ends it; if that "+
+		"machine is gone, sluice deploy --adopt clears away what it left and deploys",
 		"deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it%s", k.Deployment,
 		formatTime(k.Until), p.statePath(), leftoversText(m))
 }

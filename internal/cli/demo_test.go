@@ -90,7 +90,8 @@ func TestDemoLosesNoRequest(t *testing.T) {
 			t.Errorf("%s: weight %d%%, measured %.3f (%.3f to %.3f)", s.Step, s.Requested, s.Share, s.Low, s.High)
 		}
 	}
-	if got := strings.Join(steps, ", "); got != "before, canary rollout, canary 10%, canary 50%, primary rollout, primary 100%, canary clean, after" {
+	if got := strings.Join(steps, ", "); got != "before, canary rollout, canary 10%, canary 50%, primary rollout, "+
+		"primary 100%, canary clean, after" {
 		t.Errorf("steps are %s", got)
 	}
 	if last := r.Steps[len(r.Steps)-1]; last.New != last.Requests {

@@ -56,7 +56,8 @@ Ctrl-C; sluice resume suspends it again.`,
 				return err
 			}
 			if o.Scaling.KeepSuspended && !noWait {
-				return errors.New("--leave-suspended goes with --no-wait: without it auto scaling is given back in the end")
+				return errors.New(
+					"--leave-suspended goes with --no-wait: without it auto scaling is given back in the end")
 			}
 			one := func(path string) error {
 				if dry {
@@ -78,7 +79,8 @@ Ctrl-C; sluice resume suspends it again.`,
 	registerPlanFlags(c, &o)
 	l.registerAll(c)
 	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events",
-		"after what CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, DEPLOYMENT_STOP_ON_REQUEST (default: what the deployment group says)")
+		"after what CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
+			"DEPLOYMENT_STOP_ON_REQUEST (default: what the deployment group says)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
 	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false,
 		"with --no-wait, auto scaling may stay suspended until sluice resume")
@@ -126,7 +128,8 @@ func (p *program) forEachPath(ctx context.Context, paths []string, one func(path
 	return exitWith(sluice.WorstExit(codes...))
 }
 
-const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once ECS or CodeDeploy was asked for a deployment"
+const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once ECS or CodeDeploy " +
+	"was asked for a deployment"
 
 func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l conflictFlags,
 	force bool) error {
@@ -159,7 +162,8 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if how.NoWait && pre.plan.RollsByECS() && !pre.plan.HasCanaryService() && pre.plan.Strategy == "" &&
 		!ecsRollsBack(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings,
-			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")
+			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody "+
+				"takes back what fails")
 	}
 	if how.NoWait {
 		warnNoRollback(pre.plan)

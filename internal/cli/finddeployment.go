@@ -92,7 +92,8 @@ func (p *program) newestOfService(ctx context.Context, j *journal.Journal, verb 
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {
 			return journal.Deployment{},
-				p.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+" in several accounts or Regions", all)
+				p.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+
+					" in several accounts or Regions", all)
 		}
 	}
 	return all[0], nil

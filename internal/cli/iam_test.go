@@ -240,12 +240,15 @@ func TestPolicyOfWhatExamplesLack(t *testing.T) {
 		"auto scaling, CodeDeploy":  {"codedeploy", same, same, appfile.Scaling{Suspend: true}, nil},
 		"a task with tags and roles of its own": {"job", func(s string) string {
 			return strings.Replace(s, "    count: 1",
-				"    count: 1\n    tags: [{key: team, value: web}]\n    overrides: {taskRoleArn: arn:aws:iam::123456789012:role/other}", 1)
+				"    count: 1\n    tags: [{key: team, value: web}]\n    overrides: {taskRoleArn: "+
+					"arn:aws:iam::123456789012:role/other}", 1)
 		}, same, appfile.Scaling{}, nil},
 		"first deployment of task sets": {"quicksync", same, alone, appfile.Scaling{},
-			map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others changed that"}},
+			map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others " +
+				"changed that"}},
 		"first deployment, rolling": {"rolling", same, alone, appfile.Scaling{},
-			map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others changed that"}},
+			map[string]string{"ecs:UpdateService": "if it was killed after creating the service, and others " +
+				"changed that"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

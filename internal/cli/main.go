@@ -58,7 +58,8 @@ func (p *program) noteInterrupt() {
 func (p *program) run(ctx context.Context) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(p.env.Err, "sluice has a defect: %v\nnext: report it with the command and the output of sluice version\n", r)
+			fmt.Fprintf(p.env.Err, "sluice has a defect: %v\nnext: report it with the command and the output of "+
+				"sluice version\n", r)
 			code = sluice.ExitUsage
 		}
 	}()

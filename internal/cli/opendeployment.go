@@ -96,7 +96,8 @@ func (p *program) enterAccount(ctx context.Context, t *openDeployment) error {
 	id, err := t.account.ID(ctx)
 	if err == nil && id != d.Account {
 		err = &sluice.Error{Op: "open AWS account",
-			Err:  fmt.Errorf("deployment %s is in account %s, and the credentials are those of %s", d.ID, d.Account, id),
+			Err: fmt.Errorf("deployment %s is in account %s, and the credentials are those of %s", d.ID, d.Account,
+				id),
 			Next: "log in to that account, or give --profile or --assume-role"}
 	}
 	return err

@@ -67,14 +67,17 @@ func knobTable(t *testing.T) string {
 
 // remarks say of keys of world files what their code does not.
 var remarks = map[string]string{
-	"account":                                "whose state it is, 12 digits in quotes",
-	"settled":                                "`true`, the default: it has been there for ten minutes; `false`: everything begins now",
-	"images":                                 "images by name, with the options below, `version`, and `commands`: what the image does when it is started with another command, by that command",
-	"knobs":                                  "delays, below",
-	"faults":                                 "lines, below",
-	"subnets":                                "ids of the default network's subnets, at most three",
-	"clusters":                               "names",
-	"loadBalancers[].listeners[].rules[]":    "at least one condition (`path`, `host`, `method`, `header`) and an action",
+	"account": "whose state it is, 12 digits in quotes",
+	"settled": "`true`, the default: it has been there for ten minutes; `false`: " +
+		"everything begins now",
+	"images": "images by name, with the options below, `version`, and `commands`: " +
+		"what the image does when it is started with another command, by that command",
+	"knobs":    "delays, below",
+	"faults":   "lines, below",
+	"subnets":  "ids of the default network's subnets, at most three",
+	"clusters": "names",
+	"loadBalancers[].listeners[].rules[]": "at least one condition (`path`, `host`, `method`, `header`) and an " +
+		"action",
 	"loadBalancers[].listeners[].fixed":      "an answer of the load balancer's own",
 	"loadBalancers[].listeners[].stickiness": "how long a client stays with its target group",
 	"targetGroups[].port":                    "80 if not given",

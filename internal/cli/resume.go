@@ -28,7 +28,8 @@ claim on the service, if that stayed. `+idHelp,
 		func(c *cobra.Command, path string, given bool) error {
 			return p.runResume(c.Context(), path, t.app.filesPath(path), given, engine.Options{NoWait: t.noWait}, l)
 		})
-	l.registerTakeOver(c, "take it from the process that runs it, or from the deployment of another machine that holds the service")
+	l.registerTakeOver(c, "take it from the process that runs it, or from the deployment of another machine that "+
+		"holds the service")
 	c.Flags().BoolVar(&t.noWait, "no-wait", false, noWaitHelp)
 	return c
 }

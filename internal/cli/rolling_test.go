@@ -55,7 +55,8 @@ func TestStatusOfAStrategyOfECSTellsItsHook(t *testing.T) {
 	if err := (serviceView{}).writeService(&out, tr); err != nil {
 		t.Fatal(err)
 	}
-	want := "service deployment x1: IN_PROGRESS, brings web:2, PRE_PRODUCTION_TRAFFIC_SHIFT with 10% of the traffic, waiting: hook ecs-pause-1 awaits an answer until " + formatTime(start) + "\n"
+	want := "service deployment x1: IN_PROGRESS, brings web:2, PRE_PRODUCTION_TRAFFIC_SHIFT with 10% of the " +
+		"traffic, waiting: hook ecs-pause-1 awaits an answer until " + formatTime(start) + "\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}

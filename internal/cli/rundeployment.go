@@ -81,10 +81,12 @@ func isInterrupt(err error) bool {
 // printResumeHints prints the commands that continue or end an unfinished deployment.
 func (p *program) printResumeHints(d journal.Deployment) {
 	if isTaskRun(d.Service) {
-		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end; sluice abort %s ends the waiting, and stops no task\n", d.ID, d.ID)
+		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end; sluice abort %s ends the waiting, and "+
+			"stops no task\n", d.ID, d.ID)
 		return
 	}
-	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on; sluice rollback %s returns to what was; sluice abort %s leaves it as it stands\n", d.ID, d.ID, d.ID)
+	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on; sluice rollback %s returns to what was; sluice abort %s "+
+		"leaves it as it stands\n", d.ID, d.ID, d.ID)
 }
 
 // printWaiting prints what a deployment waits for. It is used with --no-wait.

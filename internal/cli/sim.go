@@ -125,7 +125,8 @@ func printSimHelp(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions
 	if o.speed != 1 {
 		fmt.Fprintf(w, ", %s times as fast", speed)
 	}
-	fmt.Fprintf(w, "\n# in another terminal:\nexport AWS_ENDPOINT_URL=%s\nexport AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=sim\nexport AWS_REGION=%[3]s AWS_DEFAULT_REGION=%[3]s\n",
+	fmt.Fprintf(w, "\n# in another terminal:\nexport AWS_ENDPOINT_URL=%s\nexport AWS_ACCESS_KEY_ID=%s\nexport "+
+		"AWS_SECRET_ACCESS_KEY=sim\nexport AWS_REGION=%[3]s AWS_DEFAULT_REGION=%[3]s\n",
 		url, s.Account(), s.Region())
 	fmt.Fprintf(w, "export AWS_DISABLE_HOST_PREFIX_INJECTION=true\nexport SLUICE_SPEED=%s\n", speed)
 	for _, r := range s.View().Regions {
@@ -137,9 +138,11 @@ func printSimHelp(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions
 		}
 	}
 	printNameHelp(w, s, at.DNS())
-	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin anew: POST /_sluice/reset\n", url)
+	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin "+
+		"anew: POST /_sluice/reset\n", url)
 	if s.World().Throttles() {
-		fmt.Fprintln(w, "# calls beyond AWS's rates are throttled, as on AWS; \"knobs: {throttle: false}\" in the world file turns that off")
+		fmt.Fprintln(w, "# calls beyond AWS's rates are throttled, as on AWS; \"knobs: {throttle: false}\" in the "+
+			"world file turns that off")
 	}
 	fmt.Fprintln(w, "# Ctrl-C ends it")
 }

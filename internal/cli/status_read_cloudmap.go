@@ -151,7 +151,8 @@ func (v serviceView) writeNames(b *bytes.Buffer, t *serviceReport) {
 			fmt.Fprintf(b, "  instance %s is neither ECS's nor sluice's\n", id)
 		}
 		for _, id := range n.Orphaned {
-			fmt.Fprintf(b, "  %s\n", v.warn("instance "+id+" is of a task that runs no more; the next stage takes it out"))
+			fmt.Fprintf(b, "  %s\n", v.warn("instance "+id+
+				" is of a task that runs no more; the next stage takes it out"))
 		}
 	}
 }

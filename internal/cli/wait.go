@@ -50,7 +50,8 @@ if it serves already, that is success at once.`,
 	f.StringArrayVar(&o.services, "service", nil, "`name` or ARN of a service; may be given several times")
 	f.StringVar(&o.definition, "task-definition", "", "`family:revision` or ARN that has to serve")
 	f.StringVar(&o.deployment, "deployment", "",
-		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of CodeDeploy, which needs no --service")
+		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of "+
+			"CodeDeploy, which needs no --service")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
 	f.IntVar(&o.failAfter, "fail-after", verdict.FailAfter,

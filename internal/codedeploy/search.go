@@ -136,7 +136,8 @@ func (x Index) GroupOf(cluster, service string, want Group) (GroupSettings, erro
 			Resource: serviceKey(cluster, service), Kind: sluice.NotFound,
 			Err: fmt.Errorf("none of the deployment groups of %s deploys this service%s",
 				sluice.Plural(x.searched, "application"), filterText(want)),
-			Next: "make a CodeDeploy application for Amazon ECS with a deployment group of this service; sluice makes none"}
+			Next: "make a CodeDeploy application for Amazon ECS with a deployment group of this service; sluice " +
+				"makes none"}
 	}
 	names := make([]string, 0, len(fits))
 	for _, s := range fits {

@@ -13,7 +13,8 @@ func TestShapesOfAService(t *testing.T) {
 		"any case":  "ServiceName: web\nCLUSTER: main\nRolearn: ecs\nDesiredCount: 0\nEnableExecuteCommand: false\n",
 		"described": `{"services": [{"serviceName": "web", "clusterArn": "main", "roleArn": "ecs", "desiredCount": 0, "enableExecuteCommand": false, "runningCount": 3, "events": [{"id": 1}], "status": "ACTIVE"}], "failures": []}`,
 		"answered":  `{"service": {"serviceName": "web", "clusterArn": "main", "roleArn": "ecs", "desiredCount": 0, "enableExecuteCommand": false, "createdAt": 1.5}}`,
-		"nothing":   "serviceName: web\ncluster: main\nrole: ecs\ndesiredCount: 0\nenableExecuteCommand: false\nlaunchType:\nschedulingStrategy: \"\"\npropagateTags: null\n",
+		"nothing": "serviceName: web\ncluster: main\nrole: ecs\ndesiredCount: 0\nenableExecuteCommand: " +
+			"false\nlaunchType:\nschedulingStrategy: \"\"\npropagateTags: null\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := DecodeService("f", []byte(file))
@@ -45,8 +46,10 @@ func TestNoDesiredCountIsNone(t *testing.T) {
 
 func TestShapesOfATask(t *testing.T) {
 	for name, file := range map[string]string{
-		"request":   "family: web\ncpu: 256\nmemory: '512'\ncontainerDefinitions:\n- {name: web, image: x}\ntags: [{key: a, value: b}]\n",
-		"empty":     "family: web\ncpu: 256\nmemory: '512'\npidMode: \"\"\nvolumes: []\ncontainerDefinitions:\n- {name: web, image: x, command: null, mountPoints: []}\ntags: [{key: a, value: b}]\n",
+		"request": "family: web\ncpu: 256\nmemory: '512'\ncontainerDefinitions:\n- {name: web, image: x}\ntags: " +
+			"[{key: a, value: b}]\n",
+		"empty": "family: web\ncpu: 256\nmemory: '512'\npidMode: \"\"\nvolumes: []\ncontainerDefinitions:\n- " +
+			"{name: web, image: x, command: null, mountPoints: []}\ntags: [{key: a, value: b}]\n",
 		"described": `{"taskDefinition": {"family": "web", "cpu": "256", "memory": "512", "containerDefinitions": [{"name": "web", "image": "x", "mountPoints": []}], "revision": 3, "status": "ACTIVE", "registeredAt": 1700000000.5}, "tags": [{"key": "a", "value": "b"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {

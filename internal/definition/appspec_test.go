@@ -57,7 +57,9 @@ func TestAnAppSpecHasAllThatCodeDeployTakes(t *testing.T) {
 }
 
 func TestAnAppSpecInYAMLIsRead(t *testing.T) {
-	td, hooks, err := definition.ReadAppSpec("version: 0.0\nResources:\n  - TargetService:\n      Type: AWS::ECS::Service\n      Properties:\n        TaskDefinition: " + webARN + "\nHooks:\n  - BeforeInstall: look\n")
+	td, hooks, err := definition.ReadAppSpec("version: 0.0\nResources:\n  - TargetService:\n      Type: " +
+		"AWS::ECS::Service\n      Properties:\n        TaskDefinition: " + webARN +
+		"\nHooks:\n  - BeforeInstall: look\n")
 	if err != nil || td != webARN || len(hooks) != 1 || hooks[0].Function != "look" {
 		t.Errorf("%s %v %v", td, hooks, err)
 	}

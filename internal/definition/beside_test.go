@@ -32,7 +32,8 @@ func TestBesideIsTheFileOverTheService(t *testing.T) {
 	}
 	file := &Service{Input: &awsecs.CreateServiceInput{ServiceName: aws.String("web"),
 		HealthCheckGracePeriodSeconds: aws.Int32(60), DesiredCount: aws.Int32(9),
-		CapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT")}}},
+		CapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String(
+			"FARGATE_SPOT")}}},
 		Given: map[string]bool{"serviceName": true, "healthCheckGracePeriodSeconds": true,
 			"capacityProviderStrategy": true, "desiredCount": true}}
 	in, dropped := NewCanaryService(file, live)

@@ -169,7 +169,10 @@ func rollingDescribed(t *testing.T) *ecstypes.Service {
 			Subnets: []string{"subnet-a", "subnet-b"}, SecurityGroups: []string{"sg-default"},
 			AssignPublicIp: "DISABLED"}},
 	}
-	deployment := service(t, "serviceName: web\ndeploymentConfiguration: {maximumPercent: 200, minimumHealthyPercent: 100, strategy: ROLLING, bakeTimeInMinutes: 0, deploymentCircuitBreaker: {enable: true, rollback: true, resetOnHealthyTask: true, thresholdConfiguration: {type: BOUNDED_PERCENT, value: 50}}, alarms: {enable: false, rollback: false, alarmNames: []}}")
+	deployment := service(t, "serviceName: web\ndeploymentConfiguration: {maximumPercent: 200, "+
+		"minimumHealthyPercent: 100, strategy: ROLLING, bakeTimeInMinutes: 0, deploymentCircuitBreaker: {enable: "+
+		"true, rollback: true, resetOnHealthyTask: true, thresholdConfiguration: {type: BOUNDED_PERCENT, value: "+
+		"50}}, alarms: {enable: false, rollback: false, alarmNames: []}}")
 	out.DeploymentConfiguration = deployment.Input.DeploymentConfiguration
 	return out
 }
@@ -234,7 +237,8 @@ networkConfiguration: {awsvpcConfiguration: {subnets: [subnet-b, subnet-a], secu
 		t.Fatal(told(d))
 	}
 	set.LaunchType, set.NetworkConfiguration.AwsvpcConfiguration.AssignPublicIp = "EC2", "ENABLED"
-	const differs = "launchType: FARGATE, not EC2\nnetworkConfiguration.awsvpcConfiguration.assignPublicIp: DISABLED (default), not ENABLED"
+	const differs = "launchType: FARGATE, not EC2\nnetworkConfiguration.awsvpcConfiguration.assignPublicIp: " +
+		"DISABLED (default), not ENABLED"
 	if got := told(CompareTaskSet(want, set)); got != differs {
 		t.Fatalf("got\n%s\nwant\n%s", got, differs)
 	}

@@ -26,7 +26,8 @@ did you mean "memory"?`,
 		},
 		{
 			name: "a key within a container, by tabs",
-			file: "{\n\t\"family\": \"web\",\n\t\"containerDefinitions\": [{\n\t\t\"name\": \"web\", \"image\": \"web:v1\",\n\t\t\"portMapings\": []\n\t}]\n}\n",
+			file: "{\n\t\"family\": \"web\",\n\t\"containerDefinitions\": [{\n\t\t\"name\": \"web\", \"image\": " +
+				"\"web:v1\",\n\t\t\"portMapings\": []\n\t}]\n}\n",
 			want: "f:5:3: unknown key \"portMapings\" in containerDefinitions[]\n" +
 				"   5 | \t\t\"portMapings\": []\n" +
 				"     | \t\t^\n" +
@@ -189,12 +190,15 @@ did you mean "image"?`,
 func TestProblemsShowNoSecret(t *testing.T) {
 	for _, file := range []string{
 		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  environment:\n  - {name: PW, valeu: hunter2}\n",
-		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  environment:\n  - name: PW\n    value: [hunter2]\n",
+		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  environment:\n  - name: PW\n    value: " +
+			"[hunter2]\n",
 		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  enviroment: [{name: PW, value: hunter2}]\n",
 		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  environment: {PW: hunter2}\n",
 		`{"family": "web", "contanerDefinitions": [{"name": "web", "environment": [{"name": "PW", "value": "hunter2"}]}]}`,
-		"family: web\nx: &pw hunter2\ncontainerDefinitions:\n- name: web\n  image: x\n  environment: [{name: PW, value: *pw}]\n",
-		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  logConfiguration: {logDriver: splunc, options: {splunk-token: hunter2}}\n",
+		"family: web\nx: &pw hunter2\ncontainerDefinitions:\n- name: web\n  image: x\n  environment: [{name: PW, " +
+			"value: *pw}]\n",
+		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  logConfiguration: {logDriver: splunc, " +
+			"options: {splunk-token: hunter2}}\n",
 		"family: web\ncontainerDefinitions: [{name: web, environment: [{name: PW, value: hunter2]}]\n",
 		"containerDefinitions:\n- environment:\n  - name: PW\n    value: hunter2: x\n",
 		"containerDefinitions:\n- environment:\n  - name: PW\n    valeu: hunter2: x\n",

@@ -65,7 +65,8 @@ func (s *Source) checkBytes(data []byte) *Problem {
 			return p
 		}
 		if column, word := findTemplate(line); column > 0 {
-			return s.Problem(i+1, column, "{{ .%s }} is filled in by piped before the file is deployed; sluice fills in nothing: deploy through piped, or name the secret under secrets in the task definition", word)
+			return s.Problem(i+1, column, "{{ .%s }} is filled in by piped before the file is deployed; sluice "+
+				"fills in nothing: deploy through piped, or name the secret under secrets in the task definition", word)
 		}
 	}
 	return nil

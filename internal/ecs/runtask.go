@@ -87,7 +87,8 @@ func explainRefusal(err error) error {
 		return err
 	}
 	with := *told
-	with.Next = "mend what AWS names, in the task definition, in awsvpcConfiguration or under runTask; nothing was started"
+	with.Next = "mend what AWS names, in the task definition, in awsvpcConfiguration or under runTask; nothing was " +
+		"started"
 	return &with
 }
 

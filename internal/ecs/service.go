@@ -180,7 +180,8 @@ func externalInput(want awsecs.CreateServiceInput) awsecs.CreateServiceInput {
 		EnableECSManagedTags: want.EnableECSManagedTags, EnableExecuteCommand: want.EnableExecuteCommand,
 		HealthCheckGracePeriodSeconds: want.HealthCheckGracePeriodSeconds,
 		PlacementConstraints:          want.PlacementConstraints,
-		PlacementStrategy:             want.PlacementStrategy, PropagateTags: want.PropagateTags, Role: nonEmpty(want.Role),
+		PlacementStrategy:             want.PlacementStrategy, PropagateTags: want.PropagateTags,
+		Role:               nonEmpty(want.Role),
 		SchedulingStrategy: want.SchedulingStrategy, Tags: want.Tags,
 	}
 }

@@ -68,12 +68,16 @@ func fleetWorld(controller string, boats []*boat) string {
 	var groups, balancers, services strings.Builder
 	for _, b := range boats {
 		for _, kind := range []string{"primary", "canary"} {
-			fmt.Fprintf(&groups, "  - {name: w%d-%s, arn: %q, port: 80, deregistrationDelay: 10s, healthCheck: {path: /, interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}\n", b.number, kind, b.arn(kind))
+			fmt.Fprintf(&groups, "  - {name: w%d-%s, arn: %q, port: 80, deregistrationDelay: 10s, healthCheck: "+
+				"{path: /, interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}\n", b.number, kind, b.arn(kind))
 		}
-		fmt.Fprintf(&balancers, "  - {name: lb%d, arn: %q, listeners: [{port: 80, arn: %q, forward: {w%d-primary: 100, w%d-canary: 0}}]}\n", b.number, b.arn(""), b.arn("listener"), b.number, b.number)
-		fmt.Fprintf(&services, "  - {name: %s, cluster: prod, controller: %s, count: 4, image: \"sim/web:v1\", port: 80, targetGroup: w%d-primary}\n", b.name(), controller, b.number)
+		fmt.Fprintf(&balancers, "  - {name: lb%d, arn: %q, listeners: [{port: 80, arn: %q, forward: {w%d-primary: "+
+			"100, w%d-canary: 0}}]}\n", b.number, b.arn(""), b.arn("listener"), b.number, b.number)
+		fmt.Fprintf(&services, "  - {name: %s, cluster: prod, controller: %s, count: 4, image: \"sim/web:v1\", "+
+			"port: 80, targetGroup: w%d-primary}\n", b.name(), controller, b.number)
 	}
-	return "account: \"123456789012\"\nregion: us-east-1\nknobs: {throttle: true}\nsubnets: [subnet-0123456789abcdef0]\nclusters: [prod]\n" +
+	return "account: \"123456789012\"\nregion: us-east-1\nknobs: {throttle: true}\nsubnets: " +
+		"[subnet-0123456789abcdef0]\nclusters: [prod]\n" +
 		"targetGroups:\n" + groups.String() + "loadBalancers:\n" + balancers.String() + "services:\n" +
 		services.String()
 }

@@ -99,7 +99,8 @@ pipeline:
     - {name: WAIT_APPROVAL}
 `))
 		got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
-		if want := "ACTIVE sim/web:v2 75% 3 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0"; b.state() != want {
+		if want := "ACTIVE sim/web:v2 75% 3 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; " +
+			"primary 100 canary 0"; b.state() != want {
 			b.Errorf("%s, want %s\n%s", b.state(), want, b.log())
 		}
 	})

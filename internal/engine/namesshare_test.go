@@ -158,7 +158,8 @@ func TestNamedPlansAreRefused(t *testing.T) {
 			text: "networkMode: bridge", cause: "network mode bridge"},
 		"another registry than that which serves": {in: "servicedef.yaml", old: "srv-0123456789abcdef",
 			text: "srv-other", cause: "srv-other"},
-		"a routing stage without a canary": {pipeline: "\npipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {canary: 50}}]}\n", cause: "no stage before it starts one"},
+		"a routing stage without a canary": {pipeline: "\npipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: " +
+			"{canary: 50}}]}\n", cause: "no stage before it starts one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			byName(t, named{}, func(b *nameBench) {
@@ -190,7 +191,8 @@ func TestNamedPlanWarns(t *testing.T) {
 				t.Errorf("not warned of: %s\n%s", want, text)
 			}
 		}
-		if s := p.Stages[1].Share.String(); s != "api.shop.local finds 5 tasks, 1 of canary: 20% for the asked 5%; half a task is 10%; 20 tasks would reach it" {
+		if s := p.Stages[1].Share.String(); s != "api.shop.local finds 5 tasks, 1 of canary: 20% for the asked 5%; "+
+			"half a task is 10%; 20 tasks would reach it" {
 			t.Error(s)
 		}
 	})

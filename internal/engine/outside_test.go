@@ -54,7 +54,8 @@ func (b *bench) setRule(primary, canary int32) {
 	b.Helper()
 	actions := b.forward(canary < 0)
 	if canary >= 0 {
-		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(primary), aws.Int32(canary)
+		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(
+			primary), aws.Int32(canary)
 	}
 	got(b.elb.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener),
 		DefaultActions: actions}))(b)

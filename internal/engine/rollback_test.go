@@ -67,7 +67,8 @@ func TestRuleThatSomebodyElseEditedIsNotOverwritten(t *testing.T) {
 			b.Fatalf("%s %s, weights %s\n%s", end.State, end.Cause, b.weights(), b.log())
 		}
 		actions := b.forward(false)
-		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(70), aws.Int32(30)
+		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(
+			70), aws.Int32(30)
 		got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener),
 			DefaultActions: actions}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))

@@ -290,7 +290,8 @@ func (r *run) checkFiles(ctx context.Context, s plan.Stage) error {
 	if err != nil || registered {
 		return err
 	}
-	return r.missingFilesError("its task definition is not registered yet, and the journal keeps neither the values of its environment nor other secrets")
+	return r.missingFilesError("its task definition is not registered yet, and the journal keeps neither the values " +
+		"of its environment nor other secrets")
 }
 
 func (r *run) missingFilesError(why string) error {

@@ -29,8 +29,9 @@ func (b *bench) scalable(lo, hi int32, s sluice.Suspension) {
 	b.Helper()
 	got(b.scaling().RegisterScalableTarget(context.Background(),
 		&awsaas.RegisterScalableTargetInput{ServiceNamespace: aastypes.ServiceNamespaceEcs,
-			ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: aws.String("service/prod/web"),
-			MinCapacity: aws.Int32(lo), MaxCapacity: aws.Int32(hi),
+			ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
+			ResourceId:        aws.String("service/prod/web"),
+			MinCapacity:       aws.Int32(lo), MaxCapacity: aws.Int32(hi),
 			SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(s.In),
 				DynamicScalingOutSuspended: aws.Bool(s.Out), ScheduledScalingSuspended: aws.Bool(s.Scheduled)}}))(b)
 }
@@ -64,7 +65,8 @@ func (b *bench) targets() string {
 func (b *bench) suspension() sluice.Suspension {
 	b.Helper()
 	s := got(b.scaling().DescribeScalableTargets(context.Background(),
-		&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0].SuspendedState
+		&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(
+		b).ScalableTargets[0].SuspendedState
 	return sluice.Suspension{In: *s.DynamicScalingInSuspended, Out: *s.DynamicScalingOutSuspended,
 		Scheduled: *s.ScheduledScalingSuspended}
 }

@@ -32,7 +32,8 @@ func TestBlueGreenKeepsTheOldPrimaryUntilTheClean(t *testing.T) {
 		ctx := context.Background()
 		id := b.start(b.files("sim/web:v2", blueGreen))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		if want := "ACTIVE sim/web:v1 100% 4 running; ACTIVE sim/web:v2 100% 4 running; PRIMARY sim/web:v2 100% 4 running; tag sluice:deployment; primary 0 canary 100"; b.state() != want {
+		if want := "ACTIVE sim/web:v1 100% 4 running; ACTIVE sim/web:v2 100% 4 running; PRIMARY sim/web:v2 100% 4 " +
+			"running; tag sluice:deployment; primary 0 canary 100"; b.state() != want {
 			b.Fatalf("%s, want %s\n%s", b.state(), want, b.log())
 		}
 		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
@@ -92,12 +93,14 @@ func TestRuleKeepsItsShape(t *testing.T) {
 		ctx := context.Background()
 		forward := b.forward(false)
 		forward[0].Order = aws.Int32(2)
-		forward[0].ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(600)}
+		forward[0].ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(
+			true), DurationSeconds: aws.Int32(600)}
 		oidc := elbtypes.Action{Type: elbtypes.ActionTypeEnumAuthenticateOidc, Order: aws.Int32(1),
 			AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{
-				Issuer: aws.String("https://issuer.example"), AuthorizationEndpoint: aws.String("https://issuer.example/a"),
-				TokenEndpoint:    aws.String("https://issuer.example/t"),
-				UserInfoEndpoint: aws.String("https://issuer.example/u"), ClientId: aws.String("id"),
+				Issuer:                aws.String("https://issuer.example"),
+				AuthorizationEndpoint: aws.String("https://issuer.example/a"),
+				TokenEndpoint:         aws.String("https://issuer.example/t"),
+				UserInfoEndpoint:      aws.String("https://issuer.example/u"), ClientId: aws.String("id"),
 				ClientSecret: aws.String("secret")}}
 		rule := got(b.elb.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.secure()),
 			Priority: aws.Int32(7), Actions: []elbtypes.Action{oidc, forward[0]},
@@ -136,8 +139,9 @@ func TestRuleKeepsItsShape(t *testing.T) {
 func (b *bench) secure() string {
 	l := got(b.elb.CreateListener(context.Background(),
 		&awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer), Port: aws.Int32(443),
-			Protocol:     elbtypes.ProtocolEnumHttps,
-			Certificates: []elbtypes.Certificate{{CertificateArn: aws.String("arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-0000-0000-000000000000")}},
+			Protocol: elbtypes.ProtocolEnumHttps,
+			Certificates: []elbtypes.Certificate{{CertificateArn: aws.String(
+				"arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-0000-0000-000000000000")}},
 			DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
 				FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("404")}}}}))(b)
 	return *l.Listeners[0].ListenerArn

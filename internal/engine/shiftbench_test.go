@@ -114,7 +114,8 @@ func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *bench {
 func (b *bench) viaCodeDeploy(image, more string) fstest.MapFS {
 	files := b.files(image, "")
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	files["sluice.yaml"] = text("name: web\nregion: us-east-1\ncluster: prod\ninput:\n  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml\n" + more)
+	files["sluice.yaml"] = text("name: web\nregion: us-east-1\ncluster: prod\ninput:\n  taskDefinitionFile: " +
+		"taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml\n" + more)
 	files["servicedef.yaml"] = text(fmt.Sprintf(`
 serviceName: web
 launchType: FARGATE

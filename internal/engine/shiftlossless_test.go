@@ -183,7 +183,8 @@ func TestANetworkLoadBalancerIsSwitchedAtOnce(t *testing.T) {
 				b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.standing("flow"), b.log())
 			}
 			if !atOnce &&
-				!strings.Contains(end.Cause, "a Network Load Balancer supports the deployment configuration CodeDeployDefault.ECSAllAtOnce only") {
+				!strings.Contains(end.Cause, "a Network Load Balancer supports the deployment configuration "+
+					"CodeDeployDefault.ECSAllAtOnce only") {
 				b.Error(end.Cause)
 			}
 		})

@@ -144,7 +144,8 @@ func TestClaimOfAThirdIsNotTaken(t *testing.T) {
 			b.Errorf("%s: %s", end.Outcome, end.Cause)
 		}
 		b.expect(end, sluice.Superseded, "another deployment holds it",
-			"ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 90 canary 10")
+			"ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 90 "+
+				"canary 10")
 	})
 }
 

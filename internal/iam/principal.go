@@ -67,7 +67,8 @@ func refusalText(err error, principal string) string {
 	case err == nil:
 		return ""
 	case errors.As(err, &none):
-		return fmt.Sprintf("IAM does not know %s; the ARN of a session does not tell its role's path, which iam:GetRole does", principal)
+		return fmt.Sprintf("IAM does not know %s; the ARN of a session does not tell its role's path, which "+
+			"iam:GetRole does", principal)
 	case sluice.KindOf(err) == sluice.Denied:
 		return fmt.Sprintf("AWS does not let %s ask: it needs iam:SimulatePrincipalPolicy on itself", principal)
 	}

@@ -48,7 +48,8 @@ func (j *Journal) AddCommand(ctx context.Context, c Command) (int64, error) {
 	}
 	var seq int64
 	err := j.runWrite(ctx, op, c.Deployment, func(tx *tx) error {
-		return tx.queryRow(`INSERT INTO commands (deployment, kind, stage, by, at) VALUES (?, ?, ?, ?, ?) RETURNING seq`,
+		return tx.queryRow(
+			`INSERT INTO commands (deployment, kind, stage, by, at) VALUES (?, ?, ?, ?, ?) RETURNING seq`,
 			c.Deployment, c.Kind, c.Stage, c.By, j.nowNanos()).Scan(&seq)
 	})
 	return seq, err

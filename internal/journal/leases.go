@@ -129,7 +129,8 @@ func (j *Journal) Release(ctx context.Context, resource, owner string, fence int
 // updateLease sets the lease's owner to then if owner owns it under fence.
 func (j *Journal) updateLease(ctx context.Context, op, resource, owner string, fence, until int64, then string) error {
 	return j.runWrite(ctx, op, resource, func(tx *tx) error {
-		err := tx.execOrNotFound(`UPDATE leases SET owner = ?, until = ? WHERE resource = ? AND owner = ? AND fence = ?`,
+		err := tx.execOrNotFound(
+			`UPDATE leases SET owner = ?, until = ? WHERE resource = ? AND owner = ? AND fence = ?`,
 			then, until, resource, owner, fence)
 		if errors.Is(err, ErrNotFound) {
 			return lostLeaseError(op, resource)

@@ -84,7 +84,8 @@ func (j *Journal) openDatabase() error {
 
 // errReplaced means that the path no longer leads to the open file. SQLite continues to write to
 // the deleted file, and all of that is lost.
-var errReplaced = errors.New("the journal file was deleted or replaced while this process runs: nothing more is recorded")
+var errReplaced = errors.New(
+	"the journal file was deleted or replaced while this process runs: nothing more is recorded")
 
 // checkFile returns an error if the path leads to another file than the open one.
 func (j *Journal) checkFile() error {

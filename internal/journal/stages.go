@@ -82,7 +82,8 @@ func (j *Journal) EndStage(ctx context.Context, deployment string, index int, st
 		if err := j.touchDeployment(tx, deployment); err != nil {
 			return err
 		}
-		return tx.execOrNotFound(`UPDATE stages SET status = ?, cause = ?, kind = ?, ended = ? WHERE deployment = ? AND place = ?`,
+		return tx.execOrNotFound(
+			`UPDATE stages SET status = ?, cause = ?, kind = ?, ended = ? WHERE deployment = ? AND place = ?`,
 			status, secret.Mask(cause), kind, j.nowNanos(), deployment, index)
 	})
 }

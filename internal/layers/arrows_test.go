@@ -51,7 +51,8 @@ func checkArrows(files []*file) []string {
 
 func missingRowText(pkg string) string {
 	if isSim(pkg) {
-		return fmt.Sprintf("%s has no row in simulatorTable (internal/layers/rules_test.go): add it as a controller, a service or a package that connects them", pkg)
+		return fmt.Sprintf("%s has no row in simulatorTable (internal/layers/rules_test.go): add it as a "+
+			"controller, a service or a package that connects them", pkg)
 	}
 	s := fmt.Sprintf("%s is in no layer: give it a row in layerTable (internal/layers/rules_test.go):", pkg)
 	for n, name := range layerNames {

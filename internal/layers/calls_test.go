@@ -26,7 +26,8 @@ func impreciseCalls(f *file) []string {
 	for _, i := range f.imports() {
 		switch {
 		case slices.Contains(forbiddenImports, i.path):
-			bad = append(bad, fmt.Sprintf("%s: imports %s: runs could not be repeated; take what you need as an argument", i.at, i.path))
+			bad = append(bad, fmt.Sprintf(
+				"%s: imports %s: runs could not be repeated; take what you need as an argument", i.at, i.path))
 		case i.local == "." && forbiddenCalls[i.path] != nil:
 			bad = append(bad, fmt.Sprintf("%s: imports %s with a dot", i.at, i.path))
 		}

@@ -17,7 +17,8 @@ func TestChecks(t *testing.T) {
 		{"adapters do not import account", "internal/route/a.go", ours + `internal/account"`,
 			"internal/route/a.go:2: internal/route imports internal/account: adapters do not import account"},
 		{"adapters do not import each other", "internal/ecs/a.go", ours + `internal/route/alb"`,
-			"internal/ecs imports internal/route/alb: packages of layer 2 (adapters: operations on AWS) do not import each other"},
+			"internal/ecs imports internal/route/alb: packages of layer 2 (adapters: operations on AWS) do not " +
+				"import each other"},
 		{"a driver imports route", "internal/route/alb/a.go", ours + `internal/route"`, ""},
 		{"route does not import its drivers", "internal/route/a.go", ours + `internal/route/alb"`,
 			"do not import each other"},

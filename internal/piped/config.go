@@ -48,7 +48,8 @@ func readEntry(text string) (*pluginEntry, error) {
 		return nil, configError("", errors.New("the plugin has no name"))
 	case e.Port < 1 || e.Port > 65535:
 		return nil,
-			configError(e.Name, fmt.Errorf("port %d: a plugin needs a port from 1 to 65535, for piped waits for it without end", e.Port))
+			configError(e.Name, fmt.Errorf(
+				"port %d: a plugin needs a port from 1 to 65535, for piped waits for it without end", e.Port))
 	}
 	if err := decodeStrict(e.Config, &struct{}{}); err != nil {
 		return nil, configError(e.Name, fmt.Errorf("config: %w: this plugin has no configuration of its own", err))
@@ -71,7 +72,8 @@ func (t *deployTarget) readConfig(seen map[string]bool) error {
 	}
 	seen[t.Name] = true
 	if err := decodeStrict(t.Config, &t.access); err != nil {
-		return fmt.Errorf("deploy target %s: config: %w: it has region, profile, credentialsFile, roleARN and tokenFile", t.Name, err)
+		return fmt.Errorf(
+			"deploy target %s: config: %w: it has region, profile, credentialsFile, roleARN and tokenFile", t.Name, err)
 	}
 	switch a := t.access; {
 	case a.Region == "":

@@ -185,8 +185,9 @@ func (t *targetRun) refuseOfficial(ctx context.Context) error {
 			continue
 		}
 		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(), Kind: sluice.Conflict,
-			Err:  fmt.Errorf("another plugin began this deployment: it has metadata %s and none of ours", key),
-			Next: "give piped the former plugin back until it has ended; or deploy again: ECS_SYNC puts all traffic on the primary and removes what is left"}
+			Err: fmt.Errorf("another plugin began this deployment: it has metadata %s and none of ours", key),
+			Next: "give piped the former plugin back until it has ended; or deploy again: ECS_SYNC puts all traffic " +
+				"on the primary and removes what is left"}
 	}
 	return nil
 }

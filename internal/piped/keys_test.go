@@ -60,13 +60,15 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 		"launch type of a task":   input("launchType: FARGATE"),
 		"access by load balancer": input("accessType: ELB"),
 		"a task that is not run":  input("runStandaloneTask: false"),
-		"network of a task":       input("awsvpcConfiguration: {subnets: [subnet-1], securityGroups: [sg-1], assignPublicIp: ENABLED}"),
-		"recreate":                keysHead + keysPart + "      quickSync: {recreate: true}\n",
+		"network of a task": input(
+			"awsvpcConfiguration: {subnets: [subnet-1], securityGroups: [sg-1], assignPublicIp: ENABLED}"),
+		"recreate": keysHead + keysPart + "      quickSync: {recreate: true}\n",
 		"shares": staged(canary, "{name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}",
 			"{name: ECS_TRAFFIC_ROUTING, with: {primary: 30}}", rest),
 		"shares as v0 wrote them": staged("{name: ECS_CANARY_ROLLOUT, with: {scale: '30%'}}",
 			"{name: ECS_TRAFFIC_ROUTING, with: {primary: '30%'}}", rest),
-		"keys of every stage": staged("{name: ECS_SYNC, desc: a, timeout: 10m, with: {}, skipOn: {paths: [a], commitMessagePrefixes: [b]}}"),
+		"keys of every stage": staged(
+			"{name: ECS_SYNC, desc: a, timeout: 10m, with: {}, skipOn: {paths: [a], commitMessagePrefixes: [b]}}"),
 		"stages of other plugins": staged(canary, "{name: WAIT, with: {duration: 1m}}",
 			"{name: SCRIPT_RUN, with: {run: a, env: {b: c}, onRollback: d}}", rest),
 		"a part of another plugin": keysHead + "  plugins:\n    kubernetes: {input: {manifests: [a]}}\n" +
@@ -99,7 +101,8 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 		"capital letters": {"Family: web\nContainerDefinitions: [{Name: web, Image: a}]\n",
 			"ServiceName: web\nCluster: prod\nDeploymentController: {Type: EXTERNAL}\n"},
 		"aliases and what is read": {keysTask,
-			"serviceName: web\nclusterArn: prod\nroleArn: arn:aws:iam::123456789012:role/a\ndeploymentController: {type: EXTERNAL}\nstatus: ACTIVE\nrunningCount: 1\n"},
+			"serviceName: web\nclusterArn: prod\nroleArn: arn:aws:iam::123456789012:role/a\ndeploymentController: " +
+				"{type: EXTERNAL}\nstatus: ACTIVE\nrunningCount: 1\n"},
 		"an empty role": {keysTask, keysService + "role: ''\n"},
 	} {
 		if err := read(t, keysHead+keysPart, files[0], files[1]); err != nil {
@@ -113,10 +116,13 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 func TestKeysThatAreRefusedAreExplained(t *testing.T) {
 	t.Parallel()
 	for app, tells := range map[string]string{
-		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 0}}"):                 "scale is a whole percentage from 1 to 100",
-		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 12.5}}"):              "scale is a whole percentage from 1 to 100",
-		staged("{name: ECS_CANARY_ROLLOUT}"):                                   "scale",
-		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 101}}"):            "PipeCD takes what is not within 1 and 100 for primary 100",
+		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 0}}"): "scale is a whole percentage from 1 " +
+			"to 100",
+		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 12.5}}"): "scale is a whole percentage from 1 " +
+			"to 100",
+		staged("{name: ECS_CANARY_ROLLOUT}"): "scale",
+		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 101}}"): "PipeCD takes what is not within 1 " +
+			"and 100 for primary 100",
 		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 30, canary: 50}}"): "sum to 80, not to 100",
 		staged("{name: ECS_TRAFFIC_ROUTING, with: {}}"):                        "neither with.primary nor with.canary",
 		staged("{name: ECS_PRIMARY_ROLLOUT, with: {scale: 1}}"):                `unknown key "scale"`,

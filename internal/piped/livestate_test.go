@@ -105,7 +105,8 @@ func TestHazard14ReadsAreShared(t *testing.T) {
 	services := "\nservices:\n"
 	const many = 20
 	for i := range many {
-		services += fmt.Sprintf("  - {name: web%d, cluster: prod, controller: EXTERNAL, count: 1, image: sim/web:v1, port: 80, targetGroup: web-primary}\n", i)
+		services += fmt.Sprintf("  - {name: web%d, cluster: prod, controller: EXTERNAL, count: 1, image: "+
+			"sim/web:v1, port: 80, targetGroup: web-primary}\n", i)
 	}
 	r := newRig(t, services+quick)
 	var sources []*contract.DeploymentSource

@@ -42,8 +42,9 @@ func (p *plugin) GetPlanPreview(ctx context.Context,
 	answer := &contract.GetPlanPreviewResponse{}
 	for _, name := range r.GetDeployTargets() {
 		answer.Results = append(answer.Results, &contract.PlanPreviewResult{DeployTarget: name, Summary: head,
-			NoChange: running != nil && changes == 0,
-			Details:  []byte(diff + p.previewStages(ctx, name, r.GetApplicationId(), target.app)), DiffLanguage: "diff"})
+			NoChange:     running != nil && changes == 0,
+			Details:      []byte(diff + p.previewStages(ctx, name, r.GetApplicationId(), target.app)),
+			DiffLanguage: "diff"})
 	}
 	if len(answer.Results) == 0 {
 		return nil, grpcError(&sluice.Error{Op: "preview", Resource: r.GetApplicationName(),

@@ -40,7 +40,8 @@ type flags struct {
 	metrics         bool   // ignored: there are none
 }
 
-const usage = "usage: piped-plugin-sluice start --piped-plugin-service HOST:PORT --config JSON\n\npiped starts it; see docs/pipecd.md\n"
+const usage = "usage: piped-plugin-sluice start --piped-plugin-service HOST:PORT --config JSON\n\npiped starts it; " +
+	"see docs/pipecd.md\n"
 
 // errUsage means that the usage was already printed.
 var errUsage = errors.New("usage")

@@ -63,7 +63,8 @@ func TestOtherPluginsPartsAreLeftOut(t *testing.T) {
 			kept = append(kept, strings.TrimSpace(line))
 		}
 	}
-	want := "apiVersion: pipecd.dev/v1beta1, kind: Application, spec:, plugins:, sluice:, input: {}, pipeline:, stages:, - name: ECS_CANARY_CLEAN, timeout: 5m"
+	want := "apiVersion: pipecd.dev/v1beta1, kind: Application, spec:, plugins:, sluice:, input: {}, pipeline:, " +
+		"stages:, - name: ECS_CANARY_CLEAN, timeout: 5m"
 	if got := strings.Join(kept, ", "); got != want && got != strings.Replace(want, ", timeout",
 		", # before the last, timeout", 1) {
 		t.Errorf("kept %s", got)

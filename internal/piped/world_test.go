@@ -62,7 +62,8 @@ func (r *rig) taskSet(definition string, percent float64, tags map[string]string
 	r.Helper()
 	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
 		TaskDefinition: aws.String(definition),
-		LaunchType:     ecstypes.LaunchTypeFargate, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent},
+		LaunchType:     ecstypes.LaunchTypeFargate, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent,
+			Value: percent},
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-0123456789abcdef0"}}},
 	}
 	if groupARN != "" {

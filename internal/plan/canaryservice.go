@@ -173,7 +173,8 @@ func refuseTakenName(name string, live AWSState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: aws.ToString(live.Beside.ServiceArn), Kind: sluice.Conflict,
-		Err:  fmt.Errorf("the canary of %s would be service %s, which is there and not sluice's (it has no tag %s of ours)", name, CanaryServiceName(name), CanaryTag),
+		Err: fmt.Errorf("the canary of %s would be service %s, which is there and not sluice's (it has no tag %s "+
+			"of ours)", name, CanaryServiceName(name), CanaryTag),
 		Next: "rename that service, or the one that is deployed"}
 }
 

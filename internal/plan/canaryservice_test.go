@@ -24,7 +24,8 @@ func rollingLive(changes ...func(*AWSState)) AWSState {
 
 func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 	const ecs = "EXTERNAL|ECS"
-	connected := "type: ECS}|type: ECS}\nserviceConnectConfiguration: {enabled: true, namespace: shop, services: [{portName: http}]}"
+	connected := "type: ECS}|type: ECS}\nserviceConnectConfiguration: {enabled: true, namespace: shop, services: " +
+		"[{portName: http}]}"
 	for name, c := range map[string]struct {
 		pipeline string
 		edits    []string
@@ -33,7 +34,8 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 		err      string
 		next     string
 	}{
-		"hosting that the controller cannot carry": {edits: []string{"targetGroups:|hosting: services\n  targetGroups:"}, live: live(), err: "needs deployment controller ECS", next: "hosting: taskSets"},
+		"hosting that the controller cannot carry": {edits: []string{"targetGroups:|hosting: services\n  " +
+			"targetGroups:"}, live: live(), err: "needs deployment controller ECS", next: "hosting: taskSets"},
 		"task sets of a rolling service": {edits: []string{ecs,
 			"targetGroups:|hosting: taskSets\n  targetGroups:"}, live: rollingLive(),
 			err: "needs deployment controller EXTERNAL", next: "hosting: services"},

@@ -203,8 +203,10 @@ func refuseDiscovery(app *appfile.Application, live AWSState) error {
 		return problem("name one", "the service definition names %d service registries, and ECS takes one",
 			len(registries))
 	case app.Task.Input.NetworkMode != ecstypes.NetworkModeAwsvpc:
-		return problem("use networkMode: awsvpc, in which each task has an address of its own, with launch type EC2 too",
-			"network mode %s: its tasks are found by the address of their container instance%s, in SRV records alone, which sluice does not steer",
+		return problem("use networkMode: awsvpc, in which each task has an address of its own, with launch type "+
+			"EC2 too",
+			"network mode %s: its tasks are found by the address of their container instance%s, in SRV records "+
+				"alone, which sluice does not steer",
 			orBridge(app.Task.Input.NetworkMode), hostPortText(app.Task.Input.NetworkMode))
 	case live.Registry == nil:
 		return problem("run it again", "the service registry was not looked up")
@@ -276,28 +278,35 @@ func refuseTwoPaths(app *appfile.Application, live AWSState) error {
 		return nil // ECS's own update shifts the traffic of neither
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
-		Err:  fmt.Errorf("callers reach the service through a load balancer and by a name of Cloud Map: which of them is to be steered?"),
-		Next: "say it: accessType: ELB or accessType: SERVICE_DISCOVERY; the other way then reaches new tasks as soon as they run"}
+		Err: fmt.Errorf("callers reach the service through a load balancer and by a name of Cloud Map: which of " +
+			"them is to be steered?"),
+		Next: "say it: accessType: ELB or accessType: SERVICE_DISCOVERY; the other way then reaches new tasks as " +
+			"soon as they run"}
 }
 
 // warnDiscovery warns about limits of Cloud Map.
 func (p *Plan) warnDiscovery(app *appfile.Application, live AWSState) {
 	if !p.UsesCloudMap() {
 		if now := live.registryARN(); now != "" && !p.RollsByECS() && len(app.Service.Input.ServiceRegistries) == 0 {
-			p.addWarning("callers by the name of the service registry %s will find no new task: the service definition names no registry", sluice.ARNName(now))
+			p.addWarning("callers by the name of the service registry %s will find no new task: the service "+
+				"definition names no registry", sluice.ARNName(now))
 		}
 		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 &&
 			!p.HasCanaryService() {
-			p.addWarning("callers by the name of the service registry reach every new task, the canary's too, as soon as it runs: accessType ELB steers the load balancer alone")
+			p.addWarning("callers by the name of the service registry reach every new task, the canary's too, as " +
+				"soon as it runs: accessType ELB steers the load balancer alone")
 		}
 		return
 	}
 	r := p.Registry
 	if accessPathsOf(app, live).balancer {
-		p.addWarning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: accessType %s steers the name alone", p.Access)
+		p.addWarning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: "+
+			"accessType %s steers the name alone", p.Access)
 	}
 	if !r.HasDNS() {
-		p.addWarning("%s has no records in DNS: it is found by DiscoverInstances alone, and how long callers keep what they found is theirs; sluice waits %s before tasks stop", r.FullName(), FormatDuration(r.CacheExpiry()))
+		p.addWarning("%s has no records in DNS: it is found by DiscoverInstances alone, and how long callers keep "+
+			"what they found is theirs; sluice waits %s before tasks stop", r.FullName(),
+			FormatDuration(r.CacheExpiry()))
 	}
 	if r.Route53 {
 		p.addWarning("instances of %s have a health check of Route 53's, which sluice cannot read", r.FullName())
@@ -308,7 +317,8 @@ func (p *Plan) warnDiscovery(app *appfile.Application, live AWSState) {
 	}
 	p.warnOtherServices(live)
 	if len(app.Task.ContainersWithCheck()) == 0 {
-		p.addWarning("no container has a health check: ECS lets callers find a new task of the primary before anybody knows whether it answers")
+		p.addWarning("no container has a health check: ECS lets callers find a new task of the primary before " +
+			"anybody knows whether it answers")
 	}
 	p.warnShare()
 	p.warnRollout(app)
@@ -343,12 +353,14 @@ func (p *Plan) warnRollout(app *appfile.Application) {
 		case s.Name == appfile.StageWait, s.Name == appfile.StageApproval:
 			paused = paused || weight > 0
 		case p.RollsByECS() && weight < 100 && (s.Name == appfile.StagePrimaryRollout || s.Name == appfile.StageSync):
-			p.addWarning("stage %d: ECS stops old tasks without waiting for callers who still have their address: requests are lost unless the image serves on for %s after SIGTERM%s",
+			p.addWarning("stage %d: ECS stops old tasks without waiting for callers who still have their address: "+
+				"requests are lost unless the image serves on for %s after SIGTERM%s",
 				s.Index+1, p.Registry.cacheTimeText(), p.blueGreenAdvice(app))
 		}
 	}
 	if paused {
-		p.addWarning("while nobody watches (--no-wait, a pause, PipeCD's own WAIT): the record of a canary task that dies stays until the next stage begins, and a primary task that is replaced is found again")
+		p.addWarning("while nobody watches (--no-wait, a pause, PipeCD's own WAIT): the record of a canary task " +
+			"that dies stays until the next stage begins, and a primary task that is replaced is found again")
 	}
 }
 

@@ -54,7 +54,8 @@ func (c CodeDeploy) Name() string { return c.Application + "/" + c.Group }
 func (p *Plan) ByCodeDeploy() bool { return p.Controller == controllerCodeDeploy }
 
 // breakerRule says why the circuit breaker is rejected.
-const breakerRule = "deploymentConfiguration.deploymentCircuitBreaker is defined, and the deploymentCircuitBreaker feature can only be used with ECS rolling updates"
+const breakerRule = "deploymentConfiguration.deploymentCircuitBreaker is defined, and the deploymentCircuitBreaker " +
+	"feature can only be used with ECS rolling updates"
 
 // refuseCodeDeploy rejects a service that CodeDeploy cannot deploy.
 func refuseCodeDeploy(app *appfile.Application, live AWSState, o Options) error {
@@ -74,7 +75,8 @@ func refuseCodeDeploy(app *appfile.Application, live AWSState, o Options) error 
 	}
 	if fixed := fixedFields(app, live); len(fixed) > 0 {
 		return problem("make the file as the service is, or delete the service and create it anew",
-			"AWS changes %s of no service with deployment controller CODE_DEPLOY, neither by UpdateService nor by CodeDeploy, and the file asks for another value", strings.Join(fixed, ", "))
+			"AWS changes %s of no service with deployment controller CODE_DEPLOY, neither by UpdateService nor by "+
+				"CodeDeploy, and the file asks for another value", strings.Join(fixed, ", "))
 	}
 	if live.DeployerErr != nil && (o.forcesDeployment() || needsDeployment(app, live)) {
 		return live.DeployerErr // the service's own attributes need no group

@@ -50,11 +50,13 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 		err   string
 		next  string
 	}{
-		"circuit breaker": {edits: []string{"serviceName: web|serviceName: web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}"},
+		"circuit breaker": {edits: []string{"serviceName: web|serviceName: web\ndeploymentConfiguration: " +
+			"{deploymentCircuitBreaker: {enable: false, rollback: false}}"},
 			live: blueGreenLive(),
 			err:  "the deploymentCircuitBreaker feature can only be used with ECS rolling updates",
 			next: "delete the entire element"},
-		"circuit breaker of a service to create": {edits: []string{"serviceName: web|serviceName: web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: true, rollback: true}}"},
+		"circuit breaker of a service to create": {edits: []string{"serviceName: web|serviceName: " +
+			"web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: true, rollback: true}}"},
 			live: AWSState{Account: "123456789012", Region: "us-east-1"},
 			err:  "can only be used with ECS rolling updates"},
 		"no load balancer": {edits: []string{"loadBalancers:\n  - {targetGroupArn: \"" + primary +
@@ -62,8 +64,11 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 			live: blueGreenLive(), err: "has no load balancer", next: "give loadBalancers"},
 		"stages of PipeCD": {top: threeSteps, live: blueGreenLive(),
 			err: "whose task sets and traffic are CodeDeploy's", next: "codedeploy.deploymentConfigName"},
-		"what nobody changes": {edits: []string{"serviceName: web|serviceName: web\nlaunchType: EC2\nschedulingStrategy: DAEMON"}, live: blueGreenLive(), err: "AWS changes launchType, schedulingStrategy of no service", next: "create it anew"},
-		"another target group": {edits: []string{"targetgroup/web-primary/0123456789abcdef\", containerName|targetgroup/api/0123456789abcdef\", containerName"}, live: blueGreenLive(),
+		"what nobody changes": {edits: []string{"serviceName: web|serviceName: web\nlaunchType: " +
+			"EC2\nschedulingStrategy: DAEMON"}, live: blueGreenLive(),
+			err: "AWS changes launchType, schedulingStrategy of no service", next: "create it anew"},
+		"another target group": {edits: []string{"targetgroup/web-primary/0123456789abcdef\", " +
+			"containerName|targetgroup/api/0123456789abcdef\", containerName"}, live: blueGreenLive(),
 			err: "target group api is none of those of deployment group shop/web: web-primary, web-canary"},
 		"no deployment group": {live: blueGreenLive(func(l *AWSState) {
 			l.Deployer, l.DeployerErr = nil,
@@ -120,8 +125,10 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 			forward: "codedeploy:CreateDeployment shop/web",
 			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
 		"attributes too": {edits: []string{attributes}, live: blueGreenLive(), finish: 1,
-			forward: "ecs:RegisterTaskDefinition web\necs:UpdateService prod/web\necs:TagResource prod/web\ncodedeploy:CreateDeployment shop/web",
-			back:    "ecs:UpdateService prod/web\ncodedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\necs:TagResource prod/web"},
+			forward: "ecs:RegisterTaskDefinition web\necs:UpdateService prod/web\necs:TagResource " +
+				"prod/web\ncodedeploy:CreateDeployment shop/web",
+			back: "ecs:UpdateService prod/web\ncodedeploy:StopDeployment CodeDeploy deployment of " +
+				"ours\ncodedeploy:CreateDeployment shop/web\necs:TagResource prod/web"},
 		"attributes alone": {edits: []string{attributes, "sim/web:v2|sim/web:v1"},
 			live: blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }), finish: 1,
 			forward: "ecs:UpdateService prod/web\necs:TagResource prod/web",
@@ -136,8 +143,10 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 			forward: "codedeploy:CreateDeployment shop/web",
 			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
 		"a group that waits": {live: blueGreenLive(func(l *AWSState) { l.Deployer.Ready = time.Hour }),
-			forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment of ours",
-			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment that returns"},
+			forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment " +
+				"shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment of ours",
+			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment " +
+				"shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment that returns"},
 		"a service that does not exist": {live: AWSState{Account: "123456789012", Region: "us-east-1"}, finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:CreateService prod/web\necs:TagResource prod/web",
 			back:    "ecs:TagResource prod/web"},

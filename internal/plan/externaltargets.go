@@ -113,9 +113,11 @@ func refuseExternal(app *appfile.Application, live AWSState, o Options) error {
 		ts := sets[0]
 		cluster, service := ServiceNames(app)
 		return &sluice.Error{Op: "plan", Resource: cluster + "/" + service, Kind: sluice.Conflict,
-			Err: fmt.Errorf("task set %s of %s is ACTIVE with %s in %s, and sluice did not make it: it gets requests beside the release",
+			Err: fmt.Errorf("task set %s of %s is ACTIVE with %s in %s, and sluice did not make it: it gets "+
+				"requests beside the release",
 				ts.ID, ts.Revision, sluice.Plural(ts.Running, "running task"), requestSource(ts)),
-			Next: fmt.Sprintf("delete it: aws ecs delete-task-set --cluster %s --service %s --task-set %s --force. Or write onOtherTargets: remove to have sluice drain and delete it, or %s",
+			Next: fmt.Sprintf("delete it: aws ecs delete-task-set --cluster %s --service %s --task-set %s --force. "+
+				"Or write onOtherTargets: remove to have sluice drain and delete it, or %s",
 				cluster, service, ts.ID, allow)}
 	}
 	if len(live.Foreign) == 0 {

@@ -24,6 +24,7 @@ func (p *Plan) planDeregistration(app *appfile.Application) {
 	}
 	p.KeepDefinitions = app.KeepDefinitions
 	p.Finish = append(p.Finish, sluice.Write{Operation: "ecs:DeregisterTaskDefinition", Resource: ObsoleteDefinitions})
-	p.Notes = append(p.Notes, fmt.Sprintf("after a success, task definitions of family %s older than the newest %d are deregistered, if sluice registered them for this service (tag %s) and no task runs them",
+	p.Notes = append(p.Notes, fmt.Sprintf("after a success, task definitions of family %s older than the newest %d "+
+		"are deregistered, if sluice registered them for this service (tag %s) and no task runs them",
 		*app.Task.Input.Family, app.KeepDefinitions, DefinitionTag))
 }

@@ -137,7 +137,8 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"CodeDeploy in the file, ECS in AWS": {edits: []string{"EXTERNAL|CODE_DEPLOY"},
 			live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
 			err:  "the file asks for CODE_DEPLOY", next: "delete the service and create it again"},
-		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}\n", live: live(), err: "no stage before it starts one", next: "ECS_CANARY_ROLLOUT"},
+		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: " +
+			"{canary: 10}}\n", live: live(), err: "no stage before it starts one", next: "ECS_CANARY_ROLLOUT"},
 		"one group twice": {edits: []string{"web-canary|web-primary"}, live: live(),
 			err: "the same target group"},
 	} {

@@ -14,9 +14,12 @@ import (
 func hidden(t *testing.T, value string) *appfile.Application {
 	t.Helper()
 	app, err := appfile.Load(fstest.MapFS{
-		"sluice.yaml":  {Data: []byte("input: {serviceDefinitionFile: service.yaml, taskDefinitionFile: task.yaml}\ncluster: prod\n")},
-		"task.yaml":    {Data: []byte("family: web\ncontainerDefinitions: [{name: web, image: sim/web:v1}]\n")},
-		"service.yaml": {Data: []byte("serviceName: web\ndesiredCount: 2\nserviceConnectConfiguration:\n  enabled: true\n  logConfiguration: {logDriver: splunk, options: {splunk-token: " + value + ", awslogs-group: web}}\n")},
+		"sluice.yaml": {Data: []byte(
+			"input: {serviceDefinitionFile: service.yaml, taskDefinitionFile: task.yaml}\ncluster: prod\n")},
+		"task.yaml": {Data: []byte("family: web\ncontainerDefinitions: [{name: web, image: sim/web:v1}]\n")},
+		"service.yaml": {Data: []byte("serviceName: web\ndesiredCount: 2\nserviceConnectConfiguration:\n  enabled: " +
+			"true\n  logConfiguration: {logDriver: splunk, options: {splunk-token: " + value +
+			", awslogs-group: web}}\n")},
 	}, "sluice.yaml", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -50,6 +50,7 @@ func (p *Plan) planRestart(o Options) {
 	p.Force = true
 	if p.AutoRollback {
 		p.AutoRollback = false
-		p.Notes = append(p.Notes, "a failure is not rolled back: the state before is the same revision, which does not serve")
+		p.Notes = append(
+			p.Notes, "a failure is not rolled back: the state before is the same revision, which does not serve")
 	}
 }

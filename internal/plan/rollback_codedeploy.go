@@ -57,7 +57,8 @@ func makeCodeDeployReturn(cluster string, live AWSState, back Return) (*Plan, er
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
 		CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
-		Notes:      []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; no hook is called", live.Service.DesiredCount)}}
+		Notes: []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; "+
+			"no hook is called", live.Service.DesiredCount)}}
 	live.Deployer.Running = "" // it is stopped first, or there is none
 	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.servingRevision()})
 	if err != nil {

@@ -136,7 +136,8 @@ func refuseReturn(cluster string, s *ecstypes.Service) error {
 	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
 		s.DeploymentController.Type != controllerECS:
 		return problem(sluice.NotFound,
-			"roll it back where its journal is; --state names another journal; with the application's files, sluice rollback --adopt clears away what a lost deployment left",
+			"roll it back where its journal is; --state names another journal; with the application's files, sluice "+
+				"rollback --adopt clears away what a lost deployment left",
 			"no deployment of it is in this journal, and ECS keeps no history for controller %s",
 			s.DeploymentController.Type)
 	}
@@ -172,7 +173,8 @@ func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 		ProgressDeadline: returnDeadline,
 		Notes:            []string{fmt.Sprintf("the desired count (%d) is left alone", live.Service.DesiredCount)}}
 	if back.Revision == nil {
-		app.Notes = append(app.Notes, "ECS's history does not tell how the service was with "+back.To+": its other attributes are left alone")
+		app.Notes = append(app.Notes, "ECS's history does not tell how the service was with "+back.To+
+			": its other attributes are left alone")
 	}
 	p, err := Make(app, live, Options{})
 	if err != nil || back.Stop == "" {

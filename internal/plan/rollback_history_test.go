@@ -17,7 +17,8 @@ func past(entries ...string) []PastDeployment {
 		revision, status, _ := strings.Cut(e, " ")
 		p := PastDeployment{ARN: "service-deployment/" + string(rune('a'+i)), Status: status}
 		if revision != "-" {
-			p.Revision = &ecstypes.ServiceRevision{TaskDefinition: aws.String("arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
+			p.Revision = &ecstypes.ServiceRevision{TaskDefinition: aws.String(
+				"arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
 		}
 		all = append(all, p)
 	}

@@ -71,10 +71,12 @@ func (p *Plan) planScaling(a appfile.Scaling, live AWSState) error {
 	if have.Denied != "" {
 		return &sluice.Error{Op: "plan the suspension of auto scaling", Resource: p.serviceResource(),
 			Kind: sluice.Denied, Err: fmt.Errorf("its scalable targets cannot be read: %s", have.Denied),
-			Next: "allow application-autoscaling:DescribeScalableTargets and application-autoscaling:RegisterScalableTarget, or leave auto scaling alone"}
+			Next: "allow application-autoscaling:DescribeScalableTargets and " +
+				"application-autoscaling:RegisterScalableTarget, or leave auto scaling alone"}
 	}
 	if len(have.Targets) == 0 {
-		p.Notes = append(p.Notes, "the service is not auto scaled (Application Auto Scaling has no scalable target of it): there is nothing to suspend or to set")
+		p.Notes = append(p.Notes, "the service is not auto scaled (Application Auto Scaling has no scalable target "+
+			"of it): there is nothing to suspend or to set")
 		return nil
 	}
 	p.Scaling = &Scaling{Suspend: a.Suspend, KeepSuspended: a.KeepSuspended, Resume: a.Resume, Min: a.Min, Max: a.Max,
@@ -182,16 +184,19 @@ func (p *Plan) warnScaling(app *appfile.Application, live AWSState) {
 		return
 	}
 	if have.Left != "" && have.Left != sluice.Suspensions(have.Targets) {
-		p.addWarning("a deployment that did not end left auto scaling suspended; it is given back as it was before that one: %s", have.Left)
+		p.addWarning("a deployment that did not end left auto scaling suspended; it is given back as it was before "+
+			"that one: %s", have.Left)
 	}
 	for _, t := range have.Targets {
 		to := p.Scaling.StartTarget(t)
 		if n := p.desiredCount(app, live); to != t && live.serviceStatus() == "ACTIVE" && clampCount(n, to) != n {
-			p.addWarning("the desired count is %d, outside of the bounds of auto scaling (%d to %d): AWS sets it to %d as soon as anything of the scalable target is written, its suspension too",
+			p.addWarning("the desired count is %d, outside of the bounds of auto scaling (%d to %d): AWS sets it to "+
+				"%d as soon as anything of the scalable target is written, its suspension too",
 				n, to.Min, to.Max, clampCount(n, to))
 		}
 		if n := app.Service.Input.DesiredCount; n != nil && clampCount(int(*n), to) != int(*n) {
-			p.addWarning("the file asks for %d tasks, outside of the bounds of auto scaling (%d to %d): AWS sets the count to %d when scaling is given back", *n, to.Min, to.Max, clampCount(int(*n), to))
+			p.addWarning("the file asks for %d tasks, outside of the bounds of auto scaling (%d to %d): AWS sets "+
+				"the count to %d when scaling is given back", *n, to.Min, to.Max, clampCount(int(*n), to))
 		}
 	}
 }
@@ -204,7 +209,8 @@ func clampCount(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max)
 func (p *Plan) warnScaleIn(have *ScalingState) {
 	for _, t := range have.Targets {
 		if !t.Suspended.In && p.Hosting != "" {
-			p.addWarning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS holds it back only while ECS or CodeDeploy deploys the service; --suspend-auto-scaling does", t.Min, t.Max)
+			p.addWarning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS holds "+
+				"it back only while ECS or CodeDeploy deploys the service; --suspend-auto-scaling does", t.Min, t.Max)
 		}
 	}
 }

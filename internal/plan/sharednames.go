@@ -14,7 +14,8 @@ import (
 // sluice does not manage them: a share is n of N tasks of this service.
 func (p *Plan) warnOtherServices(live AWSState) {
 	if n := len(live.Neighbours); n > 0 {
-		p.addWarning("%s found under %s too (%s): their tasks take their part of the answers, and shares are of %s alone",
+		p.addWarning("%s found under %s too (%s): their tasks take their part of the answers, and shares are of %s "+
+			"alone",
 			sluice.Plural(n, "other service"), p.Registry.FullName(), strings.Join(live.Neighbours, ", "), p.Service)
 	}
 }

@@ -44,7 +44,8 @@ func makeStandalone(app *appfile.Application, live AWSState, o Options) (*Plan, 
 	}
 	p.Stages = []Stage{s}
 	p.Notes = append(slices.Clone(p.Notes),
-		"the task is not run: runStandaloneTask is false"+defaultText(app)+"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
+		"the task is not run: runStandaloneTask is false"+defaultText(app)+
+			"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
 	if live.Identical == "" {
 		p.Changes = appendDifferences(nil, "task definition", diffWithNewest(app, live))
 	}

@@ -13,8 +13,9 @@ import (
 func job(t *testing.T, app, service string) *appfile.Application {
 	t.Helper()
 	fsys := fstest.MapFS{
-		"sluice.yaml":     {Data: []byte(app)},
-		"taskdef.yaml":    {Data: []byte("family: job\ncontainerDefinitions:\n  - {name: side, image: x, essential: false}\n  - {name: job, image: x}\n")},
+		"sluice.yaml": {Data: []byte(app)},
+		"taskdef.yaml": {Data: []byte("family: job\ncontainerDefinitions:\n  - {name: side, image: x, essential: " +
+			"false}\n  - {name: job, image: x}\n")},
 		"servicedef.yaml": {Data: []byte(service)},
 	}
 	a, err := appfile.Load(fsys, "sluice.yaml", nil)

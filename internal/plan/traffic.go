@@ -40,7 +40,8 @@ func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
 				return problem("leave the stage out; or "+steeringAdvice(app, live),
 					"stage %d moves traffic, and no target group is named", i+1)
 			}
-			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+accessAdvice(app, live),
+			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+
+				accessAdvice(app, live),
 				"stage %d moves traffic, and nobody calls the service (access type %s)", i+1, access)
 		}
 		return nil
@@ -70,9 +71,11 @@ func refuseELB(app *appfile.Application, live AWSState, problem func(next, forma
 func steeringAdvice(app *appfile.Application, live AWSState) string {
 	switch w := accessPathsOf(app, live); {
 	case w.discovery && !w.balancer:
-		return "write accessType: SERVICE_DISCOVERY under input, since callers find the service by the name of its service registry"
+		return "write accessType: SERVICE_DISCOVERY under input, since callers find the service by the name of its " +
+			"service registry"
 	case w.discovery:
-		return "name the target group under input.targetGroups.primary.targetGroupArn, or write accessType: SERVICE_DISCOVERY under input to steer the service registry's name"
+		return "name the target group under input.targetGroups.primary.targetGroupArn, or write accessType: " +
+			"SERVICE_DISCOVERY under input to steer the service registry's name"
 	}
 	return "name the target group under input.targetGroups.primary.targetGroupArn"
 }
@@ -138,8 +141,10 @@ func refuseConnect(app *appfile.Application, live AWSState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
-		Err:  errors.New("callers reach the service through Service Connect, whose shares nobody but ECS can set"),
-		Next: "use ECS's own strategies, which Service Connect follows (deploymentConfiguration.strategy BLUE_GREEN, LINEAR or CANARY, and no pipeline); or name the way to steer under input.accessType, if callers come on another one too"}
+		Err: errors.New("callers reach the service through Service Connect, whose shares nobody but ECS can set"),
+		Next: "use ECS's own strategies, which Service Connect follows (deploymentConfiguration.strategy " +
+			"BLUE_GREEN, LINEAR or CANARY, and no pipeline); or name the way to steer under input.accessType, if " +
+			"callers come on another one too"}
 }
 
 // warnNoAccess warns if the access type is NONE but the files or AWS show that callers reach new
@@ -150,17 +155,20 @@ func (p *Plan) warnNoAccess(app *appfile.Application, live AWSState) {
 	}
 	w := accessPathsOf(app, live)
 	if w.balancer {
-		p.addWarning("no traffic is steered (access type NONE), and the service is behind a load balancer: requests reach new tasks of the primary as soon as they are healthy")
+		p.addWarning("no traffic is steered (access type NONE), and the service is behind a load balancer: requests " +
+			"reach new tasks of the primary as soon as they are healthy")
 	}
 	if w.discovery {
 		who := "new tasks of the primary as soon as they run"
 		if !p.HasCanaryService() && len(app.Pipeline) > 0 && len(app.Service.Input.ServiceRegistries) > 0 {
 			who = "every new task as soon as it runs, the canary's too"
 		}
-		p.addWarning("no traffic is steered (access type NONE), and the service has a service registry: callers by its name find %s (accessType: SERVICE_DISCOVERY steers them)", who)
+		p.addWarning("no traffic is steered (access type NONE), and the service has a service registry: callers by "+
+			"its name find %s (accessType: SERVICE_DISCOVERY steers them)", who)
 	}
 	if w.connect {
-		p.addWarning("no traffic is steered (access type NONE), and callers come through Service Connect: requests reach new tasks of the primary as soon as they are healthy")
+		p.addWarning("no traffic is steered (access type NONE), and callers come through Service Connect: requests " +
+			"reach new tasks of the primary as soon as they are healthy")
 	}
 }
 
@@ -171,9 +179,11 @@ func (p *Plan) warnUnsteeredPaths(app *appfile.Application, live AWSState) {
 	}
 	w := accessPathsOf(app, live)
 	if w.discovery && p.Access == sluice.ELB && p.HasCanaryService() {
-		p.addWarning("callers through service discovery are not steered: they go to the primary, whose new tasks get requests as soon as they run")
+		p.addWarning("callers through service discovery are not steered: they go to the primary, whose new tasks " +
+			"get requests as soon as they run")
 	}
 	if w.connect {
-		p.addWarning("callers through Service Connect are not steered: they go to the primary, whose new tasks get requests as soon as they are healthy")
+		p.addWarning("callers through Service Connect are not steered: they go to the primary, whose new tasks get " +
+			"requests as soon as they are healthy")
 	}
 }

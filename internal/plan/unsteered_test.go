@@ -20,7 +20,8 @@ pipeline:
 
 // Who says that nobody calls a service is told who does.
 func TestCallersOfWhatNobodyIsSaidToCall(t *testing.T) {
-	const connected = "serviceName: web|serviceName: web\nserviceConnectConfiguration: {enabled: true, namespace: shop, services: [{portName: http}]}"
+	const connected = "serviceName: web|serviceName: web\nserviceConnectConfiguration: {enabled: true, namespace: " +
+		"shop, services: [{portName: http}]}"
 	for name, c := range map[string]struct {
 		pipeline string
 		edits    []string

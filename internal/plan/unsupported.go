@@ -95,8 +95,11 @@ func refusePipeline(app *appfile.Application, o Options) error {
 	}
 	return &sluice.Error{
 		Op: fmt.Sprintf("plan stage %d %s", i+1, app.Pipeline[i].Name), Resource: app.File,
-		Err:  fmt.Errorf("the service definition has deployment controller CODE_DEPLOY, whose task sets and traffic are CodeDeploy's; a canary by our task sets needs EXTERNAL"),
-		Next: "leave the pipeline out (--quick-sync) and name a canary under codedeploy.deploymentConfigName, such as CodeDeployDefault.ECSCanary10Percent5Minutes; or write `deploymentController: {type: EXTERNAL}` in the service definition",
+		Err: fmt.Errorf("the service definition has deployment controller CODE_DEPLOY, whose task sets and traffic " +
+			"are CodeDeploy's; a canary by our task sets needs EXTERNAL"),
+		Next: "leave the pipeline out (--quick-sync) and name a canary under codedeploy.deploymentConfigName, such " +
+			"as CodeDeployDefault.ECSCanary10Percent5Minutes; or write `deploymentController: {type: EXTERNAL}` in " +
+			"the service definition",
 	}
 }
 
@@ -114,12 +117,14 @@ func refuseController(want string, live AWSState) error {
 	if have == want {
 		return nil
 	}
-	next := "AWS can switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=" + want
+	next := "AWS can switch it in place while no deployment runs: aws ecs update-service --deployment-controller " +
+		"type=" + want
 	switch {
 	case want == controllerECS && have == controllerExternal:
 		next = "write `deploymentController: {type: EXTERNAL}` in the service definition; or: " + next
 	case want == controllerCodeDeploy:
-		next = "AWS does not switch a service to CODE_DEPLOY: delete the service and create it again, or change the file"
+		next = "AWS does not switch a service to CODE_DEPLOY: delete the service and create it again, or change " +
+			"the file"
 	case have == controllerECS:
 		next += " (its running tasks become a task set that you delete when done)"
 	}

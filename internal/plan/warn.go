@@ -40,7 +40,8 @@ func (p *Plan) collectWarnings(app *appfile.Application, live AWSState) {
 	p.warnShares(p.desiredCount(app, live))
 	p.warnEnd()
 	if live.isFirstDeployment() && !p.RollsByECS() {
-		p.addWarning("nothing serves yet: nothing is deleted, and a rollback would leave the service without a serving task set")
+		p.addWarning("nothing serves yet: nothing is deleted, and a rollback would leave the service without a " +
+			"serving task set")
 	}
 	if len(app.Pipeline) > 0 && p.QuickSync && live.isFirstDeployment() {
 		p.addWarning("first deployment: quick sync instead of the pipeline (--pipeline runs it all the same)")
@@ -60,7 +61,8 @@ func (p *Plan) desiredCount(app *appfile.Application, live AWSState) int {
 // warnIdle warns that a service without tasks cannot show whether the revision works.
 func (p *Plan) warnIdle(app *appfile.Application, live AWSState) {
 	if (p.RollsByECS() || p.QuickSync) && wantsNoTasks(app, live) {
-		p.addWarning("the desired count is 0: no task runs, callers get no answer, and nothing shows whether the revision works")
+		p.addWarning("the desired count is 0: no task runs, callers get no answer, and nothing shows whether the " +
+			"revision works")
 	}
 }
 
@@ -85,9 +87,11 @@ func (p *Plan) warnService(app *appfile.Application, live AWSState) {
 		case !slices.ContainsFunc(live.externalSets(app), func(x sluice.TaskSet) bool { return x.ID == ts.ID }):
 			p.addWarning("task set %s (%s) is ACTIVE and not sluice's; it is left alone", ts.ID, ts.Revision)
 		case p.OnOtherTargets == sluice.RemoveTargets:
-			p.addWarning("task set %s (%s) is not sluice's and gets requests: it is drained and deleted (onOtherTargets: remove)", ts.ID, ts.Revision)
+			p.addWarning("task set %s (%s) is not sluice's and gets requests: it is drained and deleted "+
+				"(onOtherTargets: remove)", ts.ID, ts.Revision)
 		default:
-			p.addWarning("task set %s (%s) is not sluice's and gets requests beside the release (onOtherTargets: allow)", ts.ID, ts.Revision)
+			p.addWarning("task set %s (%s) is not sluice's and gets requests beside the release (onOtherTargets: "+
+				"allow)", ts.ID, ts.Revision)
 		}
 	}
 	if need := len(live.TaskSets) + 2; need > taskSetLimit {
@@ -105,7 +109,8 @@ func (p *Plan) warnLeftover(ts sluice.TaskSet) {
 	case p.hasSync():
 		p.addWarning("task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
 	default:
-		p.addWarning("task set %s (%s) was left by an earlier deployment and stays: no task set is PRIMARY, so that it may be what serves", ts.ID, ts.Revision)
+		p.addWarning("task set %s (%s) was left by an earlier deployment and stays: no task set is PRIMARY, so that "+
+			"it may be what serves", ts.ID, ts.Revision)
 	}
 }
 
@@ -133,11 +138,13 @@ func (p *Plan) warnGroups(live AWSState) {
 		p.addWarning("the primary target group %s has no healthy target now (%d registered)", g.Name, g.Targets)
 	}
 	for _, r := range live.Marked {
-		p.addWarning("the %s always forwards to the canary target group: its requests reach the canary while one runs, and get 503 while none does; sluice does not write this rule", ruleName(r))
+		p.addWarning("the %s always forwards to the canary target group: its requests reach the canary while one "+
+			"runs, and get 503 while none does; sluice does not write this rule", ruleName(r))
 	}
 	for _, g := range []*GroupAttachment{live.Primary, live.Canary} {
 		if g != nil && g.Drain >= 5*time.Minute {
-			p.addWarning("target group %s drains for %s: each removal of tasks takes that long; lower deregistration_delay.timeout_seconds if no request takes so long", g.Name, FormatDuration(g.Drain))
+			p.addWarning("target group %s drains for %s: each removal of tasks takes that long; lower "+
+				"deregistration_delay.timeout_seconds if no request takes so long", g.Name, FormatDuration(g.Drain))
 		}
 	}
 }
@@ -188,6 +195,7 @@ func (p *Plan) warnEnd() {
 		}
 	}
 	if canary {
-		p.addWarning("the pipeline leaves the canary running (weight %d%%): end it with ECS_TRAFFIC_ROUTING primary: 100 and ECS_CANARY_CLEAN", weight)
+		p.addWarning("the pipeline leaves the canary running (weight %d%%): end it with ECS_TRAFFIC_ROUTING "+
+			"primary: 100 and ECS_CANARY_CLEAN", weight)
 	}
 }

@@ -38,7 +38,8 @@ func Advice(w World, app *appfile.Application) (all []string) {
 	switch {
 	case w.usesCodeDeploy():
 		if w.Config == "" || w.Config == "CodeDeployDefault.ECSAllAtOnce" {
-			say("CodeDeploy moves every request to the new version at once: a deployment configuration such as CodeDeployDefault.ECSCanary10Percent5Minutes moves a share first")
+			say("CodeDeploy moves every request to the new version at once: a deployment configuration such as " +
+				"CodeDeployDefault.ECSCanary10Percent5Minutes moves a share first")
 		}
 	case w.Controller != "ECS": // ECS's own update works in batches
 		pipelineAdvice(app, say)

@@ -66,12 +66,14 @@ func (c Case) writeNames(d *draft) {
 		writeLine(&d.app, "onOutsideChange: %s", c.OutsidePolicy)
 	}
 	writeLine(&d.input, "  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml")
-	writeLine(&d.service, "serviceName: %s\ncluster: %s\nlaunchType: FARGATE\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}",
+	writeLine(&d.service, "serviceName: %s\ncluster: %s\nlaunchType: FARGATE\nnetworkConfiguration: "+
+		"{awsvpcConfiguration: {subnets: [%s]}}",
 		w.Service, w.Cluster, strings.Join(w.Subnets, ", "))
 }
 
 func (c Case) writeContainer(d *draft) {
-	writeLine(&d.task, "family: web\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: web\n    image: %s\n"+
+	writeLine(&d.task, "family: web\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: "+
+		"512\ncontainerDefinitions:\n  - name: web\n    image: %s\n"+
 		"    portMappings: [{containerPort: %d}]\n    environment: [{name: PASSWORD, value: %s}]", newImage,
 		c.World.Port, secret)
 }

@@ -89,7 +89,8 @@ func (w World) writeNamedService(line func(string, ...any), serving string) {
 	if w.Check > 0 {
 		check = fmt.Sprintf(", containerCheck: %s", w.Check)
 	}
-	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, registry: %s.%s, stopTimeout: 120s%s%s}",
+	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, registry: %s.%s, stopTimeout: "+
+		"120s%s%s}",
 		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Service, namespace, check, w.Scaling.serviceText(w.Tasks))
 	if w.OtherService {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80}")

@@ -84,7 +84,8 @@ func (w World) groupOptions() (more string) {
 // writeFunctions writes the functions that hooks may name, without "missing".
 func (w World) writeFunctions(line func(string, ...any)) {
 	if w.Hooks != "" {
-		line("functions:\n  - {name: %s, after: 2s}\n  - {name: fail, result: fail, after: 2s}\n  - {name: hang, result: hang}", agreeHook)
+		line("functions:\n  - {name: %s, after: 2s}\n  - {name: fail, result: fail, after: 2s}\n  - {name: hang, "+
+			"result: hang}", agreeHook)
 	}
 }
 

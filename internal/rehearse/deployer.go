@@ -88,7 +88,8 @@ func (w World) writeDeployer(line func(string, ...any)) {
 		more += ", terminate: " + w.Keep.String()
 	}
 	more += w.groupOptions()
-	line("applications:\n  - name: %q\n    groups:\n      - {name: %q, cluster: %s, service: %s, targetGroups: [%s, %s], listener: \"%s:%d\"%s}",
+	line("applications:\n  - name: %q\n    groups:\n      - {name: %q, cluster: %s, service: %s, targetGroups: [%s, "+
+		"%s], listener: \"%s:%d\"%s}",
 		cmp.Or(d.Application, "shop"), cmp.Or(d.Group, "web"), w.Cluster, w.Service, w.Primary.Name(), w.Canary.Name(),
 		balancerName(w.Balancer), w.Listeners[0].Port, more)
 }

@@ -138,17 +138,20 @@ func (c Case) writeJobInput(d *draft) {
 	if j.Provider != "" {
 		provider = fmt.Sprintf(", capacityProviderStrategy: [{capacityProvider: %s, weight: 1}]", j.Provider)
 	}
-	writeLine(&d.input, "  runTask: {count: %d, overrides: {containerOverrides: [{name: %s, environment: [{name: TOKEN, value: %s}]}]}%s}",
+	writeLine(&d.input, "  runTask: {count: %d, overrides: {containerOverrides: [{name: %s, environment: [{name: "+
+		"TOKEN, value: %s}]}]}%s}",
 		j.Count, jobFamily, secret, provider)
 }
 
 func (c Case) writeJobContainers(d *draft) {
 	logs := ""
 	if c.Job.Logs {
-		logs = fmt.Sprintf("    logConfiguration: {logDriver: awslogs, options: {awslogs-group: /ecs/%s, awslogs-region: %s, awslogs-stream-prefix: run, awslogs-create-group: \"true\"}}\n",
+		logs = fmt.Sprintf("    logConfiguration: {logDriver: awslogs, options: {awslogs-group: /ecs/%s, "+
+			"awslogs-region: %s, awslogs-stream-prefix: run, awslogs-create-group: \"true\"}}\n",
 			jobFamily, c.World.Region)
 	}
-	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:", jobFamily)
+	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: "+
+		"512\ncontainerDefinitions:", jobFamily)
 	fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s", jobFamily,
 		jobImage, secret, logs)
 	if c.Job.Side != "" {

@@ -66,7 +66,8 @@ var mutants = []mutant{
 		"ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),",
 		"ClientToken: aws.String(w.By.Token()),"},
 	{"all task sets are deleted after the promotion", "internal/stage/primaryrollout.go",
-		"\tif err := r.hosting.retireOldPrimary(ctx, primary); err != nil {", "\tif err := r.hosting.retireOthers(ctx, primary); err != nil {"},
+		"\tif err := r.hosting.retireOldPrimary(ctx, primary); err != nil {", "\tif err := " +
+			"r.hosting.retireOthers(ctx, primary); err != nil {"},
 	{"the new primary is not promoted", "internal/stage/hosting_tasksets.go",
 		"\treturn m, t.promoteSet(ctx, m)\n", "\treturn m, nil\n"},
 	{"the old primary goes before the new one is healthy", "internal/stage/hosting_tasksets.go",
@@ -92,13 +93,16 @@ var mutants = []mutant{
 	{"a step that failed is passed over", "internal/stage/runtask_wait.go",
 		"\tif len(failed) == 0 {\n", "\tif v != nil {\n"},
 	{"the cause of a failure is not told", "internal/stage/wait_member.go",
-		"max(v.Counts.Desired, v.Cause.Count),\n\t\t\tv.Cause.Text,", "max(v.Counts.Desired, v.Cause.Count), \"some\","},
+		"max(v.Counts.Desired, v.Cause.Count),\n\t\t\tv.Cause.Text,",
+		"max(v.Counts.Desired, v.Cause.Count), \"some\","},
 	{"a failure is told at every look", "internal/stage/wait_member.go",
 		"\tif r.emitted.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
 	{"suspension is not given back", "internal/engine/wait.go",
-		"\tif err := r.returnScaling(ctx, stage.Config{CheckRetry: r.checkRetry}); err != nil {\n\t\treturn errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
+		"\tif err := r.returnScaling(ctx, stage.Config{CheckRetry: r.checkRetry}); err != nil {\n\t\treturn " +
+			"errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
 	{"what was suspended before is saved after the write", "internal/stage/autoscaling.go",
-		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n\t\tif r.snapshot != nil {\n\t\t\tbase = r.snapshot.Scaling\n\t\t}\n" +
+		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n\t\tif r.snapshot != nil {\n\t\t\tbase = " +
+			"r.snapshot.Scaling\n\t\t}\n" +
 			"\t\th = scalingOverride{Base: base, Wanted: r.firstOverride(base, now)}\n\t}\n\th.Phase = phaseSetting\n" +
 			"\tif err := saveValue(ctx, r.Host, keyScaling, h); err != nil {\n\t\treturn err\n\t}\n",
 		"\t\th = scalingOverride{Base: now, Wanted: r.firstOverride(now, now)}\n\t}\n"},
@@ -109,8 +113,10 @@ var mutants = []mutant{
 	{"tasks stop while callers have their addresses", "internal/stage/cloudmaptraffic.go",
 		"\tif err != nil || !ok || d.SkipExpiryWaits {\n", "\tif err != nil || !ok || ok {\n"},
 	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
-		"\tif err := d.registerMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn d.deregisterMembers(ctx, act, c)\n",
-		"\tif err := d.deregisterMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn d.registerMembers(ctx, act, c)\n"},
+		"\tif err := d.registerMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
+			"d.deregisterMembers(ctx, act, c)\n",
+		"\tif err := d.deregisterMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
+			"d.registerMembers(ctx, act, c)\n"},
 	{"the plan forgets a write", "internal/plan/stages.go",
 		"\ts.addWrite(\"ecs:UpdateServicePrimaryTaskSet\", NewPrimarySet)\n\tif !s.KeepOld", "\tif !s.KeepOld"},
 }

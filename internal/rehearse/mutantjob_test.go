@@ -10,5 +10,6 @@ var jobMutants = []mutant{
 	{"a task by itself that somebody stops has come to its end", "internal/verdict/task.go",
 		"case t.StopCode != \"\" && t.StopCode != \"EssentialContainerExited\":", "case t.StopCode == \"noDesired\":"},
 	{"the first container decides about a task by itself", "internal/stage/runtask_wait.go",
-		"if why := verdict.TaskFailure(e, v.Watch); why != \"\" {\n\t\t\tfailed", "if why := verdict.TaskFailure(e, e.Containers[0].Name); why != \"\" {\n\t\t\tfailed"},
+		"if why := verdict.TaskFailure(e, v.Watch); why != \"\" {\n\t\t\tfailed", "if why := verdict.TaskFailure(e, " +
+			"e.Containers[0].Name); why != \"\" {\n\t\t\tfailed"},
 }

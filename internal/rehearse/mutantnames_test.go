@@ -19,11 +19,13 @@ var namedMutants = []mutant{
 		"\tif err != nil || !sends {\n\t\treturn err\n\t}\n\tif d.names.Pool().Primary == 0 {",
 		"\tif err != nil || !sends || d.names.Out() > 0 {\n\t\treturn err\n\t}\n\tif d.names.Pool().Primary == 0 {"},
 	{"what is about to be taken out is not saved before", "internal/route/cloudmap/driver.go",
-		"\tif err := d.saveAttributes(ctx, out); err != nil {\n\t\treturn err\n\t}\n", "\tdefer func() { _ = d.saveAttributes(ctx, out) }()\n"},
+		"\tif err := d.saveAttributes(ctx, out); err != nil {\n\t\treturn err\n\t}\n", "\tdefer func() { _ = " +
+			"d.saveAttributes(ctx, out) }()\n"},
 	{"Cloud Map's operations are not awaited", "internal/route/cloudmap/operation.go",
 		"failed, err := n.collectFailed(ctx, all, ids)", "failed, err := []int(nil), error(nil)"},
 	{"what others take out of a name is not noticed", "internal/route/cloudmap/drift.go",
-		"\t\tcase !m.registered && !m.deregistered && m.Healthy &&\n\t\t\t(d.seenRegistered[m.instance] || m.Age > registrationLimit):\n", "\t\tcase !m.registered && !m.deregistered && m.Healthy && m.registered:\n"},
+		"\t\tcase !m.registered && !m.deregistered && m.Healthy &&\n\t\t\t(d.seenRegistered[m.instance] || m.Age > " +
+			"registrationLimit):\n", "\t\tcase !m.registered && !m.deregistered && m.Healthy && m.registered:\n"},
 	{"records of the canary that others take out are not noticed", "internal/route/cloudmap/drift.go",
 		"if d.ExpectsCanary && !m.registered && m.Healthy && d.Registered[m.instance] {",
 		"if d.ExpectsCanary && !m.registered && m.Healthy && d.Registered[m.instance] && m.registered {"},

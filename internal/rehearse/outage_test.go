@@ -63,7 +63,8 @@ func TestOutages(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d deployments interrupted: %d ended as asked for, %d of them after a pause and resume; %.0f of %.0f requests lost", total, total-failed, paused, lost, requests)
+	t.Logf("%d deployments interrupted: %d ended as asked for, %d of them after a pause and resume; %.0f of %.0f "+
+		"requests lost", total, total-failed, paused, lost, requests)
 }
 
 func flowCalled(t *testing.T, name string) rehearse.Case {

@@ -151,7 +151,8 @@ func (f *rehearsal) callAWS(service, target string, in map[string]any) bool {
 	}
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	r.Header.Set("X-Amz-Target", target)
-	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/20990101/%s/%s/aws4_request, SignedHeaders=host, Signature=0", f.World.Account, f.World.Region, service))
+	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/20990101/%s/%s/aws4_request, "+
+		"SignedHeaders=host, Signature=0", f.World.Account, f.World.Region, service))
 	out, err := f.sim.HTTPClient().Do(r)
 	if err != nil {
 		f.logLine("outside: %s: %v", operation, err)

@@ -36,7 +36,8 @@ func (c Case) afterOptions() (options string, rollback bool) {
 func (c Case) writeSteps(d *draft) {
 	task := func(name string) string {
 		return "family: " + name +
-			"\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: " + name +
+			"\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: " +
+			"512\ncontainerDefinitions:\n  - name: " + name +
 			"\n    image: sim/rehearsal:" + name + "\n    environment: [{name: PASSWORD, value: " + secret + "}]\n"
 	}
 	if c.Before != "" {
@@ -46,7 +47,8 @@ func (c Case) writeSteps(d *draft) {
 	if c.After != "" {
 		_, rollback := c.afterOptions()
 		d.after.WriteString(task(stepAfter))
-		writeLine(&d.pipeline, "after: [{name: %s, taskDefinitionFile: after.yaml, rollback: %t, runTask: {overrides: {containerOverrides: [{name: %[1]s, environment: [{name: TOKEN, value: %[3]s}]}]}}}]",
+		writeLine(&d.pipeline, "after: [{name: %s, taskDefinitionFile: after.yaml, rollback: %t, runTask: "+
+			"{overrides: {containerOverrides: [{name: %[1]s, environment: [{name: TOKEN, value: %[3]s}]}]}}}]",
 			stepAfter, rollback, secret)
 	}
 }

@@ -219,7 +219,8 @@ func (g Group) writeGroup(line func(string, ...any), port int32) {
 	if g.ARN == "" {
 		return
 	}
-	line("  - {name: %s, arn: %s, port: %d, deregistrationDelay: %s, healthCheck: {path: /, interval: %s, timeout: %s, healthy: %d, unhealthy: %d}}",
+	line("  - {name: %s, arn: %s, port: %d, deregistrationDelay: %s, healthCheck: {path: /, interval: %s, timeout: "+
+		"%s, healthy: %d, unhealthy: %d}}",
 		g.Name(), g.ARN, port, g.Drain, g.Interval, g.Timeout, g.Healthy, g.Unhealthy)
 }
 

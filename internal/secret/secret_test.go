@@ -9,10 +9,11 @@ import (
 // Each of these holds the word PLANTED, or is secret as a whole.
 func TestSecretsAreMasked(t *testing.T) {
 	for text, want := range map[string]string{
-		"--password=PLANTED9":                                                         "--password=***",
-		"--password PLANTED9 --verbose":                                               "--password *** --verbose",
-		"DB_PASSWORD=PLANTED":                                                         "DB_PASSWORD=***",
-		"AWS_SECRET_ACCESS_KEY=PLANTEDENV SHELL=":                                     "AWS_SECRET_ACCESS_KEY=*** SHELL=",
+		"--password=PLANTED9":           "--password=***",
+		"--password PLANTED9 --verbose": "--password *** --verbose",
+		"DB_PASSWORD=PLANTED":           "DB_PASSWORD=***",
+		"AWS_SECRET_ACCESS_KEY=PLANTEDENV SHELL=": "AWS_SECRET_ACCESS_KEY=*** " +
+			"SHELL=",
 		`["serve", "--api-key", "PLANTED9"]`:                                          `["serve", "--api-key", "***"]`,
 		`{"password":"PLANTED"}`:                                                      `{"password":"***"}`,
 		`{"a":"{\"dbPassword\":\"PLANTED\"}"}`:                                        `{"a":"{\"dbPassword\":\"***\"}"}`,
@@ -43,7 +44,8 @@ func TestOtherTextStays(t *testing.T) {
 		"export AWS_ACCESS_KEY_ID=000000000000", "export AWS_SECRET_ACCESS_KEY=sim",
 		"ecs-svc/1234567890123456789", "slc-01k0abcdefghjkmnpqrstvwxyz",
 		"123456789012.dkr.ecr.us-east-1.amazonaws.com/web:v2",
-		"containerDefinitions[web].secrets: none -> [{name: DB_PASSWORD, valueFrom: arn:aws:ssm:us-east-1:123456789012:parameter/db}]",
+		"containerDefinitions[web].secrets: none -> [{name: DB_PASSWORD, valueFrom: " +
+			"arn:aws:ssm:us-east-1:123456789012:parameter/db}]",
 		"--take-over the service from DEPLOYMENT", "there is no key \"password\"",
 	} {
 		if got := Mask(text); got != text {

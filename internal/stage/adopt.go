@@ -29,10 +29,12 @@ func (r *Run) adoptLeftovers(ctx context.Context) error {
 	claimed := r.wroteAt
 	switch {
 	case r.Plan.RollsByECS() && !r.Plan.HasCanaryService():
-		r.emitNote("ECS goes on with what was asked of it; nothing else of another deployment can be left on a rolling service")
+		r.emitNote("ECS goes on with what was asked of it; nothing else of another deployment can be left on a " +
+			"rolling service")
 		return nil
 	case r.Plan.ByCodeDeploy():
-		r.emitNote("CodeDeploy goes on with what was asked of it; nothing else of another deployment can be left on a service that it deploys")
+		r.emitNote("CodeDeploy goes on with what was asked of it; nothing else of another deployment can be left on " +
+			"a service that it deploys")
 		return nil
 	}
 	serving, err := r.hosting.findVariant(ctx, sluice.Primary)
@@ -76,7 +78,8 @@ func (r *Run) sendAllToPrimary(ctx context.Context, serving member) error {
 	}
 	if serving.TargetGroup != "" && serving.TargetGroup == r.traffic.attachmentOf(sluice.Canary).TargetGroup {
 		return &sluice.Error{Op: "adopt the service", Resource: serving.ID, Kind: sluice.Conflict,
-			Err:  fmt.Errorf("the PRIMARY task set is in the canary's target group: sending everything to the primary's would lose it"),
+			Err: fmt.Errorf("the PRIMARY task set is in the canary's target group: sending everything to the " +
+				"primary's would lose it"),
 			Next: "give the service a PRIMARY task set in the primary's target group by hand"}
 	}
 	if err := r.awaitHealthy(ctx, serving, 1); err != nil || !sends {

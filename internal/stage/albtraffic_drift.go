@@ -115,7 +115,8 @@ func (b albTraffic) applyRulePolicy(ctx context.Context, e editedRule) error {
 	switch {
 	case e.isNewlyForwarding:
 		return &sluice.Error{Op: "look at the " + e.current.Name(), Resource: e.current.ARN, Kind: sluice.OutsideChange,
-			Err:  fmt.Errorf("somebody else made it forward to %s since the deployment began; the plan does not steer it", e.current.Describe()),
+			Err: fmt.Errorf("somebody else made it forward to %s since the deployment began; the plan does not "+
+				"steer it", e.current.Describe()),
 			Next: "find out who, and take the canary's target group off it; then deploy again"}
 	case b.Plan.OnOutsideChange == sluice.AdoptChange:
 		return b.adoptRule(ctx, e)
@@ -140,7 +141,8 @@ func (b albTraffic) errRuleDiffers(ctx context.Context, e editedRule) error {
 		was = ", where we had left " + ours.Describe()
 	}
 	return &sluice.Error{Op: "look at the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
-		Err:  fmt.Errorf("somebody else edited it since the deployment began: it forwards to %s%s; it is not overwritten", e.current.Describe(), was),
+		Err: fmt.Errorf("somebody else edited it since the deployment began: it forwards to %s%s; it is not "+
+			"overwritten", e.current.Describe(), was),
 		Next: "find out who, and put it back. onOutsideChange: reassert or adopt goes on in spite of it"}
 }
 
@@ -248,7 +250,8 @@ func (b albTraffic) adoptRule(ctx context.Context, e editedRule) error {
 		b.emitWarning("the %s is not ours any more: somebody else took it (onOutsideChange: adopt)", e.original.Name())
 		return nil
 	}
-	b.emitWarning("the %s was edited by somebody else; it stays so, and a rollback returns to it (onOutsideChange: adopt)", e.original.Name())
+	b.emitWarning("the %s was edited by somebody else; it stays so, and a rollback returns to it (onOutsideChange: "+
+		"adopt)", e.original.Name())
 	return nil
 }
 
@@ -278,7 +281,8 @@ func (b albTraffic) rerouteEmptyCanary(ctx context.Context) error {
 // rerouteToPrimary writes the rules so that the canary's share goes to the primary.
 func (b albTraffic) rerouteToPrimary(ctx context.Context, edited []editedRule) error {
 	for _, e := range edited {
-		b.emitWarning("the %s was edited by somebody else and sends requests to the canary, which is empty: they go to the primary now", e.original.Name())
+		b.emitWarning("the %s was edited by somebody else and sends requests to the canary, which is empty: they go "+
+			"to the primary now", e.original.Name())
 		if err := b.saveShiftTime(ctx); err != nil {
 			return err
 		}

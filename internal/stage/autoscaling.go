@@ -235,7 +235,8 @@ func (r *Run) ReturnScaling(ctx context.Context) error {
 	}
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken, sluice.LostClaim:
-		r.emitWarning("auto scaling of %s is not given back, because another deployment holds the service: %v; it was: %s", r.client.Resource(), err, sluice.Suspensions(h.Base))
+		r.emitWarning("auto scaling of %s is not given back, because another deployment holds the service: %v; it "+
+			"was: %s", r.client.Resource(), err, sluice.Suspensions(h.Base))
 		return nil
 	}
 	return err

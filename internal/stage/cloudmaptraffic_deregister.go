@@ -37,7 +37,9 @@ func (d *cloudMapTraffic) stopTrafficTo(ctx context.Context, members []member) e
 			}
 		case len(stays) > 0:
 			for _, p := range stays {
-				d.emitWarning("%s of the %s is registered again and again under %s, by ECS or by somebody else: its tasks stop while callers have their addresses, and must answer after SIGTERM until they forget them",
+				d.emitWarning("%s of the %s is registered again and again under %s, by ECS or by somebody else: its "+
+					"tasks stop while callers have their addresses, and must answer after SIGTERM until they "+
+					"forget them",
 					sluice.Plural(len(p.instances), "instance"), p.label, d.names.Registry.FullName())
 			}
 			return nil

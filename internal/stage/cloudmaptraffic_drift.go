@@ -123,7 +123,8 @@ func (d *cloudMapTraffic) warnUnknownInstances() {
 func (d *cloudMapTraffic) warnOtherServices() {
 	for _, service := range d.names.OtherServices() {
 		if d.isFirstTime("neighbour " + service) {
-			d.emitWarning("service %s is found under %s too: its tasks take their part of the answers, and shares are of %s alone", service, d.names.Registry.FullName(), d.Plan.Service)
+			d.emitWarning("service %s is found under %s too: its tasks take their part of the answers, and shares "+
+				"are of %s alone", service, d.names.Registry.FullName(), d.Plan.Service)
 		}
 	}
 }

@@ -146,7 +146,8 @@ func (t taskSets) maintainScale(ctx context.Context, m member, scale float64) er
 					maxRescales),
 				Next: "find out what scales it; then run sluice rollback"}
 		}
-		t.emitWarning("somebody else's change: task set %s was scaled to %g%% during the rollback; it is scaled to %g%% again", m.ID, now.Scale, scale)
+		t.emitWarning("somebody else's change: task set %s was scaled to %g%% during the rollback; it is scaled to "+
+			"%g%% again", m.ID, now.Scale, scale)
 		if err := t.sets.Scale(ctx, t.makeWrite, now.TaskSet, m.label, int(scale)); err != nil {
 			return err
 		}
@@ -186,7 +187,8 @@ func (t taskSets) repromotePrimary(ctx context.Context) error {
 	if !ours(live) {
 		return t.maintainScale(ctx, m, t.snapshot.Primary.Scale)
 	}
-	t.emitWarning("somebody else's change: task set %s was made PRIMARY during the rollback; it is taken away, and %s is PRIMARY again", now.ID, back.ID)
+	t.emitWarning("somebody else's change: task set %s was made PRIMARY during the rollback; it is taken away, and "+
+		"%s is PRIMARY again", now.ID, back.ID)
 	if err := t.promoteSet(ctx, m); err != nil {
 		return err
 	}

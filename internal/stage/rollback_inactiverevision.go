@@ -21,7 +21,8 @@ func (r *Run) handleInactiveRevision(ctx context.Context, why error) error {
 		return why
 	}
 	told := &sluice.Error{Op: "roll back", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
-		Err:  fmt.Errorf("%s was deregistered during the deployment, by another process or person, and ECS starts no task of it: %w", r.snapshot.Revision, why),
+		Err: fmt.Errorf("%s was deregistered during the deployment, by another process or person, and ECS starts "+
+			"no task of it: %w", r.snapshot.Revision, why),
 		Next: "put the files of " + r.snapshot.Revision + " back and run sluice deploy: it registers them again"}
 	if err := r.keepNewVersion(ctx); err != nil {
 		return errors.Join(told, err)

@@ -200,6 +200,7 @@ func (r *Run) adoptTasks(ctx context.Context, l *launchState, found []string) er
 // errLaunchUnknown says that AWS can no longer show whether a task was started.
 func (r *Run) errLaunchUnknown(j *job, l *launchState) error {
 	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.NotFound,
-		Err:  fmt.Errorf("ECS was asked at %s, its answer is not known, and by now it has forgotten tasks of that time: whether one ran cannot be told", l.Begun.UTC().Format(time.RFC3339)),
+		Err: fmt.Errorf("ECS was asked at %s, its answer is not known, and by now it has forgotten tasks of that "+
+			"time: whether one ran cannot be told", l.Begun.UTC().Format(time.RFC3339)),
 		Next: "see by its logs or its work whether it ran; sluice starts it again only when you deploy or run anew"}
 }

@@ -122,7 +122,8 @@ func (v *taskWait) checkMissing(asked []string, seen []ecs.TaskRun, now time.Tim
 		}
 		if now.Sub(since) >= missingLimit {
 			return &sluice.Error{Op: v.opName(), Resource: "task " + id, Kind: sluice.NotFound,
-				Err:  errors.New("ECS does not know it any more, as an hour after its end: how it ended cannot be told"),
+				Err: errors.New(
+					"ECS does not know it any more, as an hour after its end: how it ended cannot be told"),
 				Next: "see by its logs or its work how it ended"}
 		}
 	}

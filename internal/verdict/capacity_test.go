@@ -120,7 +120,8 @@ func TestOnlyTargetsOfTheSetCount(t *testing.T) {
 func TestCausesAreNamedTheSameForTasksThatFailedAlike(t *testing.T) {
 	elb := func(task string) sluice.StoppedTask {
 		return sluice.StoppedTask{ID: task, StopCode: "ServiceSchedulerInitiated",
-			StoppedReason: "Task failed ELB health checks in (target-group arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-canary/0123456789abcdef)"}
+			StoppedReason: "Task failed ELB health checks in (target-group " +
+				"arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-canary/0123456789abcdef)"}
 	}
 	a, ok := CauseOf(elb("a"))
 	if b, _ := CauseOf(elb("b")); !ok || a != b || !strings.Contains(a, "(target-group web-canary)") {
@@ -129,7 +130,8 @@ func TestCausesAreNamedTheSameForTasksThatFailedAlike(t *testing.T) {
 	killed := 137
 	text, _ := CauseOf(sluice.StoppedTask{StopCode: "EssentialContainerExited", Container: "web", ExitCode: &killed,
 		ContainerReason: "OutOfMemoryError: Container killed due to memory usage"})
-	if want := "exit code 137 (killed: SIGKILL, often out of memory) of container web: OutOfMemoryError: Container killed due to memory usage"; text != want {
+	if want := "exit code 137 (killed: SIGKILL, often out of memory) of container web: OutOfMemoryError: Container " +
+		"killed due to memory usage"; text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
 }

@@ -35,31 +35,45 @@ const (
 
 // advices are the recommended actions for each kind of cause, one sentence each.
 var advices = map[CauseKind]string{
-	ImageNotFound:   "check the image's name and tag, that it was pushed to that registry, and that the execution role may pull it",
-	ExecFormat:      "build the image for the task's CPU architecture, or set runtimePlatform.cpuArchitecture to the image's",
-	NotStartable:    "check the container's command, entry point, user and mounts against what the image holds",
-	ExitCode:        "read the container's last log lines: the program ended by itself",
-	OutOfMemory:     "raise the memory of the task or of the container, or make the program use less",
-	ContainerHealth: "run the health check's command inside the container; if the program only needs longer to start, raise the check's startPeriod",
-	BalancerHealth:  "request the target group's health check path from the container; if the program only needs longer to start, raise healthCheckGracePeriodSeconds",
-	WrongPort:       "let the program listen on the service's containerPort on all addresses, or change containerPort to where it listens",
-	NoCapacity:      "add capacity to the cluster or its capacity provider, ask for less CPU and memory, or raise the account's quota",
-	SecretUnread:    "check that the secret or parameter exists and that the execution role and the network let the task read it",
-	RoleRefused:     "check that the role exists and that its trust policy names ecs-tasks.amazonaws.com",
-	SlowStart:       "give it time: raise the timeout and healthCheckGracePeriodSeconds, or make the program start faster",
-	Throttled:       "wait and try again, or lower the rate: AWS or the image's registry refuses more requests for now",
-	Superseding:     "wait for the newer deployment instead",
-	AlarmFired:      "look at what the alarm measures; it fired while the new version took over",
-	BreakerFired:    "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
-	BlockedByConfig: "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
-	HookFailed:      "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with Succeeded within an hour",
-	HookMissing:     "make the Lambda function, or name one that there is for this lifecycle event",
-	NotContinued:    "continue the next one in time: aws deploy continue-deployment --deployment-wait-type READY_WAIT",
-	GroupMissing:    "see that the service and its CodeDeploy application and deployment group are there, then deploy again",
-	GroupRole:       "give the deployment group's service role what AWSCodeDeployRoleForECS allows, and iam:PassRole for the task's roles",
-	GroupRoutes:     "see that the production listener forwards to one of the deployment group's two target groups, and the test listener too",
-	ECSRefused:      "change what ECS refuses: the task definition, network, platform version or capacity providers of the AppSpec",
-	OtherCause:      "see what AWS says of the stopped tasks: aws ecs describe-tasks",
+	ImageNotFound: "check the image's name and tag, that it was pushed to that registry, and that the execution " +
+		"role may pull it",
+	ExecFormat: "build the image for the task's CPU architecture, or set runtimePlatform.cpuArchitecture to " +
+		"the image's",
+	NotStartable: "check the container's command, entry point, user and mounts against what the image holds",
+	ExitCode:     "read the container's last log lines: the program ended by itself",
+	OutOfMemory:  "raise the memory of the task or of the container, or make the program use less",
+	ContainerHealth: "run the health check's command inside the container; if the program only needs longer to " +
+		"start, raise the check's startPeriod",
+	BalancerHealth: "request the target group's health check path from the container; if the program only needs " +
+		"longer to start, raise healthCheckGracePeriodSeconds",
+	WrongPort: "let the program listen on the service's containerPort on all addresses, or change " +
+		"containerPort to where it listens",
+	NoCapacity: "add capacity to the cluster or its capacity provider, ask for less CPU and memory, or raise " +
+		"the account's quota",
+	SecretUnread: "check that the secret or parameter exists and that the execution role and the network let the " +
+		"task read it",
+	RoleRefused: "check that the role exists and that its trust policy names ecs-tasks.amazonaws.com",
+	SlowStart: "give it time: raise the timeout and healthCheckGracePeriodSeconds, or make the program start " +
+		"faster",
+	Throttled:    "wait and try again, or lower the rate: AWS or the image's registry refuses more requests for now",
+	Superseding:  "wait for the newer deployment instead",
+	AlarmFired:   "look at what the alarm measures; it fired while the new version took over",
+	BreakerFired: "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
+	BlockedByConfig: "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no " +
+		"room to stop or start a task",
+	HookFailed: "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with " +
+		"Succeeded within an hour",
+	HookMissing:  "make the Lambda function, or name one that there is for this lifecycle event",
+	NotContinued: "continue the next one in time: aws deploy continue-deployment --deployment-wait-type READY_WAIT",
+	GroupMissing: "see that the service and its CodeDeploy application and deployment group are there, then " +
+		"deploy again",
+	GroupRole: "give the deployment group's service role what AWSCodeDeployRoleForECS allows, and " +
+		"iam:PassRole for the task's roles",
+	GroupRoutes: "see that the production listener forwards to one of the deployment group's two target groups, " +
+		"and the test listener too",
+	ECSRefused: "change what ECS refuses: the task definition, network, platform version or capacity providers " +
+		"of the AppSpec",
+	OtherCause: "see what AWS says of the stopped tasks: aws ecs describe-tasks",
 }
 
 // Advice returns what to do about a cause of this kind.

@@ -157,7 +157,8 @@ func (l *trackedDeployment) lastSucceeded() (name string) {
 // readyText describes how to continue a deployment that is ready, and what happens if the request
 // does not come in time.
 func (l *trackedDeployment) readyText() string {
-	text := "ready: it waits for somebody to send the traffic to the replacement (aws deploy continue-deployment --deployment-wait-type READY_WAIT --deployment-id " + l.id + ")"
+	text := "ready: it waits for somebody to send the traffic to the replacement (aws deploy continue-deployment " +
+		"--deployment-wait-type READY_WAIT --deployment-id " + l.id + ")"
 	if l.deployment == nil || l.deployment.Ready == 0 {
 		return text
 	}

@@ -37,7 +37,8 @@ func stopKind(t Stopped) CauseKind {
 }
 
 // probePattern matches AWS's event about a failed health check of one task.
-var probePattern = regexp.MustCompile(`\(task ([0-9a-f-]+)\)(?: \(port \d+\))? is unhealthy in \(target-group [^)]*\) due to \(reason (.*)\)\.?$`)
+var probePattern = regexp.MustCompile(
+	`\(task ([0-9a-f-]+)\)(?: \(port \d+\))? is unhealthy in \(target-group [^)]*\) due to \(reason (.*)\)\.?$`)
 
 // probeReasons returns the reasons of failed health checks by task id.
 func probeReasons(events []Event) map[string]string {

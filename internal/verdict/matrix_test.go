@@ -45,7 +45,8 @@ func says(text string) func(string) string {
 
 // thirteen are the causes, in AWS's words.
 var thirteen = []evidence{
-	{kind: ImageNotFound, task: fails("CannotPullContainerError: pull image manifest has been retried 5 time(s): failed to resolve ref docker.io/acme/web:v9: not found")},
+	{kind: ImageNotFound, task: fails("CannotPullContainerError: pull image manifest has been retried 5 time(s): " +
+		"failed to resolve ref docker.io/acme/web:v9: not found")},
 	{kind: ExecFormat, task: func(*Stopped) {}, log: "exec /usr/local/bin/web: exec format error"},
 	{kind: ExitCode, task: func(*Stopped) {}, log: "panic: no database"},
 	{kind: OutOfMemory, task: func(s *Stopped) {
@@ -58,9 +59,12 @@ var thirteen = []evidence{
 	{kind: WrongPort, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"),
 		events: probed("Health checks failed")},
 	{kind: NoCapacity, never: true,
-		events: says("was unable to place a task because no container instance met all of its requirements. The closest matching (container-instance 0123) has insufficient CPU units available.")},
-	{kind: SecretUnread, task: fails("ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval failed: unable to retrieve secret from asm: AccessDeniedException")},
-	{kind: RoleRefused, task: fails("ECS was unable to assume the role 'arn:aws:iam::123456789012:role/exec' that was provided for this task.")},
+		events: says("was unable to place a task because no container instance met all of its requirements. The " +
+			"closest matching (container-instance 0123) has insufficient CPU units available.")},
+	{kind: SecretUnread, task: fails("ResourceInitializationError: unable to pull secrets or registry auth: " +
+		"execution resource retrieval failed: unable to retrieve secret from asm: AccessDeniedException")},
+	{kind: RoleRefused, task: fails(
+		"ECS was unable to assume the role 'arn:aws:iam::123456789012:role/exec' that was provided for this task.")},
 	{kind: SlowStart, never: true},
 	{kind: Throttled, never: true, events: says("operations are being throttled on elb. Will try again later.")},
 	{kind: Superseding, never: true},

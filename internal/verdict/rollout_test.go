@@ -206,14 +206,20 @@ func TestByRecord(t *testing.T) {
 			sluice.Succeeded, ""},
 		"succeeded, and was replaced since": {Wanted{Deployment: arn3},
 			[]at{{0, service(arn4, dep(4, "PRIMARY", "COMPLETED", 2)),
-				[]Record{record(arn3, "SUCCESSFUL", 3, 2), record(arn4, "SUCCESSFUL", 4, 3)}, nil, nil}}, sluice.Superseded,
+				[]Record{record(arn3, "SUCCESSFUL", 3, 2), record(arn4, "SUCCESSFUL", 4, 3)}, nil, nil}},
+			sluice.Superseded,
 			"web:4"},
 		"succeeded, but no task runs": {Wanted{Deployment: arn3},
 			[]at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 0)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil,
 				nil}}, "", ""},
 		"the breaker stops it without rollback": {Wanted{Deployment: arn3},
 			[]at{{0, service(arn3, dep(3, "PRIMARY", "FAILED", 0), old),
-				[]Record{func() Record { r := record(arn3, "STOPPED", 3, 2); r.Breaker.Status = "TRIGGERED"; return r }()},
+				[]Record{func() Record {
+					r := record(arn3, "STOPPED", 3,
+						2)
+					r.Breaker.Status = "TRIGGERED"
+					return r
+				}()},
 				nil, nil}}, sluice.Failed, ""},
 		"an unknown deployment": {Wanted{Deployment: arn3}, []at{{0, back, nil, nil, nil}, {10, back, nil, nil, nil}},
 			sluice.Gone, ""},
@@ -336,7 +342,8 @@ func TestRolledBackBeforeTheWaitWithoutHistory(t *testing.T) {
 // What ECS says of room to start and stop tasks is about a deployment that has tasks to
 // start or stop.
 func TestOnlyADeploymentWithTasksToMoveNeedsRoom(t *testing.T) {
-	const noRoom = "(service web) was unable to stop or start tasks during a deployment because of the service deployment configuration. Update the minimumHealthyPercent or maximumPercent value and try again."
+	const noRoom = "(service web) was unable to stop or start tasks during a deployment because of the service " +
+		"deployment configuration. Update the minimumHealthyPercent or maximumPercent value and try again."
 	for name, c := range map[string]struct {
 		mine, other int // running tasks
 		want        sluice.Outcome

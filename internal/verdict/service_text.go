@@ -13,8 +13,9 @@ func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 	v := Verdict{
 		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision),
 		Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
-		Causes:     r.listCauses(o), Logs: r.logs, Unread: r.unread, Counts: r.countTasks(o), NextPoll: r.nextPoll(o.At),
-		Detail: r.progressText(o),
+		Causes:     r.listCauses(o), Logs: r.logs, Unread: r.unread, Counts: r.countTasks(o),
+		NextPoll: r.nextPoll(o.At),
+		Detail:   r.progressText(o),
 	}
 	if r.conclusion != nil {
 		v.State, v.Outcome, v.By = Ended, r.conclusion.outcome, r.conclusion.by
@@ -233,7 +234,8 @@ func (rec *Record) progressTexts() []string {
 	}
 	switch {
 	case rec.isRollingBack():
-		parts = append(parts, strings.TrimSuffix("rolling back"+toText(rec.BackTo)+": "+strings.TrimSuffix(firstNonEmpty(rec.RollbackReason, rec.Reason), "."), ": "))
+		parts = append(parts, strings.TrimSuffix("rolling back"+toText(rec.BackTo)+": "+
+			strings.TrimSuffix(firstNonEmpty(rec.RollbackReason, rec.Reason), "."), ": "))
 	case rec.Status == "STOP_REQUESTED":
 		parts = append(parts, "being stopped")
 	}

@@ -151,7 +151,8 @@ func (b *bench) revision(image string) string {
 				PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}},
 				LogConfiguration: &ecstypes.LogConfiguration{LogDriver: ecstypes.LogDriverAwslogs,
 					Options: map[string]string{
-						"awslogs-group": "/ecs/web", "awslogs-region": "us-east-1", "awslogs-stream-prefix": "web"}}}}}))(b)
+						"awslogs-group": "/ecs/web", "awslogs-region": "us-east-1",
+						"awslogs-stream-prefix": "web"}}}}}))(b)
 	return fmt.Sprintf("web:%d", td.TaskDefinition.Revision)
 }
 

@@ -63,7 +63,8 @@ func TestFromTheEndOfACodeDeploymentToTheVerdict(t *testing.T) {
 }
 
 // quick makes deployments of about 25 seconds.
-const quick = ", provisioning: 1s, pending: 1s, activating: 2s..3s, schedulerLoop: 1s..2s, targetRegistration: 1s, deployStep: 1s..2s, weightPropagation: 1s"
+const quick = ", provisioning: 1s, pending: 1s, activating: 2s..3s, schedulerLoop: 1s..2s, targetRegistration: 1s, " +
+	"deployStep: 1s..2s, weightPropagation: 1s"
 
 // TestCallsOfAShortCodeDeployment: a deployment of 25 seconds, followed from its
 // making, costs five calls, and the verdict is 2 s late in the median.

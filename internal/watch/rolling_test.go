@@ -56,9 +56,10 @@ func TestCausesOnTheSimulator(t *testing.T) {
 		image string
 		kind  verdict.CauseKind
 	}{
-		"image":    {start + "CannotPullContainerError: image not found", verdict.ImageNotFound},
-		"platform": {start + "CannotPullContainerError: image Manifest does not contain descriptor matching platform 'linux/amd64'", verdict.ExecFormat},
-		"exit":     {crash, verdict.ExitCode},
+		"image": {start + "CannotPullContainerError: image not found", verdict.ImageNotFound},
+		"platform": {start + "CannotPullContainerError: image Manifest does not contain descriptor matching " +
+			"platform 'linux/amd64'", verdict.ExecFormat},
+		"exit": {crash, verdict.ExitCode},
 		"secret": {start + "ResourceInitializationError: unable to retrieve secret from asm: AccessDeniedException",
 			verdict.SecretUnread},
 		"role":     {start + "ECS was unable to assume the role that was provided for this task", verdict.RoleRefused},

@@ -43,8 +43,9 @@ func TestGeneratedCodeIsFresh(t *testing.T) {
 }
 
 var (
-	opens     = regexp.MustCompile(`^(message|enum|service) (\w+) \{$`)
-	field     = regexp.MustCompile(`^(repeated )?(map<string, [\w.]+>|[\w.]+) (\w+) = (\d+)(?: \[\(sluice\.piped\.rule\)\.(\w+) = (.+)\])?;`)
+	opens = regexp.MustCompile(`^(message|enum|service) (\w+) \{$`)
+	field = regexp.MustCompile(
+		`^(repeated )?(map<string, [\w.]+>|[\w.]+) (\w+) = (\d+)(?: \[\(sluice\.piped\.rule\)\.(\w+) = (.+)\])?;`)
 	enumValue = regexp.MustCompile(`^(\w+) = (\d+);`)
 	method    = regexp.MustCompile(`^rpc (\w+)\((\w+)\) returns \((\w+)\);`)
 )

@@ -46,8 +46,10 @@ func ChooseRules(rules []Rule, p TargetGroups) (RuleChoice, error) {
 	if len(c.Steered)+len(c.Extend) == 0 {
 		return c, &sluice.Error{
 			Op: "find the listener rules of the service", Resource: p.Primary, Kind: sluice.NotFound,
-			Err:  errors.New("no listener rule forwards to the primary target group alone or to exactly the primary and the canary"),
-			Next: "add both target groups to the forward action of the rule that serves the service, or name the rule under listenerRules",
+			Err: errors.New(
+				"no listener rule forwards to the primary target group alone or to exactly the primary and the canary"),
+			Next: "add both target groups to the forward action of the rule that serves the service, or name the " +
+				"rule under listenerRules",
 		}
 	}
 	return c, nil

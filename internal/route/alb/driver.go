@@ -200,8 +200,9 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	if len(c.Extend) > 0 {
 		return nil, &sluice.Error{
 			Op: "read the weights", Resource: c.Extend[0].ARN, Kind: sluice.OutsideChange,
-			Err:  fmt.Errorf("the %s does not forward to the canary target group any more", c.Extend[0].Name()),
-			Next: "somebody else edited the rule: put both target groups back, then run sluice resume, or run sluice rollback",
+			Err: fmt.Errorf("the %s does not forward to the canary target group any more", c.Extend[0].Name()),
+			Next: "somebody else edited the rule: put both target groups back, then run sluice resume, or run " +
+				"sluice rollback",
 		}
 	}
 	var paths []route.Route

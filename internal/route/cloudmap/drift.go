@@ -67,7 +67,8 @@ func (o OutsideChange) Err() error {
 	case len(o.Returned) > 0:
 		return problem("keep instances out of", o.Returned[0],
 			o.String()+": ECS or somebody else registers them again, so that the share cannot be held",
-			"find out who; a share that takes no primary instance out (a larger scale, or a smaller share) needs none of this")
+			"find out who; a share that takes no primary instance out (a larger scale, or a smaller share) needs "+
+				"none of this")
 	case len(o.MissingCanary) > 0:
 		return problem("keep the canary found under", o.MissingCanary[0], o.String(),
 			"find out who; then deploy again"+either)

@@ -282,7 +282,8 @@ func TestARecordThatIsNotWellLeavesBeforeAShareIsReported(t *testing.T) {
 			unwell["AWS_INIT_HEALTH_STATUS"] = "UNHEALTHY"
 			if _, err := b.sd.RegisterInstance(context.Background(),
 				&awssd.RegisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String(id),
-					CreatorRequestId: aws.String("left by a process that was killed"), Attributes: unwell}); err != nil {
+					CreatorRequestId: aws.String("left by a process that was killed"),
+					Attributes:       unwell}); err != nil {
 				t.Fatal(err)
 			}
 			break
