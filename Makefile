@@ -1,19 +1,21 @@
 # make          build, vet, staticcheck, gofmt, tests
-# make test     what must pass before a change goes in; needs Go and nothing else
-# make check    the slower looks: staticcheck, cross builds, go.mod, binary size
+# make test     must pass before a change is merged; needs only Go
+# make check    slower checks: staticcheck, cross builds, go.mod, binary size
 # make demo     a canary release on the local AWS, with real requests
-# make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1,
-#               KINDS=CodeDeploy draws those alone
-# make kill     deployments killed before and after every write and every row,
-#               simulated, and by SIGKILL at every write (make kill-real alone)
-# make denials  every write of a deployment denied, refused and left unanswered, and
-#               the commands that are printed then
-# make trace    what 2,000 drawn deployments write, save and emit, compared with what was
-#               recorded; RECORD=1 records it anew, SEED=7 INTO=folder writes one out
-# make mutants  broken rules, for each of which a test or the simulation must fail:
-#               ONLY=journal runs those of one area; make test runs a tenth
-# make bench    the figures that are promised, with their targets
-# make clean    take away what was built
+# make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1;
+#               KINDS=CodeDeploy generates only deployments of that kind
+# make kill     deployments that are killed before and after every write and every row:
+#               simulated, and by SIGKILL at every write (only that: make kill-real)
+# make denials  every write of a deployment denied, refused and left without a response,
+#               and the commands that are printed then
+# make trace    the writes, saved values and events of 2,000 generated deployments, compared
+#               with a record; RECORD=1 writes the record again, SEED=7 INTO=folder writes
+#               one trace
+# make mutants  broken rules; a test or the simulation must fail for each: ONLY=journal
+#               runs those of one area; make test runs a tenth
+# make bench    the promised figures, with their targets
+# make layers   the rules for the layers of the module
+# make clean    delete the build results
 
 GO         ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -29,18 +31,18 @@ RECORD     ?=
 SEED       ?=
 INTO       ?= testdata
 
-# As users get it: without C, without the symbol tables of debuggers. One setting
-# for everything, so that nothing is compiled twice.
+# The build that users get: without C and without symbol tables for debuggers. All targets
+# use one setting, so that each package is compiled once.
 export CGO_ENABLED = 0
 
-# Memory is cheaper than minutes: the collector runs a quarter as often.
+# The garbage collector runs a quarter as often: more memory, shorter builds and tests.
 export GOGC = 400
 RELEASE     = $(GO) build -ldflags='-s -w'
 
-# Every file that make or an editor did not leave here, with its checksum.
+# FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real outages denials trace mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt layers generated test sim kill kill-real outages denials trace mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -52,7 +54,7 @@ build:
 vet:
 	$(GO) vet ./...
 
-# Pinned and run from the module cache, so that nothing needs installing.
+# Pinned, and run from the module cache: no installation is needed.
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
@@ -60,21 +62,21 @@ fmt:
 	@files=$$(find . -name '*.go' -not -path './.git/*' | xargs "$$($(GO) env GOROOT)/bin/gofmt" -l); \
 	if [ -n "$$files" ]; then echo "not formatted (gofmt -w):"; echo "$$files"; exit 1; fi
 
-# First and alone, because what it says explains most of what would fail later.
-floors:
+# First and alone, because its messages explain most of the failures that would follow.
+layers:
 	$(GO) test ./internal/layers
 
-# Generated files are checked in; generating them again must change nothing.
+# Generated files are checked in. If they change when they are generated again, the test fails.
 generated:
 	@before=$$($(FINGERPRINT)); $(GO) generate ./... || exit 1; after=$$($(FINGERPRINT)); \
 	if [ "$$before" != "$$after" ]; then \
-		echo "generated files were stale; they are fresh now, look at them and check them in"; exit 1; fi
+		echo "generated files were outdated; they are generated again now: review them and commit them"; exit 1; fi
 
-test: fmt floors generated vet
+test: fmt layers generated vet
 	$(GO) test -timeout 30m ./...
 
-# A seed that breaks a promise is made small and written to
-# internal/rehearse/testdata, where the tests find it.
+# If a seed breaks a promise, its case is made smaller and written to
+# internal/rehearse/testdata. The tests run it from then on.
 sim:
 	$(GO) test ./internal/rehearse -run '^TestSimulation$$' -count=1 -timeout 12h -v -seeds $(SEEDS) -first $(SEED_START) -kinds '$(KINDS)'
 
@@ -82,12 +84,12 @@ kill: kill-real
 	$(GO) test ./internal/rehearse -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
 	$(GO) test ./internal/piped -run 'Killed|Refused|CancelledAnywhere' -count=1 -timeout 2h -v -kills
 
-# AWS's answers are taken away, or replaced by a proxy's, at 40 points of four deployments.
+# AWS's responses are dropped, or replaced by those of a proxy, at 40 points of four deployments.
 outages:
 	$(GO) test ./internal/rehearse -run '^TestOutages$$' -count=1 -timeout 4h -v -outages
 
-# Each write of a deployment is denied, refused for its parameters or left unanswered,
-# and the commands that sluice prints are executed. DENIED=name plays those that match.
+# Each write of a deployment is denied, refused for its parameters or left without a response,
+# and the commands that sluice prints are executed. DENIED=name runs those that match.
 denials:
 	$(GO) test ./internal/cli -run '^TestEachWriteDeniedInTurn$$' -count=1 -timeout 4h -v -denials -denied '$(DENIED)'
 
@@ -105,11 +107,10 @@ mutants:
 demo:
 	$(GO) run ./cmd/sluice demo
 
-# The figures that are promised, with their targets; what they mean is in
-# docs/benchmarks.md, which make figures writes anew. Some hours;
-# ONLY=rehearse measures those figures alone whose names match.
-# make bench BENCH=./internal/clock lists the benchmarks of a package instead
-# (BENCH=./... of all): time per operation and what else each reports.
+# The promised figures, with their targets. docs/benchmarks.md explains them; make figures
+# writes that page again. It takes some hours. ONLY=rehearse measures only figures whose
+# names match. make bench BENCH=./internal/clock lists the benchmarks of a package instead
+# (BENCH=./... those of all packages): time per operation and the other values of each.
 FIGURES = $(GO) test ./internal/cli -run '^TestFigures$$' -figures -only '$(ONLY)' -count=1 -timeout 2h -v
 
 bench:

@@ -77,4 +77,4 @@ func Inner(err error) error {
 // ErrUnanswered is in the tree of an error whose call may have taken effect: the response was lost,
 // or AWS returned 5xx. If the call has no identity, the caller reads the state before it repeats
 // the call.
-var ErrUnanswered = errors.New("no answer: the call may have taken effect")
+var ErrUnanswered = errors.New("no response: the call may have taken effect")

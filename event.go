@@ -208,7 +208,7 @@ type TrafficShifted struct {
 // Was describes the previous weights, for users.
 func (e TrafficShifted) Was() string {
 	if e.FromPrimary+e.FromCanary == 0 {
-		return "something else"
+		return "other weights"
 	}
 	return fmt.Sprintf("%d / %d", e.FromPrimary, e.FromCanary)
 }

@@ -69,12 +69,12 @@ func ParseSuspensions(line string) (map[string]Suspension, error) {
 	for _, word := range strings.Fields(line) {
 		dimension, state, ok := strings.Cut(word, "=")
 		if !ok {
-			return nil, fmt.Errorf("%q is not \"<dimension>=<what is suspended>\"", word)
+			return nil, fmt.Errorf("%q is not \"<dimension>=<suspended activities>\"", word)
 		}
 		words := strings.Split(state, "+")
 		for _, w := range words {
 			if !slices.Contains([]string{noneSuspended, "in", "out", "scheduled"}, w) {
-				return nil, fmt.Errorf("%q: %q is none of none, in, out, scheduled", word, w)
+				return nil, fmt.Errorf("%q: unknown state %q, must be none, in, out or scheduled", word, w)
 			}
 		}
 		all[dimension] = Suspension{In: slices.Contains(words, "in"), Out: slices.Contains(words, "out"),

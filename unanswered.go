@@ -17,9 +17,9 @@ type Unanswered struct {
 func (e Unanswered) Text() string {
 	lasted := time.Duration(e.Seconds) * time.Second
 	if e.Over {
-		return fmt.Sprintf("AWS answers again, after %s", lasted)
+		return fmt.Sprintf("AWS responds again after %s", lasted)
 	}
-	text := fmt.Sprintf("no answer from AWS for %s", lasted)
+	text := fmt.Sprintf("no response from AWS for %s", lasted)
 	if e.Cause != "" {
 		text += " (" + e.Cause + ")"
 	}

@@ -166,7 +166,7 @@ func setDemands(tx *world.Tx, body io.Reader) error {
 		case !ok:
 			return fmt.Errorf("line %d: there is no service %q; write <cluster>/<service> <percent>", n, id)
 		case err != nil || !(percent >= 0 && percent <= 1e9):
-			return fmt.Errorf("line %d: %q is no percentage of a task's CPU", n, value)
+			return fmt.Errorf("line %d: %q is not a percentage of a task's CPU", n, value)
 		}
 		all = append(all, demand{svc, percent})
 	}

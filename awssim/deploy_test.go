@@ -57,7 +57,7 @@ func TestDeploymentsInTheWorldFileAreChecked(t *testing.T) {
 			"[up]}]\n",
 		"scalableTargets[0]: ValidationException: ECS service does": "scalableTargets: [{service: s, min: 1, max: " +
 			"2}]\n",
-		"listener: \"web:80\" is no listener of this file": "applications:\n  - {name: a, groups: [{name: " +
+		"listener: \"web:80\" is not a listener of this file": "applications:\n  - {name: a, groups: [{name: " +
 			"g, service: s, targetGroups: [x, y], listener: \"web:80\"}]}\n",
 	} {
 		s := newSim(t, awssim.Options{Clock: newHands()})
@@ -109,7 +109,7 @@ func TestDemandIsSetByHand(t *testing.T) {
 		!strings.Contains(text, `line 2: there is no service "prod/none"`) {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := post("prod/web much\n"); code != 400 || !strings.Contains(text, `"much" is no percentage`) {
+	if code, text := post("prod/web much\n"); code != 400 || !strings.Contains(text, `"much" is not a percentage`) {
 		t.Errorf("%d %s", code, text)
 	}
 	if code, text := post("prod/web 400\n"); code != 204 {

@@ -78,15 +78,16 @@ func (f *worldFile) checkDeploymentGroup(at string, g deploymentGroupFile) error
 	case len(g.TargetGroups) != 2:
 		return invalidAt(at, "needs two targetGroups")
 	case g.Cluster == "" && len(f.Clusters) != 1:
-		return invalidAt(at, "cluster is missing; it may be left out where there is exactly one")
+		return invalidAt(at, "cluster is missing; it is optional if there is exactly one")
 	case g.Ready != nil && !isWholeMinutes(*g.Ready) || !isWholeMinutes(g.Terminate):
 		return invalidAt(at, "ready and terminate must be whole minutes")
 	}
 	if !f.hasListener(g.Listener) {
-		return invalidAt(at+".listener", "%q is no listener of this file: <load balancer>:<port>", g.Listener)
+		return invalidAt(at+".listener", "%q is not a listener of this file: <load balancer>:<port>", g.Listener)
 	}
 	if g.TestListener != "" && !f.hasListener(g.TestListener) {
-		return invalidAt(at+".testListener", "%q is no listener of this file: <load balancer>:<port>", g.TestListener)
+		return invalidAt(at+".testListener", "%q is not a listener of this file: <load balancer>:<port>",
+			g.TestListener)
 	}
 	return nil
 }

@@ -13,10 +13,11 @@ var update = flag.Bool("update", false, "write FIDELITY.md anew from the parts")
 
 const fidelityHead = `# Fidelity
 
-What the simulated AWS does as AWS does, where AWS says so, and which test holds it; and what is not simulated. Where AWS is
-silent the simulator is less kind than AWS, behind a setting of its own (knobs in a world file): by default as much as was
-seen, and the simulation of sluice draws more. The program awssim/fidelity holds these rows against an AWS account. Each package
-keeps its part; this page is put together from them by ` + "`go test ./awssim -run TestFidelity -update`" + `.
+This page lists the behaviour that the simulated AWS shares with AWS, the AWS document that describes it, and the test
+that verifies it. It also lists what is not simulated. Where AWS documents no behaviour, the simulator is stricter than
+AWS, with a setting for it (` + "`knobs`" + ` in a world file). The default is the strictness that was observed; the
+simulation of sluice generates stricter values. The program awssim/fidelity compares these rows with an AWS account.
+Each package has its part; ` + "`go test ./awssim -run TestFidelity -update`" + ` generates this page from the parts.
 `
 
 // FIDELITY.md is the parts of the packages, and nothing else.

@@ -21,7 +21,7 @@ func (f *worldFile) checkPrincipals() error {
 	for i, p := range f.Principals {
 		at := fmt.Sprintf("principals[%d]", i)
 		if !principalForm.MatchString(p.ARN) {
-			return invalidAt(at, "%q is no ARN of a user or a role", p.ARN)
+			return invalidAt(at, "%q is not the ARN of a user or a role", p.ARN)
 		}
 		out := iam.Principal{ARN: p.ARN}
 		for j, text := range p.Policies {

@@ -42,7 +42,7 @@ func (f *worldFile) checkNamespaces() error {
 		case !slices.Contains([]string{"", "private", "public", "http"}, n.Kind):
 			return invalidAt(at+".kind", "%q is none of private, public and http", n.Kind)
 		case n.ID != "" && !strings.HasPrefix(n.ID, "ns-"):
-			return invalidAt(at+".id", "%q is no id of a namespace such as ns-0123456789abcdef", n.ID)
+			return invalidAt(at+".id", "%q is not a namespace ID such as ns-0123456789abcdef", n.ID)
 		}
 		for j, r := range n.Services {
 			if err := r.checkRegistry(fmt.Sprintf("%s.services[%d]", at, j)); err != nil {
@@ -58,7 +58,7 @@ func (r registryFile) checkRegistry(at string) error {
 	case r.Name == "":
 		return invalidAt(at, "name is missing")
 	case r.ID != "" && !strings.HasPrefix(r.ID, "srv-"):
-		return invalidAt(at+".id", "%q is no id of a service such as srv-0123456789abcdef", r.ID)
+		return invalidAt(at+".id", "%q is not a service ID such as srv-0123456789abcdef", r.ID)
 	case !slices.Contains([]string{"", "multivalue", "weighted"}, r.Routing):
 		return invalidAt(at+".routing", "%q is neither multivalue nor weighted", r.Routing)
 	case !slices.Contains([]string{"", "custom", "none"}, r.Health):

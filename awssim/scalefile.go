@@ -39,7 +39,7 @@ func (f *worldFile) checkScaling() error {
 		case s.Service == "":
 			return invalidAt(at, "service is missing")
 		case s.Cluster == "" && len(f.Clusters) != 1:
-			return invalidAt(at, "cluster is missing; it may be left out where there is exactly one")
+			return invalidAt(at, "cluster is missing; it is optional if there is exactly one")
 		case s.Policy != nil && (s.Policy.Name == "" || s.Policy.Target <= 0):
 			return invalidAt(at+".policy", "needs a name and a target in percent")
 		}

@@ -184,10 +184,10 @@ func yamlErrorText(err yaml.Error) string {
 	var n *yaml.UnexpectedNodeTypeError
 	switch {
 	case errors.As(err, &t):
-		return fmt.Sprintf("%q stands where %s is expected", t.Token.Value, typeText(t.DstType))
+		return fmt.Sprintf("%q is used where %s is expected", t.Token.Value, typeText(t.DstType))
 	case errors.As(err, &n):
 		return strings.NewReplacer("sequence", "a list", "mapping", "a map", "string", "text", " was used where ",
-			" stands where ").Replace(err.GetMessage())
+			" is used where ").Replace(err.GetMessage())
 	}
 	return err.GetMessage()
 }
@@ -227,13 +227,13 @@ func (f *worldFile) checkLocation() error {
 	case f.Account != "" && !isAccount(f.Account):
 		return invalidAt("account", "%q is not 12 digits; write it in quotes", f.Account)
 	case f.Region != "" && !regionForm.MatchString(f.Region):
-		return invalidAt("region", "%q is no Region", f.Region)
+		return invalidAt("region", "%q is not a Region", f.Region)
 	case len(f.Subnets) > 3:
 		return invalidAt("subnets", "at most 3: one per zone of the default network")
 	}
 	for i, id := range f.Subnets {
 		if !strings.HasPrefix(id, "subnet-") {
-			return invalidAt(fmt.Sprintf("subnets[%d]", i), "%q is no subnet id", id)
+			return invalidAt(fmt.Sprintf("subnets[%d]", i), "%q is not a subnet ID", id)
 		}
 	}
 	return nil
@@ -332,7 +332,7 @@ func (f *worldFile) checkAction(at string, a actionFile) error {
 			return invalidAt(at+".forward", "there is no target group %q; there are %s", name, f.groupNames())
 		}
 		if w, err := parseWeight(share.Value); err != nil {
-			return invalidAt(at+".forward", "weight of %s: %v is no whole number from 0 to 999", name, w)
+			return invalidAt(at+".forward", "weight of %s: %v is not an integer from 0 to 999", name, w)
 		}
 	}
 	return nil
@@ -377,7 +377,7 @@ func (f *worldFile) checkServices() error {
 		case s.Name == "":
 			return invalidAt(at, "name is missing")
 		case s.Cluster == "" && len(f.Clusters) != 1:
-			return invalidAt(at, "cluster is missing; it may be left out where there is exactly one")
+			return invalidAt(at, "cluster is missing; it is optional if there is exactly one")
 		case s.Cluster != "" && !slices.Contains(f.Clusters, s.Cluster):
 			return invalidAt(at+".cluster", "there is no cluster %q; there are %s", s.Cluster,
 				strings.Join(f.Clusters, ", "))

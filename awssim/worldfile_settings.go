@@ -81,13 +81,13 @@ func (k *settingsFile) checkSettings() error {
 	for name, d := range map[string]*time.Duration{"scaledOutLimit": k.ScaledOutLimit,
 		"tokenLifetime": k.TokenLifetime} {
 		if d != nil && *d < 0 {
-			return invalidAt("knobs."+name, "%s is less than nothing", *d)
+			return invalidAt("knobs."+name, "%s is negative", *d)
 		}
 	}
 	for name, n := range map[string]*int{"taskStartsPerMinute": k.TaskStartsPerMinute,
 		"fargateStartsPerSecond": k.FargateStartsPerSecond} {
 		if n != nil && *n < 0 {
-			return invalidAt("knobs."+name, "%d is less than nothing", *n)
+			return invalidAt("knobs."+name, "%d is negative", *n)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func readRange(s string) (r world.Range, err error) {
 		r.Max, err = time.ParseDuration(hi)
 	}
 	if err != nil || r.Min < 0 || r.Max < r.Min {
-		return r, fmt.Errorf("%q is no delay such as 5s or 5s..12s", s)
+		return r, fmt.Errorf("%q is not a delay such as 5s or 5s..12s", s)
 	}
 	return r, nil
 }

@@ -54,7 +54,7 @@ func parseRate(text string) (time.Duration, error) {
 			return time.Duration(n) * u.d, nil
 		}
 	}
-	return 0, fmt.Errorf("rate(%s) is no number of minutes, hours or days", text)
+	return 0, fmt.Errorf("rate(%s) is not a number of minutes, hours or days", text)
 }
 
 // AddScheduled adds a scheduled action to a target. It replaces an action of the same name.

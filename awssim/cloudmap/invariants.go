@@ -23,7 +23,7 @@ func checkMembership(tx *world.Tx, c world.Change) error {
 		return fmt.Errorf("instance %s is registered and not listed in %s", i.ID, i.Registry.FullName())
 	}
 	if r, _ := tx.Registries.Get(i.Registry.ARN); r != i.Registry {
-		return fmt.Errorf("instance %s is registered in %s, which is gone", i.ID, i.Registry.FullName())
+		return fmt.Errorf("instance %s is registered in %s, which does not exist", i.ID, i.Registry.FullName())
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func readHooks(list []map[string]string) (hooks []codedeployer.Hook, err error) 
 		for event, function := range h {
 			switch {
 			case !slices.Contains(hookEvents, event):
-				return nil, badRevision("%s is no lifecycle event that can have a hook; there are %s", event,
+				return nil, badRevision("%s is not a lifecycle event that can have a hook; there are %s", event,
 					strings.Join(hookEvents, ", "))
 			case function == "":
 				return nil, badRevision("The hook of %s names no Lambda function", event)

@@ -60,7 +60,7 @@ func TestAppSpecsAreRefused(t *testing.T) {
 		"must be AWS::ECS::Service":       strings.Replace(good, "AWS::ECS::Service", "AWS::Lambda::Function", 1),
 		"must be the ARN":                 appspec("web:1"),
 		"a ContainerName":                 strings.Replace(good, "ContainerPort: 80", "ContainerPort: 0", 1),
-		"is no lifecycle event":           good + "Hooks:\n  - Install: x\n",
+		"is not a lifecycle event":        good + "Hooks:\n  - Install: x\n",
 		"has more than one hook":          good + "Hooks:\n  - AfterInstall: x\n  - AfterInstall: y\n",
 		"at most 102400 are allowed":      good + strings.Repeat("# more\n", 20_000),
 		"hook of AfterInstall names no L": good + "Hooks:\n  - AfterInstall: \"\"\n",

@@ -46,7 +46,7 @@ func New(w *world.World, ecs ECS) *Controller {
 			s.watchScaleOut(tx, o)
 		}
 	})
-	w.AddInvariant(world.Invariant{Name: "a service is deployed by a deployment that goes on",
+	w.AddInvariant(world.Invariant{Name: "a service is deployed by a deployment in progress",
 		CheckChange: checkDeployedBy})
 	return s
 }
@@ -112,7 +112,7 @@ func checkDeployedBy(tx *world.Tx, c world.Change) error {
 type endedDeployer struct{ service, deployment string }
 
 func (u *endedDeployer) Error() string {
-	return "service " + u.service + " is held by deployment " + u.deployment + ", which has ended"
+	return "service " + u.service + " belongs to deployment " + u.deployment + ", which has ended"
 }
 
 // alarmChanged stops the deployments that watch a raised alarm.

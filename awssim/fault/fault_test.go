@@ -65,22 +65,22 @@ func TestBadLinesNameTheWordAndWhatIsKnown(t *testing.T) {
 	for line, want := range map[string]string{
 		"": "the line is empty; known are 5xx, denied, expired-credentials, " +
 			"failed-operation, invalid, latency",
-		"throtle ecs:CreateTaskSet":         `"throtle" is no kind of fault; known are 5xx,`,
+		"throtle ecs:CreateTaskSet":         `"throtle" is not a kind of fault; known are 5xx,`,
 		"throttle":                          "throttle: names no operation",
 		"throttle times=3":                  "throttle: names no operation",
 		"slow-start by=3s":                  "slow-start: names no service",
-		"throttle CreateTaskSet":            `"CreateTaskSet" is no operation such as ecs:CreateTaskSet`,
-		"throttle elbv2:ModifyRule":         `"elbv2" is no service; known are application-autoscaling, cloudwatch, codedeploy`,
+		"throttle CreateTaskSet":            `"CreateTaskSet" is not an operation such as ecs:CreateTaskSet`,
+		"throttle elbv2:ModifyRule":         `"elbv2" is not a service; known are application-autoscaling, cloudwatch, codedeploy`,
 		"throttle ecs:CreateTaskSet tims=3": `option "tims" is not known here; known are times, p, after, for`,
 		"zone-lost us-east-1a times=3":      `option "times" is not known here; known are after, for`,
-		"throttle ecs:* 3":                  `"3" is no option such as times=`,
-		"throttle ecs:* times=0":            `option times: "0" is no whole number from 1`,
+		"throttle ecs:* 3":                  `"3" is not an option such as times=`,
+		"throttle ecs:* times=0":            `option times: "0" is not an integer from 1`,
 		"throttle ecs:* times=1 times=2":    "option times is given twice",
-		"5xx ecs:* p=1.5":                   `option p: "1.5" is no chance above 0 and up to 1`,
+		"5xx ecs:* p=1.5":                   `option p: "1.5" is not a probability above 0 and up to 1`,
 		"outage ecs:* as=fire":              `option as: "fire" is none of refused, closed,`,
 		"latency ecs:*":                     "latency: needs by=",
-		"latency ecs:* by=300":              `option by: "300" is no duration`,
-		"task-crash web exit=256":           `option exit: "256" is no whole number from 0 to 255`,
+		"latency ecs:* by=300":              `option by: "300" is not a duration`,
+		"task-crash web exit=256":           `option exit: "256" is not an integer from 0 to 255`,
 	} {
 		_, err := fault.Parse(line)
 		if err == nil || !strings.Contains(err.Error(), want) {

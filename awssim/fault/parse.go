@@ -81,7 +81,7 @@ func parseLine(line string) (Fault, error) {
 	f := Fault{Kind: Kind(words[0])}
 	form, ok := kindForms[f.Kind]
 	if !ok {
-		return f, fmt.Errorf("%q is no kind of fault; known are %s", words[0],
+		return f, fmt.Errorf("%q is not a kind of fault; known are %s", words[0],
 			joinWords(slices.Sorted(maps.Keys(kindForms))))
 	}
 	words = words[1:]
@@ -102,14 +102,14 @@ func parseLine(line string) (Fault, error) {
 func checkOperation(on string) error {
 	svc, op, ok := strings.Cut(on, ":")
 	if !ok || op == "" {
-		return fmt.Errorf("%q is no operation such as ecs:CreateTaskSet or ecs:*", on)
+		return fmt.Errorf("%q is not an operation such as ecs:CreateTaskSet or ecs:*", on)
 	}
 	for _, known := range serviceNames {
 		if matchesPattern(svc, known) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q: %q is no service; known are %s", on, svc, joinWords(serviceNames))
+	return fmt.Errorf("%q: %q is not a service; known are %s", on, svc, joinWords(serviceNames))
 }
 
 func (f *Fault) readOptions(form kindForm, words []string) error {
@@ -122,7 +122,7 @@ func (f *Fault) readOptions(form kindForm, words []string) error {
 		name, value, ok := strings.Cut(w, "=")
 		switch {
 		case !ok:
-			return f.kindError("%q is no option such as %s=…", w, known[0])
+			return f.kindError("%q is not an option such as %s=…", w, known[0])
 		case !slices.Contains(known, name):
 			return f.kindError("option %q is not known here; known are %s", name, joinWords(known))
 		case seen[name]:
@@ -170,7 +170,7 @@ func (f *Fault) setOption(name, value string) (err error) {
 func parseWhole(s string, lo, hi int) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < lo || n > hi {
-		return 0, fmt.Errorf("%q is no whole number from %d to %d", s, lo, hi)
+		return 0, fmt.Errorf("%q is not an integer from %d to %d", s, lo, hi)
 	}
 	return n, nil
 }
@@ -178,7 +178,7 @@ func parseWhole(s string, lo, hi int) (int, error) {
 func parseChance(s string) (float64, error) {
 	p, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(p > 0 && p <= 1) {
-		return 0, fmt.Errorf("%q is no chance above 0 and up to 1", s)
+		return 0, fmt.Errorf("%q is not a probability above 0 and up to 1", s)
 	}
 	return p, nil
 }
@@ -186,7 +186,7 @@ func parseChance(s string) (float64, error) {
 func parseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no duration such as 500ms, 5s or 2m", s)
+		return 0, fmt.Errorf("%q is not a duration such as 500ms, 5s or 2m", s)
 	}
 	return d, nil
 }

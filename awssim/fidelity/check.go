@@ -51,7 +51,7 @@ func (c *rowRun) expectSame(what string, got, want any) {
 // expectTrue records a difference unless the condition is true.
 func (c *rowRun) expectTrue(what string, is bool, got any) {
 	if !is {
-		c.differences = append(c.differences, fmt.Sprintf("%s: AWS does otherwise: %v", what, got))
+		c.differences = append(c.differences, fmt.Sprintf("%s: AWS behaves differently: %v", what, got))
 	}
 }
 

@@ -37,7 +37,7 @@ func checkUnusedGroup(c *rowRun) {
 	c.requireCall("describe the health of targets", err)
 	c.expectSame("targets", len(out.TargetHealthDescriptions), 1)
 	h := out.TargetHealthDescriptions[0].TargetHealth
-	c.expectSame("state and reason of a target that no rule leads to", fmt.Sprint(h.State, " ", h.Reason),
+	c.expectSame("state and reason of a target without a rule", fmt.Sprint(h.State, " ", h.Reason),
 		"unused Target.NotInUse")
 	_, err = c.site.elb.DeregisterTargets(c.ctx, &awselb.DeregisterTargetsInput{TargetGroupArn: &group,
 		Targets: in.Targets})
@@ -49,7 +49,7 @@ func checkUnknownTargets(c *rowRun) {
 		&awselb.DescribeTargetHealthInput{TargetGroupArn: &c.site.groupARNs(c)[1],
 			Targets: []elbtypes.TargetDescription{{Id: ptr("10.254.254.253"), Port: aws.Int32(80)}}})
 	c.requireCall("describe the health of an unknown target", err)
-	c.expectSame("answers about an unknown target", len(out.TargetHealthDescriptions), 1)
+	c.expectSame("returned targets if one is unknown", len(out.TargetHealthDescriptions), 1)
 	h := out.TargetHealthDescriptions[0].TargetHealth
 	c.expectSame("its state and reason", fmt.Sprint(h.State, " ", h.Reason), "unused Target.NotRegistered")
 }
@@ -144,7 +144,7 @@ func checkNormalised(c *rowRun) {
 		a := r.Actions[0]
 		c.expectSame("TargetGroupArn of a rule of one target group", aws.ToString(a.TargetGroupArn),
 			c.site.groupARNs(c)[0])
-		c.expectTrue("it comes back as a ForwardConfig of weight 1 too", a.ForwardConfig != nil &&
+		c.expectTrue("AWS returns it also as a ForwardConfig of weight 1", a.ForwardConfig != nil &&
 			len(a.ForwardConfig.TargetGroups) == 1 && aws.ToInt32(a.ForwardConfig.TargetGroups[0].Weight) == 1,
 			a.ForwardConfig)
 		c.expectTrue("conditions have both forms", len(r.Conditions[0].Values) == 1 &&
@@ -158,7 +158,7 @@ func checkReplacedLists(c *rowRun) {
 	out, err := c.site.elb.ModifyRule(c.ctx, &awselb.ModifyRuleInput{RuleArn: r.RuleArn,
 		Actions: c.forwardActions(50, 50)})
 	c.requireCall("modify its actions", err)
-	c.expectSame("conditions that ModifyRule leaves out", len(out.Rules[0].Conditions), 1)
+	c.expectSame("conditions that ModifyRule omits", len(out.Rules[0].Conditions), 1)
 	c.expectSame("weights", fmt.Sprint(aws.ToInt32(out.Rules[0].Actions[0].ForwardConfig.TargetGroups[0].Weight),
 		aws.ToInt32(out.Rules[0].Actions[0].ForwardConfig.TargetGroups[1].Weight)), "50 50")
 }
@@ -169,14 +169,14 @@ func checkNoWeight(c *rowRun) {
 }
 
 func checkRulePages(c *rowRun) {
-	c.expectTrue("there is a rule beside the default one", len(c.describeRules()) > 0, len(c.describeRules()))
+	c.expectTrue("there is a rule in addition to the default one", len(c.describeRules()) > 0, len(c.describeRules()))
 	_, err := c.createRule(50, c.forwardActions(1, 1))
 	c.requireCall("create a rule", err)
 	out, err := c.site.elb.DescribeRules(c.ctx, &awselb.DescribeRulesInput{ListenerArn: ptr(c.site.listenerARN(c)),
 		PageSize: aws.Int32(1)})
 	c.requireCall("describe one rule", err)
 	c.expectSame("rules of a page of one", len(out.Rules), 1)
-	c.expectTrue("a marker leads on", aws.ToString(out.NextMarker) != "", out.NextMarker)
+	c.expectTrue("the response has a marker of the next page", aws.ToString(out.NextMarker) != "", out.NextMarker)
 	_, err = c.site.elb.DescribeRules(c.ctx, &awselb.DescribeRulesInput{ListenerArn: ptr(c.site.listenerARN(c)),
 		PageSize: aws.Int32(401)})
 	c.expectRefusal("a page of 401", err, "ValidationError")
@@ -194,6 +194,6 @@ func checkStickyGroups(c *rowRun) {
 	actions := c.forwardActions(1, 1)
 	actions[0].ForwardConfig.TargetGroups[1].TargetGroupArn = group
 	_, err = c.createRule(60, actions)
-	c.expectRefusal("a sticky target group beside another one, without group stickiness", err,
+	c.expectRefusal("a sticky target group with another one, without group stickiness", err,
 		"InvalidLoadBalancerAction", "InvalidLoadBalancerActionException", "InvalidConfigurationRequest")
 }

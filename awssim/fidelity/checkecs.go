@@ -49,14 +49,14 @@ func checkTaskSetLife(c *rowRun) {
 		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
 			PrimaryTaskSet: two.Id})
 	c.requireCall("make the other one primary", err)
-	c.expectTrue("the former PRIMARY is ACTIVE again", c.waitUntil(time.Minute, func() bool {
+	c.expectTrue("the previous PRIMARY is ACTIVE again", c.waitUntil(time.Minute, func() bool {
 		return c.statusOf(name, *one.Id) == "ACTIVE" && c.statusOf(name, *two.Id) == "PRIMARY"
 	}), c.statusOf(name, *one.Id))
 	gone, err := s.ecs.DeleteTaskSet(c.ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr(s.clusterName(c)), Service: &name,
 		TaskSet: one.Id})
-	c.requireCall("delete the former primary", err)
+	c.requireCall("delete the previous primary", err)
 	c.expectSame("status of a deleted task set", *gone.TaskSet.Status, "DRAINING")
-	c.expectTrue("a task set without tasks vanishes",
+	c.expectTrue("a task set without tasks is deleted immediately",
 		c.waitUntil(2*time.Minute, func() bool { return c.statusOf(name, *one.Id) == "" }), c.statusOf(name, *one.Id))
 }
 
@@ -117,7 +117,7 @@ func checkClientTokens(c *rowRun) {
 	c.requireCall("create a task set with a token", err)
 	two, err := s.createTaskSet(c, name, token)
 	c.requireCall("create it again", err)
-	c.expectSame("the same token makes the same task set", *two.Id, *one.Id)
+	c.expectSame("the same token returns the same task set", *two.Id, *one.Id)
 	_, err = s.createTaskSet(c, name, func(in *awsecs.CreateTaskSetInput) { token(in); in.ExternalId = ptr("other") })
 	c.expectRefusal("the same token with other parameters", err, invalidParameter)
 	_, err = s.createTaskSet(c, name,
@@ -151,7 +151,7 @@ func checkCreateTwice(c *rowRun) {
 	again, err := s.ecs.CreateService(c.ctx, s.externalInput(c, name))
 	c.requireCall("create it again", err)
 	c.expectSame("the ARN of the same service", *same.Service.ServiceArn, *gone.Service.ServiceArn)
-	c.expectSame("the ARN of the service that was made again", *again.Service.ServiceArn, *gone.Service.ServiceArn)
+	c.expectSame("the ARN of the service that was created again", *again.Service.ServiceArn, *gone.Service.ServiceArn)
 }
 
 func checkExternalRefusals(c *rowRun) {
@@ -192,10 +192,10 @@ func checkDefinitionDefaults(c *rowRun) {
 	out, err := s.ecs.DescribeTaskDefinition(c.ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: &first})
 	c.requireCall("describe the task definition", err)
 	d := out.TaskDefinition.ContainerDefinitions[0]
-	c.expectSame("essential, left out", aws.ToBool(d.Essential), true)
-	c.expectSame("the protocol of a port mapping, left out", d.PortMappings[0].Protocol, "tcp")
-	c.expectSame("the host port in awsvpc, left out", aws.ToInt32(d.PortMappings[0].HostPort), 80)
-	c.expectSame("environment, left out", d.Environment == nil, false)
+	c.expectSame("essential, omitted", aws.ToBool(d.Essential), true)
+	c.expectSame("the protocol of a port mapping, omitted", d.PortMappings[0].Protocol, "tcp")
+	c.expectSame("the host port in awsvpc, omitted", aws.ToInt32(d.PortMappings[0].HostPort), 80)
+	c.expectSame("environment, omitted", d.Environment == nil, false)
 	_, err = s.ecs.DeregisterTaskDefinition(c.ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: &first})
 	c.requireCall("deregister the task definition", err)
 	s.objects.definition = ""

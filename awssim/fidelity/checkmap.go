@@ -115,11 +115,11 @@ func checkOverwrittenInstance(c *rowRun) {
 	id := c.site.createRegistry(c, "overwritten", true)
 	c.waitOperation(c.registerInstance(id, "i", map[string]string{"version": "v1"}))
 	c.waitOperation(c.registerInstance(id, "i", nil))
-	c.expectTrue("one instance is left, without the former attribute", c.waitUntil(time.Minute, func() bool {
+	c.expectTrue("one instance remains, without the previous attribute", c.waitUntil(time.Minute, func() bool {
 		out, err := c.site.sd.ListInstances(c.ctx, &awssd.ListInstancesInput{ServiceId: &id})
 		c.requireCall("list instances", err)
 		return len(out.Instances) == 1 && out.Instances[0].Attributes["version"] == ""
-	}), "two, or the former attribute")
+	}), "two, or the previous attribute")
 }
 
 func checkAttributes(c *rowRun) {
@@ -147,7 +147,7 @@ func checkCustomHealth(c *rowRun) {
 		c.instanceHealth(id, "i"))
 	_, err := c.site.sd.UpdateInstanceCustomHealthStatus(c.ctx,
 		&awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: &id, InstanceId: ptr("i"), Status: "HEALTHY"})
-	c.requireCall("tell its health", err)
+	c.requireCall("set its health", err)
 	c.expectTrue("it becomes HEALTHY within a minute",
 		c.waitUntil(time.Minute, func() bool { return c.instanceHealth(id, "i") == "HEALTHY" }),
 		c.instanceHealth(id, "i"))
@@ -168,8 +168,9 @@ func checkNewHealth(c *rowRun) {
 
 func checkDiscoverFilters(c *rowRun) {
 	id := c.site.createRegistry(c, "discovered", true)
-	c.waitOperation(c.registerInstance(id, "sick", map[string]string{"AWS_INIT_HEALTH_STATUS": "UNHEALTHY", "v": "1"}))
-	c.waitOperation(c.registerInstance(id, "well", map[string]string{"v": "2"}))
+	c.waitOperation(c.registerInstance(id, "unhealthy",
+		map[string]string{"AWS_INIT_HEALTH_STATUS": "UNHEALTHY", "v": "1"}))
+	c.waitOperation(c.registerInstance(id, "healthy", map[string]string{"v": "2"}))
 	find := func(edit func(*awssd.DiscoverInstancesInput)) (n int) {
 		in := &awssd.DiscoverInstancesInput{NamespaceName: &c.site.prefix, ServiceName: ptr("discovered")}
 		edit(in)

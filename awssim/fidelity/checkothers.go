@@ -64,7 +64,7 @@ func checkBounds(c *rowRun) {
 	c.requireCall("describe the scalable target", err)
 	c.expectSame("scalable targets", len(out.ScalableTargets), 1)
 	t := out.ScalableTargets[0]
-	c.expectSame("bounds that a second registration leaves out", fmt.Sprint(*t.MinCapacity, *t.MaxCapacity), "0 2")
+	c.expectSame("bounds that a second registration omits", fmt.Sprint(*t.MinCapacity, *t.MaxCapacity), "0 2")
 	c.expectSame("the suspension", aws.ToBool(t.SuspendedState.DynamicScalingInSuspended), true)
 	c.expectRefusal("a minimum above the maximum",
 		c.site.registerTarget(c, func(in *awsaas.RegisterScalableTargetInput) { in.MinCapacity = aws.Int32(3) }),
@@ -187,7 +187,7 @@ func checkPutLogs(c *rowRun) {
 	out, err := c.putEvents(now.Add(-15*24*time.Hour), now.Add(-15*24*time.Hour+time.Minute))
 	c.requireCall("put old events", err)
 	if out.RejectedLogEventsInfo == nil {
-		c.expectSame("events of 15 days ago", "accepted", "left out")
+		c.expectSame("events of 15 days ago", "accepted", "omitted")
 	} else {
 		c.expectSame("the end of the events that are too old",
 			aws.ToInt32(out.RejectedLogEventsInfo.TooOldLogEventEndIndex), 2)
@@ -263,7 +263,7 @@ func checkDeployBatches(c *rowRun) {
 	out, err := c.site.cd.BatchGetDeploymentGroups(c.ctx, &awscd.BatchGetDeploymentGroupsInput{ApplicationName: &name,
 		DeploymentGroupNames: []string{"none"}})
 	c.requireCall("get a group that does not exist", err)
-	c.expectTrue("unknown groups are told in errorMessage", aws.ToString(out.ErrorMessage) != "",
+	c.expectTrue("errorMessage names unknown groups", aws.ToString(out.ErrorMessage) != "",
 		out.DeploymentGroupsInfo)
 }
 

@@ -55,7 +55,7 @@ func main() {
 	differs, err := run(ctx, o, cfg, systemClock{}, os.Stdout)
 	switch {
 	case errors.Is(err, errNotConfirmed):
-		fmt.Fprintln(os.Stderr, "next: run it again with --yes")
+		fmt.Fprintln(os.Stderr, "next: to create the resources, run it again with --yes")
 		os.Exit(2)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "fidelity:", err)
@@ -74,9 +74,9 @@ func parseOptions(args []string, out io.Writer) (o options, err error) {
 	f.StringVar(&o.endpoint, "endpoint", "", "endpoint URL, for a local AWS")
 	f.StringVar(&o.vpc, "vpc", "", "VPC for target groups; without it rows that need one are not checked")
 	f.StringVar(&subnets, "subnets", "", "two subnets of the VPC, comma-separated, for task sets and the load balancer")
-	f.BoolVar(&o.balancer, "balancer", false, "make a load balancer too (about 0.03 USD for an hour)")
-	f.BoolVar(&o.yes, "yes", false, "make the resources without asking")
-	f.BoolVar(&o.clean, "clean", false, "only remove what earlier runs left behind, found by its tag and its prefix")
+	f.BoolVar(&o.balancer, "balancer", false, "create a load balancer too (about 0.03 USD for an hour)")
+	f.BoolVar(&o.yes, "yes", false, "create the resources without confirmation")
+	f.BoolVar(&o.clean, "clean", false, "only remove the resources that earlier runs left, by their tag and prefix")
 	f.BoolVar(&o.list, "list", false, "only list the rows, with the reason for those that are not checkable")
 	f.StringVar(&only, "only", "", "regular expression: only rows whose text matches")
 	if err = f.Parse(args); err != nil {
@@ -128,7 +128,7 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // errNotConfirmed means that --yes is missing, so no resource was created.
-var errNotConfirmed = errors.New("nothing was made")
+var errNotConfirmed = errors.New("no resource was created")
 
 const cost = `Resources, all with prefix %q and tag %s, all removed at the end:
   1 ECS cluster, 1 service without tasks, up to 6 task sets of scale 0, 3 task definitions   no cost
@@ -177,7 +177,8 @@ func run(ctx context.Context, o options, cfg aws.Config, w waitClock, out io.Wri
 	}
 	defer func() {
 		if left := s.removeAll(ctx); left != nil {
-			err = errors.Join(err, fmt.Errorf("remove what was made: %w; next: run it again with --clean", left))
+			err = errors.Join(err, fmt.Errorf("remove the created resources: %w; next: run it again with --clean",
+				left))
 		}
 	}()
 	for _, r := range all {

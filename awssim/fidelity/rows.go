@@ -49,7 +49,7 @@ func allRows() (all []row, err error) {
 	}
 	for i, n := range used {
 		if n != 1 {
-			return nil, fmt.Errorf("the check %q is of %d rows of FIDELITY.md, not of one", checks[i].begins, n)
+			return nil, fmt.Errorf("the check %q matches %d rows of FIDELITY.md, not one", checks[i].begins, n)
 		}
 	}
 	return all, nil
@@ -58,14 +58,14 @@ func allRows() (all []row, err error) {
 // reasonsByText are the reasons why rows are not checkable, by the beginning of their text. They
 // precede reasonsBySection.
 var reasonsByText = []struct{ begins, why string }{
-	{"Names of members", "it is about the wire, which every other check goes through"},
+	{"Names of members", "it is about the wire protocol, which every other check uses"},
 	{"Token buckets", "it would use up the rates that the account shares with others"},
 	{"DescribeAlarms 9", "it would use up the rates that the account shares with others"},
 	{"GetLogEvents 25", "it would use up the rates that the account shares with others"},
 	{"DiscoverInstances 1,000/s", "it would use up the rates that the account shares with others"},
 	{"Cloud Map's writes", "it would use up the rates that the account shares with others"},
-	{"Stale reads", "AWS does not say when it answers from the past"},
-	{"A question that was not asked before", "AWS does not say when it answers from the past"},
+	{"Stale reads", "AWS does not report that a response is stale"},
+	{"A question that was not asked before", "AWS does not report that a response is stale"},
 	{"A lost request", "it is about networks"},
 	{"Quotas", "it would take hundreds of resources"},
 	{"Name servers", "it needs a resolver in the VPC"},
@@ -74,21 +74,21 @@ var reasonsByText = []struct{ begins, why string }{
 	{"Names without records", "it needs a resolver in the VPC"},
 	{"GetMetricStatistics", "custom metrics cost money and take minutes to show"},
 	{"History:", "AWS writes the history minutes later"},
-	{"One seed", "it is not AWS's"},
+	{"One seed", "it is a property of the simulator"},
 	{"An OIDC client secret", "it needs an identity provider"},
 }
 
 var reasonsBySection = map[string]string{
 	"Application Auto Scaling":         "it needs tasks that run, under load, for minutes",
-	"CloudWatch":                       "it is about the protocols, which every other check goes through",
+	"CloudWatch":                       "it is about the protocols, which every other check uses",
 	"CloudWatch Logs":                  "it needs tasks that run",
 	"CodeDeploy":                       "it needs tasks that run, a load balancer and an IAM role",
 	"Data plane":                       "it is about requests through a load balancer to tasks that run",
 	"ecs":                              "it needs tasks that run",
-	"Elastic Load Balancing v2":        "it is about requests through a load balancer to targets that answer",
+	"Elastic Load Balancing v2":        "it is about requests through a load balancer to targets that respond",
 	"Cloud Map":                        "it needs tasks that run, or a resolver in the VPC",
 	"IAM":                              "it needs principals whose policies are known",
-	"Protocols, credentials, networks": "it is about the wire, or about networks that the account shares",
+	"Protocols, credentials, networks": "it is about the wire protocol, or about networks that the account shares",
 }
 
 func reasonOf(r row) string {

@@ -73,7 +73,7 @@ func checkInput(in *awsiam.SimulatePrincipalPolicyInput) error {
 		len(in.PermissionsBoundaryPolicyInputList) > 0 || len(in.PolicyExclusionList) > 0 ||
 		in.CallerArn != nil && *in.CallerArn != *in.PolicySourceArn:
 		return world.Refuse("InvalidInput",
-			"the local AWS simulates the policies of a principal alone: leave out ResourcePolicy, "+
+			"the local AWS simulates the policies of a principal alone: omit ResourcePolicy, "+
 				"ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
 	case in.MaxItems != nil && (*in.MaxItems < 1 || *in.MaxItems > maxPage):
 		return world.Refuse("ValidationError",

@@ -11,7 +11,7 @@ func (s *Scheduler) invariants() []world.Invariant {
 	return []world.Invariant{
 		{Name: "a task set wants its share of the desired count", CheckChange: s.checkComputedCount},
 		{Name: "a running task has an address", CheckChange: checkAddress},
-		{Name: "a service has one rollout that moves, of its PRIMARY deployment", CheckChange: checkOneRollout},
+		{Name: "a service has one rollout in progress, that of its PRIMARY deployment", CheckChange: checkOneRollout},
 	}
 }
 

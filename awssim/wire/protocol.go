@@ -32,7 +32,7 @@ func (r *preparedAPI) protocolVariants() []*preparedAPI {
 	var also []*preparedAPI
 	for _, p := range r.Also {
 		if p == EC2Query || r.Protocol == EC2Query {
-			panic("wire: room " + r.Name + ": EC2Query cannot be one of several protocols")
+			panic("wire: API " + r.Name + ": EC2Query cannot be one of several protocols")
 		}
 		v := *r
 		v.Protocol = p

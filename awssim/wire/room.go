@@ -110,13 +110,13 @@ func prepareAPI(r API) *preparedAPI {
 	for _, f := range r.Operations {
 		v := reflect.ValueOf(callOf(f))
 		if !isOperation(v.Type()) {
-			panic(fmt.Sprintf("wire: room %q: %s is no operation", r.Name, v.Type()))
+			panic(fmt.Sprintf("wire: API %q: %s is not an operation", r.Name, v.Type()))
 		}
 		name := OperationName(f)
 		o.ops[name] = &operation{name: name, call: v, in: v.Type().In(1).Elem(), out: v.Type().Out(0).Elem()}
 	}
 	if len(o.ops) == 0 {
-		panic(fmt.Sprintf("wire: room %q has no operations", r.Name))
+		panic(fmt.Sprintf("wire: API %q has no operations", r.Name))
 	}
 	o.otherProtocols = o.protocolVariants()
 	return o

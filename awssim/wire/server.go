@@ -158,7 +158,7 @@ func (s *Server) Call(ctx context.Context, serviceID, operation string, input an
 	}
 	r := s.findAPI(func(r *preparedAPI) bool { return r.ServiceID == serviceID })
 	if r == nil {
-		return nil, fmt.Errorf("call %s of %q: no such room", operation, serviceID)
+		return nil, fmt.Errorf("call %s of %q: the service is not simulated", operation, serviceID)
 	}
 	id := s.nextID()
 	key := world.KeyOf(ctx)

@@ -65,7 +65,7 @@ func baseInvariants() []Invariant {
 		{Name: "one PRIMARY per service", CheckChange: checkOnePrimary},
 		{Name: "a service's task sets agree with its status", CheckChange: checkSetStatus},
 		{Name: "a task's containers agree with its status", CheckChange: checkContainerStatus},
-		{Name: "a stopped task holds nothing", CheckChange: checkStoppedReleased},
+		{Name: "a stopped task has no resources", CheckChange: checkStoppedReleased},
 		{Name: "an address belongs to one task", CheckChange: checkAddressOwner},
 	}
 }

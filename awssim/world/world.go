@@ -167,7 +167,7 @@ func (w *World) finishStep(tx *Tx) {
 	}
 	for n := 0; len(tx.changes) > 0; n++ {
 		if n > 100_000 {
-			panic("world: laws change facts for ever: " + fmt.Sprint(tx.changes[0]))
+			panic("world: the controllers never stop changing the state: " + fmt.Sprint(tx.changes[0]))
 		}
 		c := tx.changes[0]
 		tx.changes = tx.changes[1:]

@@ -75,14 +75,14 @@ func (r request) checkPermitted() error {
 	case !r.hasRow:
 		why = fmt.Errorf("%w: sluice does not know what this operation changes", ErrNotPlanned)
 	case r.action.ID == "" && len(r.action.Writes) == 0:
-		why = fmt.Errorf("%w: no action is under way", ErrNotPlanned)
+		why = fmt.Errorf("%w: no action is running", ErrNotPlanned)
 	case slices.Contains(r.action.Writes, sluice.Write{Operation: r.operation, Resource: r.resource}):
 		return nil
 	default:
-		why = fmt.Errorf("%w: action %s does not list it", ErrNotPlanned, r.action.ID)
+		why = fmt.Errorf("%w: action %s does not list this write", ErrNotPlanned, r.action.ID)
 	}
 	return &sluice.Error{Op: r.operation, Resource: r.resource, Err: why,
-		Next: "nothing was sent; this is a defect of sluice, please report it"}
+		Next: "report this defect of sluice; the request was not sent"}
 }
 
 // checkClaim returns nil if the request needs no claim or the claim was read recently.

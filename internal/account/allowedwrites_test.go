@@ -176,7 +176,7 @@ func TestLostClaimStopsTheWriteUnsent(t *testing.T) {
 		equal(t, "sent", w.ops(), "CreateTaskSet")
 		equal(t, "kind", sluice.KindOf(err), sluice.LostClaim)
 		equal(t, "text", told(t, err).Error(),
-			"ecs:CreateTaskSet (prod/web): claim of d not seen since 12:00:00; no answer: the call may have taken "+
+			"ecs:CreateTaskSet (prod/web): claim of d not seen since 12:00:00; no response: the call may have taken "+
 				"effect")
 		if !errors.Is(err, gone) {
 			t.Errorf("cause lost: %v", err)

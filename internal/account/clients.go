@@ -170,7 +170,7 @@ type randomTokenRejecter struct{}
 
 func (randomTokenRejecter) GetIdempotencyToken() (string, error) {
 	return "", &sluice.Error{
-		Err:  errors.New("the request has no client token of its own"),
-		Next: "set it from the action's ID; nothing was sent",
+		Err:  errors.New("the request has no client token"),
+		Next: "set the client token from the action's ID; the request was not sent",
 	}
 }

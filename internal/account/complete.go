@@ -20,7 +20,7 @@ import (
 
 // errIncomplete is in the error tree of a response without a field that AWS always sends. Such a
 // response is not AWS's: a proxy sends an empty body, or {}.
-var errIncomplete = errors.New("the answer is incomplete")
+var errIncomplete = errors.New("the response is incomplete")
 
 // missingField returns the name of a field that AWS always sends and the response lacks; "" if the
 // response is complete. isAWS means that the response has a request id.

@@ -111,10 +111,10 @@ func (c Config) chainGate() gate {
 
 func unreadableError(c Config, err error) error {
 	told := &sluice.Error{Op: "read AWS configuration", Resource: c.Profile, Err: err,
-		Next: "check AWS_CA_BUNDLE, AWS_CONFIG_FILE and the files of AWS's configuration: aws configure list"}
+		Next: "check AWS_CA_BUNDLE, AWS_CONFIG_FILE and AWS's configuration files: aws configure list"}
 	var missing config.SharedConfigProfileNotExistError
 	if errors.As(err, &missing) {
-		told.Next = "give --profile the name of a profile that `aws configure list-profiles` shows"
+		told.Next = "set --profile to a profile that `aws configure list-profiles` lists"
 	}
 	return told
 }

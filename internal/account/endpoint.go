@@ -52,11 +52,11 @@ func checkEndpoint(endpoint string) error {
 	}
 	wrong := func(shown string, why error) error {
 		return &sluice.Error{Op: "use endpoint URL", Resource: shown, Err: why,
-			Next: "give a URL like http://127.0.0.1:4566"}
+			Next: "use a URL like http://127.0.0.1:4566"}
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return wrong("", errors.New("it is no URL")) // the parser's error quotes parts that may be secret
+		return wrong("", errors.New("it is not a URL")) // the parser's error quotes parts that may be secret
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -64,9 +64,9 @@ func checkEndpoint(endpoint string) error {
 	case u.Hostname() == "":
 		return wrong(secret.URL(endpoint), errors.New("it has no host"))
 	case u.User != nil:
-		return wrong(secret.URL(endpoint), errors.New("it carries a user name"))
+		return wrong(secret.URL(endpoint), errors.New("it contains a user name"))
 	case u.RawQuery != "" || u.Fragment != "":
-		return wrong(secret.URL(endpoint), errors.New("it carries a query, which AWS's APIs do not take"))
+		return wrong(secret.URL(endpoint), errors.New("it contains a query, which AWS's APIs do not accept"))
 	}
 	return nil
 }

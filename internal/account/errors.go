@@ -59,7 +59,7 @@ func (g gate) failedError(ctx context.Context, r request, f fault, n int, unansw
 		words += fmt.Sprintf(", at attempt %d", n)
 	}
 	if f.silentFor >= silenceReportAfter && f.class != classThrottled {
-		words = fmt.Sprintf("no answer from AWS for %s: %s", f.silentFor.Round(time.Second), words)
+		words = fmt.Sprintf("no response from AWS for %s: %s", f.silentFor.Round(time.Second), words)
 	}
 	return &sluice.Error{
 		Op:       r.operation,
@@ -87,9 +87,9 @@ func faultReason(ctx context.Context, f fault) (words string, behind []error) {
 	switch {
 	case f.class == classStopped:
 		end := contextEnd(ctx)
-		return "stopped before a reply came: " + end.Error(), append(behind, end)
+		return "stopped before AWS responded: " + end.Error(), append(behind, end)
 	case f.timedOut:
-		return fmt.Sprintf("no reply within %s", attemptTimeout), behind
+		return fmt.Sprintf("no response within %s", attemptTimeout), behind
 	case errors.As(f.err, &api) && !isForeign(api):
 		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ") + requestIDText(f.err), behind
 	case isTLS(f.err):
@@ -97,10 +97,11 @@ func faultReason(ctx context.Context, f fault) (words string, behind []error) {
 	case errors.As(f.err, &send):
 		return send.Err.Error(), behind
 	case errors.As(f.err, &reply) && replyStatus(reply) >= 300:
-		return fmt.Sprintf("HTTP %d, and no answer of AWS's%s", replyStatus(reply), redirectText(reply)) +
+		return fmt.Sprintf("HTTP %d, and it is not a response of AWS%s", replyStatus(reply), redirectText(reply)) +
 			requestIDText(f.err), behind
 	case errors.As(f.err, &reply):
-		return fmt.Sprintf("HTTP %d, and the answer cannot be read", replyStatus(reply)) + requestIDText(f.err), behind
+		return fmt.Sprintf("HTTP %d, and the response cannot be read", replyStatus(reply)) +
+			requestIDText(f.err), behind
 	}
 	return f.err.Error(), behind
 }
@@ -112,7 +113,7 @@ func redirectText(reply *smithyhttp.ResponseError) string {
 	if err != nil || where.Host == "" {
 		return ""
 	}
-	return ": it leads to " + where.Host
+	return ": it redirects to " + where.Host
 }
 
 // tlsReason names the certificate authority that this machine does not trust.
@@ -201,13 +202,13 @@ func (g gate) adviceFor(r request, f fault) string {
 	code := strings.TrimSuffix(f.errorCode(), "Exception")
 	switch {
 	case f.class == classThrottled:
-		return "wait, or find what else uses up this account's request rate in this Region"
+		return "wait, or find the other callers that use up this account's request rate in this Region"
 	case f.class == classUnsent, f.class == classBroken && f.errorCode() == "":
 		return g.reachAdvice(f.err)
 	case isExpired(code):
 		return "log in again, or renew the session token"
 	case f.errorKind() == sluice.NotFound:
-		return "check its name, and that it is in this account and Region"
+		return "check the resource's name, and that it is in this account and Region"
 	case f.errorKind() != sluice.Denied:
 		return ""
 	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation", code == "NotAuthorized", code == "":
@@ -221,10 +222,10 @@ func (g gate) reachAdvice(err error) string {
 	var dns *net.DNSError
 	switch {
 	case isTLS(err):
-		return "add the certificate authority to the machine's trusted ones, or set AWS_CA_BUNDLE to its PEM file"
+		return "trust the certificate authority on this machine, or set AWS_CA_BUNDLE to its PEM file"
 	case g.endpoint != "":
 		return "check that " + secret.URL(g.endpoint) +
-			" answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
+			" responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
 	case errors.As(err, &dns):
 		return "check the Region's name and the network"
 	}

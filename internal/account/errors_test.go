@@ -58,7 +58,7 @@ func TestErrorReadsWell(t *testing.T) {
 		{
 			"nobody listens", "http://127.0.0.1:4566", func(string) (*http.Response, error) { return nil, errDial },
 			"ecs:CreateTaskSet (prod/web): dial tcp: connect: connection refused, at attempt 4",
-			"check that http://127.0.0.1:4566 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
+			"check that http://127.0.0.1:4566 responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
 		},
 		{
 			"no such host", "", func(string) (*http.Response, error) {
@@ -72,29 +72,29 @@ func TestErrorReadsWell(t *testing.T) {
 				return reply(404, "<html>nginx"),
 					nil
 			},
-			"ecs:CreateTaskSet (prod/web): HTTP 404, and no answer of AWS's (request id req-1), at attempt 6; no " +
-				"answer: the call may have taken effect",
-			"check that http://127.0.0.1:8080 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the " +
+			"ecs:CreateTaskSet (prod/web): HTTP 404, and it is not a response of AWS (request id req-1), at attempt " +
+				"6; no response: the call may have taken effect",
+			"check that http://127.0.0.1:8080 responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the " +
 				"profile",
 		},
 		{
 			"redirected", "", func(string) (*http.Response, error) {
 				return reply(302, "", "Location", "http://portal.test/login?token=secret"), nil
 			},
-			"ecs:CreateTaskSet (prod/web): HTTP 302, and no answer of AWS's: it leads to portal.test (request id " +
-				"req-1), at attempt 6; no answer: the call may have taken effect",
+			"ecs:CreateTaskSet (prod/web): HTTP 302, and it is not a response of AWS: it redirects to portal.test " +
+				"(request id req-1), at attempt 6; no response: the call may have taken effect",
 			"check the network and the proxy settings",
 		},
 		{
 			"unknown authority", "", func(string) (*http.Response, error) { return nil, errUntrusted },
 			"ecs:CreateTaskSet (prod/web): TLS: this machine does not trust the certificate authority \"CN=Corp " +
 				"Root CA\", at attempt 4",
-			"add the certificate authority to the machine's trusted ones, or set AWS_CA_BUNDLE to its PEM file",
+			"trust the certificate authority on this machine, or set AWS_CA_BUNDLE to its PEM file",
 		},
 		{
 			"throttled", "", func(op string) (*http.Response, error) { return throttle(op), nil },
 			"ecs:CreateTaskSet (prod/web): ThrottlingException: Rate exceeded (request id req-1), at attempt 8",
-			"wait, or find what else uses up this account's request rate in this Region",
+			"wait, or find the other callers that use up this account's request rate in this Region",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAPIErrorsStayReachable(t *testing.T) {
 		equal(t, "text", told(t, err).Error(),
 			"elasticloadbalancing:DescribeRules (a,b,c,…): RuleNotFound: One or more rules not found (request id "+
 				"req-1)")
-		equal(t, "next", sluice.NextStep(err), "check its name, and that it is in this account and Region")
+		equal(t, "next", sluice.NextStep(err), "check the resource's name, and that it is in this account and Region")
 	})
 }
 

@@ -137,7 +137,7 @@ func (a *Account) cachedID() string {
 // processes that share AWS's rates, as far as it is known without a call.
 func credentialOwner(ctx context.Context, shared aws.Config) (string, error) {
 	if shared.Credentials == nil {
-		return "", noCredentialsError(errors.New("none found"))
+		return "", noCredentialsError(errors.New("no credentials found"))
 	}
 	got, err := shared.Credentials.Retrieve(ctx)
 	if err != nil {
@@ -158,7 +158,7 @@ func checkRegion(region string) error {
 			Next: next}
 	}
 	if !regionShape.MatchString(region) {
-		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("%q is not a Region's name", region), Next: next}
+		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("%q is not a Region name", region), Next: next}
 	}
 	return nil
 }

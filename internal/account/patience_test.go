@@ -73,12 +73,12 @@ func TestPatientCallEndsWithItsBudget(t *testing.T) {
 			if took := w.clock.Now().Sub(start); took < 4*time.Minute+40*time.Second || took > 5*time.Minute {
 				t.Errorf("given up after %s", took)
 			}
-			if text := told(t, err).Error(); !strings.Contains(text, "no answer from AWS for 4m5") ||
+			if text := told(t, err).Error(); !strings.Contains(text, "no response from AWS for 4m5") ||
 				!strings.Contains(text, "connection refused") {
 				t.Error(text)
 			}
 			equal(t, "told", strings.Join(h.lines, " | "),
-				"no answer from AWS for 20s (ecs:DescribeServices: dial tcp: connect: connection refused); trying "+
+				"no response from AWS for 20s (ecs:DescribeServices: dial tcp: connect: connection refused); trying "+
 					"again until 12:05:00 UTC, then pausing")
 		})
 }

@@ -369,7 +369,7 @@ func TestAttemptsEndAfterTwentySeconds(t *testing.T) {
 		equal(t, "attempts", len(w.calls), 6)
 		equal(t, "took", w.calls[0].Took, 20*time.Second)
 		equal(t, "text", told(t, err).Error(),
-			"ecs:CreateTaskSet (prod/web): no reply within 20s, at attempt 6; no answer: the call may have taken "+
+			"ecs:CreateTaskSet (prod/web): no response within 20s, at attempt 6; no response: the call may have taken "+
 				"effect")
 		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 	})
@@ -386,7 +386,7 @@ func TestCancelInFlight(t *testing.T) {
 		equal(t, "attempts", len(w.calls), 1)
 		equal(t, "ended after", w.clock.Now().Sub(start), 5*time.Second)
 		equal(t, "text", told(t, err).Error(),
-			"ecs:CreateTaskSet (prod/web): stopped before a reply came: stopped by Ctrl-C; no answer: the call may "+
+			"ecs:CreateTaskSet (prod/web): stopped before AWS responded: stopped by Ctrl-C; no response: the call may "+
 				"have taken effect")
 		for _, want := range []error{errStop, context.Canceled, sluice.ErrUnanswered} {
 			if !errors.Is(err, want) {

@@ -81,7 +81,7 @@ func (r *role) assumeRole(ctx context.Context) (aws.Credentials, error) {
 		DurationSeconds: aws.Int32(int32(roleDuration / time.Second)),
 	})
 	if err == nil && out.Credentials == nil {
-		err = &sluice.Error{Op: "sts:AssumeRole", Resource: r.arn, Err: errors.New("the reply has no credentials")}
+		err = &sluice.Error{Op: "sts:AssumeRole", Resource: r.arn, Err: errors.New("the response has no credentials")}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,13 +121,13 @@ func (r *role) endAsking() {
 func assumeError(arn string, err error) error {
 	var told *sluice.Error
 	if !errors.As(err, &told) {
-		return &sluice.Error{Op: "take on role", Resource: arn, Err: err}
+		return &sluice.Error{Op: "assume role", Resource: arn, Err: err}
 	}
 	next := told.Next
 	if next == "" {
-		next = "check the role's ARN, and that its trust policy lets the identity in use take it on"
+		next = "check the role's ARN, and that its trust policy lets the current identity assume it"
 	}
-	return &sluice.Error{Op: "take on role", Resource: arn, Kind: told.Kind, Err: told.Err, Next: next}
+	return &sluice.Error{Op: "assume role", Resource: arn, Kind: told.Kind, Err: told.Err, Next: next}
 }
 
 // roleAccount returns the account number in a role's ARN, or "".

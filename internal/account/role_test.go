@@ -113,7 +113,7 @@ func TestRefusedRoleIsNamed(t *testing.T) {
 		err := describe(ctx, w)
 		equal(t, "kind", sluice.KindOf(err), sluice.Denied)
 		equal(t, "text", told(t, err).Error(),
-			"ecs:DescribeServices (prod/web): find AWS credentials: take on role ("+roleARN+
+			"ecs:DescribeServices (prod/web): find AWS credentials: assume role ("+roleARN+
 				"): AccessDenied: is not authorized to perform: sts:AssumeRole (request id req-1)")
 		equal(t, "next", sluice.NextStep(err), "allow sts:AssumeRole in the IAM policy of the identity in use")
 		equal(t, "sent", w.ops(), "AssumeRole")
@@ -127,7 +127,7 @@ func TestARoleThatIsNoneIsNamed(t *testing.T) {
 	})}
 	inside(t, w, asRole, func(ctx context.Context, w *world) {
 		equal(t, "next", sluice.NextStep(describe(ctx, w)),
-			"check the role's ARN, and that its trust policy lets the identity in use take it on")
+			"check the role's ARN, and that its trust policy lets the current identity assume it")
 	})
 }
 

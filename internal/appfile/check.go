@@ -89,7 +89,7 @@ func (c *checker) checkObject(n *definition.Node, s shape, path string) {
 	}
 	c.refuseSynonyms(n, s)
 	if s.one && len(n.Entries) != 1 || s.one && !isGiven(n.Entries[0].Value) {
-		c.addProblem(n, "%s has exactly one entry", orFile(path))
+		c.addProblem(n, "%s must have exactly one entry", orFile(path))
 	}
 }
 
@@ -169,7 +169,7 @@ func (c *checker) refuseSynonyms(n *definition.Node, s shape) {
 		}
 	}
 	if len(found) > 1 {
-		c.addKeyProblem(found[1], "%s and %s are one key under two names: give one", found[0].Key, found[1].Key)
+		c.addKeyProblem(found[1], "%s and %s are two names of one key: set only one", found[0].Key, found[1].Key)
 	}
 }
 
@@ -210,7 +210,7 @@ func (c *checker) checkChoice(n *definition.Node, s shape, path string) {
 			return
 		}
 	}
-	p := c.src.At(n, "%s cannot be %q: it is one of %s", path, n.Text, strings.Join(s.words, ", "))
+	p := c.src.At(n, "%s cannot be %q: use one of %s", path, n.Text, strings.Join(s.words, ", "))
 	p.Meant = definition.Nearest(n.Text, s.words)
 	c.problems = append(c.problems, p)
 }

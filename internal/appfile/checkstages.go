@@ -66,7 +66,7 @@ func (c *checker) refuseUnknownStage(name *definition.Node) {
 			names = append(names, st.name)
 		}
 	}
-	p := c.src.At(name, "unknown stage %q: it is one of %s", name.Text, strings.Join(names, ", "))
+	p := c.src.At(name, "unknown stage %q: use one of %s", name.Text, strings.Join(names, ", "))
 	p.Meant = definition.Nearest(name.Text, names)
 	c.problems = append(c.problems, p)
 }
@@ -74,7 +74,7 @@ func (c *checker) refuseUnknownStage(name *definition.Node) {
 // refuseTwoTimeouts refuses a timeout of the stage together with a timeout in its options.
 func (c *checker) refuseTwoTimeouts(item, with *definition.Node, path string) {
 	if inner := with.Get("timeout"); isGiven(inner) && isGiven(item.Get("timeout")) {
-		c.addProblem(inner, "%s.timeout is given twice, here and beside with: give one", path)
+		c.addProblem(inner, "%s.timeout is given twice, here and in the stage: remove one", path)
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *checker) checkStageOptions(name string, item, with *definition.Node, pa
 	case StageApproval:
 		who, least := textsOf(with.Get("approvers")), integerOr(with.Get("minApproverNum"), 1)
 		if len(who) > 0 && int64(len(who)) < least {
-			c.addProblem(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, and approvers names %d", path,
+			c.addProblem(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, but approvers names only %d", path,
 				least, len(who))
 		}
 	}
@@ -96,14 +96,14 @@ func (c *checker) checkShares(item, with *definition.Node, path string) {
 	primary, canary := with.Get("primary"), with.Get("canary")
 	switch {
 	case !isGiven(primary) && !isGiven(canary):
-		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD takes that for primary 100, "+
-			"canary 0)", path, StageTrafficRouting)
+		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD uses "+
+			"primary 100, canary 0)", path, StageTrafficRouting)
 	case isGiven(primary) && isGiven(canary):
 		p, pok := percentOf(primary)
 		k, kok := percentOf(canary)
 		if pok && kok && p <= 100 && k <= 100 && p+k != 100 {
-			c.addProblem(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD reads one of them "+
-				"and drops the other)", path, p, k, p+k)
+			c.addProblem(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD uses one of them "+
+				"and ignores the other)", path, p, k, p+k)
 		}
 	}
 }
@@ -134,7 +134,8 @@ func (c *checker) checkPlugins(n *definition.Node, path string) {
 	}
 	e, ok := ecsPlugin(n)
 	if !ok {
-		c.addProblem(n, "%s has %d entries and none is named ecs: name the one for ECS so", path, len(n.Entries))
+		c.addProblem(n, "%s has %d entries and none is named ecs: rename the entry of "+
+			"the ECS plugin to ecs", path, len(n.Entries))
 		return
 	}
 	c.checkValue(e.Value, pluginShape(), path+"."+e.Key)

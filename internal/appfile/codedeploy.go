@@ -11,18 +11,18 @@ func codeDeployKeys() []key {
 	return []key{
 		honouredKey("codedeploy", shape{kind: object, keys: []key{
 			honouredKey("applicationName", shape{kind: text},
-				"The application of CodeDeploy. None: the one with a deployment group for the service."),
+				"The CodeDeploy application. Default: the one with a deployment group for the service."),
 			honouredKey("deploymentGroupName", shape{kind: text},
-				"The deployment group. None: the one for the service."),
+				"The deployment group. Default: the one for the service."),
 			honouredKey("deploymentConfigName", shape{kind: text},
-				"The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the "+
-					"deployment group's own."),
-		}}, "What deploys a service with deployment controller CODE_DEPLOY."),
+				"The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. Default: that "+
+					"of the deployment group."),
+		}}, "The CodeDeploy settings of a service with deployment controller CODE_DEPLOY."),
 		honouredKey("appspec", shape{kind: object, keys: []key{
 			honouredKey("Hooks", shape{kind: list, of: hookShape()},
 				"Lambda functions that CodeDeploy calls, one per lifecycle event: "+
 					strings.Join(definition.HookEvents(), ", ")+"."),
-		}}, "What the AppSpec has beside the definitions."),
+		}}, "Fields of the AppSpec in addition to the definitions."),
 	}
 }
 

@@ -23,7 +23,7 @@ func (l *loader) loadDefinitions(spec, input *definition.Node) {
 	if name := input.Get("taskDefinitionFile"); textOf(name) != "" {
 		l.loadTask(name, name.Text, "taskDefinitionFile")
 	} else {
-		l.loadTask(place, defaultTaskFile, "taskDefinitionFile is not given, and")
+		l.loadTask(place, defaultTaskFile, "taskDefinitionFile is not given")
 	}
 	if name := input.Get("serviceDefinitionFile"); textOf(name) != "" {
 		l.loadService(name, name.Text)
@@ -117,7 +117,7 @@ func hasPort(c *ecstypes.ContainerDefinition, port int64) bool {
 func (l *loader) readNamed(at *definition.Node, name, what string) (string, []byte, bool) {
 	file := path.Join(path.Dir(l.app.File), name)
 	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
-		l.addProblem(l.src.At(at, "%s: %s leads out of the folder", what, name))
+		l.addProblem(l.src.At(at, "%s: %s is outside the folder", what, name))
 		return "", nil, false
 	}
 	data, err := l.readFile(file)
@@ -153,7 +153,7 @@ func (l *loader) fillCluster(key *definition.Node) {
 	case app.Cluster == "":
 		app.Cluster = *named
 	case clusterName(app.Cluster) != clusterName(*named):
-		l.addProblem(l.src.At(key, "cluster is %s, and %s says %s", app.Cluster, app.Service.File, *named))
+		l.addProblem(l.src.At(key, "cluster is %s, but %s has %s", app.Cluster, app.Service.File, *named))
 	}
 }
 

@@ -71,7 +71,7 @@ func (l *loader) checkWaits(list *definition.Node) {
 		}
 		if w.Duration > left {
 			l.addProblem(l.src.At(list.Items[i],
-				"the waits of the pipeline take longer than the deployment may: its timeout is %s", l.app.Timeout))
+				"the WAIT stages together take longer than the timeout of the deployment (%s)", l.app.Timeout))
 			return
 		}
 		left -= w.Duration
@@ -140,7 +140,7 @@ func (l *loader) fillAutoRollback(spec, input *definition.Node) {
 	l.app.AutoRollback = flagOr(input.Get("autoRollback"), flagOr(planner, true))
 	if isGiven(planner) && flagOr(planner, true) != l.app.AutoRollback {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
-			"input.autoRollback (%t) goes before planner.autoRollback (%t)", l.app.AutoRollback, !l.app.AutoRollback))
+			"input.autoRollback (%t) overrides planner.autoRollback (%t)", l.app.AutoRollback, !l.app.AutoRollback))
 	}
 }
 
@@ -193,7 +193,7 @@ func (l *loader) routingOptions(st Stage, with *definition.Node) Options {
 	}
 	if weights.Primary() == 0 && !isGiven(with.Get("canary")) && l.app.Format != Sluice {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
-			"line %d: primary 0 gives the canary all traffic; PipeCD takes it for primary 100, canary 0", st.Line))
+			"line %d: primary 0 sends all traffic to the canary; PipeCD uses primary 100, canary 0", st.Line))
 	}
 	return TrafficRouting{Weights: weights, Exact: flagOr(with.Get("exact"), false)}
 }

@@ -49,17 +49,17 @@ func TestValuesThatAWSRefusesAreProblems(t *testing.T) {
 		{"task.yaml", "name: web", "name: wob",
 			`sluice.yaml:6:132: the task definition task.yaml has no container "web"`},
 		{"task.yaml", "interval: 30", "interval: 1", "healthCheck.interval is a number from 5 to 300, and this is 1"},
-		{"task.yaml", `cpu: "256"`, `cpu: "257"`, "task.yaml:3:6: Fargate has no tasks of 257 CPU units"},
+		{"task.yaml", `cpu: "256"`, `cpu: "257"`, "task.yaml:3:6: Fargate does not support 257 CPU units"},
 		{"task.yaml", `cpu: "256"`, `cpu: .25 vCPU`, ""},
 		{"task.yaml", `memory: "512"`, `memory: 3GB`,
-			"task.yaml:4:9: Fargate has no tasks of 256 CPU units with 3072 MiB: memory is 512 MiB, or 1024 to 2048 " +
-				"MiB in steps of 1024"},
+			"task.yaml:4:9: Fargate does not support 256 CPU units with 3072 MiB: memory must be 512 MiB, or 1024 " +
+				"to 2048 MiB in steps of 1024"},
 		{"task.yaml", `memory: "512"`, `memory: 1 GB`, ""},
 		{"task.yaml", "memory: \"512\"\n", "",
-			"the task definition has no memory, which FARGATE in requiresCompatibilities needs"},
+			"the task definition has no memory, which FARGATE in requiresCompatibilities requires"},
 		{"sluice.yaml", "duration: 1h", "duration: 1000000h",
-			"sluice.yaml:7:21: the waits of the pipeline take longer than the deployment may: its timeout is 6h0m0s"},
-		{"sluice.yaml", "cluster: prod", "cluster: prod\ntimeout: 30m", "its timeout is 30m0s"},
+			"sluice.yaml:7:21: the WAIT stages together take longer than the timeout of the deployment (6h0m0s)"},
+		{"sluice.yaml", "cluster: prod", "cluster: prod\ntimeout: 30m", "the timeout of the deployment (30m0s)"},
 	} {
 		files := map[string]string{"sluice.yaml": goodApp, "task.yaml": goodTask, "service.yaml": goodService}
 		if !strings.Contains(files[c.file], c.from) {
@@ -94,7 +94,7 @@ func TestTaskDefinitionOfAServiceIsNoted(t *testing.T) {
 func TestPathsLeadNowhereElse(t *testing.T) {
 	_, err := Load(fstest.MapFS{"web/sluice.yaml": {Data: []byte("input: {taskDefinitionFile: ../secret}\n")},
 		"secret": {Data: []byte("PLANTED")}}, "web", nil)
-	if err == nil || !strings.Contains(err.Error(), "../secret leads out of the folder") ||
+	if err == nil || !strings.Contains(err.Error(), "../secret is outside the folder") ||
 		strings.Contains(err.Error(), "PLANTED") {
 		t.Fatal(err)
 	}

@@ -29,13 +29,13 @@ func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*App
 	file, err := findFile(fsys, name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
-			Next: "name the application file, or a folder that holds one app.pipecd.yaml or sluice.yaml"}
+			Next: "name the application file, or a folder with one app.pipecd.yaml or sluice.yaml"}
 	}
 	l := &loader{fsys: fsys, app: &Application{File: file, Source: map[string]string{}}}
 	data, err := l.readFile(file)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: file, Err: withoutPath(err),
-			Next: "put a regular file into the folder of the application, under this name"}
+			Next: "create a regular file with this name in the folder of the application"}
 	}
 	if l.src, err = definition.Parse(file, data); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func flattenErrors(err error) error {
 func findFile(fsys fs.FS, name string) (string, error) {
 	name = path.Clean(name)
 	if !fs.ValidPath(name) {
-		return "", errors.New("the path leads out of the folder")
+		return "", errors.New("the path is outside the folder")
 	}
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -83,9 +83,9 @@ func findFile(fsys fs.FS, name string) (string, error) {
 	case err != nil:
 		return "", withoutPath(err)
 	case len(found) == 0:
-		return "", errors.New("the folder holds no application file")
+		return "", errors.New("the folder has no application file")
 	case len(found) > 1:
-		return "", fmt.Errorf("the folder holds %d application files: %s", len(found), strings.Join(found, ", "))
+		return "", fmt.Errorf("the folder has %d application files: %s", len(found), strings.Join(found, ", "))
 	}
 	return path.Join(name, found[0]), nil
 }
@@ -118,7 +118,7 @@ func withoutPath(err error) error {
 	var p *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("there is no such file")
+		return errors.New("the file does not exist")
 	case errors.As(err, &p):
 		return p.Err
 	}
@@ -194,7 +194,7 @@ func (l *loader) checkEnvelopeKeys(root *definition.Node) {
 		case seen[e.Key]:
 			l.addProblem(l.src.AtKey(e, "%s is given twice", e.Key))
 		case !slices.Contains(names, e.Key):
-			p := l.src.AtKey(e, "unknown key %q beside spec", e.Key)
+			p := l.src.AtKey(e, "unknown key %q next to spec", e.Key)
 			p.Meant = definition.Nearest(e.Key, names)
 			l.addProblem(p)
 		}
@@ -204,7 +204,7 @@ func (l *loader) checkEnvelopeKeys(root *definition.Node) {
 	if !isGiven(v) {
 		l.addProblem(l.src.At(root, "the file has no apiVersion: PipeCD's is %s", apiVersion))
 	} else if v.Text != apiVersion || v.Kind != definition.Text {
-		l.addProblem(l.src.At(v, "apiVersion is %s, and this is another", apiVersion))
+		l.addProblem(l.src.At(v, "apiVersion must be %s", apiVersion))
 	}
 }
 
@@ -220,7 +220,7 @@ func (l *loader) readFormat(root *definition.Node) (Format, bool) {
 	case "Application":
 		return PipeCDv1, true
 	}
-	p := l.src.At(k, "kind %q is none of ECS: ECSApp (PipeCD v0) or Application (PipeCD v1)", k.Text)
+	p := l.src.At(k, "kind %q is not a kind for ECS: use ECSApp (PipeCD v0) or Application (PipeCD v1)", k.Text)
 	p.Meant = definition.Nearest(k.Text, []string{"ECSApp", "Application"})
 	l.addProblem(p)
 	return "", false
@@ -229,6 +229,7 @@ func (l *loader) readFormat(root *definition.Node) (Format, bool) {
 // notePipedKeys adds a note that lists the keys that only piped uses.
 func (l *loader) notePipedKeys(keys []string) {
 	if len(keys) > 0 {
-		l.app.Notes = append(l.app.Notes, fmt.Sprintf("read past, piped acts on them: %s", strings.Join(keys, ", ")))
+		l.app.Notes = append(l.app.Notes, fmt.Sprintf("ignored by "+
+			"sluice (used by piped): %s", strings.Join(keys, ", ")))
 	}
 }

@@ -86,7 +86,7 @@ func TestCanary(t *testing.T) {
 		*app.Service.Input.DesiredCount != 2 || *app.Task.Input.Memory != "512" {
 		t.Errorf("%+v", app)
 	}
-	notes := []string{"read past, piped acts on them: spec.labels, spec.trigger, spec.encryption, spec.description"}
+	notes := []string{"ignored by sluice (used by piped): spec.labels, spec.trigger, spec.encryption, spec.description"}
 	if !reflect.DeepEqual(app.Notes, notes) {
 		t.Errorf("notes %q", app.Notes)
 	}
@@ -167,7 +167,7 @@ func TestPrimaryZeroIsTold(t *testing.T) {
 	if got := app.Pipeline[0].With.(TrafficRouting).Weights; got != sluice.CanaryShare(100) {
 		t.Errorf("weights %s", got)
 	}
-	const want = "line 3: primary 0 gives the canary all traffic; PipeCD takes it for primary 100, canary 0"
+	const want = "line 3: primary 0 sends all traffic to the canary; PipeCD uses primary 100, canary 0"
 	if len(app.Notes) != 1 || app.Notes[0] != want {
 		t.Errorf("notes %q", app.Notes)
 	}
@@ -208,10 +208,10 @@ func TestFindingTheFile(t *testing.T) {
 		{[]string{"x/sluice.yaml"}, "x", "x/sluice.yaml"},
 		{[]string{"x/other.yaml"}, "x/other.yaml", "x/other.yaml"},
 		{[]string{"a.pipecd.yaml", "app.pipecd.yaml", "sluice.yaml"}, ".",
-			"the folder holds 3 application files: app.pipecd.yaml, a.pipecd.yaml, sluice.yaml"},
-		{[]string{"x/other.yaml"}, "x", "the folder holds no application file"},
-		{[]string{"x/other.yaml"}, "y", "there is no such file"},
-		{[]string{"x/other.yaml"}, "../y", "the path leads out of the folder"},
+			"the folder has 3 application files: app.pipecd.yaml, a.pipecd.yaml, sluice.yaml"},
+		{[]string{"x/other.yaml"}, "x", "the folder has no application file"},
+		{[]string{"x/other.yaml"}, "y", "the file does not exist"},
+		{[]string{"x/other.yaml"}, "../y", "the path is outside the folder"},
 	} {
 		fsys := fstest.MapFS{}
 		for _, f := range c.files {
@@ -298,7 +298,7 @@ after:
 	}
 	for file, want := range map[string]string{
 		"input: {runTask: {clientToken: x}}\n": "input.runTask.clientToken is not " +
-			"given here: sluice sets it",
+			"allowed here: sluice sets it",
 		"input: {runTask: {cuont: 1}}\n": `unknown key "cuont" in input.runTask`,
 		"input: {runTask: {count: 0}}\n": "input.runTask.count is a whole number " +
 			"from 1, and this is 0",
@@ -310,7 +310,7 @@ after:
 			"no name",
 		"input: {runTask: {propagateTags: SERVICE}}\n": "propagateTags cannot be SERVICE",
 		v0 +
-			"  before: [{name: a}]\n": "spec.before is refused. PipeCD has its own stages",
+			"  before: [{name: a}]\n": "spec.before is refused. Only sluice.yaml has this key",
 		"input: {launchType: EC2, runTask: {capacityProviderStrategy: [{capacityProvider: x}]}}\n": "exclude each " +
 			"other",
 	} {

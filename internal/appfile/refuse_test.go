@@ -82,14 +82,14 @@ did you mean "taskDefinitionFile"?`,
 		{
 			name: "v1 with two plugins, none of them ecs",
 			file: v1 + "  plugins: {a: {}, b: {}}\n",
-			want: `app.pipecd.yaml:4:12: spec.plugins has 2 entries and none is named ecs: name the one for ECS so
+			want: `app.pipecd.yaml:4:12: spec.plugins has 2 entries and none is named ecs: rename the entry of the ECS plugin to ecs
    4 |   plugins: {a: {}, b: {}}
      |            ^`,
 		},
 		{
 			name: "another kind",
 			file: "apiVersion: pipecd.dev/v1beta1\nkind: ECSapp\nspec: {}\n",
-			want: `app.pipecd.yaml:2:7: kind "ECSapp" is none of ECS: ECSApp (PipeCD v0) or Application (PipeCD v1)
+			want: `app.pipecd.yaml:2:7: kind "ECSapp" is not a kind for ECS: use ECSApp (PipeCD v0) or Application (PipeCD v1)
    2 | kind: ECSapp
      |       ^
 did you mean "ECSApp"?`,
@@ -97,14 +97,14 @@ did you mean "ECSApp"?`,
 		{
 			name: "App Mesh",
 			file: v0 + "  input: {accessType: APP_MESH}\n",
-			want: `app.pipecd.yaml:4:23: spec.input.accessType cannot be APP_MESH: AWS ended App Mesh on 2026-09-30; a load balancer with weighted target groups (ELB), or ECS's own deployment strategies, replace it
+			want: `app.pipecd.yaml:4:23: spec.input.accessType cannot be APP_MESH: AWS ended App Mesh on 2026-09-30; use a load balancer with weighted target groups (ELB), or ECS's own deployment strategies
    4 |   input: {accessType: APP_MESH}
      |                       ^`,
 		},
 		{
 			name: "an access type misspelt",
 			file: v0 + "  input: {ecsAccessType: SERVICE_DISCOVRY}\n",
-			want: `app.pipecd.yaml:4:26: spec.input.ecsAccessType cannot be "SERVICE_DISCOVRY": it is one of ELB, SERVICE_DISCOVERY, ECS_SERVICE_DISCOVERY, NONE
+			want: `app.pipecd.yaml:4:26: spec.input.ecsAccessType cannot be "SERVICE_DISCOVRY": use one of ELB, SERVICE_DISCOVERY, ECS_SERVICE_DISCOVERY, NONE
    4 |   input: {ecsAccessType: SERVICE_DISCOVRY}
      |                          ^
 did you mean "SERVICE_DISCOVERY"?`,
@@ -112,14 +112,14 @@ did you mean "SERVICE_DISCOVERY"?`,
 		{
 			name: "the access type under both names",
 			file: v0 + "  input: {accessType: ELB, ecsAccessType: ELB}\n",
-			want: `app.pipecd.yaml:4:28: accessType and ecsAccessType are one key under two names: give one
+			want: `app.pipecd.yaml:4:28: accessType and ecsAccessType are two names of one key: set only one
    4 |   input: {accessType: ELB, ecsAccessType: ELB}
      |                            ^`,
 		},
 		{
 			name: "the Region in PipeCD's file",
 			file: v0 + "  region: us-east-1\n",
-			want: `app.pipecd.yaml:4:3: spec.region is refused. The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION.
+			want: `app.pipecd.yaml:4:3: spec.region is refused. In PipeCD the Region is in piped's configuration. For sluice, set --region or AWS_REGION.
    4 |   region: us-east-1
      |   ^`,
 		},
@@ -154,35 +154,35 @@ did you mean "SERVICE_DISCOVERY"?`,
 		{
 			name: "no scale",
 			file: v0 + "  pipeline:\n    stages:\n      - name: ECS_CANARY_ROLLOUT\n",
-			want: `app.pipecd.yaml:6:9: spec.pipeline.stages[0] (ECS_CANARY_ROLLOUT) has no with.scale (PipeCD takes 0 for a canary without tasks)
+			want: `app.pipecd.yaml:6:9: spec.pipeline.stages[0] (ECS_CANARY_ROLLOUT) has no with.scale (in PipeCD, 0 is a canary without tasks)
    6 |       - name: ECS_CANARY_ROLLOUT
      |         ^`,
 		},
 		{
 			name: "a scale of 0",
 			file: v0 + "  pipeline:\n    stages:\n      - name: ECS_CANARY_ROLLOUT\n        with: {scale: 0}\n",
-			want: `app.pipecd.yaml:7:23: spec.pipeline.stages[0].with.scale is a whole percentage from 1 to 100, written 10 or "10%", and this is 0 (PipeCD takes 0 for a canary without tasks)
+			want: `app.pipecd.yaml:7:23: spec.pipeline.stages[0].with.scale is a whole percentage from 1 to 100, written 10 or "10%", and this is 0 (in PipeCD, 0 is a canary without tasks)
    7 |         with: {scale: 0}
      |                       ^`,
 		},
 		{
 			name: "a scale with a fraction",
 			file: "pipeline: {stages: [{name: ECS_CANARY_ROLLOUT, with: {scale: 33.3}}]}\n",
-			want: `app.pipecd.yaml:1:62: pipeline.stages[0].with.scale is a whole percentage from 1 to 100, written 10 or "10%", and this is 33.3 (PipeCD takes 0 for a canary without tasks)
+			want: `app.pipecd.yaml:1:62: pipeline.stages[0].with.scale is a whole percentage from 1 to 100, written 10 or "10%", and this is 33.3 (in PipeCD, 0 is a canary without tasks)
    1 | pipeline: {stages: [{name: ECS_CANARY_ROLLOUT, with: {scale: 33.3}}]}
      |                                                              ^`,
 		},
 		{
 			name: "a share beyond 100",
 			file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {canary: 110%}}]}\n",
-			want: `app.pipecd.yaml:1:64: pipeline.stages[0].with.canary is a whole percentage from 0 to 100, written 10 or "10%", and this is 110% (PipeCD takes what is not within 1 and 100 for primary 100, canary 0)
+			want: `app.pipecd.yaml:1:64: pipeline.stages[0].with.canary is a whole percentage from 0 to 100, written 10 or "10%", and this is 110% (PipeCD replaces values outside 1 to 100 with primary 100, canary 0)
    1 | pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {canary: 110%}}]}
      |                                                                ^`,
 		},
 		{
 			name: "no share",
 			file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING}]}\n",
-			want: `app.pipecd.yaml:1:21: pipeline.stages[0] (ECS_TRAFFIC_ROUTING) has neither with.primary nor with.canary (PipeCD takes that for primary 100, canary 0)
+			want: `app.pipecd.yaml:1:21: pipeline.stages[0] (ECS_TRAFFIC_ROUTING) has neither with.primary nor with.canary (PipeCD uses primary 100, canary 0)
    1 | pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING}]}
      |                     ^`,
 		},
@@ -190,14 +190,14 @@ did you mean "SERVICE_DISCOVERY"?`,
 			name:   "shares that do not sum to 100",
 			beyond: true,
 			file:   "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: 90, canary: 20}}]}\n",
-			want: `app.pipecd.yaml:1:77: pipeline.stages[0].with: primary 90 and canary 20 sum to 110, not to 100 (PipeCD reads one of them and drops the other)
+			want: `app.pipecd.yaml:1:77: pipeline.stages[0].with: primary 90 and canary 20 sum to 110, not to 100 (PipeCD uses one of them and ignores the other)
    1 | pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: 90, canary: 20}}]}
      |                                                                             ^`,
 		},
 		{
 			name: "a stage misspelt",
 			file: "pipeline: {stages: [{name: ECS_CANARY_ROLLUOT}]}\n",
-			want: `app.pipecd.yaml:1:28: unknown stage "ECS_CANARY_ROLLUOT": it is one of ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT, WAIT_APPROVAL
+			want: `app.pipecd.yaml:1:28: unknown stage "ECS_CANARY_ROLLUOT": use one of ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT, WAIT_APPROVAL
    1 | pipeline: {stages: [{name: ECS_CANARY_ROLLUOT}]}
      |                            ^
 did you mean "ECS_CANARY_ROLLOUT"?`,
@@ -205,14 +205,14 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 		{
 			name: "a rollback in a pipeline",
 			file: "pipeline: {stages: [{name: ECS_ROLLBACK}]}\n",
-			want: `app.pipecd.yaml:1:28: stage ECS_ROLLBACK is refused. A rollback is added by itself where one is wanted (planner.autoRollback).
+			want: `app.pipecd.yaml:1:28: stage ECS_ROLLBACK is refused. sluice adds the rollback itself; planner.autoRollback controls it.
    1 | pipeline: {stages: [{name: ECS_ROLLBACK}]}
      |                            ^`,
 		},
 		{
 			name: "an analysis",
 			file: "pipeline: {stages: [{name: ANALYSIS, with: {duration: 5m}}]}\n",
-			want: `app.pipecd.yaml:1:28: stage ANALYSIS is refused. This sluice has no analysis stage: a rollout fails by itself where tasks or targets do. sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL.
+			want: `app.pipecd.yaml:1:28: stage ANALYSIS is refused. This version of sluice has no analysis stage. A rollout fails if its tasks or targets fail. sluice supports ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL.
    1 | pipeline: {stages: [{name: ANALYSIS, with: {duration: 5m}}]}
      |                            ^`,
 		},
@@ -227,7 +227,7 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 			name:   "more approvals than approvers",
 			beyond: true,
 			file:   "pipeline: {stages: [{name: WAIT_APPROVAL, with: {approvers: [a], minApproverNum: 2}}]}\n",
-			want: `app.pipecd.yaml:1:82: pipeline.stages[0].with.minApproverNum is 2, and approvers names 1
+			want: `app.pipecd.yaml:1:82: pipeline.stages[0].with.minApproverNum is 2, but approvers names only 1
    1 | pipeline: {stages: [{name: WAIT_APPROVAL, with: {approvers: [a], minApproverNum: 2}}]}
      |                                                                                  ^`,
 		},
@@ -235,7 +235,7 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 			name:   "the stage's timeout twice",
 			beyond: true,
 			file:   "pipeline: {stages: [{name: ECS_SYNC, timeout: 1h, with: {timeout: 2h}}]}\n",
-			want: `app.pipecd.yaml:1:67: pipeline.stages[0].timeout is given twice, here and beside with: give one
+			want: `app.pipecd.yaml:1:67: pipeline.stages[0].timeout is given twice, here and in the stage: remove one
    1 | pipeline: {stages: [{name: ECS_SYNC, timeout: 1h, with: {timeout: 2h}}]}
      |                                                                   ^`,
 		},
@@ -259,7 +259,7 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 			name:   "a definition outside of the folder",
 			beyond: true,
 			file:   "input: {taskDefinitionFile: ../taskdef.json}\n",
-			want: `app.pipecd.yaml:1:29: taskDefinitionFile: ../taskdef.json leads out of the folder
+			want: `app.pipecd.yaml:1:29: taskDefinitionFile: ../taskdef.json is outside the folder
    1 | input: {taskDefinitionFile: ../taskdef.json}
      |                             ^`,
 		},
@@ -267,7 +267,7 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 			name:   "another cluster than the service's",
 			beyond: true,
 			file:   "cluster: other\ninput: {serviceDefinitionFile: servicedef.yaml}\n",
-			want: `app.pipecd.yaml:1:10: cluster is other, and servicedef.yaml says main
+			want: `app.pipecd.yaml:1:10: cluster is other, but servicedef.yaml has main
    1 | cluster: other
      |          ^`,
 		},
@@ -329,7 +329,7 @@ taskdef.json:1:2: unknown key "familly" in the task definition
    1 | {"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}
      |  ^
 did you mean "family"?
-servicedef.yaml:1:14: {{ .encryptedSecrets }} is filled in by piped before the file is deployed; sluice fills in nothing: deploy through piped, or name the secret under secrets in the task definition
+servicedef.yaml:1:14: piped replaces {{ .encryptedSecrets }} before it deploys the file; sluice does not: deploy through piped, or name the secret under secrets in the task definition
    1 | serviceName: {{ .encryptedSecrets.name }}
      |              ^`
 	if words(err) != want {

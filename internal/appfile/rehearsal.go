@@ -33,30 +33,31 @@ func rehearsalShape() shape {
 	between := func(min, max int64) shape { return shape{kind: delay, min: min, max: max} }
 	return shape{kind: object, keys: []key{
 		honouredKey("tasks", count(500), "The desired count."),
-		honouredKey("zones", count(3), "In how many Availability Zones tasks stand."),
+		honouredKey("zones", count(3), "The number of Availability Zones with tasks."),
 		honouredKey("start", between(0, 3600),
-			"How long a task takes from its launch until it runs: network, image, start."),
-		honouredKey("boot", between(0, 3600), "How long a task that runs answers 503 before it answers."),
+			"The time from the launch of a task until it runs: network, image, start."),
+		honouredKey("boot", between(0, 3600), "How long a running task returns 503 before it serves requests."),
 		honouredKey("servesAfterStop", between(0, 120),
-			"How long a task goes on answering once it is told to stop (SIGTERM)."),
+			"How long a task continues to serve requests after SIGTERM."),
 		honouredKey("ttl", between(1, 3600),
-			"How long callers keep the addresses that a name of Cloud Map leads to; 60s if not given."),
+			"How long callers cache the addresses of a Cloud Map name (the DNS TTL). Default: 60s."),
 		honouredKey("healthCheck", shape{kind: object, keys: []key{
-			honouredKey("interval", between(5, 300), "Between two health checks of a target."),
-			honouredKey("timeout", between(2, 120), "After which a health check counts as failed."),
-			honouredKey("healthy", answers, "How many checks in a row must pass."),
-			honouredKey("unhealthy", answers, "How many in a row must fail."),
+			honouredKey("interval", between(5, 300), "The time between two health checks of a target."),
+			honouredKey("timeout", between(2, 120), "The time after which a health check fails."),
+			honouredKey("healthy", answers, "The number of consecutive checks that must pass."),
+			honouredKey("unhealthy", answers, "The number of consecutive checks that must fail."),
 		}}, "The health checks of both target groups."),
-		honouredKey("deregistrationDelay", between(0, 3600), "How long connections may go on that a leaving task has."),
+		honouredKey("deregistrationDelay", between(0, 3600), "How long the connections of a deregistered target may "+
+			"continue."),
 		honouredKey("weightPropagation", between(0, 60),
-			"How long a changed weight takes at most to reach every node of the load balancer."),
+			"The maximum time until a changed weight reaches every node of the load balancer."),
 		honouredKey("requests", shape{kind: object, keys: []key{
-			honouredKey("rate", count(100_000), "Requests per second on each path; 200 if not given."),
+			honouredKey("rate", count(100_000), "Requests per second on each path. Default: 200."),
 			honouredKey("duration", between(0, 3600), "How long a request lasts."),
-		}}, "The callers."),
+		}}, "The requests of the callers."),
 		honouredKey("autoscaling", shape{kind: object, keys: []key{
-			neededKey("min", shape{kind: integer, min: 0, max: 500}, "The least desired count."),
-			neededKey("max", count(500), "The highest."),
+			neededKey("min", shape{kind: integer, min: 0, max: 500}, "The minimum desired count."),
+			neededKey("max", count(500), "The maximum desired count."),
 		}}, "Application Auto Scaling sets the desired count."),
 	}}
 }

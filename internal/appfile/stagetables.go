@@ -21,46 +21,49 @@ func (s stageKind) needsWith() bool {
 }
 
 const (
-	routingRemark = "PipeCD takes what is not within 1 and 100 for primary 100, canary 0"
-	scaleRemark   = "PipeCD takes 0 for a canary without tasks"
-	knownStages   = "sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, " +
+	routingRemark = "PipeCD replaces values outside 1 to 100 with primary 100, canary 0"
+	scaleRemark   = "in PipeCD, 0 is a canary without tasks"
+	knownStages   = "sluice supports ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, " +
 		"ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL."
 )
 
 // stageKinds returns all kinds of stages that sluice knows.
 func stageKinds(f Format) []stageKind {
 	kinds := []stageKind{
-		{StageSync, Honoured, "Brings the whole service to the new revision at once; quickSync says how.", nil},
-		{StageCanaryRollout, Honoured, "Starts the canary beside the primary. It moves no traffic.", []key{
+		{StageSync, Honoured, "Deploys the new revision to the complete service in one step. quickSync has the " +
+			"options.", nil},
+		{StageCanaryRollout, Honoured, "Starts the canary next to the primary. It does not shift traffic.", []key{
 			neededKey("scale", shape{kind: percent, min: 1, max: 100, remark: scaleRemark},
 				"The canary's size in percent of the desired count, 1 to 100."),
 		}},
-		{StageTrafficRouting, Honoured, "Moves the weights of primary and canary.", []key{
+		{StageTrafficRouting, Honoured, "Sets the weights of primary and canary.", []key{
 			honouredKey("primary", shape{kind: percent, max: 100, remark: routingRemark},
-				"The primary's share in percent, 0 to 100; the canary has the rest."),
+				"The primary's share in percent, 0 to 100; the canary gets the rest."),
 			honouredKey("canary", shape{kind: percent, max: 100, remark: routingRemark},
-				"The canary's share in percent, 0 to 100; the primary has the rest."),
+				"The canary's share in percent, 0 to 100; the primary gets the rest."),
 			honouredKey("exact", shape{kind: flag},
-				"With service discovery: start as many extra canary tasks as the exact share takes."),
+				"With service discovery: start as many extra canary tasks as the exact share needs."),
 		}},
 		{StagePrimaryRollout, Honoured, "Makes the new revision the primary and deletes the old primary.", []key{
 			honouredKey("keepOld", shape{kind: flag},
-				"Keep the old primary warm until the canary is cleaned, for a rollback without a start."),
+				"Keep the old primary running until ECS_CANARY_CLEAN, so that a rollback starts no tasks."),
 		}},
-		{StageCanaryClean, Honoured, "Takes the canary away.", nil},
-		{StageWait, Honoured, "Lets time pass.", []key{
-			neededKey("duration", shape{kind: span}, "How long."),
+		{StageCanaryClean, Honoured, "Deletes the canary.", nil},
+		{StageWait, Honoured, "Waits for a fixed time.", []key{
+			neededKey("duration", shape{kind: span}, "How long to wait."),
 		}},
-		{StageApproval, Honoured, "Waits for people.", []key{
-			honouredKey("approvers", shape{kind: list, of: &shape{kind: text}}, "Who may approve. None: anybody."),
-			honouredKey("minApproverNum", shape{kind: integer, min: 1, max: 1000}, "How many have to; 1 if not given."),
+		{StageApproval, Honoured, "Waits for approvals.", []key{
+			honouredKey("approvers", shape{kind: list, of: &shape{kind: text}}, "The users who may approve. Default: "+
+				"any user."),
+			honouredKey("minApproverNum", shape{kind: integer, min: 1, max: 1000}, "How many approvals are needed. "+
+				"Default: 1."),
 		}},
-		{StageRollback, Refused, "A rollback is added by itself where one is wanted (planner.autoRollback).", nil},
-		{"ROLLBACK", Refused, "A rollback is added by itself where one is wanted (planner.autoRollback).", nil},
-		{"ANALYSIS", Refused, "This sluice has no analysis stage: a rollout fails by itself where tasks or " +
-			"targets do. " + knownStages, nil},
-		{"SCRIPT_RUN", Refused, "This sluice runs no scripts. " + knownStages, nil},
-		{"SCRIPT_RUN_ROLLBACK", Refused, "This sluice runs no scripts. " + knownStages, nil},
+		{StageRollback, Refused, "sluice adds the rollback itself; planner.autoRollback controls it.", nil},
+		{"ROLLBACK", Refused, "sluice adds the rollback itself; planner.autoRollback controls it.", nil},
+		{"ANALYSIS", Refused, "This version of sluice has no analysis stage. A rollout fails if its tasks or targets " +
+			"fail. " + knownStages, nil},
+		{"SCRIPT_RUN", Refused, "This version of sluice runs no scripts. " + knownStages, nil},
+		{"SCRIPT_RUN_ROLLBACK", Refused, "This version of sluice runs no scripts. " + knownStages, nil},
 	}
 	if f == PipeCDv1 {
 		return kinds
@@ -68,8 +71,8 @@ func stageKinds(f Format) []stageKind {
 	for i := range kinds {
 		if kinds[i].treatment == Honoured {
 			kinds[i].with = append(kinds[i].with,
-				honouredKey("timeout", shape{kind: span}, "PipeCD v0 kept the stage's timeout here too."),
-				pipedsOwnKey("skipOn", "piped skips stages by the commit's message or files."))
+				honouredKey("timeout", shape{kind: span}, "The timeout of the stage, as in PipeCD v0."),
+				pipedsOwnKey("skipOn", "piped skips stages by the commit message or the changed files."))
 		}
 	}
 	return kinds
@@ -78,16 +81,16 @@ func stageKinds(f Format) []stageKind {
 // entryShape returns the shape of a stage without its options, which depend on its name.
 func entryShape(f Format) shape {
 	keys := []key{
-		neededKey("name", shape{kind: text}, "What the stage does."),
-		honouredKey("desc", shape{kind: text}, "A text for people."),
-		honouredKey("timeout", shape{kind: span}, "The hard limit of the stage; 6h if not given."),
+		neededKey("name", shape{kind: text}, "The kind of the stage."),
+		honouredKey("desc", shape{kind: text}, "A description for people."),
+		honouredKey("timeout", shape{kind: span}, "The maximum duration of the stage. Default: 6h."),
 		honouredKey("with", shape{}, "The stage's options."),
-		pipedsOwnKey("skipOn", "piped skips stages by the commit's message or files."),
+		pipedsOwnKey("skipOn", "piped skips stages by the commit message or the changed files."),
 	}
 	if f == PipeCDv1 {
-		keys = append(keys, refusedKey("id", "PipeCD v1 has no id of stages: leave it out."))
+		keys = append(keys, refusedKey("id", "Stages of PipeCD v1 have no id: remove it."))
 	} else {
-		keys = append(keys, pipedsOwnKey("id", "An ID for PipeCD's pages."))
+		keys = append(keys, pipedsOwnKey("id", "An ID for PipeCD's web UI."))
 	}
 	return shape{kind: object, keys: keys}
 }

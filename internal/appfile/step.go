@@ -25,21 +25,21 @@ func stepShape(more ...key) shape {
 	keys := []key{
 		neededKey("name", shape{kind: word}, "The step's name: letters, digits, - and _."),
 		honouredKey("taskDefinitionFile", shape{kind: text},
-			"The step's own task definition, relative to this file. None: the deployment's own new revision."),
+			"The step's own task definition, relative to this file. Default: the new revision of the deployment."),
 		honouredKey("runTask", shape{kind: request}, runTaskSentence),
 		honouredKey("watchContainer", shape{kind: text}, watchSentence),
 		honouredKey("timeout", shape{kind: span},
-			"The hard limit of the step; 6h if not given. The task itself is not stopped."),
+			"The maximum duration of the step. Default: 6h. sluice does not stop the task."),
 	}
 	return shape{kind: list, of: &shape{kind: object, keys: append(keys, more...)}}
 }
 
 const (
-	runTaskSentence = "Members of AWS's RunTask request: count, overrides, capacityProviderStrategy, " +
-		"networkConfiguration, tags and so on. " +
-		"What it leaves out is as the service definition, launchType and awsvpcConfiguration say."
-	watchSentence = "The container whose exit code decides; the first essential one if not given."
-	noSteps       = "PipeCD has its own stages before and after; sluice.yaml has this key."
+	runTaskSentence = "Fields of AWS's RunTask request: count, overrides, capacityProviderStrategy, " +
+		"networkConfiguration, tags and so on. Other values come from the service definition, launchType and " +
+		"awsvpcConfiguration."
+	watchSentence = "The container whose exit code decides the result. Default: the first essential container."
+	noSteps       = "Only sluice.yaml has this key. PipeCD has its own stages before and after."
 )
 
 func stepKeys(f Format) []key {
@@ -48,12 +48,12 @@ func stepKeys(f Format) []key {
 	}
 	return []key{
 		honouredKey("before", stepShape(),
-			"Tasks that are run to their end before the first stage. One that fails ends the deployment before the "+
-				"service is changed."),
+			"Tasks that run before the first stage, each until it stops. If a task fails, the deployment ends before "+
+				"it changes the service."),
 		honouredKey("after", stepShape(
 			honouredKey("rollback", shape{kind: flag},
-				"Whether the step's failure rolls the deployment back; false if not given.")),
-			"Tasks that are run to their end after the last stage."),
+				"Whether a failure of the step rolls the deployment back. Default: false.")),
+			"Tasks that run after the last stage, each until it stops."),
 	}
 }
 
@@ -111,7 +111,8 @@ func (l *loader) fillStandaloneRun(input *definition.Node) {
 		return
 	}
 	if n := input.Get("launchType"); isGiven(n) {
-		l.addProblem(l.src.At(n, "input.launchType and input.runTask.capacityProviderStrategy exclude each other"))
+		l.addProblem(l.src.At(n, "input.launchType and input.runTask.capacityProviderStrategy exclude each other: "+
+			"remove one"))
 	}
 	s.LaunchType = ""
 }

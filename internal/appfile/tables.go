@@ -10,13 +10,13 @@ import (
 func specShape(f Format) shape {
 	keys := []key{
 		honouredKey("name", shape{kind: text}, "The application's name, for people."),
-		{name: "labels", treatment: PipedsOwn, sentence: "Labels for PipeCD's pages; sluice only keeps them.",
+		{name: "labels", treatment: PipedsOwn, sentence: "Labels for PipeCD's web UI; sluice only keeps them.",
 			shape: shape{kind: labels}},
 		honouredKey("planner", shape{kind: object, keys: plannerKeys()}, "How a deployment is planned."),
 		honouredKey("pipeline", shape{kind: object, keys: []key{
-			honouredKey("stages", shape{kind: stages}, "The stages, in order. None: quick sync."),
-		}}, "The pipeline. None: quick sync."),
-		honouredKey("timeout", shape{kind: span}, "The hard limit of a deployment; 6h if not given."),
+			honouredKey("stages", shape{kind: stages}, "The stages, in order. Default: quick sync."),
+		}}, "The pipeline. Default: quick sync."),
+		honouredKey("timeout", shape{kind: span}, "The maximum duration of a deployment. Default: 6h."),
 	}
 	keys = append(keys, stepKeys(f)...)
 	keys = append(keys, pipedsKeys()...)
@@ -24,19 +24,20 @@ func specShape(f Format) shape {
 	case PipeCDv0:
 		keys = append(keys, ecsKeys(f)...)
 		keys = append(keys,
-			refusedKey("plugins", "PipeCD v0 has no plugins: input and quickSync stand directly under spec, or the "+
-				"kind is Application."),
+			refusedKey("plugins", "PipeCD v0 has no plugins. Move input and quickSync directly under spec, or set "+
+				"kind to Application."),
 			refusedKey("region", noRegion))
 	case PipeCDv1:
 		keys = append(keys,
-			neededKey("plugins", shape{kind: plugins}, "The plugin's part: the entry named ecs, or the only one."),
+			neededKey("plugins", shape{kind: plugins}, "The configuration of the plugin: the entry named ecs, or the "+
+				"only entry."),
 			refusedKey("region", noRegion))
 	case Sluice:
 		keys = append(keys, ecsKeys(f)...)
 		keys = append(keys,
-			honouredKey("region", shape{kind: text}, "The AWS Region; --region goes before it."),
+			honouredKey("region", shape{kind: text}, "The AWS Region. --region overrides it."),
 			honouredKey("cluster", shape{kind: text},
-				"The cluster, by name or ARN, where the service definition names none."),
+				"The cluster, by name or ARN, if the service definition has no cluster."),
 			honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
 			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
 			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
@@ -47,21 +48,19 @@ func specShape(f Format) shape {
 }
 
 const (
-	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
-	keepSentence = "How many of the newest task definitions of the family stay registered. Older ones are " +
-		"deregistered after a success, if sluice registered them for this service and no task runs them. All if not " +
-		"given."
-	keepRemark      = "what served before is kept for a rollback"
-	suspendSentence = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the " +
-		"end; false if not given."
-	deadlineSentence = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not " +
-		"given."
-	outsideSentence = "What follows if somebody else changes what a deployment steers while it runs: stop (the " +
-		"default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
+	noRegion     = "In PipeCD the Region is in piped's configuration. For sluice, set --region or AWS_REGION."
+	keepSentence = "How many of the newest task definitions of the family stay registered. After a success, sluice " +
+		"deregisters older ones that it registered for this service and that no task runs. Default: all."
+	keepRemark      = "a rollback needs the previous task definition"
+	suspendSentence = "Whether sluice suspends auto scaling during a deployment and restores its previous state when " +
+		"the deployment ends. Default: false."
+	deadlineSentence = "A stage fails if it makes no progress for this long. Default: 10m."
+	outsideSentence  = "The reaction to an external change during a deployment. stop (the default) ends the " +
+		"deployment safely, reassert restores its values, adopt accepts the change."
 
-	otherTargetsSentence = "What a deployment does about task sets and targets that sluice did not make and that " +
-		"get requests from the application's target groups: stop (the default) refuses to deploy, allow deploys " +
-		"beside them, remove first drains and deletes such task sets."
+	otherTargetsSentence = "The reaction to task sets and targets that sluice did not create and that get requests " +
+		"from the application's target groups. stop (the default) refuses to deploy, allow deploys next to them, " +
+		"remove first drains and deletes such task sets."
 )
 
 func otherTargetsShape() shape {
@@ -77,24 +76,24 @@ func outsideShape() shape {
 func plannerKeys() []key {
 	return []key{
 		honouredKey("autoRollback", shape{kind: flag},
-			"Whether a deployment that fails is rolled back; true if not given. input.autoRollback goes before it."),
+			"Whether a failed deployment is rolled back. Default: true. input.autoRollback overrides it."),
 		pipedsOwnKey("alwaysUsePipeline",
-			"piped chooses between quick sync and pipeline; sluice takes the pipeline if there is one."),
+			"piped chooses between quick sync and pipeline; sluice uses the pipeline if there is one."),
 	}
 }
 
 // pipedsKeys returns the keys that piped uses for every platform.
 func pipedsKeys() []key {
 	return []key{
-		pipedsOwnKey("description", "A text for PipeCD's pages."),
-		pipedsOwnKey("commitMatcher", "piped chooses between quick sync and pipeline by the commit's message."),
-		pipedsOwnKey("trigger", "What makes piped deploy."),
+		pipedsOwnKey("description", "A text for PipeCD's web UI."),
+		pipedsOwnKey("commitMatcher", "piped chooses between quick sync and pipeline by the commit message."),
+		pipedsOwnKey("trigger", "The triggers of piped's deployments."),
 		pipedsOwnKey("postSync", "Deployment chains of piped."),
-		pipedsOwnKey("encryption", "piped decrypts secrets into the files before anybody deploys."),
-		pipedsOwnKey("attachment", "piped fills files into files before anybody deploys."),
-		pipedsOwnKey("notification", "Whom piped tells."),
+		pipedsOwnKey("encryption", "piped decrypts secrets into the files before each deployment."),
+		pipedsOwnKey("attachment", "piped inserts files into other files before each deployment."),
+		pipedsOwnKey("notification", "The receivers of piped's notifications."),
 		pipedsOwnKey("eventWatcher", "piped rewrites files on events."),
-		pipedsOwnKey("driftDetection", "What piped leaves out of its drift detection."),
+		pipedsOwnKey("driftDetection", "Fields that piped's drift detection ignores."),
 	}
 }
 
@@ -102,14 +101,14 @@ func pipedsKeys() []key {
 // (v1). Users sometimes write them here by mistake.
 func providerKeys() []key {
 	return []key{
-		refusedKey("profile", "Credentials do not belong in an application file: give --profile or AWS_PROFILE."),
+		refusedKey("profile", "Credentials do not belong in an application file: set --profile or AWS_PROFILE."),
 		refusedKey("credentialsFile", "Credentials do not belong in an application file: set "+
 			"AWS_SHARED_CREDENTIALS_FILE."),
-		refusedKey("roleARN", "Credentials do not belong in an application file: give --assume-role."),
+		refusedKey("roleARN", "Credentials do not belong in an application file: set --assume-role."),
 		refusedKey("tokenFile", "Credentials do not belong in an application file: set AWS_WEB_IDENTITY_TOKEN_FILE "+
 			"and AWS_ROLE_ARN."),
-		refusedKey("plugin", "PipeCD's pages name this key, its configuration does not have it: leave it out."),
-		refusedKey("deployTarget", "PipeCD keeps deploy targets in its control plane: leave it out, and give "+
+		refusedKey("plugin", "PipeCD's documentation has this key, but its configuration does not: remove the key."),
+		refusedKey("deployTarget", "PipeCD keeps deploy targets in its control plane: remove the key, and set "+
 			"--region."),
 	}
 }
@@ -121,31 +120,30 @@ func pluginShape() shape {
 
 func ecsKeys(f Format) []key {
 	return []key{
-		honouredKey("input", inputShape(f), "What is deployed."),
+		honouredKey("input", inputShape(f), "The service or task to deploy."),
 		honouredKey("quickSync", shape{kind: object, keys: []key{
 			honouredKey("recreate", shape{kind: flag},
-				"Stop the old tasks before the new ones start: requests are lost meanwhile."),
-		}}, "How ECS_SYNC works."),
+				"Stop the old tasks before the new tasks start. Requests in between are lost."),
+		}}, "The options of ECS_SYNC."),
 		honouredKey("rehearse", rehearsalShape(),
-			"The world that sluice rehearse deploys in, where it is not as the files and AWS's defaults say."),
+			"The simulated environment of sluice rehearse. Its values override the files and AWS's defaults."),
 	}
 }
 
 func inputShape(f Format) shape {
 	keys := []key{
 		honouredKey("taskDefinitionFile", shape{kind: text},
-			"The task definition, relative to this file; taskdef.json if not given."),
+			"The task definition, relative to this file. Default: taskdef.json."),
 		honouredKey("serviceDefinitionFile", shape{kind: text},
-			"The service definition, relative to this file. None: a standalone task."),
+			"The service definition, relative to this file. Without it, the application is a standalone task."),
 		honouredKey("runStandaloneTask", shape{kind: flag},
-			"Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 "+
-				"false."),
+			"Whether to run a standalone task, or only register its definition. Default: true; in PipeCD v1, false."),
 		honouredKey("clusterArn", shape{kind: text}, "The cluster of a standalone task."),
 		honouredKey("launchType", shape{kind: choice, words: launchTypes()},
-			"The launch type of a standalone task; FARGATE if not given."),
+			"The launch type of a standalone task. Default: FARGATE."),
 		honouredKey("accessType", accessShape(),
-			"How callers reach the service, or NONE: nobody calls it; ELB if not given."),
-		honouredKey("ecsAccessType", accessShape(), "Another name of accessType."),
+			"How callers reach the service; NONE if it has no callers. Default: ELB."),
+		honouredKey("ecsAccessType", accessShape(), "Another name for accessType."),
 		honouredKey("awsvpcConfiguration", shape{kind: object, keys: networkKeys()},
 			"The network of a standalone task."),
 		honouredKey("runTask", shape{kind: request}, runTaskSentence),
@@ -156,25 +154,24 @@ func inputShape(f Format) shape {
 		}}, "The two target groups of the service."),
 		honouredKey("keepTaskDefinitions", shape{kind: integer, min: 2, max: 1000, remark: keepRemark}, keepSentence),
 		honouredKey("listenerRules", shape{kind: list, of: &shape{kind: text}},
-			"ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target "+
-				"groups."),
+			"ARNs of the only listener rules to write. Default: rules that forward to exactly the two target groups."),
 		honouredKey("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}},
-			"Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its "+
-				"name with -canary (controller ECS). If not given: by the controller."),
+			"Where the canary runs: in a task set of the service (controller EXTERNAL), or in a second service with "+
+				"the suffix -canary (controller ECS). Default: by the controller."),
 	}
 	if f == PipeCDv1 {
-		keys = append(keys, refusedKey("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
+		keys = append(keys, refusedKey("autoRollback", "In PipeCD v1 use planner.autoRollback."))
 	} else {
 		keys = append(keys, honouredKey("autoRollback", shape{kind: flag},
-			"Whether a deployment that fails is rolled back; planner.autoRollback if not given."))
+			"Whether a failed deployment is rolled back. Default: planner.autoRollback."))
 	}
 	if f == Sluice {
-		keys = append(keys, refusedKey("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
-			refusedKey("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."),
-			refusedKey("codedeploy", "In sluice.yaml codedeploy stands at the top."),
-			refusedKey("appspec", "In sluice.yaml appspec stands at the top."),
-			refusedKey("onOutsideChange", "In sluice.yaml onOutsideChange stands at the top."),
-			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a key at the top."))
+		keys = append(keys, refusedKey("progressDeadline", "In sluice.yaml progressDeadline is a top-level key."),
+			refusedKey("suspendAutoScaling", "In sluice.yaml suspendAutoScaling is a top-level key."),
+			refusedKey("codedeploy", "In sluice.yaml codedeploy is a top-level key."),
+			refusedKey("appspec", "In sluice.yaml appspec is a top-level key."),
+			refusedKey("onOutsideChange", "In sluice.yaml onOutsideChange is a top-level key."),
+			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a top-level key."))
 	} else {
 		keys = append(keys, honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
 			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
@@ -190,23 +187,23 @@ func networkKeys() []key {
 		honouredKey("subnets", shape{kind: list, of: &shape{kind: text}}, "Subnet IDs."),
 		honouredKey("securityGroups", shape{kind: list, of: &shape{kind: text}}, "Security group IDs."),
 		honouredKey("assignPublicIp", shape{kind: choice, words: enumWords(ecstypes.AssignPublicIp("").Values())},
-			"Whether tasks have public addresses."),
+			"Whether tasks get public IP addresses."),
 	}
 }
 
 func groupShape(f Format) shape {
 	keys := []key{
 		neededKey("targetGroupArn", shape{kind: text}, "The target group's ARN."),
-		neededKey("containerName", shape{kind: text}, "The container that is registered in it."),
-		neededKey("containerPort", shape{kind: integer, min: 1, max: 65535}, "That container's port."),
+		neededKey("containerName", shape{kind: text}, "The container to register in the target group."),
+		neededKey("containerPort", shape{kind: integer, min: 1, max: 65535}, "The port of that container."),
 	}
 	const name = "loadBalancerName"
 	if f == PipeCDv1 {
 		keys = append(keys, refusedKey(name,
-			"PipeCD v1 does not have it, and a target group's load balancer needs no name."))
+			"PipeCD v1 does not have this key. A target group does not need the name of its load balancer."))
 	} else {
 		keys = append(keys, honouredKey(name, shape{kind: text},
-			"The name of a Classic Load Balancer; AWS has it no more for new services."))
+			"The name of a Classic Load Balancer. AWS no longer supports it for new services."))
 	}
 	return shape{kind: object, keys: keys}
 }
@@ -217,8 +214,8 @@ func accessShape() shape {
 		words: []string{"ELB", "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY", "NONE"},
 		refused: []refusedWord{{
 			"APP_MESH",
-			"AWS ended App Mesh on 2026-09-30; a load balancer with weighted target groups (ELB), or ECS's own " +
-				"deployment strategies, replace it",
+			"AWS ended App Mesh on 2026-09-30; use a load balancer with weighted target groups (ELB), or ECS's own " +
+				"deployment strategies",
 		}},
 	}
 }

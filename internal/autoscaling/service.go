@@ -35,7 +35,7 @@ func (s Service) Observe(ctx context.Context) ([]sluice.Scalable, error) {
 	for {
 		out, err := s.API.DescribeScalableTargets(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("look at the scalable targets of %s: %w", s.Resource(), sluice.Inner(err))
+			return nil, fmt.Errorf("read the scalable targets of %s: %w", s.Resource(), sluice.Inner(err))
 		}
 		for _, t := range out.ScalableTargets {
 			all = append(all, newScalable(t))

@@ -15,16 +15,17 @@ import (
 type laterDeploymentError string
 
 func (e laterDeploymentError) Error() string {
-	return "deployment " + string(e) + " of the same service came after it"
+	return "deployment " + string(e) + " of the same service is newer"
 }
 
 func (p *program) newAbortCommand() *cobra.Command {
 	t := deploymentCommand{commandName: "abort", onlyOpen: true}
-	return p.newDeploymentCommand(&t, "End a deployment and leave things as they stand",
-		`End a deployment and leave things as they stand: no traffic is moved, nothing is
-taken away. It says what stands then; sluice rollback returns to what was.
+	return p.newDeploymentCommand(&t, "End a deployment and keep the current state",
+		`End a deployment and keep the current state: sluice moves no traffic and deletes
+no tasks. It then prints the state of the service. To restore the state before the
+deployment, use sluice rollback.
 
-Exit code 0 says that it was ended so. `+idHelp,
+Exit code 0: the deployment was aborted. `+idHelp,
 		`  sluice abort
   sluice abort slc-01k0…`,
 		func(c *cobra.Command, path string, given bool) error {
@@ -40,8 +41,8 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	defer t.journal.Close()
 	d := t.deployment
 	if d.State == journal.Ended {
-		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("it has ended: %s", d.Outcome),
-			Next: "sluice rollback returns to what was"}
+		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("the deployment has ended: %s",
+			d.Outcome), Next: "run sluice rollback " + d.ID + " to restore the state before the deployment"}
 	}
 	e := p.newEngine(t.account, t.clock, t.journal)
 	if err := e.SendCommand(ctx, d.ID, journal.Abort, 0, p.actorName("")); err != nil {
@@ -74,6 +75,6 @@ func (p *program) printAborted(ctx context.Context, t *openDeployment) error {
 	if t.plan.Standalone {
 		return nil
 	}
-	fmt.Fprintf(p.env.Err, "next: sluice rollback %s returns to what was\n", t.deployment.ID)
+	fmt.Fprintf(p.env.Err, "next: run sluice rollback %s to restore the state before the deployment\n", t.deployment.ID)
 	return nil
 }

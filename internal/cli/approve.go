@@ -18,19 +18,19 @@ func (p *program) newApproveCommand() *cobra.Command {
 	t := deploymentCommand{commandName: "approve", onlyOpen: true}
 	var stage int
 	var by string
-	c := p.newDeploymentCommand(&t, "Approve a stage that waits for people",
-		`Approve a stage that waits for people. Who and when stands in the journal.
+	c := p.newDeploymentCommand(&t, "Approve a stage that waits for approval",
+		`Approve a stage that waits for approval. The journal keeps the approver and the time.
 
-The process that runs the deployment goes on by itself; if none does, sluice
-resume goes on. A deployment of CodeDeploy that waits before traffic moves is
-continued. `+idHelp,
+If a process runs the deployment, that process continues it. Otherwise, run sluice
+resume. If CodeDeploy waits before it moves traffic, this command continues the
+CodeDeploy deployment. `+idHelp,
 		`  sluice approve
   sluice approve --stage 3 --by ana`,
 		func(c *cobra.Command, path string, given bool) error {
 			return p.runApprove(c.Context(), path, given, stage, p.actorName(by))
 		})
-	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the one that waits)")
-	c.Flags().StringVar(&by, "by", "", "`who` approves (default: user@host)")
+	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the first that waits)")
+	c.Flags().StringVar(&by, "by", "", "`name` of the approver (default: user@host)")
 	return c
 }
 
@@ -97,9 +97,9 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 		return s, approverNames(commands, s), nil
 	}
 	if number > 0 {
-		return fail("sluice status shows the stages", "stage %d waits for no approval", number)
+		return fail("run sluice status to list the stages", "stage %d does not wait for approval", number)
 	}
-	return fail("sluice status shows the stages", "no stage of it waits for approval")
+	return fail("run sluice status to list the stages", "no stage waits for approval")
 }
 
 func approverNames(commands []journal.Command, s plan.Stage) []string {
@@ -118,11 +118,11 @@ func refuseApprover(d journal.Deployment, s plan.Stage, by string, yes []string)
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	if len(s.Approvers) > 0 && !slices.Contains(s.Approvers, by) {
-		return fail("let one of them approve, or give --by", "%s may not: the file names %s", by,
+		return fail("ask one of them to approve, or give --by", "%s is not an approver: the file names %s", by,
 			strings.Join(s.Approvers, ", "))
 	}
 	if slices.Contains(yes, by) {
-		return fail("somebody else has to approve", "%s has approved it already", by)
+		return fail("ask another approver", "%s has already approved the stage", by)
 	}
 	return nil
 }
@@ -131,12 +131,12 @@ func (p *program) printApproved(ctx context.Context, j *journal.Journal, d journ
 	missing int) error {
 	text := fmt.Sprintf("approved: stage %d of %s by %s", s.Index+1, d.ID, by)
 	if missing > 0 {
-		text += "; " + sluice.Plural(missing, "approval") + " more"
+		text += "; needs " + sluice.Plural(missing, "more approval")
 	}
 	p.printResult(text)
 	runs, err := p.runningProcess(ctx, &openDeployment{journal: j, deployment: d})
 	if err == nil && runs == "" && missing <= 0 {
-		fmt.Fprintln(p.env.Err, "next: sluice resume "+d.ID+" goes on; nobody runs it now")
+		fmt.Fprintln(p.env.Err, "next: run sluice resume "+d.ID+" to continue; no process runs the deployment")
 	}
 	return err
 }

@@ -24,14 +24,14 @@ func (p *program) newAppspecCommand() *cobra.Command {
 	var of string
 	c := &cobra.Command{
 		Use:   "appspec [DIR | -c FILE]",
-		Short: "Print the AppSpec by which CodeDeploy would deploy",
-		Long: `Print the AppSpec by which CodeDeploy would deploy a service with deployment
-controller CODE_DEPLOY: the task definition, the container and port of its first load
-balancer, its network and capacity, and the hooks. In text it is YAML; with --output
-json it is byte for byte what sluice deploy sends.
+		Short: "Print the AppSpec that CodeDeploy would get",
+		Long: `Print the AppSpec that sluice deploy sends to CodeDeploy, for a service with
+deployment controller CODE_DEPLOY: the task definition, the container and port of its
+first load balancer, its network and capacity, and the hooks. The text output is YAML.
+With --output json, it is byte for byte the AppSpec that sluice deploy sends.
 
-The task definition is the registered revision that equals the files; if there is
-none yet, ` + taskDefinitionPlaceholder + ` stands in its place. --task-definition names another.`,
+The task definition is the registered revision that equals the files. If there is
+none yet, the AppSpec has ` + taskDefinitionPlaceholder + ` instead. --task-definition selects another.`,
 		Example: `  sluice appspec examples/codedeploy
   sluice appspec --task-definition current
   sluice appspec --task-definition web:41 --output json`,
@@ -46,7 +46,7 @@ none yet, ` + taskDefinitionPlaceholder + ` stands in its place. --task-definiti
 	}
 	at.registerConfigFlag(c)
 	c.Flags().StringVar(&of, "task-definition", "",
-		"latest (of the family), current (that serves), or a `family:revision` or ARN")
+		"latest (of the family), current (of the service), or a `family:revision` or ARN")
 	return c
 }
 
@@ -57,8 +57,8 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 	}
 	if app.Service == nil {
 		return &sluice.Error{Op: "print the AppSpec", Resource: app.File,
-			Err:  errors.New("it is a standalone task, and CodeDeploy deploys services"),
-			Next: "give input.serviceDefinitionFile"}
+			Err:  errors.New("the application is a standalone task, and CodeDeploy deploys only services"),
+			Next: "set input.serviceDefinitionFile"}
 	}
 	arn, err := p.findTaskDefinition(ctx, app, of)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *program) findTaskDefinition(ctx context.Context, app *appfile.Applicati
 		if of == "" {
 			return "", &sluice.Error{Op: "print the AppSpec", Resource: clusterName(app) + "/" +
 				*app.Service.Input.ServiceName, Kind: sluice.NotFound,
-				Err: errors.New("nothing serves"), Next: "leave --task-definition out"}
+				Err: errors.New("no revision is PRIMARY"), Next: "leave --task-definition out"}
 		}
 	}
 	td, err := ecs.ReadDefinition(ctx, a.ECS(), of)

@@ -115,9 +115,9 @@ func (r *boardRows) renderRows(asked, live sluice.Weights, canary bool) []string
 			return ""
 		}
 		if !asked.Valid() { // AWS shifts the traffic
-			return fmt.Sprintf("live %d%%", live.Of(v))
+			return fmt.Sprintf("actual %d%%", live.Of(v))
 		}
-		return fmt.Sprintf("asked %d%%, live %d%%", asked.Of(v), live.Of(v))
+		return fmt.Sprintf("requested %d%%, actual %d%%", asked.Of(v), live.Of(v))
 	}
 	old := len(r.outgoing) > 0 && r.primary.Running == 0
 	var all []string
@@ -144,7 +144,7 @@ func rowLine(label string, c sluice.CapacityChanged, weights string) string {
 	if c.Revision != "" {
 		what = c.Revision + "  " + rowText(c)
 	}
-	return strings.TrimRight("  "+padRight(label, 8)+padRight(what, 44)+weights, " ")
+	return strings.TrimRight("  "+padRight(label, 8)+padRight(what, 42)+weights, " ")
 }
 
 // rowText returns the task counts. sluice does not read the healthy targets of an outgoing set.

@@ -65,19 +65,20 @@ func rolls() *plan.Plan {
 // that were read back last, and counts that agree with what is waited for.
 func TestBoardShowsWhatServes(t *testing.T) {
 	upToHalf := []boardMoment{
-		{sluice.DeploymentStarted{}, "primary web:1 4 of 4 running asked 100%, live 100% | canary - asked 0%, live 0%"},
+		{sluice.DeploymentStarted{}, "primary web:1 4 of 4 running requested 100%, actual 100% | canary - " +
+			"requested 0%, actual 0%"},
 		{capacity(sluice.Canary, "ecs-svc/2", "web:2", 2, 2),
-			"primary web:1 4 of 4 running asked 100%, live 100% | canary web:2 2 of 2 running, 2 healthy asked 0%, " +
-				"live 0%"},
+			"primary web:1 4 of 4 running requested 100%, actual 100% | canary web:2 2 of 2 running, 2 " +
+				"healthy requested 0%, actual 0%"},
 		{stageDone(0, appfile.StageCanaryRollout), ""},
 		{sluice.StageStarted{Index: 1, Name: appfile.StageTrafficRouting}, ""},
-		{shifted(50, 50), "primary web:1 4 of 4 running asked 50%, live 50% | canary web:2 2 of 2 running, 2 " +
-			"healthy asked 50%, live 50%"},
+		{shifted(50, 50), "primary web:1 4 of 4 running requested 50%, actual 50% | canary web:2 2 of 2 running, 2 " +
+			"healthy requested 50%, actual 50%"},
 		{stageDone(1, appfile.StageTrafficRouting), ""},
 		{sluice.StageStarted{Index: 2, Name: appfile.StagePrimaryRollout}, ""},
 		{capacity(sluice.Primary, "ecs-svc/3", "web:2", 0, 4),
-			"old web:1 4 of 4 running asked 50%, live 50% | primary web:2 0 of 4 running, 0 healthy | canary web:2 " +
-				"2 of 2 running, 2 healthy asked 50%, live 50%"},
+			"old web:1 4 of 4 running requested 50%, actual 50% | primary web:2 0 of 4 running, 0 healthy | canary " +
+				"web:2 2 of 2 running, 2 healthy requested 50%, actual 50%"},
 	}
 	for name, c := range map[string]struct {
 		plan    *plan.Plan
@@ -85,34 +86,35 @@ func TestBoardShowsWhatServes(t *testing.T) {
 	}{
 		"a canary to its end": {half(), append(upToHalf[:len(upToHalf):len(upToHalf)],
 			boardMoment{capacity(sluice.Primary, "ecs-svc/3", "web:2", 4, 4),
-				"old web:1 4 of 4 running | primary web:2 4 of 4 running, 4 healthy asked 50%, live 50% | canary " +
-					"web:2 2 of 2 running, 2 healthy asked 50%, live 50%"},
+				"old web:1 4 of 4 running | primary web:2 4 of 4 running, 4 healthy requested 50%, actual 50% | " +
+					"canary web:2 2 of 2 running, 2 healthy requested 50%, actual 50%"},
 			boardMoment{leaving("ecs-svc/1", "web:1", 1, 3),
-				"old web:1 1 running, 3 draining | primary web:2 4 of 4 running, 4 healthy asked 50%, live 50% | " +
-					"canary web:2 2 of 2 running, 2 healthy asked 50%, live 50%"},
+				"old web:1 1 running, 3 draining | primary web:2 4 of 4 running, 4 healthy requested 50%, actual 50% " +
+					"| canary web:2 2 of 2 running, 2 healthy requested 50%, actual 50%"},
 			boardMoment{leaving("ecs-svc/1", "web:1", 0, 0),
-				"primary web:2 4 of 4 running, 4 healthy asked 50%, live 50% | canary web:2 2 of 2 running, 2 " +
-					"healthy asked 50%, live 50%"},
+				"primary web:2 4 of 4 running, 4 healthy requested 50%, actual 50% | canary web:2 2 of 2 running, 2 " +
+					"healthy requested 50%, actual 50%"},
 			boardMoment{stageDone(2, appfile.StagePrimaryRollout), ""},
 			boardMoment{sluice.StageStarted{Index: 3, Name: appfile.StageTrafficRouting}, ""},
 			boardMoment{shifted(100, 0), ""},
 			boardMoment{sluice.StageStarted{Index: 4, Name: appfile.StageCanaryClean}, ""},
 			boardMoment{leaving("ecs-svc/2", "web:2", 0, 0),
-				"primary web:2 4 of 4 running, 4 healthy asked 100%, live 100% | canary web:2 0 running asked 0%, " +
-					"live 0%"},
+				"primary web:2 4 of 4 running, 4 healthy requested 100%, actual 100% | canary web:2 0 running " +
+					"requested 0%, actual 0%"},
 			boardMoment{stageDone(4, appfile.StageCanaryClean), ""},
 			boardMoment{sluice.DeploymentEnded{Outcome: sluice.Succeeded},
-				"primary web:2 4 of 4 running, 4 healthy asked 100%, live 100% | canary - asked 0%, live 0%"})},
+				"primary web:2 4 of 4 running, 4 healthy requested 100%, actual 100% | canary - " +
+					"requested 0%, actual 0%"})},
 		"a canary rolled back": {half(), append(upToHalf[:len(upToHalf):len(upToHalf)],
 			boardMoment{sluice.StageStarted{Index: 5, Name: appfile.StageRollback}, ""},
-			boardMoment{shifted(100, 0), "old web:1 4 of 4 running asked 100%, live 100% | primary web:2 0 of 4 " +
-				"running, 0 healthy | canary web:2 2 of 2 running, 2 healthy asked 0%, live 0%"},
+			boardMoment{shifted(100, 0), "old web:1 4 of 4 running requested 100%, actual 100% | primary web:2 0 of " +
+				"4 running, 0 healthy | canary web:2 2 of 2 running, 2 healthy requested 0%, actual 0%"},
 			boardMoment{leaving("ecs-svc/3", "web:2", 3, 0),
-				"old web:2 3 running | primary web:1 4 of 4 running asked 100%, live 100% | canary web:2 2 of 2 " +
-					"running, 2 healthy asked 0%, live 0%"},
+				"old web:2 3 running | primary web:1 4 of 4 running requested 100%, actual 100% | canary web:2 2 of " +
+					"2 running, 2 healthy requested 0%, actual 0%"},
 			boardMoment{stageDone(5, appfile.StageRollback), ""},
 			boardMoment{sluice.DeploymentEnded{Outcome: sluice.RolledBack},
-				"primary web:1 4 of 4 running asked 100%, live 100% | canary - asked 0%, live 0%"})},
+				"primary web:1 4 of 4 running requested 100%, actual 100% | canary - requested 0%, actual 0%"})},
 		"a rolling update": {rolls(), []boardMoment{
 			{sluice.DeploymentStarted{}, "primary web:1 4 of 4 running"},
 			{capacity(sluice.Primary, "", "web:2", 0, 4), "old web:1 4 of 4 running | primary web:2 0 of 4 running"},

@@ -81,7 +81,7 @@ func warnNoRollback(pl *plan.Plan) {
 	if c := pl.CodeDeploy; c != nil && c.Deploys && !slices.Contains(c.RollsBackOn, "DEPLOYMENT_FAILURE") {
 		pl.Warnings = append(pl.Warnings,
 			"CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not "+
-				"watch: nobody takes back what fails")
+				"monitor the deployment: a failed deployment is not rolled back")
 	}
 }
 
@@ -92,16 +92,16 @@ func codeDeployStageText(p *plan.Plan, s plan.Stage) string {
 	case s.MayWrite(sluice.Write{Operation: "ecs:CreateService", Resource: p.Cluster + "/" + p.Service}):
 		return "create the service"
 	case !c.Deploys:
-		return "change the service's attributes; CodeDeploy is asked for nothing"
+		return "change the service's attributes; no CodeDeploy deployment is needed"
 	}
 	if c.Returns && s.Stop != "" {
-		return "stop " + s.Stop + " with CodeDeploy's rollback; if that does not lead to " + p.To +
-			", CodeDeploy brings it once more"
+		return "stop " + s.Stop + " with CodeDeploy's rollback; if that does not restore " + p.To +
+			", CodeDeploy deploys it again"
 	}
 	if c.Returns {
-		return "CodeDeploy brings " + p.To + " once more"
+		return "CodeDeploy deploys " + p.To + " again"
 	}
-	return "CodeDeploy brings the new revision by " + c.ConfigUsed
+	return "CodeDeploy deploys the new revision with " + c.ConfigUsed
 }
 
 // writeCodeDeploy writes what the plan requests from CodeDeploy.
@@ -122,19 +122,19 @@ func (v planView) writeCodeDeploy(b *bytes.Buffer, p *plan.Plan) {
 	fmt.Fprintf(b, "\n%s\n", v.bold("CodeDeploy"))
 	row("deployment group", "%s", c.Name())
 	row("configuration", "%s%s", c.ConfigUsed, of(c.Config != ""))
-	events := "nothing: CodeDeploy does not roll back by itself, sluice does"
+	events := "no event: sluice rolls back, CodeDeploy does not"
 	if len(c.RollsBackOn) > 0 {
 		events = strings.Join(c.RollsBackOn, ", ")
 	}
 	if events += of(len(c.RollbackEvents) > 0); c.Returns {
-		events = "nothing: what it brings has served before"
+		events = "no event: this revision has served before"
 	}
 	row("rolls back on", "%s", events)
 	for _, h := range c.Hooks {
 		row("hook", "%s: %s", h.Event, h.Function)
 	}
 	if c.AppSpec == "" {
-		row("AppSpec", "SHA-256 known once %s is registered", p.To)
+		row("AppSpec", "SHA-256 is known after %s is registered", p.To)
 		return
 	}
 	row("AppSpec", "SHA-256 %s", c.AppSpec)

@@ -23,8 +23,8 @@ type conflictFlags struct {
 }
 
 func (l *conflictFlags) registerAll(c *cobra.Command) {
-	l.registerTakeOver(c, "end the deployment that holds the service, wherever it runs, and go on; what it left is "+
-		"cleared away first")
+	l.registerTakeOver(c, "end the running deployment of this service, on any machine, clean up what it created, "+
+		"and deploy")
 	l.registerAdopt(c)
 }
 
@@ -34,7 +34,7 @@ func (l *conflictFlags) registerTakeOver(c *cobra.Command, says string) {
 
 func (l *conflictFlags) registerAdopt(c *cobra.Command) {
 	c.Flags().BoolVar(&l.adopt, "adopt", false,
-		"clear away what a deployment left whose journal is lost: all traffic to the primary, its canary removed")
+		"clean up after a deployment whose journal is lost: route all traffic to the primary, delete its canary")
 }
 
 // freeService ends whatever owns the service, as far as the flags allow. It rolls back a deployment
@@ -104,9 +104,9 @@ func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *pr
 		who = "process " + owner + " runs it"
 	}
 	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("deployment %s of it is %s; %s", d.ID, d.State, who),
+		Err: fmt.Errorf("deployment %s of this service is %s; %s", d.ID, d.State, who),
 		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy "+
-			"--take-over rolls it back and deploys", d.ID, d.ID, d.ID)}
+			"--take-over to roll it back and deploy", d.ID, d.ID, d.ID)}
 }
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment
@@ -121,9 +121,10 @@ func (p *program) findUnreleasedClaim(ctx context.Context, j *journal.Journal, p
 		return nil, nil
 	}
 	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("deployment %s of it has ended (%s), but could not give its claim back; it runs out at %s",
-			d.ID, d.Outcome, formatTime(claim.Until)),
-		Next: "sluice resume " + d.ID + " gives it back; sluice deploy --take-over takes it; or wait until then"}, err
+		Err: fmt.Errorf("deployment %s of this service has ended (%s) but could not release its claim, which "+
+			"expires at %s", d.ID, d.Outcome, formatTime(claim.Until)),
+		Next: "run sluice resume " + d.ID + " to release it, or sluice deploy --take-over; or wait until it " +
+			"expires"}, err
 }
 
 // leftoversError returns the error for a service that has leftovers of a deployment that is not in
@@ -136,15 +137,17 @@ func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
 	k, err := plan.ParseClaim(m.Claim)
 	switch {
 	case m.Claim == "":
-		return problem("go on where its journal is; if that is lost, sluice deploy --adopt clears away what it left "+
-			"and deploys",
-			"a deployment that is not in this journal (%s) has left: %s", p.statePath(), m)
+		return problem("continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt "+
+			"to clean up and deploy",
+			"the service has leftovers of a deployment that is not in this journal (%s): %s", p.statePath(), m)
 	case err != nil:
-		return problem("remove the tag from the service if nobody deploys it, or sluice deploy --take-over", "%w", err)
+		return problem("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
+			"%w", err)
 	}
-	return problem("wait for it to end, or go on where its journal is; sluice deploy --take-over ends it; if that "+
-		"machine is gone, sluice deploy --adopt clears away what it left and deploys",
-		"deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it%s", k.Deployment,
+	return problem("wait for it to end, or resume it on its machine. To end it, run sluice deploy --take-over. If "+
+		"that machine is lost, run sluice deploy --adopt to clean up and deploy",
+		"deployment %s has claimed the service until %s and is not in this journal (%s): another machine runs it%s",
+		k.Deployment,
 		formatTime(k.Until), p.statePath(), leftoversText(m))
 }
 
@@ -153,7 +156,7 @@ func leftoversText(m plan.Leftovers) string {
 	if m.Claim = ""; m.IsEmpty() {
 		return ""
 	}
-	return "; so far it has made: " + m.String()
+	return "; it has created: " + m.String()
 }
 
 // rollBackRunning ends a deployment of this journal by its rollback, whichever process runs it. The
@@ -192,11 +195,11 @@ func (p *program) takeOverProcess(ctx context.Context, e *engine.Engine, d journ
 		return err
 	}
 	if from == "" {
-		from = "nobody: no process runs it"
+		from = ", which no process was running"
 	} else {
-		from = "process " + from
+		from = " from process " + from
 	}
-	fmt.Fprintf(p.env.Err, "took deployment %s (%s) over from %s, because --take-over asks for it\n", d.ID, d.State,
+	fmt.Fprintf(p.env.Err, "took over deployment %s (%s)%s (--take-over)\n", d.ID, d.State,
 		from)
 	return nil
 }

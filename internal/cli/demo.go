@@ -53,21 +53,21 @@ func (p *program) newDemoCommand() *cobra.Command {
 		Short: "Watch a canary release under load, on a local AWS with real requests",
 		Long: `Watch a canary release under load, on a local AWS with real requests.
 
-It brings up a local AWS with a service at v1 behind a load balancer, sends
-requests to the load balancer at a steady rate, whatever comes back, and deploys
-v2 by a canary, as sluice deploy would. Then it prints, step by step, the weight
-that the canary was given, the share of the requests that it really got, and
-every request that failed. It needs no AWS, no credentials and no Docker.
+It starts a local AWS with a service at v1 behind a load balancer, sends requests
+to the load balancer at a constant rate, and deploys v2 by a canary, as sluice
+deploy would. The rate does not depend on the responses. For each step, it prints
+the weight of the canary, the share of the requests that the canary got, and every
+request that failed. It needs no AWS account, no credentials and no Docker.
 
-AWS's delays (task starts, health checks, drains) pass --speed times faster; the
-requests take the time that they take.
+AWS's delays (task starts, health checks, drains) pass --speed times faster. The
+requests run in real time.
 
-It ends with 0 if no request failed and the deployment ended as it should, which
-with --break means rolled back; with 5 if a request failed.`,
+Exit code 0: no request failed, and the deployment ended as expected (with --break:
+rolled back). Exit code 5: a request failed.`,
 		Example: `  sluice demo
-  sluice demo --break crash      a version that crashes: who noticed?
-  sluice demo --speed 1          in AWS's own time: about four minutes
-  sluice demo --url              leave it running for curl`,
+  sluice demo --break crash      a version that crashes: count the failed requests
+  sluice demo --speed 1          in real time: about four minutes
+  sluice demo --url              keep it running for curl`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := d.checkDemoFlags(); err != nil {
@@ -77,10 +77,10 @@ with --break means rolled back; with 5 if a request failed.`,
 		},
 	}
 	c.Flags().StringVar(&d.brokenBy, "break", "", "deploy a v2 that fails: `crash`, unhealthy or noboot")
-	c.Flags().Float64Var(&d.speed, "speed", demoSpeed, "how much faster AWS's time passes, 1 to 60")
+	c.Flags().Float64Var(&d.speed, "speed", demoSpeed, "how many times faster AWS's time passes, 1 to 60")
 	c.Flags().Float64Var(&d.rate, "rate", demoRate, "requests per second, 1 to 5000")
-	c.Flags().Uint64Var(&d.seed, "seed", 1, "of AWS's delays and of the load balancer's choices")
-	c.Flags().BoolVar(&d.keepServing, "url", false, "go on serving afterwards, until Ctrl-C")
+	c.Flags().Uint64Var(&d.seed, "seed", 1, "random seed for AWS's delays and the load balancer's choices")
+	c.Flags().BoolVar(&d.keepServing, "url", false, "keep serving afterwards, until Ctrl-C")
 	return c
 }
 
@@ -89,14 +89,14 @@ func (d *demo) checkDemoFlags() error {
 		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf(format, args...), Next: "sluice demo --help"}
 	}
 	if _, ok := brokenImages[d.brokenBy]; d.brokenBy != "" && !ok {
-		return wrong("--break %s: it is one of %s", d.brokenBy, strings.Join(slices.Sorted(maps.Keys(brokenImages)),
-			", "))
+		return wrong("--break %s: it must be one of %s", d.brokenBy,
+			strings.Join(slices.Sorted(maps.Keys(brokenImages)), ", "))
 	}
 	if !(d.speed >= 1 && d.speed <= 60) {
-		return wrong("--speed %g: it is 1 to 60; beyond that AWS's seconds are no longer than requests", d.speed)
+		return wrong("--speed %g: it must be 1 to 60; above 60, requests last longer than AWS's seconds", d.speed)
 	}
 	if !(d.rate >= 1 && d.rate <= 5000) {
-		return wrong("--rate %g: it is 1 to 5000", d.rate)
+		return wrong("--rate %g: it must be 1 to 5000", d.rate)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (d *demo) runRelease(ctx context.Context, s *demoSetup) (*demoResult, error
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(d.env.Err, "%s serves v1; %g requests a second from now on\n", s.url, d.rate)
+	fmt.Fprintf(d.env.Err, "%s serves v1; sending %g requests per second\n", s.url, d.rate)
 	began := time.Now()
 	f := &demoFollower{demo: d, setup: s, plan: pl, view: d.newProgress(pl, s), canaries: map[string]bool{}}
 	f.load = load.Start(load.Options{URL: s.url, Rate: d.rate},
@@ -194,7 +194,7 @@ func (f *demoFollower) deployRelease(ctx context.Context) (engine.RunResult, err
 	e := f.newEngine(s.account, s.clock, s.journal)
 	e.Hasty, e.OnEvent = f.skipHealthWait, func(ev sluice.Envelope) { f.handleEvent(ctx, ev) }
 	defer f.view.close()
-	defer f.setInterruptNote(f.view, "stopping at a safe point; Ctrl-C again leaves at once")()
+	defer f.setInterruptNote(f.view, "stopping at a safe point; press Ctrl-C again to exit immediately")()
 	id, err := e.Start(ctx, f.plan, f.triggerName())
 	if err != nil {
 		return engine.RunResult{}, err

@@ -76,7 +76,7 @@ func (f *demoFollower) beginStep(ctx context.Context, name string, asked int, af
 func (f *demoFollower) readWeights(ctx context.Context) {
 	t, err := f.demo.readService(ctx, f.setup.account, targetOfPlan(f.plan))
 	if err != nil {
-		f.view.showNote("not read back: " + err.Error())
+		f.view.showNote("cannot read back the weights: " + err.Error())
 		return
 	}
 	for _, set := range t.TaskSets {

@@ -97,7 +97,7 @@ func (s *demoSetup) findLoadBalancer(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("v1 does not answer at " + s.url)
+	return errors.New("v1 does not respond at " + s.url)
 }
 
 func isServing(ctx context.Context, url string) bool {

@@ -156,8 +156,8 @@ func TestDemoTable(t *testing.T) {
 			{Step: "before", Of: 401, High: .0095, Requests: 401, P50: 880 * time.Microsecond, P99: 2 * ms},
 			{Step: "canary 10%", Requested: 10, ReadBack: 10, Of: 1500, Share: .1, Low: .086, High: .1162, New: 190,
 				Requests: 2000, Failed: 3,
-				P50: ms, P99: 12 * ms, failures: []load.Failure{{Cause: "answered 503 Service Unavailable", Count: 2},
-					{Cause: "no answer: EOF", Count: 1}}},
+				P50: ms, P99: 12 * ms, failures: []load.Failure{{Cause: "status 503 Service Unavailable", Count: 2},
+					{Cause: "no response: EOF", Count: 1}}},
 			{Step: "primary rollout", Requested: 50, ReadBack: 50},
 		}}
 	var out bytes.Buffer
@@ -193,9 +193,9 @@ func TestDemoExits(t *testing.T) {
 
 func TestDemoFlags(t *testing.T) {
 	for want, d := range map[string]*demo{
-		"--break panic: it is one of crash, noboot, unhealthy": {brokenBy: "panic", speed: 1, rate: 1},
-		"--speed 0: it is 1 to 60":                             {rate: 1},
-		"--rate 9000: it is 1 to 5000":                         {speed: 1, rate: 9000},
+		"--break panic: it must be one of crash, noboot, unhealthy": {brokenBy: "panic", speed: 1, rate: 1},
+		"--speed 0: it must be 1 to 60":                             {rate: 1},
+		"--rate 9000: it must be 1 to 5000":                         {speed: 1, rate: 9000},
 	} {
 		if err := d.checkDemoFlags(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

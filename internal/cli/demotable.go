@@ -19,8 +19,8 @@ func (d *demo) printDemo(r *demoResult) error {
 	}
 	var b strings.Builder
 	writeTable(&b, demoTable(r))
-	fmt.Fprintf(&b, "\nasked, live: weight of the canary, as asked of AWS and as read back; measured: share of\n"+
-		"the requests that it got, ± 95 %%, from %s after it was read back\n\n", formatDuration(propagationTime))
+	fmt.Fprintf(&b, "\nrequested, actual: canary weight as written and as AWS reports it; measured: canary share\n"+
+		"of the requests, ± 95 %%, from %s after the weight was read back\n\n", formatDuration(propagationTime))
 	fmt.Fprintln(&b, d.endingText(r))
 	for _, row := range r.Steps {
 		for _, f := range row.failures {
@@ -42,14 +42,14 @@ func (d *demo) endingText(r *demoResult) string {
 	case "":
 		return "interrupted: the deployment had not ended"
 	case sluice.Succeeded:
-		return fmt.Sprintf("v1 to v2 in %s of AWS's time; %.0fs here in all, at speed %g",
+		return fmt.Sprintf("v1 to v2 in %s of AWS's time; %.0fs of real time, at speed %g",
 			formatDuration(r.took.Round(time.Second)), r.Seconds, r.Speed)
 	}
 	return string(r.Outcome) + ": " + r.Cause
 }
 
 func demoTable(r *demoResult) [][]string {
-	rows := [][]string{{"step", "asked", "live", "measured", "by v2", "requests", "failed", "p50", "p99"}}
+	rows := [][]string{{"step", "requested", "actual", "measured", "by v2", "requests", "failed", "p50", "p99"}}
 	for _, s := range r.Steps {
 		rows = append(rows, []string{s.Step, fmt.Sprintf("%d%%", s.Requested), fmt.Sprintf("%d%%", s.ReadBack),
 			measuredText(s),

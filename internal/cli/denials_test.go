@@ -249,7 +249,7 @@ func (d *denial) deploy() (err error) {
 		if err != nil {
 			return err
 		}
-		if strings.Contains(printed, "Or write "+removal) && !d.removes {
+		if strings.Contains(printed, "Or set "+removal) && !d.removes {
 			d.removes = true // as it says; then the same again
 			continue
 		}

@@ -24,30 +24,33 @@ func (p *program) newDeployCommand() *cobra.Command {
 	var noWait, force, dry bool
 	c := &cobra.Command{
 		Use:   "deploy [DIR… | -c FILE]",
-		Short: "Bring a service to what its files ask for",
-		Long: `Bring a service to what its files ask for.
+		Short: "Deploy a service as described in its files",
+		Long: `Deploy a service as described in its files.
 
-It plans, and carries the plan out: capacity before traffic, traffic read back,
-drained before anything is taken away. A stage that fails leads back to what was.
-A service with deployment controller ECS rolls: one UpdateService, followed to the
-end of its deployment; if no circuit breaker of ECS takes back what fails, sluice
-does. One with controller CODE_DEPLOY is deployed by CodeDeploy: one deployment of
-its group, followed to its end or to that of its rollback.
+It makes a plan and runs it. It starts capacity before it moves traffic, reads the
+weights back, and waits until connections have drained before it deletes tasks. If a
+stage fails, it restores the state before the deployment.
 
-Ctrl-C pauses at a safe point, and sluice resume goes on; Ctrl-C twice leaves at
-once, and sluice resume goes on all the same. A terminal that goes away pauses it too,
-unless nohup holds it; a pipe that nobody reads any more does not.
+If the deployment controller is ECS, sluice calls UpdateService once and follows that
+deployment to its end. If no circuit breaker of ECS rolls back a failure, sluice does.
+If the controller is CODE_DEPLOY, sluice creates one deployment in the deployment
+group and follows it, or its rollback, to the end.
 
-Auto scaling that is suspended for the deployment is given back exactly as it was
-whenever nobody runs the deployment any more: at its end, however it ends, and at
-Ctrl-C; sluice resume suspends it again.`,
+Ctrl-C pauses at a safe point, and sluice resume continues. A second Ctrl-C exits
+immediately, and sluice resume continues then too. If the terminal closes, the
+deployment also pauses, except under nohup. If a pipe of the output closes, the
+deployment continues.
+
+Auto scaling that sluice suspends for the deployment is restored exactly as it was
+when the process stops running the deployment: at its end, with any outcome, and at
+Ctrl-C. sluice resume suspends it again.`,
 		Example: `  sluice deploy examples/canary
-  sluice deploy web api worker         one after the other; exits with the worst of their codes
+  sluice deploy web api worker         one after the other; exits with the worst exit code
   sluice deploy --dry-run              the plan; nothing is written
-  sluice deploy --no-wait              return at the first wait or approval, or once a rolling update was asked for
+  sluice deploy --no-wait              exit at the first wait or approval, or after it has requested a rolling update
   sluice deploy --force-new-deployment new tasks of the same revision
-  sluice deploy --take-over            end the deployment that holds the service, and deploy
-  sluice deploy --adopt                clear away what a deployment left whose journal is lost, and deploy
+  sluice deploy --take-over            end the running deployment of the service, then deploy
+  sluice deploy --adopt                clean up after a deployment whose journal is lost, then deploy
   sluice deploy --rollback-events DEPLOYMENT_FAILURE,DEPLOYMENT_STOP_ON_ALARM
   sluice deploy --output json | jq .   every event, as JSON Lines`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -57,7 +60,7 @@ Ctrl-C; sluice resume suspends it again.`,
 			}
 			if o.Scaling.KeepSuspended && !noWait {
 				return errors.New(
-					"--leave-suspended goes with --no-wait: without it auto scaling is given back in the end")
+					"--leave-suspended needs --no-wait: without --no-wait, auto scaling is restored at the end")
 			}
 			one := func(path string) error {
 				if dry {
@@ -79,8 +82,8 @@ Ctrl-C; sluice resume suspends it again.`,
 	registerPlanFlags(c, &o)
 	l.registerAll(c)
 	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events",
-		"after what CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
-			"DEPLOYMENT_STOP_ON_REQUEST (default: what the deployment group says)")
+		"events after which CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
+			"DEPLOYMENT_STOP_ON_REQUEST (default: those of the deployment group)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
 	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false,
 		"with --no-wait, auto scaling may stay suspended until sluice resume")
@@ -128,8 +131,8 @@ func (p *program) forEachPath(ctx context.Context, paths []string, one func(path
 	return exitWith(sluice.WorstExit(codes...))
 }
 
-const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once ECS or CodeDeploy " +
-	"was asked for a deployment"
+const noWaitHelp = "exit at the first WAIT or approval (8: waits for approval), or after it has requested " +
+	"a deployment from ECS or CodeDeploy"
 
 func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l conflictFlags,
 	force bool) error {
@@ -162,8 +165,8 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if how.NoWait && pre.plan.RollsByECS() && !pre.plan.HasCanaryService() && pre.plan.Strategy == "" &&
 		!ecsRollsBack(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings,
-			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody "+
-				"takes back what fails")
+			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not monitor "+
+				"the deployment: a failed deployment is not rolled back")
 	}
 	if how.NoWait {
 		warnNoRollback(pre.plan)

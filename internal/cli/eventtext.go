@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -34,13 +35,13 @@ func eventLine(of sluice.Envelope) line {
 	switch e := ev.(type) {
 	case sluice.DeploymentStarted:
 		return line{title, "deployment " + of.Deployment + " of " + e.Cluster + "/" + e.Service + " in " + e.Region +
-			", " + e.Trigger}
+			", " + engine.TriggerText(e.Trigger)}
 	case sluice.DeploymentEnded:
 		return endedLine(e)
 	case sluice.DeploymentPaused:
 		return line{warning, "paused: " + e.Why}
 	case sluice.DeploymentResumed:
-		return line{plain, "taken up again by " + e.By}
+		return line{plain, "resumed by " + e.By}
 	case sluice.StageStarted:
 		return line{title, stageStartedText(e)}
 	case sluice.StageEnded:
@@ -65,7 +66,7 @@ func stepLine(ev sluice.Event) line {
 	case sluice.Wrote:
 		return wroteLine(e)
 	case sluice.Adopted:
-		return line{plain, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"}
+		return line{plain, "found " + e.Resource + ", created by an earlier attempt; continuing with it"}
 	case sluice.CapacityChanged:
 		if e.Variant == sluice.Leaving {
 			return line{} // Waiting reports the progress
@@ -141,7 +142,7 @@ func waitingText(e sluice.Waiting) string {
 func wroteLine(e sluice.Wrote) line {
 	what := e.Operation + " " + shortResource(e.Resource)
 	if e.Cause != "" {
-		return line{failure, what + ": not made: " + e.Cause}
+		return line{failure, what + ": failed: " + e.Cause}
 	}
 	if e.Result != "" {
 		what += ": " + shortResource(e.Result)

@@ -49,8 +49,8 @@ func (p *program) findDeployment(ctx context.Context, j *journal.Journal, verb, 
 	if len(open) == 1 {
 		return open[0], nil
 	}
-	return journal.Deployment{}, p.ambiguousError(verb, "here is no application file, and "+underwayText(len(open)),
-		open)
+	return journal.Deployment{}, p.ambiguousError(verb,
+		"the current directory has no application file, and "+underwayText(len(open)), open)
 }
 
 // isNoApplication reports whether err means that no application file exists.
@@ -63,14 +63,14 @@ func (p *program) deploymentByID(ctx context.Context, j *journal.Journal, id str
 	d, err := j.Deployment(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return d, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
-			Err:  fmt.Errorf("it is not in the journal %s", j.Path()),
-			Next: "sluice history lists the deployments; --state names another journal"}
+			Err:  fmt.Errorf("the deployment is not in the journal %s", j.Path()),
+			Next: "run sluice history to list the deployments, or select another journal with --state"}
 	}
 	return d, err
 }
 
 // errNoDeployment means that the journal has no deployment of a service.
-var errNoDeployment = errors.New("no deployment of it")
+var errNoDeployment = errors.New("no deployment of the service")
 
 // newestOfService returns the newest deployment of a service. It returns an error if the journal has
 // the same name in several accounts or Regions, because these are different services.
@@ -87,7 +87,7 @@ func (p *program) newestOfService(ctx context.Context, j *journal.Journal, verb 
 		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service,
 			Kind: sluice.NotFound,
 			Err:  fmt.Errorf("%w is in the journal %s", errNoDeployment, j.Path()),
-			Next: "sluice deploy makes one; --state names another journal"}
+			Next: "run sluice deploy to create one, or select another journal with --state"}
 	}
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {
@@ -115,7 +115,7 @@ func (p *program) ambiguousError(verb, why string, all []journal.Deployment) err
 	}
 	next := "name one: sluice " + verb + " ID"
 	if len(all) == 0 {
-		next = "sluice history lists the deployments"
+		next = "run sluice history to list the deployments"
 	}
 	return &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound, Err: errors.New(b.String()), Next: next}
 }

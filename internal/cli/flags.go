@@ -21,7 +21,7 @@ type globalFlags struct {
 func (f *globalFlags) registerGlobalFlags(set *pflag.FlagSet) {
 	set.StringVar(&f.region, "region", "", "AWS `Region` (default: the file's, AWS_REGION, the profile's)")
 	set.StringVar(&f.profile, "profile", "", "`name` of a profile of the AWS config files")
-	set.StringVar(&f.role, "assume-role", "", "`ARN` of a role to take on")
+	set.StringVar(&f.role, "assume-role", "", "`ARN` of a role to assume")
 	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
 	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
 	f.output = textOut
@@ -45,7 +45,7 @@ func (o *outputFormat) Set(s string) error {
 		*o = outputFormat(s)
 		return nil
 	}
-	return errors.New("it is text or json")
+	return errors.New("it must be text or json")
 }
 
 // statePath returns the path of the journal.
@@ -60,7 +60,7 @@ func (p *program) statePath() string {
 type appFlag struct{ file string }
 
 func (w *appFlag) registerConfigFlag(c *cobra.Command) {
-	c.Flags().StringVarP(&w.file, "config", "c", "", "application `file`, or the folder that holds it")
+	c.Flags().StringVarP(&w.file, "config", "c", "", "application `file`, or the folder that contains it")
 }
 
 // applicationPath returns the path of the application, or the ID of a deployment. given is false if

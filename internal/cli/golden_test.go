@@ -71,7 +71,7 @@ func canaryPlan() *plan.Plan {
 			{Of: "service", Path: "desiredCount", Have: "2", Want: "4"},
 		},
 		Warnings: []string{"target group web-primary drains for 5m0s"},
-		Notes:    []string{"read past, piped acts on them: spec.labels"},
+		Notes:    []string{"ignored by sluice (used by piped): spec.labels"},
 	}
 }
 

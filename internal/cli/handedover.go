@@ -25,7 +25,7 @@ func (p *program) finishHandedOver(ctx context.Context, j *journal.Journal, pre 
 	if err != nil || ended.Outcome != sluice.Succeeded {
 		return false, err
 	}
-	fmt.Fprintf(p.env.Err, "deployment %s, which was left to %s, has succeeded\n", d.ID, to)
+	fmt.Fprintf(p.env.Err, "deployment %s, handed over to %s, has succeeded\n", d.ID, to)
 	return true, pre.readAndPlan(ctx)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
@@ -21,8 +22,8 @@ func (p *program) newHistoryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history [ID | DIR | -c FILE]",
 		Short: "List deployments, or the events of one",
-		Long: `List the deployments of this journal, newest first: of one application if one is
-named, else all. With an ID, list what happened in that deployment.`,
+		Long: `List the deployments of this journal, newest first: those of one application if you
+name it, otherwise all. With an ID, list the events of that deployment.`,
 		Example: `  sluice history
   sluice history examples/canary
   sluice history slc-01k0…`,
@@ -37,13 +38,13 @@ named, else all. With an ID, list what happened in that deployment.`,
 	}
 	at.registerConfigFlag(c)
 	c.ValidArgsFunction = p.completeIDs(false)
-	c.Flags().IntVar(&limit, "limit", 20, "at most so many `deployments`; 0 is all")
+	c.Flags().IntVar(&limit, "limit", 20, "maximum number of `deployments`; 0 lists all")
 	return c
 }
 
 func (p *program) runHistory(ctx context.Context, path string, given bool, limit int) error {
 	if limit < 0 {
-		return &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "0 is all"}
+		return &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "give 0 or more"}
 	}
 	j, err := p.findJournal()
 	if err != nil {
@@ -125,7 +126,7 @@ func (p *program) printDeployments(all []journal.Deployment) error {
 			state, lasted = string(d.Outcome), formatDuration(d.Ended.Sub(d.Began))
 		}
 		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Cluster, d.Service, d.Region, formatTime(d.Began),
-			lasted, d.Trigger, state)
+			lasted, engine.TriggerText(d.Trigger), state)
 	}
 	return w.Flush()
 }

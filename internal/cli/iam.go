@@ -18,7 +18,7 @@ import (
 // checkPlanFlags returns an error if --check is given without --iam.
 func checkPlanFlags(s planOutput) error {
 	if s.check && !s.iam {
-		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check checks the policy of --iam"),
+		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check needs --iam"),
 			Next: "sluice plan --iam --check"}
 	}
 	return nil
@@ -82,7 +82,7 @@ func (p *program) writeCheck(c iam.CheckResult) error {
 	}
 	fmt.Fprintf(&b, "%d of %s are denied to %s", len(c.Denied), sluice.Plural(c.Pairs, "permission"), c.Principal)
 	if slices.ContainsFunc(c.Denied, func(x iam.Denied) bool { return x.Elsewhere }) {
-		b.WriteString("; where a Deny, a boundary or the organization forbids one, change that too")
+		b.WriteString("; if a Deny, a permissions boundary or the organization denies one, change that too")
 	}
 	b.WriteString("; this policy allows them:\n")
 	if _, err := io.WriteString(p.env.Out, b.String()); err != nil {

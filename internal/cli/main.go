@@ -108,13 +108,13 @@ func (p *program) newRootCommand() *cobra.Command {
 		Long: `sluice deploys Amazon ECS services without dropping a request.
 
 It reads an application (app.pipecd.yaml or sluice.yaml with a task and a service
-definition), plans every write, and carries the plan out: a canary, its share of
-the traffic, the new primary, and the way back if something fails.`,
-		Example: `  sluice plan examples/canary        what would change, and every write
-  sluice deploy examples/canary      do it
-  sluice status                      what stands now
-  sluice rollback                    back to what was
-  sluice sim --world world.yaml      a local AWS to try it on`,
+definition), plans every write, and runs the plan: a canary, its share of the
+traffic, the new primary, and the rollback if a stage fails.`,
+		Example: `  sluice plan examples/canary        show the changes and every write
+  sluice deploy examples/canary      run that plan
+  sluice status                      show the current state
+  sluice rollback                    restore the state before the deployment
+  sluice sim --world world.yaml      start a local AWS for tests`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          refuseUnknownCommand,
@@ -129,7 +129,7 @@ the traffic, the new primary, and the way back if something fails.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
 		&cobra.Group{ID: groupDeploy, Title: "Deploy:"},
-		&cobra.Group{ID: groupInspect, Title: "Look:"},
+		&cobra.Group{ID: groupInspect, Title: "Inspect:"},
 		&cobra.Group{ID: groupLocal, Title: "Try and set up:"},
 	)
 	for _, v := range p.listCommands() {
@@ -187,7 +187,7 @@ func explainFlagError(err error) error {
 	if takes == "" {
 		return err
 	}
-	return fmt.Errorf("--%s is %q, and it takes %s", wrong.GetFlag().Name, printable.Clip(wrong.GetValue(), 60), takes)
+	return fmt.Errorf("--%s is %q, but must be %s", wrong.GetFlag().Name, printable.Clip(wrong.GetValue(), 60), takes)
 }
 
 func refuseUnknownCommand(c *cobra.Command, args []string) error {
@@ -195,11 +195,11 @@ func refuseUnknownCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	c.SuggestionsMinimumDistance = 2
-	next := "sluice --help lists the verbs"
+	next := "run sluice --help to list the commands"
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		next = "did you mean: sluice " + near[0]
 	}
-	return &sluice.Error{Op: "sluice", Err: fmt.Errorf("there is no verb %q", args[0]), Next: next}
+	return &sluice.Error{Op: "sluice", Err: fmt.Errorf("there is no command %q", args[0]), Next: next}
 }
 
 // atMost returns a check that refuses more than n arguments.
@@ -208,7 +208,7 @@ func atMost(n int) cobra.PositionalArgs {
 		if len(args) <= n {
 			return nil
 		}
-		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, and there are %d",
+		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, but %d were given",
 			sluice.Plural(n, "argument"), len(args)),
 			Next: c.CommandPath() + " --help"}
 	}

@@ -86,7 +86,7 @@ func (p *program) enterAccount(ctx context.Context, t *openDeployment) error {
 		return err
 	}
 	if p.flags.region != "" && p.flags.region != d.Region {
-		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in %s, and --region is %s", d.ID,
+		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in %s, but --region is %s", d.ID,
 			d.Region, p.flags.region),
 			Next: "leave --region out"}
 	}
@@ -96,7 +96,7 @@ func (p *program) enterAccount(ctx context.Context, t *openDeployment) error {
 	id, err := t.account.ID(ctx)
 	if err == nil && id != d.Account {
 		err = &sluice.Error{Op: "open AWS account",
-			Err: fmt.Errorf("deployment %s is in account %s, and the credentials are those of %s", d.ID, d.Account,
+			Err: fmt.Errorf("deployment %s is in account %s, but the credentials are those of %s", d.ID, d.Account,
 				id),
 			Next: "log in to that account, or give --profile or --assume-role"}
 	}
@@ -155,12 +155,12 @@ const followInterval = 200 * time.Millisecond
 // process paused or died; this process then continues the deployment.
 func (p *program) followProcess(ctx context.Context, t *openDeployment, r renderer, last int64, runs string,
 	want sluice.Outcome) (over bool, err error) {
-	release := p.setInterruptNote(r, "no longer watching; "+runs+" goes on running it")
+	release := p.setInterruptNote(r, "no longer watching; process "+runs+" continues to run the deployment")
 	defer release()
 	r.showNote("process " + runs + " runs it; watching")
 	d, err := p.watchUntilEnd(ctx, t, r, last)
 	if err == nil && d.State != journal.Ended {
-		r.showNote("process " + runs + " runs it no more; going on here")
+		r.showNote("process " + runs + " stopped running the deployment; continuing here")
 		return false, nil
 	}
 	r.close()

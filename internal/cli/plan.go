@@ -23,20 +23,21 @@ func (p *program) newPlanCommand() *cobra.Command {
 		Short: "Show what a deployment would change, and every write it would make",
 		Long: `Show what a deployment would change, and every write it would make.
 
-It reads the files and AWS and writes nothing: what changes in the task definition
-and the service, the stages with the weights they leave on each rule, every write
-of each stage and of the way back, what to know before, and about how long it will
-take, with what that rests on.
+It reads the files and AWS and makes no changes. It shows the changes of the task
+definition and the service, the stages with the weights that they set on each rule,
+every write of each stage and of the rollback, and warnings. It also shows about how
+long the deployment will take, with the assumptions.
 
 With --iam it prints the IAM policy that this deployment and its rollback need, as
-one JSON document: every write of the plan, what AWS asks for behind them, such as
-iam:PassRole, and every read, each on its resources. With --check it asks IAM
-(SimulatePrincipalPolicy) which of them the caller lacks, and exits with 7 if any.`,
+one JSON document. The policy has every write of the plan, the permissions that AWS
+checks in addition, such as iam:PassRole, and every read, each with its resources.
+With --check it asks IAM (SimulatePrincipalPolicy) which permissions the caller lacks.
+If the caller lacks any, the exit code is 7.`,
 		Example: `  sluice plan examples/canary
-  sluice plan --detailed-exitcode      2 if something would change
+  sluice plan --detailed-exitcode      2 if there are changes
   sluice plan --output json | jq .changes
   sluice plan --iam > policy.json      the permissions that it needs
-  sluice plan --iam --check            those of them that are denied to the caller`,
+  sluice plan --iam --check            the permissions that the caller lacks`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.applicationPath(c, args)
@@ -50,7 +51,7 @@ iam:PassRole, and every read, each on its resources. With --check it asks IAM
 	registerPlanFlags(c, &o)
 	c.Flags().BoolVar(&shows.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
 	c.Flags().BoolVar(&shows.iam, "iam", false, "print the IAM policy that the deployment needs")
-	c.Flags().BoolVar(&shows.check, "check", false, "with --iam: ask IAM what of it the caller may not do")
+	c.Flags().BoolVar(&shows.check, "check", false, "with --iam: ask IAM which of its permissions the caller lacks")
 	return c
 }
 
@@ -63,10 +64,10 @@ type planOutput struct {
 
 func registerPlanFlags(c *cobra.Command, o *plan.Options) {
 	c.Flags().BoolVar(&o.Force, "force-new-deployment", false,
-		"a new deployment of ECS's or CodeDeploy's even if nothing changes")
-	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, whatever the file says")
-	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "all at once, whatever the file's pipeline says")
-	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "the file's pipeline, even on a first deployment")
+		"start a new ECS or CodeDeploy deployment even if there are no changes")
+	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
+	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
+	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
 	registerScalingFlags(c, &o.Scaling)
 }
 
@@ -85,7 +86,7 @@ func (f countFlag) Type() string { return "number" }
 func (f countFlag) Set(s string) error {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {
-		return errors.New("it is a number of tasks, 0 or more")
+		return errors.New("it must be a number of tasks, 0 or more")
 	}
 	count := int(n)
 	*f.n = &count
@@ -138,7 +139,7 @@ func forecastPlan(ctx context.Context, pre *preparedPlan) *plan.Forecast {
 	t, err := stage.ReadTimings(ctx, pre.account, pre.plan, pre.state)
 	f := pre.plan.Forecast(t)
 	if err != nil {
-		f.Assumes = append(f.Assumes, fmt.Sprintf("the service is as usual, which could not be read: %v", err))
+		f.Assumes = append(f.Assumes, fmt.Sprintf("the service has usual timings; they could not be read: %v", err))
 	}
 	return &f
 }
@@ -153,7 +154,7 @@ func (p *program) warnOfOpen(ctx context.Context, pl *plan.Plan) error {
 	open, err := listOpenDeployments(ctx, j, pl)
 	for _, d := range open {
 		pl.Warnings = append(pl.Warnings,
-			fmt.Sprintf("deployment %s of the service is %s: sluice resume, rollback or abort ends it first", d.ID,
+			fmt.Sprintf("deployment %s of the service is %s: end it first with sluice resume, rollback or abort", d.ID,
 				d.State))
 	}
 	return err

@@ -41,7 +41,7 @@ func planRevisions(p *plan.Plan) string {
 		if p.Standalone {
 			return to
 		}
-		return to + ", nothing serves yet"
+		return to + ", no version is running"
 	case p.To:
 		return to
 	}
@@ -50,7 +50,7 @@ func planRevisions(p *plan.Plan) string {
 
 func (v planView) writeChanges(b *bytes.Buffer, p *plan.Plan) {
 	if !p.HasChanges() {
-		fmt.Fprintf(b, "\n%s %s/%s is as the files ask.\n", v.bold("No changes."), p.Cluster, p.Service)
+		fmt.Fprintf(b, "\n%s %s/%s is as the files specify.\n", v.bold("No changes."), p.Cluster, p.Service)
 		fmt.Fprint(b, unchangedText(p))
 		return
 	}
@@ -84,7 +84,7 @@ func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {
 	}
 	head := "\nIf a stage fails"
 	if !p.AutoRollback {
-		head = "\nOnly if asked for (sluice rollback)"
+		head = "\nOnly on request (sluice rollback)"
 	}
 	fmt.Fprintln(b, v.bold(head))
 	v.writeStage(b, "   ", p, p.Rollback)
@@ -139,7 +139,7 @@ func (v planView) writeBullets(b *bytes.Buffer, title string, items []string, co
 func stageText(p *plan.Plan, s plan.Stage) string {
 	switch s.Name {
 	case appfile.StageAdopt:
-		return "all traffic to the primary, everything else of ours removed"
+		return "route all traffic to the primary; delete everything else that sluice created"
 	case appfile.StageSync:
 		if p.RollsByECS() {
 			return rollText(p, s)
@@ -148,9 +148,9 @@ func stageText(p *plan.Plan, s plan.Stage) string {
 			return codeDeployStageText(p, s)
 		}
 		if s.Recreate {
-			return "stop the old tasks, then start the new revision"
+			return "stop the running tasks, then start the new revision"
 		}
-		return "the new revision takes over at once"
+		return "the new revision takes over in one step"
 	case appfile.StageCanaryRollout:
 		if p.HasCanaryService() {
 			return fmt.Sprintf("start the canary at %d%%, as service %s", s.Scale, plan.CanaryServiceName(p.Service))
@@ -160,31 +160,31 @@ func stageText(p *plan.Plan, s plan.Stage) string {
 		return s.Weights.String()
 	case appfile.StagePrimaryRollout:
 		if s.KeepOld {
-			return "the new revision becomes primary; the old one stays until the clean"
+			return "the new revision becomes primary; the previous one is kept until the clean stage"
 		}
 		if p.RollsByECS() {
 			return "ECS rolls the service to the new revision"
 		}
 		return "the new revision becomes primary"
 	case appfile.StageCanaryClean:
-		return "take the canary away"
+		return "delete the canary"
 	case appfile.StageRollback:
 		if p.HasCanaryService() {
-			return "return to what was; a service that was rolled goes back first"
+			return "restore the previous state; if ECS has rolled the service, roll it back first"
 		}
 		if p.RollsByECS() {
-			return "stop the deployment if it runs, and roll back to what was"
+			return "stop the deployment if it runs, and roll back to the previous revision"
 		}
 		if p.ByCodeDeploy() {
-			return "stop the deployment with CodeDeploy's rollback if it runs, else deploy what was once more"
+			return "stop the deployment with CodeDeploy's rollback if it runs, or deploy the previous revision again"
 		}
-		return "return to what was"
+		return "restore the previous state"
 	case plan.StageScaling:
-		return "set auto scaling, and nothing else"
+		return "set auto scaling only"
 	case appfile.StageRunTask:
 		return taskRunText(p, s.Task)
 	case appfile.StageRegister:
-		return "register the task definition, and run nothing"
+		return "register the task definition; run no task"
 	case appfile.StageWait:
 		return plan.FormatDuration(s.Duration)
 	case appfile.StageApproval:
@@ -197,9 +197,9 @@ func stageText(p *plan.Plan, s plan.Stage) string {
 func rollText(p *plan.Plan, s plan.Stage) string {
 	switch {
 	case s.Stop != "":
-		return "stop the deployment that runs: ECS returns to what was"
+		return "stop the running deployment: ECS rolls back to the previous revision"
 	case p.Strategy != "":
-		return "ECS brings the new revision by its strategy " + p.Strategy
+		return "ECS deploys the new revision with strategy " + p.Strategy
 	}
 	return "roll to the new revision"
 }
@@ -207,7 +207,7 @@ func rollText(p *plan.Plan, s plan.Stage) string {
 func approvalText(n int, by []string) string {
 	text := sluice.Plural(n, "approval")
 	if len(by) > 0 {
-		text += " of " + strings.Join(by, ", ")
+		text += " from " + strings.Join(by, ", ")
 	}
 	return text
 }

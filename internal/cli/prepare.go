@@ -64,7 +64,7 @@ func (p *preparedPlan) planAgain() (err error) {
 func (p *preparedPlan) judgeCurrent(ctx context.Context) error {
 	now, err := stage.JudgeCurrent(ctx, p.account, p.clock, p.plan, p.state)
 	if err != nil {
-		return fmt.Errorf("judge what runs: %w", err)
+		return fmt.Errorf("judge the running revision: %w", err)
 	}
 	if now != nil && now.Does == plan.DoesRestart {
 		p.options.Restart = now.Detail

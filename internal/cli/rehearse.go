@@ -34,20 +34,21 @@ func (p *program) newRehearseCommand() *cobra.Command {
 	var at appFlag
 	c := &cobra.Command{
 		Use:   "rehearse [DIR | -c FILE]",
-		Short: "Deploy in a local AWS of the service's shape, against everything that may go wrong",
-		Long: `Deploy in a local AWS of the service's shape, against everything that may go wrong.
+		Short: "Deploy to a simulated AWS like yours, with faults",
+		Long: `Deploy the application to a simulated AWS like yours, with faults.
 
-It takes your own pipeline, rollback included, through each scenario of a catalogue
-in virtual time: bad versions, lost zones, throttling, expired credentials, a sluice
-that is killed, people who edit the same rule. It counts the requests that would
-have been lost, the share that the new version had, and how long it took until it
-had none. Nothing real is touched.
+It runs your own pipeline, with its rollback, through each scenario of a catalogue in
+virtual time: bad versions, lost zones, throttling, expired credentials, a sluice
+process that is killed, people who edit the same rule. It counts the requests that
+would be lost, the share of the new version, and the time until a bad version gets no
+traffic. It changes nothing in AWS.
 
-The world has the shape of the files; --from-live takes the counts, the timings of
-health checks and drains and the rules from the service that runs, by reads alone.
+The simulated service is as the files describe it. With --from-live, the task counts,
+the timings of health checks and drains, and the rules are those of the running
+service. sluice only reads them.
 
-Exit code 1 if a scenario loses requests that a deployment need not lose, or does not
-end safely.`,
+Exit code 1: a scenario loses requests that a deployment can avoid losing, or does
+not end safely.`,
 		Example: `  sluice rehearse examples/canary
   sluice rehearse --from-live --seeds 10
   sluice rehearse --faults crash-loop,zone-lost,killed
@@ -62,9 +63,9 @@ end safely.`,
 		},
 	}
 	at.registerConfigFlag(c)
-	c.Flags().BoolVar(&r.fromLive, "from-live", false, "the world has the shape of the service that runs (reads only)")
-	c.Flags().StringVar(&r.faults, "faults", "all", "`names` of scenarios with commas between, or all")
-	c.Flags().IntVar(&r.seeds, "seeds", 3, "worlds per scenario; the worst is shown")
+	c.Flags().BoolVar(&r.fromLive, "from-live", false, "simulate the running service; only reads AWS")
+	c.Flags().StringVar(&r.faults, "faults", "all", "`names` of scenarios, separated by commas, or all")
+	c.Flags().IntVar(&r.seeds, "seeds", 3, "random seeds per scenario; the worst result is shown")
 	c.Flags().StringVar(&r.format, "output", "text", "text, json or markdown")
 	return c
 }
@@ -104,10 +105,10 @@ func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
 		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "sluice rehearse --help"}
 	}
 	if r.format != "text" && r.format != "json" && r.format != "markdown" {
-		return nil, wrong(fmt.Errorf("--output is text, json or markdown, not %q", r.format))
+		return nil, wrong(fmt.Errorf("--output must be text, json or markdown, not %q", r.format))
 	}
 	if r.seeds < 1 {
-		return nil, wrong(errors.New("--seeds is at least 1"))
+		return nil, wrong(errors.New("--seeds must be at least 1"))
 	}
 	all := rehearsals.Catalogue()
 	if r.faults == "all" {
@@ -138,8 +139,8 @@ func (r *rehearsalRun) possibleScenarios(all []rehearsals.Scenario, app *appfile
 			some = append(some, s)
 		case r.faults != "all":
 			return nil, &sluice.Error{Op: "sluice rehearse", Resource: app.File,
-				Err:  fmt.Errorf("scenario %s cannot happen to it: %s", s.Name, s.Summary),
-				Next: "leave the scenario out, or --faults all: what cannot happen is left out then"}
+				Err:  fmt.Errorf("scenario %s does not apply to this application: %s", s.Name, s.Summary),
+				Next: "leave the scenario out, or give --faults all, which skips it"}
 		}
 	}
 	return some, nil
@@ -199,9 +200,9 @@ func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals
 
 // shapeText describes the simulated world in one line.
 func (r *rehearsalRun) shapeText(w rehearsals.World) string {
-	from := "as the files say, else with AWS's defaults"
+	from := "from the files, otherwise AWS's defaults"
 	if r.fromLive {
-		from = "as it runs now"
+		from = "from the running service"
 	}
 	s := fmt.Sprintf("%s, controller %s", sluice.Plural(w.Tasks, "task"), w.Controller)
 	if w.Primary.ARN != "" {
@@ -212,10 +213,10 @@ func (r *rehearsalRun) shapeText(w rehearsals.World) string {
 		s += fmt.Sprintf(", tasks run after %s", plan.FormatDuration(w.Start))
 	}
 	if w.Boot > 0 {
-		s += fmt.Sprintf(" and answer %s later", plan.FormatDuration(w.Boot))
+		s += fmt.Sprintf(" and respond %s later", plan.FormatDuration(w.Boot))
 	}
 	if w.Percents != (rehearsals.Percents{}) {
-		s += fmt.Sprintf(", %d%% to %d%% of them while ECS rolls", w.Percents.Least, w.Percents.Most)
+		s += fmt.Sprintf(", %d%% to %d%% of them during a rolling update", w.Percents.Least, w.Percents.Most)
 	}
 	s += ", " + requestsText(w)
 	if w.Scaling.Max > 0 {
@@ -231,7 +232,7 @@ func requestsText(w rehearsals.World) string {
 		s += " that last " + plan.FormatDuration(w.Lasts)
 	}
 	if w.Rate == 0 {
-		s += " (assumed; rehearse.requests in the file says it)"
+		s += " (assumed; set rehearse.requests in the file)"
 	}
 	return s
 }

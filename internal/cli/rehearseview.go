@@ -71,7 +71,7 @@ func (r rehearsalReport) writeNotes(b *strings.Builder, line func(name, s string
 		for _, v := range row.Flaws {
 			if !told {
 				told = true
-				fmt.Fprintf(b, "\nnot as promised:\n")
+				fmt.Fprintf(b, "\nguarantees not met:\n")
 			}
 			line(row.Scenario, v)
 		}
@@ -80,7 +80,7 @@ func (r rehearsalReport) writeNotes(b *strings.Builder, line func(name, s string
 	say := func(name, s string) {
 		if !better {
 			better = true
-			fmt.Fprintf(b, "\nwhat could be better:\n")
+			fmt.Fprintf(b, "\nsuggestions:\n")
 		}
 		line(name, s)
 	}
@@ -104,7 +104,7 @@ func (r rehearsalReport) summaryLine() string {
 	if n := r.countUnsafe(); n > 0 {
 		return s + sluice.Plural(n, "scenario") + " not safe"
 	}
-	return s + "all end safely, and no request is lost that need not be"
+	return s + "all deployments ended safely; no avoidable request was lost"
 }
 
 func (r rehearsalReport) markdownReport() string {

@@ -14,29 +14,30 @@ import (
 func (p *program) newResumeCommand() *cobra.Command {
 	t := deploymentCommand{commandName: "resume", onlyOpen: true}
 	var l conflictFlags
-	c := p.newDeploymentCommand(&t, "Go on with a deployment that was paused or killed",
-		`Go on with a deployment that was paused, killed or left waiting.
+	c := p.newDeploymentCommand(&t, "Continue a deployment that was paused or killed",
+		`Continue a deployment that was paused, killed or left waiting.
 
-It goes by the plan that was made then, whatever the files say now, and finds
-again what the deployment had made. Values of environments are not kept in the
-journal: if the task definition is not registered yet, they are read from the
-files again (DIR, -c FILE, or here). Of a deployment that has ended it gives back the
-claim on the service, if that stayed. `+idHelp,
+It uses the plan of that deployment, not the current files, and finds the resources
+that the deployment has created. The journal does not contain the values of
+environment variables: if the task definition is not registered yet, sluice reads them
+from the files again (DIR, -c FILE, or the current directory). If the deployment has
+ended, sluice only releases its claim on the service, if the claim still exists. `+idHelp,
 		`  sluice resume
-  sluice resume --take-over            from the process that runs it
+  sluice resume --take-over            take it over from the process that runs it
   sluice resume slc-01k0…`,
 		func(c *cobra.Command, path string, given bool) error {
 			return p.runResume(c.Context(), path, t.app.filesPath(path), given, engine.Options{NoWait: t.noWait}, l)
 		})
-	l.registerTakeOver(c, "take it from the process that runs it, or from the deployment of another machine that "+
-		"holds the service")
+	l.registerTakeOver(c, "take it over from the process that runs it, and the service from a deployment of "+
+		"another machine")
 	c.Flags().BoolVar(&t.noWait, "no-wait", false, noWaitHelp)
 	return c
 }
 
 // idHelp describes how a command finds its deployment.
-const idHelp = `Without an ID it is the newest deployment of the
-application here, or else the only one that has not ended.`
+const idHelp = `Without an ID, it is the newest deployment of the
+application in the current directory. If there is no application, it is the only
+deployment that has not ended.`
 
 func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options,
 	l conflictFlags) error {
@@ -56,7 +57,7 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 	if runs != "" && !l.takeOver {
 		return &sluice.Error{Op: "resume the deployment", Resource: d.ID, Kind: sluice.Overtaken,
 			Err:  fmt.Errorf("process %s runs it", runs),
-			Next: "wait for it; sluice status shows how far it is; --take-over takes it from there"}
+			Next: "wait for it, check it with sluice status, or take it over with --take-over"}
 	}
 	e := p.newEngine(t.account, t.clock, t.journal)
 	if l.takeOver {
@@ -81,7 +82,7 @@ func (p *program) resumeEnded(ctx context.Context, t *openDeployment) error {
 		return err
 	}
 	if released {
-		p.printResult("gave the claim on " + d.Cluster + "/" + d.Service + " back")
+		p.printResult("released the claim on " + d.Cluster + "/" + d.Service)
 	}
 	p.printResult("nothing to resume: " + deploymentSummary(d, ""))
 	return exitWith(d.Outcome.ExitCode())

@@ -26,25 +26,24 @@ type rollbackOptions struct {
 func (p *program) newRollbackCommand() *cobra.Command {
 	t := deploymentCommand{commandName: "rollback", takesSeveral: true}
 	var o rollbackOptions
-	c := p.newDeploymentCommand(&t, "Return to what was before a deployment",
-		`Return to what was before a deployment: its rules as they were, the old revision
-serving, nothing left of the new one. A deployment that runs is told to; one that
-was paused, killed or has ended is rolled back here. Exit code 0 says that it was
-rolled back. `+idHelp+`
+	c := p.newDeploymentCommand(&t, "Restore the state before a deployment",
+		`Restore the state before a deployment: its rules, the previous revision as primary,
+and no tasks of the new one. If a process runs the deployment, that process rolls it
+back. Otherwise, this command rolls it back. Exit code 0: it was rolled back. `+idHelp+`
 
-Several are rolled back one after the other. One that fails does not keep the others
-back; it is told, and the exit code is the worst of theirs.
+Several deployments are rolled back one after the other. If one rollback fails, sluice
+prints the error and continues with the others. The exit code is the worst of them.
 
-A rolling service that somebody else deployed is rolled back by ECS's own history,
-as a deployment of its own: one that runs is stopped and ECS returns to what was;
-else the last revision that succeeded is deployed again, with the network, load
-balancers and so on that it had. The desired count is left alone. --to names
-another revision. One that CodeDeploy deploys likewise: a deployment that runs is
-stopped with its rollback; else the last revision that a deployment brought well is
-deployed once more, all at once.`,
+If another process or person deployed a rolling service, sluice uses ECS's history and
+creates a deployment of its own. If a deployment runs, sluice stops it, and ECS rolls
+it back. Otherwise, sluice deploys the last revision that succeeded again, with the
+network, load balancers and other settings that it had. The desired count does not
+change. --to selects another revision. If CodeDeploy deploys the service, sluice stops
+a running deployment with its rollback. Otherwise, it deploys the last revision that
+succeeded again, with AllAtOnce.`,
 		`  sluice rollback
   sluice rollback slc-01k0…
-  sluice rollback web api worker       one after the other; exits with the worst of their codes
+  sluice rollback web api worker       one after the other; exits with the worst exit code
   sluice rollback --cluster prod --service web
   sluice rollback --cluster prod --service web --to web:41`,
 		func(c *cobra.Command, path string, given bool) error {
@@ -54,12 +53,12 @@ deployed once more, all at once.`,
 	f.StringVar(&o.cluster, "cluster", "",
 		"`name` or ARN of the cluster of --service (default: the account's default cluster)")
 	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
-	f.StringVar(&o.to, "to", "", "`family:revision` to return to, of a service that ECS or CodeDeploy deploys")
-	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a return by ECS's history and write nothing")
+	f.StringVar(&o.to, "to", "", "`family:revision` to restore, for a service that ECS or CodeDeploy deploys")
+	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a rollback by ECS's history and make no changes")
 	f.BoolVar(&o.adopt, "adopt", false,
-		"where the journal is lost: all traffic to the primary, what sluice made beside it removed")
+		"if the journal is lost: route all traffic to the primary, delete everything else that sluice created")
 	f.BoolVar(&o.noWait, "no-wait", false,
-		"return once the process that runs the deployment was told, or the return was asked for")
+		"exit after requesting the rollback; do not wait for it")
 	return c
 }
 
@@ -73,7 +72,7 @@ func (o rollbackOptions) checkRollback(path string, given bool) error {
 	case o.service != "" && given:
 		return wrong("the service is given twice: "+path+" and --service "+o.service, "give one of them")
 	case o.to != "" && isDeploymentID(path):
-		return wrong("--to is for a service, and "+path+" is a deployment",
+		return wrong("--to needs a service, but "+path+" is a deployment",
 			"give the application's folder, or --cluster and --service")
 	}
 	return nil
@@ -147,8 +146,8 @@ func (p *program) rollBackRecorded(ctx context.Context, t *openDeployment, of jo
 	d := t.deployment
 	if t.plan.Standalone {
 		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID,
-			Err:  errors.New("it ran a task: what a task did cannot be taken back"),
-			Next: "sluice status names the tasks; aws ecs stop-task stops one that still runs"}
+			Err:  errors.New("the deployment ran a task, and the effects of a task cannot be rolled back"),
+			Next: "run sluice status to list the tasks, and aws ecs stop-task to stop one that still runs"}
 	}
 	overtaken, err := p.isOvertaken(ctx, t)
 	if err != nil {
@@ -163,8 +162,8 @@ func (p *program) rollBackRecorded(ctx context.Context, t *openDeployment, of jo
 	}
 	if o.dry {
 		return &sluice.Error{Op: "sluice rollback --dry-run", Resource: d.ID,
-			Err:  errors.New("the plan of a deployment holds the plan of its rollback already"),
-			Next: "sluice plan shows it; leave --dry-run out"}
+			Err:  errors.New("the plan of a deployment already contains the plan of its rollback"),
+			Next: "run sluice plan to see it, or leave --dry-run out"}
 	}
 	if err := p.refuseOlder(ctx, t); err != nil {
 		return err
@@ -187,7 +186,7 @@ func (p *program) requestRollback(ctx context.Context, t *openDeployment, noWait
 		return err
 	}
 	if noWait && runs != "" {
-		p.printResult("rollback asked of process " + runs + ", deployment " + d.ID)
+		p.printResult("rollback requested from process " + runs + ", deployment " + d.ID)
 		return nil
 	}
 	return p.runOrFollow(ctx, e, t, engine.Options{}, sluice.RolledBack)

@@ -21,7 +21,7 @@ func rollingPlan(strategy string) *plan.Plan {
 // and what ECS is about.
 func TestBoardOfARollingService(t *testing.T) {
 	for strategy, what := range map[string]string{"": "roll to the new revision",
-		"CANARY": "ECS brings the new revision by its strategy CANARY"} {
+		"CANARY": "ECS deploys the new revision with strategy CANARY"} {
 		b := newProgressBoard(rollingPlan(strategy))
 		for _, e := range []sluice.Event{
 			sluice.StageStarted{Index: 0, Name: appfile.StageSync, Attempt: 1},
@@ -55,8 +55,8 @@ func TestStatusOfAStrategyOfECSTellsItsHook(t *testing.T) {
 	if err := (serviceView{}).writeService(&out, tr); err != nil {
 		t.Fatal(err)
 	}
-	want := "service deployment x1: IN_PROGRESS, brings web:2, PRE_PRODUCTION_TRAFFIC_SHIFT with 10% of the " +
-		"traffic, waiting: hook ecs-pause-1 awaits an answer until " + formatTime(start) + "\n"
+	want := "service deployment x1: IN_PROGRESS, deploys web:2, PRE_PRODUCTION_TRAFFIC_SHIFT with 10% of the " +
+		"traffic, waiting: hook ecs-pause-1 waits for a response until " + formatTime(start) + "\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}

@@ -21,17 +21,17 @@ func (p *program) newRunCommand() *cobra.Command {
 	var noWait, dry bool
 	c := &cobra.Command{
 		Use:   "run [DIR | -c FILE] [-- COMMAND…]",
-		Short: "Run an application's task to its end",
-		Long: `Run an application's task to its end: a job, a migration, a look around.
+		Short: "Run a task of an application until it stops",
+		Long: `Run a task of an application until it stops: a job, a migration, a one-off command.
 
-The task definition is registered if it differs from the newest revision, and tasks
-of exactly that revision are started, of an application without a service or beside
-one, in the network that the files say. What the containers print is shown as it
-comes, and how each ended; what the watched container exits with decides: 0, or 5
-if that is another code or the task never ran.
+If the task definition differs from the newest revision, sluice registers it. Then it
+starts tasks of exactly that revision, in the network that the files specify. The
+application may have a service. sluice prints the output of the containers as it
+arrives, and how each container ended. The exit code is 0 if the watched container
+exits with 0. It is 5 if that container exits with another code or the task never ran.
 
-An answer of ECS that is lost is looked for: nothing is started twice. Ctrl-C leaves
-the tasks to ECS; sluice resume waits for them again.`,
+If a response of ECS is lost, sluice searches for the tasks, so that none is started
+twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.`,
 		Example: `  sluice run examples/job
   sluice run examples/job --count 3
   sluice run examples/canary -- ./manage.py migrate
@@ -54,7 +54,7 @@ the tasks to ECS; sluice resume waits for them again.`,
 	}
 	at.registerConfigFlag(c)
 	o.registerRunFlags(c.Flags())
-	c.Flags().BoolVar(&noWait, "no-wait", false, "return once ECS has started the tasks")
+	c.Flags().BoolVar(&noWait, "no-wait", false, "exit after ECS has started the tasks")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing")
 	return c
 }
@@ -87,9 +87,9 @@ func (p *program) refuseSecondRun(ctx context.Context, j *journal.Journal, pre *
 	}
 	id := open[0].ID
 	return &sluice.Error{Op: "start a run", Resource: pre.serviceName(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("deployment %s of it is %s", id, open[0].State),
-		Next: "end it first: sluice resume " + id + " waits for its end, sluice abort " + id +
-			" leaves its tasks to ECS"}
+		Err: fmt.Errorf("deployment %s of this task is %s", id, open[0].State),
+		Next: "end it first: sluice resume " + id + " waits for its tasks, sluice abort " + id +
+			" does not stop them"}
 }
 
 // prepareRun reads the files and AWS and plans the run. It makes no changes.
@@ -134,12 +134,12 @@ func taskRunText(p *plan.Plan, t *plan.Task) string {
 	if !strings.Contains(of, ":") {
 		of += " (a new revision)"
 	}
-	text := "run " + sluice.Plural(t.Count, "task") + " of " + of + " to the end"
+	text := "run " + sluice.Plural(t.Count, "task") + " of " + of + " to completion"
 	if t.Step != "" {
 		text = t.Step + ": " + text
 	}
 	if t.Rollback {
-		text += "; its failure rolls back"
+		text += "; if it fails, roll back"
 	}
 	return text
 }

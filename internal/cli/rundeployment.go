@@ -39,7 +39,7 @@ func (p *program) setInterruptNote(r renderer, says string) func() {
 // outcome is want.
 func (p *program) runHere(ctx context.Context, e *engine.Engine, r renderer, id string, o engine.Options,
 	want sluice.Outcome) error {
-	release := p.setInterruptNote(r, "pausing at a safe point; Ctrl-C again leaves at once")
+	release := p.setInterruptNote(r, "pausing at a safe point; press Ctrl-C again to exit immediately")
 	e.OnEvent = p.withConsolePage(e.Account.Region(), e.Account.Endpoints(), r.showEvent)
 	ended, err := e.Run(ctx, id, o)
 	release()
@@ -81,12 +81,12 @@ func isInterrupt(err error) bool {
 // printResumeHints prints the commands that continue or end an unfinished deployment.
 func (p *program) printResumeHints(d journal.Deployment) {
 	if isTaskRun(d.Service) {
-		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end; sluice abort %s ends the waiting, and "+
-			"stops no task\n", d.ID, d.ID)
+		fmt.Fprintf(p.env.Err, "next: run sluice resume %s to wait for the tasks, or sluice abort %s to end the "+
+			"deployment without stopping them\n", d.ID, d.ID)
 		return
 	}
-	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on; sluice rollback %s returns to what was; sluice abort %s "+
-		"leaves it as it stands\n", d.ID, d.ID, d.ID)
+	fmt.Fprintf(p.env.Err, "next: run sluice resume %s to continue, sluice rollback %s to restore the previous state, "+
+		"or sluice abort %s to stop here and change nothing\n", d.ID, d.ID, d.ID)
 }
 
 // printWaiting prints what a deployment waits for. It is used with --no-wait.
@@ -97,19 +97,19 @@ func (p *program) printWaiting(ctx context.Context, j *journal.Journal, d journa
 	}
 	p.printResult("waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
 	if what == engine.HandedToECS && isTaskRun(d.Service) {
-		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end\n", d.ID)
+		fmt.Fprintf(p.env.Err, "next: run sluice resume %s to wait for the tasks\n", d.ID)
 		return nil
 	}
 	if what == engine.HandedToECS || what == engine.HandedToCodeDeploy {
-		fmt.Fprintf(p.env.Err, "next: sluice resume %s follows it; so does sluice wait --cluster %s --service %s\n",
+		fmt.Fprintf(p.env.Err, "next: run sluice resume %s to follow it, or sluice wait --cluster %s --service %s\n",
 			d.ID, d.Cluster, d.Service)
 		return nil
 	}
 	if approval {
-		fmt.Fprintf(p.env.Err, "next: sluice approve %s, then sluice resume %s\n", d.ID, d.ID)
+		fmt.Fprintf(p.env.Err, "next: run sluice approve %s, then sluice resume %s\n", d.ID, d.ID)
 		return exitStatus(sluice.ExitAwaitApprove)
 	}
-	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on\n", d.ID)
+	fmt.Fprintf(p.env.Err, "next: run sluice resume %s to continue\n", d.ID)
 	return nil
 }
 

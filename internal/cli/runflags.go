@@ -29,13 +29,13 @@ type runFlags struct {
 }
 
 func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
-	f.Var(countFlag{&o.count}, "count", "how many tasks (default: the file's runTask.count, or 1)")
+	f.Var(countFlag{&o.count}, "count", "number of tasks (default: the file's runTask.count, or 1)")
 	f.StringArrayVar(&o.commands, "command", nil,
-		"`CONTAINER=COMMAND` in place of its own, words apart by spaces or as a JSON list; may be given again")
-	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` in its environment; may be given again")
+		"`CONTAINER=COMMAND` instead of its own, as words separated by spaces or a JSON list; repeatable")
+	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` to set in its environment; repeatable")
 	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
 	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides, JSON or YAML")
-	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` on the tasks; may be given again")
+	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` as tags of the tasks; repeatable")
 	f.StringVar(&o.watch, "watch-container", "",
 		"`name` of the container whose exit code decides (default: the first essential one)")
 }

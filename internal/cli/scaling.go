@@ -23,11 +23,11 @@ import (
 func registerScalingFlags(c *cobra.Command, s *appfile.Scaling) {
 	f := c.Flags()
 	f.BoolVar(&s.Suspend, "suspend-auto-scaling", false,
-		"suspend auto scaling while the deployment runs, and give it back as it was in the end")
+		"suspend auto scaling during the deployment, and restore its previous state afterwards")
 	f.BoolVar(&s.Resume, "resume-auto-scaling", false,
-		"in the end nothing of auto scaling is suspended, whatever was before")
-	f.Var(countFlag{&s.Min}, "auto-scaling-min", "least tasks of auto scaling from now on")
-	f.Var(countFlag{&s.Max}, "auto-scaling-max", "most tasks of auto scaling from now on")
+		"resume all of auto scaling at the end of the deployment, whatever its state before")
+	f.Var(countFlag{&s.Min}, "auto-scaling-min", "minimum tasks of auto scaling from now on")
+	f.Var(countFlag{&s.Max}, "auto-scaling-max", "maximum tasks of auto scaling from now on")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.Replace(name, "autoscaling", "auto-scaling", 1))
 	})
@@ -41,7 +41,7 @@ func checkBounds(s appfile.Scaling) error {
 	}
 	return &sluice.Error{Op: "set auto scaling", Err: fmt.Errorf("the minimum of %d is above the maximum of %d", *s.Min,
 		*s.Max),
-		Next: "give --auto-scaling-min a number up to that of --auto-scaling-max"}
+		Next: "give an --auto-scaling-min that is not above --auto-scaling-max"}
 }
 
 // refuseSuspendedScaling returns an error if --no-wait would leave auto scaling suspended until a
@@ -51,8 +51,8 @@ func refuseSuspendedScaling(pl *plan.Plan, noWait bool) error {
 		return nil
 	}
 	return &sluice.Error{Op: "suspend auto scaling", Resource: pl.Cluster + "/" + pl.Service,
-		Err:  errors.New("with --no-wait nobody is there to give it back in the end"),
-		Next: "leave --no-wait out; or give --leave-suspended and run sluice resume later, which gives it back"}
+		Err:  errors.New("--no-wait exits before the deployment ends, so auto scaling would stay suspended"),
+		Next: "leave --no-wait out, or give --leave-suspended and run sluice resume later to restore it"}
 }
 
 // scalingReport is a scalable target.

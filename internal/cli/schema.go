@@ -11,7 +11,7 @@ func (p *program) newSchemaCommand() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON Schema of application files",
 		Long: `Print the JSON Schema (draft 2020-12) of application files: both of PipeCD's
-envelopes and sluice.yaml. Editors check and complete files with it.`,
+envelopes and sluice.yaml. Editors can check and complete files with it.`,
 		Example: "  sluice schema > sluice.schema.json",
 		Args:    atMost(0),
 		RunE: func(*cobra.Command, []string) error {

@@ -34,24 +34,24 @@ func (p *program) newSimCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim",
 		Short: "Serve a local AWS with real traffic",
-		Long: `Serve a local AWS: ECS, load balancers that really balance, tasks that really answer,
-for sluice, the aws command line, SDKs and curl. Nothing leaves this machine and
-nothing is kept. It prints what to export; Ctrl-C ends it.`,
+		Long: `Serve a local AWS with ECS, working load balancers and tasks that respond to requests,
+for sluice, the aws command line, SDKs and curl. It runs on this machine only and saves
+no data. It prints the variables to export. Ctrl-C stops it.`,
 		Example: `  sluice sim --world examples/canary/world.yaml
   sluice sim --speed 20                 time runs 20 times as fast
-  curl 127.0.0.1:4566/_sluice/world     what stands in it
+  curl 127.0.0.1:4566/_sluice/world     show its resources
   curl -d 'throttle ecs:CreateTaskSet times=1' 127.0.0.1:4566/_sluice/faults`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error { return p.runSim(c.Context(), o) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:4566", "`address` of the AWS APIs; port 0 chooses one")
-	f.Float64Var(&o.speed, "speed", 1, "how much faster time runs")
-	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn by chance")
-	f.StringVar(&o.world, "world", "", "YAML `file` of what is there at the start")
+	f.Float64Var(&o.speed, "speed", 1, "how many times faster time passes")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
+	f.StringVar(&o.world, "world", "", "YAML `file` with the resources at the start")
 	f.BoolVar(&o.hostImages, "allow-host-images", false, "let images host:<command> run that command on this machine")
 	f.BoolVar(&o.allowRemote, "allow-remote", false,
-		"listen outside this machine, to everybody: there is no authentication")
+		"accept requests from other machines, without authentication")
 	return c
 }
 
@@ -63,7 +63,7 @@ func (p *program) runSim(ctx context.Context, o simOptions) error {
 	at, err := s.Listen(ctx, o.listen)
 	if errors.Is(err, awssim.ErrRemote) {
 		return &sluice.Error{Op: "serve the local AWS", Err: err,
-			Next: "give an address such as 127.0.0.1:4566, or --allow-remote to let everybody in"}
+			Next: "give an address such as 127.0.0.1:4566, or --allow-remote to accept requests from other machines"}
 	}
 	if err != nil {
 		return &sluice.Error{Op: "serve the local AWS", Err: err,
@@ -97,8 +97,8 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 			Next: "give --world a file such as examples/canary/world.yaml"}
 	}
 	if err := s.Load(o.world, data); err != nil {
-		return nil, &sluice.Error{Op: "lay out the world", Err: err,
-			Next: "correct the world file; docs/reference/sim.md has every key"}
+		return nil, &sluice.Error{Op: "build the world", Err: err,
+			Next: "correct the world file; docs/reference/sim.md lists every key"}
 	}
 	return s, nil
 }
@@ -138,13 +138,13 @@ func printSimHelp(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions
 		}
 	}
 	printNameHelp(w, s, at.DNS())
-	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin "+
-		"anew: POST /_sluice/reset\n", url)
+	fmt.Fprintf(w, "# inspect: curl %s/_sluice/world and /_sluice/traffic; inject faults: POST lines to "+
+		"/_sluice/faults; reset: POST /_sluice/reset\n", url)
 	if s.World().Throttles() {
-		fmt.Fprintln(w, "# calls beyond AWS's rates are throttled, as on AWS; \"knobs: {throttle: false}\" in the "+
+		fmt.Fprintln(w, "# calls beyond AWS's rates are throttled, as on AWS; `knobs: {throttle: false}` in the "+
 			"world file turns that off")
 	}
-	fmt.Fprintln(w, "# Ctrl-C ends it")
+	fmt.Fprintln(w, "# Ctrl-C stops it")
 }
 
 // listenerAddress returns the address at which a listener accepts requests.

@@ -17,15 +17,16 @@ import (
 func (p *program) newStatusCommand() *cobra.Command {
 	t := deploymentCommand{commandName: "status"}
 	events, follow := -1, false
-	c := p.newDeploymentCommand(&t, "Show a service as it stands, and its deployment",
-		`Show a service as it stands: its task sets, tasks and targets, the weights asked and
-those that the rules have, who is found under its names of Cloud Map, and the deployment
-that runs or ran last; of a rolling service ECS's deployments, why tasks fail, and its newest events; of one that CodeDeploy
-deploys the deployment with its lifecycle, and both task sets with their traffic. It reads
-only.
+	c := p.newDeploymentCommand(&t, "Show the state of a service and its deployment",
+		`Show the state of a service: its task sets, tasks and targets, the requested and the
+actual weights of its rules, which tasks are registered under its Cloud Map names, and
+the deployment that runs or ran last. For a rolling service, it also shows ECS's
+deployments, why tasks fail, and the newest events. For a service that CodeDeploy
+deploys, it also shows the deployment with its lifecycle, and both task sets with their
+traffic. It makes no changes.
 
-With --watch it is shown anew after each change: to the end of the deployment that
-runs, or until Ctrl-C if none runs. `+idHelp,
+With --watch it prints the state again after each change, until the running deployment
+ends, or until Ctrl-C if none runs. `+idHelp,
 		`  sluice status
   sluice status examples/canary
   sluice status --watch --events 20
@@ -38,8 +39,8 @@ runs, or until Ctrl-C if none runs. `+idHelp,
 			return p.runStatus(c.Context(), path, given, events, follow)
 		})
 	c.Flags().IntVar(&events, "events", -1,
-		"how many of the service's newest events to show (default 5 of a rolling service, else none)")
-	c.Flags().BoolVar(&follow, "watch", false, "show it anew after each change")
+		"number of the service's newest events to show (default: 5 for a rolling service, otherwise 0)")
+	c.Flags().BoolVar(&follow, "watch", false, "print the state again after each change")
 	return c
 }
 
@@ -96,7 +97,7 @@ func (p *program) readStatus(ctx context.Context, j *journal.Journal, path strin
 	}
 	if j == nil {
 		return nil, &sluice.Error{Op: "show the status", Kind: sluice.NotFound,
-			Err:  errors.New("here is no application file, and no journal " + p.statePath()),
+			Err:  errors.New("the current directory has no application file, and there is no journal " + p.statePath()),
 			Next: "name the folder of the application: sluice status DIR"}
 	}
 	d, err := p.findDeployment(ctx, j, "status", path, given)

@@ -66,7 +66,7 @@ func (v serviceView) writeCanaryService(b *bytes.Buffer, t *serviceReport) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(b, "canary service %s: %s, %s, %d of %d running, %d pending (made by %s)\n",
+	fmt.Fprintf(b, "canary service %s: %s, %s, %d of %d running, %d pending (created by %s)\n",
 		v.bold(t.Cluster+"/"+c.Service), c.Status, c.Revision, c.Running, c.Desired, c.Pending, c.CreatedBy)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, task := range c.Tasks {

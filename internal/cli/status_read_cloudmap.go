@@ -44,7 +44,7 @@ func (t *serviceReport) addNames(ctx context.Context, a *account.Account, live *
 		switch {
 		case err == nil:
 		case sluice.KindOf(err) == sluice.Denied, sluice.KindOf(err) == sluice.NotFound:
-			t.Problem = "who is found by name cannot be read: " + err.Error()
+			t.Problem = "cannot read which tasks are registered in Cloud Map: " + err.Error()
 		default:
 			return err
 		}
@@ -138,21 +138,22 @@ func (v serviceView) writeNames(b *bytes.Buffer, t *serviceReport) {
 	for _, n := range t.Names {
 		asked := ""
 		if t.Deployment != nil && t.Deployment.Requested != nil {
-			asked = fmt.Sprintf(", asked %d%%", t.Deployment.Requested.Canary())
+			asked = fmt.Sprintf(", requested %d%%", t.Deployment.Requested.Canary())
 		}
-		fmt.Fprintf(b, "name %s: %.3g%% of those that are found are the canary's%s\n", v.bold(n.Name), n.Percent, asked)
+		fmt.Fprintf(b, "name %s: %.3g%% of the healthy registered tasks are canary tasks%s\n", v.bold(n.Name),
+			n.Percent, asked)
 		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		for _, f := range n.Variants {
-			fmt.Fprintf(w, "  %s\t%d of %s found\t%d healthy\n", f.Variant, f.Registered,
+			fmt.Fprintf(w, "  %s\t%d of %s registered\t%d healthy\n", f.Variant, f.Registered,
 				sluice.Plural(f.Tasks, "task"), f.Healthy)
 		}
 		w.Flush()
 		for _, id := range n.Others {
-			fmt.Fprintf(b, "  instance %s is neither ECS's nor sluice's\n", id)
+			fmt.Fprintf(b, "  instance %s was not registered by ECS or sluice\n", id)
 		}
 		for _, id := range n.Orphaned {
 			fmt.Fprintf(b, "  %s\n", v.warn("instance "+id+
-				" is of a task that runs no more; the next stage takes it out"))
+				" belongs to a stopped task; the next stage deregisters it"))
 		}
 	}
 }

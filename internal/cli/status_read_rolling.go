@@ -72,7 +72,7 @@ func (t *serviceReport) addServiceDeployment(ctx context.Context, hand ecs.Servi
 	}
 	rec, err := hand.Record(ctx, arn)
 	if err != nil && ecs.IsUnsupported(err) {
-		t.Problem = "the service deployment cannot be read: " + err.Error()
+		t.Problem = "cannot read the service deployment: " + err.Error()
 		return nil
 	}
 	if err != nil || rec.ARN == "" {

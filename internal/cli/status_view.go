@@ -18,7 +18,7 @@ func (v serviceView) writeService(w io.Writer, t *serviceReport) error {
 	if isTaskRun(t.Service) {
 		v.writeTaskRuns(&b, t)
 	} else if t.Status == "" {
-		fmt.Fprintf(&b, "service %s/%s in %s: there is none\n", t.Cluster, t.Service, t.Region)
+		fmt.Fprintf(&b, "service %s/%s in %s: not found\n", t.Cluster, t.Service, t.Region)
 	} else {
 		fmt.Fprintf(&b, "service %s in %s: %s, %d desired, %d running, %d pending (controller %s)\n",
 			v.bold(t.Cluster+"/"+t.Service), t.Region, t.Status, t.Desired, t.Running, t.Pending, t.Controller)
@@ -51,7 +51,7 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *serviceReport) {
 	d := t.Deployment
 	if d == nil {
 		if t.Claim != "" {
-			fmt.Fprintf(b, "deployment of another journal holds it: %s\n", plan.ClaimText(t.Claim))
+			fmt.Fprintf(b, "a deployment of another journal has claimed the service: %s\n", plan.ClaimText(t.Claim))
 		}
 		return
 	}
@@ -64,7 +64,7 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *serviceReport) {
 	case d.Runner != "":
 		fmt.Fprintf(b, ", run by %s", d.Runner)
 	case d.Outcome == "":
-		fmt.Fprintf(b, ", nobody runs it: sluice resume %s", d.ID)
+		fmt.Fprintf(b, ", no process is running it. To continue: sluice resume %s", d.ID)
 	}
 	fmt.Fprintln(b)
 	if d.Cause != "" {
@@ -108,7 +108,7 @@ func (v serviceView) writeRules(b *bytes.Buffer, t *serviceReport) {
 		return
 	}
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "weights (primary / canary)\tasked\tlive")
+	fmt.Fprintln(w, "weights (primary / canary)\trequested\tactual")
 	for _, r := range t.Rules {
 		asked := "-"
 		if t.Deployment != nil && t.Deployment.Requested != nil {

@@ -29,13 +29,13 @@ func (v serviceView) writeCodeDeploy(b *bytes.Buffer, t *serviceReport) {
 func codeDeployText(d codeDeployReport) string {
 	text := ""
 	if d.Revision != "" {
-		text += ", brings " + d.Revision
+		text += ", deploys " + d.Revision
 	}
 	if d.RollbackOf != "" {
-		text += ", takes " + d.RollbackOf + " back"
+		text += ", rolls back " + d.RollbackOf
 	}
 	if d.Config != "" && d.RollbackOf == "" {
-		text += ", by " + d.Config
+		text += ", with " + d.Config
 	}
 	if d.ErrorMessage != "" {
 		text += ": " + d.ErrorMessage

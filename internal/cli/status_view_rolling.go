@@ -27,10 +27,10 @@ func (v serviceView) writeRollouts(b *bytes.Buffer, t *serviceReport) {
 func serviceDeploymentText(c *currentReport) string {
 	text := ""
 	if c.Revision != "" {
-		text += ", brings " + c.Revision
+		text += ", deploys " + c.Revision
 	}
 	if c.BackTo != "" {
-		text += ", back to " + c.BackTo
+		text += ", rolls back to " + c.BackTo
 	}
 	if c.Stage != "" {
 		text += ", " + c.Stage
@@ -45,7 +45,7 @@ func serviceDeploymentText(c *currentReport) string {
 		text += ", alarm " + a + " fired"
 	}
 	if c.Hook != "" {
-		text += ", waiting: hook " + c.Hook + " awaits an answer"
+		text += ", waiting: hook " + c.Hook + " waits for a response"
 	}
 	if !c.Expires.IsZero() {
 		text += " until " + formatTime(c.Expires)

@@ -18,15 +18,15 @@ func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait
 	case now == nil || now.Does == plan.DoesNothing:
 		return p.printNoChanges(noChangesText(pre.plan), sluice.ExitDone)
 	case now.Does == plan.DoesNotRun:
-		err := p.printNoChanges(fmt.Sprintf("No changes: %s has %s, as the files ask, but %s", pre.serviceName(),
+		err := p.printNoChanges(fmt.Sprintf("No changes: %s has %s, as the files specify, but %s", pre.serviceName(),
 			pre.plan.To, now.Detail), sluice.ExitUndecided)
 		p.printNext(now.Next)
 		return err
 	}
 	if noWait && now.Outcome == "" {
-		err := p.printNoChanges(fmt.Sprintf("No changes: AWS is still bringing %s to %s: %s", pre.serviceName(),
+		err := p.printNoChanges(fmt.Sprintf("No changes: the deployment of %s to %s still runs: %s", pre.serviceName(),
 			pre.plan.To, now.Detail), sluice.ExitDone)
-		p.printNext(fmt.Sprintf("sluice wait --cluster %s --service %s tells how it ends", pre.plan.Cluster,
+		p.printNext(fmt.Sprintf("run sluice wait --cluster %s --service %s to wait for its result", pre.plan.Cluster,
 			pre.plan.Service))
 		return err
 	}
@@ -53,16 +53,16 @@ func (p *program) printNext(next string) {
 
 func noChangesText(pl *plan.Plan) string {
 	if pl.Standalone {
-		return fmt.Sprintf("No changes: %s is registered, as the files ask.", pl.To)
+		return fmt.Sprintf("No changes: %s is registered, as the files specify.", pl.To)
 	}
-	return fmt.Sprintf("No changes: %s/%s runs %s, as the files ask.", pl.Cluster, pl.Service, pl.From)
+	return fmt.Sprintf("No changes: %s/%s runs %s, as the files specify.", pl.Cluster, pl.Service, pl.From)
 }
 
 // followCurrent waits for the verdict on the deployment that AWS runs already. The exit code is that
 // of `sluice wait`.
 func (p *program) followCurrent(ctx context.Context, pre *preparedPlan) error {
 	if p.flags.output == textOut {
-		fmt.Fprintf(p.env.Err, "No changes: the files ask for %s; following its deployment that runs\n", pre.plan.To)
+		fmt.Fprintf(p.env.Err, "No changes: the files specify %s; following its running deployment\n", pre.plan.To)
 	}
 	v := p.newWaitView(false, pre.clock.Now())
 	var w waitOutcome

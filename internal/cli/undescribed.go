@@ -19,18 +19,19 @@ func (t *serviceReport) undescribedTexts() (all []string) {
 		switch {
 		case s.Status != "ACTIVE":
 		case s.bySluice:
-			say("task set %s of %s was left by an earlier deployment: the next deployment removes it", s.ID, s.Revision)
+			say("task set %s of %s is a leftover of an earlier deployment: the next deployment deletes it", s.ID,
+				s.Revision)
 		case s.inGroups:
-			say("task set %s of %s gets requests, and sluice did not make it", s.ID, s.Revision)
+			say("task set %s of %s gets requests but was not created by sluice", s.ID, s.Revision)
 		}
 	}
 	if c := t.CanaryService; c != nil && c.Status == "ACTIVE" {
-		say("canary service %s of %s was left by an earlier deployment: the next deployment removes it", c.Service,
-			c.Revision)
+		say("canary service %s of %s is a leftover of an earlier deployment: the next deployment deletes it",
+			c.Service, c.Revision)
 	}
 	for _, l := range t.OtherTargets {
 		if !strings.HasPrefix(l.State, "draining") {
-			say("target %s of %s is no task of the service", l.Address, l.Group)
+			say("target %s of %s is not a task of the service", l.Address, l.Group)
 		}
 	}
 	for _, r := range t.Rules {
@@ -41,7 +42,7 @@ func (t *serviceReport) undescribedTexts() (all []string) {
 	for _, n := range t.Names {
 		for _, f := range n.Variants {
 			if f.Variant == sluice.Canary && f.Registered > 0 {
-				say("%s finds %s that an earlier deployment left", n.Name, sluice.Plural(f.Registered, "canary task"))
+				say("%s still has %s of an earlier deployment", n.Name, sluice.Plural(f.Registered, "canary task"))
 			}
 		}
 	}

@@ -11,11 +11,11 @@ import (
 
 const exitCodes = `
 
-Exit codes: 0 done; 1 error in use or files; 2 the plan has changes (--detailed-exitcode);
+Exit codes: 0 done; 1 usage or file error; 2 the plan has changes (--detailed-exitcode);
 3 failed and rolled back; 4 stopped by a person; 5 failed and not rolled back; 6 superseded
-or held by another; 7 refused by AWS; 8 waiting for approval (--no-wait); 9 ended undecided.
+or claimed by another; 7 no access to AWS; 8 waiting for approval (--no-wait); 9 ended undecided.
 
-"sluice <verb> --help" says more about a verb.`
+Run "sluice <command> --help" for details of a command.`
 
 // printUsage prints the usage of a command. It does not use cobra's templates, because with
 // text/template in the binary the linker must keep every exported method of every AWS client,
@@ -27,7 +27,7 @@ func printUsage(c *cobra.Command) error {
 		fmt.Fprintf(&b, "\n  %s", c.UseLine())
 	}
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n  %s <verb> [flags]", c.CommandPath())
+		fmt.Fprintf(&b, "\n  %s <command> [flags]", c.CommandPath())
 	}
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\n\nExamples:\n%s", c.Example)
@@ -36,7 +36,7 @@ func printUsage(c *cobra.Command) error {
 		writeCommands(&b, c)
 	}
 	writeFlags(&b, "Flags", c.LocalFlags())
-	writeFlags(&b, "Everywhere", c.InheritedFlags())
+	writeFlags(&b, "Global flags", c.InheritedFlags())
 	if c.HasAvailableSubCommands() {
 		b.WriteString(exitCodes)
 	}

@@ -29,15 +29,16 @@ func (p *program) newWaitCommand() *cobra.Command {
 	var o waitOptions
 	c := &cobra.Command{
 		Use:   "wait --cluster NAME --service NAME [flags]",
-		Short: "Wait for a deployment that anything started, and tell how it ended",
-		Long: `Wait for a deployment of ECS services and tell how it ended: succeeded, rolled back,
-superseded and so on, and why. Whatever started it, before, during or after: rolling
-updates, task sets, and deployments of CodeDeploy, whose rollback is followed to its own
-end. It reads only.
+		Short: "Wait for a deployment of any tool and report its outcome",
+		Long: `Wait for a deployment of ECS services and report its outcome (succeeded, rolled back,
+superseded and so on) and the cause. Any tool may start the deployment. The wait may
+start before, during or after it. It can be a rolling update, a deployment of task
+sets, or a CodeDeploy deployment, whose rollback is followed to its own end. sluice wait
+makes no changes.
 
-Without --task-definition or --deployment it is the deployment that is current at the
-first look. With --task-definition it waits for that revision to appear and to serve;
-if it serves already, that is success at once.`,
+Without --task-definition or --deployment, it waits for the deployment that is current
+at the first poll. With --task-definition, it waits until that revision appears and
+serves. If the revision serves already, the wait succeeds immediately.`,
 		Example: `  sluice wait --cluster prod --service web
   sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
   sluice wait --cluster prod --service web --service api --output json
@@ -55,7 +56,7 @@ if it serves already, that is success at once.`,
 	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
 	f.IntVar(&o.failAfter, "fail-after", verdict.FailAfter,
-		"tasks stopped of one cause that end the wait, where no circuit breaker does")
+		"number of tasks stopped by one cause that ends the wait, if no circuit breaker does")
 	return c
 }
 
@@ -68,14 +69,14 @@ func (o waitOptions) checkWait() error {
 	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-"):
 		return wrong("no service given", "give --service NAME")
 	case o.deployment != "" && len(o.services) > 1:
-		return wrong("a deployment is of one service, and several are given",
+		return wrong("a deployment belongs to one service, but several are given",
 			"give one --service, or leave --deployment out")
 	case o.deployment != "" && o.definition != "":
 		return wrong("--deployment and --task-definition are both given", "give one of them")
 	case o.timeout <= 0:
 		return wrong("the timeout is not above 0", "give a duration such as 90s or 10m")
 	case o.failAfter < 1:
-		return wrong("--fail-after is below 1", "3 is the default")
+		return wrong("--fail-after is below 1", "give 1 or more; the default is 3")
 	}
 	return nil
 }
@@ -126,7 +127,7 @@ func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Cl
 func waitExit(ctx context.Context, results []waitOutcome) error {
 	if ctx.Err() != nil {
 		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx),
-			Next: "the deployment goes on; wait for it again at any time"}
+			Next: "run sluice wait again at any time; the deployment continues"}
 	}
 	var errs []error
 	var codes []int

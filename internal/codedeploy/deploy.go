@@ -101,7 +101,7 @@ func CheckEvents(events []string) error {
 			for _, k := range known {
 				names = append(names, string(k))
 			}
-			return fmt.Errorf("%q is no event after which CodeDeploy rolls back; there are %s", e,
+			return fmt.Errorf("%q is not an event after which CodeDeploy rolls back; the events are %s", e,
 				strings.Join(names, ", "))
 		}
 		if slices.Contains(events[:i], e) {
@@ -154,7 +154,7 @@ func BusyError(g Group, id string) error {
 
 func orUnknown(id string) string {
 	if id == "" {
-		return "it ended meanwhile"
+		return "it has ended since"
 	}
 	return id
 }
@@ -171,7 +171,7 @@ func (h Client) FindOwn(ctx context.Context, g Group, by sluice.ActionID) (strin
 	for range maxPages {
 		out, err := h.API.ListDeployments(ctx, in)
 		if err != nil {
-			return "", fmt.Errorf("look for our deployment of %s: %w", g, sluice.Inner(err))
+			return "", fmt.Errorf("find the deployment of %s: %w", g, sluice.Inner(err))
 		}
 		for ids := range slices.Chunk(out.Deployments, batchDeployments) {
 			all, err := h.readDeployments(ctx, ids)
@@ -203,7 +203,7 @@ func (h Client) Stop(ctx context.Context, act sluice.Act, label, id string, back
 			AutoRollbackEnabled: aws.Bool(back)})
 		var over *cdtypes.DeploymentAlreadyCompletedException
 		if errors.As(err, &over) {
-			return "over already", nil
+			return "already ended", nil
 		}
 		if err != nil {
 			return "", err

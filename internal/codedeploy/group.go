@@ -165,23 +165,23 @@ func (h Client) ReadGroup(ctx context.Context, g Group, cluster, service string)
 	all, err := h.readGroups(ctx, g.Application, []string{g.Name})
 	var missing *cdtypes.ApplicationDoesNotExistException
 	if errors.As(err, &missing) {
-		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound,
-			Err:  errors.New("CodeDeploy has no such application here"),
-			Next: "check codedeploy.applicationName, and the Region; sluice makes no applications"}
+		return GroupSettings{}, &sluice.Error{Op: "find deployment group " + g.String(), Kind: sluice.NotFound,
+			Err:  errors.New("CodeDeploy has no such application in this account and Region"),
+			Next: "check codedeploy.applicationName, and the Region; sluice creates no applications"}
 	}
 	if err != nil {
-		return GroupSettings{}, fmt.Errorf("look for deployment group %s: %w", g, sluice.Inner(err))
+		return GroupSettings{}, fmt.Errorf("find deployment group %s: %w", g, sluice.Inner(err))
 	}
 	if len(all) == 0 {
-		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound,
+		return GroupSettings{}, &sluice.Error{Op: "find deployment group " + g.String(), Kind: sluice.NotFound,
 			Err:  errors.New("the application has no such deployment group of an ECS service"),
-			Next: "check codedeploy.deploymentGroupName; sluice makes no deployment groups"}
+			Next: "check codedeploy.deploymentGroupName; sluice creates no deployment groups"}
 	}
 	if have := all[0]; have.ownerKey() != serviceKey(cluster, service) {
 		return GroupSettings{}, &sluice.Error{Op: "use deployment group " + g.String(),
 			Resource: serviceKey(cluster, service),
 			Err:      fmt.Errorf("it deploys service %s", have.ownerKey()),
-			Next:     "name the deployment group of this service, or leave codedeploy out: it is found"}
+			Next:     "name the deployment group of this service, or omit codedeploy: sluice then finds the group"}
 	}
 	return all[0], nil
 }

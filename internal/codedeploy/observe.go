@@ -39,7 +39,7 @@ func (h Client) getOnce(ctx context.Context, id string) (*verdict.CodeDeployment
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at deployment %s: %w", id, sluice.Inner(err))
+		return nil, fmt.Errorf("read deployment %s: %w", id, sluice.Inner(err))
 	}
 	if out.DeploymentInfo == nil {
 		return nil, nil
@@ -90,7 +90,7 @@ func (h Client) ignoreNotStarted(t *verdict.CodeTarget, err error) (*verdict.Cod
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at a deployment's target: %w", sluice.Inner(err))
+		return nil, fmt.Errorf("read a deployment's target: %w", sluice.Inner(err))
 	}
 	return t, nil
 }

@@ -132,19 +132,19 @@ func (x Index) GroupOf(cluster, service string, want Group) (GroupSettings, erro
 	case 1:
 		return fits[0], nil
 	case 0:
-		return GroupSettings{}, &sluice.Error{Op: "look for the deployment group",
+		return GroupSettings{}, &sluice.Error{Op: "find the deployment group",
 			Resource: serviceKey(cluster, service), Kind: sluice.NotFound,
 			Err: fmt.Errorf("none of the deployment groups of %s deploys this service%s",
 				sluice.Plural(x.searched, "application"), filterText(want)),
-			Next: "make a CodeDeploy application for Amazon ECS with a deployment group of this service; sluice " +
-				"makes none"}
+			Next: "create a CodeDeploy application for Amazon ECS with a deployment group of this service; sluice " +
+				"creates none"}
 	}
 	names := make([]string, 0, len(fits))
 	for _, s := range fits {
 		names = append(names, s.Group.String())
 	}
 	slices.Sort(names)
-	return GroupSettings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service),
+	return GroupSettings{}, &sluice.Error{Op: "find the deployment group", Resource: serviceKey(cluster, service),
 		Kind: sluice.Conflict,
 		Err:  fmt.Errorf("%d deployment groups deploy this service: %s", len(fits), strings.Join(names, ", ")),
 		Next: "name one: codedeploy: {applicationName: …, deploymentGroupName: …}"}

@@ -85,7 +85,7 @@ func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks
 	p := properties{TaskDefinition: taskDefinition, PlatformVersion: aws.ToString(service.PlatformVersion),
 		NetworkConfiguration: networkOf(service)}
 	if !strings.HasPrefix(taskDefinition, "arn:") {
-		return AppSpec{}, specError(service, "", "the task definition %q is no ARN", taskDefinition)
+		return AppSpec{}, specError(service, "", "the task definition %q is not an ARN", taskDefinition)
 	}
 	if err := p.setBalancer(service); err != nil {
 		return AppSpec{}, err
@@ -113,7 +113,7 @@ func specError(service *awsecs.CreateServiceInput, next, format string, args ...
 func (p *properties) setBalancer(service *awsecs.CreateServiceInput) error {
 	if len(service.LoadBalancers) == 0 {
 		return specError(service, "give loadBalancers in the service definition, or use controller ECS",
-			"the service has no load balancer, and CodeDeploy deploys no service without one")
+			"the service has no load balancer, and CodeDeploy requires one")
 	}
 	lb := service.LoadBalancers[0]
 	p.LoadBalancerInfo.ContainerName, p.LoadBalancerInfo.ContainerPort = aws.ToString(lb.ContainerName),
@@ -121,11 +121,11 @@ func (p *properties) setBalancer(service *awsecs.CreateServiceInput) error {
 	switch {
 	case aws.ToString(lb.TargetGroupArn) == "":
 		return specError(service, "give targetGroupArn under loadBalancers",
-			"its load balancer has no target group, and CodeDeploy moves traffic between target groups")
+			"the load balancer has no target group, and CodeDeploy shifts traffic between target groups")
 	case p.LoadBalancerInfo.ContainerName == "" || p.LoadBalancerInfo.ContainerPort < 1 ||
 		p.LoadBalancerInfo.ContainerPort > 65535:
 		return specError(service, "give containerName and containerPort under loadBalancers",
-			"its first load balancer names no container and port")
+			"the first load balancer has no container name and port")
 	}
 	return nil
 }
@@ -164,10 +164,10 @@ func CheckHooks(hooks []Hook) error {
 	for _, h := range hooks {
 		switch {
 		case !slices.Contains(HookEvents(), h.Event):
-			return fmt.Errorf("%s is no lifecycle event that can have a hook; there are %s", h.Event,
+			return fmt.Errorf("lifecycle event %s cannot have a hook; use one of %s", h.Event,
 				strings.Join(HookEvents(), ", "))
 		case h.Function == "":
-			return fmt.Errorf("the hook of %s names no Lambda function: give its name or ARN, or leave the hook out",
+			return fmt.Errorf("the hook of %s has no Lambda function: set its name or ARN, or remove the hook",
 				h.Event)
 		case seen[h.Event]:
 			return fmt.Errorf("the lifecycle event %s has more than one hook", h.Event)
@@ -187,7 +187,7 @@ func (a appSpec) encodeSpec(service *awsecs.CreateServiceInput) (AppSpec, error)
 	content := strings.TrimSuffix(b.String(), "\n")
 	if len(content) > MaxAppSpec {
 		return AppSpec{},
-			specError(service, "name fewer subnets, security groups and capacity providers, or shorter functions",
+			specError(service, "use fewer subnets, security groups and capacity providers, or shorter function names",
 				"it has %d bytes; at most %d are sent", len(content), MaxAppSpec)
 	}
 	return AppSpec{Content: content, SHA256: sha256Hex(content)}, nil
@@ -217,7 +217,7 @@ func ReadAppSpec(content string) (taskDefinition string, hooks []Hook, err error
 		}
 	}
 	if taskDefinition == "" {
-		return "", hooks, errors.New("the AppSpec names no task definition")
+		return "", hooks, errors.New("the AppSpec has no task definition")
 	}
 	return taskDefinition, hooks, nil
 }

@@ -83,18 +83,18 @@ func TestAppSpecsThatCodeDeployWouldRefuse(t *testing.T) {
 		"has no target group": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
 			in.LoadBalancers[0].TargetGroupArn = nil
 		},
-		"no container and port": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
+		"no container name and port": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
 			in.LoadBalancers[0].ContainerPort = nil
 		},
-		"is no ARN": func(_ *awsecs.CreateServiceInput, _ *[]definition.Hook,
+		"is not an ARN": func(_ *awsecs.CreateServiceInput, _ *[]definition.Hook,
 			arn *string) {
 			*arn = "web:2"
 		},
-		"Install is no lifecycle event": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook,
+		"lifecycle event Install cannot have a hook": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook,
 			_ *string) {
 			(*h)[0].Event = "Install"
 		},
-		"names no Lambda function": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook,
+		"has no Lambda function": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook,
 			_ *string) {
 			(*h)[0].Function = ""
 		},

@@ -22,16 +22,17 @@ func NewCanaryService(want *Service, have *ecstypes.Service) (in awsecs.CreateSe
 	drop := func(what, why string) { dropped = append(dropped, what+": "+why) }
 	if c := in.ServiceConnectConfiguration; c != nil && len(c.Services) > 0 {
 		drop("endpoints of Service Connect ("+endpointNames(c)+")",
-			"callers would be sent to it at once; it only calls others through Service Connect")
+			"callers would reach the canary service immediately; it uses Service Connect only for its own calls")
 		client := *c
 		client.Services = nil
 		in.ServiceConnectConfiguration = &client
 	}
 	if n := len(in.VpcLatticeConfigurations); n > 0 {
-		drop(sluice.Plural(n, "target group")+" of VPC Lattice", "callers would be sent to it at once")
+		drop(sluice.Plural(n, "target group")+" of VPC Lattice",
+			"callers would reach the canary service immediately")
 	}
 	if n := len(in.LoadBalancers); n > 1 {
-		drop(sluice.Plural(n-1, "further target group"), "its tasks are in the canary target group alone")
+		drop(sluice.Plural(n-1, "further target group"), "its tasks are only in the canary target group")
 	}
 	if n := len(in.ServiceRegistries); n > 0 {
 		drop(sluice.Plural(n, "service registry"), "ECS would register its tasks as soon as they start")
@@ -85,7 +86,7 @@ func droppedAlarmsAndHooks(c *ecstypes.DeploymentConfiguration) (dropped []strin
 	}
 	if a := c.Alarms; a != nil && a.Enable {
 		dropped = append(dropped, "alarms ("+strings.Join(a.AlarmNames,
-			", ")+"): they watch the deployments of the service, not of its canary")
+			", ")+"): they monitor the deployments of the service, not of its canary")
 	}
 	if n := len(c.LifecycleHooks); n > 0 {
 		dropped = append(dropped, sluice.Plural(n,

@@ -31,7 +31,7 @@ type rootOptions struct {
 func (d *decoder) decodeRoot(n *Node, v reflect.Value, t rootOptions) map[string]bool {
 	given := map[string]bool{}
 	if n.Kind != Map {
-		d.addProblem(d.src.At(n, "%s is a map of AWS's members, and this is %s", t.what, n.Kind))
+		d.addProblem(d.src.At(n, "%s must be a map of AWS's fields, not %s", t.what, n.Kind))
 		return given
 	}
 	all := membersOf(v.Type())
@@ -98,7 +98,7 @@ func (d *decoder) addUnknownKey(e Entry, where string, known []string) {
 		d.addProblem(p)
 		return
 	}
-	d.addProblem(d.src.AtKey(e, "unknown key %q in %s: no member of AWS's, or newer than this sluice's AWS SDK", e.Key,
+	d.addProblem(d.src.AtKey(e, "unknown key %q in %s: not a field of AWS, or newer than sluice's AWS SDK", e.Key,
 		where))
 }
 
@@ -277,7 +277,7 @@ func (d *decoder) decodeText(n *Node, v reflect.Value, where string) {
 func (d *decoder) addBadChoice(n *Node, where string, known []string) {
 	p := d.src.At(n, "%s cannot be %q", where, n.Text)
 	if p.Meant = Nearest(n.Text, known); p.Meant == "" {
-		p.Message += fmt.Sprintf(", unless that is newer than this sluice's AWS SDK, which knows %s",
+		p.Message += fmt.Sprintf(", unless it is newer than sluice's AWS SDK, which knows %s",
 			strings.Join(known, ", "))
 	}
 	d.addProblem(p)

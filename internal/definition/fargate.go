@@ -48,8 +48,8 @@ func (d *decoder) checkFargateSize(body *Node, in *awsecs.RegisterTaskDefinition
 	}
 	for _, key := range []string{"cpu", "memory"} {
 		if v := getFold(body, key); v == nil || v.Kind == Null {
-			d.addProblem(d.src.At(body, "the task definition has no %s, which FARGATE in requiresCompatibilities needs",
-				key))
+			d.addProblem(d.src.At(body,
+				"the task definition has no %s, which FARGATE in requiresCompatibilities requires", key))
 			return
 		}
 	}
@@ -65,10 +65,10 @@ func (d *decoder) checkFargateSize(body *Node, in *awsecs.RegisterTaskDefinition
 	case i < 0 && cpu > last.cpu:
 	case i < 0:
 		d.addProblem(d.src.At(cpuNode,
-			"Fargate has no tasks of %d CPU units: cpu is one of 256, 512, 1024, 2048, 4096, 8192, 16384", cpu))
+			"Fargate does not support %d CPU units: cpu must be one of 256, 512, 1024, 2048, 4096, 8192, 16384", cpu))
 	case !fargateSizes[i].allowsMemory(memory):
-		d.addProblem(d.src.At(memoryNode, "Fargate has no tasks of %d CPU units with %d MiB: memory is %s", cpu, memory,
-			fargateSizes[i]))
+		d.addProblem(d.src.At(memoryNode, "Fargate does not support %d CPU units with %d MiB: memory must be %s",
+			cpu, memory, fargateSizes[i]))
 	}
 }
 

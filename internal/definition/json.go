@@ -51,7 +51,7 @@ func (r *jsonReader) readValue(depth int) (*Node, error) {
 		return nil, r.src.Problem(at.line, at.column, "%v", err)
 	}
 	if depth > maxDepth {
-		return nil, r.src.Problem(at.line, at.column, "values lie more than %d deep in each other", maxDepth)
+		return nil, r.src.Problem(at.line, at.column, "values are nested more than %d levels deep", maxDepth)
 	}
 	n := &Node{Line: at.line, Column: at.column}
 	switch v := tok.(type) {

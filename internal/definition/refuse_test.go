@@ -36,7 +36,7 @@ did you mean "memory"?`,
 		{
 			name: "a key that AWS may have one day",
 			file: "family: web\nquantumEntanglement: true\n" + container,
-			want: `f:2:1: unknown key "quantumEntanglement" in the task definition: no member of AWS's, or newer than this sluice's AWS SDK
+			want: `f:2:1: unknown key "quantumEntanglement" in the task definition: not a field of AWS, or newer than sluice's AWS SDK
    2 | quantumEntanglement: true
      | ^`,
 		},
@@ -136,7 +136,7 @@ did you mean "image"?`,
 			name:    "piped's template",
 			service: true,
 			file:    "serviceName: web\nrole: {{ .encryptedSecrets.role }}\n",
-			want: `f:2:7: {{ .encryptedSecrets }} is filled in by piped before the file is deployed; sluice fills in nothing: deploy through piped, or name the secret under secrets in the task definition
+			want: `f:2:7: piped replaces {{ .encryptedSecrets }} before it deploys the file; sluice does not: deploy through piped, or name the secret under secrets in the task definition
    2 | role: {{ .encryptedSecrets.role }}
      |       ^`,
 		},
@@ -144,7 +144,7 @@ did you mean "image"?`,
 			name:    "two documents",
 			service: true,
 			file:    "serviceName: web\n---\nserviceName: api\n",
-			want: `f:3:1: a second YAML document begins here; a file holds one
+			want: `f:3:1: a second YAML document begins here; a file must contain only one
    3 | serviceName: api
      | ^`,
 		},
@@ -152,20 +152,20 @@ did you mean "image"?`,
 			name:    "an empty file",
 			service: true,
 			file:    "",
-			want:    `f:1:1: the service definition is a map of AWS's members, and this is nothing`,
+			want:    `f:1:1: the service definition must be a map of AWS's fields, not nothing`,
 		},
 		{
 			name:    "a described list of several",
 			service: true,
 			file:    `{"services": [{"serviceName": "a"}, {"serviceName": "b"}]}`,
-			want: `f:1:14: services holds 2 services; a service definition is one
+			want: `f:1:14: services has 2 services; a service definition has one
    1 | {"services": [{"serviceName": "a"}, {"serviceName": "b"}]}
      |              ^`,
 		},
 		{
 			name: "an alias of nothing",
 			file: "family: *name\n",
-			want: `f:1:9: no anchor &name comes before this alias
+			want: `f:1:9: anchor &name is not defined before this alias
    1 | family: *name
      |         ^`,
 		},

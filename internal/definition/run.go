@@ -18,11 +18,11 @@ type Run struct {
 func whyNotAllowed(member string) string {
 	switch member {
 	case "clientToken", "startedBy":
-		return "sluice sets it, to find what it started again"
+		return "sluice sets it to find the tasks that it started"
 	case "taskDefinition":
-		return "it is the one that the application names"
+		return "the application sets it"
 	case "cluster":
-		return "it is the application's: cluster, or input.clusterArn"
+		return "the application sets it with cluster or input.clusterArn"
 	case "referenceId":
 		return "AWS's own services use it"
 	}
@@ -45,7 +45,7 @@ func DecodeRun(src *Source, n *Node, where string) (*Run, []*Problem) {
 		for _, e := range n.Entries {
 			if m, ok := memberByName(membersOf(reflect.TypeFor[awsecs.RunTaskInput]()), e.Key); ok &&
 				whyNotAllowed(m.name) != "" {
-				d.addProblem(src.AtKey(e, "%s.%s is not given here: %s", where, m.name, whyNotAllowed(m.name)))
+				d.addProblem(src.AtKey(e, "%s.%s is not allowed here: %s", where, m.name, whyNotAllowed(m.name)))
 			}
 		}
 		d.checkRun(n, in, where)
@@ -60,7 +60,7 @@ func (d *decoder) checkRun(n *Node, in *awsecs.RunTaskInput, where string) {
 	}
 	if in.PropagateTags == "SERVICE" {
 		d.addProblem(d.src.At(getFold(n, "propagateTags"),
-			"%s.propagateTags cannot be SERVICE: a task that no service starts has none (TASK_DEFINITION, NONE)",
+			"%s.propagateTags cannot be SERVICE, as no service starts the task: use TASK_DEFINITION or NONE",
 			where))
 	}
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {

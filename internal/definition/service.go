@@ -67,7 +67,7 @@ func (d *decoder) serviceBody() *Node {
 	}
 	d.checkWrapping(root, "the description", "services", "failures")
 	if len(list.Items) != 1 {
-		d.addProblem(d.src.At(list, "services holds %d services; a service definition is one", len(list.Items)))
+		d.addProblem(d.src.At(list, "services has %d services; a service definition has one", len(list.Items)))
 		return nil
 	}
 	return list.Items[0]

@@ -46,7 +46,7 @@ func Parse(file string, data []byte) (*Source, error) {
 		return nil, err
 	}
 	if tooLarge(s.Root) {
-		return nil, s.Problem(1, 1, "the aliases of this file unfold to more than %d values", maxNodes)
+		return nil, s.Problem(1, 1, "the aliases of this file expand to more than %d values", maxNodes)
 	}
 	return s, nil
 }
@@ -65,8 +65,8 @@ func (s *Source) checkBytes(data []byte) *Problem {
 			return p
 		}
 		if column, word := findTemplate(line); column > 0 {
-			return s.Problem(i+1, column, "{{ .%s }} is filled in by piped before the file is deployed; sluice "+
-				"fills in nothing: deploy through piped, or name the secret under secrets in the task definition", word)
+			return s.Problem(i+1, column, "piped replaces {{ .%s }} before it deploys the file; sluice "+
+				"does not: deploy through piped, or name the secret under secrets in the task definition", word)
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func (d *decoder) checkContainers(list *Node) {
 		return
 	}
 	if len(list.Items) == 0 {
-		d.addProblem(d.src.At(list, "containerDefinitions holds no container"))
+		d.addProblem(d.src.At(list, "containerDefinitions has no container"))
 	}
 	for _, c := range list.Items {
 		for _, name := range []string{"name", "image"} {

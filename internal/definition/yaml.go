@@ -16,7 +16,7 @@ func (s *Source) readYAML(data []byte) (root *Node, err error) {
 	// The parser of go-yaml 1.19.2 panics on some malformed input.
 	defer func() {
 		if p := recover(); p != nil {
-			root, err = nil, s.Problem(1, 1, "the file is not YAML that can be read: %v", p)
+			root, err = nil, s.Problem(1, 1, "the file is not valid YAML: %v", p)
 		}
 	}()
 	text := strings.Join(s.lines, "\n")
@@ -49,7 +49,8 @@ func (s *Source) readDocument(file *ast.File) (*Node, error) {
 		}
 		if found {
 			pos := nodePlace(doc.Body)
-			return nil, s.Problem(pos.line, pos.column, "a second YAML document begins here; a file holds one")
+			return nil, s.Problem(pos.line, pos.column,
+				"a second YAML document begins here; a file must contain only one")
 		}
 		found = true
 		n, err := r.readNode(doc.Body, 0)
@@ -77,7 +78,7 @@ func (r *yamlReader) readNode(n ast.Node, depth int) (*Node, error) {
 		return &Node{Line: 1, Column: 1}, nil
 	}
 	if depth > maxDepth {
-		return nil, r.problemAt(n, "values lie more than %d deep in each other", maxDepth)
+		return nil, r.problemAt(n, "values are nested more than %d levels deep", maxDepth)
 	}
 	at := nodePlace(n)
 	out := &Node{Line: at.line, Column: at.column}
@@ -115,7 +116,7 @@ func (r *yamlReader) readScalar(out *Node, n ast.Node) error {
 	case *ast.InfinityNode, *ast.NanNode:
 		out.Kind, out.Text = Text, n.GetToken().Value
 	default:
-		return r.problemAt(n, "YAML's %s has no place in this file", n.Type())
+		return r.problemAt(n, "YAML's %s is not allowed in this file", n.Type())
 	}
 	return nil
 }
@@ -206,7 +207,7 @@ func (r *yamlReader) resolveAlias(v *ast.AliasNode) (*Node, error) {
 	name := v.Value.GetToken().Value
 	origin, ok := r.anchors[name]
 	if !ok {
-		return nil, r.problemAt(v, "no anchor &%s comes before this alias", name)
+		return nil, r.problemAt(v, "anchor &%s is not defined before this alias", name)
 	}
 	n, at := *origin, nodePlace(v)
 	n.Line, n.Column, n.origin = at.line, at.column, origin
@@ -228,7 +229,7 @@ func (r *yamlReader) readTagged(v *ast.TagNode, depth int) (*Node, error) {
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
 	default:
-		return nil, r.problemAt(v, "the YAML tag %s has no meaning here", name)
+		return nil, r.problemAt(v, "the YAML tag %s is not supported", name)
 	}
 	return n, nil
 }

@@ -94,11 +94,11 @@ func (b CanaryService) updateTo(ctx context.Context, act sluice.Act, now *Servic
 	maker := now.CreatedBy()
 	if maker == "" {
 		return nil, false, &sluice.Error{Op: "create the canary service", Resource: b.Resource(), Kind: sluice.Conflict,
-			Err:  errors.New("a service of that name is there and not sluice's"),
+			Err:  errors.New("a service of that name exists, and sluice did not create it"),
 			Next: "rename that service, or the one that is deployed"}
 	}
 	if maker != w.By || w.ForceWrite {
-		if err := b.Tag(ctx, act, "take the canary service over", now.ARN, b.ownerTag(w)); err != nil {
+		if err := b.Tag(ctx, act, "take over the canary service", now.ARN, b.ownerTag(w)); err != nil {
 			return nil, false, err
 		}
 	}
@@ -111,7 +111,7 @@ func (b CanaryService) updateTo(ctx context.Context, act sluice.Act, now *Servic
 	if !now.isInGroup(w.Attach) {
 		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, w.Attach.loadBalancers()...)
 	}
-	after, err := b.updateService(ctx, act, "bring the canary service to "+w.Revision.Name, in)
+	after, err := b.updateService(ctx, act, "update the canary service to "+w.Revision.Name, in)
 	if after == nil {
 		after = now
 	}
@@ -175,7 +175,7 @@ func (b CanaryService) deleteOnce(ctx context.Context, act sluice.Act) error {
 			var gone *ecstypes.ServiceNotFoundException
 			var going *ecstypes.ServiceNotActiveException
 			if errors.As(err, &gone) || errors.As(err, &going) {
-				return "gone already", nil
+				return "already deleted", nil
 			}
 			return "DRAINING", err
 		})

@@ -38,7 +38,7 @@ func (c Cluster) DescribeServices(ctx context.Context, names []string) (map[stri
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
+		return nil, fmt.Errorf("read %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
 			sluice.Inner(err))
 	}
 	found := make(map[string]*verdict.Service, len(out.Services))

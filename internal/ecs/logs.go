@@ -36,10 +36,10 @@ func LogsOf(td *ecstypes.TaskDefinition, container, task string) (LogPlace, erro
 func logPlace(c ecstypes.ContainerDefinition, task string) (LogPlace, error) {
 	l, name := c.LogConfiguration, aws.ToString(c.Name)
 	if l == nil {
-		return LogPlace{}, fmt.Errorf("container %s keeps no log", name)
+		return LogPlace{}, fmt.Errorf("container %s has no log configuration", name)
 	}
 	if l.LogDriver != ecstypes.LogDriverAwslogs {
-		return LogPlace{}, fmt.Errorf("the log of container %s goes to %s", name, l.LogDriver)
+		return LogPlace{}, fmt.Errorf("the log of container %s is sent to %s", name, l.LogDriver)
 	}
 	p := LogPlace{Group: l.Options["awslogs-group"], Region: l.Options["awslogs-region"]}
 	prefix := l.Options["awslogs-stream-prefix"]

@@ -22,7 +22,7 @@ func OlderRevisions(ctx context.Context, api *awsecs.Client, family string, keep
 	for {
 		out, err := api.ListTaskDefinitions(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("look for revisions of %s: %w", family, sluice.Inner(err))
+			return nil, fmt.Errorf("list revisions of %s: %w", family, sluice.Inner(err))
 		}
 		for _, arn := range out.TaskDefinitionArns {
 			all = append(all, Revision{ARN: arn, Name: sluice.RevisionOf(arn)})

@@ -71,7 +71,7 @@ func listNewest(ctx context.Context, api *awsecs.Client, family string, most int
 	list, err := api.ListTaskDefinitions(ctx, &awsecs.ListTaskDefinitionsInput{
 		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(most)})
 	if err != nil {
-		return nil, fmt.Errorf("look for revisions of %s: %w", family, sluice.Inner(err))
+		return nil, fmt.Errorf("list revisions of %s: %w", family, sluice.Inner(err))
 	}
 	return list.TaskDefinitionArns, nil
 }
@@ -92,7 +92,7 @@ func ReadDefinition(ctx context.Context, api *awsecs.Client, name string) (*ecst
 	if err != nil {
 		next := sluice.NextStep(err)
 		if next == "" && IsRefused(err) {
-			next = "give family:revision or the ARN of a registered task definition"
+			next = "use family:revision or the ARN of a registered task definition"
 		}
 		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
 			Next: next}

@@ -114,7 +114,7 @@ func (s Service) StopDeployment(ctx context.Context, act sluice.Act, label, arn 
 		var over *ecstypes.ConflictException
 		var gone *ecstypes.ServiceDeploymentNotFoundException
 		if errors.As(err, &over) || errors.As(err, &gone) {
-			return "over already", nil
+			return "already ended", nil
 		}
 		stopped = err == nil
 		return "ROLLBACK", err

@@ -57,7 +57,7 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 		var before *ecstypes.ConflictException
 		if errors.As(err, &before) && len(before.ResourceIds) > 0 {
 			out.Tasks = idsOf(before.ResourceIds)
-			return strings.Join(out.Tasks, " ") + ", started before", nil
+			return strings.Join(out.Tasks, " ") + ", already started", nil
 		}
 		if err != nil {
 			return "", err
@@ -87,8 +87,8 @@ func explainRefusal(err error) error {
 		return err
 	}
 	with := *told
-	with.Next = "mend what AWS names, in the task definition, in awsvpcConfiguration or under runTask; nothing was " +
-		"started"
+	with.Next = "fix the field that AWS names, in the task definition, in awsvpcConfiguration or under runTask; no " +
+		"task was started"
 	return &with
 }
 

@@ -60,7 +60,7 @@ func (s Service) readOnce(ctx context.Context) (*ServiceState, error) {
 		Cluster: aws.String(s.Cluster), Services: []string{s.Name},
 		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
 	if err != nil {
-		return nil, fmt.Errorf("look at service %s: %w", s.Resource(), sluice.Inner(err))
+		return nil, fmt.Errorf("read service %s: %w", s.Resource(), sluice.Inner(err))
 	}
 	if len(out.Services) > 0 {
 		return newState(out.Services[0]), nil

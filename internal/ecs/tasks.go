@@ -22,7 +22,7 @@ func (c Cluster) ReadServices(ctx context.Context, names []string) (map[string]*
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
+		return nil, fmt.Errorf("read %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
 			sluice.Inner(err))
 	}
 	found := make(map[string]*ServiceState, len(out.Services))

@@ -75,8 +75,9 @@ func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w WantedTaskSet
 }
 
 func (t TaskSets) errServiceGone() error {
-	return &sluice.Error{Op: "look at the service", Resource: t.Resource(), Kind: sluice.NotFound,
-		Err: errors.New("it does not exist any more"), Next: "somebody deleted it; deploy again to create it"}
+	return &sluice.Error{Op: "check the service", Resource: t.Resource(), Kind: sluice.NotFound,
+		Err:  errors.New("another process or person deleted the service"),
+		Next: "deploy again to create the service"}
 }
 
 func (t TaskSets) createSet(ctx context.Context, act sluice.Act, w WantedTaskSet) (set sluice.TaskSet, err error) {
@@ -138,7 +139,7 @@ func (t TaskSets) Delete(ctx context.Context, act sluice.Act, set sluice.TaskSet
 			Force: aws.Bool(true)})
 		var gone *ecstypes.TaskSetNotFoundException
 		if errors.As(err, &gone) {
-			return "gone already", nil
+			return "already deleted", nil
 		}
 		return "DRAINING", err
 	})

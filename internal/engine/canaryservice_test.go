@@ -134,7 +134,8 @@ func TestServiceOfThatNameThatIsNotOursIsRefused(t *testing.T) {
 			NetworkConfiguration: b.network(), DesiredCount: aws.Int32(1)})
 		must(b, err)
 		_, err = b.plan(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{})
-		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "not sluice's") {
+		if sluice.KindOf(err) != sluice.Conflict ||
+			!strings.Contains(err.Error(), "sluice did not create that service") {
 			b.Errorf("%v", err)
 		}
 	})

@@ -126,7 +126,7 @@ func TestClaimIsReadBack(t *testing.T) {
 				if writes := b.writesSince(sent); sent == 0 || len(writes) > 0 {
 					b.Errorf("it wrote %v after the claim\n%s", writes, b.log())
 				}
-				b.expect(end, sluice.Superseded, "another deployment holds it",
+				b.expect(end, sluice.Superseded, "another deployment owns the claim",
 					"PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
 				if b.claimed() != othersClaim {
 					b.Errorf("the claim is %q", b.claimed())

@@ -29,9 +29,9 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 		sets     string
 	}{
 		{2, "web:2", false, sluice.RolledBack, "TaskDefinition is inactive", old},
-		{2, "web:2", true, sluice.RolledBack, "asked for", old},
+		{2, "web:2", true, sluice.RolledBack, "requested by a user", old},
 		{2, "web:1", false, sluice.Succeeded, "", fresh},
-		{2, "web:1", true, sluice.RolledBack, "asked for", old},
+		{2, "web:1", true, sluice.RolledBack, "requested by a user", old},
 		{4, "web:2", false, sluice.Succeeded, "", fresh},
 		{4, "web:1", true, sluice.Failed, "web:1 was deregistered during the deployment", fresh},
 		{5, "web:1", true, sluice.Failed, "web:1 was deregistered during the deployment", fresh},

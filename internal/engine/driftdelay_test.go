@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -84,11 +85,13 @@ func TestOutsideChangeInTheMiddleOfAStage(t *testing.T) {
 	}
 }
 
+var external = regexp.MustCompile("external change|another process or person|sluice stops managing")
+
 // noticed: somebody else's change is told, soon and in that stage.
 func (b *bench) noticed(did time.Time, stage string) {
 	b.Helper()
 	for _, e := range b.events {
-		if e.At.Before(did) || !strings.Contains(string(e.Data), "somebody else") {
+		if e.At.Before(did) || !external.Match(e.Data) {
 			continue
 		}
 		if late := e.At.Sub(did); late > looks || !strings.HasSuffix(e.Stage, stage) {

@@ -62,12 +62,12 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 	if len(open) > 0 {
 		return "", &sluice.Error{Op: "start a deployment", Resource: p.Cluster + "/" + p.Service,
 			Kind: sluice.Overtaken,
-			Err:  fmt.Errorf("deployment %s of it is %s", open[0].ID, open[0].State),
-			Next: "sluice resume, sluice rollback or sluice abort ends it first"}
+			Err:  fmt.Errorf("deployment %s of the service is %s", open[0].ID, open[0].State),
+			Next: "end that deployment first: sluice resume, sluice rollback or sluice abort"}
 	}
 	data, err := json.Marshal(p.ForJournal())
 	if err != nil {
-		return "", fmt.Errorf("write the plan down: %w", err)
+		return "", fmt.Errorf("encode the plan: %w", err)
 	}
 	d := journal.Deployment{ID: e.NewID(), Application: p.Application, Account: p.Account, Region: p.Region,
 		Cluster: p.Cluster, Service: p.Service, Trigger: trigger, State: journal.Running, Plan: data}

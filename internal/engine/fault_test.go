@@ -84,7 +84,8 @@ func TestServiceDeletedMeanwhile(t *testing.T) {
 			Force: aws.Bool(true)}))(b)
 		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		if end.Outcome == sluice.Succeeded || !strings.Contains(end.Cause, "somebody deleted it") {
+		if end.Outcome == sluice.Succeeded ||
+			!strings.Contains(end.Cause, "another process or person deleted the service") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 		}
 	})
@@ -115,7 +116,7 @@ func TestNoCapacityEndsInAReason(t *testing.T) {
 		must(b, b.sim.Inject("no-capacity prod"))
 		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		b.expect(end, sluice.RolledBack, "nothing moved for 10m0s", servesV1)
+		b.expect(end, sluice.RolledBack, "no progress for 10m0s", servesV1)
 		b.noneLost()
 	})
 }

@@ -122,7 +122,8 @@ func (r *run) deregisterOldRevisions(ctx context.Context) error {
 	case kind == sluice.Unreachable, kind == sluice.Throttled:
 		return errors.Join(r.recordPause(ctx, err.Error()), err)
 	}
-	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "old task definitions stay: " + err.Error()})
+	return r.emitEvent(ctx, r.d.ID, "",
+		sluice.Warned{Message: "old task definitions are not deregistered: " + err.Error()})
 }
 
 // returnScalingTimeout is how long a process that stops running a deployment tries to restore auto
@@ -163,7 +164,7 @@ func (r *run) suspendAgain(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
-	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " +
+	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is active while the deployment waits: " +
 		err.Error()})
 }
 
@@ -195,8 +196,17 @@ func (e *Engine) ContinueCodeDeploy(ctx context.Context, id string) (continued b
 
 var _ stage.Host = (*host)(nil)
 
-// Triggers of a deployment: a person at a terminal, or a CI job.
+// Triggers of a deployment: a person at a terminal, or a CI job. Journals and events keep these
+// values; [TriggerText] is for people.
 const (
 	TriggerManual = "by hand"
 	TriggerCI     = "CI"
 )
+
+// TriggerText returns a trigger in words for people.
+func TriggerText(trigger string) string {
+	if trigger == TriggerManual {
+		return "manual"
+	}
+	return trigger
+}

@@ -220,7 +220,8 @@ func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 			}
 			in(t, "", func(b *bench, files fstest.MapFS) {
 				_, err := b.plan(files, plan.Options{})
-				if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "sluice did not make it") ||
+				if sluice.KindOf(err) != sluice.Conflict ||
+					!strings.Contains(err.Error(), "sluice did not create it") ||
 					!strings.Contains(sluice.NextStep(err), "onOtherTargets") {
 					b.Errorf("%v; next: %s", err, sluice.NextStep(err))
 				}

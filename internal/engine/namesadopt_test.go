@@ -46,7 +46,7 @@ func TestNamedTasksThatECSPutsBackStopAllTheSame(t *testing.T) {
 	byName(t, named{knobs: "ecsRestoresInstances: true", image: "?term=80s"}, func(b *nameBench) {
 		end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2?term=80s", ""), engine.Options{}))(b)
 		b.ends(end, sluice.Succeeded, "", "PRIMARY sim/api:v2?term=80s 4", "4 primary, 0 canary")
-		if !strings.Contains(b.log(), "is registered again and again under api.shop.local") {
+		if !strings.Contains(b.log(), "is registered repeatedly under api.shop.local") {
 			b.Errorf("nobody is told\n%s", b.log())
 		}
 		b.nobodyLost()

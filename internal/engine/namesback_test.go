@@ -46,7 +46,7 @@ func TestNamedCanaryThatCrashesIsTakenAway(t *testing.T) {
 func TestNamedWhereECSPutsInstancesBack(t *testing.T) {
 	byName(t, named{knobs: "ecsRestoresInstances: true, schedulerLoop: 5s"}, func(b *nameBench) {
 		end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2", namedBlueGreen), engine.Options{}))(b)
-		b.ends(end, sluice.RolledBack, "came back", namedV1, "4 primary, 0 canary")
+		b.ends(end, sluice.RolledBack, "registered again", namedV1, "4 primary, 0 canary")
 		b.nobodyLost()
 	})
 }

@@ -47,7 +47,7 @@ func TestARollbackDoesNotWaitForItsBridge(t *testing.T) {
 		if end.Outcome != sluice.RolledBack || b.rolls() != "api sim/api:v1 4;" || b.found() != "4 primary, 0 canary" {
 			b.Errorf("%s (%s): %s %s\n%s", end.Outcome, end.Cause, b.rolls(), b.found(), b.log())
 		}
-		if !strings.Contains(b.log(), "callers are not led away from the tasks that ECS is about to stop: ") {
+		if !strings.Contains(b.log(), "cannot move callers off the tasks that ECS will stop: ") {
 			b.Error(b.log())
 		}
 	})

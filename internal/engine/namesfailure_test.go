@@ -48,7 +48,7 @@ func TestNamedCanaryThatIsSaidToBeUnhealthy(t *testing.T) {
 			}
 			b.until("it is over", func() bool { return ran.done })
 			if ran.Outcome != sluice.RolledBack ||
-				!strings.Contains(ran.Cause, "its record under api.shop.local is UNHEALTHY") ||
+				!strings.Contains(ran.Cause, "its instance under api.shop.local is UNHEALTHY") ||
 				b.found() != "4 primary, 0 canary" {
 				b.Errorf("%s: %s: %s; %s\n%s", controller, ran.Outcome, ran.Cause, b.found(), b.log())
 			}
@@ -71,7 +71,7 @@ func TestNamedTaskReplacedWhileItsVariantIsOut(t *testing.T) {
 			got(b.ecs.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(id)}))(b)
 			must(b, b.clock.Sleep(ctx, 3*time.Minute))
 			if b.found() != "0 primary, 4 canary" ||
-				!strings.Contains(b.log(), "took 1 new task of the primary out of api.shop.local") {
+				!strings.Contains(b.log(), "deregistered 1 new task of the primary from api.shop.local") {
 				b.Errorf("%s: %s\n%s", controller, b.found(), b.log())
 			}
 			b.until("it is over", func() bool { return ran.done })

@@ -88,18 +88,18 @@ func TestNamedOutsideChange(t *testing.T) {
 		stop, reassert, adopt cell
 	}{
 		"a record of the primary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(false)[0]) },
-			stop: cell{sluice.RolledBack, "somebody deregistered 1 instance of the primary", "",
+			stop: cell{sluice.RolledBack, "1 instance of the primary deregistered", "",
 				"3 primary, 0 canary"},
-			reassert: cell{sluice.Succeeded, "of the primary (", held, all}, adopt: cell{sluice.Succeeded, "it stays",
-				held, all}},
+			reassert: cell{sluice.Succeeded, "of the primary deregistered (", held, all},
+			adopt:    cell{sluice.Succeeded, "sluice keeps it", held, all}},
 		"the record of the canary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(true)[0]) },
-			stop:     cell{sluice.RolledBack, "somebody deregistered 1 instance of the canary", "", all},
-			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held,
-				all}},
+			stop:     cell{sluice.RolledBack, "1 instance of the canary deregistered", "", all},
+			reassert: cell{sluice.Succeeded, "sluice reverts it", held, all},
+			adopt:    cell{sluice.Succeeded, "sluice keeps it", held, all}},
 		"a record that we took out is put in": {do: func(b *nameBench) { b.putIn(b.hidden()) },
-			stop:     cell{sluice.RolledBack, "came back", "", all},
-			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held,
-				all}},
+			stop:     cell{sluice.RolledBack, "registered again", "", all},
+			reassert: cell{sluice.Succeeded, "sluice reverts it", held, all},
+			adopt:    cell{sluice.Succeeded, "sluice keeps it", held, all}},
 	} {
 		for policy, want := range map[sluice.OnOutside]cell{sluice.StopOnChange: c.stop,
 			sluice.ReassertChange: c.reassert, sluice.AdoptChange: c.adopt} {
@@ -143,7 +143,7 @@ func TestNamedStrangerIsToldOfAndLeft(t *testing.T) {
 			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
 			b.putIn("by-hand", "10.255.255.1")
 			must(b, b.clock.Sleep(context.Background(), time.Minute))
-			if !strings.Contains(b.log(), "instance by-hand under api.shop.local is neither ECS's nor sluice's") {
+			if !strings.Contains(b.log(), "instance by-hand under api.shop.local was not registered by ECS or sluice") {
 				b.Errorf("%s: nobody is told\n%s", policy, b.log())
 			}
 			b.until("it is over", func() bool { return ran.done })

@@ -159,7 +159,7 @@ func TestNamedPlansAreRefused(t *testing.T) {
 		"another registry than that which serves": {in: "servicedef.yaml", old: "srv-0123456789abcdef",
 			text: "srv-other", cause: "srv-other"},
 		"a routing stage without a canary": {pipeline: "\npipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: " +
-			"{canary: 50}}]}\n", cause: "no stage before it starts one"},
+			"{canary: 50}}]}\n", cause: "no earlier stage starts a canary"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			byName(t, named{}, func(b *nameBench) {
@@ -185,14 +185,14 @@ func TestNamedPlanWarns(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {
 		p := got(b.plan(b.files("sim/api:v2", routed(25, 5, "")), plan.Options{}))(b)
 		text := strings.Join(p.Warnings, "\n")
-		for _, want := range []string{"less than one task: it is raised to one", "no container has a health check",
-			"while nobody watches"} {
+		for _, want := range []string{"less than one task: sluice uses one task", "no container has a health check",
+			"no process monitors the deployment"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("not warned of: %s\n%s", want, text)
 			}
 		}
-		if s := p.Stages[1].Share.String(); s != "api.shop.local finds 5 tasks, 1 of canary: 20% for the asked 5%; "+
-			"half a task is 10%; 20 tasks would reach it" {
+		if s := p.Stages[1].Share.String(); s != "api.shop.local has 5 registered tasks, 1 of canary: 20% for the "+
+			"requested 5%; half a task is 10%; 20 tasks would achieve it" {
 			t.Error(s)
 		}
 	})

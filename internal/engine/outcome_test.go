@@ -38,7 +38,7 @@ func TestNoSuccessOverARevisionThatDoesNotServe(t *testing.T) {
 		})
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Superseded ||
-			!strings.Contains(end.Cause, "web:2 is PRIMARY: another deployment took its place") {
+			!strings.Contains(end.Cause, "web:2 is PRIMARY: another deployment replaced this one") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 		}
 	})
@@ -60,7 +60,7 @@ func TestNoRollbackOverARevisionThatDoesNotServe(t *testing.T) {
 		})
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Superseded ||
-			!strings.Contains(end.Cause, "is PRIMARY: another deployment took its place") {
+			!strings.Contains(end.Cause, "is PRIMARY: another deployment replaced this one") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 		}
 	})

@@ -107,34 +107,35 @@ func TestOutsideChange(t *testing.T) {
 		loses                 bool // what was done loses requests itself
 	}{
 		"a rule is put back": {do: func(b *bench) { b.setRule(100, 0) },
-			stop: back("somebody else edited it"), reassert: on2("it is written again"),
+			stop: back("another process or person edited the rule"), reassert: on2("sluice writes the rule again"),
 			adopt: on2("a rollback returns to it")},
 		"a rule gets other weights": {do: func(b *bench) { b.setRule(70, 30) },
-			stop: cell{sluice.Failed, "edited by somebody else",
+			stop: cell{sluice.Failed, "an external change of the",
 				"ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 70 canary 30"},
-			reassert: on2("it is written again"), adopt: on2("a rollback returns to it")},
+			reassert: on2("sluice writes the rule again"), adopt: on2("a rollback returns to it")},
 		"a rule loses the canary group": {do: func(b *bench) { b.setRule(100, -1) },
-			stop: cell{sluice.RolledBack, "somebody else edited it",
+			stop: cell{sluice.RolledBack, "another process or person edited the rule",
 				"PRIMARY sim/web:v1 100% 4 running; primary 1"},
-			reassert: on2("it is written again"), adopt: cell{sluice.Succeeded, "a rollback returns to it",
+			reassert: on2("sluice writes the rule again"), adopt: cell{sluice.Succeeded, "a rollback returns to it",
 				"PRIMARY sim/web:v2 100% 4 running; primary 1"}},
 		"the canary is scaled": {do: func(b *bench) { b.scaleSet(false, 25) },
-			stop: back("scaled from 50% to 25%"), reassert: on2("it is undone"), adopt: on2("it stays")},
+			stop: back("scaled from 50% to 25%"), reassert: on2("sluice reverts it"), adopt: on2("sluice keeps it")},
 		"the canary is scaled to nothing": {do: func(b *bench) { b.scaleSet(false, 0) }, loses: true,
-			stop: back("scaled from 50% to 0%"), reassert: on2("it is undone"), adopt: on2("it stays")},
+			stop: back("scaled from 50% to 0%"), reassert: on2("sluice reverts it"), adopt: on2("sluice keeps it")},
 		"the canary is deleted": {do: func(b *bench) { b.deleteSet(false) }, loses: true,
-			stop: back("task set of canary was deleted"), reassert: on2("it is undone"), adopt: on2("it stays")},
+			stop: back("task set of canary was deleted"), reassert: on2("sluice reverts it"),
+			adopt: on2("sluice keeps it")},
 		"the canary is promoted": {do: func(b *bench) { b.promoteCanary() },
-			stop: back("was made PRIMARY"), reassert: on2("it is undone"), adopt: on2("it stays")},
+			stop: back("was made PRIMARY"), reassert: on2("sluice reverts it"), adopt: on2("sluice keeps it")},
 		"what serves is scaled": {do: func(b *bench) { b.scaleSet(true, 50) },
-			stop: back("scaled from 100% to 50%"), reassert: on2("it is undone"), adopt: on2("it stays")},
+			stop: back("scaled from 100% to 50%"), reassert: on2("sluice reverts it"), adopt: on2("sluice keeps it")},
 		"what serves is deleted": {do: func(b *bench) { b.promoteCanary(); b.deleteSet(false) }, loses: true,
 			stop: back("was deleted"), reassert: back("was deleted"), adopt: back("was deleted")},
 		"the desired count, which the file gives": {do: func(b *bench) { b.count(6) }, file: "servicedef.yaml",
 			lines: "desiredCount: 4\n",
 			stop: cell{sluice.RolledBack, "the desired count was set from 4 to 6",
 				"PRIMARY sim/web:v1 100% 6 running; primary 100 canary 0"},
-			reassert: on2("it is undone"), adopt: cell{sluice.Succeeded, "it stays", six}},
+			reassert: on2("sluice reverts it"), adopt: cell{sluice.Succeeded, "sluice keeps it", six}},
 		"the desired count, which others set": {do: func(b *bench) { b.count(6) },
 			stop: cell{sluice.Succeeded, "", six}, reassert: cell{sluice.Succeeded, "", six},
 			adopt: cell{sluice.Succeeded, "", six}},
@@ -231,7 +232,7 @@ func TestTaskLostDuringAWaitIsWaitedFor(t *testing.T) {
 			Task: aws.String(tasks.TaskArns[0])}))(b)
 		b.until("it is over", func() bool { return ran.done })
 		b.expect(ran.RunResult, sluice.Succeeded, "", servesV2)
-		if !strings.Contains(b.log(), "what serves to be whole again") {
+		if !strings.Contains(b.log(), "the serving version to be healthy again") {
 			b.Errorf("it did not wait\n%s", b.log())
 		}
 	})

@@ -74,7 +74,7 @@ func TestRuleThatSomebodyElseEditedIsNotOverwritten(t *testing.T) {
 		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Failed || b.weights() != "primary 70 canary 30" ||
-			!strings.Contains(end.Cause, "edited by somebody else") {
+			!strings.Contains(end.Cause, "an external change of the") {
 			b.Errorf("%s: %s; weights %s\n%s", end.Outcome, end.Cause, b.weights(), b.log())
 		}
 		if !strings.Contains(b.state(), "ACTIVE sim/web:v2") {

@@ -97,7 +97,7 @@ func (r *run) runSteps(ctx context.Context) (waiting string, err error) {
 		case plan.WaitUntil, plan.AwaitApproval:
 			more, waiting, err = r.stepWait(ctx, step)
 		case plan.StayPaused:
-			return "", r.pauseDeployment(ctx, "a person paused it")
+			return "", r.pauseDeployment(ctx, "paused by a user")
 		case plan.Finish:
 			return "", r.finishDeployment(ctx, step)
 		}
@@ -259,7 +259,7 @@ func (r *run) handOver(ctx context.Context, s plan.Stage, left error) (waiting s
 		return "", err
 	}
 	if err := r.releaseClaim(ctx, false); err != nil {
-		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " +
+		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not released: " +
 			err.Error()}); err != nil {
 			return "", err
 		}
@@ -281,7 +281,7 @@ func (r *run) checkFiles(ctx context.Context, s plan.Stage) error {
 		return nil
 	}
 	if r.plan.ServiceRedacted != "" {
-		return r.missingFilesError("the journal keeps no secret values, and its service definition has some")
+		return r.missingFilesError("the service definition has secret values, and the journal does not keep them")
 	}
 	if !r.plan.Redacted || r.plan.IsRegistered() {
 		return nil
@@ -290,13 +290,13 @@ func (r *run) checkFiles(ctx context.Context, s plan.Stage) error {
 	if err != nil || registered {
 		return err
 	}
-	return r.missingFilesError("its task definition is not registered yet, and the journal keeps neither the values " +
-		"of its environment nor other secrets")
+	return r.missingFilesError("the task definition is not registered yet, and the journal does not keep the values " +
+		"of its environment or other secrets")
 }
 
 func (r *run) missingFilesError(why string) error {
 	return &sluice.Error{Op: "resume " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Err: errors.New(why),
-		Next: "run sluice resume in the folder of the application, with its files as they were; or sluice abort"}
+		Next: "run sluice resume in the application's folder with its files unchanged, or run sluice abort"}
 }
 
 func ignoreHalted(err error) error {
@@ -339,7 +339,7 @@ func (r *run) checkInterrupt(ctx context.Context, s plan.Stage) error {
 	}
 	if r.hasEndingCommand(ctx, s) {
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Halted,
-			Err: errors.New("a person asked for it")}
+			Err: errors.New("requested by a user")}
 	}
 	return nil
 }

@@ -231,7 +231,7 @@ func TestScalingThatSomebodyElseChangesIsNotOverwritten(t *testing.T) {
 		if s := b.suspension(); s != (sluice.Suspension{In: true}) || *now.MinCapacity != 3 || *now.MaxCapacity != 9 {
 			b.Errorf("suspended %s, %d to %d", s, *now.MinCapacity, *now.MaxCapacity)
 		}
-		if !strings.Contains(b.log(), "somebody else changed the auto scaling of prod/web") {
+		if !strings.Contains(b.log(), "external change of the auto scaling of prod/web") {
 			b.Errorf("it is not told:\n%s", b.log())
 		}
 	})
@@ -323,7 +323,7 @@ func givenBackByTheNext(t *testing.T, more string, o plan.Options) {
 		b.deployments = 7
 		p := got(b.plan(b.files("sim/web:v2", more), o))(b)
 		if !strings.Contains(strings.Join(p.Warnings, "\n"),
-			"a deployment that did not end left auto scaling suspended") {
+			"an interrupted deployment left auto scaling suspended") {
 			b.Errorf("%q", p.Warnings)
 		}
 		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
@@ -393,7 +393,7 @@ func TestScaleInStrikesUnlessSuspended(t *testing.T) {
 			was, least := b.targets(), 4
 			files := b.files("sim/web:v2", more+slow)
 			p := got(b.plan(files, plan.Options{}))(b)
-			warned := strings.Contains(strings.Join(p.Warnings, "\n"), "may scale in while traffic moves")
+			warned := strings.Contains(strings.Join(p.Warnings, "\n"), "may scale in while traffic shifts")
 			b.clock.Go(func() {
 				for range 60 {
 					must(b, b.clock.Sleep(context.Background(), time.Minute))

@@ -67,7 +67,7 @@ func TestResumeWithSecretsNeedsTheFilesUntilTheRevisionIsRegistered(t *testing.T
 			again := &engine.Engine{Journal: b.journal, Account: b.engine.Account, Clock: b.clock, Owner: "test/1"}
 			end, err := again.Run(ctx, id, engine.Options{})
 			if needs {
-				if err == nil || !strings.Contains(sluice.NextStep(err), "in the folder of the application") ||
+				if err == nil || !strings.Contains(sluice.NextStep(err), "in the application's folder") ||
 					end.State != journal.Paused {
 					b.Fatalf("resumed without its files: %s %v", end.State, err)
 				}

@@ -46,7 +46,7 @@ func TestAHookThatDoesNotSayYes(t *testing.T) {
 	for hook, words := range map[string]string{"AfterInstall: refuse": "The Lambda function refuse reported Failed",
 		"AfterAllowTraffic: refuse": "The Lambda function refuse reported Failed",
 		"BeforeInstall: nobody":     "The Lambda function nobody was not found",
-		"BeforeAllowTraffic: hang":  "the function of hook BeforeAllowTraffic has said nothing for 10m0s"} {
+		"BeforeAllowTraffic: hang":  "the function of hook BeforeAllowTraffic has not reported for 10m0s"} {
 		for _, group := range []string{"", backOnFailure} {
 			t.Run(hook+" "+group, func(t *testing.T) {
 				onGroup(t, group, func(b *bench) {
@@ -143,7 +143,7 @@ func TestTheServiceIsDeletedDuringTheShift(t *testing.T) {
 // progress deadline.
 func TestReadyAndNobodyContinues(t *testing.T) {
 	onGroup(t, "ready: 20m", func(b *bench) {
-		b.turnsOut(b.deploy(b.viaCodeDeploy("sim/web:v2", "")), sluice.RolledBack, "nobody continued it within 20m0s",
+		b.turnsOut(b.deploy(b.viaCodeDeploy("sim/web:v2", "")), sluice.RolledBack, "it was not continued within 20m0s",
 			v1Stands)
 	})
 	onGroup(t, "ready: 20m", func(b *bench) {

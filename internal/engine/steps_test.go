@@ -165,7 +165,7 @@ func TestCommandsDuringAMigration(t *testing.T) {
 				must(b, b.engine.SendCommand(context.Background(), id, kind, 0, "ann"))
 			})
 			b.expect(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), want, "", servesV1)
-			if !strings.Contains(b.log(), "the task goes on in ECS: ") {
+			if !strings.Contains(b.log(), "the task keeps running in ECS: ") {
 				b.Errorf("it is not said that the task goes on\n%s", b.log())
 			}
 		})

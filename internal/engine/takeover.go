@@ -12,7 +12,7 @@ import (
 
 // ErrTakenOver is in the tree of [Engine.Run]'s error when another process took the deployment
 // over. This process then writes neither to AWS nor to the deployment's rows.
-var ErrTakenOver = errors.New("another process took the deployment over")
+var ErrTakenOver = errors.New("another process took over the deployment")
 
 // stopWithin is how long the process that runs a deployment has to stop at a safe point. After that
 // its lease is taken. It reads commands before each write and every few seconds.
@@ -71,7 +71,7 @@ func (e *Engine) lastCommandSeq(ctx context.Context, id string) (int64, error) {
 func (r *run) checkOwner(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.lease.renew(ctx, r.Clock.Now()); errors.Is(err, journal.ErrLost) {
-		return r.takenOverError("the lease of this process was taken")
+		return r.takenOverError("another process took the lease")
 	} else if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *run) checkOwner(ctx context.Context) error {
 	}
 	for _, c := range rows {
 		if c.Kind == journal.TakeOver {
-			return r.takenOverError(c.By + " asked for it")
+			return r.takenOverError(c.By + " requested it")
 		}
 	}
 	return nil
@@ -89,5 +89,5 @@ func (r *run) checkOwner(ctx context.Context) error {
 
 func (r *run) takenOverError(why string) error {
 	return &sluice.Error{Op: "run " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Kind: sluice.LostClaim,
-		Err: fmt.Errorf("%w: %s", ErrTakenOver, why), Next: "sluice status shows how it goes on there"}
+		Err: fmt.Errorf("%w: %s", ErrTakenOver, why), Next: "run sluice status to see the progress of the deployment"}
 }

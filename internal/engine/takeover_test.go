@@ -121,7 +121,7 @@ func TestServiceTakenOverByAnotherMachine(t *testing.T) {
 				b.until("the first has noticed", func() bool { return first.done })
 				if first.Outcome != sluice.Superseded || first.err != nil ||
 					!strings.Contains(first.Cause, "slc-elsewhere") &&
-						!strings.Contains(first.Cause, "the tag is gone") {
+						!strings.Contains(first.Cause, "the tag was deleted") {
 					b.Errorf("the first: %s %s %v", first.Outcome, first.Cause, first.err)
 				}
 				b.expect(engine.RunResult{Deployment: journal.Deployment{Outcome: sluice.Succeeded}}, sluice.Succeeded,
@@ -143,7 +143,7 @@ func TestClaimOfAThirdIsNotTaken(t *testing.T) {
 		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, id) {
 			b.Errorf("%s: %s", end.Outcome, end.Cause)
 		}
-		b.expect(end, sluice.Superseded, "another deployment holds it",
+		b.expect(end, sluice.Superseded, "another deployment owns the claim",
 			"ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 90 "+
 				"canary 10")
 	})
@@ -230,7 +230,7 @@ func TestAdoptionLeavesWhatIsNotOurs(t *testing.T) {
 			strings.Contains(b.state(), "v2") {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.state(), b.log())
 		}
-		if !strings.Contains(b.log(), "exact former weights are unknown") {
+		if !strings.Contains(b.log(), "exact previous weights are unknown") {
 			b.Errorf("it does not say what is lost\n%s", b.log())
 		}
 	})

@@ -91,7 +91,7 @@ func TestAStandaloneTaskRunsToItsEnd(t *testing.T) {
 		"sim/job:v1?oom-after=3s":          {sluice.Failed, "exited with 137"},
 		"sim/job:v1?noboot=true":           {sluice.Failed, "it did not start: CannotPullContainerError"},
 		"sim/job:v1-crash-after-3h-exit-0": {sluice.Succeeded, ""},
-		"sim/job:v1-start-delay-15m":       {sluice.Stalled, "nothing has moved for 10m"},
+		"sim/job:v1-start-delay-15m":       {sluice.Stalled, "has made no progress for 10m"},
 		"sim/job:v1?crash-after=7h&exit=0": {sluice.Stalled, "the stage's timeout of 6h0m0s passed"},
 	} {
 		on(t, options{}, func(b *bench) {
@@ -160,7 +160,7 @@ func TestAPipelineOnAStandaloneTaskIsRefused(t *testing.T) {
 		files := b.standalone(exits0, canaryPipeline)
 		if _, err := b.plan(files, plan.Options{}); err == nil ||
 			!strings.Contains(err.Error(),
-				"stage 1 ECS_CANARY_ROLLOUT: a task without a service is registered and run, nothing else") {
+				"stage 1 ECS_CANARY_ROLLOUT: a task without a service is only registered and run") {
 			b.Error(err)
 		}
 		if _, err := b.plan(files, plan.Options{QuickSync: true}); err != nil {
@@ -176,7 +176,7 @@ func TestNoRoomForATask(t *testing.T) {
 		cause   string
 	}{
 		"40s": {sluice.Succeeded, ""},
-		"1h":  {sluice.Failed, "ECS had no room for 1 task for 10m0s: Capacity is unavailable at this time"},
+		"1h":  {sluice.Failed, "ECS had no capacity for 1 task for 10m0s: Capacity is unavailable at this time"},
 	} {
 		on(t, options{}, func(b *bench) {
 			must(b, b.sim.Inject("no-capacity prod for="+lasts))
@@ -260,7 +260,7 @@ func TestWhatECSHasForgottenIsNotRunAgain(t *testing.T) {
 		g.left = -1
 		must(b, b.clock.Sleep(context.Background(), 3*time.Hour))
 		b.endedWith(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Failed,
-			"whether one ran cannot be told")
+			"cannot determine whether a task ran")
 		out := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
 			StartedBy: aws.String("slc-0001/run")}))(b)
 		if len(out.TaskArns) > 0 {

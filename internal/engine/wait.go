@@ -43,7 +43,7 @@ func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting 
 
 func describeWait(s plan.Stage, step plan.Step) string {
 	if step.Trouble != "" {
-		return fmt.Sprintf("what serves to be whole again (stage %d)", s.Index+1)
+		return fmt.Sprintf("the serving version to be healthy again (stage %d)", s.Index+1)
 	}
 	if step.Do == plan.AwaitApproval {
 		return fmt.Sprintf("%s of stage %d", sluice.Plural(step.Missing, "approval"), s.Index+1)
@@ -79,7 +79,7 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 			Missing: step.Missing})
 	}
 	if step.Trouble != "" {
-		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "what serves to be whole again",
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "the serving version to be healthy again",
 			Detail: step.Trouble})
 	}
 	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: plan.FormatDuration(s.Duration) + " to pass",
@@ -118,7 +118,7 @@ func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 		return errors.Join(r.recordPause(ctx, kept.Error()), ignoreHalted(kept))
 	case kept != nil:
 		// The deployment has ended anyway; [Engine.ReleaseEndedClaim] releases the claim later.
-		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " +
+		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not released: " +
 			kept.Error()}); err != nil {
 			return err
 		}
@@ -143,16 +143,16 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	switch step.Outcome {
 	case sluice.Succeeded:
 	case sluice.Stopped:
-		all = append(all, "sluice status shows what stands; sluice rollback returns to what was")
+		all = append(all, "run sluice status to see what is running, or sluice rollback to restore the previous state")
 	default:
 		all = append(all, r.failedStageAdvice(ctx, step))
 	}
 	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !strings.Contains(all[0], back) &&
 		!strings.Contains(all[0], "sluice deploy") {
-		all = append(all, back+" returns to what was")
+		all = append(all, "restore the previous state: "+back)
 	}
 	if kept != nil {
-		all = append(all, sluice.NextStep(kept), "sluice resume "+r.d.ID+" gives the claim on the service back")
+		all = append(all, sluice.NextStep(kept), "release the claim on the service: sluice resume "+r.d.ID)
 	}
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }

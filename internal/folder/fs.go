@@ -69,7 +69,7 @@ func (f FS) openRoot() (*os.Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: f.dir, Err: errors.New("it is no folder")}
+		return nil, &fs.PathError{Op: "open", Path: f.dir, Err: errors.New("it is not a folder")}
 	}
 	return os.OpenRoot(f.dir)
 }
@@ -90,7 +90,7 @@ func checkReadable(info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("it is %s, and only regular files are read", kindText(info.Mode()))
 	case info.Size() > Limit:
-		return fmt.Errorf("the file has %d bytes, and at most %d are read", info.Size(), Limit)
+		return fmt.Errorf("the file has %d bytes; the limit is %d", info.Size(), Limit)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func kindText(m fs.FileMode) string {
 	case m&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "no regular file"
+	return "not a regular file"
 }
 
 // outsideError replaces the error of a path that leads out of the root by [ErrOutside]. Package os
@@ -151,7 +151,7 @@ func (f *file) Close() error               { return f.source.Close() }
 func (f *file) Read(p []byte) (int, error) {
 	n, err := f.source.Read(p[:min(len(p), max(f.remaining, 1))])
 	if n > f.remaining {
-		return 0, fmt.Errorf("the file has more than %d bytes, and at most that many are read", Limit)
+		return 0, fmt.Errorf("the file has more than %d bytes, which is the limit", Limit)
 	}
 	f.remaining -= n
 	return n, err

@@ -27,7 +27,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		}
 	}
 	if _, err := fs.ReadFile(New(filepath.Join(dir, "pipe")), "a.yaml"); err == nil ||
-		!strings.Contains(err.Error(), "no folder") {
+		!strings.Contains(err.Error(), "not a folder") {
 		t.Error(err)
 	}
 }

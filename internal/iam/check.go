@@ -151,7 +151,7 @@ func denialReason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluatio
 	case boundary != nil && !boundary.AllowedByPermissionsBoundary:
 		return "the permissions boundary does not allow it", true
 	case decision == iamtypes.PolicyEvaluationDecisionTypeExplicitDeny:
-		return "a statement denies it, which goes before any that allows it", true
+		return "a statement denies it; a deny overrides every allow", true
 	}
 	return "no statement allows it", false
 }

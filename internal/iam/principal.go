@@ -23,7 +23,7 @@ func (h Checker) findPrincipal(ctx context.Context) (arn, unknown string, err er
 	caller := aws.ToString(out.Arn)
 	arn, role := principalOf(caller)
 	if arn == "" {
-		return "", fmt.Sprintf("IAM simulates users and roles, and the caller is %s", caller), nil
+		return "", fmt.Sprintf("IAM simulates only users and roles, but the caller is %s", caller), nil
 	}
 	if role == "" {
 		return arn, "", nil
@@ -67,10 +67,10 @@ func refusalText(err error, principal string) string {
 	case err == nil:
 		return ""
 	case errors.As(err, &none):
-		return fmt.Sprintf("IAM does not know %s; the ARN of a session does not tell its role's path, which "+
-			"iam:GetRole does", principal)
+		return fmt.Sprintf("IAM does not find %s: the ARN of a session lacks the path of its role. To read the path, "+
+			"sluice needs iam:GetRole", principal)
 	case sluice.KindOf(err) == sluice.Denied:
-		return fmt.Sprintf("AWS does not let %s ask: it needs iam:SimulatePrincipalPolicy on itself", principal)
+		return fmt.Sprintf("AWS denies the simulation to %s: it needs iam:SimulatePrincipalPolicy on itself", principal)
 	}
 	return ""
 }

@@ -34,7 +34,7 @@ func scanAction(row scanner) (Action, error) {
 // BeginAction records a change before it is made. A repeated begin opens the action again, keeps
 // its first Began and adds one attempt.
 func (j *Journal) BeginAction(ctx context.Context, id sluice.ActionID, w sluice.Write) error {
-	const op = "record the begin of the action"
+	const op = "record the start of the action"
 	if id.Deployment() == "" {
 		return &sluice.Error{Op: op, Resource: string(id), Err: errors.New("the ID has no deployment")}
 	}

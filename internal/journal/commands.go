@@ -44,7 +44,7 @@ func (j *Journal) AddCommand(ctx context.Context, c Command) (int64, error) {
 	case Approve, Pause, Resume, Abort, Rollback, TakeOver:
 	default:
 		return 0, &sluice.Error{Op: op, Resource: c.Deployment,
-			Err: errors.New("it is none of approve, pause, abort, rollback, take-over")}
+			Err: errors.New("the command is not one of approve, pause, abort, rollback, take-over")}
 	}
 	var seq int64
 	err := j.runWrite(ctx, op, c.Deployment, func(tx *tx) error {

@@ -63,7 +63,7 @@ func scanDeployment(row scanner) (Deployment, error) {
 func (j *Journal) CreateDeployment(ctx context.Context, d Deployment) error {
 	const op = "record the deployment"
 	if d.ID == "" || strings.Contains(d.ID, "/") {
-		return &sluice.Error{Op: op, Resource: d.ID, Err: errors.New("its ID must not be empty nor hold a slash")}
+		return &sluice.Error{Op: op, Resource: d.ID, Err: errors.New("the ID must not be empty or contain a slash")}
 	}
 	if d.State == "" {
 		d.State = Running
@@ -123,7 +123,7 @@ func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 	const op = "record the deployment's state"
 	if s != Running && s != Waiting && s != Paused {
 		return &sluice.Error{Op: op, Resource: id,
-			Err: errors.New("state " + string(s) + " is none of running, waiting, paused")}
+			Err: errors.New("state " + string(s) + " is not one of running, waiting, paused")}
 	}
 	return j.runWrite(ctx, op, id, func(tx *tx) error {
 		return tx.execOrNotFound(`UPDATE deployments SET state = ?, outcome = '', cause = '', next = '', ended = 0, updated = ? WHERE id = ?`,

@@ -12,11 +12,11 @@ import (
 
 // ErrHeld is in the tree of Acquire's error if another owner has the lease;
 // [errors.As] with a *[HeldError] returns the owner and the expiry.
-var ErrHeld = errors.New("it is held by another")
+var ErrHeld = errors.New("another process owns the lease")
 
 // ErrLost is in the tree of an error about a lease that the given fence no longer owns: it was
 // released, or another process took it.
-var ErrLost = errors.New("the lease is not ours any more")
+var ErrLost = errors.New("this process no longer owns the lease")
 
 // HeldError names the owner of a lease.
 type HeldError struct {
@@ -26,7 +26,7 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("it is held by %s until %s", e.Owner, e.Until.Format(time.RFC3339))
+	return fmt.Sprintf("%s owns the lease until %s", e.Owner, e.Until.Format(time.RFC3339))
 }
 
 // Is makes a HeldError an [ErrHeld].
@@ -45,7 +45,7 @@ type lease struct {
 func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.Duration) (fence int64, err error) {
 	const op = "take the lease"
 	if owner == "" {
-		return 0, &sluice.Error{Op: op, Resource: resource, Err: errors.New("its owner has no name")}
+		return 0, &sluice.Error{Op: op, Resource: resource, Err: errors.New("the owner has no name")}
 	}
 	err = j.runWrite(ctx, op, resource, func(tx *tx) error {
 		held, now := lease{}, j.nowNanos()
@@ -72,7 +72,7 @@ func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.
 // if there was none. The previous owner gets [ErrLost] from then on.
 func (j *Journal) TakeOverLease(ctx context.Context, resource, owner string, ttl time.Duration) (from string,
 	err error) {
-	const op = "take the lease over"
+	const op = "take over the lease"
 	err = j.runWrite(ctx, op, resource, func(tx *tx) error {
 		held, now := lease{}, j.nowNanos()
 		err := tx.queryRow(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner,
@@ -93,7 +93,7 @@ func (j *Journal) TakeOverLease(ctx context.Context, resource, owner string, ttl
 // CheckLease returns [ErrLost] if owner no longer owns the lease under fence. It writes no row. An
 // expired lease that no other process took is still owned.
 func (j *Journal) CheckLease(ctx context.Context, resource, owner string, fence int64) error {
-	const op = "look at the lease"
+	const op = "check the lease"
 	all, err := listRows(ctx, j, op, resource, scanLease, `SELECT owner, fence, until FROM leases WHERE resource = ?`,
 		resource)
 	if err == nil && (len(all) == 0 || all[0].owner != owner || all[0].fence != fence) {
@@ -104,14 +104,14 @@ func (j *Journal) CheckLease(ctx context.Context, resource, owner string, fence 
 
 func lostLeaseError(op, resource string) error {
 	return &sluice.Error{Op: op, Resource: resource, Kind: sluice.LostClaim, Err: ErrLost,
-		Next: "see who runs the deployment now, before going on with it here"}
+		Next: "run sluice status to see which process runs the deployment, before you continue it here"}
 }
 
 func heldLeaseError(op, resource string, l lease) error {
 	return &sluice.Error{
 		Op: op, Resource: resource, Kind: sluice.Overtaken,
 		Err:  &HeldError{Resource: resource, Owner: l.owner, Until: timeOfNanos(l.until)},
-		Next: "wait until it has ended, or abort it",
+		Next: "wait until the other deployment has ended, or abort it: sluice abort",
 	}
 }
 

@@ -51,7 +51,7 @@ func Open(path string, c clock.Clock) (*Journal, error) {
 
 func (j *Journal) openDatabase() error {
 	if j.path == "" {
-		return errors.New("it has no name")
+		return errors.New("the journal has no file name")
 	}
 	source := Memory + "?_foreign_keys=1"
 	if j.path != Memory {
@@ -85,7 +85,7 @@ func (j *Journal) openDatabase() error {
 // errReplaced means that the path no longer leads to the open file. SQLite continues to write to
 // the deleted file, and all of that is lost.
 var errReplaced = errors.New(
-	"the journal file was deleted or replaced while this process runs: nothing more is recorded")
+	"the journal file was deleted or replaced while this process runs: it can no longer record the deployment")
 
 // checkFile returns an error if the path leads to another file than the open one.
 func (j *Journal) checkFile() error {

@@ -99,7 +99,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	must(t, open(t, path, newTicking()).Close())
 	_, err := raw(t, path).Exec(`PRAGMA user_version = 99`)
 	must(t, err)
-	refused(t, path, "a newer sluice wrote it (schema 99; this one knows up to 1)", "--state FILE")
+	refused(t, path, "a newer sluice wrote the journal (schema 99; this sluice supports up to 1)", "--state FILE")
 }
 
 func TestForeignFilesAreRefusedUntouched(t *testing.T) {
@@ -108,7 +108,7 @@ func TestForeignFilesAreRefusedUntouched(t *testing.T) {
 	must(t, err)
 	before, err := os.ReadFile(foreign)
 	must(t, err)
-	refused(t, foreign, "it is a SQLite file, but not a journal of sluice", "--state FILE")
+	refused(t, foreign, "the file is a SQLite database, but not a journal of sluice", "--state FILE")
 	after, err := os.ReadFile(foreign)
 	must(t, err)
 	if !bytes.Equal(before, after) {
@@ -118,7 +118,7 @@ func TestForeignFilesAreRefusedUntouched(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "notes.txt")
 	must(t, os.WriteFile(text, []byte(strings.Repeat("no database at all\n", 100)), 0o600))
 	refused(t, text, "file is not a database", "move "+text+" away")
-	refused(t, "", "it has no name", "")
+	refused(t, "", "the journal has no file name", "")
 	refused(t, t.TempDir(), "", "")
 }
 
@@ -152,7 +152,7 @@ func TestFullDiskIsTold(t *testing.T) {
 		must(t, j.LimitPages(bg, 60))
 		err := j.Save(bg, "d1", "big", make([]byte, 1<<20))
 		if err == nil || !strings.Contains(err.Error(), "save big (d1): ") ||
-			!strings.Contains(sluice.NextStep(err), "make room") {
+			!strings.Contains(sluice.NextStep(err), "free space") {
 			t.Errorf("%s: %v", path, err)
 		}
 		if _, ok, err := j.Load(bg, "d1", "big"); ok || err != nil {

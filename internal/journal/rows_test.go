@@ -95,25 +95,25 @@ func TestWrongInputIsRefused(t *testing.T) {
 	_, err := j.BeginStage(bg, "d1", 0, "ECS_SYNC")
 	must(t, err)
 	for want, call := range map[string]func() error{
-		"the journal has it already":         func() error { return j.CreateDeployment(bg, web("d1")) },
-		"must not be empty nor hold a slash": func() error { return j.CreateDeployment(bg, web("a/b")) },
-		"none of running, waiting, paused":   func() error { return j.SetState(bg, "d1", journal.Ended) },
-		"none of done, failed, skipped": func() error {
+		"the journal already has this entry":   func() error { return j.CreateDeployment(bg, web("d1")) },
+		"must not be empty or contain a slash": func() error { return j.CreateDeployment(bg, web("a/b")) },
+		"not one of running, waiting, paused":  func() error { return j.SetState(bg, "d1", journal.Ended) },
+		"not one of done, failed, skipped": func() error {
 			return j.EndStage(bg, "d1", 0, journal.StageRunning, "",
 				"")
 		},
 		"the ID has no deployment": func() error { return j.BeginAction(bg, "create", sluice.Write{}) },
-		"its owner has no name": func() error {
+		"the owner has no name": func() error {
 			_,
 				err := j.Acquire(bg, "r", "", time.Minute)
 			return err
 		},
-		"begun as ECS_SYNC; a plan does not": func() error {
+		"began as ECS_SYNC; a plan does not": func() error {
 			_,
 				err := j.BeginStage(bg, "d1", 0, "WAIT")
 			return err
 		},
-		"none of approve, pause, abort, rollb": func() error {
+		"not one of approve, pause, abort, rollb": func() error {
 			_,
 				err := j.AddCommand(bg, journal.Command{Deployment: "d1"})
 			return err

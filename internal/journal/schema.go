@@ -107,10 +107,13 @@ type (
 )
 
 func (e errNewerSchema) Error() string {
-	return fmt.Sprintf("a newer sluice wrote it (schema %d; this one knows up to %d)", e.version, len(migrations))
+	return fmt.Sprintf("a newer sluice wrote the journal (schema %d; this sluice supports up to %d)", e.version,
+		len(migrations))
 }
 
-func (errNotJournal) Error() string { return "it is a SQLite file, but not a journal of sluice" }
+func (errNotJournal) Error() string {
+	return "the file is a SQLite database, but not a journal of sluice"
+}
 
 // migrateSchema applies the missing migrations. If two processes migrate at the same time, the
 // second waits for the first and finds the schema complete.

@@ -45,7 +45,7 @@ func scanStage(row scanner) (Stage, error) {
 // count from it, and adds one attempt.
 func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, name string) (Stage, error) {
 	var s Stage
-	err := j.runWrite(ctx, fmt.Sprintf("record the begin of stage %d %s", index, name), deployment, func(tx *tx) error {
+	err := j.runWrite(ctx, fmt.Sprintf("record the start of stage %d %s", index, name), deployment, func(tx *tx) error {
 		if err := j.touchDeployment(tx, deployment); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, 
 		s, err = scanStage(tx.queryRow(`SELECT `+stageColumns+` FROM stages WHERE deployment = ? AND place = ?`,
 			deployment, index))
 		if err == nil && s.Name != name {
-			err = fmt.Errorf("it was begun as %s; a plan does not change", s.Name)
+			err = fmt.Errorf("the stage began as %s; a plan does not change", s.Name)
 		}
 		return err
 	})
@@ -76,7 +76,7 @@ func (j *Journal) EndStage(ctx context.Context, deployment string, index int, st
 	op := fmt.Sprintf("record the end of stage %d", index)
 	if status != StageDone && status != StageFailed && status != StageSkipped {
 		return &sluice.Error{Op: op, Resource: deployment,
-			Err: errors.New("status " + status + " is none of done, failed, skipped")}
+			Err: errors.New("status " + status + " is not one of done, failed, skipped")}
 	}
 	return j.runWrite(ctx, op, deployment, func(tx *tx) error {
 		if err := j.touchDeployment(tx, deployment); err != nil {

@@ -18,7 +18,7 @@ import (
 var ErrNotFound = errors.New("the journal has no such entry")
 
 // ErrExists is in the tree of an error about a deployment that the journal already has.
-var ErrExists = errors.New("the journal has it already")
+var ErrExists = errors.New("the journal already has this entry")
 
 // ErrUnusable is in the tree of an error if the file could not be written or read, for example
 // because the disk is full. It does not mean that the recorded operation failed.
@@ -199,8 +199,8 @@ func (j *Journal) explainSQLite(e *sluice.Error) {
 	var s *sqlite.Error
 	var file *fs.PathError
 	if errors.Is(e.Err, errReplaced) {
-		e.Next = "put the file back at " + j.path +
-			" and run sluice resume; without it, run sluice deploy --adopt in the application's folder"
+		e.Next = "restore the file at " + j.path +
+			" and run sluice resume; if the file is lost, run sluice deploy --adopt in the application's folder"
 		return
 	}
 	if errors.As(e.Err, &file) {
@@ -220,9 +220,9 @@ func (j *Journal) explainSQLite(e *sluice.Error) {
 	}
 	switch s.Code() & 0xff {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
-		e.Next = "make room on the disk of " + j.path + ", then resume"
+		e.Next = "free space on the disk of " + j.path + ", then run sluice resume"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		e.Next = "another process has held " + j.path + " for " + busyTimeout.String() + "; see which, then try again"
+		e.Next = "find the process that has locked " + j.path + " for " + busyTimeout.String() + ", then try again"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		e.Next = "make " + j.path + " and its folder writable, or name another journal with --state FILE"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:

@@ -133,7 +133,7 @@ func (l *Load) sendRequest(due time.Time) {
 	l.mu.Unlock()
 	if l.pending.Add(1) > maxOpenRequests {
 		l.pending.Add(-1)
-		l.recordResponse(step, response{cause: "not sent: 10000 requests were without an answer"}, steady, 0)
+		l.recordResponse(step, response{cause: "not sent: 10000 requests had no response"}, steady, 0)
 		return
 	}
 	l.inFlight.Go(func() {

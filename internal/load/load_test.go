@@ -96,8 +96,8 @@ func TestEveryOtherAnswerIsAFailure(t *testing.T) {
 	if s.Requests != 100 || s.CountFailed() != 75 || s.ByVersion["v1"] != 25 || s.ByVersion[""] != 75 {
 		t.Errorf("%d requests, %v, %v", s.Requests, s.Failures(), s.ByVersion)
 	}
-	want := []load.Failure{{"answered 503 Service Unavailable", 25}, {"no answer: context deadline exceeded", 25},
-		{"the answer broke off: reset", 25}}
+	want := []load.Failure{{"no response: context deadline exceeded", 25}, {"status 503 Service Unavailable", 25},
+		{"the response was cut off: reset", 25}}
 	for i, f := range s.Failures() {
 		if f != want[i] {
 			t.Errorf("%v, want %v", f, want[i])

@@ -28,17 +28,17 @@ func sendOnce(ctx context.Context, o Options) response {
 	}
 	res, err := o.Transport.RoundTrip(r)
 	if err != nil {
-		return response{cause: "no answer: " + errorText(err)}
+		return response{cause: "no response: " + errorText(err)}
 	}
 	defer res.Body.Close()
 	a := response{version: res.Header.Get(VersionHeader), task: res.Header.Get(TaskHeader)}
 	switch _, err := io.Copy(io.Discard, res.Body); {
 	case err != nil:
-		a.cause = "the answer broke off: " + errorText(err)
+		a.cause = "the response was cut off: " + errorText(err)
 	case res.StatusCode != http.StatusOK:
-		a.cause = fmt.Sprintf("answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
+		a.cause = fmt.Sprintf("status %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	case tries > 1:
-		a.cause = "the connection was lost and the request sent again"
+		a.cause = "the connection was lost and the request was sent again"
 	}
 	return a
 }

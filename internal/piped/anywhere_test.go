@@ -85,7 +85,7 @@ func TestEverySaveRefused(t *testing.T) {
 				continue
 			}
 			end := c.play(t, point{save: true, refused: true, n: n})
-			if strings.Contains(end.log, "not given back, it runs out by itself") {
+			if strings.Contains(end.log, "not released; it expires by itself") {
 				end.stands = claimed.ReplaceAllString(end.stands, "")
 			}
 			if !end.same(whole) {

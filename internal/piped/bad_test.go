@@ -37,12 +37,12 @@ func TestBadInputOfTheOtherCalls(t *testing.T) {
 		err   error
 		tells string
 	}{
-		"a preview without files":       {preview(nil, "dt"), "piped gave no files"},
+		"a preview without files":       {preview(nil, "dt"), "piped sent no files"},
 		"a preview of bad files":        {preview(bad, "dt"), `unknown key "unknown"`},
 		"a preview without a target":    {preview(good), "has no deploy target of plugin ecs"},
-		"versions of nothing":           {versions(nil), "piped gave no files"},
+		"versions of nothing":           {versions(nil), "piped sent no files"},
 		"versions of bad files":         {versions(r.input(nil, bad)), `unknown key "unknown"`},
-		"a strategy for nothing":        {strategy(nil), "piped gave no files"},
+		"a strategy for nothing":        {strategy(nil), "piped sent no files"},
 		"a strategy for bad files":      {strategy(r.input(good, bad)), `unknown key "unknown"`},
 		"versions without a trigger":    {versions(r.input(nil, good)), ""},
 		"a strategy without a trigger":  {strategy(&contract.PlanPluginInput{TargetDeploymentSource: good}), ""},
@@ -73,11 +73,11 @@ func (r *rig) badLive(good *contract.DeploymentSource) {
 		tells string
 	}{
 		"nothing": {&contract.GetLivestateRequest{}, contract.ApplicationSyncStatus_INVALID_CONFIG,
-			"piped gave no files"},
+			"piped sent no files"},
 		"no target": {&contract.GetLivestateRequest{DeploySource: good},
 			contract.ApplicationSyncStatus_INVALID_CONFIG, "no deploy target"},
 		"an unknown target": {&contract.GetLivestateRequest{DeploySource: good, DeployTargets: []string{"mars"}},
-			contract.ApplicationSyncStatus_UNKNOWN, "has none of that name"},
+			contract.ApplicationSyncStatus_UNKNOWN, "has no deploy target of that name"},
 	} {
 		out, err := r.plugin.live.GetLivestate(context.Background(), c.in)
 		if s := out.GetSyncState(); err != nil || s.GetStatus() != c.want || !strings.Contains(s.GetReason(), c.tells) {

@@ -49,7 +49,7 @@ func readEntry(text string) (*pluginEntry, error) {
 	case e.Port < 1 || e.Port > 65535:
 		return nil,
 			configError(e.Name, fmt.Errorf(
-				"port %d: a plugin needs a port from 1 to 65535, for piped waits for it without end", e.Port))
+				"port %d: a plugin needs a port from 1 to 65535, as piped waits for it without a limit", e.Port))
 	}
 	if err := decodeStrict(e.Config, &struct{}{}); err != nil {
 		return nil, configError(e.Name, fmt.Errorf("config: %w: this plugin has no configuration of its own", err))
@@ -73,13 +73,14 @@ func (t *deployTarget) readConfig(seen map[string]bool) error {
 	seen[t.Name] = true
 	if err := decodeStrict(t.Config, &t.access); err != nil {
 		return fmt.Errorf(
-			"deploy target %s: config: %w: it has region, profile, credentialsFile, roleARN and tokenFile", t.Name, err)
+			"deploy target %s: config: %w: its keys are region, profile, credentialsFile, roleARN and tokenFile",
+			t.Name, err)
 	}
 	switch a := t.access; {
 	case a.Region == "":
 		return fmt.Errorf("deploy target %s: config has no region", t.Name)
 	case a.TokenFile != "" && a.RoleARN == "":
-		return fmt.Errorf("deploy target %s: config has a tokenFile and no roleARN, the role that the token is for",
+		return fmt.Errorf("deploy target %s: config has a tokenFile but no roleARN, the role that the token is for",
 			t.Name)
 	}
 	return nil
@@ -114,6 +115,6 @@ func (e *pluginEntry) findTarget(name string) (*deployTarget, error) {
 		}
 	}
 	return nil, &sluice.Error{Op: "find the deploy target", Resource: name,
-		Err:  fmt.Errorf("plugin %s has none of that name", e.Name),
+		Err:  fmt.Errorf("plugin %s has no deploy target of that name", e.Name),
 		Next: "add it under spec.plugins[].deployTargets of piped's configuration and restart piped"}
 }

@@ -23,8 +23,8 @@ import (
 func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.Application, live *ecs.ServiceState,
 	addresses map[string]bool) (*contract.ApplicationSyncState, error) {
 	if k, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && k.Until.After(p.clock.Now()) {
-		return syncState(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is under way",
-			"deployment "+k.Deployment+" holds the service"), nil
+		return syncState(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is in progress",
+			"deployment "+k.Deployment+" has the claim on the service"), nil
 	}
 	diffs, err := findDifferences(ctx, pl, p.clock, app, live, addresses)
 	if err != nil {
@@ -46,7 +46,7 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 	}
 	serving := live.Serving()
 	if serving == "" {
-		add("task definition", []definition.Difference{{Path: "family", Have: "nothing serves",
+		add("task definition", []definition.Difference{{Path: "family", Have: "no running version",
 			Want: aws.ToString(app.Task.Input.Family)}})
 	} else {
 		td, err := pl.readDefinition(ctx, serving)
@@ -108,7 +108,7 @@ func shortReason(diffs []fileChange) string {
 
 // driftReason returns one line for each difference, with the value in AWS and in the files.
 func driftReason(target string, diffs []fileChange) string {
-	lines := []string{"What runs on " + target + " differs from the files:"}
+	lines := []string{"The state on " + target + " differs from the files:"}
 	for _, d := range diffs {
 		lines = append(lines, fmt.Sprintf("- %s %s: is %s, should be %s", d.subject, d.Path, d.Have, d.Want))
 	}

@@ -18,7 +18,7 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.Wrote:
 		return formatWrote(e)
 	case sluice.Adopted:
-		return info, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"
+		return info, "found " + e.Resource + ", created by an earlier attempt; continuing with it"
 	case sluice.CapacityChanged:
 		if e.Variant == sluice.Leaving {
 			return info, "" // the wait is already logged

@@ -37,7 +37,7 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SUCCESS}, nil
 	case ctx.Err() != nil:
 		log.writeLines(contract.LogSeverity_ERROR,
-			"stopped: "+stopReason(ctx)+"; what was made is found by the next attempt, or undone by the rollback")
+			"stopped: "+stopReason(ctx)+"; the next attempt continues from here, or the rollback undoes it")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_CANCELLED, Message: err.Error()}, nil
 	}
 	log.writeLines(contract.LogSeverity_ERROR, "failed: "+err.Error())
@@ -129,7 +129,7 @@ func (t *targetRun) runStage(ctx context.Context, target string) (err error) {
 		return err
 	}
 	if t.isRollback() && !t.hasBaseline {
-		t.log.writeLines(contract.LogSeverity_INFO, "nothing was changed, so that nothing is to be put back")
+		t.log.writeLines(contract.LogSeverity_INFO, "this deployment changed nothing, so no rollback is needed")
 		return nil
 	}
 	if t.filesErr != nil {
@@ -185,9 +185,9 @@ func (t *targetRun) refuseOfficial(ctx context.Context) error {
 			continue
 		}
 		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(), Kind: sluice.Conflict,
-			Err: fmt.Errorf("another plugin began this deployment: it has metadata %s and none of ours", key),
-			Next: "give piped the former plugin back until it has ended; or deploy again: ECS_SYNC puts all traffic " +
-				"on the primary and removes what is left"}
+			Err: fmt.Errorf("another plugin began this deployment: it has metadata %s, and this plugin has none", key),
+			Next: "use the previous plugin until this deployment has ended; or deploy again: ECS_SYNC sends all " +
+				"traffic to the primary and removes leftovers"}
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (t *targetRun) preparePlan(ctx context.Context) (err error) {
 	t.index = t.planIndex()
 	if t.index < 0 {
 		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(),
-			Err: fmt.Errorf("the pipeline of the application has no such stage at place %d",
+			Err: fmt.Errorf("the pipeline of the application has no such stage at position %d",
 				t.in.GetStage().GetIndex()+1)}
 	}
 	t.host.start, err = loadBegin(ctx, t.host, t.in.GetStage().GetId(), t.plugin.clock.Now())
@@ -285,8 +285,8 @@ func (t *targetRun) ensureOwned(ctx context.Context) error {
 		return nil
 	}
 	t.log.writeLines(contract.LogSeverity_INFO,
-		"deployment "+over+" of this application is over and left its claim on the service: the claim is removed")
-	return t.newTagWriter().service.Untag(ctx, t.newTagWriter().writeTags, "remove a claim that was left", live.ARN,
+		"deployment "+over+" of this application has ended and left its claim on the service: removing the claim")
+	return t.newTagWriter().service.Untag(ctx, t.newTagWriter().writeTags, "remove a leftover claim", live.ARN,
 		plan.ClaimTag)
 }
 
@@ -400,19 +400,19 @@ func (t *targetRun) releaseService(ctx context.Context, ended error) {
 		Deployment: t.deploymentID(), Host: t.host, RetryFor: account.LongRetryBudget})
 	if err == nil && ended == nil && !t.isRollback() {
 		if err := w.DeregisterOld(ctx); err != nil {
-			t.log.logEvent(sluice.Warned{Message: "old task definitions stay: " + err.Error()})
+			t.log.logEvent(sluice.Warned{Message: "old task definitions are not deregistered: " + err.Error()})
 		}
 	}
 	if err == nil {
 		if err := w.ReturnScaling(ctx); err != nil {
-			t.log.logEvent(sluice.Warned{Message: "auto scaling is not given back: " + err.Error()})
+			t.log.logEvent(sluice.Warned{Message: "auto scaling is not restored: " + err.Error()})
 			return // the claim stays too, so the next deployment finds both
 		}
 		kind := sluice.KindOf(ended)
 		err = w.Release(ctx, kind == sluice.LostClaim || kind == sluice.Overtaken)
 	}
 	if err != nil {
-		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not given back, it runs out by itself: " +
+		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not released; it expires by itself: " +
 			err.Error()})
 	}
 }

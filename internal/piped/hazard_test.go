@@ -32,9 +32,9 @@ func TestHazard02LeftTaskSetsAreRemoved(t *testing.T) {
 	d := r.begin(source{image: "sim/web:v1"}, source{})
 	d.all()
 	for id, tells := range map[string]string{left: "was left by an earlier deployment: ECS_SYNC removes it",
-		others: "not sluice's; it is left alone"} {
+		others: "sluice did not create it and does not change it"} {
 		if log := r.piped.text(d.Stages[0].GetId()); !strings.Contains(log, "task set "+id+" (web:1) "+tells) &&
-			!strings.Contains(log, "task set "+id+" (web:1) is ACTIVE and "+tells) {
+			!strings.Contains(log, "task set "+id+" (web:1) is ACTIVE, but "+tells) {
 			t.Errorf("the log does not tell that %s %s:\n%s", id, tells, log)
 		}
 	}
@@ -271,7 +271,7 @@ func TestHazard18ServiceOfAnotherIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tag := range map[string][3]string{
 		"application": {"pipecd-dev-application", "app-2", "belongs to another application"},
-		"deployment":  {"sluice:deployment", "slc-other 2100-01-01T00:00:00Z", "another deployment holds it"},
+		"deployment":  {"sluice:deployment", "slc-other 2100-01-01T00:00:00Z", "another deployment owns the claim"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

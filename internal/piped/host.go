@@ -76,7 +76,7 @@ func (h *host) metadataError(what, key string, err error) error {
 	}
 	return &sluice.Error{Op: what + " the deployment's metadata " + h.prefix + key, Resource: h.deployment,
 		Err:  pipedError(err),
-		Next: "see the log of piped; the stage can be run again"}
+		Next: "check the log of piped, then run the stage again"}
 }
 
 var _ stage.Host = (*host)(nil)

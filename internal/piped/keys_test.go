@@ -121,31 +121,32 @@ func TestKeysThatAreRefusedAreExplained(t *testing.T) {
 		staged("{name: ECS_CANARY_ROLLOUT, with: {scale: 12.5}}"): "scale is a whole percentage from 1 " +
 			"to 100",
 		staged("{name: ECS_CANARY_ROLLOUT}"): "scale",
-		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 101}}"): "PipeCD takes what is not within 1 " +
-			"and 100 for primary 100",
+		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 101}}"): "PipeCD replaces values outside 1 " +
+			"to 100 with primary 100",
 		staged("{name: ECS_TRAFFIC_ROUTING, with: {primary: 30, canary: 50}}"): "sum to 80, not to 100",
 		staged("{name: ECS_TRAFFIC_ROUTING, with: {}}"):                        "neither with.primary nor with.canary",
 		staged("{name: ECS_PRIMARY_ROLLOUT, with: {scale: 1}}"):                `unknown key "scale"`,
-		staged("{name: ECS_ROLLBACK}"):                                         "A rollback is added by itself",
-		staged("{name: ECS_SYNC, id: a}"):                                      "PipeCD v1 has no id of stages",
+		staged("{name: ECS_ROLLBACK}"):                                         "sluice adds the rollback itself",
+		staged("{name: ECS_SYNC, id: a}"):                                      "Stages of PipeCD v1 have no id",
 		keysHead + keysPart +
-			"        accessType: ALB\n": "it is one of ELB, SERVICE_DISCOVERY",
+			"        accessType: ALB\n": "use one of ELB, SERVICE_DISCOVERY",
 		keysHead + keysPart +
-			"        launchType: LAMBDA\n": "it is one of EC2, FARGATE",
+			"        launchType: LAMBDA\n": "use one of EC2, FARGATE",
 		keysHead + keysPart +
-			"        autoRollback: true\n": "PipeCD v1 has planner.autoRollback for it",
+			"        autoRollback: true\n": "In PipeCD v1 use planner.autoRollback",
 		keysHead + keysPart +
 			"        targetGroupz: {}\n": `unknown key "targetGroupz"`,
 		keysHead + strings.Replace(keysPart, "containerPort: 80}", "loadBalancerName: a}",
-			1): "PipeCD v1 does not have it",
+			1): "PipeCD v1 does not have this key",
 		keysHead + strings.Replace(keysPart, ", containerPort: 80", "", 1): "containerPort",
 		keysHead + keysPart +
-			"  plugin: ecs\n": "its configuration does not have it",
+			"  plugin: ecs\n": "but its configuration does not",
 		keysHead + keysPart +
 			"  deployTarget: a\n": "PipeCD keeps deploy targets in its control plane",
 		keysHead: "spec has no plugins",
-		strings.Replace(keysHead, "pipecd.dev/v1beta1", "v1", 1) + keysPart:     "apiVersion is pipecd.dev/v1beta1",
-		strings.Replace(keysHead, "Application", "KubernetesApp", 1) + keysPart: "none of ECS",
+		strings.Replace(keysHead, "pipecd.dev/v1beta1", "v1", 1) +
+			keysPart: "apiVersion must be pipecd.dev/v1beta1",
+		strings.Replace(keysHead, "Application", "KubernetesApp", 1) + keysPart: "not a kind for ECS",
 		"":      "is a map",
 		"\t: [": "malformed YAML",
 	} {

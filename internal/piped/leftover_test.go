@@ -21,13 +21,13 @@ func TestCanaryOfAPluginThatDiedIsRemovedByTheNextPipeline(t *testing.T) {
 		next.run(s)
 		if i == 0 {
 			log := r.piped.text(s.GetId())
-			for _, text := range []string{"was left by an earlier deployment: it is removed before the first stage",
-				"is over and left its claim on the service: the claim is removed"} {
+			for _, text := range []string{"was left by an earlier deployment: sluice removes it before the first stage",
+				"has ended and left its claim on the service: removing the claim"} {
 				if !strings.Contains(log, text) {
 					t.Errorf("the log does not tell what was left, %q:\n%s", text, log)
 				}
 			}
-			if strings.Contains(log, "another deployment holds the service") {
+			if strings.Contains(log, "another deployment has the claim on the service") {
 				t.Errorf("the log warns of a claim that was removed:\n%s", log)
 			}
 			if state := r.state(); strings.Contains(state, "v4") {
@@ -74,10 +74,10 @@ func TestTaskSetOfOthersInThePrimaryGroup(t *testing.T) {
 	id := r.taskSet("web:1", 100, nil, primaryARN)
 	r.pass("2m")
 	r.inSync(source{}.write(t), drifted,
-		"task set "+id+": is of web:1, made by others, 2 running in target group web-primary, should be none")
+		"task set "+id+": is of web:1, not created by sluice, 2 running in target group web-primary, should be none")
 	sync := r.begin(source{image: "sim/web:v1"}, source{image: "sim/web:v3"})
 	text := sync.fails(sync.forward()[0])
-	if !strings.Contains(text, "sluice did not make it") || !strings.Contains(text, "onOtherTargets: remove") {
+	if !strings.Contains(text, "sluice did not create it") || !strings.Contains(text, "onOtherTargets: remove") {
 		t.Errorf("the stage says: %s", text)
 	}
 	r.want("PRIMARY sim/web:v2 100% 2 running; ACTIVE sim/web:v1 100% 2 running; primary 100; canary 0")

@@ -94,7 +94,7 @@ func TestLiveStateWithinADeployment(t *testing.T) {
 	r := newRig(t, external+quick)
 	d := r.usual()
 	d.run(d.forward()[0])
-	r.inSync(source{}.write(t), contract.ApplicationSyncStatus_DEPLOYING, "holds the service")
+	r.inSync(source{}.write(t), contract.ApplicationSyncStatus_DEPLOYING, "has the claim on the service")
 	d.run(d.back())
 	r.inSync(source{}.write(t), drifted, "containerDefinitions[web].image: is sim/web:v1, should be sim/web:v2")
 }

@@ -23,7 +23,7 @@ func TestStageGoesOnAfterAnOutage(t *testing.T) {
 	r.want("PRIMARY sim/web:v1 100% 2 running; primary 100; canary 0")
 	r.noneLost()
 	for _, stage := range []string{d.forward()[0].GetId(), back.GetId()} {
-		if text := r.piped.text(stage); !strings.Contains(text, "AWS answers again, after 6m") {
+		if text := r.piped.text(stage); !strings.Contains(text, "AWS responds again after 6m") {
 			t.Errorf("the log does not tell of an outage of more than five minutes:\n%s", text)
 		}
 	}

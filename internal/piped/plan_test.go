@@ -50,7 +50,7 @@ func TestStrategy(t *testing.T) {
 		"network": {v1,
 			source{image: "sim/web:v1", service: strings.Replace(serviceFile, ", subnet-0123456789abcdef1", "", 1)},
 			slowly, "networkConfiguration"},
-		"nothing was deployed": {nil, source{}, slowly, "nothing was deployed before"},
+		"nothing was deployed": {nil, source{}, slowly, "there is no earlier deployment"},
 		"the former is not there": {&contract.DeploymentSource{ApplicationDirectory: t.TempDir()}, source{}, slowly,
 			"cannot be read"},
 	} {
@@ -112,7 +112,7 @@ func TestBadInputIsAnsweredWithASentence(t *testing.T) {
 		tells  string
 	}{
 		"no canary target group": {source{app: noCanary}, nil,
-			"it needs a canary target group, and the file names none"},
+			"the stage needs a canary target group, but the file names none"},
 		"a wrong type": {source{app: strings.Replace(appFile(pipeline), "scale: 50", "scale: much", 1)}, nil,
 			"scale is a whole percentage"},
 		"another plugin's name": {source{app: strings.Replace(appFile(pipeline), "    ecs:\n", "    other:\n", 1)},
@@ -128,8 +128,8 @@ func TestBadInputIsAnsweredWithASentence(t *testing.T) {
 			"has no deploy target of plugin ecs"},
 		"unknown deploy target": {source{},
 			func(d *deployment) { d.DeployTargetsByPlugin["ecs"].DeployTargets[0] = "mars" },
-			"plugin ecs has none of that name"},
-		"no files": {source{}, func(d *deployment) { d.target = nil }, "piped gave no files"},
+			"plugin ecs has no deploy target of that name"},
+		"no files": {source{}, func(d *deployment) { d.target = nil }, "piped sent no files"},
 		"a stage of another": {source{}, func(d *deployment) { d.Stages[0].Name = "WAIT" },
 			"this plugin has no such stage"},
 	} {

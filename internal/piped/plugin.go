@@ -58,7 +58,7 @@ func (p *plugin) BuildPipelineSyncStages(_ context.Context,
 	}
 	if r.GetRollback() && len(all) > 0 {
 		first := slices.MinFunc(all, func(a, b *contract.PipelineStage) int { return int(a.GetIndex() - b.GetIndex()) })
-		all = append(all, newStage(appfile.StageRollback, "Return to what was", first.GetIndex(), true))
+		all = append(all, newStage(appfile.StageRollback, "Restore the previous state", first.GetIndex(), true))
 	}
 	return &contract.BuildPipelineSyncStagesResponse{Stages: all}, nil
 }
@@ -66,10 +66,10 @@ func (p *plugin) BuildPipelineSyncStages(_ context.Context,
 // BuildQuickSyncStages returns one stage, and the rollback.
 func (p *plugin) BuildQuickSyncStages(_ context.Context,
 	r *contract.BuildQuickSyncStagesRequest) (*contract.BuildQuickSyncStagesResponse, error) {
-	all := []*contract.PipelineStage{newStage(appfile.StageSync, "Bring the whole service to the new revision", 0,
+	all := []*contract.PipelineStage{newStage(appfile.StageSync, "Deploy the new revision to the complete service", 0,
 		false)}
 	if r.GetRollback() {
-		all = append(all, newStage(appfile.StageRollback, "Return to what was", 0, true))
+		all = append(all, newStage(appfile.StageRollback, "Restore the previous state", 0, true))
 	}
 	return &contract.BuildQuickSyncStagesResponse{Stages: all}, nil
 }

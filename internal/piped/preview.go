@@ -118,7 +118,7 @@ func (p *plugin) previewPlan(ctx context.Context, target, application string, ap
 
 func orNone(s string) string {
 	if s == "" {
-		return "nothing serves"
+		return "no running version"
 	}
 	return s
 }

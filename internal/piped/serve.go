@@ -55,18 +55,19 @@ func readFlags(args []string, to io.Writer) (flags, error) {
 		fmt.Fprint(to, usage)
 		fs.PrintDefaults()
 	}
-	fs.StringVar(&f.service, "piped-plugin-service", "", "where piped serves its plugins, `host:port`")
+	fs.StringVar(&f.service, "piped-plugin-service", "", "address where piped serves its plugins, `host:port`")
 	fs.StringVar(&f.config, "config", "", "the plugin's entry in piped's configuration, as `JSON`")
-	fs.DurationVar(&f.grace, "grace-period", 30*time.Second, "how long calls under way may take to end at a stop")
-	fs.BoolVar(&f.tls, "tls", false, "serve with TLS; piped itself never dials so")
+	fs.DurationVar(&f.grace, "grace-period", 30*time.Second,
+		"how long running calls may take to end when the plugin stops")
+	fs.BoolVar(&f.tls, "tls", false, "serve with TLS; piped itself never uses TLS")
 	fs.StringVar(&f.cert, "cert-file", "", "certificate for --tls")
-	fs.StringVar(&f.key, "key-file", "", "its key")
+	fs.StringVar(&f.key, "key-file", "", "key of that certificate")
 	fs.BoolVar(&f.reflect, "enable-grpc-reflection", false, "serve gRPC reflection")
-	fs.StringVar(&f.level, "log-level", "info", "read past")
-	fs.StringVar(&f.encoding, "log-encoding", "humanize", "read past")
-	fs.BoolVar(&f.metrics, "metrics", true, "read past")
+	fs.StringVar(&f.level, "log-level", "info", "ignored")
+	fs.StringVar(&f.encoding, "log-encoding", "humanize", "ignored")
+	fs.BoolVar(&f.metrics, "metrics", true, "ignored")
 	for _, name := range []string{"profile", "profile-debug-logging", "profiler-credentials-file"} {
-		fs.Func(name, "read past", func(string) error { return nil })
+		fs.Func(name, "ignored", func(string) error { return nil })
 	}
 	if fs.Parse(args) != nil {
 		return f, errUsage
@@ -80,7 +81,7 @@ func readFlags(args []string, to io.Writer) (flags, error) {
 	}
 	switch {
 	case fs.NArg() > 0:
-		return f, fmt.Errorf("%q is too much", fs.Arg(0))
+		return f, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	case f.service == "":
 		return f, errors.New("--piped-plugin-service is not given")
 	case f.config == "":
@@ -171,7 +172,7 @@ func servePiped(f flags, p *plugin, l net.Listener) error {
 // Reasons why a stage stops without being cancelled.
 var (
 	errStopped  = errors.New("the plugin is being stopped")
-	errOrphaned = errors.New("piped is gone")
+	errOrphaned = errors.New("piped has ended")
 )
 
 // orphanGrace is how long a running write may take to end after piped has ended. The next piped

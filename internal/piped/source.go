@@ -34,7 +34,7 @@ type loadedApp struct {
 // the application file, which those plugins validate.
 func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedApp, error) {
 	if src.GetApplicationDirectory() == "" {
-		return nil, &sluice.Error{Op: "read the application", Err: errors.New("piped gave no files")}
+		return nil, &sluice.Error{Op: "read the application", Err: errors.New("piped sent no files")}
 	}
 	name := src.GetApplicationConfigFilename()
 	if name == "" {
@@ -48,7 +48,7 @@ func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedAp
 	ours, err := e.ownPart(src.GetApplicationConfig(), spec)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
-			Next: "name the part for this plugin " + e.Name + ", as in piped's configuration"}
+			Next: "name the section of this plugin " + e.Name + ", as in piped's configuration"}
 	}
 	app, err := appfile.Load(overlayFS{folder.New(src.GetApplicationDirectory()), name, ours}, name, nil)
 	if err != nil {

@@ -22,7 +22,7 @@ func (p *plugin) DetermineStrategy(_ context.Context,
 		return &contract.DetermineStrategyResponse{SyncStrategy: contract.SyncStrategy_PIPELINE, Summary: why}, nil
 	}
 	if r.GetInput().GetRunningDeploymentSource() == nil {
-		return pipeline("Sync progressively: nothing was deployed before")
+		return pipeline("Sync progressively: there is no earlier deployment")
 	}
 	running, err := p.entry.loadApplication(r.GetInput().GetRunningDeploymentSource())
 	if err != nil {

@@ -90,7 +90,7 @@ func checkOwner(live *ecs.ServiceState, d *contract.Deployment, service string) 
 	return &sluice.Error{Op: "use the service", Resource: service, Kind: sluice.Overtaken,
 		Err: fmt.Errorf("it belongs to another application of PipeCD: its tag %s is %s, this one is %s",
 			tagApplication, other, d.GetApplicationId()),
-		Next: "name another service; or, if the other application is gone, remove that tag from the service"}
+		Next: "choose another service; or, if the other application no longer exists, remove that tag from the service"}
 }
 
 // tagWriter writes tags of the service before and after stages, through the gate.
@@ -153,7 +153,7 @@ func (w tagWriter) restoreTags(ctx context.Context, tags map[string]string) erro
 	if _, ours := live.Tags[tagCommit]; !ours || len(differing) == 0 {
 		return nil // the service was never tagged, so there is no tag to restore
 	}
-	return w.service.Tag(ctx, w.writeTags, "tag what serves again", live.ARN, differing)
+	return w.service.Tag(ctx, w.writeTags, "restore tags", live.ARN, differing)
 }
 
 func tagMap(tags []ecstypes.Tag) map[string]string {

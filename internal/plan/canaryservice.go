@@ -120,11 +120,11 @@ func refuseHosting(app *appfile.Application, live AWSState, o Options) error {
 	controller := controllerOf(app)
 	switch {
 	case app.Hosting == appfile.Services && controller != controllerECS:
-		return problem("write hosting: taskSets, or leave it out",
-			"hosting services needs deployment controller ECS, and the service has %s", controller)
+		return problem("set hosting: taskSets, or remove hosting",
+			"hosting services needs deployment controller ECS, but the service has %s", controller)
 	case app.Hosting == appfile.TaskSets && controller != controllerExternal:
-		return problem("write hosting: services for a canary beside it, or leave it out",
-			"hosting taskSets needs deployment controller EXTERNAL, and the service has %s", controller)
+		return problem("set hosting: services for a canary service, or remove hosting",
+			"hosting taskSets needs deployment controller EXTERNAL, but the service has %s", controller)
 	case HostingOf(app) == appfile.Services:
 		return refuseCanaryService(app, live, o)
 	}
@@ -142,24 +142,24 @@ func refuseCanaryService(app *appfile.Application, live AWSState, o Options) err
 	strategy := strategyOf(app, live)
 	switch {
 	case len(CanaryServiceName(name)) > maxServiceName:
-		return problem("give the service a shorter name",
-			"the canary would be service %s, whose name has %d characters; AWS allows %d", CanaryServiceName(name),
+		return problem("choose a shorter service name",
+			"the name of the canary service %s has %d characters; AWS allows %d", CanaryServiceName(name),
 			len(CanaryServiceName(name)), maxServiceName)
 	case in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon || live.Service != nil &&
 		live.Service.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon:
-		return problem("leave the pipeline out (--quick-sync)",
-			"the service is a DAEMON: one task on each instance, so that no share of it can be a canary")
+		return problem("use --quick-sync, or remove the pipeline",
+			"the service is a DAEMON with one task on each instance, so it cannot have a canary")
 	case strategy != "" && strategy != ecstypes.DeploymentStrategyRolling:
-		return problem("leave the stages of canary and primary out, or use strategy ROLLING",
-			"with deployment strategy %s ECS shifts the traffic by itself, between target groups of its own choice",
+		return problem("remove the canary and primary stages, or use strategy ROLLING",
+			"with deployment strategy %s, ECS shifts the traffic itself, between target groups that it chooses",
 			strategy)
 	case live.isFirstDeployment() && o.Pipeline && !o.QuickSync:
-		return problem("leave --pipeline out", "nothing serves yet: there is nothing for a canary to stand beside")
+		return problem("remove --pipeline", "no version is running: a canary needs a running primary")
 	}
 	for i, s := range app.Pipeline {
 		if with, ok := s.With.(appfile.PrimaryRollout); ok && with.KeepOld {
-			return problem("leave keepOld out; a rollback starts the former revision again",
-				"stage %d keeps the old primary, but the service is rolled by ECS, which leaves none", i+1)
+			return problem("remove keepOld; a rollback starts the previous revision again",
+				"stage %d keeps the old primary, but ECS rolls the service and keeps no old tasks", i+1)
 		}
 	}
 	return refuseTakenName(name, live)
@@ -173,9 +173,9 @@ func refuseTakenName(name string, live AWSState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: aws.ToString(live.Beside.ServiceArn), Kind: sluice.Conflict,
-		Err: fmt.Errorf("the canary of %s would be service %s, which is there and not sluice's (it has no tag %s "+
-			"of ours)", name, CanaryServiceName(name), CanaryTag),
-		Next: "rename that service, or the one that is deployed"}
+		Err: fmt.Errorf("the canary of %s needs the name %s, but another service has it: sluice did not create that "+
+			"service (no tag %s)", name, CanaryServiceName(name), CanaryTag),
+		Next: "choose another name for one of the two services"}
 }
 
 // strategyOf returns the deployment strategy that the service will have.
@@ -240,10 +240,11 @@ func (p *Plan) warnCanaryService(app *appfile.Application, live AWSState) {
 	}
 	_, dropped := definition.NewCanaryService(app.Service, live.Service)
 	for _, d := range dropped {
-		p.addWarning("the canary service is made without %s", d)
+		p.addWarning("the canary service is created without %s", d)
 	}
 	if made, stands := live.findCanaryService(); stands && p.Adopts() {
-		p.addWarning("canary service %s was left by an earlier deployment (%s): it is removed before the first stage",
+		p.addWarning("canary service %s was left by an earlier deployment (%s): sluice removes it before the first "+
+			"stage",
 			CanaryServiceName(p.Service), sluice.ActionID(made).Deployment())
 	}
 }

@@ -41,7 +41,7 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 			err: "needs deployment controller EXTERNAL", next: "hosting: services"},
 		"a name too long": {pipeline: threeSteps, edits: []string{ecs, "serviceName: web|serviceName: " +
 			strings.Repeat("w", 249)}, live: rollingLive(),
-			err: "whose name has 256 characters", next: "shorter name"},
+			err: "has 256 characters", next: "shorter service name"},
 		"a daemon": {pipeline: threeSteps, edits: []string{ecs},
 			live: rollingLive(func(l *AWSState) { l.Service.SchedulingStrategy = "DAEMON" }), err: "DAEMON",
 			next: "--quick-sync"},
@@ -50,13 +50,13 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 		}), err: "with deployment strategy LINEAR", next: "ROLLING"},
 		"a kept primary": {pipeline: strings.ReplaceAll(threeSteps, "{name: ECS_PRIMARY_ROLLOUT}",
 			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}"), edits: []string{ecs}, live: rollingLive(),
-			err: "which leaves none", next: "keepOld"},
+			err: "keeps no old tasks", next: "keepOld"},
 		"nothing to stand beside": {pipeline: threeSteps, edits: []string{ecs},
 			live:    rollingLive(func(l *AWSState) { l.Service, l.Definition = nil, nil }),
-			options: Options{Pipeline: true}, err: "nothing serves yet", next: "--pipeline"},
+			options: Options{Pipeline: true}, err: "no version is running", next: "--pipeline"},
 		"a stranger of that name": {pipeline: threeSteps, edits: []string{ecs},
 			live: rollingLive(func(l *AWSState) { l.Beside = &ecstypes.Service{Status: aws.String("ACTIVE")} }),
-			err:  "not sluice's", next: "rename"},
+			err:  "sluice did not create that service", next: "another name"},
 		"another target group": {pipeline: threeSteps, edits: []string{ecs},
 			live: rollingLive(func(l *AWSState) { l.Service.LoadBalancers[0].TargetGroupArn = aws.String(other) }),
 			err:  "not in the primary target group", next: "targetGroups.primary"},
@@ -64,7 +64,7 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 			err: "through Service Connect", next: "BLUE_GREEN, LINEAR or CANARY"},
 		"shares of what nobody calls": {pipeline: threeSteps,
 			edits: []string{ecs, "targetGroups:|accessType: NONE\n  targetGroups:"}, live: rollingLive(),
-			err: "nobody calls the service", next: "accessType"},
+			err: "there is no traffic to shift", next: "accessType"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Make(app(t, c.pipeline, c.edits...), c.live, c.options)
@@ -106,7 +106,7 @@ func TestPlanOfACanaryService(t *testing.T) {
 	}
 	told := strings.Join(p.Warnings, "\n")
 	for _, want := range []string{"endpoints of Service Connect (http)", "1 further target group", "alarms (errors)",
-		"1 lifecycle hook", "callers through Service Connect are not steered"} {
+		"1 lifecycle hook", "sluice does not shift callers of Service Connect"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no warning of %s:\n%s", want, told)
 		}

@@ -12,7 +12,7 @@ import (
 func findChanges(app *appfile.Application, live AWSState) []Change {
 	var all []Change
 	if live.Definition == nil {
-		all = append(all, Change{Of: "task definition", Path: "family", Have: "nothing runs",
+		all = append(all, Change{Of: "task definition", Path: "family", Have: "none",
 			Want: *app.Task.Input.Family})
 	} else {
 		all = appendDifferences(all, "task definition", definition.CompareTask(app.Task, live.Definition))

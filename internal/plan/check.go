@@ -36,14 +36,15 @@ func (p *Plan) checkStage(i int, s appfile.Stage, live AWSState, canary bool) er
 	case appfile.TrafficRouting:
 		steers = true
 		if with.Weights.Canary() > 0 && !canary {
-			return problem("put ECS_CANARY_ROLLOUT before it",
-				"it sends %d%% to the canary, but no stage before it starts one: those requests would be lost",
+			return problem("add ECS_CANARY_ROLLOUT before this stage",
+				"the stage sends %d%% to the canary, but no earlier stage starts a canary: these requests would be "+
+					"lost",
 				with.Weights.Canary())
 		}
 	}
 	if steers && p.Access == sluice.ELB && (p.Canary == nil || p.Canary.ARN == "") {
 		return problem("name the target group under input.targetGroups.canary.targetGroupArn",
-			"it needs a canary target group, and the file names none")
+			"the stage needs a canary target group, but the file names none")
 	}
 	if (steers || s.Name == appfile.StageCanaryClean) && live.RulesErr != nil {
 		return fmt.Errorf("plan stage %d %s: %w", i+1, s.Name, live.RulesErr)

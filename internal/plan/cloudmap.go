@@ -25,13 +25,13 @@ type Share struct {
 }
 
 func (s Share) String() string {
-	text := fmt.Sprintf("%s finds %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.Total(), "task"),
+	text := fmt.Sprintf("%s has %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.Total(), "registered task"),
 		s.Tasks.Canary, s.Tasks.Percent())
 	if s.ExactTasks == 0 {
 		return text
 	}
-	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Requested, s.Bound,
-		sluice.Plural(s.ExactTasks, "task"))
+	return text + fmt.Sprintf(" for the requested %d%%; half a task is %.3g%%; %s would achieve it", s.Requested,
+		s.Bound, sluice.Plural(s.ExactTasks, "task"))
 }
 
 // RegistryOf returns the service registry that the file names, and the port that ECS registers in
@@ -107,12 +107,12 @@ func (p *Plan) planShare(s Stage, desired, canary int) (*Share, error) {
 		exactly, ok := pool.ExactSplit(w)
 		switch {
 		case !ok:
-			return nil, problem(fmt.Sprintf("leave exact out, or raise the desired count to %d", exactly.Primary),
-				"exact: true asks for exactly %d%%, which %d of %d tasks are: the service has %d", w.Canary(),
+			return nil, problem(fmt.Sprintf("remove exact, or raise the desired count to %d", exactly.Primary),
+				"exact: true requests exactly %d%%, which needs %d of %d tasks, but the service has %d", w.Canary(),
 				exactly.Canary, exactly.Total(), desired)
 		case exactly.Canary > desired && !p.RollsByECS():
-			return nil, problem("leave exact out, or raise the desired count",
-				"exact: true takes %d canary tasks, and a task set has at most the desired count (%d)", exactly.Canary,
+			return nil, problem("remove exact, or raise the desired count",
+				"exact: true needs %d canary tasks, but a task set has at most the desired count (%d)", exactly.Canary,
 				desired)
 		}
 		out.Extra = max(0, exactly.Canary-canary)
@@ -122,8 +122,9 @@ func (p *Plan) planShare(s Stage, desired, canary int) (*Share, error) {
 		return nil, problem("raise the desired count", "the canary has no task: the desired count is %d", desired)
 	}
 	if w.Primary() == 0 && pool.Canary < desired {
-		return nil, problem("start the canary with scale: 100, or give exact: true",
-			"the canary is to be found alone, with %d of the %d tasks that the service has", pool.Canary, desired)
+		return nil, problem("start the canary with scale: 100, or set exact: true",
+			"the stage registers only the canary, which has %d of the %d tasks that the service needs", pool.Canary,
+			desired)
 	}
 	out.Tasks = pool.NearestSplit(w)
 	out.Bound, out.Raised = out.Tasks.Bound(), out.Tasks.Raised(w)
@@ -198,22 +199,23 @@ func refuseDiscovery(app *appfile.Application, live AWSState) error {
 	switch {
 	case len(registries) == 0:
 		return problem("add serviceRegistries: [{registryArn: …}] to the service definition, or use accessType ELB",
-			"access type %s needs a service registry, and the service definition names none", app.Access)
+			"access type %s needs a service registry, but the service definition names none", app.Access)
 	case len(registries) > 1:
-		return problem("name one", "the service definition names %d service registries, and ECS takes one",
+		return problem("name one service registry",
+			"the service definition names %d service registries, but ECS accepts one",
 			len(registries))
 	case app.Task.Input.NetworkMode != ecstypes.NetworkModeAwsvpc:
-		return problem("use networkMode: awsvpc, in which each task has an address of its own, with launch type "+
-			"EC2 too",
-			"network mode %s: its tasks are found by the address of their container instance%s, in SRV records "+
-				"alone, which sluice does not steer",
+		return problem("use networkMode: awsvpc, which gives each task its own address, also with launch type EC2",
+			"network mode %s registers tasks by the address of their container instance%s, and only in SRV records, "+
+				"which sluice does not manage",
 			orBridge(app.Task.Input.NetworkMode), hostPortText(app.Task.Input.NetworkMode))
 	case live.Registry == nil:
-		return problem("run it again", "the service registry was not looked up")
+		return problem("run the command again", "the service registry was not read")
 	}
 	if now := live.registryARN(); now != "" && now != live.Registry.ARN {
-		return problem("deploy with the registry that the service has, or create a new service",
-			"the service is found under the registry %s, the file names %s: callers of the old name would be lost",
+		return problem("use the service registry of the running service, or create a new service",
+			"the service is in service registry %s, but the file names %s: callers of the old name would lose the "+
+				"service",
 			sluice.ARNName(now), sluice.ARNName(live.Registry.ARN))
 	}
 	return nil
@@ -230,11 +232,11 @@ func orBridge(m ecstypes.NetworkMode) ecstypes.NetworkMode {
 func hostPortText(m ecstypes.NetworkMode) string {
 	switch m {
 	case ecstypes.NetworkModeHost:
-		return " and a port of its own that one task of it can have"
+		return " and a fixed port, which only one of its tasks can have"
 	case ecstypes.NetworkModeNone:
 		return ""
 	}
-	return " and a port that is another one for each task"
+	return " and a different port for each task"
 }
 
 // registryARN returns the ARN of the registry of the PRIMARY task set or service, or "".
@@ -278,9 +280,9 @@ func refuseTwoPaths(app *appfile.Application, live AWSState) error {
 		return nil // ECS's own update shifts the traffic of neither
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
-		Err: fmt.Errorf("callers reach the service through a load balancer and by a name of Cloud Map: which of " +
-			"them is to be steered?"),
-		Next: "say it: accessType: ELB or accessType: SERVICE_DISCOVERY; the other way then reaches new tasks as " +
+		Err: fmt.Errorf("callers reach the service through a load balancer and by a Cloud Map name, and the file " +
+			"does not choose one"),
+		Next: "set accessType: ELB or accessType: SERVICE_DISCOVERY; callers on the other path reach new tasks as " +
 			"soon as they run"}
 }
 
@@ -288,37 +290,37 @@ func refuseTwoPaths(app *appfile.Application, live AWSState) error {
 func (p *Plan) warnDiscovery(app *appfile.Application, live AWSState) {
 	if !p.UsesCloudMap() {
 		if now := live.registryARN(); now != "" && !p.RollsByECS() && len(app.Service.Input.ServiceRegistries) == 0 {
-			p.addWarning("callers by the name of the service registry %s will find no new task: the service "+
+			p.addWarning("callers that use the name of service registry %s will not reach new tasks: the service "+
 				"definition names no registry", sluice.ARNName(now))
 		}
 		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 &&
 			!p.HasCanaryService() {
-			p.addWarning("callers by the name of the service registry reach every new task, the canary's too, as " +
-				"soon as it runs: accessType ELB steers the load balancer alone")
+			p.addWarning("accessType ELB shifts only the traffic of the load balancer: callers that use the name of " +
+				"the service registry reach every new task, also of the canary, as soon as it runs")
 		}
 		return
 	}
 	r := p.Registry
 	if accessPathsOf(app, live).balancer {
 		p.addWarning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: "+
-			"accessType %s steers the name alone", p.Access)
+			"accessType %s shifts only callers of the name", p.Access)
 	}
 	if !r.HasDNS() {
-		p.addWarning("%s has no records in DNS: it is found by DiscoverInstances alone, and how long callers keep "+
-			"what they found is theirs; sluice waits %s before tasks stop", r.FullName(),
+		p.addWarning("%s has no DNS records: callers use DiscoverInstances and decide how long they cache the "+
+			"result; sluice waits %s before tasks stop", r.FullName(),
 			FormatDuration(r.CacheExpiry()))
 	}
 	if r.Route53 {
-		p.addWarning("instances of %s have a health check of Route 53's, which sluice cannot read", r.FullName())
+		p.addWarning("instances of %s have a Route 53 health check, which sluice cannot read", r.FullName())
 	}
 	if len(live.Strangers) > 0 {
-		p.addWarning("%s under %s: neither ECS's nor sluice's; they take their part of the answers",
+		p.addWarning("%s under %s: not registered by ECS or sluice; they receive a part of the requests",
 			sluice.Plural(len(live.Strangers), "instance"), r.FullName())
 	}
 	p.warnOtherServices(live)
 	if len(app.Task.ContainersWithCheck()) == 0 {
-		p.addWarning("no container has a health check: ECS lets callers find a new task of the primary before " +
-			"anybody knows whether it answers")
+		p.addWarning("no container has a health check: ECS registers new primary tasks in Cloud Map before they are " +
+			"known to respond")
 	}
 	p.warnShare()
 	p.warnRollout(app)
@@ -330,13 +332,13 @@ func (p *Plan) warnShare() {
 		switch {
 		case s.Share == nil || s.Share.ExactTasks == 0 && s.Share.Extra == 0:
 		case s.Share.Extra > 0:
-			p.addWarning("stage %d starts %s more than the scale says, so that the share is exactly %d%%", s.Index+1,
+			p.addWarning("stage %d starts %s in addition to the scale, so that the share is exactly %d%%", s.Index+1,
 				sluice.Plural(s.Share.Extra, "canary task"), s.Share.Requested)
 		case s.Share.Raised:
-			p.addWarning("stage %d asks for %d%%, less than one task: it is raised to one (%s)", s.Index+1,
+			p.addWarning("stage %d requests %d%%, less than one task: sluice uses one task (%s)", s.Index+1,
 				s.Share.Requested, s.Share)
 		case math.Abs(s.Share.Tasks.Percent()-float64(s.Share.Requested)) > s.Share.Bound+1e-9:
-			p.addWarning("stage %d: %s; a larger canary comes nearer (scale, or exact: true)", s.Index+1, s.Share)
+			p.addWarning("stage %d: %s; to get closer, use a larger canary (scale, or exact: true)", s.Index+1, s.Share)
 		}
 	}
 }
@@ -353,14 +355,14 @@ func (p *Plan) warnRollout(app *appfile.Application) {
 		case s.Name == appfile.StageWait, s.Name == appfile.StageApproval:
 			paused = paused || weight > 0
 		case p.RollsByECS() && weight < 100 && (s.Name == appfile.StagePrimaryRollout || s.Name == appfile.StageSync):
-			p.addWarning("stage %d: ECS stops old tasks without waiting for callers who still have their address: "+
-				"requests are lost unless the image serves on for %s after SIGTERM%s",
+			p.addWarning("stage %d: ECS stops old tasks while callers still cache their addresses: requests are lost "+
+				"unless the image continues to serve for %s after SIGTERM%s",
 				s.Index+1, p.Registry.cacheTimeText(), p.blueGreenAdvice(app))
 		}
 	}
 	if paused {
-		p.addWarning("while nobody watches (--no-wait, a pause, PipeCD's own WAIT): the record of a canary task " +
-			"that dies stays until the next stage begins, and a primary task that is replaced is found again")
+		p.addWarning("no process monitors the deployment during --no-wait, a pause or PipeCD's own WAIT. Until the " +
+			"next stage, stopped canary tasks stay registered, and ECS registers replacements of primary tasks")
 	}
 }
 
@@ -372,8 +374,8 @@ func (p *Plan) blueGreenAdvice(app *appfile.Application) string {
 			stop = 30
 		}
 		if float64(stop) < p.Registry.TTL().Seconds() {
-			text += fmt.Sprintf("; container %s is killed %d s after it", aws.ToString(c.Name), stop)
+			text += fmt.Sprintf("; container %s is killed %d s after SIGTERM", aws.ToString(c.Name), stop)
 		}
 	}
-	return text + "; Blue/Green (scale: 100, canary: 100) takes them out of the name first"
+	return text + "; Blue/Green (scale: 100, canary: 100) deregisters them first"
 }

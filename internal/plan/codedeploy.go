@@ -67,16 +67,16 @@ func refuseCodeDeploy(app *appfile.Application, live AWSState, o Options) error 
 		return problem("delete the entire element deploymentCircuitBreaker", breakerRule)
 	}
 	if len(in.LoadBalancers) == 0 {
-		return problem("give loadBalancers in the service definition, or use controller ECS",
-			"the service has no load balancer, and AWS CodeDeploy deploys no service without a target group")
+		return problem("add loadBalancers to the service definition, or use controller ECS",
+			"the service has no load balancer, and AWS CodeDeploy needs a target group")
 	}
 	if live.Service == nil || live.serviceStatus() != "ACTIVE" {
 		return nil
 	}
 	if fixed := fixedFields(app, live); len(fixed) > 0 {
-		return problem("make the file as the service is, or delete the service and create it anew",
-			"AWS changes %s of no service with deployment controller CODE_DEPLOY, neither by UpdateService nor by "+
-				"CodeDeploy, and the file asks for another value", strings.Join(fixed, ", "))
+		return problem("change the file to match the service, or delete the service and create it again",
+			"the file changes %s, but AWS cannot change it for a service with deployment controller CODE_DEPLOY, "+
+				"neither by UpdateService nor by CodeDeploy", strings.Join(fixed, ", "))
 	}
 	if live.DeployerErr != nil && (o.forcesDeployment() || needsDeployment(app, live)) {
 		return live.DeployerErr // the service's own attributes need no group
@@ -113,9 +113,9 @@ func refuseTargetGroup(app *appfile.Application, live AWSState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.Service.File, Kind: sluice.Conflict,
-		Err: fmt.Errorf("target group %s is none of those of deployment group %s/%s: %s", parts[1], d.Application,
+		Err: fmt.Errorf("target group %s is not in deployment group %s/%s, which has %s", parts[1], d.Application,
 			d.Group, strings.Join(d.TargetGroups, ", ")),
-		Next: "name one of them under loadBalancers; they take turns, so that either will do"}
+		Next: "name one of them under loadBalancers; they alternate, so either is correct"}
 }
 
 // planCodeDeploy fills in the request to CodeDeploy and the AppSpec.

@@ -61,22 +61,22 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 			err:  "can only be used with ECS rolling updates"},
 		"no load balancer": {edits: []string{"loadBalancers:\n  - {targetGroupArn: \"" + primary +
 			"\", containerName: web, containerPort: 8080}\n|"},
-			live: blueGreenLive(), err: "has no load balancer", next: "give loadBalancers"},
+			live: blueGreenLive(), err: "has no load balancer", next: "add loadBalancers"},
 		"stages of PipeCD": {top: threeSteps, live: blueGreenLive(),
-			err: "whose task sets and traffic are CodeDeploy's", next: "codedeploy.deploymentConfigName"},
+			err: "CodeDeploy manages its task sets and traffic", next: "codedeploy.deploymentConfigName"},
 		"what nobody changes": {edits: []string{"serviceName: web|serviceName: web\nlaunchType: " +
 			"EC2\nschedulingStrategy: DAEMON"}, live: blueGreenLive(),
-			err: "AWS changes launchType, schedulingStrategy of no service", next: "create it anew"},
+			err: "changes launchType, schedulingStrategy, but AWS cannot", next: "create it again"},
 		"another target group": {edits: []string{"targetgroup/web-primary/0123456789abcdef\", " +
 			"containerName|targetgroup/api/0123456789abcdef\", containerName"}, live: blueGreenLive(),
-			err: "target group api is none of those of deployment group shop/web: web-primary, web-canary"},
+			err: "target group api is not in deployment group shop/web, which has web-primary, web-canary"},
 		"no deployment group": {live: blueGreenLive(func(l *AWSState) {
 			l.Deployer, l.DeployerErr = nil,
 				errors.New("none of the groups deploys it")
 		}), err: "none of the groups deploys it"},
 		"rollback events elsewhere": {edits: []string{"CODE_DEPLOY|EXTERNAL"}, live: live(),
 			o:   Options{RollbackEvents: []string{"DEPLOYMENT_FAILURE"}},
-			err: "rollback events are CodeDeploy's", next: "leave --rollback-events out"},
+			err: "rollback events need CodeDeploy", next: "remove --rollback-events"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Make(blueGreenApp(t, c.top, c.edits...), c.live, c.o)
@@ -195,7 +195,7 @@ func TestWhatCodeDeployIsAskedFor(t *testing.T) {
 		len(c.Hooks) != 1 {
 		t.Errorf("%+v", c)
 	}
-	for _, want := range []string{"d-1", "kept for 1h", "no test listener"} {
+	for _, want := range []string{"d-1", "task set for 1h", "no test listener"} {
 		if !slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("no warning of %s: %q", want, p.Warnings)
 		}

@@ -16,8 +16,8 @@ func (p *Plan) warnCodeDeploy(live AWSState) {
 	c, d := p.CodeDeploy, live.Deployer
 	switch {
 	case p.createsService(live):
-		p.addWarning("the service is created: CodeDeploy deploys from the next time on, once a deployment group " +
-			"names the service; a rollback would leave the service as it is then")
+		p.addWarning("sluice creates the service itself. CodeDeploy deploys it from the next deployment on, once a " +
+			"deployment group names the service; a rollback does not change the created service")
 		return
 	case live.DeployerErr != nil:
 		p.addWarning("a new version cannot be deployed yet: %v", live.DeployerErr)
@@ -26,19 +26,20 @@ func (p *Plan) warnCodeDeploy(live AWSState) {
 		return
 	}
 	if d.Running != "" {
-		p.addWarning("deployment %s of CodeDeploy runs on %s now, and a group has one at a time: this one is "+
-			"refused until that has ended", d.Running, c.Name())
+		p.addWarning("CodeDeploy deployment %s of %s is running, and a group allows one at a time: this deployment "+
+			"is refused until it ends", d.Running, c.Name())
 	}
 	if strings.Contains(d.Listener, ":listener/net/") && c.ConfigUsed != allAtOnce {
-		p.addWarning("the listener is a Network Load Balancer's, which %s does not fit: CodeDeploy moves its "+
-			"traffic all at once only", c.ConfigUsed)
+		p.addWarning("the listener belongs to a Network Load Balancer, which does not support %s: CodeDeploy shifts "+
+			"its traffic only with AllAtOnce", c.ConfigUsed)
 	}
 	if d.Ready > 0 {
-		p.addWarning("before traffic moves, CodeDeploy waits up to %s for somebody to continue, and stops "+
-			"otherwise: sluice approve continues it", FormatDuration(d.Ready))
+		p.addWarning("before it shifts traffic, CodeDeploy waits up to %s for an approval, and stops without one: "+
+			"sluice approve continues the deployment", FormatDuration(d.Ready))
 	}
 	if d.Terminate > 0 {
-		p.addWarning("the original task set is kept for %s after the shift, and the deployment ends only then",
+		p.addWarning("CodeDeploy keeps the original task set for %s after the shift, and the deployment ends only "+
+			"then",
 			FormatDuration(d.Terminate))
 	}
 	if d.TestListener == "" &&

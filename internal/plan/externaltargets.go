@@ -108,16 +108,16 @@ func refuseExternal(app *appfile.Application, live AWSState, o Options) error {
 	if HostingOf(app) == "" || o.Only || app.OnOtherTargets == sluice.AllowTargets {
 		return nil
 	}
-	const allow = "onOtherTargets: allow in the application file to deploy beside it"
+	const allow = "onOtherTargets: allow in the application file to deploy next to it"
 	if sets := live.externalSets(app); len(sets) > 0 && app.OnOtherTargets != sluice.RemoveTargets {
 		ts := sets[0]
 		cluster, service := ServiceNames(app)
 		return &sluice.Error{Op: "plan", Resource: cluster + "/" + service, Kind: sluice.Conflict,
-			Err: fmt.Errorf("task set %s of %s is ACTIVE with %s in %s, and sluice did not make it: it gets "+
-				"requests beside the release",
+			Err: fmt.Errorf("task set %s of %s is ACTIVE with %s in %s, but sluice did not create it: it gets a part "+
+				"of the requests",
 				ts.ID, ts.Revision, sluice.Plural(ts.Running, "running task"), requestSource(ts)),
 			Next: fmt.Sprintf("delete it: aws ecs delete-task-set --cluster %s --service %s --task-set %s --force. "+
-				"Or write onOtherTargets: remove to have sluice drain and delete it, or %s",
+				"Or set onOtherTargets: remove to have sluice drain and delete it, or %s",
 				cluster, service, ts.ID, allow)}
 	}
 	if len(live.Foreign) == 0 {
@@ -128,10 +128,10 @@ func refuseExternal(app *appfile.Application, live AWSState, o Options) error {
 		all = append(all, t.String())
 	}
 	return &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
-		Err: errors.New("targets that are no task of the service get requests from its target groups: " +
+		Err: errors.New("targets that are not tasks of the service get requests from its target groups: " +
 			strings.Join(all, ", ")),
 		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + live.Foreign[0].groupARN(app) +
-			" --targets Id=" + live.Foreign[0].ID + ". Or write " + allow}
+			" --targets Id=" + live.Foreign[0].ID + ". Or set " + allow}
 }
 
 // groupARN returns the ARN of the target's group.
@@ -163,12 +163,13 @@ func ChangesOutsideFiles(app *appfile.Application, live AWSState) []Change {
 	all := listLeftovers(live, "none")
 	for _, ts := range live.externalSets(app) {
 		all = append(all, Change{Of: "task set", Path: ts.ID,
-			Have: fmt.Sprintf("of %s, made by others, %d running in %s", ts.Revision, ts.Running, requestSource(ts)),
+			Have: fmt.Sprintf("of %s, not created by sluice, %d running in %s", ts.Revision, ts.Running,
+				requestSource(ts)),
 			Want: "none"})
 	}
 	for _, t := range live.Foreign {
 		all = append(all, Change{Of: "target", Path: t.ID,
-			Have: fmt.Sprintf("%s in target group %s, and no task of the service", t.State, t.Group), Want: "none"})
+			Have: fmt.Sprintf("%s in target group %s, not a task of the service", t.State, t.Group), Want: "none"})
 	}
 	return append(all, weightedRules(app, live)...)
 }

@@ -165,17 +165,17 @@ func orDefault[T any](p *T, other T) *T {
 
 func (f *forecaster) listAssumptions(measured bool) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	from := "as is usual"
+	from := "the usual time"
 	if measured {
-		from = "as those that run did"
+		from = "like the running tasks"
 	}
-	say("the new version is good, and its tasks run %s after their launch, %s", FormatDuration(f.start), from)
+	say("the new version is healthy, and its tasks run %s after their launch, %s", FormatDuration(f.start), from)
 	if f.drain > 0 {
-		say("callers take %s to leave a task that goes", FormatDuration(f.drain))
+		say("callers leave a stopping task within %s", FormatDuration(f.drain))
 	}
 	for _, s := range f.plan.Stages {
 		if s.Name == appfile.StageApproval {
-			say("people approve at once")
+			say("approvals are given immediately")
 			break
 		}
 	}

@@ -52,14 +52,14 @@ func (f *forecaster) shiftAssumptions() (all []string) {
 		return nil
 	}
 	if _, ok := shiftDuration(c.ConfigUsed); !ok {
-		all = append(all, fmt.Sprintf("the time between the steps of %s is not counted: only CodeDeploy knows it",
+		all = append(all, fmt.Sprintf("the time between the steps of %s is not included: only CodeDeploy knows it",
 			c.ConfigUsed))
 	}
 	if len(c.Hooks) > 0 {
-		all = append(all, "the hooks answer at once")
+		all = append(all, "the hooks return immediately")
 	}
 	if c.Ready {
-		all = append(all, "somebody continues it at once")
+		all = append(all, "the approval is given immediately")
 	}
 	return all
 }

@@ -58,12 +58,12 @@ func (m Leftovers) IsEmpty() bool { return m.Claim == "" && len(m.Sets) == 0 && 
 func (m Leftovers) String() string {
 	var parts []string
 	if m.Beside != "" {
-		parts = append(parts, "a canary service (made by "+m.Beside+")")
+		parts = append(parts, "a canary service (created by "+m.Beside+")")
 	}
 	for _, ts := range m.Sets {
-		made := "served before"
+		made := "the previous primary"
 		if by := sluice.ActionID(ts.ExternalID).Deployment(); by != "" {
-			made = "made by " + by
+			made = "created by " + by
 		}
 		parts = append(parts, fmt.Sprintf("task set %s of %s (%s)", ts.ID, ts.Revision, made))
 	}
@@ -111,7 +111,7 @@ func (p *Plan) leftoverChanges(app *appfile.Application, live AWSState, o Option
 	if app.OnOtherTargets == sluice.RemoveTargets {
 		for _, ts := range live.externalSets(app) {
 			all = append(all, Change{Of: leftoverKind, Path: "task set " + ts.ID,
-				Have: fmt.Sprintf("of %s, made by others, %d running", ts.Revision, ts.Running), Want: "-"})
+				Have: fmt.Sprintf("of %s, not created by sluice, %d running", ts.Revision, ts.Running), Want: "-"})
 		}
 	}
 	for _, c := range weightedRules(app, live) {
@@ -128,12 +128,12 @@ func (p *Plan) Deploys() bool {
 // withAdoptStage puts a stage before the others that removes leftovers of earlier deployments. It
 // does so if there are leftovers or if a user asks for it.
 func (o Options) withAdoptStage(stages []appfile.Stage, app *appfile.Application, live AWSState) []appfile.Stage {
-	says := "clear away what a deployment left whose journal is not here"
+	says := "clean up after a deployment whose journal is lost"
 	if !o.Adopt {
 		if !slices.ContainsFunc(stages, isVariantStage) && !o.Only || !hasLeftovers(app, live) {
 			return stages
 		}
-		says = "remove what earlier deployments left"
+		says = "remove leftovers of earlier deployments"
 	}
 	adopt := appfile.Stage{Name: appfile.StageAdopt, With: appfile.Adopt{}, Timeout: app.Timeout, Desc: says}
 	if o.Only {

@@ -192,13 +192,14 @@ func refuseGroups(app *appfile.Application, live AWSState) error {
 	p, c := live.Primary, live.Canary
 	switch {
 	case p == nil:
-		return errors.New("plan: the primary target group was not looked up")
+		return errors.New("plan: the primary target group was not read")
 	case p.Balancer == "":
 		return problem(app.Primary.ARN, "add the group to a listener rule first",
-			"the primary target group is behind no load balancer; AWS would refuse a task set on it")
+			"the primary target group is not attached to a load balancer; AWS would refuse a task set with it")
 	case p.Type == "network" || p.Type == "gateway":
-		return problem(p.Balancer, "use an Application Load Balancer, or deploy with weights of the NLB by hand",
-			"the load balancer is of type %s; sluice steers listener rules of Application Load Balancers", p.Type)
+		return problem(p.Balancer, "use an Application Load Balancer, or set the weights of the Network Load "+
+			"Balancer without sluice",
+			"the load balancer is of type %s; sluice supports only Application Load Balancers", p.Type)
 	case c != nil && c.Balancer != "" && c.Balancer != p.Balancer:
 		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
 			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)

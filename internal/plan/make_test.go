@@ -111,7 +111,7 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 			edits: []string{fmt.Sprintf("    canary: {targetGroupArn: %q, containerName: web, containerPort: 8080}\n|",
 				canary)},
 			live: live(func(l *AWSState) { l.Canary = nil }),
-			err:  "it needs a canary target group, and the file names none", next: "targetGroups.canary"},
+			err:  "the stage needs a canary target group, but the file names none", next: "targetGroups.canary"},
 		"group on another load balancer": {pipeline: threeSteps,
 			live: live(func(l *AWSState) { l.Canary.Balancer = other }), err: "belongs to another load balancer",
 			next: "create a canary target group"},
@@ -119,26 +119,27 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 			live: live(func(l *AWSState) { l.Primary.Type = "network" }), err: "of type network",
 			next: "Application Load Balancer"},
 		"primary group behind nothing": {live: live(func(l *AWSState) { l.Primary.Balancer = "" }),
-			err: "behind no load balancer", next: "listener rule"},
+			err: "not attached to a load balancer", next: "listener rule"},
 		"no rule": {pipeline: threeSteps,
 			live: live(func(l *AWSState) { l.Steered, l.RulesErr = nil, errors.New("no rule forwards to them") }),
 			err:  "no rule forwards to them"},
 		"another controller in AWS": {pipeline: threeSteps,
 			live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
-			err:  "runs with deployment controller ECS", next: "update-service --deployment-controller type=EXTERNAL"},
+			err:  "the service has deployment controller ECS",
+			next: "update-service --deployment-controller type=EXTERNAL"},
 		"a canary with another controller in the file": {pipeline: threeSteps, edits: []string{"EXTERNAL|ECS"},
-			live: live(), err: "runs with deployment controller EXTERNAL, the file asks for ECS",
+			live: live(), err: "has deployment controller EXTERNAL, but the file requests ECS",
 			next: "type: EXTERNAL"},
 		"a canary with no controller in the file": {pipeline: threeSteps,
 			edits: []string{"deploymentController: {type: EXTERNAL}|desiredCount: 4"}, live: live(),
-			err: "the file asks for ECS", next: "type: EXTERNAL"},
+			err: "the file requests ECS", next: "type: EXTERNAL"},
 		"rolling in the file, EXTERNAL in AWS": {edits: []string{"EXTERNAL|ECS"}, live: live(),
-			err: "runs with deployment controller EXTERNAL, the file asks for ECS", next: "type=ECS"},
+			err: "has deployment controller EXTERNAL, but the file requests ECS", next: "type=ECS"},
 		"CodeDeploy in the file, ECS in AWS": {edits: []string{"EXTERNAL|CODE_DEPLOY"},
 			live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
-			err:  "the file asks for CODE_DEPLOY", next: "delete the service and create it again"},
+			err:  "the file requests CODE_DEPLOY", next: "delete the service and create it again"},
 		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: " +
-			"{canary: 10}}\n", live: live(), err: "no stage before it starts one", next: "ECS_CANARY_ROLLOUT"},
+			"{canary: 10}}\n", live: live(), err: "no earlier stage starts a canary", next: "ECS_CANARY_ROLLOUT"},
 		"one group twice": {edits: []string{"web-canary|web-primary"}, live: live(),
 			err: "the same target group"},
 	} {
@@ -183,7 +184,7 @@ func TestFirstDeploymentIsAQuickSyncUnlessAskedOtherwise(t *testing.T) {
 	p, err := Make(app(t, threeSteps), first, Options{})
 	if err != nil || !p.QuickSync ||
 		!slices.ContainsFunc(p.Warnings,
-			func(w string) bool { return strings.Contains(w, "a rollback would leave the service without") }) {
+			func(w string) bool { return strings.Contains(w, "a rollback leaves the service without") }) {
 		t.Fatalf("%v, warnings %q", err, p.Warnings)
 	}
 	if p, err = Make(app(t, threeSteps), first, Options{Pipeline: true}); err != nil || p.QuickSync {
@@ -209,14 +210,14 @@ func TestWarnings(t *testing.T) {
 		want     string
 	}{
 		"canary group on no listener": {threeSteps, live(func(l *AWSState) { l.Canary.Balancer = "" }),
-			"is on no listener"},
+			"no listener forwards to the canary"},
 		"too many for the canary": {strings.Replace(strings.Replace(threeSteps, "50", "10", 1), "canary: 20",
 			"canary: 80", 1), live(), "80% of the requests to 1 task of canary"},
 		"somebody else deploys": {threeSteps, live(func(l *AWSState) { l.Claim = "slc-x 2030-01-01T00:00:00Z" }),
-			"another deployment holds the service"},
+			"another deployment has the claim on the service"},
 		"a task set that is not ours": {threeSteps, live(func(l *AWSState) {
 			l.TaskSets = append(l.TaskSets, sluice.TaskSet{ID: "ecs-svc/2", Status: "ACTIVE", Revision: "web:0"})
-		}), "and not sluice's"},
+		}), "sluice did not create it and does not change it"},
 		"the canary is left": {strings.Replace(threeSteps, "    - {name: ECS_CANARY_CLEAN}\n", "", 1), live(),
 			"leaves the canary running"},
 		"a long drain": {threeSteps, live(func(l *AWSState) { l.Primary.Drain = 300 * time.Second }),

@@ -82,9 +82,9 @@ func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
 	}
 	switch CommandInForce(commands) {
 	case Abort:
-		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted; left as it stands"}
+		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted; the current state is kept"}
 	case RollbackNow:
-		return Step{Do: RunStage, Index: len(p.Stages), Cause: "asked for by a person"}
+		return Step{Do: RunStage, Index: len(p.Stages), Cause: "requested by a user"}
 	case Pause:
 		return Step{Do: StayPaused}
 	}
@@ -204,7 +204,7 @@ func afterFailure(p *Plan, r Result) Step {
 func (t *Task) failureEffect(standalone bool) string {
 	switch {
 	case t.When == StepBefore && standalone:
-		return "; nothing else was run"
+		return "; no later task was run"
 	case t.When == StepBefore:
 		return "; the service was not changed"
 	case t.When == StepAfter:
@@ -233,7 +233,8 @@ func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Comm
 	}
 	switch CommandInForce(commands) {
 	case Abort:
-		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted during the rollback; left as it stands"}
+		return Step{Do: Finish, Outcome: sluice.Stopped,
+			Cause: "aborted during the rollback; the current state is kept"}
 	case Pause:
 		return Step{Do: StayPaused}
 	}
@@ -247,7 +248,7 @@ func failureCause(p *Plan, byIndex map[int]Result) string {
 			return r.Cause
 		}
 	}
-	return "asked for by a person"
+	return "requested by a user"
 }
 
 func joinCauses(a, b string) string {

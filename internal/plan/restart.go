@@ -51,6 +51,6 @@ func (p *Plan) planRestart(o Options) {
 	if p.AutoRollback {
 		p.AutoRollback = false
 		p.Notes = append(
-			p.Notes, "a failure is not rolled back: the state before is the same revision, which does not serve")
+			p.Notes, "a failure is not rolled back: the previous state is the same revision, which does not work")
 	}
 }

@@ -38,7 +38,7 @@ func ChooseCodeDeployReturn(cluster string, live AWSState, to, before string) (R
 	}
 	if back.To == "" {
 		return back, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
-			Err: errors.New("CodeDeploy tells of no other deployment of it that succeeded"),
+			Err: errors.New("CodeDeploy has no other successful deployment of the service"),
 			Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision",
 				cluster, name)}
 	}
@@ -57,7 +57,7 @@ func makeCodeDeployReturn(cluster string, live AWSState, back Return) (*Plan, er
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
 		CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
-		Notes: []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; "+
+		Notes: []string{fmt.Sprintf("the desired count (%d) and the other attributes of the service are not changed; "+
 			"no hook is called", live.Service.DesiredCount)}}
 	live.Deployer.Running = "" // it is stopped first, or there is none
 	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.servingRevision()})

@@ -62,8 +62,8 @@ func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to
 		return chooseBeforeRunning(cluster, s, past)
 	}
 	if len(past) > 0 && past[0].Status == "ROLLBACK_SUCCESSFUL" {
-		return Return{Nothing: fmt.Sprintf("ECS rolled %s back by itself; %s serves", orUnknown(past[0].revisionName()),
-			currentRevision(s))}, nil
+		return Return{Nothing: fmt.Sprintf("ECS already rolled back %s; %s is the running version",
+			orUnknown(past[0].revisionName()), currentRevision(s))}, nil
 	}
 	last := newestSuccessful(past, func(p PastDeployment) bool { return differsFromCurrent(s, p) })
 	if last.Revision == nil {
@@ -130,15 +130,16 @@ func refuseReturn(cluster string, s *ecstypes.Service) error {
 	}
 	switch {
 	case s == nil:
-		return problem(sluice.NotFound, "check --cluster, --service and --region", "there is no such service")
+		return problem(sluice.NotFound, "check --cluster, --service and --region", "the service does not exist")
 	case aws.ToString(s.Status) != "ACTIVE":
-		return problem(sluice.NotFound, "deploy it to create it anew", "the service is %s", aws.ToString(s.Status))
+		return problem(sluice.NotFound, "deploy the service to create it again", "the service is %s",
+			aws.ToString(s.Status))
 	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
 		s.DeploymentController.Type != controllerECS:
 		return problem(sluice.NotFound,
-			"roll it back where its journal is; --state names another journal; with the application's files, sluice "+
-				"rollback --adopt clears away what a lost deployment left",
-			"no deployment of it is in this journal, and ECS keeps no history for controller %s",
+			"roll it back on the machine that has its journal, or name another journal with --state. With the "+
+				"application's files, sluice rollback --adopt cleans up after a lost deployment",
+			"this journal has no deployment of the service, and ECS keeps no history for controller %s",
 			s.DeploymentController.Type)
 	}
 	return nil
@@ -147,8 +148,9 @@ func refuseReturn(cluster string, s *ecstypes.Service) error {
 func errNoneSucceeded(cluster string, s *ecstypes.Service) error {
 	name := aws.ToString(s.ServiceName)
 	return &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
-		Err:  errors.New("ECS's history of 90 days has no other revision of it that succeeded"),
-		Next: fmt.Sprintf("name one: sluice rollback --cluster %s --service %s --to family:revision", cluster, name)}
+		Err: errors.New("the 90-day history of ECS has no other successful revision of the service"),
+		Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision", cluster,
+			name)}
 }
 
 // returnDeadline is the progress deadline of a rollback without an application file.
@@ -161,8 +163,8 @@ func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 	name, task := aws.ToString(live.Service.ServiceName), back.Definition
 	if task.Status == ecstypes.TaskDefinitionStatusInactive {
 		return nil, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.Conflict,
-			Err:  fmt.Errorf("task definition %s is INACTIVE: AWS starts no deployment of it", back.To),
-			Next: "register it again, or name another: sluice rollback --to family:revision"}
+			Err:  fmt.Errorf("task definition %s is INACTIVE: AWS does not deploy it", back.To),
+			Next: "register it again, or name another revision: sluice rollback --to family:revision"}
 	}
 	live.Identical = back.To
 	if live.ByCodeDeploy() {
@@ -171,10 +173,10 @@ func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service),
 		ProgressDeadline: returnDeadline,
-		Notes:            []string{fmt.Sprintf("the desired count (%d) is left alone", live.Service.DesiredCount)}}
+		Notes:            []string{fmt.Sprintf("the desired count (%d) is not changed", live.Service.DesiredCount)}}
 	if back.Revision == nil {
-		app.Notes = append(app.Notes, "ECS's history does not tell how the service was with "+back.To+
-			": its other attributes are left alone")
+		app.Notes = append(app.Notes, "the history of ECS has no service attributes for "+back.To+
+			": the other attributes are not changed")
 	}
 	p, err := Make(app, live, Options{})
 	if err != nil || back.Stop == "" {

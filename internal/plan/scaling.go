@@ -70,13 +70,13 @@ func (p *Plan) planScaling(a appfile.Scaling, live AWSState) error {
 	}
 	if have.Denied != "" {
 		return &sluice.Error{Op: "plan the suspension of auto scaling", Resource: p.serviceResource(),
-			Kind: sluice.Denied, Err: fmt.Errorf("its scalable targets cannot be read: %s", have.Denied),
+			Kind: sluice.Denied, Err: fmt.Errorf("the scalable targets cannot be read: %s", have.Denied),
 			Next: "allow application-autoscaling:DescribeScalableTargets and " +
-				"application-autoscaling:RegisterScalableTarget, or leave auto scaling alone"}
+				"application-autoscaling:RegisterScalableTarget, or use no option of auto scaling"}
 	}
 	if len(have.Targets) == 0 {
-		p.Notes = append(p.Notes, "the service is not auto scaled (Application Auto Scaling has no scalable target "+
-			"of it): there is nothing to suspend or to set")
+		p.Notes = append(p.Notes, "Application Auto Scaling has no scalable target for the service: the auto scaling "+
+			"options have no effect")
 		return nil
 	}
 	p.Scaling = &Scaling{Suspend: a.Suspend, KeepSuspended: a.KeepSuspended, Resume: a.Resume, Min: a.Min, Max: a.Max,
@@ -88,7 +88,7 @@ func (p *Plan) planScaling(a appfile.Scaling, live AWSState) error {
 			return &sluice.Error{Op: "plan the bounds of auto scaling", Resource: p.scalingWrite().Resource,
 				Kind: sluice.Conflict,
 				Err:  fmt.Errorf("the minimum of %d would be above the maximum of %d", to.Min, to.Max),
-				Next: "give both --auto-scaling-min and --auto-scaling-max"}
+				Next: "set both --auto-scaling-min and --auto-scaling-max"}
 		}
 	}
 	return nil
@@ -184,19 +184,19 @@ func (p *Plan) warnScaling(app *appfile.Application, live AWSState) {
 		return
 	}
 	if have.Left != "" && have.Left != sluice.Suspensions(have.Targets) {
-		p.addWarning("a deployment that did not end left auto scaling suspended; it is given back as it was before "+
-			"that one: %s", have.Left)
+		p.addWarning("an interrupted deployment left auto scaling suspended; this deployment restores the state "+
+			"before that one: %s", have.Left)
 	}
 	for _, t := range have.Targets {
 		to := p.Scaling.StartTarget(t)
 		if n := p.desiredCount(app, live); to != t && live.serviceStatus() == "ACTIVE" && clampCount(n, to) != n {
-			p.addWarning("the desired count is %d, outside of the bounds of auto scaling (%d to %d): AWS sets it to "+
-				"%d as soon as anything of the scalable target is written, its suspension too",
+			p.addWarning("the desired count is %d, outside the bounds of auto scaling (%d to %d): AWS sets it to %d "+
+				"with any write to the scalable target, also of its suspension",
 				n, to.Min, to.Max, clampCount(n, to))
 		}
 		if n := app.Service.Input.DesiredCount; n != nil && clampCount(int(*n), to) != int(*n) {
-			p.addWarning("the file asks for %d tasks, outside of the bounds of auto scaling (%d to %d): AWS sets "+
-				"the count to %d when scaling is given back", *n, to.Min, to.Max, clampCount(int(*n), to))
+			p.addWarning("the file requests %d tasks, outside the bounds of auto scaling (%d to %d): AWS sets the "+
+				"count to %d when auto scaling is restored", *n, to.Min, to.Max, clampCount(int(*n), to))
 		}
 	}
 }
@@ -209,8 +209,9 @@ func clampCount(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max)
 func (p *Plan) warnScaleIn(have *ScalingState) {
 	for _, t := range have.Targets {
 		if !t.Suspended.In && p.Hosting != "" {
-			p.addWarning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS holds "+
-				"it back only while ECS or CodeDeploy deploys the service; --suspend-auto-scaling does", t.Min, t.Max)
+			p.addWarning("auto scaling is active (%d to %d tasks) and may scale in while traffic shifts. AWS pauses "+
+				"scale-in only during ECS or CodeDeploy deployments. To pause it during this one, use "+
+				"--suspend-auto-scaling", t.Min, t.Max)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // sluice does not manage them: a share is n of N tasks of this service.
 func (p *Plan) warnOtherServices(live AWSState) {
 	if n := len(live.Neighbours); n > 0 {
-		p.addWarning("%s found under %s too (%s): their tasks take their part of the answers, and shares are of %s "+
-			"alone",
+		p.addWarning("%s also registered under %s (%s): their tasks get a part of the requests; shares count only "+
+			"tasks of %s",
 			sluice.Plural(n, "other service"), p.Registry.FullName(), strings.Join(live.Neighbours, ", "), p.Service)
 	}
 }
@@ -23,7 +23,7 @@ func (p *Plan) warnOtherServices(live AWSState) {
 // cacheTimeText returns how long a task must keep serving for callers that cache its address.
 func (r Registry) cacheTimeText() string {
 	if !r.HasDNS() {
-		return "as long as callers keep what they found,"
+		return "as long as callers cache the result,"
 	}
 	return FormatDuration(r.TTL())
 }

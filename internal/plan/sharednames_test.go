@@ -9,8 +9,8 @@ import (
 func TestOtherServicesUnderTheName(t *testing.T) {
 	edits := []string{steersName, awsvpc, registered, ungrouped}
 	for want, others := range map[string][]string{
-		"1 other service found under web.shop.local too (prod/shop): their tasks take": {"prod/shop"},
-		"2 other services found under web.shop.local too (other/web, prod/shop): their tasks take": {"other/web",
+		"1 other service also registered under web.shop.local (prod/shop): their tasks get": {"prod/shop"},
+		"2 other services also registered under web.shop.local (other/web, prod/shop): their tasks get": {"other/web",
 			"prod/shop"},
 	} {
 		p, err := Make(app(t, threeSteps, edits...), foundLive(func(l *AWSState) { l.Neighbours = others }), Options{})
@@ -18,7 +18,7 @@ func TestOtherServicesUnderTheName(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, want) ||
-			!strings.Contains(all, "shares are of web alone") {
+			!strings.Contains(all, "shares count only tasks of web") {
 			t.Errorf("no warning says %q:\n%s", want, all)
 		}
 	}
@@ -31,8 +31,8 @@ func TestWithoutDNSNoTimeIsNamed(t *testing.T) {
 		l.Service.DeploymentController.Type, l.TaskSets = "ECS", nil
 	}
 	for kind, want := range map[string]string{
-		"HTTP":        "serves on for as long as callers keep what they found, after SIGTERM",
-		"DNS_PRIVATE": "serves on for 10s after SIGTERM",
+		"HTTP":        "continues to serve for as long as callers cache the result, after SIGTERM",
+		"DNS_PRIVATE": "continues to serve for 10s after SIGTERM",
 	} {
 		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"),
 			foundLive(onECS, func(l *AWSState) { l.Registry.Kind = kind }), Options{})

@@ -45,7 +45,7 @@ func makeStandalone(app *appfile.Application, live AWSState, o Options) (*Plan, 
 	p.Stages = []Stage{s}
 	p.Notes = append(slices.Clone(p.Notes),
 		"the task is not run: runStandaloneTask is false"+defaultText(app)+
-			"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
+			"; to run it, use sluice run, or set runStandaloneTask: true to run it with each deployment")
 	if live.Identical == "" {
 		p.Changes = appendDifferences(nil, "task definition", diffWithNewest(app, live))
 	}
@@ -66,14 +66,14 @@ func refuseStandalone(app *appfile.Application, o Options) error {
 	}
 	switch {
 	case o.Tasks != nil:
-		return problem("sluice run --count N", "a task without a service has no desired count")
+		return problem("use sluice run --count N", "a task without a service has no desired count")
 	case o.Force:
-		return problem("leave it out: a task is run each time", "--force-new-deployment is for services")
+		return problem("remove the flag: each deployment runs the task", "--force-new-deployment is for services")
 	}
 	for i, s := range app.Pipeline {
 		if _, ok := s.With.(appfile.Sync); !ok && !o.QuickSync {
-			return problem("leave the pipeline out, or give input.serviceDefinitionFile if there is a service",
-				"stage %d %s: a task without a service is registered and run, nothing else", i+1, s.Name)
+			return problem("remove the pipeline, or set input.serviceDefinitionFile if there is a service",
+				"stage %d %s: a task without a service is only registered and run", i+1, s.Name)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestATaskWithoutANetworkIsRefused(t *testing.T) {
 		"of a service":     {alonePart + served, "networkConfiguration in the service definition"},
 	} {
 		_, err := MakeRun(alone(c.app), AWSState{}, RunOptions{})
-		if err == nil || !strings.Contains(err.Error(), "in which subnets") ||
+		if err == nil || !strings.Contains(err.Error(), "no subnets are set") ||
 			!strings.Contains(sluice.NextStep(err), c.next) {
 			t.Errorf("%s: %v\nnext %q", name, err, sluice.NextStep(err))
 		}
@@ -40,8 +40,8 @@ func TestATaskThatIsOnlyRegisteredIsToldOf(t *testing.T) {
 		format appfile.Format
 		want   string
 	}{
-		{false, appfile.Sluice, "the task is not run: runStandaloneTask is false; sluice run"},
-		{false, appfile.PipeCDv1, "runStandaloneTask is false (PipeCD v1's default); sluice run"},
+		{false, appfile.Sluice, "the task is not run: runStandaloneTask is false; to run it, use sluice run"},
+		{false, appfile.PipeCDv1, "runStandaloneTask is false (PipeCD v1's default); to run it, use sluice run"},
 		{true, appfile.PipeCDv1, ""},
 	} {
 		a := job(t, alonePart, "")

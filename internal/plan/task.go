@@ -124,13 +124,13 @@ func checkNetwork(app *appfile.Application, def *definition.Task, in *awsecs.Run
 	if def.Input.NetworkMode != ecstypes.NetworkModeAwsvpc || in.NetworkConfiguration != nil {
 		return nil
 	}
-	next := "give input.awsvpcConfiguration: {subnets: […]}"
+	next := "set input.awsvpcConfiguration: {subnets: […]}"
 	if app.Service != nil {
-		next = "give networkConfiguration in the service definition, or under runTask"
+		next = "set networkConfiguration in the service definition, or under runTask"
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Next: next,
-		Err: fmt.Errorf("task definition %s has network mode awsvpc, and nothing says in which subnets its task is "+
-			"to run", aws.ToString(def.Input.Family))}
+		Err: fmt.Errorf("task definition %s has network mode awsvpc, but no subnets are set for its task",
+			aws.ToString(def.Input.Family))}
 }
 
 // firstEssential returns the first essential container. The task stops when it stops.

@@ -37,12 +37,12 @@ func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
 	case sluice.NoAccess:
 		if i := slices.IndexFunc(app.Pipeline, isRouting); i >= 0 && !o.QuickSync {
 			if app.Access == sluice.ELB { // the file is of PipeCD v0
-				return problem("leave the stage out; or "+steeringAdvice(app, live),
-					"stage %d moves traffic, and no target group is named", i+1)
+				return problem("remove the stage, or "+steeringAdvice(app, live),
+					"stage %d shifts traffic, but the file names no target group", i+1)
 			}
-			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+
+			return problem("remove the stage, or set under input how callers reach the service: accessType: "+
 				accessAdvice(app, live),
-				"stage %d moves traffic, and nobody calls the service (access type %s)", i+1, access)
+				"stage %d shifts traffic, but accessType is %s, so there is no traffic to shift", i+1, access)
 		}
 		return nil
 	case sluice.ServiceDiscovery:
@@ -51,13 +51,13 @@ func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
 		return refuseELB(app, live, problem)
 	default:
 		return problem("use accessType ELB with target groups",
-			"access type %s is not deployed by this version of sluice", access)
+			"this version of sluice does not support access type %s", access)
 	}
 }
 
 func refuseELB(app *appfile.Application, live AWSState, problem func(next, format string, args ...any) error) error {
 	if app.Primary == nil || app.Primary.ARN == "" {
-		return problem(steeringAdvice(app, live)+"; or write accessType: NONE if nobody calls the service",
+		return problem(steeringAdvice(app, live)+", or set accessType: NONE if the service has no callers",
 			"accessType ELB needs a primary target group")
 	}
 	if err := refuseGroups(app, live); err != nil || HostingOf(app) != appfile.Services {
@@ -71,11 +71,10 @@ func refuseELB(app *appfile.Application, live AWSState, problem func(next, forma
 func steeringAdvice(app *appfile.Application, live AWSState) string {
 	switch w := accessPathsOf(app, live); {
 	case w.discovery && !w.balancer:
-		return "write accessType: SERVICE_DISCOVERY under input, since callers find the service by the name of its " +
-			"service registry"
+		return "set accessType: SERVICE_DISCOVERY under input, as callers use the name of the service registry"
 	case w.discovery:
-		return "name the target group under input.targetGroups.primary.targetGroupArn, or write accessType: " +
-			"SERVICE_DISCOVERY under input to steer the service registry's name"
+		return "name the target group under input.targetGroups.primary.targetGroupArn, or set accessType: " +
+			"SERVICE_DISCOVERY under input to shift callers of the service registry's name"
 	}
 	return "name the target group under input.targetGroups.primary.targetGroupArn"
 }
@@ -141,10 +140,9 @@ func refuseConnect(app *appfile.Application, live AWSState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
-		Err: errors.New("callers reach the service through Service Connect, whose shares nobody but ECS can set"),
-		Next: "use ECS's own strategies, which Service Connect follows (deploymentConfiguration.strategy " +
-			"BLUE_GREEN, LINEAR or CANARY, and no pipeline); or name the way to steer under input.accessType, if " +
-			"callers come on another one too"}
+		Err: errors.New("callers reach the service through Service Connect, and only ECS can set its shares"),
+		Next: "use ECS's own strategies, which support Service Connect (deploymentConfiguration.strategy BLUE_GREEN, " +
+			"LINEAR or CANARY, and no pipeline). If callers also use another path, set input.accessType to that path"}
 }
 
 // warnNoAccess warns if the access type is NONE but the files or AWS show that callers reach new
@@ -155,20 +153,20 @@ func (p *Plan) warnNoAccess(app *appfile.Application, live AWSState) {
 	}
 	w := accessPathsOf(app, live)
 	if w.balancer {
-		p.addWarning("no traffic is steered (access type NONE), and the service is behind a load balancer: requests " +
+		p.addWarning("sluice shifts no traffic (access type NONE), but the service has a load balancer: requests " +
 			"reach new tasks of the primary as soon as they are healthy")
 	}
 	if w.discovery {
 		who := "new tasks of the primary as soon as they run"
 		if !p.HasCanaryService() && len(app.Pipeline) > 0 && len(app.Service.Input.ServiceRegistries) > 0 {
-			who = "every new task as soon as it runs, the canary's too"
+			who = "every new task, also of the canary, as soon as it runs"
 		}
-		p.addWarning("no traffic is steered (access type NONE), and the service has a service registry: callers by "+
-			"its name find %s (accessType: SERVICE_DISCOVERY steers them)", who)
+		p.addWarning("sluice shifts no traffic (access type NONE), but the service has a service registry: callers "+
+			"of its name reach %s. To shift them, set accessType: SERVICE_DISCOVERY", who)
 	}
 	if w.connect {
-		p.addWarning("no traffic is steered (access type NONE), and callers come through Service Connect: requests " +
-			"reach new tasks of the primary as soon as they are healthy")
+		p.addWarning("sluice shifts no traffic (access type NONE), but callers use Service Connect: requests reach " +
+			"new tasks of the primary as soon as they are healthy")
 	}
 }
 
@@ -179,11 +177,11 @@ func (p *Plan) warnUnsteeredPaths(app *appfile.Application, live AWSState) {
 	}
 	w := accessPathsOf(app, live)
 	if w.discovery && p.Access == sluice.ELB && p.HasCanaryService() {
-		p.addWarning("callers through service discovery are not steered: they go to the primary, whose new tasks " +
+		p.addWarning("sluice does not shift callers of service discovery: they reach the primary, whose new tasks " +
 			"get requests as soon as they run")
 	}
 	if w.connect {
-		p.addWarning("callers through Service Connect are not steered: they go to the primary, whose new tasks get " +
+		p.addWarning("sluice does not shift callers of Service Connect: they reach the primary, whose new tasks get " +
 			"requests as soon as they are healthy")
 	}
 }

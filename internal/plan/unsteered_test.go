@@ -30,17 +30,18 @@ func TestCallersOfWhatNobodyIsSaidToCall(t *testing.T) {
 	}{
 		"nobody does": {rollsOut, []string{noAccess, ungrouped}, live(), ""},
 		"a load balancer": {rollsOut, []string{noAccess}, live(),
-			"the service is behind a load balancer: requests reach new tasks of the primary"},
+			"the service has a load balancer: requests reach new tasks of the primary"},
 		"a load balancer in AWS": {rollsOut, []string{noAccess, ungrouped}, live(inService(cloudMap), inGroup),
-			"the service is behind a load balancer: requests reach new tasks of the primary"},
+			"the service has a load balancer: requests reach new tasks of the primary"},
 		"a name, of task sets": {rollsOut, []string{noAccess, ungrouped, awsvpc, registered},
-			live(inService(cloudMap)), "callers by its name find every new task as soon as it runs, the canary's too"},
+			live(inService(cloudMap)),
+			"callers of its name reach every new task, also of the canary, as soon as it runs"},
 		"a name, of a service": {rollsOut, []string{noAccess, ungrouped, awsvpc, registered, "EXTERNAL|ECS"},
-			rollingLive(inService(cloudMap)), "callers by its name find new tasks of the primary as soon as they run"},
+			rollingLive(inService(cloudMap)), "callers of its name reach new tasks of the primary as soon as they run"},
 		"a name, in a quick sync": {"", []string{noAccess, ungrouped, awsvpc, registered, "EXTERNAL|ECS"},
-			rollingLive(inService(cloudMap)), "accessType: SERVICE_DISCOVERY steers them"},
+			rollingLive(inService(cloudMap)), "To shift them, set accessType: SERVICE_DISCOVERY"},
 		"Service Connect": {rollsOut, []string{noAccess, ungrouped, connected, "EXTERNAL|ECS"},
-			rollingLive(), "callers come through Service Connect"},
+			rollingLive(), "callers use Service Connect"},
 		"one that is steered is not": {threeSteps, []string{steersName, awsvpc, registered, ungrouped}, foundLive(),
 			""},
 	} {
@@ -50,7 +51,7 @@ func TestCallersOfWhatNobodyIsSaidToCall(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := strings.Join(p.Warnings, "\n")
-			if told := strings.Contains(all, "no traffic is steered"); told != (c.warns != "") ||
+			if told := strings.Contains(all, "sluice shifts no traffic"); told != (c.warns != "") ||
 				!strings.Contains(all, c.warns) {
 				t.Errorf("want a warning of %q:\n%s", c.warns, all)
 			}
@@ -69,21 +70,21 @@ func TestTheWayToSteerIsNamed(t *testing.T) {
 		next   string
 	}{
 		"no access, and a name": {edits: []string{noAccess, ungrouped, awsvpc, registered}, live: nowhere,
-			err: "nobody calls the service (access type NONE)", next: "accessType: SERVICE_DISCOVERY"},
+			err: "accessType is NONE, so there is no traffic to shift", next: "accessType: SERVICE_DISCOVERY"},
 		"no access, and a load balancer": {edits: []string{noAccess}, live: live(),
-			err: "nobody calls the service (access type NONE)", next: "accessType: ELB"},
+			err: "accessType is NONE, so there is no traffic to shift", next: "accessType: ELB"},
 		"no access, and nothing": {edits: []string{noAccess, ungrouped}, live: live(),
-			err: "nobody calls the service (access type NONE)", next: "accessType: ELB or SERVICE_DISCOVERY"},
+			err: "accessType is NONE, so there is no traffic to shift", next: "accessType: ELB or SERVICE_DISCOVERY"},
 		"no group, and a name": {edits: []string{ungrouped, awsvpc, registered}, live: nowhere,
 			err:  "accessType ELB needs a primary target group",
-			next: "write accessType: SERVICE_DISCOVERY under input"},
+			next: "set accessType: SERVICE_DISCOVERY under input"},
 		"no group": {edits: []string{ungrouped}, live: live(),
 			err: "accessType ELB needs a primary target group", next: "name the target group"},
 		"no group in PipeCD v0": {format: appfile.PipeCDv0, edits: []string{ungrouped}, live: live(),
-			err: "stage 2 moves traffic, and no target group is named", next: "name the target group"},
+			err: "stage 2 shifts traffic, but the file names no target group", next: "name the target group"},
 		"no group in PipeCD v0, and a name": {format: appfile.PipeCDv0, edits: []string{ungrouped, awsvpc, registered},
-			live: nowhere, err: "stage 2 moves traffic, and no target group is named",
-			next: "write accessType: SERVICE_DISCOVERY under input"},
+			live: nowhere, err: "stage 2 shifts traffic, but the file names no target group",
+			next: "set accessType: SERVICE_DISCOVERY under input"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := app(t, threeSteps, c.edits...)

@@ -37,8 +37,8 @@ func refuseUndeployable(app *appfile.Application, live AWSState, o Options) erro
 		}
 	}
 	if len(o.RollbackEvents) > 0 && controllerOf(app) != controllerCodeDeploy {
-		return problem("leave --rollback-events out",
-			"rollback events are CodeDeploy's, and the service definition has deployment controller %s",
+		return problem("remove --rollback-events",
+			"rollback events need CodeDeploy, but the service definition has deployment controller %s",
 			controllerOf(app))
 	}
 	if err := refuseController(controllerOf(app), live); err != nil {
@@ -59,8 +59,8 @@ func refuseUndeployable(app *appfile.Application, live AWSState, o Options) erro
 		return refuseCodeDeploy(app, live, o)
 	default:
 		if o.Force {
-			return problem("leave --force-new-deployment out; --force runs the stages again",
-				"AWS forces no new deployments of services with controller EXTERNAL")
+			return problem("remove --force-new-deployment; to run the stages again, use --force",
+				"AWS cannot force a new deployment of a service with controller EXTERNAL")
 		}
 	}
 	return refuseAccess(app, live, o)
@@ -82,8 +82,8 @@ func (p *Plan) refuseIdle(app *appfile.Application, live AWSState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File,
-		Err:  errors.New("the desired count is 0: without a task no task set of a pipeline gets healthy"),
-		Next: "give --tasks 1 or more; or --quick-sync, which takes the service to rest"}
+		Err:  errors.New("the desired count is 0: without tasks, a task set of a pipeline cannot become healthy"),
+		Next: "use --tasks 1 or more, or --quick-sync, which scales the service to 0"}
 }
 
 // refusePipeline rejects a pipeline of a CODE_DEPLOY service: CodeDeploy creates task sets and
@@ -95,11 +95,11 @@ func refusePipeline(app *appfile.Application, o Options) error {
 	}
 	return &sluice.Error{
 		Op: fmt.Sprintf("plan stage %d %s", i+1, app.Pipeline[i].Name), Resource: app.File,
-		Err: fmt.Errorf("the service definition has deployment controller CODE_DEPLOY, whose task sets and traffic " +
-			"are CodeDeploy's; a canary by our task sets needs EXTERNAL"),
-		Next: "leave the pipeline out (--quick-sync) and name a canary under codedeploy.deploymentConfigName, such " +
-			"as CodeDeployDefault.ECSCanary10Percent5Minutes; or write `deploymentController: {type: EXTERNAL}` in " +
-			"the service definition",
+		Err: fmt.Errorf("the service definition has deployment controller CODE_DEPLOY: CodeDeploy manages its task " +
+			"sets and traffic; a canary task set of sluice needs EXTERNAL"),
+		Next: "use --quick-sync and name a canary under codedeploy.deploymentConfigName, such as " +
+			"CodeDeployDefault.ECSCanary10Percent5Minutes; or set `deploymentController: {type: EXTERNAL}` in the " +
+			"service definition",
 	}
 }
 
@@ -117,17 +117,16 @@ func refuseController(want string, live AWSState) error {
 	if have == want {
 		return nil
 	}
-	next := "AWS can switch it in place while no deployment runs: aws ecs update-service --deployment-controller " +
-		"type=" + want
+	next := "switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=" + want
 	switch {
 	case want == controllerECS && have == controllerExternal:
-		next = "write `deploymentController: {type: EXTERNAL}` in the service definition; or: " + next
+		next = "set `deploymentController: {type: EXTERNAL}` in the service definition, or " + next
 	case want == controllerCodeDeploy:
-		next = "AWS does not switch a service to CODE_DEPLOY: delete the service and create it again, or change " +
-			"the file"
+		next = "delete the service and create it again, or change the file; AWS does not switch a service to " +
+			"CODE_DEPLOY"
 	case have == controllerECS:
 		next += " (its running tasks become a task set that you delete when done)"
 	}
 	return &sluice.Error{Op: "plan", Resource: aws.ToString(s.ServiceArn), Kind: sluice.Conflict,
-		Err: fmt.Errorf("the service runs with deployment controller %s, the file asks for %s", have, want), Next: next}
+		Err: fmt.Errorf("the service has deployment controller %s, but the file requests %s", have, want), Next: next}
 }

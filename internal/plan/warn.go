@@ -40,11 +40,11 @@ func (p *Plan) collectWarnings(app *appfile.Application, live AWSState) {
 	p.warnShares(p.desiredCount(app, live))
 	p.warnEnd()
 	if live.isFirstDeployment() && !p.RollsByECS() {
-		p.addWarning("nothing serves yet: nothing is deleted, and a rollback would leave the service without a " +
-			"serving task set")
+		p.addWarning("no version is running: nothing is deleted, and a rollback leaves the service without a PRIMARY " +
+			"task set")
 	}
 	if len(app.Pipeline) > 0 && p.QuickSync && live.isFirstDeployment() {
-		p.addWarning("first deployment: quick sync instead of the pipeline (--pipeline runs it all the same)")
+		p.addWarning("first deployment: quick sync instead of the pipeline (to run the pipeline, use --pipeline)")
 	}
 }
 
@@ -61,17 +61,17 @@ func (p *Plan) desiredCount(app *appfile.Application, live AWSState) int {
 // warnIdle warns that a service without tasks cannot show whether the revision works.
 func (p *Plan) warnIdle(app *appfile.Application, live AWSState) {
 	if (p.RollsByECS() || p.QuickSync) && wantsNoTasks(app, live) {
-		p.addWarning("the desired count is 0: no task runs, callers get no answer, and nothing shows whether the " +
-			"revision works")
+		p.addWarning("the desired count is 0: no task runs, callers get no response, and sluice cannot check whether " +
+			"the revision works")
 	}
 }
 
 func (p *Plan) warnService(app *appfile.Application, live AWSState) {
 	if live.Claim != "" {
-		p.addWarning("another deployment holds the service: %s", ClaimText(live.Claim))
+		p.addWarning("another deployment has the claim on the service: %s", ClaimText(live.Claim))
 	}
 	if live.serviceStatus() == "DRAINING" {
-		p.addWarning("the service is being deleted; the deployment waits until it is gone and creates it again")
+		p.addWarning("the service is being deleted; the deployment waits for that and creates the service again")
 	}
 	if p.RollsByECS() {
 		p.warnRolling(live)
@@ -85,13 +85,14 @@ func (p *Plan) warnService(app *appfile.Application, live AWSState) {
 		case slices.ContainsFunc(live.leftoverSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID }):
 			p.warnLeftover(ts)
 		case !slices.ContainsFunc(live.externalSets(app), func(x sluice.TaskSet) bool { return x.ID == ts.ID }):
-			p.addWarning("task set %s (%s) is ACTIVE and not sluice's; it is left alone", ts.ID, ts.Revision)
+			p.addWarning("task set %s (%s) is ACTIVE, but sluice did not create it and does not change it", ts.ID,
+				ts.Revision)
 		case p.OnOtherTargets == sluice.RemoveTargets:
-			p.addWarning("task set %s (%s) is not sluice's and gets requests: it is drained and deleted "+
+			p.addWarning("task set %s (%s) was not created by sluice and gets requests: sluice drains and deletes it "+
 				"(onOtherTargets: remove)", ts.ID, ts.Revision)
 		default:
-			p.addWarning("task set %s (%s) is not sluice's and gets requests beside the release (onOtherTargets: "+
-				"allow)", ts.ID, ts.Revision)
+			p.addWarning("task set %s (%s) was not created by sluice and gets a part of the requests "+
+				"(onOtherTargets: allow)", ts.ID, ts.Revision)
 		}
 	}
 	if need := len(live.TaskSets) + 2; need > taskSetLimit {
@@ -104,22 +105,22 @@ func (p *Plan) warnService(app *appfile.Application, live AWSState) {
 func (p *Plan) warnLeftover(ts sluice.TaskSet) {
 	switch {
 	case p.Adopts():
-		p.addWarning("task set %s (%s) was left by an earlier deployment: it is removed before the first stage", ts.ID,
-			ts.Revision)
+		p.addWarning("task set %s (%s) was left by an earlier deployment: sluice removes it before the first stage",
+			ts.ID, ts.Revision)
 	case p.hasSync():
 		p.addWarning("task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
 	default:
-		p.addWarning("task set %s (%s) was left by an earlier deployment and stays: no task set is PRIMARY, so that "+
-			"it may be what serves", ts.ID, ts.Revision)
+		p.addWarning("task set %s (%s) was left by an earlier deployment and is kept: no task set is PRIMARY, so it "+
+			"may get the requests", ts.ID, ts.Revision)
 	}
 }
 
 func (p *Plan) warnRolling(live AWSState) {
 	if live.isFirstDeployment() {
-		p.addWarning("nothing serves yet: a rollback would leave the service without a serving deployment")
+		p.addWarning("no version is running: a rollback leaves the service without a running version")
 	}
 	if p.HasChanges() && live.isRolling() {
-		p.addWarning("a deployment of the service is running now; this one takes its place")
+		p.addWarning("a deployment of the service is running; this deployment replaces it")
 	}
 }
 
@@ -132,19 +133,19 @@ func (l AWSState) isRolling() bool {
 
 func (p *Plan) warnGroups(live AWSState) {
 	if p.Canary != nil && live.Canary != nil && live.Canary.Balancer == "" && !p.Extends {
-		p.addWarning("the canary target group %s is on no listener", live.Canary.Name)
+		p.addWarning("no listener forwards to the canary target group %s", live.Canary.Name)
 	}
 	if g := live.Primary; g != nil && !live.isFirstDeployment() && g.Healthy == 0 {
 		p.addWarning("the primary target group %s has no healthy target now (%d registered)", g.Name, g.Targets)
 	}
 	for _, r := range live.Marked {
-		p.addWarning("the %s always forwards to the canary target group: its requests reach the canary while one "+
-			"runs, and get 503 while none does; sluice does not write this rule", ruleName(r))
+		p.addWarning("the %s always forwards to the canary target group: its requests reach a running canary, and "+
+			"get 503 without one; sluice does not change this rule", ruleName(r))
 	}
 	for _, g := range []*GroupAttachment{live.Primary, live.Canary} {
 		if g != nil && g.Drain >= 5*time.Minute {
-			p.addWarning("target group %s drains for %s: each removal of tasks takes that long; lower "+
-				"deregistration_delay.timeout_seconds if no request takes so long", g.Name, FormatDuration(g.Drain))
+			p.addWarning("target group %s drains for %s: each removal of tasks takes that long; if requests are "+
+				"shorter, lower deregistration_delay.timeout_seconds", g.Name, FormatDuration(g.Drain))
 		}
 	}
 }
@@ -159,7 +160,7 @@ func (p *Plan) warnShares(desired int) {
 		case s.Weights != nil && tasks > 0 && desired > 0:
 			capacity := tasks * 100 / (tasks + desired)
 			if w := s.Weights.Canary(); w > 0 && w > max(capacity, tasks*100/desired) {
-				p.addWarning("stage %d sends %d%% of the requests to %s of canary beside %d of primary", s.Index+1, w,
+				p.addWarning("stage %d sends %d%% of the requests to %s of canary; the primary has %d", s.Index+1, w,
 					taskCountText(tasks), desired)
 			}
 		}
@@ -190,12 +191,13 @@ func (p *Plan) warnEnd() {
 			p.addWarning("recreate stops the old tasks before the new ones start: requests in between are lost")
 		}
 		if s.KeepOld {
-			p.addWarning("stage %d keeps the old primary: it goes on serving beside the new one until ECS_CANARY_CLEAN",
+			p.addWarning("stage %d keeps the old primary: it serves together with the new primary until "+
+				"ECS_CANARY_CLEAN",
 				s.Index+1)
 		}
 	}
 	if canary {
-		p.addWarning("the pipeline leaves the canary running (weight %d%%): end it with ECS_TRAFFIC_ROUTING "+
+		p.addWarning("the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
 			"primary: 100 and ECS_CANARY_CLEAN", weight)
 	}
 }

@@ -79,8 +79,8 @@ func (b *builder) allowWrite(w sluice.Write) error {
 	r, ok := writeRules[w.Operation]
 	if !ok {
 		return &sluice.Error{Op: "compute the IAM policy", Resource: w.String(),
-			Err:  fmt.Errorf("no rule says what IAM checks for it"),
-			Next: "report it with the output of sluice plan"}
+			Err:  fmt.Errorf("sluice has no rule for the IAM actions of this write"),
+			Next: "report this error with the output of sluice plan"}
 	}
 	sid := r.sid
 	if other, ok := canarySids[sid]; ok && b.plan.HasCanaryService() && w.Resource == b.canaryName() {

@@ -16,20 +16,21 @@ func Advice(w World, app *appfile.Application) (all []string) {
 		w.adviseBalancer(say)
 	}
 	if w.Tasks < 2 {
-		say("the service has %s: while it is replaced by a crash, nothing serves", sluice.Plural(w.Tasks, "task"))
+		say("the service has %s: after a crash, requests fail until ECS has replaced the task",
+			sluice.Plural(w.Tasks, "task"))
 	}
 	if len(w.Subnets) < 2 {
-		say("all tasks stand in one zone")
+		say("all tasks are in one Availability Zone")
 	}
 	if app.Recreate {
-		say("recreate stops the old tasks before the new ones start: every request in between is lost")
+		say("recreate stops the old tasks before the new ones start: requests in between are lost")
 	}
 	if start := 90*time.Second + w.Primary.Interval; app.ProgressDeadline < start {
-		say("progressDeadline %s is shorter than a start may take with its first health check (%s)",
+		say("progressDeadline %s is shorter than a start with its first health check may take (%s)",
 			app.ProgressDeadline, start)
 	}
 	if !app.AutoRollback {
-		say("autoRollback is off: a bad version stays until a person acts")
+		say("autoRollback is off: a bad version stays until a person rolls it back")
 	}
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.MinimumHealthyPercent != nil &&
 		*c.MinimumHealthyPercent < 100 {
@@ -38,8 +39,8 @@ func Advice(w World, app *appfile.Application) (all []string) {
 	switch {
 	case w.usesCodeDeploy():
 		if w.Config == "" || w.Config == "CodeDeployDefault.ECSAllAtOnce" {
-			say("CodeDeploy moves every request to the new version at once: a deployment configuration such as " +
-				"CodeDeployDefault.ECSCanary10Percent5Minutes moves a share first")
+			say("CodeDeploy shifts all traffic to the new version immediately: to shift a share first, set a " +
+				"deployment configuration such as CodeDeployDefault.ECSCanary10Percent5Minutes")
 		}
 	case w.Controller != "ECS": // ECS's own update works in batches
 		pipelineAdvice(app, say)
@@ -49,10 +50,10 @@ func Advice(w World, app *appfile.Application) (all []string) {
 
 func (w World) adviseBalancer(say func(string, ...any)) {
 	if w.Primary.Drain == 0 {
-		say("deregistration delay 0: every request in flight is cut off when a task goes")
+		say("deregistration delay 0: if a task stops, its requests in flight are cut off")
 	}
 	if d := w.Primary.Interval * time.Duration(w.Primary.Unhealthy); d >= time.Minute {
-		say("a task that hangs gets requests for %s more, until %s %s apart have failed", shortDuration(d),
+		say("if a task hangs, it gets requests for another %s, until %s %s apart have failed", shortDuration(d),
 			sluice.Plural(w.Primary.Unhealthy, "health check"), shortDuration(w.Primary.Interval))
 	}
 	if w.Primary.Timeout >= w.Primary.Interval {
@@ -62,7 +63,7 @@ func (w World) adviseBalancer(say func(string, ...any)) {
 
 func pipelineAdvice(app *appfile.Application, say func(string, ...any)) {
 	if len(app.Pipeline) == 0 {
-		say("there is no pipeline: every request goes to the new version at once")
+		say("there is no pipeline: all requests are sent to the new version immediately")
 		return
 	}
 	waits, canary, cleaned := false, false, false
@@ -77,9 +78,9 @@ func pipelineAdvice(app *appfile.Application, say func(string, ...any)) {
 		}
 	}
 	if canary && !waits {
-		say("no WAIT and no WAIT_APPROVAL: what takes a minute to show is seen by everybody")
+		say("the pipeline has no WAIT and no WAIT_APPROVAL: an error that appears after a minute reaches all callers")
 	}
 	if canary && !cleaned {
-		say("the pipeline leaves the canary running: it needs ECS_CANARY_CLEAN")
+		say("the pipeline does not delete the canary: add ECS_CANARY_CLEAN")
 	}
 }

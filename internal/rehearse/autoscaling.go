@@ -104,8 +104,8 @@ func (f *rehearsal) resumeScaling() {
 func scalingOf(tx *world.Tx) string {
 	var all []string
 	for _, t := range autoscaler.StateOf(tx).Targets.Values() {
-		all = append(all, fmt.Sprintf("%s %s %d to %d, suspended %+v, %d policies, made %s", t.ID, t.ARN, t.Min, t.Max,
-			t.Suspended, t.Policies.Len(), t.CreatedAt.Format(time.RFC3339)))
+		all = append(all, fmt.Sprintf("%s %s %d to %d, suspended %+v, %d policies, created %s", t.ID, t.ARN, t.Min,
+			t.Max, t.Suspended, t.Policies.Len(), t.CreatedAt.Format(time.RFC3339)))
 	}
 	slices.Sort(all)
 	return strings.Join(all, "; ")
@@ -128,7 +128,7 @@ func (f *rehearsal) checkScaling() {
 		}
 	})
 	if was, ok := f.serviceTags()[plan.ScalingTag]; ok && !f.hasIntervention(DeleteService) {
-		f.addViolation("P3", "the note on the service is left: %s", was)
+		f.addViolation("P3", "the tag for auto scaling is still on the service: %s", was)
 	}
 }
 
@@ -141,7 +141,7 @@ func (f *rehearsal) checkSuspended(tx *world.Tx) {
 	}
 	for _, t := range autoscaler.StateOf(tx).Targets.Values() {
 		if t.Suspended != (autoscaler.Suspended{In: true, Out: true, Scheduled: true}) {
-			f.addViolation("P3", "traffic moves while auto scaling is at work: suspended %+v", t.Suspended)
+			f.addViolation("P3", "traffic shifts while auto scaling is active: suspended %+v", t.Suspended)
 		}
 	}
 }

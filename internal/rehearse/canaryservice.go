@@ -57,7 +57,7 @@ func (f *rehearsal) taskSets(tx *world.Tx) (all []*world.TaskSet) {
 // checkCanaryDeleted checks that the canary service was deleted with its deployment (P3).
 func (f *rehearsal) checkCanaryDeleted(tx *world.Tx) {
 	if s := f.findCanaryService(tx); s != nil && s.Status != "INACTIVE" {
-		f.addViolation("P3", "service %s is left over (%s, %d tasks)", s.Name, s.Status, s.Desired)
+		f.addViolation("P3", "service %s still exists (%s, %d tasks)", s.Name, s.Status, s.Desired)
 	}
 }
 

@@ -70,52 +70,53 @@ func Catalogue() []Scenario {
 		{"out-of-memory", "the new version runs out of memory a minute after its start", true, version("oom-after=60s"),
 			nil},
 		{"errors", "the new version answers one request in twenty with 500", true, version("errors=5%"), nil},
-		{"task-lost", "a serving task dies meanwhile", true, faults("task-crash SERVICE count=1 exit=137 after=60s"),
-			nil},
-		{"zone-lost", "an Availability Zone goes, for ten minutes", true, faults("zone-lost ZONE after=60s for=10m"),
+		{"task-lost", "a serving task crashes during the deployment", true,
+			faults("task-crash SERVICE count=1 exit=137 after=60s"), nil},
+		{"zone-lost", "an Availability Zone fails for ten minutes", true, faults("zone-lost ZONE after=60s for=10m"),
 			nil},
 		{"no-capacity", "no task can be placed for five minutes", false, faults("no-capacity CLUSTER after=5s for=5m"),
 			nil},
-		{"no-capacity-for-good", "no task can be placed any more", false, faults("no-capacity CLUSTER after=5s for=6h"),
-			nil},
-		{"throttling", "AWS refuses three calls in ten for their rate", false, faults("throttle *:* p=0.3"), nil},
-		{"server-errors", "AWS answers one call in ten with 500", false, faults("5xx *:* p=0.1"), nil},
-		{"lost-replies", "one reply in ten is lost after AWS has acted", false, faults("lost-reply *:* p=0.1"), nil},
-		{"stale-reads", "AWS's answers lag four seconds behind", false,
+		{"no-capacity-for-good", "no task can be placed for six hours", false,
+			faults("no-capacity CLUSTER after=5s for=6h"), nil},
+		{"throttling", "AWS throttles three calls in ten", false, faults("throttle *:* p=0.3"), nil},
+		{"server-errors", "AWS returns 500 to one call in ten", false, faults("5xx *:* p=0.1"), nil},
+		{"lost-replies", "one response in ten is lost after AWS has acted", false, faults("lost-reply *:* p=0.1"), nil},
+		{"stale-reads", "AWS's responses are four seconds old", false,
 			faults("stale ecs:* by=4s p=0.5", "stale elasticloadbalancing:DescribeTargetHealth by=4s p=0.5"), nil},
 		{"slow-calls", "every call takes a second", false, faults("latency *:* by=1s"), nil},
 		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false,
 			faults("expired-credentials after=60s for=15m"), nil},
-		{"killed", "sluice is killed after a write, before it hears of it", false, kills(Kill{N: 4, After: true}), nil},
+		{"killed", "sluice is killed after a write, before it gets the response", false,
+			kills(Kill{N: 4, After: true}), nil},
 		{"killed-thrice", "sluice is killed three times", false, kills(Kill{N: 3}, Kill{Row: true, N: 20, After: true},
 			Kill{N: 2, After: true}), nil},
 		{"disk-full", "the journal's disk is full for a while", false,
 			func(c *Case, _ int) { c.FullDisk = FullDisk{Row: 30, For: 3} }, nil},
-		{"scale-in", "somebody halves the desired count meanwhile", false, func(c *Case, _ int) {
+		{"scale-in", "a person halves the desired count during the deployment", false, func(c *Case, _ int) {
 			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount,
 				max(1, c.World.Tasks/2))}}
 		}, nil},
-		{"scale-out", "somebody doubles the desired count meanwhile", false, func(c *Case, _ int) {
+		{"scale-out", "a person doubles the desired count during the deployment", false, func(c *Case, _ int) {
 			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount,
 				2*c.World.Tasks)}}
 		}, nil},
-		{"auto-scale-in", "auto scaling takes tasks away meanwhile", false, func(c *Case, _ int) {
+		{"auto-scale-in", "auto scaling scales in during the deployment", false, func(c *Case, _ int) {
 			c.World.Scaling = Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30,
 				Since: 14 * time.Minute}
 		}, nil},
-		{"rule-edited", "somebody's Terraform puts the listener rule back in the middle", false, func(c *Case, n int) {
+		{"rule-edited", "Terraform restores the listener rule during the deployment", false, func(c *Case, n int) {
 			if c.World.Canary.ARN != "" && !c.World.usesCodeDeploy() {
 				c.Interventions = []Intervention{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
 			}
 		}, nil},
-		{"rollback-midway", "a person rolls back half way", false,
+		{"rollback-midway", "a person rolls back after half of the stages", false,
 			func(c *Case, n int) { c.Interventions = midway(c, n) }, nil},
 		{"rollback-at-the-end", "a person rolls back after the last stage", false,
 			func(c *Case, n int) { c.Interventions = []Intervention{{Stage: max(n, 1), Does: Rollback}} }, nil},
 		{"two-at-once", "a second sluice on another machine deploys the same service", false,
 			at(30*time.Second, SecondSluice), nil},
-		{"claim-taken", "another deployment puts its claim on the service", false, at(60*time.Second, TakeClaim), nil},
-		{"service-deleted", "somebody deletes the service", true, at(60*time.Second, DeleteService), nil},
+		{"claim-taken", "another deployment claims the service", false, at(60*time.Second, TakeClaim), nil},
+		{"service-deleted", "a person deletes the service", true, at(60*time.Second, DeleteService), nil},
 	}
 	return append(all,
 		Scenario{"step-before-fails", "the first task before the stages exits with 3", false, step(stepBefore),
@@ -165,9 +166,9 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 	case sluice.Superseded, sluice.Gone, sluice.Failed:
 		// Reported, and completed by a rollback in the rehearsal itself.
 	case "":
-		row.Flaws = append(row.Flaws, "it cannot be deployed: "+r.Cause)
+		row.Flaws = append(row.Flaws, "the application cannot be deployed: "+r.Cause)
 	default:
-		row.Flaws = append(row.Flaws, "it ended in between: "+string(r.Outcome))
+		row.Flaws = append(row.Flaws, "the deployment ended in between: "+string(r.Outcome))
 	}
 	row.Flaws = append(row.Flaws, s.whyNotRehearsed(c, r)...)
 	if r.Failed > 1e-6 && !s.LosesRequests && !c.mayLoseRequests() && len(r.Violations) == 0 {
@@ -186,7 +187,8 @@ func (s Scenario) whyNotRehearsed(c Case, r Result) []string {
 	case r.Outcome == "":
 		return nil // reported already
 	case !r.Started && !asked:
-		return []string{fmt.Sprintf("nothing was rehearsed: the deployment did not start (%s): %s", r.Outcome, r.Cause)}
+		return []string{fmt.Sprintf("the rehearsal has no result: the deployment did not start (%s): %s", r.Outcome,
+			r.Cause)}
 	case s.Name == goodVersion && r.Outcome != sluice.Succeeded:
 		return []string{fmt.Sprintf("a good version did not succeed (%s): %s", r.Outcome, r.Cause)}
 	}

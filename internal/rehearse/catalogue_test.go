@@ -37,9 +37,10 @@ func TestRowOfWhatWasNotRehearsed(t *testing.T) {
 			"the deployment did not start"},
 		"the step before fails": {"step-before-fails", stepBefore, Result{Outcome: sluice.Failed}, ""},
 		"it cannot be planned": {"good", "", Result{Cause: "no listener"},
-			"it cannot be deployed: no listener"},
+			"the application cannot be deployed: no listener"},
 		"the world cannot be made": {"good", "",
-			Result{Violations: []string{"rehearsal: the world cannot be laid"}}, "the world cannot be laid"},
+			Result{Violations: []string{"rehearsal: the simulated AWS cannot be built"}},
+			"the simulated AWS cannot be built"},
 	} {
 		row := by[c.scenario].RowOf(Case{World: PlainWorld(), FailingStep: c.fails}, c.result)
 		told := slices.ContainsFunc(row.Flaws, func(s string) bool { return strings.Contains(s, c.says) })

@@ -50,7 +50,7 @@ func (f *rehearsal) judgeEnd() {
 		f.checkDeployedOnce(tx)
 		f.checkStoppedWithRollback(tx)
 		if now := f.unmanagedText(tx); now != f.unmanagedBefore && !f.hasIntervention(DeleteService) {
-			f.addViolation("P3", "what is not ours has changed:\n%s\nbefore:\n%s", now, f.unmanagedBefore)
+			f.addViolation("P3", "unmanaged resources have changed:\n%s\nbefore:\n%s", now, f.unmanagedBefore)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 func (f *rehearsal) checkCause() {
 	r := f.result
 	if r.Outcome != sluice.Succeeded && r.Cause == "" {
-		f.addViolation("P6", "it ended %q without a cause", r.Outcome)
+		f.addViolation("P6", "the deployment ended %q without a cause", r.Outcome)
 	}
 	if words := f.requiredCause(); words != "" && !strings.Contains(strings.ToLower(r.Cause), strings.ToLower(words)) {
 		f.addViolation("P6", "the cause does not name %q: %s", words, r.Cause)
@@ -22,7 +22,7 @@ func (f *rehearsal) checkCause() {
 		f.failRehearsal("read the journal: %v", err)
 	}
 	if strings.Contains(kept, secret) || strings.Contains(f.log.String(), secret) {
-		f.addViolation("P6", "a value of the environment stands in the journal or in an event")
+		f.addViolation("P6", "a value of an environment variable is in the journal or in an event")
 	}
 }
 
@@ -31,7 +31,7 @@ func (f *rehearsal) checkCause() {
 func (f *rehearsal) checkReportedOnce(e sluice.Envelope, ev sluice.FailureSeen) {
 	key := fmt.Sprint(f.processCount, " ", e.Stage, " ", ev)
 	if f.reportedFailures[key] {
-		f.addViolation("P6", "it is told again: %s of %s, counted %d", ev.Cause, ev.Variant, ev.Count)
+		f.addViolation("P6", "a failure is reported twice: %s of %s, counted %d", ev.Cause, ev.Variant, ev.Count)
 	}
 	f.reportedFailures[key] = true
 }

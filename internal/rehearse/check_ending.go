@@ -26,14 +26,15 @@ func (f *rehearsal) rollBackUnfinished() {
 	}
 	f.process.kill = Kill{}
 	if err := f.engine.Reopen(ctx, f.id); err != nil {
-		f.addViolation("P2", "it ended %s (%s) and cannot be opened again: %v", f.result.Outcome, f.result.Cause, err)
+		f.addViolation("P2", "the deployment ended %s (%s) and cannot be reopened: %v", f.result.Outcome,
+			f.result.Cause, err)
 		return
 	}
 	f.sendCommand(Rollback)
 	end, err := f.engine.Run(ctx, f.id, engine.Options{})
 	if err != nil || end.Outcome != sluice.RolledBack {
-		f.addViolation("P2", "it ended %s (%s), and sluice rollback does not finish it: %s %s %v", f.result.Outcome,
-			f.result.Cause, end.Outcome, end.Cause, err)
+		f.addViolation("P2", "the deployment ended %s (%s), and sluice rollback does not complete it: %s %s %v",
+			f.result.Outcome, f.result.Cause, end.Outcome, end.Cause, err)
 		return
 	}
 	f.sleep(steadyWait)
@@ -49,17 +50,17 @@ func (f *rehearsal) checkEnd(o sluice.Outcome) {
 	switch o {
 	case sluice.Succeeded:
 		if f.mustFail() {
-			f.addViolation("P2", "it succeeded with a version that cannot serve")
+			f.addViolation("P2", "the deployment succeeded with a version that cannot serve")
 		}
 		if f.stepsFail() {
-			f.addViolation("P2", "it succeeded though a step of it failed")
+			f.addViolation("P2", "the deployment succeeded, but one of its steps failed")
 		}
 		f.checkState(true)
 	case sluice.RolledBack:
 		f.checkState(false)
 	}
 	if o != sluice.Succeeded && f.mustSucceed() && !f.wasUnanswered() {
-		f.addViolation("P2", "it ended %s though nothing was wrong with the new version: %s", o, f.result.Cause)
+		f.addViolation("P2", "the deployment ended %s, but the new version is good: %s", o, f.result.Cause)
 	}
 	f.checkScaling()
 	f.result.State = f.stateText()
@@ -78,7 +79,7 @@ func (f *rehearsal) checkState(fresh bool) {
 	f.inWorld(func(tx *world.Tx) {
 		s := f.findService(tx)
 		if s == nil || s.Status != "ACTIVE" {
-			f.addViolation("P2", "the service is gone")
+			f.addViolation("P2", "the service is not ACTIVE")
 			return
 		}
 		f.checkSingleSet(s, want)
@@ -94,7 +95,7 @@ func (f *rehearsal) checkState(fresh bool) {
 	for k, v := range f.serviceTags() {
 		if k == plan.ClaimTag && !strings.Contains(v, "second") && !f.hasIntervention(TakeClaim) &&
 			!f.hasFault("expired-credentials") && !f.claimUnreleased {
-			f.addViolation("P3", "the claim was not given back: %s", v)
+			f.addViolation("P3", "the claim was not released: %s", v)
 		}
 	}
 }
@@ -102,7 +103,7 @@ func (f *rehearsal) checkState(fresh bool) {
 // checkSingleSet checks that there is one task set, of the version that must serve.
 func (f *rehearsal) checkSingleSet(s *world.Service, want string) {
 	if n := len(s.TaskSets) - f.countSecondSets(s) - f.countOtherToolSets(s); n != 1 {
-		f.addViolation("P2", "%d task sets are left, not one", n)
+		f.addViolation("P2", "%d task sets remain, not one", n)
 	}
 	p := s.Primary()
 	if p == nil {
@@ -120,7 +121,7 @@ func (f *rehearsal) checkSingleSet(s *world.Service, want string) {
 		f.addViolation("P2", "%d of %d tasks run", n, s.Desired)
 	}
 	if p.Scale != 100 && s.Controller == "EXTERNAL" && !(f.OutsidePolicy == "adopt" && f.hasIntervention(ScaleCanary)) {
-		f.addViolation("P3", "the task set that serves is at %g%%", p.Scale)
+		f.addViolation("P3", "the scale of the serving task set is %g%%", p.Scale)
 	}
 }
 
@@ -153,7 +154,7 @@ func (f *rehearsal) stateText() string {
 			parts = append(parts, f.ruleText(s, r))
 		}
 		if s := scalingOf(tx); s != "" && s == f.expectedScaling {
-			parts = append(parts, "auto scaling as it should be")
+			parts = append(parts, "auto scaling as expected")
 		} else if s != "" {
 			parts = append(parts, s)
 		}

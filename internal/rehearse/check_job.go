@@ -83,28 +83,28 @@ func (f *rehearsal) checkJobOutcome(o sluice.Outcome) {
 	switch o {
 	case sluice.Succeeded:
 		if n := f.Job.taskCount(); len(tasks) != n {
-			f.addViolation("P2", "it succeeded with %d tasks run of %d", len(tasks), n)
+			f.addViolation("P2", "the deployment succeeded with %d tasks run of %d", len(tasks), n)
 		}
 		for _, t := range tasks {
 			if how := f.jobFailure(t); how != "" {
-				f.addViolation("P2", "it succeeded though task %s %s", t.ID, how)
+				f.addViolation("P2", "the deployment succeeded, but task %s %s", t.ID, how)
 			}
 		}
 		if f.stepsFail() {
-			f.addViolation("P2", "it succeeded though a step of it failed")
+			f.addViolation("P2", "the deployment succeeded, but one of its steps failed")
 		}
 	case sluice.Failed:
 		f.checkJobCause(tasks)
 	case sluice.Stopped, sluice.RolledBack:
 		if !f.hasIntervention(Abort) && !f.hasIntervention(Rollback) {
-			f.addViolation("P2", "it ended %s, which nobody asked for: %s", o, cause)
+			f.addViolation("P2", "the deployment ended %s without a request: %s", o, cause)
 		}
 	case sluice.Stalled:
 	default:
-		f.addViolation("P2", "it ended %s: %s", o, cause)
+		f.addViolation("P2", "the deployment ended %s: %s", o, cause)
 	}
 	if must := f.expectedJobOutcome(); o != must && !f.hasJobExcuse() {
-		f.addViolation("P2", "it ended %s, and must have %s: %s", o, must, cause)
+		f.addViolation("P2", "the deployment ended %s, want %s: %s", o, must, cause)
 	}
 }
 
@@ -138,11 +138,11 @@ func (f *rehearsal) checkJobCause(tasks []*world.Task) {
 		failed++
 		if strings.HasPrefix(how, "exited") &&
 			!strings.Contains(cause, t.ID+": container "+f.Job.watchedContainer()+" "+how) && !f.lacksTaskResults() {
-			f.addViolation("P6", "task %s %s, which the cause does not say: %s", t.ID, how, cause)
+			f.addViolation("P6", "task %s %s, and the cause does not name that: %s", t.ID, how, cause)
 		}
 	}
-	if failed == 0 && !f.stepsFail() && !f.lacksTaskResults() && !strings.Contains(cause, "ECS had no room") {
-		f.addViolation("P2", "it failed though no task did: %s", cause)
+	if failed == 0 && !f.stepsFail() && !f.lacksTaskResults() && !strings.Contains(cause, "ECS had no capacity") {
+		f.addViolation("P2", "the deployment failed, but no task failed: %s", cause)
 	}
 }
 
@@ -155,7 +155,8 @@ func (f *rehearsal) lacksTaskResults() bool {
 	cause := f.result.Cause
 	return f.wasUnanswered() || f.hasFault("lost-reply", "5xx", "no-send", "throttle") &&
 		gaveUpPattern.MatchString(cause) ||
-		strings.Contains(cause, "cannot be told") && f.RestartDelay*time.Duration(len(f.Kills)) >= stoppedTaskRetention
+		strings.Contains(cause, "cannot determine") &&
+			f.RestartDelay*time.Duration(len(f.Kills)) >= stoppedTaskRetention
 }
 
 // hasJobExcuse reports whether anything else in the case than the tasks decides the outcome.
@@ -222,7 +223,7 @@ func (f *rehearsal) jobStateText(tx *world.Tx) string {
 	for _, t := range f.jobTasks() {
 		how := f.jobFailure(t)
 		if how == "" {
-			how = "came to its end"
+			how = "ended with exit code 0"
 		}
 		ends[how]++
 	}

@@ -16,7 +16,7 @@ func (f *rehearsal) checkUnique(ts *world.TaskSet) {
 		return
 	}
 	if id, ok := f.setsByExternalID[ts.ExternalID]; ok && id != ts.ID {
-		f.addViolation("P3", "the task set of %s was made twice: %s and %s", ts.ExternalID, id, ts.ID)
+		f.addViolation("P3", "the task set of %s was created twice: %s and %s", ts.ExternalID, id, ts.ID)
 	}
 	f.setsByExternalID[ts.ExternalID] = ts.ID
 }
@@ -38,7 +38,7 @@ func (f *rehearsal) readService() *ecs.ServiceState {
 	live, err := ecs.Service{API: a.ECS(), Cluster: f.World.Cluster,
 		Name: f.World.Service}.Observe(context.Background())
 	if err != nil {
-		f.failRehearsal("look at the service: %v", err)
+		f.failRehearsal("describe the service: %v", err)
 	}
 	return live
 }
@@ -49,7 +49,7 @@ func (f *rehearsal) checkRules(tx *world.Tx, fresh bool) {
 	for arn, was := range f.initialActions {
 		r, ok := tx.Rules.Get(arn)
 		if !ok {
-			f.addViolation("P3", "rule %s is gone", arn)
+			f.addViolation("P3", "rule %s was deleted", arn)
 			continue
 		}
 		now := f.weightsOf(r)
@@ -90,7 +90,7 @@ func (f *rehearsal) checkTargets(tx *world.Tx, s *world.Service) {
 				continue
 			}
 			if t.Task == nil || t.Task.Set == nil || t.Task.Set != s.Primary() {
-				f.addViolation("P3", "target %s of %s is left over (%s)", t.ID, group.Name, t.State)
+				f.addViolation("P3", "target %s of %s is still registered (%s)", t.ID, group.Name, t.State)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package rehearse
 
 import (
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -11,6 +11,9 @@ import (
 // maxNoticeDelay is how long a changed rule may stay undetected. Two polls are at most 20 s apart,
 // and a second poll 6 s later must confirm the change.
 const maxNoticeDelay = 45 * time.Second
+
+// externalChangePattern matches the texts of events that report an external change.
+var externalChangePattern = regexp.MustCompile(`onOutsideChange|external (change|edit)|another (process|person|actor)`)
 
 // recordRuleDrift records when another actor set a rule to weights that it never had.
 func (f *rehearsal) recordRuleDrift(r *world.Rule, now [2]int32) {
@@ -33,11 +36,11 @@ func (f *rehearsal) checkDriftNoticed(e sluice.Envelope) {
 		return
 	}
 	if late := e.At.Sub(f.ruleDriftAt); late > maxNoticeDelay {
-		f.addViolation("P6", "a rule that somebody else changed was not noticed for %s, in %s", late, e.Stage)
+		f.addViolation("P6", "an external change of a rule was not detected for %s, in %s", late, e.Stage)
 		f.ruleDriftAt = time.Time{}
 	}
 	_, back := e.Open().(sluice.RollbackStarted)
-	if back || strings.Contains(string(e.Data), "somebody else") {
+	if back || externalChangePattern.Match(e.Data) {
 		f.ruleDriftAt = time.Time{}
 	}
 }

@@ -26,15 +26,15 @@ func (f *rehearsal) checkOutcome(o sluice.Outcome) {
 	f.inWorld(func(tx *world.Tx) {
 		s := f.findService(tx)
 		if s == nil || s.Primary() == nil {
-			f.addViolation("P2", "%q was told while nothing was PRIMARY", o)
+			f.addViolation("P2", "%q was reported while no task set was PRIMARY", o)
 			return
 		}
 		p := s.Primary()
 		if v := f.versionOf(p); v != want {
-			f.addViolation("P2", "%q was told while version %s was PRIMARY, not %s", o, v, want)
+			f.addViolation("P2", "%q was reported while version %s was PRIMARY, not %s", o, v, want)
 		}
 		if p.Count((*world.Task).IsRunning) == 0 && s.Desired > 0 && !f.mayLoseRequests() {
-			f.addViolation("P2", "%q was told while version %s ran no task", o, want)
+			f.addViolation("P2", "%q was reported while version %s ran no task", o, want)
 		}
 	})
 }

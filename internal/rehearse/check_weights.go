@@ -28,7 +28,7 @@ func (f *rehearsal) checkWeights(tx *world.Tx, r *world.Rule) {
 	} else if now != was && f.editedWeights[r.ARN] == was && was[0]+was[1] == 1000 && f.OutsidePolicy == "" &&
 		f.hasHealthyTarget(tx, f.World.Canary) &&
 		f.clock.Now().Sub(f.editedAt) > maxUnseenEdit {
-		f.addViolation("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d",
+		f.addViolation("P7", "weights %d and %d of %s, an external change, were overwritten with %d and %d",
 			was[0], was[1], r.Name(), now[0], now[1])
 	}
 	if f.externalActs || f.hasSecondSluice() {
@@ -45,7 +45,8 @@ func (f *rehearsal) checkWeights(tx *world.Tx, r *world.Rule) {
 	f.checkSuspended(tx)
 	first := f.weightsOf(&world.Rule{Actions: f.initialActions[r.ARN]})
 	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] {
-		f.addViolation("P4", "weights %d and %d of %s do not sum to the whole", now[0], now[1], r.Name())
+		f.addViolation("P4", "weights %d and %d of %s do not add up to 100 or to the sum before", now[0], now[1],
+			r.Name())
 	}
 	for i, g := range []Group{f.World.Primary, f.World.Canary} {
 		if now[i] > was[i] || now[i] > 0 && was[i] == 0 {
@@ -68,7 +69,7 @@ func (f *rehearsal) hasSecondSluice() bool { return len(f.secondPlans) > 0 }
 func (f *rehearsal) checkReady(tx *world.Tx, g Group, weight int32) {
 	group, ok := tx.TargetGroups.Get(g.ARN)
 	if !ok {
-		f.addViolation("P4", "weight %d on %s, which is gone", weight, g.Name())
+		f.addViolation("P4", "weight %d on %s, which was deleted", weight, g.Name())
 		return
 	}
 	healthy := group.Count("healthy")

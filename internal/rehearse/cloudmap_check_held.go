@@ -48,7 +48,7 @@ func (c Case) isUndisturbed() bool {
 // checkShareRestored checks that a share that tasks changed is restored in time.
 func (f *rehearsal) checkShareRestored(now time.Time) {
 	if late := now.Sub(f.promised.offSince); !f.promised.offSince.IsZero() && late > maxShareRepair {
-		f.addViolation("P4", "for %s callers have found another share than %d%%", late, f.promised.share.Requested)
+		f.addViolation("P4", "for %s the share of registered tasks was not %d%%", late, f.promised.share.Requested)
 		f.promised = promisedShare{}
 	}
 }

@@ -34,7 +34,7 @@ func (f *rehearsal) callerReports() (all []loadgen.Report) {
 // (P1).
 func (f *rehearsal) checkNameServed() {
 	if len(f.nameOutages) > 0 && !f.mayLoseRequests() {
-		f.addViolation("P1", "the name was no use: %s", strings.Join(f.nameOutages, "; "))
+		f.addViolation("P1", "the name had no usable record: %s", strings.Join(f.nameOutages, "; "))
 	}
 }
 
@@ -53,7 +53,7 @@ func (f *rehearsal) checkRegistered(tx *world.Tx, s *world.Service) {
 		return
 	}
 	if n := f.registeredSplit(tx).Canary; n > 0 {
-		f.addViolation("P3", "%d records of the canary are left", n)
+		f.addViolation("P3", "%d instances of the canary are still registered", n)
 	}
 	if f.hasDeregistration() || f.hasIntervention(RegisterAddress) {
 		return
@@ -68,7 +68,7 @@ func (f *rehearsal) checkRegistered(tx *world.Tx, s *world.Service) {
 	}
 	slices.Sort(want)
 	if got := f.registeredIDs(tx); !slices.Equal(got, want) && !f.mayLoseRequests() {
-		f.addViolation("P3", "%v are found; %v serve", got, want)
+		f.addViolation("P3", "%v are registered; %v serve", got, want)
 	}
 	f.checkAttributes(tx)
 }
@@ -95,7 +95,7 @@ func (f *rehearsal) checkAttributes(tx *world.Tx) {
 		}
 		for k, v := range want {
 			if i.Attributes[k] != v {
-				f.addViolation("P3", "record %s has %s=%q; ECS would say %q", i.ID, k, i.Attributes[k], v)
+				f.addViolation("P3", "instance %s has %s=%q; ECS sets %q", i.ID, k, i.Attributes[k], v)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func isSluiceInstance(id string) bool { return strings.HasPrefix(id, plan.IDPref
 // registeredText returns the number of registered tasks, for the state of a service.
 func (f *rehearsal) registeredText(tx *world.Tx) string {
 	s := f.registeredSplit(tx)
-	return fmt.Sprintf("%d of the primary found, %d of the canary", s.Primary, s.Canary)
+	return fmt.Sprintf("%d of the primary registered, %d of the canary", s.Primary, s.Canary)
 }
 
 // deregisterInstance deregisters the n-th registered instance, as a person would. It does so only

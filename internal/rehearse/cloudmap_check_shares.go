@@ -19,8 +19,8 @@ func (f *rehearsal) checkShift(e sluice.Envelope, ev sluice.TrafficShifted) {
 	}
 	share := f.shareOf(e.Stage)
 	if share != nil && share.Deregistered > 0 && f.World.Naming.Restores {
-		f.addViolation("P4", "a share of %d%% is told, and ECS puts back the %d of the primary that it takes out",
-			ev.ToCanary, share.Deregistered)
+		f.addViolation("P4", "a share of %d%% is reported, but ECS registers the %d deregistered tasks of the primary "+
+			"again", ev.ToCanary, share.Deregistered)
 	}
 	f.inWorld(func(tx *world.Tx) {
 		f.checkAttributes(tx)
@@ -28,8 +28,8 @@ func (f *rehearsal) checkShift(e sluice.Envelope, ev sluice.TrafficShifted) {
 		switch {
 		case ev.ToCanary == 0 && s.Canary > 0, ev.ToPrimary == 0 && s.Primary > 0,
 			ev.ToCanary > 0 && ev.ToPrimary > 0 && share != nil && s != share.Tasks:
-			f.addViolation("P4", "a share of %d%% is told, and %d of the primary and %d of the canary are found",
-				ev.ToCanary, s.Primary, s.Canary)
+			f.addViolation("P4", "a share of %d%% is reported, but %d of the primary and %d of the canary are "+
+				"registered", ev.ToCanary, s.Primary, s.Canary)
 		}
 	})
 }
@@ -99,7 +99,7 @@ func (f *rehearsal) checkRecordNoticed(e sluice.Envelope) {
 	if t.id == "" {
 		return
 	}
-	if back || strings.Contains(string(e.Data), "somebody") {
+	if back || externalChangePattern.Match(e.Data) {
 		f.touched = touchedRecord{}
 		return
 	}
@@ -110,7 +110,7 @@ func (f *rehearsal) checkRecordNoticed(e sluice.Envelope) {
 	f.touched = touchedRecord{}
 	f.inWorld(func(tx *world.Tx) {
 		if f.taskOf(tx, t.id) != nil {
-			f.addViolation("P6", "what somebody else did to record %s was not noticed for %s, in %s", t.id, late,
+			f.addViolation("P6", "an external change of instance %s was not detected for %s, in %s", t.id, late,
 				e.Stage)
 		}
 	})

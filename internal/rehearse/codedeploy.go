@@ -126,7 +126,7 @@ func (f *rehearsal) ruleText(s *world.Service, r *world.Rule) string {
 	}
 	if serving := p.Attached[0].TargetGroup; serving == f.World.Primary.ARN && w[0] > 0 ||
 		serving == f.World.Canary.ARN && w[1] > 0 {
-		return "all to what serves"
+		return "all to the serving group"
 	}
 	return world.ActionsText(r.Actions)
 }
@@ -147,7 +147,7 @@ func (f *rehearsal) checkDeployedOnce(tx *world.Tx) {
 	}
 	for revision, n := range asked {
 		if n > 1 {
-			f.addViolation("P3", "CodeDeploy was asked %d times for a deployment of %s", n, revision)
+			f.addViolation("P3", "CodeDeploy got %d requests for a deployment of %s", n, revision)
 		}
 	}
 }

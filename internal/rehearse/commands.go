@@ -35,7 +35,7 @@ func (f *rehearsal) onEvent(e sluice.Envelope) {
 		}
 	case sluice.Warned:
 		f.claimUnreleased = f.claimUnreleased ||
-			strings.HasPrefix(ev.Message, "the claim on the service was not given back") &&
+			strings.HasPrefix(ev.Message, "the claim on the service was not released") &&
 				f.hasFault("5xx", "no-send", "throttle")
 	case sluice.FailureSeen:
 		f.checkReportedOnce(e, ev)
@@ -134,7 +134,7 @@ func (f *rehearsal) sendCommand(kind string) {
 	f.personActs = true
 	defer func() { f.personActs = false }()
 	if _, err := f.journal.AddCommand(context.Background(), journal.Command{Deployment: f.id, Kind: kind,
-		By: "somebody"}); err != nil {
+		By: "person"}); err != nil {
 		f.failRehearsal("%s: %v", kind, err)
 	}
 }

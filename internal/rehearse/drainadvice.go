@@ -32,8 +32,8 @@ func MeasureDrain(base Case) []string {
 		then.Failed > now.Failed || saved < minSaving {
 		return nil
 	}
-	return []string{fmt.Sprintf("deregistration delay %s makes step %s take %s, and the deployment %s: with %s it "+
-		"is %s and %s, and nothing would be lost here, where requests last %s",
+	return []string{fmt.Sprintf("with deregistration delay %s, step %s takes %s and the deployment %s; with %s "+
+		"they take %s and %s, and no request is lost if requests last %s",
 		shortDuration(base.World.Primary.Drain), was.Stage, shortDuration(was.For), shortDuration(now.Took),
 		shortDuration(shorter), shortDuration(is.For), shortDuration(then.Took), base.World.Lasts)}
 }

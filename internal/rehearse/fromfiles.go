@@ -21,8 +21,8 @@ func FromFiles(app *appfile.Application) (World, error) {
 func fromFiles(app *appfile.Application) (World, error) {
 	if app.Service == nil {
 		return World{}, &sluice.Error{Op: "rehearse", Resource: app.File,
-			Err:  fmt.Errorf("it is a standalone task: there is no service to deploy"),
-			Next: "sluice plan shows what it would run"}
+			Err:  fmt.Errorf("the application is a standalone task and has no service to deploy"),
+			Next: "run sluice plan to see which task it runs"}
 	}
 	in := app.Service.Input
 	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS",

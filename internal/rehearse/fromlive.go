@@ -29,10 +29,10 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	}
 	w.Account, w.Region = live.Account, live.Region
 	if live.Service == nil {
-		return w, &sluice.Error{Op: "take the shape of the service", Resource: w.Cluster + "/" + w.Service,
+		return w, &sluice.Error{Op: "read the service", Resource: w.Cluster + "/" + w.Service,
 			Kind: sluice.NotFound,
-			Err:  fmt.Errorf("it does not exist"),
-			Next: "leave --from-live away: the files are rehearsed in a world of the usual shape"}
+			Err:  fmt.Errorf("the service does not exist"),
+			Next: "omit --from-live to rehearse with the values of the files and the defaults of AWS"}
 	}
 	w.Tasks = int(live.Service.DesiredCount)
 	if err := w.measureTasks(ctx, a); err != nil {

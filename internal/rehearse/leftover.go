@@ -103,7 +103,7 @@ func (f *rehearsal) otherToolSetsText(tx *world.Tx) string {
 func (f *rehearsal) checkNoLeftoverTraffic() {
 	for _, r := range f.callerReports() {
 		if n := r.AnsweredBy("left"); n > 0 {
-			f.addViolation("P1", "%.1f requests were answered by a canary that an earlier deployment left", n)
+			f.addViolation("P1", "%.1f requests were answered by the leftover canary of an earlier deployment", n)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func interventionActs() map[string]func(f *rehearsal, args []int) {
 
 // performIntervention performs an intervention now.
 func (f *rehearsal) performIntervention(h Intervention) {
-	f.logLine("hand: %s", h.Does)
+	f.logLine("intervention: %s", h.Does)
 	words := strings.Fields(h.Does)
 	args := make([]int, len(words)-1)
 	for i, w := range words[1:] {
@@ -84,7 +84,7 @@ func (f *rehearsal) performIntervention(h Intervention) {
 	}
 	act, ok := interventionActs()[words[0]]
 	if !ok {
-		f.failRehearsal("the case asks for a hand that there is not: %s", h.Does)
+		f.failRehearsal("the case has an unknown intervention: %s", h.Does)
 		return
 	}
 	switch words[0] {
@@ -162,7 +162,7 @@ func (f *rehearsal) callAWS(service, target string, in map[string]any) bool {
 	if text, _ := io.ReadAll(out.Body); out.StatusCode != http.StatusOK {
 		f.logLine("outside: %s: %d %s", operation, out.StatusCode, text)
 		if bytes.Contains(text, []byte("UnknownOperation")) {
-			f.failRehearsal("%s is no operation", target)
+			f.failRehearsal("%s is not an operation", target)
 		}
 		return false
 	}

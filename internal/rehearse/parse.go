@@ -61,7 +61,7 @@ func (c *Case) parseLine(word, rest string) (err error) {
 	case "full":
 		_, err = fmt.Sscanf(rest, "row=%d for=%d", &c.FullDisk.Row, &c.FullDisk.For)
 	default:
-		err = fmt.Errorf("%q is no word of a case", word)
+		err = fmt.Errorf("%q is not a word of a case", word)
 	}
 	return err
 }

@@ -98,7 +98,7 @@ func (f *rehearsal) runUntilEnded() {
 			return
 		}
 		if n == 2*maxTries {
-			f.addViolation("P2", "it does not end: %s %v", end.State, err)
+			f.addViolation("P2", "the deployment does not end: %s %v", end.State, err)
 			return
 		}
 		wait := pauseRetryDelay

@@ -68,14 +68,15 @@ func CheckWorld(c Case) (err error) {
 	if err == nil {
 		return nil
 	}
-	return &sluice.Error{Op: "make a world of this shape", Resource: c.World.Cluster + "/" + c.World.Service, Err: err,
-		Next: "--from-live takes the shape of the service that runs; what the file's key rehearse says goes before"}
+	return &sluice.Error{Op: "build the simulated AWS", Resource: c.World.Cluster + "/" + c.World.Service, Err: err,
+		Next: "use --from-live to read the shape of the running service; values under the file's key rehearse " +
+			"take precedence"}
 }
 
 // playCase runs the whole rehearsal, as the clock's first actor.
 func (f *rehearsal) playCase() {
 	if err := f.buildWorld(); err != nil {
-		f.failRehearsal("the world cannot be laid: %v", err)
+		f.failRehearsal("the simulated AWS cannot be built: %v", err)
 		return
 	}
 	if err := f.openJournal(); err != nil {

@@ -49,8 +49,8 @@ func (f *rehearsal) checkTakeOverWait(e sluice.Envelope) {
 	case sluice.Writing:
 		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < claimValidFor &&
 			ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
-			f.addViolation("P2", "who took the service over wrote %s after %s: the former holder may write until %s "+
-				"have passed", ev.Operation, since, claimValidFor)
+			f.addViolation("P2", "the deployment that took over the service wrote %s after %s: the previous owner may "+
+				"write for %s", ev.Operation, since, claimValidFor)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (f *rehearsal) checkRunOnce(t *world.Task) {
 	}
 	all := append(f.tasksByStarter[t.StartedBy], t)
 	if most := f.expectedTasks(t.StartedBy); len(all) > most {
-		f.addViolation("P5", "%d tasks of %s were started, which is asked for %d: %s", len(all), t.StartedBy, most,
+		f.addViolation("P5", "%d tasks of %s were started instead of %d: %s", len(all), t.StartedBy, most,
 			t.ID)
 	}
 	f.tasksByStarter[t.StartedBy] = all

@@ -15,35 +15,34 @@ func (s Scenario) suggestions(c Case, r Result) (all []string) {
 	late := c.hasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.mustFail()
 	switch {
 	case !s.LosesRequests && r.Failed > 0 && c.cutOffTime() > 0:
-		say("a deregistration delay of %s cuts requests off that last %s: %[2]s or more would lose none",
+		say("a deregistration delay of %s cuts off requests that last %s: set it to %[2]s or more",
 			c.World.Primary.Drain, c.cutOffTime())
 	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
-		say("tasks that start two minutes late are given up: raise progressDeadline")
+		say("if tasks start two minutes late, the deployment fails: raise progressDeadline")
 	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:
-		say("a version that needs 20 s is taken for a bad one: set healthCheckGracePeriodSeconds (now %s)",
+		say("a version that needs 20 s to respond is rejected: raise healthCheckGracePeriodSeconds (now %s)",
 			c.World.Grace)
 	case s.Name == "errors" && r.Outcome == sluice.Succeeded:
-		say("nothing looks at errors: the health check passes and everybody gets them")
+		say("no check detects the errors: the health check passes, and all callers get them")
 	case s.LosesRequests && late && r.Outcome == sluice.Succeeded:
-		say("it succeeded with a version that fails after a while: %s", c.detectionAdvice())
+		say("the deployment succeeded with a version that fails later: %s", c.detectionAdvice())
 	case s.LosesRequests && late && r.WorstShare > 0.5:
-		say("%.0f%% of the requests met the bad version: %s", 100*r.WorstShare, c.detectionAdvice())
+		say("%.0f%% of the requests were sent to the bad version: %s", 100*r.WorstShare, c.detectionAdvice())
 	case !s.LosesRequests && r.Failed > 0 && c.World.usesCloudMap() && c.isRegisteredEarly():
-		say("callers find a task as soon as it runs, and this version answers later: a container health check " +
-			"(healthCheck) keeps its record UNHEALTHY until it answers")
+		say("a task is registered as soon as it runs, but this version responds later: add a container health " +
+			"check (healthCheck), which keeps its instance UNHEALTHY until it responds")
 	case s.Name == "good" && r.Failed > 0 && c.World.usesCloudMap():
-		say("ECS tells a task to stop when it takes its record away, and callers keep the address for %s more: a "+
-			"task that answers on for %s after SIGTERM loses none (if yours does, rehearse.servesAfterStop says so)",
+		say("ECS stops a task when it deregisters it, and callers cache the address for another %s: a task that "+
+			"serves for %s after SIGTERM loses no request (if yours does, set rehearse.servesAfterStop)",
 			shortDuration(c.World.TTL), shortDuration(c.addressCacheTime()))
 	case s.Name == "good" && r.Failed > 0:
-		say("requests are lost even when all is well: see minimumHealthyPercent, recreate and the stop of the old " +
-			"tasks")
+		say("a good version loses requests too: check minimumHealthyPercent, recreate and how old tasks stop")
 	case strings.Contains(r.Cause, "desired count was set") && r.Outcome == sluice.RolledBack:
-		say("the files give desiredCount, so that another one is a change of somebody else's, which stops the " +
-			"deployment: leave desiredCount out, and the count is left to others; or set onOutsideChange: adopt")
+		say("the files set desiredCount, so an external change of the count stops the deployment. To allow such " +
+			"changes, remove desiredCount or set onOutsideChange: adopt.")
 	case s.Name == "rule-edited" && r.Outcome == sluice.RolledBack:
-		say("a rule that somebody else edits stops the deployment: onOutsideChange: reassert would write it again " +
-			"and go on, adopt would take it over")
+		say("an external edit of a rule stops the deployment. To restore the rule and continue, set " +
+			"onOutsideChange: reassert; to accept the edit, adopt.")
 	}
 	return all
 }
@@ -54,15 +53,15 @@ func (c Case) detectionAdvice() string {
 	waits, rolls := c.waitBeforePrimary()
 	switch {
 	case c.World.usesCodeDeploy():
-		return "a deployment configuration that keeps a small share for some minutes would have shown it, or an " +
-			"alarm of the deployment group"
+		return "to detect it, use a deployment configuration that keeps a small share for some minutes, or an alarm " +
+			"of the deployment group"
 	case !rolls:
-		return "a canary with a small share, and a WAIT of some minutes, would have shown it before everybody met it"
+		return "to detect it before all callers get it, use a canary with a small share and a WAIT of some minutes"
 	case waits == 0:
-		return "a WAIT of some minutes between the shares would have shown it"
+		return "to detect it, add a WAIT of some minutes between the shares"
 	}
-	return fmt.Sprintf("the pipeline waits %s before everybody meets it, and a WAIT of some minutes would have "+
-		"shown it", shortDuration(waits))
+	return fmt.Sprintf("the pipeline waits %s before all callers get it; to detect it, wait some minutes",
+		shortDuration(waits))
 }
 
 // waitBeforePrimary returns the total time that the pipeline waits before the primary rollout.

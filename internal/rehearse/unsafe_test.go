@@ -32,15 +32,15 @@ var unsafeOnes = []flawed{
 	{"a drain of 0 and requests that last", func(c *Case, _ fstest.MapFS) {
 		c.World.Primary.Drain,
 			c.World.Canary.Drain = 0, 0
-	}, "cuts requests off", "slow-requests"},
+	}, "cuts off requests", "slow-requests"},
 	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 },
-		"every request in flight is cut off", ""},
+		"its requests in flight are cut off", ""},
 	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute },
-		"deregistration delay 5m makes step 4 ECS_PRIMARY_ROLLOUT take", ""},
-	{"one task", func(c *Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "nothing serves", ""},
-	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnetIDs(1) }, "one zone", ""},
+		"with deregistration delay 5m, step 4 ECS_PRIMARY_ROLLOUT takes", ""},
+	{"one task", func(c *Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "requests fail until ECS has replaced", ""},
+	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnetIDs(1) }, "one Availability Zone", ""},
 	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second },
-		"a task that hangs gets requests for 1m more, until 2 health checks 30s apart", ""},
+		"if a task hangs, it gets requests for another 1m, until 2 health checks 30s apart", ""},
 	{"a health check's timeout as long as its interval",
 		func(c *Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval",
 		""},
@@ -51,9 +51,9 @@ var unsafeOnes = []flawed{
 	{"no pipeline", func(c *Case, files fstest.MapFS) {
 		text, _, _ := strings.Cut(string(files["sluice.yaml"].Data), "pipeline:")
 		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(text)}
-	}, "every request goes to the new version at once", ""},
+	}, "all requests are sent to the new version immediately", ""},
 	{"a pipeline that leaves its canary", edit("sluice.yaml", "    - {name: ECS_CANARY_CLEAN}\n", ""),
-		"leaves the canary running", ""},
+		"does not delete the canary", ""},
 	{"a pipeline that looks at nothing", func(*Case, fstest.MapFS) {}, "a WAIT of some minutes", "unhealthy-after-30s"},
 	{"no rollback", edit("sluice.yaml", "name: web\n", "name: web\nplanner: {autoRollback: false}\n"),
 		"autoRollback is off", ""},

@@ -94,7 +94,7 @@ func (r Router) isAt(p Route, to sluice.Weights) bool {
 
 func weightsText(w sluice.Weights) string {
 	if !w.Valid() {
-		return "something else"
+		return "other weights"
 	}
 	return w.String()
 }
@@ -118,8 +118,8 @@ func (r Router) readBack(ctx context.Context, to sluice.Weights) ([]Route, error
 		if !r.isAt(p, to) {
 			return after, &sluice.Error{
 				Op: "read back the traffic shift", Resource: p.ID, Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("asked for %s, %w %s on %s", to, ErrMismatch, weightsText(p.Weights), p.Name),
-				Next: "somebody else may be writing to the same place; stop that, then run sluice resume",
+				Err:  fmt.Errorf("requested %s, %w %s on %s", to, ErrMismatch, weightsText(p.Weights), p.Name),
+				Next: "stop other processes that write to the same route, then run sluice resume",
 			}
 		}
 	}

@@ -29,12 +29,11 @@ func (r *Run) adoptLeftovers(ctx context.Context) error {
 	claimed := r.wroteAt
 	switch {
 	case r.Plan.RollsByECS() && !r.Plan.HasCanaryService():
-		r.emitNote("ECS goes on with what was asked of it; nothing else of another deployment can be left on a " +
-			"rolling service")
+		r.emitNote("ECS continues the requested deployment; a rolling service has no other leftovers of a deployment")
 		return nil
 	case r.Plan.ByCodeDeploy():
-		r.emitNote("CodeDeploy goes on with what was asked of it; nothing else of another deployment can be left on " +
-			"a service that it deploys")
+		r.emitNote("CodeDeploy continues the requested deployment; a service that CodeDeploy deploys has no other " +
+			"leftovers of a deployment")
 		return nil
 	}
 	serving, err := r.hosting.findVariant(ctx, sluice.Primary)
@@ -42,7 +41,7 @@ func (r *Run) adoptLeftovers(ctx context.Context) error {
 		return err
 	}
 	if serving == nil {
-		r.emitNote("no task set is PRIMARY: what is left is removed once the new one serves")
+		r.emitNote("no task set is PRIMARY: sluice deletes the leftovers once the new task set serves")
 		return nil
 	}
 	if err := r.sendAllToPrimary(ctx, *serving); err != nil {
@@ -78,9 +77,9 @@ func (r *Run) sendAllToPrimary(ctx context.Context, serving member) error {
 	}
 	if serving.TargetGroup != "" && serving.TargetGroup == r.traffic.attachmentOf(sluice.Canary).TargetGroup {
 		return &sluice.Error{Op: "adopt the service", Resource: serving.ID, Kind: sluice.Conflict,
-			Err: fmt.Errorf("the PRIMARY task set is in the canary's target group: sending everything to the " +
-				"primary's would lose it"),
-			Next: "give the service a PRIMARY task set in the primary's target group by hand"}
+			Err: fmt.Errorf("the PRIMARY task set is in the canary's target group: routing all traffic to the " +
+				"primary's target group would lose requests"),
+			Next: "create a task set in the primary's target group and make it PRIMARY, then deploy again"}
 	}
 	if err := r.awaitHealthy(ctx, serving, 1); err != nil || !sends {
 		return err
@@ -96,7 +95,7 @@ func (r *Run) retireLeftovers(ctx context.Context, former string, claimed time.T
 	if err := r.traffic.waitForPropagation(ctx); err != nil {
 		return err
 	}
-	live, err := r.readAfter(ctx, writeProof{writeName: "what lost deployments made", sentAt: claimed,
+	live, err := r.readAfter(ctx, writeProof{writeName: "the resources of lost deployments", sentAt: claimed,
 		shows: func(*ecs.ServiceState) bool { return false }})
 	if err != nil {
 		return err
@@ -106,7 +105,8 @@ func (r *Run) retireLeftovers(ctx context.Context, former string, claimed time.T
 		return err
 	}
 	for _, m := range left {
-		r.emitNote("%s %s of %s was left behind: it is removed", r.hosting.kindName(), m.ID, m.Revision)
+		r.emitNote("%s %s of %s is a leftover of another deployment; sluice deletes it", r.hosting.kindName(), m.ID,
+			m.Revision)
 	}
 	return r.retireMembers(ctx, left...)
 }

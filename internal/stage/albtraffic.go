@@ -126,7 +126,7 @@ func (b albTraffic) savePlannedShift(ctx context.Context, to sluice.Weights) err
 func (b albTraffic) resolveListeners(ctx context.Context) error {
 	cached, ok, err := b.Host.Load(ctx, KeyListeners)
 	if err != nil {
-		return fmt.Errorf("read what was saved as %s: %w", KeyListeners, err)
+		return fmt.Errorf("read the saved value %s: %w", KeyListeners, err)
 	}
 	if ok && len(cached) > 0 {
 		b.rules.Listeners = strings.Split(string(cached), ",")
@@ -300,10 +300,10 @@ func (b albTraffic) checkCanaryUnrouted(ctx context.Context, canary member) erro
 			return err
 		} else if !old {
 			w, _ := live[i].Weight(b.Plan.Canary.ARN)
-			return &sluice.Error{Op: "take the canary away", Resource: canary.resourceName(),
+			return &sluice.Error{Op: "delete the canary", Resource: canary.resourceName(),
 				Kind: sluice.OutsideChange,
-				Err: fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w",
-					live[i].Name(), w, errors.New("the canary is left running")),
+				Err: fmt.Errorf("an external change of the %s sends requests to the canary (weight %d): %w",
+					live[i].Name(), w, errors.New("the canary keeps running")),
 				Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
 		}
 		if err := b.pauseFor(ctx, readBackDelay); err != nil {

@@ -114,16 +114,17 @@ func (b albTraffic) newlyForwarding(live []alb.Rule) (all []editedRule) {
 func (b albTraffic) applyRulePolicy(ctx context.Context, e editedRule) error {
 	switch {
 	case e.isNewlyForwarding:
-		return &sluice.Error{Op: "look at the " + e.current.Name(), Resource: e.current.ARN, Kind: sluice.OutsideChange,
-			Err: fmt.Errorf("somebody else made it forward to %s since the deployment began; the plan does not "+
-				"steer it", e.current.Describe()),
-			Next: "find out who, and take the canary's target group off it; then deploy again"}
+		return &sluice.Error{Op: "check the " + e.current.Name(), Resource: e.current.ARN, Kind: sluice.OutsideChange,
+			Err: fmt.Errorf("another process or person made the rule forward to %s after the deployment began; the "+
+				"plan does not manage the rule", e.current.Describe()),
+			Next: "remove the canary's target group from the rule, then deploy again"}
 	case b.Plan.OnOutsideChange == sluice.AdoptChange:
 		return b.adoptRule(ctx, e)
 	case e.current == nil:
-		return &sluice.Error{Op: "look at the " + e.original.Name(), Resource: e.original.ARN,
+		return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN,
 			Kind: sluice.OutsideChange,
-			Err:  errors.New("somebody else deleted it during the deployment"), Next: "put it back, then deploy again"}
+			Err:  errors.New("another process or person deleted the rule during the deployment"),
+			Next: "restore the rule, then deploy again"}
 	case b.Plan.OnOutsideChange == sluice.ReassertChange:
 		return b.reassertRule(ctx, e)
 	}
@@ -138,12 +139,13 @@ func (b albTraffic) errRuleDiffers(ctx context.Context, e editedRule) error {
 	}
 	was := ""
 	if ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, b.plannedWeights()); known {
-		was = ", where we had left " + ours.Describe()
+		was = "; sluice had written " + ours.Describe()
 	}
-	return &sluice.Error{Op: "look at the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
-		Err: fmt.Errorf("somebody else edited it since the deployment began: it forwards to %s%s; it is not "+
-			"overwritten", e.current.Describe(), was),
-		Next: "find out who, and put it back. onOutsideChange: reassert or adopt goes on in spite of it"}
+	return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
+		Err: fmt.Errorf("another process or person edited the rule after the deployment began. The rule forwards "+
+			"to %s%s. sluice does not overwrite it", e.current.Describe(), was),
+		Next: "restore the rule, then deploy again. To continue despite such changes, set onOutsideChange to " +
+			"reassert or adopt"}
 }
 
 // resolveRuleEdit handles an edit that was read just before a write. With reassert and adopt the
@@ -163,7 +165,7 @@ func (b albTraffic) resolveRuleEdit(ctx context.Context, arn, name string) error
 		if b.Plan.OnOutsideChange == sluice.AdoptChange {
 			return b.adoptRule(ctx, e)
 		}
-		b.emitWarning("the %s was edited by somebody else; it is written again (onOutsideChange: reassert)", name)
+		b.emitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)", name)
 	}
 	return nil
 }
@@ -187,7 +189,7 @@ func (b albTraffic) reassertRule(ctx context.Context, e editedRule) error {
 			return err
 		}
 	}
-	b.emitWarning("the %s was edited by somebody else; it is written again (onOutsideChange: reassert)",
+	b.emitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)",
 		e.original.Name())
 	if err := b.saveShiftTime(ctx); err != nil {
 		return err
@@ -247,11 +249,12 @@ func (b albTraffic) adoptRule(ctx context.Context, e editedRule) error {
 	}
 	b.snapshot, b.expected = &f, nil
 	if !stays {
-		b.emitWarning("the %s is not ours any more: somebody else took it (onOutsideChange: adopt)", e.original.Name())
+		b.emitWarning("the %s no longer forwards to this service's target groups; sluice stops managing it "+
+			"(onOutsideChange: adopt)", e.original.Name())
 		return nil
 	}
-	b.emitWarning("the %s was edited by somebody else; it stays so, and a rollback returns to it (onOutsideChange: "+
-		"adopt)", e.original.Name())
+	b.emitWarning("external change of the %s. sluice keeps the edited rule, and a rollback returns to it "+
+		"(onOutsideChange: adopt)", e.original.Name())
 	return nil
 }
 
@@ -281,8 +284,8 @@ func (b albTraffic) rerouteEmptyCanary(ctx context.Context) error {
 // rerouteToPrimary writes the rules so that the canary's share goes to the primary.
 func (b albTraffic) rerouteToPrimary(ctx context.Context, edited []editedRule) error {
 	for _, e := range edited {
-		b.emitWarning("the %s was edited by somebody else and sends requests to the canary, which is empty: they go "+
-			"to the primary now", e.original.Name())
+		b.emitWarning("an external change of the %s sends requests to the canary, which has no healthy targets. "+
+			"sluice routes them to the primary", e.original.Name())
 		if err := b.saveShiftTime(ctx); err != nil {
 			return err
 		}

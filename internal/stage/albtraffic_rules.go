@@ -85,9 +85,10 @@ func (b albTraffic) saveShiftTime(ctx context.Context) error {
 
 func (b albTraffic) errRuleEdited(arn, name string) error {
 	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
-		Err: errors.New("somebody else edited it since the deployment began; it is not overwritten"),
-		Next: "look at it: aws elbv2 describe-rules --rule-arns " + arn +
-			"; put it back, then run sluice resume or sluice rollback"}
+		Err: errors.New("another process or person edited the rule after the deployment began; sluice does not " +
+			"overwrite it"),
+		Next: "see the rule: aws elbv2 describe-rules --rule-arns " + arn +
+			"; restore it, then run sluice resume or sluice rollback"}
 }
 
 func (b albTraffic) newRouter() route.Router {
@@ -154,7 +155,7 @@ func (b albTraffic) routeAllToPrimary(ctx context.Context) error {
 	if err := b.shiftWith(ctx, asFound, sluice.CanaryShare(0)); err != nil {
 		return err
 	}
-	b.emitWarning("exact former weights are unknown: everything goes to the primary now")
+	b.emitWarning("the exact previous weights are unknown: sluice routes all traffic to the primary")
 	return nil
 }
 
@@ -213,7 +214,7 @@ func (b albTraffic) shiftAfterRead(ctx context.Context, router route.Router, to 
 
 func writtenText(arns []string) string {
 	if len(arns) == 0 {
-		return ": the weights were so already"
+		return ": the weights were set already"
 	}
 	return ": " + strings.Join(arns, ", ")
 }
@@ -333,7 +334,8 @@ func (b albTraffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Ru
 	case now == before:
 		return false, nil
 	case !last.isOwn(now, b.Stage.Index, true):
-		b.emitWarning("the %s (%s) was edited by somebody else and is left as it is", was.Name(), was.ARN)
+		b.emitWarning("the %s (%s) was edited by another process or person; sluice does not restore it", was.Name(),
+			was.ARN)
 		return false, nil
 	}
 	if err := b.saveShiftTime(ctx); err != nil {

@@ -116,7 +116,7 @@ func (r *Run) repeatOverride(all []sluice.Scalable) (out []sluice.Scalable) {
 
 func (r *Run) setScaling(ctx context.Context, live *ecs.ServiceState, h scalingOverride, now []sluice.Scalable) error {
 	if was := sluice.Suspensions(h.Base); r.Plan.Scaling.TagsService() && live.Tags[plan.ScalingTag] != was {
-		if err := r.client.Tag(ctx, r.makeWrite, "note how auto scaling was", live.ARN,
+		if err := r.client.Tag(ctx, r.makeWrite, "save the auto scaling state", live.ARN,
 			map[string]string{plan.ScalingTag: was}); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (r *Run) checkOverride(ctx context.Context, h scalingOverride, now []sluice
 	for i, ours := range h.Wanted {
 		t, ok := autoscaling.FindTarget(now, ours.Dimension)
 		if !ok {
-			r.warnScalingChanged([]string{ours.Dimension + " is registered no more"})
+			r.warnScalingChanged([]string{ours.Dimension + " is no longer registered"})
 			continue
 		}
 		if what := autoscaling.ExternalChanges(t, h.Base[i], ours); len(what) > 0 {
@@ -181,7 +181,7 @@ func hasOverrideDrift(h scalingOverride, now []sluice.Scalable) bool {
 
 func (r *Run) warnScalingChanged(what []string) {
 	if len(what) > 0 && r.isFirstTime("auto scaling "+strings.Join(what, " ")) {
-		r.emitWarning("somebody else changed the auto scaling of %s during the deployment: %s; it is left so",
+		r.emitWarning("external change of the auto scaling of %s during the deployment: %s. sluice keeps it",
 			r.client.Resource(), strings.Join(what, ", "))
 	}
 }
@@ -235,8 +235,8 @@ func (r *Run) ReturnScaling(ctx context.Context) error {
 	}
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken, sluice.LostClaim:
-		r.emitWarning("auto scaling of %s is not given back, because another deployment holds the service: %v; it "+
-			"was: %s", r.client.Resource(), err, sluice.Suspensions(h.Base))
+		r.emitWarning("auto scaling of %s is not restored, because another deployment owns the claim: %v; previous "+
+			"state: %s", r.client.Resource(), err, sluice.Suspensions(h.Base))
 		return nil
 	}
 	return err
@@ -316,7 +316,7 @@ func (r *Run) removeScalingTag(ctx context.Context, arn string) error {
 	if !r.Plan.Scaling.TagsService() {
 		return nil
 	}
-	return r.client.Untag(ctx, r.makeWrite, "forget how auto scaling was", arn, plan.ScalingTag)
+	return r.client.Untag(ctx, r.makeWrite, "delete the saved auto scaling state", arn, plan.ScalingTag)
 }
 
 // confirmScaling reads the targets. If one seems to be restored already, it reads again: the first
@@ -341,7 +341,7 @@ func (r *Run) confirmScaling(ctx context.Context, h scalingOverride, back bool) 
 func (r *Run) returnTarget(ctx context.Context, now []sluice.Scalable, ours, goal sluice.Scalable) error {
 	t, ok := autoscaling.FindTarget(now, ours.Dimension)
 	if !ok {
-		r.warnScalingChanged([]string{ours.Dimension + " is registered no more"})
+		r.warnScalingChanged([]string{ours.Dimension + " is no longer registered"})
 		return nil
 	}
 	to, foreign := autoscaling.ChooseTarget(t, ours, goal)
@@ -349,23 +349,23 @@ func (r *Run) returnTarget(ctx context.Context, now []sluice.Scalable, ours, goa
 	if to == t {
 		return nil
 	}
-	if err := r.scalingClient().SetTarget(ctx, r.makeWrite, "give auto scaling back", t, to); err != nil {
+	if err := r.scalingClient().SetTarget(ctx, r.makeWrite, "restore auto scaling", t, to); err != nil {
 		if r.unclaimed {
-			r.emitWarning("auto scaling of %s is not given back: %v; it was: %d to %d tasks, suspended: %s",
+			r.emitWarning("auto scaling of %s is not restored: %v; previous state: %d to %d tasks, suspended: %s",
 				r.client.Resource(), err, goal.Min, goal.Max, goal.Suspended)
 			return nil
 		}
 		return errStillSuspended(r.client.Resource(), ours, err)
 	}
-	r.emitNote("auto scaling of %s is given back: %d to %d tasks, suspended: %s", ours.Dimension, to.Min, to.Max,
+	r.emitNote("auto scaling of %s is restored: %d to %d tasks, suspended: %s", ours.Dimension, to.Min, to.Max,
 		to.Suspended)
 	return nil
 }
 
 func errStillSuspended(resource string, ours sluice.Scalable, err error) error {
-	return &sluice.Error{Op: "give auto scaling back", Resource: resource, Kind: sluice.KindOf(err),
+	return &sluice.Error{Op: "restore auto scaling", Resource: resource, Kind: sluice.KindOf(err),
 		Err:  fmt.Errorf("suspended: %s: %w", ours.Suspended, err),
-		Next: cmp.Or(sluice.NextStep(err), "sluice resume tries again")}
+		Next: cmp.Or(sluice.NextStep(err), "run sluice resume to try again")}
 }
 
 // SuspendAgain overrides auto scaling again that was restored when the process ended, for the

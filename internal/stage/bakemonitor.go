@@ -233,9 +233,9 @@ func (r *Run) errVersionFailed(w *memberWatch, v verdict.Verdict) error {
 		why = fmt.Sprintf("%s: %s (task %s)", sluice.Plural(v.Cause.Count, "task")+" stopped", v.Cause.Text,
 			v.Cause.Task) + "; " + why
 	}
-	return &sluice.Error{Op: "watch the " + string(w.variant), Resource: w.ID, Kind: sluice.Unhealthy,
-		Err: fmt.Errorf("it was healthy and is not any more: %s", why),
-		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
+	return &sluice.Error{Op: "monitor the " + string(w.variant), Resource: w.ID, Kind: sluice.Unhealthy,
+		Err: fmt.Errorf("the version is no longer healthy: %s", why),
+		Next: "read the service's events: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
 			r.Plan.Service + "; fix the image and deploy again"}
 }
 

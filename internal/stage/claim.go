@@ -92,13 +92,14 @@ func (r *Run) needsClaim(a sluice.Attempt) bool {
 }
 
 func (r *Run) errClaimLost() error {
-	why := "the tag is gone"
+	why := "the tag was deleted"
 	if r.claim.otherValue != "" {
-		why = "it is held by " + plan.ClaimText(r.claim.otherValue)
+		why = "owned by " + plan.ClaimText(r.claim.otherValue)
 	}
 	return &sluice.Error{Op: "keep the claim on the service", Resource: r.client.Resource(), Kind: sluice.LostClaim,
-		Err:  fmt.Errorf("tag %s: %s", plan.ClaimTag, why),
-		Next: "see who deploys it: sluice status; sluice deploy --take-over takes the service back"}
+		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why),
+		Next: "run sluice status to see the other deployment; to take over the service again, run sluice deploy " +
+			"--take-over"}
 }
 
 // writeUnderClaim makes a write. If the write waits so long for its turn that the last read of the
@@ -249,8 +250,8 @@ func (r *Run) saveClaimHeld(ctx context.Context) error {
 
 func (r *Run) errClaimTaken() error {
 	return &sluice.Error{Op: "claim the service", Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("another deployment holds it: %s", plan.ClaimText(r.claim.otherValue)),
-		Next: "wait for it to end; sluice status shows it; sluice deploy --take-over ends it"}
+		Err:  fmt.Errorf("another deployment owns the claim: %s", plan.ClaimText(r.claim.otherValue)),
+		Next: "wait for the other deployment to end (see sluice status), or end it: sluice deploy --take-over"}
 }
 
 // newClaimTags returns the tag of a claim that starts now.
@@ -351,5 +352,5 @@ func (r *Run) releaseClaim(ctx context.Context, contested bool) (released bool, 
 	if err := saveValue(ctx, r.Host, keyClaimed, false); err != nil {
 		return false, err
 	}
-	return true, r.client.Untag(ctx, r.makeWrite, "give the claim back", live.ARN, plan.ClaimTag)
+	return true, r.client.Untag(ctx, r.makeWrite, "release the claim", live.ARN, plan.ClaimTag)
 }

@@ -33,7 +33,7 @@ func (r *Run) permitTakeOver(ctx context.Context) error {
 		if err := saveValue(ctx, r.Host, keyTakenOver, takenClaim{From: from, At: r.Clock.Now()}); err != nil {
 			return err
 		}
-		r.emitWarning("the service is taken over from %s, which holds it; waiting %s: until then it must have noticed",
+		r.emitWarning("the service is taken over from %s; waiting %s until that deployment has stopped writing",
 			plan.ClaimText(from), maxClaimAge)
 	}
 	r.claim = claim{takenOver: from}

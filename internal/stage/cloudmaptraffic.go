@@ -59,7 +59,7 @@ func (d *cloudMapTraffic) removeStaleRecords(ctx context.Context) error {
 func (d *cloudMapTraffic) deregisterDead(ctx context.Context) error {
 	n, err := d.names.DeregisterDead(ctx, d.writeRecord)
 	if n > 0 {
-		d.emitNote("swept %s of tasks that run no more", sluice.Plural(n, "record"))
+		d.emitNote("deregistered %s of tasks that no longer run", sluice.Plural(n, "instance"))
 	}
 	return err
 }
@@ -105,7 +105,7 @@ func (d *cloudMapTraffic) prepareCanaryRoute(ctx context.Context) error {
 	if now <= d.Stage.Scale {
 		return nil
 	}
-	d.emitNote("the canary keeps %s: callers find them, and a scale of %d%% would stop some",
+	d.emitNote("the canary keeps %s: they are registered, and a scale of %d%% would stop some",
 		sluice.Plural(canary.Desired, "task"), d.Stage.Scale)
 	d.Stage.Scale = now
 	return d.saveCanaryScale(ctx, *canary, now)
@@ -152,7 +152,7 @@ func (d *cloudMapTraffic) waitForPropagation(ctx context.Context) error {
 	until := at.Add(forget)
 	for told := false; d.Clock.Now().Before(until); told = true {
 		if !told {
-			d.Host.Emit(sluice.Waiting{For: "callers to forget the addresses", Detail: d.names.Registry.FullName(),
+			d.Host.Emit(sluice.Waiting{For: "DNS caches to expire", Detail: d.names.Registry.FullName(),
 				Until: until})
 		}
 		if err := d.Run.checkDuringWait(ctx); err != nil {

@@ -37,9 +37,9 @@ func (d *cloudMapTraffic) stopTrafficTo(ctx context.Context, members []member) e
 			}
 		case len(stays) > 0:
 			for _, p := range stays {
-				d.emitWarning("%s of the %s is registered again and again under %s, by ECS or by somebody else: its "+
-					"tasks stop while callers have their addresses, and must answer after SIGTERM until they "+
-					"forget them",
+				d.emitWarning("%s of the %s is registered repeatedly under %s by ECS or another process. Its tasks "+
+					"stop while callers still cache their addresses. They must keep serving after SIGTERM until the "+
+					"DNS TTL expires",
 					sluice.Plural(len(p.instances), "instance"), p.label, d.names.Registry.FullName())
 			}
 			return nil
@@ -98,7 +98,8 @@ func (d *cloudMapTraffic) ensureOthersRegistered(ctx context.Context, instances 
 	if err != nil || len(back) == 0 {
 		return false, err
 	}
-	d.emitWarning("%s that somebody else deregistered (%s) is registered again under %s: no other would remain there",
+	d.emitWarning("%s that another process or person deregistered (%s) is registered again under %s: otherwise no "+
+		"instance would remain",
 		sluice.Plural(len(back), "instance"), strings.Join(back, ", "), d.names.Registry.FullName())
 	return d.names.AwaitOthers(ctx, instances)
 }
@@ -118,10 +119,10 @@ func (d *cloudMapTraffic) deregisterMembers(ctx context.Context, all []registere
 	case err != nil:
 		return err
 	case !remain:
-		return &sluice.Error{Op: "take the " + all[0].label + " out of " + d.names.Registry.FullName(),
+		return &sluice.Error{Op: "deregister the " + all[0].label + " from " + d.names.Registry.FullName(),
 			Resource: all[0].ID, Kind: sluice.OutsideChange,
-			Err:  errors.New("no other task is sure to remain registered there: the name would be empty"),
-			Next: "see which tasks of the service run: sluice status; then run sluice resume"}
+			Err:  errors.New("no other instance is certain to remain registered: the name would have no records"),
+			Next: "run sluice status to see which tasks of the service run; then run sluice resume"}
 	}
 	for _, p := range all {
 		if err := d.saveShiftTime(ctx); err != nil {

@@ -63,7 +63,7 @@ func (d *cloudMapTraffic) applyRecordPolicy(ctx context.Context, o cloudmap.Outs
 	case sluice.ReassertChange:
 		return d.reassertRecords(ctx, o)
 	case sluice.AdoptChange:
-		d.emitWarning("somebody else's change: %s; it stays (onOutsideChange: adopt)", o)
+		d.emitWarning("external change: %s. sluice keeps it (onOutsideChange: adopt)", o)
 		return d.adoptRecords(ctx, o)
 	}
 	return o.Err()
@@ -78,7 +78,7 @@ func (d *cloudMapTraffic) reassertRecords(ctx context.Context, o cloudmap.Outsid
 			return o.Err()
 		}
 	}
-	d.emitWarning("somebody else's change: %s; it is undone (onOutsideChange: reassert)", o)
+	d.emitWarning("external change: %s. sluice reverts it (onOutsideChange: reassert)", o)
 	return d.names.Reassert(ctx, d.writeRecord, o)
 }
 
@@ -112,8 +112,8 @@ func (d *cloudMapTraffic) adoptRecords(ctx context.Context, o cloudmap.OutsideCh
 func (d *cloudMapTraffic) warnUnknownInstances() {
 	for _, id := range d.names.UnknownInstances() {
 		if d.isFirstTime("stranger " + id) {
-			d.emitWarning("instance %s under %s is neither ECS's nor sluice's: it takes its part of the answers", id,
-				d.names.Registry.FullName())
+			d.emitWarning("instance %s under %s was not registered by ECS or sluice; it gets a part of the requests",
+				id, d.names.Registry.FullName())
 		}
 	}
 	d.warnOtherServices()
@@ -123,8 +123,8 @@ func (d *cloudMapTraffic) warnUnknownInstances() {
 func (d *cloudMapTraffic) warnOtherServices() {
 	for _, service := range d.names.OtherServices() {
 		if d.isFirstTime("neighbour " + service) {
-			d.emitWarning("service %s is found under %s too: its tasks take their part of the answers, and shares "+
-				"are of %s alone", service, d.names.Registry.FullName(), d.Plan.Service)
+			d.emitWarning("service %s is also registered under %s: its tasks get a part of the requests; shares count "+
+				"only tasks of %s", service, d.names.Registry.FullName(), d.Plan.Service)
 		}
 	}
 }

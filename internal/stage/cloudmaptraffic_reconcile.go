@@ -63,7 +63,7 @@ func (d *cloudMapTraffic) noteExposure(did cloudmap.Reconciled, before time.Time
 		if before.IsZero() {
 			what = "task" // it may have been deregistered before and registered again
 		}
-		d.emitNote("took %s of the primary out of %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(),
+		d.emitNote("deregistered %s of the primary from %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(),
 			exposureText(longest, before.IsZero()))
 	}
 	for _, id := range d.names.RegisteredIDs(sluice.Primary) {
@@ -75,9 +75,9 @@ func (d *cloudMapTraffic) noteExposure(did cloudmap.Reconciled, before time.Time
 func exposureText(longest time.Duration, unwatched bool) string {
 	switch {
 	case unwatched:
-		return "callers could find them since nobody looked"
+		return "callers could resolve them until the first poll of this process"
 	case longest == 0:
-		return "no caller could find them: a container health check held them UNHEALTHY"
+		return "no caller could resolve them: a container health check kept them UNHEALTHY"
 	}
-	return "callers could find them for " + plan.FormatDuration(longest) + " at most"
+	return "callers could resolve them for " + plan.FormatDuration(longest) + " at most"
 }

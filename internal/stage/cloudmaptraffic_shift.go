@@ -40,8 +40,8 @@ func (d *cloudMapTraffic) setWeights(ctx context.Context, to sluice.Weights) err
 	d.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Registry.ARN}})
 	now := d.names.CurrentSplit()
-	d.emitNote("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.Total(), "task"),
-		now.Canary, now.Percent())
+	d.emitNote("%s has %s, %d of canary: %.3g%%", d.names.Registry.FullName(),
+		sluice.Plural(now.Total(), "registered task"), now.Canary, now.Percent())
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (d *cloudMapTraffic) routeAllToPrimary(ctx context.Context) error {
 	}
 	n, err := d.names.RegisterAllPrimary(ctx, d.writeRecord)
 	if err == nil && n > 0 {
-		d.emitNote("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"),
+		d.emitNote("changed %s under %s: all primary tasks are registered, and no others", sluice.Plural(n, "instance"),
 			d.names.Registry.FullName())
 		err = d.saveShiftTime(ctx)
 	}
@@ -130,11 +130,11 @@ func (d *cloudMapTraffic) checkShareReached(to sluice.Weights) error {
 	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
 		return nil
 	}
-	return &sluice.Error{Op: "shift what is found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID,
+	return &sluice.Error{Op: "shift the share under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID,
 		Kind: sluice.Conflict,
-		Err: fmt.Errorf("asked for %s, %w %s of the primary and %s of the canary", to, route.ErrMismatch,
+		Err: fmt.Errorf("requested %s, %w %s of the primary and %s of the canary", to, route.ErrMismatch,
 			sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
-		Next: "the others are not well: see them with sluice status, then run sluice resume or sluice rollback"}
+		Next: "run sluice status to see the unhealthy tasks; then run sluice resume or sluice rollback"}
 }
 
 // startExtraCanaries starts the canary tasks that an exact share needs, if the stage asks for an
@@ -153,13 +153,13 @@ func (d *cloudMapTraffic) startExtraCanaries(ctx context.Context, to sluice.Weig
 	case want.Canary <= pool.Canary:
 		return nil
 	case !d.Stage.Exact:
-		return &sluice.Error{Op: "let the canary alone be found under " + d.names.Registry.FullName(),
+		return &sluice.Error{Op: "register only the canary under " + d.names.Registry.FullName(),
 			Resource: d.names.Registry.ID, Kind: sluice.Conflict,
-			Err: fmt.Errorf("%s of it can be found, and the service has %d by now", sluice.Plural(pool.Canary, "task"),
-				pool.Desired),
-			Next: "roll the canary out again with scale: 100, or give exact: true"}
+			Err: fmt.Errorf("%s of the canary can be registered, and the service now has %d",
+				sluice.Plural(pool.Canary, "task"), pool.Desired),
+			Next: "roll the canary out again with scale: 100, or set exact: true"}
 	case !ok:
-		d.emitWarning("exactly %d%% takes %d primary tasks, and there are %d by now", to.Canary(), want.Primary,
+		d.emitWarning("exactly %d%% needs %d primary tasks, and the primary now has %d", to.Canary(), want.Primary,
 			pool.Primary)
 		return nil
 	}

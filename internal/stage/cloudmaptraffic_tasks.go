@@ -174,13 +174,13 @@ func (d *cloudMapTraffic) targetStates(ctx context.Context, m member) ([]sluice.
 		if !m.hasTask(t) {
 			continue
 		}
-		x := sluice.Target{ID: t.Address, State: "initial", Description: "it is not found under " +
+		x := sluice.Target{ID: t.Address, State: "initial", Description: "not registered under " +
 			d.names.Registry.FullName() + " yet"}
 		switch {
 		case t.Health == "UNHEALTHY":
 			x.State, x.Description = "unhealthy", "a container health check fails"
 		case d.names.IsUnhealthy(t.ID):
-			x.State, x.Description = "unhealthy", "its record under "+d.names.Registry.FullName()+" is UNHEALTHY"
+			x.State, x.Description = "unhealthy", "its instance under "+d.names.Registry.FullName()+" is UNHEALTHY"
 		case d.isHealthy(t) && (m.variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):
 			x.State, x.Description = "healthy", ""
 		}

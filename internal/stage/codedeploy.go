@@ -90,7 +90,7 @@ func (r *Run) beginCodeDeploy(ctx context.Context) (*ecs.ServiceState, error) {
 func (r *Run) codeDeployRevision(ctx context.Context) (ecs.Revision, error) {
 	_, begun, err := r.Host.Load(ctx, keyRegistering)
 	if err != nil {
-		return ecs.Revision{}, fmt.Errorf("read what was saved as %s: %w", keyRegistering, err)
+		return ecs.Revision{}, fmt.Errorf("read the saved value %s: %w", keyRegistering, err)
 	}
 	if begun || r.Plan.IsRegistered() {
 		return r.ensureRevision(ctx)
@@ -136,8 +136,8 @@ func (r *Run) createFirstService(ctx context.Context, live *ecs.ServiceState) er
 	first := live.Primary()
 	if first == nil || first.Revision != rev.Name {
 		return &sluice.Error{Op: "create the service", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
-			Err:  fmt.Errorf("somebody else deployed %s to it meanwhile", live.Serving()),
-			Next: "deploy again: CodeDeploy brings the revision then"}
+			Err:  fmt.Errorf("another process or person deployed %s to the service", live.Serving()),
+			Next: "deploy again; CodeDeploy then deploys the revision"}
 	}
 	if r.HandOver && (fresh || !r.handedOverSucceeded(ctx, verdict.Wanted{Revision: rev.Name})) {
 		return r.handOver(rev, first.ID)

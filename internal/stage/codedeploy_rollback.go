@@ -18,7 +18,7 @@ import (
 // more. Then the attributes are restored.
 func (r *Run) rollBackCodeDeploy(ctx context.Context, live *ecs.ServiceState) error {
 	if !r.snapshot.Service {
-		r.emitWarning("there was no service before: it is left as it is")
+		r.emitWarning("the service did not exist before this deployment; sluice keeps it unchanged")
 		return nil
 	}
 	if r.listsClaimWrite() {
@@ -168,8 +168,8 @@ func hasTaskSetOf(live *ecs.ServiceState, deployment string) bool {
 func (r *Run) redeployFormer(ctx context.Context) error {
 	f := r.snapshot
 	if f.Spec == nil {
-		return &sluice.Error{Op: "return to what was", Resource: r.client.Resource(), Kind: sluice.NotFound,
-			Err: errors.New("nothing served before"), Next: "deploy a version that does"}
+		return &sluice.Error{Op: "restore the previous version", Resource: r.client.Resource(), Kind: sluice.NotFound,
+			Err: errors.New("no version served before this deployment"), Next: "deploy a version that works"}
 	}
 	spec, err := definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)
 	if err != nil {

@@ -34,8 +34,8 @@ func (r *Run) Confirm(ctx context.Context, o sluice.Outcome) error {
 		return nil
 	}
 	return &sluice.Error{Op: "confirm that " + want + " serves", Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("%s is PRIMARY: another deployment took its place", cmp.Or(live.Serving(), "no task set")),
-		Next: "sluice status shows what runs"}
+		Err:  fmt.Errorf("%s is PRIMARY: another deployment replaced this one", cmp.Or(live.Serving(), "no task set")),
+		Next: "run sluice status to see what is running"}
 }
 
 // readActive reads the service and writes nothing. A deleted service is an error.

@@ -130,18 +130,18 @@ func (r *Run) applyOutsidePolicy(ctx context.Context, c outsideChange) error {
 	}
 	switch policy {
 	case sluice.ReassertChange:
-		r.emitWarning("somebody else's change: %s; it is undone (onOutsideChange: reassert)", c)
+		r.emitWarning("external change: %s. sluice reverts it (onOutsideChange: reassert)", c)
 		return r.revertChange(ctx, c)
 	case sluice.AdoptChange:
-		r.emitWarning("somebody else's change: %s; it stays (onOutsideChange: adopt)", c)
+		r.emitWarning("external change: %s. sluice keeps it (onOutsideChange: adopt)", c)
 		return r.adoptChange(ctx, c)
 	}
-	next := "find out who; then deploy again"
+	next := "find the process or person that made the change, then deploy again"
 	if r.Plan.OnOutsideChange == sluice.StopOnChange {
-		next += ". onOutsideChange: reassert or adopt goes on in spite of it"
+		next += ". To continue despite such changes, set onOutsideChange to reassert or adopt"
 	}
-	return &sluice.Error{Op: "look at the service", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
-		Err: errors.New(c.String() + " by somebody else during the deployment"), Next: next}
+	return &sluice.Error{Op: "check the service", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
+		Err: errors.New(c.String() + " by another process or person during the deployment"), Next: next}
 }
 
 // isRemovedByPipeline reports whether the pipeline removes a task set: the canary, and the former
@@ -159,13 +159,14 @@ func (r *Run) applyScalingPolicy(ctx context.Context, now, ours sluice.Scalable,
 		r.warnScalingChanged(undone)
 		return nil
 	case policy == sluice.ReassertChange:
-		r.emitWarning("somebody else's change of the auto scaling of %s: %s; it is undone (onOutsideChange: reassert)",
+		r.emitWarning("external change of the auto scaling of %s: %s. sluice reverts it (onOutsideChange: reassert)",
 			r.client.Resource(), what)
 		return r.scalingClient().SetTarget(ctx, r.makeWrite, "set auto scaling", now, ours)
 	}
-	return &sluice.Error{Op: "look at auto scaling", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
-		Err:  errors.New("somebody else changed it during the deployment: " + what),
-		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
+	return &sluice.Error{Op: "check auto scaling", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
+		Err: errors.New("another process or person changed auto scaling during the deployment: " + what),
+		Next: "find the process or person that made the change, then deploy again. To continue despite such " +
+			"changes, set onOutsideChange to reassert or adopt"}
 }
 
 // revertChange writes our state again.

@@ -12,7 +12,7 @@ const driftPollInterval = 10 * time.Second
 
 // errDriftSeen ends a wait when a concurrent check sees drift. The drift is resolved before the
 // wait continues.
-var errDriftSeen = errors.New("somebody else changed something")
+var errDriftSeen = errors.New("an external change was detected")
 
 // resolvePolledDrift resolves drift of rules and auto scaling. It is called at every poll of every
 // wait of a stage.

@@ -119,7 +119,7 @@ func (c outsideChange) String() string {
 		}
 		return fmt.Sprintf("the %s (%s) was scaled from %g%% to %g%%", c.label, c.set.ID, c.want, c.have)
 	case driftPromoted:
-		return fmt.Sprintf("task set %s was made PRIMARY in the place of the %s", c.set.ID, c.label)
+		return fmt.Sprintf("task set %s was made PRIMARY instead of the %s", c.set.ID, c.label)
 	}
 	return fmt.Sprintf("the desired count was set from %g to %g", c.want, c.have)
 }

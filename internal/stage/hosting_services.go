@@ -88,7 +88,7 @@ func percentForCount(desired, count int) int {
 // awaitNameFree waits until a canary service that is being deleted is INACTIVE. AWS creates no
 // service of that name before.
 func (s services) awaitNameFree(ctx context.Context) error {
-	return s.pollUntilDone(ctx, "the former canary service to be gone", func(ctx context.Context) (string, error) {
+	return s.pollUntilDone(ctx, "the previous canary service to be deleted", func(ctx context.Context) (string, error) {
 		if err := s.checkInterrupt(ctx); err != nil {
 			return "", err
 		}

@@ -24,7 +24,7 @@ func (s services) bridgeRollback(ctx context.Context) error {
 	err := s.startBridge(ctx)
 	switch sluice.KindOf(err) {
 	case sluice.Unhealthy, sluice.Stall, sluice.OutsideChange, sluice.Conflict:
-		s.emitWarning("callers are not led away from the tasks that ECS is about to stop: %v", err)
+		s.emitWarning("cannot move callers off the tasks that ECS will stop: %v", err)
 		return nil
 	}
 	return err
@@ -65,7 +65,7 @@ func (s services) startFormerCanary(ctx context.Context) error {
 		0).RequireTwoPolls()); err != nil {
 		return err
 	}
-	s.emitNote("%s is found in the %s while ECS rolls the service back", s.snapshot.Revision, m.label)
+	s.emitNote("the %s runs %s while ECS rolls the service back", m.label, s.snapshot.Revision)
 	return nil
 }
 

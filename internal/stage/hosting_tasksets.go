@@ -137,7 +137,7 @@ func (t taskSets) drainOldPrimary(ctx context.Context, live *ecs.ServiceState) e
 func (t taskSets) retireOldPrimary(ctx context.Context, primary member) error {
 	old := t.oldPrimaryID()
 	if t.Stage.KeepOld {
-		t.emitNote("the old primary %s stays until the canary is cleaned", old)
+		t.emitNote("the previous primary %s is kept until the canary is deleted", old)
 		return saveValue(ctx, t.Host, keyKeptPrimary, old)
 	}
 	if old == primary.ID {

@@ -65,7 +65,7 @@ func (r *Run) attributesToRestore(live *ecs.ServiceState) ecs.Update {
 		live.Desired == r.snapshot.Desired {
 		return u
 	}
-	r.emitWarning("the desired count (%d) was set by others and is left as it is", live.Desired)
+	r.emitWarning("the desired count (%d) was set by another process or person; sluice keeps it", live.Desired)
 	return u.Without("desiredCount")
 }
 
@@ -93,7 +93,7 @@ func (t taskSets) returnToOldPrimary(ctx context.Context, set, was sluice.TaskSe
 
 // restartOldPrimary starts the old revision again, since its task set is deleted.
 func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) error {
-	t.emitNote("the old primary %s is gone: starting %s again", was.ID, was.Revision)
+	t.emitNote("the previous primary %s is deleted: starting %s again", was.ID, was.Revision)
 	attachment := t.traffic.attachmentOf(sluice.Primary)
 	if was.TargetGroup != "" {
 		attachment.TargetGroup = was.TargetGroup
@@ -142,12 +142,12 @@ func (t taskSets) maintainScale(ctx context.Context, m member, scale float64) er
 		}
 		if n > maxRescales {
 			return &sluice.Error{Op: "keep the scale of the " + m.label, Resource: m.ID, Kind: sluice.OutsideChange,
-				Err: fmt.Errorf("it has %g%% again, and it was scaled to %g%% %d times", now.Scale, scale,
+				Err: fmt.Errorf("the scale is %g%% again, although sluice set %g%% %d times", now.Scale, scale,
 					maxRescales),
-				Next: "find out what scales it; then run sluice rollback"}
+				Next: "find the process or person that scales the task set, then run sluice rollback"}
 		}
-		t.emitWarning("somebody else's change: task set %s was scaled to %g%% during the rollback; it is scaled to "+
-			"%g%% again", m.ID, now.Scale, scale)
+		t.emitWarning("external change: task set %s was scaled to %g%% during the rollback. sluice scales it to %g%% "+
+			"again", m.ID, now.Scale, scale)
 		if err := t.sets.Scale(ctx, t.makeWrite, now.TaskSet, m.label, int(scale)); err != nil {
 			return err
 		}
@@ -187,8 +187,8 @@ func (t taskSets) repromotePrimary(ctx context.Context) error {
 	if !ours(live) {
 		return t.maintainScale(ctx, m, t.snapshot.Primary.Scale)
 	}
-	t.emitWarning("somebody else's change: task set %s was made PRIMARY during the rollback; it is taken away, and "+
-		"%s is PRIMARY again", now.ID, back.ID)
+	t.emitWarning("external change: task set %s was made PRIMARY during the rollback. sluice deletes it and makes %s "+
+		"PRIMARY again", now.ID, back.ID)
 	if err := t.promoteSet(ctx, m); err != nil {
 		return err
 	}
@@ -212,7 +212,8 @@ func (t taskSets) readPromoted(ctx context.Context, shows func(*ecs.ServiceState
 	if far != newPrimaryPromoted {
 		return t.observeService(ctx)
 	}
-	return t.readAfter(ctx, writeProof{writeName: "what we made PRIMARY", sentAt: t.wroteAt, shows: shows})
+	return t.readAfter(ctx, writeProof{writeName: "the task set that sluice made PRIMARY", sentAt: t.wroteAt,
+		shows: shows})
 }
 
 // findRestored is the task set to which the rollback returned: the old primary, or the one that was

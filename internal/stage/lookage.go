@@ -18,11 +18,11 @@ const (
 )
 
 // errStaleRead says that a write was not sent because the read that it depends on is too old.
-var errStaleRead = errors.New("the read that it depends on was long ago")
+var errStaleRead = errors.New("the read that the write depends on is too old")
 
 // errStaleClaim says that a write was not sent because the last read of the claim is too old. It
 // does not say that the claim is lost.
-var errStaleClaim = errors.New("the claim on the service was last read long ago")
+var errStaleClaim = errors.New("the last read of the claim on the service is too old")
 
 // readDependency is the read that writes under a context depend on.
 type readDependency struct {
@@ -68,5 +68,5 @@ func mayRetryRead(n int, err error) bool { return errors.Is(err, errStaleRead) &
 // deployment pauses if AWS is this slow in every try.
 func errThrottled(why error) error {
 	return &sluice.Error{Op: "send the write", Kind: sluice.Throttled, Err: why,
-		Next: "AWS's request rate is used up; run sluice resume when fewer calls are made in this account and Region"}
+		Next: "reduce the calls in this account and Region, because AWS throttles them; then run sluice resume"}
 }

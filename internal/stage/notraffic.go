@@ -40,4 +40,4 @@ func (noTraffic) savePlannedShift(context.Context, sluice.Weights) error { retur
 
 func (noTraffic) setWeights(context.Context, sluice.Weights) error { return errNoTraffic }
 
-var errNoTraffic = errors.New("nobody calls the service: there are no shares to move")
+var errNoTraffic = errors.New("the service gets no traffic: there are no shares to move")

@@ -70,7 +70,7 @@ func (r *Run) findActiveService(ctx context.Context) (*ecs.ServiceState, error) 
 		case live.Status == "ACTIVE":
 			return live, r.checkController(live)
 		case !told:
-			r.Host.Emit(sluice.Waiting{For: "the former service of that name to be gone", Detail: live.Status})
+			r.Host.Emit(sluice.Waiting{For: "the previous service of that name to be deleted", Detail: live.Status})
 			told = true
 		}
 		if err := r.pauseFor(ctx, 5*time.Second); err != nil {
@@ -86,9 +86,9 @@ func (r *Run) checkController(live *ecs.ServiceState) error {
 		return nil
 	}
 	return &sluice.Error{Op: "use the service", Resource: r.client.Resource(), Kind: sluice.Conflict,
-		Err: fmt.Errorf("its deployment controller is %s, the plan was made for %s", live.Controller,
+		Err: fmt.Errorf("the deployment controller is %s, but the plan was made for %s", live.Controller,
 			r.Plan.Controller),
-		Next: "deploy again, with the controller that the service has"}
+		Next: "deploy again with the controller that the service has"}
 }
 
 // ensureRevision returns the revision of this deployment and registers it if needed. The revision
@@ -123,7 +123,7 @@ func (r *Run) ensureRegistered(ctx context.Context, task *definition.Task, key, 
 func (r *Run) saveRegistering(ctx context.Context, task *definition.Task, key string) (ecs.Revision, error) {
 	_, begun, err := r.Host.Load(ctx, key)
 	if err != nil {
-		return ecs.Revision{}, fmt.Errorf("read what was saved as %s: %w", key, err)
+		return ecs.Revision{}, fmt.Errorf("read the saved value %s: %w", key, err)
 	}
 	if !begun {
 		return ecs.Revision{}, saveText(ctx, r.Host, key, "true")

@@ -79,7 +79,7 @@ func (r *Run) awaitRead(ctx context.Context, p writeProof, read func(context.Con
 		}
 		if r.isFirstTime("unseen " + p.writeName) {
 			r.Host.Emit(sluice.Waiting{For: "AWS to show " + p.writeName,
-				Detail: "its answers are older than the write"})
+				Detail: "the responses are older than the write"})
 		}
 		if err := r.pauseFor(ctx, readBackDelay); err != nil {
 			return nil, err
@@ -105,6 +105,6 @@ func (r *Run) readUntil(ctx context.Context, wrote time.Time, read func(context.
 
 func (r *Run) errNeverShown(p writeProof) error {
 	return &sluice.Error{Op: "read the service", Resource: r.client.Resource(), Kind: sluice.Stall,
-		Err:  fmt.Errorf("for %s AWS's answers have not shown %s, which was written", maxReadLag, p.writeName),
-		Next: "sluice status shows what runs; sluice rollback returns to what was"}
+		Err:  fmt.Errorf("for %s, AWS has not returned %s, which sluice wrote", maxReadLag, p.writeName),
+		Next: "run sluice status to see what is running, or sluice rollback to restore the previous state"}
 }

@@ -23,7 +23,7 @@ func (r *Run) handleInactiveRevision(ctx context.Context, why error) error {
 	told := &sluice.Error{Op: "roll back", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
 		Err: fmt.Errorf("%s was deregistered during the deployment, by another process or person, and ECS starts "+
 			"no task of it: %w", r.snapshot.Revision, why),
-		Next: "put the files of " + r.snapshot.Revision + " back and run sluice deploy: it registers them again"}
+		Next: "restore the files of " + r.snapshot.Revision + " and run sluice deploy, which registers them again"}
 	if err := r.keepNewVersion(ctx); err != nil {
 		return errors.Join(told, err)
 	}

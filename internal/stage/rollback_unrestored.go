@@ -44,7 +44,7 @@ func (r *Run) reportDeleted(ctx context.Context) error {
 	if err := saveValue(ctx, r.Host, keyNotRestored, r.deletedResources); err != nil {
 		return err
 	}
-	return r.errNotRestored(errors.New("everything else is as it was before the deployment"))
+	return r.errNotRestored(errors.New("all other resources are restored"))
 }
 
 func (r *Run) errNotRestored(why error) error {
@@ -55,7 +55,7 @@ func (r *Run) errNotRestored(why error) error {
 	return &sluice.Error{Op: "roll back", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
 		Err: fmt.Errorf("deleted during the deployment, by another process or person: %s; %w",
 			strings.Join(names, ", "), why),
-		Next: "create it again if requests need it; then run: sluice rollback " + r.Deployment}
+		Next: "create the resource again if requests need it; then run: sluice rollback " + r.Deployment}
 }
 
 // handleUnrestored continues after the former version could not be restored because resources that

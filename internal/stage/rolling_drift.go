@@ -45,13 +45,13 @@ func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error
 	}
 	id, revision := live.PrimaryDeployment()
 	if policy == sluice.AdoptChange {
-		r.emitWarning("somebody else asked for %s (deployment %s); that is followed now (onOutsideChange: adopt)",
+		r.emitWarning("external change: %s was deployed (deployment %s). sluice follows it (onOutsideChange: adopt)",
 			revision, id)
 		ours := updateRequest{Before: id, Deployment: id, ARN: live.CurrentDeployment()}
 		return ecs.Revision{ARN: revision, Name: revision}, ours, saveValue(ctx, r.Host, keyUpdateRequest, ours)
 	}
-	r.emitWarning("somebody else asked for %s (deployment %s); %s is asked for again (onOutsideChange: reassert)",
-		revision, id, rev.Name)
+	r.emitWarning("external change: %s was deployed (deployment %s). sluice deploys %s again (onOutsideChange: "+
+		"reassert)", revision, id, rev.Name)
 	if err := saveValue(ctx, r.Host, keyUpdateRequest,
 		updateRequest{Before: id, Current: live.CurrentDeployment()}); err != nil {
 		return rev, updateRequest{}, err
@@ -63,9 +63,9 @@ func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error
 // resolveSupersededInWait is resolveSuperseded for a stage that only waits.
 func (r *Run) resolveSupersededInWait(ctx context.Context, live *ecs.ServiceState, ours updateRequest) error {
 	id, revision := live.PrimaryDeployment()
-	why := &sluice.Error{Op: "watch the service", Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("another deployment (%s of %s) took the place of ours (%s)", id, revision, ours.Deployment),
-		Next: "sluice status shows what runs"}
+	why := &sluice.Error{Op: "monitor the service", Resource: r.client.Resource(), Kind: sluice.Overtaken,
+		Err:  fmt.Errorf("another deployment (%s of %s) replaced this one (%s)", id, revision, ours.Deployment),
+		Next: "run sluice status to see what is running"}
 	rev, err := r.ensureRevision(ctx)
 	if err != nil {
 		return err

@@ -60,9 +60,9 @@ func (r *Run) awaitServed(ctx context.Context, revision string, after writeProof
 
 // errReplaced is the error for a followed revision that is no longer PRIMARY.
 func (r *Run) errReplaced(id, serves, revision string) error {
-	return &sluice.Error{Op: "bring " + revision, Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("another deployment (%s of %s) took its place", id, serves),
-		Next: "sluice status shows what runs"}
+	return &sluice.Error{Op: "deploy " + revision, Resource: r.client.Resource(), Kind: sluice.Overtaken,
+		Err:  fmt.Errorf("another deployment (%s of %s) replaced it", id, serves),
+		Next: "run sluice status to see what is running"}
 }
 
 // wantsNoTasks reports whether the desired count is 0: in the file, or, if the file gives none and
@@ -145,7 +145,7 @@ func (r *Run) runUntilStopped(ctx context.Context, work func(context.Context) er
 	return err
 }
 
-var errWaitOver = errors.New("the wait is over")
+var errWaitOver = errors.New("the wait has ended")
 
 // checkContinue returns an error if the wait must end. It also maintains the share and renews the
 // claim.
@@ -254,7 +254,7 @@ func (r *Run) endError(revision string, v verdict.Verdict) error {
 	}
 	next := v.Next
 	if r.Plan.AutoRollback {
-		next, _, _ = strings.Cut(next, ", or go back: ") // the rollback does this
+		next, _, _ = strings.Cut(next, ", or roll back: ") // the rollback does this
 	}
 	return &sluice.Error{Op: "roll to " + revision, Resource: r.client.Resource(), Kind: endErrorKind(v.Outcome),
 		Err: errors.New(v.Detail), Next: next}

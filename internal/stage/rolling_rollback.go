@@ -16,7 +16,7 @@ import (
 func (r *Run) rollBackService(ctx context.Context) error {
 	former := r.snapshot.Revision
 	if !r.snapshot.Service || former == "" {
-		r.emitWarning("there was no deployment before: the service is left as it is")
+		r.emitWarning("the service had no deployment before this one; sluice keeps it unchanged")
 		return nil
 	}
 	was, begun, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
@@ -231,14 +231,14 @@ func (r *Run) requestFormer(ctx context.Context, live *ecs.ServiceState, former 
 	before, _ := live.PrimaryDeployment()
 	for attempt := 1; ; attempt++ {
 		at := r.Clock.Now()
-		now, err := r.client.UpdateRolling(ctx, r.makeWrite, "return to "+former.Name, former, back, force)
+		now, err := r.client.UpdateRolling(ctx, r.makeWrite, "restore "+former.Name, former, back, force)
 		if err == nil && now != nil {
 			return now, nil
 		}
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
 			return nil, err
 		}
-		after := writeProof{writeName: "the return to " + former.Name, sentAt: at,
+		after := writeProof{writeName: "the deployment of " + former.Name, sentAt: at,
 			shows: func(live *ecs.ServiceState) bool {
 				id, revision := live.PrimaryDeployment()
 				return revision == former.Name && id != before

@@ -126,8 +126,9 @@ func (r *Run) rollToRevision(ctx context.Context, live *ecs.ServiceState, rev ec
 
 // handOver returns the error that hands a deployment over to AWS. deployment is its name there.
 func (r *Run) handOver(rev ecs.Revision, deployment string) error {
-	return &sluice.Error{Op: "bring " + rev.Name, Resource: r.client.Resource(), Kind: sluice.Halted,
-		Err: fmt.Errorf("deployment %s: %w", deployment, ErrHandedOver), Next: "sluice wait tells how it ends"}
+	return &sluice.Error{Op: "deploy " + rev.Name, Resource: r.client.Resource(), Kind: sluice.Halted,
+		Err:  fmt.Errorf("deployment %s: %w", deployment, ErrHandedOver),
+		Next: "run sluice wait to see how the deployment ends"}
 }
 
 // handedOverTimeout is how long a handed-over deployment is polled.

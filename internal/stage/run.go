@@ -146,7 +146,7 @@ func (r *Run) runWithTimeout(ctx context.Context, run func(context.Context) erro
 	if err != nil && timed.Err() != nil && ctx.Err() == nil {
 		return &sluice.Error{Op: r.Stage.Name, Resource: r.client.Resource(), Kind: sluice.Stall,
 			Err:  fmt.Errorf("the stage's timeout of %s passed: %w", limit, err),
-			Next: "raise the stage's timeout, or see what it waited for: sluice status"}
+			Next: "raise the stage's timeout, or run sluice status to see what the stage waited for"}
 	}
 	return err
 }
@@ -305,6 +305,7 @@ func (r *Run) observeService(ctx context.Context) (*ecs.ServiceState, error) {
 }
 
 func (r *Run) errServiceDeleted() error {
-	return &sluice.Error{Op: "look at the service", Resource: r.client.Resource(), Kind: sluice.NotFound,
-		Err: errors.New("somebody deleted it during the deployment"), Next: "deploy again to create it anew"}
+	return &sluice.Error{Op: "check the service", Resource: r.client.Resource(), Kind: sluice.NotFound,
+		Err:  errors.New("another process or person deleted the service during the deployment"),
+		Next: "deploy again to create the service"}
 }

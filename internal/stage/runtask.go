@@ -129,13 +129,13 @@ func (r *Run) jobRevision(ctx context.Context, j *job) (ecs.Revision, error) {
 // its environment.
 func (r *Run) errMissingValues(j *job) error {
 	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.Halted,
-		Err:  errors.New("it is not started yet, and the values of its environment are not kept"),
-		Next: "run sluice resume in the folder of the application, with its files as they were; or sluice abort"}
+		Err:  errors.New("the task is not started yet, and the journal does not keep the values of its environment"),
+		Next: "run sluice resume in the application's folder with its files unchanged, or run sluice abort"}
 }
 
 // handOverTasks returns the error that hands the tasks over to ECS.
 func (j *job) handOverTasks(r *Run, l *launchState) error {
 	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.Halted,
 		Err:  fmt.Errorf("%s: %w", sluice.Plural(len(l.Tasks), "task"), ErrHandedOver),
-		Next: "sluice resume waits for the end"}
+		Next: "run sluice resume to wait for the end"}
 }

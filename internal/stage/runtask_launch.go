@@ -115,7 +115,7 @@ func (r *Run) saveLaunched(ctx context.Context, l *launchState, out ecs.Launched
 	if err := r.saveTasks(ctx, l); err != nil || len(out.Missing) == 0 || l.ShortReason != "" {
 		return err
 	}
-	r.Host.Emit(sluice.Waiting{For: "room for " + sluice.Plural(len(out.Missing), "task"),
+	r.Host.Emit(sluice.Waiting{For: "capacity for " + sluice.Plural(len(out.Missing), "task"),
 		Detail: joinReasons(out.Missing)})
 	return r.pauseFor(ctx, room.nextDelay())
 }
@@ -133,7 +133,7 @@ func (m *capacityWait) stopReason(now time.Time, limit time.Duration, missing []
 	}
 	m.tries++
 	if limit > 0 && now.Sub(m.since) >= limit {
-		return fmt.Sprintf("ECS had no room for %s for %s: %s", sluice.Plural(len(missing), "task"), limit,
+		return fmt.Sprintf("ECS had no capacity for %s for %s: %s", sluice.Plural(len(missing), "task"), limit,
 			joinReasons(missing))
 	}
 	return ""
@@ -200,7 +200,8 @@ func (r *Run) adoptTasks(ctx context.Context, l *launchState, found []string) er
 // errLaunchUnknown says that AWS can no longer show whether a task was started.
 func (r *Run) errLaunchUnknown(j *job, l *launchState) error {
 	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.NotFound,
-		Err: fmt.Errorf("ECS was asked at %s, its answer is not known, and by now it has forgotten tasks of that "+
-			"time: whether one ran cannot be told", l.Begun.UTC().Format(time.RFC3339)),
-		Next: "see by its logs or its work whether it ran; sluice starts it again only when you deploy or run anew"}
+		Err: fmt.Errorf("ECS returned no response to RunTask at %s and no longer lists tasks of that time: sluice "+
+			"cannot determine whether a task ran", l.Begun.UTC().Format(time.RFC3339)),
+		Next: "check the task's logs, or the data it writes, to see whether it ran; to start the task again, deploy " +
+			"or run again"}
 }

@@ -95,7 +95,7 @@ func (t *taskLogs) openStreams(ctx context.Context, id string) error {
 	for _, o := range ecs.ContainerOutputs(td, id) {
 		if o.Err != nil {
 			if o.Container == v.Watch && v.isFirstTime("log of "+o.Container) {
-				v.emitNote("%v: what it prints is not shown", o.Err)
+				v.emitNote("%v: its output is not shown", o.Err)
 			}
 			continue
 		}
@@ -129,7 +129,7 @@ func (t *taskLogs) noteReadError(what string, err error) error {
 		return err
 	}
 	if t.wait.isFirstTime(what) {
-		t.wait.emitWarning("what the task prints cannot be read: %v", err)
+		t.wait.emitWarning("cannot read the output of the task: %v", err)
 	}
 	return nil
 }

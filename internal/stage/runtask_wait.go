@@ -122,9 +122,9 @@ func (v *taskWait) checkMissing(asked []string, seen []ecs.TaskRun, now time.Tim
 		}
 		if now.Sub(since) >= missingLimit {
 			return &sluice.Error{Op: v.opName(), Resource: "task " + id, Kind: sluice.NotFound,
-				Err: errors.New(
-					"ECS does not know it any more, as an hour after its end: how it ended cannot be told"),
-				Next: "see by its logs or its work how it ended"}
+				Err: errors.New("ECS no longer lists the task, as one hour after its end: sluice cannot determine " +
+					"how it ended"),
+				Next: "check the task's logs, or the data it writes, to see how it ended"}
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func (v *taskWait) checkProgress(ctx context.Context) error {
 	for _, id := range v.openTasks() {
 		if s := v.status[id]; s != "RUNNING" {
 			return &sluice.Error{Op: v.opName(), Resource: "task " + id, Kind: sluice.Stall,
-				Err: fmt.Errorf("it is %s, and nothing has moved for %s", s, limit), Next: "see why: " +
+				Err: fmt.Errorf("the task is %s and has made no progress for %s", s, limit), Next: "see the reason: " +
 					v.describeCommand(id)}
 		}
 	}
@@ -161,15 +161,15 @@ func (v *taskWait) noteStillRunning(err error) {
 	if len(open) == 0 || sluice.KindOf(err) == sluice.NotFound {
 		return
 	}
-	v.emitNote("%s on in ECS: %s; %s stops one", stillRunningText(len(open)), strings.Join(open, " "),
+	v.emitNote("%s running in ECS: %s; to stop one: %s", stillRunningText(len(open)), strings.Join(open, " "),
 		"aws ecs stop-task --cluster "+v.Plan.Cluster+" --task "+open[0])
 }
 
 func stillRunningText(n int) string {
 	if n == 1 {
-		return "the task goes"
+		return "the task keeps"
 	}
-	return fmt.Sprintf("%d tasks go", n)
+	return fmt.Sprintf("%d tasks keep", n)
 }
 
 func (v *taskWait) describeCommand(id string) string {
@@ -184,14 +184,14 @@ func (v *taskWait) judgeTasks() error {
 		if why := verdict.TaskFailure(e, v.Watch); why != "" {
 			failed = append(failed, "task "+e.Task+": "+why)
 			if next == "" {
-				next = "read what it printed: " + v.logs.readCommand(e.Task)
+				next = "read its output: " + v.logs.readCommand(e.Task)
 			}
 		}
 	}
 	if v.ShortReason != "" {
 		failed = append(failed, v.ShortReason)
 		if next == "" {
-			next = "make room in the cluster, or let other tasks end"
+			next = "add capacity to the cluster, or wait for other tasks to end"
 		}
 	}
 	if len(failed) == 0 {

@@ -54,13 +54,13 @@ const (
 func loadValue[T any](ctx context.Context, h Host, key string) (v T, ok bool, err error) {
 	data, ok, err := h.Load(ctx, key)
 	if err != nil {
-		return v, false, fmt.Errorf("read what was saved as %s: %w", key, err)
+		return v, false, fmt.Errorf("read the saved value %s: %w", key, err)
 	}
 	if !ok {
 		return v, false, nil
 	}
 	if err := json.Unmarshal(data, &v); err != nil {
-		return v, false, fmt.Errorf("read what was saved as %s: %w", key, err)
+		return v, false, fmt.Errorf("read the saved value %s: %w", key, err)
 	}
 	return v, true, nil
 }

@@ -46,7 +46,7 @@ func PreviousPrimaryID(load func(key string) (value []byte, ok bool, err error))
 	}
 	var f Snapshot
 	if err := json.Unmarshal(data, &f); err != nil {
-		return "", fmt.Errorf("read what was saved as %s: %w", keySnapshot, err)
+		return "", fmt.Errorf("read the saved value %s: %w", keySnapshot, err)
 	}
 	if f.Primary == nil {
 		return "", nil

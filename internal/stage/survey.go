@@ -63,8 +63,8 @@ func checkRegions(app *appfile.Application, region string) error {
 		parts := strings.Split(arn, ":")
 		if len(parts) > 4 && parts[0] == "arn" && parts[3] != "" && parts[3] != region {
 			return &sluice.Error{Op: "plan", Resource: arn,
-				Err:  fmt.Errorf("it is in Region %s, but Region %s is asked", parts[3], region),
-				Next: "give --region " + parts[3] + ", or correct the ARN in " + app.File}
+				Err:  fmt.Errorf("the ARN is in Region %s, but the requested Region is %s", parts[3], region),
+				Next: "set --region " + parts[3] + ", or correct the ARN in " + app.File}
 		}
 	}
 	return nil

@@ -58,6 +58,6 @@ func (r *Run) awaitServing(ctx context.Context, v sluice.Variant) error {
 		return r.awaitHealthy(ctx, *m, 1)
 	}
 	return &sluice.Error{Op: "send requests to the " + string(v), Resource: r.client.Resource(), Kind: sluice.Conflict,
-		Err:  fmt.Errorf("there is no %s %s: they would be lost", v, r.hosting.kindName()),
+		Err:  fmt.Errorf("the service has no %s %s: the requests would be lost", v, r.hosting.kindName()),
 		Next: "roll the " + string(v) + " out before requests are sent to it"}
 }

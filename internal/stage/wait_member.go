@@ -108,9 +108,10 @@ func (r *Run) observeExisting(ctx context.Context, m member) (member, error) {
 			return *now, nil
 		}
 		if n > int(unseenLimit/apart) {
-			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.resourceName(),
+			return m, &sluice.Error{Op: "check the " + m.label, Resource: m.resourceName(),
 				Kind: sluice.OutsideChange,
-				Err:  errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
+				Err:  errors.New("another process or person deleted it during the deployment"),
+				Next: "find the process or person that deleted it, then deploy again"}
 		}
 		if err := r.pauseFor(ctx, apart); err != nil {
 			return m, err
@@ -187,7 +188,7 @@ func (r *Run) errMemberUnhealthy(w *memberWatch, v verdict.Verdict) error {
 }
 
 func (r *Run) errMemberStalled(w *memberWatch, v verdict.Verdict) error {
-	why := fmt.Errorf("nothing moved for %s: %s", r.Plan.ProgressDeadline, v.Detail)
+	why := fmt.Errorf("no progress for %s: %s", r.Plan.ProgressDeadline, v.Detail)
 	if v.Cause.Count > 0 {
 		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
 	}
@@ -197,7 +198,7 @@ func (r *Run) errMemberStalled(w *memberWatch, v verdict.Verdict) error {
 	}
 	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(),
 		Kind: kind, Err: why,
-		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
+		Next: "read the service's events: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
 			r.Plan.Service + "; or raise progressDeadline"}
 }
 
@@ -220,7 +221,7 @@ func (r *Run) pollUntilDone(ctx context.Context, what string, rest func(context.
 		}
 		if now.Sub(moved) > r.Plan.ProgressDeadline+r.Plan.Drain {
 			return &sluice.Error{Op: "wait for " + what, Resource: r.client.Resource(), Kind: sluice.Stall,
-				Err: fmt.Errorf("nothing moved for %s: %s", r.Plan.ProgressDeadline+r.Plan.Drain, detail)}
+				Err: fmt.Errorf("no progress for %s: %s", r.Plan.ProgressDeadline+r.Plan.Drain, detail)}
 		}
 		if err := r.pauseFor(ctx, pollInterval(now.Sub(moved))); err != nil {
 			return err

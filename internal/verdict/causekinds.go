@@ -39,41 +39,41 @@ var advices = map[CauseKind]string{
 		"role may pull it",
 	ExecFormat: "build the image for the task's CPU architecture, or set runtimePlatform.cpuArchitecture to " +
 		"the image's",
-	NotStartable: "check the container's command, entry point, user and mounts against what the image holds",
+	NotStartable: "check the container's command, entry point, user and mounts against the contents of the image",
 	ExitCode:     "read the container's last log lines: the program ended by itself",
 	OutOfMemory:  "raise the memory of the task or of the container, or make the program use less",
 	ContainerHealth: "run the health check's command inside the container; if the program only needs longer to " +
 		"start, raise the check's startPeriod",
 	BalancerHealth: "request the target group's health check path from the container; if the program only needs " +
 		"longer to start, raise healthCheckGracePeriodSeconds",
-	WrongPort: "let the program listen on the service's containerPort on all addresses, or change " +
-		"containerPort to where it listens",
-	NoCapacity: "add capacity to the cluster or its capacity provider, ask for less CPU and memory, or raise " +
+	WrongPort: "make the program listen on the service's containerPort on all addresses, or set " +
+		"containerPort to the port on which it listens",
+	NoCapacity: "add capacity to the cluster or its capacity provider, request less CPU and memory, or raise " +
 		"the account's quota",
 	SecretUnread: "check that the secret or parameter exists and that the execution role and the network let the " +
 		"task read it",
-	RoleRefused: "check that the role exists and that its trust policy names ecs-tasks.amazonaws.com",
-	SlowStart: "give it time: raise the timeout and healthCheckGracePeriodSeconds, or make the program start " +
-		"faster",
-	Throttled:    "wait and try again, or lower the rate: AWS or the image's registry refuses more requests for now",
+	RoleRefused:  "check that the role exists and that its trust policy names ecs-tasks.amazonaws.com",
+	SlowStart:    "raise the timeout and healthCheckGracePeriodSeconds, or make the program start faster",
+	Throttled:    "wait and try again, or lower the request rate: AWS or the image's registry throttles requests",
 	Superseding:  "wait for the newer deployment instead",
-	AlarmFired:   "look at what the alarm measures; it fired while the new version took over",
-	BreakerFired: "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
-	BlockedByConfig: "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no " +
-		"room to stop or start a task",
+	AlarmFired:   "check the metric of the alarm; it fired while the new version took over",
+	BreakerFired: "list the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
+	BlockedByConfig: "lower minimumHealthyPercent or raise maximumPercent: with this desired count " +
+		"ECS can neither stop nor start a task",
 	HookFailed: "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with " +
 		"Succeeded within an hour",
-	HookMissing:  "make the Lambda function, or name one that there is for this lifecycle event",
-	NotContinued: "continue the next one in time: aws deploy continue-deployment --deployment-wait-type READY_WAIT",
-	GroupMissing: "see that the service and its CodeDeploy application and deployment group are there, then " +
+	HookMissing: "create the Lambda function, or name an existing one for this lifecycle event",
+	NotContinued: "continue the next deployment in time: aws deploy continue-deployment " +
+		"--deployment-wait-type READY_WAIT",
+	GroupMissing: "check that the service and its CodeDeploy application and deployment group exist, then " +
 		"deploy again",
-	GroupRole: "give the deployment group's service role what AWSCodeDeployRoleForECS allows, and " +
+	GroupRole: "grant the deployment group's service role the permissions of AWSCodeDeployRoleForECS, and " +
 		"iam:PassRole for the task's roles",
-	GroupRoutes: "see that the production listener forwards to one of the deployment group's two target groups, " +
+	GroupRoutes: "check that the production listener forwards to one of the deployment group's two target groups, " +
 		"and the test listener too",
 	ECSRefused: "change what ECS refuses: the task definition, network, platform version or capacity providers " +
 		"of the AppSpec",
-	OtherCause: "see what AWS says of the stopped tasks: aws ecs describe-tasks",
+	OtherCause: "read why the tasks stopped: aws ecs describe-tasks",
 }
 
 // Advice returns what to do about a cause of this kind.

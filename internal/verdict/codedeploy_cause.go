@@ -31,7 +31,7 @@ func codeDeployCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
 			return hook, true
 		}
 	case d.Code == "TIMEOUT" && expiredWhileReady(d, t):
-		c.Kind, c.Text = NotContinued, fmt.Sprintf("nobody continued it within %s", d.Ready)
+		c.Kind, c.Text = NotContinued, fmt.Sprintf("it was not continued within %s", d.Ready)
 	case d.Code == "TIMEOUT":
 		c.Kind = SlowStart
 	case c.Kind == "":

@@ -311,7 +311,7 @@ func (b *CodeDeployFollower) outcomeNow(o Observation) *conclusion {
 		return b.judgeNeverDeployed(o)
 	}
 	if b.isUnknownToAWS(o) {
-		return &conclusion{outcome: sluice.Gone, why: "CodeDeploy knows no deployment " + b.main.id + " here",
+		return &conclusion{outcome: sluice.Gone, why: "CodeDeploy has no deployment " + b.main.id + " here",
 			next: "check the deployment's id and the Region"}
 	}
 	switch {
@@ -346,7 +346,7 @@ func (b *CodeDeployFollower) judgeNeverDeployed(o Observation) *conclusion {
 	s := b.service
 	if s == nil || s.Status != "ACTIVE" {
 		if !o.At.Before(b.began.Add(maxReadLag)) {
-			return &conclusion{outcome: sluice.Gone, why: "there is no such service",
+			return &conclusion{outcome: sluice.Gone, why: "the service does not exist",
 				next: "check cluster, service name and Region; create the service, then wait again"}
 		}
 		return nil
@@ -362,7 +362,7 @@ func (b *CodeDeployFollower) judgeNeverDeployed(o Observation) *conclusion {
 		return nil // a list that lags may omit a deployment that was just created
 	}
 	b.revision = p.Revision
-	return &conclusion{outcome: sluice.Succeeded, why: "CodeDeploy has not deployed it since it was made"}
+	return &conclusion{outcome: sluice.Succeeded, why: "CodeDeploy has not deployed it since it was created"}
 }
 
 // endNeedsCheck reports whether the deployment, or its rollback if there is one, has ended without
@@ -401,7 +401,7 @@ func (b *CodeDeployFollower) judgeSuccess() *conclusion {
 	}
 	end := &conclusion{outcome: sluice.Succeeded}
 	if rollback {
-		end.why = "it took deployment " + firstNonEmpty(b.main.deployment.RollbackOf, "before it") + " back"
+		end.why = "it rolled back the deployment " + firstNonEmpty(b.main.deployment.RollbackOf, "before it")
 	}
 	return end
 }
@@ -449,7 +449,7 @@ func (b *CodeDeployFollower) judgeRollback() *conclusion {
 	}
 	return &conclusion{outcome: sluice.Failed, why: fmt.Sprintf("%s; its rollback %s ended %s: %s", b.endReason(),
 		b.rollback.id, b.rollback.deployment.Status, b.rollback.deployment.Message),
-		next: "see where the traffic is: sluice status; then deploy again"}
+		next: "check where the traffic is: sluice status; then deploy again"}
 }
 
 // judgeNoRollback judges a deployment that failed or was stopped and for which CodeDeploy names no
@@ -500,7 +500,7 @@ func (b *CodeDeployFollower) judgeCrashLoop() *conclusion {
 	if c.Count < b.want.FailAfter || b.main.isOver() {
 		return nil
 	}
-	return &conclusion{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour",
+	return &conclusion{outcome: sluice.Failed, why: "CodeDeploy continues to wait for up to an hour",
 		next: c.Kind.Advice() + "; and end the deployment: " + b.rollbackCommand()}
 }
 
@@ -526,9 +526,9 @@ func (b *CodeDeployFollower) checkLimits(now time.Time) *conclusion {
 // concludeStalled returns the end of a wait without progress. If a hook's function is running, it
 // is the cause: the other work of those events takes a moment only.
 func (b *CodeDeployFollower) concludeStalled() *conclusion {
-	end := &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", b.want.Deadline)}
+	end := &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", b.want.Deadline)}
 	if e := b.currentDeployment().target.CurrentEvent(); e != nil && slices.Contains(hookEvents, e.Name) {
-		end.why = fmt.Sprintf("the function of hook %s has said nothing for %s", e.Name, b.want.Deadline)
+		end.why = fmt.Sprintf("the function of hook %s has not reported for %s", e.Name, b.want.Deadline)
 		end.next = HookFailed.Advice()
 	}
 	return end

@@ -98,7 +98,7 @@ func pendingText(n int) string {
 func (b *CodeDeployFollower) absentText() string {
 	what := firstNonEmpty(b.want.Revision, "a deployment")
 	if b.service == nil {
-		return "the service is not there"
+		return "the service does not exist"
 	}
 	if p := b.service.primarySet(); p != nil {
 		return what + " has not appeared; " + p.Revision + " serves"
@@ -157,7 +157,7 @@ func (l *trackedDeployment) lastSucceeded() (name string) {
 // readyText describes how to continue a deployment that is ready, and what happens if the request
 // does not come in time.
 func (l *trackedDeployment) readyText() string {
-	text := "ready: it waits for somebody to send the traffic to the replacement (aws deploy continue-deployment " +
+	text := "ready: it waits until a user shifts the traffic to the replacement (aws deploy continue-deployment " +
 		"--deployment-wait-type READY_WAIT --deployment-id " + l.id + ")"
 	if l.deployment == nil || l.deployment.Ready == 0 {
 		return text
@@ -238,14 +238,14 @@ func (b *CodeDeployFollower) adviceFor(v Verdict) string {
 	case v.Cause.Kind != "":
 		return v.Cause.Kind.Advice()
 	case v.Outcome == sluice.TimedOut:
-		return "wait again: the deployment goes on, and a wait may begin at any time"
+		return "wait again: the deployment continues, and a wait may begin at any time"
 	case v.Outcome == sluice.Superseded:
 		return Superseding.Advice()
 	case v.Outcome == sluice.Stopped:
 		return "deploy again"
 	}
 	if b.main.id == "" {
-		return "see what the service says: aws ecs describe-services"
+		return "read the service's events: aws ecs describe-services"
 	}
-	return "see what CodeDeploy says: aws deploy get-deployment --deployment-id " + b.main.id
+	return "read the deployment's state: aws deploy get-deployment --deployment-id " + b.main.id
 }

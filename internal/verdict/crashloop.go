@@ -17,8 +17,8 @@ func (r *ServiceFollower) judgeCrashLoop(s *Service) *conclusion {
 	if c.Count < r.want.FailAfter || s.hasBreaker() || r.rollingBack {
 		return nil
 	}
-	return &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS goes on starting tasks",
-		next: c.Kind.Advice() + "; then deploy again, or go back: sluice rollback"}
+	return &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS continues to start tasks",
+		next: c.Kind.Advice() + "; then deploy again, or roll back: sluice rollback"}
 }
 
 // judgeScaledToZero ends the wait for a service without desired tasks: no task shows whether the

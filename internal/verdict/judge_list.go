@@ -37,7 +37,7 @@ func (r *ServiceFollower) judgePrimary(s *Service, d *Deployment, now time.Time)
 	case !done || d.Running == 0 && s.Desired > 0:
 		return nil
 	case r.isRollbackTarget:
-		r.rollbackReason = "a rollback went back to it before the wait began"
+		r.rollbackReason = "a rollback restored it before the wait began"
 		return r.concludeAs(sluice.RolledBack, d.Revision)
 	}
 	return &conclusion{outcome: sluice.Succeeded}
@@ -67,6 +67,6 @@ func (r *ServiceFollower) judgeUnlisted(p *Deployment, now time.Time) *conclusio
 	case d < maxReadLag:
 		return nil
 	}
-	return &conclusion{outcome: sluice.Gone, why: "the service shows no deployment " + r.id,
-		next: "aws ecs describe-services shows those that it has"}
+	return &conclusion{outcome: sluice.Gone, why: "the service has no deployment " + r.id,
+		next: "list its deployments: aws ecs describe-services"}
 }

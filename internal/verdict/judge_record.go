@@ -16,12 +16,12 @@ func (r *ServiceFollower) judgeMissingService(o Observation) (end *conclusion, s
 	if !gone {
 		return nil, false
 	}
-	enough, why := maxReadLag, "there is no such service"
+	enough, why := maxReadLag, "the service does not exist"
 	if r.wasActive {
 		enough, why = confirmAfter, "the service was deleted"
 	}
 	if s != nil {
-		why = "the service is " + s.Status + ": somebody deleted it"
+		why = "the service is " + s.Status + ": it was deleted"
 	}
 	if d < enough {
 		return nil, true
@@ -38,11 +38,11 @@ func (r *ServiceFollower) judgeNotCreated(o Observation) (end *conclusion, sure 
 	d := trackSince(&r.since.unseen, true, o.At)
 	switch {
 	case r.bound && d >= maxReadLag:
-		return &conclusion{outcome: sluice.Gone, why: "AWS knows no deployment " + r.want.Deployment +
-			" of this service", next: "aws ecs list-service-deployments shows those of the last 90 days"}, true
+		return &conclusion{outcome: sluice.Gone, why: "AWS has no deployment " + r.want.Deployment +
+			" of this service", next: "list those of the last 90 days: aws ecs list-service-deployments"}, true
 	case r.want.Inactive && d >= maxReadLag:
 		return &conclusion{outcome: sluice.Gone, why: "task definition " + r.want.Revision +
-			" is INACTIVE: no deployment can bring it any more", next: "register the task definition again"}, true
+			" is INACTIVE: it can no longer be deployed", next: "register the task definition again"}, true
 	case r.bound:
 		return nil, true
 	}
@@ -135,7 +135,7 @@ func (r *ServiceFollower) judgeSuccess(o Observation) *conclusion {
 func (r *ServiceFollower) judgeReplacedSuccess(o Observation) *conclusion {
 	if d := o.Service.newestOf(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil &&
 		!r.wasReplaced {
-		return &conclusion{outcome: sluice.Succeeded, why: "since then a newer deployment has begun"}
+		return &conclusion{outcome: sluice.Succeeded, why: "a newer deployment has begun since then"}
 	}
 	by, newer := r.newerDeployment(o)
 	if !newer {
@@ -182,7 +182,7 @@ func (r *ServiceFollower) judgeSuperseded(o Observation, by string) *conclusion 
 
 func concludeSuperseded(by string) *conclusion {
 	return &conclusion{outcome: sluice.Superseded, by: by,
-		cause: &Cause{Kind: Superseding, Text: "a newer deployment took its place", Count: 1}}
+		cause: &Cause{Kind: Superseding, Text: "a newer deployment replaced it", Count: 1}}
 }
 
 // judgeStopped judges a deployment whose record is STOPPED without a rollback.
@@ -224,7 +224,7 @@ func (r *ServiceFollower) judgeFailed(s *Service, d *Deployment, o Observation) 
 	e := r.concludeAs(sluice.Failed, "")
 	e.why = firstNonEmpty(d.Reason, e.why)
 	if s.rollsBack() {
-		e.why = fmt.Sprintf("%s; no rollback followed within %s: there may be no deployment to go back to",
+		e.why = fmt.Sprintf("%s; no rollback followed within %s: there may be no earlier deployment to restore",
 			strings.TrimSuffix(e.why, "."), rollsBackWithin)
 	}
 	return e

@@ -145,7 +145,7 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	}
 	waits := r.lastRecord != nil && r.lastRecord.awaitedHook() != nil
 	if r.want.Deadline > 0 && !waits && o.At.Sub(r.progressAt) >= r.want.Deadline {
-		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", r.want.Deadline)}
+		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", r.want.Deadline)}
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (r *ServiceFollower) listCauses(o Observation) []Cause {
 	}
 	if len(all) == 0 && r.lastRecord != nil && r.lastRecord.Breaker.Status == "TRIGGERED" {
 		all = append(all, Cause{Kind: BreakerFired, Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason,
-			"the circuit breaker cut the deployment off"), Count: 1})
+			"the circuit breaker stopped the deployment"), Count: 1})
 	}
 	return all
 }
@@ -99,7 +99,7 @@ func (r *ServiceFollower) slowStartCause(s *Service) (Cause, bool) {
 			notFromTask: true}, true
 	case running >= desired && desired > 0 && s.Running == running:
 		return Cause{Kind: SlowStart, Text: sluice.Plural(running, "task") +
-			" running, and not yet healthy in every check", Count: 1, notFromTask: true}, true
+			" running, but not yet healthy in every check", Count: 1, notFromTask: true}, true
 	}
 	return Cause{}, false
 }
@@ -150,9 +150,9 @@ func (r *ServiceFollower) progressText(o Observation) string {
 	}
 	switch {
 	case s == nil && r.polls == 0:
-		return "nothing could be read yet"
+		return "the service has not been read yet"
 	case s == nil:
-		return "the service is not there"
+		return "the service does not exist"
 	case !r.bound:
 		return r.absentText(s)
 	}
@@ -280,7 +280,7 @@ func outcomeText(o sluice.Outcome, by string) string {
 	case sluice.TimedOut:
 		return " is undecided"
 	case sluice.Stalled:
-		return " does not move"
+		return " is stalled"
 	case sluice.Stopped:
 		return " was stopped"
 	}
@@ -305,7 +305,7 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 	case v.Cause.Kind != "":
 		return v.Cause.Kind.Advice()
 	case v.Outcome == sluice.TimedOut:
-		return "wait again: the deployment goes on, and a wait may begin at any time"
+		return "wait again: the deployment continues, and a wait may begin at any time"
 	}
-	return "see what the service says: aws ecs describe-services"
+	return "read the service's events: aws ecs describe-services"
 }

@@ -19,7 +19,7 @@ func TaskFailure(t sluice.TaskEnded, watch string) string {
 	case t.StopCode != "" && t.StopCode != "EssentialContainerExited":
 		return fmt.Sprintf("it was stopped (%s): %s", t.StopCode, firstNonEmpty(t.Reason, "no reason given"))
 	case !known:
-		return "container " + watch + " is none of its containers"
+		return "container " + watch + " is not in the task"
 	case c.ExitCode == nil || *c.ExitCode != 0:
 		return taskExit(c)
 	}

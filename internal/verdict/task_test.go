@@ -26,7 +26,7 @@ func TestTaskFailure(t *testing.T) {
 		{ended(exited, sluice.ContainerEnded{Name: "job", Reason: "OutOfMemoryError: killed", ExitCode: code(1)}),
 			"container job exited with 1: OutOfMemoryError: killed"},
 		{ended(exited, sluice.ContainerEnded{Name: "job"}, side), "container job never ran"},
-		{ended(exited, side), "container job is none of its containers"},
+		{ended(exited, side), "container job is not in the task"},
 		{ended("TaskFailedToStart", sluice.ContainerEnded{Name: "job", Reason: "CannotPullContainerError: x"}),
 			"it did not start: CannotPullContainerError: x"},
 		{ended("TaskFailedToStart", sluice.ContainerEnded{Name: "job"}), "it did not start: said ECS"},

@@ -55,7 +55,7 @@ func TestACodeDeploymentThatSucceeds(t *testing.T) {
 func TestARevisionIsWaitedFor(t *testing.T) {
 	onCode(t, codeOptions{seed: 2}, func(b *codeBench) {
 		b.is(b.follow(verdict.Wanted{}), sluice.Succeeded, "", "", "web:1 serves",
-			"has not deployed it since it was made")
+			"has not deployed it since it was created")
 		b.is(b.follow(verdict.Wanted{Revision: "web:1"}), sluice.Succeeded, "", "", "web:1 serves")
 		b.clock.Go(func() {
 			b.sleep(time.Minute)
@@ -109,7 +109,7 @@ func TestAHookThatHangs(t *testing.T) {
 	onCode(t, codeOptions{seed: 5}, func(b *codeBench) {
 		id := b.bring("sim/web:v2", "", "AfterInstall", "hang")
 		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 10 * time.Minute}), sluice.Stalled, "", "",
-			"the function of hook AfterInstall has said nothing for 10m0s")
+			"the function of hook AfterInstall has not reported for 10m0s")
 		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Failed, "", verdict.HookFailed,
 			"did not report a status within 3600 seconds")
 	})
@@ -136,7 +136,7 @@ func TestACodeDeploymentThatIsStopped(t *testing.T) {
 				b.is(b.follow(verdict.Wanted{}), c.outcome, c.by, "", c.words) // begun after the end
 				if back := b.get(id).RollbackInfo; back != nil {
 					b.is(b.follow(verdict.Wanted{Deployment: *back.RollbackDeploymentId}), sluice.Succeeded, "", "",
-						"it took deployment "+id+" back")
+						"it rolled back the deployment "+id)
 				}
 			})
 		})
@@ -179,13 +179,13 @@ func TestReadyWaitsForSomebody(t *testing.T) {
 		})
 		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 5 * time.Minute}), sluice.Succeeded, "", "",
 			"web:2 serves")
-		if told := strings.Join(b.seen, "\n"); !strings.Contains(told, "ready: it waits for somebody") ||
+		if told := strings.Join(b.seen, "\n"); !strings.Contains(told, "ready: it waits until a user") ||
 			!strings.Contains(told, "for 20m0s until ") {
 			t.Error(told)
 		}
 		next := b.bring("sim/web:v3", "")
 		b.is(b.follow(verdict.Wanted{Deployment: next}), sluice.Failed, "", verdict.NotContinued,
-			"nobody continued it within 20m0s")
+			"it was not continued within 20m0s")
 		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Succeeded, "", "")
 	})
 }
@@ -207,7 +207,7 @@ func TestTasksOfTheReplacementThatFail(t *testing.T) {
 				id := b.bring(c.image, "")
 				v := b.follow(verdict.Wanted{Deployment: id})
 				b.is(v, sluice.Failed, "", c.kind, "web:2 failed: ", c.words,
-					"CodeDeploy goes on waiting for up to an hour")
+					"CodeDeploy continues to wait for up to an hour")
 				if d := b.get(id); d.Status != cdtypes.DeploymentStatusInProgress ||
 					!strings.HasSuffix(v.Next, "sluice rollback --cluster prod --service web") {
 					t.Errorf("%s, next: %s", d.Status, v.Next)
@@ -266,7 +266,7 @@ func TestWhatACodeDeploymentStandsOnIsDeleted(t *testing.T) {
 func TestADeploymentThatCodeDeployDoesNotKnow(t *testing.T) {
 	onCode(t, codeOptions{seed: 12}, func(b *codeBench) {
 		b.is(b.follow(verdict.Wanted{Deployment: "d-UNKNOWN00"}), sluice.Gone, "", "",
-			"CodeDeploy knows no deployment d-UNKNOWN00")
+			"CodeDeploy has no deployment d-UNKNOWN00")
 	})
 }
 

@@ -24,7 +24,9 @@ type ManualClock struct{ now time.Time }
 func (c *ManualClock) Now() time.Time { return c.now }
 
 // Sleep panics: controllers must not sleep.
-func (c *ManualClock) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
+func (c *ManualClock) Sleep(context.Context, time.Duration) error {
+	panic("worldtest: Sleep is called on a manual clock")
+}
 
 // Key is the account and Region of tests.
 var Key = world.Key{Account: "123456789012", Region: "eu-west-1"}

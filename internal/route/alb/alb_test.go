@@ -65,9 +65,9 @@ func TestChoose(t *testing.T) {
 		"named but not there": {rules: []Rule{pair}, named: []string{"gone"},
 			err: "no listener of the load balancer"},
 		"named but somebody else's": {rules: []Rule{other}, named: []string{"other"},
-			err: "it forwards to 1 target group"},
+			err: "the rule forwards to 1 target group"},
 		"named with three groups": {rules: []Rule{three}, named: []string{"three"},
-			err: "it forwards to 3 target groups"},
+			err: "the rule forwards to 3 target groups"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ChooseRules(c.rules, TargetGroups{Primary: primary, Canary: canary, RuleARNs: c.named})

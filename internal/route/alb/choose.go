@@ -75,7 +75,7 @@ func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
 		if i < 0 {
 			return c, &sluice.Error{
 				Op: "find the listener rule named under listenerRules", Resource: arn, Kind: sluice.NotFound,
-				Err:  errors.New("no listener of the load balancer behind the primary target group has it"),
+				Err:  errors.New("no listener of the load balancer behind the primary target group has this rule"),
 				Next: "check the ARN with: aws elbv2 describe-rules --listener-arn <listener>",
 			}
 		}
@@ -87,8 +87,8 @@ func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
 		default:
 			return c, &sluice.Error{
 				Op: "use the listener rule named under listenerRules", Resource: arn, Kind: sluice.Conflict,
-				Err: fmt.Errorf("it forwards to %s, not to the primary alone or to exactly our two",
-					sluice.Plural(len(r.Forward), "target group")),
+				Err: fmt.Errorf("the rule forwards to %s, not to the primary alone or to exactly the primary and "+
+					"the canary", sluice.Plural(len(r.Forward), "target group")),
 				Next: "make the rule forward to the primary and the canary target group, or name another rule",
 			}
 		}

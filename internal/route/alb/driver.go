@@ -123,7 +123,7 @@ func (d *Driver) describeOnce(ctx context.Context, arns []string) ([]elbtypes.Li
 			func(l elbtypes.Listener) bool { return aws.ToString(l.ListenerArn) == arn })
 		if i < 0 {
 			return nil, &sluice.Error{Op: "read listener", Resource: arn, Kind: sluice.NotFound,
-				Err: errors.New("it does not exist any more")}
+				Err: errors.New("the listener no longer exists")}
 		}
 		all = append(all, out.Listeners[i])
 	}
@@ -200,9 +200,9 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	if len(c.Extend) > 0 {
 		return nil, &sluice.Error{
 			Op: "read the weights", Resource: c.Extend[0].ARN, Kind: sluice.OutsideChange,
-			Err: fmt.Errorf("the %s does not forward to the canary target group any more", c.Extend[0].Name()),
-			Next: "somebody else edited the rule: put both target groups back, then run sluice resume, or run " +
-				"sluice rollback",
+			Err: fmt.Errorf("the %s no longer forwards to the canary target group: another process or person edited it",
+				c.Extend[0].Name()),
+			Next: "restore both target groups of the rule, then run sluice resume; or run sluice rollback",
 		}
 	}
 	var paths []route.Route

@@ -62,7 +62,7 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 		return p, nil
 	}
 	return GroupPlace{}, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound,
-		Err:  errors.New("it does not exist in this account and Region"),
+		Err:  errors.New("the target group does not exist in this account and Region"),
 		Next: "check the ARN under targetGroups, and the Region"}
 }
 

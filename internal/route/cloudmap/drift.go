@@ -41,9 +41,9 @@ func (o OutsideChange) String() string {
 			parts = append(parts, fmt.Sprintf(format, sluice.Plural(len(ids), "instance"), firstIDs(ids)))
 		}
 	}
-	add(o.Returned, "%s of the primary, taken out, came back (%s)")
-	add(o.MissingCanary, "somebody deregistered %s of the canary (%s)")
-	add(o.MissingPrimary, "somebody deregistered %s of the primary (%s)")
+	add(o.Returned, "%s of the primary registered again (%s)")
+	add(o.MissingCanary, "%s of the canary deregistered (%s)")
+	add(o.MissingPrimary, "%s of the primary deregistered (%s)")
 	return strings.Join(parts, ", ") + " under " + o.Registry.FullName()
 }
 
@@ -58,23 +58,25 @@ func firstIDs(ids []string) string {
 
 // Err returns the error that ends a deployment because of the change.
 func (o OutsideChange) Err() error {
-	const either = ". onOutsideChange: reassert or adopt goes on in spite of it"
+	const either = ". To continue despite such changes, set onOutsideChange to reassert or adopt"
 	problem := func(op, id, why, next string) error {
 		return &sluice.Error{Op: op + " " + o.Registry.FullName(), Resource: o.Registry.ID + "/" + id,
 			Kind: sluice.OutsideChange, Err: errors.New(why), Next: next}
 	}
 	switch {
 	case len(o.Returned) > 0:
-		return problem("keep instances out of", o.Returned[0],
-			o.String()+": ECS or somebody else registers them again, so that the share cannot be held",
-			"find out who; a share that takes no primary instance out (a larger scale, or a smaller share) needs "+
-				"none of this")
+		return problem("keep instances deregistered from", o.Returned[0],
+			o.String()+": ECS or another process registers them, so sluice cannot maintain the share",
+			"find the process that registers them, or use a share that deregisters no primary instance (a larger "+
+				"scale, or a smaller share)")
 	case len(o.MissingCanary) > 0:
-		return problem("keep the canary found under", o.MissingCanary[0], o.String(),
-			"find out who; then deploy again"+either)
+		return problem("keep the canary registered under", o.MissingCanary[0],
+			o.String()+", by another process or person",
+			"find the process or person that deregistered it, then deploy again"+either)
 	}
-	return problem("keep the primary found under", o.MissingPrimary[0], o.String()+", and its tasks run",
-		"find out who, and register it again or stop the task, which ECS replaces; then deploy again"+either)
+	return problem("keep the primary registered under", o.MissingPrimary[0],
+		o.String()+", by another process or person, although its tasks run",
+		"register the instance again, or stop its task, which ECS replaces; then deploy again"+either)
 }
 
 const (

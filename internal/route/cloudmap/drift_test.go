@@ -14,11 +14,11 @@ import (
 func TestOutsideIsTold(t *testing.T) {
 	r := plan.Registry{ID: "srv-1", Name: "api", Namespace: "shop.local"}
 	for want, o := range map[string]cloudmap.OutsideChange{
-		"1 instance of the primary, taken out, came back (a) under api.shop.local": {Registry: r,
+		"1 instance of the primary registered again (a) under api.shop.local": {Registry: r,
 			Returned: []string{"a"}},
-		"somebody deregistered 2 instances of the canary (a, b) under api.shop.local": {Registry: r,
+		"2 instances of the canary deregistered (a, b) under api.shop.local": {Registry: r,
 			MissingCanary: []string{"a", "b"}},
-		"somebody deregistered 1 instance of the primary (a) under api.shop.local": {Registry: r,
+		"1 instance of the primary deregistered (a) under api.shop.local": {Registry: r,
 			MissingPrimary: []string{"a"}},
 	} {
 		if o.String() != want {

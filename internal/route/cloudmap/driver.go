@@ -221,10 +221,10 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	}
 	found := idsAfter(s.members, change{})
 	if len(found) == 0 && len(s.members) == 0 {
-		return nil, &sluice.Error{Op: "look at " + d.Registry.FullName(), Resource: d.Registry.ID,
+		return nil, &sluice.Error{Op: "read " + d.Registry.FullName(), Resource: d.Registry.ID,
 			Kind: sluice.NotFound,
-			Err:  errors.New("no task of the service runs, so that nobody can be found"),
-			Next: "see the service: sluice status"}
+			Err:  errors.New("no task of the service runs, so no instance can be registered"),
+			Next: "run sluice status to see the service"}
 	}
 	p := route.Route{ID: d.Registry.ARN, Name: d.Registry.FullName(), Fingerprint: fingerprintOf(found)}
 	if n := splitOf(s.members); n.Total() > 0 && n.Canary*100%n.Total() == 0 {
@@ -251,9 +251,9 @@ func fingerprintOf(ids []string) string {
 func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, to sluice.Weights) error {
 	c := planChange(d.lastState.members, d.lastState.desired, to)
 	if to.Canary() > 0 && poolOf(d.lastState.members, d.lastState.desired).Canary == 0 {
-		return &sluice.Error{Op: "let the canary be found under " + d.Registry.FullName(), Resource: d.Registry.ID,
+		return &sluice.Error{Op: "register the canary under " + d.Registry.FullName(), Resource: d.Registry.ID,
 			Kind: sluice.Conflict,
-			Err:  errors.New("no task of the canary is well"), Next: "see the canary: sluice status"}
+			Err:  errors.New("no task of the canary is healthy"), Next: "run sluice status to see the canary"}
 	}
 	return d.applyChange(ctx, act, c)
 }

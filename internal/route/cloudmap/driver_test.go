@@ -124,7 +124,7 @@ func TestWhatECSPutsBackEndsTheShift(t *testing.T) {
 			b.pass(2 * time.Second)
 			_, err = d.Reconcile(context.Background(), free, sluice.CanaryShare(100))
 		}
-		if sluice.KindOf(err) != sluice.OutsideChange || !strings.Contains(err.Error(), "came back") {
+		if sluice.KindOf(err) != sluice.OutsideChange || !strings.Contains(err.Error(), "registered again") {
 			t.Fatalf("%+v, %v", done, err)
 		}
 		if n := len(b.found()) - len(b.canaries()); n == 0 {
@@ -161,7 +161,7 @@ func TestARegistrationUnderWayIsAdopted(t *testing.T) {
 				return err
 			}
 			result, err := call(ctx)
-			if err == nil && !strings.Contains(result, "under way already") {
+			if err == nil && !strings.Contains(result, "already in progress") {
 				t.Errorf("the second call told %q", result)
 			}
 			return err
@@ -235,7 +235,7 @@ func TestSickCanariesAreNotFound(t *testing.T) {
 			}
 		}
 		b.pass(40 * time.Second)
-		if _, err := b.to(50); err == nil || !strings.Contains(err.Error(), "no task of the canary is well") {
+		if _, err := b.to(50); err == nil || !strings.Contains(err.Error(), "no task of the canary is healthy") {
 			t.Errorf("%v", err)
 		}
 		if _, err := b.to(0); err != nil || b.share() != 0 || len(b.found()) != 4 {

@@ -193,12 +193,12 @@ func (n InstanceClient) awaitDiscovery(ctx context.Context, all []string, there 
 			}
 		}
 		if try == maxReads || otherwise {
-			return &sluice.Error{Op: "read back what is found under " + n.Registry.FullName(), Resource: n.Registry.ID +
+			return &sluice.Error{Op: "read back the instances of " + n.Registry.FullName(), Resource: n.Registry.ID +
 				"/" + wrong[0], Kind: sluice.Stall,
-				Err: fmt.Errorf("what was asked for is done, and %w otherwise for %s", route.ErrMismatch,
+				Err: fmt.Errorf("the operation succeeded, but %w another state for %s", route.ErrMismatch,
 					sluice.Plural(len(wrong), "instance")),
-				Next: "look: aws servicediscovery discover-instances --namespace-name " + n.Registry.Namespace +
-					" --service-name " + n.Registry.Name}
+				Next: "see the instances: aws servicediscovery discover-instances --namespace-name " +
+					n.Registry.Namespace + " --service-name " + n.Registry.Name}
 		}
 		if err := n.Pause(ctx, readInterval); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (n InstanceClient) discoverIDs(ctx context.Context) (map[string]bool, error
 		ServiceName:  aws.String(n.Registry.Name),
 		HealthStatus: sdtypes.HealthStatusFilterAll, MaxResults: aws.Int32(1000)}, n.API.DiscoverInstances)
 	if err != nil {
-		return nil, fmt.Errorf("ask what is found under %s: %w", n.Registry.FullName(), sluice.Inner(err))
+		return nil, fmt.Errorf("discover the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
 	}
 	found := map[string]bool{}
 	for _, i := range out.Instances {

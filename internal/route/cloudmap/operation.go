@@ -84,7 +84,7 @@ func (n InstanceClient) startOperation(ctx context.Context, act sluice.Act, oper
 				switch {
 				case errors.As(err, &same) && aws.ToString(same.DuplicateOperationId) != "":
 					op = *same.DuplicateOperationId
-					return "under way already: " + op, nil
+					return "already in progress: " + op, nil
 				case errors.As(err, &same), errors.As(err, &inUse):
 					busy = true
 				case errors.Is(err, sluice.ErrUnanswered):
@@ -140,19 +140,20 @@ func (n InstanceClient) awaitOperation(ctx context.Context, id string) (why stri
 	for waited := time.Duration(0); ; waited += readInterval {
 		out, err := n.API.GetOperation(ctx, &awssd.GetOperationInput{OperationId: aws.String(id)})
 		if err != nil {
-			return "", fmt.Errorf("look at operation %s: %w", id, sluice.Inner(err))
+			return "", fmt.Errorf("read operation %s: %w", id, sluice.Inner(err))
 		}
 		switch o := out.Operation; o.Status {
 		case sdtypes.OperationStatusSuccess:
 			return "", nil
 		case sdtypes.OperationStatusFail:
-			return fmt.Sprintf("it failed: %s: %s", aws.ToString(o.ErrorCode), aws.ToString(o.ErrorMessage)), nil
+			return fmt.Sprintf("the operation failed: %s: %s", aws.ToString(o.ErrorCode),
+				aws.ToString(o.ErrorMessage)), nil
 		}
 		if waited >= operationLimit {
 			return "", &sluice.Error{Op: "wait for Cloud Map's operation " + id, Resource: n.Registry.FullName(),
 				Kind: sluice.Stall,
-				Err:  fmt.Errorf("it did not end within %s", operationLimit),
-				Next: "aws servicediscovery get-operation --operation-id " + id}
+				Err:  fmt.Errorf("the operation did not end within %s", operationLimit),
+				Next: "see the operation: aws servicediscovery get-operation --operation-id " + id}
 		}
 		if err := n.Pause(ctx, readInterval); err != nil {
 			return "", err

@@ -31,7 +31,7 @@ func (d *Driver) deregisterAll(ctx context.Context, act sluice.Act, label string
 		return nil
 	}
 	if err := d.Deregister(ctx, act, label, ids); err != nil {
-		return fmt.Errorf("sweep dead instances: %w", err)
+		return fmt.Errorf("deregister instances of stopped tasks: %w", err)
 	}
 	return nil
 }

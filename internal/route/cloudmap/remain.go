@@ -210,8 +210,8 @@ func (d *Driver) checkOthersRemain(ctx context.Context, ids []string) error {
 	if err != nil || remain {
 		return err
 	}
-	return &sluice.Error{Op: "take the canary out of " + d.Registry.FullName(), Resource: d.Registry.ID,
+	return &sluice.Error{Op: "deregister the canary from " + d.Registry.FullName(), Resource: d.Registry.ID,
 		Kind: sluice.Conflict,
-		Err:  errors.New("ECS may stop every other task that is registered there: the name would be empty"),
-		Next: "see which tasks of the service run: sluice status; then run sluice resume"}
+		Err:  errors.New("ECS may stop every other registered task: the name would have no records"),
+		Next: "run sluice status to see which tasks of the service run; then run sluice resume"}
 }

@@ -84,19 +84,19 @@ func testShift(t *testing.T, s Fixture) {
 			t.Fatalf("to %d%%: %v", percent, err)
 		}
 		if i == 0 && done.From != sluice.CanaryShare(0) || len(done.Written) == 0 || len(done.Routes) == 0 {
-			t.Errorf("to %d%%: told %+v", percent, done)
+			t.Errorf("to %d%%: returned %+v", percent, done)
 		}
 		s.checkShare(t, percent)
 	}
 	if now := s.Unrelated(); now != before {
-		t.Errorf("what is not the driver's was changed:\n%s\nwas:\n%s", now, before)
+		t.Errorf("other resources were changed:\n%s\nwas:\n%s", now, before)
 	}
 }
 
 func (s Fixture) checkShare(t *testing.T, percent int) {
 	t.Helper()
 	if got := s.Share(); math.Abs(got-float64(percent)) > s.Tolerance {
-		t.Fatalf("callers see %.1f%% of canary, asked for was %d%%", got, percent)
+		t.Fatalf("callers see %.1f%% of canary, requested were %d%%", got, percent)
 	}
 }
 
@@ -127,7 +127,7 @@ func testFingerprint(t *testing.T, s Fixture) {
 		}
 		for _, p := range readRoutes(t, d) {
 			if p.Fingerprint != want[p.ID] {
-				t.Errorf("%s at %d%% has another print than was intended", p.Name, percent)
+				t.Errorf("%s at %d%% has another fingerprint than intended", p.Name, percent)
 			}
 		}
 	}
@@ -137,18 +137,18 @@ func readRoutes(t *testing.T, d route.Driver) []route.Route {
 	t.Helper()
 	all, err := d.Routes(context.Background())
 	if err != nil || len(all) == 0 {
-		t.Fatalf("%d paths: %v", len(all), err)
+		t.Fatalf("%d routes: %v", len(all), err)
 	}
 	for _, p := range all {
 		if p.ID == "" || p.Name == "" || p.Fingerprint == "" {
-			t.Fatalf("a path is not told: %+v", p)
+			t.Fatalf("a route is incomplete: %+v", p)
 		}
 	}
 	return all
 }
 
 func testCheck(t *testing.T, s Fixture) {
-	no := errors.New("somebody else edited it")
+	no := errors.New("an external change")
 	r := route.Router{Driver: s.Open(), Check: func(context.Context, route.Route, string) error { return no }}
 	n := s.Written()
 	if _, err := r.Shift(context.Background(), runWrite, sluice.CanaryShare(50)); !errors.Is(err, no) {
@@ -218,10 +218,10 @@ func (s Fixture) changeDuring(t *testing.T, last int) {
 	}
 	done, err := route.Router{Driver: s.Open()}.Shift(context.Background(), act, sluice.CanaryShare(50))
 	if err == nil {
-		t.Errorf("a shift is claimed that somebody else undid: %+v", done)
+		t.Errorf("a shift that an external change reverted is reported as done: %+v", done)
 	}
 	if sluice.NextStep(err) == "" {
-		t.Errorf("what to do is not said: %v", err)
+		t.Errorf("the error has no next step: %v", err)
 	}
 }
 
