@@ -60,12 +60,7 @@ func remarkText(s string) string {
 }
 
 func (c *checker) refuseUnknownStage(name *definition.Node) {
-	var names []string
-	for _, st := range stageKinds(c.format) {
-		if st.treatment == Honoured {
-			names = append(names, st.name)
-		}
-	}
+	names := pipelineStagesOf(c.format)
 	p := c.src.At(name, "unknown stage %q: use one of %s", name.Text, strings.Join(names, ", "))
 	p.Meant = definition.Nearest(name.Text, names)
 	c.problems = append(c.problems, p)

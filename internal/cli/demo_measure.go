@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/load"
@@ -43,7 +42,7 @@ func (f *demoFollower) handleEvent(ctx context.Context, e sluice.Envelope) {
 	f.view.showEvent(e)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
-		if ev.Name != appfile.StageTrafficRouting && ev.Name != appfile.StageWait {
+		if s := (plan.Stage{Name: ev.Name}); !s.ShiftsTraffic() && !s.IsWait() {
 			f.beginStep(ctx, stepName(ev.Name), f.requested, 0)
 		}
 	case sluice.TrafficShifted:

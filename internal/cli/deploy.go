@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -252,11 +251,11 @@ func (p *program) printSummary(pl *plan.Plan) {
 
 func stageSummary(pl *plan.Plan, s plan.Stage) string {
 	switch {
-	case s.Name == appfile.StageSync && pl.RollsByECS():
+	case s.ReplacesAll() && pl.RollsByECS():
 		return s.Name + ": " + rollText(pl, s)
 	case s.Task != nil && s.Task.Step != "":
 		return s.Name + " " + s.Task.Step
-	case s.Name == appfile.StageSync && pl.ByCodeDeploy():
+	case s.ReplacesAll() && pl.ByCodeDeploy():
 		return s.Name + ": " + codeDeployStageText(pl, s)
 	case s.Scale > 0:
 		return fmt.Sprintf("%s %d%%", s.Name, s.Scale)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -50,8 +49,7 @@ func requestedWeights(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
 	case s.Weights != nil:
 		return *s.Weights, true
 	}
-	return sluice.CanaryShare(0), s.Name == appfile.StageCanaryClean || s.Name == appfile.StageSync ||
-		s.Name == appfile.StageRollback
+	return sluice.CanaryShare(0), s.SendsAllToPrimary()
 }
 
 // applyEvent updates the board by one event.
@@ -123,13 +121,13 @@ func (b *progressBoard) endStage(ev sluice.StageEnded, at time.Time) {
 	if ev.Status != "done" {
 		return
 	}
-	switch ev.Name {
-	case appfile.StageCanaryClean, appfile.StageSync, appfile.StageRollback:
-		b.rows.removeFinished(ev.Name == appfile.StageRollback, true)
+	switch s := (plan.Stage{Name: ev.Name}); {
+	case s.SendsAllToPrimary():
+		b.rows.removeFinished(s.RollsBack(), true)
 		if b.plan.ByCodeDeploy() && b.actual.Valid() {
 			b.actual = sluice.CanaryShare(0) // the new revision of CodeDeploy is the primary now
 		}
-	case appfile.StagePrimaryRollout:
+	case s.ReplacesPrimary():
 		if ev.Index < len(b.plan.Stages) && !b.plan.Stages[ev.Index].KeepOld {
 			b.rows.removeFinished(false, false)
 		}

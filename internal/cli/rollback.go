@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -226,7 +225,7 @@ func onlyAdopted(t *openDeployment) bool {
 	if !t.plan.RollsByECS() && !t.plan.ByCodeDeploy() || t.plan.HasCanaryService() {
 		return false
 	}
-	return t.deployment.State == journal.Ended && len(t.plan.Stages) == 1 && t.plan.Stages[0].Name == appfile.StageAdopt
+	return t.deployment.State == journal.Ended && len(t.plan.Stages) == 1 && t.plan.Adopts()
 }
 
 // adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no

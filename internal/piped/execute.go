@@ -361,12 +361,12 @@ func (t *targetRun) updateTags(ctx context.Context) error {
 		return nil
 	}
 	w := t.newTagWriter()
-	switch t.in.GetStage().GetName() {
-	case appfile.StageSync, appfile.StagePrimaryRollout:
+	switch s := (plan.Stage{Name: t.in.GetStage().GetName()}); {
+	case s.ReplacesPrimary():
 		if t.running != nil {
 			return w.removeDropped(ctx, t.running.app, t.target.app)
 		}
-	case appfile.StageRollback:
+	case s.RollsBack():
 		return w.restoreTags(ctx, ownTags(t.in.GetDeployment(), t.commitHash()))
 	}
 	return nil

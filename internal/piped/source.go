@@ -17,11 +17,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// ourStages are the stages that the plugin runs, in the order in which piped receives them.
-var ourStages = []string{appfile.StageSync, appfile.StageCanaryRollout, appfile.StagePrimaryRollout,
-	appfile.StageTrafficRouting, appfile.StageCanaryClean, appfile.StageRollback}
+// ourStages are the stages that the plugin runs: those of pipelines, and the rollback.
+var ourStages = append(plan.PipelineStages(), appfile.StageRollback)
 
 // loadedApp is an application from a source, with the pipeline of its file.
 type loadedApp struct {

@@ -100,12 +100,8 @@ func (p *Plan) addCanaryServiceReturn(s *Stage) {
 // before ECS_PRIMARY_ROLLOUT. They promise that no request is lost, and ECS stops tasks while
 // callers cache their addresses.
 func (p *Plan) BridgesRollback() bool {
-	alone := false
-	for _, s := range p.Stages {
-		if s.Weights != nil {
-			alone = s.Weights.Primary() == 0
-		}
-		if alone && s.Name == appfile.StagePrimaryRollout {
+	for i, s := range p.Stages {
+		if p.StateBefore(i).CanaryShare() == 100 && s.ReplacesPrimary() && !s.ReplacesAll() {
 			return p.UsesCloudMap() && p.HasCanaryService()
 		}
 	}
@@ -234,7 +230,7 @@ func withTargetGroup(app *appfile.Application, live AWSState) *appfile.Applicati
 
 // warnCanaryService warns about settings of the service that the canary service lacks.
 func (p *Plan) warnCanaryService(app *appfile.Application, live AWSState) {
-	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageCanaryRollout }) ||
+	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.StartsCanary() }) ||
 		live.Service == nil {
 		return
 	}

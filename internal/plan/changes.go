@@ -66,19 +66,11 @@ func (p *Plan) listChanges(app *appfile.Application, live AWSState, o Options) {
 
 // hasSync reports whether a stage removes everything except the new primary.
 func (p *Plan) hasSync() bool {
-	return slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageSync })
+	return slices.ContainsFunc(p.Stages, Stage.ReplacesAll)
 }
 
 // endsAllPrimary reports whether the primary has all traffic when the pipeline ends.
 func (p *Plan) endsAllPrimary() bool {
-	all := false
-	for _, s := range p.Stages {
-		switch {
-		case s.Weights != nil:
-			all = s.Weights.Canary() == 0
-		case s.Name == appfile.StageCanaryClean:
-			all = true
-		}
-	}
-	return all
+	end := p.FinalState()
+	return end.Shifted && end.Weights.Canary() == 0
 }

@@ -54,19 +54,16 @@ func (p *Plan) UsesCloudMap() bool { return p.Registry != nil }
 // planShares computes the share that each routing stage achieves with the tasks that will run. It
 // also computes the canary tasks that a stage starts beyond the scale.
 func (p *Plan) planShares(desired int) error {
-	canary, found := 0, false
+	canary := 0
 	for i := range p.Stages {
 		s := &p.Stages[i]
-		if s.Weights != nil {
-			found = s.Weights.Canary() > 0
-		}
 		switch {
-		case s.Name == appfile.StageCanaryRollout && found: // it is not scaled in while it has traffic
+		case s.StartsCanary() && p.StateBefore(i).CanaryShare() > 0: // it is not scaled in while it has traffic
 			canary = max(canary, scaledCount(desired, s.Scale))
-		case s.Name == appfile.StageCanaryRollout:
+		case s.StartsCanary():
 			canary = scaledCount(desired, s.Scale)
-		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
-			canary, found = 0, false
+		case s.EndsCanary():
+			canary = 0
 		case s.Weights == nil || s.Weights.Canary() == 0:
 		default:
 			share, err := p.planShare(*s, desired, canary)
@@ -143,26 +140,26 @@ func (p *Plan) addInstanceWrites(s *Stage, weight int) {
 	}
 	const register, deregister = "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance"
 	steers := weight > 0
-	switch s.Name {
-	case appfile.StageTrafficRouting, appfile.StageCanaryClean:
-		steers = true
-	case appfile.StageSync, appfile.StagePrimaryRollout, appfile.StageRollback, appfile.StageAdopt:
+	switch {
+	case s.ReplacesPrimary(), s.RollsBack(), s.Adopts():
 		s.addWrite(register, PrimaryInstances)
 		s.addWrite(deregister, PrimaryInstances)
-	case appfile.StageCanaryRollout, appfile.StageWait, appfile.StageApproval:
+	case s.ShiftsTraffic(), s.EndsCanary():
+		steers = true
+	case s.StartsCanary(), s.IsWait():
 	default:
 		return
 	}
-	if p.OnOutsideChange == sluice.ReassertChange && s.Name != appfile.StageRollback {
+	if p.OnOutsideChange == sluice.ReassertChange && !s.RollsBack() {
 		s.addWrite(register, PrimaryInstances) // an instance that another actor deregistered
 	}
 	if s.IsWait() && !steers {
 		return
 	}
-	if s.Name == appfile.StageRollback && p.BridgesRollback() {
+	if s.RollsBack() && p.BridgesRollback() {
 		s.addWrite(register, CanaryInstances)
 	}
-	if steers && s.Name != appfile.StageRollback {
+	if steers && !s.RollsBack() {
 		s.addWrite(register, CanaryInstances, PrimaryInstances)
 		s.addWrite(deregister, PrimaryInstances)
 	}
@@ -174,16 +171,8 @@ func (p *Plan) planDiscovery(desired int) error {
 	if !p.UsesCloudMap() {
 		return nil
 	}
-	weight := 0
 	for i := range p.Stages {
-		s := &p.Stages[i]
-		p.addInstanceWrites(s, weight)
-		switch {
-		case s.Weights != nil:
-			weight = s.Weights.Canary()
-		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
-			weight = 0
-		}
+		p.addInstanceWrites(&p.Stages[i], p.StateBefore(i).CanaryShare())
 	}
 	p.addInstanceWrites(&p.Rollback, 100)
 	return p.planShares(desired)
@@ -347,14 +336,13 @@ func (p *Plan) warnShare() {
 // them and sends the stop signal without waiting for callers that still have the address (published
 // reports).
 func (p *Plan) warnRollout(app *appfile.Application) {
-	weight, paused := 0, false
-	for _, s := range p.Stages {
+	paused := false
+	for i, s := range p.Stages {
+		weight := p.StateBefore(i).CanaryShare()
 		switch {
-		case s.Weights != nil:
-			weight = s.Weights.Canary()
-		case s.Name == appfile.StageWait, s.Name == appfile.StageApproval:
+		case s.IsWait():
 			paused = paused || weight > 0
-		case p.RollsByECS() && weight < 100 && (s.Name == appfile.StagePrimaryRollout || s.Name == appfile.StageSync):
+		case p.RollsByECS() && weight < 100 && s.ReplacesPrimary():
 			p.addWarning("stage %d: ECS stops old tasks while callers still cache their addresses: requests are lost "+
 				"unless the image continues to serve for %s after SIGTERM%s",
 				s.Index+1, p.Registry.cacheTimeText(), p.blueGreenAdvice(app))

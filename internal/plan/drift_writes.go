@@ -2,13 +2,11 @@ package plan
 
 import (
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // addGuardWrites adds the writes of a stage that are not part of its own work. A wait renews the
 // claim. With onOutsideChange: reassert, a stage restores the expected state.
 func (p *Plan) addGuardWrites(live AWSState) {
-	canary, primary := false, false
 	for i := range p.Stages {
 		s := &p.Stages[i]
 		if p.ByCodeDeploy() {
@@ -19,34 +17,21 @@ func (p *Plan) addGuardWrites(live AWSState) {
 		}
 		switch p.OnOutsideChange {
 		case sluice.ReassertChange:
-			p.addReassertWrites(s, live, canary, primary)
+			p.addReassertWrites(s, live, p.StateBefore(i))
 		case sluice.AdoptChange:
 			p.addSteerWrites(s, live)
-		}
-		switch s.Name {
-		case appfile.StageCanaryRollout:
-			canary = true
-		case appfile.StageCanaryClean:
-			canary = false
-		case appfile.StagePrimaryRollout:
-			primary = true
-		case appfile.StageSync:
-			canary, primary = false, true
 		}
 	}
 }
 
-// IsWait reports whether the stage waits for time to pass or for approvals.
-func (s Stage) IsWait() bool { return s.Name == appfile.StageWait || s.Name == appfile.StageApproval }
-
 // addReassertWrites adds the writes that restore the state in which the stage begins.
-func (p *Plan) addReassertWrites(s *Stage, live AWSState, canary, primary bool) {
-	if s.Name == appfile.StageAdopt {
+func (p *Plan) addReassertWrites(s *Stage, live AWSState, begins State) {
+	if s.Adopts() {
 		return
 	}
 	s.addWrite("ecs:UpdateService", p.serviceResource())
 	p.addSteerWrites(s, live)
-	if p.HasCanaryService() && canary {
+	if p.HasCanaryService() && begins.Canary.Exists() {
 		s.addWrite("ecs:CreateService", p.canaryResource())
 		s.addWrite("ecs:UpdateService", p.canaryResource())
 		s.addWrite("ecs:TagResource", p.canaryResource())
@@ -54,15 +39,15 @@ func (p *Plan) addReassertWrites(s *Stage, live AWSState, canary, primary bool) 
 	if p.RollsByECS() {
 		return
 	}
-	if canary {
+	if begins.Canary.Exists() {
 		s.addWrite("ecs:UpdateTaskSet", CanarySet)
 		s.addWrite("ecs:CreateTaskSet", p.serviceResource())
 	}
 	label := PreviousPrimarySet
-	if primary {
+	if begins.NewPrimary {
 		label = NewPrimarySet
 	}
-	if primary || live.primarySet() != nil {
+	if begins.NewPrimary || live.primarySet() != nil {
 		s.addWrite("ecs:UpdateTaskSet", label)
 		s.addWrite("ecs:UpdateServicePrimaryTaskSet", label)
 	}

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // Timings are the times that a forecast takes from the running service.
@@ -69,38 +67,29 @@ type forecaster struct {
 }
 
 func (f *forecaster) stageTime(s Stage) time.Duration {
-	switch s.Name {
-	case appfile.StageWait:
+	switch {
+	case s.IsWait():
 		f.shifted = false
 		return s.Duration
-	case appfile.StageApproval:
-		f.shifted = false
-		return 0
-	case appfile.StageRunTask:
+	case s.RunsTask():
 		f.shifted = false
 		return f.start
-	case appfile.StageCanaryRollout:
+	case s.StartsCanary():
 		return f.taskStartTime()
-	case appfile.StageTrafficRouting:
+	case s.ShiftsTraffic():
 		return f.weightsTime()
-	case appfile.StagePrimaryRollout:
-		if f.plan.RollsByECS() {
-			return f.rollingTime()
-		}
-		if s.KeepOld {
-			return f.taskStartTime()
-		}
-		return f.taskStartTime() + f.retireTime()
-	case appfile.StageCanaryClean:
-		return f.propagationWait() + f.retireTime() // the canary and a kept old primary drain concurrently
-	case appfile.StageSync:
-		if f.plan.ByCodeDeploy() {
-			return f.codeDeployTime()
-		}
-		if f.plan.RollsByECS() {
-			return f.rollingTime()
-		}
+	case s.ReplacesPrimary() && f.plan.ByCodeDeploy():
+		return f.codeDeployTime()
+	case s.ReplacesPrimary() && f.plan.RollsByECS():
+		return f.rollingTime()
+	case s.ReplacesAll():
 		return f.taskStartTime() + propagationTime + f.retireTime()
+	case s.ReplacesPrimary() && s.KeepOld:
+		return f.taskStartTime()
+	case s.ReplacesPrimary():
+		return f.taskStartTime() + f.retireTime()
+	case s.EndsCanary():
+		return f.propagationWait() + f.retireTime() // the canary and a kept old primary drain concurrently
 	}
 	return 0
 }
@@ -174,7 +163,7 @@ func (f *forecaster) listAssumptions(measured bool) (all []string) {
 		say("callers leave a stopping task within %s", FormatDuration(f.drain))
 	}
 	for _, s := range f.plan.Stages {
-		if s.Name == appfile.StageApproval {
+		if s.NeedsApproval() {
 			say("approvals are given immediately")
 			break
 		}

@@ -91,7 +91,7 @@ func (p *Plan) addAdoptWrites(s *Stage, live AWSState) {
 
 // Adopts reports whether the plan begins by removing leftovers of another deployment.
 func (p *Plan) Adopts() bool {
-	return len(p.Stages) > 0 && p.Stages[0].Name == appfile.StageAdopt
+	return len(p.Stages) > 0 && p.Stages[0].Adopts()
 }
 
 // leftoverKind is the Of field of a [Change] that an adoption makes.

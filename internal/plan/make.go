@@ -61,7 +61,10 @@ func Make(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if err := p.checkStages(stages, live); err != nil {
+	for i, s := range stages {
+		p.Stages = append(p.Stages, newStage(i, s))
+	}
+	if err := p.checkStages(live); err != nil {
 		return nil, err
 	}
 	if err := refuseExternal(app, live, o); err != nil {
@@ -70,8 +73,8 @@ func Make(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
 	if err := p.planScaling(app.Scaling.With(o.Scaling), live); err != nil {
 		return nil, err
 	}
-	for i, s := range stages {
-		p.Stages = append(p.Stages, p.planStage(i, s, live))
+	for i := range p.Stages {
+		p.addStageWrites(&p.Stages[i], live)
 	}
 	p.Rollback = p.planRollback(len(stages), live)
 	if err := p.planDiscovery(p.desiredCount(app, live)); err != nil {

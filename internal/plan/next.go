@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // Status is the progress of a stage.
@@ -123,7 +122,7 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 			return Step{Do: RunStage, Index: s.Index, Passed: passed}
 		case begun && r.Status == Failed:
 			return afterFailure(p, r)
-		case s.Name == appfile.StageWait:
+		case s.IsWait() && !s.NeedsApproval():
 			if !begun {
 				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(s.Duration), Passed: passed}
 			}
@@ -134,7 +133,7 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble,
 					Passed: passed}
 			}
-		case s.Name == appfile.StageApproval:
+		case s.NeedsApproval():
 			if n := missingApprovals(s, commands); n > 0 {
 				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Passed: passed}
 			}

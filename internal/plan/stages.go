@@ -8,36 +8,45 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// planStage returns the plan of one stage: its options and every write that it may make.
-func (p *Plan) planStage(index int, from appfile.Stage, live AWSState) Stage {
+// newStage returns a stage with the options of the file, without its writes.
+func newStage(index int, from appfile.Stage) Stage {
 	s := Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
 	switch with := from.With.(type) {
-	case appfile.Sync:
-		s.Recreate = p.Recreate && !live.isFirstDeployment() && p.Controller == controllerExternal
-		if p.ByCodeDeploy() {
-			p.addShiftWrites(&s, live)
-		} else {
-			p.addSyncWrites(&s, live)
-		}
 	case appfile.CanaryRollout:
 		s.Scale = with.Scale
-		p.addCanaryWrites(&s, live)
 	case appfile.TrafficRouting:
 		s.Weights, s.Exact = &with.Weights, with.Exact
-		p.addRoutingWrites(&s, live, with.Weights)
 	case appfile.PrimaryRollout:
 		s.KeepOld = with.KeepOld
-		p.addPrimaryWrites(&s, live)
-	case appfile.CanaryClean:
-		p.addCleanWrites(&s, live)
-	case appfile.Adopt:
-		p.addAdoptWrites(&s, live)
 	case appfile.Wait:
 		s.Duration = with.Duration
 	case appfile.Approval:
 		s.Approvers, s.Approvals = with.Approvers, max(1, with.MinApprovers)
 	}
 	return s
+}
+
+// addStageWrites adds every write that the stage may make.
+func (p *Plan) addStageWrites(s *Stage, live AWSState) {
+	switch {
+	case s.ReplacesAll():
+		s.Recreate = p.Recreate && !live.isFirstDeployment() && p.Controller == controllerExternal
+		if p.ByCodeDeploy() {
+			p.addShiftWrites(s, live)
+		} else {
+			p.addSyncWrites(s, live)
+		}
+	case s.StartsCanary():
+		p.addCanaryWrites(s, live)
+	case s.ShiftsTraffic():
+		p.addRoutingWrites(s, live, *s.Weights)
+	case s.ReplacesPrimary():
+		p.addPrimaryWrites(s, live)
+	case s.EndsCanary():
+		p.addCleanWrites(s, live)
+	case s.Adopts():
+		p.addAdoptWrites(s, live)
+	}
 }
 
 func (s *Stage) addWrite(operation string, resources ...string) {
@@ -181,7 +190,6 @@ func (p *Plan) addCleanWrites(s *Stage, live AWSState) {
 // stage kept is deleted together with the canary. A write that an earlier stage has done once is
 // dropped from later stages: to register the revision and to create the service.
 func (p *Plan) adjustAcrossStages() {
-	kept := false
 	done := map[sluice.Write]bool{}
 	for i := range p.Stages {
 		s := &p.Stages[i]
@@ -191,10 +199,9 @@ func (p *Plan) adjustAcrossStages() {
 				w.Resource == p.serviceResource()
 			done[w] = done[w] || once
 		}
-		if kept && s.Name == appfile.StageCanaryClean {
+		if b := p.StateBefore(i); b.NewPrimary && b.PreviousPrimary && s.EndsCanary() && !s.ReplacesAll() {
 			s.addRetireWrites(PreviousPrimarySet)
 		}
-		kept = kept || s.KeepOld
 	}
 }
 

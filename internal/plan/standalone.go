@@ -127,7 +127,7 @@ func (p *Plan) addSteps(app *appfile.Application, live AWSState) error {
 	if len(app.Before)+len(app.After) == 0 {
 		return nil
 	}
-	rest := slices.IndexFunc(p.Stages, func(s Stage) bool { return s.Name != appfile.StageAdopt })
+	rest := slices.IndexFunc(p.Stages, func(s Stage) bool { return !s.Adopts() })
 	all := slices.Clone(p.Stages[:max(rest, 0)])
 	add := func(when string, steps []appfile.Step) error {
 		for _, s := range steps {

@@ -172,7 +172,7 @@ func (p *Plan) warnNoAccess(app *appfile.Application, live AWSState) {
 
 // warnUnsteeredPaths warns about callers whose traffic the pipeline does not shift.
 func (p *Plan) warnUnsteeredPaths(app *appfile.Application, live AWSState) {
-	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Weights != nil }) {
+	if !slices.ContainsFunc(p.Stages, Stage.ShiftsTraffic) {
 		return
 	}
 	w := accessPathsOf(app, live)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -152,12 +151,9 @@ func (p *Plan) warnGroups(live AWSState) {
 
 // warnShares warns if the weights exceed the capacity that receives them.
 func (p *Plan) warnShares(desired int) {
-	tasks := 0
-	for _, s := range p.Stages {
-		switch {
-		case s.Name == appfile.StageCanaryRollout:
-			tasks = int(math.Ceil(float64(desired*s.Scale)/100 - 1e-9))
-		case s.Weights != nil && tasks > 0 && desired > 0:
+	for i, s := range p.Stages {
+		tasks := scaledCount(desired, p.StateBefore(i).Canary.Scale)
+		if s.Weights != nil && tasks > 0 && desired > 0 {
 			capacity := tasks * 100 / (tasks + desired)
 			if w := s.Weights.Canary(); w > 0 && w > max(capacity, tasks*100/desired) {
 				p.addWarning("stage %d sends %d%% of the requests to %s of canary; the primary has %d", s.Index+1, w,
@@ -177,16 +173,7 @@ func taskCountText(tasks int) string {
 // warnEnd warns about the canary that the pipeline leaves running, and about stages that lose or
 // keep the old tasks.
 func (p *Plan) warnEnd() {
-	canary, weight := false, 0
 	for _, s := range p.Stages {
-		switch {
-		case s.Name == appfile.StageCanaryRollout:
-			canary = true
-		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
-			canary, weight = false, 0
-		case s.Weights != nil:
-			weight = s.Weights.Canary()
-		}
 		if s.Recreate {
 			p.addWarning("recreate stops the old tasks before the new ones start: requests in between are lost")
 		}
@@ -196,8 +183,8 @@ func (p *Plan) warnEnd() {
 				s.Index+1)
 		}
 	}
-	if canary {
+	if end := p.FinalState(); end.Canary.Exists() {
 		p.addWarning("the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
-			"primary: 100 and ECS_CANARY_CLEAN", weight)
+			"primary: 100 and ECS_CANARY_CLEAN", end.CanaryShare())
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Advice returns what is unsafe or slow, judged by the shape of the service and the application's
@@ -68,12 +69,12 @@ func pipelineAdvice(app *appfile.Application, say func(string, ...any)) {
 	}
 	waits, canary, cleaned := false, false, false
 	for _, s := range app.Pipeline {
-		switch s.Name {
-		case appfile.StageWait, appfile.StageApproval:
+		switch s := (plan.Stage{Name: s.Name}); {
+		case s.IsWait():
 			waits = true
-		case appfile.StageCanaryRollout:
+		case s.StartsCanary():
 			canary, cleaned = true, false
-		case appfile.StageCanaryClean:
+		case s.EndsCanary():
 			cleaned = true
 		}
 	}

@@ -2,13 +2,10 @@ package rehearse
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
-	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // externalChangeGrace is how long after an external change an outcome may ignore it. AWS has no
@@ -47,9 +44,7 @@ func (f *rehearsal) namedVersion(o sluice.Outcome) (version string, named bool) 
 	switch {
 	case o == sluice.RolledBack && f.oldSetID != "":
 		return "old", true
-	case o == sluice.Succeeded && slices.ContainsFunc(f.plan.Stages, func(s plan.Stage) bool {
-		return s.Name == appfile.StageSync || s.Name == appfile.StagePrimaryRollout
-	}):
+	case o == sluice.Succeeded && f.plan.FinalState().NewPrimary:
 		return "new", f.Files == nil || f.isNewRevision()
 	}
 	return "", false

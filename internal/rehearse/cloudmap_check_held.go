@@ -5,7 +5,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -29,8 +28,8 @@ func (f *rehearsal) trackShare(e sluice.Envelope) {
 			f.promised.share = share
 		}
 	case sluice.StageStarted:
-		switch ev.Name {
-		case appfile.StageTrafficRouting, appfile.StageCanaryClean, appfile.StageCanaryRollout, appfile.StageRollback:
+		s := plan.Stage{Name: ev.Name}
+		if s.ShiftsTraffic() || s.StartsCanary() || s.RollsBack() || s.EndsCanary() && !s.ReplacesAll() {
 			f.promised = promisedShare{}
 		}
 	case sluice.RollbackStarted, sluice.DeploymentEnded:

@@ -112,7 +112,7 @@ func (b *Bake) judgeTaskSets(ctx context.Context, live *ecs.ServiceState) (next 
 	err error) {
 	next = quietInterval
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
-		if v == sluice.Primary && !expectedAfter(b.run.Plan, b.run.Stage.Index).newPrimary {
+		if v == sluice.Primary && !b.run.Plan.StateAfter(b.run.Stage.Index).NewPrimary {
 			continue // the previous version still serves: the new one is not at fault
 		}
 		after, why, err := b.judgeVariant(ctx, live, v)

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // Three sets of instances of a name are saved: those that sluice deregistered, those that sluice
@@ -35,7 +33,7 @@ func (d *cloudMapTraffic) loadSaved(ctx context.Context) error {
 		return err
 	}
 	d.names.ExpectsCanary = held > 0
-	if d.isRollback() || d.Stage.Name == appfile.StageAdopt { // without a snapshot there is nothing to compare with
+	if d.isRollback() || d.Stage.Adopts() { // without a snapshot there is nothing to compare with
 		d.names.Tries, d.names.IgnoresChanges = 3, true
 	}
 	d.loaded = true

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -57,9 +55,7 @@ func (r *Run) outcomeRevision(ctx context.Context, o sluice.Outcome) (string, er
 	case o == sluice.RolledBack:
 		former, _, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
 		return former.Revision, err
-	case o == sluice.Succeeded && slices.ContainsFunc(r.Plan.Stages, func(s plan.Stage) bool {
-		return s.Name == appfile.StageSync || s.Name == appfile.StagePrimaryRollout
-	}):
+	case o == sluice.Succeeded && r.Plan.FinalState().NewPrimary:
 		rev, _, err := loadValue[ecs.Revision](ctx, r.Host, KeyRevision)
 		return cmp.Or(rev.Name, r.Plan.To), err
 	}

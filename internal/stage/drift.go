@@ -33,7 +33,7 @@ func (r *Run) expectedState(ctx context.Context) (*expectation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &expectation{before: expectedAfter(r.Plan, before), after: expectedAfter(r.Plan, r.Stage.Index),
+	x := &expectation{before: r.Plan.StateAfter(before), after: r.Plan.StateAfter(r.Stage.Index),
 		snapshot: *r.snapshot, newPrimaryID: r.newPrimaryID()}
 	if x.canaryID, err = r.canaryID(ctx); err != nil {
 		return nil, err
@@ -50,11 +50,11 @@ func (r *Run) expectedState(ctx context.Context) (*expectation, error) {
 // and task sets follow by their percentages.
 func (r *Run) managedCount(x *expectation) *int {
 	switch {
-	case !r.service.Given["desiredCount"] || !x.snapshot.Service || x.before.newPrimary != x.after.newPrimary:
+	case !r.service.Given["desiredCount"] || !x.snapshot.Service || x.before.NewPrimary != x.after.NewPrimary:
 		return nil
 	case x.adopted.Desired != nil:
 		return x.adopted.Desired
-	case x.before.newPrimary:
+	case x.before.NewPrimary:
 		return r.fileCount()
 	}
 	return &x.snapshot.Desired
@@ -202,7 +202,7 @@ func (r *Run) remakeCanary(ctx context.Context) error {
 		if err := r.saveCanaryRollout(ctx); err != nil {
 			return err
 		}
-		canary, err := r.hosting.ensureCanary(ctx, rev, expectedAfter(r.Plan, r.Stage.Index-1).canary)
+		canary, err := r.hosting.ensureCanary(ctx, rev, r.Plan.StateBefore(r.Stage.Index).Canary.Scale)
 		if err != nil {
 			return err
 		}
@@ -213,8 +213,8 @@ func (r *Run) remakeCanary(ctx context.Context) error {
 // withCanaryUnrouted sends all requests to the primary while f restores the canary, and restores
 // the share afterwards.
 func (r *Run) withCanaryUnrouted(ctx context.Context, take bool, f func() error) error {
-	back, moved := weightsAfter(r.Plan, r.Stage.Index-1)
-	if !take || !moved || back.Canary() == 0 {
+	back := r.Plan.StateBefore(r.Stage.Index)
+	if !take || back.CanaryShare() == 0 {
 		return f()
 	}
 	if err := r.removeCanaryTraffic(ctx); err != nil {
@@ -223,7 +223,7 @@ func (r *Run) withCanaryUnrouted(ctx context.Context, take bool, f func() error)
 	if err := f(); err != nil {
 		return err
 	}
-	return r.traffic.setWeights(ctx, back)
+	return r.traffic.setWeights(ctx, back.Weights)
 }
 
 // adoptChange makes an external change part of the expected state. A canary that was deleted or
@@ -280,9 +280,5 @@ func (r *Run) updateSnapshot(ctx context.Context, c outsideChange) error {
 
 // weightOf is the share that the stages so far have given the variant.
 func (r *Run) weightOf(v sluice.Variant) (share int, watched bool) {
-	w, moved := weightsAfter(r.Plan, min(r.Stage.Index, len(r.Plan.Stages)-1))
-	if !moved {
-		w = sluice.CanaryShare(0)
-	}
-	return w.Of(v), true
+	return sluice.CanaryShare(r.Plan.StateAfter(r.Stage.Index).CanaryShare()).Of(v), true
 }

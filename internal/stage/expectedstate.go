@@ -7,34 +7,8 @@ import (
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
-
-// expectedMembers is what should exist of a service between two stages.
-type expectedMembers struct {
-	canary     int  // percent; 0: there is no canary
-	oldPrimary bool // the task set that served before
-	newPrimary bool // the new primary exists and is PRIMARY
-}
-
-// expectedAfter is what exists once the stages up to index are done; -1 is before the first.
-func expectedAfter(p *plan.Plan, index int) expectedMembers {
-	s := expectedMembers{oldPrimary: true}
-	for _, st := range p.Stages[:index+1] {
-		switch st.Name {
-		case appfile.StageCanaryRollout:
-			s.canary = st.Scale
-		case appfile.StagePrimaryRollout:
-			s.newPrimary, s.oldPrimary = true, st.KeepOld
-		case appfile.StageCanaryClean:
-			s.canary, s.oldPrimary = 0, s.oldPrimary && !s.newPrimary
-		case appfile.StageSync:
-			s = expectedMembers{newPrimary: true}
-		}
-	}
-	return s
-}
 
 // saveStageDone saves that the stage has ended. Only members that finished stages created are
 // expected to exist, and a host may start a stage before the previous one has ended.
@@ -58,23 +32,10 @@ func (r *Run) lastDoneStage(ctx context.Context) (int, error) {
 	return min(n, r.Stage.Index) - 1, err
 }
 
-// weightsAfter are the weights after the stages up to index; ok is false if none of them moves any.
-func weightsAfter(p *plan.Plan, index int) (w sluice.Weights, ok bool) {
-	for _, st := range p.Stages[:index+1] {
-		switch {
-		case st.Weights != nil:
-			w, ok = *st.Weights, true
-		case st.Name == appfile.StageCanaryClean, st.Name == appfile.StageSync:
-			w, ok = sluice.CanaryShare(0), true
-		}
-	}
-	return w, ok
-}
-
 // expectation is what a read during a stage should show. It covers only what the stage itself does
 // not change.
 type expectation struct {
-	before, after          expectedMembers
+	before, after          plan.State
 	snapshot               Snapshot
 	canaryID, newPrimaryID sluice.ActionID // that created them
 	desired                *int            // nil: other actors set it

@@ -41,7 +41,7 @@ const canaryServiceKey = "canary service"
 // listDrift returns the canary service if another actor deleted or scaled it. ECS changes the
 // service itself during its deployment, so that is not compared.
 func (s services) listDrift(ctx context.Context, x *expectation, live *ecs.ServiceState) ([]outsideChange, error) {
-	stood := x.before.canary > 0 && x.before.canary == x.after.canary
+	stood := x.before.Canary.Exists() && x.before.Canary.Scale == x.after.Canary.Scale
 	if !stood && !s.canaryScaled || slices.Contains(x.adopted.Deleted, plan.CanarySet) {
 		return nil, nil
 	}

@@ -13,21 +13,21 @@ import (
 func (t taskSets) listDrift(_ context.Context, x *expectation, live *ecs.ServiceState) ([]outsideChange, error) {
 	s := driftCheck{x: x, live: live}
 	b, a := x.before, x.after
-	if b.canary > 0 && b.canary == a.canary {
-		s.checkScale(plan.CanarySet, live.CreatedByAction(x.canaryID), float64(b.canary))
+	if b.Canary.Exists() && b.Canary.Scale == a.Canary.Scale {
+		s.checkScale(plan.CanarySet, live.CreatedByAction(x.canaryID), float64(b.Canary.Scale))
 	} else if set := live.CreatedByAction(x.canaryID); t.canaryScaled && set != nil {
-		s.checkScale(plan.CanarySet, set, float64(a.canary))
+		s.checkScale(plan.CanarySet, set, float64(a.Canary.Scale))
 	}
 	fresh := live.CreatedByAction(x.newPrimaryID)
-	starts := a.newPrimary && !b.newPrimary // in this stage
+	starts := a.NewPrimary && !b.NewPrimary // in this stage
 	promoted := starts && fresh != nil && fresh.Status == "PRIMARY"
-	if b.newPrimary && a.newPrimary || promoted {
+	if b.NewPrimary && a.NewPrimary || promoted {
 		s.checkScale(plan.NewPrimarySet, fresh, 100)
 	}
 	if promoted {
 		return s.changes, nil // the stage itself removes the previous primary
 	}
-	if was := x.snapshot.Primary; was != nil && b.oldPrimary && (a.oldPrimary || starts && !t.Stage.Recreate) {
+	if was := x.snapshot.Primary; was != nil && b.PreviousPrimary && (a.PreviousPrimary || starts && !t.Stage.Recreate) {
 		s.checkScale(plan.PreviousPrimarySet, live.TaskSet(was.ID), was.Scale)
 	}
 	s.checkPrimary(fresh)
@@ -61,7 +61,7 @@ func (s *driftCheck) checkScale(label string, set *sluice.TaskSet, scale float64
 // checkPrimary adds a change if a task set is PRIMARY that should not be.
 func (s *driftCheck) checkPrimary(fresh *sluice.TaskSet) {
 	label, wanted := plan.NewPrimarySet, fresh
-	if !s.x.before.newPrimary {
+	if !s.x.before.NewPrimary {
 		if label = plan.PreviousPrimarySet; s.x.snapshot.Primary == nil {
 			return
 		}

@@ -1,0 +1,85 @@
+package plan
+
+import "github.com/sluice-ecs/sluice"
+
+// State is what exists of a service between two stages of a plan, as far as the stages decide it.
+// [Plan.StateBefore] and [Plan.StateAfter] compute it. Plan checks, warnings, expected drift and
+// stages read it; nothing else walks over the stages to find it out.
+type State struct {
+	Primary         string // revision that is PRIMARY, family:revision; "" before a first deployment
+	NewPrimary      bool   // Primary is the revision of this deployment
+	PreviousPrimary bool   // the primary from before the deployment exists: it is PRIMARY or kept
+	Canary          Canary // zero: there is no canary
+
+	Weights sluice.Weights // of primary and canary, once Shifted
+	Shifted bool           // a stage has written Weights; otherwise they are as before the deployment
+
+	Claimed          bool // the service has the claim of this deployment
+	ScalingSuspended bool // Application Auto Scaling is suspended for this deployment
+}
+
+// Canary is the canary of a [State].
+type Canary struct {
+	Revision string // family:revision
+	Scale    int    // percent of the desired count; 0: there is no canary
+	Extra    int    // tasks beyond Scale, for an exact share by counts
+}
+
+// Exists reports whether there is a canary.
+func (c Canary) Exists() bool { return c.Scale > 0 }
+
+// Tasks is the number of canary tasks of a service with that desired count.
+func (c Canary) Tasks(desired int) int { return scaledCount(desired, c.Scale) + c.Extra }
+
+// CanaryShare is the canary's share in percent; 0 until a stage has written weights.
+func (s State) CanaryShare() int {
+	if !s.Shifted {
+		return 0
+	}
+	return s.Weights.Canary()
+}
+
+// StateBefore is the state in which the stage with that index begins. The index of the rollback,
+// len(Stages), gives the state after the last stage.
+func (p *Plan) StateBefore(index int) State { return p.StateAfter(index - 1) }
+
+// StateAfter is the state once the stages up to index have ended; -1 is before the first.
+func (p *Plan) StateAfter(index int) State {
+	s := State{Primary: p.From, PreviousPrimary: true}
+	for _, st := range p.Stages[:min(index+1, len(p.Stages))] {
+		s = s.after(st, p)
+	}
+	return s
+}
+
+// FinalState is the state once the last stage has ended.
+func (p *Plan) FinalState() State { return p.StateAfter(len(p.Stages) - 1) }
+
+// after is the state once a stage has ended that began in s.
+func (s State) after(st Stage, p *Plan) State {
+	switch {
+	case st.ReplacesAll():
+		s.Canary, s.PreviousPrimary = Canary{}, false
+	case st.ReplacesPrimary():
+		s.PreviousPrimary = st.KeepOld
+	case st.EndsCanary():
+		s.Canary, s.PreviousPrimary = Canary{}, s.PreviousPrimary && !s.NewPrimary
+	case st.StartsCanary():
+		s.Canary.Revision, s.Canary.Scale = p.To, st.Scale
+	}
+	if st.ReplacesPrimary() {
+		s.Primary, s.NewPrimary = p.To, true
+	}
+	switch {
+	case st.Weights != nil:
+		s.Weights, s.Shifted = *st.Weights, true
+	case st.SendsAllToPrimary():
+		s.Weights, s.Shifted = sluice.CanaryShare(0), true
+	}
+	if st.Share != nil {
+		s.Canary.Extra += st.Share.Extra
+	}
+	s.Claimed = s.Claimed || st.MayWrite(sluice.Write{Operation: "ecs:TagResource", Resource: p.serviceResource()})
+	s.ScalingSuspended = p.Scaling != nil && p.Scaling.Suspend && s.Claimed
+	return s
+}
