@@ -77,7 +77,7 @@ func TestHazard07TrafficWaitsForHealthyTargets(t *testing.T) {
 	r := newRig(t, external+quick)
 	r.flow()
 	d := r.usual()
-	if log := d.fails(d.forward()[1]); !strings.Contains(log, "there is no canary task set") {
+	if log := d.fails(d.forward()[1]); !strings.Contains(log, "the service has no canary task set") {
 		t.Errorf("log:\n%s", log)
 	}
 	r.want(serves("v1"))

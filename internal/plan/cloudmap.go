@@ -361,7 +361,7 @@ func (p *Plan) blueGreenAdvice(app *appfile.Application) string {
 		if stop == 0 {
 			stop = 30
 		}
-		if float64(stop) < p.Registry.TTL().Seconds() {
+		if float64(stop) < p.Registry.CacheExpiry().Seconds() {
 			text += fmt.Sprintf("; container %s is killed %d s after SIGTERM", aws.ToString(c.Name), stop)
 		}
 	}

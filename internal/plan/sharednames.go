@@ -20,12 +20,13 @@ func (p *Plan) warnOtherServices(live AWSState) {
 	}
 }
 
-// cacheTimeText returns how long a task must keep serving for callers that cache its address.
+// cacheTimeText returns how long a task must keep serving for callers that still get or cache its
+// address: until the name servers follow a deregistration, and the TTL after that.
 func (r Registry) cacheTimeText() string {
 	if !r.HasDNS() {
 		return "as long as callers cache the result,"
 	}
-	return FormatDuration(r.TTL())
+	return FormatDuration(r.CacheExpiry())
 }
 
 // ServiceNames returns the names of the cluster and the service of an application.

@@ -32,7 +32,7 @@ func TestWithoutDNSNoTimeIsNamed(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"HTTP":        "continues to serve for as long as callers cache the result, after SIGTERM",
-		"DNS_PRIVATE": "continues to serve for 10s after SIGTERM",
+		"DNS_PRIVATE": "continues to serve for 1m10s after SIGTERM",
 	} {
 		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"),
 			foundLive(onECS, func(l *AWSState) { l.Registry.Kind = kind }), Options{})

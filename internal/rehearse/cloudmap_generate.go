@@ -135,7 +135,7 @@ func cloudMapFlows(with func(...func(*Case)) Case) []Flow {
 	}
 	beside := func(c *Case) { named(c); c.World.Controller = "ECS" }
 	// ECS stops the tasks of a rolling service without waiting for any TTL.
-	servesOn := func(c *Case) { c.Old, c.New = "term=30s", "term=30s" }
+	servesOn := func(c *Case) { c.Old, c.New = "term=80s", "term=80s" }
 	all = append(all, Flow{"beside: canary by name", with(beside, servesOn, canary)},
 		Flow{"beside: blue/green by name", with(beside, blueGreen)})
 	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
