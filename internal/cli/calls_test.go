@@ -106,20 +106,20 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 // call too many.
 var whys = map[string]string{
 	"sts:GetCallerIdentity": "whose account it is, once, for the plan",
-	"ecs:DescribeServices": "the look: service, task sets, counts and our claim in " +
-		"one read, every two to ten seconds while something moves; before a write, if the claim was last seen more " +
-		"than 30 s ago; after a write, to read back what was made; while a wait lasts, every 5 to 20 s, to watch " +
-		"what serves",
+	"ecs:DescribeServices": "the poll: service, task sets, counts and the claim in " +
+		"one read, every two to ten seconds while something changes; before a write, if the claim was last seen more " +
+		"than 30 s ago; after a write, to read back the result; during a wait, every 5 to 20 s, to monitor " +
+		"the serving tasks",
 	"ecs:ListTasks": "stopped tasks, for the cause of a failure, every 6 s at " +
 		"most while tasks start; the running tasks of a set when their number changed",
-	"ecs:DescribeTasks": "the addresses of a set's tasks, to tell its targets from " +
+	"ecs:DescribeTasks": "the addresses of a set's tasks, to distinguish its targets from " +
 		"those of another set in the same target group; and why a task stopped",
 	"ecs:ListTaskDefinitions": "the newest revision of the family: an identical one is " +
 		"not registered again",
 	"ecs:DescribeTaskDefinition": "that revision, and the one that serves, to compare them",
-	"elasticloadbalancing:DescribeTargetHealth": "healthy is what the load balancer says, at every look at " +
+	"elasticloadbalancing:DescribeTargetHealth": "health as the load balancer reports it, at every poll of " +
 		"a set that starts or drains",
-	"elasticloadbalancing:DescribeRules": "the rules as they are: for the plan, at the beginning of " +
+	"elasticloadbalancing:DescribeRules": "the current rules: for the plan, at the beginning of " +
 		"each stage, every 10 s at most while it or a `WAIT` lasts, before each write, read back after it, and at " +
 		"the end",
 	"elasticloadbalancing:DescribeListeners": "the load balancer's listeners, for the plan; their " +
@@ -139,7 +139,7 @@ var whys = map[string]string{
 	"ecs:UpdateTaskSet":                   "the old primary to 0 %; the canary to 0 %",
 	"ecs:DeleteTaskSet":                   "the old primary; the canary",
 	"elasticloadbalancing:ModifyListener": "three shifts of the weights, on the default rule",
-	"ecs:UntagResource":                   "the claim, given back",
+	"ecs:UntagResource":                   "the release of the claim",
 }
 
 // TestEveryCallHasItsReason counts the calls of the demo's pipeline.

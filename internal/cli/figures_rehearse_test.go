@@ -22,7 +22,7 @@ func simulationFigures() []figure {
 		{"killed in simulation at every write and row: the same end", "all of ≥ 150",
 			points("./internal/rehearse", "TestKilledAnywhere")},
 		{"killed by SIGKILL at every write: the same end", "all", points("./cmd/sluice", "TestKilledForReal")},
-		{"AWS's answers taken away or replaced by a proxy's: the requested end, no request lost", "all", outages},
+		{"AWS's responses removed or replaced by a proxy: the requested end, no request lost", "all", outages},
 		{"each write denied, refused or unanswered: a clean end by the commands that are printed", "all", deniedWrites},
 		{"broken rules that the simulation notices in 1,000 seeds", "all of ≥ 15", brokenRules},
 		{"mutations that a test notices", "all", mutations},

@@ -62,7 +62,7 @@ func knobTable(t *testing.T) string {
 		all = append(all, []string{"`" + key + "`", cmp.Or(without(f.Names[0].Name, comment(f.Comment, f.Doc)),
 			says[f.Names[0].Name])})
 	}
-	return rows([]string{"knob", "what it is"}, all)
+	return rows([]string{"setting", "meaning"}, all)
 }
 
 // remarks say of keys of world files what their code does not.

@@ -13,6 +13,7 @@ var checks = []struct {
 	{"state", checkState},
 	{"clients", checkClients},
 	{"commands", checkCommands},
+	{"words", checkWords},
 }
 
 // TestLayers holds the whole module against the rules.
