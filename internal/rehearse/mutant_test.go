@@ -57,7 +57,7 @@ var mutants = []mutant{
 		"set != nil && set.Status != \"PRIMARY\" {", "set != nil && set.Status == \"\" {"},
 	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/albtraffic_rules.go",
 		"b.rules.WriteRule(ctx, b.makeWrite, live[i], was.Actions)",
-		"b.newRouter().Driver.Set(ctx, b.makeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))"},
+		"b.newRouter().Driver.SetWeights(ctx, b.makeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))"},
 	{"the canary service is forgotten by the rollback", "internal/stage/hosting_services_restore.go",
 		"\tif err != nil || canary == nil || sluice", "\tif err != nil || canary != nil || canary == nil || sluice"},
 	{"a service that was rolled is not rolled back", "internal/stage/hosting_services_restore.go",
@@ -65,9 +65,10 @@ var mutants = []mutant{
 	{"a create is tried again without identity", "internal/ecs/taskset.go",
 		"ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),",
 		"ClientToken: aws.String(w.By.Token()),"},
-	{"all task sets are deleted after the promotion", "internal/stage/primaryrollout.go",
-		"\tif err := r.hosting.retireOldPrimary(ctx, primary); err != nil {", "\tif err := " +
-			"r.hosting.retireOthers(ctx, primary); err != nil {"},
+	{"all task sets are deleted after the promotion", "internal/stage/hosting_tasksets.go",
+		"\treturn t.retireOldByID(ctx, old)\n",
+		"\tothers, err := t.listOthers(ctx, primary)\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn " +
+			"t.retireMembers(ctx, others...)\n"},
 	{"the new primary is not promoted", "internal/stage/hosting_tasksets.go",
 		"\treturn m, t.promoteSet(ctx, m)\n", "\treturn m, nil\n"},
 	{"the old primary goes before the new one is healthy", "internal/stage/hosting_tasksets.go",

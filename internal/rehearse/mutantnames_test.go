@@ -9,7 +9,7 @@ var namedMutants = []mutant{
 	{"records of the canary stay when it leaves the name", "internal/route/cloudmap/driver.go",
 		"\tif err := d.Deregister(ctx, act, CanaryInstances, leave); err != nil {\n\t\treturn err\n\t}\n", ""},
 	{"a record is put back under an id of our own", "internal/route/cloudmap/driver.go",
-		"back = append(back, Instance{ID: m.instance,", "back = append(back, Instance{ID: d.Own + m.ID,"},
+		"back = append(back, Instance{ID: m.instance,", "back = append(back, Instance{ID: d.Prefix + m.ID,"},
 	{"a record is put back without what ECS says of its task", "internal/route/cloudmap/driver.go",
 		"Attributes: d.Deregistered[m.instance]})",
 		"Attributes: map[string]string{addressKey: m.Address, portKey: d.Deregistered[m.instance][portKey]}})"},
@@ -17,7 +17,7 @@ var namedMutants = []mutant{
 		"\"ECS_CLUSTER_NAME\": p.Cluster, ", ""},
 	{"what was taken out is not put back by the rollback", "internal/stage/cloudmaptraffic.go",
 		"\tif err != nil || !sends {\n\t\treturn err\n\t}\n\tif d.names.Pool().Primary == 0 {",
-		"\tif err != nil || !sends || d.names.Out() > 0 {\n\t\treturn err\n\t}\n\tif d.names.Pool().Primary == 0 {"},
+		"\tif err != nil || !sends || d.names.CountDeregistered() > 0 {\n\t\treturn err\n\t}\n\tif d.names.Pool().Primary == 0 {"},
 	{"what is about to be taken out is not saved before", "internal/route/cloudmap/driver.go",
 		"\tif err := d.saveAttributes(ctx, out); err != nil {\n\t\treturn err\n\t}\n", "\tdefer func() { _ = " +
 			"d.saveAttributes(ctx, out) }()\n"},
