@@ -3,6 +3,7 @@ package rehearse
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,10 +118,15 @@ func (f *rehearsal) checkSingleSet(s *world.Service, want string) {
 	if s.Desired != f.desired && !f.hasIntervention(SetDesiredCount) && !moves {
 		f.addViolation("P3", "the desired count is %d; it was %d", s.Desired, f.desired)
 	}
-	if n := p.Count((*world.Task).IsRunning); n != s.Desired && !(want == "new" && f.mayLoseRequests()) && !moves {
-		f.addViolation("P2", "%d of %d tasks run", n, s.Desired)
+	keepsScale := f.OutsidePolicy == "adopt" && f.hasIntervention(ScaleCanary) // docs/operations.md, "External changes"
+	tasks := s.Desired
+	if keepsScale {
+		tasks = int(math.Ceil(float64(s.Desired) * p.Scale / 100))
 	}
-	if p.Scale != 100 && s.Controller == "EXTERNAL" && !(f.OutsidePolicy == "adopt" && f.hasIntervention(ScaleCanary)) {
+	if n := p.Count((*world.Task).IsRunning); n != tasks && !(want == "new" && f.mayLoseRequests()) && !moves {
+		f.addViolation("P2", "%d of %d tasks run", n, tasks)
+	}
+	if p.Scale != 100 && s.Controller == "EXTERNAL" && !keepsScale {
 		f.addViolation("P3", "the scale of the serving task set is %g%%", p.Scale)
 	}
 }
