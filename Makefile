@@ -76,17 +76,17 @@ test: fmt layers generated vet
 	$(GO) test -timeout 30m ./...
 
 # If a seed breaks a promise, its case is made smaller and written to
-# internal/rehearse/testdata. The tests run it from then on.
+# internal/rehearse/simtest/testdata. The tests run it from then on.
 sim:
-	$(GO) test ./internal/rehearse -run '^TestSimulation$$' -count=1 -timeout 12h -v -seeds $(SEEDS) -first $(SEED_START) -kinds '$(KINDS)'
+	$(GO) test ./internal/rehearse/simtest -run '^TestSimulation$$' -count=1 -timeout 12h -v -seeds $(SEEDS) -first $(SEED_START) -kinds '$(KINDS)'
 
 kill: kill-real
-	$(GO) test ./internal/rehearse -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
+	$(GO) test ./internal/rehearse/simtest -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
 	$(GO) test ./internal/piped -run 'Killed|Refused|CancelledAnywhere' -count=1 -timeout 2h -v -kills
 
 # AWS's responses are dropped, or replaced by those of a proxy, at 40 points of four deployments.
 outages:
-	$(GO) test ./internal/rehearse -run '^TestOutages$$' -count=1 -timeout 4h -v -outages
+	$(GO) test ./internal/rehearse/simtest -run '^TestOutages$$' -count=1 -timeout 4h -v -outages
 
 # Each write of a deployment is denied, refused for its parameters or left without a response,
 # and the commands that sluice prints are executed. DENIED=name runs those that match.
@@ -94,7 +94,7 @@ denials:
 	$(GO) test ./internal/cli -run '^TestEachWriteDeniedInTurn$$' -count=1 -timeout 4h -v -denials -denied '$(DENIED)'
 
 trace:
-	$(GO) test ./internal/rehearse -run '^TestTracesAreAsRecorded$$' -count=1 -timeout 1h -v -traces $(if $(RECORD),-record) $(if $(SEED),-trace $(SEED) -written $(abspath $(INTO)))
+	$(GO) test ./internal/rehearse/simtest -run '^TestTracesAreAsRecorded$$' -count=1 -timeout 1h -v -traces $(if $(RECORD),-record) $(if $(SEED),-seed-trace $(SEED) -written $(abspath $(INTO)))
 	$(GO) test ./internal/cli -run '^TestExamplesPrint$$' -count=1 $(if $(RECORD),-update)
 
 kill-real:
@@ -102,7 +102,7 @@ kill-real:
 
 mutants:
 	$(GO) test ./internal/mutants -run '^TestMutations' -count=1 -timeout 8h -v -all -only '$(ONLY)' | grep -vE '^=== |PAUSE|CONT'
-	$(GO) test ./internal/rehearse -run '^TestMutants' -count=1 -timeout 8h -v -mutants -only '$(ONLY)'
+	$(GO) test ./internal/rehearse/simtest -run '^TestMutants' -count=1 -timeout 8h -v -mutants -only '$(ONLY)'
 
 demo:
 	$(GO) run ./cmd/sluice demo

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/simtest"
 )
 
 // groundSpeed is how much faster than the machine's time runs on a ground.
@@ -35,12 +35,12 @@ func serveGround() error {
 	if err := in.Decode(&text); err != nil {
 		return err
 	}
-	c, err := rehearse.Parse(text)
+	c, err := simtest.Parse(text)
 	if err != nil {
 		return err
 	}
 	c.Codec = true
-	g, err := rehearse.NewSimEnv(c, clock.Scaled(groundSpeed))
+	g, err := simtest.NewSimEnv(c, clock.Scaled(groundSpeed))
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func serveGround() error {
 	return err
 }
 
-func groundHandler(g *rehearse.SimEnv) http.Handler {
+func groundHandler(g *simtest.SimEnv) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /_ground/ended", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.FormValue("stage"))

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/simtest"
 )
 
 var everyKill = flag.Bool("kills", false, "kill at every write of every flow, not at a sample of them")
@@ -41,12 +42,12 @@ func TestKilledForReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")
 	}
-	flows := rehearse.Flows()
+	flows := simtest.Flows()
 	if !*everyKill {
 		flows = flows[:1]
 	}
 	flows = slices.DeleteFunc(flows,
-		func(f rehearse.Flow) bool { return !regexp.MustCompile(*ofFlows).MatchString(f.Name) })
+		func(f simtest.Flow) bool { return !regexp.MustCompile(*ofFlows).MatchString(f.Name) })
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	slots, points := make(chan struct{}, atOnce), 0
@@ -62,7 +63,7 @@ func TestKilledForReal(t *testing.T) {
 	t.Logf("%d kill points", points)
 }
 
-func killedAtEachWrite(t *testing.T, slots chan struct{}, flow rehearse.Flow) (points int) {
+func killedAtEachWrite(t *testing.T, slots chan struct{}, flow simtest.Flow) (points int) {
 	played := func(kill string) attempt {
 		slots <- struct{}{}
 		defer func() { <-slots }()
@@ -124,7 +125,7 @@ func play(ctx context.Context, c rehearse.Case, kill string) (a attempt) {
 		return attempt{err: err}
 	}
 	defer g.stop()
-	if a.err = os.CopyFS(dir, c.Application()); a.err != nil {
+	if a.err = os.CopyFS(dir, simtest.Application(c)); a.err != nil {
 		return a
 	}
 	s := &sluices{dir: dir, ground: g.at, counted: filepath.Join(dir, "writes")}
@@ -277,7 +278,7 @@ func startGround(ctx context.Context, c rehearse.Case) (ground, error) {
 		_ = in.Close()
 		_ = cmd.Wait()
 	}
-	if err := json.NewEncoder(in).Encode(c.String()); err != nil {
+	if err := json.NewEncoder(in).Encode(simtest.Format(c)); err != nil {
 		stop()
 		return ground{}, err
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/simtest"
 )
 
 var (
@@ -165,10 +166,10 @@ func denials(t *testing.T) (all []denial) {
 	return all
 }
 
-func flowCalled(t *testing.T, name string) rehearsals.Flow {
+func flowCalled(t *testing.T, name string) simtest.Flow {
 	t.Helper()
-	all := rehearsals.Flows()
-	i := slices.IndexFunc(all, func(f rehearsals.Flow) bool { return f.Name == name })
+	all := simtest.Flows()
+	i := slices.IndexFunc(all, func(f simtest.Flow) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("there is no flow %q", name)
 	}
@@ -201,7 +202,7 @@ type denial struct {
 
 	removes bool // the application file says so by now
 
-	ground        *rehearsals.SimEnv
+	ground        *simtest.SimEnv
 	clock         *clock.Virtual
 	dir           string // of the journal
 	commandsGiven int    // stages whose end the world knows
@@ -231,7 +232,7 @@ func (d *denial) play() []string {
 }
 
 func (d *denial) deploy() (err error) {
-	if d.ground, err = rehearsals.NewSimEnv(d.flow, d.clock); err != nil {
+	if d.ground, err = simtest.NewSimEnv(d.flow, d.clock); err != nil {
 		return err
 	}
 	if d.line != "" {
@@ -380,7 +381,7 @@ func (d *denial) env(out io.Writer, args []string) Env {
 const removal = "onOtherTargets: remove"
 
 func (d *denial) application() fs.FS {
-	files := d.flow.Application().(fstest.MapFS)
+	files := simtest.Application(d.flow).(fstest.MapFS)
 	if d.removes {
 		app := files["sluice.yaml"]
 		app.Data = append(app.Data, []byte("\n"+removal+"\n")...)

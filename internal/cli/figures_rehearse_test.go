@@ -20,7 +20,7 @@ func simulationFigures() []figure {
 		{"drawn deployments without a broken promise, 20,000 seeds from five distant starts", "all", drawn.kept},
 		{"of them, in virtual time under faults", "≥ 1,000 per minute", drawn.rate},
 		{"killed in simulation at every write and row: the same end", "all of ≥ 150",
-			points("./internal/rehearse", "TestKilledAnywhere")},
+			points("./internal/rehearse/simtest", "TestKilledAnywhere")},
 		{"killed by SIGKILL at every write: the same end", "all", points("./cmd/sluice", "TestKilledForReal")},
 		{"AWS's responses removed or replaced by a proxy: the requested end, no request lost", "all", outages},
 		{"each write denied, refused or unanswered: a clean end by the commands that are printed", "all", deniedWrites},
@@ -60,7 +60,7 @@ func (s *simulation) run(t *testing.T) {
 	}
 	s.ok = true
 	for _, start := range starts {
-		out, ok := tested(t, "./internal/rehearse", "TestSimulation", "-seeds", "4000", "-first", start)
+		out, ok := tested(t, "./internal/rehearse/simtest", "TestSimulation", "-seeds", "4000", "-first", start)
 		number := func(what string) int { n, _ := strconv.Atoi(found(out, what)); return n }
 		s.ok = s.ok && ok
 		s.seeds, s.deployments = s.seeds+number(`(\d+) seeds`), s.deployments+number(`seeds, (\d+) deployments`)
@@ -96,7 +96,7 @@ func points(pkg, name string) func(*testing.T) result {
 }
 
 func outages(t *testing.T) result {
-	out, ok := tested(t, "./internal/rehearse", "TestOutages", "-outages")
+	out, ok := tested(t, "./internal/rehearse/simtest", "TestOutages", "-outages")
 	m := regexp.MustCompile(`(\d+) deployments interrupted: (\d+) ended as asked for.*; (\d+) of (\d+) requests lost`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatal("it tells no numbers")
@@ -115,7 +115,7 @@ func deniedWrites(t *testing.T) result {
 }
 
 func brokenRules(t *testing.T) result {
-	return caught(t, "./internal/rehearse", "TestMutantsAreCaught", "-mutants")
+	return caught(t, "./internal/rehearse/simtest", "TestMutantsAreCaught", "-mutants")
 }
 
 func mutations(t *testing.T) result {

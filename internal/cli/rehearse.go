@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // rehearsalRun is one run of sluice rehearse.
@@ -153,7 +154,7 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 		return rehearsals.Case{}, nil, err
 	}
 	if app.Service == nil {
-		_, err := rehearsals.FromFiles(app) // the error says why the task cannot be rehearsed
+		_, err := shape.FromFiles(app) // the error says why the task cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
 	c := rehearsals.Case{Lookup: r.lookupEnv}
@@ -163,14 +164,14 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 	}
 	c.Files, c.File = at.files, at.name
 	if !r.fromLive {
-		c.World, err = rehearsals.FromFiles(app)
+		c.World, err = shape.FromFiles(app)
 		return c, app, err
 	}
 	account, clock, err := r.openAccount(ctx, app.Region)
 	if err != nil {
 		return c, nil, err
 	}
-	c.World, err = rehearsals.FromLive(ctx, account, clock, app)
+	c.World, err = shape.FromLive(ctx, account, clock, app)
 	return c, app, err
 }
 
@@ -199,7 +200,7 @@ func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals
 }
 
 // shapeText describes the simulated world in one line.
-func (r *rehearsalRun) shapeText(w rehearsals.World) string {
+func (r *rehearsalRun) shapeText(w shape.World) string {
 	from := "from the files, otherwise AWS's defaults"
 	if r.fromLive {
 		from = "from the running service"
@@ -215,7 +216,7 @@ func (r *rehearsalRun) shapeText(w rehearsals.World) string {
 	if w.Boot > 0 {
 		s += fmt.Sprintf(" and respond %s later", plan.FormatDuration(w.Boot))
 	}
-	if w.Percents != (rehearsals.Percents{}) {
+	if w.Percents != (shape.Percents{}) {
 		s += fmt.Sprintf(", %d%% to %d%% of them during a rolling update", w.Percents.Least, w.Percents.Most)
 	}
 	s += ", " + requestsText(w)
@@ -226,7 +227,7 @@ func (r *rehearsalRun) shapeText(w rehearsals.World) string {
 }
 
 // requestsText describes the requests of the simulated callers.
-func requestsText(w rehearsals.World) string {
+func requestsText(w shape.World) string {
 	s := fmt.Sprintf("%d requests/s", cmp.Or(w.Rate, rehearsals.Rate))
 	if w.Lasts > 0 {
 		s += " that last " + plan.FormatDuration(w.Lasts)

@@ -64,8 +64,9 @@ var layerTable = []layerRow{
 	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch"}},
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
-	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy, yaml},
-		also: []string{"internal/engine", "awssim/..."}},
+	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}},
+	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy},
+		also: []string{"internal/engine", "internal/rehearse/shape", "awssim/..."}},
 
 	{pkg: "internal/cli", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
 		also: []string{"awssim/...", "internal/load"}},

@@ -7,14 +7,15 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // Advice returns what is unsafe or slow, judged by the shape of the service and the application's
 // files alone.
-func Advice(w World, app *appfile.Application) (all []string) {
+func Advice(w shape.World, app *appfile.Application) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if w.Primary.ARN != "" {
-		w.adviseBalancer(say)
+		balancerAdvice(w, say)
 	}
 	if w.Tasks < 2 {
 		say("the service has %s: after a crash, requests fail until ECS has replaced the task",
@@ -38,7 +39,7 @@ func Advice(w World, app *appfile.Application) (all []string) {
 		say("minimumHealthyPercent %d lets ECS stop serving tasks before new ones serve", *c.MinimumHealthyPercent)
 	}
 	switch {
-	case w.usesCodeDeploy():
+	case w.UsesCodeDeploy():
 		if w.Config == "" || w.Config == "CodeDeployDefault.ECSAllAtOnce" {
 			say("CodeDeploy shifts all traffic to the new version immediately: to shift a share first, set a " +
 				"deployment configuration such as CodeDeployDefault.ECSCanary10Percent5Minutes")
@@ -49,7 +50,7 @@ func Advice(w World, app *appfile.Application) (all []string) {
 	return all
 }
 
-func (w World) adviseBalancer(say func(string, ...any)) {
+func balancerAdvice(w shape.World, say func(string, ...any)) {
 	if w.Primary.Drain == 0 {
 		say("deregistration delay 0: if a task stops, its requests in flight are cut off")
 	}

@@ -3,15 +3,16 @@ package rehearse
 import (
 	"fmt"
 	"io/fs"
-	"strings"
 	"time"
+
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // Case is one complete rehearsal.
 type Case struct {
 	Notes []string // comment lines of its text
 	Seed  uint64   // of all random numbers
-	World World
+	World shape.World
 	Old   string // behaviour of the serving version, as options of an image: "latency=1s"
 	New   string // behaviour of the new version
 	// Pipeline has a stage per line: "ECS_CANARY_ROLLOUT scale=50". Empty means quick
@@ -31,11 +32,13 @@ type Case struct {
 	FullDisk      FullDisk
 	Codec         bool // encode and decode calls as on the network
 
-	// Files and File are the user's own application, which replaces Pipeline.
+	// Files and File are the application. If it is not generated, it replaces Pipeline.
 	Files       fs.FS
 	File        string
-	FailingStep string                      // [stepBefore] or [stepAfter]: the first step there fails
+	FailingStep string                      // [StepBefore] or [StepAfter]: the first step there fails
 	Lookup      func(string) (string, bool) // environment variables for the files; nil: none
+	// Generated: the files were generated from this case, see simtest.
+	Generated bool
 	// QuickSync is the option of the plan.
 	QuickSync bool
 }
@@ -77,67 +80,6 @@ const (
 	StopTask           = "stop-task"  // stops a standalone task
 	RegisterRevision   = "register"   // registers another revision of such a task
 )
-
-// String returns the case as text, which [Parse] reads. A case with a user's own files has no
-// complete text.
-func (c Case) String() string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	for _, s := range c.Notes {
-		line("# %s", s)
-	}
-	line("seed %d", c.Seed)
-	line("world %s", c.World.traitText())
-	if c.Old != "" {
-		line("old %s", c.Old)
-	}
-	if c.New != "" {
-		line("new %s", c.New)
-	}
-	if c.Breaker {
-		line("breaker")
-	}
-	if c.Suspend {
-		line("suspends")
-	}
-	if c.isJob() {
-		line("job %s", c.Job.jobText())
-	}
-	if c.Before != "" {
-		line("task-before %s", c.Before)
-	}
-	if c.After != "" {
-		line("task-after %s", c.After)
-	}
-	if c.OutsidePolicy != "" {
-		line("outside %s", c.OutsidePolicy)
-	}
-	if c.Deadline != 0 {
-		line("deadline %s", c.Deadline)
-	}
-	if c.RestartDelay != 0 {
-		line("away %s", c.RestartDelay)
-	}
-	if c.Codec {
-		line("codec")
-	}
-	for _, s := range c.Pipeline {
-		line("stage %s", s)
-	}
-	for _, f := range c.Faults {
-		line("fault %s", f)
-	}
-	for _, h := range c.Interventions {
-		line("%s", h)
-	}
-	for _, k := range c.Kills {
-		line("%s", k)
-	}
-	if c.FullDisk.Row > 0 {
-		line("full row=%d for=%d", c.FullDisk.Row, c.FullDisk.For)
-	}
-	return b.String()
-}
 
 func (h Intervention) String() string {
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // goodVersion is the scenario without any fault: it must succeed.
@@ -47,7 +48,7 @@ func Catalogue() []Scenario {
 	step := func(side string) func(*Case, int) { return func(c *Case, _ int) { c.FailingStep = side } }
 	half := func(c *Case, stages int) int { return max(1, stages/2) }
 	midway := func(c *Case, stages int) []Intervention {
-		if c.World.usesCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
+		if c.World.UsesCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
 			return []Intervention{{Event: "AllowTraffic", Does: Rollback}}
 		}
 		return []Intervention{{Stage: half(c, stages), Does: Rollback}}
@@ -101,11 +102,11 @@ func Catalogue() []Scenario {
 				2*c.World.Tasks)}}
 		}, nil},
 		{"auto-scale-in", "auto scaling scales in during the deployment", false, func(c *Case, _ int) {
-			c.World.Scaling = Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30,
+			c.World.Scaling = shape.Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30,
 				Since: 14 * time.Minute}
 		}, nil},
 		{"rule-edited", "Terraform restores the listener rule during the deployment", false, func(c *Case, n int) {
-			if c.World.Canary.ARN != "" && !c.World.usesCodeDeploy() {
+			if c.World.Canary.ARN != "" && !c.World.UsesCodeDeploy() {
 				c.Interventions = []Intervention{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
 			}
 		}, nil},
@@ -119,9 +120,9 @@ func Catalogue() []Scenario {
 		{"service-deleted", "a person deletes the service", true, at(60*time.Second, DeleteService), nil},
 	}
 	return append(all,
-		Scenario{"step-before-fails", "the first task before the stages exits with 3", false, step(stepBefore),
+		Scenario{"step-before-fails", "the first task before the stages exits with 3", false, step(StepBefore),
 			func(app *appfile.Application) bool { return len(app.Before) > 0 }},
-		Scenario{"step-after-fails", "the first task after the stages exits with 3", false, step(stepAfter),
+		Scenario{"step-after-fails", "the first task after the stages exits with 3", false, step(StepAfter),
 			func(app *appfile.Application) bool { return len(app.After) > 0 }})
 }
 
@@ -171,7 +172,7 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 		row.Flaws = append(row.Flaws, "the deployment ended in between: "+string(r.Outcome))
 	}
 	row.Flaws = append(row.Flaws, s.whyNotRehearsed(c, r)...)
-	if r.Failed > 1e-6 && !s.LosesRequests && !c.mayLoseRequests() && len(r.Violations) == 0 {
+	if r.Failed > 1e-6 && !s.LosesRequests && !c.MayLoseRequests() && len(r.Violations) == 0 {
 		row.Flaws = append(row.Flaws, "requests were lost")
 	}
 	row.Safe = len(row.Flaws) == 0
@@ -182,7 +183,7 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 // whyNotRehearsed returns why a result shows no property of the application. Either the deployment
 // ended before AWS created a task set for it, or a good version ended badly.
 func (s Scenario) whyNotRehearsed(c Case, r Result) []string {
-	asked := r.Acted || c.FailingStep == stepBefore // the scenario itself ends the deployment early
+	asked := r.Acted || c.FailingStep == StepBefore // the scenario itself ends the deployment early
 	switch {
 	case r.Outcome == "":
 		return nil // reported already

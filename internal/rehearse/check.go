@@ -8,7 +8,7 @@ import (
 )
 
 // checkChange checks each change of the world when it happens.
-func (f *rehearsal) checkChange(tx *world.Tx, c world.Change) {
+func (f *Rehearsal) checkChange(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Listener:
 		for _, r := range o.Rules {
@@ -32,25 +32,25 @@ func (f *rehearsal) checkChange(tx *world.Tx, c world.Change) {
 const steadyWait = 15 * time.Minute
 
 // judgeEnd checks the end against the promises.
-func (f *rehearsal) judgeEnd() {
-	r := &f.result
+func (f *Rehearsal) judgeEnd() {
+	r := &f.Result
 	f.checkLossless()
 	f.checkCause()
-	f.sleep(steadyWait)
+	f.Sleep(steadyWait)
 	for range 20 {
 		if f.secondsRunning > 0 {
-			f.sleep(steadyWait)
+			f.Sleep(steadyWait)
 		}
 	}
-	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack && !f.isJob() {
+	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack && !f.IsJob() {
 		f.rollBackUnfinished()
 	}
 	f.checkEnd(r.Outcome)
-	f.inWorld(func(tx *world.Tx) {
+	f.InWorld(func(tx *world.Tx) {
 		f.checkDeployedOnce(tx)
 		f.checkStoppedWithRollback(tx)
-		if now := f.unmanagedText(tx); now != f.unmanagedBefore && !f.hasIntervention(DeleteService) {
-			f.addViolation("P3", "unmanaged resources have changed:\n%s\nbefore:\n%s", now, f.unmanagedBefore)
+		if now := f.unmanagedText(tx); now != f.unmanagedBefore && !f.HasIntervention(DeleteService) {
+			f.AddViolation("P3", "unmanaged resources have changed:\n%s\nbefore:\n%s", now, f.unmanagedBefore)
 		}
 	})
 }

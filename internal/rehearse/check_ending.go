@@ -15,72 +15,77 @@ import (
 
 // rollBackUnfinished runs the rollback that sluice advises after a deployment that ended neither
 // fully new nor fully old. It first reverts the edits of rules by others (P2).
-func (f *rehearsal) rollBackUnfinished() {
-	if f.hasIntervention(DeleteService) || f.hasSecondSluice() || f.hasIntervention(TakeClaim) {
+func (f *Rehearsal) rollBackUnfinished() {
+	if f.HasIntervention(DeleteService) || f.HasSecondSluice() || f.HasIntervention(TakeClaim) {
 		return
 	}
 	f.restoreRules()
 	ctx := context.Background()
 	if err := f.startProcess(); err != nil {
-		f.failRehearsal("sluice cannot be started: %v", err)
+		f.Fail("sluice cannot be started: %v", err)
 		return
 	}
 	f.process.kill = Kill{}
 	if err := f.engine.Reopen(ctx, f.id); err != nil {
-		f.addViolation("P2", "the deployment ended %s (%s) and cannot be reopened: %v", f.result.Outcome,
-			f.result.Cause, err)
+		f.AddViolation("P2", "the deployment ended %s (%s) and cannot be reopened: %v", f.Result.Outcome,
+			f.Result.Cause, err)
 		return
 	}
-	f.sendCommand(Rollback)
+	f.SendCommand(Rollback)
 	end, err := f.engine.Run(ctx, f.id, engine.Options{})
 	if err != nil || end.Outcome != sluice.RolledBack {
-		f.addViolation("P2", "the deployment ended %s (%s), and sluice rollback does not complete it: %s %s %v",
-			f.result.Outcome, f.result.Cause, end.Outcome, end.Cause, err)
+		f.AddViolation("P2", "the deployment ended %s (%s), and sluice rollback does not complete it: %s %s %v",
+			f.Result.Outcome, f.Result.Cause, end.Outcome, end.Cause, err)
 		return
 	}
-	f.sleep(steadyWait)
+	f.Sleep(steadyWait)
 	f.checkState(false)
 }
 
 // checkEnd checks that the service is fully new or fully old, without leftovers (P2, P3).
-func (f *rehearsal) checkEnd(o sluice.Outcome) {
-	if f.isJob() {
-		f.checkJobEnd(o)
+func (f *Rehearsal) checkEnd(o sluice.Outcome) {
+	if f.IsJob() {
+		f.checkState(false)
+		f.checkScaling()
+		f.Result.State = f.stateText()
+		if f.extension.CheckJob != nil {
+			f.extension.CheckJob(o)
+		}
 		return
 	}
 	switch o {
 	case sluice.Succeeded:
 		if f.mustFail() {
-			f.addViolation("P2", "the deployment succeeded with a version that cannot serve")
+			f.AddViolation("P2", "the deployment succeeded with a version that cannot serve")
 		}
-		if f.stepsFail() {
-			f.addViolation("P2", "the deployment succeeded, but one of its steps failed")
+		if f.StepsFail() {
+			f.AddViolation("P2", "the deployment succeeded, but one of its steps failed")
 		}
 		f.checkState(true)
 	case sluice.RolledBack:
 		f.checkState(false)
 	}
-	if o != sluice.Succeeded && f.mustSucceed() && !f.wasUnanswered() {
-		f.addViolation("P2", "the deployment ended %s, but the new version is good: %s", o, f.result.Cause)
+	if o != sluice.Succeeded && f.mustSucceed() && !f.WasUnanswered() {
+		f.AddViolation("P2", "the deployment ended %s, but the new version is good: %s", o, f.Result.Cause)
 	}
 	f.checkScaling()
-	f.result.State = f.stateText()
+	f.Result.State = f.stateText()
 }
 
 // checkState checks that exactly one version serves, with all its tasks. Rules, tags and groups
 // must be as before or as planned.
-func (f *rehearsal) checkState(fresh bool) {
-	if f.hasIntervention(DeleteService) {
+func (f *Rehearsal) checkState(fresh bool) {
+	if f.HasIntervention(DeleteService) {
 		return
 	}
 	want := "old"
 	if fresh || f.secondDeployedNew {
 		want = "new"
 	}
-	f.inWorld(func(tx *world.Tx) {
-		s := f.findService(tx)
+	f.InWorld(func(tx *world.Tx) {
+		s := f.FindService(tx)
 		if s == nil || s.Status != "ACTIVE" {
-			f.addViolation("P2", "the service is not ACTIVE")
+			f.AddViolation("P2", "the service is not ACTIVE")
 			return
 		}
 		f.checkSingleSet(s, want)
@@ -89,51 +94,51 @@ func (f *rehearsal) checkState(fresh bool) {
 		f.checkTargets(tx, s)
 		f.checkRegistered(tx, s)
 		if n := f.countRevisions(tx); n > 2 {
-			f.addViolation("P3", "%d revisions were registered", n-1)
+			f.AddViolation("P3", "%d revisions were registered", n-1)
 		}
 	})
 	f.checkManagedTags(fresh)
 	for k, v := range f.serviceTags() {
-		if k == plan.ClaimTag && !strings.Contains(v, "second") && !f.hasIntervention(TakeClaim) &&
-			!f.hasFault("expired-credentials") && !f.claimUnreleased {
-			f.addViolation("P3", "the claim was not released: %s", v)
+		if k == plan.ClaimTag && !strings.Contains(v, "second") && !f.HasIntervention(TakeClaim) &&
+			!f.HasFault("expired-credentials") && !f.claimUnreleased {
+			f.AddViolation("P3", "the claim was not released: %s", v)
 		}
 	}
 }
 
 // checkSingleSet checks that there is one task set, of the version that must serve.
-func (f *rehearsal) checkSingleSet(s *world.Service, want string) {
+func (f *Rehearsal) checkSingleSet(s *world.Service, want string) {
 	if n := len(s.TaskSets) - f.countSecondSets(s) - f.countOtherToolSets(s); n != 1 {
-		f.addViolation("P2", "%d task sets remain, not one", n)
+		f.AddViolation("P2", "%d task sets remain, not one", n)
 	}
 	p := s.Primary()
 	if p == nil {
-		f.addViolation("P2", "no task set is PRIMARY")
+		f.AddViolation("P2", "no task set is PRIMARY")
 		return
 	}
 	if v := f.versionOf(p); v != want {
-		f.addViolation("P2", "version %s serves, not %s", v, want)
+		f.AddViolation("P2", "version %s serves, not %s", v, want)
 	}
-	moves := f.World.Scaling.isActive()
-	if s.Desired != f.desired && !f.hasIntervention(SetDesiredCount) && !moves {
-		f.addViolation("P3", "the desired count is %d; it was %d", s.Desired, f.desired)
+	moves := f.World.Scaling.IsActive()
+	if s.Desired != f.desired && !f.HasIntervention(SetDesiredCount) && !moves {
+		f.AddViolation("P3", "the desired count is %d; it was %d", s.Desired, f.desired)
 	}
-	keepsScale := f.OutsidePolicy == "adopt" && f.hasIntervention(ScaleCanary) // docs/operations.md, "External changes"
+	keepsScale := f.OutsidePolicy == "adopt" && f.HasIntervention(ScaleCanary) // docs/operations.md, "External changes"
 	tasks := s.Desired
 	if keepsScale {
 		tasks = int(math.Ceil(float64(s.Desired) * p.Scale / 100))
 	}
-	if n := p.Count((*world.Task).IsRunning); n != tasks && !(want == "new" && f.mayLoseRequests()) && !moves {
-		f.addViolation("P2", "%d of %d tasks run", n, tasks)
+	if n := p.Count((*world.Task).IsRunning); n != tasks && !(want == "new" && f.MayLoseRequests()) && !moves {
+		f.AddViolation("P2", "%d of %d tasks run", n, tasks)
 	}
 	if p.Scale != 100 && s.Controller == "EXTERNAL" && !keepsScale {
-		f.addViolation("P3", "the scale of the serving task set is %g%%", p.Scale)
+		f.AddViolation("P3", "the scale of the serving task set is %g%%", p.Scale)
 	}
 }
 
 // countSecondSets counts the task sets of a second sluice that claimed the service at the same
 // moment, then lost the claim and reported it. AWS has no compare-and-set.
-func (f *rehearsal) countSecondSets(s *world.Service) (n int) {
+func (f *Rehearsal) countSecondSets(s *world.Service) (n int) {
 	for _, ts := range s.TaskSets {
 		if !f.secondFinished && strings.HasPrefix(ts.ExternalID, plan.IDPrefix+"second") {
 			n++
@@ -143,10 +148,10 @@ func (f *rehearsal) countSecondSets(s *world.Service) (n int) {
 }
 
 // stateText returns the state of the service in a line: task sets, weights, tags.
-func (f *rehearsal) stateText() string {
+func (f *Rehearsal) stateText() string {
 	var parts []string
-	f.inWorld(func(tx *world.Tx) {
-		s := f.findService(tx)
+	f.InWorld(func(tx *world.Tx) {
+		s := f.FindService(tx)
 		if s == nil || s.Status != "ACTIVE" {
 			parts = append(parts, "no service")
 			return
@@ -164,7 +169,7 @@ func (f *rehearsal) stateText() string {
 		} else if s != "" {
 			parts = append(parts, s)
 		}
-		if f.World.usesCloudMap() {
+		if f.World.UsesCloudMap() {
 			parts = append(parts, f.registeredText(tx))
 		}
 	})
@@ -176,20 +181,20 @@ func (f *rehearsal) stateText() string {
 	return strings.Join(parts, "; ")
 }
 
-func (f *rehearsal) versionOf(ts *world.TaskSet) string {
+func (f *Rehearsal) versionOf(ts *world.TaskSet) string {
 	for _, c := range ts.Definition.Containers {
-		if c.Image == oldImage {
+		if c.Image == OldImage {
 			return "old"
 		}
 	}
 	return "new"
 }
 
-// wasUnanswered reports whether the deployment ended because AWS did not answer. Create and read
+// WasUnanswered reports whether the deployment ended because AWS did not answer. Create and read
 // calls have a limited number of attempts, and the faults of the case may fail all of them. The
 // deployment then rolls back.
-func (f *rehearsal) wasUnanswered() bool {
-	c := f.result.Cause
-	return f.hasFault("no-send", "5xx") && (strings.Contains(c, sluice.ErrUnanswered.Error()) ||
+func (f *Rehearsal) WasUnanswered() bool {
+	c := f.Result.Cause
+	return f.HasFault("no-send", "5xx") && (strings.Contains(c, sluice.ErrUnanswered.Error()) ||
 		strings.HasSuffix(c, "at attempt 6"))
 }

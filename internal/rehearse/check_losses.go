@@ -10,9 +10,9 @@ import (
 )
 
 // summarizeTraffic sums up what the callers got during the deployment.
-func (f *rehearsal) summarizeTraffic() {
-	r := &f.result
-	r.Took = f.clock.Now().Sub(f.startedAt)
+func (f *Rehearsal) summarizeTraffic() {
+	r := &f.Result
+	r.Took = f.Clock.Now().Sub(f.startedAt)
 	r.Writes, r.Rows = f.firstProcess.writes, f.firstProcess.rows
 	for _, report := range f.callerReports() {
 		r.Requests += report.Requests
@@ -33,11 +33,11 @@ func (f *rehearsal) summarizeTraffic() {
 }
 
 // measureExposure measures how long the new version had requests, and when it had none again.
-func (f *rehearsal) measureExposure(report loadgen.Report) {
+func (f *Rehearsal) measureExposure(report loadgen.Report) {
 	var first, last time.Time
 	var exposed time.Duration
 	with := false
-	until := f.clock.Now()
+	until := f.Clock.Now()
 	for i, h := range report.History {
 		share := 0.0
 		for _, s := range h.Shares {
@@ -59,16 +59,16 @@ func (f *rehearsal) measureExposure(report loadgen.Report) {
 		last = end
 		exposed += end.Sub(h.At)
 	}
-	f.result.Exposed = max(f.result.Exposed, exposed)
+	f.Result.Exposed = max(f.Result.Exposed, exposed)
 	if !with && !first.IsZero() {
-		f.result.TimeToSafety = max(f.result.TimeToSafety, last.Sub(first))
+		f.Result.TimeToSafety = max(f.Result.TimeToSafety, last.Sub(first))
 	}
 }
 
 // checkLossless checks that the deployment loses no request (P1).
-func (f *rehearsal) checkLossless() {
-	if r := f.result; r.Failed > 1e-6 && !f.mayLoseRequests() {
-		f.addViolation("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
+func (f *Rehearsal) checkLossless() {
+	if r := f.Result; r.Failed > 1e-6 && !f.MayLoseRequests() {
+		f.AddViolation("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
 	}
 	f.checkNameServed()
 	f.checkNoLeftoverTraffic()
@@ -76,13 +76,13 @@ func (f *rehearsal) checkLossless() {
 
 // checkEmptied checks that a task set is deleted only after its tasks have stopped. The order is:
 // shift weight, drain, scale down, delete (P1).
-func (f *rehearsal) checkEmptied(ts *world.TaskSet) {
+func (f *Rehearsal) checkEmptied(ts *world.TaskSet) {
 	if ts.Status != "DRAINING" || f.deletedSets[ts.ID] || f.externalActs || ts.Service.Status != "ACTIVE" ||
-		ts.Service.Controller != "EXTERNAL" || f.hasFault("stale") {
+		ts.Service.Controller != "EXTERNAL" || f.HasFault("stale") {
 		return
 	}
 	f.deletedSets[ts.ID] = true
 	if n := ts.Count((*world.Task).IsRunning); n > 0 {
-		f.addViolation("P1", "task set %s was deleted while %d of its tasks ran", ts.ID, n)
+		f.AddViolation("P1", "task set %s was deleted while %d of its tasks ran", ts.ID, n)
 	}
 }

@@ -12,16 +12,16 @@ import (
 )
 
 // checkCall checks each attempt of a call by sluice (P7).
-func (f *rehearsal) checkCall(c account.Call) {
+func (f *Rehearsal) checkCall(c account.Call) {
 	if f.id != "" && !f.isOver {
-		f.result.Calls++
+		f.Result.Calls++
 	}
 	if !c.Write || f.isOver {
 		return
 	}
 	w := sluice.Write{Operation: c.Service + ":" + c.Operation, Resource: c.Resource}
 	if !f.isPlanned(c.Action, w) {
-		f.addViolation("P7", "%s is not in the plan of its stage (%s)", w, c.Action)
+		f.AddViolation("P7", "%s is not in the plan of its stage (%s)", w, c.Action)
 	}
 }
 
@@ -30,7 +30,7 @@ const claimValidFor = 2 * time.Minute
 
 // checkWrite checks the writes that reached AWS: none may follow once another deployment has owned
 // the claim for a while.
-func (f *rehearsal) checkWrite(operation string) {
+func (f *Rehearsal) checkWrite(operation string) {
 	f.hasWritten = true
 	if f.claimTakenAt.IsZero() || f.isOver || operation == "RegisterTaskDefinition" {
 		return
@@ -38,14 +38,14 @@ func (f *rehearsal) checkWrite(operation string) {
 	if operation == "StopDeployment" { // only of this deployment's CodeDeploy deployment, which needs no claim
 		return
 	}
-	if since := f.clock.Now().Sub(f.claimTakenAt); since > claimValidFor {
-		f.addViolation("P7", "%s %s after another deployment took the claim", operation, since)
+	if since := f.Clock.Now().Sub(f.claimTakenAt); since > claimValidFor {
+		f.AddViolation("P7", "%s %s after another deployment took the claim", operation, since)
 	}
 }
 
 // isPlanned reports whether the stage of an action lists the write. The plan may only describe the
 // resource.
-func (f *rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
+func (f *Rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
 	for _, x := range f.plannedWrites(action) {
 		if x.Operation != w.Operation {
 			continue
@@ -81,18 +81,18 @@ func (f *rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
 }
 
 // plannedWrites returns the writes that the stage of an action may make.
-func (f *rehearsal) plannedWrites(action sluice.ActionID) []sluice.Write {
+func (f *Rehearsal) plannedWrites(action sluice.ActionID) []sluice.Write {
 	parts := strings.Split(string(action), "/")
 	if len(parts) > 1 {
-		if n, err := strconv.Atoi(strings.Fields(parts[1] + " x")[0]); err == nil && n <= len(f.plan.Stages) {
-			return append(slices.Clone(f.plan.Stage(n).Writes), f.plan.Finish...)
+		if n, err := strconv.Atoi(strings.Fields(parts[1] + " x")[0]); err == nil && n <= len(f.Plan.Stages) {
+			return append(slices.Clone(f.Plan.Stage(n).Writes), f.Plan.Finish...)
 		}
 	}
 	return nil
 }
 
 // isOwnSet reports whether this deployment created a task set.
-func (f *rehearsal) isOwnSet(id string) bool {
+func (f *Rehearsal) isOwnSet(id string) bool {
 	for external, made := range f.setsByExternalID {
 		if made == id && plan.IsSluiceID(external) {
 			return true

@@ -20,7 +20,7 @@ type promisedShare struct {
 const maxShareRepair = 45 * time.Second
 
 // trackShare records which share sluice must maintain, and checks it (P4).
-func (f *rehearsal) trackShare(e sluice.Envelope) {
+func (f *Rehearsal) trackShare(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.TrafficShifted:
 		f.promised = promisedShare{}
@@ -40,21 +40,21 @@ func (f *rehearsal) trackShare(e sluice.Envelope) {
 
 // isUndisturbed reports whether only the deployment itself changes the registered instances.
 func (c Case) isUndisturbed() bool {
-	return c.World.usesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 &&
+	return c.World.UsesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 &&
 		!c.isUnsteady() && !c.mustFail()
 }
 
 // checkShareRestored checks that a share that tasks changed is restored in time.
-func (f *rehearsal) checkShareRestored(now time.Time) {
+func (f *Rehearsal) checkShareRestored(now time.Time) {
 	if late := now.Sub(f.promised.offSince); !f.promised.offSince.IsZero() && late > maxShareRepair {
-		f.addViolation("P4", "for %s the share of registered tasks was not %d%%", late, f.promised.share.Requested)
+		f.AddViolation("P4", "for %s the share of registered tasks was not %d%%", late, f.promised.share.Requested)
 		f.promised = promisedShare{}
 	}
 }
 
 // updateShareDrift records, at each change of instances, whether the registered share differs.
-func (f *rehearsal) updateShareDrift(tx *world.Tx) {
-	r, ok := tx.Registries.Get(f.World.registryARN())
+func (f *Rehearsal) updateShareDrift(tx *world.Tx) {
+	r, ok := tx.Registries.Get(f.World.RegistryARN())
 	if f.promised.share == nil || !ok {
 		return
 	}
@@ -63,7 +63,7 @@ func (f *rehearsal) updateShareDrift(tx *world.Tx) {
 	for _, i := range r.Instances.Values() {
 		switch {
 		case i.Health != "HEALTHY":
-		case isSluiceInstance(i.ID):
+		case IsSluiceInstance(i.ID):
 			s.Canary++
 		default:
 			s.Primary++

@@ -12,7 +12,7 @@ import (
 // in and rolls without waiting for callers that cache the address, so images must serve on after
 // SIGTERM. An invented address reaches no task.
 func (c Case) mayLoseRequestsByName() bool {
-	return c.World.usesCloudMap() && (c.hasIntervention(RegisterAddress) || c.stopsAtOnce() && !c.servesAfterStop() ||
+	return c.World.UsesCloudMap() && (c.HasIntervention(RegisterAddress) || c.stopsAtOnce() && !c.servesAfterStop() ||
 		c.hasStaleRecords() || c.isRegisteredEarly())
 }
 
@@ -29,8 +29,8 @@ func (c Case) isRegisteredEarly() bool {
 // stopsAtOnce reports whether ECS or another actor may stop a task while callers cache its address.
 // If ECS registers deregistered instances again, sluice cannot prevent that for primary tasks.
 func (c Case) stopsAtOnce() bool {
-	return c.World.Controller == "ECS" && !c.rollsWithoutTraffic() || c.World.Scaling.isActive() ||
-		c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) || c.hasIntervention(RegisterTask) ||
+	return c.World.Controller == "ECS" && !c.rollsWithoutTraffic() || c.World.Scaling.IsActive() ||
+		c.HasIntervention(SetDesiredCount) || c.HasIntervention(ScaleCanary) || c.HasIntervention(RegisterTask) ||
 		c.World.Naming.Restores
 }
 
@@ -38,14 +38,14 @@ func (c Case) stopsAtOnce() bool {
 // canary is registered. On the way back this needs capacity for a canary of the former version.
 func (c Case) rollsWithoutTraffic() bool {
 	alone := slices.ContainsFunc(c.Pipeline, func(s string) bool { return strings.HasSuffix(s, " canary=100") })
-	return alone && !c.hasFault("no-capacity", "slow-start", "failed-operation") &&
-		!c.hasIntervention(DeregisterInstance)
+	return alone && !c.HasFault("no-capacity", "slow-start", "failed-operation") &&
+		!c.HasIntervention(DeregisterInstance)
 }
 
 // hasStaleRecords reports whether another actor or auto scaling stops canary tasks while sluice may
 // not run to deregister them.
 func (c Case) hasStaleRecords() bool {
-	stops := c.hasIntervention(ScaleCanary) || c.hasIntervention(SetDesiredCount) || c.World.Scaling.isActive()
+	stops := c.HasIntervention(ScaleCanary) || c.HasIntervention(SetDesiredCount) || c.World.Scaling.IsActive()
 	return stops && len(c.Kills)+len(c.Faults)+c.FullDisk.Row > 0
 }
 

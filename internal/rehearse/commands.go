@@ -11,11 +11,12 @@ import (
 )
 
 // onEvent receives each event after it is in the journal.
-func (f *rehearsal) onEvent(e sluice.Envelope) {
+func (f *Rehearsal) onEvent(e sluice.Envelope) {
 	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(f.worldStart).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
-	f.tracer.traceEvent(e)
 	f.checkDriftNoticed(e)
-	f.checkRecordNoticed(e)
+	if f.extension.OnEvent != nil {
+		f.extension.OnEvent(e)
+	}
 	f.trackShare(e)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
@@ -23,7 +24,7 @@ func (f *rehearsal) onEvent(e sluice.Envelope) {
 			f.stageStarts[e.Stage] = e.At
 		}
 	case sluice.StageEnded:
-		f.result.Stages = append(f.result.Stages, StageTime{e.Stage, e.At.Sub(f.stageStarts[e.Stage])})
+		f.Result.Stages = append(f.Result.Stages, StageTime{e.Stage, e.At.Sub(f.stageStarts[e.Stage])})
 		f.onStageEnded(ev.Index + 1)
 	case sluice.Writing:
 		f.writingScaling = ev.Operation == scalingWrite
@@ -31,12 +32,12 @@ func (f *rehearsal) onEvent(e sluice.Envelope) {
 		f.writingScaling = false
 		f.onWriteAnswered()
 		if ev.Operation == "ecs:UntagResource" {
-			f.claimUnreleased = ev.Cause != "" && f.hasFault("5xx", "no-send")
+			f.claimUnreleased = ev.Cause != "" && f.HasFault("5xx", "no-send")
 		}
 	case sluice.Warned:
 		f.claimUnreleased = f.claimUnreleased ||
 			strings.HasPrefix(ev.Message, "the claim on the service was not released") &&
-				f.hasFault("5xx", "no-send", "throttle")
+				f.HasFault("5xx", "no-send", "throttle")
 	case sluice.FailureSeen:
 		f.checkReportedOnce(e, ev)
 	case sluice.TrafficShifted:
@@ -49,7 +50,7 @@ func (f *rehearsal) onEvent(e sluice.Envelope) {
 }
 
 // approveStage approves for as many people as are missing.
-func (f *rehearsal) approveStage(ev sluice.ApprovalAwaited) {
+func (f *Rehearsal) approveStage(ev sluice.ApprovalAwaited) {
 	f.personActs = true
 	defer func() { f.personActs = false }()
 	for n := range ev.Missing {
@@ -60,44 +61,44 @@ func (f *rehearsal) approveStage(ev sluice.ApprovalAwaited) {
 		_, err := f.journal.AddCommand(context.Background(), journal.Command{Deployment: f.id, Kind: journal.Approve,
 			Stage: fmt.Sprint(ev.Index), By: by})
 		if err != nil {
-			f.failRehearsal("approve: %v", err)
+			f.Fail("approve: %v", err)
 		}
 	}
 }
 
 // scheduleInterventions schedules the interventions that start by time or by a lifecycle event.
-func (f *rehearsal) scheduleInterventions() {
-	if f.Files != nil && f.World.Ready > 0 {
-		f.continueShifts() // people continue a user's deployment, as they approve it
+func (f *Rehearsal) scheduleInterventions() {
+	if !f.Generated && f.World.Ready > 0 {
+		f.ContinueShifts() // people continue a user's deployment, as they approve it
 	}
 	for i, h := range f.Interventions {
 		switch {
 		case h.Write > 0: // see writeAnswered
 		case h.Event != "":
-			f.clock.Go(func() { f.onEventBegan(h.Event, func() { f.interveneOnce(i) }) })
+			f.Clock.Go(func() { f.onEventBegan(h.Event, func() { f.interveneOnce(i) }) })
 		case h.Stage == 0:
-			f.clock.Go(func() { f.afterDelay(h.At, func() { f.interveneOnce(i) }) })
+			f.Clock.Go(func() { f.AfterDelay(h.At, func() { f.interveneOnce(i) }) })
 		}
 	}
 }
 
-func (f *rehearsal) interveneOnce(i int) {
+func (f *Rehearsal) interveneOnce(i int) {
 	if !f.acted[i] {
 		f.acted[i] = true
-		f.performIntervention(f.Interventions[i])
+		f.PerformIntervention(f.Interventions[i])
 	}
 }
 
 // interveneLater schedules an intervention some time after the end of a stage or a write.
-func (f *rehearsal) interveneLater(i int) {
+func (f *Rehearsal) interveneLater(i int) {
 	if !f.scheduled[i] {
 		f.scheduled[i] = true
-		f.clock.Go(func() { f.afterDelay(f.Interventions[i].At, func() { f.interveneOnce(i) }) })
+		f.Clock.Go(func() { f.AfterDelay(f.Interventions[i].At, func() { f.interveneOnce(i) }) })
 	}
 }
 
 // onWriteAnswered performs the interventions that wait for the result of a write.
-func (f *rehearsal) onWriteAnswered() {
+func (f *Rehearsal) onWriteAnswered() {
 	f.writesAnswered++
 	for i, h := range f.Interventions {
 		if h.Write == f.writesAnswered {
@@ -106,7 +107,7 @@ func (f *rehearsal) onWriteAnswered() {
 	}
 }
 
-func (f *rehearsal) onStageEnded(n int) {
+func (f *Rehearsal) onStageEnded(n int) {
 	for i, h := range f.Interventions {
 		switch {
 		case h.Write > 0:
@@ -120,7 +121,7 @@ func (f *rehearsal) onStageEnded(n int) {
 
 // replayStageEnds performs the interventions that wait for the end of a stage, if only a killed
 // process received that event.
-func (f *rehearsal) replayStageEnds() error {
+func (f *Rehearsal) replayStageEnds() error {
 	stages, err := f.journal.Stages(context.Background(), f.id)
 	for _, s := range stages {
 		if s.Status == journal.StageDone {
@@ -130,25 +131,25 @@ func (f *rehearsal) replayStageEnds() error {
 	return err
 }
 
-func (f *rehearsal) sendCommand(kind string) {
+func (f *Rehearsal) SendCommand(kind string) {
 	f.personActs = true
 	defer func() { f.personActs = false }()
 	if _, err := f.journal.AddCommand(context.Background(), journal.Command{Deployment: f.id, Kind: kind,
 		By: "person"}); err != nil {
-		f.failRehearsal("%s: %v", kind, err)
+		f.Fail("%s: %v", kind, err)
 	}
 }
 
-// afterDelay calls do after d, unless the rehearsal is over.
-func (f *rehearsal) afterDelay(d time.Duration, do func()) {
-	f.sleep(d)
+// AfterDelay calls do after d, unless the rehearsal is over.
+func (f *Rehearsal) AfterDelay(d time.Duration, do func()) {
+	f.Sleep(d)
 	if !f.isOver {
 		do()
 	}
 }
 
-func (f *rehearsal) sleep(d time.Duration) {
-	if err := f.clock.Sleep(context.Background(), d); err != nil {
-		f.failRehearsal("sleep: %v", err)
+func (f *Rehearsal) Sleep(d time.Duration) {
+	if err := f.Clock.Sleep(context.Background(), d); err != nil {
+		f.Fail("sleep: %v", err)
 	}
 }

@@ -27,8 +27,8 @@
 // - Its checks, one file for each promise: check_losses.go P1, check_ending.go P2, check_leaks.go P3,
 // check_weights.go
 //
-//	  P4, process.go and kill_test.go P5, check_causes.go P6, check_planned.go P7. [rehearsal.checkChange] in check.go
-//	  calls the checks of each change of the world, [rehearsal.judgeEnd] those of the end. exclusions.go
+//	  P4, process.go and kill_test.go P5, check_causes.go P6, check_planned.go P7. [Rehearsal.checkChange] in check.go
+//	  calls the checks of each change of the world, [Rehearsal.judgeEnd] those of the end. exclusions.go
 //	  lists, as narrowly as possible, the promises that a case cannot keep.
 //	- Its rules that must not break: a row of mutantsOf in mutant_test.go, with its kinds. The
 //	  simulation must detect each broken rule within a thousand seeds.

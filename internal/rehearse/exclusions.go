@@ -3,12 +3,14 @@ package rehearse
 import (
 	"strings"
 	"time"
+
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // The promises that a case itself makes impossible to keep.
 
-// hasIntervention reports whether an intervention of the case does the act.
-func (c Case) hasIntervention(does string) bool {
+// HasIntervention reports whether an intervention of the case does the act.
+func (c Case) HasIntervention(does string) bool {
 	for _, h := range c.Interventions {
 		if strings.HasPrefix(h.Does, does) {
 			return true
@@ -17,8 +19,8 @@ func (c Case) hasIntervention(does string) bool {
 	return false
 }
 
-// hasFault reports whether the case has a fault of one of the kinds.
-func (c Case) hasFault(kinds ...string) bool {
+// HasFault reports whether the case has a fault of one of the kinds.
+func (c Case) HasFault(kinds ...string) bool {
 	for _, f := range c.Faults {
 		for _, k := range kinds {
 			if strings.HasPrefix(f, k) {
@@ -39,10 +41,10 @@ func (c Case) hasNewOption(options ...string) bool {
 	return false
 }
 
-// mayLoseRequests reports whether the case loses requests in any deployment.
-func (c Case) mayLoseRequests() bool {
-	return c.hasFault("task-crash", "zone-lost") || c.hasIntervention(DeleteService) || c.hasIntervention(EditRule) ||
-		c.hasIntervention(UpdateService) || c.hasIntervention(DeleteCanary) ||
+// MayLoseRequests reports whether the case loses requests in any deployment.
+func (c Case) MayLoseRequests() bool {
+	return c.HasFault("task-crash", "zone-lost") || c.HasIntervention(DeleteService) || c.HasIntervention(EditRule) ||
+		c.HasIntervention(UpdateService) || c.HasIntervention(DeleteCanary) ||
 		c.hasNewOption("unhealthy-after", "errors", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
 }
 
@@ -54,22 +56,22 @@ func (c Case) crashesAfterHealthy() bool {
 // mustFail reports whether the new version can never serve.
 func (c Case) mustFail() bool {
 	return c.hasNewOption("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") ||
-		c.World.hasFailingHook()
+		c.World.HasFailingHook()
 }
 
 // isUnsteady reports whether tasks may stop between a read and a write.
 func (c Case) isUnsteady() bool {
-	return c.mayLoseRequests() || c.hasFault("no-capacity", "slow-start", "stale", "failed-operation") ||
-		c.hasIntervention(DeregisterInstance) || c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) ||
-		c.hasIntervention(PromoteCanary) || c.hasIntervention(SetUnhealthy) || c.crashesAfterHealthy() || c.canScale()
+	return c.MayLoseRequests() || c.HasFault("no-capacity", "slow-start", "stale", "failed-operation") ||
+		c.HasIntervention(DeregisterInstance) || c.HasIntervention(SetDesiredCount) || c.HasIntervention(ScaleCanary) ||
+		c.HasIntervention(PromoteCanary) || c.HasIntervention(SetUnhealthy) || c.crashesAfterHealthy() || c.canScale()
 }
 
 // mustSucceed reports whether no fault concerns the new version and no intervention may change the
 // outcome.
 func (c Case) mustSucceed() bool {
-	return !c.mustFail() && !c.stepsMayFail() && !c.mayLoseRequests() && !c.isUnsteady() && len(c.Interventions) == 0 &&
-		c.FullDisk.Row == 0 && c.Files == nil &&
-		!c.hasFault("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores &&
+	return !c.mustFail() && !c.stepsMayFail() && !c.MayLoseRequests() && !c.isUnsteady() && len(c.Interventions) == 0 &&
+		c.FullDisk.Row == 0 && c.Generated &&
+		!c.HasFault("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores &&
 		!c.cannotRoll()
 }
 
@@ -77,7 +79,7 @@ func (c Case) mustSucceed() bool {
 // deployment let ECS neither stop nor start a task.
 func (c Case) cannotRoll() bool {
 	p, s := c.World.Percents, c.World.Scaling
-	if p == (Percents{}) || !s.isActive() {
+	if p == (shape.Percents{}) || !s.IsActive() {
 		return false
 	}
 	for n := s.Min; n <= s.Max; n++ {
@@ -100,11 +102,11 @@ func (c Case) outlivesGrace() bool {
 // accepted.
 func (c Case) requiredCause() string {
 	if c.Before != "" || c.After != "" || len(c.Interventions)+len(c.Faults) > 0 || c.FullDisk.Row > 0 ||
-		c.World.Controller != "EXTERNAL" && !c.hasCanaryService() {
+		c.World.Controller != "EXTERNAL" && !c.HasCanaryService() {
 		return ""
 	}
 	switch {
-	case c.hasCanaryService() && c.hasNewOption("crash-after"):
+	case c.HasCanaryService() && c.hasNewOption("crash-after"):
 		return "" // ECS may stop the task as unhealthy before it crashes
 	case c.hasNewOption("healthy-after=1h") && c.hasNewOption("crash-after"):
 		return "exit code"

@@ -128,7 +128,9 @@ func (l *process) addMiddleware(stack *middleware.Stack) error {
 			if here && !l.kill.After {
 				l.terminate("before " + operation)
 			}
-			l.onWriting(operation, in.Parameters)
+			if l.onWriting != nil {
+				l.onWriting(operation, in.Parameters)
+			}
 			out, meta, err := next.HandleSerialize(ctx, in)
 			l.onWrote(operation)
 			if here {

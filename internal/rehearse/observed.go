@@ -20,7 +20,7 @@ type observed struct {
 	desired           int
 	expectedScaling   string                   // the scalable targets, as they must be at the end
 	setsByExternalID  map[string]string        // external ID -> ID of the task set
-	tasksByStarter    map[string][]*world.Task // standalone tasks, by startedBy
+	TasksByStarter    map[string][]*world.Task // standalone tasks, by startedBy
 	secondPlans       []*plan.Plan             // of second sluices
 	secondFinished    bool                     // a second sluice succeeded or rolled back
 	secondDeployedNew bool                     // it deployed the new version
@@ -29,7 +29,7 @@ type observed struct {
 	takenOverAt       time.Time                // when a second sluice took the claim of the first
 	claimUnreleased   bool                     // AWS answered no call that releases the claim: it expires
 	hasWritten        bool                     // sluice has written something
-	wasPaused         bool                     // sluice paused the deployment
+	WasPaused         bool                     // sluice paused the deployment
 	editedWeights     map[string][2]int32      // by another actor since the first write
 	editedAt          time.Time                // time of the last such edit
 	writesAnswered    int                      // results of sluice's writes, in all processes
@@ -37,10 +37,8 @@ type observed struct {
 	nameOutages       []string                 // when the name led to no serving task
 	reportedFailures  map[string]bool          // failures
 
-	ruleDriftAt   time.Time     // when another actor set a rule to weights that it never had
-	promised      promisedShare // the share that must stay registered
-	rollbackBegun bool          // the rollback has begun
-	touched       touchedRecord // the instance that another actor changed, until sluice reports it
+	ruleDriftAt time.Time     // when another actor set a rule to weights that it never had
+	promised    promisedShare // the share that must stay registered
 
 	initialScaling    string // the scalable targets at the start
 	writingScaling    bool   // sluice is writing a scalable target
@@ -50,13 +48,13 @@ type observed struct {
 func (s *observed) initMaps() {
 	s.initialActions, s.weights, s.setsByExternalID = map[string][]world.Action{}, map[string][2]int32{},
 		map[string]string{}
-	s.tasksByStarter = map[string][]*world.Task{}
+	s.TasksByStarter = map[string][]*world.Task{}
 	s.editedWeights, s.deletedSets = map[string][2]int32{}, map[string]bool{}
 	s.reportedFailures, s.initialSets = map[string]bool{}, map[string]bool{}
 }
 
 // snapshotWorld records the state of the world at the start.
-func (f *rehearsal) snapshotWorld(tx *world.Tx) {
+func (f *Rehearsal) snapshotWorld(tx *world.Tx) {
 	for _, r := range f.forwardingRules(tx) {
 		f.initialActions[r.ARN] = slices.Clone(r.Actions)
 		f.weights[r.ARN] = f.weightsOf(r)
@@ -66,7 +64,10 @@ func (f *rehearsal) snapshotWorld(tx *world.Tx) {
 			f.initialSets[ts.ID] = true
 		}
 	}
-	if s := f.findService(tx); s != nil {
+	if s := f.FindService(tx); s != nil {
+		for _, ts := range s.TaskSets { // the first call on them may be refused before they change
+			f.checkUnique(ts)
+		}
 		f.desired = s.Desired
 		if p := s.Primary(); p != nil {
 			f.oldSetID = p.ID
@@ -77,19 +78,19 @@ func (f *rehearsal) snapshotWorld(tx *world.Tx) {
 }
 
 // noteStart records that AWS has created a task set or a deployment for the rehearsed deployment.
-func (f *rehearsal) noteStart(ts *world.TaskSet) {
+func (f *Rehearsal) noteStart(ts *world.TaskSet) {
 	if !f.startedAt.IsZero() && !f.initialSets[ts.ID] {
-		f.result.Started = true
+		f.Result.Started = true
 	}
 }
 
-func (f *rehearsal) findService(tx *world.Tx) *world.Service {
+func (f *Rehearsal) FindService(tx *world.Tx) *world.Service {
 	s, _ := tx.Services.Get(f.World.Cluster + "/" + f.World.Service)
 	return s
 }
 
 // weightsOf returns a rule's weights on the two groups.
-func (f *rehearsal) weightsOf(r *world.Rule) (w [2]int32) {
+func (f *Rehearsal) weightsOf(r *world.Rule) (w [2]int32) {
 	if fw := r.ForwardAction(); fw != nil {
 		for _, s := range fw.Groups {
 			switch s.Group {
@@ -104,7 +105,7 @@ func (f *rehearsal) weightsOf(r *world.Rule) (w [2]int32) {
 }
 
 // unmanagedText returns everything that sluice must not change, as text.
-func (f *rehearsal) unmanagedText(tx *world.Tx) string {
+func (f *Rehearsal) unmanagedText(tx *world.Tx) string {
 	var b strings.Builder
 	for _, r := range tx.Rules.Values() {
 		if _, ours := f.initialActions[r.ARN]; ours {
@@ -114,7 +115,7 @@ func (f *rehearsal) unmanagedText(tx *world.Tx) string {
 		fmt.Fprintf(&b, "%s %d %v %s\n", r.Name(), r.Priority, r.Conditions, world.ActionsText(r.Actions))
 	}
 	for _, s := range tx.Services.Values() {
-		if s == f.findService(tx) || s == f.findCanaryService(tx) {
+		if s == f.FindService(tx) || s == f.FindCanaryService(tx) {
 			continue
 		}
 		fmt.Fprintf(&b, "%s %d", s.ID(), s.Desired)

@@ -13,30 +13,30 @@ import (
 )
 
 // startDeployment plans the application and records its deployment.
-func (f *rehearsal) startDeployment() (err error) {
+func (f *Rehearsal) startDeployment() (err error) {
 	if err := f.startProcess(); err != nil {
 		return err
 	}
-	if f.application, err = f.loadFitted(); err != nil {
+	if f.application, err = f.LoadApplication(); err != nil {
 		return err
 	}
 	ctx := context.Background()
-	live, err := stage.Survey(ctx, f.account, f.clock, f.application)
+	live, err := stage.Survey(ctx, f.account, f.Clock, f.application)
 	if err != nil {
 		return err
 	}
-	if f.plan, err = plan.Make(f.application, live, plan.Options{QuickSync: f.QuickSync}); err != nil {
+	if f.Plan, err = plan.Make(f.application, live, plan.Options{QuickSync: f.QuickSync}); err != nil {
 		return err
 	}
-	f.startedAt = f.clock.Now()
+	f.startedAt = f.Clock.Now()
 	f.personActs = true
-	f.id, err = f.engine.Start(ctx, f.plan, engine.TriggerManual)
+	f.id, err = f.engine.Start(ctx, f.Plan, engine.TriggerManual)
 	f.personActs = false
 	if err != nil {
 		return err
 	}
 	for _, line := range f.Faults {
-		if err := f.sim.Inject(line); err != nil {
+		if err := f.Sim.Inject(line); err != nil {
 			return err
 		}
 	}
@@ -44,16 +44,16 @@ func (f *rehearsal) startDeployment() (err error) {
 }
 
 // recordRefusal records the result of a case whose application cannot be deployed.
-func (f *rehearsal) recordRefusal(err error) {
-	if f.Files == nil {
-		f.failRehearsal("the case cannot be deployed: %v", err)
+func (f *Rehearsal) recordRefusal(err error) {
+	if f.Generated {
+		f.Fail("the case cannot be deployed: %v", err)
 	}
-	f.result.Cause, f.result.Next = err.Error(), sluice.NextStep(err)
+	f.Result.Cause, f.Result.Next = err.Error(), sluice.NextStep(err)
 }
 
 // startProcess starts a process of sluice with the next kill of the case.
-func (f *rehearsal) startProcess() (err error) {
-	l := &process{worldClock: f.clock, onWriting: f.tracer.traceWrite, onWrote: f.checkWrite}
+func (f *Rehearsal) startProcess() (err error) {
+	l := &process{worldClock: f.Clock, onWriting: f.extension.OnWriting, onWrote: f.checkWrite}
 	if f.processCount < len(f.Kills) {
 		l.kill = f.Kills[f.processCount]
 	}
@@ -87,40 +87,40 @@ const (
 )
 
 // runUntilEnded runs the deployment, and runs it again after each kill and pause.
-func (f *rehearsal) runUntilEnded() {
+func (f *Rehearsal) runUntilEnded() {
 	for n := 1; ; n++ {
 		end, err, died := f.runOnce()
 		if f.processCount == 1 {
 			f.firstProcess = *f.process
 		}
 		if !died && err == nil && end.State == journal.Ended {
-			f.result.Outcome, f.result.Cause, f.result.Next = end.Outcome, end.Cause, end.Next
+			f.Result.Outcome, f.Result.Cause, f.Result.Next = end.Outcome, end.Cause, end.Next
 			return
 		}
 		if n == 2*maxTries {
-			f.addViolation("P2", "the deployment does not end: %s %v", end.State, err)
+			f.AddViolation("P2", "the deployment does not end: %s %v", end.State, err)
 			return
 		}
 		wait := pauseRetryDelay
 		if died {
 			wait = max(minRestartDelay, f.RestartDelay)
-			f.logLine("killed %s", f.process.endCause)
+			f.LogLine("killed %s", f.process.endCause)
 		} else {
-			f.wasPaused, f.result.Paused = true, true
-			f.logLine("left: %s %v", end.State, err)
+			f.WasPaused, f.Result.Paused = true, true
+			f.LogLine("left: %s %v", end.State, err)
 		}
 		if n == maxTries {
-			f.sim.ClearFaults()
+			f.Sim.ClearFaults()
 		}
-		f.sleep(wait)
+		f.Sleep(wait)
 		if err := f.startProcess(); err != nil {
-			f.failRehearsal("sluice cannot be started again: %v", err)
+			f.Fail("sluice cannot be started again: %v", err)
 			return
 		}
 	}
 }
 
-func (f *rehearsal) runOnce() (end engine.RunResult, err error, died bool) {
+func (f *Rehearsal) runOnce() (end engine.RunResult, err error, died bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	f.process.cancel = cancel

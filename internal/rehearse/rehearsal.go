@@ -22,20 +22,24 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
-// rehearsal is one running rehearsal.
-type rehearsal struct {
+// Rehearsal is one running rehearsal. Users of the package see it only in an [Extension].
+type Rehearsal struct {
 	Case
-	clock       clock.Clock
-	sim         *awssim.Sim
+	Clock  clock.Clock
+	Sim    *awssim.Sim
+	Plan   *plan.Plan // nil before it is made
+	Result Result
+
+	extension   Extension
 	tallies     []*loadgen.Tally
 	nameTallies []*loadgen.NameTally
 	journal     *journal.Journal
 	process     *process
 	account     *account.Account
 	engine      *engine.Engine
-	plan        *plan.Plan
 	application *appfile.Application
 	id          string
 	worldStart  time.Time // of the world
@@ -51,56 +55,55 @@ type rehearsal struct {
 	firstProcess   process // counts of the first process
 	processCount   int
 	log            strings.Builder
-	tracer         *tracer
-	result         Result
 	observed
 }
 
-func newField(c Case, k clock.Clock) *rehearsal {
-	f := &rehearsal{Case: c, clock: k, worldStart: k.Now(), acted: map[int]bool{}, scheduled: map[int]bool{},
+func newRehearsal(c Case, k clock.Clock) *Rehearsal {
+	f := &Rehearsal{Case: c, Clock: k, worldStart: k.Now(), acted: map[int]bool{}, scheduled: map[int]bool{},
 		stageStarts: map[string]time.Time{}}
 	f.observed.initMaps()
 	return f
 }
 
 // buildWorld builds the world and its callers.
-func (f *rehearsal) buildWorld() (err error) {
+func (f *Rehearsal) buildWorld() (err error) {
 	images, serving, err := f.buildImages()
 	if err != nil {
 		return err
 	}
-	f.sim, err = awssim.New(awssim.Options{Clock: f.clock, Seed: f.Seed, Images: images, Strict: true, Direct: !f.Codec,
+	f.Sim, err = awssim.New(awssim.Options{Clock: f.Clock, Seed: f.Seed, Images: images, Strict: true, Direct: !f.Codec,
 		Account: f.World.Account, Region: f.World.Region})
 	if err != nil {
 		return err
 	}
-	if err := f.sim.Load("world.yaml", f.World.File(serving)); err != nil {
+	if err := f.Sim.Load("world.yaml", f.World.File(serving)); err != nil {
 		return err
 	}
-	if err := f.buildJob(); err != nil {
-		return err
+	if f.extension.Build != nil {
+		if err := f.extension.Build(); err != nil {
+			return err
+		}
 	}
-	f.buildLeftovers()
-	f.sleep(f.World.Scaling.Since)
-	f.inWorld(f.addAlarm)
-	f.inWorld(f.snapshotWorld)
-	f.sim.World().AddInvariant(world.Invariant{Name: "rehearsal",
+	f.Sleep(f.World.Scaling.Since)
+	f.InWorld(f.addAlarm)
+	f.InWorld(f.snapshotWorld)
+	f.Sim.World().AddInvariant(world.Invariant{Name: "rehearsal",
 		CheckChange: func(tx *world.Tx, c world.Change) error { f.checkChange(tx, c); return nil }})
-	f.World.eachRule(func(l Listener, r Rule) {
-		f.tallies = append(f.tallies, loadgen.Attach(f.sim.World(), f.sim.Balancer(),
+	f.World.EachRule(func(l shape.Listener, r shape.Rule) {
+		f.tallies = append(f.tallies, loadgen.Attach(f.Sim.World(), f.Sim.Balancer(),
 			loadgen.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
 				Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web",
 					Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
 	})
-	if f.World.usesCloudMap() {
+	if f.World.UsesCloudMap() {
 		f.attachNameCallers()
 	}
 	return nil
 }
 
 // openJournal opens the journal. Its writes are hooked, so that a kill can end a process there.
-func (f *rehearsal) openJournal() (err error) {
-	if f.journal, err = journal.Open(journal.Memory, f.clock); err != nil {
+func (f *Rehearsal) openJournal() (err error) {
+	if f.journal, err = journal.Open(journal.Memory, f.Clock); err != nil {
 		return err
 	}
 	f.journal.WrapWrites(func(op string, write func() error) error {
@@ -109,7 +112,9 @@ func (f *rehearsal) openJournal() (err error) {
 		}
 		return f.process.writeRow(op, func() error {
 			err := write()
-			f.tracer.traceRow(f, op)
+			if f.extension.OnRow != nil {
+				f.extension.OnRow(op)
+			}
 			return err
 		})
 	})
@@ -117,7 +122,7 @@ func (f *rehearsal) openJournal() (err error) {
 }
 
 // buildImages defines what the images of both versions do.
-func (f *rehearsal) buildImages() (image.Catalog, string, error) {
+func (f *Rehearsal) buildImages() (image.Catalog, string, error) {
 	old, err := f.versionBehaviour("old", f.Old)
 	if err != nil {
 		return nil, "", err
@@ -126,11 +131,11 @@ func (f *rehearsal) buildImages() (image.Catalog, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	catalogue := image.Catalog{oldImage: old, newImage: fresh, leftoverImage: image.Behaviour{Version: "left"}}
-	if f.Files == nil {
-		return catalogue, oldImage, errors.Join(f.addStepImages(catalogue), f.addJobImages(catalogue))
+	catalogue := image.Catalog{OldImage: old}
+	if f.extension.AddImages != nil {
+		return catalogue, OldImage, f.extension.AddImages(catalogue, fresh)
 	}
-	app, err := f.loadFitted()
+	app, err := f.LoadApplication()
 	if err != nil {
 		return nil, "", err
 	}
@@ -143,11 +148,11 @@ func (f *rehearsal) buildImages() (image.Catalog, string, error) {
 		catalogue[i] = fresh
 	}
 	setStepEnds(catalogue, app, f.FailingStep)
-	return catalogue, oldImage, nil
+	return catalogue, OldImage, nil
 }
 
 // versionBehaviour returns a version's behaviour: its own options, otherwise the world's.
-func (f *rehearsal) versionBehaviour(version, options string) (image.Behaviour, error) {
+func (f *Rehearsal) versionBehaviour(version, options string) (image.Behaviour, error) {
 	var all []string
 	if options != "" {
 		all = append(all, options)
@@ -192,21 +197,10 @@ func mainImage(app *appfile.Application) string {
 	return fallback
 }
 
-// loadApp reads the application: the user's own, or the generated one.
-func (c Case) loadApp() (*appfile.Application, error) {
-	if c.Files == nil {
-		return appfile.Load(c.Application(), "sluice.yaml", nil)
-	}
-	return appfile.Load(c.Files, c.File, c.Lookup)
-}
-
-// loadFitted reads the application. It sets the world's subnets in a user's own application.
-func (f *rehearsal) loadFitted() (*appfile.Application, error) {
-	app, err := f.loadApp()
-	if f.Files == nil {
-		return app, err
-	}
-	if err != nil || app.Service == nil {
+// LoadApplication reads the application. It sets the world's subnets in a user's own application.
+func (f *Rehearsal) LoadApplication() (*appfile.Application, error) {
+	app, err := appfile.Load(f.Files, f.File, f.Lookup)
+	if err != nil || f.Generated || app.Service == nil {
 		return app, err
 	}
 	if n := app.Service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
@@ -216,11 +210,11 @@ func (f *rehearsal) loadFitted() (*appfile.Application, error) {
 }
 
 // openAccount opens an account on the simulated AWS, with the hooks of a process if there is one.
-func (f *rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, error) {
-	cfg := f.sim.Config()
+func (f *Rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, error) {
+	cfg := f.Sim.Config()
 	a := account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint,
-		HTTPClient: f.sim.HTTPClient(), Clock: c,
-		APIOptions: f.sim.APIOptions()}
+		HTTPClient: f.Sim.HTTPClient(), Clock: c,
+		APIOptions: f.Sim.APIOptions()}
 	if l != nil {
 		a.APIOptions = append(append([]func(*middleware.Stack) error{}, a.APIOptions...), l.addMiddleware)
 		a.OnCall = f.checkCall
@@ -228,24 +222,24 @@ func (f *rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, er
 	return account.Open(context.Background(), a)
 }
 
-func (f *rehearsal) logLine(format string, args ...any) {
-	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(f.worldStart).Round(time.Millisecond),
+func (f *Rehearsal) LogLine(format string, args ...any) {
+	fmt.Fprintf(&f.log, "%s %s\n", f.Clock.Now().Sub(f.worldStart).Round(time.Millisecond),
 		fmt.Sprintf(format, args...))
 }
 
-// failRehearsal records an error of the rehearsal itself or of the simulator.
-func (f *rehearsal) failRehearsal(format string, args ...any) {
-	f.addViolation("rehearsal", format, args...)
+// Fail records an error of the rehearsal itself or of the simulator.
+func (f *Rehearsal) Fail(format string, args ...any) {
+	f.AddViolation("rehearsal", format, args...)
 }
 
-func (f *rehearsal) addViolation(promise, format string, args ...any) {
+func (f *Rehearsal) AddViolation(promise, format string, args ...any) {
 	text := promise + ": " + fmt.Sprintf(format, args...)
-	f.logLine("violated: %s", text)
-	f.result.Violations = append(f.result.Violations, text)
+	f.LogLine("violated: %s", text)
+	f.Result.Violations = append(f.Result.Violations, text)
 }
 
 // journalText returns the deployment's rows in the journal.
-func (f *rehearsal) journalText() (string, error) {
+func (f *Rehearsal) journalText() (string, error) {
 	ctx := context.Background()
 	d, err := f.journal.Deployment(ctx, f.id)
 	events, err2 := f.journal.Events(ctx, f.id, 0, 0)

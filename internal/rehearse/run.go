@@ -45,26 +45,25 @@ type StageTime struct {
 // Run runs a case to its end and checks it against the promises.
 func Run(c Case) Result {
 	virtual := clock.NewVirtual(startTime())
-	return newField(c, virtual).runVirtual(virtual)
+	f := newRehearsal(c, virtual)
+	f.runVirtual(virtual)
+	return f.Result
 }
 
-func (f *rehearsal) runVirtual(virtual *clock.Virtual) (r Result) {
+func (f *Rehearsal) runVirtual(virtual *clock.Virtual) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.failRehearsal("panic: %v", p)
-			r = f.result
-			r.Log = f.log.String()
+			f.Fail("panic: %v", p)
 		}
+		f.Result.Log = f.log.String()
 	}()
 	virtual.Run(f.playCase)
-	f.result.Log = f.log.String()
-	return f.result
 }
 
 // CheckWorld returns an error if the world of a case cannot be built.
 func CheckWorld(c Case) (err error) {
 	virtual := clock.NewVirtual(startTime())
-	virtual.Run(func() { err = newField(c, virtual).buildWorld() })
+	virtual.Run(func() { err = newRehearsal(c, virtual).buildWorld() })
 	if err == nil {
 		return nil
 	}
@@ -74,13 +73,13 @@ func CheckWorld(c Case) (err error) {
 }
 
 // playCase runs the whole rehearsal, as the clock's first actor.
-func (f *rehearsal) playCase() {
+func (f *Rehearsal) playCase() {
 	if err := f.buildWorld(); err != nil {
-		f.failRehearsal("the simulated AWS cannot be built: %v", err)
+		f.Fail("the simulated AWS cannot be built: %v", err)
 		return
 	}
 	if err := f.openJournal(); err != nil {
-		f.failRehearsal("the journal cannot be opened: %v", err)
+		f.Fail("the journal cannot be opened: %v", err)
 		return
 	}
 	defer f.journal.Close()
@@ -90,15 +89,15 @@ func (f *rehearsal) playCase() {
 	}
 	f.scheduleInterventions()
 	f.runUntilEnded()
-	f.isOver, f.result.Acted = true, f.wasEndedEarly()
+	f.isOver, f.Result.Acted = true, f.wasEndedEarly()
 	f.summarizeTraffic()
-	f.sim.ClearFaults()
+	f.Sim.ClearFaults()
 	f.judgeEnd()
 }
 
 // wasEndedEarly reports whether an intervention may have ended the deployment before AWS created
 // anything for it. A second deployment does not end it: it finds the claim.
-func (f *rehearsal) wasEndedEarly() bool {
+func (f *Rehearsal) wasEndedEarly() bool {
 	for i := range f.acted {
 		if f.Interventions[i].Does != SecondSluice {
 			return true

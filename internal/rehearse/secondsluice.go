@@ -12,25 +12,20 @@ import (
 )
 
 // startSecond starts a sluice on another machine that deploys the same service.
-func (f *rehearsal) startSecond() { f.startSluice(plan.Options{}) }
+func (f *Rehearsal) startSecond() { f.StartSluice(plan.Options{}) }
 
-// startTakeOver starts a sluice on another machine that takes the service over.
-func (f *rehearsal) startTakeOver() {
-	f.startSluice(plan.Options{TakeOver: f.id, Adopt: true})
-}
-
-func (f *rehearsal) startSluice(o plan.Options) {
+func (f *Rehearsal) StartSluice(o plan.Options) {
 	f.secondsRunning++
-	f.clock.Go(func() {
+	f.Clock.Go(func() {
 		defer func() { f.secondsRunning-- }()
 		end, err := f.runElsewhere(o)
-		f.logLine("second: %s %s %v", end.Outcome, end.Cause, err)
+		f.LogLine("second: %s %s %v", end.Outcome, end.Cause, err)
 	})
 }
 
 // recordClaimTaken records when a second sluice that takes over has written its claim to the
 // service.
-func (f *rehearsal) recordClaimTaken(o plan.Options, e sluice.Envelope) {
+func (f *Rehearsal) recordClaimTaken(o plan.Options, e sluice.Envelope) {
 	w, wrote := e.Open().(sluice.Wrote)
 	f.checkTakeOverWait(e)
 	if wrote && o.TakeOver != "" && f.claimTakenAt.IsZero() && w.Operation == "ecs:TagResource" && w.Cause == "" {
@@ -40,7 +35,7 @@ func (f *rehearsal) recordClaimTaken(o plan.Options, e sluice.Envelope) {
 
 // checkTakeOverWait checks that a sluice that takes the service over does not write while the
 // former owner of the claim may still write (P2).
-func (f *rehearsal) checkTakeOverWait(e sluice.Envelope) {
+func (f *Rehearsal) checkTakeOverWait(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.Warned:
 		if strings.Contains(ev.Message, "is taken over from") {
@@ -49,31 +44,31 @@ func (f *rehearsal) checkTakeOverWait(e sluice.Envelope) {
 	case sluice.Writing:
 		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < claimValidFor &&
 			ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
-			f.addViolation("P2", "the deployment that took over the service wrote %s after %s: the previous owner may "+
+			f.AddViolation("P2", "the deployment that took over the service wrote %s after %s: the previous owner may "+
 				"write for %s", ev.Operation, since, claimValidFor)
 		}
 	}
 }
 
-func (f *rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
+func (f *Rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
 	ctx := context.Background()
-	a, err := f.openAccount(f.clock, nil)
+	a, err := f.openAccount(f.Clock, nil)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	j, err := journal.Open(journal.Memory, f.clock)
+	j, err := journal.Open(journal.Memory, f.Clock)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
 	defer j.Close()
-	e := &engine.Engine{Journal: j, Account: a, Clock: f.clock, Owner: "elsewhere/1",
+	e := &engine.Engine{Journal: j, Account: a, Clock: f.Clock, Owner: "elsewhere/1",
 		NewID:   func() string { return plan.IDPrefix + "second" },
 		OnEvent: func(ev sluice.Envelope) { f.recordClaimTaken(o, ev) }}
-	app, err := f.loadFitted()
+	app, err := f.LoadApplication()
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	live, err := stage.Survey(ctx, a, f.clock, app)
+	live, err := stage.Survey(ctx, a, f.Clock, app)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
@@ -87,7 +82,7 @@ func (f *rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
 		return engine.RunResult{}, err
 	}
 	end, err := e.Run(ctx, id, engine.Options{})
-	f.secondDeployedNew = f.secondDeployedNew || end.Outcome == sluice.Succeeded && !f.isJob()
+	f.secondDeployedNew = f.secondDeployedNew || end.Outcome == sluice.Succeeded && !f.IsJob()
 	f.secondFinished = f.secondFinished || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
 	return end, err
 }

@@ -13,63 +13,14 @@ import (
 
 // Families of the tasks before and after the stages, which are the steps' names too.
 const (
-	stepBefore = "before"
-	stepAfter  = "after"
+	StepBefore = "before"
+	StepAfter  = "after"
 )
-
-// exits0 and exits3 are tasks of steps that succeed and fail.
-const (
-	exits0 = "crash-after=20s&exit=0"
-	exits3 = "crash-after=20s&exit=3"
-)
-
-func (d *random) stepOptions() string {
-	return d.oneOf(exits0, exits0, "crash-after=45m&exit=0", "start-delay=30s&"+exits0, exits3, "noboot=true")
-}
-
-// afterOptions returns the options of the step after the stages, and whether its failure rolls
-// back.
-func (c Case) afterOptions() (options string, rollback bool) {
-	return strings.CutPrefix(c.After, "rollback&")
-}
-
-func (c Case) writeSteps(d *draft) {
-	task := func(name string) string {
-		return "family: " + name +
-			"\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: " +
-			"512\ncontainerDefinitions:\n  - name: " + name +
-			"\n    image: sim/rehearsal:" + name + "\n    environment: [{name: PASSWORD, value: " + secret + "}]\n"
-	}
-	if c.Before != "" {
-		d.before.WriteString(task(stepBefore))
-		writeLine(&d.pipeline, "before: [{name: %s, taskDefinitionFile: before.yaml}]", stepBefore)
-	}
-	if c.After != "" {
-		_, rollback := c.afterOptions()
-		d.after.WriteString(task(stepAfter))
-		writeLine(&d.pipeline, "after: [{name: %s, taskDefinitionFile: after.yaml, rollback: %t, runTask: "+
-			"{overrides: {containerOverrides: [{name: %[1]s, environment: [{name: TOKEN, value: %[3]s}]}]}}}]",
-			stepAfter, rollback, secret)
-	}
-}
-
-// addStepImages defines what the tasks of the steps do.
-func (f *rehearsal) addStepImages(all image.Catalog) error {
-	after, _ := f.afterOptions()
-	for name, options := range map[string]string{stepBefore: f.Before, stepAfter: after} {
-		b, err := image.Parse("sim/step:v1?" + options)
-		if err != nil {
-			return err
-		}
-		all["sim/rehearsal:"+name] = b
-	}
-	return nil
-}
 
 // stepFamilies returns the families of the steps' own definitions.
-func (f *rehearsal) stepFamilies() (all []string) {
-	if f.Files == nil {
-		return []string{stepBefore, stepAfter}
+func (f *Rehearsal) stepFamilies() (all []string) {
+	if f.Generated {
+		return []string{StepBefore, StepAfter}
 	}
 	for _, s := range append(append([]appfile.Step{}, f.application.Before...), f.application.After...) {
 		if s.Task != nil {
@@ -83,7 +34,7 @@ func (f *rehearsal) stepFamilies() (all []string) {
 // new version with the steps' commands. They succeed, except for the first step of the failing
 // kind.
 func setStepEnds(all image.Catalog, app *appfile.Application, fails string) {
-	for side, steps := range map[string][]appfile.Step{stepBefore: app.Before, stepAfter: app.After} {
+	for side, steps := range map[string][]appfile.Step{StepBefore: app.Before, StepAfter: app.After} {
 		for i, s := range steps {
 			ends := image.Behaviour{Version: "step", CrashAfter: 20 * time.Second}
 			if side == fails && i == 0 {
@@ -129,26 +80,26 @@ func setCommand(all image.Catalog, name string, words []string, does image.Behav
 }
 
 // checkRunOnce checks that a task runs once for each deployment, or as often as requested (P5).
-func (f *rehearsal) checkRunOnce(t *world.Task) {
-	if t.Service != nil || t.StartedBy == "" || slices.Contains(f.tasksByStarter[t.StartedBy], t) {
+func (f *Rehearsal) checkRunOnce(t *world.Task) {
+	if t.Service != nil || t.StartedBy == "" || slices.Contains(f.TasksByStarter[t.StartedBy], t) {
 		return
 	}
-	all := append(f.tasksByStarter[t.StartedBy], t)
+	all := append(f.TasksByStarter[t.StartedBy], t)
 	if most := f.expectedTasks(t.StartedBy); len(all) > most {
-		f.addViolation("P5", "%d tasks of %s were started instead of %d: %s", len(all), t.StartedBy, most,
+		f.AddViolation("P5", "%d tasks of %s were started instead of %d: %s", len(all), t.StartedBy, most,
 			t.ID)
 	}
-	f.tasksByStarter[t.StartedBy] = all
+	f.TasksByStarter[t.StartedBy] = all
 }
 
 // expectedTasks returns how many tasks a stage must start, by their startedBy.
-func (f *rehearsal) expectedTasks(by string) int {
+func (f *Rehearsal) expectedTasks(by string) int {
 	_, stage, _ := strings.Cut(by, "/")
 	if stage == "run" {
-		return f.Job.taskCount()
+		return f.Job.TaskCount()
 	}
-	if f.Files != nil {
-		for _, s := range f.plan.Stages {
+	if !f.Generated {
+		for _, s := range f.Plan.Stages {
 			if t := s.Task; t != nil && plan.StepKey(t.When, t.Step) == stage {
 				return t.Count
 			}
@@ -157,8 +108,8 @@ func (f *rehearsal) expectedTasks(by string) int {
 	return 1
 }
 
-// stepsFail reports whether a step fails by itself.
-func (c Case) stepsFail() bool {
+// StepsFail reports whether a step fails by itself.
+func (c Case) StepsFail() bool {
 	text := c.Before + " " + c.After
 	return c.FailingStep != "" || strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
 }
@@ -166,5 +117,5 @@ func (c Case) stepsFail() bool {
 // stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when
 // sluice resumes.
 func (c Case) stepsMayFail() bool {
-	return c.stepsFail() || c.Before+c.After != "" && c.hasFault("expired-credentials")
+	return c.StepsFail() || c.Before+c.After != "" && c.HasFault("expired-credentials")
 }

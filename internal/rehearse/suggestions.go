@@ -28,10 +28,10 @@ func (s Scenario) suggestions(c Case, r Result) (all []string) {
 		say("the deployment succeeded with a version that fails later: %s", c.detectionAdvice())
 	case s.LosesRequests && late && r.WorstShare > 0.5:
 		say("%.0f%% of the requests were sent to the bad version: %s", 100*r.WorstShare, c.detectionAdvice())
-	case !s.LosesRequests && r.Failed > 0 && c.World.usesCloudMap() && c.isRegisteredEarly():
+	case !s.LosesRequests && r.Failed > 0 && c.World.UsesCloudMap() && c.isRegisteredEarly():
 		say("a task is registered as soon as it runs, but this version responds later: add a container health " +
 			"check (healthCheck), which keeps its instance UNHEALTHY until it responds")
-	case s.Name == "good" && r.Failed > 0 && c.World.usesCloudMap():
+	case s.Name == "good" && r.Failed > 0 && c.World.UsesCloudMap():
 		say("ECS stops a task when it deregisters it, and callers cache the address for another %s: a task that "+
 			"serves for %s after SIGTERM loses no request (if yours does, set rehearse.servesAfterStop)",
 			shortDuration(c.World.TTL), shortDuration(c.addressCacheTime()))
@@ -52,7 +52,7 @@ func (s Scenario) suggestions(c Case, r Result) (all []string) {
 func (c Case) detectionAdvice() string {
 	waits, rolls := c.waitBeforePrimary()
 	switch {
-	case c.World.usesCodeDeploy():
+	case c.World.UsesCodeDeploy():
 		return "to detect it, use a deployment configuration that keeps a small share for some minutes, or an alarm " +
 			"of the deployment group"
 	case !rolls:
@@ -67,7 +67,10 @@ func (c Case) detectionAdvice() string {
 // waitBeforePrimary returns the total time that the pipeline waits before the primary rollout.
 // canary is false if there is no canary.
 func (c Case) waitBeforePrimary() (sum time.Duration, canary bool) {
-	app, err := c.loadApp()
+	if c.Files == nil {
+		return 0, false
+	}
+	app, err := appfile.Load(c.Files, c.File, c.Lookup)
 	if err != nil {
 		return 0, false
 	}

@@ -1,4 +1,4 @@
-package rehearse
+package rehearse_test
 
 import (
 	"fmt"
@@ -11,57 +11,60 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
+	"github.com/sluice-ecs/sluice/internal/rehearse/simtest"
 )
 
 // flawed is a configuration that should not go to production, and what says so: a
 // line of advice, or a scenario that is not safe or has advice of its own.
 type flawed struct {
 	name   string
-	change func(c *Case, files fstest.MapFS)
+	change func(c *rehearse.Case, files fstest.MapFS)
 	says   string // in what is told
 	in     string // the scenario that shows it; "": advice that needs none
 }
 
-func edit(file, old, new string) func(*Case, fstest.MapFS) {
-	return func(_ *Case, files fstest.MapFS) {
+func edit(file, old, new string) func(*rehearse.Case, fstest.MapFS) {
+	return func(_ *rehearse.Case, files fstest.MapFS) {
 		files[file] = &fstest.MapFile{Data: []byte(strings.Replace(string(files[file].Data), old, new, 1))}
 	}
 }
 
 var unsafeOnes = []flawed{
-	{"a drain of 0 and requests that last", func(c *Case, _ fstest.MapFS) {
+	{"a drain of 0 and requests that last", func(c *rehearse.Case, _ fstest.MapFS) {
 		c.World.Primary.Drain,
 			c.World.Canary.Drain = 0, 0
 	}, "cuts off requests", "slow-requests"},
-	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 },
+	{"a drain of 0", func(c *rehearse.Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 },
 		"its requests in flight are cut off", ""},
-	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute },
+	{"a drain of five minutes", func(c *rehearse.Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute },
 		"with deregistration delay 5m, step 4 ECS_PRIMARY_ROLLOUT takes", ""},
-	{"one task", func(c *Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "requests fail until ECS has replaced", ""},
-	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnetIDs(1) }, "one Availability Zone", ""},
-	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second },
+	{"one task", func(c *rehearse.Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "requests fail until ECS has replaced", ""},
+	{"one zone", func(c *rehearse.Case, _ fstest.MapFS) { c.World.Subnets = shape.SubnetIDs(1) }, "one Availability Zone", ""},
+	{"health checks that are seldom", func(c *rehearse.Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second },
 		"if a task hangs, it gets requests for another 1m, until 2 health checks 30s apart", ""},
 	{"a health check's timeout as long as its interval",
-		func(c *Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval",
+		func(c *rehearse.Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval",
 		""},
 	{"a progress deadline shorter than a start", edit("sluice.yaml", "progressDeadline: 10m0s",
 		"progressDeadline: 20s"), "progressDeadline 20s is shorter", ""},
 	{"a progress deadline shorter than a slow start", edit("sluice.yaml", "progressDeadline: 10m0s",
 		"progressDeadline: 100s"), "raise progressDeadline", "slow-start"},
-	{"no pipeline", func(c *Case, files fstest.MapFS) {
+	{"no pipeline", func(c *rehearse.Case, files fstest.MapFS) {
 		text, _, _ := strings.Cut(string(files["sluice.yaml"].Data), "pipeline:")
 		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	}, "all requests are sent to the new version immediately", ""},
 	{"a pipeline that leaves its canary", edit("sluice.yaml", "    - {name: ECS_CANARY_CLEAN}\n", ""),
 		"does not delete the canary", ""},
-	{"a pipeline that looks at nothing", func(*Case, fstest.MapFS) {}, "a WAIT of some minutes", "unhealthy-after-30s"},
+	{"a pipeline that looks at nothing", func(*rehearse.Case, fstest.MapFS) {}, "a WAIT of some minutes", "unhealthy-after-30s"},
 	{"no rollback", edit("sluice.yaml", "name: web\n", "name: web\nplanner: {autoRollback: false}\n"),
 		"autoRollback is off", ""},
-	{"nothing need be healthy", func(c *Case, files fstest.MapFS) {
-		c.Pipeline, c.World.Controller, c.World.Percents = nil, "ECS", Percents{0, 100}
-		maps.Copy(files, c.Application().(fstest.MapFS))
+	{"nothing need be healthy", func(c *rehearse.Case, files fstest.MapFS) {
+		c.Pipeline, c.World.Controller, c.World.Percents = nil, "ECS", shape.Percents{Least: 0, Most: 100}
+		maps.Copy(files, simtest.Application(*c).(fstest.MapFS))
 	}, "requests failed", "good"},
-	{"a health check path that is wrong", func(*Case, fstest.MapFS) {}, "health checks in", "never-healthy"},
+	{"a health check path that is wrong", func(*rehearse.Case, fstest.MapFS) {}, "health checks in", "never-healthy"},
 }
 
 // Configurations that lose requests or time are told, in every run.
@@ -69,18 +72,18 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 	for _, u := range unsafeOnes {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
-			base := Case{World: PlainWorld(), Pipeline: canaryPipeline()}
-			files := base.Application().(fstest.MapFS)
+			base := rehearse.Case{World: simtest.PlainWorld(), Pipeline: simtest.CanaryPipeline()}
+			files := simtest.Application(base).(fstest.MapFS)
 			u.change(&base, files)
 			base.Files, base.File = fs.FS(files), "sluice.yaml"
 			app, err := appfile.Load(files, "sluice.yaml", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := strings.Join(append(Advice(base.World, app), MeasureDrain(base)...), "\n")
+			told := strings.Join(append(rehearse.Advice(base.World, app), rehearse.MeasureDrain(base)...), "\n")
 			if s := scenario(u.in); s != nil {
 				c := s.Apply(base, len(app.Pipeline))
-				row := s.RowOf(c, Run(c))
+				row := s.RowOf(c, rehearse.Run(c))
 				told = fmt.Sprintf("%v\n%v\n%s", row.Suggestions, row.Flaws, row.Cause)
 			}
 			if !strings.Contains(told, u.says) {
@@ -90,8 +93,8 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 	}
 }
 
-func scenario(name string) *Scenario {
-	for _, s := range Catalogue() {
+func scenario(name string) *rehearse.Scenario {
+	for _, s := range rehearse.Catalogue() {
 		if s.Name == name {
 			return &s
 		}
@@ -101,18 +104,18 @@ func scenario(name string) *Scenario {
 
 // A sound configuration is safe in every scenario.
 func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
-	for name, pipeline := range map[string][]string{"canary": canaryPipeline(), "blue/green": blueGreenPipeline(),
+	for name, pipeline := range map[string][]string{"canary": simtest.CanaryPipeline(), "blue/green": simtest.BlueGreenPipeline(),
 		"quick sync": nil} {
-		base := Case{World: PlainWorld(), Pipeline: pipeline}
-		base.Files, base.File = base.Application(), "sluice.yaml"
-		for _, s := range Catalogue() {
-			if s.condition != nil {
+		base := rehearse.Case{World: simtest.PlainWorld(), Pipeline: pipeline}
+		base.Files, base.File = simtest.Application(base), "sluice.yaml"
+		for _, s := range rehearse.Catalogue() {
+			if !s.AppliesTo(&appfile.Application{}) {
 				continue // see TestStepsThatFail
 			}
 			t.Run(name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
 				c := s.Apply(base, max(1, len(pipeline)))
-				r := Run(c)
+				r := rehearse.Run(c)
 				if row := s.RowOf(c, r); !row.Safe {
 					t.Errorf("%s: %s; %v\n%s", row.Outcome, row.Cause, row.Flaws, r.Log)
 				}
@@ -129,17 +132,17 @@ func TestStepsThatFail(t *testing.T) {
 		outcome sluice.Outcome
 		share   float64 // the highest of the new version
 	}{
-		"step-before-fails":            {exits0, sluice.Failed, 0},
-		"step-after-fails":             {exits0, sluice.Failed, 1},
-		"step-after-fails, rolls back": {"rollback&" + exits0, sluice.RolledBack, 1},
+		"step-before-fails":            {"crash-after=20s&exit=0", sluice.Failed, 0},
+		"step-after-fails":             {"crash-after=20s&exit=0", sluice.Failed, 1},
+		"step-after-fails, rolls back": {"rollback&" + "crash-after=20s&exit=0", sluice.RolledBack, 1},
 	} {
-		base := Case{World: PlainWorld(), Before: exits0, After: want.after}
-		base.Files, base.File = base.Application(), "sluice.yaml"
+		base := rehearse.Case{World: simtest.PlainWorld(), Before: "crash-after=20s&exit=0", After: want.after}
+		base.Files, base.File = simtest.Application(base), "sluice.yaml"
 		base.Before, base.After = "", ""
 		which, _, _ := strings.Cut(name, ",")
 		s := scenario(which)
 		c := s.Apply(base, 1)
-		r := Run(c)
+		r := rehearse.Run(c)
 		row := s.RowOf(c, r)
 		if !row.Safe || row.Outcome != want.outcome || row.WorstShare != want.share ||
 			!strings.Contains(row.Cause, "exited with 3") {

@@ -1,0 +1,87 @@
+package rehearse
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+// Extension adds to a rehearsal what only tests need, see internal/rehearse/simtest. Each field may
+// be nil.
+type Extension struct {
+	// AddImages replaces the images of the application. fresh is what the new version does.
+	AddImages func(all image.Catalog, fresh image.Behaviour) error
+	// Build adds to the world before its state is recorded.
+	Build func() error
+	// Acts are further acts of an [Intervention], by their first word.
+	Acts map[string]func(args []int)
+	// OnWriting receives each write before it is sent.
+	OnWriting func(operation string, input any)
+	// OnRow receives each write of the journal after it was made.
+	OnRow func(operation string)
+	// OnEvent receives each event of the deployment after it is in the journal.
+	OnEvent func(sluice.Envelope)
+	// CheckJob checks how a standalone task ended.
+	CheckJob func(sluice.Outcome)
+}
+
+// RunExtended runs a case to its end, with the extension that extend returns for the rehearsal.
+func RunExtended(c Case, extend func(*Rehearsal) Extension) *Rehearsal {
+	virtual := clock.NewVirtual(startTime())
+	f := newRehearsal(c, virtual)
+	f.extension = extend(f)
+	f.runVirtual(virtual)
+	return f
+}
+
+// Prepare builds the world of a case for a deployment that runs outside of the rehearsal.
+func Prepare(c Case, k clock.Clock, extend func(*Rehearsal) Extension) (*Rehearsal, error) {
+	f := newRehearsal(c, k)
+	f.extension = extend(f)
+	if err := f.buildWorld(); err != nil {
+		return nil, err
+	}
+	f.startedAt = k.Now()
+	return f, nil
+}
+
+// Judge returns the result of a deployment that ran outside of the rehearsal. settle waits until
+// the state of the service is steady.
+func (f *Rehearsal) Judge(o sluice.Outcome, cause string, settle func(time.Duration)) Result {
+	f.Result.Outcome, f.Result.Cause, f.isOver = o, cause, true
+	f.InWorld(func(*world.Tx) {}) // up to now
+	f.summarizeTraffic()
+	f.checkLossless()
+	settle(steadyWait)
+	f.checkEnd(o)
+	f.Result.Log = f.log.String()
+	return f.Result
+}
+
+// LoadValue returns a value that the deployment saved.
+func (f *Rehearsal) LoadValue(key string) ([]byte, error) {
+	value, _, err := f.journal.Load(context.Background(), f.id, key)
+	return value, err
+}
+
+// DeploymentID returns the ID of the deployment.
+func (f *Rehearsal) DeploymentID() string { return f.id }
+
+// ActOutside runs act as a change of the world by another actor than sluice.
+func (f *Rehearsal) ActOutside(act func(*world.Tx)) {
+	f.externalActs = true
+	defer func() { f.externalActs = false }()
+	f.InWorld(act)
+}
+
+// AcceptScaling expects the scalable targets at the end as another actor has set them now.
+func (f *Rehearsal) AcceptScaling(tx *world.Tx) {
+	if f.writingScaling {
+		f.scalingBeforeRace = f.expectedScaling
+	}
+	f.expectedScaling = scalingOf(tx)
+}

@@ -1,7 +1,0 @@
-//go:build race
-
-package rehearse
-
-// lighter is how many times less is simulated under the race detector, which
-// makes virtual time ten times slower.
-const lighter = 12

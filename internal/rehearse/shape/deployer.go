@@ -1,0 +1,95 @@
+package shape
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// Deployer is the CodeDeploy configuration of a service, where it differs from the default names.
+type Deployer struct {
+	Application, Group string
+	CustomConfig       string   // a custom deployment configuration
+	Hooks              []string // the Lambda functions; they report Succeeded
+}
+
+// setDeployer sets, from the files, what CodeDeploy must have. Only the deployment group knows the
+// second target group: here it equals the first.
+func (w *World) setDeployer(app *appfile.Application) {
+	if !w.UsesCodeDeploy() {
+		return
+	}
+	w.Deployer = Deployer{Application: app.CodeDeploy.Application, Group: app.CodeDeploy.Group}
+	w.setConfig(app.CodeDeploy.Config)
+	for _, h := range app.Hooks {
+		if !slices.Contains(w.Deployer.Hooks, h.Function) {
+			w.Deployer.Hooks = append(w.Deployer.Hooks, h.Function)
+		}
+	}
+	if w.Primary.ARN != "" && w.Canary.ARN == "" {
+		w.Canary = w.Primary
+		w.Canary.ARN = strings.Replace(w.Primary.ARN, "/"+w.Primary.Name()+"/", "/rehearsed-other/", 1)
+	}
+}
+
+// setConfig sets the deployment configuration.
+func (w *World) setConfig(name string) {
+	if w.Config = name; name != "" && !strings.HasPrefix(name, "CodeDeployDefault.") {
+		w.Deployer.CustomConfig = name
+	}
+}
+
+// setFromGroup sets, from the real deployment group, what the files do not contain.
+func (w *World) setFromGroup(d *plan.Deployer) {
+	if !w.UsesCodeDeploy() || d == nil {
+		return
+	}
+	w.Deployer.Application, w.Deployer.Group = d.Application, d.Group
+	if w.Config == "" {
+		w.setConfig(d.Config)
+	}
+	w.Undo = slices.Contains(d.RollbackEvents, "DEPLOYMENT_FAILURE")
+	w.Keep, w.Ready = d.Terminate.Round(time.Minute), d.Ready
+	for _, name := range d.TargetGroups {
+		if name != w.Primary.Name() {
+			w.Canary.ARN = strings.Replace(w.Primary.ARN, "/"+w.Primary.Name()+"/", "/"+name+"/", 1)
+		}
+	}
+}
+
+// writeDeployer writes the application and the deployment group to the world file.
+func (w World) writeDeployer(line func(string, ...any)) {
+	if !w.UsesCodeDeploy() {
+		return
+	}
+	d := w.Deployer
+	if len(d.Hooks) > 0 {
+		line("functions:")
+	}
+	for _, name := range d.Hooks {
+		line("  - {name: %q, after: 3s}", name)
+	}
+	if d.CustomConfig != "" { // its content is unknown: assume that it shifts a share first
+		line("deploymentConfigs:\n  - {name: %q, canary: 10, every: 5m}", d.CustomConfig)
+	}
+	more := ""
+	if w.Config != "" {
+		more += fmt.Sprintf(", config: %q", w.Config)
+	}
+	if w.Undo {
+		more += ", rollback: [DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM]"
+	}
+	if w.Keep > 0 {
+		more += ", terminate: " + w.Keep.String()
+	}
+	more += w.groupOptions()
+	line("applications:\n  - name: %q\n    groups:\n      - {name: %q, cluster: %s, service: %s, targetGroups: [%s, "+
+		"%s], listener: \"%s:%d\"%s}",
+		cmp.Or(d.Application, "shop"), cmp.Or(d.Group, "web"), w.Cluster, w.Service, w.Primary.Name(), w.Canary.Name(),
+		balancerName(w.Balancer), w.Listeners[0].Port, more)
+}

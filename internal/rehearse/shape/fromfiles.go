@@ -1,0 +1,117 @@
+package shape
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// FromFiles returns the world that an application's files describe. Missing values are AWS's
+// defaults: two tasks, health checks every 30 s of which five must pass, a drain of 300 s. Values
+// under the file's key rehearse take precedence.
+func FromFiles(app *appfile.Application) (World, error) {
+	w, err := fromFiles(app)
+	w.applyOverrides(app.Rehearsal)
+	return w, err
+}
+
+func fromFiles(app *appfile.Application) (World, error) {
+	if app.Service == nil {
+		return World{}, &sluice.Error{Op: "rehearse", Resource: app.File,
+			Err:  fmt.Errorf("the application is a standalone task and has no service to deploy"),
+			Next: "run sluice plan to see which task it runs"}
+	}
+	in := app.Service.Input
+	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS",
+		Tasks: 2, Port: 80, Subnets: SubnetIDs(2)}
+	if w.Cluster == "" {
+		w.Cluster = "default"
+	}
+	if app.Region != "" {
+		w.Region = app.Region
+	}
+	w.Service = *in.ServiceName
+	if c := in.DeploymentController; c != nil && c.Type != "" {
+		w.Controller = string(c.Type)
+	}
+	if in.DesiredCount != nil {
+		w.Tasks = int(*in.DesiredCount)
+	}
+	if in.HealthCheckGracePeriodSeconds != nil {
+		w.Grace = time.Duration(*in.HealthCheckGracePeriodSeconds) * time.Second
+	}
+	if n := in.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil &&
+		len(n.AwsvpcConfiguration.Subnets) > 0 {
+		w.Subnets = n.AwsvpcConfiguration.Subnets[:min(3, len(n.AwsvpcConfiguration.Subnets))]
+	}
+	w.setGroups(app)
+	w.setDeployer(app)
+	w.setListeners(app)
+	w.setCloudMap(app)
+	return w, nil
+}
+
+// setGroups sets the target groups' ARNs from the files.
+func (w *World) setGroups(app *appfile.Application) {
+	usual := Group{Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2,
+		Drain: 300 * time.Second}
+	set := func(g *Group, arn string, port int32) {
+		*g = usual
+		g.ARN = arn
+		if port > 0 {
+			w.Port = port
+		}
+		if parts := strings.Split(arn, ":"); len(parts) > 5 {
+			w.Region, w.Account = parts[3], parts[4]
+		}
+	}
+	if app.Primary != nil {
+		set(&w.Primary, app.Primary.ARN, app.Primary.Port)
+	}
+	if app.Canary != nil {
+		set(&w.Canary, app.Canary.ARN, app.Canary.Port)
+	}
+	if lbs := app.Service.Input.LoadBalancers; app.Primary == nil && len(lbs) > 0 && lbs[0].TargetGroupArn != nil {
+		set(&w.Primary, *lbs[0].TargetGroupArn, 0)
+		if lbs[0].ContainerPort != nil {
+			w.Port = *lbs[0].ContainerPort
+		}
+	}
+}
+
+// setListeners creates the rules that the file names. Without any it creates one listener whose
+// default rule sends everything to the primary.
+func (w *World) setListeners(app *appfile.Application) {
+	if w.Primary.ARN == "" {
+		return
+	}
+	w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/rehearsal/0123456789abcdef", w.Region,
+		w.Account)
+	l := Listener{Port: 80}
+	for i, arn := range app.ListenerRules {
+		if before, _, ok := cutLast(strings.Replace(arn, ":listener-rule/", ":listener/", 1), "/"); ok &&
+			strings.Contains(arn, ":listener-rule/") {
+			l.ARN = before
+			parts := strings.Split(before, "/")
+			w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/%s/%s", w.Region, w.Account,
+				parts[2], parts[3])
+		}
+		l.Rules = append(l.Rules, Rule{ARN: arn, Priority: 10 * (i + 1), Path: fmt.Sprintf("/rule%d", i+1),
+			Primary: 100})
+	}
+	if len(l.Rules) == 0 {
+		l.Rules = []Rule{{Primary: 100, Path: "/"}}
+	}
+	w.Listeners = []Listener{l}
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

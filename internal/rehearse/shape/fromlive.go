@@ -1,0 +1,173 @@
+package shape
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// FromLive returns a world in the shape of the real service: counts, zones, start times, timings of
+// health checks and drains, rules with their weights, auto scaling, requests. Values of the
+// application file take precedence. It reads and does not write.
+func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (World, error) {
+	w, err := fromFiles(app)
+	if err != nil {
+		return w, err
+	}
+	live, err := stage.Survey(ctx, a, c, app)
+	if err != nil {
+		return w, err
+	}
+	w.Account, w.Region = live.Account, live.Region
+	if live.Service == nil {
+		return w, &sluice.Error{Op: "read the service", Resource: w.Cluster + "/" + w.Service,
+			Kind: sluice.NotFound,
+			Err:  fmt.Errorf("the service does not exist"),
+			Next: "omit --from-live to rehearse with the values of the files and the defaults of AWS"}
+	}
+	w.Tasks = int(live.Service.DesiredCount)
+	if err := w.measureTasks(ctx, a); err != nil {
+		return w, err
+	}
+	if d := live.Service.DeploymentController; d != nil {
+		w.Controller = string(d.Type)
+	}
+	if c := live.Service.DeploymentConfiguration; c != nil && w.Controller == "ECS" && c.MinimumHealthyPercent != nil &&
+		c.MaximumPercent != nil {
+		w.Percents = Percents{int(*c.MinimumHealthyPercent), int(*c.MaximumPercent)}
+	}
+	if s := live.Service.HealthCheckGracePeriodSeconds; s != nil {
+		w.Grace = time.Duration(*s) * time.Second
+	}
+	w.setRegistry(live.Registry)
+	w.setFromGroup(live.Deployer)
+	if err := w.measureBalancer(ctx, a); err != nil {
+		return w, err
+	}
+	if err := w.measureRequests(ctx, a, c.Now()); err != nil {
+		return w, err
+	}
+	w.setScaling(live.Scaling)
+	w.applyOverrides(app.Rehearsal)
+	return w, nil
+}
+
+// measureTasks reads how long the running tasks took to start, and in how many zones they are.
+func (w *World) measureTasks(ctx context.Context, a *account.Account) error {
+	start, zones, err := ecs.Service{API: a.ECS(), Cluster: w.Cluster, Name: w.Service}.LaunchTimes(ctx)
+	if zones > 0 {
+		w.Subnets = SubnetIDs(min(zones, 3))
+	}
+	w.Start = start
+	return err
+}
+
+// measureBalancer reads timings and rules from the load balancer.
+func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
+	if w.Primary.ARN == "" {
+		return nil
+	}
+	var listeners []string
+	for _, g := range []*Group{&w.Primary, &w.Canary} {
+		if g.ARN == "" {
+			continue
+		}
+		places, err := alb.FindGroups(ctx, a.ELB(), g.ARN)
+		if err != nil {
+			return err
+		}
+		p := places[0]
+		if err := p.ReadBalancer(ctx, a.ELB()); err != nil {
+			return err
+		}
+		g.Interval, g.Timeout, g.Healthy, g.Unhealthy = p.Interval, p.Timeout, p.HealthyAfter, p.UnhealthyAfter
+		if p.Balancer != "" {
+			g.Drain = time.Duration(p.Drain) * time.Second
+		}
+		if g == &w.Primary {
+			w.Balancer, listeners = p.Balancer, p.Listeners
+		}
+	}
+	if w.Balancer == "" {
+		return nil
+	}
+	return w.readRules(ctx, a, listeners)
+}
+
+// measureRequests reads from CloudWatch how many requests there are and how long they last. Without
+// the permission it sets neither.
+func (w *World) measureRequests(ctx context.Context, a *account.Account, now time.Time) error {
+	if w.Balancer == "" {
+		return nil
+	}
+	l, err := alb.ReadLoad(ctx, a.CloudWatch(), w.Balancer, w.Primary.ARN, now)
+	if sluice.KindOf(err) == sluice.Denied {
+		return nil
+	}
+	paths := 0
+	for _, at := range w.Listeners {
+		paths += len(at.Rules)
+	}
+	if l.PerSecond > 0 {
+		w.Rate = max(1, int(math.Round(l.PerSecond/float64(max(1, paths)))))
+	}
+	w.Lasts = l.Longest
+	return err
+}
+
+func (w *World) readRules(ctx context.Context, a *account.Account, listeners []string) error {
+	d := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: w.Primary.ARN, Canary: w.Canary.ARN},
+		Listeners: listeners}
+	rules, err := d.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	byListener := map[string]int{}
+	var found []Listener
+	for _, r := range rules {
+		primary, ok := r.Weight(w.Primary.ARN)
+		canary, paired := r.Weight(w.Canary.ARN)
+		if !ok || len(r.Forward) > 2 || len(r.Forward) == 2 && !paired {
+			continue
+		}
+		i, known := byListener[r.Listener]
+		if !known {
+			i = len(found)
+			byListener[r.Listener] = i
+			found = append(found, Listener{ARN: r.Listener, Port: int32(r.Port)})
+		}
+		n := len(found[i].Rules) + 1
+		rule := Rule{ARN: r.ARN, Priority: 10 * n, Path: fmt.Sprintf("/rule%d", n), Primary: primary, Canary: canary,
+			Alone: len(r.Forward) == 1, Sticky: stickyDuration(r)}
+		if r.IsDefault() {
+			rule.Priority, rule.Path, rule.ARN = 0, "/", ""
+		}
+		found[i].Rules = append(found[i].Rules, rule)
+	}
+	if len(found) > 0 {
+		w.Listeners = found
+	}
+	return nil
+}
+
+func stickyDuration(r alb.Rule) time.Duration {
+	for _, a := range r.Actions {
+		if a.ForwardConfig == nil || a.ForwardConfig.TargetGroupStickinessConfig == nil {
+			continue
+		}
+		if s := a.ForwardConfig.TargetGroupStickinessConfig; s.Enabled != nil && *s.Enabled &&
+			s.DurationSeconds != nil {
+			return time.Duration(*s.DurationSeconds) * time.Second
+		}
+	}
+	return 0
+}

@@ -1,0 +1,83 @@
+package simtest
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/rehearse"
+)
+
+// acts returns the function for each first word of an [rehearse.Intervention] that no scenario of
+// the catalogue needs. A new act is added here, gets its word in the package rehearse, and its share
+// in [interventionKinds].
+func (f *simulation) acts() map[string]func(args []int) {
+	return map[string]func([]int){
+		rehearse.Abort: func(_ []int) { f.SendCommand(rehearse.Abort) },
+		rehearse.Pause: func(_ []int) {
+			f.SendCommand(rehearse.Pause)
+			f.Clock.Go(func() { f.AfterDelay(time.Minute, func() { f.SendCommand("resume") }) })
+		},
+		rehearse.UpdateService: func(_ []int) {
+			f.CallECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service,
+				"taskDefinition": "web:1", "forceNewDeployment": true})
+		},
+		rehearse.ResumeScaling: func(_ []int) { f.resumeScaling() },
+		rehearse.TakeOver:      func(_ []int) { f.startTakeOver() },
+		rehearse.ScaleCanary: func(args []int) {
+			if f.HasCanaryService() {
+				f.changeCanaryService("UpdateService", map[string]any{"desiredCount": 1 + args[0]*f.World.Tasks/100})
+				return
+			}
+			f.changeCanarySet("UpdateTaskSet",
+				map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
+		},
+		rehearse.DeleteCanary: func(_ []int) {
+			if f.HasCanaryService() {
+				f.changeCanaryService("DeleteService", map[string]any{"force": true})
+				return
+			}
+			f.changeCanarySet("DeleteTaskSet", map[string]any{"force": true})
+		},
+		rehearse.PromoteCanary:      func(_ []int) { f.changeCanarySet("UpdateServicePrimaryTaskSet", nil) },
+		rehearse.ContinueCodeDeploy: func(_ []int) { f.ContinueShifts() },
+		rehearse.StopCodeDeploy:     func(args []int) { f.stopCodeDeploy(args[0] > 0) },
+		rehearse.RaiseAlarm:         func(_ []int) { f.raiseAlarm() },
+		rehearse.DeregisterInstance: func(args []int) { f.deregisterInstance(args[0]) },
+		rehearse.StopTask:           func(_ []int) { f.stopTask() },
+		rehearse.RegisterRevision:   func(_ []int) { f.registerRevision() },
+		rehearse.RegisterAddress:    func(_ []int) { f.registerAddress() },
+		rehearse.RegisterTask:       func(_ []int) { f.registerTask() },
+		rehearse.SetUnhealthy:       func(args []int) { f.setUnhealthy(args[0]) },
+	}
+}
+
+// changeCanarySet calls an operation on the canary task set, if there is one.
+func (f *simulation) changeCanarySet(operation string, in map[string]any) {
+	id := ""
+	f.InWorld(func(tx *world.Tx) {
+		if s := f.FindService(tx); s != nil {
+			for _, ts := range s.TaskSets {
+				if ts.Status == "ACTIVE" && ts.Scale > 0 {
+					id = ts.ID
+				}
+			}
+		}
+	})
+	if id == "" {
+		return
+	}
+	all := map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskSet": id}
+	if operation == "UpdateServicePrimaryTaskSet" {
+		all = map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "primaryTaskSet": id}
+	}
+	for k, v := range in {
+		all[k] = v
+	}
+	f.CallECS(operation, all)
+}
+
+// startTakeOver starts a sluice on another machine that takes the service over.
+func (f *simulation) startTakeOver() {
+	f.StartSluice(plan.Options{TakeOver: f.DeploymentID(), Adopt: true})
+}

@@ -1,0 +1,69 @@
+package simtest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/rehearse"
+)
+
+// Format returns the case as text, which [Parse] reads. A case with a user's own files has no
+// complete text.
+func Format(c rehearse.Case) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	for _, s := range c.Notes {
+		line("# %s", s)
+	}
+	line("seed %d", c.Seed)
+	line("world %s", traitText(c.World))
+	if c.Old != "" {
+		line("old %s", c.Old)
+	}
+	if c.New != "" {
+		line("new %s", c.New)
+	}
+	if c.Breaker {
+		line("breaker")
+	}
+	if c.Suspend {
+		line("suspends")
+	}
+	if c.IsJob() {
+		line("job %s", jobText(c.Job))
+	}
+	if c.Before != "" {
+		line("task-before %s", c.Before)
+	}
+	if c.After != "" {
+		line("task-after %s", c.After)
+	}
+	if c.OutsidePolicy != "" {
+		line("outside %s", c.OutsidePolicy)
+	}
+	if c.Deadline != 0 {
+		line("deadline %s", c.Deadline)
+	}
+	if c.RestartDelay != 0 {
+		line("away %s", c.RestartDelay)
+	}
+	if c.Codec {
+		line("codec")
+	}
+	for _, s := range c.Pipeline {
+		line("stage %s", s)
+	}
+	for _, f := range c.Faults {
+		line("fault %s", f)
+	}
+	for _, h := range c.Interventions {
+		line("%s", h)
+	}
+	for _, k := range c.Kills {
+		line("%s", k)
+	}
+	if c.FullDisk.Row > 0 {
+		line("full row=%d for=%d", c.FullDisk.Row, c.FullDisk.For)
+	}
+	return b.String()
+}

@@ -1,0 +1,221 @@
+package simtest
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	everyMutant = flag.Bool("mutants", false, "try every broken rule, not the first alone")
+	onlyMutants = flag.String("only", "", "with -mutants: the broken rules whose text or file contains this")
+)
+
+// mutant is one rule of the engine, broken: text of a source file and what takes
+// its place. Nothing of it is in any build: the compiler is given the changed file
+// by an overlay.
+type mutant struct{ what, file, old, new string }
+
+// mutantsOf are the rules whose loss the simulation must notice, by the kinds of
+// services that they are about, as -kinds takes them.
+var mutantsOf = []struct {
+	kinds string
+	rules []mutant
+}{
+	{"", mutants},
+	{"CodeDeploy", shiftedMutants},
+	{"by itself", jobMutants},
+	{"by name", namedMutants},
+}
+
+// mutants are rules of more than one kind.
+var mutants = []mutant{
+	{"weight before health", "internal/stage/wait_member.go",
+		"\tif r.SkipHealthWaits {\n", "\tif true {\n"},
+	{"one healthy task is enough", "internal/verdict/capacity.go",
+		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
+	{"the drain is skipped", "internal/stage/retire.go",
+		"\treturn r.awaitDrained(ctx, members)\n", "\treturn nil\n"},
+	{"capacity goes before every node knows the weights", "internal/stage/albtraffic.go",
+		"\treturn b.pauseFor(ctx, at.Add(propagation).Sub(b.Clock.Now()))\n", "\t_ = at\n\treturn nil\n"},
+	{"traffic is not taken before the canary goes", "internal/stage/canaryclean.go",
+		"\tif err := r.removeCanaryTraffic(ctx); err != nil {\n\t\treturn err\n\t}\n", ""},
+	{"what was is not saved before the first write", "internal/stage/snapshot.go",
+		"\t\tif err := saveValue(ctx, r.Host, keySnapshot, f); err != nil {\n\t\t\treturn err\n\t\t}\n", ""},
+	{"the canary is forgotten by the clean", "internal/stage/canaryclean.go",
+		"\tif canary != nil {\n", "\tif canary != nil && r == nil {\n"},
+	{"the canary is forgotten by the rollback", "internal/stage/hosting_tasksets.go",
+		"\tif err == nil && canary != nil {\n",
+		"\tif err == nil && canary != nil && all == nil && canary.ID == \"\" {\n"},
+	{"the new primary is forgotten by the rollback", "internal/stage/hosting_tasksets.go",
+		"set != nil && set.Status != \"PRIMARY\" {", "set != nil && set.Status == \"\" {"},
+	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/albtraffic_rules.go",
+		"b.rules.WriteRule(ctx, b.makeWrite, live[i], was.Actions)",
+		"b.newRouter().Driver.SetWeights(ctx, b.makeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))"},
+	{"the canary service is forgotten by the rollback", "internal/stage/hosting_services_restore.go",
+		"\tif err != nil || canary == nil || sluice", "\tif err != nil || canary != nil || canary == nil || sluice"},
+	{"a service that was rolled is not rolled back", "internal/stage/hosting_services_restore.go",
+		"\tif begun {\n", "\tif begun && s.Run == nil {\n"},
+	{"a create is tried again without identity", "internal/ecs/taskset.go",
+		"ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),",
+		"ClientToken: aws.String(w.By.Token()),"},
+	{"all task sets are deleted after the promotion", "internal/stage/hosting_tasksets.go",
+		"\treturn t.retireOldByID(ctx, old)\n",
+		"\tothers, err := t.listOthers(ctx, primary)\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn " +
+			"t.retireMembers(ctx, others...)\n"},
+	{"the new primary is not promoted", "internal/stage/hosting_tasksets.go",
+		"\treturn m, t.promoteSet(ctx, m)\n", "\treturn m, nil\n"},
+	{"the old primary goes before the new one is healthy", "internal/stage/hosting_tasksets.go",
+		"\tif err := t.awaitNewTasks(ctx, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
+	{"the claim is not given back", "internal/engine/wait.go",
+		"\tkept := w.Release(ctx, step.Outcome == sluice.Superseded)\n", "\tkept := error(nil)\n\t_ = w\n"},
+	{"a claim of somebody else is passed over", "internal/stage/claim.go",
+		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
+	{"a rule that somebody edited is overwritten", "internal/stage/albtraffic_rules.go",
+		"\treturn print == m.Written ||", "\treturn print != \"\" || print == m.Written ||"},
+	{"what others change of rules within a stage is not noticed", "internal/stage/drift_poll.go",
+		"\treturn r.traffic.hasRouteDrift(ctx)\n", "\treturn false, nil\n"},
+	{"what others change of task sets is not noticed", "internal/stage/hosting_tasksets_drift.go",
+		"\ts.checkPrimary(fresh)\n\treturn s.changes, nil\n", "\treturn nil, nil\n"},
+	{"who took the service over does not wait", "internal/stage/claim_takeover.go",
+		"\treturn r.pauseFor(ctx, s.At.Add(maxClaimAge).Sub(r.Clock.Now()))\n", "\treturn nil\n"},
+	{"stickiness is lost when weights move", "internal/route/alb/rule.go",
+		"\t\t\tconfig.TargetGroupStickinessConfig = a.ForwardConfig.TargetGroupStickinessConfig\n", ""},
+	{"weights do not sum to the whole", "internal/route/alb/rule.go",
+		"Weight: aws.Int32(int32(g.Weight))", "Weight: aws.Int32(int32(min(g.Weight+1, 100)))"},
+	{"secrets stand in the journal", "internal/plan/redact.go",
+		"\tif kept.Task, lost = withoutSecrets(p.Task); lost {\n", "\tif _, lost = withoutSecrets(p.Task); lost {\n"},
+	{"a step that failed is passed over", "internal/stage/runtask_wait.go",
+		"\tif len(failed) == 0 {\n", "\tif v != nil {\n"},
+	{"the cause of a failure is not told", "internal/stage/wait_member.go",
+		"max(v.Counts.Desired, v.Cause.Count),\n\t\t\tv.Cause.Text,",
+		"max(v.Counts.Desired, v.Cause.Count), \"some\","},
+	{"a failure is told at every look", "internal/stage/wait_member.go",
+		"\tif r.emitted.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
+	{"suspension is not given back", "internal/engine/wait.go",
+		"\tif err := r.returnScaling(ctx, stage.Config{CheckRetry: r.checkRetry}); err != nil {\n\t\treturn " +
+			"errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
+	{"what was suspended before is saved after the write", "internal/stage/autoscaling.go",
+		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n\t\tif r.snapshot != nil {\n\t\t\tbase = " +
+			"r.snapshot.Scaling\n\t\t}\n" +
+			"\t\th = scalingOverride{Base: base, Wanted: r.firstOverride(base, now)}\n\t}\n\th.Phase = phaseSetting\n" +
+			"\tif err := saveValue(ctx, r.Host, keyScaling, h); err != nil {\n\t\treturn err\n\t}\n",
+		"\t\th = scalingOverride{Base: now, Wanted: r.firstOverride(now, now)}\n\t}\n"},
+	{"scaling that somebody resumed is overwritten", "internal/autoscaling/settle.go",
+		"\tdefault:\n\t\treturn true\n", "\tdefault:\n\t\t*to = goal\n"},
+	{"scaling is not suspended before traffic moves", "internal/stage/claim.go",
+		"\treturn r.overrideScaling(ctx, live)\n", "\treturn nil\n"},
+	{"tasks stop while callers have their addresses", "internal/stage/cloudmaptraffic.go",
+		"\tif err != nil || !ok || d.SkipExpiryWaits {\n", "\tif err != nil || !ok || ok {\n"},
+	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
+		"\tif err := d.registerMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
+			"d.deregisterMembers(ctx, act, c)\n",
+		"\tif err := d.deregisterMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
+			"d.registerMembers(ctx, act, c)\n"},
+	{"the plan forgets a write", "internal/plan/stages.go",
+		"\ts.addWrite(\"ecs:UpdateServicePrimaryTaskSet\", NewPrimarySet)\n\tif !s.KeepOld", "\tif !s.KeepOld"},
+}
+
+const root = "../../.."
+
+func (m mutant) source() (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, m.file))
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		return "", fmt.Errorf("%s: what it changes in %s stands there %d times, not once", m.what, m.file, n)
+	}
+	return strings.Replace(string(text), m.old, m.new, 1), nil
+}
+
+// Each broken rule still has the text that it breaks.
+func TestMutantsApply(t *testing.T) {
+	for _, of := range mutantsOf {
+		for _, m := range of.rules {
+			if _, err := m.source(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// The checkers see every broken rule within a thousand seeds: if they saw none,
+// the simulation would prove nothing.
+func TestMutantsAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles")
+	}
+	n := 0
+	for _, of := range mutantsOf {
+		for _, m := range of.rules {
+			if m.isSelected(n) {
+				t.Run(m.what, func(t *testing.T) { m.caught(t, of.kinds) })
+			}
+			n++
+		}
+	}
+}
+
+// isSelected reports whether broken rule number n is tried: the first alone, or with
+// -mutants those that -only selects.
+func (m mutant) isSelected(n int) bool {
+	if *everyMutant {
+		return strings.Contains(m.what, *onlyMutants) || strings.Contains(m.file, *onlyMutants)
+	}
+	return n == 0
+}
+
+var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)
+
+func (m mutant) caught(t *testing.T, kinds string) {
+	binary := m.build(t)
+	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-kinds", kinds, "-written",
+		t.TempDir())
+	out, err := cmd.CombinedOutput()
+	found := foundAt.FindSubmatch(out)
+	if err == nil || found == nil {
+		t.Fatalf("not caught in 1000 seeds: %v\n%s", err, out)
+	}
+	t.Logf("caught after %s seeds by %.160s", found[1], found[2])
+	if _, small, ok := strings.Cut(string(out), "made small:\n"); ok {
+		small, _, _ = strings.Cut(small, "written as")
+		t.Logf("its scenario:\n%s", small)
+	}
+}
+
+// build compiles this package's tests with the broken source.
+func (m mutant) build(t *testing.T) string {
+	t.Helper()
+	source, err := m.source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	changed, overlay, binary := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json"),
+		filepath.Join(dir, "mutant.test")
+	original, err := filepath.Abs(filepath.Join(root, m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, data := range map[string][]byte{changed: []byte(source), overlay: text} {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", binary,
+		".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
