@@ -1,7 +1,6 @@
 package rehearse
 
 import (
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -80,28 +79,3 @@ const (
 	StopTask           = "stop-task"  // stops a standalone task
 	RegisterRevision   = "register"   // registers another revision of such a task
 )
-
-func (h Intervention) String() string {
-	switch {
-	case h.Stage > 0 && h.At > 0:
-		return fmt.Sprintf("after-stage %d+%s %s", h.Stage, h.At, h.Does)
-	case h.Stage > 0:
-		return fmt.Sprintf("after-stage %d %s", h.Stage, h.Does)
-	case h.Write > 0:
-		return fmt.Sprintf("after-write %d+%s %s", h.Write, h.At, h.Does)
-	case h.Event != "":
-		return fmt.Sprintf("at-event %s %s", h.Event, h.Does)
-	}
-	return fmt.Sprintf("at %s %s", h.At, h.Does)
-}
-
-func (k Kill) String() string {
-	when, what := "before", "write"
-	if k.After {
-		when = "after"
-	}
-	if k.Row {
-		what = "row"
-	}
-	return fmt.Sprintf("kill %s %s %d", when, what, k.N)
-}

@@ -46,16 +46,12 @@ func (f *Rehearsal) rollBackUnfinished() {
 func (f *Rehearsal) checkEnd(o sluice.Outcome) {
 	if f.IsJob() {
 		f.checkState(false)
-		f.checkScaling()
-		f.Result.State = f.stateText()
-		if f.extension.CheckJob != nil {
-			f.extension.CheckJob(o)
-		}
+		f.finishEnd(o)
 		return
 	}
 	switch o {
 	case sluice.Succeeded:
-		if f.mustFail() {
+		if f.MustFail() {
 			f.AddViolation("P2", "the deployment succeeded with a version that cannot serve")
 		}
 		if f.StepsFail() {
@@ -65,11 +61,16 @@ func (f *Rehearsal) checkEnd(o sluice.Outcome) {
 	case sluice.RolledBack:
 		f.checkState(false)
 	}
-	if o != sluice.Succeeded && f.mustSucceed() && !f.WasUnanswered() {
-		f.AddViolation("P2", "the deployment ended %s, but the new version is good: %s", o, f.Result.Cause)
-	}
+	f.finishEnd(o)
+}
+
+// finishEnd makes the checks of every end, and describes the state of the service.
+func (f *Rehearsal) finishEnd(o sluice.Outcome) {
 	f.checkScaling()
 	f.Result.State = f.stateText()
+	if f.extension.CheckEnd != nil {
+		f.extension.CheckEnd(o)
+	}
 }
 
 // checkState checks that exactly one version serves, with all its tasks. Rules, tags and groups

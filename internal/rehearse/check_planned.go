@@ -25,8 +25,8 @@ func (f *Rehearsal) checkCall(c account.Call) {
 	}
 }
 
-// claimValidFor is how long after a read of the claim a write may rely on it.
-const claimValidFor = 2 * time.Minute
+// ClaimValidFor is how long after a read of the claim a write may rely on it.
+const ClaimValidFor = 2 * time.Minute
 
 // checkWrite checks the writes that reached AWS: none may follow once another deployment has owned
 // the claim for a while.
@@ -38,7 +38,7 @@ func (f *Rehearsal) checkWrite(operation string) {
 	if operation == "StopDeployment" { // only of this deployment's CodeDeploy deployment, which needs no claim
 		return
 	}
-	if since := f.Clock.Now().Sub(f.claimTakenAt); since > claimValidFor {
+	if since := f.Clock.Now().Sub(f.claimTakenAt); since > ClaimValidFor {
 		f.AddViolation("P7", "%s %s after another deployment took the claim", operation, since)
 	}
 }

@@ -81,7 +81,7 @@ func (f *Rehearsal) checkReady(tx *world.Tx, g shape.Group, weight int32) {
 		f.AddViolation("P4", "weight %d on %s, which has no healthy target", weight, g.Name())
 		return
 	}
-	if f.isUnsteady() {
+	if f.IsUnsteady() {
 		return
 	}
 	want := 0

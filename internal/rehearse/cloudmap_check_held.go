@@ -41,7 +41,7 @@ func (f *Rehearsal) trackShare(e sluice.Envelope) {
 // isUndisturbed reports whether only the deployment itself changes the registered instances.
 func (c Case) isUndisturbed() bool {
 	return c.World.UsesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 &&
-		!c.isUnsteady() && !c.mustFail()
+		!c.IsUnsteady() && !c.MustFail()
 }
 
 // checkShareRestored checks that a share that tasks changed is restored in time.

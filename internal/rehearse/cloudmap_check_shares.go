@@ -12,7 +12,7 @@ import (
 // checkShift checks that a reported shift has happened: the name resolves to the tasks in the plan,
 // and to no deregistered one (P4).
 func (f *Rehearsal) checkShift(e sluice.Envelope, ev sluice.TrafficShifted) {
-	if !f.World.UsesCloudMap() || len(f.Interventions) > 0 || f.isUnsteady() || f.OutsidePolicy == "adopt" &&
+	if !f.World.UsesCloudMap() || len(f.Interventions) > 0 || f.IsUnsteady() || f.OutsidePolicy == "adopt" &&
 		f.World.Naming.Restores {
 		return
 	}

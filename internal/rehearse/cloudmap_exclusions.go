@@ -23,7 +23,7 @@ func (c Case) mayLoseRequestsByName() bool {
 // "Cloud Map registration starts UNHEALTHY and becomes HEALTHY when the container health checks
 // pass; without a container check right after start" (ECS Developer Guide, "Service discovery").
 func (c Case) isRegisteredEarly() bool {
-	return c.World.Check == 0 && (c.World.Boot > 0 || c.hasNewOption("healthy-after"))
+	return c.World.Check == 0 && (c.World.Boot > 0 || c.HasNewOption("healthy-after"))
 }
 
 // stopsAtOnce reports whether ECS or another actor may stop a task while callers cache its address.

@@ -24,6 +24,7 @@ func (f *Rehearsal) ContinueShifts() {
 	})
 }
 
+// ContinueReady continues the CodeDeploy deployments that wait now.
 func (f *Rehearsal) ContinueReady() {
 	for _, id := range f.CodeDeployIDs(codedeployer.Ready) {
 		f.CallAWS("codedeploy", "CodeDeploy_20141006.ContinueDeployment",
@@ -41,6 +42,7 @@ func (f *Rehearsal) onEventBegan(event string, do func()) {
 	}
 }
 
+// HasEventBegun reports whether a CodeDeploy deployment has begun the lifecycle event.
 func (f *Rehearsal) HasEventBegun(event string) (began bool) {
 	f.InWorld(func(tx *world.Tx) {
 		for _, d := range codedeployer.StateOf(tx).Deployments.Values() {

@@ -131,6 +131,7 @@ func (f *Rehearsal) replayStageEnds() error {
 	return err
 }
 
+// SendCommand writes a person's command to the journal.
 func (f *Rehearsal) SendCommand(kind string) {
 	f.personActs = true
 	defer func() { f.personActs = false }()
@@ -148,6 +149,7 @@ func (f *Rehearsal) AfterDelay(d time.Duration, do func()) {
 	}
 }
 
+// Sleep waits in the time of the world.
 func (f *Rehearsal) Sleep(d time.Duration) {
 	if err := f.Clock.Sleep(context.Background(), d); err != nil {
 		f.Fail("sleep: %v", err)

@@ -2,9 +2,6 @@ package rehearse
 
 import (
 	"strings"
-	"time"
-
-	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // The promises that a case itself makes impossible to keep.
@@ -31,8 +28,8 @@ func (c Case) HasFault(kinds ...string) bool {
 	return false
 }
 
-// hasNewOption reports whether the new version has one of the options.
-func (c Case) hasNewOption(options ...string) bool {
+// HasNewOption reports whether the new version has one of the options.
+func (c Case) HasNewOption(options ...string) bool {
 	for _, o := range options {
 		if strings.Contains("&"+c.New, "&"+o) {
 			return true
@@ -45,57 +42,25 @@ func (c Case) hasNewOption(options ...string) bool {
 func (c Case) MayLoseRequests() bool {
 	return c.HasFault("task-crash", "zone-lost") || c.HasIntervention(DeleteService) || c.HasIntervention(EditRule) ||
 		c.HasIntervention(UpdateService) || c.HasIntervention(DeleteCanary) ||
-		c.hasNewOption("unhealthy-after", "errors", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
+		c.HasNewOption("unhealthy-after", "errors", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
 }
 
 // crashesAfterHealthy reports whether the new version gets healthy before it crashes.
 func (c Case) crashesAfterHealthy() bool {
-	return c.hasNewOption("crash-after") && !c.hasNewOption("healthy-after=1h")
+	return c.HasNewOption("crash-after") && !c.HasNewOption("healthy-after=1h")
 }
 
-// mustFail reports whether the new version can never serve.
-func (c Case) mustFail() bool {
-	return c.hasNewOption("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") ||
+// MustFail reports whether the new version can never serve.
+func (c Case) MustFail() bool {
+	return c.HasNewOption("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") ||
 		c.World.HasFailingHook()
 }
 
-// isUnsteady reports whether tasks may stop between a read and a write.
-func (c Case) isUnsteady() bool {
+// IsUnsteady reports whether tasks may stop between a read and a write.
+func (c Case) IsUnsteady() bool {
 	return c.MayLoseRequests() || c.HasFault("no-capacity", "slow-start", "stale", "failed-operation") ||
 		c.HasIntervention(DeregisterInstance) || c.HasIntervention(SetDesiredCount) || c.HasIntervention(ScaleCanary) ||
 		c.HasIntervention(PromoteCanary) || c.HasIntervention(SetUnhealthy) || c.crashesAfterHealthy() || c.canScale()
-}
-
-// mustSucceed reports whether no fault concerns the new version and no intervention may change the
-// outcome.
-func (c Case) mustSucceed() bool {
-	return !c.mustFail() && !c.stepsMayFail() && !c.MayLoseRequests() && !c.isUnsteady() && len(c.Interventions) == 0 &&
-		c.FullDisk.Row == 0 && c.Generated &&
-		!c.HasFault("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores &&
-		!c.cannotRoll()
-}
-
-// cannotRoll reports whether, at a count that auto scaling may set, the limits of a rolling
-// deployment let ECS neither stop nor start a task.
-func (c Case) cannotRoll() bool {
-	p, s := c.World.Percents, c.World.Scaling
-	if p == (shape.Percents{}) || !s.IsActive() {
-		return false
-	}
-	for n := s.Min; n <= s.Max; n++ {
-		if n*p.Most/100 <= n && (n*p.Least+99)/100 >= n {
-			return true
-		}
-	}
-	return false
-}
-
-// outlivesGrace reports whether a version may start too slowly. ECS replaces its tasks if the grace
-// period ends before the load balancer has counted enough successful checks.
-func (c Case) outlivesGrace() bool {
-	g := c.World.Primary
-	return c.hasNewOption("healthy-after=45s") &&
-		c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
 }
 
 // requiredCause returns the text that the cause of the failure must contain; "" if any cause is
@@ -106,13 +71,13 @@ func (c Case) requiredCause() string {
 		return ""
 	}
 	switch {
-	case c.HasCanaryService() && c.hasNewOption("crash-after"):
+	case c.HasCanaryService() && c.HasNewOption("crash-after"):
 		return "" // ECS may stop the task as unhealthy before it crashes
-	case c.hasNewOption("healthy-after=1h") && c.hasNewOption("crash-after"):
+	case c.HasNewOption("healthy-after=1h") && c.HasNewOption("crash-after"):
 		return "exit code"
-	case c.hasNewOption("never-healthy"):
+	case c.HasNewOption("never-healthy"):
 		return "health checks"
-	case c.hasNewOption("noboot"):
+	case c.HasNewOption("noboot"):
 		return "CannotPullContainerError"
 	}
 	return ""

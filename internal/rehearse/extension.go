@@ -25,8 +25,8 @@ type Extension struct {
 	OnRow func(operation string)
 	// OnEvent receives each event of the deployment after it is in the journal.
 	OnEvent func(sluice.Envelope)
-	// CheckJob checks how a standalone task ended.
-	CheckJob func(sluice.Outcome)
+	// CheckEnd checks the end after the checks of every rehearsal.
+	CheckEnd func(sluice.Outcome)
 }
 
 // RunExtended runs a case to its end, with the extension that extend returns for the rehearsal.
@@ -84,4 +84,11 @@ func (f *Rehearsal) AcceptScaling(tx *world.Tx) {
 		f.scalingBeforeRace = f.expectedScaling
 	}
 	f.expectedScaling = scalingOf(tx)
+}
+
+// RecordClaimTaken records when another deployment first wrote its claim to the service.
+func (f *Rehearsal) RecordClaimTaken(at time.Time) {
+	if f.claimTakenAt.IsZero() {
+		f.claimTakenAt = at
+	}
 }

@@ -26,7 +26,6 @@ type observed struct {
 	secondDeployedNew bool                     // it deployed the new version
 	deletedSets       map[string]bool          // task sets, by ID
 	claimTakenAt      time.Time                // when another deployment took the claim
-	takenOverAt       time.Time                // when a second sluice took the claim of the first
 	claimUnreleased   bool                     // AWS answered no call that releases the claim: it expires
 	hasWritten        bool                     // sluice has written something
 	WasPaused         bool                     // sluice paused the deployment
@@ -84,6 +83,7 @@ func (f *Rehearsal) noteStart(ts *world.TaskSet) {
 	}
 }
 
+// FindService returns the rehearsed service, or nil.
 func (f *Rehearsal) FindService(tx *world.Tx) *world.Service {
 	s, _ := tx.Services.Get(f.World.Cluster + "/" + f.World.Service)
 	return s

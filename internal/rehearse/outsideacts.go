@@ -32,7 +32,7 @@ func interventionActs() map[string]func(f *Rehearsal, args []int) {
 				"force": true})
 		},
 		TakeClaim:    func(f *Rehearsal, _ []int) { f.takeClaim() },
-		SecondSluice: func(f *Rehearsal, _ []int) { f.StartSluice(plan.Options{}) },
+		SecondSluice: func(f *Rehearsal, _ []int) { f.StartSluice(plan.Options{}, nil) },
 	}
 }
 
@@ -161,6 +161,7 @@ func (f *Rehearsal) forwardingRules(tx *world.Tx) (all []*world.Rule) {
 	return all
 }
 
+// InWorld calls do in one transaction of the world.
 func (f *Rehearsal) InWorld(do func(*world.Tx)) {
 	_ = f.Sim.World().Do(f.worldKey(), func(tx *world.Tx) error {
 		do(tx)

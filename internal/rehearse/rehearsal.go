@@ -222,6 +222,7 @@ func (f *Rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, er
 	return account.Open(context.Background(), a)
 }
 
+// LogLine adds a line to the log.
 func (f *Rehearsal) LogLine(format string, args ...any) {
 	fmt.Fprintf(&f.log, "%s %s\n", f.Clock.Now().Sub(f.worldStart).Round(time.Millisecond),
 		fmt.Sprintf(format, args...))
@@ -232,6 +233,7 @@ func (f *Rehearsal) Fail(format string, args ...any) {
 	f.AddViolation("rehearsal", format, args...)
 }
 
+// AddViolation records that a promise is broken.
 func (f *Rehearsal) AddViolation(promise, format string, args ...any) {
 	text := promise + ": " + fmt.Sprintf(format, args...)
 	f.LogLine("violated: %s", text)

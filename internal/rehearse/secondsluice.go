@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"context"
-	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -11,46 +10,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// startSecond starts a sluice on another machine that deploys the same service.
-func (f *Rehearsal) startSecond() { f.StartSluice(plan.Options{}) }
-
-func (f *Rehearsal) StartSluice(o plan.Options) {
+// StartSluice starts a sluice on another machine that deploys the same service. onEvent receives its
+// events; nil: they are ignored.
+func (f *Rehearsal) StartSluice(o plan.Options, onEvent func(sluice.Envelope)) {
 	f.secondsRunning++
 	f.Clock.Go(func() {
 		defer func() { f.secondsRunning-- }()
-		end, err := f.runElsewhere(o)
+		end, err := f.runElsewhere(o, onEvent)
 		f.LogLine("second: %s %s %v", end.Outcome, end.Cause, err)
 	})
 }
 
-// recordClaimTaken records when a second sluice that takes over has written its claim to the
-// service.
-func (f *Rehearsal) recordClaimTaken(o plan.Options, e sluice.Envelope) {
-	w, wrote := e.Open().(sluice.Wrote)
-	f.checkTakeOverWait(e)
-	if wrote && o.TakeOver != "" && f.claimTakenAt.IsZero() && w.Operation == "ecs:TagResource" && w.Cause == "" {
-		f.claimTakenAt = e.At
-	}
-}
-
-// checkTakeOverWait checks that a sluice that takes the service over does not write while the
-// former owner of the claim may still write (P2).
-func (f *Rehearsal) checkTakeOverWait(e sluice.Envelope) {
-	switch ev := e.Open().(type) {
-	case sluice.Warned:
-		if strings.Contains(ev.Message, "is taken over from") {
-			f.takenOverAt = e.At
-		}
-	case sluice.Writing:
-		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < claimValidFor &&
-			ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
-			f.AddViolation("P2", "the deployment that took over the service wrote %s after %s: the previous owner may "+
-				"write for %s", ev.Operation, since, claimValidFor)
-		}
-	}
-}
-
-func (f *Rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
+func (f *Rehearsal) runElsewhere(o plan.Options, onEvent func(sluice.Envelope)) (engine.RunResult, error) {
 	ctx := context.Background()
 	a, err := f.openAccount(f.Clock, nil)
 	if err != nil {
@@ -63,7 +34,7 @@ func (f *Rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
 	defer j.Close()
 	e := &engine.Engine{Journal: j, Account: a, Clock: f.Clock, Owner: "elsewhere/1",
 		NewID:   func() string { return plan.IDPrefix + "second" },
-		OnEvent: func(ev sluice.Envelope) { f.recordClaimTaken(o, ev) }}
+		OnEvent: onEvent}
 	app, err := f.LoadApplication()
 	if err != nil {
 		return engine.RunResult{}, err

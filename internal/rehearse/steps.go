@@ -113,9 +113,3 @@ func (c Case) StepsFail() bool {
 	text := c.Before + " " + c.After
 	return c.FailingStep != "" || strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
 }
-
-// stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when
-// sluice resumes.
-func (c Case) stepsMayFail() bool {
-	return c.StepsFail() || c.Before+c.After != "" && c.HasFault("expired-credentials")
-}

@@ -12,7 +12,7 @@ import (
 // suggestions returns what a result shows about the application, not about sluice.
 func (s Scenario) suggestions(c Case, r Result) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	late := c.hasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.mustFail()
+	late := c.HasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.MustFail()
 	switch {
 	case !s.LosesRequests && r.Failed > 0 && c.cutOffTime() > 0:
 		say("a deregistration delay of %s cuts off requests that last %s: set it to %[2]s or more",

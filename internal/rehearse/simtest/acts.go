@@ -1,8 +1,10 @@
 package simtest
 
 import (
+	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
@@ -79,5 +81,30 @@ func (f *simulation) changeCanarySet(operation string, in map[string]any) {
 
 // startTakeOver starts a sluice on another machine that takes the service over.
 func (f *simulation) startTakeOver() {
-	f.StartSluice(plan.Options{TakeOver: f.DeploymentID(), Adopt: true})
+	f.StartSluice(plan.Options{TakeOver: f.DeploymentID(), Adopt: true}, f.onEventOfTakeOver)
+}
+
+// onEventOfTakeOver records when the sluice that takes the service over has written its claim.
+func (f *simulation) onEventOfTakeOver(e sluice.Envelope) {
+	f.checkTakeOverWait(e)
+	if w, wrote := e.Open().(sluice.Wrote); wrote && w.Operation == "ecs:TagResource" && w.Cause == "" {
+		f.RecordClaimTaken(e.At)
+	}
+}
+
+// checkTakeOverWait checks that a sluice that takes the service over does not write while the
+// former owner of the claim may still write (P2).
+func (f *simulation) checkTakeOverWait(e sluice.Envelope) {
+	switch ev := e.Open().(type) {
+	case sluice.Warned:
+		if strings.Contains(ev.Message, "is taken over from") {
+			f.takenOverAt = e.At
+		}
+	case sluice.Writing:
+		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < rehearse.ClaimValidFor &&
+			ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
+			f.AddViolation("P2", "the deployment that took over the service wrote %s after %s: the previous owner may "+
+				"write for %s", ev.Operation, since, rehearse.ClaimValidFor)
+		}
+	}
 }

@@ -57,13 +57,40 @@ func Format(c rehearse.Case) string {
 		line("fault %s", f)
 	}
 	for _, h := range c.Interventions {
-		line("%s", h)
+		line("%s", formatIntervention(h))
 	}
 	for _, k := range c.Kills {
-		line("%s", k)
+		line("%s", formatKill(k))
 	}
 	if c.FullDisk.Row > 0 {
 		line("full row=%d for=%d", c.FullDisk.Row, c.FullDisk.For)
 	}
 	return b.String()
+}
+
+// formatIntervention returns an intervention as a line of a case's text.
+func formatIntervention(h rehearse.Intervention) string {
+	switch {
+	case h.Stage > 0 && h.At > 0:
+		return fmt.Sprintf("after-stage %d+%s %s", h.Stage, h.At, h.Does)
+	case h.Stage > 0:
+		return fmt.Sprintf("after-stage %d %s", h.Stage, h.Does)
+	case h.Write > 0:
+		return fmt.Sprintf("after-write %d+%s %s", h.Write, h.At, h.Does)
+	case h.Event != "":
+		return fmt.Sprintf("at-event %s %s", h.Event, h.Does)
+	}
+	return fmt.Sprintf("at %s %s", h.At, h.Does)
+}
+
+// formatKill returns a kill as a line of a case's text.
+func formatKill(k rehearse.Kill) string {
+	when, what := "before", "write"
+	if k.After {
+		when = "after"
+	}
+	if k.Row {
+		what = "row"
+	}
+	return fmt.Sprintf("kill %s %s %d", when, what, k.N)
 }

@@ -1,6 +1,8 @@
 package simtest
 
 import (
+	"time"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -12,6 +14,7 @@ type simulation struct {
 	*rehearse.Rehearsal
 	tracer        *tracer
 	rollbackBegun bool          // the rollback has begun
+	takenOverAt   time.Time     // when a second sluice took the claim of the first
 	touched       touchedRecord // the instance that another actor changed, until sluice reports it
 }
 
@@ -41,7 +44,7 @@ func withFiles(c rehearse.Case) rehearse.Case {
 func newExtension(r *rehearse.Rehearsal, t *tracer) rehearse.Extension {
 	f := &simulation{Rehearsal: r, tracer: t}
 	return rehearse.Extension{AddImages: f.addImages, Build: f.addToWorld, Acts: f.acts(), OnWriting: t.traceWrite,
-		OnRow: f.traceRow, OnEvent: f.onEvent, CheckJob: f.checkJobEnd}
+		OnRow: f.traceRow, OnEvent: f.onEvent, CheckEnd: f.checkEnd}
 }
 
 // addImages defines what the images of the generated application do.

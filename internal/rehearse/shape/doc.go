@@ -1,0 +1,4 @@
+// Package shape describes a service and the resources around it, as far as a rehearsal simulates
+// them. [FromFiles] takes the shape from an application's files, [FromLive] from the running service.
+// [World.File] writes it as a file of the simulated AWS.
+package shape

@@ -1,0 +1,58 @@
+package simtest
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
+)
+
+// checkEnd checks the outcome against what the case must lead to (P2).
+func (f *simulation) checkEnd(o sluice.Outcome) {
+	if f.IsJob() {
+		f.checkJobEnd(o)
+		return
+	}
+	if o != sluice.Succeeded && mustSucceed(f.Case) && !f.WasUnanswered() {
+		f.AddViolation("P2", "the deployment ended %s, but the new version is good: %s", o, f.Result.Cause)
+	}
+}
+
+// mustSucceed reports whether no fault concerns the new version and no intervention may change the
+// outcome.
+func mustSucceed(c rehearse.Case) bool {
+	return !c.MustFail() && !stepsMayFail(c) && !c.MayLoseRequests() && !c.IsUnsteady() && len(c.Interventions) == 0 &&
+		c.FullDisk.Row == 0 &&
+		!c.HasFault("throttle", "invalid") && !outlivesGrace(c) && c.World.Ready == 0 && !c.World.Naming.Restores &&
+		!cannotRoll(c)
+}
+
+// cannotRoll reports whether, at a count that auto scaling may set, the limits of a rolling
+// deployment let ECS neither stop nor start a task.
+func cannotRoll(c rehearse.Case) bool {
+	p, s := c.World.Percents, c.World.Scaling
+	if p == (shape.Percents{}) || !s.IsActive() {
+		return false
+	}
+	for n := s.Min; n <= s.Max; n++ {
+		if n*p.Most/100 <= n && (n*p.Least+99)/100 >= n {
+			return true
+		}
+	}
+	return false
+}
+
+// outlivesGrace reports whether a version may start too slowly. ECS replaces its tasks if the grace
+// period ends before the load balancer has counted enough successful checks.
+func outlivesGrace(c rehearse.Case) bool {
+	g := c.World.Primary
+	return c.HasNewOption("healthy-after=45s") &&
+		c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
+}
+
+// stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when
+// sluice resumes.
+func stepsMayFail(c rehearse.Case) bool {
+	return c.StepsFail() || c.Before+c.After != "" && c.HasFault("expired-credentials")
+}
