@@ -54,6 +54,14 @@ func TestChecks(t *testing.T) {
 		{"a test does not look up", "internal/ecs/a_test.go", ours + `internal/stage"`, "imports only point down"},
 		{"a suite is for tests", "internal/route/alb/a.go", ours + `internal/route/routetest"`,
 			"imported by tests only"},
+		{"the simulation is for tests", "internal/cli/a.go", ours + `internal/rehearse/simtest"`,
+			"imported by tests only"},
+		{"nor does rehearse run it", "internal/rehearse/a.go", ours + `internal/rehearse/simtest"`,
+			"imported by tests only"},
+		{"a test runs the simulation", "internal/cli/a_test.go", ours + `internal/rehearse/simtest"`, ""},
+		{"the simulation rehearses", "internal/rehearse/simtest/a.go", ours + `internal/rehearse"`, ""},
+		{"the simulation plays no command line", "internal/rehearse/simtest/a.go", ours + `internal/cli"`,
+			"imports only point down"},
 		{"a test runs a suite", "internal/route/alb/a_test.go", ours + `internal/route/routetest"`, ""},
 
 		// the simulator
