@@ -130,8 +130,10 @@ func percentsOf(w shape.World) shape.Percents {
 func measured(t *testing.T, cfg aws.Config, now time.Time) {
 	for minute, n := range []float64{600, 7200, 60} {
 		at := aws.Time(now.Add(-time.Duration(2+minute) * time.Minute))
-		of := []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + "0123456789abcdef")},
-			{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + "0123456789abcdef")}}
+		of := []cwtypes.Dimension{
+			{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + "0123456789abcdef")},
+			{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + "0123456789abcdef")},
+		}
 		if _, err := awscw.NewFromConfig(cfg).PutMetricData(t.Context(),
 			&awscw.PutMetricDataInput{Namespace: aws.String("AWS/ApplicationELB"), MetricData: []cwtypes.MetricDatum{
 				{MetricName: aws.String("RequestCount"), Timestamp: at, Dimensions: of, Value: aws.Float64(n)},

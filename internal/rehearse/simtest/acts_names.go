@@ -91,7 +91,8 @@ func passesChecks(t *world.Task) bool {
 // setUnhealthy sets the n-th instance to UNHEALTHY in Cloud Map, if others are healthy.
 func (f *simulation) setUnhealthy(n int) {
 	f.InWorld(func(tx *world.Tx) {
-		if i := f.removableInstance(tx, n); i != nil && (rehearse.IsSluiceInstance(i.ID) || f.hasHealthySibling(tx, i)) {
+		if i := f.removableInstance(tx, n); i != nil &&
+			(rehearse.IsSluiceInstance(i.ID) || f.hasHealthySibling(tx, i)) {
 			f.Sim.Registry().SetCustomHealth(tx, i, "UNHEALTHY")
 		}
 	})

@@ -27,9 +27,20 @@ func writeLine(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, 
 // fileParts returns the functions that write the files. Each writes the lines of one trait or field
 // of the case.
 func fileParts() []func(*draft, rehearse.Case) {
-	return []func(*draft, rehearse.Case){(*draft).writeNames, (*draft).writeContainer, (*draft).writeTaskSets, (*draft).writeRolling,
-		(*draft).writeCanaryService, (*draft).writeCodeDeploy, (*draft).writeHooks, (*draft).writeCloudMap, (*draft).writeGrace,
-		(*draft).writeSuspend, (*draft).writeStages, (*draft).writeSteps}
+	return []func(*draft, rehearse.Case){
+		(*draft).writeNames,
+		(*draft).writeContainer,
+		(*draft).writeTaskSets,
+		(*draft).writeRolling,
+		(*draft).writeCanaryService,
+		(*draft).writeCodeDeploy,
+		(*draft).writeHooks,
+		(*draft).writeCloudMap,
+		(*draft).writeGrace,
+		(*draft).writeSuspend,
+		(*draft).writeStages,
+		(*draft).writeSteps,
+	}
 }
 
 // Application returns the folder of a generated case's files; the application file is sluice.yaml.

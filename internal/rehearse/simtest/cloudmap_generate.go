@@ -89,11 +89,22 @@ func (d *random) addNameIntervention(c *rehearse.Case) {
 	if c.HasCanaryService() { // a service cannot be promoted
 		promotes = rehearse.DeleteCanary
 	}
-	h.Does = d.oneOf(fmt.Sprintf("%s %d", rehearse.ScaleCanary, 1+d.upTo(99)), rehearse.DeleteCanary, promotes, rehearse.TakeOver, rehearse.RegisterTask,
+	h.Does = d.oneOf(
+		fmt.Sprintf("%s %d", rehearse.ScaleCanary, 1+d.upTo(99)),
+		rehearse.DeleteCanary,
+		promotes,
+		rehearse.TakeOver,
 		rehearse.RegisterTask,
-		fmt.Sprintf("%s %d", rehearse.DeregisterInstance, d.upTo(7)), fmt.Sprintf("%s %d", rehearse.SetUnhealthy, d.upTo(7)),
+		rehearse.RegisterTask,
+		fmt.Sprintf(
+			"%s %d",
+			rehearse.DeregisterInstance,
+			d.upTo(7),
+		),
 		fmt.Sprintf("%s %d", rehearse.SetUnhealthy, d.upTo(7)),
-		fmt.Sprintf("%s %d", rehearse.SetDesiredCount, 1+d.upTo(7)))
+		fmt.Sprintf("%s %d", rehearse.SetUnhealthy, d.upTo(7)),
+		fmt.Sprintf("%s %d", rehearse.SetDesiredCount, 1+d.upTo(7)),
+	)
 	c.Interventions = append(c.Interventions, h)
 	if d.chance(50) { // without other faults, sluice must detect it immediately
 		c.Faults, c.Kills, c.FullDisk, c.Before, c.After = nil, nil, rehearse.FullDisk{}, "", ""
@@ -129,7 +140,10 @@ func cloudMapFlows(with func(...func(*rehearse.Case)) rehearse.Case) []Flow {
 		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
 	all := []Flow{
 		{"canary by name", with(named, canary)},
-		{"canary by name, without a container check", with(named, canary, func(c *rehearse.Case) { c.World.Check = 0 })},
+		{
+			"canary by name, without a container check",
+			with(named, canary, func(c *rehearse.Case) { c.World.Check = 0 }),
+		},
 		{"canary by name that crashes", with(named, canary, func(c *rehearse.Case) { c.New = crashOptions })},
 		{"blue/green by name", with(named, blueGreen)},
 		{"quick sync by name", with(named)},

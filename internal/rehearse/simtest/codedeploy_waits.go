@@ -20,8 +20,11 @@ func (d *random) generateDeployChecks(c *rehearse.Case) {
 	if d.chance(40) {
 		w.Ready = d.oneDuration(2*time.Minute, 20*time.Minute, 2*time.Hour)
 		if d.chance(75) {
-			c.Interventions = append(c.Interventions, rehearse.Intervention{At: time.Duration(d.upTo(900)) * time.Second,
-				Does: rehearse.ContinueCodeDeploy})
+			c.Interventions = append(
+				c.Interventions,
+				rehearse.Intervention{At: time.Duration(d.upTo(900)) * time.Second,
+					Does: rehearse.ContinueCodeDeploy},
+			)
 		}
 	}
 	w.Test, w.Alarm = d.chance(40), d.chance(50)

@@ -30,7 +30,12 @@ func allFeatures() []feature {
 		{"late nodes", 30, nil, func(_ *random, c *rehearse.Case) { c.World.Nodes = 9 * time.Second }},
 		{"others", 50, nil, func(_ *random, c *rehearse.Case) { c.World.OtherService = true }},
 		{"a fault of calls", 67, nil, func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.callFault()) }},
-		{"another fault of calls", 33, nil, func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.callFault()) }},
+		{
+			"another fault of calls",
+			33,
+			nil,
+			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.callFault()) },
+		},
 		{"a fault of the world", 20, hasService,
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.worldFault()) }},
 		{"a hand", 25, nil, func(d *random, c *rehearse.Case) {
@@ -47,7 +52,12 @@ func allFeatures() []feature {
 				d.upTo(4)}
 		}},
 		{"a task before", 15, nil, func(d *random, c *rehearse.Case) { c.Before = d.stepOptions() }},
-		{"a task after", 12, nil, func(d *random, c *rehearse.Case) { c.After = d.oneOf("", "rollback&") + d.stepOptions() }},
+		{
+			"a task after",
+			12,
+			nil,
+			func(d *random, c *rehearse.Case) { c.After = d.oneOf("", "rollback&") + d.stepOptions() },
+		},
 		{"auto scaling", 35, hasService, (*random).generateScaling},
 		{"a fault of auto scaling", 35, func(c rehearse.Case) bool { return c.World.Scaling.Max > 0 },
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
@@ -89,13 +99,26 @@ func allFeatures() []feature {
 			func(d *random, c *rehearse.Case) {
 				c.Kills = append(c.Kills, rehearse.Kill{N: 1 + d.upTo(8), After: d.chance(50)})
 			}},
-		{"a hand on CodeDeploy", 30, func(c rehearse.Case) bool { return c.World.UsesCodeDeploy() && len(c.Interventions) == 0 },
-			(*random).addCodeDeployStop},
-		{"how a name is found", 35, func(c rehearse.Case) bool { return c.World.UsesCloudMap() }, (*random).generateNaming},
+		{
+			"a hand on CodeDeploy",
+			30,
+			func(c rehearse.Case) bool { return c.World.UsesCodeDeploy() && len(c.Interventions) == 0 },
+			(*random).addCodeDeployStop,
+		},
+		{
+			"how a name is found",
+			35,
+			func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
+			(*random).generateNaming,
+		},
 		{"versions that serve on", 60, func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
 			func(_ *random, c *rehearse.Case) { c.World.Stop = 110 * time.Second }},
-		{"records that ECS puts back", 12, func(c rehearse.Case) bool { return c.World.UsesCloudMap() && len(c.Pipeline) > 0 },
-			func(_ *random, c *rehearse.Case) { c.World.Naming.Restores = true }},
+		{
+			"records that ECS puts back",
+			12,
+			func(c rehearse.Case) bool { return c.World.UsesCloudMap() && len(c.Pipeline) > 0 },
+			func(_ *random, c *rehearse.Case) { c.World.Naming.Restores = true },
+		},
 		{"more tasks than DNS answers", 12, func(c rehearse.Case) bool {
 			return c.World.UsesCloudMap() &&
 				c.World.Scaling.Max == 0
@@ -115,20 +138,30 @@ func allFeatures() []feature {
 			return c.World.UsesCloudMap() &&
 				len(c.Interventions) == 0 && len(c.Pipeline) > 0
 		}, (*random).addNameIntervention},
-		{"late targets", 40, func(c rehearse.Case) bool { return !c.World.UsesCloudMap() }, func(d *random, c *rehearse.Case) {
-			// sluice waits for the drain
-			c.World.Lags.Targets = min(d.oneDuration(2*time.Second, 3*time.Second, 4*time.Second),
-				c.World.Primary.Drain-3*time.Second)
-		}},
+		{
+			"late targets",
+			40,
+			func(c rehearse.Case) bool { return !c.World.UsesCloudMap() },
+			func(d *random, c *rehearse.Case) {
+				// sluice waits for the drain
+				c.World.Lags.Targets = min(d.oneDuration(2*time.Second, 3*time.Second, 4*time.Second),
+					c.World.Primary.Drain-3*time.Second)
+			},
+		},
 		{"late stability", 35, nil, func(d *random, c *rehearse.Case) {
 			c.World.Lags.Stability = d.oneDuration(3*time.Second,
 				10*time.Second)
 		}},
 		{"late health of instances", 40, func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
 			func(d *random, c *rehearse.Case) { c.World.Lags.Health = 10 * time.Second }},
-		{"late names", 50, func(c rehearse.Case) bool { return c.World.UsesCloudMap() }, func(d *random, c *rehearse.Case) {
-			c.World.Lags.Names = d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second)
-		}},
+		{
+			"late names",
+			50,
+			func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
+			func(d *random, c *rehearse.Case) {
+				c.World.Lags.Names = d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second)
+			},
+		},
 		{"tokens that are forgotten", 20, hasService, func(d *random, c *rehearse.Case) {
 			c.World.Lags.Tokens = d.oneDuration(20*time.Second, time.Minute, 5*time.Minute)
 		}},
@@ -137,8 +170,12 @@ func allFeatures() []feature {
 			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d",
 				d.oneOf("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
 		}},
-		{"a rollback right after a write", 25, func(c rehearse.Case) bool { return hasService(c) && len(c.Interventions) == 0 },
-			(*random).addRollbackAfterWrite},
+		{
+			"a rollback right after a write",
+			25,
+			func(c rehearse.Case) bool { return hasService(c) && len(c.Interventions) == 0 },
+			(*random).addRollbackAfterWrite,
+		},
 		{"an outage of AWS", 8, func(c rehearse.Case) bool { return true },
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.outageFault()) }},
 	}

@@ -111,7 +111,11 @@ func Flows() []Flow {
 // simulation.
 func OutsideFlows() []Flow {
 	with := func(policy, does string) rehearse.Case {
-		c := rehearse.Case{World: PlainWorld(), OutsidePolicy: policy, Interventions: []rehearse.Intervention{{Stage: 2, Does: does}}}
+		c := rehearse.Case{
+			World:         PlainWorld(),
+			OutsidePolicy: policy,
+			Interventions: []rehearse.Intervention{{Stage: 2, Does: does}},
+		}
 		c.Pipeline = append(CanaryPipeline()[:2:2], append([]string{"WAIT duration=2m"}, CanaryPipeline()[2:]...)...)
 		return c
 	}
@@ -128,7 +132,10 @@ func OutsideFlows() []Flow {
 		{"by name, a record taken out and put back", named("reassert")},
 		{"by name, a record taken out, and adopted", named("adopt")},
 		{"by name, a record taken out, rolled back", named("")},
-		{"canary, a rule edited in the primary rollout and written again", within(4, "reassert", rehearse.EditRule+" 999 1")},
+		{
+			"canary, a rule edited in the primary rollout and written again",
+			within(4, "reassert", rehearse.EditRule+" 999 1"),
+		},
 		{"canary, a rule edited in the primary rollout and adopted", within(4, "adopt", rehearse.EditRule+" 999 1")},
 		{"canary, a rule edited in the primary rollout, rolled back", within(4, "", rehearse.EditRule+" 100 0")},
 		{"canary, promoted by others in the primary rollout, and back", within(4, "reassert", rehearse.PromoteCanary)},

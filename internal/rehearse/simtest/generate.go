@@ -78,8 +78,14 @@ func (d *random) versionOptions() string {
 // addRollbackAfterWrite adds a person who requests a rollback shortly after a write, most often
 // while AWS's answers are still stale.
 func (d *random) addRollbackAfterWrite(c *rehearse.Case) {
-	c.Interventions = append(c.Interventions,
-		rehearse.Intervention{Write: 1 + d.upTo(11), At: time.Duration(d.upTo(12)) * time.Second, Does: rehearse.Rollback})
+	c.Interventions = append(
+		c.Interventions,
+		rehearse.Intervention{
+			Write: 1 + d.upTo(11),
+			At:    time.Duration(d.upTo(12)) * time.Second,
+			Does:  rehearse.Rollback,
+		},
+	)
 	if d.chance(60) {
 		c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:*", "ecs:DescribeServices"),
 			1+d.upTo(13)))

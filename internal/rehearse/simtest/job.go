@@ -98,8 +98,14 @@ func jobFileParts() []func(*draft, rehearse.Case) {
 
 func (d *draft) writeJobInput(c rehearse.Case) {
 	w, j := c.World, c.Job
-	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", rehearse.JobFamily, w.Region, w.Cluster,
-		progressDeadline(c))
+	writeLine(
+		&d.app,
+		"name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s",
+		rehearse.JobFamily,
+		w.Region,
+		w.Cluster,
+		progressDeadline(c),
+	)
 	writeLine(&d.input, "  taskDefinitionFile: taskdef.yaml\n  awsvpcConfiguration: {subnets: [%s]}",
 		strings.Join(w.Subnets, ", "))
 	if j.Watch != "" {
@@ -126,8 +132,14 @@ func (d *draft) writeJobContainers(c rehearse.Case) {
 	}
 	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: "+
 		"512\ncontainerDefinitions:", rehearse.JobFamily)
-	fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s", rehearse.JobFamily,
-		jobImage, rehearse.Secret, logs)
+	fmt.Fprintf(
+		&d.task,
+		"  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s",
+		rehearse.JobFamily,
+		jobImage,
+		rehearse.Secret,
+		logs,
+	)
 	if c.Job.Side != "" {
 		fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    essential: false\n%s", jobSidecar, sidecarImage, logs)
 	}

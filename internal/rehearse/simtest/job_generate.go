@@ -34,8 +34,16 @@ func (d *random) generateJob(c *rehearse.Case) {
 	}
 	if d.chance(20) {
 		c.Interventions = append(c.Interventions, rehearse.Intervention{At: time.Duration(1+d.upTo(60)) * time.Second,
-			Does: d.oneOf(rehearse.StopTask, rehearse.StopTask, rehearse.RegisterRevision, rehearse.RegisterRevision, rehearse.SecondSluice, rehearse.Abort, rehearse.Rollback,
-				rehearse.Pause)})
+			Does: d.oneOf(
+				rehearse.StopTask,
+				rehearse.StopTask,
+				rehearse.RegisterRevision,
+				rehearse.RegisterRevision,
+				rehearse.SecondSluice,
+				rehearse.Abort,
+				rehearse.Rollback,
+				rehearse.Pause,
+			)})
 	}
 	for range d.upTo(2) {
 		c.Kills = append(c.Kills, rehearse.Kill{Row: d.chance(60), N: 1 + d.upTo(9), After: d.chance(50)})
@@ -89,8 +97,14 @@ func jobFlows(with func(...func(*rehearse.Case)) rehearse.Case) []Flow {
 		{"by itself, registered only", with(run(1, exits0), func(c *rehearse.Case) { c.Job.Only = true })},
 		{"by itself, registered before", with(run(1, exits0), func(c *rehearse.Case) { c.Job.Prior = priorSame })},
 		{"by itself, another container decides",
-			with(run(2, exits0), func(c *rehearse.Case) { c.Job.Side, c.Job.Watch = "crash-after=5s&exit=4", jobSidecar })},
-		{"by itself, between steps", with(run(2, exits0), func(c *rehearse.Case) { c.Before, c.After = exits0, exits3 })},
+			with(
+				run(2, exits0),
+				func(c *rehearse.Case) { c.Job.Side, c.Job.Watch = "crash-after=5s&exit=4", jobSidecar },
+			)},
+		{
+			"by itself, between steps",
+			with(run(2, exits0), func(c *rehearse.Case) { c.Before, c.After = exits0, exits3 }),
+		},
 		{"by itself, aborted while it runs", with(run(1, long), at(3*time.Minute, rehearse.Abort))},
 		{"by itself, rolled back while it runs", with(run(1, long), at(3*time.Minute, rehearse.Rollback))},
 	}

@@ -90,7 +90,18 @@ func sameEnd(t *testing.T, name string, c rehearse.Case, unbroken rehearse.Resul
 		r.Failed == unbroken.Failed {
 		return
 	}
-	t.Errorf("%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", name, formatKill(c.Kills[0]), r.Outcome,
-		r.Cause, r.State, r.Failed, r.Violations,
-		unbroken.Outcome, unbroken.State, unbroken.Failed, r.Log)
+	t.Errorf(
+		"%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s",
+		name,
+		formatKill(c.Kills[0]),
+		r.Outcome,
+		r.Cause,
+		r.State,
+		r.Failed,
+		r.Violations,
+		unbroken.Outcome,
+		unbroken.State,
+		unbroken.Failed,
+		r.Log,
+	)
 }

@@ -18,10 +18,19 @@ func PlainWorld() shape.World {
 			Timeout: 2 * time.Second,
 			Healthy: 2, Unhealthy: 2, Drain: 20 * time.Second}
 	}
-	return shape.World{Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: "web", Controller: "EXTERNAL",
-		Tasks: 4, Port: 8080,
-		Subnets: shape.SubnetIDs(3), Balancer: arnBase + "loadbalancer/app/web/" + hexID,
-		Primary: group("web-primary"), Canary: group("web-canary"),
+	return shape.World{
+		Account:    "123456789012",
+		Region:     "us-east-1",
+		Cluster:    "prod",
+		Service:    "web",
+		Controller: "EXTERNAL",
+		Tasks:      4,
+		Port:       8080,
+		Subnets:    shape.SubnetIDs(3),
+		Balancer:   arnBase + "loadbalancer/app/web/" + hexID,
+		Primary:    group("web-primary"),
+		Canary:     group("web-canary"),
 		Listeners: []shape.Listener{{ARN: arnBase + "listener/app/web/" + hexID + "/" + hexID, Port: 80,
-			Rules: []shape.Rule{{Primary: 100, Path: "/"}}}}}
+			Rules: []shape.Rule{{Primary: 100, Path: "/"}}}},
+	}
 }

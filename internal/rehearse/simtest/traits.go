@@ -23,17 +23,24 @@ func allTraits() []trait {
 	return []trait{
 		wordTrait("controller", func(w *shape.World) *string { return &w.Controller }),
 		numberTrait("tasks", func(w *shape.World) []*int { return []*int{&w.Tasks} }),
-		{"zones", func(w shape.World) string { return strconv.Itoa(len(w.Subnets)) }, func(w *shape.World, v string) error {
-			n, err := strconv.Atoi(v)
-			w.Subnets = shape.SubnetIDs(n)
-			return err
-		}},
+		{
+			"zones",
+			func(w shape.World) string { return strconv.Itoa(len(w.Subnets)) },
+			func(w *shape.World, v string) error {
+				n, err := strconv.Atoi(v)
+				w.Subnets = shape.SubnetIDs(n)
+				return err
+			},
+		},
 		durationTrait("interval", func(w *shape.World) []*time.Duration {
 			return []*time.Duration{&w.Primary.Interval,
 				&w.Canary.Interval}
 		}),
 		numberTrait("healthy", func(w *shape.World) []*int { return []*int{&w.Primary.Healthy, &w.Canary.Healthy} }),
-		numberTrait("unhealthy", func(w *shape.World) []*int { return []*int{&w.Primary.Unhealthy, &w.Canary.Unhealthy} }),
+		numberTrait(
+			"unhealthy",
+			func(w *shape.World) []*int { return []*int{&w.Primary.Unhealthy, &w.Canary.Unhealthy} },
+		),
 		durationTrait("drain", func(w *shape.World) []*time.Duration {
 			return []*time.Duration{&w.Primary.Drain,
 				&w.Canary.Drain}
@@ -53,7 +60,10 @@ func allTraits() []trait {
 			return err
 		}},
 		boolTrait("alone", func(w *shape.World) *bool { return &w.Listeners[0].Rules[0].Alone }),
-		durationTrait("sticky", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Listeners[0].Rules[0].Sticky} }),
+		durationTrait(
+			"sticky",
+			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Listeners[0].Rules[0].Sticky} },
+		),
 		durationTrait("grace", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Grace} }),
 		durationTrait("nodes", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Nodes} }),
 		boolTrait("others", func(w *shape.World) *bool { return &w.OtherService }),
@@ -89,8 +99,14 @@ func allTraits() []trait {
 		wordTrait("records", func(w *shape.World) *string { return &w.Naming.Records }),
 		boolTrait("http", func(w *shape.World) *bool { return &w.Naming.HTTP }),
 		boolTrait("restores", func(w *shape.World) *bool { return &w.Naming.Restores }),
-		durationTrait("late-targets", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Targets} }),
-		durationTrait("late-stability", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Stability} }),
+		durationTrait(
+			"late-targets",
+			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Targets} },
+		),
+		durationTrait(
+			"late-stability",
+			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Stability} },
+		),
 		durationTrait("late-health", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Health} }),
 		durationTrait("late-names", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Names} }),
 		durationTrait("tokens-last", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Tokens} }),
@@ -113,13 +129,17 @@ func boolTrait(name string, at func(*shape.World) *bool) trait {
 
 // numberTrait is a trait with one or several fields, all with the same value.
 func numberTrait(name string, at func(*shape.World) []*int) trait {
-	return trait{name, func(w shape.World) string { return strconv.Itoa(*at(&w)[0]) }, func(w *shape.World, v string) error {
-		n, err := strconv.Atoi(v)
-		for _, p := range at(w) {
-			*p = n
-		}
-		return err
-	}}
+	return trait{
+		name,
+		func(w shape.World) string { return strconv.Itoa(*at(&w)[0]) },
+		func(w *shape.World, v string) error {
+			n, err := strconv.Atoi(v)
+			for _, p := range at(w) {
+				*p = n
+			}
+			return err
+		},
+	}
 }
 
 func durationTrait(name string, at func(*shape.World) []*time.Duration) trait {
@@ -155,7 +175,10 @@ func setTrait(w *shape.World, name, value string) error {
 func setRuleCount(w *shape.World, n int) {
 	w.Listeners[0].Rules = w.Listeners[0].Rules[:1]
 	for i := 1; i < n; i++ {
-		w.Listeners[0].Rules = append(w.Listeners[0].Rules, shape.Rule{Priority: i * 10, Path: fmt.Sprintf("/part%d", i),
-			Primary: 100})
+		w.Listeners[0].Rules = append(
+			w.Listeners[0].Rules,
+			shape.Rule{Priority: i * 10, Path: fmt.Sprintf("/part%d", i),
+				Primary: 100},
+		)
 	}
 }
