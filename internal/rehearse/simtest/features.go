@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/fault"
@@ -20,6 +21,15 @@ type feature struct {
 // allFeatures returns all features in the order of generation. A new one is added at the end; it
 // has its own random numbers, so that the other features of a seed stay unchanged.
 func allFeatures() []feature {
+	return slices.Concat(generalFeatures(), codeDeployFeatures(), neighbourFeatures(), lagFeatures())
+}
+
+func usesCodeDeploy(c rehearse.Case) bool { return c.World.UsesCodeDeploy() }
+
+func usesCloudMap(c rehearse.Case) bool { return c.World.UsesCloudMap() }
+
+// generalFeatures returns steps, faults, kills, interventions and auto scaling.
+func generalFeatures() []feature {
 	return []feature{
 		{"versions", 100, hasService, func(d *random, c *rehearse.Case) {
 			c.Old = d.oneOf("", "", "latency=200ms", "latency=1500ms", "latency=1s&term=3s")
@@ -30,12 +40,8 @@ func allFeatures() []feature {
 		{"late nodes", 30, nil, func(_ *random, c *rehearse.Case) { c.World.Nodes = 9 * time.Second }},
 		{"others", 50, nil, func(_ *random, c *rehearse.Case) { c.World.OtherService = true }},
 		{"a fault of calls", 67, nil, func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.callFault()) }},
-		{
-			"another fault of calls",
-			33,
-			nil,
-			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.callFault()) },
-		},
+		{"another fault of calls", 33, nil,
+			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.callFault()) }},
 		{"a fault of the world", 20, hasService,
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.worldFault()) }},
 		{"a hand", 25, nil, func(d *random, c *rehearse.Case) {
@@ -45,19 +51,15 @@ func allFeatures() []feature {
 		{"a kill", 45, nil, func(d *random, c *rehearse.Case) { c.Kills = append(c.Kills, d.randomKill()) }},
 		{"another kill", 50, func(c rehearse.Case) bool { return len(c.Kills) > 0 },
 			func(d *random, c *rehearse.Case) { c.Kills = append(c.Kills, d.randomKill()) }},
-		{"a fault of the map", 40, func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
+		{"a fault of the map", 40, usesCloudMap,
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.cloudMapFault()) }},
 		{"a full disk", 8, nil, func(d *random, c *rehearse.Case) {
 			c.FullDisk = rehearse.FullDisk{Row: 1 + d.upTo(120), For: 1 +
 				d.upTo(4)}
 		}},
 		{"a task before", 15, nil, func(d *random, c *rehearse.Case) { c.Before = d.stepOptions() }},
-		{
-			"a task after",
-			12,
-			nil,
-			func(d *random, c *rehearse.Case) { c.After = d.oneOf("", "rollback&") + d.stepOptions() },
-		},
+		{"a task after", 12, nil,
+			func(d *random, c *rehearse.Case) { c.After = d.oneOf("", "rollback&") + d.stepOptions() }},
 		{"auto scaling", 35, hasService, (*random).generateScaling},
 		{"a fault of auto scaling", 35, func(c rehearse.Case) bool { return c.World.Scaling.Max > 0 },
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
@@ -88,9 +90,15 @@ func allFeatures() []feature {
 		}, func(d *random, c *rehearse.Case) {
 			c.Interventions[0].At = time.Duration(5+d.upTo(85)) * time.Second
 		}},
-		{"a fault of CodeDeploy", 45, func(c rehearse.Case) bool { return c.World.UsesCodeDeploy() },
+	}
+}
+
+// codeDeployFeatures returns what may happen while CodeDeploy deploys.
+func codeDeployFeatures() []feature {
+	return []feature{
+		{"a fault of CodeDeploy", 45, usesCodeDeploy,
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.codeDeployFault()) }},
-		{"what CodeDeploy asks before it goes on", 60, func(c rehearse.Case) bool { return c.World.UsesCodeDeploy() },
+		{"what CodeDeploy asks before it goes on", 60, usesCodeDeploy,
 			(*random).generateDeployChecks},
 		{"a kill at a write of CodeDeploy's", 25, func(c rehearse.Case) bool {
 			return c.World.UsesCodeDeploy() &&
@@ -99,26 +107,21 @@ func allFeatures() []feature {
 			func(d *random, c *rehearse.Case) {
 				c.Kills = append(c.Kills, rehearse.Kill{N: 1 + d.upTo(8), After: d.chance(50)})
 			}},
-		{
-			"a hand on CodeDeploy",
-			30,
+		{"a hand on CodeDeploy", 30,
 			func(c rehearse.Case) bool { return c.World.UsesCodeDeploy() && len(c.Interventions) == 0 },
-			(*random).addCodeDeployStop,
-		},
-		{
-			"how a name is found",
-			35,
-			func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
-			(*random).generateNaming,
-		},
-		{"versions that serve on", 60, func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
+			(*random).addCodeDeployStop},
+	}
+}
+
+// neighbourFeatures returns how a name is found, and what exists next to the service.
+func neighbourFeatures() []feature {
+	return []feature{
+		{"how a name is found", 35, usesCloudMap, (*random).generateNaming},
+		{"versions that serve on", 60, usesCloudMap,
 			func(_ *random, c *rehearse.Case) { c.World.Stop = 110 * time.Second }},
-		{
-			"records that ECS puts back",
-			12,
+		{"records that ECS puts back", 12,
 			func(c rehearse.Case) bool { return c.World.UsesCloudMap() && len(c.Pipeline) > 0 },
-			func(_ *random, c *rehearse.Case) { c.World.Naming.Restores = true },
-		},
+			func(_ *random, c *rehearse.Case) { c.World.Naming.Restores = true }},
 		{"more tasks than DNS answers", 12, func(c rehearse.Case) bool {
 			return c.World.UsesCloudMap() &&
 				c.World.Scaling.Max == 0
@@ -138,30 +141,27 @@ func allFeatures() []feature {
 			return c.World.UsesCloudMap() &&
 				len(c.Interventions) == 0 && len(c.Pipeline) > 0
 		}, (*random).addNameIntervention},
-		{
-			"late targets",
-			40,
-			func(c rehearse.Case) bool { return !c.World.UsesCloudMap() },
+	}
+}
+
+// lagFeatures returns delays and outages of AWS, and what people do while its answers are stale.
+func lagFeatures() []feature {
+	return []feature{
+		{"late targets", 40, func(c rehearse.Case) bool { return !c.World.UsesCloudMap() },
 			func(d *random, c *rehearse.Case) {
 				// sluice waits for the drain
 				c.World.Lags.Targets = min(d.oneDuration(2*time.Second, 3*time.Second, 4*time.Second),
 					c.World.Primary.Drain-3*time.Second)
-			},
-		},
+			}},
 		{"late stability", 35, nil, func(d *random, c *rehearse.Case) {
 			c.World.Lags.Stability = d.oneDuration(3*time.Second,
 				10*time.Second)
 		}},
-		{"late health of instances", 40, func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
+		{"late health of instances", 40, usesCloudMap,
 			func(d *random, c *rehearse.Case) { c.World.Lags.Health = 10 * time.Second }},
-		{
-			"late names",
-			50,
-			func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
-			func(d *random, c *rehearse.Case) {
-				c.World.Lags.Names = d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second)
-			},
-		},
+		{"late names", 50, usesCloudMap, func(d *random, c *rehearse.Case) {
+			c.World.Lags.Names = d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second)
+		}},
 		{"tokens that are forgotten", 20, hasService, func(d *random, c *rehearse.Case) {
 			c.World.Lags.Tokens = d.oneDuration(20*time.Second, time.Minute, 5*time.Minute)
 		}},
@@ -170,13 +170,10 @@ func allFeatures() []feature {
 			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d",
 				d.oneOf("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
 		}},
-		{
-			"a rollback right after a write",
-			25,
+		{"a rollback right after a write", 25,
 			func(c rehearse.Case) bool { return hasService(c) && len(c.Interventions) == 0 },
-			(*random).addRollbackAfterWrite,
-		},
-		{"an outage of AWS", 8, func(c rehearse.Case) bool { return true },
+			(*random).addRollbackAfterWrite},
+		{"an outage of AWS", 8, nil,
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.outageFault()) }},
 	}
 }
@@ -252,9 +249,9 @@ func interventionKinds() []interventionKind {
 		{1, hasService, alwaysDo(rehearse.DeleteService)},
 		{1, hasService, alwaysDo(rehearse.TakeClaim)},
 		{1, nil, alwaysDo(rehearse.SecondSluice)},
-		{1, func(c rehearse.Case) bool { return c.World.UsesCloudMap() },
+		{1, usesCloudMap,
 			func(d *random) string { return fmt.Sprintf("%s %d", rehearse.DeregisterInstance, d.upTo(7)) }},
-		{1, func(c rehearse.Case) bool { return c.World.UsesCloudMap() }, alwaysDo(rehearse.RegisterAddress)},
+		{1, usesCloudMap, alwaysDo(rehearse.RegisterAddress)},
 	}
 }
 

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,27 +21,27 @@ type trait struct {
 // allTraits returns all traits, in the order of the text. A new one is added at the end; [Shrink]
 // tries each in its plain form by itself.
 func allTraits() []trait {
+	return slices.Concat(balancerTraits(), runtimeTraits(), deployerTraits())
+}
+
+// balancerTraits returns the traits of the service, its target groups and its rules.
+func balancerTraits() []trait {
 	return []trait{
 		wordTrait("controller", func(w *shape.World) *string { return &w.Controller }),
 		numberTrait("tasks", func(w *shape.World) []*int { return []*int{&w.Tasks} }),
-		{
-			"zones",
-			func(w shape.World) string { return strconv.Itoa(len(w.Subnets)) },
+		{"zones", func(w shape.World) string { return strconv.Itoa(len(w.Subnets)) },
 			func(w *shape.World, v string) error {
 				n, err := strconv.Atoi(v)
 				w.Subnets = shape.SubnetIDs(n)
 				return err
-			},
-		},
+			}},
 		durationTrait("interval", func(w *shape.World) []*time.Duration {
 			return []*time.Duration{&w.Primary.Interval,
 				&w.Canary.Interval}
 		}),
 		numberTrait("healthy", func(w *shape.World) []*int { return []*int{&w.Primary.Healthy, &w.Canary.Healthy} }),
-		numberTrait(
-			"unhealthy",
-			func(w *shape.World) []*int { return []*int{&w.Primary.Unhealthy, &w.Canary.Unhealthy} },
-		),
+		numberTrait("unhealthy",
+			func(w *shape.World) []*int { return []*int{&w.Primary.Unhealthy, &w.Canary.Unhealthy} }),
 		durationTrait("drain", func(w *shape.World) []*time.Duration {
 			return []*time.Duration{&w.Primary.Drain,
 				&w.Canary.Drain}
@@ -60,12 +61,16 @@ func allTraits() []trait {
 			return err
 		}},
 		boolTrait("alone", func(w *shape.World) *bool { return &w.Listeners[0].Rules[0].Alone }),
-		durationTrait(
-			"sticky",
-			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Listeners[0].Rules[0].Sticky} },
-		),
+		durationTrait("sticky",
+			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Listeners[0].Rules[0].Sticky} }),
 		durationTrait("grace", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Grace} }),
 		durationTrait("nodes", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Nodes} }),
+	}
+}
+
+// runtimeTraits returns the traits of the tasks, of auto scaling and of names.
+func runtimeTraits() []trait {
+	return []trait{
 		boolTrait("others", func(w *shape.World) *bool { return &w.OtherService }),
 		boolTrait("beside", func(w *shape.World) *bool { return &w.HostingServices }),
 		durationTrait("start", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Start} }),
@@ -87,6 +92,12 @@ func allTraits() []trait {
 				_, err := fmt.Sscanf(v, "%d-%d", &w.Percents.Least, &w.Percents.Most)
 				return err
 			}},
+	}
+}
+
+// deployerTraits returns the traits of CodeDeploy, the delays of AWS, and what else exists.
+func deployerTraits() []trait {
+	return []trait{
 		wordTrait("config", func(w *shape.World) *string { return &w.Config }),
 		boolTrait("undo", func(w *shape.World) *bool { return &w.Undo }),
 		durationTrait("keep", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Keep} }),
@@ -99,14 +110,10 @@ func allTraits() []trait {
 		wordTrait("records", func(w *shape.World) *string { return &w.Naming.Records }),
 		boolTrait("http", func(w *shape.World) *bool { return &w.Naming.HTTP }),
 		boolTrait("restores", func(w *shape.World) *bool { return &w.Naming.Restores }),
-		durationTrait(
-			"late-targets",
-			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Targets} },
-		),
-		durationTrait(
-			"late-stability",
-			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Stability} },
-		),
+		durationTrait("late-targets",
+			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Targets} }),
+		durationTrait("late-stability",
+			func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Stability} }),
 		durationTrait("late-health", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Health} }),
 		durationTrait("late-names", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Names} }),
 		durationTrait("tokens-last", func(w *shape.World) []*time.Duration { return []*time.Duration{&w.Lags.Tokens} }),
@@ -129,17 +136,14 @@ func boolTrait(name string, at func(*shape.World) *bool) trait {
 
 // numberTrait is a trait with one or several fields, all with the same value.
 func numberTrait(name string, at func(*shape.World) []*int) trait {
-	return trait{
-		name,
-		func(w shape.World) string { return strconv.Itoa(*at(&w)[0]) },
+	return trait{name, func(w shape.World) string { return strconv.Itoa(*at(&w)[0]) },
 		func(w *shape.World, v string) error {
 			n, err := strconv.Atoi(v)
 			for _, p := range at(w) {
 				*p = n
 			}
 			return err
-		},
-	}
+		}}
 }
 
 func durationTrait(name string, at func(*shape.World) []*time.Duration) trait {
@@ -175,10 +179,8 @@ func setTrait(w *shape.World, name, value string) error {
 func setRuleCount(w *shape.World, n int) {
 	w.Listeners[0].Rules = w.Listeners[0].Rules[:1]
 	for i := 1; i < n; i++ {
-		w.Listeners[0].Rules = append(
-			w.Listeners[0].Rules,
+		w.Listeners[0].Rules = append(w.Listeners[0].Rules,
 			shape.Rule{Priority: i * 10, Path: fmt.Sprintf("/part%d", i),
-				Primary: 100},
-		)
+				Primary: 100})
 	}
 }
