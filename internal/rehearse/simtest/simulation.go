@@ -71,8 +71,4 @@ func (f *simulation) onEvent(e sluice.Envelope) {
 }
 
 // traceRow traces a value that the deployment saved.
-func (f *simulation) traceRow(operation string) {
-	if f.tracer != nil {
-		f.tracer.traceRow(f.Rehearsal, operation)
-	}
-}
+func (f *simulation) traceRow(operation string) { f.tracer.traceRow(f.Rehearsal, operation) }
