@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // demoFiles are the world and the application of the demo. Except for the application file, they
@@ -132,7 +132,7 @@ func (s *demoSetup) planRelease(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := stage.Survey(ctx, s.account, s.clock, app)
+	live, err := survey.ReadInputs(ctx, s.account, s.clock, app)
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,7 @@ var layerTable = []layerRow{
 		also: []string{"internal/route"}},
 
 	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
+	{pkg: "internal/survey", layer: 3, below: []int{2, 1, 0}},
 	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch"}},
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
@@ -142,6 +143,7 @@ var namedArrows = []struct{ from, to, why string }{
 	{"internal/...", "internal/account", "adapters do not import account"},
 	{"internal/stage", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/watch", "internal/journal", "a stage knows its host, not the journal"},
+	{"internal/survey", "internal/journal", "a survey reads AWS, not the journal"},
 	{"internal/...", "awssim/...", "only cli and rehearse import awssim"},
 	{"cmd/...", "...", "a command is main only, and imports its one front end"},
 }

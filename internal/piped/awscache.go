@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -37,7 +37,7 @@ type activeTarget struct {
 // trafficRead is a read of target groups and rules.
 type trafficRead struct {
 	at, found time.Time // of the read, and of the last look-up of the groups
-	*stage.TrafficState
+	*survey.TrafficState
 }
 
 // groupsLifetime is how long target groups and listeners are used without a new look-up.
@@ -45,7 +45,7 @@ const groupsLifetime = 10 * time.Minute
 
 // trafficOf reads the targets and rules of an application. Applications with the same
 // target groups share a read, as they share the reads of services.
-func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*stage.TrafficState,
+func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*survey.TrafficState,
 	error) {
 	key := strings.Join(app.ListenerRules, " ")
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
@@ -63,7 +63,7 @@ func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfil
 	if have.TrafficState == nil || now.Sub(have.found) > groupsLifetime {
 		have = trafficRead{found: now}
 	}
-	t, err := stage.ReadTraffic(ctx, p.account, app, have.TrafficState)
+	t, err := survey.ReadTraffic(ctx, p.account, app, have.TrafficState)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // keyBaseline is the key under which the baseline is saved, before the first write.
@@ -109,7 +110,7 @@ func (g baseline) makePlan(app *appfile.Application) (*plan.Plan, error) {
 // application.
 func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfile.Application, application,
 	deployment string, quick bool) (baseline, *plan.Plan, error) {
-	live, err := stage.Survey(ctx, pl.account, p.clock, app)
+	live, err := survey.ReadInputs(ctx, pl.account, p.clock, app)
 	if err != nil {
 		return baseline{}, nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // startSecond starts a sluice on another machine that deploys the same service.
@@ -73,7 +73,7 @@ func (f *rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	live, err := stage.Survey(ctx, a, f.clock, app)
+	live, err := survey.ReadInputs(ctx, a, f.clock, app)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
