@@ -10,6 +10,9 @@ var layerNames = []string{
 	5: "front ends: command line, plugins, pages",
 }
 
+// frontEnds is the layer whose packages do not import packages of AWS services.
+const frontEnds = 5
+
 // Third-party modules, as prefixes of import paths.
 const (
 	sdk         = "github.com/aws/aws-sdk-go-v2/"

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -24,14 +22,14 @@ const cacheLifetime = 20 * time.Second
 
 // activeTarget is a deploy target in use.
 type activeTarget struct {
-	name     string
-	account  *account.Account
-	services *watch.ServiceCache
+	name        string
+	account     *account.Account
+	services    *watch.ServiceCache
+	definitions *ecs.DefinitionCache
 
-	mu          sync.Mutex
-	definitions map[string]*ecstypes.TaskDefinition // by revision; they never change
-	unmanaged   map[string][]plan.ExternalTarget    // by service, as of its last live state
-	traffic     map[string]trafficRead              // by the target groups and rules of an application
+	mu        sync.Mutex
+	unmanaged map[string][]plan.ExternalTarget // by service, as of its last live state
+	traffic   map[string]trafficRead           // by the target groups and rules of an application
 }
 
 // trafficRead is a read of target groups and rules.
@@ -83,24 +81,6 @@ func (p *activeTarget) seenTwice(service string, now []plan.ExternalTarget) []pl
 	return plan.ExternalInBoth(before, now)
 }
 
-// readDefinition reads a registered task definition, once.
-func (p *activeTarget) readDefinition(ctx context.Context, revision string) (*ecstypes.TaskDefinition, error) {
-	p.mu.Lock()
-	td, ok := p.definitions[revision]
-	p.mu.Unlock()
-	if ok {
-		return td, nil
-	}
-	td, err := ecs.ReadDefinition(ctx, p.account.ECS(), revision)
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.definitions[revision] = td
-	return td, nil
-}
-
 // targetPool opens deploy targets when they are first needed: the plugin starts without a call to
 // AWS.
 type targetPool struct {
@@ -150,7 +130,7 @@ func (p *targetPool) openTarget(ctx context.Context, name string) (*activeTarget
 		return nil, err
 	}
 	opened := &activeTarget{name: name, account: a, services: watch.NewServiceCache(a, p.clock, cacheLifetime),
-		definitions: map[string]*ecstypes.TaskDefinition{}, unmanaged: map[string][]plan.ExternalTarget{},
+		definitions: ecs.NewDefinitionCache(a.ECS()), unmanaged: map[string][]plan.ExternalTarget{},
 		traffic: map[string]trafficRead{}}
 	p.opened[name] = opened
 	return opened, nil

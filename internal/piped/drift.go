@@ -49,7 +49,7 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 		add("task definition", []definition.Difference{{Path: "family", Have: "no running version",
 			Want: aws.ToString(app.Task.Input.Family)}})
 	} else {
-		td, err := pl.readDefinition(ctx, serving)
+		td, err := pl.definitions.Read(ctx, serving)
 		if err != nil {
 			return nil, err
 		}
