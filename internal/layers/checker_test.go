@@ -53,6 +53,7 @@ func TestChecks(t *testing.T) {
 		{"nor has the engine", "internal/engine/a.go", `import "` + sdkServices + `ecs"`, "its row allows"},
 		{"a front end's test has", "internal/cli/a_test.go", `import "` + sdkServices + `ecs"`, ""},
 		{"a front end has pointers", "internal/cli/a.go", `import "` + sdkCore + `"`, ""},
+		{"a task knows no stage", "internal/stage/task/a.go", ours + `internal/stage"`, "do not import each other"},
 		{"a survey knows no journal", "internal/survey/a.go", ours + `internal/journal"`,
 			"a survey reads AWS, not the journal"},
 		{"a new package has no layer", "internal/shiny/a.go", "",
