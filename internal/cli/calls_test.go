@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // rehearsal is the demo's release in virtual time.
@@ -95,7 +95,7 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	live, err := stage.Survey(ctx, a, c, app)
+	live, err := survey.ReadInputs(ctx, a, c, app)
 	if err != nil {
 		return nil, err
 	}

@@ -11,16 +11,13 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-
 	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // demoFiles are the world and the application of the demo. Except for the application file, they
@@ -76,19 +73,20 @@ func (s *demoSetup) startAll(ctx context.Context) error {
 	if s.journal, err = s.demo.env.OpenJournal(journal.Memory, s.clock); err != nil {
 		return err
 	}
-	return s.findLoadBalancer(ctx)
+	return s.findLoadBalancer(ctx, sim.View())
 }
 
-// findLoadBalancer reads the address of the load balancer and waits until it responds.
-func (s *demoSetup) findLoadBalancer(ctx context.Context) error {
-	out, err := s.account.ELB().DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{})
-	if err != nil {
-		return err
+// findLoadBalancer takes the address of the load balancer from the world and waits until it
+// responds.
+func (s *demoSetup) findLoadBalancer(ctx context.Context, v awssim.View) error {
+	var all []awssim.BalancerView
+	for _, r := range v.Regions {
+		all = append(all, r.LoadBalancers...)
 	}
-	if len(out.LoadBalancers) != 1 {
-		return fmt.Errorf("the demo's world has %d load balancers", len(out.LoadBalancers))
+	if len(all) != 1 {
+		return fmt.Errorf("the demo's world has %d load balancers", len(all))
 	}
-	s.url = "http://" + aws.ToString(out.LoadBalancers[0].DNSName) + "/"
+	s.url = "http://" + all[0].DNSName + "/"
 	for range 100 {
 		if isServing(ctx, s.url) {
 			return nil
@@ -132,7 +130,7 @@ func (s *demoSetup) planRelease(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := stage.Survey(ctx, s.account, s.clock, app)
+	live, err := survey.ReadInputs(ctx, s.account, s.clock, app)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/policy"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // grants is one deployment of an example, with its policy and what it asked IAM for.
@@ -89,7 +89,7 @@ func (g *grants) run(v *clock.Virtual) error {
 		return err
 	}
 	app.Scaling = app.Scaling.With(g.scale)
-	live, err := stage.Survey(ctx, a, v, app)
+	live, err := survey.ReadInputs(ctx, a, v, app)
 	if err != nil {
 		return err
 	}

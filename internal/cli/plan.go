@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 func (p *program) newPlanCommand() *cobra.Command {
@@ -136,7 +136,7 @@ func forecastPlan(ctx context.Context, pre *preparedPlan) *plan.Forecast {
 	if !pre.plan.HasChanges() || pre.plan.Standalone {
 		return nil
 	}
-	t, err := stage.ReadTimings(ctx, pre.account, pre.plan, pre.state)
+	t, err := survey.ReadTimings(ctx, pre.account, pre.plan, pre.state)
 	f := pre.plan.Forecast(t)
 	if err != nil {
 		f.Assumes = append(f.Assumes, fmt.Sprintf("the service has usual timings; they could not be read: %v", err))

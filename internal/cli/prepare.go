@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // preparedPlan is a plan and the inputs that it was made from.
@@ -30,13 +31,13 @@ type preparedPlan struct {
 // readAndPlan reads the state from AWS and makes the plan.
 func (p *preparedPlan) readAndPlan(ctx context.Context) (err error) {
 	if p.returnPlan != nil {
-		live, back, err := stage.SurveyRollback(ctx, p.account, p.clock, p.filter.Cluster, p.filter.Service, p.revision)
+		live, back, err := survey.ReadRollbackInputs(ctx, p.account, p.clock, p.filter.Cluster, p.filter.Service, p.revision)
 		if p.state, p.returnPlan = live, &back; err != nil || back.Nothing != "" {
 			return err
 		}
 		return p.planAgain()
 	}
-	if p.state, err = stage.Survey(ctx, p.account, p.clock, p.app); err != nil {
+	if p.state, err = survey.ReadInputs(ctx, p.account, p.clock, p.app); err != nil {
 		return err
 	}
 	if p.findLost != nil && p.state.Lost.Former == "" {

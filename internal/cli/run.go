@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 func (p *program) newRunCommand() *cobra.Command {
@@ -106,7 +106,7 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if out.account, out.clock, err = p.openAccount(ctx, app.Region); err != nil {
 		return nil, err
 	}
-	if out.state, err = stage.SurveyRun(ctx, out.account, out.clock, app); err != nil {
+	if out.state, err = survey.ReadRunInputs(ctx, out.account, out.clock, app); err != nil {
 		return nil, err
 	}
 	out.plan, err = plan.MakeRun(app, out.state, options)

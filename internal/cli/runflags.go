@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
@@ -42,70 +38,66 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 
 // runOptions converts the flags to the input of RunTask.
 func (o runFlags) runOptions(p *program) (plan.RunOptions, error) {
-	in := &awsecs.RunTaskInput{}
+	run := definition.NewRun()
 	if o.count != nil {
 		if *o.count < 1 {
 			return plan.RunOptions{}, runFlagError("--count is below 1", "give 1 or more")
 		}
-		in.Count = aws.Int32(int32(*o.count))
+		run.SetCount(*o.count)
 	}
-	var err error
-	if in.Overrides, err = o.taskOverride(p); err != nil {
+	if err := o.setOverrides(p, run); err != nil {
 		return plan.RunOptions{}, err
 	}
-	if in.Tags, err = parseTags(o.tags); err != nil {
+	if err := addTags(run, o.tags); err != nil {
 		return plan.RunOptions{}, err
 	}
-	return plan.RunOptions{Given: &definition.Run{Input: in}, Watch: o.watch, Command: o.words}, nil
+	return plan.RunOptions{Given: run, Watch: o.watch, Command: o.words}, nil
 }
 
 func runFlagError(why, next string) error {
 	return &sluice.Error{Op: "sluice run", Err: errors.New(why), Next: next}
 }
 
-// taskOverride returns the overrides of --overrides or its file, changed by --command and
-// --env.
-func (o runFlags) taskOverride(p *program) (*ecstypes.TaskOverride, error) {
-	out, err := o.readOverrides(p)
-	if err != nil {
-		return nil, err
+// setOverrides sets the overrides of --overrides or its file, changed by --command and --env.
+func (o runFlags) setOverrides(p *program, run *definition.Run) error {
+	if err := o.readOverrides(p, run); err != nil {
+		return err
 	}
 	for _, c := range o.commands {
 		name, words, err := parseCommand(c)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		overrideFor(out, name).Command = words
+		run.SetCommand(name, words)
 	}
 	for _, e := range o.env {
 		name, rest, ok := strings.Cut(e, "=")
 		key, value, also := strings.Cut(rest, "=")
 		if !ok || !also || name == "" || key == "" {
-			return nil, runFlagError("--env is not CONTAINER=NAME=VALUE", "give, for example, --env web=DRY_RUN=1")
+			return runFlagError("--env is not CONTAINER=NAME=VALUE", "give, for example, --env web=DRY_RUN=1")
 		}
-		c := overrideFor(out, name)
-		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: &key, Value: &value})
+		run.AddEnvironment(name, key, value)
 	}
-	return out, nil
+	return nil
 }
 
-// readOverrides returns the overrides of --overrides or --overrides-file.
-func (o runFlags) readOverrides(p *program) (*ecstypes.TaskOverride, error) {
+// readOverrides reads the overrides of --overrides or --overrides-file, if one is given.
+func (o runFlags) readOverrides(p *program, run *definition.Run) (err error) {
 	name, data := "--overrides", []byte(o.overrides)
 	switch {
 	case o.file != "" && o.overrides != "":
-		return nil, runFlagError("--overrides and --overrides-file are both given", "give one of them")
+		return runFlagError("--overrides and --overrides-file are both given", "give one of them")
 	case o.file == "" && o.overrides == "":
-		return &ecstypes.TaskOverride{}, nil
+		return nil
 	case o.file != "":
-		var err error
 		if data, err = p.readFile(o.file); err != nil {
-			return nil, &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err,
+			return &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err,
 				Next: "give --overrides-file a file of RunTask's overrides, JSON or YAML"}
 		}
 		name = o.file
 	}
-	return definition.ReadOverrides(name, data)
+	run.Input.Overrides, err = definition.ReadOverrides(name, data)
+	return err
 }
 
 func (p *program) absolutePath(path string) (string, error) {
@@ -136,25 +128,15 @@ func parseCommand(s string) (container string, words []string, err error) {
 	return container, strings.Fields(text), nil
 }
 
-func overrideFor(o *ecstypes.TaskOverride, name string) *ecstypes.ContainerOverride {
-	i := slices.IndexFunc(o.ContainerOverrides,
-		func(c ecstypes.ContainerOverride) bool { return aws.ToString(c.Name) == name })
-	if i < 0 {
-		i = len(o.ContainerOverrides)
-		o.ContainerOverrides = append(o.ContainerOverrides, ecstypes.ContainerOverride{Name: &name})
-	}
-	return &o.ContainerOverrides[i]
-}
-
-func parseTags(flags []string) (all []ecstypes.Tag, err error) {
+func addTags(run *definition.Run, flags []string) error {
 	for _, f := range flags {
 		for pair := range strings.SplitSeq(f, ",") {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
-				return nil, runFlagError("--tags is not KEY=VALUE,…", "give, for example, --tags team=data,cost=42")
+				return runFlagError("--tags is not KEY=VALUE,…", "give, for example, --tags team=data,cost=42")
 			}
-			all = append(all, ecstypes.Tag{Key: &key, Value: &value})
+			run.AddTag(key, value)
 		}
 	}
-	return all, nil
+	return nil
 }

@@ -2,13 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -149,10 +144,11 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 		t.TaskSets = append(t.TaskSets, reportTaskSet(set, s))
 	}
 	rolls := live.Controller == "ECS" && live.Status == "ACTIVE"
+	detail := live.ForVerdict()
 	if rolls {
-		t.addRollouts(live)
+		t.addRollouts(detail.Deployments)
 	}
-	if err := t.addTasks(ctx, a, s); err != nil {
+	if err := t.addTasks(ctx, hand); err != nil {
 		return t, err
 	}
 	if s.events < 0 {
@@ -161,7 +157,7 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 			s.events = defaultEvents
 		}
 	}
-	t.addEvents(live.Raw.Events, s.events)
+	t.addEvents(detail.Events, s.events)
 	if rolls || live.Controller == "CODE_DEPLOY" && live.Status == "ACTIVE" {
 		c, _, err := p.openClock()
 		if err != nil {
@@ -187,7 +183,7 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 
 func (t *serviceReport) readRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,
 	live *ecs.ServiceState) error {
-	if err := t.addGroupTargets(ctx, a, live.Raw.LoadBalancers); err != nil {
+	if err := t.addGroupTargets(ctx, a, live.TargetGroups()); err != nil {
 		return err
 	}
 	if err := t.addServiceDeployment(ctx, hand, live.CurrentDeployment()); err != nil {
@@ -223,27 +219,13 @@ func isCanaryID(made string) bool {
 }
 
 // addTasks reads the service's tasks. startedBy of each task is the ID of its set.
-func (t *serviceReport) addTasks(ctx context.Context, a *account.Account, s statusTarget) error {
-	var arns []string
-	in := &awsecs.ListTasksInput{Cluster: aws.String(s.cluster), ServiceName: aws.String(s.service)}
-	for {
-		out, err := a.ECS().ListTasks(ctx, in)
-		if err != nil {
-			return fmt.Errorf("list tasks: %w", sluice.Inner(err))
-		}
-		arns = append(arns, out.TaskArns...)
-		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
-			break
-		}
+func (t *serviceReport) addTasks(ctx context.Context, hand ecs.Service) error {
+	tasks, err := hand.Tasks(ctx)
+	if err != nil {
+		return err
 	}
-	for batch := range slices.Chunk(arns, 100) { // DescribeTasks takes 100 (ECS API Reference)
-		out, err := a.ECS().DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.cluster), Tasks: batch})
-		if err != nil {
-			return fmt.Errorf("read tasks: %w", sluice.Inner(err))
-		}
-		for _, task := range out.Tasks {
-			t.placeTask(task)
-		}
+	for _, task := range tasks {
+		t.placeTask(task)
 	}
 	byID := func(a, b taskReport) int { return strings.Compare(a.ID, b.ID) }
 	for i := range t.TaskSets {
@@ -255,31 +237,18 @@ func (t *serviceReport) addTasks(ctx context.Context, a *account.Account, s stat
 	return nil
 }
 
-func (t *serviceReport) placeTask(task ecstypes.Task) {
-	by := aws.ToString(task.StartedBy)
-	leaf := taskReport{ID: sluice.ARNName(aws.ToString(task.TaskArn)), Status: aws.ToString(task.LastStatus),
-		Address: privateAddress(task)}
+func (t *serviceReport) placeTask(task ecs.Task) {
+	leaf := taskReport{ID: task.ID, Status: task.Status, Address: task.Address}
 	for i := range t.TaskSets {
-		if t.TaskSets[i].ID == by {
+		if t.TaskSets[i].ID == task.StartedBy {
 			t.TaskSets[i].Tasks = append(t.TaskSets[i].Tasks, leaf)
 		}
 	}
 	for i := range t.Rollouts {
-		if t.Rollouts[i].ID == by {
+		if t.Rollouts[i].ID == task.StartedBy {
 			t.Rollouts[i].Tasks = append(t.Rollouts[i].Tasks, leaf)
 		}
 	}
-}
-
-func privateAddress(task ecstypes.Task) string {
-	for _, a := range task.Attachments {
-		for _, d := range a.Details {
-			if aws.ToString(d.Name) == "privateIPv4Address" {
-				return aws.ToString(d.Value)
-			}
-		}
-	}
-	return ""
 }
 
 // addTargets reads the targets of both groups and matches them with the tasks of their sets.

@@ -8,9 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -39,7 +36,7 @@ type variantReport struct {
 // addNames adds which tasks are registered under the service's Cloud Map names. A role that may not
 // read them is no error, because not every role has these permissions.
 func (t *serviceReport) addNames(ctx context.Context, a *account.Account, live *ecs.ServiceState) error {
-	for _, r := range serviceRegistries(live.Raw) {
+	for _, r := range live.RegistryARNs() {
 		err := t.addName(ctx, a, r)
 		switch {
 		case err == nil:
@@ -52,19 +49,8 @@ func (t *serviceReport) addNames(ctx context.Context, a *account.Account, live *
 	return nil
 }
 
-// serviceRegistries returns the registries of the PRIMARY task set, or of the service if that set has
-// none.
-func serviceRegistries(s ecstypes.Service) []ecstypes.ServiceRegistry {
-	for _, set := range s.TaskSets {
-		if aws.ToString(set.Status) == "PRIMARY" && len(set.ServiceRegistries) > 0 {
-			return set.ServiceRegistries
-		}
-	}
-	return s.ServiceRegistries
-}
-
-func (t *serviceReport) addName(ctx context.Context, a *account.Account, registry ecstypes.ServiceRegistry) error {
-	r, err := cloudmap.FindRegistry(ctx, a.CloudMap(), aws.ToString(registry.RegistryArn), 0)
+func (t *serviceReport) addName(ctx context.Context, a *account.Account, registry string) error {
+	r, err := cloudmap.FindRegistry(ctx, a.CloudMap(), registry, 0)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -54,13 +51,10 @@ type eventReport struct {
 }
 
 // addRollouts adds the deployments of a service that ECS itself deploys.
-func (t *serviceReport) addRollouts(live *ecs.ServiceState) {
-	for _, d := range live.Raw.Deployments {
-		t.Rollouts = append(t.Rollouts, rolloutReport{ID: aws.ToString(d.Id), Status: aws.ToString(d.Status),
-			State:  string(d.RolloutState),
-			Reason: aws.ToString(d.RolloutStateReason), Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
-			Desired: int(d.DesiredCount), Running: int(d.RunningCount), Pending: int(d.PendingCount),
-			Failed: int(d.FailedTasks)})
+func (t *serviceReport) addRollouts(all []verdict.Deployment) {
+	for _, d := range all {
+		t.Rollouts = append(t.Rollouts, rolloutReport{ID: d.ID, Status: d.Status, State: d.State, Reason: d.Reason,
+			Revision: d.Revision, Desired: d.Desired, Running: d.Running, Pending: d.Pending, Failed: d.Failed})
 	}
 }
 
@@ -96,22 +90,19 @@ func (t *serviceReport) addServiceDeployment(ctx context.Context, hand ecs.Servi
 	return nil
 }
 
-func (t *serviceReport) addEvents(all []ecstypes.ServiceEvent, n int) {
+func (t *serviceReport) addEvents(all []verdict.Event, n int) {
 	for _, e := range all[:min(n, len(all))] {
-		t.Events = append(t.Events, eventReport{At: aws.ToTime(e.CreatedAt), Message: aws.ToString(e.Message)})
+		t.Events = append(t.Events, eventReport{At: e.At, Message: e.Message})
 	}
 }
 
 // addGroupTargets reads the targets of a rolling service's target groups and matches them with its
 // tasks.
-func (t *serviceReport) addGroupTargets(ctx context.Context, a *account.Account, lbs []ecstypes.LoadBalancer) error {
-	var groups []string
-	for _, lb := range lbs {
-		if arn := aws.ToString(lb.TargetGroupArn); arn != "" && !slices.Contains(groups, arn) {
-			groups = append(groups, arn)
+func (t *serviceReport) addGroupTargets(ctx context.Context, a *account.Account, groups []string) error {
+	for i, group := range groups {
+		if slices.Contains(groups[:i], group) {
+			continue
 		}
-	}
-	for _, group := range groups {
 		targets, err := alb.ReadHealth(ctx, a.ELB(), group)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -13,6 +14,10 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 )
+
+// ReadLag is how long AWS's answers may lag behind a write (Amazon ECS API Reference, "eventual
+// consistency"; seconds are observed).
+const ReadLag = 6 * time.Second
 
 // Service is the client for one service.
 type Service struct {

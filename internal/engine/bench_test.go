@@ -26,7 +26,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // dawn is when worlds of tests begin: after real now, which the SDK compares
@@ -296,7 +296,7 @@ func (b *bench) plan(files fstest.MapFS, o plan.Options) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := stage.Survey(context.Background(), b.account, b.clock, app)
+	live, err := survey.ReadInputs(context.Background(), b.account, b.clock, app)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // shop is the deployment group of the service, and what it waits for.
@@ -398,7 +398,7 @@ func (b *bench) startReturn(running bool) (id string) {
 		b.deployByHand("sim/web:v3")
 		b.until("v3 serves", func() bool { return b.stands() == "PRIMARY sim/web:v3 4 running" })
 	}
-	live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
+	live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 	must(b, err)
 	return got(b.engine.Start(ctx, got(plan.MakeReturn("prod", live, back))(b), engine.TriggerManual))(b)
 }

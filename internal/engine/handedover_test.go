@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // left is a rolling deployment that was left to ECS, as far as it got until a
@@ -98,7 +98,7 @@ func (b *bench) returnKilled(n int, after, running bool) (more bool) {
 	if !running {
 		must(b, b.clock.Sleep(ctx, 20*time.Minute))
 	}
-	live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
+	live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 	must(b, err)
 	p := got(plan.MakeReturn("prod", live, back))(b)
 	id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
@@ -128,7 +128,7 @@ func TestReturnByHistoryRestoresTheAttributes(t *testing.T) {
 			DesiredCount:         aws.Int32(6),
 			NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets[:1]}}}))(b)
 		must(b, b.clock.Sleep(ctx, 20*time.Minute))
-		live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
+		live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
 		p := got(plan.MakeReturn("prod", live, back))(b)
 		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
@@ -150,7 +150,7 @@ func TestReturnToARevisionThatIsInactiveIsRefused(t *testing.T) {
 		b.deploy(b.rolling("sim/web:v2", breaker))
 		got(b.ecs.DeregisterTaskDefinition(ctx,
 			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
-		live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
+		live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
 		_, err = plan.MakeReturn("prod", live, back)
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "web:1 is INACTIVE") {

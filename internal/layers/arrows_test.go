@@ -125,6 +125,9 @@ func libraryProblem(r layerRow, p string) string {
 	if hasPrefix(clientParts, p) && r.pkg != clientMaker && !isSim(r.pkg) {
 		return "only account makes AWS clients"
 	}
+	if r.layer == frontEnds && hasPrefix([]string{sdkServices}, p) {
+		return "front ends do not import packages of AWS services: use an adapter, or a value of definition or plan"
+	}
 	if hasPrefix(r.libs, p) {
 		return ""
 	}

@@ -10,6 +10,9 @@ var layerNames = []string{
 	5: "front ends: command line, plugins, pages",
 }
 
+// frontEnds is the layer whose packages do not import packages of AWS services.
+const frontEnds = 5
+
 // Third-party modules, as prefixes of import paths.
 const (
 	sdk         = "github.com/aws/aws-sdk-go-v2/"
@@ -61,7 +64,9 @@ var layerTable = []layerRow{
 		also: []string{"internal/route"}},
 
 	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
-	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch"}},
+	{pkg: "internal/survey", layer: 3, below: []int{2, 1, 0}},
+	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch", "internal/stage/task"}},
+	{pkg: "internal/stage/task", layer: 3, below: []int{2, 1, 0}},
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
 	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}},
@@ -142,7 +147,9 @@ var namedArrows = []struct{ from, to, why string }{
 	{"internal/account", "internal/...", "account is a hand and stands alone"},
 	{"internal/...", "internal/account", "adapters do not import account"},
 	{"internal/stage", "internal/journal", "a stage knows its host, not the journal"},
+	{"internal/stage/task", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/watch", "internal/journal", "a stage knows its host, not the journal"},
+	{"internal/survey", "internal/journal", "a survey reads AWS, not the journal"},
 	{"internal/...", "awssim/...", "only cli and rehearse import awssim"},
 	{"cmd/...", "...", "a command is main only, and imports its one front end"},
 }

@@ -7,14 +7,12 @@ import (
 	"sync"
 	"time"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -24,20 +22,20 @@ const cacheLifetime = 20 * time.Second
 
 // activeTarget is a deploy target in use.
 type activeTarget struct {
-	name     string
-	account  *account.Account
-	services *watch.ServiceCache
+	name        string
+	account     *account.Account
+	services    *watch.ServiceCache
+	definitions *ecs.DefinitionCache
 
-	mu          sync.Mutex
-	definitions map[string]*ecstypes.TaskDefinition // by revision; they never change
-	unmanaged   map[string][]plan.ExternalTarget    // by service, as of its last live state
-	traffic     map[string]trafficRead              // by the target groups and rules of an application
+	mu        sync.Mutex
+	unmanaged map[string][]plan.ExternalTarget // by service, as of its last live state
+	traffic   map[string]trafficRead           // by the target groups and rules of an application
 }
 
 // trafficRead is a read of target groups and rules.
 type trafficRead struct {
 	at, found time.Time // of the read, and of the last look-up of the groups
-	*stage.TrafficState
+	*survey.TrafficState
 }
 
 // groupsLifetime is how long target groups and listeners are used without a new look-up.
@@ -45,7 +43,7 @@ const groupsLifetime = 10 * time.Minute
 
 // trafficOf reads the targets and rules of an application. Applications with the same
 // target groups share a read, as they share the reads of services.
-func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*stage.TrafficState,
+func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*survey.TrafficState,
 	error) {
 	key := strings.Join(app.ListenerRules, " ")
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
@@ -63,7 +61,7 @@ func (p *activeTarget) trafficOf(ctx context.Context, c clock.Clock, app *appfil
 	if have.TrafficState == nil || now.Sub(have.found) > groupsLifetime {
 		have = trafficRead{found: now}
 	}
-	t, err := stage.ReadTraffic(ctx, p.account, app, have.TrafficState)
+	t, err := survey.ReadTraffic(ctx, p.account, app, have.TrafficState)
 	if err != nil {
 		return nil, err
 	}
@@ -81,24 +79,6 @@ func (p *activeTarget) seenTwice(service string, now []plan.ExternalTarget) []pl
 	before := p.unmanaged[service]
 	p.unmanaged[service] = now
 	return plan.ExternalInBoth(before, now)
-}
-
-// readDefinition reads a registered task definition, once.
-func (p *activeTarget) readDefinition(ctx context.Context, revision string) (*ecstypes.TaskDefinition, error) {
-	p.mu.Lock()
-	td, ok := p.definitions[revision]
-	p.mu.Unlock()
-	if ok {
-		return td, nil
-	}
-	td, err := ecs.ReadDefinition(ctx, p.account.ECS(), revision)
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.definitions[revision] = td
-	return td, nil
 }
 
 // targetPool opens deploy targets when they are first needed: the plugin starts without a call to
@@ -150,7 +130,7 @@ func (p *targetPool) openTarget(ctx context.Context, name string) (*activeTarget
 		return nil, err
 	}
 	opened := &activeTarget{name: name, account: a, services: watch.NewServiceCache(a, p.clock, cacheLifetime),
-		definitions: map[string]*ecstypes.TaskDefinition{}, unmanaged: map[string][]plan.ExternalTarget{},
+		definitions: ecs.NewDefinitionCache(a.ECS()), unmanaged: map[string][]plan.ExternalTarget{},
 		traffic: map[string]trafficRead{}}
 	p.opened[name] = opened
 	return opened, nil

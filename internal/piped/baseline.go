@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // keyBaseline is the key under which the baseline is saved, before the first write.
@@ -40,22 +40,8 @@ type baseline struct {
 func newBaseline(l plan.AWSState, quick bool) baseline {
 	g := baseline{Quick: quick, RulesErr: textOf(l.RulesErr), DeployerErr: textOf(l.DeployerErr)}
 	l.RulesErr, l.DeployerErr = nil, nil
-	l.Service, l.Beside = withoutEvents(l.Service), withoutEvents(l.Beside)
-	if l.Definition != nil {
-		l.Definition = &ecstypes.TaskDefinition{TaskDefinitionArn: l.Definition.TaskDefinitionArn}
-	}
-	g.Live = l
+	g.Live = l.WithoutContent()
 	return g
-}
-
-// withoutEvents returns a service without its events, which are long and which no plan reads.
-func withoutEvents(s *ecstypes.Service) *ecstypes.Service {
-	if s == nil {
-		return nil
-	}
-	less := *s
-	less.Events = nil
-	return &less
 }
 
 func textOf(err error) string {
@@ -79,17 +65,10 @@ func (g baseline) planInput(app *appfile.Application) plan.AWSState {
 	l.RulesErr, l.DeployerErr = errorOf(g.RulesErr), errorOf(g.DeployerErr)
 	if d := l.Definition; d != nil && l.Identical != "" &&
 		sluice.RevisionOf(aws.ToString(d.TaskDefinitionArn)) == l.Identical {
-		l.Definition = asTask(app.Task)
+		l.Definition = app.Task.AsDescribed()
 		l.Definition.TaskDefinitionArn = d.TaskDefinitionArn
 	}
 	return l
-}
-
-// isExternal reports whether there was a service with task sets.
-func (g baseline) isExternal() bool {
-	s := g.Live.Service
-	return s != nil && aws.ToString(s.Status) == "ACTIVE" && s.DeploymentController != nil &&
-		s.DeploymentController.Type == ecstypes.DeploymentControllerTypeExternal
 }
 
 // makePlan makes the plan of the deployment without its list of changes: those compare with data
@@ -109,7 +88,7 @@ func (g baseline) makePlan(app *appfile.Application) (*plan.Plan, error) {
 // application.
 func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfile.Application, application,
 	deployment string, quick bool) (baseline, *plan.Plan, error) {
-	live, err := stage.Survey(ctx, pl.account, p.clock, app)
+	live, err := survey.ReadInputs(ctx, pl.account, p.clock, app)
 	if err != nil {
 		return baseline{}, nil, err
 	}
@@ -117,7 +96,7 @@ func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfil
 		live.Claim = ""
 	}
 	g := newBaseline(live, quick)
-	if g.isExternal() {
+	if g.Live.HasTaskSets() {
 		hand := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app),
 			Name: aws.ToString(app.Service.Input.ServiceName)}
 		if g.Live.Left, err = hand.TaskSetsTagged(ctx, madeByPlugin(application)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // driftState compares the running service with the files, field by field, with AWS's defaults. It
@@ -49,7 +49,7 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 		add("task definition", []definition.Difference{{Path: "family", Have: "no running version",
 			Want: aws.ToString(app.Task.Input.Family)}})
 	} else {
-		td, err := pl.readDefinition(ctx, serving)
+		td, err := pl.definitions.Read(ctx, serving)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app
 	if err != nil {
 		return nil, err
 	}
-	if err := stage.SurveyRequests(ctx, pl.account, c, app, traffic, addresses, &seen); err != nil {
+	if err := survey.AddRequests(ctx, pl.account, c, app, traffic, addresses, &seen); err != nil {
 		return nil, err
 	}
 	seen.Foreign = pl.seenTwice(live.ARN, seen.Foreign)

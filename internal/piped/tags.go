@@ -6,13 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
@@ -47,25 +43,11 @@ func ownTags(d *contract.Deployment, commit string) map[string]string {
 func withDeploymentTags(app *appfile.Application, tags map[string]string) *appfile.Application {
 	a := *app
 	if app.Service == nil {
-		in := *app.Standalone.RunTask.Input
-		in.Tags = mergeTags(in.Tags, tags)
-		a.Standalone.RunTask = &definition.Run{Input: &in}
+		a.Standalone.RunTask = app.Standalone.RunTask.WithTags(tags)
 		return &a
 	}
-	s, in := *app.Service, *app.Service.Input
-	in.Tags = mergeTags(in.Tags, tags)
-	s.Input, s.Given = &in, maps.Clone(s.Given)
-	s.Given["tags"] = true
-	a.Service = &s
+	a.Service = app.Service.WithTags(tags)
 	return &a
-}
-
-func mergeTags(all []ecstypes.Tag, tags map[string]string) []ecstypes.Tag {
-	all = slices.DeleteFunc(slices.Clone(all), func(t ecstypes.Tag) bool { return tags[aws.ToString(t.Key)] != "" })
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		all = append(all, ecstypes.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
-	}
-	return all
 }
 
 // madeByPlugin returns a function that reports whether tags are those of a resource that a PipeCD
@@ -120,7 +102,7 @@ func (w tagWriter) removeDropped(ctx context.Context, running, target *appfile.A
 	if running == nil || running.Service == nil || target.Service == nil {
 		return nil
 	}
-	want, had := tagMap(target.Service.Input.Tags), tagMap(running.Service.Input.Tags)
+	want, had := target.Service.Tags(), running.Service.Tags()
 	live, err := w.service.Observe(ctx)
 	if err != nil || live == nil || live.Status != "ACTIVE" {
 		return err
@@ -154,12 +136,4 @@ func (w tagWriter) restoreTags(ctx context.Context, tags map[string]string) erro
 		return nil // the service was never tagged, so there is no tag to restore
 	}
 	return w.service.Tag(ctx, w.writeTags, "restore tags", live.ARN, differing)
-}
-
-func tagMap(tags []ecstypes.Tag) map[string]string {
-	m := map[string]string{}
-	for _, t := range tags {
-		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return m
 }

@@ -107,6 +107,31 @@ func (l AWSState) serviceStatus() string {
 	return *l.Service.Status
 }
 
+// HasTaskSets reports whether there is an ACTIVE service with controller EXTERNAL.
+func (l AWSState) HasTaskSets() bool {
+	return l.serviceStatus() == "ACTIVE" && l.Service.DeploymentController != nil &&
+		l.Service.DeploymentController.Type == controllerExternal
+}
+
+// WithoutContent returns the state without what no plan needs to be made again: the events of
+// services, which are long, and the content of the task definition, which may be secret.
+func (l AWSState) WithoutContent() AWSState {
+	l.Service, l.Beside = withoutEvents(l.Service), withoutEvents(l.Beside)
+	if l.Definition != nil {
+		l.Definition = &ecstypes.TaskDefinition{TaskDefinitionArn: l.Definition.TaskDefinitionArn}
+	}
+	return l
+}
+
+func withoutEvents(s *ecstypes.Service) *ecstypes.Service {
+	if s == nil {
+		return nil
+	}
+	less := *s
+	less.Events = nil
+	return &less
+}
+
 // writableRules returns the rules that a deployment may write.
 func (l AWSState) writableRules() []sluice.Rule {
 	return append(append([]sluice.Rule(nil), l.Steered...), l.Extend...)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // startDeployment plans the application and records its deployment.
@@ -21,7 +21,7 @@ func (f *Rehearsal) startDeployment() (err error) {
 		return err
 	}
 	ctx := context.Background()
-	live, err := stage.Survey(ctx, f.account, f.Clock, f.application)
+	live, err := survey.ReadInputs(ctx, f.account, f.Clock, f.application)
 	if err != nil {
 		return err
 	}

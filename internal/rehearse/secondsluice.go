@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // StartSluice starts a sluice on another machine that deploys the same service. onEvent receives its
@@ -39,7 +39,7 @@ func (f *Rehearsal) runElsewhere(o plan.Options, onEvent func(sluice.Envelope)) 
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	live, err := stage.Survey(ctx, a, f.Clock, app)
+	live, err := survey.ReadInputs(ctx, a, f.Clock, app)
 	if err != nil {
 		return engine.RunResult{}, err
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // deploymentID is the deployment of these tests.
@@ -114,7 +115,7 @@ func deployExample(t *testing.T, name string, f func(*deployment)) {
 		}
 		app, err := appfile.Load(os.DirFS(dir), file, func(string) (string, bool) { return "", false })
 		check(t, err)
-		live, err := stage.Survey(context.Background(), d.account, v, app)
+		live, err := survey.ReadInputs(context.Background(), d.account, v, app)
 		check(t, err)
 		d.plan, err = plan.Make(app, live, plan.Options{})
 		check(t, err)

@@ -215,9 +215,8 @@ func (r *Run) pauseFor(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// readLag is how long AWS's answers may lag behind a write (Amazon ECS API Reference, "eventual
-// consistency"; seconds are observed).
-const readLag = 6 * time.Second
+// readLag is how long AWS's answers may lag behind a write.
+const readLag = ecs.ReadLag
 
 // awaitReadLag reads the service, and waits until the next read must show its current state. Our
 // last write may be recent, or may be that of a killed process. The method comes before reads that

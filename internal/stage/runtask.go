@@ -3,13 +3,12 @@ package stage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/task"
 )
 
 // runTask runs the stage's tasks until they stop: a standalone task, or a step before or after the
@@ -26,14 +25,14 @@ func (r *Run) runTask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := r.launchTasks(ctx, j)
+	started, err := j.Launch(ctx)
 	if err != nil {
 		return err
 	}
 	if r.HandOver && r.Plan.Standalone {
-		return j.handOverTasks(r, l)
+		return j.HandOver(started, ErrHandedOver)
 	}
-	return r.awaitTasks(ctx, j, l)
+	return j.Await(ctx, started)
 }
 
 // registerOnly registers the definition and runs no task.
@@ -68,46 +67,49 @@ func (r *Run) claimForStep(ctx context.Context) error {
 	return r.claimAndSuspend(ctx, live)
 }
 
-// job is what the stage runs, with the client for it.
-type job struct {
-	*plan.Task
-	tasks        ecs.Tasks
-	revision     ecs.Revision
-	request      *definition.Run
-	plannedWrite sluice.Write
-	startedBy    string
-}
-
-// opName is the operation in errors of the job.
-func (j *job) opName() string {
-	if j.Step != "" {
-		return "run step " + j.Step
+// newJob returns what the stage runs, with what package task needs of the stage.
+func (r *Run) newJob(ctx context.Context) (j *task.Job, err error) {
+	j = &task.Job{Task: r.Stage.Task, StartedBy: r.Deployment + "/run", Cluster: r.Plan.Cluster,
+		Resource: r.client.Resource(), ProgressDeadline: r.Plan.ProgressDeadline,
+		Account: r.Account, Clock: r.Clock, Memory: r.taskMemory(), Emit: r.Host.Emit, Write: r.makeWrite,
+		ActionID: r.actionID, CheckInterrupt: r.checkInterrupt, Pause: r.pauseFor}
+	if r.isStep {
+		j.KeepClaim = func(ctx context.Context) error {
+			_, err := r.observeService(ctx)
+			return err
+		}
 	}
-	return "run " + j.revision.Name
-}
-
-func (r *Run) newJob(ctx context.Context) (j *job, err error) {
-	j = &job{Task: r.Stage.Task, startedBy: r.Deployment + "/run"}
 	if j.Step != "" {
-		j.startedBy = r.Deployment + "/" + plan.StepKey(j.When, j.Step)
+		j.StartedBy = r.Deployment + "/" + plan.StepKey(j.When, j.Step)
 	}
-	if j.request, err = j.DecodeRequest(); err != nil {
+	if j.Request, err = j.DecodeRequest(); err != nil {
 		return nil, err
 	}
 	to := r.Plan.To
 	if j.HasOwnDefinition() {
 		to = j.To
 	}
-	j.plannedWrite = sluice.Write{Operation: "ecs:RunTask", Resource: r.Plan.Cluster + "/" + to}
-	if j.revision, err = r.jobRevision(ctx, j); err != nil {
+	j.Planned = sluice.Write{Operation: "ecs:RunTask", Resource: r.Plan.Cluster + "/" + to}
+	if j.Revision, err = r.jobRevision(ctx, j); err != nil {
 		return nil, err
 	}
-	j.tasks = ecs.Tasks{API: r.Account.ECS(), Cluster: r.Plan.Cluster, Family: familyOf(j.revision.Name)}
+	j.Family = familyOf(j.Revision.Name)
 	return j, nil
 }
 
+// taskMemory saves the progress of the stage's tasks under its key.
+func (r *Run) taskMemory() task.Memory {
+	key := keyTasks + strconv.Itoa(r.Stage.Index)
+	return task.Memory{
+		Load: func(ctx context.Context) (task.Progress, bool, error) {
+			return loadValue[task.Progress](ctx, r.Host, key)
+		},
+		Save: func(ctx context.Context, p *task.Progress) error { return saveValue(ctx, r.Host, key, p) },
+	}
+}
+
 // jobRevision is the revision that the job runs: the deployment's, or the job's own.
-func (r *Run) jobRevision(ctx context.Context, j *job) (ecs.Revision, error) {
+func (r *Run) jobRevision(ctx context.Context, j *task.Job) (ecs.Revision, error) {
 	if !j.HasOwnDefinition() {
 		return r.ensureRevision(ctx)
 	}
@@ -116,26 +118,11 @@ func (r *Run) jobRevision(ctx context.Context, j *job) (ecs.Revision, error) {
 	}
 	index := strconv.Itoa(r.Stage.Index)
 	if _, ok, err := loadValue[ecs.Revision](ctx, r.Host, keyOwnRevision+index); err != nil || !ok && j.Redacted {
-		return ecs.Revision{}, errors.Join(err, r.errMissingValues(j))
+		return ecs.Revision{}, errors.Join(err, j.ErrMissingValues())
 	}
-	task, err := j.DecodeTask()
+	own, err := j.DecodeTask()
 	if err != nil {
 		return ecs.Revision{}, err
 	}
-	return r.ensureRegistered(ctx, task, keyOwnRevision+index, keyOwnRegister+index)
-}
-
-// errMissingValues says that the task cannot be started: the journal does not keep the values of
-// its environment.
-func (r *Run) errMissingValues(j *job) error {
-	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.Halted,
-		Err:  errors.New("the task is not started yet, and the journal does not keep the values of its environment"),
-		Next: "run sluice resume in the application's folder with its files unchanged, or run sluice abort"}
-}
-
-// handOverTasks returns the error that hands the tasks over to ECS.
-func (j *job) handOverTasks(r *Run, l *launchState) error {
-	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.Halted,
-		Err:  fmt.Errorf("%s: %w", sluice.Plural(len(l.Tasks), "task"), ErrHandedOver),
-		Next: "run sluice resume to wait for the end"}
+	return r.ensureRegistered(ctx, own, keyOwnRevision+index, keyOwnRegister+index)
 }

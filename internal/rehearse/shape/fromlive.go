@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
-	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // FromLive returns a world in the shape of the real service: counts, zones, start times, timings of
@@ -23,7 +23,7 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if err != nil {
 		return w, err
 	}
-	live, err := stage.Survey(ctx, a, c, app)
+	live, err := survey.ReadInputs(ctx, a, c, app)
 	if err != nil {
 		return w, err
 	}

@@ -1,4 +1,4 @@
-package stage
+package survey
 
 import (
 	"context"

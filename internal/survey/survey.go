@@ -1,4 +1,4 @@
-package stage
+package survey
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// Survey reads the inputs of a plan. It makes no write.
-func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
+// ReadInputs reads the inputs of a plan. It makes no write.
+func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
 	live := plan.AWSState{Region: a.Region()}
 	err := checkRegions(app, a.Region())
 	if err != nil {
@@ -73,7 +73,7 @@ func checkRegions(app *appfile.Application, region string) error {
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
-		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, readLag) }}
+		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
 	if err := surveyServing(ctx, a, c, hand, live); err != nil {
 		return err
 	}

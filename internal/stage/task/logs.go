@@ -1,4 +1,4 @@
-package stage
+package task
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// taskLogs shows what the containers of tasks print. A log that cannot be read is reported once and
+// logReader shows what the containers of tasks print. A log that cannot be read is reported once and
 // does not end the stage.
-type taskLogs struct {
-	wait         *taskWait
+type logReader struct {
+	job          *Job
 	streams      map[string][]*logStream // by task
 	readCommands map[string]string       // by task: the command that reads the watched container's output
+	reported     map[string]bool         // notes and warnings that were shown
 }
 
 type logStream struct {
@@ -31,13 +32,9 @@ const (
 	remainingInterval = 2 * time.Second
 )
 
-// readNew shows the lines since the last read.
-func (t *taskLogs) readNew(ctx context.Context) error {
-	for _, id := range t.wait.launchState.Tasks {
-		if s := t.wait.status[id]; s != "RUNNING" && s != "STOPPED" && s != "DEPROVISIONING" && s != "DEACTIVATING" &&
-			s != "STOPPING" {
-			continue
-		}
+// readNew shows the lines of the tasks since the last read.
+func (t *logReader) readNew(ctx context.Context, tasks []string) error {
+	for _, id := range tasks {
 		if err := t.openStreams(ctx, id); err != nil {
 			return err
 		}
@@ -51,22 +48,22 @@ func (t *taskLogs) readNew(ctx context.Context) error {
 }
 
 // readRemaining shows the lines that arrive after the tasks' end.
-func (t *taskLogs) readRemaining(ctx context.Context) error {
+func (t *logReader) readRemaining(ctx context.Context, tasks []string) error {
 	if !t.hasReadable() {
 		return nil
 	}
 	for range remainingReads {
-		if err := t.wait.pauseFor(ctx, remainingInterval); err != nil {
+		if err := t.job.Pause(ctx, remainingInterval); err != nil {
 			return err
 		}
-		if err := t.readNew(ctx); err != nil {
+		if err := t.readNew(ctx, tasks); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *taskLogs) hasReadable() bool {
+func (t *logReader) hasReadable() bool {
 	for _, all := range t.streams {
 		for _, l := range all {
 			if !l.unreadable {
@@ -79,12 +76,11 @@ func (t *taskLogs) hasReadable() bool {
 
 // openStreams finds the log streams of the containers of a task. It uses the definition as AWS
 // returns it: the plan's may lack the options of its log drivers.
-func (t *taskLogs) openStreams(ctx context.Context, id string) error {
+func (t *logReader) openStreams(ctx context.Context, id string) error {
 	if _, known := t.streams[id]; known {
 		return nil
 	}
-	v := t.wait
-	td, err := ecs.ReadDefinition(ctx, v.Account.ECS(), v.job.revision.ARN)
+	td, err := ecs.ReadDefinition(ctx, t.job.Account.ECS(), t.job.Revision.ARN)
 	if err != nil {
 		return t.noteReadError("log definition", err)
 	}
@@ -94,12 +90,12 @@ func (t *taskLogs) openStreams(ctx context.Context, id string) error {
 	t.streams[id] = []*logStream{}
 	for _, o := range ecs.ContainerOutputs(td, id) {
 		if o.Err != nil {
-			if o.Container == v.Watch && v.isFirstTime("log of "+o.Container) {
-				v.emitNote("%v: its output is not shown", o.Err)
+			if o.Container == t.job.Watch && t.isFirstTime("log of "+o.Container) {
+				t.job.emitNote("%v: its output is not shown", o.Err)
 			}
 			continue
 		}
-		if o.Container == v.Watch {
+		if o.Container == t.job.Watch {
 			t.readCommands[id] = logCommand(o.Place)
 		}
 		t.streams[id] = append(t.streams[id], &logStream{Tail: ecs.Tail{Place: o.Place}, task: id,
@@ -108,13 +104,13 @@ func (t *taskLogs) openStreams(ctx context.Context, id string) error {
 	return nil
 }
 
-func (t *taskLogs) emitLines(ctx context.Context, l *logStream) error {
+func (t *logReader) emitLines(ctx context.Context, l *logStream) error {
 	if l.unreadable {
 		return nil
 	}
-	lines, err := l.Read(ctx, t.wait.Account.Logs())
+	lines, err := l.Read(ctx, t.job.Account.Logs())
 	for _, line := range lines {
-		t.wait.Host.Emit(sluice.Printed{Task: l.task, Container: l.container, At: line.At, Line: line.Text})
+		t.job.Emit(sluice.Printed{Task: l.task, Container: l.container, At: line.At, Line: line.Text})
 	}
 	if err != nil && sluice.KindOf(err) == sluice.Denied {
 		l.unreadable = true
@@ -124,22 +120,34 @@ func (t *taskLogs) emitLines(ctx context.Context, l *logStream) error {
 
 // noteReadError reports once that a log cannot be read. It returns an error only if that stops the
 // stage.
-func (t *taskLogs) noteReadError(what string, err error) error {
+func (t *logReader) noteReadError(what string, err error) error {
 	if err == nil || sluice.KindOf(err) == sluice.Halted {
 		return err
 	}
-	if t.wait.isFirstTime(what) {
-		t.wait.emitWarning("cannot read the output of the task: %v", err)
+	if t.isFirstTime(what) {
+		t.job.Emit(sluice.Warned{Message: fmt.Sprintf("cannot read the output of the task: %v", err)})
 	}
 	return nil
 }
 
+// isFirstTime reports whether it is called with this text for the first time.
+func (t *logReader) isFirstTime(what string) bool {
+	if t.reported[what] {
+		return false
+	}
+	if t.reported == nil {
+		t.reported = map[string]bool{}
+	}
+	t.reported[what] = true
+	return true
+}
+
 // readCommand is the command that reads what a task printed, or that describes the task.
-func (t *taskLogs) readCommand(id string) string {
+func (t *logReader) readCommand(id string) string {
 	if place := t.readCommands[id]; place != "" {
 		return place
 	}
-	return strings.TrimSpace(t.wait.describeCommand(id))
+	return strings.TrimSpace(t.job.describeCommand(id))
 }
 
 // logCommand prints all output of a container. `aws logs tail` shows only the last ten minutes, and

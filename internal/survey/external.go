@@ -1,4 +1,4 @@
-package stage
+package survey
 
 import (
 	"context"
@@ -42,10 +42,10 @@ func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Applicati
 	return t, err
 }
 
-// SurveyRequests adds the routes of a service that was read already: the instances registered under
+// AddRequests adds the routes of a service that was read already: the instances registered under
 // its name, the targets of its groups and the weights of its rules. addresses are those of its
 // tasks, as far as they were read.
-func SurveyRequests(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, t *TrafficState,
+func AddRequests(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, t *TrafficState,
 	addresses map[string]bool, live *plan.AWSState) error {
 	if err := surveyNames(ctx, a, c, app, live); err != nil {
 		return err
@@ -67,7 +67,7 @@ func surveyOtherTargets(ctx context.Context, a *account.Account, c clock.Clock, 
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	if err := c.Sleep(ctx, readLag); err != nil {
+	if err := c.Sleep(ctx, ecs.ReadLag); err != nil {
 		return err
 	}
 	for i := range groups {

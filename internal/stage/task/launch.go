@@ -1,11 +1,10 @@
-package stage
+package task
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,9 +12,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// launchState is what is known of the tasks that a stage starts. It is saved before each call of
-// RunTask and after its response.
-type launchState struct {
+// Progress is what is known of the tasks that a job starts. It is saved before each call of RunTask
+// and after its response.
+type Progress struct {
 	Attempt     int                `json:"attempt"`         // number of the last RunTask call
 	Begun       time.Time          `json:"begun"`           // when that call was first sent
 	Requested   int                `json:"asked"`           // number of tasks in that call
@@ -34,73 +33,66 @@ const tokenLifetime = 50 * time.Minute
 // tasks.
 const maxLaunchTries = 3
 
-func (r *Run) tasksKey() string { return keyTasks + strconv.Itoa(r.Stage.Index) }
-
-func (r *Run) saveTasks(ctx context.Context, l *launchState) error {
-	return saveValue(ctx, r.Host, r.tasksKey(), l)
-}
-
-// launchTasks starts the number of tasks that the stage asks for. It counts the tasks that an
-// earlier attempt started.
-func (r *Run) launchTasks(ctx context.Context, j *job) (*launchState, error) {
-	l, begun, err := loadValue[launchState](ctx, r.Host, r.tasksKey())
+// Launch starts the number of tasks that the job asks for. It counts the tasks that an earlier
+// attempt started.
+func (j *Job) Launch(ctx context.Context) (*Progress, error) {
+	l, begun, err := j.Memory.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if begun && l.Unanswered {
-		err = r.findLaunched(ctx, j, &l)
+		err = j.findLaunched(ctx, &l)
 	}
 	room := capacityWait{}
 	for err == nil && len(l.Tasks) < j.Count && l.ShortReason == "" {
 		if j.Redacted {
-			return nil, r.errMissingValues(j)
+			return nil, j.ErrMissingValues()
 		}
-		err = r.launchBatch(ctx, j, &l, &room)
+		err = j.launchBatch(ctx, &l, &room)
 	}
 	return &l, err
 }
 
 // launchBatch sends one call of RunTask. If the call gets no response, launchBatch searches its
 // tasks and otherwise sends it again with the same client token.
-func (r *Run) launchBatch(ctx context.Context, j *job, l *launchState, room *capacityWait) error {
+func (j *Job) launchBatch(ctx context.Context, l *Progress, room *capacityWait) error {
 	if !l.Unanswered {
-		l.Attempt, l.Begun, l.Unanswered = l.Attempt+1, r.Clock.Now(), true
+		l.Attempt, l.Begun, l.Unanswered = l.Attempt+1, j.Clock.Now(), true
 		l.Requested = min(ecs.RunBatch, j.Count-len(l.Tasks))
-		if err := r.saveTasks(ctx, l); err != nil {
+		if err := j.Memory.Save(ctx, l); err != nil {
 			return err
 		}
 	}
 	for try := 1; l.Unanswered; try++ {
-		out, err := r.callRunTask(ctx, j, l)
+		out, err := j.callRunTask(ctx, l)
 		switch {
 		case err == nil:
-			return r.saveLaunched(ctx, l, out, room)
+			return j.saveLaunched(ctx, l, out, room)
 		case !errors.Is(err, sluice.ErrUnanswered):
 			l.Unanswered = false // AWS refused the call: no task was started
-			return errors.Join(err, r.saveTasks(ctx, l))
+			return errors.Join(err, j.Memory.Save(ctx, l))
 		case try == maxLaunchTries:
 			return err
 		}
-		if err := r.findLaunched(ctx, j, l); err != nil {
+		if err := j.findLaunched(ctx, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Run) callRunTask(ctx context.Context, j *job, l *launchState) (ecs.Launched, error) {
+func (j *Job) callRunTask(ctx context.Context, l *Progress) (ecs.Launched, error) {
 	action := "run task"
 	if l.Attempt > 1 {
 		action += fmt.Sprintf(" %d", l.Attempt)
 	}
-	return j.tasks.Run(ctx, r.makeWrite, action, ecs.Launch{ID: r.actionID(action), Planned: j.plannedWrite,
-		StartedBy: j.startedBy,
-		Revision:  j.revision, Count: l.Requested, Request: j.request})
+	return j.client().Run(ctx, j.Write, action, ecs.Launch{ID: j.ActionID(action), Planned: j.Planned,
+		StartedBy: j.StartedBy, Revision: j.Revision, Count: l.Requested, Request: j.Request})
 }
 
 // saveLaunched saves the tasks that a call started. If ECS had no capacity for all of them, it
 // pauses before the next call.
-func (r *Run) saveLaunched(ctx context.Context, l *launchState, out ecs.Launched, room *capacityWait) error {
+func (j *Job) saveLaunched(ctx context.Context, l *Progress, out ecs.Launched, room *capacityWait) error {
 	for _, id := range out.Tasks {
 		if !slices.Contains(l.Tasks, id) {
 			l.Tasks = append(l.Tasks, id)
@@ -108,16 +100,16 @@ func (r *Run) saveLaunched(ctx context.Context, l *launchState, out ecs.Launched
 	}
 	l.Unanswered = false
 	if len(out.Missing) > 0 {
-		if why := room.stopReason(r.Clock.Now(), r.Plan.ProgressDeadline, out.Missing); why != "" {
+		if why := room.stopReason(j.Clock.Now(), j.ProgressDeadline, out.Missing); why != "" {
 			l.ShortReason = why
 		}
 	}
-	if err := r.saveTasks(ctx, l); err != nil || len(out.Missing) == 0 || l.ShortReason != "" {
+	if err := j.Memory.Save(ctx, l); err != nil || len(out.Missing) == 0 || l.ShortReason != "" {
 		return err
 	}
-	r.Host.Emit(sluice.Waiting{For: "capacity for " + sluice.Plural(len(out.Missing), "task"),
+	j.Emit(sluice.Waiting{For: "capacity for " + sluice.Plural(len(out.Missing), "task"),
 		Detail: joinReasons(out.Missing)})
-	return r.pauseFor(ctx, room.nextDelay())
+	return j.Pause(ctx, room.nextDelay())
 }
 
 // capacityWait is how long ECS has had no capacity for a task.
@@ -163,43 +155,43 @@ func joinReasons(missing []string) string {
 
 // findLaunched searches the tasks of a call without a response. If it finds none, the call may be
 // sent again with the same client token, as long as ECS remembers the token.
-func (r *Run) findLaunched(ctx context.Context, j *job, l *launchState) error {
+func (j *Job) findLaunched(ctx context.Context, l *Progress) error {
 	for n := 1; ; n++ {
-		if err := r.checkInterrupt(ctx); err != nil {
+		if err := j.CheckInterrupt(ctx); err != nil {
 			return err
 		}
-		found, err := j.tasks.FindTasks(ctx, j.startedBy)
+		found, err := j.client().FindTasks(ctx, j.StartedBy)
 		if err != nil {
 			return err
 		}
 		found = slices.DeleteFunc(found, func(id string) bool { return slices.Contains(l.Tasks, id) })
 		if len(found) >= l.Requested {
-			return r.adoptTasks(ctx, l, found)
+			return j.adoptTasks(ctx, l, found)
 		}
 		if n == 2 {
 			break
 		}
-		if err := r.pauseFor(ctx, readLag); err != nil {
+		if err := j.Pause(ctx, ecs.ReadLag); err != nil {
 			return err
 		}
 	}
-	if r.Clock.Now().Sub(l.Begun) > tokenLifetime {
-		return r.errLaunchUnknown(j, l)
+	if j.Clock.Now().Sub(l.Begun) > tokenLifetime {
+		return j.errLaunchUnknown(l)
 	}
 	return nil
 }
 
-func (r *Run) adoptTasks(ctx context.Context, l *launchState, found []string) error {
+func (j *Job) adoptTasks(ctx context.Context, l *Progress, found []string) error {
 	for _, id := range found {
-		r.Host.Emit(sluice.Adopted{Action: r.actionID("run task"), Resource: "task " + id})
+		j.Emit(sluice.Adopted{Action: j.ActionID("run task"), Resource: "task " + id})
 	}
 	l.Tasks, l.Unanswered = append(l.Tasks, found...), false
-	return r.saveTasks(ctx, l)
+	return j.Memory.Save(ctx, l)
 }
 
 // errLaunchUnknown says that AWS can no longer show whether a task was started.
-func (r *Run) errLaunchUnknown(j *job, l *launchState) error {
-	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.NotFound,
+func (j *Job) errLaunchUnknown(l *Progress) error {
+	return &sluice.Error{Op: j.opName(), Resource: j.Resource, Kind: sluice.NotFound,
 		Err: fmt.Errorf("ECS returned no response to RunTask at %s and no longer lists tasks of that time: sluice "+
 			"cannot determine whether a task ran", l.Begun.UTC().Format(time.RFC3339)),
 		Next: "check the task's logs, or the data it writes, to see whether it ran; to start the task again, deploy " +

@@ -1,4 +1,4 @@
-package stage
+package survey
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// SurveyRun reads the inputs of the plan of a run. It makes no write.
-func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.AWSState,
+// ReadRunInputs reads the inputs of the plan of a run. It makes no write.
+func ReadRunInputs(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.AWSState,
 	error) {
 	live := plan.AWSState{Region: a.Region()}
 	err := checkRegions(app, a.Region())

@@ -1,4 +1,4 @@
-package stage
+package survey
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// SurveyRollback reads a service that another actor deployed, and its history. It chooses the
+// ReadRollbackInputs reads a service that another actor deployed, and its history. It chooses the
 // revision that a rollback returns to; to is family:revision, or empty. It makes no write.
-func SurveyRollback(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.AWSState,
+func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.AWSState,
 	plan.Return, error) {
 	live, back := plan.AWSState{Region: a.Region()}, plan.Return{}
 	var err error
@@ -20,7 +20,7 @@ func SurveyRollback(ctx context.Context, a *account.Account, c clock.Clock, clus
 		return live, back, err
 	}
 	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service,
-		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, readLag) }}
+		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
 	if err := surveyServing(ctx, a, c, hand, &live); err != nil {
 		return live, back, err
 	}

@@ -1,4 +1,4 @@
-package stage
+package task
 
 import (
 	"context"
@@ -18,46 +18,44 @@ const (
 	missingLimit       = time.Minute // how long ECS may not return a task that was just started
 )
 
-// taskWait is the wait for tasks to stop.
-type taskWait struct {
-	*Run
-	*job
-	*launchState
+// wait is the wait for the tasks of a job to stop.
+type wait struct {
+	job         *Job
+	progress    *Progress
 	status      map[string]string    // by task
 	missing     map[string]time.Time // by task: since when ECS does not return it
 	movedAt     time.Time            // when a task changed last
 	claimReadAt time.Time            // when the claim was read last
-	logs        taskLogs
+	logs        logReader
 }
 
-// awaitTasks waits until all tasks have stopped, shows what they print, and judges them.
-func (r *Run) awaitTasks(ctx context.Context, j *job, l *launchState) error {
-	now := r.Clock.Now()
-	v := &taskWait{Run: r, job: j, launchState: l, status: map[string]string{}, missing: map[string]time.Time{},
-		movedAt: now, claimReadAt: now}
-	v.logs.wait = v
+// Await waits until all tasks have stopped, shows what they print, and judges them.
+func (j *Job) Await(ctx context.Context, l *Progress) error {
+	now := j.Clock.Now()
+	v := &wait{job: j, progress: l, status: map[string]string{}, missing: map[string]time.Time{}, movedAt: now,
+		claimReadAt: now, logs: logReader{job: j}}
 	if err := v.awaitEnded(ctx); err != nil {
 		v.noteStillRunning(err)
 		return err
 	}
-	if err := v.logs.readRemaining(ctx); err != nil {
+	if err := v.logs.readRemaining(ctx, v.begunTasks()); err != nil {
 		return err
 	}
 	for _, e := range l.Ended {
-		r.Host.Emit(e)
+		j.Emit(e)
 	}
 	return v.judgeTasks()
 }
 
-func (v *taskWait) awaitEnded(ctx context.Context) error {
+func (v *wait) awaitEnded(ctx context.Context) error {
 	for {
-		if err := v.Run.checkInterrupt(ctx); err != nil {
+		if err := v.job.CheckInterrupt(ctx); err != nil {
 			return err
 		}
 		if err := v.pollTasks(ctx); err != nil {
 			return err
 		}
-		if err := v.logs.readNew(ctx); err != nil {
+		if err := v.logs.readNew(ctx, v.begunTasks()); err != nil {
 			return err
 		}
 		if len(v.openTasks()) == 0 {
@@ -66,43 +64,54 @@ func (v *taskWait) awaitEnded(ctx context.Context) error {
 		if err := v.checkProgress(ctx); err != nil {
 			return err
 		}
-		if err := v.pauseFor(ctx, verdict.NextTaskPoll(v.Clock.Now().Sub(v.movedAt))); err != nil {
+		if err := v.job.Pause(ctx, verdict.NextTaskPoll(v.job.Clock.Now().Sub(v.movedAt))); err != nil {
 			return err
 		}
 	}
 }
 
+// begunTasks are the tasks whose containers may have printed, in the order of their start.
+func (v *wait) begunTasks() []string {
+	return slices.DeleteFunc(slices.Clone(v.progress.Tasks), func(id string) bool {
+		switch v.status[id] {
+		case "RUNNING", "STOPPED", "DEPROVISIONING", "DEACTIVATING", "STOPPING":
+			return false
+		}
+		return true
+	})
+}
+
 // openTasks are the tasks that have not been seen to stop.
-func (v *taskWait) openTasks() []string {
-	return slices.DeleteFunc(slices.Clone(v.launchState.Tasks), func(id string) bool {
-		return slices.ContainsFunc(v.Ended, func(e sluice.TaskEnded) bool { return e.Task == id })
+func (v *wait) openTasks() []string {
+	return slices.DeleteFunc(slices.Clone(v.progress.Tasks), func(id string) bool {
+		return slices.ContainsFunc(v.progress.Ended, func(e sluice.TaskEnded) bool { return e.Task == id })
 	})
 }
 
 // pollTasks reads the tasks once. It saves how a task ended, because ECS later no longer returns
 // it.
-func (v *taskWait) pollTasks(ctx context.Context) error {
+func (v *wait) pollTasks(ctx context.Context) error {
 	open := v.openTasks()
 	if len(open) == 0 {
 		return nil
 	}
-	seen, err := v.job.tasks.DescribeTasks(ctx, open)
+	seen, err := v.job.client().DescribeTasks(ctx, open)
 	if err != nil {
 		return err
 	}
-	now, ended := v.Clock.Now(), len(v.Ended)
+	now, ended := v.job.Clock.Now(), len(v.progress.Ended)
 	for _, t := range seen {
 		delete(v.missing, t.ID)
 		if v.status[t.ID] != t.Status {
 			v.status[t.ID], v.movedAt = t.Status, now
-			v.Host.Emit(sluice.TaskChanged{Task: t.ID, Revision: v.job.revision.Name, Status: t.Status})
+			v.job.Emit(sluice.TaskChanged{Task: t.ID, Revision: v.job.Revision.Name, Status: t.Status})
 		}
 		if t.Ended != nil {
-			v.Ended = append(v.Ended, *t.Ended)
+			v.progress.Ended = append(v.progress.Ended, *t.Ended)
 		}
 	}
-	if len(v.Ended) > ended {
-		if err := v.saveTasks(ctx, v.launchState); err != nil {
+	if len(v.progress.Ended) > ended {
+		if err := v.job.Memory.Save(ctx, v.progress); err != nil {
 			return err
 		}
 	}
@@ -110,7 +119,7 @@ func (v *taskWait) pollTasks(ctx context.Context) error {
 }
 
 // checkMissing returns an error for a task that ECS no longer returns.
-func (v *taskWait) checkMissing(asked []string, seen []ecs.TaskRun, now time.Time) error {
+func (v *wait) checkMissing(asked []string, seen []ecs.TaskRun, now time.Time) error {
 	for _, id := range asked {
 		if slices.ContainsFunc(seen, func(t ecs.TaskRun) bool { return t.ID == id }) {
 			continue
@@ -121,7 +130,7 @@ func (v *taskWait) checkMissing(asked []string, seen []ecs.TaskRun, now time.Tim
 			continue
 		}
 		if now.Sub(since) >= missingLimit {
-			return &sluice.Error{Op: v.opName(), Resource: "task " + id, Kind: sluice.NotFound,
+			return &sluice.Error{Op: v.job.opName(), Resource: "task " + id, Kind: sluice.NotFound,
 				Err: errors.New("ECS no longer lists the task, as one hour after its end: sluice cannot determine " +
 					"how it ended"),
 				Next: "check the task's logs, or the data it writes, to see how it ended"}
@@ -132,23 +141,23 @@ func (v *taskWait) checkMissing(asked []string, seen []ecs.TaskRun, now time.Tim
 
 // checkProgress renews the claim on the service. It ends the wait for a task that does not reach
 // RUNNING.
-func (v *taskWait) checkProgress(ctx context.Context) error {
-	now := v.Clock.Now()
-	if v.isStep && now.Sub(v.claimReadAt) >= claimCheckInterval {
+func (v *wait) checkProgress(ctx context.Context) error {
+	now := v.job.Clock.Now()
+	if v.job.KeepClaim != nil && now.Sub(v.claimReadAt) >= claimCheckInterval {
 		v.claimReadAt = now
-		if _, err := v.observeService(ctx); err != nil {
+		if err := v.job.KeepClaim(ctx); err != nil {
 			return err
 		}
 	}
-	limit := v.Plan.ProgressDeadline
+	limit := v.job.ProgressDeadline
 	if limit <= 0 || now.Sub(v.movedAt) < limit {
 		return nil
 	}
 	for _, id := range v.openTasks() {
 		if s := v.status[id]; s != "RUNNING" {
-			return &sluice.Error{Op: v.opName(), Resource: "task " + id, Kind: sluice.Stall,
+			return &sluice.Error{Op: v.job.opName(), Resource: "task " + id, Kind: sluice.Stall,
 				Err: fmt.Errorf("the task is %s and has made no progress for %s", s, limit), Next: "see the reason: " +
-					v.describeCommand(id)}
+					v.job.describeCommand(id)}
 		}
 	}
 	return nil
@@ -156,13 +165,13 @@ func (v *taskWait) checkProgress(ctx context.Context) error {
 
 // noteStillRunning reports that the tasks continue in ECS although this process stops waiting for
 // them.
-func (v *taskWait) noteStillRunning(err error) {
+func (v *wait) noteStillRunning(err error) {
 	open := v.openTasks()
 	if len(open) == 0 || sluice.KindOf(err) == sluice.NotFound {
 		return
 	}
-	v.emitNote("%s running in ECS: %s; to stop one: %s", stillRunningText(len(open)), strings.Join(open, " "),
-		"aws ecs stop-task --cluster "+v.Plan.Cluster+" --task "+open[0])
+	v.job.emitNote("%s running in ECS: %s; to stop one: %s", stillRunningText(len(open)), strings.Join(open, " "),
+		"aws ecs stop-task --cluster "+v.job.Cluster+" --task "+open[0])
 }
 
 func stillRunningText(n int) string {
@@ -172,24 +181,20 @@ func stillRunningText(n int) string {
 	return fmt.Sprintf("%d tasks keep", n)
 }
 
-func (v *taskWait) describeCommand(id string) string {
-	return "aws ecs describe-tasks --cluster " + v.Plan.Cluster + " --tasks " + id
-}
-
 // judgeTasks is the error of tasks that failed, or were never started.
-func (v *taskWait) judgeTasks() error {
+func (v *wait) judgeTasks() error {
 	var failed []string
 	next := ""
-	for _, e := range v.Ended {
-		if why := verdict.TaskFailure(e, v.Watch); why != "" {
+	for _, e := range v.progress.Ended {
+		if why := verdict.TaskFailure(e, v.job.Watch); why != "" {
 			failed = append(failed, "task "+e.Task+": "+why)
 			if next == "" {
 				next = "read its output: " + v.logs.readCommand(e.Task)
 			}
 		}
 	}
-	if v.ShortReason != "" {
-		failed = append(failed, v.ShortReason)
+	if v.progress.ShortReason != "" {
+		failed = append(failed, v.progress.ShortReason)
 		if next == "" {
 			next = "add capacity to the cluster, or wait for other tasks to end"
 		}
@@ -198,16 +203,16 @@ func (v *taskWait) judgeTasks() error {
 		return nil
 	}
 	err := errors.New(strings.Join(failed, "; "))
-	if v.Count > 1 {
-		err = fmt.Errorf("%d of %d tasks failed: %w", v.Count-v.countSucceeded(), v.Count, err)
+	if v.job.Count > 1 {
+		err = fmt.Errorf("%d of %d tasks failed: %w", v.job.Count-v.countSucceeded(), v.job.Count, err)
 	}
-	return &sluice.Error{Op: v.opName(), Resource: v.Run.client.Resource(), Kind: sluice.Unhealthy, Err: err,
+	return &sluice.Error{Op: v.job.opName(), Resource: v.job.Resource, Kind: sluice.Unhealthy, Err: err,
 		Next: next}
 }
 
-func (v *taskWait) countSucceeded() (n int) {
-	for _, e := range v.Ended {
-		if verdict.TaskFailure(e, v.Watch) == "" {
+func (v *wait) countSucceeded() (n int) {
+	for _, e := range v.progress.Ended {
+		if verdict.TaskFailure(e, v.job.Watch) == "" {
 			n++
 		}
 	}

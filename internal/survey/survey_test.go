@@ -1,0 +1,159 @@
+package survey_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+// bench is the world of an example and its application.
+type bench struct {
+	*testing.T
+	clock   *clock.Virtual
+	elb     *awselb.Client
+	account *account.Account
+	app     *appfile.Application
+}
+
+// onExample calls f with the world and the application of an example. No write is permitted.
+func onExample(t *testing.T, name, file string, f func(*bench)) {
+	t.Helper()
+	v := clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	dir := filepath.Join("../../examples", name)
+	text, err := os.ReadFile(filepath.Join(dir, "world.yaml"))
+	check(t, err)
+	v.Run(func() {
+		sim, err := awssim.New(awssim.Options{Clock: v, Seed: 1, Strict: true, Direct: true})
+		check(t, err)
+		check(t, sim.Load("world.yaml", text))
+		b := &bench{T: t, clock: v, elb: awselb.NewFromConfig(sim.Config())}
+		b.account, err = account.Open(context.Background(), account.Config{Region: sim.Region(),
+			Credentials: sim.Config().Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
+			APIOptions: sim.APIOptions(), Clock: v})
+		check(t, err)
+		b.app, err = appfile.Load(os.DirFS(dir), file, func(string) (string, bool) { return "", false })
+		check(t, err)
+		f(b)
+	})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) read() plan.AWSState {
+	b.Helper()
+	live, err := survey.ReadInputs(context.Background(), b.account, b.clock, b.app)
+	check(b.T, err)
+	return live
+}
+
+// summary is the state in one line, without identifiers that the world draws.
+func summary(l plan.AWSState) string {
+	s := []string{l.Account + "/" + l.Region}
+	if l.Service != nil {
+		s = append(s, fmt.Sprintf("service %s %s desired %d", *l.Service.ServiceName, l.Service.DeploymentController.Type,
+			l.Service.DesiredCount))
+	}
+	if l.Definition != nil {
+		s = append(s, "runs "+sluice.RevisionOf(*l.Definition.TaskDefinitionArn))
+	}
+	for _, g := range []*plan.GroupAttachment{l.Primary, l.Canary} {
+		if g != nil {
+			s = append(s, fmt.Sprintf("%s %d of %d healthy", g.Name, g.Healthy, g.Targets))
+		}
+	}
+	if n := len(l.Steered) + len(l.Extend); n > 0 {
+		s = append(s, fmt.Sprintf("rules %d steered, %d to extend", len(l.Steered), len(l.Extend)))
+	}
+	if l.Registry != nil {
+		s = append(s, "name "+l.Registry.FullName())
+	}
+	if l.Deployer != nil {
+		s = append(s, "group "+l.Deployer.Group)
+	}
+	if l.Scaling != nil {
+		s = append(s, fmt.Sprintf("%d scalable targets", len(l.Scaling.Targets)))
+	}
+	return strings.Join(s, "; ")
+}
+
+func TestInputsOfEachKindOfDeployment(t *testing.T) {
+	for _, c := range []struct{ example, file, want string }{
+		{"canary", "app.pipecd.yaml", "123456789012/us-east-1; service web EXTERNAL desired 4; runs web:1; " +
+			"web-primary 4 of 4 healthy; web-canary 0 of 0 healthy; rules 1 steered, 0 to extend; 0 scalable targets"},
+		{"beside-rolling", "sluice.yaml", "123456789012/us-east-1; service web ECS desired 4; runs web:1; " +
+			"web 4 of 4 healthy; web-canary 0 of 0 healthy; rules 0 steered, 1 to extend; 0 scalable targets"},
+		{"discovery", "app.pipecd.yaml", "123456789012/us-east-1; service api ECS desired 4; runs api:1; " +
+			"name api.shop.local; 0 scalable targets"},
+		{"codedeploy", "sluice.yaml", "123456789012/us-east-1; service web CODE_DEPLOY desired 4; runs web:1; " +
+			"group web"},
+		{"job", "sluice.yaml", "123456789012/us-east-1"},
+	} {
+		onExample(t, c.example, c.file, func(b *bench) {
+			if got := summary(b.read()); got != c.want {
+				t.Errorf("%s:\n got %s\nwant %s", c.example, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAResourceOfAnotherRegionIsRefused(t *testing.T) {
+	onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+		b.app.Canary.ARN = strings.Replace(b.app.Canary.ARN, "us-east-1", "eu-west-1", 1)
+		_, err := survey.ReadInputs(context.Background(), b.account, b.clock, b.app)
+		if err == nil || !strings.Contains(err.Error(), "the ARN is in Region eu-west-1") {
+			t.Errorf("read: %v", err)
+		}
+	})
+}
+
+// A target counts as one of others only if two reads show it.
+func TestTargetsOfOthersAreReadTwice(t *testing.T) {
+	for name, c := range map[string]struct {
+		stays time.Duration // 0: for ever
+		want  int
+	}{
+		"a target that stays":                    {0, 1},
+		"a target that leaves between the reads": {2 * time.Second, 0},
+	} {
+		onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+			ctx, group := context.Background(), aws.String(b.app.Primary.ARN)
+			target := []elbtypes.TargetDescription{{Id: aws.String("10.9.9.9"), Port: aws.Int32(80)}}
+			_, err := b.elb.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: group, Targets: target})
+			check(t, err)
+			if c.stays > 0 {
+				b.clock.Go(func() {
+					_ = b.clock.Sleep(ctx, c.stays)
+					_, err := b.elb.DeregisterTargets(ctx,
+						&awselb.DeregisterTargetsInput{TargetGroupArn: group, Targets: target})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			if got := b.read().Foreign; len(got) != c.want {
+				t.Errorf("%s: targets of others %v, want %d", name, got, c.want)
+			}
+		})
+	}
+}
