@@ -99,7 +99,7 @@ func TestEachWriteDeniedInTurn(t *testing.T) {
 }
 
 // Denials that once led to an end without a way out, or to one that was not told.
-func TestDenialsThatLeftNoWayOut(t *testing.T) {
+func TestDenialsWithoutAWayToFinish(t *testing.T) {
 	noMachine(t)
 	for _, c := range []struct {
 		flow, line string
