@@ -3,6 +3,8 @@ package sluice
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -82,6 +84,15 @@ var eventKinds = map[string]func([]byte) (Event, error){
 	Warned{}.eventKind():            decodeAs[Warned],
 	Noted{}.eventKind():             decodeAs[Noted],
 	Unanswered{}.eventKind():        decodeAs[Unanswered],
+}
+
+// Events returns an event of each kind without values, sorted by kind. [Unknown] is not one of them.
+func Events() []Event {
+	var all []Event
+	for _, kind := range slices.Sorted(maps.Keys(eventKinds)) {
+		all = append(all, Envelope{Kind: kind, Data: json.RawMessage("{}")}.Open())
+	}
+	return all
 }
 
 func decodeAs[E Event](data []byte) (Event, error) {

@@ -91,7 +91,7 @@ func TestCodeDeployIsThrottledWhereAsked(t *testing.T) {
 	}
 }
 
-func TestDemandIsSetByHand(t *testing.T) {
+func TestDemandIsSetByAUser(t *testing.T) {
 	file, err := os.ReadFile("../examples/codedeploy/world.yaml")
 	if err != nil {
 		t.Fatal(err)

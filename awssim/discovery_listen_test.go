@@ -145,8 +145,7 @@ func TestCallersByNameOverSockets(t *testing.T) {
 			clock := newFast(80)
 			s := newSim(t, awssim.Options{Clock: clock})
 			// A busy machine is no reason to miss the end of a task: a minute is left.
-			load(t, s, strings.ReplaceAll(strings.Replace(discoveryFile(t), "stopTimeout: 30s", "stopTimeout: 90s", 1),
-				"term: 15s", "term: 70s"))
+			load(t, s, strings.ReplaceAll(discoveryFile(t), "term: 75s", "term: 70s"))
 			l := listen(t, s)
 			o.Lookup, o.Dial, o.Clock = dataplane.ByDNS(l.DNS(), "api.shop.local", 8080), l.Dial, clock
 			c := startCrowd(4, func() *dataplane.Caller { return dataplane.NewCaller(o) })
@@ -264,8 +263,7 @@ func TestARollingUpdateUnderCallersByName(t *testing.T) {
 		for term, loses := range map[int]bool{ttl: false, ttl / 2: true} {
 			for seed := range uint64(10) {
 				file := strings.Replace(discoveryFile(t), "{A: 10s}", fmt.Sprintf("{A: %ds}", ttl), 1)
-				file = strings.ReplaceAll(strings.Replace(file, "stopTimeout: 30s", "stopTimeout: 90s", 1), "term: 15s",
-					fmt.Sprintf("term: %ds", term))
+				file = strings.ReplaceAll(file, "term: 75s", fmt.Sprintf("term: %ds", term))
 				clock := newHands()
 				s := newSim(t, awssim.Options{Clock: clock, Seed: seed})
 				load(t, s, file)

@@ -215,7 +215,7 @@ func (n *names) takeOut(id string) {
 }
 
 // AWS does not say what ECS does about an instance that somebody took out.
-func TestAnInstanceTakenOutByHand(t *testing.T) {
+func TestAnInstanceDeregisteredByAUser(t *testing.T) {
 	for restores, want := range map[bool]int{false: 3, true: 4} {
 		n := newNames(t, awssim.Options{}, fmt.Sprintf("knobs: {ecsRestoresInstances: %v}\n", restores))
 		id := sorted(n.found())[0]

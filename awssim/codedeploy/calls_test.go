@@ -302,7 +302,7 @@ func TestConfigurations(t *testing.T) {
 }
 
 // A reply that is lost leaves a deployment, which its description tells apart.
-func TestALostReplyLeavesADeployment(t *testing.T) {
+func TestALostReplyCreatesADeployment(t *testing.T) {
 	b := newBench(t, 5, "", `faults: ["lost-reply codedeploy:CreateDeployment times=1"]`)
 	in := input(appspec(b.register("sim/web:v2")))
 	in.Description = aws.String("sluice 01J/deploy")

@@ -101,7 +101,7 @@ func TestTestTrafficComesFirst(t *testing.T) {
 	}
 }
 
-func TestReadyWaitsForSomebody(t *testing.T) {
+func TestReadyWaitsForAUser(t *testing.T) {
 	b := newBench(t, 4, "ready: 5m\nterminate: 10m", "")
 	id := b.deploy("sim/web:v2", "")
 	_, err := b.ContinueDeployment(b.ctx, &awscd.ContinueDeploymentInput{DeploymentId: &id})
@@ -134,7 +134,7 @@ func TestReadyWaitsForSomebody(t *testing.T) {
 	}
 }
 
-func TestWhatAStoppedDeploymentLeftIsClearedByTheNext(t *testing.T) {
+func TestLeftoversOfAStoppedDeploymentAreRemovedByTheNext(t *testing.T) {
 	b := newBench(t, 5, "", "")
 	id := b.deploy("sim/web:v2", "half")
 	b.until("half", func() bool { return b.weights(80)["web-b"] == 50 })

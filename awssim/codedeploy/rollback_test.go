@@ -136,7 +136,7 @@ func TestStopWithRollback(t *testing.T) {
 	}
 }
 
-func TestStopFollowsTheGroupWhereNobodySays(t *testing.T) {
+func TestStopFollowsTheGroupByDefault(t *testing.T) {
 	b := newBench(t, 2, "rollback: [DEPLOYMENT_STOP_ON_REQUEST]", "")
 	original := *b.service().TaskSets[0].Id
 	id := b.deploy("sim/web:v2", "half")
@@ -223,7 +223,7 @@ func TestWhatIsWrongTurnsOutInTheDeployment(t *testing.T) {
 	}
 }
 
-func TestAServiceThatIsDeletedMeanwhile(t *testing.T) {
+func TestAServiceThatIsDeletedDuringADeployment(t *testing.T) {
 	b := newBench(t, 6, onEverything, "")
 	id := b.deploy("sim/web:v2", "half")
 	b.until("half", func() bool { return b.weights(80)["web-b"] == 50 })

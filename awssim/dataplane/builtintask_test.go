@@ -148,7 +148,7 @@ func TestTasksBeyondTheFileLimit(t *testing.T) {
 }
 
 // A data plane that comes late, or again, finds what stands in the world.
-func TestPlaneTakesOverWhatStands(t *testing.T) {
+func TestPlaneTakesOverRunningTasks(t *testing.T) {
 	b := newBench(t)
 	g := b.group("web", 0)
 	l := b.listen(80, forward(share(g, 1)))

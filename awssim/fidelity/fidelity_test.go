@@ -166,7 +166,7 @@ func (i *interrupting) Write(p []byte) (int, error) {
 }
 
 // Ctrl-C at any row leaves nothing behind.
-func TestAnInterruptedRunLeavesNothing(t *testing.T) {
+func TestAnInterruptedRunRemovesWhatItCreated(t *testing.T) {
 	for lines := 8; lines < 400; lines += 16 {
 		sim, clock, o := newSim(t, "")
 		before := standing(t, sim)
@@ -196,7 +196,7 @@ func (d *dying) Sleep(ctx context.Context, by time.Duration) error {
 }
 
 // What a killed run left is found by its tag and removed by --clean.
-func TestCleanRemovesWhatAKilledRunLeft(t *testing.T) {
+func TestCleanRemovesLeftoversOfAKilledRun(t *testing.T) {
 	for _, waits := range []int{1, 12, 30, 60} {
 		sim, clock, o := newSim(t, "")
 		before := standing(t, sim)

@@ -204,7 +204,7 @@ func TestRefusedCalls(t *testing.T) {
 	refused(err, "AccessDenied", "iam:GetRole")
 }
 
-func TestGetRoleTellsThePath(t *testing.T) {
+func TestGetRoleReturnsThePath(t *testing.T) {
 	ctx, c := context.Background(), client(t, "", nil)
 	out, err := c.GetRole(ctx, &awsiam.GetRoleInput{RoleName: aws.String("deployer")})
 	if err != nil || *out.Role.Arn != role || *out.Role.Path != "/teams/" {

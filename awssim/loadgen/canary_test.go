@@ -145,7 +145,7 @@ func (a *account) call() *loadgen.Tally {
 }
 
 // A canary in the right order loses nothing; each step out of order is seen.
-func TestCanaryByHand(t *testing.T) {
+func TestCanaryWithoutSluice(t *testing.T) {
 	run := func(wait time.Duration, drain bool) loadgen.Report {
 		a := newAccount(t)
 		a.set(0, "sim/web:v1?latency=50ms")

@@ -125,7 +125,7 @@ func TestNamedTasksShareTheRequests(t *testing.T) {
 
 // Requests of everybody who still keeps an answer with a task that is gone are
 // lost, exactly.
-func TestATaskThatLeavesBeforeTheTTLIsALoss(t *testing.T) {
+func TestATaskThatStopsBeforeTheTTLIsALoss(t *testing.T) {
 	for wait, want := range map[time.Duration]float64{2 * time.Second: 25 * 64 / 20.0, 9 * time.Second: 25 / 20.0,
 		10 * time.Second: 0, 15 * time.Second: 0} {
 		s := newStreet(t, nil)

@@ -81,7 +81,7 @@ func TestADrainedTaskSetVanishesAndAServiceEnds(t *testing.T) {
 	})
 }
 
-func TestASickTaskIsReplacedBeforeItGoes(t *testing.T) {
+func TestAnUnhealthyTaskIsReplacedBeforeItStops(t *testing.T) {
 	b := newBench(t, world.Options{})
 	svc := b.service("EXTERNAL", 1)
 	ts := b.set(svc, "sim/web:v1", 100)
@@ -112,7 +112,7 @@ func (b *bench) find(tx *world.Tx, x *world.Task) *world.Target {
 	return g.Find(x.Address.String(), 8080)
 }
 
-func TestGraceProtectsASickTask(t *testing.T) {
+func TestGraceProtectsAnUnhealthyTask(t *testing.T) {
 	b := newBench(t, world.Options{})
 	svc := b.service("EXTERNAL", 1)
 	svc.Grace = 5 * time.Minute

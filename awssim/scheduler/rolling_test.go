@@ -45,7 +45,7 @@ func wanted(ts *world.TaskSet) int {
 	return ts.Count(func(x *world.Task) bool { return x.DesiredStatus == "RUNNING" })
 }
 
-func TestARollingUpdateThatCannotMoveSaysSo(t *testing.T) {
+func TestARollingUpdateThatCannotMoveIsReported(t *testing.T) {
 	b := newBench(t, world.Options{})
 	svc := b.service("ECS", 2)
 	one := b.set(svc, "sim/web:v1", 100)

@@ -153,7 +153,7 @@ func TestARollbackIsSeenStepByStep(t *testing.T) {
 	}
 }
 
-func TestWithoutRollbackADeploymentFailsAndStands(t *testing.T) {
+func TestWithoutRollbackADeploymentFailsAndStays(t *testing.T) {
 	b, svc, one := rolling(t, 2, on(false))
 	two := b.set(svc, "sim/web:v2-crash-after-2s", 100)
 	r := b.status(svc, "STOPPED")
@@ -307,7 +307,7 @@ func TestNoPlaceOpensTheCircuitBreaker(t *testing.T) {
 	}
 }
 
-func TestCrashesAreNotCountedWhereTheKnobSaysSo(t *testing.T) {
+func TestCrashesAreNotCountedIfTheSettingIsOff(t *testing.T) {
 	k := world.DefaultSettings()
 	k.BreakerIgnoresExits = true
 	b := newBench(t, world.Options{Settings: &k})

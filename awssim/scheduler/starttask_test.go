@@ -122,7 +122,7 @@ func TestStopTaskByAUserDoesNotWaitForTheDrain(t *testing.T) {
 	}
 }
 
-func TestProcessesOfTheHostTellTheirExit(t *testing.T) {
+func TestProcessesOfTheHostReportTheirExit(t *testing.T) {
 	b := newBench(t, world.Options{Images: image.Catalog{image.HostImages: {}}})
 	var effects []world.Effect
 	b.World.SetSink(func(e world.Effect) { effects = append(effects, e) })

@@ -26,7 +26,7 @@ func TestACrashedTaskIsReplaced(t *testing.T) {
 	}
 }
 
-func TestACrashLoopGoesOnWithoutBackoff(t *testing.T) {
+func TestACrashLoopContinuesWithoutBackoff(t *testing.T) {
 	b := newBench(t, world.Options{})
 	svc := b.service("EXTERNAL", 1)
 	b.set(svc, "sim/web:v1-crash-after-2s-exit-7", 100)
@@ -112,7 +112,7 @@ func TestALostZoneTakesItsTasksAndGetsNone(t *testing.T) {
 	}
 }
 
-func TestATargetTakenAwayByHandUnsettlesItsTaskSet(t *testing.T) {
+func TestATargetDeregisteredByAUserUnsettlesItsTaskSet(t *testing.T) {
 	b := newBench(t, world.Options{})
 	svc := b.service("EXTERNAL", 2)
 	ts := b.set(svc, "sim/web:v1", 100)

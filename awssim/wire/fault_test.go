@@ -123,7 +123,7 @@ func TestStaleReadsAnswerThePast(t *testing.T) {
 	}
 }
 
-func TestThrottleKnob(t *testing.T) {
+func TestThrottleSetting(t *testing.T) {
 	s := newSite(t, func(o *world.Options) { o.Settings.Throttle = true })
 	s.answers("web", nil)
 	count := func(n int, call func() error) (ok int) {

@@ -52,7 +52,7 @@ func withUnanswered(w *wire, change func(*account.Config)) (*world, error) {
 	return at, err
 }
 
-func TestOpenSaysWhatIsMissing(t *testing.T) {
+func TestOpenReportsWhatIsMissing(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		config     string

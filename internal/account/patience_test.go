@@ -84,7 +84,7 @@ func TestPatientCallEndsWithItsBudget(t *testing.T) {
 }
 
 // A hanging endpoint is told of when the first attempt has waited for its answer.
-func TestHangingEndpointIsToldOfAfterTwentySeconds(t *testing.T) {
+func TestHangingEndpointIsReportedAfterTwentySeconds(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		t.Run(fmt.Sprint("patient ", patient), func(t *testing.T) {
 			var h heard
@@ -110,7 +110,7 @@ func TestHangingEndpointIsToldOfAfterTwentySeconds(t *testing.T) {
 }
 
 // An answer begins the budget anew: 8 minutes pass here, and no 5 of them in silence.
-func TestEachAnswerBeginsTheBudgetAnew(t *testing.T) {
+func TestEachAnswerResetsTheBudget(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		from := start
 		w.answer = func(string, int, *http.Request) (*http.Response, error) {
@@ -183,7 +183,7 @@ func TestPatienceRepeatsNoWriteThatMayHaveTakenEffect(t *testing.T) {
 }
 
 // Where no deployment is under way, a wrong endpoint is told of within seconds.
-func TestWrongEndpointIsToldOfWithinSeconds(t *testing.T) {
+func TestWrongEndpointIsReportedWithinSeconds(t *testing.T) {
 	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil,
 		func(ctx context.Context, w *world) {
 			equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Unreachable)

@@ -422,7 +422,7 @@ func TestCancelledBeforeIsNotSent(t *testing.T) {
 
 // A delete whose first reply was lost meets its own success; the hand must be
 // able to see that.
-func TestRefusalAfterALostReplySaysBoth(t *testing.T) {
+func TestRefusalAfterALostReplyReportsBoth(t *testing.T) {
 	answer := func(op string, n int, _ *http.Request) (*http.Response, error) {
 		if n == 1 {
 			return nil, io.ErrUnexpectedEOF

@@ -157,7 +157,7 @@ func TestWhatIsNotGiven(t *testing.T) {
 	}
 }
 
-func TestPrimaryZeroIsTold(t *testing.T) {
+func TestPrimaryZeroIsRefused(t *testing.T) {
 	const pipeline = "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: 0}}]}}\n"
 	app, err := Load(files("app.pipecd.yaml",
 		"apiVersion: pipecd.dev/v1beta1\nkind: ECSApp\nspec: {input: {}, "+pipeline), ".", nil)
@@ -184,7 +184,7 @@ func TestRollbackKeysThatDisagree(t *testing.T) {
 	}
 }
 
-func TestTheClusterGoesToTheService(t *testing.T) {
+func TestTheClusterIsOfTheService(t *testing.T) {
 	fsys := files("sluice.yaml", "cluster: main\ninput: {serviceDefinitionFile: servicedef.yaml}\n")
 	fsys["servicedef.yaml"] = &fstest.MapFile{Data: []byte("serviceName: web\n")}
 	app, err := Load(fsys, ".", nil)

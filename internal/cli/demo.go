@@ -86,7 +86,7 @@ rolled back). Exit code 5: a request failed.`,
 
 func (d *demo) checkDemoFlags() error {
 	wrong := func(format string, args ...any) error {
-		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf(format, args...), Next: "sluice demo --help"}
+		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf(format, args...), Next: "run sluice demo --help"}
 	}
 	if _, ok := brokenImages[d.brokenBy]; d.brokenBy != "" && !ok {
 		return wrong("--break %s: it must be one of %s", d.brokenBy,

@@ -99,7 +99,7 @@ func TestDemoLosesNoRequest(t *testing.T) {
 	}
 }
 
-func TestDemoOfABrokenVersionReachesNobody(t *testing.T) {
+func TestDemoOfABrokenVersionReachesNoCaller(t *testing.T) {
 	for kind := range brokenImages {
 		t.Run(kind, func(t *testing.T) {
 			code, r := shortDemo(t, func(d *demo) { d.brokenBy = kind })

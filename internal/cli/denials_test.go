@@ -36,14 +36,16 @@ var (
 )
 
 // deniedFlows are the deployments whose writes are denied and broken.
-var deniedFlows = []string{"canary", "canary, back after stage 2", "canary, back after stage 5",
+var deniedFlows = []string{"canary", "canary, rolled back after stage 2", "canary, rolled back after stage 5",
 	"canary that suspends auto scaling",
-	"rolling", "rolling, back on demand", "rolling that suspends auto scaling", "beside: canary",
-	"beside: canary, back after stage 4",
-	"canary that crashes", "rolling, back by us", "canary by name that crashes", "CodeDeploy, back by us",
-	"canary by name", "canary by name, back after stage 2", "beside: canary by name",
-	"beside: canary by name, back after stage 2",
-	"CodeDeploy, a share first", "CodeDeploy, back on demand", "CodeDeploy that suspends auto scaling, back on demand"}
+	"rolling", "rolling, rolled back on request", "rolling that suspends auto scaling", "canary service: canary",
+	"canary service: canary, rolled back after stage 4",
+	"canary that crashes", "rolling, rolled back by sluice", "canary by name that crashes",
+	"CodeDeploy, rolled back by sluice",
+	"canary by name", "canary by name, rolled back after stage 2", "canary service: canary by name",
+	"canary service: canary by name, rolled back after stage 2",
+	"CodeDeploy, a share first", "CodeDeploy, rolled back on request",
+	"CodeDeploy that suspends auto scaling, rolled back on request"}
 
 // denialKinds are what AWS answers to a write; the line ends with how many of the same
 // pass first.
@@ -98,25 +100,25 @@ func TestEachWriteDeniedInTurn(t *testing.T) {
 }
 
 // Denials that once led to an end without a way out, or to one that was not told.
-func TestDenialsThatLeftNoWayOut(t *testing.T) {
+func TestDenialsWithoutAWayToFinish(t *testing.T) {
 	noMachine(t)
 	for _, c := range []struct {
 		flow, line string
 		lost       bool
 	}{
 		// failed, and nothing was said
-		{flow: "canary, back after stage 2", line: "invalid ecs:DeleteTaskSet"},
+		{flow: "canary, rolled back after stage 2", line: "invalid ecs:DeleteTaskSet"},
 		// the claim stayed
 		{flow: "rolling", line: "denied ecs:UntagResource"},
 		// not what to allow
 		{flow: "rolling that suspends auto scaling",
 			line: "denied application-autoscaling:RegisterScalableTarget skip=1"},
 		// back again from what was back
-		{flow: "rolling, back by us", line: "denied ecs:UntagResource"},
+		{flow: "rolling, rolled back by sluice", line: "denied ecs:UntagResource"},
 		// what the files ask for serves: nothing to do
-		{flow: "rolling, back on demand", line: "invalid ecs:UpdateService skip=1", lost: true},
+		{flow: "rolling, rolled back on request", line: "invalid ecs:UpdateService skip=1", lost: true},
 		// adopted, over a version that crashes
-		{flow: "rolling, back by us", line: "denied ecs:StopServiceDeployment", lost: true},
+		{flow: "rolling, rolled back by sluice", line: "denied ecs:StopServiceDeployment", lost: true},
 		// the task set of others stayed
 		{flow: "canary by name", line: "invalid ecs:UpdateTaskSet", lost: true},
 	} {

@@ -19,7 +19,7 @@ import (
 func checkPlanFlags(s planOutput) error {
 	if s.check && !s.iam {
 		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check needs --iam"),
-			Next: "sluice plan --iam --check"}
+			Next: "run sluice plan --iam --check"}
 	}
 	return nil
 }

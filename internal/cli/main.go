@@ -171,7 +171,7 @@ func (p *program) listCommands() []groupedCommand {
 
 // flagError returns the error for a wrong flag, with the command that lists the flags.
 func flagError(c *cobra.Command, err error) error {
-	return &sluice.Error{Op: c.CommandPath(), Err: explainFlagError(err), Next: c.CommandPath() + " --help"}
+	return &sluice.Error{Op: c.CommandPath(), Err: explainFlagError(err), Next: "run " + c.CommandPath() + " --help"}
 }
 
 // explainFlagError names the values that a flag takes. The errors of Go's parsers say only that
@@ -197,7 +197,7 @@ func refuseUnknownCommand(c *cobra.Command, args []string) error {
 	c.SuggestionsMinimumDistance = 2
 	next := "run sluice --help to list the commands"
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		next = "did you mean: sluice " + near[0]
+		next = "run sluice " + near[0] + ", or sluice --help to list the commands"
 	}
 	return &sluice.Error{Op: "sluice", Err: fmt.Errorf("there is no command %q", args[0]), Next: next}
 }
@@ -210,6 +210,6 @@ func atMost(n int) cobra.PositionalArgs {
 		}
 		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, but %d were given",
 			sluice.Plural(n, "argument"), len(args)),
-			Next: c.CommandPath() + " --help"}
+			Next: "run " + c.CommandPath() + " --help"}
 	}
 }

@@ -45,25 +45,16 @@ func fillText(v reflect.Value) {
 	}
 }
 
-// filled is an event with hostile text everywhere.
-func filled[E sluice.Event]() sluice.Envelope {
-	var e E
-	fillText(reflect.ValueOf(&e).Elem())
-	env := sluice.Seal(hostile, hostile, e)
-	env.At = start
-	return env
-}
-
-func hostileEvents() []sluice.Envelope {
-	return []sluice.Envelope{filled[sluice.DeploymentStarted](), filled[sluice.StageStarted](),
-		filled[sluice.Waiting](), filled[sluice.Writing](),
-		filled[sluice.Wrote](), filled[sluice.Adopted](), filled[sluice.CapacityChanged](),
-		filled[sluice.TrafficShifted](), filled[sluice.LifecycleChanged](),
-		filled[sluice.FailureSeen](), filled[sluice.TaskChanged](), filled[sluice.TaskEnded](),
-		filled[sluice.Printed](), filled[sluice.Warned](), filled[sluice.Noted](),
-		filled[sluice.ApprovalAwaited](), filled[sluice.Approved](), filled[sluice.RollbackStarted](),
-		filled[sluice.DeploymentPaused](), filled[sluice.DeploymentResumed](),
-		filled[sluice.StageEnded](), filled[sluice.DeploymentEnded]()}
+// hostileEvents are an event of each kind with hostile text everywhere.
+func hostileEvents() (all []sluice.Envelope) {
+	for _, zero := range append([]sluice.Event{sluice.DeploymentStarted{}}, sluice.Events()...) {
+		ev := reflect.New(reflect.TypeOf(zero))
+		fillText(ev.Elem())
+		e := sluice.Seal(hostile, hostile, ev.Elem().Interface().(sluice.Event))
+		e.At = start
+		all = append(all, e)
+	}
+	return all
 }
 
 // ownCodes are what sluice itself writes to a terminal.

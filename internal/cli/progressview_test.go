@@ -38,7 +38,7 @@ func (s *screen) escape(count string, what byte) {
 	}
 }
 
-func TestLiveLeavesTheLastBoard(t *testing.T) {
+func TestLiveKeepsTheLastBoard(t *testing.T) {
 	s := &screen{}
 	now := clock.NewVirtual(start)
 	l := newProgressView(s, paint{}, newProgressBoard(canaryPlan()), now, func() (int, int) { return 100, 24 })

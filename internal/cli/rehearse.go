@@ -103,7 +103,7 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 // selectScenarios returns the scenarios that the flags select.
 func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
 	wrong := func(err error) error {
-		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "sluice rehearse --help"}
+		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "run sluice rehearse --help"}
 	}
 	if r.format != "text" && r.format != "json" && r.format != "markdown" {
 		return nil, wrong(fmt.Errorf("--output must be text, json or markdown, not %q", r.format))

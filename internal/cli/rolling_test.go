@@ -45,7 +45,7 @@ func TestBoardOfARollingService(t *testing.T) {
 	}
 }
 
-func TestStatusOfAStrategyOfECSTellsItsHook(t *testing.T) {
+func TestStatusOfAStrategyOfECSShowsItsHook(t *testing.T) {
 	tr := &serviceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "ECS",
 		Desired: 4, Running: 8,
 		ServiceDeployment: &currentReport{ARN: "arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/x1",

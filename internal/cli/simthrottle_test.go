@@ -9,7 +9,7 @@ import (
 
 // The local AWS of `sluice sim` refuses calls beyond AWS's rates, says so, and does
 // neither where its world file turns it off.
-func TestSimThrottlesUnlessItsWorldFileSaysNo(t *testing.T) {
+func TestSimThrottlesUnlessItsWorldFileDisablesIt(t *testing.T) {
 	files := fstest.MapFS{"quick.yaml": {Data: []byte("clusters: [prod]\nknobs: {delays: none}\n")},
 		"calm.yaml": {Data: []byte("clusters: [prod]\nknobs: {throttle: false}\n")}}
 	p := &program{env: Env{Getwd: func() (string, error) { return "/", nil }, FS: func(string) fs.FS { return files }}}

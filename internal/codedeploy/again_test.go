@@ -54,7 +54,7 @@ func TestADeploymentThatEndedUnheardIsNotMadeAgain(t *testing.T) {
 }
 
 // A deployment of ours that the list does not show yet is not taken for another's.
-func TestADeploymentThatIsListedLateIsOurs(t *testing.T) {
+func TestADeploymentThatIsListedLateIsOfThisAction(t *testing.T) {
 	on(t, 0, func(b *bench) {
 		s := b.start("d1/1 ECS_SYNC/create deployment")
 		if id, err := b.FindOwn(b.ctx, s.Group, s.By); id != "" || err != nil {

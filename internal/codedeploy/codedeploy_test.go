@@ -203,7 +203,7 @@ func TestAGroupIsFoundByItsService(t *testing.T) {
 	})
 }
 
-func TestADeploymentTellsItsGroupInTwoCalls(t *testing.T) {
+func TestADeploymentIsReadWithItsGroupInTwoCalls(t *testing.T) {
 	on(t, 250, func(b *bench) {
 		id, _, err := b.EnsureDeployment(b.ctx, b.act, b.start("d1/1 ECS_SYNC/create deployment"))
 		b.ok(err)
@@ -259,7 +259,7 @@ func TestADeploymentIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestSomebodyElsesDeploymentIsNamed(t *testing.T) {
+func TestDeploymentOfAnotherActorIsNamed(t *testing.T) {
 	on(t, 0, func(b *bench) {
 		other, _, err := b.EnsureDeployment(b.ctx, b.act, b.start("d0/1 ECS_SYNC/create deployment"))
 		b.ok(err)

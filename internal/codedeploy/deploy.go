@@ -144,7 +144,7 @@ const maxBusyReads = 5
 // BusyError returns the error about a running deployment of another actor; id may be empty.
 func BusyError(g Group, id string) error {
 	next := "wait for it: sluice wait --deployment " + id +
-		"; or stop it: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + id
+		"; or stop it and roll back: sluice rollback"
 	if id == "" {
 		next = "deploy again"
 	}

@@ -11,7 +11,7 @@ import (
 
 // The canary's service is what the file says, filled up by what the service is, and
 // without what would bring it requests or act on it.
-func TestBesideIsTheFileOverTheService(t *testing.T) {
+func TestCanaryServiceIsTheFileOverTheService(t *testing.T) {
 	live := &ecstypes.Service{
 		LaunchType: ecstypes.LaunchTypeFargate, PlatformVersion: aws.String("1.4.0"), EnableExecuteCommand: true,
 		RoleArn:                       aws.String("arn:aws:iam::123456789012:role/x"),

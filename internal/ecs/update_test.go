@@ -60,7 +60,7 @@ deploymentConfiguration: {maximumPercent: 150}
 	}
 }
 
-func TestDesiredCountIsNotWrittenUnlessTheFileSaysSo(t *testing.T) {
+func TestDesiredCountIsWrittenOnlyIfTheFileHasOne(t *testing.T) {
 	u := DifferingUpdate(file(t, "deploymentController: {type: EXTERNAL}\n"),
 		externalLive(ecstypes.Service{DesiredCount: 7}))
 	if len(u.Members) > 0 {

@@ -135,7 +135,7 @@ func refused(t *testing.T, path, why, next string) {
 }
 
 // A full disk must be told, and must leave what was there.
-func TestAPlaceThatCannotBeIsTold(t *testing.T) {
+func TestAnImpossiblePathIsReported(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	_, err := journal.Open(filepath.Join(file, "journal.sqlite"), newTicking())
@@ -144,7 +144,7 @@ func TestAPlaceThatCannotBeIsTold(t *testing.T) {
 	}
 }
 
-func TestFullDiskIsTold(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	for _, path := range []string{journal.Memory, tempFile(t)} {
 		j := open(t, path, newTicking())
 		created(t, j, "d1")

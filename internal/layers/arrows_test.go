@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// rowOf is the row of pkg. A suite for tests has the row of its parent.
+// rowOf is the row of pkg. A suite for tests without a row of its own has the row of its parent.
 func rowOf(pkg string) (layerRow, bool) {
-	if isSuite(pkg) {
+	rows := slices.Concat(layerTable, simulatorTable)
+	if isSuite(pkg) && !slices.ContainsFunc(rows, func(r layerRow) bool { return r.pkg == pkg }) {
 		pkg = path.Dir(pkg)
 	}
-	rows := slices.Concat(layerTable, simulatorTable)
 	if i := slices.IndexFunc(rows, func(r layerRow) bool { return r.pkg == pkg }); i >= 0 {
 		return rows[i], true
 	}

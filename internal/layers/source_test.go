@@ -36,7 +36,10 @@ type imported struct {
 }
 
 func parseFile(name string, src []byte) (*file, error) {
-	fset := token.NewFileSet()
+	return parseFileInto(token.NewFileSet(), name, src)
+}
+
+func parseFileInto(fset *token.FileSet, name string, src []byte) (*file, error) {
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	if err != nil {
 		return nil, err
@@ -111,6 +114,12 @@ func (f *file) packageMember(e ast.Node, named map[string]string) (pkg, name str
 // parseSources parses every Go file of the module, for every operating system.
 func parseSources(t *testing.T) []*file {
 	t.Helper()
+	return parseSourcesInto(t, token.NewFileSet())
+}
+
+// parseSourcesInto is parseSources with the positions in fset.
+func parseSourcesInto(t *testing.T, fset *token.FileSet) []*file {
+	t.Helper()
 	root := moduleRoot(t)
 	var all []*file
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -126,7 +135,7 @@ func parseSources(t *testing.T) []*file {
 		if !strings.HasSuffix(p, ".go") {
 			return nil
 		}
-		f, err := loadFile(root, p)
+		f, err := loadFile(fset, root, p)
 		all = append(all, f)
 		return err
 	})
@@ -136,7 +145,7 @@ func parseSources(t *testing.T) []*file {
 	return all
 }
 
-func loadFile(root, p string) (*file, error) {
+func loadFile(fset *token.FileSet, root, p string) (*file, error) {
 	rel, err := filepath.Rel(root, p)
 	if err != nil {
 		return nil, err
@@ -145,7 +154,7 @@ func loadFile(root, p string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseFile(filepath.ToSlash(rel), src)
+	return parseFileInto(fset, filepath.ToSlash(rel), src)
 }
 
 func skipDir(name string) bool {

@@ -97,9 +97,9 @@ func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfil
 	}
 	g := newBaseline(live, quick)
 	if g.Live.HasTaskSets() {
-		hand := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app),
+		service := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app),
 			Name: aws.ToString(app.Service.Input.ServiceName)}
-		if g.Live.Left, err = hand.TaskSetsTagged(ctx, madeByPlugin(application)); err != nil {
+		if g.Live.Left, err = service.TaskSetsTagged(ctx, madeByPlugin(application)); err != nil {
 			return baseline{}, nil, err
 		}
 	}
@@ -123,7 +123,7 @@ func loadBaseline(ctx context.Context, h *host) (g baseline, ok bool, err error)
 		return g, false, err
 	}
 	if err := unpackValue(data, &g); err != nil {
-		return g, false, fmt.Errorf("read what was saved as %s: %w", keyBaseline, err)
+		return g, false, fmt.Errorf("read the saved value %s: %w", keyBaseline, err)
 	}
 	return g, true, nil
 }

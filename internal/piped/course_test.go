@@ -65,7 +65,7 @@ func courses() map[string]course {
 		for n := 1; n <= 5; n++ {
 			back := all[name]
 			back.back = n
-			all[fmt.Sprintf("%s, back after stage %d", name, n)] = back
+			all[fmt.Sprintf("%s, rolled back after stage %d", name, n)] = back
 		}
 	}
 	return all

@@ -14,7 +14,7 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	const info, good, bad = contract.LogSeverity_INFO, contract.LogSeverity_SUCCESS, contract.LogSeverity_ERROR
 	switch e := ev.(type) {
 	case sluice.Waiting:
-		return info, "waiting for " + e.For + ": " + e.Detail
+		return info, strings.TrimSuffix("waiting for "+e.For+": "+e.Detail, ": ")
 	case sluice.Wrote:
 		return formatWrote(e)
 	case sluice.Adopted:
@@ -36,8 +36,7 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.Printed:
 		return info, e.Container + " | " + e.Line
 	case sluice.FailureSeen:
-		return bad, fmt.Sprintf("%s of the %s: %s (task %s)", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause,
-			e.Task)
+		return bad, formatFailure(e)
 	case sluice.Warned:
 		return info, "warning: " + e.Message
 	case sluice.Noted:
@@ -51,12 +50,20 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 func formatWrote(e sluice.Wrote) (contract.LogSeverity, string) {
 	text := e.Operation + " " + shortARN(e.Resource)
 	if e.Cause != "" {
-		return contract.LogSeverity_ERROR, text + ": not made: " + e.Cause
+		return contract.LogSeverity_ERROR, text + ": failed: " + e.Cause
 	}
 	if e.Result != "" {
 		text += ": " + shortARN(e.Result)
 	}
 	return contract.LogSeverity_INFO, text
+}
+
+func formatFailure(e sluice.FailureSeen) string {
+	text := fmt.Sprintf("%s of the %s: %s", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause)
+	if e.Task != "" {
+		text += " (task " + e.Task + ")"
+	}
+	return text
 }
 
 func formatTaskEnded(e sluice.TaskEnded) (contract.LogSeverity, string) {

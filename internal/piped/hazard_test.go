@@ -21,7 +21,7 @@ import (
 
 // Task sets that failed deployments left are found and removed, so that AWS's
 // limit is not reached: those of the official plugin too, nobody else's.
-func TestHazard02LeftTaskSetsAreRemoved(t *testing.T) {
+func TestHazard02LeftoverTaskSetsAreRemoved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	r.flow()
@@ -86,7 +86,7 @@ func TestHazard07TrafficWaitsForHealthyTargets(t *testing.T) {
 
 // The old primary goes when the new one is healthy, and drains first; a rollback
 // after that loses nothing either.
-func TestHazard08OldPrimaryDrainsBeforeItGoes(t *testing.T) {
+func TestHazard08OldPrimaryDrainsBeforeItIsDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external)
 	r.flow()
@@ -177,7 +177,7 @@ func TestHazard11TaskDefinitionsStay(t *testing.T) {
 
 // A canary changes nothing that the primary would notice, and what the file does
 // not give is never written.
-func TestHazard12CanaryLeavesTheServiceAlone(t *testing.T) {
+func TestHazard12CanaryDoesNotChangeTheService(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	got(r.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
@@ -294,7 +294,7 @@ func TestHazard18ServiceOfAnotherIsRefused(t *testing.T) {
 
 // A deployment that ended without a stage of ours left its claim: the next one of
 // the application goes on all the same, and removes what it left.
-func TestNextDeploymentTakesOverWhatWasLeft(t *testing.T) {
+func TestNextDeploymentRemovesLeftovers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	r.flow()

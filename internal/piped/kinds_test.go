@@ -13,7 +13,7 @@ import (
 
 // A canary stands beside a service that ECS rolls, as a service of its own, and is
 // gone in the end. Rolled back from the middle it is gone too.
-func TestCanaryBesideARollingService(t *testing.T) {
+func TestCanaryServiceOfARollingService(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rolling)
 	r.flow()

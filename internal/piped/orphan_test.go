@@ -27,7 +27,7 @@ func beParent() {
 
 // A plugin whose piped was killed ends by itself, so that the next piped's plugin
 // gets the port and no stage runs in two processes.
-func TestHazard05PluginLeavesWhenPipedIsGone(t *testing.T) {
+func TestHazard05PluginExitsWhenPipedIsGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	entry := r.entry("dt")

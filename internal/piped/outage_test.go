@@ -7,7 +7,7 @@ import (
 
 // Piped cannot pause a stage. One that AWS does not answer for longer than any single
 // call is tried goes on when AWS answers again, forward and in a rollback.
-func TestStageGoesOnAfterAnOutage(t *testing.T) {
+func TestStageContinuesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external)
 	r.flow()

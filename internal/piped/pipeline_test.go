@@ -146,7 +146,7 @@ func TestPipeCDsKeysAreKept(t *testing.T) {
 }
 
 // With a pipeline the canary is a service of its own beside the one that ECS rolls.
-func TestPipelineBesideARollingService(t *testing.T) {
+func TestPipelineWithACanaryService(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rolling)
 	r.flow()
@@ -168,7 +168,7 @@ func TestPipelineBesideARollingService(t *testing.T) {
 
 // A deployment that the official plugin began, which piped hands over in the middle,
 // is not taken for one that changed nothing.
-func TestDeploymentOfTheOfficialPluginIsToldApart(t *testing.T) {
+func TestDeploymentOfTheOfficialPluginIsRecognized(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	for _, key := range []string{"canary-task-set", "current-listeners"} {

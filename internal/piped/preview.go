@@ -98,7 +98,7 @@ func (p *plugin) previewStages(ctx context.Context, target, application string, 
 
 func optionText(s plan.Stage) string {
 	if s.Task != nil {
-		return ": " + sluice.Plural(s.Task.Count, "task") + " to the end"
+		return ": " + sluice.Plural(s.Task.Count, "task") + ", until it stops"
 	}
 	if s.Scale > 0 {
 		return fmt.Sprintf(" %d%%", s.Scale)

@@ -171,7 +171,7 @@ func (r *rig) commit(hash string, is bool) {
 
 // A rollback over several deploy targets goes on after one failed: what can be put
 // back is.
-func TestRollbackGoesOnToTheOtherDeployTargets(t *testing.T) {
+func TestRollbackContinuesWithTheOtherDeployTargets(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
 	r.plugin.kill()

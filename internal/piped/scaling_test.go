@@ -32,7 +32,7 @@ func (r *rig) targets() string {
 
 // Auto scaling is suspended from the first stage to the last, other plugins' stages
 // between them included, and given back as it was.
-func TestScalingIsSuspendedAcrossStagesAndGivenBack(t *testing.T) {
+func TestScalingIsSuspendedAcrossStagesAndRestored(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(d *deployment, each func()){
 		"pipeline": func(d *deployment, each func()) {

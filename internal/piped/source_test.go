@@ -71,7 +71,7 @@ func TestOtherPluginsPartsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestFlowStyleIsWrittenAnew(t *testing.T) {
+func TestFlowStyleIsWrittenAgain(t *testing.T) {
 	out := parted(t, "ecs", `{apiVersion: pipecd.dev/v1beta1, kind: Application, spec: {plugins: {a: {}, ecs: {input: {}}}, pipeline: {stages: [{name: WAIT}, {name: ECS_SYNC}]}}}`)
 	src, err := definition.Parse("", []byte(out))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestFlowStyleIsWrittenAnew(t *testing.T) {
 	}
 }
 
-func TestFileOfOursAloneIsLeftAsItIs(t *testing.T) {
+func TestFileWithOneSectionIsUnchanged(t *testing.T) {
 	file := "spec:\n  plugins: {ecs: {}}\n  pipeline:\n    stages: [{name: ECS_SYNC}]\n"
 	if out := parted(t, "ecs", file); out != file {
 		t.Errorf("%q", out)

@@ -22,7 +22,7 @@ func rollingLive(changes ...func(*AWSState)) AWSState {
 	return live(append([]func(*AWSState){base}, changes...)...)
 }
 
-func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
+func TestCanaryServiceIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	const ecs = "EXTERNAL|ECS"
 	connected := "type: ECS}|type: ECS}\nserviceConnectConfiguration: {enabled: true, namespace: shop, services: " +
 		"[{portName: http}]}"

@@ -23,7 +23,7 @@ func TestScalingGoal(t *testing.T) {
 	}
 }
 
-func TestBeforeGoesByTheTagOnlyWhereAllIsSuspended(t *testing.T) {
+func TestScalingBeforeIsReadFromTheTagOnlyIfAllIsSuspended(t *testing.T) {
 	now := []sluice.Scalable{{Dimension: "a", Suspended: sluice.AllSuspended},
 		{Dimension: "b", Suspended: sluice.Suspension{In: true}}, {Dimension: "c", Suspended: sluice.AllSuspended}}
 	got := TargetsBefore(now, "a=out b=none")

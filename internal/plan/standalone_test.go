@@ -34,7 +34,7 @@ func TestATaskWithoutANetworkIsRefused(t *testing.T) {
 }
 
 // Who expects a task to run is told that it is only registered, and how it is run.
-func TestATaskThatIsOnlyRegisteredIsToldOf(t *testing.T) {
+func TestATaskThatIsOnlyRegisteredGetsAWarning(t *testing.T) {
 	for _, c := range []struct {
 		run    bool
 		format appfile.Format

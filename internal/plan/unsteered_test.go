@@ -19,7 +19,7 @@ pipeline:
 `
 
 // Who says that nobody calls a service is told who does.
-func TestCallersOfWhatNobodyIsSaidToCall(t *testing.T) {
+func TestCallersOfAServiceWithoutAnAccessType(t *testing.T) {
 	const connected = "serviceName: web|serviceName: web\nserviceConnectConfiguration: {enabled: true, namespace: " +
 		"shop, services: [{portName: http}]}"
 	for name, c := range map[string]struct {

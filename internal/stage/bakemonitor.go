@@ -235,8 +235,8 @@ func (r *Run) errVersionFailed(w *memberWatch, v verdict.Verdict) error {
 	}
 	return &sluice.Error{Op: "monitor the " + string(w.variant), Resource: w.ID, Kind: sluice.Unhealthy,
 		Err: fmt.Errorf("the version is no longer healthy: %s", why),
-		Next: "read the service's events: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
-			r.Plan.Service + "; fix the image and deploy again"}
+		Next: "read the service's events: sluice status --cluster " + r.Plan.Cluster + " --service " +
+			r.Plan.Service + " --events 20; fix the image and deploy again"}
 }
 
 // judgeRolling judges a service that ECS deploys. It checks that our deployment is still the

@@ -182,7 +182,7 @@ func (r *Run) errMemberUnhealthy(w *memberWatch, v verdict.Verdict) error {
 		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(), Kind: sluice.Unhealthy,
 		Err: fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count),
 			v.Cause.Text, v.Cause.Task),
-		Next: "aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task +
+		Next: "see the reason: aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task +
 			"; fix the image or its health check and deploy again",
 	}
 }
@@ -198,8 +198,8 @@ func (r *Run) errMemberStalled(w *memberWatch, v verdict.Verdict) error {
 	}
 	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(),
 		Kind: kind, Err: why,
-		Next: "read the service's events: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " +
-			r.Plan.Service + "; or raise progressDeadline"}
+		Next: "read the service's events: sluice status --cluster " + r.Plan.Cluster + " --service " +
+			r.Plan.Service + " --events 20; or raise progressDeadline"}
 }
 
 // pollUntilDone polls until rest returns an empty text. A changed text is progress and restarts the

@@ -57,14 +57,14 @@ var advices = map[CauseKind]string{
 	Throttled:    "wait and try again, or lower the request rate: AWS or the image's registry throttles requests",
 	Superseding:  "wait for the newer deployment instead",
 	AlarmFired:   "check the metric of the alarm; it fired while the new version took over",
-	BreakerFired: "list the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
+	BreakerFired: "see why tasks stopped in the service's events: sluice status --events 20",
 	BlockedByConfig: "lower minimumHealthyPercent or raise maximumPercent: with this desired count " +
 		"ECS can neither stop nor start a task",
 	HookFailed: "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with " +
 		"Succeeded within an hour",
 	HookMissing: "create the Lambda function, or name an existing one for this lifecycle event",
-	NotContinued: "continue the next deployment in time: aws deploy continue-deployment " +
-		"--deployment-wait-type READY_WAIT",
+	NotContinued: "continue the next deployment in time: sluice approve, or aws deploy continue-deployment if " +
+		"another tool deploys",
 	GroupMissing: "check that the service and its CodeDeploy application and deployment group exist, then " +
 		"deploy again",
 	GroupRole: "grant the deployment group's service role the permissions of AWSCodeDeployRoleForECS, and " +
@@ -73,7 +73,7 @@ var advices = map[CauseKind]string{
 		"and the test listener too",
 	ECSRefused: "change what ECS refuses: the task definition, network, platform version or capacity providers " +
 		"of the AppSpec",
-	OtherCause: "read why the tasks stopped: aws ecs describe-tasks",
+	OtherCause: "see why tasks stopped in the service's events: sluice status --events 20",
 }
 
 // Advice returns what to do about a cause of this kind.

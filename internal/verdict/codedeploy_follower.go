@@ -509,7 +509,7 @@ func (b *CodeDeployFollower) rollbackCommand() string {
 	if s := b.service; s != nil && s.Cluster != "" {
 		return fmt.Sprintf("sluice rollback --cluster %s --service %s", s.Cluster, s.Name)
 	}
-	return "aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + b.main.id
+	return "sluice rollback"
 }
 
 // checkLimits ends a wait that AWS does not end.

@@ -245,7 +245,7 @@ func (b *CodeDeployFollower) adviceFor(v Verdict) string {
 		return "deploy again"
 	}
 	if b.main.id == "" {
-		return "read the service's events: aws ecs describe-services"
+		return "read the service's events: sluice status --events 20"
 	}
-	return "read the deployment's state: aws deploy get-deployment --deployment-id " + b.main.id
+	return "read the state of deployment " + b.main.id + ": sluice status"
 }

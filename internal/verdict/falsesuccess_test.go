@@ -134,7 +134,7 @@ func TestPoint1FailureIsNamedBeforeTheRollbackIsOver(t *testing.T) {
 	}
 }
 
-func TestPoint2TimeoutTellsOfTheRollback(t *testing.T) {
+func TestPoint2TimeoutReportsTheRollback(t *testing.T) {
 	r := record(arn3, "ROLLBACK_IN_PROGRESS", 3, 2)
 	r.BackTo = "web:2"
 	draining := service(arn3, dep(2, "PRIMARY", "IN_PROGRESS", 2), dep(3, "ACTIVE", "FAILED", 0))

@@ -9,9 +9,9 @@ import (
 	. "github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// TestWhenToLookNext: every second after a change and close to an end, every two
+// TestWhenToPollNext: every second after a change and close to an end, every two
 // while nothing moves, seldom after long, and at the limit to the second.
-func TestWhenToLookNext(t *testing.T) {
+func TestWhenToPollNext(t *testing.T) {
 	moved := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 1), dep(2, "ACTIVE", "COMPLETED", 2))
 	stopping := []Record{record(arn3, "STOP_REQUESTED", 3, 2)}
 	nearly := record(arn3, "IN_PROGRESS", 3, 2)
@@ -71,8 +71,8 @@ func settled(t *testing.T, s *Service) ServiceFollower {
 	return r
 }
 
-// TestWhatALookMakesWorthReading: nothing, as long as nothing changes.
-func TestWhatALookMakesWorthReading(t *testing.T) {
+// TestReadsThatAPollNeeds: nothing, as long as nothing changes.
+func TestReadsThatAPollNeeds(t *testing.T) {
 	base := func(change func(*Service)) *Service {
 		fresh := dep(3, "PRIMARY", "IN_PROGRESS", 1)
 		fresh.Pending = 1

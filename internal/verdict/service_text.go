@@ -307,5 +307,5 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	}
-	return "read the service's events: aws ecs describe-services"
+	return "read the service's events: sluice status --events 20"
 }

@@ -110,7 +110,7 @@ func TestOneBadKeySpoilsNoOther(t *testing.T) {
 	})
 }
 
-func TestWhoLeavesIsNotWaitedFor(t *testing.T) {
+func TestACallerThatStopsIsNotWaitedFor(t *testing.T) {
 	v := clock.NewVirtual(noon)
 	v.Run(func() {
 		b, r := boardOn(v)

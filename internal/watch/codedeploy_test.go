@@ -169,7 +169,7 @@ func TestAnAlarmEndsACodeDeployment(t *testing.T) {
 	}
 }
 
-func TestReadyWaitsForSomebody(t *testing.T) {
+func TestReadyWaitsForAUser(t *testing.T) {
 	onCode(t, codeOptions{seed: 8, group: "ready: 20m"}, func(b *codeBench) {
 		id := b.bring("sim/web:v2", "")
 		b.clock.Go(func() {
@@ -230,7 +230,7 @@ func TestReplacementThatFindsNoPlace(t *testing.T) {
 	})
 }
 
-func TestWhatACodeDeploymentStandsOnIsDeleted(t *testing.T) {
+func TestResourcesOfACodeDeploymentAreDeleted(t *testing.T) {
 	for name, delete := range map[string]func(b *codeBench) error{
 		"group": func(b *codeBench) error {
 			_, err := b.DeleteDeploymentGroup(context.Background(),

@@ -214,7 +214,7 @@ func TestPoint4NamesInAnyForm(t *testing.T) {
 	})
 }
 
-func TestServiceGoneMeanwhile(t *testing.T) {
+func TestServiceDeletedDuringADeployment(t *testing.T) {
 	for name, act := range map[string]func(*bench){
 		"deleted": func(b *bench) {
 			got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),

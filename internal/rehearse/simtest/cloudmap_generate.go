@@ -151,11 +151,11 @@ func cloudMapFlows(with func(...func(*rehearse.Case)) rehearse.Case) []Flow {
 	beside := func(c *rehearse.Case) { named(c); c.World.Controller = "ECS" }
 	// ECS stops the tasks of a rolling service without waiting for any TTL.
 	servesOn := func(c *rehearse.Case) { c.Old, c.New = "term=80s", "term=80s" }
-	all = append(all, Flow{"beside: canary by name", with(beside, servesOn, canary)},
-		Flow{"beside: blue/green by name", with(beside, blueGreen)})
+	all = append(all, Flow{"canary service: canary by name", with(beside, servesOn, canary)},
+		Flow{"canary service: blue/green by name", with(beside, blueGreen)})
 	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
-		{"beside: canary by name", with(beside, servesOn, canary)},
-		{"beside: blue/green by name", with(beside, blueGreen)}} {
+		{"canary service: canary by name", with(beside, servesOn, canary)},
+		{"canary service: blue/green by name", with(beside, blueGreen)}} {
 		all = append(all, rollbackFromEach(f.Name, f.Case)...)
 	}
 	return all

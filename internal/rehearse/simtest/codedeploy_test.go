@@ -9,11 +9,11 @@ import (
 
 // The courses of CodeDeploy end as their names say: who acts in them does act.
 func TestCoursesOfCodeDeployEndAsTheySay(t *testing.T) {
-	says := map[string]string{"continued by nobody": "it was not continued within",
+	says := map[string]string{"not continued": "it was not continued within",
 		"a hook refuses": "The Lambda function fail reported Failed", "an alarm": "Activated alarms",
-		"stopped by somebody": "at the request of a user", "stopped and rolled back": "at the request of a user",
+		"stopped by another actor": "at the request of a user", "stopped and rolled back": "at the request of a user",
 		"back while": "requested by a user",
-		"back with":  "requested by a user", "back on demand": "requested by a user", "back by us": "exit code 3",
+		"back with":  "requested by a user", "back on request": "requested by a user", "back by sluice": "exit code 3",
 		"back by CodeDeploy": "exit code 3"}
 	for _, f := range Flows() {
 		if !strings.HasPrefix(f.Name, "CodeDeploy") {

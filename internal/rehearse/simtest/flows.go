@@ -71,34 +71,34 @@ func Flows() []Flow {
 		{"quick sync", with()},
 		{"quick sync that crashes", with(bad)},
 		{"rolling", with(rolling, breaker)},
-		{"rolling, back by ECS", with(rolling, breaker, bad)},
-		{"rolling, back by us", with(rolling, bad)},
+		{"rolling, rolled back by ECS", with(rolling, breaker, bad)},
+		{"rolling, rolled back by sluice", with(rolling, bad)},
 		{"canary that suspends auto scaling", with(of(CanaryPipeline()), suspends)},
 		{"canary that suspends auto scaling and crashes", with(of(CanaryPipeline()), suspends, bad)},
-		{"canary that suspends auto scaling, back after stage 4",
+		{"canary that suspends auto scaling, rolled back after stage 4",
 			with(of(CanaryPipeline()), suspends, rollbackAfter(4))},
 		{"rolling that suspends auto scaling", with(rolling, breaker, suspends)},
-		{"rolling that suspends auto scaling, back by us", with(rolling, bad, suspends)},
-		{"beside: canary that suspends auto scaling", with(rolling, of(CanaryPipeline()), suspends)},
-		{"rolling, back on demand", with(rolling, rollbackAfter(1))},
-		{"beside: canary", with(rolling, of(CanaryPipeline()))},
-		{"beside: canary of an extended rule", with(rolling, of(CanaryPipeline()), alone)},
-		{"beside: canary that crashes", with(rolling, of(CanaryPipeline()), bad)},
-		{"beside: blue/green", with(beside, breaker, of(withoutKeepOld(BlueGreenPipeline())))},
-		{"beside: quick sync", with(beside)},
-		{"beside: quick sync that crashes", with(beside, breaker, bad)},
+		{"rolling that suspends auto scaling, rolled back by sluice", with(rolling, bad, suspends)},
+		{"canary service: canary that suspends auto scaling", with(rolling, of(CanaryPipeline()), suspends)},
+		{"rolling, rolled back on request", with(rolling, rollbackAfter(1))},
+		{"canary service: canary", with(rolling, of(CanaryPipeline()))},
+		{"canary service: canary of an extended rule", with(rolling, of(CanaryPipeline()), alone)},
+		{"canary service: canary that crashes", with(rolling, of(CanaryPipeline()), bad)},
+		{"canary service: blue/green", with(beside, breaker, of(withoutKeepOld(BlueGreenPipeline())))},
+		{"canary service: quick sync", with(beside)},
+		{"canary service: quick sync that crashes", with(beside, breaker, bad)},
 		{"steps before and after", with(steps(exits0, exits0))},
 		{"steps, the first fails", with(rolling, steps(exits3, exits0))},
 		{"steps, the last fails and stays", with(steps(exits0, exits3))},
 		{"steps, the last fails and rolls back", with(rolling, breaker, steps("", "rollback&"+exits3))},
-		{"steps, back during the first", with(steps("crash-after=45m&exit=0", ""),
+		{"steps, rolled back during the first", with(steps("crash-after=45m&exit=0", ""),
 			func(c *rehearse.Case) {
 				c.Interventions = []rehearse.Intervention{{At: 3 * time.Minute, Does: rehearse.Rollback}}
 			})},
 	}
 	for _, x := range []Flow{{"canary", with(of(CanaryPipeline()))}, {"blue/green", with(of(BlueGreenPipeline()))},
-		{"beside: canary", with(rolling, of(CanaryPipeline()))},
-		{"beside: blue/green", with(rolling, of(withoutKeepOld(BlueGreenPipeline())))}} {
+		{"canary service: canary", with(rolling, of(CanaryPipeline()))},
+		{"canary service: blue/green", with(rolling, of(withoutKeepOld(BlueGreenPipeline())))}} {
 		all = append(all, rollbackFromEach(x.Name, x.Case)...)
 	}
 	all = append(all, jobFlows(with)...)
@@ -129,9 +129,9 @@ func OutsideFlows() []Flow {
 			Interventions: []rehearse.Intervention{{Stage: stage - 1, At: 15 * time.Second, Does: does}}}
 	}
 	return []Flow{
-		{"by name, a record taken out and put back", named("reassert")},
-		{"by name, a record taken out, and adopted", named("adopt")},
-		{"by name, a record taken out, rolled back", named("")},
+		{"by name, an instance deregistered and registered again", named("reassert")},
+		{"by name, an instance deregistered, and adopted", named("adopt")},
+		{"by name, an instance deregistered, rolled back", named("")},
 		{
 			"canary, a rule edited in the primary rollout and written again",
 			within(4, "reassert", rehearse.EditRule+" 999 1"),
@@ -158,7 +158,7 @@ func rollbackFromEach(name string, c rehearse.Case) (all []Flow) {
 	for i := range c.Pipeline {
 		back := c
 		rollbackAfter(i + 1)(&back)
-		all = append(all, Flow{fmt.Sprintf("%s, back after stage %d", name, i+1), back})
+		all = append(all, Flow{fmt.Sprintf("%s, rolled back after stage %d", name, i+1), back})
 	}
 	return all
 }

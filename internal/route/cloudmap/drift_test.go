@@ -11,7 +11,7 @@ import (
 
 // What somebody else did is told in a sentence that holds for one and for many, and
 // what to do next is possible: the deployment ends of it.
-func TestOutsideIsTold(t *testing.T) {
+func TestExternalChangesAreReported(t *testing.T) {
 	r := plan.Registry{ID: "srv-1", Name: "api", Namespace: "shop.local"}
 	for want, o := range map[string]cloudmap.OutsideChange{
 		"1 instance of the primary registered again (a) under api.shop.local": {Registry: r,

@@ -85,7 +85,7 @@ func TestTheCanaryHasECSsAttributesAndIdsOfOurOwn(t *testing.T) {
 }
 
 // The name is never empty, and never points at fewer tasks than are desired.
-func TestBlueGreenNeverLeavesTheNameShort(t *testing.T) {
+func TestBlueGreenAlwaysRegistersEnoughInstances(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		before, least := b.found(), 100
 		act := func(ctx context.Context, _ sluice.Attempt, call func(context.Context) (string, error)) error {
@@ -176,7 +176,7 @@ func TestARegistrationUnderWayIsAdopted(t *testing.T) {
 	})
 }
 
-func TestDeadCanariesAreSweptAndStrangersAreToldOf(t *testing.T) {
+func TestDeadCanariesAreDeregisteredAndUnknownInstancesAreReported(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		if _, err := b.to(50); err != nil {
 			t.Fatal(err)
@@ -205,7 +205,7 @@ func TestDeadCanariesAreSweptAndStrangersAreToldOf(t *testing.T) {
 	})
 }
 
-func TestSomebodyElseTakesTheCanaryOut(t *testing.T) {
+func TestAnotherActorDeregistersTheCanary(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		d := b.driver()
 		d.ExpectsCanary = true
@@ -221,7 +221,7 @@ func TestSomebodyElseTakesTheCanaryOut(t *testing.T) {
 }
 
 // A canary that somebody declared sick does not count, and is not declared well.
-func TestSickCanariesAreNotFound(t *testing.T) {
+func TestUnhealthyCanariesAreNotReturned(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		if _, err := b.to(100); err != nil {
 			t.Fatal(err)
@@ -256,7 +256,7 @@ func TestManyInstancesAreListedToTheEnd(t *testing.T) {
 	})
 }
 
-func TestFindTellsTheRegistry(t *testing.T) {
+func TestFindReturnsTheRegistry(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		if r := b.reg; r.FullName() != "api.shop.local" || r.TTL() != 10*time.Second ||
 			r.CacheExpiry() != 70*time.Second || !r.Custom || !r.HasDNS() || r.Weighted || r.ID != registry {
@@ -272,7 +272,7 @@ func TestFindTellsTheRegistry(t *testing.T) {
 
 // A record that is UNHEALTHY is registered all the same. A shift to the canary alone that
 // finds it, and everything else done, deregisters it before it reports the share.
-func TestARecordThatIsNotWellLeavesBeforeAShareIsReported(t *testing.T) {
+func TestAnUnhealthyInstanceIsDeregisteredBeforeAShareIsReported(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		if _, err := b.to(100); err != nil {
 			t.Fatal(err)

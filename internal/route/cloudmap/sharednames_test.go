@@ -14,7 +14,7 @@ import (
 
 // AWS lets two services share a registry. What another deployment registered for the
 // other one is neither dead nor a stranger: it is left, and told of.
-func TestInstancesOfAnotherServiceAreLeft(t *testing.T) {
+func TestInstancesOfAnotherServiceAreKept(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		ctx := context.Background()
 		theirs := []string{"slc-0002-0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"}
