@@ -88,7 +88,7 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	}
 	began := time.Now()
 	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shapeText(base.World),
-		Advice: append(append([]string{}, rehearsals.Advice(base.World, app)...), rehearsals.MeasureDrain(base)...),
+		Advice: append(append([]string{}, shape.Advice(base.World, app)...), rehearsals.MeasureDrain(base)...),
 		Rows:   r.runScenarios(base, scenarios, len(app.Pipeline))}
 	report.Took = time.Since(began)
 	if err := r.printRehearsal(report); err != nil {

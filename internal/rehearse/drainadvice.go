@@ -3,10 +3,10 @@ package rehearse
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // slowRequest is the minimum request time in tests for requests that are cut off.
@@ -34,8 +34,8 @@ func MeasureDrain(base Case) []string {
 	}
 	return []string{fmt.Sprintf("with deregistration delay %s, step %s takes %s and the deployment %s; with %s "+
 		"they take %s and %s, and no request is lost if requests last %s",
-		shortDuration(base.World.Primary.Drain), was.Stage, shortDuration(was.For), shortDuration(now.Took),
-		shortDuration(shorter), shortDuration(is.For), shortDuration(then.Took), base.World.Lasts)}
+		shape.ShortDuration(base.World.Primary.Drain), was.Stage, shape.ShortDuration(was.For), shape.ShortDuration(now.Took),
+		shape.ShortDuration(shorter), shape.ShortDuration(is.For), shape.ShortDuration(then.Took), base.World.Lasts)}
 }
 
 // largestSaving returns the stage whose length differs the most.
@@ -47,9 +47,4 @@ func largestSaving(now, then []StageTime) (was, is StageTime, saved time.Duratio
 		}
 	}
 	return was, is, saved
-}
-
-// shortDuration returns a duration for people: "5m", "1m30s".
-func shortDuration(d time.Duration) string {
-	return strings.Replace(d.Round(time.Second).String(), "m0s", "m", 1)
 }

@@ -17,6 +17,10 @@ type Extension struct {
 	AddImages func(all image.Catalog, fresh image.Behaviour) error
 	// Build adds to the world before its state is recorded.
 	Build func() error
+	// JournalPath is the file of the journal; empty: it is in memory.
+	JournalPath string
+	// OnKilled is called after a process was killed, at the operation, and before the next one starts.
+	OnKilled func(at string)
 	// Acts are further acts of an [Intervention], by their first word.
 	Acts map[string]func(args []int)
 	// OnWriting receives each write before it is sent.

@@ -105,6 +105,9 @@ func (f *Rehearsal) runUntilEnded() {
 		if died {
 			wait = max(minRestartDelay, f.RestartDelay)
 			f.LogLine("killed %s", f.process.endCause)
+			if f.extension.OnKilled != nil {
+				f.extension.OnKilled(f.process.endCause)
+			}
 		} else {
 			f.WasPaused, f.Result.Paused = true, true
 			f.LogLine("left: %s %v", end.State, err)

@@ -103,7 +103,7 @@ func (f *Rehearsal) buildWorld() (err error) {
 
 // openJournal opens the journal. Its writes are hooked, so that a kill can end a process there.
 func (f *Rehearsal) openJournal() (err error) {
-	if f.journal, err = journal.Open(journal.Memory, f.Clock); err != nil {
+	if f.journal, err = journal.Open(cmp.Or(f.extension.JournalPath, journal.Memory), f.Clock); err != nil {
 		return err
 	}
 	f.journal.WrapWrites(func(op string, write func() error) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // suggestions returns what a result shows about the application, not about sluice.
@@ -34,7 +35,7 @@ func (s Scenario) suggestions(c Case, r Result) (all []string) {
 	case s.Name == "good" && r.Failed > 0 && c.World.UsesCloudMap():
 		say("ECS stops a task when it deregisters it, and callers cache the address for another %s: a task that "+
 			"serves for %s after SIGTERM loses no request (if yours does, set rehearse.servesAfterStop)",
-			shortDuration(c.World.TTL), shortDuration(c.addressCacheTime()))
+			shape.ShortDuration(c.World.TTL), shape.ShortDuration(c.addressCacheTime()))
 	case s.Name == "good" && r.Failed > 0:
 		say("a good version loses requests too: check minimumHealthyPercent, recreate and how old tasks stop")
 	case strings.Contains(r.Cause, "desired count was set") && r.Outcome == sluice.RolledBack:
@@ -61,7 +62,7 @@ func (c Case) detectionAdvice() string {
 		return "to detect it, add a WAIT of some minutes between the shares"
 	}
 	return fmt.Sprintf("the pipeline waits %s before all callers get it; to detect it, wait some minutes",
-		shortDuration(waits))
+		shape.ShortDuration(waits))
 }
 
 // waitBeforePrimary returns the total time that the pipeline waits before the primary rollout.

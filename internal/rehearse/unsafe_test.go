@@ -99,7 +99,7 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := strings.Join(append(rehearse.Advice(base.World, app), rehearse.MeasureDrain(base)...), "\n")
+			told := strings.Join(append(shape.Advice(base.World, app), rehearse.MeasureDrain(base)...), "\n")
 			if s := scenario(u.in); s != nil {
 				c := s.Apply(base, len(app.Pipeline))
 				row := s.RowOf(c, rehearse.Run(c))

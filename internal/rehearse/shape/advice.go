@@ -1,18 +1,18 @@
-package rehearse
+package shape
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // Advice returns what is unsafe or slow, judged by the shape of the service and the application's
 // files alone.
-func Advice(w shape.World, app *appfile.Application) (all []string) {
+func Advice(w World, app *appfile.Application) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if w.Primary.ARN != "" {
 		balancerAdvice(w, say)
@@ -50,13 +50,13 @@ func Advice(w shape.World, app *appfile.Application) (all []string) {
 	return all
 }
 
-func balancerAdvice(w shape.World, say func(string, ...any)) {
+func balancerAdvice(w World, say func(string, ...any)) {
 	if w.Primary.Drain == 0 {
 		say("deregistration delay 0: if a task stops, its requests in flight are cut off")
 	}
 	if d := w.Primary.Interval * time.Duration(w.Primary.Unhealthy); d >= time.Minute {
-		say("if a task hangs, it gets requests for another %s, until %s %s apart have failed", shortDuration(d),
-			sluice.Plural(w.Primary.Unhealthy, "health check"), shortDuration(w.Primary.Interval))
+		say("if a task hangs, it gets requests for another %s, until %s %s apart have failed", ShortDuration(d),
+			sluice.Plural(w.Primary.Unhealthy, "health check"), ShortDuration(w.Primary.Interval))
 	}
 	if w.Primary.Timeout >= w.Primary.Interval {
 		say("the health check's timeout %s is not shorter than its interval %s", w.Primary.Timeout, w.Primary.Interval)
@@ -85,4 +85,9 @@ func pipelineAdvice(app *appfile.Application, say func(string, ...any)) {
 	if canary && !cleaned {
 		say("the pipeline does not delete the canary: add ECS_CANARY_CLEAN")
 	}
+}
+
+// ShortDuration returns a duration for people: "5m", "1m30s".
+func ShortDuration(d time.Duration) string {
+	return strings.Replace(d.Round(time.Second).String(), "m0s", "m", 1)
 }
