@@ -13,12 +13,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 func (p *program) newDeployCommand() *cobra.Command {
 	var at appFlag
-	var o plan.Options
+	var o mode.Options
 	var l conflictFlags
 	var noWait, force, dry bool
 	c := &cobra.Command{
@@ -133,7 +134,7 @@ func (p *program) forEachPath(ctx context.Context, paths []string, one func(path
 const noWaitHelp = "exit at the first WAIT or approval (8: waits for approval), or after it has requested " +
 	"a deployment from ECS or CodeDeploy"
 
-func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l conflictFlags,
+func (p *program) runDeploy(ctx context.Context, path string, o mode.Options, how engine.Options, l conflictFlags,
 	force bool) error {
 	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {

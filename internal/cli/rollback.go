@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // rollbackOptions are the flags of sluice rollback.
@@ -231,7 +231,7 @@ func onlyAdopted(t *openDeployment) bool {
 // adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no
 // revision.
 func (p *program) adoptLeftovers(ctx context.Context, j *journal.Journal, path string, o rollbackOptions) error {
-	pre, err := p.preparePlan(ctx, path, plan.Options{Adopt: true, Only: true})
+	pre, err := p.preparePlan(ctx, path, mode.Options{Adopt: true, Only: true})
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of 
 
 func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan,
 	nothing string, err error) {
-	pre = &preparedPlan{filter: of, revision: to, returnPlan: &plan.Return{}}
+	pre = &preparedPlan{filter: of, revision: to, returnPlan: &mode.Return{}}
 	if pre.account, pre.clock, err = p.openAccount(ctx, region); err != nil {
 		return nil, "", err
 	}

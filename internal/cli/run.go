@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
@@ -109,7 +110,7 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if out.state, err = stage.SurveyRun(ctx, out.account, out.clock, app); err != nil {
 		return nil, err
 	}
-	out.plan, err = plan.MakeRun(app, out.state, options)
+	out.plan, err = mode.MakeRun(app, out.state, options)
 	return out, err
 }
 

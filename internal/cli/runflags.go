@@ -15,7 +15,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // runFlags are the flags of sluice run.
@@ -41,22 +41,22 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 }
 
 // runOptions converts the flags to the input of RunTask.
-func (o runFlags) runOptions(p *program) (plan.RunOptions, error) {
+func (o runFlags) runOptions(p *program) (mode.RunOptions, error) {
 	in := &awsecs.RunTaskInput{}
 	if o.count != nil {
 		if *o.count < 1 {
-			return plan.RunOptions{}, runFlagError("--count is below 1", "give 1 or more")
+			return mode.RunOptions{}, runFlagError("--count is below 1", "give 1 or more")
 		}
 		in.Count = aws.Int32(int32(*o.count))
 	}
 	var err error
 	if in.Overrides, err = o.taskOverride(p); err != nil {
-		return plan.RunOptions{}, err
+		return mode.RunOptions{}, err
 	}
 	if in.Tags, err = parseTags(o.tags); err != nil {
-		return plan.RunOptions{}, err
+		return mode.RunOptions{}, err
 	}
-	return plan.RunOptions{Given: &definition.Run{Input: in}, Watch: o.watch, Command: o.words}, nil
+	return mode.RunOptions{Given: &definition.Run{Input: in}, Watch: o.watch, Command: o.words}, nil
 }
 
 func runFlagError(why, next string) error {

@@ -45,6 +45,8 @@ var layerTable = []layerRow{
 	{pkg: "internal/plan", layer: 1, below: []int{0},
 		libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/appfile"}},
+	{pkg: "internal/plan/mode", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
+		also: []string{"internal/definition", "internal/appfile", "internal/plan"}},
 	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/plan"}},
 	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}},

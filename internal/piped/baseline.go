@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
@@ -95,7 +96,7 @@ func (g baseline) isExternal() bool {
 // makePlan makes the plan of the deployment without its list of changes: those compare with data
 // that the baseline does not contain.
 func (g baseline) makePlan(app *appfile.Application) (*plan.Plan, error) {
-	p, err := plan.Make(app, g.planInput(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
+	p, err := mode.Make(app, g.planInput(app), mode.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
 	if err != nil {
 		return nil, err
 	}

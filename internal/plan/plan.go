@@ -154,7 +154,7 @@ const (
 )
 
 // RollsByECS reports whether ECS deploys the primary with its own rolling update.
-func (p *Plan) RollsByECS() bool { return p.Controller == controllerECS }
+func (p *Plan) RollsByECS() bool { return p.Controller == ControllerECS }
 
 // Stage returns the stage at index; the rollback is at len(Stages).
 func (p *Plan) Stage(index int) Stage {
@@ -163,3 +163,31 @@ func (p *Plan) Stage(index int) Stage {
 	}
 	return p.Stages[index]
 }
+
+func (p *Plan) ServiceResource() string { return p.Cluster + "/" + p.Service }
+
+// FormatDuration rounds a duration for people.
+func FormatDuration(d time.Duration) string {
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func (s *Stage) AddWrite(operation string, resources ...string) {
+	for _, r := range resources {
+		if w := (sluice.Write{Operation: operation, Resource: r}); !s.MayWrite(w) {
+			s.Writes = append(s.Writes, w)
+		}
+	}
+}
+
+// Deployment controllers, as AWS names them.
+const (
+	ControllerECS        = "ECS"
+	ControllerExternal   = "EXTERNAL"
+	ControllerCodeDeploy = "CODE_DEPLOY"
+)
+
+// UsesCloudMap reports whether callers resolve the service with Cloud Map.
+func (p *Plan) UsesCloudMap() bool { return p.Registry != nil }

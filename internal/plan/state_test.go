@@ -105,7 +105,7 @@ func TestStateAfterEachStage(t *testing.T) {
 
 func TestStateHasTheClaimAndTheSuspension(t *testing.T) {
 	p := &Plan{Cluster: "prod", Service: "web", Scaling: &Scaling{Suspend: true}, Stages: stagesOf("W", "C50", "E")}
-	p.Stages[1].addWrite("ecs:TagResource", p.serviceResource())
+	p.Stages[1].AddWrite("ecs:TagResource", p.ServiceResource())
 	for i, want := range []bool{false, false, true, true} {
 		if s := p.StateBefore(i); s.Claimed != want || s.ScalingSuspended != want {
 			t.Errorf("before stage %d: claimed %t, suspended %t, want %t", i+1, s.Claimed, s.ScalingSuspended, want)

@@ -8,18 +8,19 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 // startSecond starts a sluice on another machine that deploys the same service.
-func (f *rehearsal) startSecond() { f.startSluice(plan.Options{}) }
+func (f *rehearsal) startSecond() { f.startSluice(mode.Options{}) }
 
 // startTakeOver starts a sluice on another machine that takes the service over.
 func (f *rehearsal) startTakeOver() {
-	f.startSluice(plan.Options{TakeOver: f.id, Adopt: true})
+	f.startSluice(mode.Options{TakeOver: f.id, Adopt: true})
 }
 
-func (f *rehearsal) startSluice(o plan.Options) {
+func (f *rehearsal) startSluice(o mode.Options) {
 	f.secondsRunning++
 	f.clock.Go(func() {
 		defer func() { f.secondsRunning-- }()
@@ -30,7 +31,7 @@ func (f *rehearsal) startSluice(o plan.Options) {
 
 // recordClaimTaken records when a second sluice that takes over has written its claim to the
 // service.
-func (f *rehearsal) recordClaimTaken(o plan.Options, e sluice.Envelope) {
+func (f *rehearsal) recordClaimTaken(o mode.Options, e sluice.Envelope) {
 	w, wrote := e.Open().(sluice.Wrote)
 	f.checkTakeOverWait(e)
 	if wrote && o.TakeOver != "" && f.claimTakenAt.IsZero() && w.Operation == "ecs:TagResource" && w.Cause == "" {
@@ -55,7 +56,7 @@ func (f *rehearsal) checkTakeOverWait(e sluice.Envelope) {
 	}
 }
 
-func (f *rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
+func (f *rehearsal) runElsewhere(o mode.Options) (engine.RunResult, error) {
 	ctx := context.Background()
 	a, err := f.openAccount(f.clock, nil)
 	if err != nil {
@@ -77,7 +78,7 @@ func (f *rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	p, err := plan.Make(app, live, o)
+	p, err := mode.Make(app, live, o)
 	if err != nil {
 		return engine.RunResult{}, err
 	}

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"strings"
@@ -9,17 +9,18 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // rollingLive is live with controller ECS, in the primary's target group.
-func rollingLive(changes ...func(*AWSState)) AWSState {
-	base := func(l *AWSState) {
+func rollingLive(changes ...func(*plan.AWSState)) plan.AWSState {
+	base := func(l *plan.AWSState) {
 		l.Service.DeploymentController.Type = "ECS"
 		l.Service.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(primary),
 			ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
 		l.TaskSets = nil
 	}
-	return live(append([]func(*AWSState){base}, changes...)...)
+	return live(append([]func(*plan.AWSState){base}, changes...)...)
 }
 
 func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
@@ -29,7 +30,7 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipeline string
 		edits    []string
-		live     AWSState
+		live     plan.AWSState
 		options  Options
 		err      string
 		next     string
@@ -43,22 +44,22 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 			strings.Repeat("w", 249)}, live: rollingLive(),
 			err: "has 256 characters", next: "shorter service name"},
 		"a daemon": {pipeline: threeSteps, edits: []string{ecs},
-			live: rollingLive(func(l *AWSState) { l.Service.SchedulingStrategy = "DAEMON" }), err: "DAEMON",
+			live: rollingLive(func(l *plan.AWSState) { l.Service.SchedulingStrategy = "DAEMON" }), err: "DAEMON",
 			next: "--quick-sync"},
-		"a strategy of ECS's own": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *AWSState) {
+		"a strategy of ECS's own": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *plan.AWSState) {
 			l.Service.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Strategy: "LINEAR"}
 		}), err: "with deployment strategy LINEAR", next: "ROLLING"},
 		"a kept primary": {pipeline: strings.ReplaceAll(threeSteps, "{name: ECS_PRIMARY_ROLLOUT}",
 			"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}"), edits: []string{ecs}, live: rollingLive(),
 			err: "keeps no old tasks", next: "keepOld"},
 		"nothing to stand beside": {pipeline: threeSteps, edits: []string{ecs},
-			live:    rollingLive(func(l *AWSState) { l.Service, l.Definition = nil, nil }),
+			live:    rollingLive(func(l *plan.AWSState) { l.Service, l.Definition = nil, nil }),
 			options: Options{Pipeline: true}, err: "no version is running", next: "--pipeline"},
 		"a stranger of that name": {pipeline: threeSteps, edits: []string{ecs},
-			live: rollingLive(func(l *AWSState) { l.Beside = &ecstypes.Service{Status: aws.String("ACTIVE")} }),
+			live: rollingLive(func(l *plan.AWSState) { l.Beside = &ecstypes.Service{Status: aws.String("ACTIVE")} }),
 			err:  "sluice did not create that service", next: "another name"},
 		"another target group": {pipeline: threeSteps, edits: []string{ecs},
-			live: rollingLive(func(l *AWSState) { l.Service.LoadBalancers[0].TargetGroupArn = aws.String(other) }),
+			live: rollingLive(func(l *plan.AWSState) { l.Service.LoadBalancers[0].TargetGroupArn = aws.String(other) }),
 			err:  "not in the primary target group", next: "targetGroups.primary"},
 		"callers through Service Connect": {pipeline: threeSteps, edits: []string{ecs, connected}, live: rollingLive(),
 			err: "through Service Connect", next: "BLUE_GREEN, LINEAR or CANARY"},
@@ -80,7 +81,7 @@ func TestPlanOfACanaryService(t *testing.T) {
 	a.Service.Input.ServiceConnectConfiguration = &ecstypes.ServiceConnectConfiguration{Enabled: true,
 		Services: []ecstypes.ServiceConnectService{{PortName: aws.String("http")}}}
 	a.Service.Given["serviceConnectConfiguration"], a.AccessGiven = true, true
-	p, err := Make(a, rollingLive(func(l *AWSState) {
+	p, err := Make(a, rollingLive(func(l *plan.AWSState) {
 		l.Service.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Alarms: &ecstypes.DeploymentAlarms{Enable: true, AlarmNames: []string{"errors"}},
 			LifecycleHooks: []ecstypes.DeploymentLifecycleHook{{}}}
 		l.Service.LoadBalancers = append(l.Service.LoadBalancers,
@@ -113,7 +114,7 @@ func TestPlanOfACanaryService(t *testing.T) {
 	}
 }
 
-func writeList(s Stage) string {
+func writeList(s plan.Stage) string {
 	var b strings.Builder
 	for _, w := range s.Writes {
 		b.WriteString(w.Operation + " " + w.Resource + "\n")

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // accessOf returns how callers reach the service. PipeCD v0 has no access type for a service
@@ -24,7 +25,7 @@ func accessOf(app *appfile.Application) sluice.Access {
 }
 
 // refuseAccess rejects a service whose traffic sluice cannot shift.
-func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
+func refuseAccess(app *appfile.Application, live plan.AWSState, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -55,7 +56,8 @@ func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
 	}
 }
 
-func refuseELB(app *appfile.Application, live AWSState, problem func(next, format string, args ...any) error) error {
+func refuseELB(app *appfile.Application, live plan.AWSState,
+	problem func(next, format string, args ...any) error) error {
 	if app.Primary == nil || app.Primary.ARN == "" {
 		return problem(steeringAdvice(app, live)+", or set accessType: NONE if the service has no callers",
 			"accessType ELB needs a primary target group")
@@ -68,7 +70,7 @@ func refuseELB(app *appfile.Application, live AWSState, problem func(next, forma
 
 // steeringAdvice says what to write in the file so that sluice can shift traffic. It depends on the
 // load balancer or registry that the service has.
-func steeringAdvice(app *appfile.Application, live AWSState) string {
+func steeringAdvice(app *appfile.Application, live plan.AWSState) string {
 	switch w := accessPathsOf(app, live); {
 	case w.discovery && !w.balancer:
 		return "set accessType: SERVICE_DISCOVERY under input, as callers use the name of the service registry"
@@ -80,7 +82,7 @@ func steeringAdvice(app *appfile.Application, live AWSState) string {
 }
 
 // accessAdvice returns the access type that fits the load balancer or registry of the service.
-func accessAdvice(app *appfile.Application, live AWSState) string {
+func accessAdvice(app *appfile.Application, live plan.AWSState) string {
 	switch w := accessPathsOf(app, live); {
 	case w.discovery && !w.balancer:
 		return string(sluice.ServiceDiscovery)
@@ -98,19 +100,19 @@ func isRouting(s appfile.Stage) bool {
 // accessPaths are the paths on which callers reach a service, as far as its files and AWS show.
 type accessPaths struct{ balancer, discovery, connect bool }
 
-func accessPathsOf(app *appfile.Application, live AWSState) accessPaths {
+func accessPathsOf(app *appfile.Application, live plan.AWSState) accessPaths {
 	in := app.Service.Input
 	w := accessPaths{balancer: app.Primary != nil || len(in.LoadBalancers) > 0,
 		discovery: len(in.ServiceRegistries) > 0, connect: hasEndpoints(in.ServiceConnectConfiguration)}
-	if live.Service == nil || live.serviceStatus() != "ACTIVE" {
+	if live.Service == nil || live.ServiceStatus() != "ACTIVE" {
 		return w
 	}
 	given := app.Service.Given
 	if !given["serviceRegistries"] {
-		w.discovery = live.registryARN() != ""
+		w.discovery = registryARN(live) != ""
 	}
 	if !given["loadBalancers"] {
-		w.balancer = w.balancer || live.hasLoadBalancer()
+		w.balancer = w.balancer || hasLoadBalancer(live)
 	}
 	if !given["serviceConnectConfiguration"] {
 		w.connect = hasEndpoints(connectConfig(live.Service))
@@ -135,7 +137,7 @@ func connectConfig(s *ecstypes.Service) *ecstypes.ServiceConnectConfiguration {
 
 // refuseConnect rejects a pipeline that shifts traffic of Service Connect: only ECS can set its
 // shares. A file that names another access path may shift the traffic of that path.
-func refuseConnect(app *appfile.Application, live AWSState) error {
+func refuseConnect(app *appfile.Application, live plan.AWSState) error {
 	if app.AccessGiven || !slices.ContainsFunc(app.Pipeline, isRouting) || !accessPathsOf(app, live).connect {
 		return nil
 	}
@@ -147,13 +149,13 @@ func refuseConnect(app *appfile.Application, live AWSState) error {
 
 // warnNoAccess warns if the access type is NONE but the files or AWS show that callers reach new
 // tasks.
-func (p *Plan) warnNoAccess(app *appfile.Application, live AWSState) {
+func warnNoAccess(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if p.Access != sluice.NoAccess {
 		return
 	}
 	w := accessPathsOf(app, live)
 	if w.balancer {
-		p.addWarning("sluice shifts no traffic (access type NONE), but the service has a load balancer: requests " +
+		addWarning(p, "sluice shifts no traffic (access type NONE), but the service has a load balancer: requests "+
 			"reach new tasks of the primary as soon as they are healthy")
 	}
 	if w.discovery {
@@ -161,27 +163,27 @@ func (p *Plan) warnNoAccess(app *appfile.Application, live AWSState) {
 		if !p.HasCanaryService() && len(app.Pipeline) > 0 && len(app.Service.Input.ServiceRegistries) > 0 {
 			who = "every new task, also of the canary, as soon as it runs"
 		}
-		p.addWarning("sluice shifts no traffic (access type NONE), but the service has a service registry: callers "+
+		addWarning(p, "sluice shifts no traffic (access type NONE), but the service has a service registry: callers "+
 			"of its name reach %s. To shift them, set accessType: SERVICE_DISCOVERY", who)
 	}
 	if w.connect {
-		p.addWarning("sluice shifts no traffic (access type NONE), but callers use Service Connect: requests reach " +
+		addWarning(p, "sluice shifts no traffic (access type NONE), but callers use Service Connect: requests reach "+
 			"new tasks of the primary as soon as they are healthy")
 	}
 }
 
 // warnUnsteeredPaths warns about callers whose traffic the pipeline does not shift.
-func (p *Plan) warnUnsteeredPaths(app *appfile.Application, live AWSState) {
-	if !slices.ContainsFunc(p.Stages, Stage.ShiftsTraffic) {
+func warnUnsteeredPaths(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if !slices.ContainsFunc(p.Stages, plan.Stage.ShiftsTraffic) {
 		return
 	}
 	w := accessPathsOf(app, live)
 	if w.discovery && p.Access == sluice.ELB && p.HasCanaryService() {
-		p.addWarning("sluice does not shift callers of service discovery: they reach the primary, whose new tasks " +
+		addWarning(p, "sluice does not shift callers of service discovery: they reach the primary, whose new tasks "+
 			"get requests as soon as they run")
 	}
 	if w.connect {
-		p.addWarning("sluice does not shift callers of Service Connect: they reach the primary, whose new tasks get " +
+		addWarning(p, "sluice does not shift callers of Service Connect: they reach the primary, whose new tasks get "+
 			"requests as soon as they are healthy")
 	}
 }

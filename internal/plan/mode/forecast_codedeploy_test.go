@@ -1,6 +1,7 @@
-package plan
+package mode
 
 import (
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"testing"
 	"time"
 )
@@ -24,10 +25,10 @@ func TestShiftTakes(t *testing.T) {
 }
 
 func TestForecastOfABlueGreenDeployment(t *testing.T) {
-	p := &Plan{Controller: controllerCodeDeploy, Stages: []Stage{{Name: "ECS_SYNC"}},
-		CodeDeploy: &CodeDeploy{Deploys: true, ConfigUsed: "CodeDeployDefault.ECSCanary10Percent5Minutes",
+	p := &plan.Plan{Controller: plan.ControllerCodeDeploy, Stages: []plan.Stage{{Name: "ECS_SYNC"}},
+		CodeDeploy: &plan.CodeDeploy{Deploys: true, ConfigUsed: "CodeDeployDefault.ECSCanary10Percent5Minutes",
 			Keeps: 10 * time.Minute}}
-	f := p.Forecast(Timings{Start: 30 * time.Second, Tasks: 4})
+	f := NewForecast(p, Timings{Start: 30 * time.Second, Tasks: 4})
 	if f.Took < 16*time.Minute || f.Took > 17*time.Minute {
 		t.Errorf("%s: five minutes of shift, ten of keeping, a start", f.Took)
 	}

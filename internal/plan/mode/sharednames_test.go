@@ -1,6 +1,7 @@
-package plan
+package mode
 
 import (
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,8 @@ func TestOtherServicesUnderTheName(t *testing.T) {
 		"2 other services also registered under web.shop.local (other/web, prod/shop): their tasks get": {"other/web",
 			"prod/shop"},
 	} {
-		p, err := Make(app(t, threeSteps, edits...), foundLive(func(l *AWSState) { l.Neighbours = others }), Options{})
+		p, err := Make(app(t, threeSteps, edits...), foundLive(func(l *plan.AWSState) { l.Neighbours = others }),
+			Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +29,7 @@ func TestOtherServicesUnderTheName(t *testing.T) {
 // How long callers keep what DiscoverInstances told them is theirs: no time is
 // named, and none is 0.
 func TestWithoutDNSNoTimeIsNamed(t *testing.T) {
-	onECS := func(l *AWSState) {
+	onECS := func(l *plan.AWSState) {
 		l.Service.DeploymentController.Type, l.TaskSets = "ECS", nil
 	}
 	for kind, want := range map[string]string{
@@ -35,7 +37,7 @@ func TestWithoutDNSNoTimeIsNamed(t *testing.T) {
 		"DNS_PRIVATE": "continues to serve for 1m10s after SIGTERM",
 	} {
 		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"),
-			foundLive(onECS, func(l *AWSState) { l.Registry.Kind = kind }), Options{})
+			foundLive(onECS, func(l *plan.AWSState) { l.Registry.Kind = kind }), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

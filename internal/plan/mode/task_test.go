@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // job is an application with a service or, if that is empty, without one.
@@ -45,7 +46,7 @@ overrides: {containerOverrides: [{name: job, environment: [{name: B, value: "3"}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := MakeRun(a, AWSState{}, RunOptions{Given: given, Command: []string{"new", "words"}})
+	p, err := MakeRun(a, plan.AWSState{}, RunOptions{Given: given, Command: []string{"new", "words"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ overrides: {containerOverrides: [{name: job, environment: [{name: B, value: "3"}
 func TestSupplyOfATask(t *testing.T) {
 	const file = alonePart +
 		"  runTask: {overrides: {containerOverrides: [{name: job, environment: [{name: A, value: hush}]}]}}\n"
-	p, err := MakeRun(job(t, file, ""), AWSState{}, RunOptions{})
+	p, err := MakeRun(job(t, file, ""), plan.AWSState{}, RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestRunsThatCannotBe(t *testing.T) {
 		{RunOptions{Watch: "web"}, `has no container "web"`},
 		{RunOptions{Watch: "web", Command: []string{"x"}}, `has no container "web"`},
 	} {
-		if _, err := MakeRun(a, AWSState{}, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := MakeRun(a, plan.AWSState{}, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.o, err)
 		}
 	}

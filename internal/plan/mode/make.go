@@ -1,10 +1,9 @@
-package plan
+package mode
 
 import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -12,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Options change which plan is made.
@@ -38,7 +38,7 @@ type Options struct {
 
 // Make plans the deployment of an application onto the current state of AWS. Its errors are about
 // the files or about a state that sluice cannot start from. Make writes nothing to AWS.
-func Make(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
+func Make(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, error) {
 	if app.Service == nil {
 		return makeStandalone(app, live, o)
 	}
@@ -51,58 +51,58 @@ func Make(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
 		return nil, err
 	}
 	stages := app.Pipeline
-	if o.QuickSync || len(stages) == 0 || live.isFirstDeployment() && !o.Pipeline || o.Restart != "" && !o.Pipeline {
+	if o.QuickSync || len(stages) == 0 || live.IsFirstDeployment() && !o.Pipeline || o.Restart != "" && !o.Pipeline {
 		p.QuickSync = true
 		stages = []appfile.Stage{{Name: appfile.StageSync, With: appfile.Sync{}, Timeout: app.Timeout}}
 	}
 	stages = o.withAdoptStage(stages, app, live)
 	if p.ByCodeDeploy() {
-		if err := p.planCodeDeploy(app, live, o); err != nil {
+		if err := planCodeDeploy(p, app, live, o); err != nil {
 			return nil, err
 		}
 	}
 	for i, s := range stages {
 		p.Stages = append(p.Stages, newStage(i, s))
 	}
-	if err := p.checkStages(live); err != nil {
+	if err := checkStages(p, live); err != nil {
 		return nil, err
 	}
 	if err := refuseExternal(app, live, o); err != nil {
 		return nil, err
 	}
-	if err := p.planScaling(app.Scaling.With(o.Scaling), live); err != nil {
+	if err := planScaling(p, app.Scaling.With(o.Scaling), live); err != nil {
 		return nil, err
 	}
 	for i := range p.Stages {
-		p.addStageWrites(&p.Stages[i], live)
+		addStageWrites(p, &p.Stages[i], live)
 	}
-	p.Rollback = p.planRollback(len(stages), live)
-	if err := p.planDiscovery(p.desiredCount(app, live)); err != nil {
+	p.Rollback = planRollback(p, len(stages), live)
+	if err := planDiscovery(p, desiredCount(p, app, live)); err != nil {
 		return nil, err
 	}
 	if !o.Only {
-		if err := p.refuseIdle(app, live); err != nil {
+		if err := refuseIdle(p, app, live); err != nil {
 			return nil, err
 		}
-		if err := p.addSteps(app, live); err != nil {
+		if err := addSteps(p, app, live); err != nil {
 			return nil, err
 		}
 	}
-	p.addGuardWrites(live)
-	p.alignClaims()
-	p.adjustAcrossStages()
-	p.TakeOver, p.PreviousSet = o.TakeOver, live.leftoverPrevious()
-	p.listChanges(app, live, o)
+	addGuardWrites(p, live)
+	alignClaims(p)
+	adjustAcrossStages(p)
+	p.TakeOver, p.PreviousSet = o.TakeOver, live.LeftoverPrevious()
+	listChanges(p, app, live, o)
 	if p.Force = o.Force; p.Force {
-		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-",
+		p.Changes = append(p.Changes, plan.Change{Of: "service", Path: "forceNewDeployment", Have: "-",
 			Want: "a new deployment"})
 	}
-	p.planRestart(o)
-	p.Serving = live.findServing()
+	planRestart(p, o)
+	p.Serving = live.FindServing()
 	p.Idle = wantsNoTasks(app, live) && !o.Only
-	p.collectWarnings(app, live)
-	p.planDeregistration(app)
-	p.reduceToScaling(app, live, o)
+	collectWarnings(p, app, live)
+	planDeregistration(p, app)
+	reduceToScaling(p, app, live, o)
 	return p, nil
 }
 
@@ -120,7 +120,7 @@ func withDesiredCount(app *appfile.Application, tasks *int) *appfile.Application
 }
 
 // newPlan returns the plan without its stages.
-func newPlan(app *appfile.Application, live AWSState) (*Plan, error) {
+func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 	task, err := app.Task.JSON()
 	if err != nil {
 		return nil, fmt.Errorf("task definition: %w", err)
@@ -129,8 +129,8 @@ func newPlan(app *appfile.Application, live AWSState) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service definition: %w", err)
 	}
-	p := &Plan{
-		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
+	p := &plan.Plan{
+		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName),
 		Access: accessOf(app), Controller: controllerOf(app), Hosting: HostingOf(app),
 		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
@@ -148,29 +148,29 @@ func newPlan(app *appfile.Application, live AWSState) (*Plan, error) {
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
-	if p.From = live.servingRevision(); p.Hosting == "" {
+	if p.From = live.ServingRevision(); p.Hosting == "" {
 		p.Primary, p.Canary, p.ListenerRules = nil, nil, nil
 	}
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != ecstypes.DeploymentStrategyRolling {
 		p.Strategy = string(c.Strategy)
 	}
-	p.fillRouting(live)
+	fillRouting(p, live)
 	if app.Access == sluice.ServiceDiscovery {
 		p.Registry = live.Registry
 	}
-	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.serviceResource()}}
+	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.ServiceResource()}}
 	return p, nil
 }
 
-func (p *Plan) fillRouting(live AWSState) {
+func fillRouting(p *plan.Plan, live plan.AWSState) {
 	p.Extends = len(live.Extend) > 0 && len(live.Steered) == 0
-	for _, g := range []*GroupAttachment{live.Primary, live.Canary} {
+	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
 		if g != nil {
 			p.Drain = max(p.Drain, g.Drain)
 		}
 	}
 	seen := map[string]bool{}
-	for _, r := range live.writableRules() {
+	for _, r := range live.WritableRules() {
 		if !seen[r.Listener] {
 			seen[r.Listener] = true
 			p.Listeners = append(p.Listeners, r.Listener)
@@ -178,16 +178,14 @@ func (p *Plan) fillRouting(live AWSState) {
 	}
 }
 
-func (p *Plan) serviceResource() string { return p.Cluster + "/" + p.Service }
-
-func newGroup(g *appfile.TargetGroup) *Group {
+func newGroup(g *appfile.TargetGroup) *plan.Group {
 	if g == nil {
 		return nil
 	}
-	return &Group{ARN: g.ARN, Container: g.Container, Port: g.Port}
+	return &plan.Group{ARN: g.ARN, Container: g.Container, Port: g.Port}
 }
 
-func refuseGroups(app *appfile.Application, live AWSState) error {
+func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 	problem := func(group, next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
 			Next: next}
@@ -210,12 +208,4 @@ func refuseGroups(app *appfile.Application, live AWSState) error {
 		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
 	}
 	return nil
-}
-
-// FormatDuration rounds a duration for people.
-func FormatDuration(d time.Duration) string {
-	if d >= time.Minute {
-		return d.Round(time.Second).String()
-	}
-	return d.Round(100 * time.Millisecond).String()
 }

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 const (
@@ -29,24 +30,24 @@ const (
 
 // foundLive is live, found under a name; inService puts the registry on the PRIMARY
 // task set of AWS's answer.
-func foundLive(changes ...func(*AWSState)) AWSState {
-	base := func(l *AWSState) {
-		l.Registry = &Registry{ARN: cloudMap, ID: "srv-0123456789abcdef", Name: "web", Namespace: "shop.local",
+func foundLive(changes ...func(*plan.AWSState)) plan.AWSState {
+	base := func(l *plan.AWSState) {
+		l.Registry = &plan.Registry{ARN: cloudMap, ID: "srv-0123456789abcdef", Name: "web", Namespace: "shop.local",
 			Kind:    "DNS_PRIVATE",
-			Records: []Record{{Type: "A", TTL: 10 * time.Second}}, Custom: true}
+			Records: []plan.Record{{Type: "A", TTL: 10 * time.Second}}, Custom: true}
 		inService(cloudMap)(l)
 	}
-	return live(append([]func(*AWSState){base}, changes...)...)
+	return live(append([]func(*plan.AWSState){base}, changes...)...)
 }
 
-func inService(registry string) func(*AWSState) {
-	return func(l *AWSState) {
+func inService(registry string) func(*plan.AWSState) {
+	return func(l *plan.AWSState) {
 		l.Service.TaskSets = []ecstypes.TaskSet{{Status: aws.String("PRIMARY"),
 			ServiceRegistries: []ecstypes.ServiceRegistry{{RegistryArn: aws.String(registry)}}}}
 	}
 }
 
-func inGroup(l *AWSState) {
+func inGroup(l *plan.AWSState) {
 	l.Service.TaskSets[0].LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(primary)}}
 }
 
@@ -57,7 +58,7 @@ func TestRefusedByNameBeforeAnythingIsWritten(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		edits []string
-		live  AWSState
+		live  plan.AWSState
 		err   string
 		next  string
 	}{
@@ -81,7 +82,7 @@ func TestRefusedByNameBeforeAnythingIsWritten(t *testing.T) {
 		"a load balancer in AWS alone": {edits: []string{awsvpc, registered, ungrouped}, live: foundLive(inGroup),
 			err: "the file does not choose one", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
 		"a canary without a task": {edits: named,
-			live: foundLive(func(l *AWSState) { l.Service.DesiredCount = 0 }), err: "the canary has no task",
+			live: foundLive(func(l *plan.AWSState) { l.Service.DesiredCount = 0 }), err: "the canary has no task",
 			next: "raise the desired count"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +99,7 @@ func TestOtherWaysAreWarnings(t *testing.T) {
 	const steersELB = "input:|input:\n  accessType: ELB"
 	for name, c := range map[string]struct {
 		edits []string
-		live  AWSState
+		live  plan.AWSState
 		warns string
 	}{
 		"the name, and a load balancer in AWS": {[]string{steersName, awsvpc, registered, ungrouped},
@@ -110,10 +111,10 @@ func TestOtherWaysAreWarnings(t *testing.T) {
 		"the name, on EC2 with an address for each task": {[]string{steersName, awsvpc, registered, onEC2,
 			ungrouped}, foundLive(), "no container has a health check"},
 		"the name, with instances that are neither's": {[]string{steersName, awsvpc, registered, ungrouped},
-			foundLive(func(l *AWSState) { l.Strangers = []string{"by-hand"} }),
+			foundLive(func(l *plan.AWSState) { l.Strangers = []string{"by-hand"} }),
 			"1 instance under web.shop.local: not registered by ECS or sluice"},
 		"a name without DNS": {[]string{steersName, awsvpc, registered, ungrouped},
-			foundLive(func(l *AWSState) { l.Registry.Kind = "HTTP" }), "has no DNS records"},
+			foundLive(func(l *plan.AWSState) { l.Registry.Kind = "HTTP" }), "has no DNS records"},
 		"a scale so small that the canary's share is rounded": {[]string{steersName, awsvpc, registered, ungrouped,
 			"scale: 50|scale: 1", "canary: 20|canary: 1"}, foundLive(), "less than one task: sluice uses one task"},
 	} {

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // AWS refuses a task of network mode awsvpc without subnets only when it is called:
@@ -21,13 +22,13 @@ func TestATaskWithoutANetworkIsRefused(t *testing.T) {
 		"a task by itself": {alonePart, "awsvpcConfiguration"},
 		"of a service":     {alonePart + served, "networkConfiguration in the service definition"},
 	} {
-		_, err := MakeRun(alone(c.app), AWSState{}, RunOptions{})
+		_, err := MakeRun(alone(c.app), plan.AWSState{}, RunOptions{})
 		if err == nil || !strings.Contains(err.Error(), "no subnets are set") ||
 			!strings.Contains(sluice.NextStep(err), c.next) {
 			t.Errorf("%s: %v\nnext %q", name, err, sluice.NextStep(err))
 		}
 	}
-	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), AWSState{},
+	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), plan.AWSState{},
 		RunOptions{}); err != nil {
 		t.Errorf("with subnets: %v", err)
 	}
@@ -46,7 +47,7 @@ func TestATaskThatIsOnlyRegisteredIsToldOf(t *testing.T) {
 	} {
 		a := job(t, alonePart, "")
 		a.Standalone.Run, a.Format = c.run, c.format
-		p, err := Make(a, AWSState{}, Options{})
+		p, err := Make(a, plan.AWSState{}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"errors"
@@ -11,18 +11,19 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // ByCodeDeploy reports whether AWS CodeDeploy deploys the current service.
-func (l AWSState) ByCodeDeploy() bool {
-	return l.serviceStatus() == "ACTIVE" && l.Service.DeploymentController != nil &&
-		l.Service.DeploymentController.Type == controllerCodeDeploy
+func ByCodeDeploy(l plan.AWSState) bool {
+	return l.ServiceStatus() == "ACTIVE" && l.Service.DeploymentController != nil &&
+		l.Service.DeploymentController.Type == plan.ControllerCodeDeploy
 }
 
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
 // back. It takes the revision to if given. While a deployment runs, it takes the other task set.
 // Otherwise it takes before, the revision of the newest other deployment that succeeded.
-func ChooseCodeDeployReturn(cluster string, live AWSState, to, before string) (Return, error) {
+func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to, before string) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	back := Return{To: to, Stop: live.Deployer.Running}
 	if to != "" {
@@ -48,11 +49,11 @@ func ChooseCodeDeployReturn(cluster string, live AWSState, to, before string) (R
 // makeCodeDeployReturn plans the rollback of a service that CodeDeploy deploys. A running
 // deployment is stopped with its rollback. If that does not restore the revision, the revision is
 // deployed again with AllAtOnce.
-func makeCodeDeployReturn(cluster string, live AWSState, back Return) (*Plan, error) {
+func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name,
 		LoadBalancers:        balancersOf(live.Service),
-		DeploymentController: &ecstypes.DeploymentController{Type: controllerCodeDeploy}},
+		DeploymentController: &ecstypes.DeploymentController{Type: plan.ControllerCodeDeploy}},
 		Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
@@ -60,19 +61,19 @@ func makeCodeDeployReturn(cluster string, live AWSState, back Return) (*Plan, er
 		Notes: []string{fmt.Sprintf("the desired count (%d) and the other attributes of the service are not changed; "+
 			"no hook is called", live.Service.DesiredCount)}}
 	live.Deployer.Running = "" // it is stopped first, or there is none
-	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.servingRevision()})
+	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.ServingRevision()})
 	if err != nil {
 		return nil, err
 	}
 	p.CodeDeploy.Returns = true
 	s := &p.Stages[0]
 	if p.CodeDeploy.Ready {
-		s.addWrite("codedeploy:ContinueDeployment", ReturnShift)
+		s.AddWrite("codedeploy:ContinueDeployment", plan.ReturnShift)
 	}
 	if back.Stop != "" {
 		s.Stop = back.Stop
-		s.addWrite("codedeploy:StopDeployment", back.Stop)
-		p.Changes = append(p.Changes, Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs",
+		s.AddWrite("codedeploy:StopDeployment", back.Stop)
+		p.Changes = append(p.Changes, plan.Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs",
 			Want: "rolled back"})
 	}
 	return p, nil

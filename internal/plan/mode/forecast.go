@@ -1,10 +1,11 @@
-package plan
+package mode
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Timings are the times that a forecast takes from the running service.
@@ -36,8 +37,8 @@ const (
 	delistTime      = 18 * time.Second // until ECS no longer lists a deleted task set
 )
 
-// Forecast returns how long the plan takes with the given timings.
-func (p *Plan) Forecast(t Timings) Forecast {
+// NewForecast returns how long the plan takes with the given timings.
+func NewForecast(p *plan.Plan, t Timings) Forecast {
 	f := forecaster{plan: p, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
 	if r := p.Registry; r != nil {
 		f.drain = r.CacheExpiry()
@@ -59,14 +60,14 @@ func (p *Plan) Forecast(t Timings) Forecast {
 }
 
 type forecaster struct {
-	plan    *Plan
+	plan    *plan.Plan
 	start   time.Duration
 	tasks   int
 	drain   time.Duration // how long callers may use a task that is stopping
 	shifted bool          // weights moved in the stage before
 }
 
-func (f *forecaster) stageTime(s Stage) time.Duration {
+func (f *forecaster) stageTime(s plan.Stage) time.Duration {
 	switch {
 	case s.IsWait():
 		f.shifted = false
@@ -158,9 +159,9 @@ func (f *forecaster) listAssumptions(measured bool) (all []string) {
 	if measured {
 		from = "like the running tasks"
 	}
-	say("the new version is healthy, and its tasks run %s after their launch, %s", FormatDuration(f.start), from)
+	say("the new version is healthy, and its tasks run %s after their launch, %s", plan.FormatDuration(f.start), from)
 	if f.drain > 0 {
-		say("callers leave a stopping task within %s", FormatDuration(f.drain))
+		say("callers leave a stopping task within %s", plan.FormatDuration(f.drain))
 	}
 	for _, s := range f.plan.Stages {
 		if s.NeedsApproval() {

@@ -1,24 +1,25 @@
-package plan
+package mode
 
 import (
 	"fmt"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // checkStages rejects pipelines that cannot succeed, before the first write.
-func (p *Plan) checkStages(live AWSState) error {
+func checkStages(p *plan.Plan, live plan.AWSState) error {
 	for i, s := range p.Stages {
-		if err := p.checkStage(s, p.StateBefore(i), live); err != nil {
+		if err := checkStage(p, s, p.StateBefore(i), live); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Plan) checkStage(s Stage, begins State, live AWSState) error {
+func checkStage(p *plan.Plan, s plan.Stage, begins plan.State, live plan.AWSState) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.serviceResource(),
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.ServiceResource(),
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	if s.ShiftsTraffic() && s.Weights.Canary() > 0 && !begins.Canary.Exists() {

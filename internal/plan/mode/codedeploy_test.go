@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 const blueGreenFile = "|deploymentController: {type: CODE_DEPLOY}\nloadBalancers:\n  - {targetGroupArn: \"" + primary +
@@ -25,27 +26,27 @@ func blueGreenApp(t *testing.T, top string, edits ...string) *appfile.Applicatio
 }
 
 // blueGreenLive is a service at v1 that CodeDeploy deploys.
-func blueGreenLive(changes ...func(*AWSState)) AWSState {
+func blueGreenLive(changes ...func(*plan.AWSState)) plan.AWSState {
 	set := ecstypes.TaskSet{Id: aws.String("ecs-svc/1"), Status: aws.String("PRIMARY"),
 		PlatformVersion: aws.String("1.4.0"),
 		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(canary), ContainerName: aws.String("web"),
 			ContainerPort: aws.Int32(8080)}}}
-	base := func(l *AWSState) {
+	base := func(l *plan.AWSState) {
 		l.Service.DeploymentController.Type = "CODE_DEPLOY"
 		l.Service.TaskSets = []ecstypes.TaskSet{set}
-		l.Deployer = &Deployer{Application: "shop", Group: "web", Config: "CodeDeployDefault.ECSAllAtOnce",
+		l.Deployer = &plan.Deployer{Application: "shop", Group: "web", Config: "CodeDeployDefault.ECSAllAtOnce",
 			TargetGroups:   []string{"web-primary", "web-canary"},
 			Listener:       elb + "listener/app/web/0123456789abcdef/0123456789abcdef",
 			RollbackEvents: []string{"DEPLOYMENT_FAILURE"}}
 	}
-	return live(append([]func(*AWSState){base}, changes...)...)
+	return live(append([]func(*plan.AWSState){base}, changes...)...)
 }
 
 func TestRefusedUnderCodeDeploy(t *testing.T) {
 	for name, c := range map[string]struct {
 		top   string
 		edits []string
-		live  AWSState
+		live  plan.AWSState
 		o     Options
 		err   string
 		next  string
@@ -57,7 +58,7 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 			next: "delete the entire element"},
 		"circuit breaker of a service to create": {edits: []string{"serviceName: web|serviceName: " +
 			"web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: true, rollback: true}}"},
-			live: AWSState{Account: "123456789012", Region: "us-east-1"},
+			live: plan.AWSState{Account: "123456789012", Region: "us-east-1"},
 			err:  "can only be used with ECS rolling updates"},
 		"no load balancer": {edits: []string{"loadBalancers:\n  - {targetGroupArn: \"" + primary +
 			"\", containerName: web, containerPort: 8080}\n|"},
@@ -70,7 +71,7 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 		"another target group": {edits: []string{"targetgroup/web-primary/0123456789abcdef\", " +
 			"containerName|targetgroup/api/0123456789abcdef\", containerName"}, live: blueGreenLive(),
 			err: "target group api is not in deployment group shop/web, which has web-primary, web-canary"},
-		"no deployment group": {live: blueGreenLive(func(l *AWSState) {
+		"no deployment group": {live: blueGreenLive(func(l *plan.AWSState) {
 			l.Deployer, l.DeployerErr = nil,
 				errors.New("none of the groups deploys it")
 		}), err: "none of the groups deploys it"},
@@ -89,7 +90,7 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 
 // Attributes are the service's own: they are changed, though nothing deploys it.
 func TestAttributesNeedNoDeploymentGroup(t *testing.T) {
-	alone := blueGreenLive(func(l *AWSState) {
+	alone := blueGreenLive(func(l *plan.AWSState) {
 		l.Deployer, l.DeployerErr = nil,
 			errors.New("none of the groups deploys it")
 	})
@@ -101,7 +102,7 @@ func TestAttributesNeedNoDeploymentGroup(t *testing.T) {
 	}
 }
 
-func writesOf(s Stage) string {
+func writesOf(s plan.Stage) string {
 	var all []string
 	for _, w := range s.Writes {
 		all = append(all, w.Operation+" "+w.Resource)
@@ -113,7 +114,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 	attributes := "serviceName: web|serviceName: web\nhealthCheckGracePeriodSeconds: 60"
 	for name, c := range map[string]struct {
 		edits         []string
-		live          AWSState
+		live          plan.AWSState
 		o             Options
 		forward, back string
 		finish        int
@@ -121,7 +122,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 		"a new revision": {live: blueGreenLive(),
 			forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web",
 			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
-		"a registered revision": {live: blueGreenLive(func(l *AWSState) { l.Identical = "web:2" }),
+		"a registered revision": {live: blueGreenLive(func(l *plan.AWSState) { l.Identical = "web:2" }),
 			forward: "codedeploy:CreateDeployment shop/web",
 			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
 		"attributes too": {edits: []string{attributes}, live: blueGreenLive(), finish: 1,
@@ -130,24 +131,24 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 			back: "ecs:UpdateService prod/web\ncodedeploy:StopDeployment CodeDeploy deployment of " +
 				"ours\ncodedeploy:CreateDeployment shop/web\necs:TagResource prod/web"},
 		"attributes alone": {edits: []string{attributes, "sim/web:v2|sim/web:v1"},
-			live: blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }), finish: 1,
+			live: blueGreenLive(func(l *plan.AWSState) { l.Identical = "web:1" }), finish: 1,
 			forward: "ecs:UpdateService prod/web\necs:TagResource prod/web",
 			back:    "ecs:UpdateService prod/web\necs:TagResource prod/web"},
 		"another platform alone": {edits: []string{"sim/web:v2|sim/web:v1",
 			"serviceName: web|serviceName: web\nplatformVersion: 1.3.0"},
-			live:    blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }),
+			live:    blueGreenLive(func(l *plan.AWSState) { l.Identical = "web:1" }),
 			forward: "codedeploy:CreateDeployment shop/web",
 			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
 		"nothing, forced": {edits: []string{"sim/web:v2|sim/web:v1"},
-			live: blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }), o: Options{Force: true},
+			live: blueGreenLive(func(l *plan.AWSState) { l.Identical = "web:1" }), o: Options{Force: true},
 			forward: "codedeploy:CreateDeployment shop/web",
 			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
-		"a group that waits": {live: blueGreenLive(func(l *AWSState) { l.Deployer.Ready = time.Hour }),
+		"a group that waits": {live: blueGreenLive(func(l *plan.AWSState) { l.Deployer.Ready = time.Hour }),
 			forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment " +
 				"shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment of ours",
 			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment " +
 				"shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment that returns"},
-		"a service that does not exist": {live: AWSState{Account: "123456789012", Region: "us-east-1"}, finish: 1,
+		"a service that does not exist": {live: plan.AWSState{Account: "123456789012", Region: "us-east-1"}, finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:CreateService prod/web\necs:TagResource prod/web",
 			back:    "ecs:TagResource prod/web"},
 	} {
@@ -161,7 +162,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 				t.Errorf("%s\n\n%s\n\n%v %v", writesOf(p.Stages[0]), writesOf(p.Rollback), p.Finish, p.Changes)
 			}
 			data, err := json.Marshal(p)
-			var again Plan
+			var again plan.Plan
 			if err != nil || json.Unmarshal(data, &again) != nil || again.CodeDeploy.Deploys != p.CodeDeploy.Deploys {
 				t.Errorf("the plan does not survive as JSON: %v", err)
 			}
@@ -171,7 +172,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 
 func TestNothingChangesUnderCodeDeploy(t *testing.T) {
 	p, err := Make(blueGreenApp(t, "", "sim/web:v2|sim/web:v1"),
-		blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }), Options{})
+		blueGreenLive(func(l *plan.AWSState) { l.Identical = "web:1" }), Options{})
 	if err != nil || p.HasChanges() || p.CodeDeploy.Deploys {
 		t.Errorf("%v %+v", err, p.Changes)
 	}
@@ -181,7 +182,7 @@ func TestNothingChangesUnderCodeDeploy(t *testing.T) {
 func TestWhatCodeDeployIsAskedFor(t *testing.T) {
 	top := "codedeploy: {deploymentConfigName: Half}\nappspec: {Hooks: [{AfterAllowTestTraffic: look}]}\n"
 	p, err := Make(blueGreenApp(t, top),
-		blueGreenLive(func(l *AWSState) {
+		blueGreenLive(func(l *plan.AWSState) {
 			l.Identical, l.Deployer.Terminate, l.Deployer.Running = "web:2", time.Hour,
 				"d-1"
 		}),

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"fmt"
@@ -9,30 +9,8 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
-
-// Share is the share that a routing stage can achieve by counts.
-type Share struct {
-	Name      string  `json:"name"`   // that callers resolve
-	Tasks     Split   `json:"tasks"`  // registered tasks after the stage
-	Requested int     `json:"asked"`  // percent of canary
-	Bound     float64 `json:"bound"`  // percent: half a task
-	Raised    bool    `json:"raised"` // a variant has one task although less than half a task was requested
-	// the number of tasks that achieves the requested share exactly; 0: Tasks does
-	ExactTasks   int `json:"reach,omitempty"`
-	Extra        int `json:"extra,omitempty"` // canary tasks started beyond its scale
-	Deregistered int `json:"out,omitempty"`   // primary tasks that run and are not registered
-}
-
-func (s Share) String() string {
-	text := fmt.Sprintf("%s has %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.Total(), "registered task"),
-		s.Tasks.Canary, s.Tasks.Percent())
-	if s.ExactTasks == 0 {
-		return text
-	}
-	return text + fmt.Sprintf(" for the requested %d%%; half a task is %.3g%%; %s would achieve it", s.Requested,
-		s.Bound, sluice.Plural(s.ExactTasks, "task"))
-}
 
 // RegistryOf returns the service registry that the file names, and the port that ECS registers in
 // it. The port is given as such or as a container port, which is the same under awsvpc. ok is false
@@ -48,31 +26,28 @@ func RegistryOf(app *appfile.Application) (arn string, port int32, ok bool) {
 	return aws.ToString(all[0].RegistryArn), aws.ToInt32(all[0].ContainerPort), true
 }
 
-// UsesCloudMap reports whether callers resolve the service with Cloud Map.
-func (p *Plan) UsesCloudMap() bool { return p.Registry != nil }
-
 // planShares computes the share that each routing stage achieves with the tasks that will run. It
 // also computes the canary tasks that a stage starts beyond the scale.
-func (p *Plan) planShares(desired int) error {
+func planShares(p *plan.Plan, desired int) error {
 	canary := 0
 	for i := range p.Stages {
 		s := &p.Stages[i]
 		switch {
 		case s.StartsCanary() && p.StateBefore(i).CanaryShare() > 0: // it is not scaled in while it has traffic
-			canary = max(canary, scaledCount(desired, s.Scale))
+			canary = max(canary, plan.ScaledCount(desired, s.Scale))
 		case s.StartsCanary():
-			canary = scaledCount(desired, s.Scale)
+			canary = plan.ScaledCount(desired, s.Scale)
 		case s.EndsCanary():
 			canary = 0
 		case s.Weights == nil || s.Weights.Canary() == 0:
 		default:
-			share, err := p.planShare(*s, desired, canary)
+			share, err := planShare(p, *s, desired, canary)
 			if err != nil {
 				return err
 			}
 			s.Share, canary = share, canary+share.Extra
 			if s.Exact {
-				p.addScaleWrite(s)
+				addScaleWrite(p, s)
 			}
 		}
 	}
@@ -80,26 +55,21 @@ func (p *Plan) planShares(desired int) error {
 }
 
 // addScaleWrite adds the write that gives the canary more tasks.
-func (p *Plan) addScaleWrite(s *Stage) {
+func addScaleWrite(p *plan.Plan, s *plan.Stage) {
 	if p.HasCanaryService() {
-		s.addWrite("ecs:UpdateService", p.canaryResource())
+		s.AddWrite("ecs:UpdateService", p.CanaryResource())
 		return
 	}
-	s.addWrite("ecs:UpdateTaskSet", CanarySet)
+	s.AddWrite("ecs:UpdateTaskSet", plan.CanarySet)
 }
 
-// scaledCount returns that percentage of the desired count; ECS rounds up.
-func scaledCount(desired, percent int) int {
-	return int(math.Ceil(float64(desired*percent)/100 - 1e-9))
-}
-
-func (p *Plan) planShare(s Stage, desired, canary int) (*Share, error) {
+func planShare(p *plan.Plan, s plan.Stage, desired, canary int) (*plan.Share, error) {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.serviceResource(),
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.ServiceResource(),
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
-	w, pool := *s.Weights, Pool{Primary: desired, Canary: canary, Desired: desired}
-	out := &Share{Name: p.Registry.FullName(), Requested: w.Canary()}
+	w, pool := *s.Weights, plan.Pool{Primary: desired, Canary: canary, Desired: desired}
+	out := &plan.Share{Name: p.Registry.FullName(), Requested: w.Canary()}
 	if s.Exact {
 		exactly, ok := pool.ExactSplit(w)
 		switch {
@@ -127,14 +97,14 @@ func (p *Plan) planShare(s Stage, desired, canary int) (*Share, error) {
 	out.Bound, out.Raised = out.Tasks.Bound(), out.Tasks.Raised(w)
 	out.Deregistered = desired - out.Tasks.Primary
 	if !out.Tasks.IsExact(w) {
-		out.ExactTasks = ExactTaskCount(w)
+		out.ExactTasks = plan.ExactTaskCount(w)
 	}
 	return out, nil
 }
 
 // addInstanceWrites adds the writes of a stage to Cloud Map. weight is the share of the canary when
 // the stage begins. The stage keeps that share while tasks start and stop.
-func (p *Plan) addInstanceWrites(s *Stage, weight int) {
+func addInstanceWrites(p *plan.Plan, s *plan.Stage, weight int) {
 	if p.RollsByECS() && !p.HasCanaryService() {
 		return // ECS's own update registers and deregisters the instances
 	}
@@ -142,8 +112,8 @@ func (p *Plan) addInstanceWrites(s *Stage, weight int) {
 	steers := weight > 0
 	switch {
 	case s.ReplacesPrimary(), s.RollsBack(), s.Adopts():
-		s.addWrite(register, PrimaryInstances)
-		s.addWrite(deregister, PrimaryInstances)
+		s.AddWrite(register, plan.PrimaryInstances)
+		s.AddWrite(deregister, plan.PrimaryInstances)
 	case s.ShiftsTraffic(), s.EndsCanary():
 		steers = true
 	case s.StartsCanary(), s.IsWait():
@@ -151,35 +121,35 @@ func (p *Plan) addInstanceWrites(s *Stage, weight int) {
 		return
 	}
 	if p.OnOutsideChange == sluice.ReassertChange && !s.RollsBack() {
-		s.addWrite(register, PrimaryInstances) // an instance that another actor deregistered
+		s.AddWrite(register, plan.PrimaryInstances) // an instance that another actor deregistered
 	}
 	if s.IsWait() && !steers {
 		return
 	}
 	if s.RollsBack() && p.BridgesRollback() {
-		s.addWrite(register, CanaryInstances)
+		s.AddWrite(register, plan.CanaryInstances)
 	}
 	if steers && !s.RollsBack() {
-		s.addWrite(register, CanaryInstances, PrimaryInstances)
-		s.addWrite(deregister, PrimaryInstances)
+		s.AddWrite(register, plan.CanaryInstances, plan.PrimaryInstances)
+		s.AddWrite(deregister, plan.PrimaryInstances)
 	}
-	s.addWrite(deregister, CanaryInstances)
+	s.AddWrite(deregister, plan.CanaryInstances)
 }
 
 // planDiscovery completes the stages of a service that callers resolve with Cloud Map.
-func (p *Plan) planDiscovery(desired int) error {
+func planDiscovery(p *plan.Plan, desired int) error {
 	if !p.UsesCloudMap() {
 		return nil
 	}
 	for i := range p.Stages {
-		p.addInstanceWrites(&p.Stages[i], p.StateBefore(i).CanaryShare())
+		addInstanceWrites(p, &p.Stages[i], p.StateBefore(i).CanaryShare())
 	}
-	p.addInstanceWrites(&p.Rollback, 100)
-	return p.planShares(desired)
+	addInstanceWrites(p, &p.Rollback, 100)
+	return planShares(p, desired)
 }
 
 // refuseDiscovery rejects a service whose Cloud Map shares sluice cannot manage.
-func refuseDiscovery(app *appfile.Application, live AWSState) error {
+func refuseDiscovery(app *appfile.Application, live plan.AWSState) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
 			Next: next}
@@ -201,7 +171,7 @@ func refuseDiscovery(app *appfile.Application, live AWSState) error {
 	case live.Registry == nil:
 		return problem("run the command again", "the service registry was not read")
 	}
-	if now := live.registryARN(); now != "" && now != live.Registry.ARN {
+	if now := registryARN(live); now != "" && now != live.Registry.ARN {
 		return problem("use the service registry of the running service, or create a new service",
 			"the service is in service registry %s, but the file names %s: callers of the old name would lose the "+
 				"service",
@@ -229,8 +199,8 @@ func hostPortText(m ecstypes.NetworkMode) string {
 }
 
 // registryARN returns the ARN of the registry of the PRIMARY task set or service, or "".
-func (l AWSState) registryARN() string {
-	if l.isFirstDeployment() {
+func registryARN(l plan.AWSState) string {
+	if l.IsFirstDeployment() {
 		return ""
 	}
 	for _, ts := range l.Service.TaskSets {
@@ -245,8 +215,8 @@ func (l AWSState) registryARN() string {
 }
 
 // hasLoadBalancer reports whether the PRIMARY task set or service is in a target group.
-func (l AWSState) hasLoadBalancer() bool {
-	if l.isFirstDeployment() {
+func hasLoadBalancer(l plan.AWSState) bool {
+	if l.IsFirstDeployment() {
 		return false
 	}
 	for _, ts := range l.Service.TaskSets {
@@ -260,12 +230,12 @@ func (l AWSState) hasLoadBalancer() bool {
 // refuseTwoPaths rejects a service with a load balancer and a registry if the file does not name
 // the access type. sluice shifts the traffic of only one of them. It checks the files and the
 // running service.
-func refuseTwoPaths(app *appfile.Application, live AWSState) error {
+func refuseTwoPaths(app *appfile.Application, live plan.AWSState) error {
 	w := accessPathsOf(app, live)
 	if app.AccessGiven || !w.balancer || !w.discovery {
 		return nil
 	}
-	if controllerOf(app) == controllerECS && len(app.Pipeline) == 0 {
+	if controllerOf(app) == plan.ControllerECS && len(app.Pipeline) == 0 {
 		return nil // ECS's own update shifts the traffic of neither
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
@@ -276,58 +246,59 @@ func refuseTwoPaths(app *appfile.Application, live AWSState) error {
 }
 
 // warnDiscovery warns about limits of Cloud Map.
-func (p *Plan) warnDiscovery(app *appfile.Application, live AWSState) {
+func warnDiscovery(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if !p.UsesCloudMap() {
-		if now := live.registryARN(); now != "" && !p.RollsByECS() && len(app.Service.Input.ServiceRegistries) == 0 {
-			p.addWarning("callers that use the name of service registry %s will not reach new tasks: the service "+
+		if now := registryARN(live); now != "" && !p.RollsByECS() && len(app.Service.Input.ServiceRegistries) == 0 {
+			addWarning(p, "callers that use the name of service registry %s will not reach new tasks: the service "+
 				"definition names no registry", sluice.ARNName(now))
 		}
 		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 &&
 			!p.HasCanaryService() {
-			p.addWarning("accessType ELB shifts only the traffic of the load balancer: callers that use the name of " +
+			addWarning(p, "accessType ELB shifts only the traffic of the load balancer: callers that use the name of "+
 				"the service registry reach every new task, also of the canary, as soon as it runs")
 		}
 		return
 	}
 	r := p.Registry
 	if accessPathsOf(app, live).balancer {
-		p.addWarning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: "+
+		addWarning(p, "callers through the load balancer reach new tasks of the primary as soon as they are healthy: "+
 			"accessType %s shifts only callers of the name", p.Access)
 	}
 	if !r.HasDNS() {
-		p.addWarning("%s has no DNS records: callers use DiscoverInstances and decide how long they cache the "+
+		addWarning(p, "%s has no DNS records: callers use DiscoverInstances and decide how long they cache the "+
 			"result; sluice waits %s before tasks stop", r.FullName(),
-			FormatDuration(r.CacheExpiry()))
+			plan.FormatDuration(r.CacheExpiry()))
 	}
 	if r.Route53 {
-		p.addWarning("instances of %s have a Route 53 health check, which sluice cannot read", r.FullName())
+		addWarning(p, "instances of %s have a Route 53 health check, which sluice cannot read", r.FullName())
 	}
 	if len(live.Strangers) > 0 {
-		p.addWarning("%s under %s: not registered by ECS or sluice; they receive a part of the requests",
+		addWarning(p, "%s under %s: not registered by ECS or sluice; they receive a part of the requests",
 			sluice.Plural(len(live.Strangers), "instance"), r.FullName())
 	}
-	p.warnOtherServices(live)
+	warnOtherServices(p, live)
 	if len(app.Task.ContainersWithCheck()) == 0 {
-		p.addWarning("no container has a health check: ECS registers new primary tasks in Cloud Map before they are " +
+		addWarning(p, "no container has a health check: ECS registers new primary tasks in Cloud Map before they are "+
 			"known to respond")
 	}
-	p.warnShare()
-	p.warnRollout(app)
+	warnShare(p)
+	warnRollout(p, app)
 }
 
 // warnShare warns about shares that differ from the requested ones.
-func (p *Plan) warnShare() {
+func warnShare(p *plan.Plan) {
 	for _, s := range p.Stages {
 		switch {
 		case s.Share == nil || s.Share.ExactTasks == 0 && s.Share.Extra == 0:
 		case s.Share.Extra > 0:
-			p.addWarning("stage %d starts %s in addition to the scale, so that the share is exactly %d%%", s.Index+1,
+			addWarning(p, "stage %d starts %s in addition to the scale, so that the share is exactly %d%%", s.Index+1,
 				sluice.Plural(s.Share.Extra, "canary task"), s.Share.Requested)
 		case s.Share.Raised:
-			p.addWarning("stage %d requests %d%%, less than one task: sluice uses one task (%s)", s.Index+1,
+			addWarning(p, "stage %d requests %d%%, less than one task: sluice uses one task (%s)", s.Index+1,
 				s.Share.Requested, s.Share)
 		case math.Abs(s.Share.Tasks.Percent()-float64(s.Share.Requested)) > s.Share.Bound+1e-9:
-			p.addWarning("stage %d: %s; to get closer, use a larger canary (scale, or exact: true)", s.Index+1, s.Share)
+			addWarning(p, "stage %d: %s; to get closer, use a larger canary (scale, or exact: true)", s.Index+1,
+				s.Share)
 		}
 	}
 }
@@ -335,7 +306,7 @@ func (p *Plan) warnShare() {
 // warnRollout warns that ECS stops the old tasks of a service with controller ECS. ECS deregisters
 // them and sends the stop signal without waiting for callers that still have the address (published
 // reports).
-func (p *Plan) warnRollout(app *appfile.Application) {
+func warnRollout(p *plan.Plan, app *appfile.Application) {
 	paused := false
 	for i, s := range p.Stages {
 		weight := p.StateBefore(i).CanaryShare()
@@ -343,18 +314,18 @@ func (p *Plan) warnRollout(app *appfile.Application) {
 		case s.IsWait():
 			paused = paused || weight > 0
 		case p.RollsByECS() && weight < 100 && s.ReplacesPrimary():
-			p.addWarning("stage %d: ECS stops old tasks while callers still cache their addresses: requests are lost "+
+			addWarning(p, "stage %d: ECS stops old tasks while callers still cache their addresses: requests are lost "+
 				"unless the image continues to serve for %s after SIGTERM%s",
-				s.Index+1, p.Registry.cacheTimeText(), p.blueGreenAdvice(app))
+				s.Index+1, p.Registry.CacheTimeText(), blueGreenAdvice(p, app))
 		}
 	}
 	if paused {
-		p.addWarning("no process monitors the deployment during --no-wait, a pause or PipeCD's own WAIT. Until the " +
+		addWarning(p, "no process monitors the deployment during --no-wait, a pause or PipeCD's own WAIT. Until the "+
 			"next stage, stopped canary tasks stay registered, and ECS registers replacements of primary tasks")
 	}
 }
 
-func (p *Plan) blueGreenAdvice(app *appfile.Application) string {
+func blueGreenAdvice(p *plan.Plan, app *appfile.Application) string {
 	text := ""
 	for _, c := range app.Task.Input.ContainerDefinitions {
 		stop := aws.ToInt32(c.StopTimeout)

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 const noAccess = "input:|input:\n  accessType: NONE"
@@ -25,7 +26,7 @@ func TestCallersOfWhatNobodyIsSaidToCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipeline string
 		edits    []string
-		live     AWSState
+		live     plan.AWSState
 		warns    string // empty: nothing of the kind
 	}{
 		"nobody does": {rollsOut, []string{noAccess, ungrouped}, live(), ""},
@@ -65,7 +66,7 @@ func TestTheWayToSteerIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		format appfile.Format
 		edits  []string
-		live   AWSState
+		live   plan.AWSState
 		err    string
 		next   string
 	}{

@@ -1,26 +1,27 @@
-package plan
+package mode
 
 import (
 	"slices"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // findChanges returns the differences between the files and the running service. It applies the
 // defaults of AWS, so an omitted default is no difference.
-func findChanges(app *appfile.Application, live AWSState) []Change {
-	var all []Change
+func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
+	var all []plan.Change
 	if live.Definition == nil {
-		all = append(all, Change{Of: "task definition", Path: "family", Have: "none",
+		all = append(all, plan.Change{Of: "task definition", Path: "family", Have: "none",
 			Want: *app.Task.Input.Family})
 	} else {
 		all = appendDifferences(all, "task definition", definition.CompareTask(app.Task, live.Definition))
 	}
-	if live.Service == nil || live.serviceStatus() == "INACTIVE" {
-		all = append(all, Change{Of: "service", Path: "serviceName", Have: "does not exist",
+	if live.Service == nil || live.ServiceStatus() == "INACTIVE" {
+		all = append(all, plan.Change{Of: "service", Path: "serviceName", Have: "does not exist",
 			Want: *app.Service.Input.ServiceName})
-	} else if controllerOf(app) == controllerCodeDeploy {
+	} else if controllerOf(app) == plan.ControllerCodeDeploy {
 		all = appendDifferences(all, "service", definition.CompareForCodeDeploy(app.Service, live.Service))
 	} else {
 		all = appendDifferences(all, "service", definition.CompareService(app.Service, live.Service))
@@ -29,7 +30,7 @@ func findChanges(app *appfile.Application, live AWSState) []Change {
 	return all
 }
 
-func taskSetDifferences(app *appfile.Application, live AWSState) []definition.Difference {
+func taskSetDifferences(app *appfile.Application, live plan.AWSState) []definition.Difference {
 	for i := range live.Service.TaskSets {
 		ts := &live.Service.TaskSets[i]
 		if ts.Status != nil && *ts.Status == "PRIMARY" {
@@ -39,38 +40,38 @@ func taskSetDifferences(app *appfile.Application, live AWSState) []definition.Di
 	return nil
 }
 
-func appendDifferences(all []Change, of string, diffs []definition.Difference) []Change {
+func appendDifferences(all []plan.Change, of string, diffs []definition.Difference) []plan.Change {
 	for _, d := range diffs {
-		all = append(all, Change{Of: of, Path: d.Path, Have: d.Have, Want: d.Want})
+		all = append(all, plan.Change{Of: of, Path: d.Path, Have: d.Have, Want: d.Want})
 	}
 	return all
 }
 
 // listChanges lists the changes of the deployment: leftovers that it removes, and the differences
 // between the files and the running service.
-func (p *Plan) listChanges(app *appfile.Application, live AWSState, o Options) {
+func listChanges(p *plan.Plan, app *appfile.Application, live plan.AWSState, o Options) {
 	if p.Changes = findChanges(app, live); o.Only {
 		p.Changes, p.To = nil, p.From
 	}
 	switch {
 	case p.Adopts():
-		p.addAdoptWrites(&p.Rollback, live)
-		p.Changes = append(p.leftoverChanges(app, live, o), p.Changes...)
+		addAdoptWrites(p, &p.Rollback, live)
+		p.Changes = append(leftoverChanges(p, app, live, o), p.Changes...)
 	case p.ByCodeDeploy(), p.Hosting == "":
-	case p.hasSync():
+	case hasSync(p):
 		p.Changes = append(append(p.Changes, listLeftovers(live, "none")...), weightedRules(app, live)...)
-	case p.endsAllPrimary():
+	case endsAllPrimary(p):
 		p.Changes = append(p.Changes, weightedRules(app, live)...)
 	}
 }
 
 // hasSync reports whether a stage removes everything except the new primary.
-func (p *Plan) hasSync() bool {
-	return slices.ContainsFunc(p.Stages, Stage.ReplacesAll)
+func hasSync(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Stages, plan.Stage.ReplacesAll)
 }
 
 // endsAllPrimary reports whether the primary has all traffic when the pipeline ends.
-func (p *Plan) endsAllPrimary() bool {
+func endsAllPrimary(p *plan.Plan) bool {
 	end := p.FinalState()
 	return end.Shifted && end.Weights.Canary() == 0
 }

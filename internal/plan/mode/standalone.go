@@ -1,29 +1,24 @@
-package plan
+package mode
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
-
-// GroupPrefix begins the name of a task without a service in a plan. It stands in place of the
-// service name. AWS gives tasks without a service a group of this form.
-const GroupPrefix = "family:"
-
-// TaskGroup returns the group of the application's tasks that belong to no service.
-func TaskGroup(app *appfile.Application) string {
-	return GroupPrefix + aws.ToString(app.Task.Input.Family)
-}
 
 // makeStandalone plans the deployment of an application without a service. It registers the
 // definition and, unless the file says otherwise, runs the task.
-func makeStandalone(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
+func makeStandalone(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, error) {
 	if err := refuseStandalone(app, o); err != nil {
 		return nil, err
 	}
@@ -32,24 +27,24 @@ func makeStandalone(app *appfile.Application, live AWSState, o Options) (*Plan, 
 		if err != nil {
 			return nil, err
 		}
-		return p, p.addSteps(app, live)
+		return p, addSteps(p, app, live)
 	}
 	p, err := newTaskPlan(app, live)
 	if err != nil {
 		return nil, err
 	}
-	s := Stage{Name: appfile.StageRegister, Timeout: app.Timeout}
+	s := plan.Stage{Name: appfile.StageRegister, Timeout: app.Timeout}
 	if live.Identical == "" {
-		s.addWrite("ecs:RegisterTaskDefinition", p.To)
+		s.AddWrite("ecs:RegisterTaskDefinition", p.To)
 	}
-	p.Stages = []Stage{s}
+	p.Stages = []plan.Stage{s}
 	p.Notes = append(slices.Clone(p.Notes),
 		"the task is not run: runStandaloneTask is false"+defaultText(app)+
 			"; to run it, use sluice run, or set runStandaloneTask: true to run it with each deployment")
 	if live.Identical == "" {
 		p.Changes = appendDifferences(nil, "task definition", diffWithNewest(app, live))
 	}
-	return p.withRollback(), p.addSteps(app, live)
+	return withRollback(p), addSteps(p, app, live)
 }
 
 // defaultText notes that not running the task is the default of PipeCD v1.
@@ -80,15 +75,15 @@ func refuseStandalone(app *appfile.Application, o Options) error {
 }
 
 // newTaskPlan returns the plan of a task without its stages.
-func newTaskPlan(app *appfile.Application, live AWSState) (*Plan, error) {
+func newTaskPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 	task, err := app.Task.JSON()
 	if err != nil {
 		return nil, fmt.Errorf("task definition: %w", err)
 	}
-	p := &Plan{
-		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true,
+	p := &plan.Plan{
+		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true,
 		Access:  sluice.NoAccess,
-		Cluster: sluice.ARNName(app.Cluster), Service: TaskGroup(app), QuickSync: true,
+		Cluster: sluice.ARNName(app.Cluster), Service: plan.TaskGroup(app), QuickSync: true,
 		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}
@@ -108,13 +103,13 @@ func newTaskPlan(app *appfile.Application, live AWSState) (*Plan, error) {
 }
 
 // withRollback adds an empty rollback to a plan of tasks.
-func (p *Plan) withRollback() *Plan {
-	p.Rollback = Stage{Index: len(p.Stages), Name: appfile.StageRollback}
+func withRollback(p *plan.Plan) *plan.Plan {
+	p.Rollback = plan.Stage{Index: len(p.Stages), Name: appfile.StageRollback}
 	return p
 }
 
 // diffWithNewest returns the differences between the newest revision and the file.
-func diffWithNewest(app *appfile.Application, live AWSState) []definition.Difference {
+func diffWithNewest(app *appfile.Application, live plan.AWSState) []definition.Difference {
 	if live.Definition == nil {
 		return []definition.Difference{{Path: "family", Have: "not registered", Want: *app.Task.Input.Family}}
 	}
@@ -123,33 +118,33 @@ func diffWithNewest(app *appfile.Application, live AWSState) []definition.Differ
 
 // addSteps adds the stages of before and after to those of the plan. Leftovers of a lost deployment
 // are removed before any step runs.
-func (p *Plan) addSteps(app *appfile.Application, live AWSState) error {
+func addSteps(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
 	if len(app.Before)+len(app.After) == 0 {
 		return nil
 	}
-	rest := slices.IndexFunc(p.Stages, func(s Stage) bool { return !s.Adopts() })
+	rest := slices.IndexFunc(p.Stages, func(s plan.Stage) bool { return !s.Adopts() })
 	all := slices.Clone(p.Stages[:max(rest, 0)])
 	add := func(when string, steps []appfile.Step) error {
 		for _, s := range steps {
-			t, err := newStepTask(app, when, s)
+			t, err := plan.NewStepTask(app, when, s)
 			if err != nil {
 				return err
 			}
-			if to := live.Steps[StepKey(when, s.Name)]; to != "" {
+			if to := live.Steps[plan.StepKey(when, s.Name)]; to != "" {
 				t.To = to
 			}
-			all = append(all, p.newTaskStage(len(all), t, s.Timeout, live))
+			all = append(all, newTaskStage(p, len(all), t, s.Timeout, live))
 		}
 		return nil
 	}
-	if err := add(StepBefore, app.Before); err != nil {
+	if err := add(plan.StepBefore, app.Before); err != nil {
 		return err
 	}
 	for _, s := range p.Stages[max(rest, 0):] {
 		s.Index = len(all)
 		all = append(all, s)
 	}
-	if err := add(StepAfter, app.After); err != nil {
+	if err := add(plan.StepAfter, app.After); err != nil {
 		return err
 	}
 	p.Stages = all
@@ -157,28 +152,57 @@ func (p *Plan) addSteps(app *appfile.Application, live AWSState) error {
 	return nil
 }
 
-func newStepTask(app *appfile.Application, when string, s appfile.Step) (*Task, error) {
-	t, err := newTask(app, when, s.Task, s.Run, s.WatchContainer)
-	if err != nil {
-		return nil, fmt.Errorf("step %s: %w", s.Name, err)
-	}
-	t.Step, t.Rollback = s.Name, s.Rollback
-	return t, nil
-}
-
 // newTaskStage returns a stage that runs a task, with its writes.
-func (p *Plan) newTaskStage(index int, t *Task, timeout time.Duration, live AWSState) Stage {
-	s := Stage{Index: index, Name: appfile.StageRunTask, Timeout: timeout, Task: t}
+func newTaskStage(p *plan.Plan, index int, t *plan.Task, timeout time.Duration, live plan.AWSState) plan.Stage {
+	s := plan.Stage{Index: index, Name: appfile.StageRunTask, Timeout: timeout, Task: t}
 	to, registered := p.To, live.Identical != ""
 	if t.HasOwnDefinition() {
 		to, registered = t.To, t.IsRegistered()
 	}
 	if !registered {
-		s.addWrite("ecs:RegisterTaskDefinition", to)
+		s.AddWrite("ecs:RegisterTaskDefinition", to)
 	}
-	s.addWrite("ecs:RunTask", p.Cluster+"/"+to)
-	if !p.Standalone && (t.When == StepAfter || live.serviceStatus() == "ACTIVE") {
-		p.addClaimWrites(&s)
+	s.AddWrite("ecs:RunTask", p.Cluster+"/"+to)
+	if !p.Standalone && (t.When == plan.StepAfter || live.ServiceStatus() == "ACTIVE") {
+		addClaimWrites(p, &s)
 	}
 	return s
+}
+
+// RunOptions say how a user wants tasks to be run now.
+type RunOptions struct {
+	Given *definition.Run // overrides the files; nil: no overrides
+	Watch string          // the container whose exit code decides
+	// Command overrides the command of that container. Empty keeps the container's own.
+	Command []string
+}
+
+// MakeRun plans a run of the application's task. The application may have a service.
+func MakeRun(app *appfile.Application, live plan.AWSState, o RunOptions) (*plan.Plan, error) {
+	p, err := newTaskPlan(app, live)
+	if err != nil {
+		return nil, err
+	}
+	if o.Given == nil {
+		o.Given = &definition.Run{Input: &awsecs.RunTaskInput{}}
+	}
+	o.Watch = cmp.Or(o.Watch, app.Standalone.WatchContainer)
+	if len(o.Command) > 0 {
+		o.Given = withCommand(o.Given, cmp.Or(o.Watch, plan.FirstEssential(app.Task)), o.Command)
+	}
+	t, err := plan.NewTask(app, "", nil, o.Given, o.Watch)
+	if err != nil {
+		return nil, err
+	}
+	p.Stages = []plan.Stage{newTaskStage(p, 0, t, app.Timeout, live)}
+	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)),
+		plan.Change{Of: "task", Path: "run", Have: "-", Want: plan.TaskCountText(t.Count) + " of " + p.To})
+	return withRollback(p), nil
+}
+
+// withCommand returns the request with another command for one container.
+func withCommand(given *definition.Run, name string, words []string) *definition.Run {
+	over := &awsecs.RunTaskInput{Overrides: &ecstypes.TaskOverride{
+		ContainerOverrides: []ecstypes.ContainerOverride{{Name: &name, Command: words}}}}
+	return &definition.Run{Input: plan.MergeRunInput(given.Input, over)}
 }

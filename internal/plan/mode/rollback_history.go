@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // PastDeployment is one service deployment of the history that ECS keeps for 90 days.
@@ -115,8 +116,8 @@ func orUnknown(revision string) string {
 
 // KeepsHistory reports whether ECS keeps a history of the service. It does so only for controller
 // ECS.
-func (l AWSState) KeepsHistory() bool {
-	return l.serviceStatus() == "ACTIVE" && refuseReturn("", l.Service) == nil
+func KeepsHistory(l plan.AWSState) bool {
+	return l.ServiceStatus() == "ACTIVE" && refuseReturn("", l.Service) == nil
 }
 
 func refuseReturn(cluster string, s *ecstypes.Service) error {
@@ -135,7 +136,7 @@ func refuseReturn(cluster string, s *ecstypes.Service) error {
 		return problem(sluice.NotFound, "deploy the service to create it again", "the service is %s",
 			aws.ToString(s.Status))
 	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
-		s.DeploymentController.Type != controllerECS:
+		s.DeploymentController.Type != plan.ControllerECS:
 		return problem(sluice.NotFound,
 			"roll it back on the machine that has its journal, or name another journal with --state. With the "+
 				"application's files, sluice rollback --adopt cleans up after a lost deployment",
@@ -159,7 +160,7 @@ const returnDeadline = 10 * time.Minute
 // MakeReturn plans a rollback as a deployment of the registered task definition, with the
 // attributes of its service revision. It does not change the desired count. sluice does not roll
 // back a failed return.
-func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
+func MakeReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, error) {
 	name, task := aws.ToString(live.Service.ServiceName), back.Definition
 	if task.Status == ecstypes.TaskDefinitionStatusInactive {
 		return nil, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.Conflict,
@@ -167,7 +168,7 @@ func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 			Next: "register it again, or name another revision: sluice rollback --to family:revision"}
 	}
 	live.Identical = back.To
-	if live.ByCodeDeploy() {
+	if ByCodeDeploy(live) {
 		return makeCodeDeployReturn(cluster, live, back)
 	}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
@@ -184,7 +185,8 @@ func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 	}
 	s := &p.Stages[0]
 	s.Stop = back.Stop
-	s.addWrite("ecs:StopServiceDeployment", back.Stop)
-	p.Changes = append(p.Changes, Change{Of: "service deployment", Path: back.Stop, Have: "runs", Want: "rolled back"})
+	s.AddWrite("ecs:StopServiceDeployment", back.Stop)
+	p.Changes = append(p.Changes, plan.Change{Of: "service deployment", Path: back.Stop, Have: "runs",
+		Want: "rolled back"})
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"errors"
@@ -9,13 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-)
-
-// Deployment controllers, as AWS names them.
-const (
-	controllerECS        = "ECS"
-	controllerExternal   = "EXTERNAL"
-	controllerCodeDeploy = "CODE_DEPLOY"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // controllerOf returns the deployment controller that the file asks for. The default of AWS is ECS.
@@ -23,20 +17,20 @@ func controllerOf(app *appfile.Application) string {
 	if c := app.Service.Input.DeploymentController; c != nil && c.Type != "" {
 		return string(c.Type)
 	}
-	return controllerECS
+	return plan.ControllerECS
 }
 
 // refuseUndeployable rejects an application that sluice cannot deploy, before the detailed checks.
-func refuseUndeployable(app *appfile.Application, live AWSState, o Options) error {
+func refuseUndeployable(app *appfile.Application, live plan.AWSState, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
-	if controllerOf(app) == controllerCodeDeploy {
+	if controllerOf(app) == plan.ControllerCodeDeploy {
 		if err := refusePipeline(app, o); err != nil {
 			return err
 		}
 	}
-	if len(o.RollbackEvents) > 0 && controllerOf(app) != controllerCodeDeploy {
+	if len(o.RollbackEvents) > 0 && controllerOf(app) != plan.ControllerCodeDeploy {
 		return problem("remove --rollback-events",
 			"rollback events need CodeDeploy, but the service definition has deployment controller %s",
 			controllerOf(app))
@@ -51,11 +45,11 @@ func refuseUndeployable(app *appfile.Application, live AWSState, o Options) erro
 		return err
 	}
 	switch controllerOf(app) {
-	case controllerECS:
+	case plan.ControllerECS:
 		if HostingOf(app) == "" {
 			return nil
 		}
-	case controllerCodeDeploy:
+	case plan.ControllerCodeDeploy:
 		return refuseCodeDeploy(app, live, o)
 	default:
 		if o.Force {
@@ -68,17 +62,17 @@ func refuseUndeployable(app *appfile.Application, live AWSState, o Options) erro
 
 // wantsNoTasks reports whether the desired count is 0. It uses the count of the file, otherwise the
 // current count of the service.
-func wantsNoTasks(app *appfile.Application, live AWSState) bool {
+func wantsNoTasks(app *appfile.Application, live plan.AWSState) bool {
 	if n := app.Service.Input.DesiredCount; n != nil {
 		return *n == 0
 	}
-	return live.Service != nil && live.serviceStatus() == "ACTIVE" && live.Service.DesiredCount == 0
+	return live.Service != nil && live.ServiceStatus() == "ACTIVE" && live.Service.DesiredCount == 0
 }
 
 // refuseIdle rejects a pipeline of task sets whose desired count is 0: without a task no canary
 // becomes healthy. Quick sync applies the count of the file.
-func (p *Plan) refuseIdle(app *appfile.Application, live AWSState) error {
-	if p.QuickSync || controllerOf(app) != controllerExternal || !wantsNoTasks(app, live) {
+func refuseIdle(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
+	if p.QuickSync || controllerOf(app) != plan.ControllerExternal || !wantsNoTasks(app, live) {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File,
@@ -105,12 +99,12 @@ func refusePipeline(app *appfile.Application, o Options) error {
 
 // refuseController rejects a file whose deployment controller differs from that of the running
 // service. AWS switches some controllers in place (ECS API Reference, UpdateService).
-func refuseController(want string, live AWSState) error {
+func refuseController(want string, live plan.AWSState) error {
 	s := live.Service
-	if s == nil || live.serviceStatus() == "INACTIVE" {
+	if s == nil || live.ServiceStatus() == "INACTIVE" {
 		return nil
 	}
-	have := controllerECS
+	have := plan.ControllerECS
 	if s.DeploymentController != nil && s.DeploymentController.Type != "" {
 		have = string(s.DeploymentController.Type)
 	}
@@ -119,12 +113,12 @@ func refuseController(want string, live AWSState) error {
 	}
 	next := "switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=" + want
 	switch {
-	case want == controllerECS && have == controllerExternal:
+	case want == plan.ControllerECS && have == plan.ControllerExternal:
 		next = "set `deploymentController: {type: EXTERNAL}` in the service definition, or " + next
-	case want == controllerCodeDeploy:
+	case want == plan.ControllerCodeDeploy:
 		next = "delete the service and create it again, or change the file; AWS does not switch a service to " +
 			"CODE_DEPLOY"
-	case have == controllerECS:
+	case have == plan.ControllerECS:
 		next += " (its running tasks become a task set that you delete when done)"
 	}
 	return &sluice.Error{Op: "plan", Resource: aws.ToString(s.ServiceArn), Kind: sluice.Conflict,

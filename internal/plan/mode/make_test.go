@@ -1,4 +1,4 @@
-package plan
+package mode
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 const (
@@ -75,8 +76,8 @@ input:
 }
 
 // live is a healthy service at v1; each change alters it.
-func live(changes ...func(*AWSState)) AWSState {
-	l := AWSState{
+func live(changes ...func(*plan.AWSState)) plan.AWSState {
+	l := plan.AWSState{
 		Account: "123456789012", Region: "us-east-1",
 		Service: &ecstypes.Service{ServiceArn: aws.String("arn:aws:ecs:us-east-1:123456789012:service/prod/web"),
 			ClusterArn: aws.String("arn:aws:ecs:us-east-1:123456789012:cluster/prod"), ServiceName: aws.String("web"),
@@ -87,9 +88,9 @@ func live(changes ...func(*AWSState)) AWSState {
 		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1,
 			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"),
 				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true)}}},
-		Primary: &GroupAttachment{Name: "web-primary", Balancer: lb, Type: "application", Healthy: 4, Targets: 4,
+		Primary: &plan.GroupAttachment{Name: "web-primary", Balancer: lb, Type: "application", Healthy: 4, Targets: 4,
 			Drain: 20 * time.Second},
-		Canary: &GroupAttachment{Name: "web-canary", Balancer: lb, Type: "application"},
+		Canary: &plan.GroupAttachment{Name: "web-canary", Balancer: lb, Type: "application"},
 		Steered: []sluice.Rule{{ARN: "rule-10", Listener: "listener-1", Port: 80, Priority: "10",
 			Forward: []sluice.Share{{Group: primary, Weight: 100}, {Group: canary, Weight: 0}}}},
 	}
@@ -103,28 +104,28 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipeline string
 		edits    []string
-		live     AWSState
+		live     plan.AWSState
 		err      string
 		next     string
 	}{
 		"canary group missing": {pipeline: threeSteps,
 			edits: []string{fmt.Sprintf("    canary: {targetGroupArn: %q, containerName: web, containerPort: 8080}\n|",
 				canary)},
-			live: live(func(l *AWSState) { l.Canary = nil }),
+			live: live(func(l *plan.AWSState) { l.Canary = nil }),
 			err:  "the stage needs a canary target group, but the file names none", next: "targetGroups.canary"},
 		"group on another load balancer": {pipeline: threeSteps,
-			live: live(func(l *AWSState) { l.Canary.Balancer = other }), err: "belongs to another load balancer",
+			live: live(func(l *plan.AWSState) { l.Canary.Balancer = other }), err: "belongs to another load balancer",
 			next: "create a canary target group"},
 		"network load balancer": {pipeline: threeSteps,
-			live: live(func(l *AWSState) { l.Primary.Type = "network" }), err: "of type network",
+			live: live(func(l *plan.AWSState) { l.Primary.Type = "network" }), err: "of type network",
 			next: "Application Load Balancer"},
-		"primary group behind nothing": {live: live(func(l *AWSState) { l.Primary.Balancer = "" }),
+		"primary group behind nothing": {live: live(func(l *plan.AWSState) { l.Primary.Balancer = "" }),
 			err: "not attached to a load balancer", next: "listener rule"},
 		"no rule": {pipeline: threeSteps,
-			live: live(func(l *AWSState) { l.Steered, l.RulesErr = nil, errors.New("no rule forwards to them") }),
+			live: live(func(l *plan.AWSState) { l.Steered, l.RulesErr = nil, errors.New("no rule forwards to them") }),
 			err:  "no rule forwards to them"},
 		"another controller in AWS": {pipeline: threeSteps,
-			live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
+			live: live(func(l *plan.AWSState) { l.Service.DeploymentController.Type = "ECS" }),
 			err:  "the service has deployment controller ECS",
 			next: "update-service --deployment-controller type=EXTERNAL"},
 		"a canary with another controller in the file": {pipeline: threeSteps, edits: []string{"EXTERNAL|ECS"},
@@ -136,7 +137,7 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"rolling in the file, EXTERNAL in AWS": {edits: []string{"EXTERNAL|ECS"}, live: live(),
 			err: "has deployment controller EXTERNAL, but the file requests ECS", next: "type=ECS"},
 		"CodeDeploy in the file, ECS in AWS": {edits: []string{"EXTERNAL|CODE_DEPLOY"},
-			live: live(func(l *AWSState) { l.Service.DeploymentController.Type = "ECS" }),
+			live: live(func(l *plan.AWSState) { l.Service.DeploymentController.Type = "ECS" }),
 			err:  "the file requests CODE_DEPLOY", next: "delete the service and create it again"},
 		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: " +
 			"{canary: 10}}\n", live: live(), err: "no earlier stage starts a canary", next: "ECS_CANARY_ROLLOUT"},
@@ -170,7 +171,7 @@ func TestPlanListsEveryStageWithItsWrites(t *testing.T) {
 		t.Error("the canary rollout may change what the running primary would notice")
 	}
 	if slices.ContainsFunc(p.Stages[2].Writes, func(w sluice.Write) bool {
-		return w.Operation == "ecs:DeleteTaskSet" && w.Resource != PreviousPrimarySet
+		return w.Operation == "ecs:DeleteTaskSet" && w.Resource != plan.PreviousPrimarySet
 	}) {
 		t.Errorf("the primary rollout may delete more than the old primary: %v", p.Stages[2].Writes)
 	}
@@ -180,7 +181,7 @@ func TestPlanListsEveryStageWithItsWrites(t *testing.T) {
 }
 
 func TestFirstDeploymentIsAQuickSyncUnlessAskedOtherwise(t *testing.T) {
-	first := live(func(l *AWSState) { l.Service, l.TaskSets, l.Definition = nil, nil, nil })
+	first := live(func(l *plan.AWSState) { l.Service, l.TaskSets, l.Definition = nil, nil, nil })
 	p, err := Make(app(t, threeSteps), first, Options{})
 	if err != nil || !p.QuickSync ||
 		!slices.ContainsFunc(p.Warnings,
@@ -197,7 +198,7 @@ func TestNoChangeShowsAsNone(t *testing.T) {
 	if err != nil || p.HasChanges() {
 		t.Errorf("%v, changes %v", err, p.Changes)
 	}
-	stray := live(func(l *AWSState) { l.Steered[0].Forward[1].Weight = 10 })
+	stray := live(func(l *plan.AWSState) { l.Steered[0].Forward[1].Weight = 10 })
 	if p, err = Make(app(t, threeSteps, "v2|v1"), stray, Options{}); err != nil || !p.HasChanges() {
 		t.Errorf("weight on the canary is no change? %v", err)
 	}
@@ -206,23 +207,23 @@ func TestNoChangeShowsAsNone(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipeline string
-		live     AWSState
+		live     plan.AWSState
 		want     string
 	}{
-		"canary group on no listener": {threeSteps, live(func(l *AWSState) { l.Canary.Balancer = "" }),
+		"canary group on no listener": {threeSteps, live(func(l *plan.AWSState) { l.Canary.Balancer = "" }),
 			"no listener forwards to the canary"},
 		"too many for the canary": {strings.Replace(strings.Replace(threeSteps, "50", "10", 1), "canary: 20",
 			"canary: 80", 1), live(), "80% of the requests to 1 task of canary"},
-		"somebody else deploys": {threeSteps, live(func(l *AWSState) { l.Claim = "slc-x 2030-01-01T00:00:00Z" }),
+		"somebody else deploys": {threeSteps, live(func(l *plan.AWSState) { l.Claim = "slc-x 2030-01-01T00:00:00Z" }),
 			"another deployment has the claim on the service"},
-		"a task set that is not ours": {threeSteps, live(func(l *AWSState) {
+		"a task set that is not ours": {threeSteps, live(func(l *plan.AWSState) {
 			l.TaskSets = append(l.TaskSets, sluice.TaskSet{ID: "ecs-svc/2", Status: "ACTIVE", Revision: "web:0"})
 		}), "sluice did not create it and does not change it"},
 		"the canary is left": {strings.Replace(threeSteps, "    - {name: ECS_CANARY_CLEAN}\n", "", 1), live(),
 			"leaves the canary running"},
-		"a long drain": {threeSteps, live(func(l *AWSState) { l.Primary.Drain = 300 * time.Second }),
+		"a long drain": {threeSteps, live(func(l *plan.AWSState) { l.Primary.Drain = 300 * time.Second }),
 			"drains for 5m0s"},
-		"no healthy target": {threeSteps, live(func(l *AWSState) { l.Primary.Healthy = 0 }), "no healthy target"},
+		"no healthy target": {threeSteps, live(func(l *plan.AWSState) { l.Primary.Healthy = 0 }), "no healthy target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Make(app(t, c.pipeline), c.live, Options{})
