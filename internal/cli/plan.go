@@ -134,7 +134,7 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *mode.Forecast)
 // forecastPlan returns how long a plan will take, or nil if the plan changes nothing. If the state of
 // the service cannot be read, it assumes usual values and says so.
 func forecastPlan(ctx context.Context, pre *preparedPlan) *mode.Forecast {
-	if !pre.plan.HasChanges() || pre.plan.Standalone {
+	if !pre.plan.HasChanges() || !pre.plan.Mode().HasService() {
 		return nil
 	}
 	t, err := stage.ReadTimings(ctx, pre.account, pre.plan, pre.state)

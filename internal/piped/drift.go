@@ -79,7 +79,7 @@ func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app
 			seen.Left = append(seen.Left, ts.ID)
 		}
 	}
-	if mode.HostingOf(app) == appfile.Services {
+	if mode.Of(app).HasCanaryService() {
 		canary, err := pl.services.Service(ctx, clusterOf(app),
 			plan.CanaryServiceName(aws.ToString(app.Service.Input.ServiceName)))
 		if err != nil {

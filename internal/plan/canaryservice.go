@@ -2,8 +2,6 @@ package plan
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // The canary service, with hosting services.
@@ -18,9 +16,6 @@ const (
 
 // CanaryServiceName returns the name of the canary service of a service.
 func CanaryServiceName(service string) string { return service + canarySuffix }
-
-// HasCanaryService reports whether the canary is a service of its own.
-func (p *Plan) HasCanaryService() bool { return p.Hosting == appfile.Services }
 
 // CanaryResource returns the resource name of the canary service in plans.
 func (p *Plan) CanaryResource() string { return p.Cluster + "/" + CanaryServiceName(p.Service) }
@@ -46,7 +41,7 @@ func (l AWSState) FindCanaryService() (made string, stands bool) {
 func (p *Plan) BridgesRollback() bool {
 	for i, s := range p.Stages {
 		if p.StateBefore(i).CanaryShare() == 100 && s.ReplacesPrimary() && !s.ReplacesAll() {
-			return p.UsesCloudMap() && p.HasCanaryService()
+			return p.CountsShares() && p.Mode().HasCanaryService()
 		}
 	}
 	return false

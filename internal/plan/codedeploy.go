@@ -43,5 +43,3 @@ type CodeDeploy struct {
 // Name returns "<application>/<deployment group>", the resource name of the group in writes.
 func (c CodeDeploy) Name() string { return c.Application + "/" + c.Group }
 
-// ByCodeDeploy reports whether the service is deployed by AWS CodeDeploy.
-func (p *Plan) ByCodeDeploy() bool { return p.Controller == ControllerCodeDeploy }

@@ -153,9 +153,6 @@ const (
 	ReturnShift        = "CodeDeploy deployment that returns"
 )
 
-// RollsByECS reports whether ECS deploys the primary with its own rolling update.
-func (p *Plan) RollsByECS() bool { return p.Controller == ControllerECS }
-
 // Stage returns the stage at index; the rollback is at len(Stages).
 func (p *Plan) Stage(index int) Stage {
 	if index == len(p.Stages) {
@@ -182,12 +179,3 @@ func (s *Stage) AddWrite(operation string, resources ...string) {
 	}
 }
 
-// Deployment controllers, as AWS names them.
-const (
-	ControllerECS        = "ECS"
-	ControllerExternal   = "EXTERNAL"
-	ControllerCodeDeploy = "CODE_DEPLOY"
-)
-
-// UsesCloudMap reports whether callers resolve the service with Cloud Map.
-func (p *Plan) UsesCloudMap() bool { return p.Registry != nil }

@@ -9,10 +9,6 @@ import (
 // its journal.
 const ScalingTag = "sluice:auto-scaling"
 
-// StageScaling applies the requested auto scaling settings and nothing else. Files cannot name it:
-// a plan has this stage if nothing else changes.
-const StageScaling = "AUTO_SCALING"
-
 // Scaling says how a deployment changes the scalable targets of its service.
 type Scaling struct {
 	Suspend       bool `json:"suspend,omitempty"` // all scaling, while the deployment runs

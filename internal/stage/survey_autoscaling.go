@@ -16,7 +16,7 @@ import (
 // suspended. A user who does not need them needs no permission to read them.
 func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
 	left := live.Tags[plan.ScalingTag]
-	if !app.Scaling.IsRequested() && mode.HostingOf(app) == "" && left == "" {
+	if !app.Scaling.IsRequested() && !mode.Of(app).HasVariants() && left == "" {
 		return nil
 	}
 	cluster := app.Cluster

@@ -13,31 +13,83 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// HostingOf returns where the canary of an application runs. It is empty if the files want no
-// canary: ECS rolls the service, and there are no variants.
-func HostingOf(app *appfile.Application) appfile.Hosting {
-	if app.Service == nil {
-		return ""
+// canaryServiceRules are the rules of a canary service next to a service that ECS rolls. The writes
+// to the service itself are those of a rolling update.
+func canaryServiceRules() rules {
+	return rules{
+		mode: plan.ModeCanaryService, ecsReplacesTasks: true, make: makeService,
+		refuseEarly: refuseRollbackEvents, refuse: refuseNextToService, refuseIdle: allowIdle,
+		prepare: prepareNothing, finish: finishNothing,
+		hasLeftovers: hasLeftoverService, listChanges: listServiceChanges,
+		syncWrites: addCanaryServiceSync, canaryWrites: addCanaryServiceStart, primaryWrites: addUpdateWrites,
+		cleanWrites: addCanaryServiceClean, adoptWrites: addCanaryServiceEnd,
+		rollbackWrites: addCanaryServiceRollback, growWrites: addCanaryServiceUpdate,
+		guardWrites: guardCanaryService, replaceTime: (*forecaster).rollingTime,
+		warnService: warnRolling, warn: warnNextToService,
+		words: words{
+			stages: "Stages", sync: rollText, summary: rollText, canary: canaryServiceText,
+			primary:  "ECS rolls the service to the new revision",
+			rollback: "restore the previous state; if ECS has rolled the service, roll it back first",
+		},
 	}
-	switch controllerOf(app) {
-	case plan.ControllerExternal:
-		return appfile.TaskSets
-	case plan.ControllerECS:
-		if app.Hosting == appfile.Services || slices.ContainsFunc(app.Pipeline, isVariantStage) {
-			return appfile.Services
-		}
-	}
-	return ""
 }
 
-// isVariantStage reports whether a stage works on primary and canary instead of on the whole
-// service.
-func isVariantStage(s appfile.Stage) bool {
-	switch s.With.(type) {
-	case appfile.CanaryRollout, appfile.TrafficRouting, appfile.PrimaryRollout, appfile.CanaryClean:
-		return true
+func canaryServiceText(p *plan.Plan, s plan.Stage) string {
+	return fmt.Sprintf("%s, as service %s", canaryText(p, s), plan.CanaryServiceName(p.Service))
+}
+
+func refuseNextToService(app *appfile.Application, live plan.AWSState, o Options) error {
+	if err := refuseCanaryService(app, live, o); err != nil {
+		return err
 	}
-	return false
+	return refuseAccess(app, live, o)
+}
+
+func hasLeftoverService(_ *appfile.Application, live plan.AWSState) bool {
+	made, stands := live.FindCanaryService()
+	return stands && plan.IsSluiceID(made) || live.LeftRecords > 0
+}
+
+func addCanaryServiceSync(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
+	addUpdateWrites(p, s, live)
+	addCanaryServiceEnd(p, s, live)
+}
+
+func addCanaryServiceStart(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
+	addVariantWrites(p, s, live)
+	addCanaryServiceWrites(p, s)
+}
+
+func addCanaryServiceClean(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
+	addCanaryServiceEnd(p, s, live)
+	addClaimWrites(p, s)
+}
+
+// addCanaryServiceEnd adds the writes that route all traffic to the primary and delete the canary
+// service.
+func addCanaryServiceEnd(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
+	addRoutes(p, s, live, sluice.CanaryShare(0))
+	addCanaryServiceDeletes(p, s)
+}
+
+// addCanaryServiceRollback adds the writes of a rollback. It deletes the canary service, or creates
+// it again if an earlier deployment had left it. A leftover may appear or disappear until the first
+// write. Before the deletion the canary service may have to serve.
+func addCanaryServiceRollback(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
+	addRestoreWrites(p, s, live)
+	addCanaryServiceWrites(p, s)
+	addCanaryServiceDeletes(p, s)
+	addStopWrite(s, live)
+}
+
+func addCanaryServiceUpdate(p *plan.Plan, s *plan.Stage) {
+	s.AddWrite("ecs:UpdateService", p.CanaryResource())
+}
+
+func guardCanaryService(p *plan.Plan, s *plan.Stage, live plan.AWSState, begins plan.State) {
+	if guardService(p, s, live) && begins.Canary.Exists() {
+		addCanaryServiceWrites(p, s)
+	}
 }
 
 func addCanaryServiceWrites(p *plan.Plan, s *plan.Stage) {
@@ -50,33 +102,6 @@ func addCanaryServiceWrites(p *plan.Plan, s *plan.Stage) {
 func addCanaryServiceDeletes(p *plan.Plan, s *plan.Stage) {
 	s.AddWrite("ecs:UpdateService", p.CanaryResource())
 	s.AddWrite("ecs:DeleteService", p.CanaryResource())
-}
-
-// addCanaryServiceReturn adds the writes of a rollback to the canary service. A rollback deletes
-// the service, or creates it again if an earlier deployment had left it. A leftover may appear or
-// disappear until the first write. Before the deletion the canary service may have to serve.
-func addCanaryServiceReturn(p *plan.Plan, s *plan.Stage) {
-	addCanaryServiceWrites(p, s)
-	addCanaryServiceDeletes(p, s)
-}
-
-// refuseHosting rejects a hosting that the deployment controller does not support.
-func refuseHosting(app *appfile.Application, live plan.AWSState, o Options) error {
-	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
-	}
-	controller := controllerOf(app)
-	switch {
-	case app.Hosting == appfile.Services && controller != plan.ControllerECS:
-		return problem("set hosting: taskSets, or remove hosting",
-			"hosting services needs deployment controller ECS, but the service has %s", controller)
-	case app.Hosting == appfile.TaskSets && controller != plan.ControllerExternal:
-		return problem("set hosting: services for a canary service, or remove hosting",
-			"hosting taskSets needs deployment controller EXTERNAL, but the service has %s", controller)
-	case HostingOf(app) == appfile.Services:
-		return refuseCanaryService(app, live, o)
-	}
-	return nil
 }
 
 // refuseCanaryService rejects a service that cannot have a canary service.
@@ -143,32 +168,10 @@ func usesTargetGroup(l plan.AWSState, group string) bool {
 		func(lb ecstypes.LoadBalancer) bool { return aws.ToString(lb.TargetGroupArn) == group })
 }
 
-// refuseServiceGroups checks that the service is in the primary target group and not in the canary
-// target group.
-func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
-	if live.IsFirstDeployment() || live.Service == nil {
-		return nil
-	}
-	problem := func(group, next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
-			Next: next}
-	}
-	switch {
-	case !usesTargetGroup(live, app.Primary.ARN):
-		return problem(app.Primary.ARN,
-			"name the target group of the service under input.targetGroups.primary.targetGroupArn",
-			"the tasks of the service are not in the primary target group")
-	case app.Canary != nil && usesTargetGroup(live, app.Canary.ARN):
-		return problem(app.Canary.ARN, "create a target group for the canary",
-			"the tasks of the service are in the canary target group")
-	}
-	return nil
-}
-
 // withTargetGroup returns the application with its new service in the primary target group. It
 // changes a service definition that names no load balancer.
 func withTargetGroup(app *appfile.Application, live plan.AWSState) *appfile.Application {
-	if HostingOf(app) != appfile.Services || !live.IsFirstDeployment() || app.Primary == nil ||
+	if !Of(app).HasCanaryService() || !live.IsFirstDeployment() || app.Primary == nil ||
 		app.Primary.Container == "" || len(app.Service.Input.LoadBalancers) > 0 {
 		return app
 	}
@@ -195,6 +198,11 @@ func warnCanaryService(p *plan.Plan, app *appfile.Application, live plan.AWSStat
 			"stage",
 			plan.CanaryServiceName(p.Service), sluice.ActionID(made).Deployment())
 	}
+}
+
+func warnNextToService(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	warnVariants(p, app, live, warnCanaryService)
+	warnFirstPipeline(p, app, live)
 }
 
 // leftoverCanaryService returns the canary service as a change if an earlier deployment left it.

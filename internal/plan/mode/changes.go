@@ -21,13 +21,16 @@ func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
 	if live.Service == nil || live.ServiceStatus() == "INACTIVE" {
 		all = append(all, plan.Change{Of: "service", Path: "serviceName", Have: "does not exist",
 			Want: *app.Service.Input.ServiceName})
-	} else if controllerOf(app) == plan.ControllerCodeDeploy {
-		all = appendDifferences(all, "service", definition.CompareForCodeDeploy(app.Service, live.Service))
 	} else {
-		all = appendDifferences(all, "service", definition.CompareService(app.Service, live.Service))
-		all = appendDifferences(all, "service", taskSetDifferences(app, live))
+		all = append(all, rulesOf(Of(app)).listChanges(app, live)...)
 	}
 	return all
+}
+
+// listServiceChanges lists the changes that UpdateService and new task sets make.
+func listServiceChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
+	all := appendDifferences(nil, "service", definition.CompareService(app.Service, live.Service))
+	return appendDifferences(all, "service", taskSetDifferences(app, live))
 }
 
 func taskSetDifferences(app *appfile.Application, live plan.AWSState) []definition.Difference {
@@ -55,9 +58,10 @@ func listChanges(p *plan.Plan, app *appfile.Application, live plan.AWSState, o O
 	}
 	switch {
 	case p.Adopts():
-		addAdoptWrites(p, &p.Rollback, live)
+		addClaimWrites(p, &p.Rollback)
+		rulesOf(p.Mode()).adoptWrites(p, &p.Rollback, live)
 		p.Changes = append(leftoverChanges(p, app, live, o), p.Changes...)
-	case p.ByCodeDeploy(), p.Hosting == "":
+	case !p.Mode().HasVariants():
 	case hasSync(p):
 		p.Changes = append(append(p.Changes, listLeftovers(live, "none")...), weightedRules(app, live)...)
 	case endsAllPrimary(p):

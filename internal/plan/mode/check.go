@@ -28,9 +28,10 @@ func checkStage(p *plan.Plan, s plan.Stage, begins plan.State, live plan.AWSStat
 			s.Weights.Canary())
 	}
 	steers := s.StartsCanary() || s.ShiftsTraffic()
-	if steers && p.Access == sluice.ELB && (p.Canary == nil || p.Canary.ARN == "") {
-		return problem("name the target group under input.targetGroups.canary.targetGroupArn",
-			"the stage needs a canary target group, but the file names none")
+	if steers {
+		if err := accessRulesOf(p.Access).refuseStage(p, problem); err != nil {
+			return err
+		}
 	}
 	if (steers || s.EndsCanary() && !s.ReplacesAll()) && live.RulesErr != nil {
 		return fmt.Errorf("plan stage %d %s: %w", s.Index+1, s.Name, live.RulesErr)

@@ -2,8 +2,11 @@ package mode
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -16,6 +19,50 @@ import (
 // breakerRule says why the circuit breaker is rejected.
 const breakerRule = "deploymentConfiguration.deploymentCircuitBreaker is defined, and the deploymentCircuitBreaker " +
 	"feature can only be used with ECS rolling updates"
+
+// codeDeployRules are the rules of a service that AWS CodeDeploy deploys.
+func codeDeployRules() rules {
+	return rules{
+		mode: plan.ModeCodeDeploy, make: makeService,
+		refuseEarly: refusePipeline, refuse: refuseCodeDeploy, refuseIdle: allowIdle,
+		prepare: planCodeDeploy, finish: alignClaims,
+		hasLeftovers: hasNoLeftovers, listChanges: listCodeDeployChanges,
+		syncWrites: addShiftWrites, canaryWrites: writeNothing, primaryWrites: writeNothing,
+		cleanWrites: writeNothing, adoptWrites: writeNothing, rollbackWrites: addShiftBackWrites,
+		growWrites: growNothing, guardWrites: guardNothing, // only CodeDeploy changes a deployment that it runs
+		replaceTime: (*forecaster).codeDeployTime,
+		warnService: warnNothing, warn: warnCodeDeploy,
+		words: words{
+			stages: "Stages", sync: codeDeployText, summary: codeDeployText, canary: noWords,
+			primary: "the new revision becomes primary",
+			rollback: "stop the deployment with CodeDeploy's rollback if it runs, or deploy the previous revision " +
+				"again",
+		},
+	}
+}
+
+// codeDeployText describes the single stage of a service that CodeDeploy deploys.
+func codeDeployText(p *plan.Plan, s plan.Stage) string {
+	c := p.CodeDeploy
+	switch {
+	case s.MayWrite(sluice.Write{Operation: "ecs:CreateService", Resource: p.ServiceResource()}):
+		return "create the service"
+	case !c.Deploys:
+		return "change the service's attributes; no CodeDeploy deployment is needed"
+	}
+	if c.Returns && s.Stop != "" {
+		return "stop " + s.Stop + " with CodeDeploy's rollback; if that does not restore " + p.To +
+			", CodeDeploy deploys it again"
+	}
+	if c.Returns {
+		return "CodeDeploy deploys " + p.To + " again"
+	}
+	return "CodeDeploy deploys the new revision with " + c.ConfigUsed
+}
+
+func listCodeDeployChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
+	return appendDifferences(nil, "service", definition.CompareForCodeDeploy(app.Service, live.Service))
+}
 
 // refuseCodeDeploy rejects a service that CodeDeploy cannot deploy.
 func refuseCodeDeploy(app *appfile.Application, live plan.AWSState, o Options) error {
@@ -179,7 +226,7 @@ func hasDifference(p *plan.Plan, live plan.AWSState, is func(member string) bool
 
 // addShiftBackWrites adds the writes of the rollback: it stops the deployment or deploys the
 // previous revision again, and it restores attributes.
-func addShiftBackWrites(p *plan.Plan, s *plan.Stage) {
+func addShiftBackWrites(p *plan.Plan, s *plan.Stage, _ plan.AWSState) {
 	for _, forward := range p.Stages {
 		for _, w := range forward.Writes {
 			if w.Operation == "ecs:UpdateService" {
@@ -200,9 +247,6 @@ func addShiftBackWrites(p *plan.Plan, s *plan.Stage) {
 // alignClaims lets all stages of a deployment by CodeDeploy keep the claim if one of them needs it.
 // If none needs the claim, there is none to release.
 func alignClaims(p *plan.Plan) {
-	if !p.ByCodeDeploy() {
-		return
-	}
 	tag := sluice.Write{Operation: "ecs:TagResource", Resource: p.ServiceResource()}
 	if !slices.ContainsFunc(p.Stages, func(s plan.Stage) bool { return s.MayWrite(tag) }) {
 		p.Finish = nil
@@ -212,4 +256,120 @@ func alignClaims(p *plan.Plan) {
 		addClaimWrites(p, &p.Stages[i])
 	}
 	addClaimWrites(p, &p.Rollback)
+}
+
+// refusePipeline rejects a pipeline of a CODE_DEPLOY service: CodeDeploy creates task sets and
+// shifts traffic itself.
+func refusePipeline(app *appfile.Application, o Options) error {
+	i := slices.IndexFunc(app.Pipeline, isVariantStage)
+	if i < 0 || o.QuickSync {
+		return nil
+	}
+	return &sluice.Error{
+		Op: fmt.Sprintf("plan stage %d %s", i+1, app.Pipeline[i].Name), Resource: app.File,
+		Err: fmt.Errorf("the service definition has deployment controller CODE_DEPLOY: CodeDeploy manages its task " +
+			"sets and traffic; a canary task set of sluice needs EXTERNAL"),
+		Next: "use --quick-sync and name a canary under codedeploy.deploymentConfigName, such as " +
+			"CodeDeployDefault.ECSCanary10Percent5Minutes; or set `deploymentController: {type: EXTERNAL}` in the " +
+			"service definition",
+	}
+}
+
+// allAtOnce is the predefined configuration that shifts all traffic in one step. It is the only
+// predefined one that Network Load Balancers support.
+const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
+
+// warnCodeDeploy warns about effects of the deployment group that a user may not expect.
+func warnCodeDeploy(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
+	c, d := p.CodeDeploy, live.Deployer
+	switch {
+	case createsService(p, live):
+		addWarning(p, "sluice creates the service itself. CodeDeploy deploys it from the next deployment on, once a "+
+			"deployment group names the service; a rollback does not change the created service")
+		return
+	case live.DeployerErr != nil:
+		addWarning(p, "a new version cannot be deployed yet: %v", live.DeployerErr)
+		return
+	case !c.Deploys || d == nil:
+		return
+	}
+	if d.Running != "" {
+		addWarning(p, "CodeDeploy deployment %s of %s is running, and a group allows one at a time: this deployment "+
+			"is refused until it ends", d.Running, c.Name())
+	}
+	if strings.Contains(d.Listener, ":listener/net/") && c.ConfigUsed != allAtOnce {
+		addWarning(p, "the listener belongs to a Network Load Balancer, which does not support %s: CodeDeploy shifts "+
+			"its traffic only with AllAtOnce", c.ConfigUsed)
+	}
+	if d.Ready > 0 {
+		addWarning(p, "before it shifts traffic, CodeDeploy waits up to %s for an approval, and stops without one: "+
+			"sluice approve continues the deployment", plan.FormatDuration(d.Ready))
+	}
+	if d.Terminate > 0 {
+		addWarning(p, "CodeDeploy keeps the original task set for %s after the shift, and the deployment ends only "+
+			"then",
+			plan.FormatDuration(d.Terminate))
+	}
+	if d.TestListener == "" &&
+		slices.ContainsFunc(c.Hooks, func(h definition.Hook) bool { return h.Event == "AfterAllowTestTraffic" }) {
+		addWarning(p, "the hook AfterAllowTestTraffic is not called: deployment group %s has no test listener",
+			c.Name())
+	}
+}
+
+// predefinedConfig matches the predefined deployment configurations of AWS other than AllAtOnce.
+// Their names state how they shift (CodeDeploy User Guide, "Predefined deployment configurations
+// for an Amazon ECS compute platform").
+const predefinedConfig = `^CodeDeployDefault\.ECS(Canary|Linear)(\d+)Percent(?:Every)?(\d+)Minutes?$`
+
+// shiftDuration returns the time between the first share of the traffic and all of it. ok is false
+// if the name of the configuration does not state it.
+func shiftDuration(config string) (d time.Duration, ok bool) {
+	if config == allAtOnce {
+		return 0, true
+	}
+	m := regexp.MustCompile(predefinedConfig).FindStringSubmatch(config)
+	if m == nil {
+		return 0, false
+	}
+	percent, _ := strconv.Atoi(m[2])
+	minutes, _ := strconv.Atoi(m[3])
+	steps := 1
+	if m[1] == "Linear" {
+		steps = (100+percent-1)/percent - 1
+	}
+	return time.Duration(steps*minutes) * time.Minute, true
+}
+
+// lifecycleTime is about what CodeDeploy takes for its eight events in addition to starts, shifts
+// and hooks (observed).
+const lifecycleTime = 25 * time.Second
+
+// codeDeployTime returns the time of a blue/green deployment by CodeDeploy.
+func (f *forecaster) codeDeployTime(s plan.Stage) time.Duration {
+	c := f.plan.CodeDeploy
+	if c == nil || !c.Deploys {
+		return f.rollingTime(s)
+	}
+	d, _ := shiftDuration(c.ConfigUsed)
+	return f.taskStartTime() + lifecycleTime + d + c.Keeps
+}
+
+// shiftAssumptions returns the times that the forecast of such a deployment excludes.
+func (f *forecaster) shiftAssumptions() (all []string) {
+	c := f.plan.CodeDeploy
+	if c == nil || !c.Deploys {
+		return nil
+	}
+	if _, ok := shiftDuration(c.ConfigUsed); !ok {
+		all = append(all, fmt.Sprintf("the time between the steps of %s is not included: only CodeDeploy knows it",
+			c.ConfigUsed))
+	}
+	if len(c.Hooks) > 0 {
+		all = append(all, "the hooks return immediately")
+	}
+	if c.Ready {
+		all = append(all, "the approval is given immediately")
+	}
+	return all
 }

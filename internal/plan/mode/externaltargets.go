@@ -35,25 +35,10 @@ func getsRequests(l plan.AWSState, app *appfile.Application, set sluice.TaskSet)
 	return l.Registry != nil && l.Service != nil && plan.IsRegisteredIn(*l.Registry, l.Service.TaskSets, set.ID)
 }
 
-// hasLeftovers reports whether earlier deployments left something that a pipeline removes before
-// its first stage. Without a PRIMARY task set a leftover may be the only one that serves, so it
-// stays.
-func hasLeftovers(app *appfile.Application, live plan.AWSState) bool {
-	switch HostingOf(app) {
-	case appfile.TaskSets:
-		theirs := app.OnOtherTargets == sluice.RemoveTargets && len(externalSets(live, app)) > 0
-		return live.PrimarySet() != nil && (len(live.LeftoverSets()) > 0 || theirs || live.LeftRecords > 0)
-	case appfile.Services:
-		made, stands := live.FindCanaryService()
-		return stands && plan.IsSluiceID(made) || live.LeftRecords > 0
-	}
-	return false
-}
-
 // refuseExternal rejects a deployment if external task sets or targets get requests from the
 // application's groups, unless its file allows them.
 func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) error {
-	if HostingOf(app) == "" || o.Only || app.OnOtherTargets == sluice.AllowTargets {
+	if !Of(app).HasVariants() || o.Only || app.OnOtherTargets == sluice.AllowTargets {
 		return nil
 	}
 	const allow = "onOtherTargets: allow in the application file to deploy next to it"
@@ -138,7 +123,7 @@ func listLeftovers(live plan.AWSState, want string) (all []plan.Change) {
 
 // weightedRules returns the rules that give weight to the canary, as changes.
 func weightedRules(app *appfile.Application, live plan.AWSState) (all []plan.Change) {
-	if app.Canary == nil || HostingOf(app) == "" {
+	if app.Canary == nil || !Of(app).HasVariants() {
 		return nil
 	}
 	for _, r := range live.Steered {

@@ -79,21 +79,27 @@ func (f *forecaster) stageTime(s plan.Stage) time.Duration {
 		return f.taskStartTime()
 	case s.ShiftsTraffic():
 		return f.weightsTime()
-	case s.ReplacesPrimary() && f.plan.ByCodeDeploy():
-		return f.codeDeployTime()
-	case s.ReplacesPrimary() && f.plan.RollsByECS():
-		return f.rollingTime()
-	case s.ReplacesAll():
-		return f.taskStartTime() + propagationTime + f.retireTime()
-	case s.ReplacesPrimary() && s.KeepOld:
-		return f.taskStartTime()
 	case s.ReplacesPrimary():
-		return f.taskStartTime() + f.retireTime()
+		return rulesOf(f.plan.Mode()).replaceTime(f, s)
 	case s.EndsCanary():
 		return f.propagationWait() + f.retireTime() // the canary and a kept old primary drain concurrently
 	}
 	return 0
 }
+
+// taskSetTime returns the time until a new task set is primary and the previous one is deleted.
+func (f *forecaster) taskSetTime(s plan.Stage) time.Duration {
+	switch {
+	case s.ReplacesAll():
+		return f.taskStartTime() + propagationTime + f.retireTime()
+	case s.KeepOld:
+		return f.taskStartTime()
+	}
+	return f.taskStartTime() + f.retireTime()
+}
+
+// noTime is the forecast of a mode without a primary.
+func (f *forecaster) noTime(plan.Stage) time.Duration { return 0 }
 
 // taskStartTime returns the time from the creation of new tasks until they are healthy.
 func (f *forecaster) taskStartTime() time.Duration {
@@ -121,7 +127,7 @@ func (f *forecaster) propagationWait() time.Duration {
 
 // rollingTime returns the time of ECS's own rolling update, in batches. A batch begins when the
 // tasks of the previous batch are healthy, while the replaced tasks still drain.
-func (f *forecaster) rollingTime() time.Duration {
+func (f *forecaster) rollingTime(plan.Stage) time.Duration {
 	f.shifted = false
 	n, ahead := f.batchCount()
 	one, last := f.start+registerTime, f.drain+stopTime

@@ -1,9 +1,10 @@
 package mode
 
 import (
-	"github.com/sluice-ecs/sluice/internal/plan"
 	"testing"
 	"time"
+
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 func TestShiftTakes(t *testing.T) {

@@ -9,32 +9,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// addAdoptWrites adds the writes of the stage that removes leftovers: it routes all traffic to the
-// primary and removes the other task sets of sluice.
-func addAdoptWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
-	addClaimWrites(p, s)
-	if p.HasCanaryService() {
-		addRoutes(p, s, live, sluice.CanaryShare(0))
-		addCanaryServiceDeletes(p, s)
-	}
-	if p.RollsByECS() || p.ByCodeDeploy() {
-		return
-	}
-	s.AddWrite("ecs:UpdateTaskSet", plan.ServingSet)
-	addRoutes(p, s, live, sluice.CanaryShare(0))
-	addRetireWrites(s, plan.OtherSets)
-	if p.OnOtherTargets == sluice.RemoveTargets {
-		addRetireWrites(s, plan.ExternalSets)
-	}
-}
-
 // leftoverChanges returns the changes that an adoption makes.
 func leftoverChanges(p *plan.Plan, app *appfile.Application, live plan.AWSState, o Options) (all []plan.Change) {
 	if live.Claim != "" && o.Adopt {
 		all = append(all, plan.Change{Of: plan.LeftoverKind, Path: plan.ClaimTag, Have: live.Claim,
 			Want: "this deployment's"})
 	}
-	if p.Hosting == "" {
+	if !p.Mode().HasVariants() {
 		return all
 	}
 	for _, c := range listLeftovers(live, "-") {
@@ -57,12 +38,12 @@ func leftoverChanges(p *plan.Plan, app *appfile.Application, live plan.AWSState,
 func (o Options) withAdoptStage(stages []appfile.Stage, app *appfile.Application, live plan.AWSState) []appfile.Stage {
 	says := "clean up after a deployment whose journal is lost"
 	if !o.Adopt {
-		if !slices.ContainsFunc(stages, isVariantStage) && !o.Only || !hasLeftovers(app, live) {
+		if !slices.ContainsFunc(stages, isVariantStage) && !o.Only || !rulesOf(Of(app)).hasLeftovers(app, live) {
 			return stages
 		}
 		says = "remove leftovers of earlier deployments"
 	}
-	adopt := appfile.Stage{Name: appfile.StageAdopt, With: appfile.Adopt{}, Timeout: app.Timeout, Desc: says}
+	adopt := adoptStage(app, says)
 	if o.Only {
 		return []appfile.Stage{adopt}
 	}

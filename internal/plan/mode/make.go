@@ -1,7 +1,6 @@
 package mode
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 
@@ -39,9 +38,11 @@ type Options struct {
 // Make plans the deployment of an application onto the current state of AWS. Its errors are about
 // the files or about a state that sluice cannot start from. Make writes nothing to AWS.
 func Make(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, error) {
-	if app.Service == nil {
-		return makeStandalone(app, live, o)
-	}
+	return rulesOf(Of(app)).make(app, live, o)
+}
+
+// makeService plans the deployment of a service.
+func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, error) {
 	if err := refuseUndeployable(app, live, o); err != nil {
 		return nil, err
 	}
@@ -53,13 +54,12 @@ func Make(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, 
 	stages := app.Pipeline
 	if o.QuickSync || len(stages) == 0 || live.IsFirstDeployment() && !o.Pipeline || o.Restart != "" && !o.Pipeline {
 		p.QuickSync = true
-		stages = []appfile.Stage{{Name: appfile.StageSync, With: appfile.Sync{}, Timeout: app.Timeout}}
+		stages = []appfile.Stage{syncStage(app)}
 	}
 	stages = o.withAdoptStage(stages, app, live)
-	if p.ByCodeDeploy() {
-		if err := planCodeDeploy(p, app, live, o); err != nil {
-			return nil, err
-		}
+	r := rulesOf(p.Mode())
+	if err := r.prepare(p, app, live, o); err != nil {
+		return nil, err
 	}
 	for i, s := range stages {
 		p.Stages = append(p.Stages, newStage(i, s))
@@ -77,11 +77,11 @@ func Make(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, 
 		addStageWrites(p, &p.Stages[i], live)
 	}
 	p.Rollback = planRollback(p, len(stages), live)
-	if err := planDiscovery(p, desiredCount(p, app, live)); err != nil {
+	if err := accessRulesOf(p.Access).planShares(p, desiredCount(p, app, live)); err != nil {
 		return nil, err
 	}
 	if !o.Only {
-		if err := refuseIdle(p, app, live); err != nil {
+		if err := r.refuseIdle(p, app, live); err != nil {
 			return nil, err
 		}
 		if err := addSteps(p, app, live); err != nil {
@@ -89,7 +89,7 @@ func Make(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, 
 		}
 	}
 	addGuardWrites(p, live)
-	alignClaims(p)
+	r.finish(p)
 	adjustAcrossStages(p)
 	p.TakeOver, p.PreviousSet = o.TakeOver, live.LeftoverPrevious()
 	listChanges(p, app, live, o)
@@ -132,7 +132,7 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 	p := &plan.Plan{
 		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName),
-		Access: accessOf(app), Controller: controllerOf(app), Hosting: HostingOf(app),
+		Access: accessOf(app), Controller: controllerOf(app), Hosting: Of(app).Hosting(),
 		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
 		Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: newGroup(app.Primary),
@@ -148,16 +148,14 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
-	if p.From = live.ServingRevision(); p.Hosting == "" {
+	if p.From = live.ServingRevision(); !p.Mode().HasVariants() {
 		p.Primary, p.Canary, p.ListenerRules = nil, nil, nil
 	}
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != ecstypes.DeploymentStrategyRolling {
 		p.Strategy = string(c.Strategy)
 	}
 	fillRouting(p, live)
-	if app.Access == sluice.ServiceDiscovery {
-		p.Registry = live.Registry
-	}
+	accessRulesOf(app.Access).fill(p, live)
 	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.ServiceResource()}}
 	return p, nil
 }
@@ -183,29 +181,4 @@ func newGroup(g *appfile.TargetGroup) *plan.Group {
 		return nil
 	}
 	return &plan.Group{ARN: g.ARN, Container: g.Container, Port: g.Port}
-}
-
-func refuseGroups(app *appfile.Application, live plan.AWSState) error {
-	problem := func(group, next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
-			Next: next}
-	}
-	p, c := live.Primary, live.Canary
-	switch {
-	case p == nil:
-		return errors.New("plan: the primary target group was not read")
-	case p.Balancer == "":
-		return problem(app.Primary.ARN, "add the group to a listener rule first",
-			"the primary target group is not attached to a load balancer; AWS would refuse a task set with it")
-	case p.Type == "network" || p.Type == "gateway":
-		return problem(p.Balancer, "use an Application Load Balancer, or set the weights of the Network Load "+
-			"Balancer without sluice",
-			"the load balancer is of type %s; sluice supports only Application Load Balancers", p.Type)
-	case c != nil && c.Balancer != "" && c.Balancer != p.Balancer:
-		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
-			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
-	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
-		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
-	}
-	return nil
 }

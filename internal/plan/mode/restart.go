@@ -14,7 +14,7 @@ func planRestart(p *plan.Plan, o Options) {
 	}
 	p.Changes = append(p.Changes, plan.Change{Of: "service", Path: "deployment", Have: o.Restart,
 		Want: "a new deployment"})
-	if !p.RollsByECS() {
+	if !rulesOf(p.Mode()).ecsReplacesTasks {
 		return
 	}
 	p.Force = true

@@ -91,10 +91,10 @@ func reduceToScaling(p *plan.Plan, app *appfile.Application, live plan.AWSState,
 		return
 	}
 	p.Idle = false // nothing is deployed
-	s := plan.Stage{Name: plan.StageScaling}
+	s := newScalingStage()
 	addClaimWrites(p, &s)
 	p.Stages = []plan.Stage{s}
-	p.Rollback = plan.Stage{Index: 1, Name: appfile.StageRollback}
+	p.Rollback = newRollbackStage(1)
 	addClaimWrites(p, &p.Rollback)
 }
 
@@ -134,7 +134,7 @@ func clampCount(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max)
 // service").
 func warnScaleIn(p *plan.Plan, have *plan.ScalingState) {
 	for _, t := range have.Targets {
-		if !t.Suspended.In && p.Hosting != "" {
+		if !t.Suspended.In && p.Mode().HasVariants() {
 			addWarning(p, "auto scaling is active (%d to %d tasks) and may scale in while traffic shifts. AWS pauses "+
 				"scale-in only during ECS or CodeDeploy deployments. To pause it during this one, use "+
 				"--suspend-auto-scaling", t.Min, t.Max)

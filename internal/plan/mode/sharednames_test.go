@@ -1,9 +1,10 @@
 package mode
 
 import (
-	"github.com/sluice-ecs/sluice/internal/plan"
 	"strings"
 	"testing"
+
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Other services under the name are told of: no share counts them.

@@ -2,19 +2,11 @@ package mode
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
-	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
-
-// taskSetLimit is how many task sets a service can have, including DRAINING ones (observed; the
-// quota page does not list it).
-const taskSetLimit = 5
 
 func addWarning(p *plan.Plan, format string, args ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
@@ -22,29 +14,41 @@ func addWarning(p *plan.Plan, format string, args ...any) {
 
 // collectWarnings collects what a user should know before the deployment starts.
 func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
-	warnService(p, app, live)
+	r := rulesOf(p.Mode())
+	if live.Claim != "" {
+		addWarning(p, "another deployment has the claim on the service: %s", plan.ClaimText(live.Claim))
+	}
+	if live.ServiceStatus() == "DRAINING" {
+		addWarning(p, "the service is being deleted; the deployment waits for that and creates the service again")
+	}
+	r.warnService(p, app, live)
 	warnIdle(p, app, live)
-	warnDiscovery(p, app, live)
-	warnNoAccess(p, app, live)
-	if p.ByCodeDeploy() {
-		warnCodeDeploy(p, live)
-	}
-	if p.Hosting == "" {
-		return
-	}
+	accessRulesOf(p.Access).warn(p, app, live)
+	r.warn(p, app, live)
+}
+
+// warnVariants warns about primary and canary. own warns about the canary's place.
+func warnVariants(p *plan.Plan, app *appfile.Application, live plan.AWSState,
+	own func(*plan.Plan, *appfile.Application, plan.AWSState)) {
 	warnUnsteeredPaths(p, app, live)
-	if p.HasCanaryService() {
-		warnCanaryService(p, app, live)
-	}
+	own(p, app, live)
 	warnGroups(p, live)
 	warnShares(p, desiredCount(p, app, live))
 	warnEnd(p)
-	if live.IsFirstDeployment() && !p.RollsByECS() {
-		addWarning(p, "no version is running: nothing is deleted, and a rollback leaves the service without a PRIMARY "+
-			"task set")
-	}
+}
+
+// warnFirstPipeline warns that a first deployment does not run the pipeline.
+func warnFirstPipeline(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if len(app.Pipeline) > 0 && p.QuickSync && live.IsFirstDeployment() {
 		addWarning(p, "first deployment: quick sync instead of the pipeline (to run the pipeline, use --pipeline)")
+	}
+}
+
+// warnIdle warns that a service without tasks cannot show whether the revision works.
+func warnIdle(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if (rulesOf(p.Mode()).ecsReplacesTasks || p.QuickSync) && wantsNoTasks(app, live) {
+		addWarning(p, "the desired count is 0: no task runs, callers get no response, and sluice cannot check "+
+			"whether the revision works")
 	}
 }
 
@@ -56,79 +60,6 @@ func desiredCount(p *plan.Plan, app *appfile.Application, live plan.AWSState) in
 		return int(*n)
 	}
 	return 1
-}
-
-// warnIdle warns that a service without tasks cannot show whether the revision works.
-func warnIdle(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
-	if (p.RollsByECS() || p.QuickSync) && wantsNoTasks(app, live) {
-		addWarning(p, "the desired count is 0: no task runs, callers get no response, and sluice cannot check whether "+
-			"the revision works")
-	}
-}
-
-func warnService(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
-	if live.Claim != "" {
-		addWarning(p, "another deployment has the claim on the service: %s", plan.ClaimText(live.Claim))
-	}
-	if live.ServiceStatus() == "DRAINING" {
-		addWarning(p, "the service is being deleted; the deployment waits for that and creates the service again")
-	}
-	if p.RollsByECS() {
-		warnRolling(p, live)
-	}
-	if p.Controller != plan.ControllerExternal {
-		return
-	}
-	for _, ts := range live.TaskSets {
-		switch {
-		case ts.Status != "ACTIVE":
-		case slices.ContainsFunc(live.LeftoverSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID }):
-			warnLeftover(p, ts)
-		case !slices.ContainsFunc(externalSets(live, app), func(x sluice.TaskSet) bool { return x.ID == ts.ID }):
-			addWarning(p, "task set %s (%s) is ACTIVE, but sluice did not create it and does not change it", ts.ID,
-				ts.Revision)
-		case p.OnOtherTargets == sluice.RemoveTargets:
-			addWarning(p, "task set %s (%s) was not created by sluice and gets requests: sluice drains and deletes it "+
-				"(onOtherTargets: remove)", ts.ID, ts.Revision)
-		default:
-			addWarning(p, "task set %s (%s) was not created by sluice and gets a part of the requests "+
-				"(onOtherTargets: allow)", ts.ID, ts.Revision)
-		}
-	}
-	if need := len(live.TaskSets) + 2; need > taskSetLimit {
-		addWarning(p, "the service has %d task sets and AWS allows about %d: a pipeline needs two more",
-			len(live.TaskSets), taskSetLimit)
-	}
-}
-
-// warnLeftover warns about a leftover task set and names the stage that removes it.
-func warnLeftover(p *plan.Plan, ts sluice.TaskSet) {
-	switch {
-	case p.Adopts():
-		addWarning(p, "task set %s (%s) was left by an earlier deployment: sluice removes it before the first stage",
-			ts.ID, ts.Revision)
-	case hasSync(p):
-		addWarning(p, "task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
-	default:
-		addWarning(p, "task set %s (%s) was left by an earlier deployment and is kept: no task set is PRIMARY, so it "+
-			"may get the requests", ts.ID, ts.Revision)
-	}
-}
-
-func warnRolling(p *plan.Plan, live plan.AWSState) {
-	if live.IsFirstDeployment() {
-		addWarning(p, "no version is running: a rollback leaves the service without a running version")
-	}
-	if p.HasChanges() && isRolling(live) {
-		addWarning(p, "a deployment of the service is running; this deployment replaces it")
-	}
-}
-
-// isRolling reports whether ECS is rolling the service to a revision.
-func isRolling(l plan.AWSState) bool {
-	return l.Service != nil && slices.ContainsFunc(l.Service.Deployments, func(d ecstypes.Deployment) bool {
-		return d.RolloutState == ecstypes.DeploymentRolloutStateInProgress
-	})
 }
 
 func warnGroups(p *plan.Plan, live plan.AWSState) {

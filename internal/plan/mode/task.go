@@ -16,6 +16,25 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+// taskRules are the rules of a task without a service. Its plan has no stage of a service, so most
+// of them are empty.
+func taskRules() rules {
+	return rules{
+		mode: plan.ModeTask, make: makeStandalone,
+		refuseEarly: refuseRollbackEvents, refuse: refuseNothing, refuseIdle: allowIdle,
+		prepare: prepareNothing, finish: finishNothing,
+		hasLeftovers: hasNoLeftovers, listChanges: listServiceChanges,
+		syncWrites: writeNothing, canaryWrites: writeNothing, primaryWrites: writeNothing,
+		cleanWrites: writeNothing, adoptWrites: writeNothing, rollbackWrites: writeNothing,
+		growWrites: growNothing, guardWrites: guardNothing, replaceTime: (*forecaster).noTime,
+		warnService: warnNothing, warn: warnNothing,
+		words: words{
+			stages: "Stages", sync: noWords, summary: noWords, canary: noWords,
+			primary: "the task runs", rollback: "the effects of a task cannot be rolled back",
+		},
+	}
+}
+
 // makeStandalone plans the deployment of an application without a service. It registers the
 // definition and, unless the file says otherwise, runs the task.
 func makeStandalone(app *appfile.Application, live plan.AWSState, o Options) (*plan.Plan, error) {
@@ -33,7 +52,7 @@ func makeStandalone(app *appfile.Application, live plan.AWSState, o Options) (*p
 	if err != nil {
 		return nil, err
 	}
-	s := plan.Stage{Name: appfile.StageRegister, Timeout: app.Timeout}
+	s := newRegisterStage(app)
 	if live.Identical == "" {
 		s.AddWrite("ecs:RegisterTaskDefinition", p.To)
 	}
@@ -104,7 +123,7 @@ func newTaskPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, erro
 
 // withRollback adds an empty rollback to a plan of tasks.
 func withRollback(p *plan.Plan) *plan.Plan {
-	p.Rollback = plan.Stage{Index: len(p.Stages), Name: appfile.StageRollback}
+	p.Rollback = newRollbackStage(len(p.Stages))
 	return p
 }
 
@@ -154,7 +173,7 @@ func addSteps(p *plan.Plan, app *appfile.Application, live plan.AWSState) error 
 
 // newTaskStage returns a stage that runs a task, with its writes.
 func newTaskStage(p *plan.Plan, index int, t *plan.Task, timeout time.Duration, live plan.AWSState) plan.Stage {
-	s := plan.Stage{Index: index, Name: appfile.StageRunTask, Timeout: timeout, Task: t}
+	s := newRunStage(index, t, timeout)
 	to, registered := p.To, live.Identical != ""
 	if t.HasOwnDefinition() {
 		to, registered = t.To, t.IsRegistered()
@@ -163,7 +182,7 @@ func newTaskStage(p *plan.Plan, index int, t *plan.Task, timeout time.Duration, 
 		s.AddWrite("ecs:RegisterTaskDefinition", to)
 	}
 	s.AddWrite("ecs:RunTask", p.Cluster+"/"+to)
-	if !p.Standalone && (t.When == plan.StepAfter || live.ServiceStatus() == "ACTIVE") {
+	if p.Mode().HasService() && (t.When == plan.StepAfter || live.ServiceStatus() == "ACTIVE") {
 		addClaimWrites(p, &s)
 	}
 	return s

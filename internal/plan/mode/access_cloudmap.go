@@ -47,20 +47,11 @@ func planShares(p *plan.Plan, desired int) error {
 			}
 			s.Share, canary = share, canary+share.Extra
 			if s.Exact {
-				addScaleWrite(p, s)
+				rulesOf(p.Mode()).growWrites(p, s)
 			}
 		}
 	}
 	return nil
-}
-
-// addScaleWrite adds the write that gives the canary more tasks.
-func addScaleWrite(p *plan.Plan, s *plan.Stage) {
-	if p.HasCanaryService() {
-		s.AddWrite("ecs:UpdateService", p.CanaryResource())
-		return
-	}
-	s.AddWrite("ecs:UpdateTaskSet", plan.CanarySet)
 }
 
 func planShare(p *plan.Plan, s plan.Stage, desired, canary int) (*plan.Share, error) {
@@ -77,7 +68,7 @@ func planShare(p *plan.Plan, s plan.Stage, desired, canary int) (*plan.Share, er
 			return nil, problem(fmt.Sprintf("remove exact, or raise the desired count to %d", exactly.Primary),
 				"exact: true requests exactly %d%%, which needs %d of %d tasks, but the service has %d", w.Canary(),
 				exactly.Canary, exactly.Total(), desired)
-		case exactly.Canary > desired && !p.RollsByECS():
+		case exactly.Canary > desired && p.Mode().HasTaskSets():
 			return nil, problem("remove exact, or raise the desired count",
 				"exact: true needs %d canary tasks, but a task set has at most the desired count (%d)", exactly.Canary,
 				desired)
@@ -105,7 +96,7 @@ func planShare(p *plan.Plan, s plan.Stage, desired, canary int) (*plan.Share, er
 // addInstanceWrites adds the writes of a stage to Cloud Map. weight is the share of the canary when
 // the stage begins. The stage keeps that share while tasks start and stop.
 func addInstanceWrites(p *plan.Plan, s *plan.Stage, weight int) {
-	if p.RollsByECS() && !p.HasCanaryService() {
+	if p.Mode().LeavesNamesToECS() {
 		return // ECS's own update registers and deregisters the instances
 	}
 	const register, deregister = "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance"
@@ -136,9 +127,16 @@ func addInstanceWrites(p *plan.Plan, s *plan.Stage, weight int) {
 	s.AddWrite(deregister, plan.CanaryInstances)
 }
 
+// cloudMapRules are the rules of a service that callers resolve with Cloud Map.
+func cloudMapRules() accessRules {
+	return accessRules{access: sluice.ServiceDiscovery, refuse: refuseDiscovery, refuseStage: allowStage,
+		fill:       func(p *plan.Plan, live plan.AWSState) { p.Registry = live.Registry },
+		planShares: planDiscovery, warn: warnDiscovery}
+}
+
 // planDiscovery completes the stages of a service that callers resolve with Cloud Map.
 func planDiscovery(p *plan.Plan, desired int) error {
-	if !p.UsesCloudMap() {
+	if !p.CountsShares() {
 		return nil
 	}
 	for i := range p.Stages {
@@ -149,7 +147,7 @@ func planDiscovery(p *plan.Plan, desired int) error {
 }
 
 // refuseDiscovery rejects a service whose Cloud Map shares sluice cannot manage.
-func refuseDiscovery(app *appfile.Application, live plan.AWSState) error {
+func refuseDiscovery(app *appfile.Application, live plan.AWSState, _ Options, _ problemFunc) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
 			Next: next}
@@ -214,49 +212,10 @@ func registryARN(l plan.AWSState) string {
 	return ""
 }
 
-// hasLoadBalancer reports whether the PRIMARY task set or service is in a target group.
-func hasLoadBalancer(l plan.AWSState) bool {
-	if l.IsFirstDeployment() {
-		return false
-	}
-	for _, ts := range l.Service.TaskSets {
-		if aws.ToString(ts.Status) == "PRIMARY" && len(ts.LoadBalancers) > 0 {
-			return true
-		}
-	}
-	return len(l.Service.LoadBalancers) > 0
-}
-
-// refuseTwoPaths rejects a service with a load balancer and a registry if the file does not name
-// the access type. sluice shifts the traffic of only one of them. It checks the files and the
-// running service.
-func refuseTwoPaths(app *appfile.Application, live plan.AWSState) error {
-	w := accessPathsOf(app, live)
-	if app.AccessGiven || !w.balancer || !w.discovery {
-		return nil
-	}
-	if controllerOf(app) == plan.ControllerECS && len(app.Pipeline) == 0 {
-		return nil // ECS's own update shifts the traffic of neither
-	}
-	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
-		Err: fmt.Errorf("callers reach the service through a load balancer and by a Cloud Map name, and the file " +
-			"does not choose one"),
-		Next: "set accessType: ELB or accessType: SERVICE_DISCOVERY; callers on the other path reach new tasks as " +
-			"soon as they run"}
-}
-
 // warnDiscovery warns about limits of Cloud Map.
 func warnDiscovery(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
-	if !p.UsesCloudMap() {
-		if now := registryARN(live); now != "" && !p.RollsByECS() && len(app.Service.Input.ServiceRegistries) == 0 {
-			addWarning(p, "callers that use the name of service registry %s will not reach new tasks: the service "+
-				"definition names no registry", sluice.ARNName(now))
-		}
-		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 &&
-			!p.HasCanaryService() {
-			addWarning(p, "accessType ELB shifts only the traffic of the load balancer: callers that use the name of "+
-				"the service registry reach every new task, also of the canary, as soon as it runs")
-		}
+	if !p.CountsShares() {
+		warnLostRegistry(p, app, live)
 		return
 	}
 	r := p.Registry
@@ -313,7 +272,7 @@ func warnRollout(p *plan.Plan, app *appfile.Application) {
 		switch {
 		case s.IsWait():
 			paused = paused || weight > 0
-		case p.RollsByECS() && weight < 100 && s.ReplacesPrimary():
+		case rulesOf(p.Mode()).ecsReplacesTasks && weight < 100 && s.ReplacesPrimary():
 			addWarning(p, "stage %d: ECS stops old tasks while callers still cache their addresses: requests are lost "+
 				"unless the image continues to serve for %s after SIGTERM%s",
 				s.Index+1, p.Registry.CacheTimeText(), blueGreenAdvice(p, app))

@@ -5,48 +5,27 @@ import (
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// newStage returns a stage with the options of the file, without its writes.
-func newStage(index int, from appfile.Stage) plan.Stage {
-	s := plan.Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
-	switch with := from.With.(type) {
-	case appfile.CanaryRollout:
-		s.Scale = with.Scale
-	case appfile.TrafficRouting:
-		s.Weights, s.Exact = &with.Weights, with.Exact
-	case appfile.PrimaryRollout:
-		s.KeepOld = with.KeepOld
-	case appfile.Wait:
-		s.Duration = with.Duration
-	case appfile.Approval:
-		s.Approvers, s.Approvals = with.Approvers, max(1, with.MinApprovers)
-	}
-	return s
-}
-
 // addStageWrites adds every write that the stage may make.
 func addStageWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
+	r := rulesOf(p.Mode())
 	switch {
 	case s.ReplacesAll():
-		s.Recreate = p.Recreate && !live.IsFirstDeployment() && p.Controller == plan.ControllerExternal
-		if p.ByCodeDeploy() {
-			addShiftWrites(p, s, live)
-		} else {
-			addSyncWrites(p, s, live)
-		}
+		r.syncWrites(p, s, live)
 	case s.StartsCanary():
-		addCanaryWrites(p, s, live)
+		r.canaryWrites(p, s, live)
 	case s.ShiftsTraffic():
-		addRoutingWrites(p, s, live, *s.Weights)
+		addRoutes(p, s, live, *s.Weights)
+		addClaimWrites(p, s)
 	case s.ReplacesPrimary():
-		addPrimaryWrites(p, s, live)
+		r.primaryWrites(p, s, live)
 	case s.EndsCanary():
-		addCleanWrites(p, s, live)
+		r.cleanWrites(p, s, live)
 	case s.Adopts():
-		addAdoptWrites(p, s, live)
+		addClaimWrites(p, s)
+		r.adoptWrites(p, s, live)
 	}
 }
 
@@ -74,28 +53,6 @@ func addUpdateWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
 	s.AddWrite("ecs:UpdateService", p.ServiceResource())
 }
 
-func addSyncWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
-	addUpdateWrites(p, s, live)
-	if p.HasCanaryService() {
-		addRoutes(p, s, live, sluice.CanaryShare(0))
-		addCanaryServiceDeletes(p, s)
-	}
-	if p.RollsByECS() {
-		return
-	}
-	if s.Recreate {
-		s.AddWrite("ecs:UpdateTaskSet", plan.PreviousPrimarySet)
-	}
-	s.AddWrite("ecs:CreateTaskSet", p.ServiceResource())
-	s.AddWrite("ecs:UpdateTaskSet", plan.NewPrimarySet)
-	s.AddWrite("ecs:UpdateServicePrimaryTaskSet", plan.NewPrimarySet)
-	addRoutes(p, s, live, sluice.CanaryShare(0))
-	addRetireWrites(s, plan.PreviousPrimarySet, plan.CanarySet, plan.OtherSets)
-	if p.OnOtherTargets == sluice.RemoveTargets {
-		addRetireWrites(s, plan.ExternalSets)
-	}
-}
-
 func addRetireWrites(s *plan.Stage, labels ...string) {
 	for _, l := range labels {
 		s.AddWrite("ecs:UpdateTaskSet", l)
@@ -103,22 +60,12 @@ func addRetireWrites(s *plan.Stage, labels ...string) {
 	}
 }
 
-func addCanaryWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
+// addVariantWrites adds the writes before a canary is created, wherever it runs.
+func addVariantWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
 	if p.Extends {
 		addRoutes(p, s, live, sluice.CanaryShare(0))
 	}
 	addCreateWrites(p, s, live)
-	if p.HasCanaryService() {
-		addCanaryServiceWrites(p, s)
-		return
-	}
-	s.AddWrite("ecs:CreateTaskSet", p.ServiceResource())
-	s.AddWrite("ecs:UpdateTaskSet", plan.CanarySet)
-}
-
-func addRoutingWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState, w sluice.Weights) {
-	addRoutes(p, s, live, w)
-	addClaimWrites(p, s)
 }
 
 // addRoutes adds the rules that the stage may write, with the weights that they have afterwards.
@@ -156,29 +103,6 @@ func ruleWrite(r sluice.Rule) sluice.Write {
 	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}
 }
 
-func addPrimaryWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
-	addUpdateWrites(p, s, live)
-	if p.RollsByECS() {
-		return
-	}
-	s.AddWrite("ecs:CreateTaskSet", p.ServiceResource())
-	s.AddWrite("ecs:UpdateTaskSet", plan.NewPrimarySet)
-	s.AddWrite("ecs:UpdateServicePrimaryTaskSet", plan.NewPrimarySet)
-	if !s.KeepOld && live.PrimarySet() != nil {
-		addRetireWrites(s, plan.PreviousPrimarySet)
-	}
-}
-
-func addCleanWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
-	addRoutes(p, s, live, sluice.CanaryShare(0))
-	if p.HasCanaryService() {
-		addCanaryServiceDeletes(p, s)
-	} else {
-		addRetireWrites(s, plan.CanarySet)
-	}
-	addClaimWrites(p, s)
-}
-
 // adjustAcrossStages adapts the writes of a stage to earlier stages. A primary that an earlier
 // stage kept is deleted together with the canary. A write that an earlier stage has done once is
 // dropped from later stages: to register the revision and to create the service.
@@ -200,36 +124,22 @@ func adjustAcrossStages(p *plan.Plan) {
 
 // planRollback returns the plan of the rollback.
 func planRollback(p *plan.Plan, index int, live plan.AWSState) plan.Stage {
-	s := plan.Stage{Index: index, Name: appfile.StageRollback}
-	if p.ByCodeDeploy() {
-		addShiftBackWrites(p, &s)
-		return s
-	}
+	s := newRollbackStage(index)
+	rulesOf(p.Mode()).rollbackWrites(p, &s, live)
+	return s
+}
+
+// addRestoreWrites adds the writes of a rollback that every service may need: its attributes, the
+// claim, and the weights of rules.
+func addRestoreWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
 	if live.Service != nil && live.ServiceStatus() == "ACTIVE" {
 		s.AddWrite("ecs:UpdateService", p.ServiceResource())
 	}
-	addClaimWrites(p, &s)
-	addRoutes(p, &s, live, sluice.CanaryShare(0))
+	addClaimWrites(p, s)
+	addRoutes(p, s, live, sluice.CanaryShare(0))
 	for i := range s.Routes {
 		s.Routes[i].Weights = currentWeights(live, p)
 	}
-	if p.HasCanaryService() {
-		addCanaryServiceReturn(p, &s)
-	}
-	if p.RollsByECS() {
-		if !live.IsFirstDeployment() { // otherwise the service is kept as it is
-			s.AddWrite("ecs:StopServiceDeployment", plan.OwnDeployment)
-		}
-		return s
-	}
-	if live.PrimarySet() != nil {
-		s.AddWrite("ecs:UpdateTaskSet", plan.PreviousPrimarySet)
-		s.AddWrite("ecs:UpdateServicePrimaryTaskSet", plan.PreviousPrimarySet, plan.RestoredSet)
-		s.AddWrite("ecs:CreateTaskSet", p.ServiceResource())
-		s.AddWrite("ecs:UpdateTaskSet", plan.RestoredSet)
-	}
-	addRetireWrites(&s, plan.NewPrimarySet, plan.CanarySet)
-	return s
 }
 
 // currentWeights returns the current weights of the rules, or 100 / 0 if they are not whole

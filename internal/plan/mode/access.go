@@ -13,6 +13,57 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+// accessRules are everything that the making of a plan asks an access type. Each access type has a
+// file with its rules. TestEveryAccessTypeHasRules fails for a field that one leaves empty.
+type accessRules struct {
+	access sluice.Access
+
+	refuse      func(*appfile.Application, plan.AWSState, Options, problemFunc) error
+	refuseStage func(*plan.Plan, problemFunc) error // a stage that starts a canary or shifts traffic
+	fill        func(*plan.Plan, plan.AWSState)
+	// planShares computes the shares that stages achieve with the desired count.
+	planShares func(p *plan.Plan, desired int) error
+	warn       func(*plan.Plan, *appfile.Application, plan.AWSState)
+}
+
+// problemFunc returns an error with its next step.
+type problemFunc func(next, format string, args ...any) error
+
+// allAccessRules returns the rules of all access types.
+func allAccessRules() []accessRules {
+	return []accessRules{elbRules(), cloudMapRules(), noAccessRules()}
+}
+
+func accessRulesOf(a sluice.Access) accessRules {
+	all := allAccessRules()
+	if i := slices.IndexFunc(all, func(r accessRules) bool { return r.access == a }); i >= 0 {
+		return all[i]
+	}
+	none := noAccessRules()
+	none.refuse = refuseUnknownAccess
+	return none
+}
+
+func refuseUnknownAccess(app *appfile.Application, _ plan.AWSState, _ Options, problem problemFunc) error {
+	return problem("use accessType ELB with target groups",
+		"this version of sluice does not support access type %s", app.Access)
+}
+
+func fillNothing(*plan.Plan, plan.AWSState) {}
+
+func allowStage(*plan.Plan, problemFunc) error { return nil }
+
+func planNoShares(*plan.Plan, int) error { return nil }
+
+// warnLostRegistry warns that the service leaves the registry that its callers use.
+func warnLostRegistry(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	now := registryARN(live)
+	if now != "" && !rulesOf(p.Mode()).ecsReplacesTasks && len(app.Service.Input.ServiceRegistries) == 0 {
+		addWarning(p, "callers that use the name of service registry %s will not reach new tasks: the service "+
+			"definition names no registry", sluice.ARNName(now))
+	}
+}
+
 // accessOf returns how callers reach the service. PipeCD v0 has no access type for a service
 // without callers: there, ELB without a target group means it.
 func accessOf(app *appfile.Application) sluice.Access {
@@ -34,38 +85,7 @@ func refuseAccess(app *appfile.Application, live plan.AWSState, o Options) error
 			return err
 		}
 	}
-	switch access := accessOf(app); access {
-	case sluice.NoAccess:
-		if i := slices.IndexFunc(app.Pipeline, isRouting); i >= 0 && !o.QuickSync {
-			if app.Access == sluice.ELB { // the file is of PipeCD v0
-				return problem("remove the stage, or "+steeringAdvice(app, live),
-					"stage %d shifts traffic, but the file names no target group", i+1)
-			}
-			return problem("remove the stage, or set under input how callers reach the service: accessType: "+
-				accessAdvice(app, live),
-				"stage %d shifts traffic, but accessType is %s, so there is no traffic to shift", i+1, access)
-		}
-		return nil
-	case sluice.ServiceDiscovery:
-		return refuseDiscovery(app, live)
-	case sluice.ELB:
-		return refuseELB(app, live, problem)
-	default:
-		return problem("use accessType ELB with target groups",
-			"this version of sluice does not support access type %s", access)
-	}
-}
-
-func refuseELB(app *appfile.Application, live plan.AWSState,
-	problem func(next, format string, args ...any) error) error {
-	if app.Primary == nil || app.Primary.ARN == "" {
-		return problem(steeringAdvice(app, live)+", or set accessType: NONE if the service has no callers",
-			"accessType ELB needs a primary target group")
-	}
-	if err := refuseGroups(app, live); err != nil || HostingOf(app) != appfile.Services {
-		return err
-	}
-	return refuseServiceGroups(app, live)
+	return accessRulesOf(accessOf(app)).refuse(app, live, o, problem)
 }
 
 // steeringAdvice says what to write in the file so that sluice can shift traffic. It depends on the
@@ -147,43 +167,33 @@ func refuseConnect(app *appfile.Application, live plan.AWSState) error {
 			"LINEAR or CANARY, and no pipeline). If callers also use another path, set input.accessType to that path"}
 }
 
-// warnNoAccess warns if the access type is NONE but the files or AWS show that callers reach new
-// tasks.
-func warnNoAccess(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
-	if p.Access != sluice.NoAccess {
-		return
+// hasLoadBalancer reports whether the PRIMARY task set or service is in a target group.
+func hasLoadBalancer(l plan.AWSState) bool {
+	if l.IsFirstDeployment() {
+		return false
 	}
-	w := accessPathsOf(app, live)
-	if w.balancer {
-		addWarning(p, "sluice shifts no traffic (access type NONE), but the service has a load balancer: requests "+
-			"reach new tasks of the primary as soon as they are healthy")
-	}
-	if w.discovery {
-		who := "new tasks of the primary as soon as they run"
-		if !p.HasCanaryService() && len(app.Pipeline) > 0 && len(app.Service.Input.ServiceRegistries) > 0 {
-			who = "every new task, also of the canary, as soon as it runs"
+	for _, ts := range l.Service.TaskSets {
+		if aws.ToString(ts.Status) == "PRIMARY" && len(ts.LoadBalancers) > 0 {
+			return true
 		}
-		addWarning(p, "sluice shifts no traffic (access type NONE), but the service has a service registry: callers "+
-			"of its name reach %s. To shift them, set accessType: SERVICE_DISCOVERY", who)
 	}
-	if w.connect {
-		addWarning(p, "sluice shifts no traffic (access type NONE), but callers use Service Connect: requests reach "+
-			"new tasks of the primary as soon as they are healthy")
-	}
+	return len(l.Service.LoadBalancers) > 0
 }
 
-// warnUnsteeredPaths warns about callers whose traffic the pipeline does not shift.
-func warnUnsteeredPaths(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
-	if !slices.ContainsFunc(p.Stages, plan.Stage.ShiftsTraffic) {
-		return
-	}
+// refuseTwoPaths rejects a service with a load balancer and a registry if the file does not name
+// the access type. sluice shifts the traffic of only one of them. It checks the files and the
+// running service.
+func refuseTwoPaths(app *appfile.Application, live plan.AWSState) error {
 	w := accessPathsOf(app, live)
-	if w.discovery && p.Access == sluice.ELB && p.HasCanaryService() {
-		addWarning(p, "sluice does not shift callers of service discovery: they reach the primary, whose new tasks "+
-			"get requests as soon as they run")
+	if app.AccessGiven || !w.balancer || !w.discovery {
+		return nil
 	}
-	if w.connect {
-		addWarning(p, "sluice does not shift callers of Service Connect: they reach the primary, whose new tasks get "+
-			"requests as soon as they are healthy")
+	if rulesOf(Of(app)).ecsReplacesTasks && len(app.Pipeline) == 0 {
+		return nil // ECS's own update shifts the traffic of neither
 	}
+	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
+		Err: fmt.Errorf("callers reach the service through a load balancer and by a Cloud Map name, and the file " +
+			"does not choose one"),
+		Next: "set accessType: ELB or accessType: SERVICE_DISCOVERY; callers on the other path reach new tasks as " +
+			"soon as they run"}
 }
