@@ -42,4 +42,3 @@ type CodeDeploy struct {
 
 // Name returns "<application>/<deployment group>", the resource name of the group in writes.
 func (c CodeDeploy) Name() string { return c.Application + "/" + c.Group }
-

@@ -178,4 +178,3 @@ func (s *Stage) AddWrite(operation string, resources ...string) {
 		}
 	}
 }
-
