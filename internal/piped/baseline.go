@@ -73,7 +73,7 @@ func errorOf(text string) error {
 	return errors.New(text)
 }
 
-// planInput returns the input of [plan.Make], restored. If the current task definition has the
+// planInput returns the input of [mode.Make], restored. If the current task definition has the
 // revision of the file, the file supplies its content.
 func (g baseline) planInput(app *appfile.Application) plan.AWSState {
 	l := g.Live
