@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
@@ -22,7 +23,7 @@ type preparedPlan struct {
 	state      plan.AWSState
 	options    mode.Options
 	plan       *plan.Plan
-	returnPlan *mode.Return // of a rollback by ECS's history; replaces the files
+	returnPlan *history.Return // of a rollback by ECS's history; replaces the files
 	filter     journal.Filter
 	revision   string
 	findLost   func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
@@ -51,7 +52,7 @@ func (p *preparedPlan) readAndPlan(ctx context.Context) (err error) {
 // planAgain makes the plan again, with the current options and without a read of AWS.
 func (p *preparedPlan) planAgain() (err error) {
 	if p.returnPlan != nil {
-		if p.plan, err = mode.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
+		if p.plan, err = history.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
 			p.plan.TakeOver = p.options.TakeOver
 		}
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
@@ -275,7 +276,7 @@ func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of 
 
 func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan,
 	nothing string, err error) {
-	pre = &preparedPlan{filter: of, revision: to, returnPlan: &mode.Return{}}
+	pre = &preparedPlan{filter: of, revision: to, returnPlan: &history.Return{}}
 	if pre.account, pre.clock, err = p.openAccount(ctx, region); err != nil {
 		return nil, "", err
 	}

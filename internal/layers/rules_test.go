@@ -47,6 +47,8 @@ var layerTable = []layerRow{
 		also: []string{"internal/definition", "internal/appfile"}},
 	{pkg: "internal/plan/mode", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition", "internal/appfile", "internal/plan"}},
+	{pkg: "internal/plan/history", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
+		also: []string{"internal/definition", "internal/appfile", "internal/plan", "internal/plan/mode"}},
 	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/plan"}},
 	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}},

@@ -36,7 +36,7 @@ type CodeDeploy struct {
 	Ready   bool `json:"waitsForReady,omitempty"` // the group waits for a user to continue
 	// how long the original task set stays after the shift
 	Keeps time.Duration `json:"keepsOriginal,omitempty"`
-	// to an earlier revision: see makeCodeDeployReturn
+	// to an earlier revision, by package plan/history
 	Returns bool `json:"returns,omitempty"`
 }
 

@@ -41,7 +41,7 @@ func TestEveryWriteOfPlansHasARule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	making, err := filepath.Glob("../plan/mode/*.go")
+	making, err := filepath.Glob("../plan/*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -275,9 +275,9 @@ func refusePipeline(app *appfile.Application, o Options) error {
 	}
 }
 
-// allAtOnce is the predefined configuration that shifts all traffic in one step. It is the only
+// AllAtOnce is the predefined configuration that shifts all traffic in one step. It is the only
 // predefined one that Network Load Balancers support.
-const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
+const AllAtOnce = "CodeDeployDefault.ECSAllAtOnce"
 
 // warnCodeDeploy warns about effects of the deployment group that a user may not expect.
 func warnCodeDeploy(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
@@ -297,7 +297,7 @@ func warnCodeDeploy(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
 		addWarning(p, "CodeDeploy deployment %s of %s is running, and a group allows one at a time: this deployment "+
 			"is refused until it ends", d.Running, c.Name())
 	}
-	if strings.Contains(d.Listener, ":listener/net/") && c.ConfigUsed != allAtOnce {
+	if strings.Contains(d.Listener, ":listener/net/") && c.ConfigUsed != AllAtOnce {
 		addWarning(p, "the listener belongs to a Network Load Balancer, which does not support %s: CodeDeploy shifts "+
 			"its traffic only with AllAtOnce", c.ConfigUsed)
 	}
@@ -325,7 +325,7 @@ const predefinedConfig = `^CodeDeployDefault\.ECS(Canary|Linear)(\d+)Percent(?:E
 // shiftDuration returns the time between the first share of the traffic and all of it. ok is false
 // if the name of the configuration does not state it.
 func shiftDuration(config string) (d time.Duration, ok bool) {
-	if config == allAtOnce {
+	if config == AllAtOnce {
 		return 0, true
 	}
 	m := regexp.MustCompile(predefinedConfig).FindStringSubmatch(config)

@@ -1,4 +1,4 @@
-package mode
+package history
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // ByCodeDeploy reports whether AWS CodeDeploy deploys the current service.
@@ -57,11 +58,11 @@ func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*pla
 		Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
-		CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
+		CodeDeploy: appfile.CodeDeploy{Config: mode.AllAtOnce},
 		Notes: []string{fmt.Sprintf("the desired count (%d) and the other attributes of the service are not changed; "+
 			"no hook is called", live.Service.DesiredCount)}}
 	live.Deployer.Running = "" // it is stopped first, or there is none
-	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.ServingRevision()})
+	p, err := mode.Make(app, live, mode.Options{Force: back.Stop != "" && back.To == live.ServingRevision()})
 	if err != nil {
 		return nil, err
 	}

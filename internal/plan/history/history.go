@@ -1,4 +1,4 @@
-package mode
+package history
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // PastDeployment is one service deployment of the history that ECS keeps for 90 days.
@@ -179,7 +180,7 @@ func MakeReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, er
 		app.Notes = append(app.Notes, "the history of ECS has no service attributes for "+back.To+
 			": the other attributes are not changed")
 	}
-	p, err := Make(app, live, Options{})
+	p, err := mode.Make(app, live, mode.Options{})
 	if err != nil || back.Stop == "" {
 		return p, err
 	}

@@ -1,4 +1,4 @@
-package mode
+package history
 
 import (
 	"strings"
@@ -80,7 +80,8 @@ func TestBack(t *testing.T) {
 			func(s *ecstypes.Service) { s.DeploymentController = &ecstypes.DeploymentController{Type: "EXTERNAL"} }),
 			nil, "", "error: ECS keeps no history for controller EXTERNAL"},
 		"attributes alone are different": {serving("web:2", func(s *ecstypes.Service) {
-			s.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(primary)}}
+			s.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String("arn:aws:elasticloadbalancing:us-east-1:123456789012:" +
+				"targetgroup/web-primary/0123456789abcdef")}}
 		}), past("web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2"},
 	} {
 		t.Run(name, func(t *testing.T) {
