@@ -38,6 +38,9 @@ const (
 	Services Hosting = "services"
 )
 
+// Hostings returns all hostings that a file may name.
+func Hostings() []Hosting { return []Hosting{TaskSets, Services} }
+
 // Application is the files of one ECS service, or of one standalone task.
 type Application struct {
 	File   string // the application file, as a path in the file system given to [Load]

@@ -72,7 +72,7 @@ func (p *program) printAborted(ctx context.Context, t *openDeployment) error {
 	if err := (serviceView{newPaint(p.env, p.env.Out)}).writeService(p.env.Out, tree); err != nil {
 		return err
 	}
-	if t.plan.Standalone {
+	if !t.plan.Mode().HasService() {
 		return nil
 	}
 	fmt.Fprintf(p.env.Err, "next: run sluice rollback %s to restore the state before the deployment\n", t.deployment.ID)

@@ -48,7 +48,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	if err != nil {
 		return err
 	}
-	if stage == 0 && pl.ByCodeDeploy() && d.State != journal.Ended {
+	if stage == 0 && pl.CodeDeploy != nil && d.State != journal.Ended {
 		if done, err := p.continueCodeDeploy(ctx, j, d); done || err != nil {
 			return err
 		}

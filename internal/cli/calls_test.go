@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -99,7 +100,7 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	return plan.Make(app, live, plan.Options{})
+	return mode.Make(app, live, mode.Options{})
 }
 
 // whys say what each call of a pipeline is for. One without a row here is a

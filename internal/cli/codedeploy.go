@@ -85,25 +85,6 @@ func warnNoRollback(pl *plan.Plan) {
 	}
 }
 
-// codeDeployStageText describes the single stage of a service that CodeDeploy deploys.
-func codeDeployStageText(p *plan.Plan, s plan.Stage) string {
-	c := p.CodeDeploy
-	switch {
-	case s.MayWrite(sluice.Write{Operation: "ecs:CreateService", Resource: p.Cluster + "/" + p.Service}):
-		return "create the service"
-	case !c.Deploys:
-		return "change the service's attributes; no CodeDeploy deployment is needed"
-	}
-	if c.Returns && s.Stop != "" {
-		return "stop " + s.Stop + " with CodeDeploy's rollback; if that does not restore " + p.To +
-			", CodeDeploy deploys it again"
-	}
-	if c.Returns {
-		return "CodeDeploy deploys " + p.To + " again"
-	}
-	return "CodeDeploy deploys the new revision with " + c.ConfigUsed
-}
-
 // writeCodeDeploy writes what the plan requests from CodeDeploy.
 func (v planView) writeCodeDeploy(b *bytes.Buffer, p *plan.Plan) {
 	c := p.CodeDeploy

@@ -41,7 +41,7 @@ func (l *conflictFlags) registerAdopt(c *cobra.Command) {
 // of this journal, takes over the claim of another machine, or plans the removal of leftovers.
 // Without those flags it returns an error that names the owner.
 func (p *program) freeService(ctx context.Context, j *journal.Journal, pre *preparedPlan, l conflictFlags) error {
-	if pre.plan.Standalone {
+	if !pre.plan.Mode().HasService() {
 		return p.refuseSecondRun(ctx, j, pre)
 	}
 	open, err := listOpenDeployments(ctx, j, pre.plan)

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -134,7 +135,7 @@ func (s *demoSetup) planRelease(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Make(app, live, plan.Options{})
+	return mode.Make(app, live, mode.Options{})
 }
 
 // fitToFlags edits a file of the demo by its flags. Each WAIT is extended: first by the time until

@@ -13,12 +13,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 func (p *program) newDeployCommand() *cobra.Command {
 	var at appFlag
-	var o plan.Options
+	var o mode.Options
 	var l conflictFlags
 	var noWait, force, dry bool
 	c := &cobra.Command{
@@ -133,7 +134,7 @@ func (p *program) forEachPath(ctx context.Context, paths []string, one func(path
 const noWaitHelp = "exit at the first WAIT or approval (8: waits for approval), or after it has requested " +
 	"a deployment from ECS or CodeDeploy"
 
-func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l conflictFlags,
+func (p *program) runDeploy(ctx context.Context, path string, o mode.Options, how engine.Options, l conflictFlags,
 	force bool) error {
 	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
@@ -161,8 +162,7 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if err := refuseSuspendedScaling(pre.plan, how.NoWait); err != nil {
 		return err
 	}
-	if how.NoWait && pre.plan.RollsByECS() && !pre.plan.HasCanaryService() && pre.plan.Strategy == "" &&
-		!ecsRollsBack(pre) {
+	if how.NoWait && pre.plan.NeedsBreaker() && !ecsRollsBack(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings,
 			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not monitor "+
 				"the deployment: a failed deployment is not rolled back")
@@ -237,7 +237,7 @@ func (p *program) printSummary(pl *plan.Plan) {
 	}
 	names := make([]string, 0, len(pl.Stages))
 	for _, s := range pl.Stages {
-		names = append(names, stageSummary(pl, s))
+		names = append(names, mode.StageSummary(pl, s))
 	}
 	fmt.Fprintf(w, "  %s: %s\n", sluice.Plural(len(pl.Stages), "stage"), strings.Join(names, ", "))
 	for _, s := range pl.Warnings {
@@ -247,22 +247,4 @@ func (p *program) printSummary(pl *plan.Plan) {
 	for _, s := range pl.Notes {
 		fmt.Fprintln(w, "  note: "+s)
 	}
-}
-
-func stageSummary(pl *plan.Plan, s plan.Stage) string {
-	switch {
-	case s.ReplacesAll() && pl.RollsByECS():
-		return s.Name + ": " + rollText(pl, s)
-	case s.Task != nil && s.Task.Step != "":
-		return s.Name + " " + s.Task.Step
-	case s.ReplacesAll() && pl.ByCodeDeploy():
-		return s.Name + ": " + codeDeployStageText(pl, s)
-	case s.Scale > 0:
-		return fmt.Sprintf("%s %d%%", s.Name, s.Scale)
-	case s.Weights != nil:
-		return fmt.Sprintf("%s %d/%d", s.Name, s.Weights.Primary(), s.Weights.Canary())
-	case s.Duration > 0:
-		return s.Name + " " + plan.FormatDuration(s.Duration)
-	}
-	return s.Name
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // level is the importance of a line.
@@ -49,7 +50,7 @@ func eventLine(of sluice.Envelope) line {
 	case sluice.RollbackStarted:
 		return line{warning, "rolling back: " + e.Cause}
 	case sluice.ApprovalAwaited:
-		return line{warning, "waiting for " + approvalText(e.Missing, e.Approvers)}
+		return line{warning, "waiting for " + mode.ApprovalText(e.Missing, e.Approvers)}
 	case sluice.Approved:
 		return line{plain, "approved by " + e.By}
 	}

@@ -6,10 +6,11 @@ import (
 	"io"
 
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // writeForecast writes how long a plan will take, and the assumptions of the forecast.
-func (v planView) writeForecast(w io.Writer, p *plan.Plan, f plan.Forecast) error {
+func (v planView) writeForecast(w io.Writer, p *plan.Plan, f mode.Forecast) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n%s\n  about %s", v.bold("Forecast"), plan.FormatDuration(f.Took))
 	longest := 0

@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/policy"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -93,7 +94,7 @@ func (g *grants) run(v *clock.Virtual) error {
 	if err != nil {
 		return err
 	}
-	p, err := plan.Make(app, live, plan.Options{Scaling: g.scale, Tasks: g.tasks})
+	p, err := mode.Make(app, live, mode.Options{Scaling: g.scale, Tasks: g.tasks})
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,13 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 func (p *program) newPlanCommand() *cobra.Command {
 	var at appFlag
-	var o plan.Options
+	var o mode.Options
 	var shows planOutput
 	c := &cobra.Command{
 		Use:   "plan [DIR | -c FILE]",
@@ -62,7 +63,7 @@ type planOutput struct {
 	check    bool // print which permissions of the policy the caller lacks
 }
 
-func registerPlanFlags(c *cobra.Command, o *plan.Options) {
+func registerPlanFlags(c *cobra.Command, o *mode.Options) {
 	c.Flags().BoolVar(&o.Force, "force-new-deployment", false,
 		"start a new ECS or CodeDeploy deployment even if there are no changes")
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
@@ -93,7 +94,7 @@ func (f countFlag) Set(s string) error {
 	return nil
 }
 
-func (p *program) runPlan(ctx context.Context, path string, o plan.Options, shows planOutput) error {
+func (p *program) runPlan(ctx context.Context, path string, o mode.Options, shows planOutput) error {
 	if err := checkPlanFlags(shows); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (p *program) runPlan(ctx context.Context, path string, o plan.Options, show
 }
 
 // showPlan prints a plan and, if f is not nil, its forecast. It makes no changes.
-func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast) error {
+func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *mode.Forecast) error {
 	if err := p.warnOfOpen(ctx, pl); err != nil {
 		return err
 	}
@@ -132,12 +133,12 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast)
 
 // forecastPlan returns how long a plan will take, or nil if the plan changes nothing. If the state of
 // the service cannot be read, it assumes usual values and says so.
-func forecastPlan(ctx context.Context, pre *preparedPlan) *plan.Forecast {
-	if !pre.plan.HasChanges() || pre.plan.Standalone {
+func forecastPlan(ctx context.Context, pre *preparedPlan) *mode.Forecast {
+	if !pre.plan.HasChanges() || !pre.plan.Mode().HasService() {
 		return nil
 	}
 	t, err := survey.ReadTimings(ctx, pre.account, pre.plan, pre.state)
-	f := pre.plan.Forecast(t)
+	f := mode.NewForecast(pre.plan, t)
 	if err != nil {
 		f.Assumes = append(f.Assumes, fmt.Sprintf("the service has usual timings; they could not be read: %v", err))
 	}
@@ -166,12 +167,12 @@ type planJSON struct {
 	*plan.Plan
 	Task       json.RawMessage `json:"taskDefinition,omitempty"`
 	Definition json.RawMessage `json:"serviceDefinition,omitempty"`
-	Forecast   *plan.Forecast  `json:"forecast,omitempty"`
+	Forecast   *mode.Forecast  `json:"forecast,omitempty"`
 }
 
 // newPlanJSON returns a plan that may be printed. It also leaves out the environment values of the
 // tasks that the plan runs.
-func newPlanJSON(pl *plan.Plan, f *plan.Forecast) planJSON {
+func newPlanJSON(pl *plan.Plan, f *mode.Forecast) planJSON {
 	kept := pl.ForJournal()
 	for i := range kept.Stages {
 		if t := kept.Stages[i].Task; t != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
@@ -38,7 +38,7 @@ func planRevisions(p *plan.Plan) string {
 	}
 	switch p.From {
 	case "":
-		if p.Standalone {
+		if !p.Mode().HasService() {
 			return to
 		}
 		return to + ", no version is running"
@@ -70,16 +70,12 @@ func (v planView) writeChanges(b *bytes.Buffer, p *plan.Plan) {
 }
 
 func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {
-	title := "Stages"
-	if p.QuickSync && !p.RollsByECS() && !p.Standalone && !p.ByCodeDeploy() {
-		title += " (quick sync)"
-	}
-	fmt.Fprintf(b, "\n%s\n", v.bold(title))
+	fmt.Fprintf(b, "\n%s\n", v.bold(mode.StagesTitle(p)))
 	for _, s := range p.Stages {
 		v.writeStage(b, fmt.Sprintf("%2d ", s.Index+1), p, s)
 	}
 	v.writeWithHead(b, "   at the end", p.Finish)
-	if p.Standalone {
+	if !p.Mode().HasService() {
 		return // the effects of a task cannot be rolled back
 	}
 	head := "\nIf a stage fails"
@@ -92,7 +88,7 @@ func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {
 
 func (v planView) writeStage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Stage) {
 	line := number + s.Name
-	if what := stageText(p, s); what != "" {
+	if what := mode.StageText(p, s); what != "" {
 		line += ": " + what
 	}
 	if s.Desc != "" {
@@ -133,81 +129,4 @@ func (v planView) writeBullets(b *bytes.Buffer, title string, items []string, co
 	for _, s := range items {
 		fmt.Fprintf(b, "  - %s\n", color(strings.ReplaceAll(s, "\n", "\n    ")))
 	}
-}
-
-// stageText describes a stage in a few words.
-func stageText(p *plan.Plan, s plan.Stage) string {
-	switch s.Name {
-	case appfile.StageAdopt:
-		return "route all traffic to the primary; delete everything else that sluice created"
-	case appfile.StageSync:
-		if p.RollsByECS() {
-			return rollText(p, s)
-		}
-		if p.ByCodeDeploy() {
-			return codeDeployStageText(p, s)
-		}
-		if s.Recreate {
-			return "stop the running tasks, then start the new revision"
-		}
-		return "the new revision takes over in one step"
-	case appfile.StageCanaryRollout:
-		if p.HasCanaryService() {
-			return fmt.Sprintf("start the canary at %d%%, as service %s", s.Scale, plan.CanaryServiceName(p.Service))
-		}
-		return fmt.Sprintf("start the canary at %d%%", s.Scale)
-	case appfile.StageTrafficRouting:
-		return s.Weights.String()
-	case appfile.StagePrimaryRollout:
-		if s.KeepOld {
-			return "the new revision becomes primary; the previous one is kept until the clean stage"
-		}
-		if p.RollsByECS() {
-			return "ECS rolls the service to the new revision"
-		}
-		return "the new revision becomes primary"
-	case appfile.StageCanaryClean:
-		return "delete the canary"
-	case appfile.StageRollback:
-		if p.HasCanaryService() {
-			return "restore the previous state; if ECS has rolled the service, roll it back first"
-		}
-		if p.RollsByECS() {
-			return "stop the deployment if it runs, and roll back to the previous revision"
-		}
-		if p.ByCodeDeploy() {
-			return "stop the deployment with CodeDeploy's rollback if it runs, or deploy the previous revision again"
-		}
-		return "restore the previous state"
-	case plan.StageScaling:
-		return "set auto scaling only"
-	case appfile.StageRunTask:
-		return taskRunText(p, s.Task)
-	case appfile.StageRegister:
-		return "register the task definition; run no task"
-	case appfile.StageWait:
-		return plan.FormatDuration(s.Duration)
-	case appfile.StageApproval:
-		return approvalText(s.Approvals, s.Approvers)
-	}
-	return ""
-}
-
-// rollText describes the single stage of a service that ECS itself rolls.
-func rollText(p *plan.Plan, s plan.Stage) string {
-	switch {
-	case s.Stop != "":
-		return "stop the running deployment: ECS rolls back to the previous revision"
-	case p.Strategy != "":
-		return "ECS deploys the new revision with strategy " + p.Strategy
-	}
-	return "roll to the new revision"
-}
-
-func approvalText(n int, by []string) string {
-	text := sluice.Plural(n, "approval")
-	if len(by) > 0 {
-		text += " from " + strings.Join(by, ", ")
-	}
-	return text
 }

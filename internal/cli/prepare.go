@@ -10,6 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -20,9 +22,9 @@ type preparedPlan struct {
 	account    *account.Account
 	clock      clock.Clock
 	state      plan.AWSState
-	options    plan.Options
+	options    mode.Options
 	plan       *plan.Plan
-	returnPlan *plan.Return // of a rollback by ECS's history; replaces the files
+	returnPlan *history.Return // of a rollback by ECS's history; replaces the files
 	filter     journal.Filter
 	revision   string
 	findLost   func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
@@ -51,12 +53,12 @@ func (p *preparedPlan) readAndPlan(ctx context.Context) (err error) {
 // planAgain makes the plan again, with the current options and without a read of AWS.
 func (p *preparedPlan) planAgain() (err error) {
 	if p.returnPlan != nil {
-		if p.plan, err = plan.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
+		if p.plan, err = history.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
 			p.plan.TakeOver = p.options.TakeOver
 		}
 		return err
 	}
-	p.plan, err = plan.Make(p.app, p.state, p.options)
+	p.plan, err = mode.Make(p.app, p.state, p.options)
 	return err
 }
 
@@ -80,7 +82,7 @@ func (p *preparedPlan) judgeCurrent(ctx context.Context) error {
 func (p *preparedPlan) serviceName() string { return p.plan.Cluster + "/" + p.plan.Service }
 
 // preparePlan reads the files and AWS and makes the plan. It makes no changes.
-func (p *program) preparePlan(ctx context.Context, path string, o plan.Options) (*preparedPlan, error) {
+func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) (*preparedPlan, error) {
 	if err := checkBounds(o.Scaling); err != nil {
 		return nil, err
 	}

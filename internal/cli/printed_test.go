@@ -12,7 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
@@ -79,7 +79,7 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 		},
 		"plan": func(w io.Writer, p paint) { _ = planView{p}.writePlan(w, pl) },
 		"plan as JSON": func(w io.Writer, _ paint) {
-			_ = json.NewEncoder(w).Encode(newPlanJSON(pl, &plan.Forecast{}))
+			_ = json.NewEncoder(w).Encode(newPlanJSON(pl, &mode.Forecast{}))
 		},
 	} {
 		mark, err := printable.NewCodePrefix(strings.NewReader("\xfe\xdc\xba\x98\x76\x54\x32\x10"))

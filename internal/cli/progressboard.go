@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // progressBoard is the progress of a deployment, computed from its events.
@@ -32,7 +33,7 @@ func newProgressBoard(p *plan.Plan) *progressBoard {
 	if len(p.Rollback.Routes) > 0 {
 		b.actual = p.Rollback.Routes[0].Weights
 		b.requested = b.actual
-	} else if p.UsesCloudMap() {
+	} else if p.CountsShares() {
 		b.actual, b.requested = sluice.CanaryShare(0), sluice.CanaryShare(0)
 	}
 	return b
@@ -44,7 +45,7 @@ func requestedWeights(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
 	switch {
 	case len(s.Routes) > 0:
 		return s.Routes[0].Weights, true
-	case !p.UsesCloudMap():
+	case !p.CountsShares():
 		return w, false
 	case s.Weights != nil:
 		return *s.Weights, true
@@ -124,7 +125,7 @@ func (b *progressBoard) endStage(ev sluice.StageEnded, at time.Time) {
 	switch s := (plan.Stage{Name: ev.Name}); {
 	case s.SendsAllToPrimary():
 		b.rows.removeFinished(s.RollsBack(), true)
-		if b.plan.ByCodeDeploy() && b.actual.Valid() {
+		if b.plan.Mode().CanaryTakesOver() && b.actual.Valid() {
 			b.actual = sluice.CanaryShare(0) // the new revision of CodeDeploy is the primary now
 		}
 	case s.ReplacesPrimary():
@@ -184,9 +185,9 @@ func (b *progressBoard) stageLines(now time.Time, p paint) []string {
 			break // no rollback
 		}
 		what := b.plan.Stage(i)
-		text := fmt.Sprintf("%2d %s", i+1, padRight(what.Name, 20)) + " " + stageText(b.plan, what)
+		text := fmt.Sprintf("%2d %s", i+1, padRight(what.Name, 20)) + " " + mode.StageText(b.plan, what)
 		if i == len(b.plan.Stages) {
-			text = "   " + padRight(what.Name, 20) + " " + stageText(b.plan, what)
+			text = "   " + padRight(what.Name, 20) + " " + mode.StageText(b.plan, what)
 		}
 		all = append(all, b.statusColumn(s, now, p)+text)
 	}
@@ -209,7 +210,7 @@ func (b *progressBoard) statusColumn(s boardStage, now time.Time, p paint) strin
 // failures.
 func (b *progressBoard) footLines(p paint) []string {
 	var all []string
-	all = append(all, b.rows.renderRows(b.requested, b.actual, !b.plan.RollsByECS() || b.plan.HasCanaryService())...)
+	all = append(all, b.rows.renderRows(b.requested, b.actual, b.plan.Mode().ReportsCanary())...)
 	if b.current != "" {
 		all = append(all, "  "+p.dim(b.current))
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // rollbackOptions are the flags of sluice rollback.
@@ -143,7 +144,7 @@ func (p *program) rollBackRecorded(ctx context.Context, t *openDeployment, of jo
 		return err
 	}
 	d := t.deployment
-	if t.plan.Standalone {
+	if !t.plan.Mode().HasService() {
 		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID,
 			Err:  errors.New("the deployment ran a task, and the effects of a task cannot be rolled back"),
 			Next: "run sluice status to list the tasks, and aws ecs stop-task to stop one that still runs"}
@@ -196,7 +197,7 @@ func (p *program) requestRollback(ctx context.Context, t *openDeployment, noWait
 // before the deployment of the journal is then not the state before the newest deployment.
 func (p *program) isOvertaken(ctx context.Context, t *openDeployment) (bool, error) {
 	d := t.deployment
-	if d.State != journal.Ended || !t.plan.RollsByECS() && !t.plan.ByCodeDeploy() {
+	if d.State != journal.Ended || !t.plan.Mode().OthersDeploy() {
 		return false, nil
 	}
 	left := t.plan.From
@@ -222,7 +223,7 @@ func (p *program) isOvertaken(ctx context.Context, t *openDeployment) (bool, err
 // onlyAdopted reports whether the last deployment only removed leftovers from a service that AWS
 // deploys. Only the history of AWS then contains the revision that served before.
 func onlyAdopted(t *openDeployment) bool {
-	if !t.plan.RollsByECS() && !t.plan.ByCodeDeploy() || t.plan.HasCanaryService() {
+	if t.plan.Mode().HasVariants() {
 		return false
 	}
 	return t.deployment.State == journal.Ended && len(t.plan.Stages) == 1 && t.plan.Adopts()
@@ -231,11 +232,11 @@ func onlyAdopted(t *openDeployment) bool {
 // adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no
 // revision.
 func (p *program) adoptLeftovers(ctx context.Context, j *journal.Journal, path string, o rollbackOptions) error {
-	pre, err := p.preparePlan(ctx, path, plan.Options{Adopt: true, Only: true})
+	pre, err := p.preparePlan(ctx, path, mode.Options{Adopt: true, Only: true})
 	if err != nil {
 		return err
 	}
-	if pre.plan.RollsByECS() && !pre.plan.HasCanaryService() {
+	if pre.plan.Mode().ReturnsByHistory() {
 		return p.rollBackByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service},
 			pre.app.Region, o)
 	}
@@ -275,7 +276,7 @@ func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of 
 
 func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan,
 	nothing string, err error) {
-	pre = &preparedPlan{filter: of, revision: to, returnPlan: &plan.Return{}}
+	pre = &preparedPlan{filter: of, revision: to, returnPlan: &history.Return{}}
 	if pre.account, pre.clock, err = p.openAccount(ctx, region); err != nil {
 		return nil, "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -109,7 +110,7 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if out.state, err = survey.ReadRunInputs(ctx, out.account, out.clock, app); err != nil {
 		return nil, err
 	}
-	out.plan, err = plan.MakeRun(app, out.state, options)
+	out.plan, err = mode.MakeRun(app, out.state, options)
 	return out, err
 }
 
@@ -124,25 +125,6 @@ func serviceOrGroup(app *appfile.Application) string {
 
 // isTaskRun reports whether the name is that of a task group and not of a service.
 func isTaskRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
-
-// taskRunText describes the tasks that a stage runs.
-func taskRunText(p *plan.Plan, t *plan.Task) string {
-	of := p.To
-	if t.HasOwnDefinition() {
-		of = t.To
-	}
-	if !strings.Contains(of, ":") {
-		of += " (a new revision)"
-	}
-	text := "run " + sluice.Plural(t.Count, "task") + " of " + of + " to completion"
-	if t.Step != "" {
-		text = t.Step + ": " + text
-	}
-	if t.Rollback {
-		text += "; if it fails, roll back"
-	}
-	return text
-}
 
 // endedTasksText describes how the tasks of a run ended. It is part of the last line.
 func endedTasksText(events []sluice.Envelope) string {

@@ -18,7 +18,7 @@ func (p *program) newRenderer(pl *plan.Plan, c clock.Clock) renderer {
 	switch {
 	case p.flags.output == jsonOut:
 		return &jsonLines{w: p.env.Out, notes: p.env.Err}
-	case pl.Standalone:
+	case !pl.Mode().HasService():
 		return &lineRenderer{w: p.env.Err, out: p.env.Out, paint: p.paint, groups: p.isOnGitHub()}
 	case p.env.IsTerminal(p.env.Err) && !p.isOnGitHub():
 		return newProgressView(p.env.Err, p.paint, newProgressBoard(pl), c,

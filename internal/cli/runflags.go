@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // runFlags are the flags of sluice run.
@@ -37,21 +37,21 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 }
 
 // runOptions converts the flags to the input of RunTask.
-func (o runFlags) runOptions(p *program) (plan.RunOptions, error) {
+func (o runFlags) runOptions(p *program) (mode.RunOptions, error) {
 	run := definition.NewRun()
 	if o.count != nil {
 		if *o.count < 1 {
-			return plan.RunOptions{}, runFlagError("--count is below 1", "give 1 or more")
+			return mode.RunOptions{}, runFlagError("--count is below 1", "give 1 or more")
 		}
 		run.SetCount(*o.count)
 	}
 	if err := o.setOverrides(p, run); err != nil {
-		return plan.RunOptions{}, err
+		return mode.RunOptions{}, err
 	}
 	if err := addTags(run, o.tags); err != nil {
-		return plan.RunOptions{}, err
+		return mode.RunOptions{}, err
 	}
-	return plan.RunOptions{Given: run, Watch: o.watch, Command: o.words}, nil
+	return mode.RunOptions{Given: run, Watch: o.watch, Command: o.words}, nil
 }
 
 func runFlagError(why, next string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 func (p *program) newStatusCommand() *cobra.Command {
@@ -191,7 +192,7 @@ func reportStages(pl *plan.Plan, b *progressBoard) []stageReport {
 			break
 		}
 		what := pl.Stage(i)
-		all = append(all, stageReport{Number: i + 1, Name: what.Name, What: stageText(pl, what), Status: s.status})
+		all = append(all, stageReport{Number: i + 1, Name: what.Name, What: mode.StageText(pl, what), Status: s.status})
 	}
 	return all
 }

@@ -52,7 +52,7 @@ func (p *program) printNext(next string) {
 }
 
 func noChangesText(pl *plan.Plan) string {
-	if pl.Standalone {
+	if !pl.Mode().HasService() {
 		return fmt.Sprintf("No changes: %s is registered, as the files specify.", pl.To)
 	}
 	return fmt.Sprintf("No changes: %s/%s runs %s, as the files specify.", pl.Cluster, pl.Service, pl.From)

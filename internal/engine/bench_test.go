@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -291,7 +292,7 @@ pipeline:
 `
 
 // plan makes the plan of an application.
-func (b *bench) plan(files fstest.MapFS, o plan.Options) (*plan.Plan, error) {
+func (b *bench) plan(files fstest.MapFS, o mode.Options) (*plan.Plan, error) {
 	app, err := appfile.Load(files, "sluice.yaml", func(string) (string, bool) { return "", false })
 	if err != nil {
 		return nil, err
@@ -300,7 +301,7 @@ func (b *bench) plan(files fstest.MapFS, o plan.Options) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Make(app, live, o)
+	return mode.Make(app, live, o)
 }
 
 // deploy plans and runs an application to its end.
@@ -312,7 +313,7 @@ func (b *bench) deploy(files fstest.MapFS) engine.RunResult {
 
 func (b *bench) start(files fstest.MapFS) string {
 	b.Helper()
-	p := got(b.plan(files, plan.Options{}))(b)
+	p := got(b.plan(files, mode.Options{}))(b)
 	return got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 }
 

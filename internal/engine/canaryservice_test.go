@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // hosted is an application whose service ECS rolls and whose canary is a service
@@ -119,7 +120,7 @@ func TestQuickSyncTakesAStandingCanaryServiceAway(t *testing.T) {
 		must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		p, err := b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker),
-			plan.Options{QuickSync: true})
+			mode.Options{QuickSync: true})
 		must(b, err)
 		end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 		b.went(end, sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
@@ -133,7 +134,7 @@ func TestServiceOfThatNameThatIsNotOursIsRefused(t *testing.T) {
 			TaskDefinition: aws.String("web:1"), LaunchType: ecstypes.LaunchTypeFargate,
 			NetworkConfiguration: b.network(), DesiredCount: aws.Int32(1)})
 		must(b, err)
-		_, err = b.plan(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{})
+		_, err = b.plan(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker), mode.Options{})
 		if sluice.KindOf(err) != sluice.Conflict ||
 			!strings.Contains(err.Error(), "sluice did not create that service") {
 			b.Errorf("%v", err)
@@ -197,7 +198,7 @@ func (b *bench) besideAdopted(n int) (more bool) {
 		return false
 	}
 	ctx := context.Background()
-	p := got(b.plan(files, plan.Options{TakeOver: id, Adopt: true}))(b)
+	p := got(b.plan(files, mode.Options{TakeOver: id, Adopt: true}))(b)
 	e := b.elsewhere()
 	b.went(got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b), sluice.Succeeded, "",
 		rolledV2)

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -400,5 +400,5 @@ func (b *bench) startReturn(running bool) (id string) {
 	}
 	live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 	must(b, err)
-	return got(b.engine.Start(ctx, got(plan.MakeReturn("prod", live, back))(b), engine.TriggerManual))(b)
+	return got(b.engine.Start(ctx, got(history.MakeReturn("prod", live, back))(b), engine.TriggerManual))(b)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // fleet is a world with n equal services, each behind a load balancer of its own, and one
@@ -166,7 +167,7 @@ func (b *boat) deploy() {
 
 func (b *boat) deployed() (engine.RunResult, error) {
 	ctx := context.Background()
-	p, err := b.plan(b.files(), plan.Options{})
+	p, err := b.plan(b.files(), mode.Options{})
 	if err != nil {
 		return engine.RunResult{}, err
 	}

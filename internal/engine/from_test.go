@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // held is the canary pipeline with an approval after its n-th stage.
@@ -111,7 +111,7 @@ func TestSecondDeploymentOfAServiceIsRefused(t *testing.T) {
 		files := b.files("sim/web:v2", held(1))
 		id := b.start(files)
 		got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
-		p := got(b.plan(files, plan.Options{}))(b)
+		p := got(b.plan(files, mode.Options{}))(b)
 		if _, err := b.engine.Start(context.Background(), p,
 			engine.TriggerManual); sluice.KindOf(err) != sluice.Overtaken || !strings.Contains(err.Error(), id) {
 			b.Errorf("the second one: %v", err)

@@ -14,7 +14,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -100,7 +101,7 @@ func (b *bench) returnKilled(n int, after, running bool) (more bool) {
 	}
 	live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 	must(b, err)
-	p := got(plan.MakeReturn("prod", live, back))(b)
+	p := got(history.MakeReturn("prod", live, back))(b)
 	id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 	g := b.mortal(n, after)
 	at := b.dies(id)
@@ -130,7 +131,7 @@ func TestReturnByHistoryRestoresTheAttributes(t *testing.T) {
 		must(b, b.clock.Sleep(ctx, 20*time.Minute))
 		live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
-		p := got(plan.MakeReturn("prod", live, back))(b)
+		p := got(history.MakeReturn("prod", live, back))(b)
 		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 		b.rolled(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "",
 			"PRIMARY sim/web:v1 COMPLETED 6 running")
@@ -152,7 +153,7 @@ func TestReturnToARevisionThatIsInactiveIsRefused(t *testing.T) {
 			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
 		live, back, err := survey.ReadRollbackInputs(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
-		_, err = plan.MakeReturn("prod", live, back)
+		_, err = history.MakeReturn("prod", live, back)
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "web:1 is INACTIVE") {
 			b.Errorf("%v", err)
 		}
@@ -182,7 +183,7 @@ func TestRollingWithOldAnswersIsOneDeployment(t *testing.T) {
 			rolls(t, func(b *bench) {
 				ctx := context.Background()
 				must(b, b.clock.Sleep(ctx, time.Minute))
-				p := got(b.plan(b.rolling(c.image, breaker), plan.Options{Force: c.force}))(b)
+				p := got(b.plan(b.rolling(c.image, breaker), mode.Options{Force: c.force}))(b)
 				id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 				b.deployed() // old answers are among those that were given
 				must(b, b.clock.Sleep(ctx, 10*time.Second))

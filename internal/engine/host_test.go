@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
@@ -80,7 +81,7 @@ func TestFailedSaveStopsTheStageBeforeTheWrite(t *testing.T) {
 		for failAt, failed := 1, true; failed; failAt++ {
 			t.Run(fmt.Sprintf("stage %d/save %d", index, failAt), func(t *testing.T) {
 				on(t, options{}, func(b *bench) {
-					p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
+					p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 					h := &memory{values: map[string][]byte{}, began: b.clock.Now()}
 					for i := range index {
 						must(b, b.stage(p, i, h))
@@ -105,7 +106,7 @@ func TestFailedSaveStopsTheStageBeforeTheWrite(t *testing.T) {
 
 func TestUnreadableListenersFailTheRouting(t *testing.T) {
 	on(t, options{}, func(b *bench) {
-		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
+		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 		h := &memory{values: map[string][]byte{}, began: b.clock.Now()}
 		must(b, b.stage(p, 0, h))
 		h.unread = stage.KeyListeners
@@ -119,7 +120,7 @@ func TestUnreadableListenersFailTheRouting(t *testing.T) {
 // the listeners; all before the weights move.
 func TestRoutingSavesPipeCDsKeysInOrder(t *testing.T) {
 	on(t, options{}, func(b *bench) {
-		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
+		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 		h := &memory{values: map[string][]byte{}, began: b.clock.Now()}
 		must(b, b.stage(p, 0, h))
 		h.saved = nil
@@ -138,7 +139,7 @@ func TestRoutingSavesPipeCDsKeysInOrder(t *testing.T) {
 // Nothing is written that the plan did not list (P7).
 func TestWriteThatIsNotPlannedIsRefusedUnsent(t *testing.T) {
 	on(t, options{}, func(b *bench) {
-		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
+		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 		h := &memory{values: map[string][]byte{}, began: b.clock.Now()}
 		must(b, b.stage(p, 0, h))
 		before := b.writes()
@@ -151,7 +152,7 @@ func TestWriteThatIsNotPlannedIsRefusedUnsent(t *testing.T) {
 
 func TestStageRunTwiceDoesNothingTheSecondTime(t *testing.T) {
 	on(t, options{}, func(b *bench) {
-		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
+		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 		h := &memory{values: map[string][]byte{}, began: b.clock.Now()}
 		for i := range p.Stages {
 			must(b, b.stage(p, i, h))

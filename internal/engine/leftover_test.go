@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // aborts runs a pipeline up to its approval and leaves what it made.
@@ -86,7 +86,7 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 			t.Run("by name/"+controller+"/"+c.name, func(t *testing.T) {
 				byName(t, named{controller: controller, check: 5e9, image: "?term=80s"}, func(b *nameBench) {
 					b.aborts(b.files("sim/api:v2?term=80s", c.left))
-					p := got(b.plan(b.files("sim/api:v3?term=80s", namedBlueGreen), plan.Options{}))(b)
+					p := got(b.plan(b.files("sim/api:v3?term=80s", namedBlueGreen), mode.Options{}))(b)
 					if p.Stages[0].Name != "ECS_ADOPT" {
 						t.Errorf("the first stage is %s", p.Stages[0].Name)
 					}
@@ -105,7 +105,7 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 // removesFirst checks that a plan begins by removing what was left, and says so.
 func (b *bench) removesFirst(files fstest.MapFS, left string) {
 	b.Helper()
-	p := got(b.plan(files, plan.Options{}))(b)
+	p := got(b.plan(files, mode.Options{}))(b)
 	if p.Stages[0].Name != "ECS_ADOPT" {
 		b.Errorf("the first stage is %s", p.Stages[0].Name)
 	}
@@ -219,7 +219,7 @@ func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 				})
 			}
 			in(t, "", func(b *bench, files fstest.MapFS) {
-				_, err := b.plan(files, plan.Options{})
+				_, err := b.plan(files, mode.Options{})
 				if sluice.KindOf(err) != sluice.Conflict ||
 					!strings.Contains(err.Error(), "sluice did not create it") ||
 					!strings.Contains(sluice.NextStep(err), "onOtherTargets") {
@@ -266,12 +266,12 @@ func TestTargetOfOthersInOurGroups(t *testing.T) {
 		ctx := context.Background()
 		got(b.elb.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: aws.String(b.canary),
 			Targets: []elbtypes.TargetDescription{{Id: aws.String("10.0.0.250"), Port: aws.Int32(8080)}}}))(b)
-		_, err := b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{})
+		_, err := b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{})
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "10.0.0.250 in web-canary") {
 			b.Errorf("%v", err)
 		}
 		if _, err := b.plan(with(b.files("sim/web:v2", canaryPipeline), "sluice.yaml", "\nonOtherTargets: allow\n"),
-			plan.Options{}); err != nil {
+			mode.Options{}); err != nil {
 			b.Error(err)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // markedRule adds a rule that sends requests with header X-Canary to the canary
@@ -178,7 +178,7 @@ func TestMarkedRuleThatIsEditedKeepsTheCanary(t *testing.T) {
 func TestPlanNamesRulesThatAlwaysSendToTheCanaryGroup(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.markedRule(b.listener, 1)
-		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
+		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 		if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "rule 1 of port 80") ||
 			!strings.Contains(w, "503") {
 			b.Errorf("warnings: %s", w)

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 const (
@@ -270,6 +271,6 @@ func TestNamedFlows(t *testing.T) {
 
 func (b *nameBench) startNamed(image, pipeline string) string {
 	b.Helper()
-	p := got(b.plan(b.files(image, pipeline), plan.Options{}))(b)
+	p := got(b.plan(b.files(image, pipeline), mode.Options{}))(b)
 	return got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 }

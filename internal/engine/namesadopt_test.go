@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // A journal is lost while the canary alone is found, long enough ago that ECS must
@@ -28,7 +28,7 @@ func TestNamedAdoptedWhereTheJournalIsLost(t *testing.T) {
 					b.Fatalf("%s\n%s", b.found(), b.log())
 				}
 				must(b, b.clock.Sleep(ctx, 10*time.Minute))
-				p := got(b.plan(files, plan.Options{TakeOver: lost, Adopt: true, Only: true}))(b)
+				p := got(b.plan(files, mode.Options{TakeOver: lost, Adopt: true, Only: true}))(b)
 				e := b.elsewhere()
 				end := got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 				if end.Outcome != sluice.Succeeded || b.found() != "4 primary, 0 canary" {

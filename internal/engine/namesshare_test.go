@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 var lookups = flag.Int("lookups", 20_000, "how often a name is looked up to measure a share")
@@ -24,7 +25,7 @@ var lookups = flag.Int("lookups", 20_000, "how often a name is looked up to meas
 // heldAt brings a deployment to its first approval.
 func (b *nameBench) heldAt(pipeline string) (*plan.Plan, string) {
 	b.Helper()
-	p := got(b.plan(b.files("sim/api:v2", pipeline), plan.Options{}))(b)
+	p := got(b.plan(b.files("sim/api:v2", pipeline), mode.Options{}))(b)
 	id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 	if end := got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
@@ -172,7 +173,7 @@ func TestNamedPlansAreRefused(t *testing.T) {
 					}
 					files[c.in].Data = []byte(strings.Replace(text, c.old, c.text, 1))
 				}
-				_, err := b.plan(files, plan.Options{})
+				_, err := b.plan(files, mode.Options{})
 				if err == nil || !strings.Contains(err.Error(), c.cause) || sluice.NextStep(err) == "" {
 					t.Errorf("%v (next %q), want %q", err, sluice.NextStep(err), c.cause)
 				}
@@ -183,7 +184,7 @@ func TestNamedPlansAreRefused(t *testing.T) {
 
 func TestNamedPlanWarns(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {
-		p := got(b.plan(b.files("sim/api:v2", routed(25, 5, "")), plan.Options{}))(b)
+		p := got(b.plan(b.files("sim/api:v2", routed(25, 5, "")), mode.Options{}))(b)
 		text := strings.Join(p.Warnings, "\n")
 		for _, want := range []string{"less than one task: sluice uses one task", "no container has a health check",
 			"no process monitors the deployment"} {
@@ -238,7 +239,7 @@ func TestNamedShareWhileTheServiceIsScaledIn(t *testing.T) {
 // scaledIn scales the service in while a share is held, and goes on at once.
 func (b *nameBench) scaledIn(share int, to int32, does, term string) {
 	ctx := context.Background()
-	p := got(b.plan(b.files("sim/api:v2"+term, routed(100, share, "")), plan.Options{}))(b)
+	p := got(b.plan(b.files("sim/api:v2"+term, routed(100, share, "")), mode.Options{}))(b)
 	id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 	if end := got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // shifter stands before a local AWS that has rolling updates only, and answers as
@@ -111,7 +111,7 @@ func TestStrategyOfECSIsAskedForOnceAndFollowedThroughItsHooks(t *testing.T) {
 				s := &shifter{bench: b, strategy: strategy}
 				s.through()
 				files := b.rolling("sim/web:v2", "deploymentConfiguration: {strategy: "+string(strategy)+"}\n")
-				if p := got(b.plan(files, plan.Options{}))(b); p.Strategy != string(strategy) {
+				if p := got(b.plan(files, mode.Options{}))(b); p.Strategy != string(strategy) {
 					t.Errorf("the plan has strategy %q", p.Strategy)
 				}
 				before := b.clock.Now()

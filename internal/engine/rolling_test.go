@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 const breaker = "deploymentConfiguration: {deploymentCircuitBreaker: {enable: true, rollback: true}}\n"
@@ -129,7 +129,7 @@ func TestRollingIsRolledBackOnDemand(t *testing.T) {
 func TestForcedRollingMakesOneNewDeployment(t *testing.T) {
 	rolls(t, func(b *bench) {
 		before := b.current()
-		p := got(b.plan(b.rolling("sim/web:v1", breaker), plan.Options{Force: true}))(b)
+		p := got(b.plan(b.rolling("sim/web:v1", breaker), mode.Options{Force: true}))(b)
 		id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 		must(b, b.sim.Inject("lost-reply ecs:UpdateService times=1"))
 		b.rolled(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", rolledV1)
@@ -154,7 +154,7 @@ func (b *bench) current() string {
 func TestRollingChangesTheCountOnlyIfTheFileGivesOne(t *testing.T) {
 	rolls(t, func(b *bench) {
 		six := 6
-		p := got(b.plan(b.rolling("sim/web:v1", breaker), plan.Options{Tasks: &six}))(b)
+		p := got(b.plan(b.rolling("sim/web:v1", breaker), mode.Options{Tasks: &six}))(b)
 		id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 		b.rolled(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
 			"PRIMARY sim/web:v1 COMPLETED 6 running")

@@ -247,8 +247,9 @@ func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journ
 
 // Reasons of a wait for a deployment that was handed over to ECS or CodeDeploy.
 const (
-	HandedToECS        = "ECS to end it"
-	HandedToCodeDeploy = "CodeDeploy to end it"
+	toEndIt            = " to end it"
+	HandedToECS        = "ECS" + toEndIt
+	HandedToCodeDeploy = "CodeDeploy" + toEndIt
 )
 
 // handOver hands the deployment over to ECS or CodeDeploy. It releases the claim, because sluice
@@ -267,10 +268,7 @@ func (r *run) handOver(ctx context.Context, s plan.Stage, left error) (waiting s
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
 		return "", err
 	}
-	to := HandedToECS
-	if r.plan.ByCodeDeploy() {
-		to = HandedToCodeDeploy
-	}
+	to := r.plan.Mode().Deployer() + toEndIt
 	return to, r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: to, Detail: sluice.Inner(left).Error()})
 }
 

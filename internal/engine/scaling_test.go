@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 func (b *bench) scaling() *awsaas.Client { return awsaas.NewFromConfig(b.sim.Config()) }
@@ -210,7 +211,7 @@ func (b *bench) scaled(files fstest.MapFS, s appfile.Scaling) (*plan.Plan, error
 	if s.Suspend {
 		files["sluice.yaml"] = &fstest.MapFile{Data: append([]byte(suspends), files["sluice.yaml"].Data...)}
 	}
-	return b.plan(files, plan.Options{Scaling: s})
+	return b.plan(files, mode.Options{Scaling: s})
 }
 
 // What somebody else changes meanwhile is told and stays, if it is adopted.
@@ -297,15 +298,15 @@ func TestOnlyScalingChanges(t *testing.T) {
 func TestSuspensionOfALostJournalIsGivenBackByTheNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		files   string
-		options plan.Options
-	}{"that suspends": {files: suspends}, "that does not": {}, "that adopts": {options: plan.Options{Adopt: true}},
-		"that only adopts":         {options: plan.Options{Adopt: true, Only: true}},
-		"that adopts and suspends": {files: suspends, options: plan.Options{Adopt: true}}} {
+		options mode.Options
+	}{"that suspends": {files: suspends}, "that does not": {}, "that adopts": {options: mode.Options{Adopt: true}},
+		"that only adopts":         {options: mode.Options{Adopt: true, Only: true}},
+		"that adopts and suspends": {files: suspends, options: mode.Options{Adopt: true}}} {
 		t.Run(name, func(t *testing.T) { givenBackByTheNext(t, c.files, c.options) })
 	}
 }
 
-func givenBackByTheNext(t *testing.T, more string, o plan.Options) {
+func givenBackByTheNext(t *testing.T, more string, o mode.Options) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
 		b.scalable(2, 8, partly)
@@ -392,7 +393,7 @@ func TestScaleInStrikesUnlessSuspended(t *testing.T) {
 			b.tracked(200) // four tasks at 50 percent
 			was, least := b.targets(), 4
 			files := b.files("sim/web:v2", more+slow)
-			p := got(b.plan(files, plan.Options{}))(b)
+			p := got(b.plan(files, mode.Options{}))(b)
 			warned := strings.Contains(strings.Join(p.Warnings, "\n"), "may scale in while traffic shifts")
 			b.clock.Go(func() {
 				for range 60 {

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // A read of the rules that is older than the last write of the weights shows that the
@@ -109,7 +110,7 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 				rolls(t, func(b *bench) {
 					ctx := context.Background()
 					p := got(b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker),
-						plan.Options{}))(b)
+						mode.Options{}))(b)
 					b.aborts(b.hosted("sim/web:v2", pipelined(half, fifth, approval, roll, home, clean), breaker))
 					must(b, b.clock.Sleep(ctx, time.Minute))
 					id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
@@ -156,7 +157,7 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 					if end := b.deploy(files); end.Outcome != sluice.Succeeded {
 						b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 					}
-					p := got(b.plan(files, plan.Options{Adopt: true, Only: true}))(b)
+					p := got(b.plan(files, mode.Options{Adopt: true, Only: true}))(b)
 					must(b, b.clock.Sleep(ctx, time.Minute))
 					b.makesCanary(hosting, sluice.NewActionID("slc-lost", "canary", "1"))
 					must(b, b.sim.Inject("stale ecs:* by="+by+" for=1m"))

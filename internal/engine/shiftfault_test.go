@@ -13,7 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 const (
@@ -215,7 +215,7 @@ func TestAppSpecsAreRefusedBeforeAnyWrite(t *testing.T) {
 		files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data,
 			"networkConfiguration: {awsvpcConfiguration: {subnets: ["+many+"]}}\n"...)
 		b.calls = nil
-		_, err := b.plan(files, plan.Options{})
+		_, err := b.plan(files, mode.Options{})
 		if err == nil || !strings.Contains(err.Error(), "bytes; at most 102400 are sent") {
 			b.Errorf("%.300v", err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // fiveMinutes is the canary pipeline with time to look at the canary.
@@ -52,7 +52,7 @@ func BenchmarkOwnTime(b *testing.B) {
 		on(b, options{knobs: &none, codec: true}, func(w *bench) {
 			files := w.files("sim/web:v2", canaryPipeline)
 			virtual, began := w.clock.Now(), time.Now()
-			p := got(w.plan(files, plan.Options{}))(w)
+			p := got(w.plan(files, mode.Options{}))(w)
 			id := got(w.engine.Start(context.Background(), p, engine.TriggerManual))(w)
 			end := got(w.engine.Run(context.Background(), id, engine.Options{}))(w)
 			computing += time.Since(began)

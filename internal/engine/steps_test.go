@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // withSteps adds a migration before the stages and a smoke test after them.
@@ -118,7 +119,7 @@ func TestALongMigrationKeepsTheClaim(t *testing.T) {
 		b.clock.Go(func() {
 			for range 11 {
 				must(b, b.clock.Sleep(context.Background(), 10*time.Minute))
-				_, second = b.plan(b.files("sim/web:v3", ""), plan.Options{})
+				_, second = b.plan(b.files("sim/web:v3", ""), mode.Options{})
 				k := got(plan.ParseClaim(b.tag(plan.ClaimTag)))(b)
 				if until = k.Until.Sub(b.clock.Now()); until <= 0 || second != nil {
 					b.Errorf("claimed for %s, %v", until, second)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // other is another process on the same journal.
@@ -97,7 +98,7 @@ func TestTakenOverFromAProcessThatHangs(t *testing.T) {
 
 func (b *bench) takeFrom(e *engine.Engine, files string, from string) (string, *plan.Plan) {
 	b.Helper()
-	p := got(b.plan(b.files(files, canaryPipeline), plan.Options{TakeOver: from, Adopt: true}))(b)
+	p := got(b.plan(b.files(files, canaryPipeline), mode.Options{TakeOver: from, Adopt: true}))(b)
 	return got(e.Start(context.Background(), p, engine.TriggerManual))(b), p
 }
 
@@ -156,7 +157,7 @@ func TestClaimThatRanOutIsTaken(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", held(0)))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		must(b, b.clock.Sleep(ctx, 31*time.Minute))
-		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
+		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 		e := b.elsewhere()
 		second := got(e.Start(ctx, p, engine.TriggerManual))(b)
 		b.expect(got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
@@ -187,7 +188,7 @@ func (b *bench) adopted(pipeline string, n int) (more bool) {
 	}
 	ctx := context.Background()
 	serves := b.serving()
-	p := got(b.plan(b.files("sim/web:v2", pipeline), plan.Options{TakeOver: id, Adopt: true, Only: true}))(b)
+	p := got(b.plan(b.files("sim/web:v2", pipeline), mode.Options{TakeOver: id, Adopt: true, Only: true}))(b)
 	e := b.elsewhere()
 	end := got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 	want := "PRIMARY " + serves + " 100% 4 running; primary 100 canary 0"

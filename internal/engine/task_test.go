@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 const (
@@ -149,7 +149,7 @@ func TestRegisterOnly(t *testing.T) {
 		files := b.standalone(exits0, "  runStandaloneTask: false\n")
 		b.endedWith(b.deploy(files), sluice.Succeeded, "")
 		b.expectRan()
-		if p := got(b.plan(files, plan.Options{}))(b); p.HasChanges() || p.To != "job:1" {
+		if p := got(b.plan(files, mode.Options{}))(b); p.HasChanges() || p.To != "job:1" {
 			b.Errorf("afterwards %v, %s", p.Changes, p.To)
 		}
 	})
@@ -158,12 +158,12 @@ func TestRegisterOnly(t *testing.T) {
 func TestAPipelineOnAStandaloneTaskIsRefused(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		files := b.standalone(exits0, canaryPipeline)
-		if _, err := b.plan(files, plan.Options{}); err == nil ||
+		if _, err := b.plan(files, mode.Options{}); err == nil ||
 			!strings.Contains(err.Error(),
 				"stage 1 ECS_CANARY_ROLLOUT: a task without a service is only registered and run") {
 			b.Error(err)
 		}
-		if _, err := b.plan(files, plan.Options{QuickSync: true}); err != nil {
+		if _, err := b.plan(files, mode.Options{QuickSync: true}); err != nil {
 			b.Error(err)
 		}
 	})

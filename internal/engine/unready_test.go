@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // Tasks that were healthy when a stage ended may be gone when the next one begins. No
@@ -85,7 +85,7 @@ pipeline:
 // upToApproval runs a new deployment until it waits for its approval.
 func (b *bench) upToApproval(files fstest.MapFS) string {
 	b.Helper()
-	p := got(b.plan(files, plan.Options{}))(b)
+	p := got(b.plan(files, mode.Options{}))(b)
 	id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 	if end := got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())

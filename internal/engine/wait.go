@@ -161,7 +161,7 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 func (r *run) canRollBack(o sluice.Outcome) bool {
 	switch o {
 	case sluice.Failed, sluice.Stalled, sluice.TimedOut:
-		return !r.plan.Standalone
+		return r.plan.Mode().HasService()
 	}
 	return false
 }

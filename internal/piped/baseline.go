@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -58,7 +59,7 @@ func errorOf(text string) error {
 	return errors.New(text)
 }
 
-// planInput returns the input of [plan.Make], restored. If the current task definition has the
+// planInput returns the input of [mode.Make], restored. If the current task definition has the
 // revision of the file, the file supplies its content.
 func (g baseline) planInput(app *appfile.Application) plan.AWSState {
 	l := g.Live
@@ -74,7 +75,7 @@ func (g baseline) planInput(app *appfile.Application) plan.AWSState {
 // makePlan makes the plan of the deployment without its list of changes: those compare with data
 // that the baseline does not contain.
 func (g baseline) makePlan(app *appfile.Application) (*plan.Plan, error) {
-	p, err := plan.Make(app, g.planInput(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
+	p, err := mode.Make(app, g.planInput(app), mode.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
 	if err != nil {
 		return nil, err
 	}

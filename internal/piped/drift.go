@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -78,7 +79,7 @@ func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app
 			seen.Left = append(seen.Left, ts.ID)
 		}
 	}
-	if plan.HostingOf(app) == appfile.Services {
+	if mode.Of(app).HasCanaryService() {
 		canary, err := pl.services.Service(ctx, clusterOf(app),
 			plan.CanaryServiceName(aws.ToString(app.Service.Input.ServiceName)))
 		if err != nil {
@@ -96,7 +97,7 @@ func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app
 		return nil, err
 	}
 	seen.Foreign = pl.seenTwice(live.ARN, seen.Foreign)
-	return plan.ChangesOutsideFiles(app, seen), nil
+	return mode.ChangesOutsideFiles(app, seen), nil
 }
 
 func shortReason(diffs []fileChange) string {

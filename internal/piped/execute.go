@@ -66,7 +66,7 @@ func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInp
 		return err
 	}
 	target, err := p.entry.loadApplication(in.GetTargetDeploymentSource())
-	if err != nil && in.GetStage().GetName() != appfile.StageRollback {
+	if err != nil && !stageOf(in).RollsBack() {
 		return err
 	}
 	var running *loadedApp
@@ -162,7 +162,12 @@ func (t *targetRun) withLongRetry(ctx context.Context, budget time.Duration) con
 			Report: func(e sluice.Unanswered) { t.log.logEvent(e) }})
 }
 
-func (t *targetRun) isRollback() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
+func (t *targetRun) isRollback() bool { return stageOf(t.in).RollsBack() }
+
+// stageOf returns the stage that piped runs, to ask for its properties.
+func stageOf(in *contract.ExecutePluginInput) plan.Stage {
+	return plan.Stage{Name: in.GetStage().GetName()}
+}
 
 // officialKeys are metadata keys that PipeCD's ECS plugin writes during a deployment. This plugin
 // writes some of them too, but never before its own keys.
@@ -250,7 +255,7 @@ func (t *targetRun) planIndex() int {
 	if t.isRollback() {
 		return len(t.plan.Stages)
 	}
-	if t.plan.Standalone && t.in.GetStage().GetName() == appfile.StageSync {
+	if !t.plan.Mode().HasService() && stageOf(t.in).ReplacesAll() {
 		return 0 // its stage has sluice's name: RUN_TASK or REGISTER
 	}
 	i := 0
@@ -270,7 +275,7 @@ func (t *targetRun) planIndex() int {
 // of this application left: piped runs one deployment at a time, and does not report when one has
 // ended.
 func (t *targetRun) ensureOwned(ctx context.Context) error {
-	if t.plan.Standalone {
+	if !t.plan.Mode().HasService() {
 		return nil
 	}
 	live, err := t.serviceClient().Observe(ctx)
@@ -357,11 +362,11 @@ func (t *targetRun) removeLeftovers(ctx context.Context) error {
 
 // updateTags updates the service's tags once the stage's own work is done.
 func (t *targetRun) updateTags(ctx context.Context) error {
-	if t.plan.Standalone {
+	if !t.plan.Mode().HasService() {
 		return nil
 	}
 	w := t.newTagWriter()
-	switch s := (plan.Stage{Name: t.in.GetStage().GetName()}); {
+	switch s := stageOf(t.in); {
 	case s.ReplacesPrimary():
 		if t.running != nil {
 			return w.removeDropped(ctx, t.running.app, t.target.app)

@@ -65,8 +65,8 @@ type GroupAttachment struct {
 	Targets   int
 }
 
-// primarySet returns the task set with status PRIMARY, or nil.
-func (l AWSState) primarySet() *sluice.TaskSet {
+// PrimarySet returns the task set with status PRIMARY, or nil.
+func (l AWSState) PrimarySet() *sluice.TaskSet {
 	for i := range l.TaskSets {
 		if l.TaskSets[i].Status == "PRIMARY" {
 			return &l.TaskSets[i]
@@ -78,15 +78,15 @@ func (l AWSState) primarySet() *sluice.TaskSet {
 // PrimaryCreatedBy returns the deployment of sluice that created the PRIMARY task set. It is empty
 // if there is no such task set or if sluice did not create it.
 func (l AWSState) PrimaryCreatedBy() string {
-	if ts := l.primarySet(); ts != nil && IsSluiceID(ts.ExternalID) {
+	if ts := l.PrimarySet(); ts != nil && IsSluiceID(ts.ExternalID) {
 		return sluice.ActionID(ts.ExternalID).Deployment()
 	}
 	return ""
 }
 
-// servingRevision returns the PRIMARY revision as family:revision, or "".
-func (l AWSState) servingRevision() string {
-	if ts := l.primarySet(); ts != nil {
+// ServingRevision returns the PRIMARY revision as family:revision, or "".
+func (l AWSState) ServingRevision() string {
+	if ts := l.PrimarySet(); ts != nil {
 		return ts.Revision
 	}
 	if l.Definition != nil {
@@ -95,12 +95,12 @@ func (l AWSState) servingRevision() string {
 	return ""
 }
 
-// isFirstDeployment reports whether no version is running yet.
-func (l AWSState) isFirstDeployment() bool {
-	return l.Service == nil || l.serviceStatus() != "ACTIVE" || l.primarySet() == nil && l.Definition == nil
+// IsFirstDeployment reports whether no version is running yet.
+func (l AWSState) IsFirstDeployment() bool {
+	return l.Service == nil || l.ServiceStatus() != "ACTIVE" || l.PrimarySet() == nil && l.Definition == nil
 }
 
-func (l AWSState) serviceStatus() string {
+func (l AWSState) ServiceStatus() string {
 	if l.Service == nil || l.Service.Status == nil {
 		return ""
 	}
@@ -109,8 +109,8 @@ func (l AWSState) serviceStatus() string {
 
 // HasTaskSets reports whether there is an ACTIVE service with controller EXTERNAL.
 func (l AWSState) HasTaskSets() bool {
-	return l.serviceStatus() == "ACTIVE" && l.Service.DeploymentController != nil &&
-		l.Service.DeploymentController.Type == controllerExternal
+	return l.ServiceStatus() == "ACTIVE" && l.Service.DeploymentController != nil &&
+		l.Service.DeploymentController.Type == ControllerExternal
 }
 
 // WithoutContent returns the state without what no plan needs to be made again: the events of
@@ -132,7 +132,7 @@ func withoutEvents(s *ecstypes.Service) *ecstypes.Service {
 	return &less
 }
 
-// writableRules returns the rules that a deployment may write.
-func (l AWSState) writableRules() []sluice.Rule {
+// WritableRules returns the rules that a deployment may write.
+func (l AWSState) WritableRules() []sluice.Rule {
 	return append(append([]sluice.Rule(nil), l.Steered...), l.Extend...)
 }

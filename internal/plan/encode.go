@@ -13,7 +13,7 @@ func (p *Plan) DecodeTask() (*definition.Task, error) {
 
 // DecodeService decodes the service definition of the plan. That of a standalone task is empty.
 func (p *Plan) DecodeService() (*definition.Service, error) {
-	if p.Standalone {
+	if !p.Mode().HasService() {
 		return &definition.Service{Input: &awsecs.CreateServiceInput{}}, nil
 	}
 	return definition.DecodeService("service definition of the plan", p.Definition)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // Leftovers are resources on a service that belong to deployments of sluice which are not in the
@@ -26,7 +25,7 @@ func FindLeftovers(live AWSState, known func(deployment string) bool) Leftovers 
 	if k, err := ParseClaim(live.Claim); live.Claim != "" && (err != nil || !known(k.Deployment)) {
 		m.Claim = live.Claim
 	}
-	if made, stands := live.findCanaryService(); stands && IsSluiceID(made) &&
+	if made, stands := live.FindCanaryService(); stands && IsSluiceID(made) &&
 		!known(sluice.ActionID(made).Deployment()) {
 		m.Beside = sluice.ActionID(made).Deployment()
 	}
@@ -70,74 +69,15 @@ func (m Leftovers) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// addAdoptWrites adds the writes of the stage that removes leftovers: it routes all traffic to the
-// primary and removes the other task sets of sluice.
-func (p *Plan) addAdoptWrites(s *Stage, live AWSState) {
-	p.addClaimWrites(s)
-	if p.HasCanaryService() {
-		p.addRoutes(s, live, sluice.CanaryShare(0))
-		p.addCanaryServiceDeletes(s)
-	}
-	if p.RollsByECS() || p.ByCodeDeploy() {
-		return
-	}
-	s.addWrite("ecs:UpdateTaskSet", ServingSet)
-	p.addRoutes(s, live, sluice.CanaryShare(0))
-	s.addRetireWrites(OtherSets)
-	if p.OnOtherTargets == sluice.RemoveTargets {
-		s.addRetireWrites(ExternalSets)
-	}
-}
-
 // Adopts reports whether the plan begins by removing leftovers of another deployment.
 func (p *Plan) Adopts() bool {
 	return len(p.Stages) > 0 && p.Stages[0].Adopts()
 }
 
-// leftoverKind is the Of field of a [Change] that an adoption makes.
-const leftoverKind = "left behind"
-
-// leftoverChanges returns the changes that an adoption makes.
-func (p *Plan) leftoverChanges(app *appfile.Application, live AWSState, o Options) (all []Change) {
-	if live.Claim != "" && o.Adopt {
-		all = append(all, Change{Of: leftoverKind, Path: ClaimTag, Have: live.Claim, Want: "this deployment's"})
-	}
-	if p.Hosting == "" {
-		return all
-	}
-	for _, c := range listLeftovers(live, "-") {
-		all = append(all, Change{Of: leftoverKind, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
-	}
-	if app.OnOtherTargets == sluice.RemoveTargets {
-		for _, ts := range live.externalSets(app) {
-			all = append(all, Change{Of: leftoverKind, Path: "task set " + ts.ID,
-				Have: fmt.Sprintf("of %s, not created by sluice, %d running", ts.Revision, ts.Running), Want: "-"})
-		}
-	}
-	for _, c := range weightedRules(app, live) {
-		all = append(all, Change{Of: leftoverKind, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
-	}
-	return all
-}
+// LeftoverKind is the Of field of a [Change] that an adoption makes.
+const LeftoverKind = "left behind"
 
 // Deploys reports whether the deployment changes anything other than leftovers.
 func (p *Plan) Deploys() bool {
-	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of != leftoverKind })
-}
-
-// withAdoptStage puts a stage before the others that removes leftovers of earlier deployments. It
-// does so if there are leftovers or if a user asks for it.
-func (o Options) withAdoptStage(stages []appfile.Stage, app *appfile.Application, live AWSState) []appfile.Stage {
-	says := "clean up after a deployment whose journal is lost"
-	if !o.Adopt {
-		if !slices.ContainsFunc(stages, isVariantStage) && !o.Only || !hasLeftovers(app, live) {
-			return stages
-		}
-		says = "remove leftovers of earlier deployments"
-	}
-	adopt := appfile.Stage{Name: appfile.StageAdopt, With: appfile.Adopt{}, Timeout: app.Timeout, Desc: says}
-	if o.Only {
-		return []appfile.Stage{adopt}
-	}
-	return append([]appfile.Stage{adopt}, stages...)
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of != LeftoverKind })
 }

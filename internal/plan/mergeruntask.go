@@ -8,9 +8,9 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// mergeRunInput returns base with each field replaced that over sets. It merges overrides and tags
+// MergeRunInput returns base with each field replaced that over sets. It merges overrides and tags
 // by their names.
-func mergeRunInput(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
+func MergeRunInput(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
 	out := *base
 	if over == nil {
 		return &out

@@ -190,7 +190,7 @@ func afterFailure(p *Plan, r Result) Step {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
 	}
 	if t := p.Stages[r.Index].Task; t != nil && !t.Rollback {
-		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.failureEffect(p.Standalone)}
+		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.failureEffect(p.Mode().HasService())}
 	}
 	if !p.AutoRollback {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
@@ -200,9 +200,9 @@ func afterFailure(p *Plan, r Result) Step {
 
 // failureEffect describes the state of the service after a failed step. The work of the step itself
 // cannot be rolled back.
-func (t *Task) failureEffect(standalone bool) string {
+func (t *Task) failureEffect(hasService bool) string {
 	switch {
-	case t.When == StepBefore && standalone:
+	case t.When == StepBefore && !hasService:
 		return "; no later task was run"
 	case t.When == StepBefore:
 		return "; the service was not changed"

@@ -153,13 +153,28 @@ const (
 	ReturnShift        = "CodeDeploy deployment that returns"
 )
 
-// RollsByECS reports whether ECS deploys the primary with its own rolling update.
-func (p *Plan) RollsByECS() bool { return p.Controller == controllerECS }
-
 // Stage returns the stage at index; the rollback is at len(Stages).
 func (p *Plan) Stage(index int) Stage {
 	if index == len(p.Stages) {
 		return p.Rollback
 	}
 	return p.Stages[index]
+}
+
+func (p *Plan) ServiceResource() string { return p.Cluster + "/" + p.Service }
+
+// FormatDuration rounds a duration for people.
+func FormatDuration(d time.Duration) string {
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func (s *Stage) AddWrite(operation string, resources ...string) {
+	for _, r := range resources {
+		if w := (sluice.Write{Operation: operation, Resource: r}); !s.MayWrite(w) {
+			s.Writes = append(s.Writes, w)
+		}
+	}
 }

@@ -91,13 +91,13 @@ func (t *Task) rebuildFrom(app *appfile.Application) (*Task, error) {
 	all := app.After
 	switch t.When {
 	case "":
-		return newTask(app, "", nil, &definition.Run{}, app.Standalone.WatchContainer)
+		return NewTask(app, "", nil, &definition.Run{}, app.Standalone.WatchContainer)
 	case StepBefore:
 		all = app.Before
 	}
 	for _, s := range all {
 		if s.Name == t.Step {
-			return newStepTask(app, t.When, s)
+			return NewStepTask(app, t.When, s)
 		}
 	}
 	return nil, nil

@@ -59,3 +59,12 @@ const (
 	CanaryInstances  = "instances of canary"
 	PrimaryInstances = "instances of primary"
 )
+
+// CacheTimeText returns how long a task must keep serving for callers that still get or cache its
+// address: until the name servers follow a deregistration, and the TTL after that.
+func (r Registry) CacheTimeText() string {
+	if !r.HasDNS() {
+		return "as long as callers cache the result,"
+	}
+	return FormatDuration(r.CacheExpiry())
+}

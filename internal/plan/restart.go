@@ -32,25 +32,3 @@ func (p *Plan) HasWork() bool {
 func (p *Plan) idleCause() string {
 	return fmt.Sprintf("the desired count of %s is 0: no task shows whether the revision works", p.Service)
 }
-
-// forcesDeployment reports whether a deployment is made even if nothing changes.
-func (o Options) forcesDeployment() bool { return o.Force || o.Restart != "" }
-
-// planRestart plans a new deployment of the revision that is PRIMARY already and that AWS has given
-// up. A rolling service is not rolled back then: the state before the deployment is the same
-// failing revision.
-func (p *Plan) planRestart(o Options) {
-	if o.Restart == "" {
-		return
-	}
-	p.Changes = append(p.Changes, Change{Of: "service", Path: "deployment", Have: o.Restart, Want: "a new deployment"})
-	if !p.RollsByECS() {
-		return
-	}
-	p.Force = true
-	if p.AutoRollback {
-		p.AutoRollback = false
-		p.Notes = append(
-			p.Notes, "a failure is not rolled back: the previous state is the same revision, which does not work")
-	}
-}

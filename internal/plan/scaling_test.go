@@ -1,11 +1,9 @@
 package plan
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 func TestScalingGoal(t *testing.T) {
@@ -33,18 +31,5 @@ func TestScalingBeforeIsReadFromTheTagOnlyIfAllIsSuspended(t *testing.T) {
 	}
 	if got := TargetsBefore(now, "no such form"); sluice.Suspensions(got) != sluice.Suspensions(now) {
 		t.Errorf("%s", sluice.Suspensions(got))
-	}
-}
-
-func TestScalingThatCannotBeReadIsNoMatterUnlessAskedFor(t *testing.T) {
-	p := &Plan{Cluster: "prod", Service: "web"}
-	denied := AWSState{Scaling: &ScalingState{Denied: "AccessDeniedException"}}
-	if err := p.planScaling(appfile.Scaling{}, denied); err != nil || p.Scaling != nil {
-		t.Errorf("%v", err)
-	}
-	err := p.planScaling(appfile.Scaling{Suspend: true}, denied)
-	if sluice.KindOf(err) != sluice.Denied ||
-		!strings.Contains(sluice.NextStep(err), "application-autoscaling:DescribeScalableTargets") {
-		t.Errorf("%v", err)
 	}
 }

@@ -15,13 +15,13 @@ type Serving struct {
 	Pending  int    `json:"pending,omitempty"`
 }
 
-// findServing returns the PRIMARY task set, otherwise the PRIMARY deployment. It returns nil if
+// FindServing returns the PRIMARY task set, otherwise the PRIMARY deployment. It returns nil if
 // there is neither.
-func (l AWSState) findServing() *Serving {
-	if ts := l.primarySet(); ts != nil {
+func (l AWSState) FindServing() *Serving {
+	if ts := l.PrimarySet(); ts != nil {
 		return &Serving{ID: ts.ID, Revision: ts.Revision, Desired: ts.Desired, Running: ts.Running, Pending: ts.Pending}
 	}
-	if l.Service == nil || l.serviceStatus() != "ACTIVE" {
+	if l.Service == nil || l.ServiceStatus() != "ACTIVE" {
 		return nil
 	}
 	for _, d := range l.Service.Deployments {

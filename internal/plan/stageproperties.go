@@ -6,6 +6,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
+// StageScaling applies the requested auto scaling settings and nothing else. Files cannot name it:
+// a plan has this stage if nothing else changes.
+const StageScaling = "AUTO_SCALING"
+
 // stageProperties is what a stage does to a service, for every way of deploying. Code outside this
 // file asks for a property and does not compare names of stages.
 type stageProperties struct {
@@ -20,6 +24,8 @@ type stageProperties struct {
 	waits           bool // lets time pass or waits for approvals; sluice writes only the claim
 	needsApproval   bool // waits for people
 	runsTask        bool // runs a task to its end
+	registers       bool // registers the task definition and runs no task
+	setsScaling     bool // applies auto scaling settings and nothing else
 	rollsBack       bool
 	adopts          bool // cleans up after a deployment whose journal is lost
 }
@@ -38,8 +44,8 @@ var stageTable = []stageProperties{
 	{name: appfile.StageRollback, allToPrimary: true, rollsBack: true},
 	{name: appfile.StageAdopt, adopts: true},
 	{name: appfile.StageRunTask, runsTask: true},
-	{name: appfile.StageRegister},
-	{name: StageScaling},
+	{name: appfile.StageRegister, registers: true},
+	{name: StageScaling, setsScaling: true},
 }
 
 // propertiesOf returns the row of a stage; a stage without a row has no property.
@@ -89,6 +95,12 @@ func (s Stage) NeedsApproval() bool { return propertiesOf(s.Name).needsApproval 
 
 // RunsTask reports whether the stage runs a task to its end.
 func (s Stage) RunsTask() bool { return propertiesOf(s.Name).runsTask }
+
+// Registers reports whether the stage registers the task definition and runs no task.
+func (s Stage) Registers() bool { return propertiesOf(s.Name).registers }
+
+// SetsScaling reports whether the stage applies auto scaling settings and nothing else.
+func (s Stage) SetsScaling() bool { return propertiesOf(s.Name).setsScaling }
 
 // RollsBack reports whether the stage is the rollback.
 func (s Stage) RollsBack() bool { return propertiesOf(s.Name).rollsBack }

@@ -29,7 +29,7 @@ type Canary struct {
 func (c Canary) Exists() bool { return c.Scale > 0 }
 
 // Tasks is the number of canary tasks of a service with that desired count.
-func (c Canary) Tasks(desired int) int { return scaledCount(desired, c.Scale) + c.Extra }
+func (c Canary) Tasks(desired int) int { return ScaledCount(desired, c.Scale) + c.Extra }
 
 // CanaryShare is the canary's share in percent; 0 until a stage has written weights.
 func (s State) CanaryShare() int {
@@ -79,7 +79,7 @@ func (s State) after(st Stage, p *Plan) State {
 	if st.Share != nil {
 		s.Canary.Extra += st.Share.Extra
 	}
-	s.Claimed = s.Claimed || st.MayWrite(sluice.Write{Operation: "ecs:TagResource", Resource: p.serviceResource()})
+	s.Claimed = s.Claimed || st.MayWrite(sluice.Write{Operation: "ecs:TagResource", Resource: p.ServiceResource()})
 	s.ScalingSuspended = p.Scaling != nil && p.Scaling.Suspend && s.Claimed
 	return s
 }

@@ -105,7 +105,7 @@ func TestStateAfterEachStage(t *testing.T) {
 
 func TestStateHasTheClaimAndTheSuspension(t *testing.T) {
 	p := &Plan{Cluster: "prod", Service: "web", Scaling: &Scaling{Suspend: true}, Stages: stagesOf("W", "C50", "E")}
-	p.Stages[1].addWrite("ecs:TagResource", p.serviceResource())
+	p.Stages[1].AddWrite("ecs:TagResource", p.ServiceResource())
 	for i, want := range []bool{false, false, true, true} {
 		if s := p.StateBefore(i); s.Claimed != want || s.ScalingSuspended != want {
 			t.Errorf("before stage %d: claimed %t, suspended %t, want %t", i+1, s.Claimed, s.ScalingSuspended, want)
@@ -125,8 +125,7 @@ func TestCanaryTasks(t *testing.T) {
 	}
 }
 
-// A stage that the files know has a row here, and each row has one property at least, but for
-// stages that only register or set auto scaling.
+// A stage that the files know has a row here, and each row has one property at least.
 func TestEveryStageHasProperties(t *testing.T) {
 	for _, name := range appfile.PipelineStages() {
 		if p := propertiesOf(name); !p.inPipelines {
@@ -146,7 +145,7 @@ func TestEveryStageHasProperties(t *testing.T) {
 		if p.inPipelines && !inFiles[p.name] {
 			t.Errorf("stage %s is in stageTable as one of pipelines, and files do not know it", p.name)
 		}
-		if p == (stageProperties{name: p.name}) && p.name != appfile.StageRegister && p.name != StageScaling {
+		if p == (stageProperties{name: p.name}) {
 			t.Errorf("stage %s has no property", p.name)
 		}
 	}

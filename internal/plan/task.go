@@ -59,9 +59,9 @@ func (t *Task) DecodeRequest() (*definition.Run, error) {
 // StepKey returns the key of a step in [AWSState.Steps] and in the startedBy of its tasks.
 func StepKey(when, name string) string { return when + "/" + name }
 
-// newTask returns what a stage runs, from the files alone. when is empty for the application's own
+// NewTask returns what a stage runs, from the files alone. when is empty for the application's own
 // task.
-func newTask(app *appfile.Application, when string, own *definition.Task, given *definition.Run, watch string) (*Task,
+func NewTask(app *appfile.Application, when string, own *definition.Task, given *definition.Run, watch string) (*Task,
 	error) {
 	def := app.Task
 	if own != nil {
@@ -76,7 +76,7 @@ func newTask(app *appfile.Application, when string, own *definition.Task, given 
 	if err := checkNetwork(app, def, in); err != nil {
 		return nil, err
 	}
-	t.Watch = cmp.Or(t.Watch, firstEssential(def))
+	t.Watch = cmp.Or(t.Watch, FirstEssential(def))
 	var err error
 	if t.Request, err = (&definition.Run{Input: in}).JSON(); err != nil {
 		return nil, fmt.Errorf("request of RunTask: %w", err)
@@ -133,8 +133,8 @@ func checkNetwork(app *appfile.Application, def *definition.Task, in *awsecs.Run
 			aws.ToString(def.Input.Family))}
 }
 
-// firstEssential returns the first essential container. The task stops when it stops.
-func firstEssential(def *definition.Task) string {
+// FirstEssential returns the first essential container. The task stops when it stops.
+func FirstEssential(def *definition.Task) string {
 	all := def.Input.ContainerDefinitions
 	i := slices.IndexFunc(all, func(c ecstypes.ContainerDefinition) bool { return c.Essential == nil || *c.Essential })
 	return aws.ToString(all[max(i, 0)].Name)
@@ -153,7 +153,7 @@ func runRequest(app *appfile.Application, given *awsecs.RunTaskInput, when strin
 		base.LaunchType = ecstypes.LaunchType(app.Standalone.LaunchType)
 		base.NetworkConfiguration = networkConfig(app.Standalone)
 	}
-	return mergeRunInput(mergeRunInput(base, applicationRunInput(app.Standalone.RunTask, when)), given)
+	return MergeRunInput(MergeRunInput(base, applicationRunInput(app.Standalone.RunTask, when)), given)
 }
 
 func applicationRunInput(run *definition.Run, when string) *awsecs.RunTaskInput {
@@ -182,39 +182,20 @@ func networkConfig(s appfile.Standalone) *ecstypes.NetworkConfiguration {
 		AssignPublicIp: ecstypes.AssignPublicIp(s.AssignPublicIP)}}
 }
 
-// RunOptions say how a user wants tasks to be run now.
-type RunOptions struct {
-	Given *definition.Run // overrides the files; nil: no overrides
-	Watch string          // the container whose exit code decides
-	// Command overrides the command of that container. Empty keeps the container's own.
-	Command []string
+// GroupPrefix begins the name of a task without a service in a plan. It stands in place of the
+// service name. AWS gives tasks without a service a group of this form.
+const GroupPrefix = "family:"
+
+// TaskGroup returns the group of the application's tasks that belong to no service.
+func TaskGroup(app *appfile.Application) string {
+	return GroupPrefix + aws.ToString(app.Task.Input.Family)
 }
 
-// MakeRun plans a run of the application's task. The application may have a service.
-func MakeRun(app *appfile.Application, live AWSState, o RunOptions) (*Plan, error) {
-	p, err := newTaskPlan(app, live)
+func NewStepTask(app *appfile.Application, when string, s appfile.Step) (*Task, error) {
+	t, err := NewTask(app, when, s.Task, s.Run, s.WatchContainer)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("step %s: %w", s.Name, err)
 	}
-	if o.Given == nil {
-		o.Given = &definition.Run{Input: &awsecs.RunTaskInput{}}
-	}
-	o.Watch = cmp.Or(o.Watch, app.Standalone.WatchContainer)
-	if len(o.Command) > 0 {
-		o.Given = withCommand(o.Given, cmp.Or(o.Watch, firstEssential(app.Task)), o.Command)
-	}
-	t, err := newTask(app, "", nil, o.Given, o.Watch)
-	if err != nil {
-		return nil, err
-	}
-	p.Stages = []Stage{p.newTaskStage(0, t, app.Timeout, live)}
-	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)),
-		Change{Of: "task", Path: "run", Have: "-", Want: taskCountText(t.Count) + " of " + p.To})
-	return p.withRollback(), nil
-}
-
-// withCommand returns the request with another command for one container.
-func withCommand(given *definition.Run, name string, words []string) *definition.Run {
-	over := &awsecs.RunTaskInput{Overrides: &ecstypes.TaskOverride{ContainerOverrides: []ecstypes.ContainerOverride{{Name: &name, Command: words}}}}
-	return &definition.Run{Input: mergeRunInput(given.Input, over)}
+	t.Step, t.Rollback = s.Name, s.Rollback
+	return t, nil
 }

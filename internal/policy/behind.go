@@ -94,9 +94,6 @@ func (b *builder) allowRunRoles() error {
 // allowServiceRoles allows to pass the roles with which ECS acts for the service, and to tag the
 // resources that are created for it.
 func (b *builder) allowServiceRoles(does func(operation string) bool) error {
-	if b.plan.Standalone {
-		return nil
-	}
 	service, err := b.plan.DecodeService()
 	if err != nil {
 		return err

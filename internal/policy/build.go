@@ -111,11 +111,11 @@ func (b *builder) serviceARN(name string) string {
 // "<cluster>/<service>".
 func (b *builder) serviceNames() []string {
 	p := b.plan
-	if p.Standalone {
+	if !p.Mode().HasService() {
 		return nil
 	}
 	names := []string{p.Cluster + "/" + p.Service}
-	if p.HasCanaryService() {
+	if p.Mode().HasCanaryService() {
 		names = append(names, b.canaryName())
 	}
 	return names

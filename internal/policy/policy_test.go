@@ -17,7 +17,7 @@ import (
 func bare(t *testing.T, region, task, service string, writes ...sluice.Write) Document {
 	t.Helper()
 	d, err := ForPlan(&plan.Plan{Account: "123456789012", Region: region, Cluster: "prod", Service: "web",
-		Controller: "ECS", To: "web",
+		Controller: "ECS", Access: sluice.ServiceDiscovery, To: "web",
 		Task: json.RawMessage(task), Definition: json.RawMessage(service), Stages: []plan.Stage{{Writes: writes}},
 		Registry: &plan.Registry{ARN: "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-1", Route53: true,
 			Records: []plan.Record{{Type: "A"}}},
@@ -41,6 +41,11 @@ func TestEveryWriteOfPlansHasARule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	making, err := filepath.Glob("../plan/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, making...)
 	used := map[string]bool{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -58,7 +63,8 @@ func TestEveryWriteOfPlansHasARule(t *testing.T) {
 			t.Errorf("no plan lists %s", op)
 		}
 	}
-	_, err = ForPlan(&plan.Plan{Region: "us-east-1", Cluster: "prod", Service: "web", Task: json.RawMessage(aTask),
+	_, err = ForPlan(&plan.Plan{Region: "us-east-1", Cluster: "prod", Service: "web", Access: sluice.NoAccess,
+		Task:       json.RawMessage(aTask),
 		Definition: json.RawMessage(aService),
 		Stages:     []plan.Stage{{Writes: []sluice.Write{{Operation: "ecs:DeleteCluster", Resource: "prod"}}}}},
 		plan.AWSState{})

@@ -3,6 +3,8 @@ package policy
 import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // allowReads allows the reads of the engine: to plan, to deploy, and to name causes.
@@ -12,41 +14,68 @@ func (b *builder) allowReads(definitions []plannedDefinition) {
 	b.allowActions(readTasks, b.taskARNs(), "ecs:DescribeTasks")
 	b.allowActions(readServices, b.serviceARNs(), "ecs:DescribeServices")
 	b.allowActions(readLogs, b.logStreamARNs(definitions), "logs:GetLogEvents")
-	if !b.plan.Standalone {
+	if b.plan.Mode().HasService() {
 		b.allowActions(readAll, nil, "application-autoscaling:DescribeScalableTargets")
 	}
-	if b.plan.RollsByECS() {
-		b.allowActions(readServices, nil, "ecs:ListServiceDeployments")
-		b.allowActions(readHistory, b.serviceARNs("service-deployment", "service-revision"),
-			"ecs:DescribeServiceDeployments", "ecs:DescribeServiceRevisions")
-	} else if !b.plan.Standalone {
-		b.allowActions(readTaskSets, b.taskSetARNs(), "ecs:DescribeTaskSets")
-	}
+	modeReads[b.plan.Mode()](b)
 	if b.hasLoadBalancer() {
 		b.allowActions(readAll, nil, "elasticloadbalancing:DescribeListeners",
 			"elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeRules",
 			"elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups",
 			"elasticloadbalancing:DescribeTargetHealth")
 	}
-	if b.plan.UsesCloudMap() {
-		b.allowActions(readAll, nil, "servicediscovery:DiscoverInstances", "servicediscovery:GetInstancesHealthStatus",
-			"servicediscovery:GetOperation", "servicediscovery:ListInstances")
-		b.allowActions(readRegistry, registryARN(b, ""), "servicediscovery:GetService")
-		b.allowActions(readNamespaces, []string{b.resourceARN("servicediscovery", "namespace/*")},
-			"servicediscovery:GetNamespace")
-	}
-	if b.plan.ByCodeDeploy() {
-		b.allowCodeDeployReads()
-	}
+	accessReads[b.plan.Access](b)
 	if b.plan.KeepDefinitions > 0 { // no task of any cluster may run what is deregistered
 		b.allowActions(readAll, nil, "ecs:ListClusters")
 		b.allowActions(readTasks, []string{b.resourceARN("ecs", "task/*")}, "ecs:DescribeTasks")
 	}
 }
 
+// modeReads are the reads of each way of deploying.
+var modeReads = map[plan.Mode]func(*builder){
+	plan.ModeTaskSets:      (*builder).allowTaskSetReads,
+	plan.ModeCanaryService: (*builder).allowHistoryReads,
+	plan.ModeRolling:       (*builder).allowHistoryReads,
+	plan.ModeCodeDeploy:    (*builder).allowCodeDeployReads,
+	plan.ModeTask:          (*builder).allowNoReads,
+}
+
+// accessReads are the reads of each access type. Those of load balancers depend on the service.
+var accessReads = map[sluice.Access]func(*builder){
+	sluice.ELB:              (*builder).allowNoReads,
+	sluice.ServiceDiscovery: (*builder).allowRegistryReads,
+	sluice.NoAccess:         (*builder).allowNoReads,
+}
+
+func (b *builder) allowNoReads() {}
+
+func (b *builder) allowTaskSetReads() {
+	b.allowActions(readTaskSets, b.taskSetARNs(), "ecs:DescribeTaskSets")
+}
+
+// allowHistoryReads allows to read the history that ECS keeps of its own deployments.
+func (b *builder) allowHistoryReads() {
+	b.allowActions(readServices, nil, "ecs:ListServiceDeployments")
+	b.allowActions(readHistory, b.serviceARNs("service-deployment", "service-revision"),
+		"ecs:DescribeServiceDeployments", "ecs:DescribeServiceRevisions")
+}
+
+// allowRegistryReads allows to read the instances under a Cloud Map name.
+func (b *builder) allowRegistryReads() {
+	if b.plan.Registry == nil {
+		return
+	}
+	b.allowActions(readAll, nil, "servicediscovery:DiscoverInstances", "servicediscovery:GetInstancesHealthStatus",
+		"servicediscovery:GetOperation", "servicediscovery:ListInstances")
+	b.allowActions(readRegistry, registryARN(b, ""), "servicediscovery:GetService")
+	b.allowActions(readNamespaces, []string{b.resourceARN("servicediscovery", "namespace/*")},
+		"servicediscovery:GetNamespace")
+}
+
 // allowCodeDeployReads allows to search the deployment group of the service and to follow its
 // deployments.
 func (b *builder) allowCodeDeployReads() {
+	b.allowTaskSetReads()
 	b.allowActions(readAll, nil, "codedeploy:BatchGetDeploymentTargets", "codedeploy:ListApplications",
 		"codedeploy:ListDeploymentTargets")
 	b.allowActions(readApplication, []string{b.resourceARN("codedeploy", "application:*")},
@@ -58,7 +87,7 @@ func (b *builder) allowCodeDeployReads() {
 
 // hasLoadBalancer reports whether the service is behind a load balancer, by its files or in AWS.
 func (b *builder) hasLoadBalancer() bool {
-	if b.plan.Primary != nil || b.plan.Canary != nil || b.plan.ByCodeDeploy() {
+	if b.plan.Primary != nil || b.plan.Canary != nil {
 		return true
 	}
 	if s := b.state.Service; s != nil && len(s.LoadBalancers) > 0 {

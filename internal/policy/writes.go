@@ -83,7 +83,7 @@ func (b *builder) allowWrite(w sluice.Write) error {
 			Next: "report this error with the output of sluice plan"}
 	}
 	sid := r.sid
-	if other, ok := canarySids[sid]; ok && b.plan.HasCanaryService() && w.Resource == b.canaryName() {
+	if other, ok := canarySids[sid]; ok && w.Resource == b.canaryName() {
 		sid = other
 	}
 	b.allowActions(sid, r.resources(b, w.Resource), w.Operation)

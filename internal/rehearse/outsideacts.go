@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -32,7 +33,7 @@ func interventionActs() map[string]func(f *Rehearsal, args []int) {
 				"force": true})
 		},
 		TakeClaim:    func(f *Rehearsal, _ []int) { f.takeClaim() },
-		SecondSluice: func(f *Rehearsal, _ []int) { f.StartSluice(plan.Options{}, nil) },
+		SecondSluice: func(f *Rehearsal, _ []int) { f.StartSluice(mode.Options{}, nil) },
 	}
 }
 

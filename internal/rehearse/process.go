@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -25,7 +26,7 @@ func (f *Rehearsal) startDeployment() (err error) {
 	if err != nil {
 		return err
 	}
-	if f.Plan, err = plan.Make(f.application, live, plan.Options{QuickSync: f.QuickSync}); err != nil {
+	if f.Plan, err = mode.Make(f.application, live, mode.Options{QuickSync: f.QuickSync}); err != nil {
 		return err
 	}
 	f.startedAt = f.Clock.Now()

@@ -7,12 +7,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // StartSluice starts a sluice on another machine that deploys the same service. onEvent receives its
 // events; nil: they are ignored.
-func (f *Rehearsal) StartSluice(o plan.Options, onEvent func(sluice.Envelope)) {
+func (f *Rehearsal) StartSluice(o mode.Options, onEvent func(sluice.Envelope)) {
 	f.secondsRunning++
 	f.Clock.Go(func() {
 		defer func() { f.secondsRunning-- }()
@@ -21,7 +22,7 @@ func (f *Rehearsal) StartSluice(o plan.Options, onEvent func(sluice.Envelope)) {
 	})
 }
 
-func (f *Rehearsal) runElsewhere(o plan.Options, onEvent func(sluice.Envelope)) (engine.RunResult, error) {
+func (f *Rehearsal) runElsewhere(o mode.Options, onEvent func(sluice.Envelope)) (engine.RunResult, error) {
 	ctx := context.Background()
 	a, err := f.openAccount(f.Clock, nil)
 	if err != nil {
@@ -43,7 +44,7 @@ func (f *Rehearsal) runElsewhere(o plan.Options, onEvent func(sluice.Envelope)) 
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	p, err := plan.Make(app, live, o)
+	p, err := mode.Make(app, live, o)
 	if err != nil {
 		return engine.RunResult{}, err
 	}

@@ -26,16 +26,11 @@ func (r *Run) adoptLeftovers(ctx context.Context) error {
 	if err := r.claimAndSuspend(ctx, live); err != nil {
 		return err
 	}
-	claimed := r.wroteAt
-	switch {
-	case r.Plan.RollsByECS() && !r.Plan.HasCanaryService():
-		r.emitNote("ECS continues the requested deployment; a rolling service has no other leftovers of a deployment")
-		return nil
-	case r.Plan.ByCodeDeploy():
-		r.emitNote("CodeDeploy continues the requested deployment; a service that CodeDeploy deploys has no other " +
-			"leftovers of a deployment")
+	if note := r.code.adoptNote; note != "" {
+		r.emitNote("%s", note)
 		return nil
 	}
+	claimed := r.wroteAt
 	serving, err := r.hosting.findVariant(ctx, sluice.Primary)
 	if err != nil {
 		return err

@@ -68,22 +68,14 @@ func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, er
 	if live, err = b.checkDrift(ctx, live); err != nil {
 		return 0, "", err
 	}
-	switch {
-	case r.Plan.HasCanaryService():
-		return b.judgeServices(ctx, live)
-	case r.Plan.RollsByECS():
-		return b.judgeRolling(ctx, live)
-	case r.Plan.ByCodeDeploy():
-		return quietInterval, "", nil
-	}
-	return b.judgeTaskSets(ctx, live)
+	return r.code.judge(b, ctx, live)
 }
 
 // checkDrift handles changes by other actors. It compares the service at every poll, and rules and
 // auto scaling every driftPollInterval.
 func (b *Bake) checkDrift(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
 	r := b.run
-	if r.Plan.RollsByECS() && !r.Plan.HasCanaryService() || r.Plan.ByCodeDeploy() {
+	if !r.Plan.Mode().HasVariants() {
 		return live, r.resolvePolledDrift(ctx)
 	}
 	if err := r.traffic.maintainShare(ctx); err != nil {

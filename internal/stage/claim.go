@@ -326,7 +326,7 @@ func (r *Run) ReleaseEnded(ctx context.Context) (released bool, err error) {
 }
 
 func (r *Run) releaseClaim(ctx context.Context, contested bool) (released bool, err error) {
-	if r.Plan.Standalone || len(r.Plan.Finish) == 0 {
+	if !r.Plan.Mode().HasService() || len(r.Plan.Finish) == 0 {
 		return false, nil // there is no service to claim, or no write needed a claim
 	}
 	ctx = r.withRetries(ctx)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Confirm reads the service a last time. It returns an error if the revision that the outcome names
@@ -48,7 +47,7 @@ func (r *Run) readActive(ctx context.Context) (*ecs.ServiceState, error) {
 // outcomeRevision returns the revision that should serve after an outcome; empty if the outcome
 // names none.
 func (r *Run) outcomeRevision(ctx context.Context, o sluice.Outcome) (string, error) {
-	if r.Plan.Standalone || r.Plan.Stages[0].Name == plan.StageScaling {
+	if !r.Plan.Mode().HasService() || r.Plan.Stages[0].SetsScaling() {
 		return "", nil
 	}
 	switch {

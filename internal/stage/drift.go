@@ -14,7 +14,7 @@ import (
 // startDriftWatch starts to detect changes by other actors. It compares the rules now, and task
 // sets and counts at every later read of the stage.
 func (r *Run) startDriftWatch(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
-	if r.Plan.RollsByECS() && !r.Plan.HasCanaryService() || r.Plan.ByCodeDeploy() {
+	if !r.Plan.Mode().HasVariants() {
 		return live, nil // ECS or CodeDeploy changes the service itself
 	}
 	if err := r.traffic.resolveRouteDrift(ctx); err != nil {
@@ -177,7 +177,7 @@ func (r *Run) revertChange(ctx context.Context, c outsideChange) error {
 	case driftCounted:
 		return r.client.Update(ctx, r.makeWrite, "set the desired count", ecs.CountUpdate(int(c.want)))
 	}
-	shrinks := c.have > c.want && r.Plan.UsesCloudMap() // ECS stops tasks whose addresses callers still cache
+	shrinks := c.have > c.want && r.Plan.CountsShares() // ECS stops tasks whose addresses callers still cache
 	bare := c.label == plan.CanarySet && c.kind == driftScaled && (c.have == 0 || shrinks)
 	return r.withCanaryUnrouted(ctx, bare, func() error { return r.hosting.revertDrift(ctx, c) })
 }

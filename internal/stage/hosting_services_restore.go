@@ -16,7 +16,7 @@ type canarySnapshot struct {
 }
 
 func (s services) snapshotCanary(ctx context.Context) (*canarySnapshot, error) {
-	if !s.Plan.HasCanaryService() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a stale read may not show
+	if !s.Plan.Mode().HasCanaryService() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a stale read may not show
 		return nil, nil
 	}
 	live, err := s.canary.Observe(ctx)

@@ -21,7 +21,7 @@ const judgeTimeout = 5 * time.Second
 // deploys another revision, or if another deployment has claimed the service.
 func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan,
 	live plan.AWSState) (*plan.Current, error) {
-	if p.Standalone || p.From == "" || p.From != p.To || live.Claim != "" {
+	if !p.Mode().HasService() || p.From == "" || p.From != p.To || live.Claim != "" {
 		return nil, nil
 	}
 	want := CurrentTarget(p)

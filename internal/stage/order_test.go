@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -117,7 +118,7 @@ func deployExample(t *testing.T, name string, f func(*deployment)) {
 		check(t, err)
 		live, err := survey.ReadInputs(context.Background(), d.account, v, app)
 		check(t, err)
-		d.plan, err = plan.Make(app, live, plan.Options{})
+		d.plan, err = mode.Make(app, live, mode.Options{})
 		check(t, err)
 		f(d)
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
 // isRollback reports whether the stage is the rollback. Its index is after the other stages.
@@ -49,14 +49,16 @@ func (r *Run) restoreSnapshot(ctx context.Context) error {
 	if err := r.saveScalingRollback(ctx); err != nil {
 		return err
 	}
-	if r.Plan.ByCodeDeploy() && r.Plan.Stages[0].Name != plan.StageScaling {
-		return r.rollBackCodeDeploy(ctx, live)
+	if r.Plan.Stages[0].SetsScaling() {
+		return r.claimAndSuspend(ctx, live)
 	}
-	if err := r.claimAndSuspend(ctx, live); err != nil || r.Plan.Stages[0].Name == plan.StageScaling {
+	return r.code.rollBack(r, ctx, live)
+}
+
+// rollBackVariants restores the primary and its traffic, and removes what the deployment created.
+func (r *Run) rollBackVariants(ctx context.Context, live *ecs.ServiceState) error {
+	if err := r.claimAndSuspend(ctx, live); err != nil {
 		return err
-	}
-	if r.Plan.RollsByECS() && !r.Plan.HasCanaryService() {
-		return r.rollBackService(ctx)
 	}
 	if err := r.traffic.rerouteEmptyCanary(ctx); err != nil {
 		return err

@@ -32,7 +32,7 @@ func (r *Run) handleInactiveRevision(ctx context.Context, why error) error {
 
 // keepNewVersion sends all requests to the PRIMARY member and removes the canary.
 func (r *Run) keepNewVersion(ctx context.Context) error {
-	if r.Plan.RollsByECS() || r.Plan.ByCodeDeploy() {
+	if !r.Plan.Mode().HasTaskSets() {
 		return nil
 	}
 	serving, err := r.hosting.findVariant(ctx, sluice.Primary)

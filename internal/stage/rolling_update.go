@@ -116,7 +116,7 @@ func (r *Run) rollToRevision(ctx context.Context, live *ecs.ServiceState, rev ec
 	if err != nil {
 		return err
 	}
-	if r.HandOver && !r.Plan.HasCanaryService() &&
+	if r.HandOver && r.Plan.Mode().HandsOver() &&
 		(was.Deployment == "" || !r.handedOverSucceeded(ctx,
 			verdict.Wanted{Revision: rev.Name, Deployment: ours.Deployment})) {
 		return r.handOver(rev, ours.Deployment)

@@ -66,6 +66,7 @@ type Run struct {
 	task     *definition.Task
 	service  *definition.Service
 	client   ecs.Service
+	code     modeCode
 	hosting  variantHosting
 	traffic  trafficProvider
 	snapshot *Snapshot
@@ -100,23 +101,10 @@ func Open(c Config) (*Run, error) {
 	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service}
 	r.client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
 		Confirm: r.awaitSecondRead}
-	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.client, Template: *service.Input}}
-	if r.Plan.RollsByECS() {
-		r.hosting = r.newServices()
-	}
+	r.code = codeOf(r.Plan.Mode())
+	r.hosting = r.code.hosting(r)
 	r.traffic = r.openTraffic()
 	return r, nil
-}
-
-// openTraffic returns the traffic provider for the plan's access type.
-func (r *Run) openTraffic() trafficProvider {
-	if r.Plan.UsesCloudMap() && (r.Plan.HasCanaryService() || !r.Plan.RollsByECS()) {
-		return r.openCloudMapTraffic()
-	}
-	if r.Plan.Access == sluice.ELB && r.Plan.Primary != nil {
-		return r.openALBTraffic()
-	}
-	return noTraffic{}
 }
 
 // Execute runs the stage to its end. An error of [sluice.Kind] Halted means that the stage was
@@ -156,13 +144,7 @@ func (r *Run) stageFunc() (func(context.Context) error, error) {
 	case plan.StageScaling:
 		return r.scaleOnly, nil
 	case appfile.StageSync:
-		if r.Plan.RollsByECS() && !r.Plan.HasCanaryService() {
-			return r.rollService, nil
-		}
-		if r.Plan.ByCodeDeploy() {
-			return r.deployByCodeDeploy, nil
-		}
-		return r.syncService, nil
+		return func(ctx context.Context) error { return r.code.sync(r, ctx) }, nil
 	case appfile.StageCanaryRollout:
 		return r.canaryRollout, nil
 	case appfile.StageTrafficRouting:

@@ -29,7 +29,7 @@ func (r *Run) runTask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.HandOver && r.Plan.Standalone {
+	if r.HandOver && !r.Plan.Mode().HasService() {
 		return j.HandOver(started, ErrHandedOver)
 	}
 	return j.Await(ctx, started)
@@ -47,7 +47,7 @@ func (r *Run) registerOnly(ctx context.Context) error {
 // claimForStep takes the snapshot and claims the service of a step. If there was no service when
 // the plan was made, there is nothing to claim yet.
 func (r *Run) claimForStep(ctx context.Context) error {
-	if r.Plan.Standalone {
+	if !r.Plan.Mode().HasService() {
 		return nil
 	}
 	live, err := r.findActiveService(ctx)

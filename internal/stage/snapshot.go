@@ -81,7 +81,7 @@ func (r *Run) takeSnapshot(ctx context.Context, live *ecs.ServiceState) (Snapsho
 	if f.Service {
 		f.Primary, f.Revision, f.Desired = live.Primary(), live.Serving(), live.Desired
 		f.Attributes = ecs.DifferingUpdate(r.service, live).Inverse(live)
-		if r.Plan.ByCodeDeploy() {
+		if r.Plan.CodeDeploy != nil {
 			f.Spec = live.PrimarySpec()
 		}
 	}

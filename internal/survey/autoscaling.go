@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/autoscaling"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // surveyScaling reads the scalable targets if the plan depends on them: the file changes auto
@@ -15,7 +16,7 @@ import (
 // suspended. A user who does not need them needs no permission to read them.
 func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
 	left := live.Tags[plan.ScalingTag]
-	if !app.Scaling.IsRequested() && plan.HostingOf(app) == "" && left == "" {
+	if !app.Scaling.IsRequested() && !mode.Of(app).HasVariants() && left == "" {
 		return nil
 	}
 	cluster := app.Cluster

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
@@ -15,7 +16,7 @@ import (
 // application routes by that name.
 func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) error {
-	arn, port, ok := plan.RegistryOf(app)
+	arn, port, ok := mode.RegistryOf(app)
 	if !ok {
 		return nil
 	}
@@ -25,7 +26,7 @@ func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *ap
 	}
 	live.Registry = &r
 	all, err := cloudmap.InstanceClient{API: a.CloudMap(), Registry: r, Pause: c.Sleep}.ListInstances(ctx)
-	cluster, service := plan.ServiceNames(app)
+	cluster, service := mode.ServiceNames(app)
 	place := cloudmap.Place{Cluster: cluster, Service: service}
 	live.Neighbours, live.LeftRecords = cloudmap.OtherServices(all, place), cloudmap.CountOwn(all, place)
 	for _, i := range all {

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
 )
 
 // surveyDeploymentGroup finds the deployment group of a service that CodeDeploy deploys, or the
@@ -109,11 +110,11 @@ func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {
 // surveyCodeDeployRollback chooses the revision that a rollback returns to, for a service with
 // controller CODE_DEPLOY that another actor deployed.
 func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.AWSState,
-	to string) (plan.Return, error) {
+	to string) (history.Return, error) {
 	cd := codedeploy.Client{API: a.CodeDeploy()}
 	s, err := cd.FindGroup(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, creatorIDs(live))
 	if err != nil {
-		return plan.Return{}, err
+		return history.Return{}, err
 	}
 	live.Deployer = planDeployer(s)
 	before := ""
@@ -121,11 +122,11 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 		serves := sluice.RevisionOf(*live.Definition.TaskDefinitionArn)
 		arn, err := cd.RevisionBefore(ctx, s.Group, func(arn string) bool { return sluice.RevisionOf(arn) == serves })
 		if err != nil {
-			return plan.Return{}, err
+			return history.Return{}, err
 		}
 		before = sluice.RevisionOf(arn)
 	}
-	back, err := plan.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, before)
+	back, err := history.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, before)
 	if err != nil {
 		return back, err
 	}

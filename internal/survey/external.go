@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
@@ -113,7 +114,7 @@ func otherTargets(groups []groupTargets, addresses map[string]bool) (all []plan.
 func readTaskAddresses(ctx context.Context, a *account.Account, app *appfile.Application) (map[string]bool, error) {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
 	all, err := hand.Addresses(ctx)
-	if err != nil || plan.HostingOf(app) != appfile.Services {
+	if err != nil || !mode.Of(app).HasCanaryService() {
 		return all, err
 	}
 	hand.Name = plan.CanaryServiceName(hand.Name)

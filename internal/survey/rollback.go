@@ -8,13 +8,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
 )
 
 // ReadRollbackInputs reads a service that another actor deployed, and its history. It chooses the
 // revision that a rollback returns to; to is family:revision, or empty. It makes no write.
 func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.AWSState,
-	plan.Return, error) {
-	live, back := plan.AWSState{Region: a.Region()}, plan.Return{}
+	history.Return, error) {
+	live, back := plan.AWSState{Region: a.Region()}, history.Return{}
 	var err error
 	if live.Account, err = a.ID(ctx); err != nil {
 		return live, back, err
@@ -24,21 +25,21 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	if err := surveyServing(ctx, a, c, hand, &live); err != nil {
 		return live, back, err
 	}
-	if live.ByCodeDeploy() {
+	if history.ByCodeDeploy(live) {
 		back, err = surveyCodeDeployRollback(ctx, a, hand, &live, to)
 		return live, back, err
 	}
-	var past []plan.PastDeployment
-	if live.KeepsHistory() {
+	var past []history.PastDeployment
+	if history.KeepsHistory(live) {
 		all, err := hand.PastDeployments(ctx)
 		if err != nil {
 			return live, back, err
 		}
 		for _, p := range all {
-			past = append(past, plan.PastDeployment{ARN: p.ARN, Status: p.Status, Revision: p.Revision})
+			past = append(past, history.PastDeployment{ARN: p.ARN, Status: p.Status, Revision: p.Revision})
 		}
 	}
-	back, err = plan.ChooseReturn(sluice.ARNName(cluster), live.Service, past, to)
+	back, err = history.ChooseReturn(sluice.ARNName(cluster), live.Service, past, to)
 	if err != nil || back.Nothing != "" {
 		return live, back, err
 	}

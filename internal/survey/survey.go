@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
@@ -77,7 +78,7 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 	if err := surveyServing(ctx, a, c, hand, live); err != nil {
 		return err
 	}
-	if plan.HostingOf(app) == appfile.Services {
+	if mode.Of(app).HasCanaryService() {
 		if err := surveyCanaryService(ctx, hand, live); err != nil {
 			return err
 		}
@@ -153,7 +154,8 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 // findGroups finds the target groups of the application with their load balancer. There are none if
 // the application does not route by them.
 func findGroups(ctx context.Context, a *account.Account, app *appfile.Application) ([]alb.GroupPlace, error) {
-	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || plan.HostingOf(app) == "" {
+	if !plan.HasTargetGroups(app.Access) || app.Primary == nil || app.Primary.ARN == "" ||
+		!mode.Of(app).HasVariants() {
 		return nil, nil
 	}
 	arns := []string{app.Primary.ARN}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
 // The world of a service that callers find by a Cloud Map name.
@@ -31,7 +32,7 @@ func (w World) RegistryARN() string { return cmp.Or(w.Registry, defaultRegistry)
 
 // setCloudMap sets the shape from the files of a service with a Cloud Map name.
 func (w *World) setCloudMap(app *appfile.Application) {
-	arn, port, ok := plan.RegistryOf(app)
+	arn, port, ok := mode.RegistryOf(app)
 	if !ok {
 		return
 	}

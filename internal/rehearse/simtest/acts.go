@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
-	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
 )
 
@@ -81,7 +81,7 @@ func (f *simulation) changeCanarySet(operation string, in map[string]any) {
 
 // startTakeOver starts a sluice on another machine that takes the service over.
 func (f *simulation) startTakeOver() {
-	f.StartSluice(plan.Options{TakeOver: f.DeploymentID(), Adopt: true}, f.onEventOfTakeOver)
+	f.StartSluice(mode.Options{TakeOver: f.DeploymentID(), Adopt: true}, f.onEventOfTakeOver)
 }
 
 // onEventOfTakeOver records when the sluice that takes the service over has written its claim.

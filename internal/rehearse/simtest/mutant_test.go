@@ -118,8 +118,9 @@ var mutants = []mutant{
 			"d.deregisterMembers(ctx, act, c)\n",
 		"\tif err := d.deregisterMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
 			"d.registerMembers(ctx, act, c)\n"},
-	{"the plan forgets a write", "internal/plan/stages.go",
-		"\ts.addWrite(\"ecs:UpdateServicePrimaryTaskSet\", NewPrimarySet)\n\tif !s.KeepOld", "\tif !s.KeepOld"},
+	{"the plan forgets a write", "internal/plan/mode/tasksets.go",
+		"\taddNewPrimary(p, s)\n\tif !s.KeepOld", "\ts.AddWrite(\"ecs:CreateTaskSet\", p.ServiceResource())\n" +
+			"\ts.AddWrite(\"ecs:UpdateTaskSet\", plan.NewPrimarySet)\n\tif !s.KeepOld"},
 }
 
 const root = "../../.."

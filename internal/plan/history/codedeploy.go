@@ -1,0 +1,90 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+)
+
+// ByCodeDeploy reports whether AWS CodeDeploy deploys the current service.
+func ByCodeDeploy(l plan.AWSState) bool {
+	return l.ServiceStatus() == "ACTIVE" && l.Service.DeploymentController != nil &&
+		l.Service.DeploymentController.Type == plan.ControllerCodeDeploy
+}
+
+// ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
+// back. It takes the revision to if given. While a deployment runs, it takes the other task set.
+// Otherwise it takes before, the revision of the newest other deployment that succeeded.
+func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to, before string) (Return, error) {
+	name := aws.ToString(live.Service.ServiceName)
+	back := Return{To: to, Stop: live.Deployer.Running}
+	if to != "" {
+		return back, nil
+	}
+	if back.Stop == "" {
+		back.To = before
+	}
+	for _, ts := range live.TaskSets {
+		if back.Stop != "" && ts.Status != "DRAINING" && ts.ExternalID != back.Stop {
+			back.To = ts.Revision
+		}
+	}
+	if back.To == "" {
+		return back, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
+			Err: errors.New("CodeDeploy has no other successful deployment of the service"),
+			Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision",
+				cluster, name)}
+	}
+	return back, nil
+}
+
+// makeCodeDeployReturn plans the rollback of a service that CodeDeploy deploys. A running
+// deployment is stopped with its rollback. If that does not restore the revision, the revision is
+// deployed again with AllAtOnce.
+func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, error) {
+	name := aws.ToString(live.Service.ServiceName)
+	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name,
+		LoadBalancers:        balancersOf(live.Service),
+		DeploymentController: &ecstypes.DeploymentController{Type: plan.ControllerCodeDeploy}},
+		Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
+	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
+		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
+		CodeDeploy: appfile.CodeDeploy{Config: mode.AllAtOnce},
+		Notes: []string{fmt.Sprintf("the desired count (%d) and the other attributes of the service are not changed; "+
+			"no hook is called", live.Service.DesiredCount)}}
+	live.Deployer.Running = "" // it is stopped first, or there is none
+	p, err := mode.Make(app, live, mode.Options{Force: back.Stop != "" && back.To == live.ServingRevision()})
+	if err != nil {
+		return nil, err
+	}
+	p.CodeDeploy.Returns = true
+	s := &p.Stages[0]
+	if p.CodeDeploy.Ready {
+		s.AddWrite("codedeploy:ContinueDeployment", plan.ReturnShift)
+	}
+	if back.Stop != "" {
+		s.Stop = back.Stop
+		s.AddWrite("codedeploy:StopDeployment", back.Stop)
+		p.Changes = append(p.Changes, plan.Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs",
+			Want: "rolled back"})
+	}
+	return p, nil
+}
+
+func balancersOf(s *ecstypes.Service) []ecstypes.LoadBalancer {
+	for _, ts := range s.TaskSets {
+		if aws.ToString(ts.Status) == "PRIMARY" {
+			return ts.LoadBalancers
+		}
+	}
+	return s.LoadBalancers
+}

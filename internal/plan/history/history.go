@@ -1,0 +1,193 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+)
+
+// PastDeployment is one service deployment of the history that ECS keeps for 90 days.
+type PastDeployment struct {
+	ARN, Status string
+	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
+}
+
+func (p PastDeployment) revisionName() string {
+	if p.Revision == nil {
+		return ""
+	}
+	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
+}
+
+// isRunning reports whether the deployment can be stopped or is being rolled back.
+func (p PastDeployment) isRunning() bool {
+	switch p.Status {
+	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
+		return true
+	}
+	return false
+}
+
+// Return is the target of a rollback of a service that sluice did not deploy.
+type Return struct {
+	To       string                    // family:revision
+	Revision *ecstypes.ServiceRevision // whose attributes are restored; nil: not known, they stay
+	// Definition is the task definition of To, read by the survey; nil if there is nothing to roll
+	// back.
+	Definition *ecstypes.TaskDefinition
+	Stop       string // ARN of the running service deployment, which is stopped first
+	Nothing    string // why there is nothing to roll back; empty: there is
+}
+
+// ChooseReturn chooses the target of a rollback from the service's history, newest first. It takes
+// the revision to if given. While a deployment runs, it takes the revision that served before.
+// Otherwise it takes the newest that succeeded and is not the current one. A lower revision number
+// does not mean that a revision succeeded.
+func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to string) (Return, error) {
+	if err := refuseReturn(cluster, s); err != nil {
+		return Return{}, err
+	}
+	if to != "" {
+		return Return{To: to, Revision: newestSuccessful(past,
+			func(p PastDeployment) bool { return p.revisionName() == to }).Revision}, nil
+	}
+	if len(past) > 0 && past[0].isRunning() {
+		return chooseBeforeRunning(cluster, s, past)
+	}
+	if len(past) > 0 && past[0].Status == "ROLLBACK_SUCCESSFUL" {
+		return Return{Nothing: fmt.Sprintf("ECS already rolled back %s; %s is the running version",
+			orUnknown(past[0].revisionName()), currentRevision(s))}, nil
+	}
+	last := newestSuccessful(past, func(p PastDeployment) bool { return differsFromCurrent(s, p) })
+	if last.Revision == nil {
+		return Return{}, errNoneSucceeded(cluster, s)
+	}
+	return Return{To: last.revisionName(), Revision: last.Revision}, nil
+}
+
+// chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. A
+// deployment older than the history is still in the deployments of the service.
+func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
+	stop := past[0].ARN
+	if last := newestSuccessful(past[1:], func(PastDeployment) bool { return true }); last.Revision != nil {
+		return Return{To: last.revisionName(), Revision: last.Revision, Stop: stop}, nil
+	}
+	for _, d := range s.Deployments {
+		if aws.ToString(d.Status) != "PRIMARY" && d.RolloutState == ecstypes.DeploymentRolloutStateCompleted {
+			return Return{To: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Stop: stop}, nil
+		}
+	}
+	return Return{}, errNoneSucceeded(cluster, s)
+}
+
+func newestSuccessful(past []PastDeployment, fits func(PastDeployment) bool) PastDeployment {
+	for _, p := range past {
+		if p.Status == "SUCCESSFUL" && p.Revision != nil && fits(p) {
+			return p
+		}
+	}
+	return PastDeployment{}
+}
+
+// differsFromCurrent reports whether a service revision differs from the current service.
+func differsFromCurrent(s *ecstypes.Service, p PastDeployment) bool {
+	return p.revisionName() != currentRevision(s) ||
+		len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
+}
+
+func currentRevision(s *ecstypes.Service) string {
+	return sluice.RevisionOf(aws.ToString(s.TaskDefinition))
+}
+
+func orUnknown(revision string) string {
+	if revision == "" {
+		return "the newest deployment"
+	}
+	return revision
+}
+
+// KeepsHistory reports whether ECS keeps a history of the service. It does so only for controller
+// ECS.
+func KeepsHistory(l plan.AWSState) bool {
+	return l.ServiceStatus() == "ACTIVE" && refuseReturn("", l.Service) == nil
+}
+
+func refuseReturn(cluster string, s *ecstypes.Service) error {
+	problem := func(kind sluice.Kind, next, format string, args ...any) error {
+		resource := cluster
+		if s != nil {
+			resource += "/" + aws.ToString(s.ServiceName)
+		}
+		return &sluice.Error{Op: "roll the service back", Resource: resource, Kind: kind,
+			Err: fmt.Errorf(format, args...), Next: next}
+	}
+	switch {
+	case s == nil:
+		return problem(sluice.NotFound, "check --cluster, --service and --region", "the service does not exist")
+	case aws.ToString(s.Status) != "ACTIVE":
+		return problem(sluice.NotFound, "deploy the service to create it again", "the service is %s",
+			aws.ToString(s.Status))
+	case s.DeploymentController != nil && s.DeploymentController.Type != "" &&
+		s.DeploymentController.Type != plan.ControllerECS:
+		return problem(sluice.NotFound,
+			"roll it back on the machine that has its journal, or name another journal with --state. With the "+
+				"application's files, sluice rollback --adopt cleans up after a lost deployment",
+			"this journal has no deployment of the service, and ECS keeps no history for controller %s",
+			s.DeploymentController.Type)
+	}
+	return nil
+}
+
+func errNoneSucceeded(cluster string, s *ecstypes.Service) error {
+	name := aws.ToString(s.ServiceName)
+	return &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
+		Err: errors.New("the 90-day history of ECS has no other successful revision of the service"),
+		Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision", cluster,
+			name)}
+}
+
+// returnDeadline is the progress deadline of a rollback without an application file.
+const returnDeadline = 10 * time.Minute
+
+// MakeReturn plans a rollback as a deployment of the registered task definition, with the
+// attributes of its service revision. It does not change the desired count. sluice does not roll
+// back a failed return.
+func MakeReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, error) {
+	name, task := aws.ToString(live.Service.ServiceName), back.Definition
+	if task.Status == ecstypes.TaskDefinitionStatusInactive {
+		return nil, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.Conflict,
+			Err:  fmt.Errorf("task definition %s is INACTIVE: AWS does not deploy it", back.To),
+			Next: "register it again, or name another revision: sluice rollback --to family:revision"}
+	}
+	live.Identical = back.To
+	if ByCodeDeploy(live) {
+		return makeCodeDeployReturn(cluster, live, back)
+	}
+	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
+		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service),
+		ProgressDeadline: returnDeadline,
+		Notes:            []string{fmt.Sprintf("the desired count (%d) is not changed", live.Service.DesiredCount)}}
+	if back.Revision == nil {
+		app.Notes = append(app.Notes, "the history of ECS has no service attributes for "+back.To+
+			": the other attributes are not changed")
+	}
+	p, err := mode.Make(app, live, mode.Options{})
+	if err != nil || back.Stop == "" {
+		return p, err
+	}
+	s := &p.Stages[0]
+	s.Stop = back.Stop
+	s.AddWrite("ecs:StopServiceDeployment", back.Stop)
+	p.Changes = append(p.Changes, plan.Change{Of: "service deployment", Path: back.Stop, Have: "runs",
+		Want: "rolled back"})
+	return p, nil
+}

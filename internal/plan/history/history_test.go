@@ -1,0 +1,108 @@
+package history
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// past is "web:2 SUCCESSFUL" as an entry of a history.
+func past(entries ...string) []PastDeployment {
+	var all []PastDeployment
+	for i, e := range entries {
+		revision, status, _ := strings.Cut(e, " ")
+		p := PastDeployment{ARN: "service-deployment/" + string(rune('a'+i)), Status: status}
+		if revision != "-" {
+			p.Revision = &ecstypes.ServiceRevision{TaskDefinition: aws.String(
+				"arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func serving(revision string, changes ...func(*ecstypes.Service)) *ecstypes.Service {
+	s := &ecstypes.Service{ServiceName: aws.String("web"), Status: aws.String("ACTIVE"),
+		TaskDefinition: aws.String("arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
+	for _, c := range changes {
+		c(s)
+	}
+	return s
+}
+
+func TestBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		service *ecstypes.Service
+		past    []PastDeployment
+		to      string
+		want    string // "<revision> stop <arn>", "nothing: …", "error: …"
+	}{
+		"the last that succeeded, not the lower number": {serving("web:5"),
+			past("web:5 SUCCESSFUL", "web:4 ROLLBACK_SUCCESSFUL", "web:3 SUCCESSFUL", "web:2 SUCCESSFUL"), "", "web:3"},
+		"a newer one that is not served any more": {serving("web:2"),
+			past("web:2 SUCCESSFUL", "web:7 SUCCESSFUL"), "", "web:7"},
+		"the same revision deployed twice": {serving("web:2"), past("web:2 SUCCESSFUL", "web:2 SUCCESSFUL",
+			"web:1 SUCCESSFUL"), "", "web:1"},
+		"cut off and not taken back": {serving("web:3"), past("web:3 STOPPED", "web:2 SUCCESSFUL"),
+			"", "web:2"},
+		"one runs": {serving("web:3"),
+			past("web:3 IN_PROGRESS", "web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2 stop service-deployment/a"},
+		"one of the same revision runs": {serving("web:2"), past("web:2 PENDING", "web:2 SUCCESSFUL"),
+			"", "web:2 stop service-deployment/a"},
+		"one is being taken back": {serving("web:2"),
+			past("web:3 ROLLBACK_IN_PROGRESS", "web:2 SUCCESSFUL"), "", "web:2 stop service-deployment/a"},
+		"one runs, what was is older than the history": {serving("web:3", func(s *ecstypes.Service) {
+			s.Deployments = []ecstypes.Deployment{{Status: aws.String("PRIMARY"), TaskDefinition: aws.String("web:3")},
+				{Status: aws.String("ACTIVE"), RolloutState: ecstypes.DeploymentRolloutStateCompleted,
+					TaskDefinition: aws.String("x/web:1")}}
+		}), past("web:3 IN_PROGRESS"), "", "web:1 stop service-deployment/a"},
+		"the first runs": {serving("web:1"), past("web:1 IN_PROGRESS"), "",
+			"error: no other successful revision"},
+		"taken back by ECS already": {serving("web:2"), past("web:3 ROLLBACK_SUCCESSFUL", "web:2 SUCCESSFUL",
+			"web:1 SUCCESSFUL"), "", "nothing: ECS already rolled back web:3; web:2 is the running version"},
+		"no other succeeded": {serving("web:2"), past("web:2 SUCCESSFUL", "web:1 STOPPED"), "",
+			"error: no other successful revision"},
+		"no history at all": {serving("web:2"), nil, "", "error: no other successful revision"},
+		"its revision is forgotten": {serving("web:2"), past("web:2 SUCCESSFUL", "- SUCCESSFUL"), "",
+			"error: no other successful revision"},
+		"one named": {serving("web:2"), past("web:2 SUCCESSFUL"), "web:9", "web:9"},
+		"one named while another runs": {serving("web:2"), past("web:2 IN_PROGRESS", "web:1 SUCCESSFUL"), "web:1",
+			"web:1"},
+		"there is no service": {nil, nil, "", "error: the service does not exist"},
+		"deleted": {serving("web:2",
+			func(s *ecstypes.Service) { s.Status = aws.String("DRAINING") }), nil, "",
+			"error: the service is DRAINING"},
+		"task sets keep no history": {serving("web:2",
+			func(s *ecstypes.Service) { s.DeploymentController = &ecstypes.DeploymentController{Type: "EXTERNAL"} }),
+			nil, "", "error: ECS keeps no history for controller EXTERNAL"},
+		"attributes alone are different": {serving("web:2", func(s *ecstypes.Service) {
+			s.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String("arn:aws:elasticloadbalancing:us-east-1:123456789012:" +
+				"targetgroup/web-primary/0123456789abcdef")}}
+		}), past("web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			back, err := ChooseReturn("prod", c.service, c.past, c.to)
+			got := back.To
+			if back.Stop != "" {
+				got += " stop " + back.Stop
+			}
+			if back.Nothing != "" {
+				got = "nothing: " + back.Nothing
+			}
+			if err != nil {
+				got = "error: " + err.Error()
+			}
+			if wrong, ok := strings.CutPrefix(c.want, "error: "); ok && !strings.Contains(got, wrong) || !ok &&
+				got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+			if err != nil && (sluice.KindOf(err) != sluice.NotFound || sluice.NextStep(err) == "") {
+				t.Errorf("kind %q, next %q", sluice.KindOf(err), sluice.NextStep(err))
+			}
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package mode
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// elbRules are the rules of an Application Load Balancer with a target group for each variant.
+func elbRules() accessRules {
+	return accessRules{access: sluice.ELB, refuse: refuseELB, refuseStage: refuseWithoutGroup, fill: fillNothing,
+		planShares: planNoShares, warn: warnELB}
+}
+
+func refuseELB(app *appfile.Application, live plan.AWSState, _ Options, problem problemFunc) error {
+	if app.Primary == nil || app.Primary.ARN == "" {
+		return problem(steeringAdvice(app, live)+", or set accessType: NONE if the service has no callers",
+			"accessType ELB needs a primary target group")
+	}
+	if err := refuseGroups(app, live); err != nil || !Of(app).HasCanaryService() {
+		return err
+	}
+	return refuseServiceGroups(app, live)
+}
+
+// warnUnsteeredPaths warns about callers whose traffic the pipeline does not shift.
+func warnUnsteeredPaths(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if !slices.ContainsFunc(p.Stages, plan.Stage.ShiftsTraffic) {
+		return
+	}
+	w := accessPathsOf(app, live)
+	if w.discovery && p.Access == sluice.ELB && p.Mode().HasCanaryService() {
+		addWarning(p, "sluice does not shift callers of service discovery: they reach the primary, whose new tasks "+
+			"get requests as soon as they run")
+	}
+	if w.connect {
+		addWarning(p, "sluice does not shift callers of Service Connect: they reach the primary, whose new tasks get "+
+			"requests as soon as they are healthy")
+	}
+}
+
+func refuseGroups(app *appfile.Application, live plan.AWSState) error {
+	problem := func(group, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
+	p, c := live.Primary, live.Canary
+	switch {
+	case p == nil:
+		return errors.New("plan: the primary target group was not read")
+	case p.Balancer == "":
+		return problem(app.Primary.ARN, "add the group to a listener rule first",
+			"the primary target group is not attached to a load balancer; AWS would refuse a task set with it")
+	case p.Type == "network" || p.Type == "gateway":
+		return problem(p.Balancer, "use an Application Load Balancer, or set the weights of the Network Load "+
+			"Balancer without sluice",
+			"the load balancer is of type %s; sluice supports only Application Load Balancers", p.Type)
+	case c != nil && c.Balancer != "" && c.Balancer != p.Balancer:
+		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
+			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
+	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
+		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
+	}
+	return nil
+}
+
+// refuseServiceGroups checks that the service is in the primary target group and not in the canary
+// target group.
+func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
+	if live.IsFirstDeployment() || live.Service == nil {
+		return nil
+	}
+	problem := func(group, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
+	switch {
+	case !usesTargetGroup(live, app.Primary.ARN):
+		return problem(app.Primary.ARN,
+			"name the target group of the service under input.targetGroups.primary.targetGroupArn",
+			"the tasks of the service are not in the primary target group")
+	case app.Canary != nil && usesTargetGroup(live, app.Canary.ARN):
+		return problem(app.Canary.ARN, "create a target group for the canary",
+			"the tasks of the service are in the canary target group")
+	}
+	return nil
+}
+
+// refuseWithoutGroup rejects a stage that needs a canary target group if there is none.
+func refuseWithoutGroup(p *plan.Plan, problem problemFunc) error {
+	if p.Canary == nil || p.Canary.ARN == "" {
+		return problem("name the target group under input.targetGroups.canary.targetGroupArn",
+			"the stage needs a canary target group, but the file names none")
+	}
+	return nil
+}
+
+// warnELB warns about callers that do not use the load balancer.
+func warnELB(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	warnLostRegistry(p, app, live)
+	if len(app.Service.Input.ServiceRegistries) > 0 && len(app.Pipeline) > 0 && !p.Mode().HasCanaryService() {
+		addWarning(p, "accessType ELB shifts only the traffic of the load balancer: callers that use the name of "+
+			"the service registry reach every new task, also of the canary, as soon as it runs")
+	}
+}

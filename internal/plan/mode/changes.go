@@ -1,0 +1,81 @@
+package mode
+
+import (
+	"slices"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// findChanges returns the differences between the files and the running service. It applies the
+// defaults of AWS, so an omitted default is no difference.
+func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
+	var all []plan.Change
+	if live.Definition == nil {
+		all = append(all, plan.Change{Of: "task definition", Path: "family", Have: "none",
+			Want: *app.Task.Input.Family})
+	} else {
+		all = appendDifferences(all, "task definition", definition.CompareTask(app.Task, live.Definition))
+	}
+	if live.Service == nil || live.ServiceStatus() == "INACTIVE" {
+		all = append(all, plan.Change{Of: "service", Path: "serviceName", Have: "does not exist",
+			Want: *app.Service.Input.ServiceName})
+	} else {
+		all = append(all, rulesOf(Of(app)).listChanges(app, live)...)
+	}
+	return all
+}
+
+// listServiceChanges lists the changes that UpdateService and new task sets make.
+func listServiceChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
+	all := appendDifferences(nil, "service", definition.CompareService(app.Service, live.Service))
+	return appendDifferences(all, "service", taskSetDifferences(app, live))
+}
+
+func taskSetDifferences(app *appfile.Application, live plan.AWSState) []definition.Difference {
+	for i := range live.Service.TaskSets {
+		ts := &live.Service.TaskSets[i]
+		if ts.Status != nil && *ts.Status == "PRIMARY" {
+			return definition.CompareTaskSet(app.Service, ts)
+		}
+	}
+	return nil
+}
+
+func appendDifferences(all []plan.Change, of string, diffs []definition.Difference) []plan.Change {
+	for _, d := range diffs {
+		all = append(all, plan.Change{Of: of, Path: d.Path, Have: d.Have, Want: d.Want})
+	}
+	return all
+}
+
+// listChanges lists the changes of the deployment: leftovers that it removes, and the differences
+// between the files and the running service.
+func listChanges(p *plan.Plan, app *appfile.Application, live plan.AWSState, o Options) {
+	if p.Changes = findChanges(app, live); o.Only {
+		p.Changes, p.To = nil, p.From
+	}
+	switch {
+	case p.Adopts():
+		addClaimWrites(p, &p.Rollback)
+		rulesOf(p.Mode()).adoptWrites(p, &p.Rollback, live)
+		p.Changes = append(leftoverChanges(p, app, live, o), p.Changes...)
+	case !p.Mode().HasVariants():
+	case hasSync(p):
+		p.Changes = append(append(p.Changes, listLeftovers(live, "none")...), weightedRules(app, live)...)
+	case endsAllPrimary(p):
+		p.Changes = append(p.Changes, weightedRules(app, live)...)
+	}
+}
+
+// hasSync reports whether a stage removes everything except the new primary.
+func hasSync(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Stages, plan.Stage.ReplacesAll)
+}
+
+// endsAllPrimary reports whether the primary has all traffic when the pipeline ends.
+func endsAllPrimary(p *plan.Plan) bool {
+	end := p.FinalState()
+	return end.Shifted && end.Weights.Canary() == 0
+}

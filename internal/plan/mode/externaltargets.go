@@ -1,0 +1,136 @@
+package mode
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// externalSets returns ACTIVE task sets that get requests like the variants of the application.
+// Neither sluice nor an earlier tool of the application created them.
+func externalSets(l plan.AWSState, app *appfile.Application) (all []sluice.TaskSet) {
+	for _, ts := range l.TaskSets {
+		removable := slices.ContainsFunc(l.LeftoverSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID })
+		idle := ts.Scale == 0 && ts.Running+ts.Pending == 0 // it gets no requests
+		if ts.Status == "ACTIVE" && !removable && !idle && getsRequests(l, app, ts) {
+			all = append(all, ts)
+		}
+	}
+	return all
+}
+
+// getsRequests reports whether requests reach a task set through the target groups or the registry
+// of the application.
+func getsRequests(l plan.AWSState, app *appfile.Application, set sluice.TaskSet) bool {
+	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
+		if g != nil && g.ARN != "" && set.TargetGroup == g.ARN {
+			return true
+		}
+	}
+	return l.Registry != nil && l.Service != nil && plan.IsRegisteredIn(*l.Registry, l.Service.TaskSets, set.ID)
+}
+
+// refuseExternal rejects a deployment if external task sets or targets get requests from the
+// application's groups, unless its file allows them.
+func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) error {
+	if !Of(app).HasVariants() || o.Only || app.OnOtherTargets == sluice.AllowTargets {
+		return nil
+	}
+	const allow = "onOtherTargets: allow in the application file to deploy next to it"
+	if sets := externalSets(live, app); len(sets) > 0 && app.OnOtherTargets != sluice.RemoveTargets {
+		ts := sets[0]
+		cluster, service := ServiceNames(app)
+		return &sluice.Error{Op: "plan", Resource: cluster + "/" + service, Kind: sluice.Conflict,
+			Err: fmt.Errorf("task set %s of %s is ACTIVE with %s in %s, but sluice did not create it: it gets a part "+
+				"of the requests",
+				ts.ID, ts.Revision, sluice.Plural(ts.Running, "running task"), requestSource(ts)),
+			Next: fmt.Sprintf("delete it: aws ecs delete-task-set --cluster %s --service %s --task-set %s --force. "+
+				"Or set onOtherTargets: remove to have sluice drain and delete it, or %s",
+				cluster, service, ts.ID, allow)}
+	}
+	if len(live.Foreign) == 0 {
+		return nil
+	}
+	var all []string
+	for _, t := range live.Foreign {
+		all = append(all, t.String())
+	}
+	return &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
+		Err: errors.New("targets that are not tasks of the service get requests from its target groups: " +
+			strings.Join(all, ", ")),
+		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + groupARN(live.Foreign[0], app) +
+			" --targets Id=" + live.Foreign[0].ID + ". Or set " + allow}
+}
+
+// groupARN returns the ARN of the target's group.
+func groupARN(t plan.ExternalTarget, app *appfile.Application) string {
+	if app.Canary != nil && groupName(app.Canary.ARN) == t.Group {
+		return app.Canary.ARN
+	}
+	return app.Primary.ARN
+}
+
+// requestSource names the origin of the requests of a task set, for people.
+func requestSource(set sluice.TaskSet) string {
+	if set.TargetGroup == "" {
+		return "the service registry"
+	}
+	return "target group " + groupName(set.TargetGroup)
+}
+
+// groupName returns the name in "…:targetgroup/<name>/<id>".
+func groupName(arn string) string {
+	_, rest, _ := strings.Cut(arn, ":targetgroup/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// ChangesOutsideFiles returns what gets requests, or would at the next release, and is not
+// described by the files. It excludes resources that a running deployment created.
+func ChangesOutsideFiles(app *appfile.Application, live plan.AWSState) []plan.Change {
+	all := listLeftovers(live, "none")
+	for _, ts := range externalSets(live, app) {
+		all = append(all, plan.Change{Of: "task set", Path: ts.ID,
+			Have: fmt.Sprintf("of %s, not created by sluice, %d running in %s", ts.Revision, ts.Running,
+				requestSource(ts)),
+			Want: "none"})
+	}
+	for _, t := range live.Foreign {
+		all = append(all, plan.Change{Of: "target", Path: t.ID,
+			Have: fmt.Sprintf("%s in target group %s, not a task of the service", t.State, t.Group), Want: "none"})
+	}
+	return append(all, weightedRules(app, live)...)
+}
+
+// listLeftovers returns the leftovers of earlier deployments as changes.
+func listLeftovers(live plan.AWSState, want string) (all []plan.Change) {
+	all = append(all, leftoverCanaryService(live)...)
+	for _, ts := range live.LeftoverSets() {
+		all = append(all, plan.Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("a canary of %s, %d running",
+			ts.Revision, ts.Running), Want: want})
+	}
+	if live.LeftRecords > 0 {
+		all = append(all, plan.Change{Of: "instances", Path: live.Registry.FullName(),
+			Have: fmt.Sprintf("%d of canaries", live.LeftRecords), Want: want})
+	}
+	return all
+}
+
+// weightedRules returns the rules that give weight to the canary, as changes.
+func weightedRules(app *appfile.Application, live plan.AWSState) (all []plan.Change) {
+	if app.Canary == nil || !Of(app).HasVariants() {
+		return nil
+	}
+	for _, r := range live.Steered {
+		if w, _ := r.Weight(app.Canary.ARN); w > 0 {
+			all = append(all, plan.Change{Of: "traffic", Path: ruleName(r), Have: fmt.Sprintf("canary weight %d", w),
+				Want: "canary weight 0"})
+		}
+	}
+	return all
+}

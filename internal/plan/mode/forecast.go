@@ -1,0 +1,184 @@
+package mode
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// Timings are the times that a forecast takes from the running service.
+type Timings struct {
+	Start time.Duration // from the launch of a task until it runs; 0: not known
+	Tasks int           // desired count
+	Drain time.Duration // deregistration delay, where the plan does not know it
+}
+
+// Forecast is the expected duration of a deployment of a good version. It does not include the time
+// that people take.
+type Forecast struct {
+	Took   time.Duration   `json:"took"`   // nanoseconds
+	Stages []time.Duration `json:"stages"` // of the plan, in nanoseconds
+	// Assumes are sentences that state the assumptions.
+	Assumes []string `json:"assumes"`
+}
+
+// Times that AWS and sluice take in addition to task starts and drains. AWS does not document them.
+// The values were observed on AWS and are the defaults of the local AWS.
+const (
+	usualStart      = 34 * time.Second // of a task on Fargate, small image
+	scheduleTime    = 5 * time.Second  // until ECS acts on a request
+	registerTime    = 5 * time.Second  // from running to healthy: target registration, first check
+	noticeTime      = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
+	claimTime       = 2 * time.Second  // before the first write: the read-back delay of the claim
+	propagationTime = 10 * time.Second // before capacity is removed: every load balancer node has the weights
+	stopTime        = 6 * time.Second  // from the end of the drain until the task has stopped
+	delistTime      = 18 * time.Second // until ECS no longer lists a deleted task set
+)
+
+// NewForecast returns how long the plan takes with the given timings.
+func NewForecast(p *plan.Plan, t Timings) Forecast {
+	f := forecaster{plan: p, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
+	if r := p.Registry; r != nil {
+		f.drain = r.CacheExpiry()
+	}
+	if f.start == 0 {
+		f.start = usualStart
+	}
+	var out Forecast
+	for i, s := range p.Stages {
+		d := f.stageTime(s)
+		if i == 0 {
+			d += claimTime
+		}
+		out.Stages = append(out.Stages, d)
+		out.Took += d
+	}
+	out.Assumes = f.listAssumptions(t.Start > 0)
+	return out
+}
+
+type forecaster struct {
+	plan    *plan.Plan
+	start   time.Duration
+	tasks   int
+	drain   time.Duration // how long callers may use a task that is stopping
+	shifted bool          // weights moved in the stage before
+}
+
+func (f *forecaster) stageTime(s plan.Stage) time.Duration {
+	switch {
+	case s.IsWait():
+		f.shifted = false
+		return s.Duration
+	case s.RunsTask():
+		f.shifted = false
+		return f.start
+	case s.StartsCanary():
+		return f.taskStartTime()
+	case s.ShiftsTraffic():
+		return f.weightsTime()
+	case s.ReplacesPrimary():
+		return rulesOf(f.plan.Mode()).replaceTime(f, s)
+	case s.EndsCanary():
+		return f.propagationWait() + f.retireTime() // the canary and a kept old primary drain concurrently
+	}
+	return 0
+}
+
+// taskSetTime returns the time until a new task set is primary and the previous one is deleted.
+func (f *forecaster) taskSetTime(s plan.Stage) time.Duration {
+	switch {
+	case s.ReplacesAll():
+		return f.taskStartTime() + propagationTime + f.retireTime()
+	case s.KeepOld:
+		return f.taskStartTime()
+	}
+	return f.taskStartTime() + f.retireTime()
+}
+
+// noTime is the forecast of a mode without a primary.
+func (f *forecaster) noTime(plan.Stage) time.Duration { return 0 }
+
+// taskStartTime returns the time from the creation of new tasks until they are healthy.
+func (f *forecaster) taskStartTime() time.Duration {
+	f.shifted = false
+	return scheduleTime + f.start + registerTime + noticeTime
+}
+
+// retireTime returns the time from the write that removes capacity until the capacity is deleted.
+func (f *forecaster) retireTime() time.Duration {
+	return f.drain + stopTime + noticeTime + delistTime
+}
+
+func (f *forecaster) weightsTime() time.Duration {
+	f.shifted = true
+	return time.Second
+}
+
+// propagationWait returns the wait for weights that moved shortly before.
+func (f *forecaster) propagationWait() time.Duration {
+	if f.shifted {
+		return propagationTime
+	}
+	return 0
+}
+
+// rollingTime returns the time of ECS's own rolling update, in batches. A batch begins when the
+// tasks of the previous batch are healthy, while the replaced tasks still drain.
+func (f *forecaster) rollingTime(plan.Stage) time.Duration {
+	f.shifted = false
+	n, ahead := f.batchCount()
+	one, last := f.start+registerTime, f.drain+stopTime
+	if !ahead { // the old tasks of the last batch stop while its new tasks start
+		last = max(0, last-one)
+	}
+	return scheduleTime + time.Duration(n)*one + last + delistTime + noticeTime
+}
+
+// batchCount returns in how many batches tasks are replaced. A batch has as many tasks as may be
+// added, otherwise as many as may be missing (ECS Developer Guide, "Deployment configuration").
+// ahead reports whether new tasks start before old ones stop.
+func (f *forecaster) batchCount() (n int, ahead bool) {
+	least, most := 100, 200
+	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {
+		c := s.Input.DeploymentConfiguration
+		least, most = int(aws.ToInt32(orDefault(c.MinimumHealthyPercent, 100))),
+			int(aws.ToInt32(orDefault(c.MaximumPercent, 200)))
+	}
+	floor, ceiling := (f.tasks*least+99)/100, f.tasks*most/100
+	atOnce := max(1, ceiling-floor)
+	return (f.tasks + atOnce - 1) / atOnce, ceiling > f.tasks
+}
+
+func orDefault[T any](p *T, other T) *T {
+	if p == nil {
+		return &other
+	}
+	return p
+}
+
+func (f *forecaster) listAssumptions(measured bool) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	from := "the usual time"
+	if measured {
+		from = "like the running tasks"
+	}
+	say("the new version is healthy, and its tasks run %s after their launch, %s", plan.FormatDuration(f.start), from)
+	if f.drain > 0 {
+		say("callers leave a stopping task within %s", plan.FormatDuration(f.drain))
+	}
+	for _, s := range f.plan.Stages {
+		if s.NeedsApproval() {
+			say("approvals are given immediately")
+			break
+		}
+	}
+	for _, s := range f.plan.Stages {
+		if s.Task != nil {
+			say("the work of step %s takes no time", s.Task.Step)
+		}
+	}
+	return append(all, f.shiftAssumptions()...)
+}

@@ -1,0 +1,94 @@
+package mode
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// refuseUndeployable rejects an application that sluice cannot deploy, before the detailed checks.
+func refuseUndeployable(app *appfile.Application, live plan.AWSState, o Options) error {
+	r := rulesOf(Of(app))
+	if err := r.refuseEarly(app, o); err != nil {
+		return err
+	}
+	if err := refuseController(controllerOf(app), live); err != nil {
+		return err
+	}
+	if err := refuseTwoPaths(app, live); err != nil {
+		return err
+	}
+	if err := refuseHosting(app); err != nil {
+		return err
+	}
+	return r.refuse(app, live, o)
+}
+
+// refuseRollbackEvents rejects events for CodeDeploy, which does not deploy the service.
+func refuseRollbackEvents(app *appfile.Application, o Options) error {
+	if len(o.RollbackEvents) == 0 {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Resource: app.File,
+		Err: fmt.Errorf("rollback events need CodeDeploy, but the service definition has deployment controller %s",
+			controllerOf(app)),
+		Next: "remove --rollback-events"}
+}
+
+// wantsNoTasks reports whether the desired count is 0. It uses the count of the file, otherwise the
+// current count of the service.
+func wantsNoTasks(app *appfile.Application, live plan.AWSState) bool {
+	if n := app.Service.Input.DesiredCount; n != nil {
+		return *n == 0
+	}
+	return live.Service != nil && live.ServiceStatus() == "ACTIVE" && live.Service.DesiredCount == 0
+}
+
+// refuseHosting rejects a hosting that the deployment controller does not support.
+func refuseHosting(app *appfile.Application) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	controller := controllerOf(app)
+	switch {
+	case app.Hosting == appfile.Services && controller != plan.ControllerECS:
+		return problem("set hosting: taskSets, or remove hosting",
+			"hosting services needs deployment controller ECS, but the service has %s", controller)
+	case app.Hosting == appfile.TaskSets && controller != plan.ControllerExternal:
+		return problem("set hosting: services for a canary service, or remove hosting",
+			"hosting taskSets needs deployment controller EXTERNAL, but the service has %s", controller)
+	}
+	return nil
+}
+
+// refuseController rejects a file whose deployment controller differs from that of the running
+// service. AWS switches some controllers in place (ECS API Reference, UpdateService).
+func refuseController(want string, live plan.AWSState) error {
+	s := live.Service
+	if s == nil || live.ServiceStatus() == "INACTIVE" {
+		return nil
+	}
+	have := plan.ControllerECS
+	if s.DeploymentController != nil && s.DeploymentController.Type != "" {
+		have = string(s.DeploymentController.Type)
+	}
+	if have == want {
+		return nil
+	}
+	next := "switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=" + want
+	switch {
+	case want == plan.ControllerECS && have == plan.ControllerExternal:
+		next = "set `deploymentController: {type: EXTERNAL}` in the service definition, or " + next
+	case want == plan.ControllerCodeDeploy:
+		next = "delete the service and create it again, or change the file; AWS does not switch a service to " +
+			"CODE_DEPLOY"
+	case have == plan.ControllerECS:
+		next += " (its running tasks become a task set that you delete when done)"
+	}
+	return &sluice.Error{Op: "plan", Resource: aws.ToString(s.ServiceArn), Kind: sluice.Conflict,
+		Err: fmt.Errorf("the service has deployment controller %s, but the file requests %s", have, want), Next: next}
+}

@@ -1,0 +1,115 @@
+package mode
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+func addWarning(p *plan.Plan, format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+}
+
+// collectWarnings collects what a user should know before the deployment starts.
+func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	r := rulesOf(p.Mode())
+	if live.Claim != "" {
+		addWarning(p, "another deployment has the claim on the service: %s", plan.ClaimText(live.Claim))
+	}
+	if live.ServiceStatus() == "DRAINING" {
+		addWarning(p, "the service is being deleted; the deployment waits for that and creates the service again")
+	}
+	r.warnService(p, app, live)
+	warnIdle(p, app, live)
+	accessRulesOf(p.Access).warn(p, app, live)
+	r.warn(p, app, live)
+}
+
+// warnVariants warns about primary and canary. own warns about the canary's place.
+func warnVariants(p *plan.Plan, app *appfile.Application, live plan.AWSState,
+	own func(*plan.Plan, *appfile.Application, plan.AWSState)) {
+	warnUnsteeredPaths(p, app, live)
+	own(p, app, live)
+	warnGroups(p, live)
+	warnShares(p, desiredCount(p, app, live))
+	warnEnd(p)
+}
+
+// warnFirstPipeline warns that a first deployment does not run the pipeline.
+func warnFirstPipeline(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if len(app.Pipeline) > 0 && p.QuickSync && live.IsFirstDeployment() {
+		addWarning(p, "first deployment: quick sync instead of the pipeline (to run the pipeline, use --pipeline)")
+	}
+}
+
+// warnIdle warns that a service without tasks cannot show whether the revision works.
+func warnIdle(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if (rulesOf(p.Mode()).ecsReplacesTasks || p.QuickSync) && wantsNoTasks(app, live) {
+		addWarning(p, "the desired count is 0: no task runs, callers get no response, and sluice cannot check "+
+			"whether the revision works")
+	}
+}
+
+func desiredCount(p *plan.Plan, app *appfile.Application, live plan.AWSState) int {
+	if live.Service != nil && live.ServiceStatus() == "ACTIVE" {
+		return int(live.Service.DesiredCount)
+	}
+	if n := app.Service.Input.DesiredCount; n != nil {
+		return int(*n)
+	}
+	return 1
+}
+
+func warnGroups(p *plan.Plan, live plan.AWSState) {
+	if p.Canary != nil && live.Canary != nil && live.Canary.Balancer == "" && !p.Extends {
+		addWarning(p, "no listener forwards to the canary target group %s", live.Canary.Name)
+	}
+	if g := live.Primary; g != nil && !live.IsFirstDeployment() && g.Healthy == 0 {
+		addWarning(p, "the primary target group %s has no healthy target now (%d registered)", g.Name, g.Targets)
+	}
+	for _, r := range live.Marked {
+		addWarning(p, "the %s always forwards to the canary target group: its requests reach a running canary, and "+
+			"get 503 without one; sluice does not change this rule", ruleName(r))
+	}
+	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
+		if g != nil && g.Drain >= 5*time.Minute {
+			addWarning(p, "target group %s drains for %s: each removal of tasks takes that long; if requests are "+
+				"shorter, lower deregistration_delay.timeout_seconds", g.Name, plan.FormatDuration(g.Drain))
+		}
+	}
+}
+
+// warnShares warns if the weights exceed the capacity that receives them.
+func warnShares(p *plan.Plan, desired int) {
+	for i, s := range p.Stages {
+		tasks := plan.ScaledCount(desired, p.StateBefore(i).Canary.Scale)
+		if s.Weights != nil && tasks > 0 && desired > 0 {
+			capacity := tasks * 100 / (tasks + desired)
+			if w := s.Weights.Canary(); w > 0 && w > max(capacity, tasks*100/desired) {
+				addWarning(p, "stage %d sends %d%% of the requests to %s of canary; the primary has %d", s.Index+1, w,
+					plan.TaskCountText(tasks), desired)
+			}
+		}
+	}
+}
+
+// warnEnd warns about the canary that the pipeline leaves running, and about stages that lose or
+// keep the old tasks.
+func warnEnd(p *plan.Plan) {
+	for _, s := range p.Stages {
+		if s.Recreate {
+			addWarning(p, "recreate stops the old tasks before the new ones start: requests in between are lost")
+		}
+		if s.KeepOld {
+			addWarning(p, "stage %d keeps the old primary: it serves together with the new primary until "+
+				"ECS_CANARY_CLEAN",
+				s.Index+1)
+		}
+	}
+	if end := p.FinalState(); end.Canary.Exists() {
+		addWarning(p, "the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
+			"primary: 100 and ECS_CANARY_CLEAN", end.CanaryShare())
+	}
+}
