@@ -215,7 +215,7 @@ func (b albTraffic) observeTargets(ctx context.Context, w *memberWatch, o *verdi
 	if o.Set.TargetGroup == "" {
 		return nil
 	}
-	targets, err := b.readTargets(ctx, o.Set.TargetGroup)
+	targets, err := b.readSharedTargets(ctx, o.Set.TargetGroup)
 	if err != nil || b.isUnreachable() {
 		return err // AWS does not check the health of targets without a listener
 	}
@@ -241,7 +241,7 @@ func (b albTraffic) countDraining(ctx context.Context, w *memberWatch) (int, err
 	if w.TargetGroup == "" {
 		return 0, nil
 	}
-	targets, err := b.readTargets(ctx, w.TargetGroup)
+	targets, err := b.readSharedTargets(ctx, w.TargetGroup)
 	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
 	if err != nil || len(targets) == 0 || w.hasOwnGroup {
 		return len(targets), err

@@ -236,7 +236,7 @@ func (t taskSets) isRemovableOther(live *ecs.ServiceState, set sluice.TaskSet) b
 }
 
 func (t taskSets) findVariant(ctx context.Context, v sluice.Variant) (*member, error) {
-	live, err := t.observeService(ctx)
+	live, err := t.observeShared(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (t taskSets) findCanarySet(ctx context.Context, live *ecs.ServiceState) (*s
 }
 
 func (t taskSets) refreshMember(ctx context.Context, m member) (*member, error) {
-	live, err := t.observeService(ctx)
+	live, err := t.observeShared(ctx)
 	if err != nil {
 		return nil, err
 	}
