@@ -26,7 +26,7 @@ type albTraffic struct {
 
 func (r *Run) openALBTraffic() albTraffic {
 	b := albTraffic{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Groups: groupPair(r.Plan),
-		Listeners: r.Plan.Listeners, Confirm: r.awaitSecondRead}}
+		Listeners: r.Plan.Listeners, Confirm: r.awaitSecondRead, Cache: &r.Facts.listeners}}
 	if r.isRollback() {
 		b.rules.Deleted = func(arn string) { r.noteDeleted("listener", arn) }
 	}
@@ -222,16 +222,17 @@ func (b albTraffic) observeTargets(ctx context.Context, w *memberWatch, o *verdi
 	if o.Targets = append([]sluice.Target{}, targets...); w.hasOwnGroup {
 		return nil
 	}
-	learn := w.ownTargets.Update
-	if w.farApart {
+	owners := b.Facts.ownersOf(w.ID)
+	learn := owners.Update
+	if w.farApart || !w.hasRead {
 		learn = func(ctx context.Context, of ecs.Service, set sluice.TaskSet) error {
-			return w.ownTargets.UpdateFor(ctx, of, set, o.Targets)
+			return owners.UpdateFor(ctx, of, set, o.Targets)
 		}
 	}
 	if err := learn(ctx, w.service, *o.Set); err != nil {
 		return err
 	}
-	o.IsOwnTarget = w.ownTargets.Has
+	w.hasRead, o.IsOwnTarget = true, owners.Has
 	return nil
 }
 

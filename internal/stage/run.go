@@ -50,6 +50,8 @@ type Config struct {
 	RetryFor time.Duration
 	// CheckRetry is called between two tries of a call without a response. Nil: Interrupt.
 	CheckRetry func() error
+	// Facts are what the stages of one run share; nil: the stage reads them itself.
+	Facts *Facts
 	// SkipHealthWaits ends every wait for health immediately. It is for tests which show that
 	// requests are lost without those waits. Users cannot set it.
 	SkipHealthWaits bool
@@ -100,6 +102,7 @@ func Open(c Config) (*Run, error) {
 	}
 	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service,
 		reads: &pollReads{}}
+	r.Facts = cmp.Or(c.Facts, &Facts{})
 	r.client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
 		Confirm: r.awaitSecondRead}
 	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.client, Template: *service.Input}}

@@ -27,12 +27,12 @@ type emitted struct {
 // memberWatch is a member that is being polled.
 type memberWatch struct {
 	member
-	ownTargets     ecs.TargetOwners  // addresses of its tasks
 	leavingTargets ecs.StoppingTasks // addresses of tasks that are being stopped
 	stopped        ecs.StoppedOfSet
 	stoppedReadAt  time.Time // when stopped tasks were read last
 	lastRunning    int       // lastRunning count at the last poll
 	farApart       bool      // polls are far apart: tasks may be replaced between two of them
+	hasRead        bool      // the owners of its targets were compared with the targets
 }
 
 func newMemberWatch(m member) *memberWatch { return &memberWatch{member: m} }
