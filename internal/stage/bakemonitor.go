@@ -33,9 +33,13 @@ type watchedVariant struct {
 	hasPolled  bool                 // false: tasks that stopped before the first poll are ignored
 }
 
-// maxBakeReadAge is the longest time between two reads of stopped tasks while the running count
-// does not fall.
-const maxBakeReadAge = 30 * time.Second
+const (
+	// maxBakeReadAge is the longest time between two reads of stopped tasks once a read indicated a
+	// failure.
+	maxBakeReadAge = 30 * time.Second
+	// quietBakeReadAge is maxBakeReadAge while no read indicates one.
+	quietBakeReadAge = 2 * time.Minute
+)
 
 // Bake returns a monitor of the service. It calls no AWS API.
 func (r *Run) Bake() *Bake { return &Bake{run: r} }
@@ -166,17 +170,22 @@ func (b *Bake) judgeMember(ctx context.Context, s *watchedVariant) (next time.Du
 	return b.judgeObservation(s, o)
 }
 
-// readStopped reads the newly stopped tasks of all monitored members. It reads only if the counts
-// show a missing task or maxBakeReadAge has passed.
+// readStopped reads the newly stopped tasks of all monitored members. It reads if the counts show a
+// missing task, or after maxBakeReadAge if a read indicated a failure, or after quietBakeReadAge.
 func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Observation,
 	mine func(verdict.Stopped) bool) error {
 	fewer := o.Set.Running < max(s.lastRunning, o.Set.Desired)
 	s.lastRunning = o.Set.Running
+	s.signs = s.signs.See(s.live.ForVerdictOrNil(), s.ID)
 	read := &b.stoppedReadAt
 	if s.hasOwnGroup {
 		read = &s.stoppedReadAt // the member is a separate service
 	}
-	if !fewer && o.At.Sub(*read) < maxBakeReadAge {
+	limit := quietBakeReadAge
+	if s.signs.Seen() {
+		limit = maxBakeReadAge
+	}
+	if !fewer && o.At.Sub(*read) < limit {
 		return nil
 	}
 	*read = o.At
@@ -257,7 +266,8 @@ func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next t
 	}
 	set := sluice.TaskSet{ID: id, Revision: revision, Desired: live.Desired, Running: live.Running,
 		Pending: live.Pending, Steady: true}
-	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client},
+	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client,
+		live: live},
 		true)
 	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
 	for _, group := range live.TargetGroups() {

@@ -251,14 +251,15 @@ func (t taskSets) findVariantIn(ctx context.Context, live *ecs.ServiceState, v s
 			return nil, err
 		}
 	}
-	return t.memberOrNil(set, v, label), nil
+	return t.memberOrNil(live, set, v, label), nil
 }
 
-func (t taskSets) memberOrNil(set *sluice.TaskSet, v sluice.Variant, label string) *member {
+func (t taskSets) memberOrNil(live *ecs.ServiceState, set *sluice.TaskSet, v sluice.Variant, label string) *member {
 	if set == nil {
 		return nil
 	}
 	m := t.newMember(*set, v, label)
+	m.live = live
 	return &m
 }
 
@@ -276,7 +277,7 @@ func (t taskSets) refreshMember(ctx context.Context, m member) (*member, error) 
 	if err != nil {
 		return nil, err
 	}
-	return t.memberOrNil(live.TaskSet(m.ID), m.variant, m.label), nil
+	return t.memberOrNil(live, live.TaskSet(m.ID), m.variant, m.label), nil
 }
 
 func (t taskSets) listTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {

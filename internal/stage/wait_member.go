@@ -30,9 +30,11 @@ type memberWatch struct {
 	leavingTargets ecs.StoppingTasks // addresses of tasks that are being stopped
 	stopped        ecs.StoppedOfSet
 	stoppedReadAt  time.Time // when stopped tasks were read last
-	lastRunning    int       // lastRunning count at the last poll
-	farApart       bool      // polls are far apart: tasks may be replaced between two of them
-	hasRead        bool      // the owners of its targets were compared with the targets
+	stoppedDueAt   time.Time // when they were due last; they are not read without a sign of a failure
+	signs          verdict.FailureSigns
+	lastRunning    int  // lastRunning count at the last poll
+	farApart       bool // polls are far apart: tasks may be replaced between two of them
+	hasRead        bool // the owners of its targets were compared with the targets
 }
 
 func newMemberWatch(m member) *memberWatch { return &memberWatch{member: m} }
@@ -132,16 +134,26 @@ func (r *Run) observeMember(ctx context.Context, w *memberWatch) (verdict.Observ
 	return o, r.traffic.observeTargets(ctx, w, &o)
 }
 
-// maxStoppedReadAge is the longest time between two reads of stopped tasks while the running count
-// does not fall. Counts alone miss a task that never runs, because ECS replaces it.
-const maxStoppedReadAge = 6 * time.Second
+const (
+	// maxStoppedReadAge is the longest time between two reads of stopped tasks once a read of the
+	// service indicated a failure.
+	maxStoppedReadAge = 6 * time.Second
+	// quietStoppedReadAge is maxStoppedReadAge while no read indicates one. A sign can be missed: ECS
+	// may replace a task between two polls while other tasks start.
+	quietStoppedReadAge = 30 * time.Second
+)
 
-// newlyStopped reads the tasks that stopped since the last read, if the running count fell or
-// maxStoppedReadAge has passed.
+// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll, when
+// the running count fell, and then every maxStoppedReadAge or quietStoppedReadAge.
 func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]sluice.StoppedTask, error) {
 	now, fewer := r.Clock.Now(), set.Running < w.lastRunning
 	w.lastRunning = set.Running
-	if !fewer && now.Sub(w.stoppedReadAt) < maxStoppedReadAge {
+	w.signs = w.signs.See(set.live.ForVerdictOrNil(), set.ID)
+	if !fewer && now.Sub(w.stoppedDueAt) < maxStoppedReadAge {
+		return nil, nil
+	}
+	w.stoppedDueAt = now
+	if !fewer && !w.signs.Seen() && now.Sub(w.stoppedReadAt) < quietStoppedReadAge {
 		return nil, nil
 	}
 	w.stoppedReadAt = now
