@@ -247,8 +247,11 @@ func (b albTraffic) countDraining(ctx context.Context, w *memberWatch) (int, err
 	if err != nil || len(targets) == 0 || w.hasOwnGroup {
 		return len(targets), err
 	}
-	if err := w.leavingTargets.Update(ctx, w.service, w.ID); err != nil {
-		return 0, err
+	unknown := func(t sluice.Target) bool { return !w.leavingTargets.IsKnown(t.ID) }
+	if slices.ContainsFunc(targets, unknown) {
+		if err := w.leavingTargets.Update(ctx, w.service, w.ID); err != nil {
+			return 0, err
+		}
 	}
 	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return w.leavingTargets.IsOfOtherSet(t.ID) })
 	return len(targets), nil

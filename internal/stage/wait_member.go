@@ -32,9 +32,15 @@ type memberWatch struct {
 	stoppedReadAt  time.Time // when stopped tasks were read last
 	stoppedDueAt   time.Time // when they were due last; they are not read without a sign of a failure
 	signs          verdict.FailureSigns
-	lastRunning    int  // lastRunning count at the last poll
-	farApart       bool // polls are far apart: tasks may be replaced between two of them
-	hasRead        bool // the owners of its targets were compared with the targets
+	lastRunning    int       // lastRunning count at the last poll
+	farApart       bool      // polls are far apart: tasks may be replaced between two of them
+	latest         member    // the member at the last read of the service
+	latestAt       time.Time // when that was
+	targets        string    // the member's targets at the last poll
+	isComplete     bool      // all of its tasks were healthy at the last poll
+	left           int       // its draining targets at the last poll
+	leftAt         time.Time // when they were read
+	hasRead        bool      // the owners of its targets were compared with the targets
 }
 
 func newMemberWatch(m member) *memberWatch { return &memberWatch{member: m} }
@@ -74,6 +80,7 @@ func (r *Run) awaitMember(ctx context.Context, m member, judge verdict.Capacity)
 		}
 		var now verdict.Verdict
 		judge, now = judge.See(o)
+		w.isComplete = judge.WasComplete()
 		r.emitCapacity(w, o, now)
 		switch now.State {
 		case verdict.Healthy:
@@ -121,17 +128,28 @@ func (r *Run) observeExisting(ctx context.Context, m member) (member, error) {
 	}
 }
 
-// observeMember reads the counts, the targets and the newly stopped tasks of a member.
+// observeMember reads the counts, the targets and the newly stopped tasks of a member. While only the
+// health of its targets can change the verdict, it reads the service every maxServiceReadAge.
 func (r *Run) observeMember(ctx context.Context, w *memberWatch) (verdict.Observation, error) {
+	if o, same, err := r.observeSameTargets(ctx, w); err != nil || same {
+		return o, err
+	}
 	now, err := r.observeExisting(ctx, w.member)
 	if err != nil {
 		return verdict.Observation{}, err
 	}
-	o := verdict.Observation{At: r.Clock.Now(), Set: &now.TaskSet}
+	w.latest, w.latestAt = now, r.Clock.Now()
+	o := verdict.Observation{At: w.latestAt, Set: &now.TaskSet}
 	if o.Stopped, err = r.newlyStopped(ctx, w, now); err != nil {
 		return o, err
 	}
-	return o, r.traffic.observeTargets(ctx, w, &o)
+	if now.Desired > 0 && now.Running == 0 && r.targetsDecide(w) {
+		o.Targets = []sluice.Target{} // no task runs, so no target is healthy
+		return o, nil
+	}
+	err = r.traffic.observeTargets(ctx, w, &o)
+	w.targets = targetsText(o)
+	return o, err
 }
 
 const (
