@@ -73,8 +73,10 @@ func (r *Run) readRemaining(ctx context.Context, w *memberWatch) (now member, le
 		return now, 0, true, err
 	}
 	w.latest, w.latestAt = *read, at
-	if read.Running+read.Pending > 0 && r.targetsDecide(w) && !w.leftAt.IsZero() &&
-		at.Sub(w.leftAt) < maxDrainingReadAge {
+	if w.leftAt.IsZero() {
+		w.leftAt = at // tasks are about to be stopped
+	}
+	if read.Running+read.Pending > 0 && r.targetsDecide(w) && at.Sub(w.leftAt) < maxDrainingReadAge {
 		return *read, w.left, false, nil
 	}
 	w.left, err = r.traffic.countDraining(ctx, w)
