@@ -14,6 +14,7 @@ type member struct {
 	label          string            // its name in the plan: "task set of canary"
 	service        ecs.Service       // the service that its tasks belong to
 	hasOwnGroup    bool              // no other workload is in its target group
+	isNew          bool              // this stage just created it: none of its tasks has stopped
 	live           *ecs.ServiceState // the read of its service that shows it; nil: not known
 }
 

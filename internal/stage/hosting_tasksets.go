@@ -48,7 +48,9 @@ func (t taskSets) ensureSet(ctx context.Context, v sluice.Variant, w ecs.WantedT
 	if err == nil && found {
 		t.Host.Emit(sluice.Adopted{Action: w.By, Resource: set.ID})
 	}
-	return t.newMember(set, v, w.Label), err
+	m := t.newMember(set, v, w.Label)
+	m.isNew = !found
+	return m, err
 }
 
 // startPrimary writes the file's fields to the service, creates the new primary, waits until it is

@@ -161,12 +161,16 @@ const (
 	quietStoppedReadAge = 30 * time.Second
 )
 
-// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll, when
+// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll of a
+// member that existed before, when
 // the running count fell, and then every maxStoppedReadAge or quietStoppedReadAge.
 func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]sluice.StoppedTask, error) {
 	now, fewer := r.Clock.Now(), set.Running < w.lastRunning
 	w.lastRunning = set.Running
 	w.signs = w.signs.See(set.live.ForVerdictOrNil(), set.ID)
+	if w.isNew && w.stoppedDueAt.IsZero() {
+		w.stoppedDueAt, w.stoppedReadAt = now, now
+	}
 	if !fewer && now.Sub(w.stoppedDueAt) < maxStoppedReadAge {
 		return nil, nil
 	}
@@ -253,18 +257,8 @@ func (r *Run) pollUntilDone(ctx context.Context, what string, rest func(context.
 			return &sluice.Error{Op: "wait for " + what, Resource: r.client.Resource(), Kind: sluice.Stall,
 				Err: fmt.Errorf("no progress for %s: %s", r.Plan.ProgressDeadline+r.Plan.Drain, detail)}
 		}
-		if err := r.pauseFor(ctx, pollInterval(now.Sub(moved))); err != nil {
+		if err := r.pauseFor(ctx, verdict.NextRemovalPoll(now.Sub(moved))); err != nil {
 			return err
 		}
 	}
-}
-
-// pollInterval returns the time until the next poll. still is the time without a change. A drain
-// takes the deregistration delay, 300 s by default, so a poll every two seconds would show nothing
-// new.
-func pollInterval(still time.Duration) time.Duration {
-	if still < 20*time.Second {
-		return 2 * time.Second
-	}
-	return 5 * time.Second
 }
