@@ -103,16 +103,16 @@ const (
 // since the scheduler acts in steps of up to ten seconds. It is also one second while a decision is
 // near, and long after minutes without a change. It is longer while the new tasks start and replace
 // the old ones without a failure, because the deployment cannot end before.
-func (r *ServiceFollower) nextPoll(now time.Time) time.Duration {
+func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	wait := calmInterval
 	switch still := now.Sub(r.changedAt); {
 	case r.conclusion != nil:
 		return 0
 	case r.changeExpected(now):
 		wait = busyInterval
-	case r.isStarting():
+	case r.isStarting(s):
 		wait = startInterval
-	case r.isReplacing():
+	case r.isReplacing(s):
 		wait = replaceInterval
 	case still < busyFor:
 		wait = busyInterval
@@ -126,8 +126,7 @@ func (r *ServiceFollower) nextPoll(now time.Time) time.Duration {
 }
 
 // isReplacing reports whether ECS replaces tasks of other deployments, and nothing has failed.
-func (r *ServiceFollower) isReplacing() bool {
-	s := r.last
+func (r *ServiceFollower) isReplacing(s *Service) bool {
 	if s == nil || s.Controller != "ECS" || s.isNative() || r.rollingBack || len(r.failedTasks) > 0 {
 		return false
 	}
@@ -137,8 +136,8 @@ func (r *ServiceFollower) isReplacing() bool {
 }
 
 // isStarting is isReplacing before a task of the followed deployment runs.
-func (r *ServiceFollower) isStarting() bool {
-	return r.isReplacing() && r.followedDeployment(r.last).Running == 0
+func (r *ServiceFollower) isStarting(s *Service) bool {
+	return r.isReplacing(s) && r.followedDeployment(s).Running == 0
 }
 
 // changeExpected reports whether the state is doubtful and a poll within seconds decides it.
