@@ -108,25 +108,26 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 var whys = map[string]string{
 	"sts:GetCallerIdentity": "whose account it is, once, for the plan",
 	"ecs:DescribeServices": "the poll: service, task sets, counts and the claim in " +
-		"one read, every two to ten seconds while something changes; before a write, if the claim was last seen more " +
-		"than 30 s ago; after a write, to read back the result; during a wait, every 5 to 20 s, to monitor " +
+		"one read, every two seconds while tasks start, stop or are removed, every ten while only the health of " +
+		"targets can change; before a write, if the claim was last seen more " +
+		"than 30 s ago; after a write, to read back the result; during a wait, every 10 to 20 s, to monitor " +
 		"the serving tasks",
-	"ecs:ListTasks": "stopped tasks, for the cause of a failure, every 6 s at " +
-		"most while tasks start; the running tasks of a set when their number changed",
-	"ecs:DescribeTasks": "the addresses of a set's tasks, to distinguish its targets from " +
+	"ecs:ListTasks": "stopped tasks, for the cause of a failure, when a wait begins, " +
+		"when counts or events indicate a failure, and every 30 s while tasks start; the running tasks of a set when their number changed",
+	"ecs:DescribeTasks": "the addresses of a set's tasks, once for each task, to distinguish its targets from " +
 		"those of another set in the same target group; and why a task stopped",
 	"ecs:ListTaskDefinitions": "the newest revision of the family: an identical one is " +
 		"not registered again",
 	"ecs:DescribeTaskDefinition": "that revision, and the one that serves, to compare them",
-	"elasticloadbalancing:DescribeTargetHealth": "health as the load balancer reports it, at every poll of " +
-		"a set that starts or drains",
+	"elasticloadbalancing:DescribeTargetHealth": "health as the load balancer reports it, at every poll " +
+		"from the first running task on; of a set that drains, once its tasks have stopped",
 	"elasticloadbalancing:DescribeRules": "the current rules: for the plan, at the beginning of " +
 		"each stage, every 10 s at most while it or a `WAIT` lasts, before each write, read back after it, and at " +
 		"the end",
 	"elasticloadbalancing:DescribeListeners": "the load balancer's listeners, for the plan; their " +
-		"ports, once in each stage that reads rules",
+		"ports, once in each run",
 	"elasticloadbalancing:DescribeTargetGroups": "both target groups, for the plan",
-	"elasticloadbalancing:DescribeLoadBalancers": "the load balancer of each, for the plan: a Network Load " +
+	"elasticloadbalancing:DescribeLoadBalancers": "their load balancer, for the plan: a Network Load " +
 		"Balancer is refused",
 	"elasticloadbalancing:DescribeTargetGroupAttributes": "the deregistration delay of each, for the plan: how long " +
 		"a drain may take",
@@ -149,7 +150,9 @@ func TestEveryCallHasItsReason(t *testing.T) {
 	if r.ended.Outcome != sluice.Succeeded {
 		t.Fatalf("%s: %s", r.ended.Outcome, r.ended.Cause)
 	}
+	total := 0
 	for op, n := range r.calls {
+		total += n
 		if whys[op] == "" {
 			t.Errorf("%s is called %d times, and nobody knows why", op, n)
 		}
@@ -158,6 +161,9 @@ func TestEveryCallHasItsReason(t *testing.T) {
 		if r.calls[op] == 0 {
 			t.Errorf("%s has a reason and is not called", op)
 		}
+	}
+	if limit := 7*time.Minute + 21*time.Second; total > 320 || r.took > limit {
+		t.Errorf("%d calls in %s, want at most 320 in %s", total, r.took, limit)
 	}
 }
 

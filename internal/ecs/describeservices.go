@@ -51,6 +51,14 @@ func (c Cluster) DescribeServices(ctx context.Context, names []string) (map[stri
 // ForVerdict returns the service in the form that package verdict takes.
 func (l *ServiceState) ForVerdict() *verdict.Service { return verdictService(l.Raw) }
 
+// ForVerdictOrNil is ForVerdict for a read that may be missing.
+func (l *ServiceState) ForVerdictOrNil() *verdict.Service {
+	if l == nil {
+		return nil
+	}
+	return l.ForVerdict()
+}
+
 // verdictService converts a service to the form that package verdict takes.
 func verdictService(s ecstypes.Service) *verdict.Service {
 	l := newState(s)

@@ -92,6 +92,7 @@ func (r *TargetOwners) Has(address string) bool {
 type StoppingTasks struct {
 	read  map[string]bool // ARNs of tasks that were described
 	other map[string]bool // addresses of tasks of other task sets
+	own   map[string]bool // addresses of tasks of the task set
 }
 
 // Update reads the addresses of the stopping tasks of the service. It describes each task once.
@@ -104,16 +105,23 @@ func (l *StoppingTasks) Update(ctx context.Context, s Service, taskSet string) e
 	arns = slices.DeleteFunc(arns, func(arn string) bool { return l.read[arn] })
 	tasks, err := s.describeTasks(ctx, arns)
 	if l.read == nil {
-		l.read, l.other = map[string]bool{}, map[string]bool{}
+		l.read, l.other, l.own = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	}
 	for _, t := range tasks {
 		l.read[aws.ToString(t.TaskArn)] = true
-		if a := addressOf(t); a != "" && aws.ToString(t.StartedBy) != taskSet {
+		switch a := addressOf(t); {
+		case a == "":
+		case aws.ToString(t.StartedBy) == taskSet:
+			l.own[a] = true
+		default:
 			l.other[a] = true
 		}
 	}
 	return err
 }
+
+// IsKnown reports whether the address belongs to a task that was read.
+func (l *StoppingTasks) IsKnown(address string) bool { return l.own[address] || l.other[address] }
 
 // IsOfOtherSet reports whether the address is known to belong to another task set. Callers wait for
 // an unknown address.

@@ -96,7 +96,7 @@ func joinCauses(cause, more string) string {
 // the writes that the plan lists for the rollback.
 func (r *run) openOutsideStages(c stage.Config) (*stage.Run, error) {
 	c.Account, c.Clock, c.Plan, c.Index, c.Deployment = r.Account, r.Clock, r.plan, len(r.plan.Stages), r.d.ID
-	c.Host = &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}
+	c.Host, c.Facts = &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}, &r.facts
 	return stage.Open(c)
 }
 

@@ -26,7 +26,7 @@ type albTraffic struct {
 
 func (r *Run) openALBTraffic() albTraffic {
 	b := albTraffic{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Groups: groupPair(r.Plan),
-		Listeners: r.Plan.Listeners, Confirm: r.awaitSecondRead}}
+		Listeners: r.Plan.Listeners, Confirm: r.awaitSecondRead, Cache: &r.Facts.listeners}}
 	if r.isRollback() {
 		b.rules.Deleted = func(arn string) { r.noteDeleted("listener", arn) }
 	}
@@ -215,23 +215,24 @@ func (b albTraffic) observeTargets(ctx context.Context, w *memberWatch, o *verdi
 	if o.Set.TargetGroup == "" {
 		return nil
 	}
-	targets, err := b.readTargets(ctx, o.Set.TargetGroup)
+	targets, err := b.readSharedTargets(ctx, o.Set.TargetGroup)
 	if err != nil || b.isUnreachable() {
 		return err // AWS does not check the health of targets without a listener
 	}
 	if o.Targets = append([]sluice.Target{}, targets...); w.hasOwnGroup {
 		return nil
 	}
-	learn := w.ownTargets.Update
-	if w.farApart {
+	owners := b.Facts.ownersOf(w.ID)
+	learn := owners.Update
+	if w.farApart || !w.hasRead {
 		learn = func(ctx context.Context, of ecs.Service, set sluice.TaskSet) error {
-			return w.ownTargets.UpdateFor(ctx, of, set, o.Targets)
+			return owners.UpdateFor(ctx, of, set, o.Targets)
 		}
 	}
 	if err := learn(ctx, w.service, *o.Set); err != nil {
 		return err
 	}
-	o.IsOwnTarget = w.ownTargets.Has
+	w.hasRead, o.IsOwnTarget = true, owners.Has
 	return nil
 }
 
@@ -241,13 +242,16 @@ func (b albTraffic) countDraining(ctx context.Context, w *memberWatch) (int, err
 	if w.TargetGroup == "" {
 		return 0, nil
 	}
-	targets, err := b.readTargets(ctx, w.TargetGroup)
+	targets, err := b.readSharedTargets(ctx, w.TargetGroup)
 	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
 	if err != nil || len(targets) == 0 || w.hasOwnGroup {
 		return len(targets), err
 	}
-	if err := w.leavingTargets.Update(ctx, w.service, w.ID); err != nil {
-		return 0, err
+	unknown := func(t sluice.Target) bool { return !w.leavingTargets.IsKnown(t.ID) }
+	if slices.ContainsFunc(targets, unknown) {
+		if err := w.leavingTargets.Update(ctx, w.service, w.ID); err != nil {
+			return 0, err
+		}
 	}
 	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return w.leavingTargets.IsOfOtherSet(t.ID) })
 	return len(targets), nil

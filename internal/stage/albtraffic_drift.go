@@ -15,7 +15,11 @@ func (b albTraffic) resolveRouteDrift(ctx context.Context) error {
 	if len(b.snapshot.Rules) == 0 {
 		return nil
 	}
-	edited, err := b.editedRules(ctx, false)
+	live, err := b.readSharedRules(ctx)
+	if err != nil {
+		return err
+	}
+	edited, err := b.editedAmong(ctx, live, false)
 	if err != nil || len(edited) == 0 {
 		return err
 	}
@@ -74,11 +78,16 @@ type editedRule struct {
 // editedRules returns the rules whose actions are neither ours nor, with back, those of a stale
 // read.
 func (b albTraffic) editedRules(ctx context.Context, back bool) (all []editedRule, err error) {
-	marks, err := b.loadFingerprints(ctx)
+	live, err := b.rules.Rules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	live, err := b.rules.Rules(ctx)
+	return b.editedAmong(ctx, live, back)
+}
+
+// editedAmong is editedRules for rules that were just read.
+func (b albTraffic) editedAmong(ctx context.Context, live []alb.Rule, back bool) (all []editedRule, err error) {
+	marks, err := b.loadFingerprints(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -101,6 +101,11 @@ func (b albTraffic) newRouter() route.Router {
 // group only. AWS refuses a task set whose group has no listener. It checks the health of groups at
 // weight 0 too.
 func (b albTraffic) prepareCanaryRoute(ctx context.Context) error {
+	if rules, err := b.readSharedRules(ctx); err != nil {
+		return err
+	} else if seen, err := alb.ChooseRules(rules, b.rules.Groups); err == nil && len(seen.Extend) == 0 {
+		return nil
+	}
 	choice, err := b.rules.ReadChoice(ctx)
 	if err != nil || len(choice.Extend) == 0 {
 		return err

@@ -16,11 +16,14 @@ import (
 // Bake monitors the serving tasks during a WAIT or an approval. The new version must stay healthy
 // and the claim must stay ours. Changes by other actors are handled as onOutsideChange says.
 type Bake struct {
-	run           *Run
-	hasStarted    bool // an earlier stage has written: there is something to monitor
-	variants      []*watchedVariant
-	stoppedReader ecs.StoppedReader
-	stoppedReadAt time.Time // when stopped tasks were read last
+	run              *Run
+	hasStarted       bool // an earlier stage has written: there is something to monitor
+	variants         []*watchedVariant
+	stoppedReader    ecs.StoppedReader
+	stoppedReadAt    time.Time         // when stopped tasks were read last
+	live             *ecs.ServiceState // the last read of the service; nil: the next poll reads it
+	liveAt           time.Time         // when that was
+	readsTargetsOnly bool              // this poll does not read the service
 
 	retryContext context.Context // of all polls, so that missing answers from AWS are reported once
 }
@@ -30,12 +33,17 @@ type watchedVariant struct {
 	*memberWatch
 	judge      verdict.Bake
 	newStopped []sluice.StoppedTask // since the last poll
+	hasTraffic bool                 // requests reach it
 	hasPolled  bool                 // false: tasks that stopped before the first poll are ignored
 }
 
-// maxBakeReadAge is the longest time between two reads of stopped tasks while the running count
-// does not fall.
-const maxBakeReadAge = 30 * time.Second
+const (
+	// maxBakeReadAge is the longest time between two reads of stopped tasks once a read indicated a
+	// failure.
+	maxBakeReadAge = 30 * time.Second
+	// quietBakeReadAge is maxBakeReadAge while no read indicates one.
+	quietBakeReadAge = 2 * time.Minute
+)
 
 // Bake returns a monitor of the service. It calls no AWS API.
 func (r *Run) Bake() *Bake { return &Bake{run: r} }
@@ -51,12 +59,13 @@ func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, er
 		b.retryContext = r.withRetries(ctx)
 	}
 	ctx = b.retryContext
+	b.run.reads.endPoll()
 	if !b.hasStarted {
 		if b.hasStarted, err = b.loadProgress(ctx); err != nil || !b.hasStarted {
 			return idleInterval, "", err
 		}
 	}
-	live, err := r.observeService(ctx)
+	live, err := b.observeService(ctx)
 	if err != nil {
 		return 0, "", err
 	}
@@ -68,7 +77,56 @@ func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, er
 	if live, err = b.checkDrift(ctx, live); err != nil {
 		return 0, "", err
 	}
-	return r.code.judge(b, ctx, live)
+	if next, trouble, err = b.judgeVersion(ctx, live); err != nil || trouble != "" {
+		b.live = nil
+	}
+	return next, trouble, err
+}
+
+// observeService reads the service. Between two reads, at most ten seconds apart, a poll reads only
+// the targets that get requests, as long as all of them are as before.
+func (b *Bake) observeService(ctx context.Context) (*ecs.ServiceState, error) {
+	now := b.run.Clock.Now()
+	b.readsTargetsOnly = false
+	if same, err := b.hasSameTargets(ctx, now); err != nil || same {
+		b.readsTargetsOnly = same
+		return b.live, err
+	}
+	live, err := b.run.observeService(ctx)
+	b.live, b.liveAt = live, now
+	return live, err
+}
+
+// hasSameTargets reports whether the targets of all variants that get requests are as at the last
+// poll, which was healthy and no longer ago than maxServiceReadAge.
+func (b *Bake) hasSameTargets(ctx context.Context, now time.Time) (bool, error) {
+	if b.live == nil || now.Sub(b.liveAt) > maxServiceReadAge || len(b.variants) == 0 {
+		return false, nil
+	}
+	if err := b.run.checkInterrupt(ctx); err != nil {
+		return false, err
+	}
+	read := false
+	for _, s := range b.variants {
+		if !b.run.targetsDecide(s.memberWatch) || s.signs.Seen() {
+			return false, nil
+		}
+		if !s.hasTraffic {
+			continue
+		}
+		o := verdict.Observation{At: now, Set: &s.TaskSet}
+		if err := b.run.traffic.observeTargets(ctx, s.memberWatch, &o); err != nil || targetsText(o) != s.targets {
+			return false, err
+		}
+		read = true
+	}
+	return read, nil
+}
+
+// judgeVersion judges the variants of the new version.
+func (b *Bake) judgeVersion(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string,
+	err error) {
+	return b.run.code.judge(b, ctx, live)
 }
 
 // checkDrift handles changes by other actors. It compares the service at every poll, and rules and
@@ -126,7 +184,7 @@ func (b *Bake) judgeVariant(ctx context.Context, live *ecs.ServiceState, v sluic
 		return 0, "", err
 	}
 	share, watched := b.run.traffic.weightOf(v)
-	if m == nil || m.Status == "DRAINING" || m.Scale == 0 || !watched {
+	if m == nil || m.Status == "DRAINING" || m.Scale == 0 || !watched || b.readsTargetsOnly && share == 0 {
 		return quietInterval, "", nil
 	}
 	return b.judgeMember(ctx, b.watchMember(*m, share > 0))
@@ -152,23 +210,29 @@ func (b *Bake) judgeMember(ctx context.Context, s *watchedVariant) (next time.Du
 	if err := r.traffic.observeTargets(ctx, s.memberWatch, &o); err != nil {
 		return 0, "", err
 	}
+	s.targets = targetsText(o)
 	if err := b.readStopped(ctx, s, o, func(f verdict.Stopped) bool { return f.Deployment == s.ID }); err != nil {
 		return 0, "", err
 	}
 	return b.judgeObservation(s, o)
 }
 
-// readStopped reads the newly stopped tasks of all monitored members. It reads only if the counts
-// show a missing task or maxBakeReadAge has passed.
+// readStopped reads the newly stopped tasks of all monitored members. It reads if the counts show a
+// missing task, or after maxBakeReadAge if a read indicated a failure, or after quietBakeReadAge.
 func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Observation,
 	mine func(verdict.Stopped) bool) error {
 	fewer := o.Set.Running < max(s.lastRunning, o.Set.Desired)
 	s.lastRunning = o.Set.Running
+	s.signs = s.signs.See(s.live.ForVerdictOrNil(), s.ID)
 	read := &b.stoppedReadAt
 	if s.hasOwnGroup {
 		read = &s.stoppedReadAt // the member is a separate service
 	}
-	if !fewer && o.At.Sub(*read) < maxBakeReadAge {
+	limit := quietBakeReadAge
+	if s.signs.Seen() {
+		limit = maxBakeReadAge
+	}
+	if !fewer && o.At.Sub(*read) < limit {
 		return nil
 	}
 	*read = o.At
@@ -190,13 +254,13 @@ const quietInterval = 20 * time.Second
 func (b *Bake) watchMember(m member, traffic bool) *watchedVariant {
 	for _, s := range b.variants {
 		if s.ID == m.ID {
-			s.member = m
+			s.member, s.hasTraffic = m, traffic
 			return s
 		}
 	}
 	s := &watchedVariant{memberWatch: newMemberWatch(m), judge: verdict.StartBake(b.run.Clock.Now(),
 		b.run.Plan.ProgressDeadline, traffic)}
-	s.farApart = true
+	s.farApart, s.hasTraffic = true, traffic
 	b.variants = append(b.variants, s)
 	return s
 }
@@ -249,7 +313,8 @@ func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next t
 	}
 	set := sluice.TaskSet{ID: id, Revision: revision, Desired: live.Desired, Running: live.Running,
 		Pending: live.Pending, Steady: true}
-	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client},
+	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client,
+		live: live},
 		true)
 	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
 	for _, group := range live.TargetGroups() {

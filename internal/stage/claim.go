@@ -148,6 +148,7 @@ func (r *Run) findClaim(ctx context.Context) (*ecs.ServiceState, error) {
 	heeding := r.watchesDrift
 	r.watchesDrift = false // a write follows: drift is not handled inside it
 	defer func() { r.watchesDrift = heeding }()
+	defer r.reads.endPoll() // this read was not checked for drift
 	for n := 1; ; n++ {
 		live, err := r.observeService(ctx)
 		if err != nil || !r.claim.seen.IsZero() {

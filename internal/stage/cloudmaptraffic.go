@@ -161,7 +161,7 @@ func (d *cloudMapTraffic) waitForPropagation(ctx context.Context) error {
 		if err := d.deregisterStopping(ctx); err != nil {
 			return err
 		}
-		if err := d.pauseFor(ctx, min(pollInterval(time.Minute), until.Sub(d.Clock.Now()))); err != nil {
+		if err := d.pauseFor(ctx, min(verdict.NextRemovalPoll(time.Minute), until.Sub(d.Clock.Now()))); err != nil {
 			return err
 		}
 		if at, _, err = loadValue[time.Time](ctx, d.Host, keyShiftedAt); err != nil {

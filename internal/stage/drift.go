@@ -21,7 +21,11 @@ func (r *Run) startDriftWatch(ctx context.Context, live *ecs.ServiceState) (*ecs
 		return nil, err
 	}
 	r.watchesDrift, r.comparedAt = true, r.Clock.Now()
-	return r.resolveDrift(ctx, live)
+	live, err := r.resolveDrift(ctx, live)
+	if err == nil {
+		r.reads.moveHeld(uncheckedKey, serviceKey, live)
+	}
+	return live, err
 }
 
 // expectedState is what reads during this stage should show.

@@ -9,11 +9,13 @@ import (
 
 // member is the workload of a variant as one read shows it: a task set, or a service.
 type member struct {
-	sluice.TaskSet                // its counts; ID is the startedBy value of its tasks
-	variant        sluice.Variant // of its tasks
-	label          string         // its name in the plan: "task set of canary"
-	service        ecs.Service    // the service that its tasks belong to
-	hasOwnGroup    bool           // no other workload is in its target group
+	sluice.TaskSet                   // its counts; ID is the startedBy value of its tasks
+	variant        sluice.Variant    // of its tasks
+	label          string            // its name in the plan: "task set of canary"
+	service        ecs.Service       // the service that its tasks belong to
+	hasOwnGroup    bool              // no other workload is in its target group
+	isNew          bool              // this stage just created it: none of its tasks has stopped
+	live           *ecs.ServiceState // the read of its service that shows it; nil: not known
 }
 
 // resourceName is the name of the member in errors.

@@ -132,7 +132,7 @@ func (s services) listOthers(ctx context.Context, _ member) ([]member, error) {
 }
 
 func (s services) findVariant(ctx context.Context, v sluice.Variant) (*member, error) {
-	live, err := s.observeService(ctx)
+	live, err := s.observeShared(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s services) findVariant(ctx context.Context, v sluice.Variant) (*member, e
 func (s services) findVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *member, err error) {
 	m := s.primaryMember(live)
 	if v == sluice.Canary {
-		if live, err = s.canary.Observe(ctx); err != nil || !live.IsActive() && !live.IsDraining() ||
+		if live, err = s.observeCanary(ctx); err != nil || !live.IsActive() && !live.IsDraining() ||
 			live.CreatedBy() == "" {
 			return nil, err
 		}
@@ -151,24 +151,29 @@ func (s services) findVariantIn(ctx context.Context, live *ecs.ServiceState, v s
 	return &m, nil
 }
 
+// observeCanary reads the canary service, once per poll.
+func (s services) observeCanary(ctx context.Context) (*ecs.ServiceState, error) {
+	return readShared(s.Run, "canary service", func() (*ecs.ServiceState, error) { return s.canary.Observe(ctx) })
+}
+
 // primaryMember is the service itself, canaryMember the canary service. Each is alone in its target
 // group.
 func (s services) primaryMember(live *ecs.ServiceState) member {
 	set, _ := live.AsTaskSet()
 	return member{TaskSet: set, variant: sluice.Primary, label: "service " + s.client.Name, service: s.client,
-		hasOwnGroup: true}
+		hasOwnGroup: true, live: live}
 }
 
 func (s services) canaryMember(live *ecs.ServiceState) member {
 	set, _ := live.AsTaskSet()
 	return member{TaskSet: set, variant: sluice.Canary, label: "canary service", service: s.canary.Service,
-		hasOwnGroup: true}
+		hasOwnGroup: true, live: live}
 }
 
 // refreshMember reads a member. Until AWS shows the revision that the canary was just updated to,
 // the result has no running task: the answer may be older than the write.
 func (s services) refreshMember(ctx context.Context, m member) (*member, error) {
-	primary, err := s.observeService(ctx)
+	primary, err := s.observeShared(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +181,7 @@ func (s services) refreshMember(ctx context.Context, m member) (*member, error) 
 		now := s.primaryMember(primary)
 		return &now, nil
 	}
-	live, err := s.canary.Observe(ctx)
+	live, err := s.observeCanary(ctx)
 	if err != nil || live == nil || live.Status == "INACTIVE" {
 		return nil, err
 	}

@@ -48,7 +48,9 @@ func (t taskSets) ensureSet(ctx context.Context, v sluice.Variant, w ecs.WantedT
 	if err == nil && found {
 		t.Host.Emit(sluice.Adopted{Action: w.By, Resource: set.ID})
 	}
-	return t.newMember(set, v, w.Label), err
+	m := t.newMember(set, v, w.Label)
+	m.isNew = !found
+	return m, err
 }
 
 // startPrimary writes the file's fields to the service, creates the new primary, waits until it is
@@ -236,7 +238,7 @@ func (t taskSets) isRemovableOther(live *ecs.ServiceState, set sluice.TaskSet) b
 }
 
 func (t taskSets) findVariant(ctx context.Context, v sluice.Variant) (*member, error) {
-	live, err := t.observeService(ctx)
+	live, err := t.observeShared(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -251,14 +253,15 @@ func (t taskSets) findVariantIn(ctx context.Context, live *ecs.ServiceState, v s
 			return nil, err
 		}
 	}
-	return t.memberOrNil(set, v, label), nil
+	return t.memberOrNil(live, set, v, label), nil
 }
 
-func (t taskSets) memberOrNil(set *sluice.TaskSet, v sluice.Variant, label string) *member {
+func (t taskSets) memberOrNil(live *ecs.ServiceState, set *sluice.TaskSet, v sluice.Variant, label string) *member {
 	if set == nil {
 		return nil
 	}
 	m := t.newMember(*set, v, label)
+	m.live = live
 	return &m
 }
 
@@ -272,11 +275,11 @@ func (t taskSets) findCanarySet(ctx context.Context, live *ecs.ServiceState) (*s
 }
 
 func (t taskSets) refreshMember(ctx context.Context, m member) (*member, error) {
-	live, err := t.observeService(ctx)
+	live, err := t.observeShared(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return t.memberOrNil(live.TaskSet(m.ID), m.variant, m.label), nil
+	return t.memberOrNil(live, live.TaskSet(m.ID), m.variant, m.label), nil
 }
 
 func (t taskSets) listTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {

@@ -60,6 +60,7 @@ type deployment struct {
 	plan    *plan.Plan
 	saved   *memory
 	onWrite func(write)
+	onRead  func(operation string)
 	writes  int
 }
 
@@ -137,6 +138,9 @@ func (d *deployment) observe(stack *middleware.Stack) error {
 		func(ctx context.Context, in middleware.InitializeInput,
 			next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			name := middleware.GetOperationName(ctx)
+			if !isWrite(name) && d.onRead != nil {
+				d.onRead(name)
+			}
 			if isWrite(name) {
 				d.writes++
 				if d.onWrite != nil {
@@ -471,4 +475,34 @@ func (d *deployment) removed(w write) (group string, running int, stops bool) {
 		}
 	}
 	return "", 0, false
+}
+
+// No read from before a write is served after it: a wait that begins with a write to a task set
+// reads the service again, in the same second, before it judges the task set.
+func TestNoReadSurvivesAWrite(t *testing.T) {
+	deployExample(t, "canary", func(d *deployment) {
+		var wrote string
+		var at time.Time
+		seen := 0
+		d.onWrite = func(w write) {
+			if wrote = ""; strings.HasSuffix(w.operation, "TaskSet") {
+				wrote, at = w.operation, d.clock.Now()
+			}
+		}
+		d.onRead = func(operation string) {
+			if wrote == "" {
+				return
+			}
+			if now := d.clock.Now(); now.After(at) {
+				t.Errorf("after %s the service was first read %s later", wrote, now.Sub(at))
+				wrote = ""
+			} else if operation == "DescribeServices" {
+				wrote, seen = "", seen+1
+			}
+		}
+		check(t, d.run(d.plan.Stages...))
+		if seen < 4 {
+			t.Errorf("only %d writes to task sets were read back", seen)
+		}
+	})
 }

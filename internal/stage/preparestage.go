@@ -59,11 +59,13 @@ func (r *Run) findActiveService(ctx context.Context) (*ecs.ServiceState, error) 
 		if err := r.checkInterrupt(ctx); err != nil {
 			return nil, err
 		}
+		of := r.reads.beginRead(r.Clock.Now())
 		live, err := r.client.Observe(ctx)
 		if err != nil {
 			return nil, err
 		}
 		r.readAt = r.Clock.Now()
+		r.reads.hold(uncheckedKey, of, live)
 		switch {
 		case live == nil || live.Status == "INACTIVE":
 			return nil, nil

@@ -69,6 +69,7 @@ func (r *Run) awaitRead(ctx context.Context, p writeProof, read func(context.Con
 	error)) (*ecs.ServiceState, error) {
 	began := r.Clock.Now()
 	for {
+		r.reads.endPoll()
 		sent := r.Clock.Now()
 		live, err := read(ctx)
 		if err != nil || p.acceptsRead(live, sent) {
@@ -92,6 +93,7 @@ func (r *Run) awaitRead(ctx context.Context, p writeProof, read func(context.Con
 func (r *Run) readUntil(ctx context.Context, wrote time.Time, read func(context.Context) (settled bool,
 	err error)) error {
 	for {
+		r.reads.endPoll()
 		sent := r.Clock.Now()
 		settled, err := read(ctx)
 		if settled || err != nil || sent.Sub(wrote) >= unseenLimit {

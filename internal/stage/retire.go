@@ -66,15 +66,11 @@ func (r *Run) awaitDrained(ctx context.Context, members []member) error {
 	}
 	return r.pollUntilDone(ctx, joinLabels(members)+" to drain", func(ctx context.Context) (string, error) {
 		return describeRemaining(all, func(w *memberWatch) (string, error) {
-			now, err := r.hosting.refreshMember(ctx, w.member)
-			if err != nil || now == nil {
-				return "", err
+			now, left, isGone, err := r.readRemaining(ctx, w)
+			if err == nil && !isGone {
+				r.emitRemoving(w.member, now, left)
 			}
-			left, err := r.traffic.countDraining(ctx, w)
-			if err == nil {
-				r.emitRemoving(w.member, *now, left)
-			}
-			if err != nil || now.Running+now.Pending+left == 0 {
+			if err != nil || isGone || now.Running+now.Pending+left == 0 {
 				return "", err
 			}
 			return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"),

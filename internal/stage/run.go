@@ -50,6 +50,8 @@ type Config struct {
 	RetryFor time.Duration
 	// CheckRetry is called between two tries of a call without a response. Nil: Interrupt.
 	CheckRetry func() error
+	// Facts are what the stages of one run share; nil: the stage reads them itself.
+	Facts *Facts
 	// SkipHealthWaits ends every wait for health immediately. It is for tests which show that
 	// requests are lost without those waits. Users cannot set it.
 	SkipHealthWaits bool
@@ -67,6 +69,7 @@ type Run struct {
 	service  *definition.Service
 	client   ecs.Service
 	code     modeCode
+	reads    *pollReads
 	hosting  variantHosting
 	traffic  trafficProvider
 	snapshot *Snapshot
@@ -98,7 +101,9 @@ func Open(c Config) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service}
+	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service,
+		reads: &pollReads{}}
+	r.Facts = cmp.Or(c.Facts, &Facts{})
 	r.client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
 		Confirm: r.awaitSecondRead}
 	r.code = codeOf(r.Plan.Mode())
@@ -191,6 +196,7 @@ func (r *Run) checkInterrupt(ctx context.Context) error {
 
 // pauseFor sleeps until the next poll.
 func (r *Run) pauseFor(ctx context.Context, d time.Duration) error {
+	defer r.reads.endPoll()
 	if err := r.Clock.Sleep(ctx, d); err != nil {
 		return errHalted(r, err)
 	}
@@ -235,6 +241,7 @@ func (r *Run) makeWrite(ctx context.Context, a sluice.Attempt, call func(context
 	if err := r.ensureFreshClaim(account.BeforeWrite(ctx), a); err != nil {
 		return err
 	}
+	defer r.reads.endPoll() // no read from before the write is served after it
 	id := r.actionID(a.Action)
 	r.Host.Emit(sluice.Writing{Action: id, Write: a.Actual})
 	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual},
@@ -265,6 +272,16 @@ func (r *Run) emitWarning(format string, args ...any) {
 
 // observeService reads the service. A deleted service is an error here.
 func (r *Run) observeService(ctx context.Context) (*ecs.ServiceState, error) {
+	of := r.reads.beginRead(r.Clock.Now())
+	live, err := r.observeUnheld(ctx)
+	if err == nil {
+		r.reads.hold(serviceKey, of, live)
+	}
+	return live, err
+}
+
+// observeUnheld is observeService without a copy for other readers of the poll.
+func (r *Run) observeUnheld(ctx context.Context) (*ecs.ServiceState, error) {
 	if err := r.checkInterrupt(ctx); err != nil {
 		return nil, err
 	}

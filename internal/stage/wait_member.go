@@ -27,12 +27,20 @@ type emitted struct {
 // memberWatch is a member that is being polled.
 type memberWatch struct {
 	member
-	ownTargets     ecs.TargetOwners  // addresses of its tasks
 	leavingTargets ecs.StoppingTasks // addresses of tasks that are being stopped
 	stopped        ecs.StoppedOfSet
 	stoppedReadAt  time.Time // when stopped tasks were read last
+	stoppedDueAt   time.Time // when they were due last; they are not read without a sign of a failure
+	signs          verdict.FailureSigns
 	lastRunning    int       // lastRunning count at the last poll
 	farApart       bool      // polls are far apart: tasks may be replaced between two of them
+	latest         member    // the member at the last read of the service
+	latestAt       time.Time // when that was
+	targets        string    // the member's targets at the last poll
+	isComplete     bool      // all of its tasks were healthy at the last poll
+	left           int       // its draining targets at the last poll
+	leftAt         time.Time // when they were read
+	hasRead        bool      // the owners of its targets were compared with the targets
 }
 
 func newMemberWatch(m member) *memberWatch { return &memberWatch{member: m} }
@@ -72,6 +80,7 @@ func (r *Run) awaitMember(ctx context.Context, m member, judge verdict.Capacity)
 		}
 		var now verdict.Verdict
 		judge, now = judge.See(o)
+		w.isComplete = judge.WasComplete()
 		r.emitCapacity(w, o, now)
 		switch now.State {
 		case verdict.Healthy:
@@ -119,29 +128,54 @@ func (r *Run) observeExisting(ctx context.Context, m member) (member, error) {
 	}
 }
 
-// observeMember reads the counts, the targets and the newly stopped tasks of a member.
+// observeMember reads the counts, the targets and the newly stopped tasks of a member. While only the
+// health of its targets can change the verdict, it reads the service every maxServiceReadAge.
 func (r *Run) observeMember(ctx context.Context, w *memberWatch) (verdict.Observation, error) {
+	if o, same, err := r.observeSameTargets(ctx, w); err != nil || same {
+		return o, err
+	}
 	now, err := r.observeExisting(ctx, w.member)
 	if err != nil {
 		return verdict.Observation{}, err
 	}
-	o := verdict.Observation{At: r.Clock.Now(), Set: &now.TaskSet}
+	w.latest, w.latestAt = now, r.Clock.Now()
+	o := verdict.Observation{At: w.latestAt, Set: &now.TaskSet}
 	if o.Stopped, err = r.newlyStopped(ctx, w, now); err != nil {
 		return o, err
 	}
-	return o, r.traffic.observeTargets(ctx, w, &o)
+	if now.Desired > 0 && now.Running == 0 && r.targetsDecide(w) {
+		o.Targets = []sluice.Target{} // no task runs, so no target is healthy
+		return o, nil
+	}
+	err = r.traffic.observeTargets(ctx, w, &o)
+	w.targets = targetsText(o)
+	return o, err
 }
 
-// maxStoppedReadAge is the longest time between two reads of stopped tasks while the running count
-// does not fall. Counts alone miss a task that never runs, because ECS replaces it.
-const maxStoppedReadAge = 6 * time.Second
+const (
+	// maxStoppedReadAge is the longest time between two reads of stopped tasks once a read of the
+	// service indicated a failure.
+	maxStoppedReadAge = 6 * time.Second
+	// quietStoppedReadAge is maxStoppedReadAge while no read indicates one. A sign can be missed: ECS
+	// may replace a task between two polls while other tasks start.
+	quietStoppedReadAge = 30 * time.Second
+)
 
-// newlyStopped reads the tasks that stopped since the last read, if the running count fell or
-// maxStoppedReadAge has passed.
+// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll of a
+// member that existed before, when
+// the running count fell, and then every maxStoppedReadAge or quietStoppedReadAge.
 func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]sluice.StoppedTask, error) {
 	now, fewer := r.Clock.Now(), set.Running < w.lastRunning
 	w.lastRunning = set.Running
-	if !fewer && now.Sub(w.stoppedReadAt) < maxStoppedReadAge {
+	w.signs = w.signs.See(set.live.ForVerdictOrNil(), set.ID)
+	if w.isNew && w.stoppedDueAt.IsZero() {
+		w.stoppedDueAt, w.stoppedReadAt = now, now
+	}
+	if !fewer && now.Sub(w.stoppedDueAt) < maxStoppedReadAge {
+		return nil, nil
+	}
+	w.stoppedDueAt = now
+	if !fewer && !w.signs.Seen() && now.Sub(w.stoppedReadAt) < quietStoppedReadAge {
 		return nil, nil
 	}
 	w.stoppedReadAt = now
@@ -223,18 +257,8 @@ func (r *Run) pollUntilDone(ctx context.Context, what string, rest func(context.
 			return &sluice.Error{Op: "wait for " + what, Resource: r.client.Resource(), Kind: sluice.Stall,
 				Err: fmt.Errorf("no progress for %s: %s", r.Plan.ProgressDeadline+r.Plan.Drain, detail)}
 		}
-		if err := r.pauseFor(ctx, pollInterval(now.Sub(moved))); err != nil {
+		if err := r.pauseFor(ctx, verdict.NextRemovalPoll(now.Sub(moved))); err != nil {
 			return err
 		}
 	}
-}
-
-// pollInterval returns the time until the next poll. still is the time without a change. A drain
-// takes the deregistration delay, 300 s by default, so a poll every two seconds would show nothing
-// new.
-func pollInterval(still time.Duration) time.Duration {
-	if still < 20*time.Second {
-		return 2 * time.Second
-	}
-	return 5 * time.Second
 }

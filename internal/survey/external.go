@@ -18,19 +18,20 @@ type TrafficState struct {
 	places       []alb.GroupPlace // they change rarely
 	groups       []groupTargets
 	steeredRules []sluice.Rule
+	listeners    *alb.ListenerCache
 }
 
 // ReadTraffic reads the targets and rules of an application. It reads the groups only if before
 // lacks them.
 func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Application,
 	before *TrafficState) (*TrafficState, error) {
-	t := &TrafficState{}
-	if before != nil {
-		t.places = before.places
+	t := &TrafficState{listeners: &alb.ListenerCache{}}
+	if before != nil && before.listeners != nil {
+		t.places, t.listeners = before.places, before.listeners
 	}
 	var err error
 	if len(t.places) == 0 {
-		if t.places, err = findGroups(ctx, a, app); err != nil || len(t.places) == 0 {
+		if t.places, err = findGroups(ctx, a, app, t.listeners); err != nil || len(t.places) == 0 {
 			return t, err
 		}
 	}
@@ -38,7 +39,7 @@ func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Applicati
 		return nil, err
 	}
 	var live plan.AWSState
-	err = surveyRules(ctx, a, app, t.places, &live)
+	err = surveyRules(ctx, a, app, t.places, t.listeners, &live)
 	t.steeredRules = live.Steered
 	return t, err
 }

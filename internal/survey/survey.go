@@ -136,7 +136,8 @@ func recordService(live *plan.AWSState, now *ecs.ServiceState, c clock.Clock) {
 // them. It returns the groups with their targets.
 func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application,
 	live *plan.AWSState) ([]groupTargets, error) {
-	places, err := findGroups(ctx, a, app)
+	var cache alb.ListenerCache
+	places, err := findGroups(ctx, a, app, &cache)
 	if err != nil || len(places) == 0 {
 		return nil, err
 	}
@@ -148,12 +149,13 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 	if len(groups) > 1 {
 		live.Canary = placeOf(groups[1])
 	}
-	return groups, surveyRules(ctx, a, app, places, live)
+	return groups, surveyRules(ctx, a, app, places, &cache, live)
 }
 
 // findGroups finds the target groups of the application with their load balancer. There are none if
 // the application does not route by them.
-func findGroups(ctx context.Context, a *account.Account, app *appfile.Application) ([]alb.GroupPlace, error) {
+func findGroups(ctx context.Context, a *account.Account, app *appfile.Application,
+	cache *alb.ListenerCache) ([]alb.GroupPlace, error) {
 	if !plan.HasTargetGroups(app.Access) || app.Primary == nil || app.Primary.ARN == "" ||
 		!mode.Of(app).HasVariants() {
 		return nil, nil
@@ -163,12 +165,10 @@ func findGroups(ctx context.Context, a *account.Account, app *appfile.Applicatio
 		arns = append(arns, app.Canary.ARN)
 	}
 	places, err := alb.FindGroups(ctx, a.ELB(), arns...)
-	for i := range places {
-		if err := places[i].ReadBalancer(ctx, a.ELB()); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
-	return places, err
+	return places, alb.ReadBalancers(ctx, a.ELB(), places, cache)
 }
 
 func readGroups(ctx context.Context, a *account.Account, places []alb.GroupPlace) (groups []groupTargets, err error) {
@@ -195,7 +195,7 @@ func placeOf(g groupTargets) *plan.GroupAttachment {
 }
 
 func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace,
-	live *plan.AWSState) error {
+	cache *alb.ListenerCache, live *plan.AWSState) error {
 	if places[0].Type != "application" {
 		return nil
 	}
@@ -203,7 +203,7 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 	if len(places) > 1 {
 		pair.Canary = places[1].Group
 	}
-	driver := &alb.Driver{API: a.ELB(), Groups: pair, Listeners: places[0].Listeners}
+	driver := &alb.Driver{API: a.ELB(), Groups: pair, Listeners: places[0].Listeners, Cache: cache}
 	rules, err := driver.Rules(ctx)
 	if err != nil {
 		return err

@@ -118,6 +118,9 @@ func AwaitCapacity(now time.Time, deadline time.Duration, minimum int) Capacity 
 // confirmInterval is the time between a first complete poll and the second one.
 const confirmInterval = 2 * time.Second
 
+// WasComplete reports whether the last observation showed every task healthy.
+func (c Capacity) WasComplete() bool { return c.wasComplete }
+
 // RequireTwoPolls makes a judge that reports health only after two healthy polls in a row. AWS's
 // responses may lag, and a task in a crash loop is healthy for a moment.
 func (c Capacity) RequireTwoPolls() Capacity {

@@ -92,17 +92,29 @@ const (
 	busyFor      = 10 * time.Second
 	calmFor      = 10 * time.Minute
 	decisionWait = 10 * time.Second
+	// startInterval applies before a task of the followed deployment runs. It must start, become
+	// healthy and replace another task first: no verdict is nearer than that.
+	startInterval = 5 * time.Second
+	// replaceInterval applies while other deployments still have running tasks: they must stop first.
+	replaceInterval = 3 * time.Second
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
 // since the scheduler acts in steps of up to ten seconds. It is also one second while a decision is
-// near, and long after minutes without a change.
-func (r *ServiceFollower) nextPoll(now time.Time) time.Duration {
+// near, and long after minutes without a change. It is longer while the new tasks start and replace
+// the old ones without a failure, because the deployment cannot end before.
+func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	wait := calmInterval
 	switch still := now.Sub(r.changedAt); {
 	case r.conclusion != nil:
 		return 0
-	case still < busyFor, r.changeExpected(now):
+	case r.changeExpected(now):
+		wait = busyInterval
+	case r.isStarting(s):
+		wait = startInterval
+	case r.isReplacing(s):
+		wait = replaceInterval
+	case still < busyFor:
 		wait = busyInterval
 	case still >= calmFor:
 		wait = idleInterval
@@ -111,6 +123,21 @@ func (r *ServiceFollower) nextPoll(now time.Time) time.Duration {
 		wait = min(wait, max(r.want.Timeout-now.Sub(r.began), 0))
 	}
 	return wait
+}
+
+// isReplacing reports whether ECS replaces tasks of other deployments, and nothing has failed.
+func (r *ServiceFollower) isReplacing(s *Service) bool {
+	if s == nil || s.Controller != "ECS" || s.isNative() || r.rollingBack || len(r.failedTasks) > 0 {
+		return false
+	}
+	d := r.followedDeployment(s)
+	return d != nil && d.State == "IN_PROGRESS" && d.Failed == 0 && slices.ContainsFunc(s.Deployments,
+		func(x Deployment) bool { return x.ID != d.ID && x.Running > 0 })
+}
+
+// isStarting is isReplacing before a task of the followed deployment runs.
+func (r *ServiceFollower) isStarting(s *Service) bool {
+	return r.isReplacing(s) && r.followedDeployment(s).Running == 0
 }
 
 // changeExpected reports whether the state is doubtful and a poll within seconds decides it.

@@ -143,6 +143,13 @@ func (r ServiceFollower) sawFailureAtStart(s *Service) bool {
 
 // sawFailure reports whether the changes between two polls indicate a failed task.
 func (r ServiceFollower) sawFailure(was, s *Service) bool {
+	return sawFailureOf(was, s, func(d Deployment) bool { return d.ID == r.id }, func(ts sluice.TaskSet) bool {
+		return ts.Revision == r.revision
+	})
+}
+
+// sawFailureOf is sawFailure for the tasks of the deployments and task sets that are ours.
+func sawFailureOf(was, s *Service, oursInList func(Deployment) bool, oursInSets func(sluice.TaskSet) bool) bool {
 	fresh, begun := newEvents(was, s)
 	if slices.ContainsFunc(fresh, isWorrying) {
 		return true
@@ -157,7 +164,7 @@ func (r ServiceFollower) sawFailure(was, s *Service) bool {
 		case d.Failed > old.Failed:
 			return true
 		}
-		ours := d.ID == r.id
+		ours := oursInList(d)
 		grew = grew || d.Running+d.Pending > old.Running+old.Pending
 		fell = fell || ours && (d.Running < old.Running || d.Running+d.Pending < old.Running+old.Pending)
 	}
@@ -169,7 +176,7 @@ func (r ServiceFollower) sawFailure(was, s *Service) bool {
 		}
 		old, total := was.TaskSets[i], ts.Running+ts.Pending
 		grew = grew || total > old.Running+old.Pending
-		fell = fell || ts.Revision == r.revision && ts.Status != "DRAINING" &&
+		fell = fell || oursInSets(ts) && ts.Status != "DRAINING" &&
 			(ts.Running < old.Running || total < old.Running+old.Pending)
 	}
 	return fell || begun && !grew

@@ -13,6 +13,7 @@ import (
 // while nothing moves, seldom after long, and at the limit to the second.
 func TestWhenToPollNext(t *testing.T) {
 	moved := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 1), dep(2, "ACTIVE", "COMPLETED", 2))
+	ending := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 2), dep(2, "ACTIVE", "COMPLETED", 0))
 	stopping := []Record{record(arn3, "STOP_REQUESTED", 3, 2)}
 	nearly := record(arn3, "IN_PROGRESS", 3, 2)
 	nearly.Breaker = Counter{Status: "MONITORING", Failures: 2, Threshold: 3}
@@ -21,16 +22,19 @@ func TestWhenToPollNext(t *testing.T) {
 		looks []at
 		next  time.Duration
 	}{
-		"at first": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}}, time.Second},
-		"9 s after a change": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {9, rolling3, nil, nil, nil}},
+		"no task runs yet": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {9, rolling3, nil, nil, nil}},
+			5 * time.Second},
+		"tasks are replaced": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {60, rolling3, nil, nil, nil},
+			{62, moved, nil, nil, nil}}, 3 * time.Second},
+		"9 s after a change": {Wanted{}, []at{{0, ending, runs3, nil, nil}, {9, ending, nil, nil, nil}},
 			time.Second},
-		"10 s after": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {10, rolling3, nil, nil, nil}},
+		"10 s after": {Wanted{}, []at{{0, ending, runs3, nil, nil}, {10, ending, nil, nil, nil}},
 			2 * time.Second},
-		"something moved": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {60, rolling3, nil, nil, nil},
-			{62, moved, nil, nil, nil}}, time.Second},
-		"still after minutes": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {599, rolling3, nil, nil, nil}},
+		"the old tasks are stopped": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {60, moved, nil, nil, nil},
+			{62, ending, nil, nil, nil}}, time.Second},
+		"still after minutes": {Wanted{}, []at{{0, ending, runs3, nil, nil}, {599, ending, nil, nil, nil}},
 			2 * time.Second},
-		"still after long": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {600, rolling3, nil, nil, nil}},
+		"still after long": {Wanted{}, []at{{0, ending, runs3, nil, nil}, {600, ending, nil, nil, nil}},
 			5 * time.Second},
 		"about to be stopped": {Wanted{}, []at{{0, rolling3, stopping, nil, nil}, {40, rolling3, nil, nil, nil}},
 			time.Second},

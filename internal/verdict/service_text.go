@@ -14,7 +14,7 @@ func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision),
 		Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
 		Causes:     r.listCauses(o), Logs: r.logs, Unread: r.unread, Counts: r.countTasks(o),
-		NextPoll: r.nextPoll(o.At),
+		NextPoll: r.nextPoll(o.Service, o.At),
 		Detail:   r.progressText(o),
 	}
 	if r.conclusion != nil {

@@ -26,6 +26,9 @@ type Driver struct {
 	// Confirm waits before a second read, which confirms that a resource does not exist. If Confirm
 	// is nil, one read is enough.
 	Confirm func(context.Context) error
+	// Cache has listeners that other drivers read, and gets those that this one reads. It is not
+	// used if Deleted is set.
+	Cache *ListenerCache
 
 	lastRules        []Rule              // of the last read
 	foundListeners   []elbtypes.Listener // the listeners as read; read once, because their port does not change
@@ -72,7 +75,12 @@ func (d *Driver) readListeners(ctx context.Context) error {
 	if len(d.foundListeners)+len(d.missingListeners) > 0 || len(d.Listeners) == 0 {
 		return nil
 	}
+	if cached, ok := d.Cache.find(d.Listeners); ok && d.Deleted == nil {
+		d.foundListeners = cached
+		return nil
+	}
 	known, err := d.describeListeners(ctx, d.Listeners)
+	d.Cache.keep(known)
 	if err == nil || d.Deleted == nil || sluice.KindOf(err) != sluice.NotFound {
 		d.foundListeners = known
 		return err

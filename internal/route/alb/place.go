@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -66,11 +67,38 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 		Next: "check the ARN under targetGroups, and the Region"}
 }
 
-// ReadBalancer adds the load balancer's type and listeners, and the group's deregistration delay.
+// ReadBalancer is [ReadBalancers] for one group.
 func (p *GroupPlace) ReadBalancer(ctx context.Context, api *awselb.Client) error {
-	if p.Balancer == "" {
-		return nil
+	one := []GroupPlace{*p}
+	err := ReadBalancers(ctx, api, one, nil)
+	*p = one[0]
+	return err
+}
+
+// ReadBalancers adds the type and listeners of the load balancers, and the deregistration delays of
+// the groups. Groups of one load balancer share its reads.
+func ReadBalancers(ctx context.Context, api *awselb.Client, places []GroupPlace, cache *ListenerCache) error {
+	for i := range places {
+		p := &places[i]
+		if p.Balancer == "" {
+			continue
+		}
+		same := slices.IndexFunc(places[:i], func(x GroupPlace) bool { return x.Balancer == p.Balancer })
+		if same >= 0 {
+			p.Type, p.Listeners = places[same].Type, slices.Clone(places[same].Listeners)
+		} else if err := p.readBalancer(ctx, api, cache); err != nil {
+			return err
+		}
+		var err error
+		if p.Drain, err = readDrain(ctx, api, p.Group); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// readBalancer adds the load balancer's type and listeners.
+func (p *GroupPlace) readBalancer(ctx context.Context, api *awselb.Client, cache *ListenerCache) error {
 	lbs, err := api.DescribeLoadBalancers(ctx,
 		&awselb.DescribeLoadBalancersInput{LoadBalancerArns: []string{p.Balancer}})
 	if err != nil {
@@ -79,14 +107,11 @@ func (p *GroupPlace) ReadBalancer(ctx context.Context, api *awselb.Client) error
 	if len(lbs.LoadBalancers) == 1 {
 		p.Type = string(lbs.LoadBalancers[0].Type)
 	}
-	if p.Listeners, err = listListeners(ctx, api, p.Balancer); err != nil {
-		return err
-	}
-	p.Drain, err = readDrain(ctx, api, p.Group)
+	p.Listeners, err = listListeners(ctx, api, p.Balancer, cache)
 	return err
 }
 
-func listListeners(ctx context.Context, api *awselb.Client, balancer string) ([]string, error) {
+func listListeners(ctx context.Context, api *awselb.Client, balancer string, cache *ListenerCache) ([]string, error) {
 	var arns []string
 	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(400)}
 	for {
@@ -94,6 +119,7 @@ func listListeners(ctx context.Context, api *awselb.Client, balancer string) ([]
 		if err != nil {
 			return nil, fmt.Errorf("look up listeners: %w", sluice.Inner(err))
 		}
+		cache.keep(out.Listeners)
 		for _, l := range out.Listeners {
 			arns = append(arns, aws.ToString(l.ListenerArn))
 		}
