@@ -99,8 +99,8 @@ func (f *rehearsal) buildWorld() (err error) {
 }
 
 // openJournal opens the journal. Its writes are hooked, so that a kill can end a process there.
-func (f *rehearsal) openJournal() (err error) {
-	if f.journal, err = journal.Open(journal.Memory, f.clock); err != nil {
+func (f *rehearsal) openJournal(path string) (err error) {
+	if f.journal, err = journal.Open(path, f.clock); err != nil {
 		return err
 	}
 	f.journal.WrapWrites(func(op string, write func() error) error {

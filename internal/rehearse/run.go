@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
 // startTime returns when every rehearsal begins, so that the same case gives the same bytes. It is
@@ -79,7 +80,7 @@ func (f *rehearsal) playCase() {
 		f.failRehearsal("the simulated AWS cannot be built: %v", err)
 		return
 	}
-	if err := f.openJournal(); err != nil {
+	if err := f.openJournal(journal.Memory); err != nil {
 		f.failRehearsal("the journal cannot be opened: %v", err)
 		return
 	}
