@@ -4,7 +4,7 @@
 //
 // A stage uses three sources only: the plan, the values saved through its [Host], and AWS's
 // answers. Before the first write of a deployment it saves the state that AWS cannot return
-// afterwards ([Snapshot]), and it claims the service.
+// afterwards ([memory.Snapshot]), and it claims the service.
 //
 // The order of traffic and capacity never changes: capacity up, healthy, weight up, read back …
 // weight down, drain, capacity down, delete.

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // Host is what a stage runs in: the engine's journal, or another system's memory of a deployment.
@@ -68,7 +69,8 @@ type Run struct {
 	client   ecs.Service
 	hosting  variantHosting
 	traffic  trafficProvider
-	snapshot *Snapshot
+	memory   *memory.Memory
+	snapshot *memory.Snapshot
 	claim    claim
 	readAt   time.Time // when the service was read last
 	// last write of this stage; at first the time of Open, because earlier processes wrote before it
@@ -81,7 +83,7 @@ type Run struct {
 	canaryRetires    bool      // the canary must get no more requests in this stage
 	isStep           bool      // the stage runs a task under the claim on the service
 	emitted          emitted
-	deletedResources []deletedResource // resources that the rollback cannot restore
+	deletedResources []memory.DeletedResource // resources that the rollback cannot restore
 
 	confirmed *ecs.ServiceState // the last read of the deployment, by [Run.Confirm]
 	unclaimed bool              // the service is deleted, or its claim tag is: writes need no claim
@@ -97,7 +99,8 @@ func Open(c Config) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service}
+	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service,
+		memory: memory.Open(c.Host)}
 	r.client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
 		Confirm: r.awaitSecondRead}
 	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.client, Template: *service.Input}}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -114,15 +113,15 @@ func (r *Run) jobRevision(ctx context.Context, j *job) (ecs.Revision, error) {
 	if j.IsRegistered() {
 		return ecs.Revision{ARN: j.To, Name: j.To}, nil
 	}
-	index := strconv.Itoa(r.Stage.Index)
-	if _, ok, err := loadValue[ecs.Revision](ctx, r.Host, keyOwnRevision+index); err != nil || !ok && j.Redacted {
+	own := r.memory.StepRegistration(r.Stage.Index)
+	if saved, err := own.Load(ctx); err != nil || saved.Revision == nil && j.Redacted {
 		return ecs.Revision{}, errors.Join(err, r.errMissingValues(j))
 	}
 	task, err := j.DecodeTask()
 	if err != nil {
 		return ecs.Revision{}, err
 	}
-	return r.ensureRegistered(ctx, task, keyOwnRevision+index, keyOwnRegister+index)
+	return r.ensureRegistered(ctx, task, own)
 }
 
 // errMissingValues says that the task cannot be started: the journal does not keep the values of

@@ -5,25 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
-// launchState is what is known of the tasks that a stage starts. It is saved before each call of
-// RunTask and after its response.
-type launchState struct {
-	Attempt     int                `json:"attempt"`         // number of the last RunTask call
-	Begun       time.Time          `json:"begun"`           // when that call was first sent
-	Requested   int                `json:"asked"`           // number of tasks in that call
-	Unanswered  bool               `json:"open,omitempty"`  // its response is not known
-	Tasks       []string           `json:"tasks,omitempty"` // ids
-	ShortReason string             `json:"short,omitempty"` // why no more could be started
-	Ended       []sluice.TaskEnded `json:"ended,omitempty"`
-}
+// launchState is what is known of the tasks that a stage starts.
+type launchState = memory.Launch
 
 // tokenLifetime is how long a second RunTask with the same token is safe. It starts no task twice
 // while ECS remembers the token and the stopped task: at least one hour ("RunTask", Amazon ECS API
@@ -34,16 +25,14 @@ const tokenLifetime = 50 * time.Minute
 // tasks.
 const maxLaunchTries = 3
 
-func (r *Run) tasksKey() string { return keyTasks + strconv.Itoa(r.Stage.Index) }
-
 func (r *Run) saveTasks(ctx context.Context, l *launchState) error {
-	return saveValue(ctx, r.Host, r.tasksKey(), l)
+	return r.memory.Launch(r.Stage.Index).Save(ctx, *l)
 }
 
 // launchTasks starts the number of tasks that the stage asks for. It counts the tasks that an
 // earlier attempt started.
 func (r *Run) launchTasks(ctx context.Context, j *job) (*launchState, error) {
-	l, begun, err := loadValue[launchState](ctx, r.Host, r.tasksKey())
+	l, begun, err := r.memory.Launch(r.Stage.Index).Find(ctx)
 	if err != nil {
 		return nil, err
 	}
