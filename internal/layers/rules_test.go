@@ -61,7 +61,8 @@ var layerTable = []layerRow{
 		also: []string{"internal/route"}},
 
 	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
-	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch"}},
+	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch", "internal/stage/memory"}},
+	{pkg: "internal/stage/memory", layer: 3, below: []int{2, 1, 0}},
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
 	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy, yaml},
@@ -141,6 +142,7 @@ var namedArrows = []struct{ from, to, why string }{
 	{"internal/account", "internal/...", "account is a hand and stands alone"},
 	{"internal/...", "internal/account", "adapters do not import account"},
 	{"internal/stage", "internal/journal", "a stage knows its host, not the journal"},
+	{"internal/stage/memory", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/watch", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/...", "awssim/...", "only cli and rehearse import awssim"},
 	{"cmd/...", "...", "a command is main only, and imports its one front end"},
