@@ -43,7 +43,7 @@ func (c Concern[T]) Find(ctx context.Context) (v T, ok bool, err error) {
 	}
 	data, err := c.encode(v, true)
 	if err == nil {
-		c.memory.keepRow(c.key, data)
+		c.memory.keepEarlier(c.key, data)
 	}
 	return v, err == nil, err
 }

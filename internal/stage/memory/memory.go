@@ -137,11 +137,20 @@ func (m *Memory) loadRow(ctx context.Context, key string) (row, error) {
 	return row{data, ok}, nil
 }
 
-// keepRow keeps the value of a row that need not be loaded.
+// keepRow keeps the value that was saved.
 func (m *Memory) keepRow(key string, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows[key] = row{data, true}
+}
+
+// keepEarlier keeps a value that was made from earlier rows, unless the row was saved since.
+func (m *Memory) keepEarlier(key string, data []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.rows[key].found {
+		m.rows[key] = row{data, true}
+	}
 }
 
 // saveRow saves a row. If that fails, the known value stays as it was. A save that has begun is not
