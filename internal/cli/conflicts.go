@@ -12,7 +12,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 // conflictFlags are the flags that allow a command to end or clean up other deployments of the same
@@ -219,5 +218,5 @@ func (p *program) takeOverDeployment(ctx context.Context, e *engine.Engine, t *o
 	if value == "" || claimOwner(value) == d.ID {
 		return nil
 	}
-	return t.journal.Save(ctx, d.ID, stage.KeyTakeOver, []byte(claimOwner(value)))
+	return engine.OpenMemory(t.journal, d.ID).TakeOver.Save(ctx, claimOwner(value))
 }

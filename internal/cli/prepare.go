@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/history"
@@ -114,11 +115,11 @@ func (p *program) findLostClaim(ctx context.Context, live plan.AWSState) (plan.C
 		return live.Lost, err
 	}
 	defer j.Close()
-	former, err := stage.PreviousPrimaryID(func(key string) ([]byte, bool, error) { return j.Load(ctx, made, key) })
-	if err != nil || former == "" {
+	saved, err := engine.OpenMemory(j, made).Snapshot.Load(ctx)
+	if err != nil || saved.Primary == nil {
 		return live.Lost, err
 	}
-	return plan.Claim{Deployment: made, Former: former}, nil
+	return plan.Claim{Deployment: made, Former: saved.Primary.ID}, nil
 }
 
 // listOpenDeployments returns the deployments of the plan's service that have not ended.

@@ -109,7 +109,7 @@ func TestUnreadableListenersFailTheRouting(t *testing.T) {
 		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
 		h := &memory{values: map[string][]byte{}, began: b.clock.Now()}
 		must(b, b.stage(p, 0, h))
-		h.unread = stage.KeyListeners
+		h.unread = "current-listeners"
 		if err := b.stage(p, 1, h); !errors.Is(err, errFull) || b.weights() != "primary 100 canary 0" {
 			b.Errorf("%v; weights %s", err, b.weights())
 		}

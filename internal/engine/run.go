@@ -285,8 +285,8 @@ func (r *run) checkFiles(ctx context.Context, s plan.Stage) error {
 	if !r.plan.Redacted || r.plan.IsRegistered() {
 		return nil
 	}
-	_, registered, err := r.Journal.Load(ctx, r.d.ID, stage.KeyRevision)
-	if err != nil || registered {
+	saved, err := OpenMemory(r.Journal, r.d.ID).Registration.Load(ctx)
+	if err != nil || saved.Revision != nil {
 		return err
 	}
 	return r.missingFilesError("the task definition is not registered yet, and the journal does not keep the values " +

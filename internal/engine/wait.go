@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // stepWait makes one step of a WAIT or a WAIT_APPROVAL. Steps are short, so that the engine reads
@@ -114,7 +115,7 @@ func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 	}
 	kept := w.Release(ctx, step.Outcome == sluice.Superseded)
 	switch {
-	case errors.Is(kept, stage.ErrNotSaved), hasNoAnswer(kept):
+	case errors.Is(kept, memory.ErrNotSaved), hasNoAnswer(kept):
 		return errors.Join(r.recordPause(ctx, kept.Error()), ignoreHalted(kept))
 	case kept != nil:
 		// The deployment has ended anyway; [Engine.ReleaseEndedClaim] releases the claim later.

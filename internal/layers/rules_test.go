@@ -69,8 +69,10 @@ var layerTable = []layerRow{
 
 	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
 	{pkg: "internal/survey", layer: 3, below: []int{2, 1, 0}},
-	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch", "internal/stage/task"}},
-	{pkg: "internal/stage/task", layer: 3, below: []int{2, 1, 0}},
+	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0},
+		also: []string{"internal/watch", "internal/stage/task", "internal/stage/memory"}},
+	{pkg: "internal/stage/task", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/stage/memory"}},
+	{pkg: "internal/stage/memory", layer: 3, below: []int{2, 1, 0}},
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
 	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}},
@@ -153,6 +155,7 @@ var namedArrows = []struct{ from, to, why string }{
 	{"internal/...", "internal/account", "adapters do not import account"},
 	{"internal/stage", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/stage/task", "internal/journal", "a stage knows its host, not the journal"},
+	{"internal/stage/memory", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/watch", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/survey", "internal/journal", "a survey reads AWS, not the journal"},
 	{"internal/...", "awssim/...", "only cli and rehearse import awssim"},

@@ -316,7 +316,7 @@ func TestFailedSaveStopsTheStage(t *testing.T) {
 	d.run(d.forward()[0])
 	r.piped.set(func() {
 		r.piped.putErr = func(key string) error {
-			if key == "rule-prints" {
+			if key == "routes" {
 				return errors.New("the control plane is away")
 			}
 			return nil

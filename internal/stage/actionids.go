@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // The action IDs of the task sets that a deployment creates. They are the same in every stage and
@@ -18,7 +19,8 @@ func (r *Run) newPrimaryID() sluice.ActionID {
 // restoredID is the action ID of the restored primary. It changes if that task set was deleted,
 // because AWS answers the same client token with the deleted one.
 func (r *Run) restoredID(ctx context.Context) (sluice.ActionID, error) {
-	n, _, err := loadValue[int](ctx, r.Host, keyRestored)
+	rollback, err := r.memory.Rollback.Load(ctx)
+	n := rollback.Restarts
 	if n == 0 {
 		return sluice.NewActionID(r.Deployment, "rollback", "task set"), err
 	}
@@ -31,17 +33,14 @@ func (r *Run) advanceRestoredID(ctx context.Context, err error) error {
 	if sluice.KindOf(err) != sluice.OutsideChange {
 		return err
 	}
-	n, _, failed := loadValue[int](ctx, r.Host, keyRestored)
-	if failed == nil {
-		failed = saveValue(ctx, r.Host, keyRestored, n+1)
-	}
-	return errors.Join(err, failed)
+	return errors.Join(err, r.memory.Rollback.Update(ctx, func(b *memory.Rollback) { b.Restarts++ }))
 }
 
 // canaryID is the action ID of the canary. It changes after a clean: a pipeline may roll out a
 // second canary, and AWS answers the first one's token with the first one.
 func (r *Run) canaryID(ctx context.Context) (sluice.ActionID, error) {
-	n, _, err := loadValue[int](ctx, r.Host, keyGeneration)
+	canary, err := r.memory.Canary.Load(ctx)
+	n := canary.Generation
 	if n == 0 {
 		return sluice.NewActionID(r.Deployment, "canary", r.hosting.kindName()), err
 	}

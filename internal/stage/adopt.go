@@ -48,15 +48,19 @@ func (r *Run) adoptLeftovers(ctx context.Context) error {
 // previousClaim returns the claim that was on the service before ours. It names the task set that
 // served. previousClaim saves it, because our claim replaces it.
 func (r *Run) previousClaim(ctx context.Context, live *ecs.ServiceState) (plan.Claim, error) {
-	left, ok, err := loadValue[plan.Claim](ctx, r.Host, keyPreviousClaim)
-	if err != nil || ok {
-		return left, err
+	saved, err := r.memory.Claim.Load(ctx)
+	if err != nil {
+		return plan.Claim{}, err
 	}
-	left, _ = plan.ParseClaim(live.Tags[plan.ClaimTag]) // a tag that cannot be parsed is ignored
+	if saved.Previous != nil {
+		return *saved.Previous, nil
+	}
+	left, _ := plan.ParseClaim(live.Tags[plan.ClaimTag]) // a tag that cannot be parsed is ignored
 	if left.Deployment == r.Deployment {
 		return left, nil
 	}
-	return left, saveValue(ctx, r.Host, keyPreviousClaim, left)
+	saved.Previous = &left
+	return left, r.memory.Claim.Save(ctx, saved)
 }
 
 // sendAllToPrimary sends every request to the PRIMARY member once that can serve them. It keeps the

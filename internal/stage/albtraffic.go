@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -40,7 +41,7 @@ func (b albTraffic) isUnreachable() bool { return b.isRollback() && b.rules.HasN
 // readTargets reads the targets of a group. In a rollback a deleted group has no targets.
 func (b albTraffic) readTargets(ctx context.Context, group string) (targets []sluice.Target, err error) {
 	confirm := b.awaitSecondRead
-	if slices.Contains(b.deletedResources, deletedResource{"target group", group}) {
+	if slices.Contains(b.deletedResources, memory.DeletedResource{Kind: "target group", ARN: group}) {
 		confirm = nil
 	}
 	err = route.ReadTwice(ctx, confirm, func() error {
@@ -66,7 +67,7 @@ func groupPair(p *plan.Plan) alb.TargetGroups {
 	return out
 }
 
-func (b albTraffic) addToSnapshot(ctx context.Context, f *Snapshot) error {
+func (b albTraffic) addToSnapshot(ctx context.Context, f *memory.Snapshot) error {
 	if len(b.Plan.Listeners) == 0 {
 		return nil
 	}
@@ -109,27 +110,32 @@ func (b albTraffic) attachmentOf(v sluice.Variant) ecs.Attachment {
 // savePlannedShift saves what the stage is about to do: the canary's group, the percentages, the
 // listeners, in this order.
 func (b albTraffic) savePlannedShift(ctx context.Context, to sluice.Weights) error {
-	if err := saveText(ctx, b.Host, KeyCanaryGroup, b.Plan.Canary.ARN); err != nil {
+	if err := b.memory.CanaryGroup.Save(ctx, b.Plan.Canary.ARN); err != nil {
 		return err
 	}
-	if err := saveText(ctx, b.Host, KeyPrimaryShare, strconv.Itoa(to.Primary())); err != nil {
-		return err
-	}
-	if err := saveText(ctx, b.Host, KeyCanaryShare, strconv.Itoa(to.Canary())); err != nil {
+	if err := b.savePercentages(ctx, to); err != nil {
 		return err
 	}
 	return b.resolveListeners(ctx)
 }
 
+// savePercentages saves the shares that the stage is about to write, as PipeCD does.
+func (r *Run) savePercentages(ctx context.Context, to sluice.Weights) error {
+	if err := r.memory.PrimaryShare.Save(ctx, strconv.Itoa(to.Primary())); err != nil {
+		return err
+	}
+	return r.memory.CanaryShare.Save(ctx, strconv.Itoa(to.Canary()))
+}
+
 // resolveListeners uses the listeners that an earlier stage saved, otherwise those of the plan, and
 // saves them. Their rules are read again in any case.
 func (b albTraffic) resolveListeners(ctx context.Context) error {
-	cached, ok, err := b.Host.Load(ctx, KeyListeners)
+	cached, err := b.memory.Listeners.Load(ctx)
 	if err != nil {
-		return fmt.Errorf("read the saved value %s: %w", KeyListeners, err)
+		return err
 	}
-	if ok && len(cached) > 0 {
-		b.rules.Listeners = strings.Split(string(cached), ",")
+	if cached != "" {
+		b.rules.Listeners = strings.Split(cached, ",")
 		return nil
 	}
 	if len(b.rules.Listeners) == 0 {
@@ -137,7 +143,7 @@ func (b albTraffic) resolveListeners(ctx context.Context) error {
 			Err:  errors.New("no listener forwards to the primary target group"),
 			Next: "add both target groups to a listener rule"}
 	}
-	return saveText(ctx, b.Host, KeyListeners, strings.Join(b.rules.Listeners, ","))
+	return b.memory.Listeners.Save(ctx, strings.Join(b.rules.Listeners, ","))
 }
 
 // canaryGetsTraffic reports whether a rule gives the canary group weight. It returns false only on
@@ -166,7 +172,7 @@ func (b albTraffic) canaryGetsTraffic(ctx context.Context) (bool, error) {
 // since that write. Without a snapshot a lost deployment may have written, so only the time since
 // the stage's start or last write counts.
 func (b albTraffic) isNewer(ctx context.Context, choice alb.RuleChoice, sent time.Time) (bool, error) {
-	at, wrote, err := loadValue[time.Time](ctx, b.Host, keyShiftedAt)
+	at, wrote, err := b.loadShiftTime(ctx)
 	if err != nil || b.snapshot == nil {
 		return sent.Sub(b.wroteAt) >= unseenLimit, err
 	}
@@ -179,12 +185,12 @@ func (b albTraffic) isNewer(ctx context.Context, choice alb.RuleChoice, sent tim
 // mayBeOld reports whether a read shows a rule in a shape that we gave it before or wrote a moment
 // ago. Such a read may be older than our last write.
 func (b albTraffic) mayBeOld(ctx context.Context, rule alb.Rule) (bool, error) {
-	at, wrote, err := loadValue[time.Time](ctx, b.Host, keyShiftedAt)
+	at, wrote, err := b.loadShiftTime(ctx)
 	if err != nil || !wrote || b.Clock.Now().Sub(at) >= unseenLimit {
 		return false, err
 	}
 	marks, err := b.loadFingerprints(ctx)
-	return marks[rule.ARN].isOwn(alb.Fingerprint(rule.Actions), b.Stage.Index, true), err
+	return marks[rule.ARN].IsOwn(alb.Fingerprint(rule.Actions), b.Stage.Index, true), err
 }
 
 // propagation is how long after a change of weights a load balancer's nodes may still use the old
@@ -193,7 +199,7 @@ const propagation = 10 * time.Second
 
 // waitForPropagation waits until every node uses the weights that were written last.
 func (b albTraffic) waitForPropagation(ctx context.Context) error {
-	at, ok, err := loadValue[time.Time](ctx, b.Host, keyShiftedAt)
+	at, ok, err := b.loadShiftTime(ctx)
 	if err != nil || !ok {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // resolveRouteDrift handles changes by other actors to the rules since our last write.
@@ -96,7 +97,7 @@ func (b albTraffic) editedAmong(ctx context.Context, live []alb.Rule, back bool)
 		switch {
 		case i < 0:
 			all = append(all, editedRule{original: was})
-		case !marks[was.ARN].isOwn(alb.Fingerprint(live[i].Actions), b.Stage.Index, back):
+		case !marks[was.ARN].IsOwn(alb.Fingerprint(live[i].Actions), b.Stage.Index, back):
 			all = append(all, editedRule{original: was, current: &live[i]})
 		}
 	}
@@ -248,12 +249,12 @@ func (b albTraffic) adoptRule(ctx context.Context, e editedRule) error {
 			base = b.rules.WithWeights(base, sluice.CanaryShare(0))
 		}
 		f.Rules = append(f.Rules, base)
-		marks[e.original.ARN] = ruleFingerprint{Written: alb.Fingerprint(e.current.Actions), Stage: -1}
+		marks[e.original.ARN] = memory.RuleFingerprint{Written: alb.Fingerprint(e.current.Actions), Stage: -1}
 	}
-	if err := saveValue(ctx, b.Host, keyFingerprints, marks); err != nil {
+	if err := b.saveFingerprints(ctx, marks); err != nil {
 		return err
 	}
-	if err := saveValue(ctx, b.Host, keySnapshot, f); err != nil {
+	if err := b.memory.Snapshot.Save(ctx, f); err != nil {
 		return err
 	}
 	b.snapshot, b.expected = &f, nil

@@ -5,54 +5,30 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
-// ruleFingerprint is our fingerprint of a rule: of the actions written last, and of those before
-// that until the write is known to have taken effect. Any other fingerprint means that another
-// actor edited the rule.
-type ruleFingerprint struct {
-	Written  string `json:"is"`
-	Previous string `json:"was,omitempty"`
-	Stage    int    `json:"stage"`           // index of the stage that wrote it
-	Verified bool   `json:"known,omitempty"` // it was read back: the fingerprint before is no longer ours
-	// Unanswered are the shapes of calls without a response, because a process was killed in the
-	// call. AWS may still carry out such a call after later ones.
-	Unanswered []string `json:"late,omitempty"`
-}
-
-// isOwn reports whether a fingerprint is ours as seen from a stage. A finished stage has read back
-// what it wrote. With back, for a rollback, the fingerprint of a stale read is ours too.
-func (m ruleFingerprint) isOwn(print string, stage int, back bool) bool {
-	return print == m.Written || print == m.Previous && (back || stage == m.Stage && !m.Verified) ||
-		slices.Contains(m.Unanswered, print)
-}
-
-// withPending is the fingerprint once another shape is about to be written.
-func (m ruleFingerprint) withPending(live, next string, stage int) ruleFingerprint {
-	if next != m.Written || stage != m.Stage {
-		return ruleFingerprint{Written: next, Previous: live, Stage: stage, Unanswered: m.Unanswered}
+// loadFingerprints returns the fingerprints of the rules: as saved last, otherwise those of the
+// snapshot.
+func (b albTraffic) loadFingerprints(ctx context.Context) (map[string]memory.RuleFingerprint, error) {
+	routes, err := b.memory.Routes.Load(ctx)
+	if err != nil || routes.Fingerprints != nil {
+		return routes.Fingerprints, err
 	}
-	if !slices.Contains(m.Unanswered, next) {
-		m.Unanswered = append(slices.Clone(m.Unanswered), next)
-	}
-	m.Verified = false
-	return m
-}
-
-func (b albTraffic) loadFingerprints(ctx context.Context) (map[string]ruleFingerprint, error) {
-	marks, ok, err := loadValue[map[string]ruleFingerprint](ctx, b.Host, keyFingerprints)
-	if err != nil || ok {
-		return marks, err
-	}
-	marks = map[string]ruleFingerprint{}
+	marks := map[string]memory.RuleFingerprint{}
 	for _, rule := range b.snapshot.Rules {
-		marks[rule.ARN] = ruleFingerprint{Written: alb.Fingerprint(rule.Actions), Stage: -1}
+		marks[rule.ARN] = memory.RuleFingerprint{Written: alb.Fingerprint(rule.Actions), Stage: -1}
 	}
 	return marks, nil
+}
+
+func (b albTraffic) saveFingerprints(ctx context.Context, marks map[string]memory.RuleFingerprint) error {
+	return b.memory.Routes.Update(ctx, func(r *memory.Routes) { r.Fingerprints = marks })
 }
 
 // saveIntended checks that no other actor changed a rule, and saves the actions that are about to
@@ -62,7 +38,7 @@ func (b albTraffic) saveIntended(ctx context.Context, arn, name, live, next stri
 	if err != nil {
 		return err
 	}
-	if !marks[arn].isOwn(live, b.Stage.Index, false) {
+	if !marks[arn].IsOwn(live, b.Stage.Index, false) {
 		if err := b.resolveRuleEdit(ctx, arn, name); err != nil {
 			return err
 		}
@@ -70,17 +46,24 @@ func (b albTraffic) saveIntended(ctx context.Context, arn, name, live, next stri
 			return err
 		}
 	}
-	marks[arn] = marks[arn].withPending(live, next, b.Stage.Index)
-	if err := saveValue(ctx, b.Host, keyFingerprints, marks); err != nil {
+	marks[arn] = marks[arn].WithPending(live, next, b.Stage.Index)
+	if err := b.saveFingerprints(ctx, marks); err != nil {
 		return err
 	}
 	return b.saveShiftTime(ctx)
 }
 
-// saveShiftTime saves when weights were written last. It is called before the write too: if the
-// process is killed right after the write, the next one must know that load balancer nodes may lag.
-func (b albTraffic) saveShiftTime(ctx context.Context) error {
-	return saveValue(ctx, b.Host, keyShiftedAt, b.Clock.Now())
+// saveShiftTime saves when shares were written last. It is called before and after the write. If the
+// process is killed right after the write, the next one must know that load balancer nodes may lag
+// and that callers may still have old DNS answers.
+func (r *Run) saveShiftTime(ctx context.Context) error {
+	return r.memory.Routes.Update(ctx, func(routes *memory.Routes) { routes.ShiftedAt = r.Clock.Now() })
+}
+
+// loadShiftTime returns when shares were written last; ok is false before the first write.
+func (r *Run) loadShiftTime(ctx context.Context) (at time.Time, ok bool, err error) {
+	routes, err := r.memory.Routes.Load(ctx)
+	return routes.ShiftedAt, !routes.ShiftedAt.IsZero(), err
 }
 
 func (b albTraffic) errRuleEdited(arn, name string) error {
@@ -148,7 +131,7 @@ func (b albTraffic) saveVerified(ctx context.Context) error {
 	if !news {
 		return nil
 	}
-	return saveValue(ctx, b.Host, keyFingerprints, marks)
+	return b.saveFingerprints(ctx, marks)
 }
 
 // routeAllToPrimary moves all weight to the primary on the rules as they are.
@@ -325,8 +308,8 @@ func (b albTraffic) sharesOf(rule alb.Rule) sluice.Weights {
 }
 
 // restoreRule writes the former actions of one rule if it has the actions that we wrote last.
-func (b albTraffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last ruleFingerprint) (wrote bool,
-	err error) {
+func (b albTraffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule,
+	last memory.RuleFingerprint) (wrote bool, err error) {
 	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	if i < 0 {
 		if !b.rules.IsMissing(was.Listener) {
@@ -338,7 +321,7 @@ func (b albTraffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Ru
 	switch {
 	case now == before:
 		return false, nil
-	case !last.isOwn(now, b.Stage.Index, true):
+	case !last.IsOwn(now, b.Stage.Index, true):
 		b.emitWarning("the %s (%s) was edited by another process or person; sluice does not restore it", was.Name(),
 			was.ARN)
 		return false, nil

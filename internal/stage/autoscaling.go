@@ -10,30 +10,24 @@ import (
 	"github.com/sluice-ecs/sluice/internal/autoscaling"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-)
-
-// scalingOverride is a temporary change of auto scaling: the targets before it, and the targets as
-// we set them. It is saved before its first write. A deployment that stops early restores auto
-// scaling, and begins another override when it continues.
-type scalingOverride struct {
-	Phase    overridePhase     `json:"phase"`
-	Base     []sluice.Scalable `json:"base"`
-	Wanted   []sluice.Scalable `json:"ours"`
-	Repeated bool              `json:"again,omitempty"` // not the first override of the deployment
-}
-
-// overridePhase is the progress of an override.
-type overridePhase string
-
-const (
-	phaseSetting   overridePhase = "setting"
-	phaseSet       overridePhase = "set"
-	phaseReturning overridePhase = "returning"
-	phaseReturned  overridePhase = "returned"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 func (r *Run) scalingClient() autoscaling.Service {
 	return autoscaling.Service{API: r.Account.Scaling(), Cluster: r.Plan.Cluster, Name: r.Plan.Service}
+}
+
+// savedOverride returns the override; ok is false if there was none yet.
+func (r *Run) savedOverride(ctx context.Context) (h memory.Override, ok bool, err error) {
+	saved, err := r.memory.Scaling.Load(ctx)
+	if err != nil || saved.Override == nil {
+		return h, false, err
+	}
+	return *saved.Override, true, nil
+}
+
+func (r *Run) saveOverride(ctx context.Context, h memory.Override) error {
+	return r.memory.Scaling.Update(ctx, func(s *memory.Scaling) { s.Override = &h })
 }
 
 // scalingBefore returns the scalable targets as they were before any deployment suspended them,
@@ -42,7 +36,7 @@ func (r *Run) scalingBefore(ctx context.Context, live *ecs.ServiceState) ([]slui
 	if r.Plan.Scaling == nil {
 		return nil, nil
 	}
-	h, ok, err := loadValue[scalingOverride](ctx, r.Host, keyScaling)
+	h, ok, err := r.savedOverride(ctx)
 	if err != nil || ok {
 		return h.Base, err
 	}
@@ -59,7 +53,7 @@ func (r *Run) overrideScaling(ctx context.Context, live *ecs.ServiceState) error
 	if r.Plan.Scaling == nil || r.snapshot != nil && len(r.snapshot.Scaling) == 0 {
 		return nil
 	}
-	h, ok, err := loadValue[scalingOverride](ctx, r.Host, keyScaling)
+	h, ok, err := r.savedOverride(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,26 +62,26 @@ func (r *Run) overrideScaling(ctx context.Context, live *ecs.ServiceState) error
 		return err
 	}
 	switch {
-	case ok && h.Phase == phaseSet:
+	case ok && h.Phase == memory.OverrideSet:
 		return r.checkOverride(ctx, h, now)
-	case ok && h.Phase == phaseReturned:
-		h = scalingOverride{Repeated: true, Base: now, Wanted: r.repeatOverride(now)}
+	case ok && h.Phase == memory.OverrideReturned:
+		h = memory.Override{Repeated: true, Base: now, Wanted: r.repeatOverride(now)}
 	case !ok:
 		base := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])
 		if r.snapshot != nil {
 			base = r.snapshot.Scaling
 		}
-		h = scalingOverride{Base: base, Wanted: r.firstOverride(base, now)}
+		h = memory.Override{Base: base, Wanted: r.firstOverride(base, now)}
 	}
-	h.Phase = phaseSetting
-	if err := saveValue(ctx, r.Host, keyScaling, h); err != nil {
+	h.Phase = memory.OverrideSetting
+	if err := r.saveOverride(ctx, h); err != nil {
 		return err
 	}
 	if err := r.setScaling(ctx, live, h, now); err != nil {
 		return err
 	}
-	h.Phase = phaseSet
-	return saveValue(ctx, r.Host, keyScaling, h)
+	h.Phase = memory.OverrideSet
+	return r.saveOverride(ctx, h)
 }
 
 // firstOverride is the first override of a deployment. Targets that a lost deployment left
@@ -114,7 +108,7 @@ func (r *Run) repeatOverride(all []sluice.Scalable) (out []sluice.Scalable) {
 	return out
 }
 
-func (r *Run) setScaling(ctx context.Context, live *ecs.ServiceState, h scalingOverride, now []sluice.Scalable) error {
+func (r *Run) setScaling(ctx context.Context, live *ecs.ServiceState, h memory.Override, now []sluice.Scalable) error {
 	if was := sluice.Suspensions(h.Base); r.Plan.Scaling.TagsService() && live.Tags[plan.ScalingTag] != was {
 		if err := r.client.Tag(ctx, r.makeWrite, "save the auto scaling state", live.ARN,
 			map[string]string{plan.ScalingTag: was}); err != nil {
@@ -142,7 +136,7 @@ func (r *Run) setScaling(ctx context.Context, live *ecs.ServiceState, h scalingO
 
 // checkOverride applies onOutsideChange if another actor changed what we set. A rollback ignores
 // such a change, because it restores auto scaling in any case.
-func (r *Run) checkOverride(ctx context.Context, h scalingOverride, now []sluice.Scalable) error {
+func (r *Run) checkOverride(ctx context.Context, h memory.Override, now []sluice.Scalable) error {
 	if !hasOverrideDrift(h, now) {
 		return nil
 	}
@@ -169,7 +163,7 @@ func (r *Run) checkOverride(ctx context.Context, h scalingOverride, now []sluice
 }
 
 // hasOverrideDrift reports whether a read differs from what we set.
-func hasOverrideDrift(h scalingOverride, now []sluice.Scalable) bool {
+func hasOverrideDrift(h memory.Override, now []sluice.Scalable) bool {
 	for i, ours := range h.Wanted {
 		if t, ok := autoscaling.FindTarget(now, ours.Dimension); !ok ||
 			len(autoscaling.ExternalChanges(t, h.Base[i], ours)) > 0 {
@@ -197,11 +191,11 @@ func (r *Run) saveScalingRollback(ctx context.Context) error {
 	if r.Plan.Scaling == nil {
 		return nil
 	}
-	return saveValue(ctx, r.Host, keyScalingRollback, true)
+	return r.memory.Scaling.Update(ctx, func(s *memory.Scaling) { s.Rollback = true })
 }
 
 // finalTarget is the target with index i of an override once auto scaling is restored.
-func (r *Run) finalTarget(h scalingOverride, i int, back bool) sluice.Scalable {
+func (r *Run) finalTarget(h memory.Override, i int, back bool) sluice.Scalable {
 	base, p := h.Base[i], r.Plan.Scaling
 	was, known := autoscaling.FindTarget(r.snapshot.Scaling, base.Dimension)
 	switch {
@@ -224,7 +218,7 @@ func (r *Run) finalTarget(h scalingOverride, i int, back bool) sluice.Scalable {
 // restore. It may be called again.
 func (r *Run) ReturnScaling(ctx context.Context) error {
 	h, err := r.loadOverride(ctx)
-	if err != nil || h.Phase == "" || h.Phase == phaseReturned {
+	if err != nil || h.Phase == "" || h.Phase == memory.OverrideReturned {
 		return err
 	}
 	ctx = r.withRetries(ctx)
@@ -243,14 +237,14 @@ func (r *Run) ReturnScaling(ctx context.Context) error {
 }
 
 // loadOverride loads our override. Its phase is empty if there is none.
-func (r *Run) loadOverride(ctx context.Context) (h scalingOverride, err error) {
+func (r *Run) loadOverride(ctx context.Context) (h memory.Override, err error) {
 	if r.Plan.Scaling == nil {
 		return h, nil
 	}
-	if h, _, err = loadValue[scalingOverride](ctx, r.Host, keyScaling); err != nil {
+	if h, _, err = r.savedOverride(ctx); err != nil {
 		return h, err
 	}
-	f, ok, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
+	f, ok, err := r.memory.Snapshot.Find(ctx)
 	if !ok {
 		f.Scaling = h.Base // the deployment only adopted
 	}
@@ -277,17 +271,18 @@ func (r *Run) prepareReturn(ctx context.Context) (*ecs.ServiceState, error) {
 	return live, err
 }
 
-func (r *Run) returnTargets(ctx context.Context, h scalingOverride, live *ecs.ServiceState) error {
-	back, _, err := loadValue[bool](ctx, r.Host, keyScalingRollback)
+func (r *Run) returnTargets(ctx context.Context, h memory.Override, live *ecs.ServiceState) error {
+	saved, err := r.memory.Scaling.Load(ctx)
 	if err != nil {
 		return err
 	}
+	back := saved.Rollback
 	now, err := r.confirmScaling(ctx, h, back)
 	if err != nil {
 		return err
 	}
-	h.Phase = phaseReturning
-	if err := saveValue(ctx, r.Host, keyScaling, h); err != nil {
+	h.Phase = memory.OverrideReturning
+	if err := r.saveOverride(ctx, h); err != nil {
 		return err
 	}
 	for i, ours := range h.Wanted {
@@ -300,8 +295,8 @@ func (r *Run) returnTargets(ctx context.Context, h scalingOverride, live *ecs.Se
 			return err
 		}
 	}
-	h.Phase = phaseReturned
-	return saveValue(ctx, r.Host, keyScaling, h)
+	h.Phase = memory.OverrideReturned
+	return r.saveOverride(ctx, h)
 }
 
 // isNoteRemoved reports whether the tag with the former auto scaling was removed together with our
@@ -321,7 +316,7 @@ func (r *Run) removeScalingTag(ctx context.Context, arn string) error {
 
 // confirmScaling reads the targets. If one seems to be restored already, it reads again: the first
 // answer may be older than our override.
-func (r *Run) confirmScaling(ctx context.Context, h scalingOverride, back bool) ([]sluice.Scalable, error) {
+func (r *Run) confirmScaling(ctx context.Context, h memory.Override, back bool) ([]sluice.Scalable, error) {
 	now, err := r.scalingClient().Observe(ctx)
 	if err != nil {
 		return nil, err
@@ -372,7 +367,7 @@ func errStillSuspended(resource string, ours sluice.Scalable, err error) error {
 // stages that only wait. It makes no call if the override is in place.
 func (r *Run) SuspendAgain(ctx context.Context) error {
 	h, err := r.loadOverride(ctx)
-	if err != nil || h.Phase != phaseReturned || !r.Plan.Scaling.Suspend {
+	if err != nil || h.Phase != memory.OverrideReturned || !r.Plan.Scaling.Suspend {
 		return err
 	}
 	ctx = r.withRetries(ctx)

@@ -60,6 +60,7 @@ func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, er
 	}
 	ctx = b.retryContext
 	b.run.reads.endPoll()
+	r.memory.Forget() // between polls, the stages that suspend and restore auto scaling save
 	if !b.hasStarted {
 		if b.hasStarted, err = b.loadProgress(ctx); err != nil || !b.hasStarted {
 			return idleInterval, "", err
@@ -148,12 +149,13 @@ func (b *Bake) checkDrift(ctx context.Context, live *ecs.ServiceState) (*ecs.Ser
 // loadProgress loads what earlier stages saved. It returns false if no stage has written yet.
 func (b *Bake) loadProgress(ctx context.Context) (bool, error) {
 	r := b.run
-	former, ok, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
+	former, ok, err := r.memory.Snapshot.Find(ctx)
 	if err != nil || !ok {
 		return false, err
 	}
 	r.snapshot = &former
-	r.ownsClaim, _, err = loadValue[bool](ctx, r.Host, keyClaimed)
+	claim, err := r.memory.Claim.Load(ctx)
+	r.ownsClaim = claim.Claimed
 	return true, err
 }
 
@@ -300,7 +302,7 @@ func (r *Run) errVersionFailed(w *memberWatch, v verdict.Verdict) error {
 func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string,
 	err error) {
 	r := b.run
-	ours, ok, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
+	ours, ok, err := r.loadUpdate(ctx)
 	if err != nil || !ok || ours.Deployment == "" {
 		return quietInterval, "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // canaryClean removes the canary. It takes the canary's share away, waits for propagation, drains
@@ -47,8 +48,8 @@ func (r *Run) loadCanaryRollout(ctx context.Context) (sluice.ActionID, bool, err
 	if err != nil {
 		return by, false, err
 	}
-	value, ok, err := r.Host.Load(ctx, KeyCanarySet)
-	return by, ok && string(value) == string(by), err
+	value, err := r.memory.CanarySet.Load(ctx)
+	return by, value == string(by), err
 }
 
 // findOwnCanary returns the canary of this deployment; nil if there is none. A read may miss the
@@ -73,9 +74,5 @@ func (r *Run) saveNextGeneration(ctx context.Context) error {
 	if err != nil || !rolledOut {
 		return err
 	}
-	n, _, err := loadValue[int](ctx, r.Host, keyGeneration)
-	if err != nil {
-		return err
-	}
-	return saveValue(ctx, r.Host, keyGeneration, n+1)
+	return r.memory.Canary.Update(ctx, func(c *memory.Canary) { c.Generation++ })
 }

@@ -32,5 +32,5 @@ func (r *Run) saveCanaryRollout(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return saveText(ctx, r.Host, KeyCanarySet, string(by))
+	return r.memory.CanarySet.Save(ctx, string(by))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // A deployment claims its service by a tag, so that a deployment on another machine sees it. AWS
@@ -229,11 +230,11 @@ func (r *Run) readClaim(ctx context.Context) error {
 // another actor took the service over and has released it since. An expired claim of ours is still
 // there as a tag.
 func (r *Run) checkClaimNotLost(ctx context.Context) error {
-	held, _, err := loadValue[bool](ctx, r.Host, keyClaimed)
+	saved, err := r.memory.Claim.Load(ctx)
 	if err != nil {
 		return err
 	}
-	if held && r.claim.seen.IsZero() && r.claim.takenOver == "" {
+	if saved.Claimed && r.claim.seen.IsZero() && r.claim.takenOver == "" {
 		_, err = r.findClaim(ctx)
 	}
 	return err
@@ -242,11 +243,12 @@ func (r *Run) checkClaimNotLost(ctx context.Context) error {
 // saveClaimHeld saves that a read showed our claim.
 func (r *Run) saveClaimHeld(ctx context.Context) error {
 	r.ownsClaim = true
-	held, _, err := loadValue[bool](ctx, r.Host, keyClaimed)
-	if err != nil || held {
+	saved, err := r.memory.Claim.Load(ctx)
+	if err != nil || saved.Claimed {
 		return err
 	}
-	return saveValue(ctx, r.Host, keyClaimed, true)
+	saved.Claimed = true
+	return r.memory.Claim.Save(ctx, saved)
 }
 
 func (r *Run) errClaimTaken() error {
@@ -289,7 +291,7 @@ func (r *Run) tagClaim(ctx context.Context, live *ecs.ServiceState) error {
 // findOwnClaim returns the service once a read shows our claim; nil if the claim is not ours. A
 // read without any claim may be older than our claim, so it is repeated until unseenFor has passed.
 func (r *Run) findOwnClaim(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
-	held, _, err := loadValue[bool](ctx, r.Host, keyClaimed)
+	saved, err := r.memory.Claim.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +301,7 @@ func (r *Run) findOwnClaim(ctx context.Context, live *ecs.ServiceState) (*ecs.Se
 		if !r.claim.seen.IsZero() {
 			return live, nil
 		}
-		if claimed || !held || r.Clock.Now().Sub(r.wroteAt) >= unseenLimit {
+		if claimed || !saved.Claimed || r.Clock.Now().Sub(r.wroteAt) >= unseenLimit {
 			return nil, nil
 		}
 		if err := r.pauseFor(ctx, readBackDelay); err != nil {
@@ -350,7 +352,7 @@ func (r *Run) releaseClaim(ctx context.Context, contested bool) (released bool, 
 	if err != nil || live == nil {
 		return false, err
 	}
-	if err := saveValue(ctx, r.Host, keyClaimed, false); err != nil {
+	if err := r.memory.Claim.Update(ctx, func(c *memory.Claim) { c.Claimed = false }); err != nil {
 		return false, err
 	}
 	return true, r.client.Untag(ctx, r.makeWrite, "release the claim", live.ARN, plan.ClaimTag)

@@ -2,35 +2,31 @@ package stage
 
 import (
 	"context"
-	"time"
 
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
-
-// takenClaim is a claim that we took over, and when.
-type takenClaim struct {
-	From string    `json:"from"` // value of the tag
-	At   time.Time `json:"at"`
-}
 
 // permitTakeOver allows the claim of the deployment that the user named to be overwritten. It saves
 // that first, so that a process that resumes after a kill neither takes it for a new claim nor
 // skips the waiting time.
 func (r *Run) permitTakeOver(ctx context.Context) error {
 	from := r.claim.otherValue
-	s, taken, err := loadValue[takenClaim](ctx, r.Host, keyTakenOver)
+	saved, err := r.memory.Claim.Load(ctx)
 	if err != nil {
 		return err
 	}
+	again := saved.TakenOver != nil && saved.TakenOver.From == from
 	asked, err := r.takeOverFrom(ctx)
 	if err != nil {
 		return err
 	}
-	if asked == "" || asked != from && asked != claimDeployment(from) && s.From != from {
+	if asked == "" || asked != from && asked != claimDeployment(from) && !again {
 		return r.errClaimTaken()
 	}
-	if !taken || s.From != from {
-		if err := saveValue(ctx, r.Host, keyTakenOver, takenClaim{From: from, At: r.Clock.Now()}); err != nil {
+	if !again {
+		saved.TakenOver = &memory.TakenClaim{From: from, At: r.Clock.Now()}
+		if err := r.memory.Claim.Save(ctx, saved); err != nil {
 			return err
 		}
 		r.emitWarning("the service is taken over from %s; waiting %s until that deployment has stopped writing",
@@ -45,8 +41,7 @@ func (r *Run) takeOverFrom(ctx context.Context) (string, error) {
 	if r.Plan.TakeOver != "" {
 		return r.Plan.TakeOver, nil
 	}
-	from, _, err := r.Host.Load(ctx, KeyTakeOver)
-	return string(from), err
+	return r.memory.TakeOver.Load(ctx)
 }
 
 // claimDeployment is the deployment in a claim's value, or "" if the value is no claim.
@@ -68,10 +63,10 @@ func (r *Run) awaitFormerOwner(ctx context.Context) error {
 	if err != nil || asked == "" {
 		return err
 	}
-	s, taken, err := loadValue[takenClaim](ctx, r.Host, keyTakenOver)
-	if err != nil || !taken {
+	saved, err := r.memory.Claim.Load(ctx)
+	if err != nil || saved.TakenOver == nil {
 		return err
 	}
-	r.claim.takenOver = s.From
-	return r.pauseFor(ctx, s.At.Add(maxClaimAge).Sub(r.Clock.Now()))
+	r.claim.takenOver = saved.TakenOver.From
+	return r.pauseFor(ctx, saved.TakenOver.At.Add(maxClaimAge).Sub(r.Clock.Now()))
 }

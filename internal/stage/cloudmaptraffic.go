@@ -2,7 +2,6 @@ package stage
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -77,17 +76,14 @@ func (d *cloudMapTraffic) attachmentOf(v sluice.Variant) ecs.Attachment {
 }
 
 func (d *cloudMapTraffic) savePlannedShift(ctx context.Context, to sluice.Weights) error {
-	if err := saveText(ctx, d.Host, KeyPrimaryShare, strconv.Itoa(to.Primary())); err != nil {
-		return err
-	}
-	return saveText(ctx, d.Host, KeyCanaryShare, strconv.Itoa(to.Canary()))
+	return d.savePercentages(ctx, to)
 }
 
 // prepareCanaryRoute keeps a registered canary at its size. ECS chooses which tasks to stop when it
 // scales down, and it does not wait for callers.
 func (d *cloudMapTraffic) prepareCanaryRoute(ctx context.Context) error {
-	held, _, err := loadValue[int](ctx, d.Host, keyMaintainedShare)
-	if err != nil || held == 0 || d.Stage.Scale == 0 {
+	saved, err := d.memory.Names.Load(ctx)
+	if err != nil || saved.MaintainedShare == 0 || d.Stage.Scale == 0 {
 		return err
 	}
 	live, err := d.observeService(ctx)
@@ -114,7 +110,7 @@ func (d *cloudMapTraffic) prepareCanaryRoute(ctx context.Context) error {
 // saveCanaryScale saves that a canary has another scale than the plan's stage gave it. Otherwise
 // that scale would count as drift.
 func (d *cloudMapTraffic) saveCanaryScale(ctx context.Context, canary member, scale int) error {
-	a, _, err := loadValue[adoptedChanges](ctx, d.Host, keyAdopted)
+	a, err := d.memory.External.Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,7 +121,7 @@ func (d *cloudMapTraffic) saveCanaryScale(ctx context.Context, canary member, sc
 		}
 	}
 	a.Scales, d.expected = scales, nil
-	return saveValue(ctx, d.Host, keyAdopted, a)
+	return d.memory.External.Save(ctx, a)
 }
 
 // canaryGetsTraffic is true if canary tasks are registered or about to be, or if primary tasks are
@@ -137,14 +133,14 @@ func (d *cloudMapTraffic) canaryGetsTraffic(ctx context.Context) (bool, error) {
 	if err := d.refreshTasks(ctx); err != nil {
 		return false, err
 	}
-	held, _, err := loadValue[int](ctx, d.Host, keyMaintainedShare)
-	return held+d.names.CountRegistered()+d.names.CountDeregistered() > 0, err
+	saved, err := d.memory.Names.Load(ctx)
+	return saved.MaintainedShare+d.names.CountRegistered()+d.names.CountDeregistered() > 0, err
 }
 
 // waitForPropagation waits for the name servers and then for the DNS TTL after the last
 // deregistration. AWS reports neither.
 func (d *cloudMapTraffic) waitForPropagation(ctx context.Context) error {
-	at, ok, err := loadValue[time.Time](ctx, d.Host, keyShiftedAt)
+	at, ok, err := d.loadShiftTime(ctx)
 	if err != nil || !ok || d.SkipExpiryWaits {
 		return err
 	}
@@ -164,7 +160,7 @@ func (d *cloudMapTraffic) waitForPropagation(ctx context.Context) error {
 		if err := d.pauseFor(ctx, min(verdict.NextRemovalPoll(time.Minute), until.Sub(d.Clock.Now()))); err != nil {
 			return err
 		}
-		if at, _, err = loadValue[time.Time](ctx, d.Host, keyShiftedAt); err != nil {
+		if at, _, err = d.loadShiftTime(ctx); err != nil {
 			return err
 		}
 		if until = at.Add(forget); until.After(last) {
@@ -178,8 +174,8 @@ func (d *cloudMapTraffic) waitForPropagation(ctx context.Context) error {
 // stop. ECS had deregistered them before and does not do it again. While a share is maintained,
 // [cloudMapTraffic.maintainShare] does this.
 func (d *cloudMapTraffic) deregisterStopping(ctx context.Context) error {
-	held, _, err := loadValue[int](ctx, d.Host, keyMaintainedShare)
-	if err != nil || held > 0 && !d.names.IgnoresChanges {
+	saved, err := d.memory.Names.Load(ctx)
+	if err != nil || saved.MaintainedShare > 0 && !d.names.IgnoresChanges {
 		return err
 	}
 	if err := d.loadSaved(ctx); err != nil {

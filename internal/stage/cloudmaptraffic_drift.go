@@ -8,11 +8,12 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // addToSnapshot adds which tasks are not registered before the deployment. Another actor
 // deregistered them, and they stay deregistered.
-func (d *cloudMapTraffic) addToSnapshot(ctx context.Context, f *Snapshot) error {
+func (d *cloudMapTraffic) addToSnapshot(ctx context.Context, f *memory.Snapshot) error {
 	if !f.Service {
 		return nil
 	}
@@ -43,8 +44,8 @@ func (d *cloudMapTraffic) resolveRouteDrift(ctx context.Context) error {
 // hasRouteDrift reads only while no share is maintained. Otherwise [cloudMapTraffic.maintainShare]
 // resolves drift at every poll.
 func (d *cloudMapTraffic) hasRouteDrift(ctx context.Context) (bool, error) {
-	held, _, err := loadValue[int](ctx, d.Host, keyMaintainedShare)
-	if err != nil || held > 0 {
+	saved, err := d.memory.Names.Load(ctx)
+	if err != nil || saved.MaintainedShare > 0 {
 		return false, err
 	}
 	if err := d.loadSaved(ctx); err != nil || d.names.IgnoresChanges {
@@ -86,18 +87,15 @@ func (d *cloudMapTraffic) adoptRecords(ctx context.Context, o cloudmap.OutsideCh
 	if len(o.MissingPrimary) > 0 {
 		f := *d.snapshot
 		f.Absent = append(slices.Clone(f.Absent), o.MissingPrimary...)
-		if err := saveValue(ctx, d.Host, keySnapshot, f); err != nil {
+		if err := d.memory.Snapshot.Save(ctx, f); err != nil {
 			return err
 		}
 		d.snapshot = &f
 	}
 	if len(o.Returned)+len(o.MissingCanary) > 0 {
-		t, _, err := loadValue[unmanagedIDs](ctx, d.Host, keyUnmanaged)
-		if err != nil {
-			return err
-		}
-		t.IDs = append(append(t.IDs, o.Returned...), o.MissingCanary...)
-		if err := saveValue(ctx, d.Host, keyUnmanaged, t); err != nil {
+		if err := d.memory.Names.Update(ctx, func(n *memory.Names) {
+			n.Unmanaged = append(append(n.Unmanaged, o.Returned...), o.MissingCanary...)
+		}); err != nil {
 			return err
 		}
 	}

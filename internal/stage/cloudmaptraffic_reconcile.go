@@ -14,8 +14,9 @@ import (
 // maintainShare restores the share while tasks come and go. In a rollback it does so only after the
 // name has been restored.
 func (d *cloudMapTraffic) maintainShare(ctx context.Context) error {
-	held, ok, err := loadValue[int](ctx, d.Host, keyMaintainedShare)
-	if err != nil || !ok || held == 0 {
+	saved, err := d.memory.Names.Load(ctx)
+	held := saved.MaintainedShare
+	if err != nil || held == 0 {
 		return err
 	}
 	if err := d.loadSaved(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // setWeights brings the counts to the weights. It first saves the share, which is maintained from
@@ -20,7 +21,7 @@ func (d *cloudMapTraffic) setWeights(ctx context.Context, to sluice.Weights) err
 	if err := d.startExtraCanaries(ctx, to); err != nil {
 		return err
 	}
-	if err := saveValue(ctx, d.Host, keyMaintainedShare, to.Canary()); err != nil {
+	if err := d.memory.Names.Update(ctx, func(n *memory.Names) { n.MaintainedShare = to.Canary() }); err != nil {
 		return err
 	}
 	if err := d.clearAdopted(ctx); err != nil {
@@ -48,8 +49,8 @@ func (d *cloudMapTraffic) setWeights(ctx context.Context, to sluice.Weights) err
 // checkStaysDeregistered waits, before the first shift is reported, to see whether ECS registers
 // deregistered instances again. AWS does not document it; the ECS scheduler acts within seconds.
 func (d *cloudMapTraffic) checkStaysDeregistered(ctx context.Context, to sluice.Weights) error {
-	stay, _, err := loadValue[bool](ctx, d.Host, keyStaysDeregistered)
-	if err != nil || stay || d.names.CountDeregistered() == 0 {
+	saved, err := d.memory.Names.Load(ctx)
+	if err != nil || saved.StaysDeregistered || d.names.CountDeregistered() == 0 {
 		return err
 	}
 	again := d.returnedCount
@@ -68,7 +69,7 @@ func (d *cloudMapTraffic) checkStaysDeregistered(ctx context.Context, to sluice.
 			again, until = d.returnedCount, d.Clock.Now().Add(reregisterWatch)
 		}
 	}
-	return saveValue(ctx, d.Host, keyStaysDeregistered, true)
+	return d.memory.Names.Update(ctx, func(n *memory.Names) { n.StaysDeregistered = true })
 }
 
 // reregisterWatch is how long checkStaysDeregistered waits for ECS to register instances again.
@@ -96,12 +97,6 @@ func (d *cloudMapTraffic) shiftCounts(ctx context.Context, to sluice.Weights) (r
 			return done, err
 		}
 	}
-}
-
-// saveShiftTime saves when counts were changed last. It is called before and after a change: after
-// a kill in between, no process would know that callers may still have old DNS answers.
-func (d *cloudMapTraffic) saveShiftTime(ctx context.Context) error {
-	return saveValue(ctx, d.Host, keyShiftedAt, d.Clock.Now())
 }
 
 // routeAllToPrimary registers every healthy primary task, whichever actor deregistered it, and

@@ -10,16 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
-
-// codeDeployRequest is the deployment that was requested from CodeDeploy. Its identity is the
-// action ID, in its description. The ID is known once AWS has returned it or the deployment was
-// found.
-type codeDeployRequest struct {
-	Deployment string `json:"deployment,omitempty"`
-	Turn       int    `json:"turn,omitempty"` // number of the rollback deployment, from 0
-}
 
 // deployByCodeDeploy deploys the new revision to a service with controller CODE_DEPLOY: its
 // attributes first, then one CodeDeploy deployment, followed to its end.
@@ -88,14 +81,15 @@ func (r *Run) beginCodeDeploy(ctx context.Context) (*ecs.ServiceState, error) {
 // another read: the plan has just read the family, and a second identical revision would do no
 // harm.
 func (r *Run) codeDeployRevision(ctx context.Context) (ecs.Revision, error) {
-	_, begun, err := r.Host.Load(ctx, keyRegistering)
+	saved, err := r.memory.Registration.Load(ctx)
 	if err != nil {
-		return ecs.Revision{}, fmt.Errorf("read the saved value %s: %w", keyRegistering, err)
+		return ecs.Revision{}, err
 	}
-	if begun || r.Plan.IsRegistered() {
+	if saved.Begun || r.Plan.IsRegistered() {
 		return r.ensureRevision(ctx)
 	}
-	if err := saveText(ctx, r.Host, keyRegistering, "true"); err != nil {
+	saved.Begun = true
+	if err := r.memory.Registration.Save(ctx, saved); err != nil {
 		return ecs.Revision{}, err
 	}
 	rev, err := ecs.Register(ctx, r.Account.ECS(), r.makeWrite, r.task)
@@ -105,7 +99,8 @@ func (r *Run) codeDeployRevision(ctx context.Context) (ecs.Revision, error) {
 	case err != nil:
 		return rev, err
 	}
-	return rev, saveValue(ctx, r.Host, KeyRevision, rev)
+	saved.Revision = &rev
+	return rev, r.memory.Registration.Save(ctx, saved)
 }
 
 // listsClaimWrite reports whether the plan of the stage has the claim among its writes.
@@ -175,22 +170,38 @@ func (r *Run) requestCodeDeploy(ctx context.Context, live *ecs.ServiceState, rev
 	if c.Returns {
 		s.Rollback, s.NoAlarms = []string{}, true
 	}
-	return r.ensureCodeDeploy(ctx, keyCodeDeploy, s)
+	return r.ensureCodeDeploy(ctx, forwardRequest, s)
 }
+
+// requestOf chooses one of the requests that are saved.
+type requestOf func(*memory.CodeDeploy) **memory.CodeDeployRequest
+
+func forwardRequest(c *memory.CodeDeploy) **memory.CodeDeployRequest { return &c.Forward }
+
+func returnRequest(c *memory.CodeDeploy) **memory.CodeDeployRequest { return &c.Return }
 
 // ensureCodeDeploy creates a deployment once. It saves before the call that the call is about to be
 // sent, and after it the ID.
-func (r *Run) ensureCodeDeploy(ctx context.Context, key string, s codedeploy.StartRequest) (createdDeployment, error) {
-	was, begun, err := loadValue[codeDeployRequest](ctx, r.Host, key)
-	if err != nil || was.Deployment != "" {
-		return createdDeployment{ID: was.Deployment}, err
+func (r *Run) ensureCodeDeploy(ctx context.Context, of requestOf, s codedeploy.StartRequest) (createdDeployment,
+	error) {
+	saved, err := r.memory.CodeDeploy.Load(ctx)
+	if err != nil {
+		return createdDeployment{}, err
+	}
+	was, begun := *of(&saved), *of(&saved) != nil
+	if was == nil {
+		was = &memory.CodeDeployRequest{}
+		*of(&saved) = was
+	}
+	if was.Deployment != "" {
+		return createdDeployment{ID: was.Deployment}, nil
 	}
 	id, found := "", false
 	if begun { // the request of a killed process must be visible by now
 		id, err = r.findCodeDeployID(ctx, s.By)
 		found = id != ""
 	} else {
-		err = saveValue(ctx, r.Host, key, was)
+		err = r.memory.CodeDeploy.Save(ctx, saved)
 	}
 	if err != nil {
 		return createdDeployment{}, err
@@ -206,7 +217,7 @@ func (r *Run) ensureCodeDeploy(ctx context.Context, key string, s codedeploy.Sta
 	}
 	r.emitNote("CodeDeploy deployment %s: %s", id, codedeploy.ConsoleURL(r.Plan.Region, id))
 	was.Deployment = id
-	return createdDeployment{ID: id, JustCreated: !found}, saveValue(ctx, r.Host, key, was)
+	return createdDeployment{ID: id, JustCreated: !found}, r.memory.CodeDeploy.Save(ctx, saved)
 }
 
 func (r *Run) deploymentGroup() codedeploy.Group {

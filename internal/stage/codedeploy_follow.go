@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
@@ -41,8 +40,8 @@ func (r *Run) followStopped(ctx context.Context, id string) (watch.Update, error
 
 // loadDeployedRevision loads the revision of the deployment, for the events about it.
 func (r *Run) loadDeployedRevision(ctx context.Context) error {
-	rev, _, err := loadValue[ecs.Revision](ctx, r.Host, KeyRevision)
-	r.emitted.canaryRevision = cmp.Or(rev.Name, r.Plan.To)
+	name, err := r.registeredName(ctx)
+	r.emitted.canaryRevision = name
 	return err
 }
 
@@ -69,11 +68,11 @@ func (r *Run) followReturn(ctx context.Context, revision string, d createdDeploy
 // Continue continues a CodeDeploy deployment that waits for a person before traffic moves.
 // continued is false if it does not wait, or if there is none.
 func (r *Run) Continue(ctx context.Context) (continued bool, err error) {
-	was, _, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeploy)
-	if err != nil || was.Deployment == "" {
+	saved, err := r.memory.CodeDeploy.Load(ctx)
+	if err != nil || saved.Forward == nil || saved.Forward.Deployment == "" {
 		return false, err
 	}
-	return r.codeDeployClient().Continue(ctx, r.makeWrite, plan.OwnShift, was.Deployment, false)
+	return r.codeDeployClient().Continue(ctx, r.makeWrite, plan.OwnShift, saved.Forward.Deployment, false)
 }
 
 func isReady(s watch.Update) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -37,11 +38,11 @@ func (r *Run) rollBackCodeDeploy(ctx context.Context, live *ecs.ServiceState) er
 // undoCodeDeploy makes the former version serve alone again. Once the former revision was
 // requested, only that deployment decides: its own task set then exists next to the other.
 func (r *Run) undoCodeDeploy(ctx context.Context) error {
-	_, begun, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeployReturn)
+	saved, err := r.memory.CodeDeploy.Load(ctx)
 	switch {
 	case err != nil:
 		return err
-	case begun:
+	case saved.Return != nil:
 		return r.redeployFormer(ctx)
 	}
 	id, err := r.ourCodeDeployID(ctx)
@@ -87,15 +88,19 @@ func (r *Run) servesAlone(ctx context.Context, revision, deployment string, bega
 
 // ourCodeDeployID is the ID of the requested deployment; empty if none was created.
 func (r *Run) ourCodeDeployID(ctx context.Context) (string, error) {
-	was, begun, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeploy)
-	if err != nil || !begun || was.Deployment != "" {
-		return was.Deployment, err
+	saved, err := r.memory.CodeDeploy.Load(ctx)
+	if err != nil || saved.Forward == nil {
+		return "", err
+	}
+	if id := saved.Forward.Deployment; id != "" {
+		return id, nil
 	}
 	id, err := r.findCodeDeployID(ctx, r.codeDeployID())
 	if err != nil || id == "" {
 		return "", err
 	}
-	return id, saveValue(ctx, r.Host, keyCodeDeploy, codeDeployRequest{Deployment: id})
+	saved.Forward.Deployment = id
+	return id, r.memory.CodeDeploy.Save(ctx, saved)
 }
 
 // findCodeDeployID is the ID of the deployment that a killed process may have requested. It is
@@ -111,7 +116,7 @@ func (r *Run) findCodeDeployID(ctx context.Context, by sluice.ActionID) (id stri
 // stopOtherCodeDeploy stops another actor's deployment with its rollback. done is true if that
 // leads to what the plan wants.
 func (r *Run) stopOtherCodeDeploy(ctx context.Context) (done bool, err error) {
-	if _, begun, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeploy); begun || err != nil {
+	if saved, err := r.memory.CodeDeploy.Load(ctx); saved.Forward != nil || err != nil {
 		return false, err // the other deployment was stopped before, and that was not enough
 	}
 	began := r.Clock.Now()
@@ -187,7 +192,7 @@ func (r *Run) redeployFormer(ctx context.Context) error {
 	}
 	start := codedeploy.StartRequest{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{},
 		NoAlarms: true}
-	d, err := r.ensureCodeDeploy(ctx, keyCodeDeployReturn, start)
+	d, err := r.ensureCodeDeploy(ctx, returnRequest, start)
 	if err != nil {
 		return err
 	}
@@ -205,9 +210,13 @@ func (r *Run) redeployFormer(ctx context.Context) error {
 // returnTurn is the number of the rollback deployment, from 0. If one failed, because it was not
 // continued in time or another actor stopped it, another one follows.
 func (r *Run) returnTurn(ctx context.Context) (int, error) {
-	was, _, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeployReturn)
-	if err != nil || was.Deployment == "" {
-		return was.Turn, err
+	saved, err := r.memory.CodeDeploy.Load(ctx)
+	if err != nil || saved.Return == nil {
+		return 0, err
+	}
+	was := *saved.Return
+	if was.Deployment == "" {
+		return was.Turn, nil
 	}
 	d, err := r.codeDeployClient().GetDeployment(ctx, was.Deployment)
 	if err != nil || d == nil || !d.Ended() || d.Status == "Succeeded" {
@@ -218,8 +227,8 @@ func (r *Run) returnTurn(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
-	next := codeDeployRequest{Turn: was.Turn + 1}
-	return next.Turn, saveValue(ctx, r.Host, keyCodeDeployReturn, next)
+	saved.Return = &memory.CodeDeployRequest{Turn: was.Turn + 1}
+	return saved.Return.Turn, r.memory.CodeDeploy.Save(ctx, saved)
 }
 
 func statusOf(d *verdict.CodeDeployment) string {

@@ -52,11 +52,10 @@ func (r *Run) outcomeRevision(ctx context.Context, o sluice.Outcome) (string, er
 	}
 	switch {
 	case o == sluice.RolledBack:
-		former, _, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
+		former, err := r.memory.Snapshot.Load(ctx)
 		return former.Revision, err
 	case o == sluice.Succeeded && r.Plan.FinalState().NewPrimary:
-		rev, _, err := loadValue[ecs.Revision](ctx, r.Host, KeyRevision)
-		return cmp.Or(rev.Name, r.Plan.To), err
+		return r.registeredName(ctx)
 	}
 	return "", nil
 }
@@ -68,11 +67,11 @@ func (r *Run) isAdopted(ctx context.Context) (func(*ecs.ServiceState) bool, erro
 	if r.Plan.OnOutsideChange != sluice.AdoptChange {
 		return never, nil
 	}
-	theirs, _, err := loadValue[adoptedChanges](ctx, r.Host, keyAdopted)
+	theirs, _, err := r.memory.External.Find(ctx)
 	if err != nil {
 		return never, err
 	}
-	ours, _, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
+	ours, _, err := r.loadUpdate(ctx)
 	return func(live *ecs.ServiceState) bool {
 		id, _ := live.PrimaryDeployment()
 		set := live.Primary()

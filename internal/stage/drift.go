@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // startDriftWatch starts to detect changes by other actors. It compares the rules now, and task
@@ -42,7 +43,7 @@ func (r *Run) expectedState(ctx context.Context) (*expectation, error) {
 	if x.canaryID, err = r.canaryID(ctx); err != nil {
 		return nil, err
 	}
-	if x.adopted, _, err = loadValue[adoptedChanges](ctx, r.Host, keyAdopted); err != nil {
+	if x.adopted, err = r.memory.External.Load(ctx); err != nil {
 		return nil, err
 	}
 	x.desired = r.managedCount(x)
@@ -191,11 +192,7 @@ func (r *Run) revertChange(ctx context.Context, c outsideChange) error {
 // set.
 func (r *Run) remakeCanary(ctx context.Context) error {
 	return r.withCanaryUnrouted(ctx, true, func() error {
-		n, _, err := loadValue[int](ctx, r.Host, keyGeneration)
-		if err != nil {
-			return err
-		}
-		if err := saveValue(ctx, r.Host, keyGeneration, n+1); err != nil {
+		if err := r.memory.Canary.Update(ctx, func(c *memory.Canary) { c.Generation++ }); err != nil {
 			return err
 		}
 		r.expected = nil
@@ -251,7 +248,7 @@ func (r *Run) adoptChange(ctx context.Context, c outsideChange) error {
 		n := int(c.have)
 		a.Desired = &n
 	}
-	if err := saveValue(ctx, r.Host, keyAdopted, a); err != nil {
+	if err := r.memory.External.Save(ctx, a); err != nil {
 		return err
 	}
 	r.expected.adopted = a
@@ -279,7 +276,7 @@ func (r *Run) updateSnapshot(ctx context.Context, c outsideChange) error {
 		return nil
 	}
 	r.snapshot, r.expected.snapshot = &f, f
-	return saveValue(ctx, r.Host, keySnapshot, f)
+	return r.memory.Snapshot.Save(ctx, f)
 }
 
 // weightOf is the share that the stages so far have given the variant.

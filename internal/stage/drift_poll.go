@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // driftPollInterval is the time between two reads of rules and auto scaling in a stage. A read of
@@ -62,12 +64,12 @@ func (r *Run) resolveRuleAndScalingDrift(ctx context.Context) error {
 }
 
 // activeHold returns our suspension of auto scaling; ok is false unless it is set.
-func (r *Run) activeHold(ctx context.Context) (h scalingOverride, ok bool, err error) {
+func (r *Run) activeHold(ctx context.Context) (h memory.Override, ok bool, err error) {
 	if r.Plan.Scaling == nil {
 		return h, false, nil
 	}
-	h, ok, err = loadValue[scalingOverride](ctx, r.Host, keyScaling)
-	return h, ok && h.Phase == phaseSet, err
+	h, _, err = r.savedOverride(ctx)
+	return h, h.Phase == memory.OverrideSet, err
 }
 
 // resolveScalingDrift reads auto scaling while the deployment suspends it, and applies

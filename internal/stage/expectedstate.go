@@ -8,47 +8,39 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // saveStageDone saves that the stage has ended. Only members that finished stages created are
 // expected to exist, and a host may start a stage before the previous one has ended.
 func (r *Run) saveStageDone(ctx context.Context) error {
-	n, _, err := loadValue[int](ctx, r.Host, keyDoneStages)
-	if err != nil || r.Stage.Index < n || r.isRollback() {
+	progress, err := r.memory.Progress.Load(ctx)
+	if err != nil || r.Stage.Index < progress.Done || r.isRollback() {
 		return err
 	}
-	return saveValue(ctx, r.Host, keyDoneStages, r.Stage.Index+1)
+	return r.memory.Progress.Save(ctx, memory.Progress{Done: r.Stage.Index + 1})
 }
 
 // IsDone reports whether the stage has ended.
 func (r *Run) IsDone(ctx context.Context) (bool, error) {
-	n, _, err := loadValue[int](ctx, r.Host, keyDoneStages)
-	return n > r.Stage.Index, err
+	progress, err := r.memory.Progress.Load(ctx)
+	return progress.Done > r.Stage.Index, err
 }
 
 // lastDoneStage is the index of the last stage that had ended before this one.
 func (r *Run) lastDoneStage(ctx context.Context) (int, error) {
-	n, _, err := loadValue[int](ctx, r.Host, keyDoneStages)
-	return min(n, r.Stage.Index) - 1, err
+	progress, err := r.memory.Progress.Load(ctx)
+	return min(progress.Done, r.Stage.Index) - 1, err
 }
 
 // expectation is what a read during a stage should show. It covers only what the stage itself does
 // not change.
 type expectation struct {
 	before, after          plan.State
-	snapshot               Snapshot
+	snapshot               memory.Snapshot
 	canaryID, newPrimaryID sluice.ActionID // that created them
 	desired                *int            // nil: other actors set it
-	adopted                adoptedChanges
-}
-
-// adoptedChanges are external changes that are now part of the expected state (onOutsideChange:
-// adopt).
-type adoptedChanges struct {
-	Scales  map[string]float64 `json:"scales,omitempty"`  // by id of the task set
-	Deleted []string           `json:"gone,omitempty"`    // labels of task sets
-	Primary string             `json:"primary,omitempty"` // id
-	Desired *int               `json:"desired,omitempty"`
+	adopted                memory.External
 }
 
 // Kinds of external changes to a service.

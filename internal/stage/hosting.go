@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // member is the workload of a variant as one read shows it: a task set, or a service.
@@ -35,7 +36,7 @@ type variantHosting interface {
 	kindName() string
 	// snapshotCanary returns the canary that exists before the first write, if this hosting would
 	// take it over; nil if there is none.
-	snapshotCanary(ctx context.Context) (*canarySnapshot, error)
+	snapshotCanary(ctx context.Context) (*memory.CanaryService, error)
 	// createService creates the service, which does not exist, and reads it.
 	createService(ctx context.Context) (*ecs.ServiceState, error)
 	// ensureCanary finds the canary of this deployment and scales it, or creates it. scale is a
@@ -70,7 +71,7 @@ type variantHosting interface {
 	// deleteMember deletes a member that has no tasks.
 	deleteMember(ctx context.Context, m member) error
 
-	// restorePrimary makes the previous version serve again, as [Snapshot] describes it. It calls
+	// restorePrimary makes the previous version serve again, as [memory.Snapshot] describes it. It calls
 	// [trafficProvider.restoreRoutes] as soon as that version can take the requests.
 	restorePrimary(ctx context.Context, live *ecs.ServiceState) error
 	// restoreCapacity scales a primary that is at 0 up again, and reports whether it did.

@@ -31,15 +31,15 @@ func (s services) bridgeRollback(ctx context.Context) error {
 }
 
 func (s services) startBridge(ctx context.Context) error {
-	held, _, err := loadValue[int](ctx, s.Host, keyMaintainedShare)
+	saved, err := s.memory.Names.Load(ctx)
 	if err != nil {
 		return err
 	}
 	exposed, err := s.traffic.callersCacheAddresses(ctx)
-	if err != nil || !exposed && held < 100 {
+	if err != nil || !exposed && saved.MaintainedShare < 100 {
 		return err
 	}
-	if held < 100 {
+	if saved.MaintainedShare < 100 {
 		if err := s.startFormerCanary(ctx); err != nil {
 			return err
 		}

@@ -8,30 +8,26 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
-
-// savedCount is how many tasks a stage gave the canary service.
-type savedCount struct {
-	Tasks int `json:"tasks"`
-	Stage int `json:"stage"` // its index
-}
 
 // saveCanaryCount saves how many tasks the canary service is about to have. It ends an adopted
 // change of that count.
 func (s services) saveCanaryCount(ctx context.Context, tasks int) error {
-	a, _, err := loadValue[adoptedChanges](ctx, s.Host, keyAdopted)
+	a, err := s.memory.External.Load(ctx)
 	if err != nil {
 		return err
 	}
 	if _, theirs := a.Scales[canaryServiceKey]; theirs {
 		a.Scales = maps.Clone(a.Scales)
 		delete(a.Scales, canaryServiceKey)
-		if err := saveValue(ctx, s.Host, keyAdopted, a); err != nil {
+		if err := s.memory.External.Save(ctx, a); err != nil {
 			return err
 		}
 		s.expected = nil
 	}
-	return saveValue(ctx, s.Host, keyCanaryCount, savedCount{tasks, s.Stage.Index})
+	return s.memory.Canary.Update(ctx,
+		func(c *memory.Canary) { c.Count = &memory.CanaryCount{Tasks: tasks, Stage: s.Stage.Index} })
 }
 
 // canaryServiceKey is the canary service among the adopted changes. It is no ARN, because the
@@ -73,8 +69,11 @@ func (s services) wantedCanaryCount(ctx context.Context, x *expectation) (want i
 	if n, theirs := x.adopted.Scales[canaryServiceKey]; theirs {
 		return int(n), false, nil
 	}
-	c, ok, err := loadValue[savedCount](ctx, s.Host, keyCanaryCount)
-	return c.Tasks, !ok || c.Stage == s.Stage.Index && !s.canaryScaled, err
+	canary, err := s.memory.Canary.Load(ctx)
+	if err != nil || canary.Count == nil {
+		return 0, true, err
+	}
+	return canary.Count.Tasks, canary.Count.Stage == s.Stage.Index && !s.canaryScaled, nil
 }
 
 // revertDrift gives the canary service its number of tasks again.

@@ -6,16 +6,10 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
-// canarySnapshot is the canary service of an earlier deployment, as it was before this one.
-type canarySnapshot struct {
-	CreatedBy sluice.ActionID `json:"by"`       // action that created it
-	Revision  string          `json:"revision"` // family:revision
-	Count     int             `json:"count"`
-}
-
-func (s services) snapshotCanary(ctx context.Context) (*canarySnapshot, error) {
+func (s services) snapshotCanary(ctx context.Context) (*memory.CanaryService, error) {
 	if !s.Plan.Mode().HasCanaryService() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a stale read may not show
 		return nil, nil
 	}
@@ -24,13 +18,13 @@ func (s services) snapshotCanary(ctx context.Context) (*canarySnapshot, error) {
 		return nil, err
 	}
 	_, revision := live.PrimaryDeployment()
-	return &canarySnapshot{CreatedBy: live.CreatedBy(), Revision: revision, Count: live.Desired}, nil
+	return &memory.CanaryService{CreatedBy: live.CreatedBy(), Revision: revision, Count: live.Desired}, nil
 }
 
 // restorePrimary returns an updated service to its former revision. A service that was not updated
 // is left unchanged. Traffic moves back when the tasks that get it are healthy.
 func (s services) restorePrimary(ctx context.Context, _ *ecs.ServiceState) error {
-	_, begun, err := s.Host.Load(ctx, keyUpdateRequest)
+	_, begun, err := s.loadUpdate(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +82,7 @@ func (s services) restoreCanary(ctx context.Context) error {
 // deployment deleted it, and then this deployment may have created the next one. A read that shows
 // otherwise may be older than our last write.
 func (s services) observeFormerCanary(ctx context.Context) (now *ecs.ServiceState, err error) {
-	deleted, _, err := loadValue[int](ctx, s.Host, keyGeneration)
+	saved, err := s.memory.Canary.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +92,7 @@ func (s services) observeFormerCanary(ctx context.Context) (now *ecs.ServiceStat
 	}
 	err = s.readUntil(ctx, s.Clock.Now(), func(ctx context.Context) (bool, error) {
 		now, err = s.canary.Observe(ctx)
-		return now.IsActive() == (deleted == 0) || now.IsActive() && now.CreatedBy() == ours, err
+		return now.IsActive() == (saved.Generation == 0) || now.IsActive() && now.CreatedBy() == ours, err
 	})
 	return now, err
 }

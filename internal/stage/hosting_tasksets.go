@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // taskSets hosts the variants as two task sets of one service with deployment
@@ -23,7 +24,7 @@ func (t taskSets) newMember(set sluice.TaskSet, v sluice.Variant, label string) 
 }
 
 // snapshotCanary returns none: a task set of an earlier deployment is not taken over.
-func (taskSets) snapshotCanary(context.Context) (*canarySnapshot, error) { return nil, nil }
+func (taskSets) snapshotCanary(context.Context) (*memory.CanaryService, error) { return nil, nil }
 
 func (t taskSets) createService(ctx context.Context) (*ecs.ServiceState, error) {
 	id := sluice.NewActionID(t.Deployment, "service", "create")
@@ -59,11 +60,11 @@ func (t taskSets) startPrimary(ctx context.Context, live *ecs.ServiceState, rev 
 	if err := t.updateService(ctx, live); err != nil {
 		return member{}, err
 	}
-	if err := t.saveNewPrimaryStep(ctx, newPrimaryBegun); err != nil {
+	if err := t.saveNewPrimaryStep(ctx, memory.PrimaryBegun); err != nil {
 		return member{}, err
 	}
 	if t.Stage.Recreate {
-		if err := t.saveNewPrimaryStep(ctx, newPrimaryEmptied); err != nil {
+		if err := t.saveNewPrimaryStep(ctx, memory.PrimaryEmptied); err != nil {
 			return member{}, err
 		}
 		if err := t.drainOldPrimary(ctx, live); err != nil {
@@ -81,28 +82,22 @@ func (t taskSets) startPrimary(ctx context.Context, live *ecs.ServiceState, rev 
 	return m, t.promoteSet(ctx, m)
 }
 
-// Progress of the new primary, saved before each write.
-const (
-	newPrimaryBegun    = "begun"    // its task set may exist
-	newPrimaryEmptied  = "emptied"  // and the old primary may be scaled down (recreate)
-	newPrimaryPromoted = "promoted" // it may be PRIMARY, and the old primary scaled down
-)
-
 // saveNewPrimaryStep saves the progress of the new primary. A second run does not save an earlier
 // step.
-func (t taskSets) saveNewPrimaryStep(ctx context.Context, far string) error {
-	was, _, err := loadValue[string](ctx, t.Host, keyNewPrimary)
-	order := []string{"", newPrimaryBegun, newPrimaryEmptied, newPrimaryPromoted}
-	if err != nil || slices.Index(order, was) >= slices.Index(order, far) {
+func (t taskSets) saveNewPrimaryStep(ctx context.Context, far memory.PrimaryProgress) error {
+	primary, err := t.memory.Primary.Load(ctx)
+	order := []memory.PrimaryProgress{"", memory.PrimaryBegun, memory.PrimaryEmptied, memory.PrimaryPromoted}
+	if err != nil || slices.Index(order, primary.Progress) >= slices.Index(order, far) {
 		return err
 	}
-	return saveValue(ctx, t.Host, keyNewPrimary, far)
+	primary.Progress = far
+	return t.memory.Primary.Save(ctx, primary)
 }
 
 // promoteSet makes the set PRIMARY unless it is already. In a rollback after we promoted another
 // set, a read that shows this set PRIMARY proves nothing: it may be older than that promotion.
 func (t taskSets) promoteSet(ctx context.Context, m member) error {
-	far, _, err := loadValue[string](ctx, t.Host, keyNewPrimary)
+	primary, err := t.memory.Primary.Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,7 +105,7 @@ func (t taskSets) promoteSet(ctx context.Context, m member) error {
 	switch {
 	case err != nil:
 		return err
-	case t.isRollback() && far == newPrimaryPromoted: // AWS accepts the call a second time
+	case t.isRollback() && primary.Progress == memory.PrimaryPromoted: // AWS accepts the call a second time
 	case now.Status == "PRIMARY":
 		if err := t.awaitReadLag(ctx); err != nil {
 			return err
@@ -120,7 +115,7 @@ func (t taskSets) promoteSet(ctx context.Context, m member) error {
 		}
 	}
 	if !t.isRollback() {
-		if err := t.saveNewPrimaryStep(ctx, newPrimaryPromoted); err != nil {
+		if err := t.saveNewPrimaryStep(ctx, memory.PrimaryPromoted); err != nil {
 			return err
 		}
 	}
@@ -140,7 +135,7 @@ func (t taskSets) retireOldPrimary(ctx context.Context, primary member) error {
 	old := t.oldPrimaryID()
 	if t.Stage.KeepOld {
 		t.emitNote("the previous primary %s is kept until the canary is deleted", old)
-		return saveValue(ctx, t.Host, keyKeptPrimary, old)
+		return t.memory.Primary.Update(ctx, func(p *memory.Primary) { p.Kept = old })
 	}
 	if old == primary.ID {
 		return nil
@@ -149,11 +144,11 @@ func (t taskSets) retireOldPrimary(ctx context.Context, primary member) error {
 }
 
 func (t taskSets) listKept(ctx context.Context) ([]member, error) {
-	old, ok, err := loadValue[string](ctx, t.Host, keyKeptPrimary)
-	if err != nil || !ok {
+	saved, err := t.memory.Primary.Load(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return t.findOldPrimary(ctx, old)
+	return t.findOldPrimary(ctx, saved.Kept)
 }
 
 // retireOldByID retires the old primary of that ID if it still exists.
@@ -319,7 +314,7 @@ func (t taskSets) deleteMember(ctx context.Context, m member) error {
 // listCreated returns the new primary, unless it serves, and the canary. A read that does not show
 // one of them proves its deletion only if the read must be newer than the creation.
 func (t taskSets) listCreated(ctx context.Context) ([]member, error) {
-	far, begun, err := loadValue[string](ctx, t.Host, keyNewPrimary)
+	primary, err := t.memory.Primary.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +325,8 @@ func (t taskSets) listCreated(ctx context.Context) ([]member, error) {
 	live, err := t.readAfter(ctx, writeProof{writeName: "the task sets of this deployment", sentAt: t.wroteAt,
 		shows: func(live *ecs.ServiceState) bool {
 			fresh := live.CreatedByAction(t.newPrimaryID())
-			return (!begun || fresh != nil && (far != newPrimaryPromoted || fresh.Status != "PRIMARY")) &&
+			return (primary.Progress == "" || fresh != nil &&
+				(primary.Progress != memory.PrimaryPromoted || fresh.Status != "PRIMARY")) &&
 				(!rolledOut || live.CreatedByAction(canaryID) != nil)
 		}})
 	if err != nil {

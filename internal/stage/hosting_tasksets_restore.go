@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // restorePrimary returns to the old primary. If it still exists, traffic moves back immediately.
@@ -32,8 +33,8 @@ func (t taskSets) restorePrimary(ctx context.Context, live *ecs.ServiceState) er
 // isOldDeleted reports whether AWS refused a write because the old primary is deleted. The read
 // before that write was older than the deletion.
 func (t taskSets) isOldDeleted(ctx context.Context, refused error, id string) (bool, error) {
-	_, begun, err := loadValue[string](ctx, t.Host, keyNewPrimary)
-	if refused == nil || err != nil || !begun || sluice.KindOf(refused) != "" &&
+	primary, err := t.memory.Primary.Load(ctx)
+	if refused == nil || err != nil || primary.Progress == "" || sluice.KindOf(refused) != "" &&
 		sluice.KindOf(refused) != sluice.OutsideChange {
 		return false, err
 	}
@@ -72,12 +73,12 @@ func (r *Run) attributesToRestore(live *ecs.ServiceState) ecs.Update {
 // returnToOldPrimary returns to the old primary, which still exists. It may already be scaled down.
 func (t taskSets) returnToOldPrimary(ctx context.Context, set, was sluice.TaskSet) error {
 	m := t.newMember(set, sluice.Primary, plan.PreviousPrimarySet)
-	far, _, err := loadValue[string](ctx, t.Host, keyNewPrimary)
+	primary, err := t.memory.Primary.Load(ctx)
 	if err != nil {
 		return err
 	}
 	// a read may be older than our own scale-down
-	if far == newPrimaryEmptied || far == newPrimaryPromoted || set.Scale != was.Scale {
+	if far := primary.Progress; far == memory.PrimaryEmptied || far == memory.PrimaryPromoted || set.Scale != was.Scale {
 		if err := t.sets.Scale(ctx, t.makeWrite, set, m.label, int(was.Scale)); err != nil {
 			return err
 		}
@@ -205,11 +206,11 @@ func (t taskSets) repromotePrimary(ctx context.Context) error {
 // readPromoted reads until a read shows the task set that we promoted, if this deployment promoted
 // one. A read that does not show it may be older. After a time limit another actor has changed it.
 func (t taskSets) readPromoted(ctx context.Context, shows func(*ecs.ServiceState) bool) (*ecs.ServiceState, error) {
-	far, _, err := loadValue[string](ctx, t.Host, keyNewPrimary)
+	primary, err := t.memory.Primary.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if far != newPrimaryPromoted {
+	if primary.Progress != memory.PrimaryPromoted {
 		return t.observeService(ctx)
 	}
 	return t.readAfter(ctx, writeProof{writeName: "the task set that sluice made PRIMARY", sentAt: t.wroteAt,

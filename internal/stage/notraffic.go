@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -13,7 +14,7 @@ import (
 // a queue. It has no shares, and a plan cannot ask for any.
 type noTraffic struct{}
 
-func (noTraffic) addToSnapshot(context.Context, *Snapshot) error           { return nil }
+func (noTraffic) addToSnapshot(context.Context, *memory.Snapshot) error    { return nil }
 func (noTraffic) resolveRouteDrift(context.Context) error                  { return nil }
 func (noTraffic) hasRouteDrift(context.Context) (bool, error)              { return false, nil }
 func (noTraffic) weightOf(sluice.Variant) (int, bool)                      { return 0, true }

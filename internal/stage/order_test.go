@@ -28,6 +28,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	saved "github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -254,7 +255,7 @@ func TestSavedBeforeWritten(t *testing.T) {
 		if w.operation == "TagResource" || w.operation == "RegisterTaskDefinition" {
 			return
 		}
-		if _, ok := d.saved.values["former"]; !ok {
+		if _, ok := d.saved.values["snapshot"]; !ok {
 			d.Errorf("%s before the state was saved", w.operation)
 		}
 	})
@@ -280,7 +281,7 @@ func TestNoWriteAfterAFailedSave(t *testing.T) {
 							t.Errorf("%s after save %d failed", w.operation, n)
 						}
 					}
-					if err := d.run(d.plan.Stages...); !errors.Is(err, stage.ErrNotSaved) {
+					if err := d.run(d.plan.Stages...); !errors.Is(err, saved.ErrNotSaved) {
 						t.Errorf("save %d failed, and the deployment ended with %v", n, err)
 					}
 				})

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // prepareStage does what every stage starts with: it takes the snapshot, creates the service if
@@ -99,36 +101,51 @@ func (r *Run) ensureRevision(ctx context.Context) (ecs.Revision, error) {
 	if r.Plan.IsRegistered() {
 		return ecs.Revision{ARN: r.Plan.To, Name: r.Plan.To}, nil
 	}
-	return r.ensureRegistered(ctx, r.task, KeyRevision, keyRegistering)
+	return r.ensureRegistered(ctx, r.task, r.memory.Registration)
 }
 
-// ensureRegistered returns the revision saved under key and registers it if needed. The key begun
-// records that the call of RegisterTaskDefinition is about to be sent.
-func (r *Run) ensureRegistered(ctx context.Context, task *definition.Task, key, begun string) (ecs.Revision, error) {
-	rev, ok, err := loadValue[ecs.Revision](ctx, r.Host, key)
-	if err != nil || ok {
+// registeredName returns the revision of this deployment, as family:revision. Before it is
+// registered, that is the one that the plan names.
+func (r *Run) registeredName(ctx context.Context) (string, error) {
+	saved, err := r.memory.Registration.Load(ctx)
+	if err != nil || saved.Revision == nil {
+		return r.Plan.To, err
+	}
+	return cmp.Or(saved.Revision.Name, r.Plan.To), nil
+}
+
+// ensureRegistered returns the saved revision and registers it if needed.
+func (r *Run) ensureRegistered(ctx context.Context, task *definition.Task,
+	registration memory.Concern[memory.Registration]) (rev ecs.Revision, err error) {
+	saved, err := registration.Load(ctx)
+	if err != nil {
 		return rev, err
 	}
-	if rev, err = r.saveRegistering(ctx, task, begun); err == nil && rev.ARN == "" {
+	if saved.Revision != nil {
+		return *saved.Revision, nil
+	}
+	if rev, err = r.saveRegistering(ctx, task, registration); err == nil && rev.ARN == "" {
 		rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.makeWrite, r.tagDefinition(task),
 			func(ctx context.Context) (ecs.Revision, error) { return r.findRegistered(ctx, task) })
 	}
 	if err != nil {
 		return rev, err
 	}
-	return rev, saveValue(ctx, r.Host, key, rev)
+	return rev, registration.Update(ctx, func(saved *memory.Registration) { saved.Revision = &rev })
 }
 
 // saveRegistering saves that RegisterTaskDefinition is about to be called. If that was saved
 // before, a process was killed around the call, which has no client token. The method then waits
 // and searches the revision that the call may have created.
-func (r *Run) saveRegistering(ctx context.Context, task *definition.Task, key string) (ecs.Revision, error) {
-	_, begun, err := r.Host.Load(ctx, key)
+func (r *Run) saveRegistering(ctx context.Context, task *definition.Task,
+	registration memory.Concern[memory.Registration]) (ecs.Revision, error) {
+	saved, err := registration.Load(ctx)
 	if err != nil {
-		return ecs.Revision{}, fmt.Errorf("read the saved value %s: %w", key, err)
+		return ecs.Revision{}, err
 	}
-	if !begun {
-		return ecs.Revision{}, saveText(ctx, r.Host, key, "true")
+	if !saved.Begun {
+		saved.Begun = true
+		return ecs.Revision{}, registration.Save(ctx, saved)
 	}
 	return r.findRegistered(ctx, task)
 }

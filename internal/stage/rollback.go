@@ -23,7 +23,7 @@ func (r *Run) runRollback(ctx context.Context) error {
 // primary still runs, traffic moves back immediately. Otherwise it is started first, and traffic
 // moves when it is healthy.
 func (r *Run) restoreSnapshot(ctx context.Context) error {
-	former, ok, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
+	former, ok, err := r.memory.Snapshot.Find(ctx)
 	if err == nil && !ok && r.Plan.Adopts() {
 		return r.adoptLeftovers(ctx) // no other write was made, and adopting is the safe choice
 	}

@@ -8,20 +8,12 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
-
-// deletedResource is a resource that another process or a person deleted during the deployment. A
-// rollback cannot restore it.
-type deletedResource struct {
-	Kind string `json:"what"` // "listener"
-	ARN  string `json:"arn"`
-}
-
-func (a deletedResource) String() string { return a.Kind + " " + a.ARN }
 
 // noteDeleted notes a resource that a rollback cannot restore. It warns once.
 func (r *Run) noteDeleted(what, arn string) {
-	a := deletedResource{what, arn}
+	a := memory.DeletedResource{Kind: what, ARN: arn}
 	if slices.Contains(r.deletedResources, a) {
 		return
 	}
@@ -36,12 +28,13 @@ func (r *Run) reportDeleted(ctx context.Context) error {
 	if len(r.deletedResources) == 0 {
 		return nil
 	}
-	known, _, err := loadValue[[]deletedResource](ctx, r.Host, keyNotRestored)
+	known, err := r.memory.Rollback.Load(ctx)
 	if err != nil || !slices.ContainsFunc(r.deletedResources,
-		func(a deletedResource) bool { return !slices.Contains(known, a) }) {
+		func(a memory.DeletedResource) bool { return !slices.Contains(known.NotRestored, a) }) {
 		return err
 	}
-	if err := saveValue(ctx, r.Host, keyNotRestored, r.deletedResources); err != nil {
+	known.NotRestored = r.deletedResources
+	if err := r.memory.Rollback.Save(ctx, known); err != nil {
 		return err
 	}
 	return r.errNotRestored(errors.New("all other resources are restored"))

@@ -48,12 +48,11 @@ func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error
 		r.emitWarning("external change: %s was deployed (deployment %s). sluice follows it (onOutsideChange: adopt)",
 			revision, id)
 		ours := updateRequest{Before: id, Deployment: id, ARN: live.CurrentDeployment()}
-		return ecs.Revision{ARN: revision, Name: revision}, ours, saveValue(ctx, r.Host, keyUpdateRequest, ours)
+		return ecs.Revision{ARN: revision, Name: revision}, ours, r.saveUpdate(ctx, ours)
 	}
 	r.emitWarning("external change: %s was deployed (deployment %s). sluice deploys %s again (onOutsideChange: "+
 		"reassert)", revision, id, rev.Name)
-	if err := saveValue(ctx, r.Host, keyUpdateRequest,
-		updateRequest{Before: id, Current: live.CurrentDeployment()}); err != nil {
+	if err := r.saveUpdate(ctx, updateRequest{Before: id, Current: live.CurrentDeployment()}); err != nil {
 		return rev, updateRequest{}, err
 	}
 	ours, err := r.requestUpdate(ctx, live, rev)

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // rollBackService returns a rolling service to the former revision. If our deployment still runs,
@@ -19,7 +20,7 @@ func (r *Run) rollBackService(ctx context.Context) error {
 		r.emitWarning("the service had no deployment before this one; sluice keeps it unchanged")
 		return nil
 	}
-	was, begun, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
+	was, begun, err := r.loadUpdate(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,12 +78,11 @@ func (r *Run) ensureIdentified(ctx context.Context, was updateRequest, live *ecs
 	if was.Deployment != "" {
 		return was, nil
 	}
-	rev, _, err := loadValue[ecs.Revision](ctx, r.Host, KeyRevision)
+	name, err := r.registeredName(ctx)
 	if err != nil {
 		return was, err
 	}
-	rev.Name = cmp.Or(rev.Name, r.Plan.To)
-	ours, found, err := r.identifyDeployment(ctx, was, live, rev)
+	ours, found, err := r.identifyDeployment(ctx, was, live, ecs.Revision{Name: name})
 	if err != nil || !found {
 		return was, err
 	}
@@ -103,13 +103,6 @@ func (r *Run) runningDeployment(ctx context.Context, ours updateRequest) (string
 		return ours.ARN, nil
 	}
 	return r.client.RunningDeployment(ctx)
-}
-
-// stopRequest is the service deployment that was stopped, and the PRIMARY deployment at that time.
-// A different PRIMARY afterwards shows that ECS rolled back.
-type stopRequest struct {
-	ARN     string `json:"arn"`
-	Primary string `json:"primary"` // id
 }
 
 // stopOtherDeployment stops another actor's deployment that the plan names. It returns the service
@@ -145,16 +138,19 @@ func (r *Run) stopDeployment(ctx context.Context, live *ecs.ServiceState, after 
 	default:
 		return live, nil
 	}
-	was, ok, err := loadValue[stopRequest](ctx, r.Host, keyStopRequest)
+	saved, err := r.memory.Rolling.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || was.ARN != arn {
-		was.ARN = arn
+	if saved.Stop == nil {
+		saved.Stop = &memory.StopRequest{}
+	}
+	if saved.Stop.ARN != arn {
+		saved.Stop.ARN = arn
 		if !isRollingBack(rec.Status) {
-			was.Primary, _ = live.PrimaryDeployment()
+			saved.Stop.Primary, _ = live.PrimaryDeployment()
 		}
-		if err := saveValue(ctx, r.Host, keyStopRequest, was); err != nil {
+		if err := r.memory.Rolling.Save(ctx, saved); err != nil {
 			return nil, err
 		}
 	}
@@ -163,7 +159,7 @@ func (r *Run) stopDeployment(ctx context.Context, live *ecs.ServiceState, after 
 			return nil, err
 		}
 	}
-	return r.awaitRollbackStart(ctx, was, after)
+	return r.awaitRollbackStart(ctx, *saved.Stop, after)
 }
 
 func isRollingBack(status string) bool {
@@ -172,7 +168,8 @@ func isRollingBack(status string) bool {
 
 // awaitRollbackStart reads until another deployment is PRIMARY, for as long as a rollback may take
 // to begin.
-func (r *Run) awaitRollbackStart(ctx context.Context, was stopRequest, after writeProof) (*ecs.ServiceState, error) {
+func (r *Run) awaitRollbackStart(ctx context.Context, was memory.StopRequest, after writeProof) (*ecs.ServiceState,
+	error) {
 	for n := 1; ; n++ {
 		live, err := r.readAfter(ctx, after)
 		if err != nil {

@@ -9,23 +9,27 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// updateRequest records the PRIMARY and the current deployment before UpdateService. The call has
-// no client token: a different PRIMARY or current deployment afterwards shows that it took effect,
-// even if the response was lost.
-type updateRequest struct {
-	Before  string `json:"before"`            // id of the PRIMARY deployment
-	Current string `json:"current,omitempty"` // ARN of the current service deployment
+// updateRequest is a requested deployment, with what reads show of it.
+type updateRequest memory.UpdateRequest
 
-	Deployment string `json:"deployment,omitempty"` // ID of our deployment; empty: not read yet
-	ARN        string `json:"arn,omitempty"`        // of our service deployment, if AWS returns it
+// loadUpdate returns the deployment that was requested last; ok is false if there is none.
+func (r *Run) loadUpdate(ctx context.Context) (a updateRequest, ok bool, err error) {
+	rolling, err := r.memory.Rolling.Load(ctx)
+	if err != nil || rolling.Update == nil {
+		return a, false, err
+	}
+	return updateRequest(*rolling.Update), true, nil
+}
 
-	At      time.Time `json:"at,omitzero"`       // when the call was about to be sent
-	Created time.Time `json:"created,omitzero"`  // of our deployment, by AWS's clock
-	Desired *int      `json:"desired,omitempty"` // desired count in the response; nil: no response
+// saveUpdate saves the deployment that is requested now.
+func (r *Run) saveUpdate(ctx context.Context, a updateRequest) error {
+	update := memory.UpdateRequest(a)
+	return r.memory.Rolling.Update(ctx, func(rolling *memory.Rolling) { rolling.Update = &update })
 }
 
 // withOurDeployment takes our deployment from the response of the call, or from a read after it.
@@ -108,7 +112,7 @@ func (r *Run) rollToRevision(ctx context.Context, live *ecs.ServiceState, rev ec
 			return err
 		}
 	}
-	was, _, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
+	was, _, err := r.loadUpdate(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +150,7 @@ func (r *Run) handedOverSucceeded(ctx context.Context, want verdict.Wanted) bool
 // requestUpdate updates the service unless that was done, and returns the deployment of the
 // revision.
 func (r *Run) requestUpdate(ctx context.Context, live *ecs.ServiceState, rev ecs.Revision) (updateRequest, error) {
-	was, ok, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
+	was, ok, err := r.loadUpdate(ctx)
 	switch {
 	case err != nil:
 		return was, err
@@ -165,7 +169,7 @@ func (r *Run) requestUpdate(ctx context.Context, live *ecs.ServiceState, rev ecs
 	before, revision := live.PrimaryDeployment()
 	was = updateRequest{Before: before, Current: live.CurrentDeployment(), At: r.Clock.Now()}
 	if revision != rev.Name || len(u.Members) > 0 || r.Plan.Force {
-		if err := saveValue(ctx, r.Host, keyUpdateRequest, was); err != nil {
+		if err := r.saveUpdate(ctx, was); err != nil {
 			return was, err
 		}
 		if live, err = r.updateServiceOnce(ctx, was, rev, u); err != nil {
@@ -198,7 +202,7 @@ func (r *Run) identifyDeployment(ctx context.Context, was updateRequest, live *e
 
 // saveDeployment saves our deployment and sets the file's tags.
 func (r *Run) saveDeployment(ctx context.Context, ours updateRequest) (updateRequest, error) {
-	if err := saveValue(ctx, r.Host, keyUpdateRequest, ours); err != nil {
+	if err := r.saveUpdate(ctx, ours); err != nil {
 		return ours, err
 	}
 	live, err := r.observeService(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // Host is what a stage runs in: the engine's journal, or another system's memory of a deployment.
@@ -72,7 +73,8 @@ type Run struct {
 	reads    *pollReads
 	hosting  variantHosting
 	traffic  trafficProvider
-	snapshot *Snapshot
+	memory   *memory.Memory
+	snapshot *memory.Snapshot
 	claim    claim
 	readAt   time.Time // when the service was read last
 	// last write of this stage; at first the time of Open, because earlier processes wrote before it
@@ -85,7 +87,7 @@ type Run struct {
 	canaryRetires    bool      // the canary must get no more requests in this stage
 	isStep           bool      // the stage runs a task under the claim on the service
 	emitted          emitted
-	deletedResources []deletedResource // resources that the rollback cannot restore
+	deletedResources []memory.DeletedResource // resources that the rollback cannot restore
 
 	confirmed *ecs.ServiceState // the last read of the deployment, by [Run.Confirm]
 	unclaimed bool              // the service is deleted, or its claim tag is: writes need no claim
@@ -102,7 +104,7 @@ func Open(c Config) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service,
-		reads: &pollReads{}}
+		reads: &pollReads{}, memory: memory.Open(c.Host)}
 	r.Facts = cmp.Or(c.Facts, &Facts{})
 	r.client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
 		Confirm: r.awaitSecondRead}

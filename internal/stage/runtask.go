@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -99,12 +98,10 @@ func (r *Run) newJob(ctx context.Context) (j *task.Job, err error) {
 
 // taskMemory saves the progress of the stage's tasks under its key.
 func (r *Run) taskMemory() task.Memory {
-	key := keyTasks + strconv.Itoa(r.Stage.Index)
+	saved := r.memory.Launch(r.Stage.Index)
 	return task.Memory{
-		Load: func(ctx context.Context) (task.Progress, bool, error) {
-			return loadValue[task.Progress](ctx, r.Host, key)
-		},
-		Save: func(ctx context.Context, p *task.Progress) error { return saveValue(ctx, r.Host, key, p) },
+		Load: saved.Find,
+		Save: func(ctx context.Context, p *task.Progress) error { return saved.Save(ctx, *p) },
 	}
 }
 
@@ -116,13 +113,13 @@ func (r *Run) jobRevision(ctx context.Context, j *task.Job) (ecs.Revision, error
 	if j.IsRegistered() {
 		return ecs.Revision{ARN: j.To, Name: j.To}, nil
 	}
-	index := strconv.Itoa(r.Stage.Index)
-	if _, ok, err := loadValue[ecs.Revision](ctx, r.Host, keyOwnRevision+index); err != nil || !ok && j.Redacted {
+	own := r.memory.StepRegistration(r.Stage.Index)
+	if saved, err := own.Load(ctx); err != nil || saved.Revision == nil && j.Redacted {
 		return ecs.Revision{}, errors.Join(err, j.ErrMissingValues())
 	}
-	own, err := j.DecodeTask()
+	definition, err := j.DecodeTask()
 	if err != nil {
 		return ecs.Revision{}, err
 	}
-	return r.ensureRegistered(ctx, own, keyOwnRevision+index, keyOwnRegister+index)
+	return r.ensureRegistered(ctx, definition, own)
 }

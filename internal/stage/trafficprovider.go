@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -34,7 +35,7 @@ import (
 type trafficProvider interface {
 	// addToSnapshot adds the state of the routes that AWS cannot return afterwards. It is called
 	// once, before the first write of the deployment.
-	addToSnapshot(ctx context.Context, f *Snapshot) error
+	addToSnapshot(ctx context.Context, f *memory.Snapshot) error
 	// removeStaleRecords runs once per stage, after the claim and before the stage's own work. It
 	// deregisters records of tasks that stopped between stages.
 	removeStaleRecords(ctx context.Context) error
@@ -88,8 +89,8 @@ type trafficProvider interface {
 	// callersCacheAddresses reports whether callers may still use a primary task's address after
 	// ECS has stopped that task in a rollback of [services].
 	callersCacheAddresses(ctx context.Context) (bool, error)
-	// restoreRoutes restores the routes saved in [Snapshot]. It reports what another actor changed
-	// since then, and keeps that.
+	// restoreRoutes restores the routes saved in [memory.Snapshot]. It reports what another actor
+	// changed since then, and keeps that.
 	restoreRoutes(ctx context.Context) error
 	// checkCanaryUnrouted returns an error while requests are still sent to the canary.
 	checkCanaryUnrouted(ctx context.Context, canary member) error

@@ -47,7 +47,7 @@ var mutants = []mutant{
 	{"traffic is not taken before the canary goes", "internal/stage/canaryclean.go",
 		"\tif err := r.removeCanaryTraffic(ctx); err != nil {\n\t\treturn err\n\t}\n", ""},
 	{"what was is not saved before the first write", "internal/stage/snapshot.go",
-		"\t\tif err := saveValue(ctx, r.Host, keySnapshot, f); err != nil {\n\t\t\treturn err\n\t\t}\n", ""},
+		"\t\tif err := r.memory.Snapshot.Save(ctx, f); err != nil {\n\t\t\treturn err\n\t\t}\n", ""},
 	{"the canary is forgotten by the clean", "internal/stage/canaryclean.go",
 		"\tif canary != nil {\n", "\tif canary != nil && r == nil {\n"},
 	{"the canary is forgotten by the rollback", "internal/stage/hosting_tasksets.go",
@@ -104,9 +104,9 @@ var mutants = []mutant{
 	{"what was suspended before is saved after the write", "internal/stage/autoscaling.go",
 		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n\t\tif r.snapshot != nil {\n\t\t\tbase = " +
 			"r.snapshot.Scaling\n\t\t}\n" +
-			"\t\th = scalingOverride{Base: base, Wanted: r.firstOverride(base, now)}\n\t}\n\th.Phase = phaseSetting\n" +
-			"\tif err := saveValue(ctx, r.Host, keyScaling, h); err != nil {\n\t\treturn err\n\t}\n",
-		"\t\th = scalingOverride{Base: now, Wanted: r.firstOverride(now, now)}\n\t}\n"},
+			"\t\th = memory.Override{Base: base, Wanted: r.firstOverride(base, now)}\n\t}\n\th.Phase = memory.OverrideSetting\n" +
+			"\tif err := r.saveOverride(ctx, h); err != nil {\n\t\treturn err\n\t}\n",
+		"\t\th = memory.Override{Base: now, Wanted: r.firstOverride(now, now)}\n\t}\n"},
 	{"scaling that somebody resumed is overwritten", "internal/autoscaling/settle.go",
 		"\tdefault:\n\t\treturn true\n", "\tdefault:\n\t\t*to = goal\n"},
 	{"scaling is not suspended before traffic moves", "internal/stage/claim.go",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // Subject is a host under test.
@@ -109,11 +110,11 @@ func testExactBytes(t *testing.T, s Subject) {
 
 func testSeparateKeys(t *testing.T, s Subject) {
 	h := s.Open(t)
-	saveValue(t, h, stage.KeyCanaryGroup, "group")
-	saveValue(t, h, stage.KeyCanaryShare, "10")
-	expectValue(t, h, stage.KeyCanaryGroup, "group")
-	expectValue(t, h, stage.KeyCanaryShare, "10")
-	expectAbsent(t, h, stage.KeyPrimaryShare)
+	saveValue(t, h, memory.KeyCanaryGroup, "group")
+	saveValue(t, h, memory.KeyCanaryShare, "10")
+	expectValue(t, h, memory.KeyCanaryGroup, "group")
+	expectValue(t, h, memory.KeyCanaryShare, "10")
+	expectAbsent(t, h, memory.KeyPrimaryShare)
 }
 
 func testSeparateDeployments(t *testing.T, s Subject) {

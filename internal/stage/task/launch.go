@@ -10,19 +10,12 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // Progress is what is known of the tasks that a job starts. It is saved before each call of RunTask
 // and after its response.
-type Progress struct {
-	Attempt     int                `json:"attempt"`         // number of the last RunTask call
-	Begun       time.Time          `json:"begun"`           // when that call was first sent
-	Requested   int                `json:"asked"`           // number of tasks in that call
-	Unanswered  bool               `json:"open,omitempty"`  // its response is not known
-	Tasks       []string           `json:"tasks,omitempty"` // ids
-	ShortReason string             `json:"short,omitempty"` // why no more could be started
-	Ended       []sluice.TaskEnded `json:"ended,omitempty"`
-}
+type Progress = memory.Launch
 
 // tokenLifetime is how long a second RunTask with the same token is safe. It starts no task twice
 // while ECS remembers the token and the stopped task: at least one hour ("RunTask", Amazon ECS API
