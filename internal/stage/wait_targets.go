@@ -50,8 +50,8 @@ func targetsText(o verdict.Observation) string {
 	return strings.Join(all, "\n")
 }
 
-// maxDrainingReadAge is the longest time between two reads of draining targets while tasks run: the
-// drain cannot end before they stop.
+// maxDrainingReadAge is the longest time between two reads of draining targets while as many tasks
+// run as before: the drain cannot end before they stop.
 const maxDrainingReadAge = 10 * time.Second
 
 // readRemaining reads how many tasks and draining targets a member that is being removed still has.
@@ -72,11 +72,12 @@ func (r *Run) readRemaining(ctx context.Context, w *memberWatch) (now member, le
 	if err != nil || read == nil {
 		return now, 0, true, err
 	}
+	same := w.latest.ID == "" || read.Running == w.latest.Running
 	w.latest, w.latestAt = *read, at
 	if w.leftAt.IsZero() {
 		w.leftAt = at // tasks are about to be stopped
 	}
-	if read.Running+read.Pending > 0 && r.targetsDecide(w) && at.Sub(w.leftAt) < maxDrainingReadAge {
+	if read.Running+read.Pending > 0 && same && r.targetsDecide(w) && at.Sub(w.leftAt) < maxDrainingReadAge {
 		return *read, w.left, false, nil
 	}
 	w.left, err = r.traffic.countDraining(ctx, w)
