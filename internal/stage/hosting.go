@@ -5,15 +5,17 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // member is the workload of a variant as one read shows it: a task set, or a service.
 type member struct {
-	sluice.TaskSet                // its counts; ID is the startedBy value of its tasks
-	variant        sluice.Variant // of its tasks
-	label          string         // its name in the plan: "task set of canary"
-	service        ecs.Service    // the service that its tasks belong to
-	hasOwnGroup    bool           // no other workload is in its target group
+	sluice.TaskSet                   // its counts; ID is the startedBy value of its tasks
+	variant        sluice.Variant    // of its tasks
+	label          string            // its name in the plan: "task set of canary"
+	service        ecs.Service       // the service that its tasks belong to
+	hasOwnGroup    bool              // no other workload is in its target group
+	events         []diagnosis.Event // of its service, newest first; nil: not read
 }
 
 // resourceName is the name of the member in errors.

@@ -251,7 +251,7 @@ func (t taskSets) findVariantIn(ctx context.Context, live *ecs.ServiceState, v s
 			return nil, err
 		}
 	}
-	return t.memberOrNil(set, v, label), nil
+	return t.memberOrNil(set, v, label).withEvents(live), nil
 }
 
 func (t taskSets) memberOrNil(set *sluice.TaskSet, v sluice.Variant, label string) *member {
@@ -260,6 +260,14 @@ func (t taskSets) memberOrNil(set *sluice.TaskSet, v sluice.Variant, label strin
 	}
 	m := t.newMember(*set, v, label)
 	return &m
+}
+
+// withEvents adds the events of the service that was read with the member; nil stays nil.
+func (m *member) withEvents(live *ecs.ServiceState) *member {
+	if m != nil {
+		m.events = live.Events()
+	}
+	return m
 }
 
 // findCanarySet returns the canary of this deployment, or nil if there is none.
@@ -276,7 +284,7 @@ func (t taskSets) refreshMember(ctx context.Context, m member) (*member, error) 
 	if err != nil {
 		return nil, err
 	}
-	return t.memberOrNil(live.TaskSet(m.ID), m.variant, m.label), nil
+	return t.memberOrNil(live.TaskSet(m.ID), m.variant, m.label).withEvents(live), nil
 }
 
 func (t taskSets) listTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 const (
@@ -147,8 +149,7 @@ func (v *taskWait) checkProgress(ctx context.Context) error {
 	for _, id := range v.openTasks() {
 		if s := v.status[id]; s != "RUNNING" {
 			return &sluice.Error{Op: v.opName(), Resource: "task " + id, Kind: sluice.Stall,
-				Err: fmt.Errorf("the task is %s and has made no progress for %s", s, limit), Next: "see the reason: " +
-					v.describeCommand(id)}
+				Err: fmt.Errorf("the task is %s and has made no progress for %s", s, limit), Next: v.stateCommand(id)}
 		}
 	}
 	return nil
@@ -172,8 +173,12 @@ func stillRunningText(n int) string {
 	return fmt.Sprintf("%d tasks keep", n)
 }
 
-func (v *taskWait) describeCommand(id string) string {
-	return "aws ecs describe-tasks --cluster " + v.Plan.Cluster + " --tasks " + id
+// stateCommand is the advice to read the state of a task. sluice status shows standalone tasks only.
+func (v *taskWait) stateCommand(id string) string {
+	if v.Plan.Standalone {
+		return "see the tasks of the family: sluice status"
+	}
+	return "see the task: aws ecs describe-tasks --cluster " + v.Plan.Cluster + " --tasks " + id
 }
 
 // judgeTasks is the error of tasks that failed, or were never started.
@@ -181,11 +186,9 @@ func (v *taskWait) judgeTasks() error {
 	var failed []string
 	next := ""
 	for _, e := range v.Ended {
-		if why := verdict.TaskFailure(e, v.Watch); why != "" {
-			failed = append(failed, "task "+e.Task+": "+why)
-			if next == "" {
-				next = "read its output: " + v.logs.readCommand(e.Task)
-			}
+		if c, isFailed := diagnosis.ExplainRun(e, v.Watch, v.logs.last[e.Task]); isFailed {
+			failed = append(failed, "task "+e.Task+": "+c.Text)
+			next = cmp.Or(next, v.logs.adviceFor(e, c))
 		}
 	}
 	if v.ShortReason != "" {
@@ -207,7 +210,7 @@ func (v *taskWait) judgeTasks() error {
 
 func (v *taskWait) countSucceeded() (n int) {
 	for _, e := range v.Ended {
-		if verdict.TaskFailure(e, v.Watch) == "" {
+		if _, isFailed := diagnosis.ExplainRun(e, v.Watch, nil); !isFailed {
 			n++
 		}
 	}

@@ -68,5 +68,5 @@ func (r *ServiceFollower) judgeUnlisted(p *Deployment, now time.Time) *conclusio
 		return nil
 	}
 	return &conclusion{outcome: sluice.Gone, why: "the service has no deployment " + r.id,
-		next: "list its deployments: aws ecs describe-services"}
+		next: "list its deployments: sluice status"}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // polling stores how the service changes, which determines the time of the next poll.
@@ -134,8 +135,8 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 		return r.judgeScaledToZero(s)
 	}
 	if s != nil && r.bound {
-		for _, c := range causesInEvents(s.Events, r.created) {
-			if c.Kind == BlockedByConfig && r.needsTaskChange(s) {
+		for _, c := range diagnosis.ExplainEvents(s.Events, r.created) {
+			if c.Kind == diagnosis.BlockedByConfig && r.needsTaskChange(s) {
 				return &conclusion{outcome: sluice.Stalled, why: "AWS can neither stop nor start a task", cause: &c}
 			}
 		}
