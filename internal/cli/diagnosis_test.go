@@ -55,14 +55,16 @@ var diagnosisModes = map[string]struct {
 	jobs    bool
 	play    func(*diagnosisBench)
 }{
-	"canary on task sets": {"canary", false, deployBroken},
-	"canary service":      {"beside-rolling", false, deployBroken},
-	"rolling":             {"rolling", false, deployBroken},
-	"CodeDeploy":          {"codedeploy", false, deployBroken},
-	"step":                {"migration", true, deployBroken},
-	"standalone task":     {"job", true, func(b *diagnosisBench) { b.sluice("run", "/app") }},
-	"wait":                {"rolling", false, waitForBroken},
-	"status":              {"rolling", false, statusOfBroken},
+	"canary on task sets":        {"canary", false, deployBroken},
+	"canary service":             {"beside-rolling", false, deployBroken},
+	"rolling":                    {"rolling", false, deployBroken},
+	"CodeDeploy":                 {"codedeploy", false, deployBroken},
+	"step":                       {"migration", true, deployBroken},
+	"standalone task":            {"job", true, func(b *diagnosisBench) { b.sluice("run", "/app") }},
+	"wait":                       {"rolling", false, waitForBroken},
+	"status":                     {"rolling", false, statusOfBroken},
+	"status of task sets":        {"canary", false, statusDuringDeploy},
+	"status of a canary service": {"beside-rolling", false, statusDuringDeploy},
 }
 
 // TestDiagnosisIsTheSameInEveryMode compares the screens of all modes: cause, last log lines of the
@@ -232,6 +234,22 @@ func (b *diagnosisBench) updateByOthers() {
 			DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{}}})
 	if err != nil {
 		b.Error(err)
+	}
+}
+
+// statusDuringDeploy shows only the status while a deployment runs.
+func statusDuringDeploy(b *diagnosisBench) {
+	b.clock.Go(func() {
+		var deploy diagnosisBench
+		deploy.T, deploy.clock, deploy.sim, deploy.files = b.T, b.clock, b.sim, b.files
+		deploy.random, deploy.state = rand.NewChaCha8([32]byte{2}), b.state
+		deploy.sluice("deploy", "/app")
+	})
+	for range 40 {
+		if err := b.clock.Sleep(context.Background(), 5*time.Second); err != nil {
+			b.Error(err)
+		}
+		b.sluice("status", "/app")
 	}
 }
 

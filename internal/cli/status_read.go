@@ -176,7 +176,12 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 		if err := t.addCanaryService(ctx, a, s); err != nil {
 			return t, err
 		}
+		if err := t.addCanaryCauses(ctx, a, c); err != nil {
+			return t, err
+		}
 	} else if err := t.addTargets(ctx, a, s); err != nil {
+		return t, err
+	} else if err := t.addSetCauses(ctx, p, a); err != nil {
 		return t, err
 	}
 	if err := t.addNames(ctx, a, live); err != nil {
