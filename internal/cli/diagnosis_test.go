@@ -40,12 +40,14 @@ var brokenVersions = map[string]brokenVersion{
 	"oom": {"{oom-after: 2s, healthy-after: 1h, prints: \"heap: 498 of 512 MB\"}", diagnosis.OutOfMemory,
 		`137 \(killed: SIGKILL, often out of memory\).*: OutOfMemoryError: Container killed due to memory usage`,
 		"heap: 498 of 512 MB", true},
-	"platform": {"{exec-format: true}", diagnosis.ExecFormat, `(exit code 1 of|exited with 1)`, "exec format error", true},
-	"image":    {"{noboot: true}", diagnosis.ImageNotFound, `CannotPullContainerError: .*image not found`, "", true},
+	"platform": {"{exec-format: true}", diagnosis.ExecFormat, `(exit code 1 of|exited with 1)`,
+		"exec format error", true},
+	"image": {"{noboot: true}", diagnosis.ImageNotFound, `CannotPullContainerError: .*image not found`, "", true},
 	"secret": {"{no-secret: true}", diagnosis.SecretUnread,
 		`ResourceInitializationError: .*unable to retrieve secret from asm`, "", true},
 	"health": {"{never-healthy: true}", diagnosis.BalancerHealth,
-		`failed ELB health checks in \(target-group web[a-z-]*\): Health checks failed with these codes: \[503\]`, "", false},
+		`failed ELB health checks in \(target-group web[a-z-]*\): Health checks failed with these codes: \[503\]`, "",
+		false},
 }
 
 // diagnosisModes are all ways in which sluice follows tasks. Each plays a broken version and returns
@@ -136,7 +138,8 @@ func playBroken(t *testing.T, example, image string, play func(*diagnosisBench))
 const logConfiguration = `
     logConfiguration:
       logDriver: awslogs
-      options: {awslogs-group: /ecs/web, awslogs-region: us-east-1, awslogs-stream-prefix: web, awslogs-create-group: "true"}
+      options:
+        {awslogs-group: /ecs/web, awslogs-region: us-east-1, awslogs-stream-prefix: web, awslogs-create-group: "true"}
 `
 
 var imageOfVersion = regexp.MustCompile(`image: sim/(web|report):v[12]\n`)

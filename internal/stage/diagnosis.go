@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
@@ -23,7 +24,17 @@ func explainByLogs[J explainer[J]](ctx context.Context, r *Run, judge J, o verdi
 	if len(tasks) == 0 {
 		return judge, now
 	}
-	return judge.AddLogs(o, ecs.LastLogs{ECS: r.Account.ECS(), Logs: r.Account.Logs()}.Read(ctx, tasks))
+	logs := ecs.LastLogs{ECS: r.Account.ECS(), Logs: r.Account.Logs(), Planned: r.plannedTask}
+	return judge.AddLogs(o, logs.Read(ctx, tasks))
+}
+
+// plannedTask returns the task definition of the plan for a revision that did not serve before, and
+// nil for the previous one.
+func (r *Run) plannedTask(revision string) *definition.Task {
+	if revision == r.Plan.From {
+		return nil
+	}
+	return r.task
 }
 
 // removeRollback removes from the advice of a verdict what the automatic rollback does anyway.

@@ -45,8 +45,9 @@ func hookCause(t *CodeTarget) (diagnosis.Cause, bool) {
 	if e.Code == "ScriptMissing" {
 		kind = diagnosis.HookMissing
 	}
-	return diagnosis.Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code),
-		"."), ": "), Count: 1}, true
+	return diagnosis.Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+
+		strings.TrimSuffix(firstNonEmpty(e.Message, e.Code),
+			"."), ": "), Count: 1}, true
 }
 
 // expiredWhileReady reports whether the deployment was in status Ready when its time ended.

@@ -192,7 +192,8 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 		"nobody continued": {scenes: []scene{{t: skippedAfter("AfterInstall"),
 			d: with(deployed("Stopped", "TIMEOUT", "time is up"), func(d *CodeDeployment) { d.Ready = time.Minute }),
 			s: standing}},
-			outcome: sluice.Failed, kind: diagnosis.NotContinued, words: "it was not continued within 1m0s", within: 9 * s},
+			outcome: sluice.Failed, kind: diagnosis.NotContinued,
+			words: "it was not continued within 1m0s", within: 9 * s},
 		"group deleted": {scenes: []scene{{t: skipped, d: failed("DEPLOYMENT_GROUP_MISSING", "the group was deleted"),
 			s: standing}},
 			outcome: sluice.Failed, kind: diagnosis.GroupMissing, within: 9 * s},
@@ -270,7 +271,8 @@ func tenPercent() *CodeTarget {
 }
 
 func TestCausesThatCodeDeployNames(t *testing.T) {
-	for code, kind := range map[string]diagnosis.Kind{"HOOK_EXECUTION_FAILURE": diagnosis.HookFailed, "ALARM_ACTIVE": diagnosis.AlarmFired,
+	for code, kind := range map[string]diagnosis.Kind{"HOOK_EXECUTION_FAILURE": diagnosis.HookFailed,
+		"ALARM_ACTIVE":        diagnosis.AlarmFired,
 		"APPLICATION_MISSING": diagnosis.GroupMissing,
 		"INVALID_ECS_SERVICE": diagnosis.GroupMissing, "IAM_ROLE_PERMISSIONS": diagnosis.GroupRole,
 		"ELASTIC_LOAD_BALANCING_INVALID": diagnosis.GroupRoutes, "ECS_UPDATE_ERROR": diagnosis.ECSRefused,

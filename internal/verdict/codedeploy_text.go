@@ -10,7 +10,8 @@ import (
 
 // buildVerdict returns the verdict so far.
 func (b *CodeDeployFollower) buildVerdict(o Observation) Verdict {
-	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(), Logs: b.failures.Logs(),
+	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(),
+		Logs:   b.failures.Logs(),
 		Unread: b.unread,
 		Counts: b.countTasks(), NextPoll: b.nextPoll(o.At), Detail: b.progressText()}
 	if b.conclusion != nil {

@@ -98,7 +98,8 @@ func (r *ServiceFollower) concludeAs(outcome sluice.Outcome, by string) *conclus
 	e := &conclusion{outcome: outcome, by: by, why: r.rollbackReason}
 	rec := r.lastRecord
 	if rec != nil && len(rec.Alarms) > 0 && rec.Breaker.Status != "TRIGGERED" {
-		e.cause = &diagnosis.Cause{Kind: diagnosis.AlarmFired, Text: "alarm " + strings.Join(rec.Alarms, ", ") + " fired", Count: 1}
+		e.cause = &diagnosis.Cause{Kind: diagnosis.AlarmFired, Text: "alarm " + strings.Join(rec.Alarms, ", ") + " fired",
+			Count: 1}
 	}
 	if outcome == sluice.RolledBack && by != "" && by == r.revision {
 		e.why = strings.TrimPrefix(e.why+"; an earlier deployment of the same revision serves again", "; ")

@@ -46,8 +46,9 @@ func says(text string) func(string) string {
 
 // thirteen are the causes, in AWS's words.
 var thirteen = []evidence{
-	{kind: diagnosis.ImageNotFound, task: fails("CannotPullContainerError: pull image manifest has been retried 5 time(s): " +
-		"failed to resolve ref docker.io/acme/web:v9: not found")},
+	{kind: diagnosis.ImageNotFound,
+		task: fails("CannotPullContainerError: pull image manifest has been retried 5 time(s): " +
+			"failed to resolve ref docker.io/acme/web:v9: not found")},
 	{kind: diagnosis.ExecFormat, task: func(*diagnosis.Stopped) {}, log: "exec /usr/local/bin/web: exec format error"},
 	{kind: diagnosis.ExitCode, task: func(*diagnosis.Stopped) {}, log: "panic: no database"},
 	{kind: diagnosis.OutOfMemory, task: func(s *diagnosis.Stopped) {
@@ -62,12 +63,14 @@ var thirteen = []evidence{
 	{kind: diagnosis.NoCapacity, never: true,
 		events: says("was unable to place a task because no container instance met all of its requirements. The " +
 			"closest matching (container-instance 0123) has insufficient CPU units available.")},
-	{kind: diagnosis.SecretUnread, task: fails("ResourceInitializationError: unable to pull secrets or registry auth: " +
-		"execution resource retrieval failed: unable to retrieve secret from asm: AccessDeniedException")},
+	{kind: diagnosis.SecretUnread,
+		task: fails("ResourceInitializationError: unable to pull secrets or registry auth: " +
+			"execution resource retrieval failed: unable to retrieve secret from asm: AccessDeniedException")},
 	{kind: diagnosis.RoleRefused, task: fails(
 		"ECS was unable to assume the role 'arn:aws:iam::123456789012:role/exec' that was provided for this task.")},
 	{kind: diagnosis.SlowStart, never: true},
-	{kind: diagnosis.Throttled, never: true, events: says("operations are being throttled on elb. Will try again later.")},
+	{kind: diagnosis.Throttled, never: true,
+		events: says("operations are being throttled on elb. Will try again later.")},
 	{kind: diagnosis.Superseding, never: true},
 }
 
@@ -131,8 +134,9 @@ func play(e evidence, s shape) []at {
 	}
 	for i := range 3 {
 		if e.events != nil {
-			trouble.Events = append(trouble.Events, diagnosis.Event{ID: fmt.Sprint(i), Message: e.events(fmt.Sprintf("%032d", i)),
-				At: aws.Add(4 * time.Minute)})
+			trouble.Events = append(trouble.Events, diagnosis.Event{ID: fmt.Sprint(i),
+				Message: e.events(fmt.Sprintf("%032d", i)),
+				At:      aws.Add(4 * time.Minute)})
 		}
 	}
 	looks := []at{{0, begun, runs3, nil, nil}, {20, trouble, nil, fallen, func(o *Observation) {

@@ -88,7 +88,8 @@ func TestWhatALookMakesWorthReading(t *testing.T) {
 	}
 	event := func(text string) func(*Service) {
 		return func(s *Service) {
-			s.Events = append([]diagnosis.Event{{ID: "2", Message: "(service web) " + text, At: aws.Add(4 * time.Minute)}}, s.Events...)
+			s.Events = append([]diagnosis.Event{{ID: "2", Message: "(service web) " + text,
+				At: aws.Add(4 * time.Minute)}}, s.Events...)
 		}
 	}
 	type needs struct{ records, fallen, targets bool }

@@ -49,8 +49,9 @@ func (r *ServiceFollower) listCauses(o Observation) []diagnosis.Cause {
 		all = r.addHints(all, s, o)
 	}
 	if len(all) == 0 && r.lastRecord != nil && r.lastRecord.Breaker.Status == "TRIGGERED" {
-		all = append(all, diagnosis.Cause{Kind: diagnosis.BreakerFired, Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason,
-			"the circuit breaker stopped the deployment"), Count: 1})
+		all = append(all, diagnosis.Cause{Kind: diagnosis.BreakerFired,
+			Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason,
+				"the circuit breaker stopped the deployment"), Count: 1})
 	}
 	return all
 }
