@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
-	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // statusTarget is the service whose state is read.
@@ -73,7 +73,7 @@ type serviceReport struct {
 	CanaryService     *canaryReport   `json:"canaryService,omitempty"` // of controller ECS
 	Rollouts          []rolloutReport `json:"deployments,omitempty"`   // of controller ECS
 	Causes            []waitCause     `json:"causes,omitempty"`        // of failures, during or after a deployment
-	Logs              []verdict.Log   `json:"logs,omitempty"`
+	Logs              []diagnosis.Log `json:"logs,omitempty"`
 	Events            []eventReport   `json:"events,omitempty"` // newest first
 
 	Tasks []taskRunReport `json:"tasks,omitempty"` // of a family, without a service
@@ -172,7 +172,12 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 		if err := t.addCanaryService(ctx, a, s); err != nil {
 			return t, err
 		}
+		if err := t.addCanaryCauses(ctx, a, c); err != nil {
+			return t, err
+		}
 	} else if err := t.addTargets(ctx, a, s); err != nil {
+		return t, err
+	} else if err := t.addSetCauses(ctx, p, a); err != nil {
 		return t, err
 	}
 	if err := t.addNames(ctx, a, live); err != nil {

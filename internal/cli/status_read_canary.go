@@ -22,6 +22,8 @@ type canaryReport struct {
 	Running   int          `json:"running"`
 	Pending   int          `json:"pending"`
 	Tasks     []taskReport `json:"tasks,omitempty"`
+
+	isDeploying bool
 }
 
 // addCanaryService adds the canary service, if it exists and sluice created it.
@@ -34,7 +36,7 @@ func (t *serviceReport) addCanaryService(ctx context.Context, a *account.Account
 	_, revision := live.PrimaryDeployment()
 	t.CanaryService = &canaryReport{Service: hand.Name, Status: live.Status, CreatedBy: live.CreatedBy().Deployment(),
 		Revision: revision,
-		Desired:  live.Desired, Running: live.Running, Pending: live.Pending}
+		Desired:  live.Desired, Running: live.Running, Pending: live.Pending, isDeploying: live.DeploymentInProgress()}
 	tasks, err := hand.Tasks(ctx)
 	if err != nil {
 		return err

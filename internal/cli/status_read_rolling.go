@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -90,7 +91,7 @@ func (t *serviceReport) addServiceDeployment(ctx context.Context, hand ecs.Servi
 	return nil
 }
 
-func (t *serviceReport) addEvents(all []verdict.Event, n int) {
+func (t *serviceReport) addEvents(all []diagnosis.Event, n int) {
 	for _, e := range all[:min(n, len(all))] {
 		t.Events = append(t.Events, eventReport{At: e.At, Message: e.Message})
 	}
@@ -160,6 +161,36 @@ func (t *serviceReport) addCauses(ctx context.Context, a *account.Account, c clo
 	if t.ServiceDeployment != nil {
 		target.Deployment = t.ServiceDeployment.ARN
 	}
+	return t.readCauses(ctx, a, c, target)
+}
+
+// addSetCauses adds the causes of a task set that is not steady, such as a canary.
+func (t *serviceReport) addSetCauses(ctx context.Context, p *program, a *account.Account) error {
+	i := slices.IndexFunc(t.TaskSets, func(s taskSetReport) bool {
+		return s.Status != "DRAINING" && !s.Steady && s.Desired > 0
+	})
+	if i < 0 || t.Status != "ACTIVE" {
+		return nil
+	}
+	c, _, err := p.openClock()
+	if err != nil {
+		return err
+	}
+	return t.readCauses(ctx, a, c, watch.Target{Cluster: t.Cluster, Service: t.Service,
+		Wanted: verdict.Wanted{Timeout: time.Nanosecond, Deployment: t.TaskSets[i].ID}})
+}
+
+// addCanaryCauses adds the causes of a canary service that ECS deploys.
+func (t *serviceReport) addCanaryCauses(ctx context.Context, a *account.Account, c clock.Clock) error {
+	if s := t.CanaryService; s == nil || s.Status != "ACTIVE" || !s.isDeploying {
+		return nil
+	}
+	return t.readCauses(ctx, a, c, watch.Target{Cluster: t.Cluster, Service: t.CanaryService.Service,
+		Wanted: verdict.Wanted{Timeout: time.Nanosecond}})
+}
+
+func (t *serviceReport) readCauses(ctx context.Context, a *account.Account, c clock.Clock,
+	target watch.Target) error {
 	seen, err := watch.New(a, c).Wait(ctx, target, nil)
 	if err != nil {
 		return err
@@ -173,5 +204,5 @@ func (t *serviceReport) copyCauses(v verdict.Verdict) {
 	for _, k := range v.Causes {
 		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Kind.Advice()})
 	}
-	t.Logs = v.Logs
+	t.Logs = append(t.Logs, v.Logs...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -55,7 +56,7 @@ serves. If the revision serves already, the wait succeeds immediately.`,
 			"CodeDeploy, which needs no --service")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
-	f.IntVar(&o.failAfter, "fail-after", verdict.FailAfter,
+	f.IntVar(&o.failAfter, "fail-after", diagnosis.FailAfter,
 		"number of tasks stopped by one cause that ends the wait, if no circuit breaker does")
 	return c
 }

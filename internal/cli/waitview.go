@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -165,27 +166,27 @@ func lifecycleLine(e sluice.LifecycleChanged) line {
 
 // waitResult is the result of the wait for one service, in JSON.
 type waitResult struct {
-	Cluster    string         `json:"cluster"`
-	Service    string         `json:"service"`
-	Outcome    sluice.Outcome `json:"outcome,omitempty"`
-	ExitCode   int            `json:"exitCode"`
-	Revision   string         `json:"revision,omitempty"`
-	Deployment string         `json:"deployment,omitempty"`
-	By         string         `json:"by,omitempty"` // revision rolled back to, or superseded by
-	Detail     string         `json:"detail,omitempty"`
-	Causes     []waitCause    `json:"causes"`
-	Logs       []verdict.Log  `json:"logs,omitempty"`
-	Unread     []string       `json:"unread,omitempty"`
-	Next       string         `json:"next,omitempty"`
-	Error      string         `json:"error,omitempty"`
+	Cluster    string          `json:"cluster"`
+	Service    string          `json:"service"`
+	Outcome    sluice.Outcome  `json:"outcome,omitempty"`
+	ExitCode   int             `json:"exitCode"`
+	Revision   string          `json:"revision,omitempty"`
+	Deployment string          `json:"deployment,omitempty"`
+	By         string          `json:"by,omitempty"` // revision rolled back to, or superseded by
+	Detail     string          `json:"detail,omitempty"`
+	Causes     []waitCause     `json:"causes"`
+	Logs       []diagnosis.Log `json:"logs,omitempty"`
+	Unread     []string        `json:"unread,omitempty"`
+	Next       string          `json:"next,omitempty"`
+	Error      string          `json:"error,omitempty"`
 }
 
 type waitCause struct {
-	Kind  verdict.CauseKind `json:"kind"`
-	Text  string            `json:"text"`
-	Count int               `json:"count"`
-	Task  string            `json:"task,omitempty"`
-	Next  string            `json:"next"`
+	Kind  diagnosis.Kind `json:"kind"`
+	Text  string         `json:"text"`
+	Count int            `json:"count"`
+	Task  string         `json:"task,omitempty"`
+	Next  string         `json:"next"`
 }
 
 func newWaitResult(w waitOutcome) waitResult {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // ServiceBatch is the maximum number of services per DescribeServices call (ECS API Reference).
@@ -76,11 +77,18 @@ func verdictService(s ecstypes.Service) *verdict.Service {
 			v.Groups = append(v.Groups, arn)
 		}
 	}
-	for _, e := range s.Events {
-		v.Events = append(v.Events, verdict.Event{ID: aws.ToString(e.Id), Message: aws.ToString(e.Message),
+	v.Events = l.Events()
+	return v
+}
+
+// Events returns the events of the service, newest first.
+func (l *ServiceState) Events() []diagnosis.Event {
+	all := make([]diagnosis.Event, 0, len(l.Raw.Events))
+	for _, e := range l.Raw.Events {
+		all = append(all, diagnosis.Event{ID: aws.ToString(e.Id), Message: aws.ToString(e.Message),
 			At: aws.ToTime(e.CreatedAt)})
 	}
-	return v
+	return all
 }
 
 func fillFailureDetection(v *verdict.Service, c *ecstypes.DeploymentConfiguration) {

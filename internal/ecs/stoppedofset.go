@@ -10,6 +10,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // describeBatch is the maximum number of tasks per DescribeTasks call (ECS API Reference).
@@ -23,7 +24,7 @@ type StoppedOfSet struct {
 // Update returns the tasks of the set that stopped since the last Update, oldest first. AWS lists
 // stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
 // startedBy allows no other filter. Update therefore lists those of the service.
-func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([]sluice.StoppedTask, error) {
+func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([]diagnosis.Stopped, error) {
 	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name),
 		DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
@@ -31,7 +32,7 @@ func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([
 	}
 	arns = slices.DeleteFunc(arns, func(arn string) bool { return p.seen[arn] })
 	tasks, err := s.describeTasks(ctx, arns)
-	var stopped []sluice.StoppedTask
+	var stopped []diagnosis.Stopped
 	for _, t := range tasks {
 		if aws.ToString(t.LastStatus) != "STOPPED" {
 			continue
@@ -44,7 +45,7 @@ func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([
 			stopped = append(stopped, newStoppedTask(t))
 		}
 	}
-	slices.SortStableFunc(stopped, func(a, b sluice.StoppedTask) int { return a.StoppedAt.Compare(b.StoppedAt) })
+	slices.SortStableFunc(stopped, func(a, b diagnosis.Stopped) int { return a.StoppedAt.Compare(b.StoppedAt) })
 	return stopped, err
 }
 
@@ -78,7 +79,7 @@ func (s Service) describeTasks(ctx context.Context, arns []string) ([]ecstypes.T
 	return tasks, nil
 }
 
-func newStoppedTask(t ecstypes.Task) sluice.StoppedTask {
+func newStoppedTask(t ecstypes.Task) diagnosis.Stopped {
 	s := sluice.StoppedTask{
 		ID: sluice.ARNName(aws.ToString(t.TaskArn)), StopCode: string(t.StopCode),
 		StoppedReason: aws.ToString(t.StoppedReason), StoppedAt: aws.ToTime(t.StoppedAt),
@@ -94,5 +95,6 @@ func newStoppedTask(t ecstypes.Task) sluice.StoppedTask {
 			}
 		}
 	}
-	return s
+	return diagnosis.Stopped{StoppedTask: s, Deployment: aws.ToString(t.StartedBy),
+		Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn))}
 }

@@ -8,8 +8,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // StoppedReader returns each stopped or stopping task of a service once, as soon as AWS gives the
@@ -20,7 +19,7 @@ type StoppedReader struct {
 
 // Update returns the tasks that stopped since the last Update, oldest first. AWS lists stopped
 // tasks for about an hour.
-func (f *StoppedReader) Update(ctx context.Context, s Service) ([]verdict.Stopped, error) {
+func (f *StoppedReader) Update(ctx context.Context, s Service) ([]diagnosis.Stopped, error) {
 	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name),
 		DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
@@ -28,7 +27,7 @@ func (f *StoppedReader) Update(ctx context.Context, s Service) ([]verdict.Stoppe
 	}
 	arns = slices.DeleteFunc(arns, func(arn string) bool { return f.returned[arn] })
 	tasks, err := s.describeTasks(ctx, arns)
-	var fallen []verdict.Stopped
+	var fallen []diagnosis.Stopped
 	for _, t := range tasks {
 		if !hasStopReason(t) {
 			continue
@@ -37,10 +36,9 @@ func (f *StoppedReader) Update(ctx context.Context, s Service) ([]verdict.Stoppe
 			f.returned = map[string]bool{}
 		}
 		f.returned[aws.ToString(t.TaskArn)] = true
-		fallen = append(fallen, verdict.Stopped{StoppedTask: newStoppedTask(t), Deployment: aws.ToString(t.StartedBy),
-			Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn))})
+		fallen = append(fallen, newStoppedTask(t))
 	}
-	slices.SortStableFunc(fallen, func(a, b verdict.Stopped) int { return a.StoppedAt.Compare(b.StoppedAt) })
+	slices.SortStableFunc(fallen, func(a, b diagnosis.Stopped) int { return a.StoppedAt.Compare(b.StoppedAt) })
 	return fallen, err
 }
 

@@ -54,7 +54,9 @@ var layerTable = []layerRow{
 		also: []string{"internal/definition", "internal/appfile", "internal/plan", "internal/plan/mode"}},
 	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/plan"}},
-	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}},
+	{pkg: "internal/verdict/diagnosis", layer: 1, below: []int{0}},
+	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
+		also: []string{"internal/verdict/diagnosis"}},
 	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
 	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // Bake monitors the serving tasks during a WAIT or an approval. The new version must stay healthy
@@ -32,9 +33,9 @@ type Bake struct {
 type watchedVariant struct {
 	*memberWatch
 	judge      verdict.Bake
-	newStopped []sluice.StoppedTask // since the last poll
-	hasTraffic bool                 // requests reach it
-	hasPolled  bool                 // false: tasks that stopped before the first poll are ignored
+	newStopped []diagnosis.Stopped // since the last poll
+	hasTraffic bool                // requests reach it
+	hasPolled  bool                // false: tasks that stopped before the first poll are ignored
 }
 
 const (
@@ -213,16 +214,16 @@ func (b *Bake) judgeMember(ctx context.Context, s *watchedVariant) (next time.Du
 		return 0, "", err
 	}
 	s.targets = targetsText(o)
-	if err := b.readStopped(ctx, s, o, func(f verdict.Stopped) bool { return f.Deployment == s.ID }); err != nil {
+	if err := b.readStopped(ctx, s, o, func(f diagnosis.Stopped) bool { return f.Deployment == s.ID }); err != nil {
 		return 0, "", err
 	}
-	return b.judgeObservation(s, o)
+	return b.judgeObservation(ctx, s, o)
 }
 
 // readStopped reads the newly stopped tasks of all monitored members. It reads if the counts show a
 // missing task, or after maxBakeReadAge if a read indicated a failure, or after quietBakeReadAge.
 func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Observation,
-	mine func(verdict.Stopped) bool) error {
+	mine func(diagnosis.Stopped) bool) error {
 	fewer := o.Set.Running < max(s.lastRunning, o.Set.Desired)
 	s.lastRunning = o.Set.Running
 	s.signs = s.signs.See(s.live.ForVerdictOrNil(), s.ID)
@@ -242,7 +243,7 @@ func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Obs
 	for _, f := range all {
 		for _, x := range b.variants {
 			if x == s && mine(f) || x != s && f.Deployment == x.ID {
-				x.newStopped = append(x.newStopped, f.StoppedTask)
+				x.newStopped = append(x.newStopped, f)
 			}
 		}
 	}
@@ -267,13 +268,15 @@ func (b *Bake) watchMember(m member, traffic bool) *watchedVariant {
 	return s
 }
 
-func (b *Bake) judgeObservation(s *watchedVariant, o verdict.Observation) (next time.Duration, trouble string,
-	err error) {
-	if o.Stopped, s.newStopped = s.newStopped, nil; !s.hasPolled {
-		o.Stopped, s.hasPolled = nil, true
+func (b *Bake) judgeObservation(ctx context.Context, s *watchedVariant, o verdict.Observation) (next time.Duration,
+	trouble string, err error) {
+	if o.NewlyStopped, s.newStopped = s.newStopped, nil; !s.hasPolled {
+		o.NewlyStopped, s.hasPolled = nil, true
 	}
+	o.Events = s.events
 	var v verdict.Verdict
 	s.judge, v = s.judge.See(o)
+	s.judge, v = explainByLogs(ctx, b.run, s.judge, o, v)
 	b.run.emitCapacity(s.memberWatch, o, v)
 	switch v.State {
 	case verdict.Healthy:
@@ -287,14 +290,11 @@ func (b *Bake) judgeObservation(s *watchedVariant, o verdict.Observation) (next 
 // errVersionFailed is the error of a version that was healthy and is not any more.
 func (r *Run) errVersionFailed(w *memberWatch, v verdict.Verdict) error {
 	why := v.Detail
-	if v.Cause.Count > 0 {
-		why = fmt.Sprintf("%s: %s (task %s)", sluice.Plural(v.Cause.Count, "task")+" stopped", v.Cause.Text,
-			v.Cause.Task) + "; " + why
+	if v.Cause.Task != "" {
+		why = v.Cause.String() + "; " + why
 	}
 	return &sluice.Error{Op: "monitor the " + string(w.variant), Resource: w.ID, Kind: sluice.Unhealthy,
-		Err: fmt.Errorf("the version is no longer healthy: %s", why),
-		Next: "read the service's events: sluice status --cluster " + r.Plan.Cluster + " --service " +
-			r.Plan.Service + " --events 20; fix the image and deploy again"}
+		Err: fmt.Errorf("the version is no longer healthy: %s", why), Next: r.removeRollback(v.Next)}
 }
 
 // judgeRolling judges a service that ECS deploys. It checks that our deployment is still the
@@ -316,7 +316,7 @@ func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next t
 	set := sluice.TaskSet{ID: id, Revision: revision, Desired: live.Desired, Running: live.Running,
 		Pending: live.Pending, Steady: true}
 	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client,
-		live: live},
+		live: live, events: live.Events()},
 		true)
 	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
 	for _, group := range live.TargetGroups() {
@@ -326,8 +326,8 @@ func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next t
 		}
 		o.Targets = append([]sluice.Target{}, targets...)
 	}
-	if err := b.readStopped(ctx, s, o, func(f verdict.Stopped) bool { return f.Revision == revision }); err != nil {
+	if err := b.readStopped(ctx, s, o, func(f diagnosis.Stopped) bool { return f.Revision == revision }); err != nil {
 		return 0, "", err
 	}
-	return b.judgeObservation(s, o)
+	return b.judgeObservation(ctx, s, o)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -110,12 +109,8 @@ func (r *Run) watchCodeDeploy(ctx context.Context, want verdict.Wanted,
 func (r *Run) codeDeployEndError(revision string, last watch.Update) error {
 	v := last.Verdict
 	if v.Outcome != sluice.Succeeded {
-		next := v.Next
-		if r.Plan.AutoRollback {
-			next, _, _ = strings.Cut(next, "; and end the deployment: ") // the rollback ends it
-		}
 		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.client.Resource(),
-			Kind: endErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: next}
+			Kind: endErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: r.removeRollback(v.Next)}
 	}
 	if c := last.CodeTarget; c != nil && c.Green != nil {
 		r.emitTaskSet(sluice.Primary, revision, *c.Green)

@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // member is the workload of a variant as one read shows it: a task set, or a service.
@@ -17,6 +18,7 @@ type member struct {
 	hasOwnGroup    bool              // no other workload is in its target group
 	isNew          bool              // this stage just created it: none of its tasks has stopped
 	live           *ecs.ServiceState // the read of its service that shows it; nil: not known
+	events         []diagnosis.Event // of its service, newest first; nil: not read
 }
 
 // resourceName is the name of the member in errors.

@@ -161,13 +161,13 @@ func (s services) observeCanary(ctx context.Context) (*ecs.ServiceState, error) 
 func (s services) primaryMember(live *ecs.ServiceState) member {
 	set, _ := live.AsTaskSet()
 	return member{TaskSet: set, variant: sluice.Primary, label: "service " + s.client.Name, service: s.client,
-		hasOwnGroup: true, live: live}
+		hasOwnGroup: true, live: live, events: live.Events()}
 }
 
 func (s services) canaryMember(live *ecs.ServiceState) member {
 	set, _ := live.AsTaskSet()
 	return member{TaskSet: set, variant: sluice.Canary, label: "canary service", service: s.canary.Service,
-		hasOwnGroup: true, live: live}
+		hasOwnGroup: true, live: live, events: live.Events()}
 }
 
 // refreshMember reads a member. Until AWS shows the revision that the canary was just updated to,

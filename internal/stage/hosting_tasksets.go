@@ -248,7 +248,7 @@ func (t taskSets) findVariantIn(ctx context.Context, live *ecs.ServiceState, v s
 			return nil, err
 		}
 	}
-	return t.memberOrNil(live, set, v, label), nil
+	return t.memberOrNil(live, set, v, label).withEvents(live), nil
 }
 
 func (t taskSets) memberOrNil(live *ecs.ServiceState, set *sluice.TaskSet, v sluice.Variant, label string) *member {
@@ -258,6 +258,14 @@ func (t taskSets) memberOrNil(live *ecs.ServiceState, set *sluice.TaskSet, v slu
 	m := t.newMember(*set, v, label)
 	m.live = live
 	return &m
+}
+
+// withEvents adds the events of the service that was read with the member; nil stays nil.
+func (m *member) withEvents(live *ecs.ServiceState) *member {
+	if m != nil {
+		m.events = live.Events()
+	}
+	return m
 }
 
 // findCanarySet returns the canary of this deployment, or nil if there is none.
@@ -274,7 +282,7 @@ func (t taskSets) refreshMember(ctx context.Context, m member) (*member, error) 
 	if err != nil {
 		return nil, err
 	}
-	return t.memberOrNil(live, live.TaskSet(m.ID), m.variant, m.label), nil
+	return t.memberOrNil(live, live.TaskSet(m.ID), m.variant, m.label).withEvents(live), nil
 }
 
 func (t taskSets) listTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -78,7 +78,7 @@ func (r *Run) wantsNoTasks() bool {
 // A rollback has no limit: there is no other version to return to, and AWS starts tasks again.
 func (r *Run) failureLimit() int {
 	if r.isRollback() {
-		return math.MaxInt
+		return diagnosis.NoLimit
 	}
 	return 0
 }
@@ -252,12 +252,8 @@ func (r *Run) endError(revision string, v verdict.Verdict) error {
 	if v.Outcome == sluice.Succeeded {
 		return r.errReplaced(v.Deployment, v.Revision, revision)
 	}
-	next := v.Next
-	if r.Plan.AutoRollback {
-		next, _, _ = strings.Cut(next, ", or roll back: ") // the rollback does this
-	}
 	return &sluice.Error{Op: "roll to " + revision, Resource: r.client.Resource(), Kind: endErrorKind(v.Outcome),
-		Err: errors.New(v.Detail), Next: next}
+		Err: errors.New(v.Detail), Next: r.removeRollback(v.Next)}
 }
 
 // endErrorKind is the kind of a stage's error for the outcome of the followed deployment.

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // emitted holds the values that were emitted last, so that an event is emitted only on a change.
@@ -81,6 +82,7 @@ func (r *Run) awaitMember(ctx context.Context, m member, judge verdict.Capacity)
 		var now verdict.Verdict
 		judge, now = judge.See(o)
 		w.isComplete = judge.WasComplete()
+		judge, now = explainByLogs(ctx, r, judge, o, now)
 		r.emitCapacity(w, o, now)
 		switch now.State {
 		case verdict.Healthy:
@@ -139,8 +141,8 @@ func (r *Run) observeMember(ctx context.Context, w *memberWatch) (verdict.Observ
 		return verdict.Observation{}, err
 	}
 	w.latest, w.latestAt = now, r.Clock.Now()
-	o := verdict.Observation{At: w.latestAt, Set: &now.TaskSet}
-	if o.Stopped, err = r.newlyStopped(ctx, w, now); err != nil {
+	o := verdict.Observation{At: w.latestAt, Set: &now.TaskSet, Events: now.events}
+	if o.NewlyStopped, err = r.newlyStopped(ctx, w, now); err != nil {
 		return o, err
 	}
 	if now.Desired > 0 && now.Running == 0 && r.targetsDecide(w) {
@@ -162,9 +164,9 @@ const (
 )
 
 // newlyStopped reads the tasks that stopped since the last read. It reads at the first poll of a
-// member that existed before, when
-// the running count fell, and then every maxStoppedReadAge or quietStoppedReadAge.
-func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]sluice.StoppedTask, error) {
+// member that existed before, when the running count fell, and then every maxStoppedReadAge or
+// quietStoppedReadAge.
+func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]diagnosis.Stopped, error) {
 	now, fewer := r.Clock.Now(), set.Running < w.lastRunning
 	w.lastRunning = set.Running
 	w.signs = w.signs.See(set.live.ForVerdictOrNil(), set.ID)
@@ -191,10 +193,7 @@ func (r *Run) emitCapacity(w *memberWatch, o verdict.Observation, v verdict.Verd
 		r.emitted.capacity = c
 		r.Host.Emit(c)
 	}
-	if v.Cause.Count > 0 {
-		r.emitFailure(sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count,
-			Task: v.Cause.Task})
-	}
+	r.emitReasons(w.variant, v)
 }
 
 // emitFailure emits an event when the count of a cause grows. Polls may show several causes in
@@ -216,24 +215,21 @@ func (r *Run) errMemberUnhealthy(w *memberWatch, v verdict.Verdict) error {
 		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(), Kind: sluice.Unhealthy,
 		Err: fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count),
 			v.Cause.Text, v.Cause.Task),
-		Next: "see the reason: aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task +
-			"; fix the image or its health check and deploy again",
+		Next: r.removeRollback(v.Next),
 	}
 }
 
 func (r *Run) errMemberStalled(w *memberWatch, v verdict.Verdict) error {
 	why := fmt.Errorf("no progress for %s: %s", r.Plan.ProgressDeadline, v.Detail)
-	if v.Cause.Count > 0 {
+	if v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0) {
 		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
 	}
 	kind := sluice.Stall
-	if v.Counts.Unhealthy > 0 || v.Cause.Count > 0 {
+	if v.Counts.Unhealthy > 0 || v.Cause.Task != "" {
 		kind = sluice.Unhealthy
 	}
 	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(),
-		Kind: kind, Err: why,
-		Next: "read the service's events: sluice status --cluster " + r.Plan.Cluster + " --service " +
-			r.Plan.Service + " --events 20; or raise progressDeadline"}
+		Kind: kind, Err: why, Next: r.removeRollback(v.Next)}
 }
 
 // pollUntilDone polls until rest returns an empty text. A changed text is progress and restarts the

@@ -1,6 +1,10 @@
 package verdict
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+)
 
 // Bake judges a running version while no deployment step runs: whether it stays as healthy as it
 // was. Make one with [StartBake].
@@ -34,7 +38,7 @@ func (b Bake) See(o Observation) (Bake, Verdict) {
 	case whole && b.healthySince.IsZero():
 		b.unhealthySince, b.healthySince = time.Time{}, o.At
 	case whole && o.At.Sub(b.healthySince) >= c.deadline: // failures from before the healthy period no longer count
-		c.causes, c.order = map[string]Cause{}, nil
+		c.failures = c.failures.Reset()
 	}
 	if b.pollsWithoutHealthy++; n.Healthy > 0 || n.Desired == 0 {
 		b.pollsWithoutHealthy = 0
@@ -48,17 +52,26 @@ func (b Bake) See(o Observation) (Bake, Verdict) {
 
 func (b Bake) judgeBake(o Observation, n Counts, whole bool) Verdict {
 	c := b.capacity
-	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n),
-		NextPoll: troubledInterval}
+	v := Verdict{State: Progressing, Counts: n, Detail: detailText(o, n), NextPoll: troubledInterval}
 	switch {
-	case v.Cause.Count >= c.failAfter, b.hasTraffic && b.pollsWithoutHealthy >= maxPollsWithoutHealthy:
+	case c.failures.Reach(c.failAfter), b.hasTraffic && b.pollsWithoutHealthy >= maxPollsWithoutHealthy:
 		v.State = Failing
 	case whole:
 		v.State, v.NextPoll = Healthy, bakeInterval(o.At.Sub(c.began))
 	case !b.unhealthySince.IsZero() && o.At.Sub(b.unhealthySince) >= c.deadline:
 		v.State = Stalling
 	}
-	return v
+	return c.explainFailures(v, o)
+}
+
+// NeededLogs returns the failed tasks whose last log lines to read.
+func (b Bake) NeededLogs() []diagnosis.Stopped { return b.capacity.NeededLogs() }
+
+// AddLogs adds logs to the last observation, and judges it again.
+func (b Bake) AddLogs(o Observation, logs []diagnosis.Log) (Bake, Verdict) {
+	b.capacity = b.capacity.noteLogs(o, logs)
+	n := countObservation(o)
+	return b, b.judgeBake(o, n, b.capacity.isComplete(o, n))
 }
 
 // troubledInterval is the time between polls while the version is unhealthy.

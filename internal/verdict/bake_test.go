@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // sight is what a look at two tasks shows: how many are healthy, and what stopped.
@@ -19,8 +20,8 @@ func sight(at time.Duration, healthy int, stopped ...string) Observation {
 		o.Targets = append(o.Targets, sluice.Target{ID: string(rune('a' + i)), State: state})
 	}
 	for _, s := range stopped {
-		o.Stopped = append(o.Stopped, sluice.StoppedTask{ID: s, StopCode: "TaskFailedToStart",
-			StoppedReason: "no secret"})
+		o.NewlyStopped = append(o.NewlyStopped, diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: s,
+			StopCode: "TaskFailedToStart", StoppedReason: "no secret"}})
 	}
 	return o
 }

@@ -2,10 +2,11 @@ package verdict
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // State is the state of a verdict.
@@ -22,22 +23,22 @@ const (
 // Observation is the result of one poll: of a task set for [Capacity], of a service for
 // [ServiceFollower].
 type Observation struct {
-	At      time.Time       // clock of this process
-	Targets []sluice.Target // of its target groups; nil without a load balancer, or unread
+	At           time.Time           // clock of this process
+	Targets      []sluice.Target     // of its target groups; nil without a load balancer, or unread
+	NewlyStopped []diagnosis.Stopped // tasks that were returned for the first time
 
 	// Of a task set.
 	Set         *sluice.TaskSet
 	IsOwnTarget func(id string) bool // which targets are tasks of this set; nil: unknown
-	Stopped     []sluice.StoppedTask // stopped since the last poll
+	Events      []diagnosis.Event    // of its service, newest first
 
 	// Of a service. Fields that [ServiceFollower.Needs] did not request may be empty.
-	Service      *Service // nil: there is none
-	Records      []Record
-	NewlyStopped []Stopped // returned for the first time
-	Logs         []Log
-	Unread       []string // what could not be read, and why
-	Past         Past     // the history of a revision that has not appeared
-	NoHistory    bool     // the history of deployments cannot be read
+	Service   *Service // nil: there is none
+	Records   []Record
+	Logs      []diagnosis.Log
+	Unread    []string // what could not be read, and why
+	Past      Past     // the history of a revision that has not appeared
+	NoHistory bool     // the history of deployments cannot be read
 
 	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
 }
@@ -51,8 +52,12 @@ type Past struct {
 // Verdict is the judgement so far.
 type Verdict struct {
 	State    State
-	Cause    Cause  // why it is Failing; otherwise the leading cause
-	Detail   string // for users: "2 of 3 tasks running, 1 of 3 targets healthy"
+	Cause    diagnosis.Cause   // why it is Failing; otherwise the leading cause
+	Causes   []diagnosis.Cause // the leading one first
+	Logs     []diagnosis.Log   // the last lines of failed containers
+	Unread   []string          // what could not be read, and why
+	Next     string            // what the user should do, one sentence
+	Detail   string            // for users: "2 of 3 tasks running, 1 of 3 targets healthy"
 	Counts   Counts
 	NextPoll time.Duration // from the observation; 0 once ended
 
@@ -61,10 +66,6 @@ type Verdict struct {
 	Revision   string         // family:revision that is waited for
 	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
 	By         string         // revision rolled back to, or superseded by
-	Causes     []Cause        // the leading one first
-	Logs       []Log
-	Unread     []string // what could not be read, and why
-	Next       string   // what the user should do, one sentence
 }
 
 // Counts are the numbers of a verdict.
@@ -72,19 +73,6 @@ type Counts struct {
 	Desired, Pending, Running   int
 	Healthy, Draining, Targets  int
 	Unhealthy, Initial, Stopped int
-}
-
-// Cause is a reason why tasks failed, and how often.
-type Cause struct {
-	Text  string // "exit code 1 (container web): Essential container in task exited"
-	Count int
-	Task  string // id of one such task
-
-	Kind      CauseKind // of a [ServiceFollower]
-	Container string    // of the task, if one explains its end
-	Revision  string    // family:revision of the task
-
-	notFromTask bool // it comes from an event or a target, not from a stopped task
 }
 
 // Capacity judges whether a task set has all its desired tasks, running and healthy. Make one with
@@ -96,23 +84,19 @@ type Capacity struct {
 	progressAt    time.Time // last progress
 	last          Counts
 	mostSteps     int
-	causes        map[string]Cause
-	order         []string
-	mostHealthy   int // most healthy tasks so far
+	failures      diagnosis.Failures
+	unread        []string // what could not be read, and why
+	mostHealthy   int      // most healthy tasks so far
 	minimum       int
 	needsTwoPolls bool // one complete poll is not enough
 	confirmed     bool // the last two polls were complete
 	wasComplete   bool // the last poll was complete
 }
 
-// FailAfter is how many failures with one cause end a wait.
-const FailAfter = 3
-
 // AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
 // number of healthy tasks, whatever the desired count is.
 func AwaitCapacity(now time.Time, deadline time.Duration, minimum int) Capacity {
-	return Capacity{deadline: deadline, failAfter: FailAfter, began: now, progressAt: now, causes: map[string]Cause{},
-		minimum: minimum}
+	return Capacity{deadline: deadline, failAfter: diagnosis.FailAfter, began: now, progressAt: now, minimum: minimum}
 }
 
 // confirmInterval is the time between a first complete poll and the second one.
@@ -131,7 +115,7 @@ func (c Capacity) RequireTwoPolls() Capacity {
 // IgnoreFailures makes a judge that only the deadline ends, not a number of failures. It is for the
 // previous version: there is no other version to return to, and ECS starts its tasks again.
 func (c Capacity) IgnoreFailures() Capacity {
-	c.failAfter = math.MaxInt
+	c.failAfter = diagnosis.NoLimit
 	return c
 }
 
@@ -152,7 +136,7 @@ func (c Capacity) See(o Observation) (Capacity, Verdict) {
 }
 
 func countObservation(o Observation) Counts {
-	n := Counts{Stopped: len(o.Stopped)}
+	n := Counts{Stopped: len(o.NewlyStopped)}
 	if o.Set != nil {
 		n.Desired, n.Pending, n.Running = o.Set.Desired, o.Set.Pending, o.Set.Running
 	}
@@ -195,44 +179,34 @@ func (c *Capacity) madeProgress(n Counts) bool {
 
 // countFailures counts failures by cause. A task that became healthy resets the counts.
 func (c Capacity) countFailures(o Observation) Capacity {
-	causes := make(map[string]Cause, len(c.causes))
-	for k, v := range c.causes {
-		causes[k] = v
-	}
 	if n := countObservation(o); n.Healthy > c.mostHealthy {
-		clear(causes)
-		c.order = nil
+		c.failures = c.failures.Reset()
 	}
-	for _, t := range o.Stopped {
-		text, ok := CauseOf(t)
-		if !ok {
-			continue
-		}
-		if _, seen := causes[text]; !seen {
-			c.order = append(c.order[:len(c.order):len(c.order)], text)
-		}
-		causes[text] = Cause{Text: text, Count: causes[text].Count + 1, Task: t.ID}
-	}
-	c.causes = causes
+	c.failures = c.failures.AddStopped(o.NewlyStopped, o.Events)
 	return c
 }
 
-// leadingCause returns the most frequent cause, the first of equals.
-func (c Capacity) leadingCause() Cause {
-	var best Cause
-	for _, text := range c.order {
-		if k := c.causes[text]; k.Count > best.Count {
-			best = k
-		}
+// NeededLogs returns the failed tasks whose last log lines to read.
+func (c Capacity) NeededLogs() []diagnosis.Stopped { return c.failures.NeededLogs() }
+
+// AddLogs adds logs to the last observation, and judges it again.
+func (c Capacity) AddLogs(o Observation, logs []diagnosis.Log) (Capacity, Verdict) {
+	c = c.noteLogs(o, logs)
+	return c, c.judgeCapacity(o, countObservation(o))
+}
+
+func (c Capacity) noteLogs(o Observation, logs []diagnosis.Log) Capacity {
+	c.failures = c.failures.AddLogs(logs, o.Events)
+	for _, l := range logs {
+		c.unread = diagnosis.NoteUnread(c.unread, l.Unread())
 	}
-	return best
+	return c
 }
 
 func (c Capacity) judgeCapacity(o Observation, n Counts) Verdict {
-	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n),
-		NextPoll: c.capacityInterval(o)}
+	v := Verdict{State: Progressing, Counts: n, Detail: detailText(o, n), NextPoll: c.capacityInterval(o)}
 	switch {
-	case v.Cause.Count >= c.failAfter:
+	case c.failures.Reach(c.failAfter):
 		v.State = Failing
 	case c.isComplete(o, n) && !c.needsTwoPolls || c.confirmed:
 		v.State = Healthy
@@ -241,7 +215,49 @@ func (c Capacity) judgeCapacity(o Observation, n Counts) Verdict {
 	case o.At.Sub(c.progressAt) >= c.deadline:
 		v.State = Stalling
 	}
+	return c.explainFailures(v, o)
+}
+
+// explainFailures adds to the verdict why tasks are not healthy, and what to do.
+func (c Capacity) explainFailures(v Verdict, o Observation) Verdict {
+	v.Causes, v.Logs, v.Unread = c.failures.Ranked(), c.failures.Logs(), c.unread
+	if o.Set != nil && v.State != Healthy {
+		var targets []sluice.Target
+		if v.State != Progressing { // a target may be unhealthy for a moment while its task starts
+			targets = ownTargets(o)
+		}
+		v.Causes = diagnosis.AddHints(v.Causes, diagnosis.ExplainEvents(o.Events, o.Set.CreatedAt), targets)
+	}
+	if slow, ok := diagnosis.ExplainSlowStart(v.Counts.Running, v.Counts.Pending, v.Counts.Desired); ok &&
+		v.State == Stalling && len(v.Causes) == 0 {
+		v.Causes = append(v.Causes, slow)
+	}
+	if len(v.Causes) > 0 {
+		v.Cause = v.Causes[0]
+	}
+	v.Next = adviceAfter(v)
 	return v
+}
+
+// adviceAfter returns what to do after a wait that ended without success.
+func adviceAfter(v Verdict) string {
+	then := deployOrRollBack
+	if v.State == Stalling {
+		then = "or raise progressDeadline; " + then
+	}
+	switch {
+	case v.State != Failing && v.State != Stalling:
+		return ""
+	case v.Cause.Kind == "":
+		return readEvents + "; " + then
+	}
+	return v.Cause.NextStep(then)
+}
+
+func ownTargets(o Observation) []sluice.Target {
+	return slices.DeleteFunc(slices.Clone(o.Targets), func(t sluice.Target) bool {
+		return o.IsOwnTarget != nil && !o.IsOwnTarget(t.ID)
+	})
 }
 
 // isComplete reports whether every desired task runs and its target is healthy. One task more than

@@ -2,11 +2,11 @@ package verdict
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 var t0 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -15,13 +15,13 @@ type look struct {
 	after                     time.Duration
 	desired, pending, running int
 	healthy, unhealthy        int
-	stopped                   []sluice.StoppedTask
+	stopped                   []diagnosis.Stopped
 }
 
 func (l look) observation() Observation {
 	o := Observation{At: t0.Add(l.after), Set: &sluice.TaskSet{ID: "ecs-svc/1", Desired: l.desired, Pending: l.pending,
 		Running: l.running},
-		Targets: []sluice.Target{}, Stopped: l.stopped}
+		Targets: []sluice.Target{}, NewlyStopped: l.stopped}
 	for i := range l.healthy {
 		o.Targets = append(o.Targets, sluice.Target{ID: fmt.Sprint("h", i), State: "healthy"})
 	}
@@ -41,15 +41,15 @@ func judge(deadline time.Duration, looks ...look) Verdict {
 	return v
 }
 
-func crashed(id string) sluice.StoppedTask {
+func crashed(id string) diagnosis.Stopped {
 	one := 1
-	return sluice.StoppedTask{ID: id, StopCode: "EssentialContainerExited",
-		StoppedReason: "Essential container in task exited", Container: "web", ExitCode: &one}
+	return diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: id, StopCode: "EssentialContainerExited",
+		StoppedReason: "Essential container in task exited", Container: "web", ExitCode: &one}, Revision: "web:2"}
 }
 
-func scaledIn(id string) sluice.StoppedTask {
-	return sluice.StoppedTask{ID: id, StopCode: "ServiceSchedulerInitiated",
-		StoppedReason: "Scaling activity initiated by (deployment ecs-svc/1)"}
+func scaledIn(id string) diagnosis.Stopped {
+	return diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: id, StopCode: "ServiceSchedulerInitiated",
+		StoppedReason: "Scaling activity initiated by (deployment ecs-svc/1)"}}
 }
 
 func TestCapacity(t *testing.T) {
@@ -65,14 +65,14 @@ func TestCapacity(t *testing.T) {
 		"more run than should":       {[]look{{0, 2, 0, 3, 3, 0, nil}}, Progressing},
 		"no task wanted, one needed": {[]look{{0, 0, 0, 0, 0, 0, nil}}, Progressing},
 		"three crashes of one cause": {[]look{{0, 2, 0, 2, 0, 0,
-			[]sluice.StoppedTask{crashed("a"), crashed("b"), crashed("c")}}}, Failing},
+			[]diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c")}}}, Failing},
 		"two crashes are not enough": {[]look{{0, 2, 0, 2, 0, 0,
-			[]sluice.StoppedTask{crashed("a"), crashed("b")}}}, Progressing},
+			[]diagnosis.Stopped{crashed("a"), crashed("b")}}}, Progressing},
 		"scaled in tasks are no failures": {[]look{{0, 2, 0, 1, 0, 0,
-			[]sluice.StoppedTask{scaledIn("a"), scaledIn("b"), scaledIn("c")}}}, Progressing},
+			[]diagnosis.Stopped{scaledIn("a"), scaledIn("b"), scaledIn("c")}}}, Progressing},
 		"a healthy task between forgives": {[]look{{0, 2, 0, 2, 0, 0,
-			[]sluice.StoppedTask{crashed("a"), crashed("b")}}, {5 * s, 2, 0, 2, 1, 0, nil},
-			{9 * s, 2, 0, 1, 1, 0, []sluice.StoppedTask{crashed("c")}}}, Progressing},
+			[]diagnosis.Stopped{crashed("a"), crashed("b")}}, {5 * s, 2, 0, 2, 1, 0, nil},
+			{9 * s, 2, 0, 1, 1, 0, []diagnosis.Stopped{crashed("c")}}}, Progressing},
 		"nothing moves until the deadline": {[]look{{0, 2, 2, 0, 0, 0, nil}, {10 * m, 2, 2, 0, 0, 0, nil}},
 			Stalling},
 		"progress pushes the deadline back": {[]look{{0, 2, 2, 0, 0, 0, nil}, {9 * m, 2, 1, 1, 0, 0, nil},
@@ -117,35 +117,57 @@ func TestOnlyTargetsOfTheSetCount(t *testing.T) {
 	}
 }
 
-func TestCausesAreNamedTheSameForTasksThatFailedAlike(t *testing.T) {
-	elb := func(task string) sluice.StoppedTask {
-		return sluice.StoppedTask{ID: task, StopCode: "ServiceSchedulerInitiated",
-			StoppedReason: "Task failed ELB health checks in (target-group " +
-				"arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-canary/0123456789abcdef)"}
-	}
-	a, ok := CauseOf(elb("a"))
-	if b, _ := CauseOf(elb("b")); !ok || a != b || !strings.Contains(a, "(target-group web-canary)") {
-		t.Errorf("%q and %q", a, b)
-	}
-	killed := 137
-	text, _ := CauseOf(sluice.StoppedTask{StopCode: "EssentialContainerExited", Container: "web", ExitCode: &killed,
-		ContainerReason: "OutOfMemoryError: Container killed due to memory usage"})
-	if want := "exit code 137 (killed: SIGKILL, often out of memory) of container web: OutOfMemoryError: Container " +
-		"killed due to memory usage"; text != want {
-		t.Errorf("%q, want %q", text, want)
-	}
-}
-
 // What served before is waited for whatever stops; only that nothing moves any
 // more ends it.
 func TestPatience(t *testing.T) {
 	c, v := AwaitCapacity(t0, time.Minute, 1).IgnoreFailures(), Verdict{}
-	crashes := []sluice.StoppedTask{crashed("a"), crashed("b"), crashed("c"), crashed("d")}
+	crashes := []diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c"), crashed("d")}
 	c, v = c.See(look{0, 2, 0, 0, 0, 0, crashes}.observation())
 	if v.State != Progressing || v.Cause.Count != 4 {
 		t.Errorf("four crashes: %s, cause %q ×%d", v.State, v.Cause.Text, v.Cause.Count)
 	}
 	if _, v = c.See(look{time.Minute, 2, 0, 0, 0, 0, nil}.observation()); v.State != Stalling || v.Cause.Count != 4 {
 		t.Errorf("nothing moved for the deadline: %s, cause ×%d", v.State, v.Cause.Count)
+	}
+}
+
+// Why a task set is not healthy: log lines change the kind of a cause but not the count, an event
+// and a target explain a wait without a failed task, and every end has advice.
+func TestCapacityExplains(t *testing.T) {
+	full := look{0, 2, 0, 0, 0, 0, []diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c")}}.observation()
+	c, v := AwaitCapacity(t0, time.Minute, 1).See(full)
+	if v.State != Failing || v.Cause.Kind != diagnosis.ExitCode || len(c.NeededLogs()) != 1 {
+		t.Errorf("%s, %s, logs of %v", v.State, v.Cause.Kind, c.NeededLogs())
+	}
+	_, v = c.AddLogs(full, []diagnosis.Log{{Task: "c", Container: "web", Lines: []string{"exec format error"}}})
+	if v.State != Failing || v.Cause.Kind != diagnosis.ExecFormat || v.Cause.Count != 3 || len(v.Logs) != 1 ||
+		v.Next != diagnosis.ExecFormat.Advice()+"; "+deployOrRollBack {
+		t.Errorf("with its log: %+v", v)
+	}
+	if c, v = c.AddLogs(full, []diagnosis.Log{{Task: "c", Container: "web", Err: "denied"}}); len(v.Unread) != 1 ||
+		len(c.NeededLogs()) != 0 {
+		t.Errorf("a log that cannot be read: %q, asked again: %v", v.Unread, c.NeededLogs())
+	}
+	for name, e := range map[string]struct {
+		look look
+		said string
+		kind diagnosis.Kind
+	}{
+		"no room": {look{2 * time.Minute, 2, 0, 0, 0, 0, nil}, "(service web) was unable to place a task because no " +
+			"container instance met all of its requirements.", diagnosis.NoCapacity},
+		"a target that does not answer": {look{2 * time.Minute, 2, 0, 2, 0, 2, nil}, "", diagnosis.BalancerHealth},
+		"tasks that take long":          {look{2 * time.Minute, 2, 2, 0, 0, 0, nil}, "", diagnosis.SlowStart},
+		"nothing":                       {look{2 * time.Minute, 2, 0, 0, 0, 0, nil}, "", ""},
+	} {
+		o := e.look.observation()
+		o.Set.CreatedAt = t0
+		if e.said != "" {
+			o.Events = []diagnosis.Event{{ID: "1", Message: e.said, At: t0.Add(time.Second)}}
+		}
+		c, _ := AwaitCapacity(t0, time.Minute, 1).See(o)
+		o.At = o.At.Add(2 * time.Minute)
+		if _, v := c.See(o); v.State != Stalling || v.Cause.Kind != e.kind || v.Next == "" || v.Cause.Task != "" {
+			t.Errorf("%s: %s, %+v, next %q", name, v.State, v.Cause, v.Next)
+		}
 	}
 }

@@ -4,58 +4,50 @@ import (
 	"fmt"
 	"strings"
 	"time"
-)
 
-// codeKinds maps the error codes of CodeDeploy deployments to kinds (CodeDeploy API Reference,
-// ErrorInformation).
-var codeKinds = map[string]CauseKind{
-	"HOOK_EXECUTION_FAILURE":   HookFailed,
-	"ALARM_ACTIVE":             AlarmFired,
-	"DEPLOYMENT_GROUP_MISSING": GroupMissing, "APPLICATION_MISSING": GroupMissing, "INVALID_ECS_SERVICE": GroupMissing,
-	"IAM_ROLE_MISSING": GroupRole, "IAM_ROLE_PERMISSIONS": GroupRole, "OVER_MAX_INSTANCES": NoCapacity,
-	"ELASTIC_LOAD_BALANCING_INVALID": GroupRoutes, "ELB_INVALID_INSTANCE": GroupRoutes,
-	"ECS_UPDATE_ERROR": ECSRefused, "THROTTLED": Throttled, "RESOURCE_LIMIT_EXCEEDED": NoCapacity,
-}
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+)
 
 // codeDeployCause returns CodeDeploy's reason why a deployment did not succeed. A stop by a person
 // has no cause.
-func codeDeployCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
+func codeDeployCause(d *CodeDeployment, t *CodeTarget) (diagnosis.Cause, bool) {
 	if d == nil || d.Code == "" || d.Code == "MANUAL_STOP" {
 		return hookCause(t)
 	}
-	c := Cause{Kind: codeKinds[d.Code], Text: strings.TrimSuffix(firstNonEmpty(d.Message, d.Code), "."), Count: 1,
-		notFromTask: true}
+	c := diagnosis.Cause{Kind: diagnosis.KindOfCode(d.Code),
+		Text: strings.TrimSuffix(firstNonEmpty(d.Message, d.Code), "."), Count: 1}
 	switch {
-	case c.Kind == HookFailed:
+	case c.Kind == diagnosis.HookFailed:
 		if hook, ok := hookCause(t); ok {
 			return hook, true
 		}
 	case d.Code == "TIMEOUT" && expiredWhileReady(d, t):
-		c.Kind, c.Text = NotContinued, fmt.Sprintf("it was not continued within %s", d.Ready)
+		c.Kind, c.Text = diagnosis.NotContinued, fmt.Sprintf("it was not continued within %s", d.Ready)
 	case d.Code == "TIMEOUT":
-		c.Kind = SlowStart
+		c.Kind = diagnosis.SlowStart
 	case c.Kind == "":
-		c.Kind = OtherCause
+		c.Kind = diagnosis.OtherCause
 	}
 	return c, true
 }
 
 // hookCause returns the cause of the lifecycle event that failed.
-func hookCause(t *CodeTarget) (Cause, bool) {
+func hookCause(t *CodeTarget) (diagnosis.Cause, bool) {
 	e := t.FailedEvent()
 	if e == nil || e.Message == "" && e.Function == "" {
-		return Cause{}, false
+		return diagnosis.Cause{}, false
 	}
 	text := "hook " + e.Name
 	if e.Function != "" && !strings.Contains(e.Message, e.Function) {
 		text += " (" + e.Function + ")"
 	}
-	kind := HookFailed
+	kind := diagnosis.HookFailed
 	if e.Code == "ScriptMissing" {
-		kind = HookMissing
+		kind = diagnosis.HookMissing
 	}
-	return Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code),
-		"."), ": "), Count: 1, notFromTask: true}, true
+	return diagnosis.Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+
+		strings.TrimSuffix(firstNonEmpty(e.Message, e.Code),
+			"."), ": "), Count: 1}, true
 }
 
 // expiredWhileReady reports whether the deployment was in status Ready when its time ended.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // CodeDeployFollower judges a CodeDeploy deployment until it ends. If the deployment is rolled
@@ -26,8 +27,7 @@ type CodeDeployFollower struct {
 	endedAtFirst     bool      // it had ended at the first poll
 	wasReplaced      bool      // it was found among the replaced deployments
 	explanationRead  bool      // the reads that explain an end were requested
-	failureCounts
-	logReads
+	failures         diagnosis.Failures
 	codePolling
 
 	unread     []string
@@ -61,9 +61,6 @@ type CodeNeeds struct {
 
 // FollowCodeDeploy starts a judge of the deployment that w names.
 func FollowCodeDeploy(now time.Time, w Wanted) CodeDeployFollower {
-	if w.FailAfter <= 0 {
-		w.FailAfter = FailAfter
-	}
 	return CodeDeployFollower{want: w, began: now, main: trackedDeployment{id: w.Deployment}, revision: w.Revision,
 		codePolling: codePolling{changedAt: now, progressAt: now}}
 }
@@ -185,7 +182,6 @@ func (b CodeDeployFollower) See(o Observation) (CodeDeployFollower, Verdict) {
 		b.noteProgress(o.At)
 	}
 	v := b.buildVerdict(o)
-	b.logReads = b.noteLogs(b.failureCounts, o.Logs)
 	return b, v
 }
 
@@ -199,7 +195,7 @@ func (b CodeDeployFollower) TimeOut(now time.Time, why string) (CodeDeployFollow
 }
 
 // NeededLogs returns the failed tasks whose last log lines to read.
-func (b CodeDeployFollower) NeededLogs() []Stopped { return b.unreadTasks(b.failureCounts) }
+func (b CodeDeployFollower) NeededLogs() []diagnosis.Stopped { return b.failures.NeededLogs() }
 
 // LastRead returns the deployment and its target as last read. Once the rollback was read, it
 // returns those of the rollback.
@@ -228,10 +224,9 @@ func (b *CodeDeployFollower) recordObservation(o Observation) {
 		(b.wasReplaced || o.At.Sub(b.firstPollAt) < busyInterval)
 	b.revision = firstNonEmpty(b.revision, look.Revision)
 	b.explanationRead = b.explanationRead || b.endNeedsCheck() && look.Requested.Service
-	for _, u := range o.Unread {
-		if !slices.Contains(b.unread, u) {
-			b.unread = append(slices.Clone(b.unread), u)
-		}
+	b.unread = diagnosis.NoteUnread(b.unread, o.Unread...)
+	for _, l := range o.Logs {
+		b.unread = diagnosis.NoteUnread(b.unread, l.Unread())
 	}
 	b.recordService(o)
 	b.noteRequested(look.Requested, o.At)
@@ -246,15 +241,15 @@ func (b *CodeDeployFollower) recordService(o Observation) {
 		b.service = s
 		b.learnRevisions(s)
 	}
-	var said map[string]string
+	var events []diagnosis.Event
 	if b.service != nil {
-		said = probeReasons(b.service.Events)
+		events = b.service.Events
 	}
-	b.failureCounts = b.addFailed(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
-		func(t Stopped) bool { return !b.isFollowedTask(t) }), said)
-	b.failureCounts = b.addLogs(o.Logs, said)
+	b.failures = b.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
+		func(t diagnosis.Stopped) bool { return !b.isFollowedTask(t) }), events)
+	b.failures = b.failures.AddLogs(o.Logs, events)
 	if e := b.main.target.Event("Install"); e != nil && e.Status == "Succeeded" {
-		b.failureCounts = b.resetFailures()
+		b.failures = b.failures.Reset()
 	}
 }
 
@@ -272,7 +267,7 @@ func (b *CodeDeployFollower) learnRevisions(s *Service) {
 }
 
 // isFollowedTask reports whether a task belongs to the replacement task set.
-func (b *CodeDeployFollower) isFollowedTask(t Stopped) bool {
+func (b *CodeDeployFollower) isFollowedTask(t diagnosis.Stopped) bool {
 	g := b.greenSet()
 	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision &&
 		b.revision != b.previousRevision
@@ -496,12 +491,11 @@ func (b *CodeDeployFollower) expectsRollback() bool {
 // judgeCrashLoop ends the wait if tasks of the replacement fail repeatedly with one cause.
 // CodeDeploy has no circuit breaker: it waits an hour.
 func (b *CodeDeployFollower) judgeCrashLoop() *conclusion {
-	c := b.leadingCause()
-	if c.Count < b.want.FailAfter || b.main.isOver() {
+	if !b.failures.Reach(b.want.FailAfter) || b.main.isOver() {
 		return nil
 	}
 	return &conclusion{outcome: sluice.Failed, why: "CodeDeploy continues to wait for up to an hour",
-		next: c.Kind.Advice() + "; and end the deployment: " + b.rollbackCommand()}
+		thenDo: "and end the deployment: " + b.rollbackCommand()}
 }
 
 // rollbackCommand returns the command that stops the deployment and rolls it back.
@@ -529,7 +523,7 @@ func (b *CodeDeployFollower) concludeStalled() *conclusion {
 	end := &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", b.want.Deadline)}
 	if e := b.currentDeployment().target.CurrentEvent(); e != nil && slices.Contains(hookEvents, e.Name) {
 		end.why = fmt.Sprintf("the function of hook %s has not reported for %s", e.Name, b.want.Deadline)
-		end.next = HookFailed.Advice()
+		end.next = diagnosis.HookFailed.Advice()
 	}
 	return end
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // lifecycle is a target whose events up to one have succeeded, and which is at that
@@ -50,7 +51,7 @@ type scene struct {
 	d, back *CodeDeployment
 	t       *CodeTarget
 	s       *Service
-	fallen  []Stopped
+	fallen  []diagnosis.Stopped
 }
 
 func deployed(status, code, message string) *CodeDeployment {
@@ -74,7 +75,7 @@ func play(t *testing.T, w Wanted, scenes []scene) (v Verdict, after time.Duratio
 	w.Deployment = "d-1"
 	b, now := FollowCodeDeploy(start, w), start
 	now = now.Add(b.FirstInterval())
-	var told []Stopped
+	var told []diagnosis.Stopped
 	for idle := 0; v.State != Ended; looks++ {
 		if looks > 10_000 {
 			t.Fatalf("no end: %s", v.Detail)
@@ -120,10 +121,10 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 	hook := lifecycle("AfterInstall", "Failed")
 	hook.Status, hook.Event("AfterInstall").Function, hook.Event("AfterInstall").Message = "Failed", "look",
 		"The function said no"
-	crashed := func(n int) (all []Stopped) {
+	crashed := func(n int) (all []diagnosis.Stopped) {
 		one := 1
 		for i := range n {
-			all = append(all, Stopped{StoppedTask: sluice.StoppedTask{ID: fmt.Sprint(i),
+			all = append(all, diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: fmt.Sprint(i),
 				StopCode: "EssentialContainerExited", Container: "web", ExitCode: &one}, Deployment: "ecs-svc/2"})
 		}
 		return all
@@ -137,7 +138,7 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 		scenes  []scene
 		outcome sluice.Outcome
 		by      string
-		kind    CauseKind
+		kind    diagnosis.Kind
 		words   string
 		within  time.Duration // of the last scene
 	}{
@@ -149,12 +150,12 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 			outcome: sluice.Succeeded, within: 4 * s},
 		"failed without rollback": {scenes: []scene{{t: lifecycle("Install", "InProgress")},
 			{at: 30 * s, t: hook, d: failed("HOOK_EXECUTION_FAILURE", "hooks failed"), s: standing}},
-			outcome: sluice.Failed, kind: HookFailed, words: "hook AfterInstall (look): The function said no",
+			outcome: sluice.Failed, kind: diagnosis.HookFailed, words: "hook AfterInstall (look): The function said no",
 			within: 6 * s},
 		"a failure that the deployment shows later than its target": {scenes: []scene{{t: hook,
 			d: deployed("InProgress", "", "")},
 			{at: 30 * s, t: hook, d: failed("HOOK_EXECUTION_FAILURE", "hooks failed"), s: standing}},
-			outcome: sluice.Failed, kind: HookFailed, within: 2 * s},
+			outcome: sluice.Failed, kind: diagnosis.HookFailed, within: 2 * s},
 		"rolled back": {scenes: []scene{{t: lifecycle("AfterInstall", "InProgress")},
 			{at: 20 * s, t: hook, d: with(failed("HOOK_EXECUTION_FAILURE", ""), rolls), s: standing},
 			{at: 35 * s, t: hook, d: with(failed("HOOK_EXECUTION_FAILURE", ""),
@@ -163,25 +164,25 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 			{at: 50 * s, t: hook, d: with(failed("HOOK_EXECUTION_FAILURE", ""),
 				func(d *CodeDeployment) { d.RollbackID = "d-2" }), back: &CodeDeployment{ID: "d-2", Status: "Succeeded",
 				RollbackOf: "d-1"}, s: standing}},
-			outcome: sluice.RolledBack, by: "web:1", kind: HookFailed,
+			outcome: sluice.RolledBack, by: "web:1", kind: diagnosis.HookFailed,
 			words: "web:2 was rolled back to web:1: hook AfterInstall", within: 5 * s},
 		"a rollback that never comes": {scenes: []scene{{t: hook, d: with(failed("HOOK_EXECUTION_FAILURE", ""), rolls),
 			s: standing}},
-			outcome: sluice.Failed, kind: HookFailed, within: 50 * s},
+			outcome: sluice.Failed, kind: diagnosis.HookFailed, within: 50 * s},
 		"a rollback that CodeDeploy refuses": {scenes: []scene{{t: hook, d: with(failed("HOOK_EXECUTION_FAILURE", ""),
 			func(d *CodeDeployment) { rolls(d); d.RollbackMessage = "it cannot be rolled back" }), s: standing}},
-			outcome: sluice.Failed, kind: HookFailed, words: "it cannot be rolled back", within: 9 * s},
+			outcome: sluice.Failed, kind: diagnosis.HookFailed, words: "it cannot be rolled back", within: 9 * s},
 		"a rollback that fails": {scenes: []scene{{t: hook, d: with(failed("HOOK_EXECUTION_FAILURE", ""),
 			func(d *CodeDeployment) { d.RollbackID = "d-2" }),
 			back: &CodeDeployment{ID: "d-2", Status: "Failed", Message: "no listener"}, s: standing}},
-			outcome: sluice.Failed, kind: HookFailed, words: "its rollback d-2 ended Failed: no listener",
+			outcome: sluice.Failed, kind: diagnosis.HookFailed, words: "its rollback d-2 ended Failed: no listener",
 			within: 9 * s},
 		"stopped": {scenes: []scene{{t: lifecycle("Install", "InProgress")},
 			{at: 20 * s, t: skipped, d: deployed("Stopped", "MANUAL_STOP", "at the request of a user"), s: standing}},
 			outcome: sluice.Stopped, words: "at the request of a user", within: 12 * s},
 		"stopped by an alarm": {scenes: []scene{{t: skipped, d: deployed("Stopped", "ALARM_ACTIVE", "alarm errors"),
 			s: standing}},
-			outcome: sluice.Failed, kind: AlarmFired, words: "alarm errors", within: 9 * s},
+			outcome: sluice.Failed, kind: diagnosis.AlarmFired, words: "alarm errors", within: 9 * s},
 		"stopped by us, and the rollback is late": {want: Wanted{ExpectsRollback: true},
 			scenes: []scene{{t: skipped, d: deployed("Stopped", "MANUAL_STOP", ""), s: standing},
 				{at: 25 * s, t: skipped, d: with(deployed("Stopped", "MANUAL_STOP", "x"),
@@ -191,17 +192,18 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 		"nobody continued": {scenes: []scene{{t: skippedAfter("AfterInstall"),
 			d: with(deployed("Stopped", "TIMEOUT", "time is up"), func(d *CodeDeployment) { d.Ready = time.Minute }),
 			s: standing}},
-			outcome: sluice.Failed, kind: NotContinued, words: "it was not continued within 1m0s", within: 9 * s},
+			outcome: sluice.Failed, kind: diagnosis.NotContinued,
+			words: "it was not continued within 1m0s", within: 9 * s},
 		"group deleted": {scenes: []scene{{t: skipped, d: failed("DEPLOYMENT_GROUP_MISSING", "the group was deleted"),
 			s: standing}},
-			outcome: sluice.Failed, kind: GroupMissing, within: 9 * s},
+			outcome: sluice.Failed, kind: diagnosis.GroupMissing, within: 9 * s},
 		"tasks fail over and over": {scenes: []scene{{t: lifecycle("Install", "InProgress"), s: standing,
 			fallen: crashed(3)}},
-			outcome: sluice.Failed, kind: ExitCode, words: "3 tasks stopped: exit code 1 of container web",
+			outcome: sluice.Failed, kind: diagnosis.ExitCode, words: "3 tasks stopped: exit code 1 of container web",
 			within: 50 * s},
 		"tasks of somebody else fail": {want: Wanted{Deadline: 5 * time.Minute},
 			scenes: []scene{{t: lifecycle("Install", "InProgress"), s: standing,
-				fallen: []Stopped{{StoppedTask: crashed(1)[0].StoppedTask, Deployment: "ecs-svc/1"},
+				fallen: []diagnosis.Stopped{{StoppedTask: crashed(1)[0].StoppedTask, Deployment: "ecs-svc/1"},
 					{StoppedTask: crashed(2)[1].StoppedTask, Deployment: "ecs-svc/1"},
 					{StoppedTask: crashed(3)[2].StoppedTask, Deployment: "ecs-svc/1"}}}},
 			outcome: sluice.Stalled, words: "no progress for 5m0s", within: 6 * time.Minute},
@@ -269,11 +271,12 @@ func tenPercent() *CodeTarget {
 }
 
 func TestCausesThatCodeDeployNames(t *testing.T) {
-	for code, kind := range map[string]CauseKind{"HOOK_EXECUTION_FAILURE": HookFailed, "ALARM_ACTIVE": AlarmFired,
-		"APPLICATION_MISSING": GroupMissing,
-		"INVALID_ECS_SERVICE": GroupMissing, "IAM_ROLE_PERMISSIONS": GroupRole,
-		"ELASTIC_LOAD_BALANCING_INVALID": GroupRoutes, "ECS_UPDATE_ERROR": ECSRefused,
-		"THROTTLED": Throttled, "TIMEOUT": SlowStart, "INTERNAL_ERROR": OtherCause} {
+	for code, kind := range map[string]diagnosis.Kind{"HOOK_EXECUTION_FAILURE": diagnosis.HookFailed,
+		"ALARM_ACTIVE":        diagnosis.AlarmFired,
+		"APPLICATION_MISSING": diagnosis.GroupMissing,
+		"INVALID_ECS_SERVICE": diagnosis.GroupMissing, "IAM_ROLE_PERMISSIONS": diagnosis.GroupRole,
+		"ELASTIC_LOAD_BALANCING_INVALID": diagnosis.GroupRoutes, "ECS_UPDATE_ERROR": diagnosis.ECSRefused,
+		"THROTTLED": diagnosis.Throttled, "TIMEOUT": diagnosis.SlowStart, "INTERNAL_ERROR": diagnosis.OtherCause} {
 		c, ok := codeDeployCause(deployed("Failed", code, "why."), nil)
 		if !ok || c.Kind != kind || c.Text != "why" || kind.Advice() == "" {
 			t.Errorf("%s: %+v", code, c)

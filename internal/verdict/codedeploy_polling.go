@@ -130,7 +130,7 @@ func (b *CodeDeployFollower) sawFailure(now time.Time) bool {
 	}
 	since := now.Sub(b.stoppedReadAt)
 	return b.lostTasks && since >= busyInterval || now.Sub(b.progressAt) >= stuckAfter && since >= stuckAfter ||
-		b.leadingCause().Count > 0 && since >= eventInterval
+		b.failures.Leading().Count > 0 && since >= eventInterval
 }
 
 // nextPoll returns the time until the next poll.

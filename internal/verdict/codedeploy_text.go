@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // buildVerdict returns the verdict so far.
 func (b *CodeDeployFollower) buildVerdict(o Observation) Verdict {
-	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(), Logs: b.logs,
+	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(),
+		Logs:   b.failures.Logs(),
 		Unread: b.unread,
 		Counts: b.countTasks(), NextPoll: b.nextPoll(o.At), Detail: b.progressText()}
 	if b.conclusion != nil {
@@ -25,7 +27,7 @@ func (b *CodeDeployFollower) buildVerdict(o Observation) Verdict {
 }
 
 func (b *CodeDeployFollower) countTasks() Counts {
-	n := Counts{Stopped: len(b.failedTasks)}
+	n := Counts{Stopped: b.failures.Count()}
 	if g := b.greenSet(); g != nil {
 		n.Desired, n.Pending, n.Running = g.Desired, g.Pending, g.Running
 	}
@@ -34,22 +36,22 @@ func (b *CodeDeployFollower) countTasks() Counts {
 
 // listCauses returns the causes, the leading one first. They come from CodeDeploy's error, from
 // failed tasks and from the service's events.
-func (b *CodeDeployFollower) listCauses() []Cause {
+func (b *CodeDeployFollower) listCauses() []diagnosis.Cause {
 	if b.conclusion != nil && b.conclusion.outcome == sluice.Succeeded {
 		return nil
 	}
-	all := b.rankedCauses()
+	all := b.failures.Ranked()
 	said, told := codeDeployCause(b.main.deployment, b.main.target)
 	if len(all) == 0 && b.service != nil && b.greenSet() != nil && !b.main.target.eventSucceeded("Install") {
-		all = causesInEvents(b.service.Events, b.main.beganAt())
+		all = diagnosis.ExplainEvents(b.service.Events, b.main.beganAt())
 	}
 	switch {
 	case !told:
-	case said.Kind == SlowStart && len(all) > 0:
-	case said.Kind == OtherCause:
+	case said.Kind == diagnosis.SlowStart && len(all) > 0:
+	case said.Kind == diagnosis.OtherCause:
 		all = append(all, said)
 	default:
-		all = append([]Cause{said}, all...)
+		all = append([]diagnosis.Cause{said}, all...)
 	}
 	return all
 }
@@ -192,7 +194,7 @@ func (b *CodeDeployFollower) endText(v Verdict) string {
 	}
 	var why []string
 	if v.Cause.Count > 0 {
-		why = append(why, causeText(v.Cause))
+		why = append(why, v.Cause.String())
 	}
 	if b.conclusion.why != "" {
 		why = append(why, strings.TrimSuffix(b.conclusion.why, "."))
@@ -235,17 +237,19 @@ func (b *CodeDeployFollower) adviceFor(v Verdict) string {
 		return ""
 	case b.conclusion.next != "":
 		return b.conclusion.next
+	case b.conclusion.thenDo != "":
+		return b.failures.Leading().NextStep(b.conclusion.thenDo)
 	case v.Cause.Kind != "":
 		return v.Cause.Kind.Advice()
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	case v.Outcome == sluice.Superseded:
-		return Superseding.Advice()
+		return diagnosis.Superseding.Advice()
 	case v.Outcome == sluice.Stopped:
 		return "deploy again"
 	}
 	if b.main.id == "" {
-		return "read the service's events: sluice status --events 20"
+		return readEvents
 	}
 	return "read the state of deployment " + b.main.id + ": sluice status"
 }

@@ -13,12 +13,11 @@ const failuresResetAfter = time.Minute
 // judgeCrashLoop ends the wait if tasks fail repeatedly with one cause and no circuit breaker ends
 // the deployment.
 func (r *ServiceFollower) judgeCrashLoop(s *Service) *conclusion {
-	c := r.leadingCause()
-	if c.Count < r.want.FailAfter || s.hasBreaker() || r.rollingBack {
+	if !r.failures.Reach(r.want.FailAfter) || s.hasBreaker() || r.rollingBack {
 		return nil
 	}
 	return &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS continues to start tasks",
-		next: c.Kind.Advice() + "; then deploy again, or roll back: sluice rollback"}
+		thenDo: deployOrRollBack}
 }
 
 // judgeScaledToZero ends the wait for a service without desired tasks: no task shows whether the
@@ -52,13 +51,11 @@ func (r *ServiceFollower) hasRecovered(o Observation) bool {
 	reset := before > 0 && d.Failed == 0 && d.Running > 0
 	full := trackSince(&r.since.allRunning, d.Running >= s.Desired && s.Desired > 0 && d.Pending == 0 &&
 		len(o.NewlyStopped) == 0, o.At) >= failuresResetAfter
-	return reset || full && !r.leadingCause().needsHealthCheck() || r.hasHealthyTargets(o, d)
+	return reset || full && !r.failures.Leading().NeedsHealthCheck() || r.hasHealthyTargets(o, d)
 }
 
-// needsHealthCheck reports whether only a passed health check shows that the cause is over.
-func (c Cause) needsHealthCheck() bool {
-	return c.Kind == BalancerHealth || c.Kind == WrongPort || c.Kind == ContainerHealth
-}
+// deployOrRollBack is what follows the advice about a version that does not become healthy.
+const deployOrRollBack = "then deploy again, or roll back: sluice rollback"
 
 // hasHealthyTargets reports whether there are more healthy targets than running tasks of other
 // deployments.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // TestSignsOfAFailure: counts and events of the task set itself are signs, a healthy start
@@ -15,7 +16,7 @@ func TestSignsOfAFailure(t *testing.T) {
 			{ID: "ecs-svc/1", Status: "ACTIVE", Desired: 2, Pending: pending, Running: running},
 			{ID: "ecs-svc/2", Status: "PRIMARY", Desired: 2, Running: 2}}}
 		for i := range events {
-			s.Events = append([]Event{{ID: events[i], Message: events[i]}}, s.Events...)
+			s.Events = append([]diagnosis.Event{{ID: events[i], Message: events[i]}}, s.Events...)
 		}
 		return s
 	}

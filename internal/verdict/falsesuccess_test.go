@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	. "github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // The false successes and misses that users of other tools know, judged here.
@@ -83,7 +84,7 @@ func TestFalseSuccess6FinishedWithinSeconds(t *testing.T) {
 func TestFalseSuccess7CrashLoopWithoutBreaker(t *testing.T) {
 	v := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{20, rolling3, nil, crashes(3, 3), nil})
 	end(t, v, sluice.Failed, "")
-	if v.Cause.Kind != ExitCode || v.Cause.Count != 3 || v.Cause.Task == "" {
+	if v.Cause.Kind != diagnosis.ExitCode || v.Cause.Count != 3 || v.Cause.Task == "" {
 		t.Errorf("%+v", v.Cause)
 	}
 }
@@ -128,7 +129,7 @@ func TestPoint1FailureIsNamedBeforeTheRollbackIsOver(t *testing.T) {
 	v := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil},
 		at{20, service(arn3, again, dep(3, "ACTIVE", "FAILED", 0)), []Record{r}, crashes(3, 3), nil})
 	end(t, v, "", "")
-	if v.Cause.Kind != ExitCode ||
+	if v.Cause.Kind != diagnosis.ExitCode ||
 		!strings.Contains(v.Detail, "rolling back to web:2: circuit breaker: tasks failed to start") {
 		t.Errorf("%+v", v)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // judgeMissingService judges a service that does not exist. sure means that nothing else needs
@@ -58,11 +59,11 @@ func (r *ServiceFollower) alreadyRolledBack(o Observation) *conclusion {
 	}
 	for _, t := range o.NewlyStopped {
 		if t.Revision == r.want.Revision {
-			r.failureCounts = r.addFailed([]Stopped{t}, probeReasons(o.Service.Events))
+			r.failures = r.failures.AddStopped([]diagnosis.Stopped{t}, o.Service.Events)
 			r.revision = t.Revision
 		}
 	}
-	if r.leadingCause().Count == 0 || p.State != "COMPLETED" {
+	if r.failures.Count() == 0 || p.State != "COMPLETED" {
 		return nil
 	}
 	return &conclusion{outcome: sluice.RolledBack, by: p.Revision}
@@ -97,7 +98,8 @@ func (r *ServiceFollower) concludeAs(outcome sluice.Outcome, by string) *conclus
 	e := &conclusion{outcome: outcome, by: by, why: r.rollbackReason}
 	rec := r.lastRecord
 	if rec != nil && len(rec.Alarms) > 0 && rec.Breaker.Status != "TRIGGERED" {
-		e.cause = &Cause{Kind: AlarmFired, Text: "alarm " + strings.Join(rec.Alarms, ", ") + " fired", Count: 1}
+		e.cause = &diagnosis.Cause{Kind: diagnosis.AlarmFired, Text: "alarm " + strings.Join(rec.Alarms, ", ") + " fired",
+			Count: 1}
 	}
 	if outcome == sluice.RolledBack && by != "" && by == r.revision {
 		e.why = strings.TrimPrefix(e.why+"; an earlier deployment of the same revision serves again", "; ")
@@ -182,7 +184,7 @@ func (r *ServiceFollower) judgeSuperseded(o Observation, by string) *conclusion 
 
 func concludeSuperseded(by string) *conclusion {
 	return &conclusion{outcome: sluice.Superseded, by: by,
-		cause: &Cause{Kind: Superseding, Text: "a newer deployment replaced it", Count: 1}}
+		cause: &diagnosis.Cause{Kind: diagnosis.Superseding, Text: "a newer deployment replaced it", Count: 1}}
 }
 
 // judgeStopped judges a deployment whose record is STOPPED without a rollback.

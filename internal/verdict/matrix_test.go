@@ -7,25 +7,26 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	. "github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // evidence is how one cause shows.
 type evidence struct {
-	kind   CauseKind
-	task   func(*Stopped)
+	kind   diagnosis.Kind
+	task   func(*diagnosis.Stopped)
 	events func(task string) string
 	log    string
 	never  bool // tasks never stop of it
 }
 
-func fails(reason string) func(*Stopped) {
-	return func(s *Stopped) {
+func fails(reason string) func(*diagnosis.Stopped) {
+	return func(s *diagnosis.Stopped) {
 		s.StopCode, s.StoppedReason, s.ExitCode, s.Container = "TaskFailedToStart", reason, nil, ""
 	}
 }
 
-func unhealthy(reason string) func(*Stopped) {
-	return func(s *Stopped) {
+func unhealthy(reason string) func(*diagnosis.Stopped) {
+	return func(s *diagnosis.Stopped) {
 		s.StopCode, s.StoppedReason, s.ExitCode = "ServiceSchedulerInitiated", reason, nil
 	}
 }
@@ -45,29 +46,32 @@ func says(text string) func(string) string {
 
 // thirteen are the causes, in AWS's words.
 var thirteen = []evidence{
-	{kind: ImageNotFound, task: fails("CannotPullContainerError: pull image manifest has been retried 5 time(s): " +
-		"failed to resolve ref docker.io/acme/web:v9: not found")},
-	{kind: ExecFormat, task: func(*Stopped) {}, log: "exec /usr/local/bin/web: exec format error"},
-	{kind: ExitCode, task: func(*Stopped) {}, log: "panic: no database"},
-	{kind: OutOfMemory, task: func(s *Stopped) {
+	{kind: diagnosis.ImageNotFound,
+		task: fails("CannotPullContainerError: pull image manifest has been retried 5 time(s): " +
+			"failed to resolve ref docker.io/acme/web:v9: not found")},
+	{kind: diagnosis.ExecFormat, task: func(*diagnosis.Stopped) {}, log: "exec /usr/local/bin/web: exec format error"},
+	{kind: diagnosis.ExitCode, task: func(*diagnosis.Stopped) {}, log: "panic: no database"},
+	{kind: diagnosis.OutOfMemory, task: func(s *diagnosis.Stopped) {
 		code := 137
 		s.ExitCode, s.ContainerReason = &code, "OutOfMemoryError: Container killed due to memory usage"
 	}},
-	{kind: ContainerHealth, task: unhealthy("Task failed container health checks")},
-	{kind: BalancerHealth, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"),
+	{kind: diagnosis.ContainerHealth, task: unhealthy("Task failed container health checks")},
+	{kind: diagnosis.BalancerHealth, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"),
 		events: probed("Health checks failed with these codes: [503]")},
-	{kind: WrongPort, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"),
+	{kind: diagnosis.WrongPort, task: unhealthy("Task failed ELB health checks in (target-group " + group + ")"),
 		events: probed("Health checks failed")},
-	{kind: NoCapacity, never: true,
+	{kind: diagnosis.NoCapacity, never: true,
 		events: says("was unable to place a task because no container instance met all of its requirements. The " +
 			"closest matching (container-instance 0123) has insufficient CPU units available.")},
-	{kind: SecretUnread, task: fails("ResourceInitializationError: unable to pull secrets or registry auth: " +
-		"execution resource retrieval failed: unable to retrieve secret from asm: AccessDeniedException")},
-	{kind: RoleRefused, task: fails(
+	{kind: diagnosis.SecretUnread,
+		task: fails("ResourceInitializationError: unable to pull secrets or registry auth: " +
+			"execution resource retrieval failed: unable to retrieve secret from asm: AccessDeniedException")},
+	{kind: diagnosis.RoleRefused, task: fails(
 		"ECS was unable to assume the role 'arn:aws:iam::123456789012:role/exec' that was provided for this task.")},
-	{kind: SlowStart, never: true},
-	{kind: Throttled, never: true, events: says("operations are being throttled on elb. Will try again later.")},
-	{kind: Superseding, never: true},
+	{kind: diagnosis.SlowStart, never: true},
+	{kind: diagnosis.Throttled, never: true,
+		events: says("operations are being throttled on elb. Will try again later.")},
+	{kind: diagnosis.Superseding, never: true},
 }
 
 // shape is how a service is deployed.
@@ -107,9 +111,9 @@ func cell(t *testing.T, e evidence, s shape) {
 
 func expected(e evidence, s shape) (sluice.Outcome, string) {
 	switch {
-	case e.kind == Superseding:
+	case e.kind == diagnosis.Superseding:
 		return sluice.Superseded, "web:4"
-	case e.kind == SlowStart || e.kind == Throttled:
+	case e.kind == diagnosis.SlowStart || e.kind == diagnosis.Throttled:
 		return sluice.TimedOut, ""
 	case s.breaker: // AWS counts tasks that it cannot place, too
 		return sluice.RolledBack, "web:2"
@@ -122,7 +126,7 @@ func expected(e evidence, s shape) (sluice.Outcome, string) {
 // play is how it goes: begun, in trouble, and its end.
 func play(e evidence, s shape) []at {
 	begun, trouble := s.service(0, 2), s.service(0, 2)
-	var fallen []Stopped
+	var fallen []diagnosis.Stopped
 	if e.task != nil {
 		for i := range 3 {
 			fallen = append(fallen, stopped(i, 3, e.task))
@@ -130,13 +134,14 @@ func play(e evidence, s shape) []at {
 	}
 	for i := range 3 {
 		if e.events != nil {
-			trouble.Events = append(trouble.Events, Event{ID: fmt.Sprint(i), Message: e.events(fmt.Sprintf("%032d", i)),
-				At: aws.Add(4 * time.Minute)})
+			trouble.Events = append(trouble.Events, diagnosis.Event{ID: fmt.Sprint(i),
+				Message: e.events(fmt.Sprintf("%032d", i)),
+				At:      aws.Add(4 * time.Minute)})
 		}
 	}
 	looks := []at{{0, begun, runs3, nil, nil}, {20, trouble, nil, fallen, func(o *Observation) {
 		if e.log != "" {
-			o.Logs = []Log{{Task: fallen[2].ID, Container: "web", Lines: []string{e.log}}}
+			o.Logs = []diagnosis.Log{{Task: fallen[2].ID, Container: "web", Lines: []string{e.log}}}
 		}
 	}}}
 	if s.sets {
@@ -168,14 +173,14 @@ func set(n int, status string, running int) sluice.TaskSet {
 
 func finish(e evidence, s shape, trouble *Service) at {
 	switch {
-	case e.kind == Superseding && s.sets:
+	case e.kind == diagnosis.Superseding && s.sets:
 		svc := s.service(0, 2)
 		svc.TaskSets = append(svc.TaskSets, set(4, "ACTIVE", 0))
 		return at{40, svc, nil, nil, nil}
-	case e.kind == Superseding:
+	case e.kind == diagnosis.Superseding:
 		return at{40, service(arn4, dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 0)),
 			[]Record{record(arn3, "STOP_REQUESTED", 3, 2), record(arn4, "PENDING", 4, 3)}, nil, nil}
-	case s.breaker && (e.task != nil || e.kind == NoCapacity):
+	case s.breaker && (e.task != nil || e.kind == diagnosis.NoCapacity):
 		svc := service(arn3, dep(2, "PRIMARY", "COMPLETED", 2))
 		svc.Events = trouble.Events
 		return at{90, svc, rolledBack3("web:2"), nil, nil}

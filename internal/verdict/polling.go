@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // polling stores how the service changes, which determines the time of the next poll.
@@ -127,7 +128,7 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 
 // isReplacing reports whether ECS replaces tasks of other deployments, and nothing has failed.
 func (r *ServiceFollower) isReplacing(s *Service) bool {
-	if s == nil || s.Controller != "ECS" || s.isNative() || r.rollingBack || len(r.failedTasks) > 0 {
+	if s == nil || s.Controller != "ECS" || s.isNative() || r.rollingBack || r.failures.Count() > 0 {
 		return false
 	}
 	d := r.followedDeployment(s)
@@ -161,8 +162,8 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 		return r.judgeScaledToZero(s)
 	}
 	if s != nil && r.bound {
-		for _, c := range causesInEvents(s.Events, r.created) {
-			if c.Kind == BlockedByConfig && r.needsTaskChange(s) {
+		for _, c := range diagnosis.ExplainEvents(s.Events, r.created) {
+			if c.Kind == diagnosis.BlockedByConfig && r.needsTaskChange(s) {
 				return &conclusion{outcome: sluice.Stalled, why: "AWS can neither stop nor start a task", cause: &c}
 			}
 		}

@@ -2,23 +2,28 @@ package verdict
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // Needs lists what else to read of a service at a poll.
 type Needs struct {
-	Records      []string  // ARNs of service deployments
-	StoppedTasks bool      // tasks that stopped since the last read
-	Targets      []string  // ARNs of target groups whose health to read
-	Logs         []Stopped // tasks whose last log lines to read
-	History      string    // family:revision whose newest service deployment to find and read
+	Records      []string // ARNs of service deployments
+	StoppedTasks bool     // tasks that stopped since the last read
+	Targets      []string // ARNs of target groups whose health to read
+	History      string   // family:revision whose newest service deployment to find and read
 }
+
+// NeededLogs returns which logs to read to explain the verdict: the last lines of a failed
+// container, once for each cause.
+func (r ServiceFollower) NeededLogs() []diagnosis.Stopped { return r.failures.NeededLogs() }
 
 // Any reports whether anything has to be read.
 func (n Needs) Any() bool {
-	return len(n.Records)+len(n.Targets)+len(n.Logs) > 0 || n.StoppedTasks || n.History != ""
+	return len(n.Records)+len(n.Targets) > 0 || n.StoppedTasks || n.History != ""
 }
 
 // readState stores what was read, and when to read again.
@@ -28,7 +33,6 @@ type readState struct {
 	stoppedDue        time.Time // when to read the stopped tasks again; zero: only after a failure
 	stoppedDueAgain   time.Time // when to read them once more after that
 	probedFingerprint string    // the fingerprint at which target health was read because nothing changed
-	logReads
 }
 
 const (
@@ -151,7 +155,7 @@ func (r ServiceFollower) sawFailure(was, s *Service) bool {
 // sawFailureOf is sawFailure for the tasks of the deployments and task sets that are ours.
 func sawFailureOf(was, s *Service, oursInList func(Deployment) bool, oursInSets func(sluice.TaskSet) bool) bool {
 	fresh, begun := newEvents(was, s)
-	if slices.ContainsFunc(fresh, isWorrying) {
+	if slices.ContainsFunc(fresh, diagnosis.Event.IsWorrying) {
 		return true
 	}
 	grew, fell := false, false
@@ -183,7 +187,7 @@ func sawFailureOf(was, s *Service, oursInList func(Deployment) bool, oursInSets 
 }
 
 // newEvents returns the events since the last poll. begun is true if tasks were started.
-func newEvents(was, s *Service) (fresh []Event, begun bool) {
+func newEvents(was, s *Service) (fresh []diagnosis.Event, begun bool) {
 	last := ""
 	if len(was.Events) > 0 {
 		last = was.Events[0].ID
@@ -193,7 +197,7 @@ func newEvents(was, s *Service) (fresh []Event, begun bool) {
 			break
 		}
 		fresh = append(fresh, e)
-		begun = begun || reportsStart(e)
+		begun = begun || e.ReportsStart()
 	}
 	return fresh, begun
 }
@@ -204,8 +208,7 @@ func (r ServiceFollower) sawUnhealthyTarget(s *Service) bool {
 		return false
 	}
 	fresh, _ := newEvents(r.last, s)
-	return slices.ContainsFunc(fresh,
-		func(e Event) bool { return containsAny(e.Message, []string{"unhealthy", "not healthy"}) })
+	return slices.ContainsFunc(fresh, diagnosis.Event.ReportsUnhealthyTarget)
 }
 
 // isOverdue reports whether all tasks have run for a while and the deployment is not completed.
@@ -218,7 +221,6 @@ func (r ServiceFollower) isOverdue(s *Service, now time.Time) bool {
 
 // noteReads stores what was read.
 func (r *ServiceFollower) noteReads(o Observation) {
-	r.logReads = r.noteLogs(r.failureCounts, o.Logs)
 	s := o.Service
 	if s == nil {
 		return
@@ -254,4 +256,8 @@ func (r *ServiceFollower) noteStopped(o Observation) {
 	case !r.stoppedDue.IsZero() && !o.At.Before(r.stoppedDue):
 		r.stoppedDue, r.stoppedDueAgain = r.stoppedDueAgain, time.Time{}
 	}
+}
+
+func containsAny(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	. "github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // TestWhenToPollNext: every second after a change and close to an end, every two
@@ -82,7 +83,8 @@ func TestReadsThatAPollNeeds(t *testing.T) {
 		fresh.Pending = 1
 		s := service(arn3, fresh, dep(2, "ACTIVE", "COMPLETED", 2))
 		s.Groups, s.Events = []string{group},
-			[]Event{{"1", "(service web) has started 2 tasks: (task a) (task b).", aws.Add(3 * time.Minute)}}
+			[]diagnosis.Event{{ID: "1", Message: "(service web) has started 2 tasks: (task a) (task b).",
+				At: aws.Add(3 * time.Minute)}}
 		if change != nil {
 			change(s)
 		}
@@ -90,7 +92,8 @@ func TestReadsThatAPollNeeds(t *testing.T) {
 	}
 	event := func(text string) func(*Service) {
 		return func(s *Service) {
-			s.Events = append([]Event{{"2", "(service web) " + text, aws.Add(4 * time.Minute)}}, s.Events...)
+			s.Events = append([]diagnosis.Event{{ID: "2", Message: "(service web) " + text,
+				At: aws.Add(4 * time.Minute)}}, s.Events...)
 		}
 	}
 	type needs struct{ records, fallen, targets bool }
@@ -137,7 +140,7 @@ func TestTargetsAreReadOnceWhenRunningIsNotEnough(t *testing.T) {
 	r, v := r.See(Observation{At: later, Service: s,
 		Targets: []sluice.Target{{ID: "10.0.0.1", Port: 8080, State: "unhealthy", Reason: "Target.FailedHealthChecks",
 			Description: "Health checks failed"}}})
-	if v.Cause.Kind != WrongPort {
+	if v.Cause.Kind != diagnosis.WrongPort {
 		t.Errorf("%+v", v.Cause)
 	}
 	if n := r.Needs(s, later.Add(2*time.Second)); n.Any() {

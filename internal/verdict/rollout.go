@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // Wanted describes what a wait is for. Without Revision and Deployment it is the deployment that is
@@ -28,7 +29,7 @@ type Wanted struct {
 
 	Timeout   time.Duration // hard limit, from the first poll; 0: none
 	Deadline  time.Duration // without progress; 0: none
-	FailAfter int           // failures of one cause, with no healthy task between; 0: [FailAfter]
+	FailAfter int           // failures of one cause, with no healthy task between; 0: [diagnosis.FailAfter]
 }
 
 const (
@@ -50,9 +51,9 @@ type ServiceFollower struct {
 	began time.Time // clock of this process, as all times here except created
 	polls int
 
-	binding            // the followed deployment
-	since   conditions // since when doubtful states last
-	failureCounts
+	binding             // the followed deployment
+	since    conditions // since when doubtful states last
+	failures diagnosis.Failures
 	polling
 
 	last        *Service
@@ -88,14 +89,12 @@ type conclusion struct {
 	by      string
 	why     string // AWS's reason, or that of this package
 	next    string
-	cause   *Cause // takes precedence over the counted causes
+	thenDo  string           // what follows the advice about the leading cause
+	cause   *diagnosis.Cause // takes precedence over the counted causes
 }
 
 // FollowService starts a judge. The hard limit counts from now.
 func FollowService(now time.Time, w Wanted) ServiceFollower {
-	if w.FailAfter <= 0 {
-		w.FailAfter = FailAfter
-	}
 	return ServiceFollower{want: w, began: now, polling: polling{changedAt: now, progressAt: now}}
 }
 
@@ -132,15 +131,13 @@ func (r ServiceFollower) TimeOut(now time.Time, why string) (ServiceFollower, Ve
 func (r *ServiceFollower) recordObservation(o Observation) {
 	r.polls++
 	r.noHistory = r.noHistory || o.NoHistory
-	r.noteUnread(o.Unread...)
+	r.unread = diagnosis.NoteUnread(r.unread, o.Unread...)
 	for _, l := range o.Logs {
-		if l.Err != "" {
-			r.noteUnread("log of container " + l.Container + ": " + l.Err)
-		}
+		r.unread = diagnosis.NoteUnread(r.unread, l.Unread())
 	}
 	if o.Service == nil {
 		if r.last != nil {
-			r.failureCounts = r.addLogs(o.Logs, probeReasons(r.last.Events))
+			r.failures = r.failures.AddLogs(o.Logs, r.last.Events)
 		}
 		return
 	}
@@ -150,26 +147,16 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 		r.endedAtFirst = r.endedAtFirst || r.lastRecord == nil && rec.isOver()
 		r.lastRecord = rec
 	}
-	said := probeReasons(o.Service.Events)
-	r.failureCounts = r.addFailed(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
-		func(t Stopped) bool { return !r.isFollowedTask(t) }), said)
-	r.failureCounts = r.addLogs(o.Logs, said)
+	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
+		func(t diagnosis.Stopped) bool { return !r.isFollowedTask(t) }), o.Service.Events)
+	r.failures = r.failures.AddLogs(o.Logs, o.Service.Events)
 	if r.hasRecovered(o) {
-		r.failureCounts = r.resetFailures()
-	}
-}
-
-// noteUnread stores what could not be read, each text once.
-func (r *ServiceFollower) noteUnread(unread ...string) {
-	for _, u := range unread {
-		if !slices.Contains(r.unread, u) {
-			r.unread = append(slices.Clone(r.unread), u)
-		}
+		r.failures = r.failures.Reset()
 	}
 }
 
 // isFollowedTask reports whether a task belongs to the followed deployment.
-func (r *ServiceFollower) isFollowedTask(t Stopped) bool {
+func (r *ServiceFollower) isFollowedTask(t diagnosis.Stopped) bool {
 	if r.id != "" && t.Deployment != "" && !r.external {
 		return t.Deployment == r.id
 	}

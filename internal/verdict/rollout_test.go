@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	. "github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 var (
@@ -53,7 +54,7 @@ type at struct {
 	seconds int
 	service *Service
 	records []Record
-	fallen  []Stopped
+	fallen  []diagnosis.Stopped
 	more    func(*Observation)
 }
 
@@ -89,8 +90,8 @@ func end(t testing.TB, v Verdict, outcome sluice.Outcome, by string) {
 	}
 }
 
-func stopped(n, of int, change func(*Stopped)) Stopped {
-	s := Stopped{Deployment: fmt.Sprintf("ecs-svc/%d", of), Revision: fmt.Sprintf("web:%d", of)}
+func stopped(n, of int, change func(*diagnosis.Stopped)) diagnosis.Stopped {
+	s := diagnosis.Stopped{Deployment: fmt.Sprintf("ecs-svc/%d", of), Revision: fmt.Sprintf("web:%d", of)}
 	s.ID, s.StopCode, s.StoppedReason, s.Container = fmt.Sprintf("%032d", n), "EssentialContainerExited",
 		"Essential container in task exited", "web"
 	code := 1
@@ -101,7 +102,7 @@ func stopped(n, of int, change func(*Stopped)) Stopped {
 	return s
 }
 
-func crashes(n, of int) (all []Stopped) {
+func crashes(n, of int) (all []diagnosis.Stopped) {
 	for i := range n {
 		all = append(all, stopped(i, of, nil))
 	}
@@ -234,7 +235,7 @@ func TestAlarmRollsBack(t *testing.T) {
 	v := watchIt(t, Wanted{Deployment: arn3}, at{0, service(arn3, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{r}, nil,
 		nil})
 	end(t, v, sluice.RolledBack, "web:2")
-	if v.Cause.Kind != AlarmFired || !strings.Contains(v.Detail, "web-5xx") {
+	if v.Cause.Kind != diagnosis.AlarmFired || !strings.Contains(v.Detail, "web-5xx") {
 		t.Errorf("%+v", v.Cause)
 	}
 }
@@ -329,8 +330,8 @@ func TestWithoutHistory(t *testing.T) {
 // over before the wait began.
 func TestRolledBackBeforeTheWaitWithoutHistory(t *testing.T) {
 	s := service("", dep(2, "PRIMARY", "COMPLETED", 2))
-	s.Events = []Event{{"2", "(service web) rolling back to deployment ecs-svc/2.", aws},
-		{"1", "(service web) (deployment ecs-svc/3) deployment failed: tasks failed to start.", aws}}
+	s.Events = []diagnosis.Event{{ID: "2", Message: "(service web) rolling back to deployment ecs-svc/2.", At: aws},
+		{ID: "1", Message: "(service web) (deployment ecs-svc/3) deployment failed: tasks failed to start.", At: aws}}
 	if n := FollowService(ours, Wanted{Revision: "web:3"}).Needs(s, ours); !n.StoppedTasks {
 		t.Error("the stopped tasks are not read")
 	}
@@ -353,7 +354,7 @@ func TestOnlyADeploymentWithTasksToMoveNeedsRoom(t *testing.T) {
 		"tasks to stop":   {2, 1, sluice.Stalled},
 	} {
 		s := service("", dep(1, "PRIMARY", "IN_PROGRESS", c.mine), dep(2, "ACTIVE", "IN_PROGRESS", c.other))
-		s.Events = []Event{{ID: "e1", Message: noRoom, At: aws.Add(90 * time.Second)}}
+		s.Events = []diagnosis.Event{{ID: "e1", Message: noRoom, At: aws.Add(90 * time.Second)}}
 		if v := watchIt(t, Wanted{Revision: "web:1"}, at{0, s, nil, nil, blind},
 			at{5, s, nil, nil, blind}); v.Outcome != c.want {
 			t.Errorf("%s: %q, want %q: %s", name, v.Outcome, c.want, v.Detail)

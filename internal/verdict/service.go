@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // Service is a service as AWS returns it at one poll. Its times are AWS's and are compared only
@@ -20,8 +21,8 @@ type Service struct {
 	TaskSets                  []sluice.TaskSet // controller EXTERNAL
 	Current                   string           // ARN of the current service deployment; empty: there is none
 	Breaker, Alarms           FailureDetection
-	Groups                    []string // ARNs of its target groups
-	Events                    []Event  // newest first
+	Groups                    []string          // ARNs of its target groups
+	Events                    []diagnosis.Event // newest first
 }
 
 // FailureDetection is the configuration of the deployment circuit breaker or of the deployment
@@ -38,27 +39,6 @@ type Deployment struct {
 	Revision                          string // family:revision
 	Desired, Pending, Running, Failed int
 	CreatedAt                         time.Time
-}
-
-// Event is one event of a service.
-type Event struct {
-	ID, Message string
-	At          time.Time
-}
-
-// Stopped is a task that stopped or is stopping, with the deployment it belongs to.
-type Stopped struct {
-	sluice.StoppedTask
-	Deployment string // "ecs-svc/<digits>" of its deployment or task set
-	Revision   string // family:revision
-}
-
-// Log is the end of a container's output, or the reason why it cannot be read.
-type Log struct {
-	Task, Container string
-	Place           string // log group, and stream
-	Lines           []string
-	Err             string // why there are none
 }
 
 // isNative reports whether ECS itself shifts the traffic, stage by stage.

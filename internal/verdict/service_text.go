@@ -1,11 +1,12 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // buildVerdict returns the verdict so far.
@@ -13,7 +14,7 @@ func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 	v := Verdict{
 		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision),
 		Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
-		Causes:     r.listCauses(o), Logs: r.logs, Unread: r.unread, Counts: r.countTasks(o),
+		Causes:     r.listCauses(o), Logs: r.failures.Logs(), Unread: r.unread, Counts: r.countTasks(o),
 		NextPoll: r.nextPoll(o.Service, o.At),
 		Detail:   r.progressText(o),
 	}
@@ -31,77 +32,44 @@ func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 
 // listCauses returns the causes, the leading one first: fired alarms, failed tasks, events,
 // targets, and tasks that still start.
-func (r *ServiceFollower) listCauses(o Observation) []Cause {
-	var all []Cause
+func (r *ServiceFollower) listCauses(o Observation) []diagnosis.Cause {
+	var all []diagnosis.Cause
 	if r.conclusion != nil && r.conclusion.cause != nil {
 		all = append(all, *r.conclusion.cause)
 	}
 	if r.conclusion != nil && r.conclusion.outcome == sluice.Succeeded {
 		return nil
 	}
-	all = append(all, r.rankedCauses()...)
 	s := o.Service
 	if s == nil {
 		s = r.last
 	}
+	all = append(all, r.failures.Ranked()...)
 	if s != nil && r.bound {
 		all = r.addHints(all, s, o)
 	}
 	if len(all) == 0 && r.lastRecord != nil && r.lastRecord.Breaker.Status == "TRIGGERED" {
-		all = append(all, Cause{Kind: BreakerFired, Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason,
-			"the circuit breaker stopped the deployment"), Count: 1})
+		all = append(all, diagnosis.Cause{Kind: diagnosis.BreakerFired,
+			Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason,
+				"the circuit breaker stopped the deployment"), Count: 1})
 	}
 	return all
 }
 
-// addHints adds causes of kinds that are not in the list yet. They come from events and targets,
-// not from stopped tasks.
-func (r *ServiceFollower) addHints(all []Cause, s *Service, o Observation) []Cause {
-	add := func(c Cause) {
-		if !slices.ContainsFunc(all, func(have Cause) bool { return have.Kind == c.Kind }) {
-			all = append(all, c)
-		}
-	}
-	for _, c := range causesInEvents(s.Events, r.created) {
-		if c.Kind != OtherCause || len(all) == 0 {
-			add(c)
-		}
-	}
-	if c, ok := r.unhealthyTargetCause(o); ok {
-		add(c)
-	}
-	if c, ok := r.slowStartCause(s); ok && len(all) == 0 && r.conclusion != nil {
-		add(c)
-	}
-	return all
-}
-
-func (r *ServiceFollower) unhealthyTargetCause(o Observation) (Cause, bool) {
-	for _, t := range o.Targets {
-		if t.State != "unhealthy" && t.Reason != "Target.NotInUse" {
-			continue
-		}
-		text := fmt.Sprintf("target %s:%d is %s: %s", t.ID, t.Port, t.State, firstNonEmpty(t.Description, t.Reason))
-		return Cause{Kind: probeKind(t.Description), Text: text, Count: 1, notFromTask: true}, true
-	}
-	return Cause{}, false
-}
-
-// slowStartCause returns a cause if no task failed but some tasks are still starting.
-func (r *ServiceFollower) slowStartCause(s *Service) (Cause, bool) {
+// addHints adds causes of kinds that are not in the list yet. They come from events, targets and
+// tasks that still start, not from stopped tasks.
+func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observation) []diagnosis.Cause {
+	all = diagnosis.AddHints(all, diagnosis.ExplainEvents(s.Events, r.created), o.Targets)
+	timedOut := r.conclusion != nil && !r.rollingBack &&
+		(r.conclusion.outcome == sluice.TimedOut || r.conclusion.outcome == sluice.Stalled)
 	running, pending, desired := r.taskNumbers(s)
-	switch {
-	case r.conclusion == nil || r.conclusion.outcome != sluice.TimedOut && r.conclusion.outcome != sluice.Stalled ||
-		r.rollingBack:
-		return Cause{}, false
-	case pending > 0:
-		return Cause{Kind: SlowStart, Text: sluice.Plural(pending, "task") + " still starting", Count: 1,
-			notFromTask: true}, true
-	case running >= desired && desired > 0 && s.Running == running:
-		return Cause{Kind: SlowStart, Text: sluice.Plural(running, "task") +
-			" running, but not yet healthy in every check", Count: 1, notFromTask: true}, true
+	if len(all) > 0 || !timedOut || pending == 0 && s.Running != running {
+		return all
 	}
-	return Cause{}, false
+	if c, ok := diagnosis.ExplainSlowStart(running, pending, desired); ok {
+		all = append(all, c)
+	}
+	return all
 }
 
 // taskNumbers returns the task counts of the followed deployment, or of the task sets of its
@@ -125,7 +93,7 @@ func (r *ServiceFollower) countTasks(o Observation) Counts {
 		return n
 	}
 	n.Running, n.Pending, n.Desired = r.taskNumbers(s)
-	n.Stopped = len(r.failedTasks)
+	n.Stopped = r.failures.Count()
 	for _, t := range o.Targets {
 		n.Targets++
 		switch t.State {
@@ -257,8 +225,8 @@ func (r *ServiceFollower) endText(v Verdict) string {
 			v.Counts.Desired, r.conclusion.why), "; ")
 	}
 	var why []string
-	if v.Cause.Count > 0 && v.Cause.Kind != Superseding {
-		why = append(why, causeText(v.Cause))
+	if v.Cause.Count > 0 && v.Cause.Kind != diagnosis.Superseding {
+		why = append(why, v.Cause.String())
 	}
 	if r.conclusion.why != "" {
 		why = append(why, strings.TrimSuffix(r.conclusion.why, "."))
@@ -287,14 +255,8 @@ func outcomeText(o sluice.Outcome, by string) string {
 	return ""
 }
 
-// causeText returns a cause with its count and one of its tasks.
-func causeText(c Cause) string {
-	text := c.Text
-	if c.Task != "" {
-		text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(c.Count, "task"), c.Text, c.Task)
-	}
-	return text
-}
+// readEvents is what to do if nothing explains the end.
+const readEvents = "read the service's events and tasks: sluice status --events 20"
 
 func (r *ServiceFollower) adviceFor(v Verdict) string {
 	switch {
@@ -302,10 +264,14 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 		return ""
 	case r.conclusion.next != "":
 		return r.conclusion.next
+	case r.conclusion.thenDo != "":
+		return r.failures.Leading().NextStep(r.conclusion.thenDo)
 	case v.Cause.Kind != "":
 		return v.Cause.Kind.Advice()
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	}
-	return "read the service's events: sluice status --events 20"
+	return readEvents
 }
+
+func firstNonEmpty(all ...string) string { return cmp.Or(all...) }

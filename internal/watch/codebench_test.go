@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -174,7 +175,7 @@ func (b *codeBench) follow(w verdict.Wanted) verdict.Verdict {
 }
 
 // is fails the test unless the verdict is as wanted and its line has the words.
-func (b *codeBench) is(v verdict.Verdict, outcome sluice.Outcome, by string, kind verdict.CauseKind, words ...string) {
+func (b *codeBench) is(v verdict.Verdict, outcome sluice.Outcome, by string, kind diagnosis.Kind, words ...string) {
 	b.Helper()
 	if v.Outcome != outcome || v.By != by || v.Cause.Kind != kind {
 		b.Errorf("%s by %q for %q, want %s by %q for %q: %s\n%s", v.Outcome, v.By, v.Cause.Kind, outcome, by, kind,

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -80,9 +81,9 @@ func TestARevisionIsWaitedFor(t *testing.T) {
 
 func TestAHookThatFails(t *testing.T) {
 	for function, words := range map[string]string{"refuse": "reported Failed", "nobody": "was not found"} {
-		kind := verdict.HookFailed
+		kind := diagnosis.HookFailed
 		if function == "nobody" {
-			kind = verdict.HookMissing
+			kind = diagnosis.HookMissing
 		}
 		for _, event := range []string{"BeforeInstall", "AfterInstall", "BeforeAllowTraffic", "AfterAllowTraffic"} {
 			onCode(t, codeOptions{seed: 3}, func(b *codeBench) {
@@ -110,7 +111,7 @@ func TestAHookThatHangs(t *testing.T) {
 		id := b.bring("sim/web:v2", "", "AfterInstall", "hang")
 		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 10 * time.Minute}), sluice.Stalled, "", "",
 			"the function of hook AfterInstall has not reported for 10m0s")
-		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Failed, "", verdict.HookFailed,
+		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Failed, "", diagnosis.HookFailed,
 			"did not report a status within 3600 seconds")
 	})
 }
@@ -164,7 +165,7 @@ func TestAnAlarmEndsACodeDeployment(t *testing.T) {
 			if want == sluice.RolledBack {
 				by = "web:1"
 			}
-			b.is(b.follow(verdict.Wanted{Deployment: id}), want, by, verdict.AlarmFired, "Activated alarms: slow")
+			b.is(b.follow(verdict.Wanted{Deployment: id}), want, by, diagnosis.AlarmFired, "Activated alarms: slow")
 		})
 	}
 }
@@ -184,7 +185,7 @@ func TestReadyWaitsForAUser(t *testing.T) {
 			t.Error(told)
 		}
 		next := b.bring("sim/web:v3", "")
-		b.is(b.follow(verdict.Wanted{Deployment: next}), sluice.Failed, "", verdict.NotContinued,
+		b.is(b.follow(verdict.Wanted{Deployment: next}), sluice.Failed, "", diagnosis.NotContinued,
 			"it was not continued within 20m0s")
 		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Succeeded, "", "")
 	})
@@ -193,14 +194,14 @@ func TestReadyWaitsForAUser(t *testing.T) {
 func TestTasksOfTheReplacementThatFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		image string
-		kind  verdict.CauseKind
+		kind  diagnosis.Kind
 		words string
 	}{
-		"exit": {crash, verdict.ExitCode, "exit code 3 of container web"},
-		"image": {"sim/web:v2?noboot=CannotPullContainerError: image not found", verdict.ImageNotFound,
+		"exit": {crash, diagnosis.ExitCode, "exit code 3 of container web"},
+		"image": {"sim/web:v2?noboot=CannotPullContainerError: image not found", diagnosis.ImageNotFound,
 			"image not found"},
-		"health": {"sim/web:v2?never-healthy", verdict.BalancerHealth, "health checks"},
-		"oom":    {"sim/web:v2?oom-after=2s", verdict.OutOfMemory, "OutOfMemoryError"},
+		"health": {"sim/web:v2?never-healthy", diagnosis.BalancerHealth, "health checks"},
+		"oom":    {"sim/web:v2?oom-after=2s", diagnosis.OutOfMemory, "OutOfMemoryError"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onCode(t, codeOptions{seed: 9, group: onFailure}, func(b *codeBench) {
@@ -225,8 +226,8 @@ func TestReplacementThatFindsNoPlace(t *testing.T) {
 		must(b, b.sim.Inject("no-capacity prod"))
 		id := b.bring("sim/web:v2", "")
 		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 5 * time.Minute}), sluice.Stalled, "",
-			verdict.NoCapacity, "Install; web:2: 0 of 3 running")
-		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.RolledBack, "web:1", verdict.NoCapacity)
+			diagnosis.NoCapacity, "Install; web:2: 0 of 3 running")
+		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.RolledBack, "web:1", diagnosis.NoCapacity)
 	})
 }
 
@@ -257,7 +258,7 @@ func TestResourcesOfACodeDeploymentAreDeleted(t *testing.T) {
 					must(b, delete(b))
 				})
 				v := b.follow(verdict.Wanted{Deployment: id})
-				b.is(v, sluice.Failed, "", verdict.GroupMissing, "cannot be rolled back")
+				b.is(v, sluice.Failed, "", diagnosis.GroupMissing, "cannot be rolled back")
 			})
 		})
 	}
@@ -315,7 +316,7 @@ func TestReadsThatFail(t *testing.T) {
 			onCode(t, codeOptions{seed: 16, group: onFailure}, func(b *codeBench) {
 				id := b.bring("sim/web:v2", "", "AfterAllowTraffic", "refuse")
 				must(b, b.sim.Inject(fault))
-				b.is(b.follow(verdict.Wanted{}), sluice.RolledBack, "web:1", verdict.HookFailed)
+				b.is(b.follow(verdict.Wanted{}), sluice.RolledBack, "web:1", diagnosis.HookFailed)
 				_ = id
 			})
 		})
@@ -361,11 +362,11 @@ func TestACodeWaitMayBeginAtAnyTime(t *testing.T) {
 				r.RollbackDeploymentId != nil
 		})
 		v := b.follow(verdict.Wanted{})
-		b.is(v, sluice.RolledBack, "web:2", verdict.HookFailed)
+		b.is(v, sluice.RolledBack, "web:2", diagnosis.HookFailed)
 		if v.Deployment != id {
 			t.Errorf("it followed %s, not %s", v.Deployment, id)
 		}
-		b.is(b.follow(verdict.Wanted{Revision: "web:3"}), sluice.RolledBack, "web:2", verdict.HookFailed)
+		b.is(b.follow(verdict.Wanted{Revision: "web:3"}), sluice.RolledBack, "web:2", diagnosis.HookFailed)
 		b.is(b.follow(verdict.Wanted{Revision: "web:2"}), sluice.Succeeded, "", "")
 	})
 }
@@ -377,7 +378,7 @@ func TestAWrongClockChangesNothingOfACodeWait(t *testing.T) {
 			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "half"), Deadline: 5 * time.Minute}),
 				sluice.Succeeded, "", "", "web:2 serves")
 			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v3", "", "AfterInstall", "refuse")}),
-				sluice.RolledBack, "web:2", verdict.HookFailed)
+				sluice.RolledBack, "web:2", diagnosis.HookFailed)
 		})
 	}
 }

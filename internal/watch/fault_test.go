@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -43,7 +44,7 @@ func TestWithoutTheHistoryOfDeployments(t *testing.T) {
 		on(t, options{api: refusing(code, "DescribeServiceDeployments", "DescribeServiceRevisions")}, func(b *bench) {
 			broken(b)
 			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
-			b.ends(v, sluice.RolledBack, "web:1", verdict.ExitCode)
+			b.ends(v, sluice.RolledBack, "web:1", diagnosis.ExitCode)
 			if len(v.Unread) == 0 || !strings.HasPrefix(v.Unread[0], "service deployments: ") {
 				t.Errorf("what was not read: %q", v.Unread)
 			}
@@ -78,7 +79,7 @@ func TestTheLastLinesAreRead(t *testing.T) {
 			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2})
 			b.deploy("web", b.revision(crash+"&prints=reading configuration|no database at db:5432"))
 			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
-			b.ends(v, sluice.Failed, "", verdict.ExitCode)
+			b.ends(v, sluice.Failed, "", diagnosis.ExitCode)
 			switch {
 			case absent && !strings.Contains(strings.Join(v.Unread, ""), "The specified log group does not exist"):
 				t.Errorf("unread: %q", v.Unread)
@@ -112,7 +113,7 @@ func TestFaults(t *testing.T) {
 				b.balance()
 				broken(b)
 				must(b, b.sim.Inject(fault))
-				b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.RolledBack, "web:1", verdict.ExitCode)
+				b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.RolledBack, "web:1", diagnosis.ExitCode)
 				b.sim.ClearFaults()
 				rev := b.revision("sim/web:v3")
 				must(b, b.sim.Inject(fault))
@@ -132,7 +133,7 @@ func TestAWrongClockChangesNothing(t *testing.T) {
 	for _, skew := range []time.Duration{-30 * time.Second, 30 * time.Second, -12 * time.Hour, 12 * time.Hour} {
 		on(t, options{skew: skew}, func(b *bench) {
 			broken(b)
-			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.RolledBack, "web:1", verdict.ExitCode)
+			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.RolledBack, "web:1", diagnosis.ExitCode)
 			b.deploy("web", b.revision("sim/web:v3"))
 			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Succeeded, "", "")
 		})

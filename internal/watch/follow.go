@@ -84,9 +84,9 @@ func (f *waiter) pollService(ctx context.Context, due time.Time) (Update, error)
 	o.At, o.Unread, f.unread = f.now(), append(o.Unread, f.unread...), nil
 	var v verdict.Verdict
 	f.judge, v = f.judge.See(o)
-	if n := f.judge.NeededLogs(); len(n.Logs) > 0 {
+	if tasks := f.judge.NeededLogs(); len(tasks) > 0 {
 		o = verdict.Observation{At: o.At, Service: s, Records: o.Records, Targets: o.Targets,
-			Logs: f.readLogs(ctx, n.Logs)}
+			Logs: f.readLogs(ctx, tasks)}
 		f.judge, v = f.judge.See(o)
 	}
 	f.lastVerdict = v

@@ -2,17 +2,12 @@ package watch
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
-)
-
-const (
-	logLines = 10  // lines read of each failed container
-	logWidth = 300 // characters of each line
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // readNeeds reads what is needed. It omits what cannot be read: the next poll needs that again,
@@ -74,28 +69,6 @@ func (f *waiter) noteUnreadable(o *verdict.Observation, what string, err error) 
 }
 
 // readLogs reads the last log lines of the containers of failed tasks.
-func (f *waiter) readLogs(ctx context.Context, tasks []verdict.Stopped) []verdict.Log {
-	all := make([]verdict.Log, 0, len(tasks))
-	for _, t := range tasks {
-		l := verdict.Log{Task: t.ID, Container: t.Container}
-		if err := f.readLog(ctx, t, &l); err != nil {
-			l.Err = sluice.Inner(err).Error()
-		}
-		all = append(all, l)
-	}
-	return all
-}
-
-func (f *waiter) readLog(ctx context.Context, t verdict.Stopped, l *verdict.Log) error {
-	td, err := ecs.ReadDefinition(ctx, f.watch.account.ECS(), t.Revision)
-	if err != nil {
-		return fmt.Errorf("log of container %s: %w", t.Container, err)
-	}
-	place, err := ecs.LogsOf(td, t.Container, t.ID)
-	if err != nil {
-		return err
-	}
-	l.Place = place.String()
-	l.Lines, err = ecs.LastLines(ctx, f.watch.account.Logs(), place, logLines, logWidth)
-	return err
+func (f *waiter) readLogs(ctx context.Context, tasks []diagnosis.Stopped) []diagnosis.Log {
+	return ecs.LastLogs{ECS: f.watch.account.ECS(), Logs: f.watch.account.Logs()}.Read(ctx, tasks)
 }

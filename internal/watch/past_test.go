@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // A wait for a revision that was deployed and replaced tells so once AWS's answers can
@@ -21,7 +22,7 @@ func TestARevisionThatWasReplaced(t *testing.T) {
 		for _, revision := range []string{"web:1", "web:2"} {
 			began := b.clock.Now()
 			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: revision}), sluice.Superseded, "web:3",
-				verdict.Superseding)
+				diagnosis.Superseding)
 			if took := b.clock.Now().Sub(began); took > 15*time.Second {
 				t.Errorf("%s: it took %s", revision, took)
 			}
@@ -29,7 +30,7 @@ func TestARevisionThatWasReplaced(t *testing.T) {
 
 		// One that was tried, rolled back and followed by another.
 		b.deploy("web", b.revision(crash))
-		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.RolledBack, "web:3", verdict.ExitCode)
+		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.RolledBack, "web:3", diagnosis.ExitCode)
 		b.deploy("web", b.revision("sim/web:v5"))
 		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Succeeded, "", "")
 		if v := b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: "web:4"}); v.Outcome != sluice.RolledBack ||

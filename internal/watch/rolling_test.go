@@ -16,13 +16,14 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 const crash = "sim/web:v2?crash-after=2s&exit=3"
 
 // ends fails the test unless the verdict is as wanted.
-func (b *bench) ends(v verdict.Verdict, outcome sluice.Outcome, by string, kind verdict.CauseKind) {
+func (b *bench) ends(v verdict.Verdict, outcome sluice.Outcome, by string, kind diagnosis.Kind) {
 	b.Helper()
 	if v.Outcome != outcome || v.By != by || v.Cause.Kind != kind {
 		b.Errorf("%s by %q for %q, want %s by %q for %q: %s\n%s", v.Outcome, v.By, v.Cause.Kind, outcome, by, kind,
@@ -54,21 +55,21 @@ func TestCausesOnTheSimulator(t *testing.T) {
 	const start = "sim/web:v2?noboot="
 	for name, c := range map[string]struct {
 		image string
-		kind  verdict.CauseKind
+		kind  diagnosis.Kind
 	}{
-		"image": {start + "CannotPullContainerError: image not found", verdict.ImageNotFound},
+		"image": {start + "CannotPullContainerError: image not found", diagnosis.ImageNotFound},
 		"platform": {start + "CannotPullContainerError: image Manifest does not contain descriptor matching " +
-			"platform 'linux/amd64'", verdict.ExecFormat},
-		"exit": {crash, verdict.ExitCode},
+			"platform 'linux/amd64'", diagnosis.ExecFormat},
+		"exit": {crash, diagnosis.ExitCode},
 		"secret": {start + "ResourceInitializationError: unable to retrieve secret from asm: AccessDeniedException",
-			verdict.SecretUnread},
-		"role":     {start + "ECS was unable to assume the role that was provided for this task", verdict.RoleRefused},
-		"health":   {"sim/web:v2?never-healthy", verdict.BalancerHealth},
-		"oom":      {"sim/web:v2?oom-after=2s", verdict.OutOfMemory},
-		"format":   {"sim/web:v2?exec-format", verdict.ExecFormat},
-		"port":     {"sim/web:v2?listen=9090", verdict.WrongPort},
-		"secret 2": {"sim/web:v2?no-secret", verdict.SecretUnread},
-		"role 2":   {"sim/web:v2?no-role", verdict.RoleRefused},
+			diagnosis.SecretUnread},
+		"role":     {start + "ECS was unable to assume the role that was provided for this task", diagnosis.RoleRefused},
+		"health":   {"sim/web:v2?never-healthy", diagnosis.BalancerHealth},
+		"oom":      {"sim/web:v2?oom-after=2s", diagnosis.OutOfMemory},
+		"format":   {"sim/web:v2?exec-format", diagnosis.ExecFormat},
+		"port":     {"sim/web:v2?listen=9090", diagnosis.WrongPort},
+		"secret 2": {"sim/web:v2?no-secret", diagnosis.SecretUnread},
+		"role 2":   {"sim/web:v2?no-role", diagnosis.RoleRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, breaker := range []bool{false, true} {
@@ -100,7 +101,7 @@ func TestNoCapacity(t *testing.T) {
 		must(b, b.sim.Inject("no-capacity prod"))
 		b.deploy("web", b.revision("sim/web:v2"))
 		v := b.wait("web", verdict.Wanted{Timeout: 3 * time.Minute})
-		b.ends(v, sluice.TimedOut, "", verdict.NoCapacity)
+		b.ends(v, sluice.TimedOut, "", diagnosis.NoCapacity)
 	})
 }
 
@@ -110,7 +111,7 @@ func TestSlowStart(t *testing.T) {
 		b.deploy("web", b.revision("sim/web:v2?start-delay=10m"))
 		began := b.clock.Now()
 		v := b.wait("web", verdict.Wanted{Timeout: 3 * time.Minute})
-		b.ends(v, sluice.TimedOut, "", verdict.SlowStart)
+		b.ends(v, sluice.TimedOut, "", diagnosis.SlowStart)
 		if d := b.clock.Now().Sub(began); d < 3*time.Minute || d > 3*time.Minute+time.Second {
 			t.Errorf("the wait took %s", d)
 		}
@@ -121,7 +122,7 @@ func TestNoRoomToMove(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, min: 75, max: 125})
 		b.deploy("web", b.revision("sim/web:v2"))
-		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Stalled, "", verdict.BlockedByConfig)
+		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Stalled, "", diagnosis.BlockedByConfig)
 	})
 }
 
@@ -129,7 +130,7 @@ func TestBreakerWithoutRollback(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true})
 		b.deploy("web", b.revision(crash))
-		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Failed, "", verdict.ExitCode)
+		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Failed, "", diagnosis.ExitCode)
 	})
 }
 
@@ -142,7 +143,7 @@ func TestSuperseded(t *testing.T) {
 			b.sleep(15 * time.Second)
 			b.deploy("web", b.revision("sim/web:v3"))
 		})
-		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Superseded, "web:3", verdict.Superseding)
+		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Superseded, "web:3", diagnosis.Superseding)
 		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour, Revision: "web:3"}), sluice.Succeeded, "", "")
 	})
 }
@@ -341,7 +342,7 @@ func TestAnAlarmRollsBack(t *testing.T) {
 				StateValue: cwtypes.StateValueAlarm, StateReason: aws.String("test")}))(b)
 		})
 		v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
-		b.ends(v, sluice.RolledBack, "web:1", verdict.AlarmFired)
+		b.ends(v, sluice.RolledBack, "web:1", diagnosis.AlarmFired)
 	})
 }
 

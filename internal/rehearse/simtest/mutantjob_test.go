@@ -7,9 +7,9 @@ var jobMutants = []mutant{
 	{"the token of a task by itself is another one the second time", "internal/stage/runtask_launch.go",
 		"ecs.Launch{ID: r.actionID(action), ",
 		"ecs.Launch{ID: r.actionID(action + r.Clock.Now().Format(time.RFC3339Nano)), "},
-	{"a task by itself that somebody stops has come to its end", "internal/verdict/task.go",
+	{"a task by itself that somebody stops has come to its end", "internal/verdict/diagnosis/run.go",
 		"case t.StopCode != \"\" && t.StopCode != \"EssentialContainerExited\":", "case t.StopCode == \"none\":"},
 	{"the first container decides about a task by itself", "internal/stage/runtask_wait.go",
-		"if why := verdict.TaskFailure(e, v.Watch); why != \"\" {\n\t\t\tfailed", "if why := verdict.TaskFailure(e, " +
-			"e.Containers[0].Name); why != \"\" {\n\t\t\tfailed"},
+		"if c, isFailed := diagnosis.ExplainRun(e, v.Watch, v.logs", "if c, isFailed := diagnosis.ExplainRun(e, " +
+			"e.Containers[0].Name, v.logs"},
 }

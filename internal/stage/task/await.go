@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 const (
@@ -156,8 +158,7 @@ func (v *wait) checkProgress(ctx context.Context) error {
 	for _, id := range v.openTasks() {
 		if s := v.status[id]; s != "RUNNING" {
 			return &sluice.Error{Op: v.job.opName(), Resource: "task " + id, Kind: sluice.Stall,
-				Err: fmt.Errorf("the task is %s and has made no progress for %s", s, limit), Next: "see the reason: " +
-					v.job.describeCommand(id)}
+				Err: fmt.Errorf("the task is %s and has made no progress for %s", s, limit), Next: v.stateCommand(id)}
 		}
 	}
 	return nil
@@ -181,16 +182,22 @@ func stillRunningText(n int) string {
 	return fmt.Sprintf("%d tasks keep", n)
 }
 
+// stateCommand is the advice to read the state of a task. sluice status shows standalone tasks only.
+func (v *wait) stateCommand(id string) string {
+	if v.job.Step == "" {
+		return "see the tasks of the family: sluice status"
+	}
+	return "see the task: " + v.job.describeCommand(id)
+}
+
 // judgeTasks is the error of tasks that failed, or were never started.
 func (v *wait) judgeTasks() error {
 	var failed []string
 	next := ""
 	for _, e := range v.progress.Ended {
-		if why := verdict.TaskFailure(e, v.job.Watch); why != "" {
-			failed = append(failed, "task "+e.Task+": "+why)
-			if next == "" {
-				next = "read its output: " + v.logs.readCommand(e.Task)
-			}
+		if c, isFailed := diagnosis.ExplainRun(e, v.job.Watch, v.logs.last[e.Task]); isFailed {
+			failed = append(failed, "task "+e.Task+": "+c.Text)
+			next = cmp.Or(next, v.logs.adviceFor(e, c))
 		}
 	}
 	if v.progress.ShortReason != "" {
@@ -212,7 +219,7 @@ func (v *wait) judgeTasks() error {
 
 func (v *wait) countSucceeded() (n int) {
 	for _, e := range v.progress.Ended {
-		if verdict.TaskFailure(e, v.job.Watch) == "" {
+		if _, isFailed := diagnosis.ExplainRun(e, v.job.Watch, nil); !isFailed {
 			n++
 		}
 	}

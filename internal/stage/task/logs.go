@@ -3,11 +3,11 @@ package task
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // logReader shows what the containers of tasks print. A log that cannot be read is reported once and
@@ -15,6 +15,7 @@ import (
 type logReader struct {
 	job          *Job
 	streams      map[string][]*logStream // by task
+	last         map[string][]string     // by task: the last lines of the watched container
 	readCommands map[string]string       // by task: the command that reads the watched container's output
 	reported     map[string]bool         // notes and warnings that were shown
 }
@@ -86,6 +87,7 @@ func (t *logReader) openStreams(ctx context.Context, id string) error {
 	}
 	if t.streams == nil {
 		t.streams, t.readCommands = map[string][]*logStream{}, map[string]string{}
+		t.last = map[string][]string{}
 	}
 	t.streams[id] = []*logStream{}
 	for _, o := range ecs.ContainerOutputs(td, id) {
@@ -111,6 +113,10 @@ func (t *logReader) emitLines(ctx context.Context, l *logStream) error {
 	lines, err := l.Read(ctx, t.job.Account.Logs())
 	for _, line := range lines {
 		t.job.Emit(sluice.Printed{Task: l.task, Container: l.container, At: line.At, Line: line.Text})
+		if l.container == t.job.Watch {
+			all := append(t.last[l.task], line.Text)
+			t.last[l.task] = all[max(0, len(all)-diagnosis.LogLines):]
+		}
 	}
 	if err != nil && sluice.KindOf(err) == sluice.Denied {
 		l.unreadable = true
@@ -142,12 +148,14 @@ func (t *logReader) isFirstTime(what string) bool {
 	return true
 }
 
-// readCommand is the command that reads what a task printed, or that describes the task.
-func (t *logReader) readCommand(id string) string {
-	if place := t.readCommands[id]; place != "" {
-		return place
+// adviceFor returns what to do about a task that failed. If the watched container ran, it adds the
+// command that reads all its output: its lines were shown, but sluice does not store them.
+func (t *logReader) adviceFor(e sluice.TaskEnded, c diagnosis.Cause) string {
+	command := t.readCommands[e.Task]
+	if end, _ := e.Container(c.Container); command == "" || end.ExitCode == nil {
+		return c.Kind.Advice()
 	}
-	return strings.TrimSpace(t.job.describeCommand(id))
+	return c.NextStep("its complete output: " + command)
 }
 
 // logCommand prints all output of a container. `aws logs tail` shows only the last ten minutes, and

@@ -1,4 +1,4 @@
-package verdict
+package diagnosis
 
 import (
 	"regexp"
@@ -6,42 +6,18 @@ import (
 	"time"
 )
 
-// Diagnose returns why a task failed. It uses the stopped task and the service's events about its
-// health checks. ok is false for tasks that did not fail.
-func Diagnose(t Stopped, probes map[string]string) (Cause, bool) {
-	text, ok := CauseOf(t.StoppedTask)
-	if !ok {
-		return Cause{}, false
-	}
-	c := Cause{Kind: stopKind(t), Text: text, Task: t.ID, Container: t.Container, Revision: t.Revision}
-	if said := probes[t.ID]; said != "" && c.Kind == BalancerHealth {
-		c.Kind, c.Text = probeKind(said), text+": "+said
-	}
-	return c, true
-}
-
-func stopKind(t Stopped) CauseKind {
-	whole := t.StoppedReason + " " + t.ContainerReason
-	switch {
-	case strings.Contains(whole, "container health checks"):
-		return ContainerHealth
-	case strings.Contains(whole, "health checks"):
-		return BalancerHealth
-	}
-	kind := kindOf(whole)
-	ran := t.StopCode == "EssentialContainerExited" || t.ExitCode != nil
-	if ran && kind != OutOfMemory && kind != ExecFormat && kind != NotStartable {
-		return ExitCode
-	}
-	return kind
+// Event is one event of a service.
+type Event struct {
+	ID, Message string
+	At          time.Time // AWS's
 }
 
 // probePattern matches AWS's event about a failed health check of one task.
 var probePattern = regexp.MustCompile(
 	`\(task ([0-9a-f-]+)\)(?: \(port \d+\))? is unhealthy in \(target-group [^)]*\) due to \(reason (.*)\)\.?$`)
 
-// probeReasons returns the reasons of failed health checks by task id.
-func probeReasons(events []Event) map[string]string {
+// ProbeReasons returns the reasons of failed health checks by task id.
+func ProbeReasons(events []Event) map[string]string {
 	said := map[string]string{}
 	for i := len(events) - 1; i >= 0; i-- {
 		if m := probePattern.FindStringSubmatch(events[i].Message); m != nil {
@@ -54,7 +30,7 @@ func probeReasons(events []Event) map[string]string {
 // eventSigns are phrases of events that describe a cause without a stopped task.
 var eventSigns = []struct {
 	words string
-	kind  CauseKind // "": determined by the rest of the event
+	kind  Kind // "": determined by the rest of the event
 }{
 	{"was unable to stop or start tasks during a deployment because of the service deployment configuration",
 		BlockedByConfig},
@@ -66,9 +42,9 @@ var eventSigns = []struct {
 	{"is unable to consistently start tasks successfully", OtherCause},
 }
 
-// causeOfEvent returns the cause that an event describes. The text omits the service's name, so
+// explainEvent returns the cause that an event describes. The text omits the service's name, so
 // equal causes have equal texts.
-func causeOfEvent(e Event) (Cause, bool) {
+func explainEvent(e Event) (Cause, bool) {
 	lower := strings.ToLower(e.Message)
 	for _, s := range eventSigns {
 		if !strings.Contains(lower, strings.ToLower(s.words)) {
@@ -76,9 +52,9 @@ func causeOfEvent(e Event) (Cause, bool) {
 		}
 		kind := s.kind
 		if kind == "" {
-			kind = kindOf(e.Message)
+			kind = kindOfText(e.Message)
 		}
-		return Cause{Kind: kind, Text: eventText(e.Message), Count: 1, notFromTask: true}, true
+		return Cause{Kind: kind, Text: eventText(e.Message), Count: 1}, true
 	}
 	return Cause{}, false
 }
@@ -95,10 +71,16 @@ var worryingWords = []string{
 	"unhealthy", "failed", "unable", "throttled", "could not", "not healthy", "rolling back",
 }
 
-func isWorrying(e Event) bool { return containsAny(strings.ToLower(e.Message), worryingWords) }
+// IsWorrying reports whether the event justifies a read of the stopped tasks.
+func (e Event) IsWorrying() bool { return containsAny(strings.ToLower(e.Message), worryingWords) }
 
-// reportsStart reports whether the event says that tasks were started.
-func reportsStart(e Event) bool { return strings.Contains(e.Message, " has started ") }
+// ReportsUnhealthyTarget reports whether the event says that a target is unhealthy.
+func (e Event) ReportsUnhealthyTarget() bool {
+	return containsAny(e.Message, []string{"unhealthy", "not healthy"})
+}
+
+// ReportsStart reports whether the event says that tasks were started.
+func (e Event) ReportsStart() bool { return strings.Contains(e.Message, " has started ") }
 
 // eventsSince returns the events since a time of AWS's; all of them for the zero time.
 func eventsSince(events []Event, at time.Time) []Event {
@@ -110,14 +92,14 @@ func eventsSince(events []Event, at time.Time) []Event {
 	return events
 }
 
-// causesInEvents returns the causes in events since a time, the newest first, one of each kind. A
+// ExplainEvents returns the causes in events since a time, the newest first, one of each kind. A
 // later event about started tasks ends a lack of capacity.
-func causesInEvents(events []Event, at time.Time) []Cause {
+func ExplainEvents(events []Event, since time.Time) []Cause {
 	var all []Cause
-	begun, seen := false, map[CauseKind]bool{}
-	for _, e := range eventsSince(events, at) {
-		begun = begun || reportsStart(e)
-		c, ok := causeOfEvent(e)
+	begun, seen := false, map[Kind]bool{}
+	for _, e := range eventsSince(events, since) {
+		begun = begun || e.ReportsStart()
+		c, ok := explainEvent(e)
 		if !ok || seen[c.Kind] || begun && c.Kind != OtherCause {
 			continue
 		}

@@ -1,4 +1,4 @@
-package verdict
+package diagnosis
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-func TestTaskFailure(t *testing.T) {
+func TestExplainRun(t *testing.T) {
 	code := func(n int) *int { return &n }
 	ended := func(stop string, all ...sluice.ContainerEnded) sluice.TaskEnded {
 		return sluice.TaskEnded{Task: "t", StopCode: stop, Reason: "said ECS", Containers: all}
@@ -33,8 +33,8 @@ func TestTaskFailure(t *testing.T) {
 		{ended("UserInitiated", job), "it was stopped (UserInitiated): said ECS"},
 		{ended("SpotInterruption", job), "it was stopped (SpotInterruption): said ECS"},
 	} {
-		if got := TaskFailure(c.of, "job"); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.of, got, c.want)
+		if got, failed := ExplainRun(c.of, "job", nil); got.Text != c.want || failed != (c.want != "") {
+			t.Errorf("%+v: %q, want %q", c.of, got.Text, c.want)
 		}
 	}
 }

@@ -1,0 +1,132 @@
+package diagnosis
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// FailAfter is how many failures with one cause end a wait.
+const FailAfter = 3
+
+// NoLimit is a limit that no number of failures reaches. It is for the previous version: there is no
+// other version to return to, and ECS starts its tasks again.
+const NoLimit = math.MaxInt
+
+// Failures counts failures by cause. It is a value: its slices are never changed in place. The zero
+// value has counted nothing.
+type Failures struct {
+	causes []Cause   // in order of first occurrence
+	tasks  []Stopped // the counted tasks, to recount them when events or logs arrive
+	logs   []Log
+	logReads
+}
+
+// AddStopped counts the tasks that failed. events are those of the service.
+func (f Failures) AddStopped(stopped []Stopped, events []Event) Failures {
+	for _, t := range stopped {
+		if _, failed := ExplainStop(t, nil); failed {
+			f.tasks = append(f.tasks[:len(f.tasks):len(f.tasks)], t)
+		}
+	}
+	if len(f.tasks) == 0 {
+		return f
+	}
+	return f.recountCauses(events)
+}
+
+// AddLogs adds the logs; a newer log of a task replaces the older one.
+func (f Failures) AddLogs(logs []Log, events []Event) Failures {
+	if len(logs) == 0 {
+		return f
+	}
+	kept := slices.DeleteFunc(slices.Clone(f.logs), func(old Log) bool {
+		return slices.ContainsFunc(logs, func(x Log) bool { return x.Task == old.Task })
+	})
+	f.logs = append(kept, logs...)
+	f = f.recountCauses(events)
+	f.logReads = f.logReads.noteLogs(f.causes, logs)
+	return f
+}
+
+// recountCauses determines the cause of every task again: events and logs that explain a stop may
+// arrive after it.
+func (f Failures) recountCauses(events []Event) Failures {
+	f.causes = nil
+	probes := ProbeReasons(events)
+	for _, t := range f.tasks {
+		c, _ := ExplainStop(t, probes)
+		for _, l := range f.logs { // one log counts for all tasks that ended the same way
+			c = c.correctBy(l)
+		}
+		i := slices.IndexFunc(f.causes, func(have Cause) bool { return have.Text == c.Text })
+		if i < 0 {
+			c.Count = 1
+			f.causes = append(f.causes, c)
+			continue
+		}
+		c.Count = f.causes[i].Count + 1
+		f.causes[i] = c
+	}
+	return f
+}
+
+// Reset removes all causes, because a task became healthy. Logs are kept.
+func (f Failures) Reset() Failures {
+	f.causes, f.tasks = nil, nil
+	return f
+}
+
+// Count returns the number of counted tasks.
+func (f Failures) Count() int { return len(f.tasks) }
+
+// Reach reports whether one cause has at least limit failures; a limit of 0 is [FailAfter].
+func (f Failures) Reach(limit int) bool {
+	if limit <= 0 {
+		limit = FailAfter
+	}
+	return f.Leading().Count >= limit
+}
+
+// Leading returns the most frequent cause, the first of equals; the zero Cause if there is none.
+func (f Failures) Leading() Cause {
+	var best Cause
+	for _, c := range f.causes {
+		if c.Count > best.Count {
+			best = c
+		}
+	}
+	return best
+}
+
+// Ranked returns the causes, the leading one first.
+func (f Failures) Ranked() []Cause {
+	all := slices.Clone(f.causes)
+	slices.SortStableFunc(all, func(a, b Cause) int { return b.Count - a.Count })
+	return all
+}
+
+// AddHints adds causes of kinds that are not in the list yet. They come from events and from the
+// first target with a problem, not from stopped tasks.
+func AddHints(all, events []Cause, targets []sluice.Target) []Cause {
+	for _, c := range events {
+		if c.Kind != OtherCause || len(all) == 0 {
+			all = addKind(all, c)
+		}
+	}
+	for _, t := range targets {
+		if c, ok := ExplainTarget(t); ok {
+			return addKind(all, c)
+		}
+	}
+	return all
+}
+
+// addKind adds a cause if the list has none of its kind.
+func addKind(all []Cause, c Cause) []Cause {
+	if slices.ContainsFunc(all, func(have Cause) bool { return have.Kind == c.Kind }) {
+		return all
+	}
+	return append(all, c)
+}

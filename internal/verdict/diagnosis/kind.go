@@ -1,0 +1,73 @@
+package diagnosis
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kind classifies causes of failure. Each kind has one row in the table.
+type Kind string
+
+const (
+	ImageNotFound   Kind = "image not found"
+	ExecFormat      Kind = "exec format"
+	NotStartable    Kind = "container cannot start"
+	ExitCode        Kind = "exit code"
+	OutOfMemory     Kind = "out of memory"
+	ContainerHealth Kind = "container health check"
+	BalancerHealth  Kind = "load balancer health check"
+	WrongPort       Kind = "wrong port"
+	NoCapacity      Kind = "no capacity"
+	SecretUnread    Kind = "secret not readable"
+	RoleRefused     Kind = "role not assumable"
+	SlowStart       Kind = "slow start"
+	Throttled       Kind = "throttled"
+	Superseding     Kind = "superseded"
+	AlarmFired      Kind = "alarm"
+	BreakerFired    Kind = "circuit breaker"
+	BlockedByConfig Kind = "deployment configuration"
+	HookFailed      Kind = "hook"
+	HookMissing     Kind = "no such hook"
+	NotContinued    Kind = "not continued"
+	GroupMissing    Kind = "deployment group"
+	GroupRole       Kind = "service role"
+	GroupRoutes     Kind = "listeners"
+	ECSRefused      Kind = "refused by ECS"
+	OtherCause      Kind = "other"
+)
+
+// Advice returns what to do about a cause of this kind.
+func (k Kind) Advice() string { return k.row().advice }
+
+func (k Kind) row() row {
+	if i := slices.IndexFunc(table, func(r row) bool { return r.kind == k }); i >= 0 {
+		return table[i]
+	}
+	return row{}
+}
+
+// KindOfCode returns the kind of an error code of CodeDeploy; empty if the code has none.
+func KindOfCode(code string) Kind {
+	for _, r := range table {
+		if slices.Contains(r.codes, code) {
+			return r.kind
+		}
+	}
+	return ""
+}
+
+// kindOfText returns the kind that the words of a text identify, the first of the table;
+// OtherCause if none match.
+func kindOfText(text string) Kind {
+	text = strings.ToLower(text)
+	for _, r := range table {
+		if containsAny(text, r.words) {
+			return r.kind
+		}
+	}
+	return OtherCause
+}
+
+func containsAny(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}

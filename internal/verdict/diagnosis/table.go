@@ -1,0 +1,85 @@
+package diagnosis
+
+// row is all that sluice knows about one kind of cause.
+type row struct {
+	kind   Kind
+	advice string // one sentence: what to do
+	// words, in lower case, of stop reasons, events and log lines. The first row that matches wins,
+	// so a row with more specific words is above (Developer Guide, "Amazon ECS stopped tasks error
+	// messages").
+	words []string
+	// afterStart: the words also explain a container that ran. Otherwise it ended by itself.
+	afterStart  bool
+	codes       []string // error codes of CodeDeploy deployments (CodeDeploy API Reference, ErrorInformation)
+	healthCheck bool     // only a passed health check shows that the cause is over
+}
+
+// table has a row for each kind.
+var table = []row{
+	{kind: OutOfMemory, words: []string{"outofmemoryerror"}, afterStart: true,
+		advice: "raise the memory of the task or of the container, or make the program use less"},
+	{kind: ExecFormat, words: []string{"exec format error", "does not contain descriptor matching platform",
+		"no matching manifest for", "image platform"}, afterStart: true,
+		advice: "build the image for the task's CPU architecture, or set runtimePlatform.cpuArchitecture to " +
+			"the image's"},
+	{kind: Throttled, words: []string{"toomanyrequests", "rate exceeded", "pull rate limit", "throttlingexception"},
+		codes:  []string{"THROTTLED"},
+		advice: "wait and try again, or lower the request rate: AWS or the image's registry throttles requests"},
+	{kind: RoleRefused, words: []string{"unable to assume the role", "unable to assume role", "assumerole"},
+		advice: "check that the role exists and that its trust policy names ecs-tasks.amazonaws.com"},
+	{kind: SecretUnread, words: []string{"retrieve secret", "secret from", "secretsmanager", "ssm",
+		"invalid parameters"},
+		advice: "check that the secret or parameter exists and that the execution role and the network let the " +
+			"task read it"},
+	{kind: ImageNotFound, words: []string{"cannotpullcontainer", "pull image", "cannotpullimage", "registry auth",
+		"image not found"},
+		advice: "check the image's name and tag, that it was pushed to that registry, and that the execution " +
+			"role may pull it"},
+	{kind: NoCapacity, words: []string{"capacity is unavailable", "resource:", "insufficient", "no container instance",
+		"limit on the number of tasks", "unable to place a task"},
+		codes: []string{"OVER_MAX_INSTANCES", "RESOURCE_LIMIT_EXCEEDED"},
+		advice: "add capacity to the cluster or its capacity provider, request less CPU and memory, or raise " +
+			"the account's quota"},
+	{kind: NotStartable, words: []string{"cannotstartcontainer", "cannotcreatecontainer",
+		"executable file not found"}, afterStart: true,
+		advice: "check the container's command, entry point, user and mounts against the contents of the image"},
+	{kind: ExitCode, advice: "read the container's last log lines: the program ended by itself"},
+	{kind: ContainerHealth, healthCheck: true,
+		advice: "run the health check's command inside the container; if the program only needs longer to " +
+			"start, raise the check's startPeriod"},
+	{kind: BalancerHealth, healthCheck: true,
+		advice: "request the target group's health check path from the container; if the program only needs " +
+			"longer to start, raise healthCheckGracePeriodSeconds"},
+	{kind: WrongPort, healthCheck: true,
+		advice: "make the program listen on the service's containerPort on all addresses, or set " +
+			"containerPort to the port on which it listens"},
+	{kind: SlowStart,
+		advice: "raise the timeout and healthCheckGracePeriodSeconds, or make the program start faster"},
+	{kind: Superseding, advice: "wait for the newer deployment instead"},
+	{kind: AlarmFired, codes: []string{"ALARM_ACTIVE"},
+		advice: "check the metric of the alarm; it fired while the new version took over"},
+	{kind: BreakerFired, advice: "read the service's events and tasks: sluice status --events 20"},
+	{kind: BlockedByConfig,
+		advice: "lower minimumHealthyPercent or raise maximumPercent: with this desired count " +
+			"ECS can neither stop nor start a task"},
+	{kind: HookFailed, codes: []string{"HOOK_EXECUTION_FAILURE"},
+		advice: "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with " +
+			"Succeeded within an hour"},
+	{kind: HookMissing, advice: "create the Lambda function, or name an existing one for this lifecycle event"},
+	{kind: NotContinued,
+		advice: "continue the next deployment in time: sluice approve, or aws deploy continue-deployment if " +
+			"another tool deploys"},
+	{kind: GroupMissing, codes: []string{"DEPLOYMENT_GROUP_MISSING", "APPLICATION_MISSING", "INVALID_ECS_SERVICE"},
+		advice: "check that the service and its CodeDeploy application and deployment group exist, then " +
+			"deploy again"},
+	{kind: GroupRole, codes: []string{"IAM_ROLE_MISSING", "IAM_ROLE_PERMISSIONS"},
+		advice: "grant the deployment group's service role the permissions of AWSCodeDeployRoleForECS, and " +
+			"iam:PassRole for the task's roles"},
+	{kind: GroupRoutes, codes: []string{"ELASTIC_LOAD_BALANCING_INVALID", "ELB_INVALID_INSTANCE"},
+		advice: "check that the production listener forwards to one of the deployment group's two target groups, " +
+			"and the test listener too"},
+	{kind: ECSRefused, codes: []string{"ECS_UPDATE_ERROR"},
+		advice: "change what ECS refuses: the task definition, network, platform version or capacity providers " +
+			"of the AppSpec"},
+	{kind: OtherCause, advice: "read the service's events and tasks: sluice status --events 20"},
+}
