@@ -94,7 +94,7 @@ func resumeOld(t *testing.T, old oldJournal, k oldKill, after bool, c rehearse.C
 	})
 	if !resumed || len(r.Violations) > 0 || r.Outcome != unbroken.Outcome || r.State != unbroken.State ||
 		r.Failed != unbroken.Failed {
-		t.Errorf("%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", old.flow, c.Kills[0],
+		t.Errorf("%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", old.flow, fmt.Sprint(c.Kills[0]),
 			r.Outcome, r.Cause, r.State, r.Failed, r.Violations, unbroken.Outcome, unbroken.State, unbroken.Failed, r.Log)
 	}
 }
