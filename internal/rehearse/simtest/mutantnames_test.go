@@ -43,7 +43,7 @@ var namedMutants = []mutant{
 	{"new tasks are found while ECS takes them back", "internal/stage/cloudmaptraffic_reconcile.go",
 		"\t\treturn d.deregisterNewPrimary(ctx)\n", "\t\treturn nil\n"},
 	{"a share is not kept while tasks come and go", "internal/stage/cloudmaptraffic_reconcile.go",
-		"\tif err != nil || !ok || held == 0 {\n", "\tif err != nil || !ok || held >= 0 {\n"},
+		"\tif err != nil || held == 0 {\n", "\tif err != nil || held >= 0 {\n"},
 	{"the new primary is found before its share", "internal/plan/shares.go",
 		"\t\treturn Split{Canary: p.Canary}\n",
 		"\t\treturn Split{Canary: p.Canary, Primary: p.Primary - min(p.Primary, p.Desired)}\n"},

@@ -7,7 +7,7 @@ var shiftedMutants = []mutant{
 	{"a deployment of CodeDeploy is stopped without its rollback", "internal/codedeploy/deploy.go",
 		"AutoRollbackEnabled: aws.Bool(back)}", "AutoRollbackEnabled: aws.Bool(back && id == \"\")}"},
 	{"a revision is registered twice", "internal/stage/codedeploy.go",
-		"\tif begun || r.Plan.IsRegistered() {\n", "\tif begun && r == nil || r.Plan.IsRegistered() {\n"},
+		"\tif saved.Begun || r.Plan.IsRegistered() {\n", "\tif saved.Begun && r == nil || r.Plan.IsRegistered() {\n"},
 	{"what returns by CodeDeploy waits for a person", "internal/stage/codedeploy_follow.go",
 		"\t\tif isReady(s) && !continued {\n", "\t\tif isReady(s) && continued {\n"},
 	{"an alarm stops what returns by CodeDeploy", "internal/stage/codedeploy_rollback.go",
