@@ -116,9 +116,8 @@ var whys = map[string]string{
 		"when counts or events indicate a failure, and every 30 s while tasks start; the running tasks of a set when their number changed",
 	"ecs:DescribeTasks": "the addresses of a set's tasks, once for each task, to distinguish its targets from " +
 		"those of another set in the same target group; and why a task stopped",
-	"ecs:ListTaskDefinitions": "the newest revision of the family: an identical one is " +
-		"not registered again",
-	"ecs:DescribeTaskDefinition": "that revision, and the one that serves, to compare them",
+	"ecs:DescribeTaskDefinition": "the newest revision of the family: an identical one is not registered " +
+		"again; and the one that serves, to compare them",
 	"elasticloadbalancing:DescribeTargetHealth": "health as the load balancer reports it, at every poll " +
 		"from the first running task on; of a set that drains, once its tasks have stopped",
 	"elasticloadbalancing:DescribeRules": "the current rules: for the plan, at the beginning of " +

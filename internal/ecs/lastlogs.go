@@ -2,7 +2,6 @@ package ecs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,7 +46,7 @@ func (r LastLogs) readLog(ctx context.Context, t diagnosis.Stopped, l *diagnosis
 	}
 	td, err := ReadDefinition(ctx, r.ECS, t.Revision)
 	if err != nil {
-		return fmt.Errorf("log of container %s: %w", t.Container, err)
+		return err
 	}
 	place, err := LogsOf(td, t.Container, t.ID)
 	if err != nil {

@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -28,7 +29,7 @@ func LogsOf(td *ecstypes.TaskDefinition, container, task string) (LogPlace, erro
 			return logPlace(c, task)
 		}
 	}
-	return LogPlace{}, fmt.Errorf("the task definition has no container %s", container)
+	return LogPlace{}, errors.New("the task definition has no such container")
 }
 
 // logPlace follows the awslogs driver's naming: prefix/container/task (ECS
@@ -36,15 +37,15 @@ func LogsOf(td *ecstypes.TaskDefinition, container, task string) (LogPlace, erro
 func logPlace(c ecstypes.ContainerDefinition, task string) (LogPlace, error) {
 	l, name := c.LogConfiguration, aws.ToString(c.Name)
 	if l == nil {
-		return LogPlace{}, fmt.Errorf("container %s has no log configuration", name)
+		return LogPlace{}, errors.New("it has no log configuration")
 	}
 	if l.LogDriver != ecstypes.LogDriverAwslogs {
-		return LogPlace{}, fmt.Errorf("the log of container %s is sent to %s", name, l.LogDriver)
+		return LogPlace{}, fmt.Errorf("it is sent to %s", l.LogDriver)
 	}
 	p := LogPlace{Group: l.Options["awslogs-group"], Region: l.Options["awslogs-region"]}
 	prefix := l.Options["awslogs-stream-prefix"]
 	if p.Group == "" || prefix == "" {
-		return p, fmt.Errorf("the log of container %s has no group or no stream prefix", name)
+		return p, errors.New("its configuration has no group or no stream prefix")
 	}
 	p.Stream = prefix + "/" + name + "/" + task
 	return p, nil

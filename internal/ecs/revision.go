@@ -22,7 +22,7 @@ type Revision struct {
 // FindRegistered returns the newest active revision of the family if it equals want. Otherwise it
 // returns the zero Revision.
 func FindRegistered(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
-	have, err := NewestDefinition(ctx, api, aws.ToString(want.Input.Family))
+	have, err := LatestDefinition(ctx, api, aws.ToString(want.Input.Family))
 	if err != nil || have == nil {
 		return Revision{}, err
 	}
@@ -57,8 +57,8 @@ func MatchRevision(want *definition.Task, have *ecstypes.TaskDefinition) Revisio
 	return newRevision(have)
 }
 
-// NewestDefinition returns the newest ACTIVE revision of a family, or nil.
-func NewestDefinition(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+// newestListed returns the newest ACTIVE revision of a family, or nil.
+func newestListed(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
 	arns, err := listNewest(ctx, api, family, 1)
 	if err != nil || len(arns) == 0 {
 		return nil, err
@@ -76,12 +76,13 @@ func listNewest(ctx context.Context, api *awsecs.Client, family string, most int
 	return list.TaskDefinitionArns, nil
 }
 
-// LatestDefinition returns the same as NewestDefinition with one call if there is a revision. A
-// family's name stands for its latest ACTIVE revision (API Reference, DescribeTaskDefinition).
+// LatestDefinition returns the newest ACTIVE revision of a family, or nil, with one call if there is
+// a revision. A family's name stands for its latest ACTIVE revision (API Reference,
+// DescribeTaskDefinition).
 func LatestDefinition(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
 	td, err := ReadDefinition(ctx, api, family)
 	if err != nil && IsRefused(err) {
-		return NewestDefinition(ctx, api, family) // finds out whether the family has no revision
+		return newestListed(ctx, api, family) // finds out whether the family has no revision
 	}
 	return td, err
 }

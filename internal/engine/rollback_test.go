@@ -39,6 +39,18 @@ func TestCanaryThatIsNeverHealthyIsTakenAway(t *testing.T) {
 	})
 }
 
+// Every task of the new primary stops while the old primary drains, and ECS starts others. The
+// stage that created it fails: it does not end done on the tasks of the second try.
+func TestNewPrimaryThatCrashesDuringTheDrainFailsItsStage(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		end := b.deploy(b.files("sim/web:v2?crash-after=30s&exit=3", canaryPipeline))
+		b.expect(end, sluice.RolledBack, "4 of 4 tasks stopped: exit code 3", servesV1)
+		if !strings.Contains(b.log(), `stageEnded {"index":3,"name":"ECS_PRIMARY_ROLLOUT","status":"failed"`) {
+			b.Errorf("the primary rollout did not fail\n%s", b.log())
+		}
+	})
+}
+
 func TestImageThatDoesNotBootIsNamed(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		end := b.deploy(b.files("sim/web:v2?noboot=true", canaryPipeline))

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -16,7 +17,7 @@ type member struct {
 	label          string            // its name in the plan: "task set of canary"
 	service        ecs.Service       // the service that its tasks belong to
 	hasOwnGroup    bool              // no other workload is in its target group
-	isNew          bool              // this stage just created it: none of its tasks has stopped
+	createdAt      time.Time         // when this stage created it; zero: it existed before
 	live           *ecs.ServiceState // the read of its service that shows it; nil: not known
 	events         []diagnosis.Event // of its service, newest first; nil: not read
 }

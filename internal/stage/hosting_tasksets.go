@@ -50,7 +50,9 @@ func (t taskSets) ensureSet(ctx context.Context, v sluice.Variant, w ecs.WantedT
 		t.Host.Emit(sluice.Adopted{Action: w.By, Resource: set.ID})
 	}
 	m := t.newMember(set, v, w.Label)
-	m.isNew = !found
+	if !found {
+		m.createdAt = t.Clock.Now()
+	}
 	return m, err
 }
 

@@ -31,7 +31,6 @@ type memberWatch struct {
 	leavingTargets ecs.StoppingTasks // addresses of tasks that are being stopped
 	stopped        ecs.StoppedOfSet
 	stoppedReadAt  time.Time // when stopped tasks were read last
-	stoppedDueAt   time.Time // when they were due last; they are not read without a sign of a failure
 	signs          verdict.FailureSigns
 	lastRunning    int       // lastRunning count at the last poll
 	farApart       bool      // polls are far apart: tasks may be replaced between two of them
@@ -163,21 +162,21 @@ const (
 	quietStoppedReadAge = 30 * time.Second
 )
 
-// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll of a
-// member that existed before, when the running count fell, and then every maxStoppedReadAge or
-// quietStoppedReadAge.
+// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll,
+// unless the member was just created, when the running count fell, and then every maxStoppedReadAge
+// or quietStoppedReadAge.
 func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]diagnosis.Stopped, error) {
 	now, fewer := r.Clock.Now(), set.Running < w.lastRunning
 	w.lastRunning = set.Running
 	w.signs = w.signs.See(set.live.ForVerdictOrNil(), set.ID)
-	if w.isNew && w.stoppedDueAt.IsZero() {
-		w.stoppedDueAt, w.stoppedReadAt = now, now
+	if w.stoppedReadAt.IsZero() && now.Sub(w.createdAt) < maxStoppedReadAge {
+		w.stoppedReadAt = now // no task can have stopped yet
 	}
-	if !fewer && now.Sub(w.stoppedDueAt) < maxStoppedReadAge {
-		return nil, nil
+	limit := quietStoppedReadAge
+	if w.signs.Seen() {
+		limit = maxStoppedReadAge
 	}
-	w.stoppedDueAt = now
-	if !fewer && !w.signs.Seen() && now.Sub(w.stoppedReadAt) < quietStoppedReadAge {
+	if !fewer && now.Sub(w.stoppedReadAt) < limit {
 		return nil, nil
 	}
 	w.stoppedReadAt = now

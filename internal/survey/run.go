@@ -26,7 +26,7 @@ func ReadRunInputs(ctx context.Context, a *account.Account, _ clock.Clock, app *
 
 // surveyFamily reads the newest revision of the family.
 func surveyFamily(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) (err error) {
-	live.Definition, err = ecs.NewestDefinition(ctx, a.ECS(), *app.Task.Input.Family)
+	live.Definition, err = ecs.LatestDefinition(ctx, a.ECS(), *app.Task.Input.Family)
 	if err != nil || live.Definition == nil {
 		return err
 	}

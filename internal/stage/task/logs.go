@@ -93,7 +93,7 @@ func (t *logReader) openStreams(ctx context.Context, id string) error {
 	for _, o := range ecs.ContainerOutputs(td, id) {
 		if o.Err != nil {
 			if o.Container == t.job.Watch && t.isFirstTime("log of "+o.Container) {
-				t.job.emitNote("%v: its output is not shown", o.Err)
+				t.job.emitNote("output of container %s is not shown: its log cannot be read: %v", o.Container, o.Err)
 			}
 			continue
 		}

@@ -43,7 +43,7 @@ var table = []row{
 	{kind: NotStartable, words: []string{"cannotstartcontainer", "cannotcreatecontainer",
 		"executable file not found"}, afterStart: true,
 		advice: "check the container's command, entry point, user and mounts against the contents of the image"},
-	{kind: ExitCode, advice: "read the container's last log lines: the program ended by itself"},
+	{kind: ExitCode, advice: "read the container's last log lines, or run its image yourself: the program ended by itself"},
 	{kind: ContainerHealth, healthCheck: true,
 		advice: "run the health check's command inside the container; if the program only needs longer to " +
 			"start, raise the check's startPeriod"},
