@@ -27,7 +27,7 @@ func (r *Run) savedOverride(ctx context.Context) (h memory.Override, ok bool, er
 }
 
 func (r *Run) saveOverride(ctx context.Context, h memory.Override) error {
-	return r.memory.Scaling.Update(ctx, func(s *memory.Scaling) { s.Override = &h })
+	return r.memory.Scaling.Update(ctx, func(saved *memory.Scaling) { saved.Override = &h })
 }
 
 // scalingBefore returns the scalable targets as they were before any deployment suspended them,
@@ -191,7 +191,7 @@ func (r *Run) saveScalingRollback(ctx context.Context) error {
 	if r.Plan.Scaling == nil {
 		return nil
 	}
-	return r.memory.Scaling.Update(ctx, func(s *memory.Scaling) { s.Rollback = true })
+	return r.memory.Scaling.Update(ctx, func(saved *memory.Scaling) { saved.Rollback = true })
 }
 
 // finalTarget is the target with index i of an override once auto scaling is restored.

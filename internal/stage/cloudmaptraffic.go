@@ -54,6 +54,18 @@ func (d *cloudMapTraffic) removeStaleRecords(ctx context.Context) error {
 	return err
 }
 
+// isNameDeleted reads whether the Cloud Map service is deleted. No caller can resolve the name then.
+func (d *cloudMapTraffic) isNameDeleted(ctx context.Context) (bool, error) {
+	_, err := d.names.ListInstances(ctx)
+	if sluice.KindOf(err) == sluice.NotFound {
+		return true, nil
+	}
+	return false, err
+}
+
+// isUnreachable returns false: whether callers can resolve the name takes a read.
+func (d *cloudMapTraffic) isUnreachable() bool { return false }
+
 // deregisterDead deregisters records of tasks that do not run any more.
 func (d *cloudMapTraffic) deregisterDead(ctx context.Context) error {
 	n, err := d.names.DeregisterDead(ctx, d.writeRecord)

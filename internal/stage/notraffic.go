@@ -42,3 +42,5 @@ func (noTraffic) savePlannedShift(context.Context, sluice.Weights) error { retur
 func (noTraffic) setWeights(context.Context, sluice.Weights) error { return errNoTraffic }
 
 var errNoTraffic = errors.New("the service gets no traffic: there are no shares to move")
+
+func (noTraffic) isUnreachable() bool { return true }

@@ -54,7 +54,7 @@ func (r *Run) errNotRestored(why error) error {
 // handleUnrestored continues after the former version could not be restored because resources that
 // it needs were deleted. The canary is removed if no request can reach it.
 func (r *Run) handleUnrestored(ctx context.Context, why error) error {
-	if len(r.deletedResources) == 0 || !r.isRouteDeleted() {
+	if len(r.deletedResources) == 0 || !r.traffic.isUnreachable() {
 		return why
 	}
 	made, err := r.hosting.listCreated(ctx)
@@ -72,26 +72,20 @@ func (r *Run) handleUnrestored(ctx context.Context, why error) error {
 	return r.errNotRestored(why)
 }
 
-// isRouteDeleted reports whether no route sends requests to the service any more.
-func (r *Run) isRouteDeleted() bool {
-	switch a := r.traffic.(type) {
-	case albTraffic:
-		return a.isUnreachable()
-	case noTraffic:
-		return true
-	}
-	return false
+// namedAccess is an access by a name that another process or person can delete.
+type namedAccess interface {
+	// isNameDeleted reads whether the name is deleted.
+	isNameDeleted(ctx context.Context) (bool, error)
 }
 
 // dropDeletedName lets a rollback continue without the name of the service if its Cloud Map service
 // was deleted. No caller can resolve the name then.
 func (r *Run) dropDeletedName(ctx context.Context) error {
-	d, ok := r.traffic.(*cloudMapTraffic)
+	d, ok := r.traffic.(namedAccess)
 	if !ok {
 		return nil
 	}
-	_, err := d.names.ListInstances(ctx)
-	if sluice.KindOf(err) != sluice.NotFound {
+	if deleted, err := d.isNameDeleted(ctx); err != nil || !deleted {
 		return err
 	}
 	r.noteDeleted("Cloud Map service", r.Plan.Registry.ARN)

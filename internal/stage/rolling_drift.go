@@ -43,15 +43,15 @@ func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error
 	if err != nil {
 		return rev, updateRequest{}, err
 	}
-	id, revision := live.PrimaryDeployment()
+	id, serving := live.PrimaryDeployment()
 	if policy == sluice.AdoptChange {
 		r.emitWarning("external change: %s was deployed (deployment %s). sluice follows it (onOutsideChange: adopt)",
-			revision, id)
+			serving, id)
 		ours := updateRequest{Before: id, Deployment: id, ARN: live.CurrentDeployment()}
-		return ecs.Revision{ARN: revision, Name: revision}, ours, r.saveUpdate(ctx, ours)
+		return ecs.Revision{ARN: serving, Name: serving}, ours, r.saveUpdate(ctx, ours)
 	}
 	r.emitWarning("external change: %s was deployed (deployment %s). sluice deploys %s again (onOutsideChange: "+
-		"reassert)", revision, id, rev.Name)
+		"reassert)", serving, id, rev.Name)
 	if err := r.saveUpdate(ctx, updateRequest{Before: id, Current: live.CurrentDeployment()}); err != nil {
 		return rev, updateRequest{}, err
 	}
@@ -61,9 +61,9 @@ func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error
 
 // resolveSupersededInWait is resolveSuperseded for a stage that only waits.
 func (r *Run) resolveSupersededInWait(ctx context.Context, live *ecs.ServiceState, ours updateRequest) error {
-	id, revision := live.PrimaryDeployment()
+	id, serving := live.PrimaryDeployment()
 	why := &sluice.Error{Op: "monitor the service", Resource: r.client.Resource(), Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("another deployment (%s of %s) replaced this one (%s)", id, revision, ours.Deployment),
+		Err:  fmt.Errorf("another deployment (%s of %s) replaced this one (%s)", id, serving, ours.Deployment),
 		Next: "run sluice status to see what is running"}
 	rev, err := r.ensureRevision(ctx)
 	if err != nil {

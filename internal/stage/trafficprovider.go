@@ -92,6 +92,9 @@ type trafficProvider interface {
 	// restoreRoutes restores the routes saved in [memory.Snapshot]. It reports what another actor
 	// changed since then, and keeps that.
 	restoreRoutes(ctx context.Context) error
+	// isUnreachable reports whether no route sends requests to the service any more, as far as a
+	// rollback has read them.
+	isUnreachable() bool
 	// checkCanaryUnrouted returns an error while requests are still sent to the canary.
 	checkCanaryUnrouted(ctx context.Context, canary member) error
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -17,7 +18,7 @@ const maxServiceReadAge = 8 * time.Second
 // targetsDecide reports whether the health of the member's targets decides when it is ready. In a
 // rollback, target groups and listeners may be deleted, so every poll reads everything.
 func (r *Run) targetsDecide(w *memberWatch) bool {
-	_, byWeights := r.traffic.(albTraffic)
+	byWeights := r.Plan.Access == sluice.ELB && r.Plan.Primary != nil
 	return byWeights && w.TargetGroup != "" && !r.isRollback()
 }
 
