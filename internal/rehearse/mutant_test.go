@@ -37,7 +37,8 @@ var mutantsOf = []struct {
 // mutants are rules of more than one kind.
 var mutants = []mutant{
 	{"weight before health", "internal/stage/wait_member.go",
-		"\tif r.SkipHealthWaits {\n", "\tif true {\n"},
+		"\tw := newMemberWatch(m)\n\tfor {\n",
+		"\tw := newMemberWatch(m)\n\tfor n := 0; ; n++ {\n\t\tif n == 0 {\n\t\t\treturn nil\n\t\t}\n"},
 	{"one healthy task is enough", "internal/verdict/capacity.go",
 		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
 	{"the drain is skipped", "internal/stage/retire.go",
@@ -112,7 +113,8 @@ var mutants = []mutant{
 	{"scaling is not suspended before traffic moves", "internal/stage/claim.go",
 		"\treturn r.overrideScaling(ctx, live)\n", "\treturn nil\n"},
 	{"tasks stop while callers have their addresses", "internal/stage/cloudmaptraffic.go",
-		"\tif err != nil || !ok || d.SkipExpiryWaits {\n", "\tif err != nil || !ok || ok {\n"},
+		"\tat, ok, err := loadValue[time.Time](ctx, d.Host, keyShiftedAt)\n\tif err != nil || !ok {\n",
+		"\tat, ok, err := loadValue[time.Time](ctx, d.Host, keyShiftedAt)\n\tif err != nil || !ok || ok {\n"},
 	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
 		"\tif err := d.registerMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
 			"d.deregisterMembers(ctx, act, c)\n",

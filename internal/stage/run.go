@@ -50,12 +50,6 @@ type Config struct {
 	RetryFor time.Duration
 	// CheckRetry is called between two tries of a call without a response. Nil: Interrupt.
 	CheckRetry func() error
-	// SkipHealthWaits ends every wait for health immediately. It is for tests which show that
-	// requests are lost without those waits. Users cannot set it.
-	SkipHealthWaits bool
-	// SkipExpiryWaits ends every wait for the DNS TTL at callers immediately. It is for tests, as
-	// SkipHealthWaits is.
-	SkipExpiryWaits bool
 }
 
 // Run is one stage that is executed: its clients, its clock and its step of the plan.
