@@ -74,8 +74,8 @@ var mutants = []mutant{
 		"\treturn m, t.promoteSet(ctx, m)\n", "\treturn m, nil\n"},
 	{"the old primary goes before the new one is healthy", "internal/stage/hosting_tasksets.go",
 		"\tif err := t.awaitNewTasks(ctx, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
-	{"the claim is not given back", "internal/engine/wait.go",
-		"\tkept := w.Release(ctx, step.Outcome == sluice.Superseded)\n", "\tkept := error(nil)\n\t_ = w\n"},
+	{"the claim is not given back", "internal/stage/finish.go",
+		"\tend.ClaimErr = r.Release(ctx, end.Outcome == sluice.Superseded)\n", ""},
 	{"a claim of somebody else is passed over", "internal/stage/claim.go",
 		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
 	{"a rule that somebody edited is overwritten", "internal/stage/albtraffic_rules.go",
@@ -99,9 +99,8 @@ var mutants = []mutant{
 		"max(v.Counts.Desired, v.Cause.Count), \"some\","},
 	{"a failure is told at every look", "internal/stage/wait_member.go",
 		"\tif r.emitted.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
-	{"suspension is not given back", "internal/engine/wait.go",
-		"\tif err := r.returnScaling(ctx, stage.Config{CheckRetry: r.checkRetry}); err != nil {\n\t\treturn " +
-			"errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
+	{"suspension is not given back", "internal/stage/finish.go",
+		"\tif err := r.ReturnScaling(ctx); err != nil {\n", "\tif err := error(nil); err != nil {\n"},
 	{"what was suspended before is saved after the write", "internal/stage/autoscaling.go",
 		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n\t\tif r.snapshot != nil {\n\t\t\tbase = " +
 			"r.snapshot.Scaling\n\t\t}\n" +

@@ -50,6 +50,8 @@ type Config struct {
 	RetryFor time.Duration
 	// CheckRetry is called between two tries of a call without a response. Nil: Interrupt.
 	CheckRetry func() error
+	// CannotResume says that the host cannot pause the deployment and run [Run.Finish] again.
+	CannotResume bool
 }
 
 // Run is one stage that is executed: its clients, its clock and its step of the plan.
