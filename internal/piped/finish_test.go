@@ -23,7 +23,7 @@ func TestLastStageReportsThatAnotherRevisionServes(t *testing.T) {
 		}
 		r.piped.set(func() {
 			r.piped.put = func(key, _ string) {
-				if key != "done" || !another {
+				if key != "progress" || !another {
 					return
 				}
 				id := r.taskSet("web:1", 0, nil, "")
