@@ -91,7 +91,7 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	s := &demoSetup{demo: &demo{speed: demoSpeed}}
+	s := &demoSetup{demo: &demo{speed: demoSpeed, loadScale: 1}}
 	app, err := appfile.Load(editedFiles{files, s.fitToFlags}, "app.pipecd.yaml", nil)
 	if err != nil {
 		return nil, err

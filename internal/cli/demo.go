@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -22,13 +23,10 @@ type demo struct {
 	speed       float64 // of AWS's time; the load is in the machine's
 	rate        float64 // requests per second
 	seed        uint64
-	brokenBy    string // how version 2 fails, as in --break; empty: it works
-	keepServing bool   // serves until Ctrl-C after the release
-
-	// For tests which show that the demo can lose requests.
-	skipHealthWait bool                // no wait for health
-	editWorld      func([]byte) []byte // edits the world file; nil: no edit
-	loadFactor     float64             // factor on the duration of the load in each step; 0: unchanged
+	brokenBy    string  // how version 2 fails, as in --break; empty: it works
+	keepServing bool    // serves until Ctrl-C after the release
+	files       fs.FS   // the world and the application, as in demoFiles
+	loadScale   float64 // factor on the time that each step is under load
 }
 
 // brokenImages maps each value of --break to its image.
@@ -47,7 +45,7 @@ const (
 )
 
 func (p *program) newDemoCommand() *cobra.Command {
-	d := &demo{program: p}
+	d := &demo{program: p, files: demoFiles, loadScale: 1}
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a canary release under load, on a local AWS with real requests",
@@ -145,10 +143,7 @@ func (d *demo) runRelease(ctx context.Context, s *demoSetup) (*demoResult, error
 
 // loadDuration returns how long a step runs under load.
 func (d *demo) loadDuration(t time.Duration) time.Duration {
-	if d.loadFactor > 0 {
-		t = time.Duration(float64(t) * d.loadFactor)
-	}
-	return t
+	return time.Duration(float64(t) * d.loadScale)
 }
 
 // newProgress returns a renderer that writes to stderr, independent of the output format.
@@ -192,7 +187,7 @@ func (d *demo) exitCode(r *demoResult) int {
 func (f *demoFollower) deployRelease(ctx context.Context) (engine.RunResult, error) {
 	s := f.setup
 	e := f.newEngine(s.account, s.clock, s.journal)
-	e.Hasty, e.OnEvent = f.skipHealthWait, func(ev sluice.Envelope) { f.handleEvent(ctx, ev) }
+	e.OnEvent = func(ev sluice.Envelope) { f.handleEvent(ctx, ev) }
 	defer f.view.close()
 	defer f.setInterruptNote(f.view, "stopping at a safe point; press Ctrl-C again to exit immediately")()
 	id, err := e.Start(ctx, f.plan, f.triggerName())

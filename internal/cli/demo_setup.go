@@ -54,12 +54,9 @@ func (s *demoSetup) startAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	world, err := demoFiles.ReadFile("demo/world.yaml")
+	world, err := fs.ReadFile(s.demo.files, "demo/world.yaml")
 	if err != nil {
 		return err
-	}
-	if s.demo.editWorld != nil {
-		world = s.demo.editWorld(world)
 	}
 	if err := sim.Load("world.yaml", world); err != nil {
 		return err
@@ -68,7 +65,8 @@ func (s *demoSetup) startAll(ctx context.Context) error {
 		return err
 	}
 	if s.account, err = account.Open(ctx, account.Config{Region: sim.Region(), Credentials: sim.Config().Credentials,
-		EndpointURL: s.listening.URL(), Clock: s.clock, Jitter: s.demo.randomFraction}); err != nil {
+		EndpointURL: s.listening.URL(), APIOptions: s.demo.env.APIOptions, Clock: s.clock,
+		Jitter: s.demo.randomFraction}); err != nil {
 		return err
 	}
 	if s.journal, err = s.demo.env.OpenJournal(journal.Memory, s.clock); err != nil {
@@ -123,7 +121,7 @@ func (s *demoSetup) closeAll() {
 
 // planRelease plans the release of version 2.
 func (s *demoSetup) planRelease(ctx context.Context) (*plan.Plan, error) {
-	files, err := fs.Sub(demoFiles, "demo")
+	files, err := fs.Sub(s.demo.files, "demo")
 	if err != nil {
 		return nil, err
 	}

@@ -5,15 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/load"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // The demo plays in the world of examples/canary, with its files.
@@ -40,7 +43,7 @@ knobs: {provisioning: 1s..2s, pending: 1s, activating: 1s..3s, deactivating: 1s,
 
 // shortDemo is a demo in a quick world; change makes it another. Tests that play
 // one are not parallel: each asks the machine to keep up with its callers.
-func shortDemo(t *testing.T, change func(*demo)) (code int, r demoResult) {
+func shortDemo(t *testing.T, change func(*testing.T, *demo)) (code int, r demoResult) {
 	t.Helper()
 	var out bytes.Buffer
 	env := Env{Out: &out, Err: io.Discard, Getenv: func(string) string { return "" }, Rand: zeros{},
@@ -48,15 +51,13 @@ func shortDemo(t *testing.T, change func(*demo)) (code int, r demoResult) {
 		Host:        "test", PID: 1, IsAlive: func(int) bool { return false },
 		IsTerminal: func(io.Writer) bool { return false }}
 	p := &program{env: env, flags: globalFlags{output: jsonOut}}
-	d := &demo{program: p, speed: 15, rate: 200, seed: 1, loadFactor: .1, editWorld: func(w []byte) []byte {
-		w = bytes.ReplaceAll(w, []byte("deregistrationDelay: 10s"), []byte("deregistrationDelay: 8s"))
-		// A machine that has other work answers late, not never.
-		w = bytes.ReplaceAll(w, []byte("timeout: 2s, healthy: 2, unhealthy: 2"),
-			[]byte("timeout: 4s, healthy: 2, unhealthy: 10"))
-		return append(w, quick...)
-	}}
+	d := &demo{program: p, speed: 15, rate: 200, seed: 1, loadScale: .1, files: demoFiles}
+	d.edit(t, "world.yaml", "deregistrationDelay: 10s", "deregistrationDelay: 8s")
+	// A machine that has other work answers late, not never.
+	d.edit(t, "world.yaml", "timeout: 2s, healthy: 2, unhealthy: 2", "timeout: 4s, healthy: 2, unhealthy: 10")
+	d.edit(t, "world.yaml", "clusters: [prod]\n", "clusters: [prod]\n"+quick)
 	if change != nil {
-		change(d)
+		change(t, d)
 	}
 	err := d.runDemo(context.Background())
 	if ended, ok := err.(exitStatus); ok {
@@ -102,7 +103,7 @@ func TestDemoLosesNoRequest(t *testing.T) {
 func TestDemoOfABrokenVersionReachesNoCaller(t *testing.T) {
 	for kind := range brokenImages {
 		t.Run(kind, func(t *testing.T) {
-			code, r := shortDemo(t, func(d *demo) { d.brokenBy = kind })
+			code, r := shortDemo(t, func(_ *testing.T, d *demo) { d.brokenBy = kind })
 			if code != sluice.ExitDone || r.Outcome != sluice.RolledBack || r.Failed != 0 || r.New != 0 {
 				t.Errorf("exit %d, %s: %s, %d failed, %d answered by v2", code, r.Outcome, r.Cause, r.Failed, r.New)
 			}
@@ -113,7 +114,7 @@ func TestDemoOfABrokenVersionReachesNoCaller(t *testing.T) {
 // A proof that cannot fail proves nothing: without the waits for health, or
 // without the drain, requests are lost and the demo says so.
 func TestTheProofCanFail(t *testing.T) {
-	for name, change := range map[string]func(*demo){"no wait for health": withoutHealth, "no drain": withoutDrain} {
+	for name, change := range map[string]func(*testing.T, *demo){"no wait for health": withoutHealth, "no drain": withoutDrain} {
 		t.Run(name, func(t *testing.T) {
 			code, r := shortDemo(t, change)
 			if code != sluice.ExitFailed || r.Failed == 0 {
@@ -123,23 +124,45 @@ func TestTheProofCanFail(t *testing.T) {
 	}
 }
 
-func withoutHealth(d *demo) { d.skipHealthWait = true }
+// withoutHealth ends each wait for health before the tasks of v2 can answer.
+func withoutHealth(t *testing.T, d *demo) {
+	d.env.APIOptions = append(d.env.APIOptions, stagetest.TargetsSeemHealthy)
+	d.edit(t, "taskdef.yaml", "sim/web:v2", "sim/web:v2?healthy-after=30s")
+}
 
 // withoutDrain ends connections at once, with requests on them.
-func withoutDrain(d *demo) {
-	slow(d)
-	world := d.editWorld
-	d.rate, d.editWorld = 600, func(w []byte) []byte {
-		return bytes.ReplaceAll(world(w), []byte("deregistrationDelay: 8s"), []byte("deregistrationDelay: 0s"))
+func withoutDrain(t *testing.T, d *demo) {
+	slow(t, d)
+	d.rate = 600
+	d.edit(t, "world.yaml", "deregistrationDelay: 8s", "deregistrationDelay: 0s")
+}
+
+// edit replaces a text in a file of the demo.
+func (d *demo) edit(t *testing.T, name, from, to string) {
+	t.Helper()
+	edited := fstest.MapFS{}
+	paths, err := fs.Glob(d.files, "demo/*")
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, path := range paths {
+		data, err := fs.ReadFile(d.files, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited[path] = &fstest.MapFile{Data: data}
+	}
+	file := edited["demo/"+name]
+	if !bytes.Contains(file.Data, []byte(from)) {
+		t.Fatalf("%s has no %q", name, from)
+	}
+	file.Data = bytes.ReplaceAll(file.Data, []byte(from), []byte(to))
+	d.files = edited
 }
 
 // slow makes each request to v1 last.
-func slow(d *demo) {
-	world := d.editWorld
-	d.editWorld = func(w []byte) []byte {
-		return bytes.ReplaceAll(world(w), []byte("sim/web:v1"), []byte("sim/web:v1-latency-2s"))
-	}
+func slow(t *testing.T, d *demo) {
+	d.edit(t, "world.yaml", "sim/web:v1", "sim/web:v1-latency-2s")
 }
 
 func TestDemoWithSlowRequestsAndADrainLosesNone(t *testing.T) {

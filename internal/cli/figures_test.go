@@ -210,7 +210,7 @@ func aDemo(t *testing.T) string {
 	return string(out)
 }
 
-func brokenRuns(change func(*demo)) func(*testing.T) result {
+func brokenRuns(change func(*testing.T, *demo)) func(*testing.T) result {
 	return func(t *testing.T) result {
 		lost, requests, failed := 0, 0, 0
 		for range *runs {

@@ -40,10 +40,10 @@ func shiftCalls(t *testing.T) result { calls, _ := shiftFigures(t); return most(
 
 func shiftLag(t *testing.T) result { _, lag := shiftFigures(t); return most(lag, 2, "s") }
 
-// goTest runs a test of the engine, which must pass, and returns what it says.
+// goTest runs a test of the stages, which must pass, and returns its output.
 func goTest(t *testing.T, name string, flags ...string) string {
 	t.Helper()
-	out, ok := tested(t, "./internal/engine", name, flags...)
+	out, ok := tested(t, "./internal/stage", name, flags...)
 	if !ok {
 		t.Fatal(name + " fails")
 	}

@@ -16,7 +16,7 @@ var errDiskFull = errors.New("no space left on device")
 // whether there was such a row.
 func (b *bench) fills(n, rows int) (reached func() bool) {
 	row := 0
-	b.journal.WrapWrites(func(_ string, write func() error) error {
+	b.Journal.WrapWrites(func(_ string, write func() error) error {
 		if row++; row >= n && row < n+rows {
 			return errDiskFull
 		}
@@ -31,26 +31,26 @@ func (b *bench) outOfDisk(id string, n, rows int, state func() string, want stri
 	b.Helper()
 	ctx := context.Background()
 	reached := b.fills(n, rows)
-	end, err := b.engine.Run(ctx, id, engine.Options{})
-	b.journal.WrapWrites(func(_ string, write func() error) error { return write() })
+	end, err := b.Engine.Run(ctx, id, engine.Options{})
+	b.Journal.WrapWrites(func(_ string, write func() error) error { return write() })
 	if err == nil && end.State == journal.Ended {
 		if end.Outcome != sluice.Succeeded {
-			b.Errorf("row %d: %s: %s, want a pause\n%s", n, end.Outcome, end.Cause, b.log())
+			b.Errorf("row %d: %s: %s, want a pause\n%s", n, end.Outcome, end.Cause, b.EventLog())
 		}
 		return reached()
 	}
 	if !errors.Is(err, journal.ErrUnusable) {
 		b.Errorf("row %d: %v", n, err)
 	}
-	now := got(b.journal.Deployment(ctx, id))(b)
+	now := got(b.Journal.Deployment(ctx, id))(b)
 	if now.State == journal.Ended {
 		b.Errorf("row %d: %s %s, want a pause", n, now.State, now.Outcome)
 	}
-	end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
+	end = got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 	if end.Outcome != sluice.Succeeded || state() != want {
-		b.Errorf("row %d: %s: %s; %s\n%s", n, end.Outcome, end.Cause, state(), b.log())
+		b.Errorf("row %d: %s: %s; %s\n%s", n, end.Outcome, end.Cause, state(), b.EventLog())
 	}
-	b.noneLost()
+	b.ExpectNoneLost()
 	return true
 }
 
@@ -61,13 +61,14 @@ func TestFullDiskPausesEveryKind(t *testing.T) {
 	for _, rows := range []int{1, 100000} {
 		for n, more := 2, true; more; n += step {
 			on(t, options{}, func(b *bench) {
-				more = b.outOfDisk(b.start(b.files("sim/web:v2", canaryPipeline)), n, rows, b.state, servesV2)
+				more = b.outOfDisk(b.Start(b.Files("sim/web:v2", canaryPipeline)), n, rows, b.State, servesV2)
 			})
 		}
 		for n, more := 2, true; more; n += step {
 			rolls(t, func(b *bench) {
-				more = b.outOfDisk(b.start(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker)),
-					n, rows, b.weights, "primary 100 canary 0")
+				more = b.outOfDisk(b.Start(b.CanaryServiceFiles("sim/web:v2",
+					pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary), breaker)),
+					n, rows, b.Weights, "primary 100 canary 0")
 			})
 		}
 	}

@@ -33,10 +33,6 @@ type Engine struct {
 	fullPlans map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
 	// OnEvent is called with each event after it is in the journal. Nil: no callback.
 	OnEvent func(sluice.Envelope)
-	// Hasty is [stage.Config.Hasty]. Only tests set it.
-	Hasty bool
-	// Abrupt is [stage.Config.Abrupt].
-	Abrupt bool
 }
 
 // Options change how a run behaves.

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // fleet is a world with n equal services, each behind a load balancer of its own, and one
@@ -86,7 +87,7 @@ func fleetWorld(controller string, boats []*boat) string {
 // afloat runs f on a fleet of n services in virtual time.
 func afloat(t testing.TB, k fleetKind, n int, f func(*fleet)) {
 	t.Helper()
-	v := clock.NewVirtual(dawn)
+	v := clock.NewVirtual(stagetest.StartTime)
 	v.Run(func() {
 		l := &fleet{TB: t, clock: v, kind: k}
 		for i := range n {
@@ -99,7 +100,7 @@ func afloat(t testing.TB, k fleetKind, n int, f func(*fleet)) {
 		limits := account.NewLimits()
 		for _, b := range l.boats {
 			b.launch(l, limits)
-			defer b.journal.Close()
+			defer b.Journal.Close()
 		}
 		f(l)
 	})
@@ -108,21 +109,22 @@ func afloat(t testing.TB, k fleetKind, n int, f func(*fleet)) {
 // launch gives a service its sluice and its callers.
 func (b *boat) launch(l *fleet, limits *account.Limits) {
 	cfg := l.sim.Config()
-	b.bench = &bench{TB: l.TB, clock: l.clock, sim: l.sim, ecs: awsecs.NewFromConfig(cfg),
-		elb: awselb.NewFromConfig(cfg), balancer: b.arn("")}
+	b.bench = &bench{&stagetest.Bench{TB: l.TB, Clock: l.clock, Sim: l.sim, ECS: awsecs.NewFromConfig(cfg),
+		ELB: awselb.NewFromConfig(cfg), Balancer: b.arn("")}}
 	var err error
-	b.journal, err = journal.Open(journal.Memory, l.clock)
+	b.Journal, err = journal.Open(journal.Memory, l.clock)
 	must(l, err)
-	b.account, err = account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
+	b.Account, err = account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials,
 		EndpointURL: awssim.Endpoint,
 		HTTPClient:  l.sim.HTTPClient(), APIOptions: l.sim.APIOptions(), Clock: l.clock, Limits: limits,
-		OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
+		OnCall: func(c account.Call) { b.Calls = append(b.Calls, c) }})
 	must(l, err)
-	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: l.clock, Owner: "test/1",
+	b.Engine = &engine.Engine{Journal: b.Journal, Account: b.Account, Clock: l.clock, Owner: "test/1",
 		NewID:   func() string { return fmt.Sprintf("%s%04d", plan.IDPrefix, b.number) },
-		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
-	b.tally = loadgen.Attach(l.sim.World(), l.sim.Balancer(), loadgen.Caller{Key: here, Balancer: b.balancer, Port: 80,
-		Rate: 200})
+		OnEvent: func(e sluice.Envelope) { b.Events = append(b.Events, e) }}
+	b.Tally = loadgen.Attach(l.sim.World(), l.sim.Balancer(),
+		loadgen.Caller{Key: stagetest.Key, Balancer: b.Balancer, Port: 80,
+			Rate: 200})
 }
 
 // files are the demo's application, for this service.
@@ -160,22 +162,22 @@ networkConfiguration: {awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]
 
 // deploy plans and runs the deployment to its end.
 func (b *boat) deploy() {
-	began := b.clock.Now()
+	began := b.Clock.Now()
 	b.ended, b.err = b.deployed()
-	b.took = b.clock.Now().Sub(began)
+	b.took = b.Clock.Now().Sub(began)
 }
 
 func (b *boat) deployed() (engine.RunResult, error) {
 	ctx := context.Background()
-	p, err := b.plan(b.files(), mode.Options{})
+	p, err := b.Plan(b.files(), mode.Options{})
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	id, err := b.engine.Start(ctx, p, engine.TriggerManual)
+	id, err := b.Engine.Start(ctx, p, engine.TriggerManual)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	return b.engine.Run(ctx, id, engine.Options{})
+	return b.Engine.Run(ctx, id, engine.Options{})
 }
 
 // sail deploys all services at once and returns how long the slowest took.
@@ -194,7 +196,7 @@ func (l *fleet) sail() time.Duration {
 
 // serves is what runs of the service: task sets or services, and tags.
 func (b *boat) serves() string {
-	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
 		Services: []string{b.name(), b.name() + "-canary"},
 		Include:  []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	var parts []string
@@ -222,7 +224,7 @@ func (l *fleet) good(outcome sluice.Outcome, revision int) int {
 	good := 0
 	for _, b := range l.boats {
 		want := fmt.Sprintf("%s:%d 4 running", b.name(), revision)
-		r := b.tally.Report()
+		r := b.Tally.Report()
 		switch serves := b.serves(); {
 		case b.err != nil || b.ended.Outcome != outcome:
 			b.Errorf("%s after %s: %s: %s %v", b.name(), b.took, b.ended.Outcome, b.ended.Cause, b.err)
@@ -269,7 +271,7 @@ func TestManyDeploymentsAreTheSameEachTime(t *testing.T) {
 		afloat(t, fleetKind{"EXTERNAL", "sim/web:v2"}, 12, func(l *fleet) {
 			l.sail()
 			for _, b := range l.boats {
-				logs[i] += b.log()
+				logs[i] += b.EventLog()
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -64,34 +63,6 @@ func (r *run) releaseClaim(ctx context.Context, contested bool) error {
 	return w.Release(ctx, contested)
 }
 
-// confirmOutcome checks the outcome of a deployment with a last read of the service. If the
-// revision that the outcome names is not PRIMARY, it replaces the outcome. The returned stage
-// releases the claim with the same read. An error means that the outcome is unknown.
-func (r *run) confirmOutcome(ctx context.Context, step plan.Step) (plan.Step, *stage.Run, error) {
-	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
-	if err != nil {
-		return step, nil, err
-	}
-	err = w.Confirm(ctx, step.Outcome)
-	switch sluice.KindOf(err) {
-	case sluice.Overtaken:
-		step.Outcome = sluice.Superseded
-	case sluice.NotFound:
-		step.Outcome = sluice.Gone
-	default:
-		return step, w, err
-	}
-	step.Cause = joinCauses(step.Cause, err.Error())
-	return step, w, nil
-}
-
-func joinCauses(cause, more string) string {
-	if cause == "" {
-		return more
-	}
-	return cause + "; " + more
-}
-
 // openOutsideStages opens a [stage.Run] for work before, between and after the stages. It may make
 // the writes that the plan lists for the rollback.
 func (r *run) openOutsideStages(c stage.Config) (*stage.Run, error) {
@@ -107,23 +78,6 @@ func (r *run) returnScaling(ctx context.Context, c stage.Config) error {
 		return err
 	}
 	return w.ReturnScaling(context.WithoutCancel(ctx))
-}
-
-// deregisterOldRevisions deregisters old task definitions after a success. A failure is reported as
-// a warning and does not change the outcome. If AWS does not answer, the deployment pauses.
-func (r *run) deregisterOldRevisions(ctx context.Context) error {
-	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
-	if err == nil {
-		err = w.DeregisterOld(ctx)
-	}
-	switch kind := sluice.KindOf(err); {
-	case err == nil:
-		return nil
-	case kind == sluice.Unreachable, kind == sluice.Throttled:
-		return errors.Join(r.recordPause(ctx, err.Error()), err)
-	}
-	return r.emitEvent(ctx, r.d.ID, "",
-		sluice.Warned{Message: "old task definitions are not deregistered: " + err.Error()})
 }
 
 // returnScalingTimeout is how long a process that stops running a deployment tries to restore auto

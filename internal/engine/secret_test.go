@@ -12,17 +12,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
-
-const secret = "hunter2-in-the-environment"
 
 // withSecret is an application whose environment, command and labels hold a secret.
 func (b *bench) withSecret() fstest.MapFS {
-	files := b.files("sim/web:v2", canaryPipeline)
+	files := b.Files("sim/web:v2", canaryPipeline)
 	def := files["taskdef.yaml"]
-	def.Data = append(def.Data, []byte("    environment: [{name: PASSWORD, value: "+secret+"}]\n"+
-		"    command: [serve, --password="+secret+", --token, "+secret+", https://me:"+secret+"@example.com]\n"+
-		"    dockerLabels: {api.token: "+secret+"}\n")...)
+	def.Data = append(def.Data, []byte("    environment: [{name: PASSWORD, value: "+stagetest.Secret+"}]\n"+
+		"    command: [serve, --password="+stagetest.Secret+", --token, "+stagetest.Secret+", https://me:"+stagetest.Secret+"@example.com]\n"+
+		"    dockerLabels: {api.token: "+stagetest.Secret+"}\n")...)
 	return files
 }
 
@@ -31,21 +30,21 @@ func (b *bench) withSecret() fstest.MapFS {
 func TestSecretsAreNotJournaled(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		path := filepath.Join(t.TempDir(), "journal.sqlite")
-		j, err := journal.Open(path, b.clock)
+		j, err := journal.Open(path, b.Clock)
 		must(b, err)
-		b.engine.Journal = j
-		end := b.deploy(b.withSecret())
-		b.expect(end, sluice.Succeeded, "", servesV2)
+		b.Engine.Journal = j
+		end := b.Deploy(b.withSecret())
+		b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
 		must(b, j.Close())
 		for _, file := range got(filepath.Glob(path + "*"))(b) {
-			if strings.Contains(string(got(os.ReadFile(file))(b)), secret) {
+			if strings.Contains(string(got(os.ReadFile(file))(b)), stagetest.Secret) {
 				b.Errorf("%s holds the secret", filepath.Base(file))
 			}
 		}
-		if strings.Contains(b.log(), secret) {
+		if strings.Contains(b.EventLog(), stagetest.Secret) {
 			b.Error("an event holds the secret")
 		}
-		if !strings.Contains(string(got(b.registered())(b)), secret) {
+		if !strings.Contains(string(got(b.Registered())(b)), stagetest.Secret) {
 			b.Error("the revision was registered without the value")
 		}
 	})
@@ -58,13 +57,13 @@ func TestResumeWithSecretsNeedsTheFilesUntilTheRevisionIsRegistered(t *testing.T
 		on(t, options{}, func(b *bench) {
 			ctx := context.Background()
 			files := b.withSecret()
-			id := b.start(files)
-			g := b.mortal(n, false)
-			if b.dies(id) == "" {
+			id := b.Start(files)
+			g := b.KillAtWrite(n, false)
+			if b.RunUntilKilled(id) == "" {
 				b.Fatal("not killed")
 			}
-			g.left = -1
-			again := &engine.Engine{Journal: b.journal, Account: b.engine.Account, Clock: b.clock, Owner: "test/1"}
+			g.Left = -1
+			again := &engine.Engine{Journal: b.Journal, Account: b.Engine.Account, Clock: b.Clock, Owner: "test/1"}
 			end, err := again.Run(ctx, id, engine.Options{})
 			if needs {
 				if err == nil || !strings.Contains(sluice.NextStep(err), "in the application's folder") ||
@@ -78,7 +77,7 @@ func TestResumeWithSecretsNeedsTheFilesUntilTheRevisionIsRegistered(t *testing.T
 				end, err = again.Run(ctx, id, engine.Options{})
 			}
 			must(b, err)
-			b.expect(end, sluice.Succeeded, "", servesV2)
+			b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
 		})
 	}
 }

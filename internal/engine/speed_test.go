@@ -26,14 +26,14 @@ func BenchmarkPipeline(b *testing.B) {
 	var lasted atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {
 		for seed := uint64(1); pb.Next(); seed++ {
-			on(b, options{seed: seed}, func(w *bench) {
-				id := w.start(w.files("sim/web:v2", fiveMinutes))
-				began := w.clock.Now()
-				end := got(w.engine.Run(context.Background(), id, engine.Options{}))(w)
+			on(b, options{Seed: seed}, func(w *bench) {
+				id := w.Start(w.Files("sim/web:v2", fiveMinutes))
+				began := w.Clock.Now()
+				end := got(w.Engine.Run(context.Background(), id, engine.Options{}))(w)
 				if end.Outcome != sluice.Succeeded {
 					w.Errorf("%s: %s", end.Outcome, end.Cause)
 				}
-				lasted.Add(int64(w.clock.Now().Sub(began)))
+				lasted.Add(int64(w.Clock.Now().Sub(began)))
 			})
 		}
 	})
@@ -49,14 +49,14 @@ func BenchmarkOwnTime(b *testing.B) {
 	none := world.NoDelays()
 	var computing, waiting time.Duration
 	for b.Loop() {
-		on(b, options{knobs: &none, codec: true}, func(w *bench) {
-			files := w.files("sim/web:v2", canaryPipeline)
-			virtual, began := w.clock.Now(), time.Now()
-			p := got(w.plan(files, mode.Options{}))(w)
-			id := got(w.engine.Start(context.Background(), p, engine.TriggerManual))(w)
-			end := got(w.engine.Run(context.Background(), id, engine.Options{}))(w)
+		on(b, options{Settings: &none, Codec: true}, func(w *bench) {
+			files := w.Files("sim/web:v2", canaryPipeline)
+			virtual, began := w.Clock.Now(), time.Now()
+			p := got(w.Plan(files, mode.Options{}))(w)
+			id := got(w.Engine.Start(context.Background(), p, engine.TriggerManual))(w)
+			end := got(w.Engine.Run(context.Background(), id, engine.Options{}))(w)
 			computing += time.Since(began)
-			waiting += w.clock.Now().Sub(virtual)
+			waiting += w.Clock.Now().Sub(virtual)
 			if end.Outcome != sluice.Succeeded {
 				w.Errorf("%s: %s", end.Outcome, end.Cause)
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
-	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
 // stepWait makes one step of a WAIT or a WAIT_APPROVAL. Steps are short, so that the engine reads
@@ -98,33 +97,22 @@ func (r *run) stageRow(ctx context.Context, index int) (row journal.Stage, err e
 	return row, err
 }
 
-// finishDeployment releases the claim and records the outcome.
+// finishDeployment finishes all work of the deployment and records the outcome.
 func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 	ctx = context.WithoutCancel(ctx)
-	if step.Outcome == sluice.Succeeded {
-		if err := r.deregisterOldRevisions(ctx); err != nil {
-			return err
-		}
-	}
-	if err := r.returnScaling(ctx, stage.Config{CheckRetry: r.checkRetry}); err != nil {
-		return errors.Join(r.recordPause(ctx, err.Error()), ignoreHalted(err))
-	}
-	step, w, err := r.confirmOutcome(ctx, step)
+	end, err := r.finishWork(ctx, step.Outcome)
 	if err != nil {
 		return errors.Join(r.recordPause(ctx, err.Error()), ignoreHalted(err))
 	}
-	kept := w.Release(ctx, step.Outcome == sluice.Superseded)
-	switch {
-	case errors.Is(kept, memory.ErrNotSaved), hasNoAnswer(kept):
-		return errors.Join(r.recordPause(ctx, kept.Error()), ignoreHalted(kept))
-	case kept != nil:
+	step.Outcome, step.Cause = end.Outcome, joinCauses(step.Cause, end.Cause)
+	if end.ClaimErr != nil {
 		// The deployment has ended anyway; [Engine.ReleaseEndedClaim] releases the claim later.
 		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not released: " +
-			kept.Error()}); err != nil {
+			end.ClaimErr.Error()}); err != nil {
 			return err
 		}
 	}
-	next := r.adviceText(ctx, step, kept)
+	next := r.adviceText(ctx, step, end.ClaimErr)
 	if err := r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause,
 		Next: next}); err != nil {
 		return err
@@ -132,10 +120,20 @@ func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 	return r.Journal.EndDeployment(ctx, r.d.ID, step.Outcome, step.Cause, next)
 }
 
-// hasNoAnswer reports whether a call was given up because AWS did not answer.
-func hasNoAnswer(err error) bool {
-	kind := sluice.KindOf(err)
-	return kind == sluice.Unreachable || kind == sluice.Throttled || kind == sluice.Halted
+// finishWork finishes the deployment's work in AWS; see [stage.Run.Finish].
+func (r *run) finishWork(ctx context.Context, o sluice.Outcome) (stage.Ending, error) {
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
+	if err != nil {
+		return stage.Ending{}, err
+	}
+	return w.Finish(ctx, o)
+}
+
+func joinCauses(cause, more string) string {
+	if cause == "" || more == "" {
+		return cause + more
+	}
+	return cause + "; " + more
 }
 
 // adviceText returns what a person should do now. kept is why the claim was not released.

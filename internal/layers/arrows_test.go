@@ -79,13 +79,13 @@ func importProblem(r layerRow, f *file, to string) string {
 	return refusalText(r, f.pkg, target, to)
 }
 
-// testMay: tests reach the local AWS and whatever is not above them; those of
-// the local AWS stay inside it.
+// testMay: tests reach the local AWS, whatever is not above them and what their row names;
+// those of the local AWS stay inside it.
 func testMay(r layerRow, from string, target layerRow, to string) bool {
 	if isSim(from) {
 		return isSim(to)
 	}
-	return isSim(to) || target.layer <= r.layer
+	return isSim(to) || target.layer <= r.layer || matchesAny(r.tests, to)
 }
 
 func journalFromStage(r layerRow, to string) bool {

@@ -63,6 +63,10 @@ func TestChecks(t *testing.T) {
 		// arrows of tests
 		{"a test uses the local AWS", "internal/ecs/a_test.go", ours + `awssim"`, ""},
 		{"a test does not look up", "internal/ecs/a_test.go", ours + `internal/stage"`, "imports only point down"},
+		{"a stage is tested in the engine", "internal/stage/a_test.go", ours + `internal/engine"`, ""},
+		{"and its bench has one", "internal/stage/stagetest/a.go", ours + `internal/engine"`, ""},
+		{"not in a front end", "internal/stage/a_test.go", ours + `internal/cli"`, "imports only point down"},
+		{"a bench is for tests", "internal/engine/a.go", ours + `internal/stage/stagetest"`, "imported by tests only"},
 		{"a suite is for tests", "internal/route/alb/a.go", ours + `internal/route/routetest"`,
 			"imported by tests only"},
 		{"the simulation is for tests", "internal/cli/a.go", ours + `internal/rehearse/simtest"`,

@@ -16,7 +16,7 @@ import (
 //	 	if lost {                                        unchanged line: a space, then the line
 //	-		return r.lost()                              removed line
 //	+		return nil                                   added line
-//	test ./internal/engine -run ^TestClaimIsReadBack$    the package and the test that must fail
+//	test ./internal/stage -run ^TestClaimIsReadBack$     the package and the test that must fail
 //
 // Lines that begin with # are comments. The unchanged and removed lines together must
 // occur once in the source file.
@@ -24,7 +24,7 @@ type mutation struct {
 	rule     string // what is broken, in words
 	file     string // path from the root of the module
 	old, new string // whole lines, each with its newline
-	pkg      string // pattern of go test: "./internal/engine"
+	pkg      string // pattern of go test: "./internal/stage"
 	run      string // regular expression of -run
 	where    string // "testdata/stage.txt:12", for messages
 }

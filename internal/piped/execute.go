@@ -149,7 +149,7 @@ func (t *targetRun) runStage(ctx context.Context, target string) (err error) {
 		err = t.updateTags(ctx)
 	}
 	if t.isLast(err) {
-		t.releaseService(ctx, err)
+		t.finishDeployment(ctx, err)
 	}
 	return err
 }
@@ -396,28 +396,37 @@ func (t *targetRun) isLast(err error) bool {
 	})
 }
 
-// releaseService restores auto scaling, then releases the claim. If the claim cannot be released,
-// the deployment does not fail: the claim expires by itself.
-func (t *targetRun) releaseService(ctx context.Context, ended error) {
-	ctx = context.WithoutCancel(ctx)
+// finishDeployment ends the deployment on this deploy target, as the engine does. It reports what
+// is not finished and does not fail the deployment: the claim expires by itself.
+func (t *targetRun) finishDeployment(ctx context.Context, ended error) {
 	w, err := stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan,
 		Index:      len(t.plan.Stages),
-		Deployment: t.deploymentID(), Host: t.host, RetryFor: account.LongRetryBudget})
-	if err == nil && ended == nil && !t.isRollback() {
-		if err := w.DeregisterOld(ctx); err != nil {
-			t.log.logEvent(sluice.Warned{Message: "old task definitions are not deregistered: " + err.Error()})
-		}
-	}
+		Deployment: t.deploymentID(), Host: t.host, RetryFor: account.LongRetryBudget, CannotResume: true})
+	var end stage.Ending
 	if err == nil {
-		if err := w.ReturnScaling(ctx); err != nil {
-			t.log.logEvent(sluice.Warned{Message: "auto scaling is not restored: " + err.Error()})
-			return // the claim stays too, so the next deployment finds both
-		}
-		kind := sluice.KindOf(ended)
-		err = w.Release(ctx, kind == sluice.LostClaim || kind == sluice.Overtaken)
+		end, err = w.Finish(context.WithoutCancel(ctx), t.outcomeOf(ended))
 	}
 	if err != nil {
-		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not released; it expires by itself: " +
-			err.Error()})
+		t.log.logEvent(sluice.Warned{Message: "auto scaling is not restored: " + err.Error()})
 	}
+	if end.ClaimErr != nil {
+		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not released; it expires by itself: " +
+			end.ClaimErr.Error()})
+	}
+	if end.Cause != "" {
+		t.log.logEvent(sluice.Warned{Message: end.Cause})
+	}
+}
+
+// outcomeOf returns the outcome of a deployment from the result of its last stage.
+func (t *targetRun) outcomeOf(ended error) sluice.Outcome {
+	switch kind := sluice.KindOf(ended); {
+	case kind == sluice.LostClaim, kind == sluice.Overtaken:
+		return sluice.Superseded
+	case ended != nil:
+		return sluice.Failed
+	case t.isRollback():
+		return sluice.RolledBack
+	}
+	return sluice.Succeeded
 }

@@ -153,7 +153,7 @@ func (d *cloudMapTraffic) canaryGetsTraffic(ctx context.Context) (bool, error) {
 // deregistration. AWS reports neither.
 func (d *cloudMapTraffic) waitForPropagation(ctx context.Context) error {
 	at, ok, err := d.loadShiftTime(ctx)
-	if err != nil || !ok || d.SkipExpiryWaits {
+	if err != nil || !ok {
 		return err
 	}
 	forget, last := d.names.Registry.CacheExpiry(), d.Clock.Now().Add(maxWaitTTLs*d.names.Registry.CacheExpiry())

@@ -53,12 +53,8 @@ type Config struct {
 	CheckRetry func() error
 	// Facts are what the stages of one run share; nil: the stage reads them itself.
 	Facts *Facts
-	// SkipHealthWaits ends every wait for health immediately. It is for tests which show that
-	// requests are lost without those waits. Users cannot set it.
-	SkipHealthWaits bool
-	// SkipExpiryWaits ends every wait for the DNS TTL at callers immediately. It is for tests, as
-	// SkipHealthWaits is.
-	SkipExpiryWaits bool
+	// CannotResume says that the host cannot pause the deployment and run [Run.Finish] again.
+	CannotResume bool
 }
 
 // Run is one stage that is executed: its clients, its clock and its step of the plan.

@@ -66,9 +66,6 @@ func (r *Run) awaitRestored(ctx context.Context, m member) error {
 }
 
 func (r *Run) awaitMember(ctx context.Context, m member, judge verdict.Capacity) error {
-	if r.SkipHealthWaits {
-		return nil
-	}
 	w := newMemberWatch(m)
 	for {
 		if err := r.checkDuringWait(ctx); err != nil {

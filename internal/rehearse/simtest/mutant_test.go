@@ -37,7 +37,8 @@ var mutantsOf = []struct {
 // mutants are rules of more than one kind.
 var mutants = []mutant{
 	{"weight before health", "internal/stage/wait_member.go",
-		"\tif r.SkipHealthWaits {\n", "\tif true {\n"},
+		"\tw := newMemberWatch(m)\n\tfor {\n",
+		"\tw := newMemberWatch(m)\n\tfor n := 0; ; n++ {\n\t\tif n == 0 {\n\t\t\treturn nil\n\t\t}\n"},
 	{"one healthy task is enough", "internal/verdict/capacity.go",
 		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
 	{"the drain is skipped", "internal/stage/retire.go",
@@ -73,8 +74,8 @@ var mutants = []mutant{
 		"\treturn m, t.promoteSet(ctx, m)\n", "\treturn m, nil\n"},
 	{"the old primary goes before the new one is healthy", "internal/stage/hosting_tasksets.go",
 		"\tif err := t.awaitNewTasks(ctx, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
-	{"the claim is not given back", "internal/engine/wait.go",
-		"\tkept := w.Release(ctx, step.Outcome == sluice.Superseded)\n", "\tkept := error(nil)\n\t_ = w\n"},
+	{"the claim is not given back", "internal/stage/finish.go",
+		"\tend.ClaimErr = r.Release(ctx, end.Outcome == sluice.Superseded)\n", ""},
 	{"a claim of somebody else is passed over", "internal/stage/claim.go",
 		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
 	{"a rule that somebody edited is overwritten", "internal/stage/memory/routes.go",
@@ -98,9 +99,8 @@ var mutants = []mutant{
 		"max(v.Counts.Desired, v.Cause.Count), \"some\","},
 	{"a failure is told at every look", "internal/stage/wait_member.go",
 		"\tif r.emitted.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
-	{"suspension is not given back", "internal/engine/wait.go",
-		"\tif err := r.returnScaling(ctx, stage.Config{CheckRetry: r.checkRetry}); err != nil {\n\t\treturn " +
-			"errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
+	{"suspension is not given back", "internal/stage/finish.go",
+		"\tif err := r.ReturnScaling(ctx); err != nil {\n", "\tif err := error(nil); err != nil {\n"},
 	{"what was suspended before is saved after the write", "internal/stage/autoscaling.go",
 		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n\t\tif r.snapshot != nil {\n\t\t\tbase = " +
 			"r.snapshot.Scaling\n\t\t}\n" +
@@ -112,7 +112,8 @@ var mutants = []mutant{
 	{"scaling is not suspended before traffic moves", "internal/stage/claim.go",
 		"\treturn r.overrideScaling(ctx, live)\n", "\treturn nil\n"},
 	{"tasks stop while callers have their addresses", "internal/stage/cloudmaptraffic.go",
-		"\tif err != nil || !ok || d.SkipExpiryWaits {\n", "\tif err != nil || !ok || ok {\n"},
+		"\tat, ok, err := d.loadShiftTime(ctx)\n\tif err != nil || !ok {\n",
+		"\tat, ok, err := d.loadShiftTime(ctx)\n\tif err != nil || !ok || ok {\n"},
 	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
 		"\tif err := d.registerMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
 			"d.deregisterMembers(ctx, act, c)\n",

@@ -1,0 +1,110 @@
+package stage_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// afterStages runs a quick sync from v1 to v2 that keeps two task definitions, with more in its
+// file. It returns the stage that ends the deployment.
+func (b *bench) afterStages(more string, cannotResume bool) *stage.Run {
+	b.Helper()
+	b.Scalable(2, 8, sluice.Suspension{})
+	p := got(b.Plan(with(b.keeping("sim/web:v2", 2), "sluice.yaml", more), mode.Options{}))(b)
+	h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
+	for i := range p.Stages {
+		must(b, b.stage(p, i, h))
+	}
+	return got(stage.Open(stage.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: len(p.Stages),
+		Deployment: "slc-host", Host: h, RetryFor: time.Minute, CannotResume: cannotResume}))(b)
+}
+
+// promoteAnother makes another revision PRIMARY.
+func (b *bench) promoteAnother() {
+	b.Helper()
+	ctx := context.Background()
+	td := got(b.ECS.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v3")))(b)
+	set := got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
+		LaunchType: "FARGATE", NetworkConfiguration: b.Network()}))(b)
+	got(b.ECS.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
+		Service: aws.String("web"), PrimaryTaskSet: set.TaskSet.Id}))(b)
+}
+
+// One function ends a deployment for a host that can resume it and for one that cannot. Each case
+// has what it left in AWS: whether auto scaling is suspended and the service is claimed.
+func TestFinish(t *testing.T) {
+	const (
+		nothing   = "suspended false, claimed false"
+		claim     = "suspended false, claimed true"
+		claimBoth = "suspended true, claimed true"
+	)
+	for name, c := range map[string]struct {
+		more            string // in the application file
+		before          func(*bench)
+		outcome         sluice.Outcome
+		resumable, once string // what is left if the host can resume, and if it cannot
+		fails           string // the hosts for which Finish is an error: "", resumable, both
+	}{
+		"nothing goes wrong": {suspendsScaling, func(*bench) {}, sluice.Succeeded, nothing, nothing, ""},
+		"another revision is PRIMARY": {suspendsScaling, (*bench).promoteAnother, sluice.Superseded, nothing,
+			nothing, ""},
+		"old task definitions are not listed": {suspendsScaling, func(b *bench) {
+			must(b, b.Sim.Inject("no-send ecs:ListTaskDefinitions"))
+		}, sluice.Succeeded, claimBoth, nothing, "resumable"},
+		"auto scaling is not restored": {suspendsScaling, func(b *bench) {
+			must(b, b.Sim.Inject("no-send application-autoscaling:RegisterScalableTarget"))
+		}, sluice.Succeeded, claimBoth, claimBoth, "both"},
+		"the claim is not released": {"", func(b *bench) {
+			must(b, b.Sim.Inject("no-send ecs:UntagResource"))
+		}, sluice.Succeeded, claim, claim, "resumable"},
+	} {
+		for _, cannotResume := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/resumable %v", name, !cannotResume), func(t *testing.T) {
+				on(t, options{}, func(b *bench) {
+					w := b.afterStages(c.more, cannotResume)
+					c.before(b)
+					end, err := w.Finish(context.Background(), sluice.Succeeded)
+					want := c.resumable
+					if cannotResume {
+						want = c.once
+					}
+					left := fmt.Sprintf("suspended %v, claimed %v", b.Suspension() != sluice.Suspension{},
+						strings.Contains(b.State(), plan.ClaimTag))
+					fails := c.fails == "both" || c.fails == "resumable" && !cannotResume
+					if left != want || (err != nil) != fails || end.Outcome != c.outcome ||
+						(end.ClaimErr != nil) != (want == claim) {
+						b.Errorf("%s %v (%v): %s, want %s", end.Outcome, err, end.ClaimErr, left, want)
+					}
+					b.Sim.ClearFaults()
+					if err == nil {
+						return
+					}
+					if end = got(w.Finish(context.Background(), sluice.Succeeded))(b); end.Outcome != c.outcome {
+						b.Errorf("the second time: %s", end.Outcome)
+					}
+					b.expectEnded()
+				})
+			})
+		}
+	}
+}
+
+// expectEnded compares what the end of a deployment leaves.
+func (b *bench) expectEnded() {
+	b.Helper()
+	if s := b.Suspension(); s != (sluice.Suspension{}) || strings.Contains(b.State(), "tag ") {
+		b.Errorf("%+v; %s", s, b.State())
+	}
+}

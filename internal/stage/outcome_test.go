@@ -1,0 +1,76 @@
+package stage_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// A deployment that changes the desired count alone makes no deployment of ECS's. Its
+// rollback must not stop the deployment that others began before.
+func TestRollbackLeavesTheDeploymentBeforeAlone(t *testing.T) {
+	rolls(t, func(b *bench) {
+		ctx := context.Background()
+		td := got(b.ECS.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v2")))(b)
+		got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+		id := b.Start(b.RollingFiles("sim/web:v2", "desiredCount: 6\n"+breaker))
+		b.afterWrite("ecs:UpdateService", time.Second,
+			func() { must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann")) })
+		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		if end.Outcome != sluice.RolledBack || b.RollingState() != rolledV2 {
+			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.RollingState(), b.EventLog())
+		}
+		list := got(b.ECS.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"),
+			Service: aws.String("web")}))(b)
+		for _, d := range list.ServiceDeployments {
+			if d.Status != "SUCCESSFUL" {
+				b.Errorf("service deployment %s: %s", *d.ServiceDeploymentArn, d.Status)
+			}
+		}
+	})
+}
+
+// A desired count that others set during a deployment stays, also in a rollback.
+func TestRollbackLeavesACountOfOthers(t *testing.T) {
+	scale := func(b *bench) {
+		got(b.ECS.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), DesiredCount: aws.Int32(5)}))(b)
+	}
+	left := func(b *bench, end engine.RunResult) {
+		out := got(b.ECS.DescribeServices(context.Background(),
+			&awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+		if n := out.Services[0].DesiredCount; end.Outcome != sluice.RolledBack || n != 5 {
+			b.Errorf("%s: %s; desired count %d\n%s", end.Outcome, end.Cause, n, b.EventLog())
+		}
+	}
+	t.Run("rolling", func(t *testing.T) {
+		rolls(t, func(b *bench) {
+			id := b.Start(b.RollingFiles("sim/web:v2", "desiredCount: 6\n"+breaker))
+			b.afterWrite("ecs:UpdateService", 2*time.Second, func() {
+				scale(b)
+				must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+			})
+			left(b, got(b.Engine.Run(context.Background(), id, engine.Options{}))(b))
+		})
+	})
+	t.Run("task sets", func(t *testing.T) {
+		on(t, options{}, func(b *bench) {
+			files := b.Files("sim/web:v2", "")
+			files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data, "desiredCount: 6\n"...)
+			id := b.Start(files)
+			b.afterWrite("ecs:UpdateService", 2*time.Second, func() {
+				scale(b)
+				must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+			})
+			left(b, got(b.Engine.Run(context.Background(), id, engine.Options{}))(b))
+		})
+	})
+}

@@ -1,0 +1,73 @@
+package stage_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+func TestCanaryThatCrashesIsTakenAwayAndTrafficStaysPut(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		end := b.Deploy(b.Files("sim/web:v2?crash-after=2s&exit=3", canaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "exit code 3", servesV1)
+	})
+}
+
+func TestCanaryThatIsNeverHealthyIsTakenAway(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		end := b.Deploy(b.Files("sim/web:v2?never-healthy=true", canaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "Task failed ELB health checks in (target-group web-canary)", servesV1)
+	})
+}
+
+// Every task of the new primary stops while the old primary drains, and ECS starts others. The
+// stage that created it fails: it does not end done on the tasks of the second try.
+func TestNewPrimaryThatCrashesDuringTheDrainFailsItsStage(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		end := b.Deploy(b.Files("sim/web:v2?crash-after=30s&exit=3", canaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "4 of 4 tasks stopped: exit code 3", servesV1)
+		if !strings.Contains(b.EventLog(), `stageEnded {"index":3,"name":"ECS_PRIMARY_ROLLOUT","status":"failed"`) {
+			b.Errorf("the primary rollout did not fail\n%s", b.EventLog())
+		}
+	})
+}
+
+func TestImageThatDoesNotBootIsNamed(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		end := b.Deploy(b.Files("sim/web:v2?noboot=true", canaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "CannotPullContainerError", servesV1)
+	})
+}
+
+func TestRuleThatSomebodyElseEditedIsNotOverwritten(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		pipeline := strings.Replace(canaryPipeline, "- {name: ECS_PRIMARY_ROLLOUT}", "- {name: WAIT_APPROVAL}", 1)
+		id := b.Start(b.Files("sim/web:v2", pipeline))
+		ctx := context.Background()
+		end := got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		if end.State != journal.Waiting || b.Weights() != "primary 50 canary 50" {
+			b.Fatalf("%s %s, weights %s\n%s", end.State, end.Cause, b.Weights(), b.EventLog())
+		}
+		actions := b.Forward(false)
+		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(
+			70), aws.Int32(30)
+		got(b.ELB.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(b.Listener),
+			DefaultActions: actions}))(b)
+		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end = got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		if end.Outcome != sluice.Failed || b.Weights() != "primary 70 canary 30" ||
+			!strings.Contains(end.Cause, "an external change of the") {
+			b.Errorf("%s: %s; weights %s\n%s", end.Outcome, end.Cause, b.Weights(), b.EventLog())
+		}
+		if !strings.Contains(b.State(), "ACTIVE sim/web:v2") {
+			b.Errorf("the canary that gets 30%% was taken away: %s", b.State())
+		}
+	})
+}

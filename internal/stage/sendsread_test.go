@@ -1,0 +1,200 @@
+package stage_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+)
+
+// A read of the rules that is older than the last write of the weights shows that the
+// canary gets no request. It is not removed on that.
+func TestCanaryIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
+	for _, fault := range []string{"stale elasticloadbalancing:DescribeRules by=4s for=10s",
+		"stale elasticloadbalancing:DescribeRules by=9s for=20s",
+		"stale elasticloadbalancing:DescribeRules by=14s for=40s"} {
+		for name, hosting := range map[string]func(testing.TB, func(*bench)){"task sets": plainly, "services": rolls} {
+			t.Run(name+"/"+fault, func(t *testing.T) {
+				t.Parallel()
+				hosting(t, func(b *bench) {
+					files := b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, cleanCanary))
+					if name == "services" {
+						files = b.CanaryServiceFiles("sim/web:v2", pipelined(canaryRollout, shiftFifth, cleanCanary),
+							breaker)
+					}
+					id := b.Start(files)
+					b.OnStageEnd(2, func() { must(b, b.Sim.Inject(fault)) })
+					end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					b.Sim.ClearFaults()
+					if end.Outcome != sluice.Succeeded || b.Weights() != "primary 100 canary 0" {
+						b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.Weights(), b.EventLog())
+					}
+					b.ExpectNoneLost()
+				})
+			})
+		}
+	}
+}
+
+// A rollback begins right after weights were written. A read of the rules from before that
+// shows them as they were: they are restored all the same.
+func TestRollbackRestoresRulesPastOldReads(t *testing.T) {
+	for _, by := range []string{"4s", "9s", "14s"} {
+		for _, after := range []time.Duration{0, time.Second, 3 * time.Second} {
+			t.Run(fmt.Sprintf("%s/%s", by, after), func(t *testing.T) {
+				t.Parallel()
+				on(t, options{}, func(b *bench) {
+					ctx := context.Background()
+					id := b.Start(b.Files("sim/web:v2", canaryPipeline))
+					b.afterWrite("elasticloadbalancing:ModifyListener", after, func() {
+						must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
+						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+					})
+					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					b.Sim.ClearFaults()
+					b.ExpectEnd(end, sluice.RolledBack, "", servesV1)
+					b.ExpectNoneLost()
+				})
+			})
+		}
+	}
+}
+
+// A deployment is aborted right after it gave the canary a share. The next one removes the
+// canary, and reads past that write before it does.
+func TestLeftoverIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
+	next := pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary)
+	for _, by := range []string{"4s", "9s", "14s"} {
+		for name, hosting := range map[string]func(testing.TB, func(*bench)){"task sets": plainly, "services": rolls} {
+			t.Run(name+"/"+by, func(t *testing.T) {
+				t.Parallel()
+				hosting(t, func(b *bench) {
+					files := func(image, pipeline string) fstest.MapFS {
+						if name == "services" {
+							return b.CanaryServiceFiles(image, pipeline, breaker)
+						}
+						return b.Files(image, pipeline)
+					}
+					b.aborts(files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
+						shiftBack, cleanCanary)))
+					must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
+					end := b.Deploy(files("sim/web:v3", next))
+					b.Sim.ClearFaults()
+					if end.Outcome != sluice.Succeeded || b.Weights() != "primary 100 canary 0" {
+						b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.Weights(), b.EventLog())
+					}
+					b.ExpectNoneLost()
+				})
+			})
+		}
+	}
+}
+
+// A rollback right after the canary service of an earlier deployment was taken over
+// brings it back to what it was, also on reads from before the take-over.
+func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
+	for _, fault := range append(staleReads, "latency ecs:DescribeServices by=1ms") {
+		for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second} {
+			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
+				t.Parallel()
+				rolls(t, func(b *bench) {
+					ctx := context.Background()
+					p := got(b.Plan(b.CanaryServiceFiles("sim/web:v3",
+						pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary), breaker),
+						mode.Options{}))(b)
+					b.aborts(b.CanaryServiceFiles("sim/web:v2",
+						pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack, cleanCanary),
+						breaker))
+					must(b, b.Clock.Sleep(ctx, time.Minute))
+					id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+					b.afterWrite("ecs:UpdateService", after, func() {
+						must(b, b.Sim.Inject(fault))
+						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+					})
+					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					b.Sim.ClearFaults()
+					must(b, b.Clock.Sleep(ctx, time.Minute))
+					s := b.canaryService()
+					if end.Outcome != sluice.RolledBack || s == nil || s.DesiredCount != 2 ||
+						b.imageOf(s.TaskDefinition) != "sim/web:v2" {
+						b.Errorf("%s: %s; canary service: %v\n%s", end.Outcome, end.Cause, s != nil, b.EventLog())
+					}
+					b.ExpectNoneLost()
+				})
+			})
+		}
+	}
+}
+
+// imageOf is the image of a revision.
+func (b *bench) imageOf(revision *string) string {
+	b.Helper()
+	td := got(b.ECS.DescribeTaskDefinition(context.Background(),
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: revision}))(b)
+	return aws.ToString(td.TaskDefinition.ContainerDefinitions[0].Image)
+}
+
+// The canary of a lost deployment comes to stand a moment before the service is adopted.
+// The adoption finds it, also on old reads.
+func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
+	for _, hosting := range []string{"task sets", "services"} {
+		for _, by := range []string{"4s", "9s", "14s"} {
+			t.Run(hosting+"/"+by, func(t *testing.T) {
+				t.Parallel()
+				on(t, options{NoService: true}, func(b *bench) {
+					ctx := context.Background()
+					files := worker(b.Files("sim/web:v1", pipelined(canaryRollout, primaryRollout, cleanCanary)))
+					if hosting == "services" {
+						files = worker(b.CanaryServiceFiles("sim/web:v1",
+							pipelined(canaryRollout, primaryRollout, cleanCanary), ""))
+					}
+					if end := b.Deploy(files); end.Outcome != sluice.Succeeded {
+						b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+					}
+					p := got(b.Plan(files, mode.Options{Adopt: true, Only: true}))(b)
+					must(b, b.Clock.Sleep(ctx, time.Minute))
+					b.makesCanary(hosting, sluice.NewActionID("slc-lost", "canary", "1"))
+					must(b, b.Sim.Inject("stale ecs:* by="+by+" for=1m"))
+					end := got(b.Engine.Run(ctx, got(b.Engine.Start(ctx, p, engine.TriggerManual))(b),
+						engine.Options{}))(b)
+					b.Sim.ClearFaults()
+					if end.Outcome != sluice.Succeeded || b.canaryService() != nil ||
+						strings.Contains(b.TaskSets(), "ACTIVE") {
+						b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.TaskSets(), b.EventLog())
+					}
+				})
+			})
+		}
+	}
+}
+
+// makesCanary makes a canary without load balancer, as a deployment of sluice does.
+func (b *bench) makesCanary(hosting string, by sluice.ActionID) {
+	b.Helper()
+	ctx := context.Background()
+	revision := got(b.ECS.RegisterTaskDefinition(ctx,
+		taskDefinition(b, "sim/web:v2")))(b).TaskDefinition.TaskDefinitionArn
+	if hosting == "services" {
+		got(b.ECS.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+			ServiceName: aws.String("web-canary"), TaskDefinition: revision, DesiredCount: aws.Int32(1),
+			LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.Network(),
+			Tags: []ecstypes.Tag{{Key: aws.String(plan.CanaryTag), Value: aws.String(string(by))}}}))(b)
+		return
+	}
+	got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		TaskDefinition: revision, ExternalId: aws.String(string(by)),
+		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.Network(),
+		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 50}}))(b)
+}
