@@ -116,6 +116,19 @@ func TestRequestFiguresDelayNothing(t *testing.T) {
 	}
 }
 
+// Without any request CloudWatch has no data, which is not the same as 0 requests. It is said once.
+func TestNoDataIsNotZeroRequests(t *testing.T) {
+	on(t, options{noService: true}, func(b *bench) {
+		b.serve(options{})
+		end := b.deploy(b.files("sim/web:v2", watchedPipeline))
+		all, _ := b.counted()
+		if end.Outcome != sluice.Succeeded || len(all) != 1 || all[0].Canary != nil || all[0].Primary != nil ||
+			all[0].Problem != "" || !strings.HasSuffix(all[0].Text(), "primary –, canary –") {
+			b.Errorf("%s, %+v", end.Outcome, all)
+		}
+	})
+}
+
 // Behind a name of Cloud Map there are no such figures, and no call.
 func TestNoRequestFiguresBehindAName(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {

@@ -28,7 +28,7 @@ type requestWatch struct {
 	isReading bool
 	hasEnded  bool                    // AWS denies the reads: there are no more
 	result    *sluice.RequestsCounted // read, and not emitted yet
-	emitted   sluice.RequestsCounted
+	emitted   *sluice.RequestsCounted // the last one; nil: none
 	// hasProblem: a read failed, and that was reported. Further failures are not.
 	hasProblem bool
 }
@@ -71,12 +71,21 @@ func (w *requestWatch) takeResult() *sluice.RequestsCounted {
 	defer w.mu.Unlock()
 	got := w.result
 	w.result = nil
-	if got == nil || got.Text() == w.emitted.Text() || got.Problem != "" && w.hasProblem {
+	switch {
+	case got == nil, w.emitted != nil && !isNews(*w.emitted, *got), got.Problem != "" && w.hasProblem:
 		return nil
 	}
 	w.hasProblem = w.hasProblem || got.Problem != ""
-	w.emitted = *got
+	w.emitted = got
 	return got
+}
+
+// isNews reports whether a result tells users more than the result before.
+func isNews(before, now sluice.RequestsCounted) bool {
+	if now.Problem != "" || now.Canary != nil {
+		return now.From != before.From || now.Problem != before.Problem
+	}
+	return before.Canary != nil // CloudWatch has no data any more
 }
 
 // startRead returns the minutes to read, if a read is due. began is when the stage began.
