@@ -76,6 +76,7 @@ var eventKinds = map[string]func([]byte) (Event, error){
 	Adopted{}.eventKind():           decodeAs[Adopted],
 	CapacityChanged{}.eventKind():   decodeAs[CapacityChanged],
 	TrafficShifted{}.eventKind():    decodeAs[TrafficShifted],
+	RequestsCounted{}.eventKind():   decodeAs[RequestsCounted],
 	LifecycleChanged{}.eventKind():  decodeAs[LifecycleChanged],
 	FailureSeen{}.eventKind():       decodeAs[FailureSeen],
 	TaskChanged{}.eventKind():       decodeAs[TaskChanged],
@@ -274,6 +275,7 @@ func (Wrote) eventKind() string             { return "wrote" }
 func (Adopted) eventKind() string           { return "adopted" }
 func (CapacityChanged) eventKind() string   { return "capacityChanged" }
 func (TrafficShifted) eventKind() string    { return "trafficShifted" }
+func (RequestsCounted) eventKind() string   { return "requestsCounted" }
 func (LifecycleChanged) eventKind() string  { return "lifecycleChanged" }
 func (FailureSeen) eventKind() string       { return "failureSeen" }
 func (Warned) eventKind() string            { return "warned" }

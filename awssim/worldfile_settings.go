@@ -27,6 +27,7 @@ type settingsFile struct {
 	ScaledOutLimit           *time.Duration `yaml:"scaledOutLimit"`
 	StabilityLag             string         `yaml:"stabilityLag"`
 	StaleReads               string         `yaml:"staleReads"`
+	MetricDelay              string         `yaml:"metricDelay"`
 	RegistryOperation        string         `yaml:"registryOperation"`
 	InstanceHealthGap        string         `yaml:"instanceHealthGap"`
 	DNSPropagation           string         `yaml:"dnsPropagation"`
@@ -59,6 +60,7 @@ func (k *settingsFile) delayFields(to *world.Settings) []struct {
 		{"weightPropagation", k.WeightPropagation, &to.WeightPropagation},
 		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning},
 		{"deployStep", k.DeployStep, &to.DeployStep}, {"staleReads", k.StaleReads, &to.StaleReads},
+		{"metricDelay", k.MetricDelay, &to.MetricDelay},
 		{"registryOperation", k.RegistryOperation, &to.RegistryOperation},
 		{"dnsPropagation", k.DNSPropagation, &to.DNSPropagation},
 		{"registrationGap", k.RegistrationGap, &to.RegistrationGap}, {"targetPropagation", k.TargetPropagation,

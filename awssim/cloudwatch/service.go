@@ -1,5 +1,6 @@
 // Package cloudwatch implements the API of Amazon CloudWatch: alarms, and metric data as far as
-// reading back stored data.
+// reading back stored data. Application Load Balancers publish how many requests they sent to their
+// targets.
 //
 // Alarms are resources of the world, which ECS's deployment alarms read. PutMetricAlarm and
 // SetAlarmState set their state: metrics are never evaluated and actions are never carried out. It

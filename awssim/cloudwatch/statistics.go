@@ -35,7 +35,7 @@ func (s *Service) GetMetricStatistics(ctx context.Context,
 				w.to.Sub(w.from)/w.period, maxDatapoints)
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.GetMetricStatisticsOutput, error) {
-		m, _ := metricsOf(tx).all.Get(metricKey(in.Namespace, in.MetricName, in.Dimensions))
+		m := findMetric(tx, in.Namespace, in.MetricName, in.Dimensions)
 		out := &awscw.GetMetricStatisticsOutput{Label: ptr(*in.MetricName), Datapoints: []cwtypes.Datapoint{}}
 		for _, p := range w.periodSums(m) {
 			d, err := newDatapoint(p, in.Statistics)
@@ -149,7 +149,7 @@ func queryResult(tx *world.Tx, in *awscw.GetMetricDataInput, q *cwtypes.MetricDa
 	if q.Label != nil {
 		r.Label = ptr(*q.Label)
 	}
-	m, _ := metricsOf(tx).all.Get(metricKey(x.Metric.Namespace, x.Metric.MetricName, x.Metric.Dimensions))
+	m := findMetric(tx, x.Metric.Namespace, x.Metric.MetricName, x.Metric.Dimensions)
 	sums := w.periodSums(m)
 	if in.ScanBy != cwtypes.ScanByTimestampAscending {
 		slices.Reverse(sums)

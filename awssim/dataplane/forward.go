@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 const (
@@ -75,6 +76,15 @@ func (fl *inFlight) noteBytes() { fl.last.Store(fl.socket.plane.clock.Now().Unix
 // is done finds all of its requests counted.
 func (fl *inFlight) countOutcome(outcome string, status int) {
 	fl.counted = fl.socket.countRequest(fl.dec, outcome, status)
+}
+
+// countForMetrics counts the request for the load balancer's metrics. status is the target's; 0: it
+// did not answer.
+func (fl *inFlight) countForMetrics(status int) {
+	f := fl.socket
+	now := f.plane.clock.Now().UTC()
+	f.plane.world.CountRequests(world.RequestSample{Key: f.key, Balancer: f.balancer, Group: fl.dec.Group,
+		From: now, To: now, Status: status, Count: 1})
 }
 
 // recountCut changes the request's outcome to cut, or to client gone.
@@ -150,6 +160,7 @@ func (p *Plane) newTraceID(given string) string {
 func handleResponse(r *http.Response) error {
 	fl := inFlightOf(r.Request.Context())
 	fl.noteBytes()
+	fl.countForMetrics(r.StatusCode)
 	if r.StatusCode == http.StatusSwitchingProtocols {
 		fl.countOutcome("upgraded", r.StatusCode)
 		fl.socket.plane.sockets.inFlight.removeRequest(fl) // an open socket may be idle
@@ -176,6 +187,7 @@ func handleProxyError(w http.ResponseWriter, r *http.Request, err error) {
 		outcome = "refused by target"
 	}
 	fl.countOutcome(outcome, status)
+	fl.countForMetrics(0)
 	writePage(w, status)
 }
 

@@ -22,6 +22,7 @@ func Attach(w *world.World, law *loadbalancer.Controller, c Caller) *Tally {
 		law.AddFollower(tx, c.Balancer, t)
 		t.since = tx.Now()
 		t.routeBy(tx, law.Table(c.Key, c.Balancer))
+		tx.AddRequestSource(t.accountUntil)
 		return nil
 	})
 	return t

@@ -131,7 +131,10 @@ func (t *NameTally) endHost(h *host, at time.Time) {
 		h.recent = nil
 		return
 	}
-	lost := h.takeInFlight(at)
+	lost := 0.0
+	for _, p := range h.takeInFlight(at) {
+		lost += p.countRequests()
+	}
 	if lost == 0 {
 		return
 	}

@@ -21,6 +21,7 @@ type stream struct {
 type host struct {
 	arn       string // of the task that the load balancer sees there
 	group     string // name
+	groupARN  string
 	address   string
 	task      *world.Task // nil if no task has the address
 	port      int32
@@ -36,6 +37,9 @@ type sentSpan struct {
 	from, to time.Time
 	rate     float64 // requests per second answered without failure
 }
+
+// countRequests returns the number of requests of the span.
+func (p sentSpan) countRequests() float64 { return p.rate * p.to.Sub(p.from).Seconds() }
 
 // readTask reads the current state of the host's task.
 func (h *host) readTask() {
@@ -103,20 +107,19 @@ func (h *host) addInFlight(p sentSpan) {
 	h.recent = h.recent[keep:]
 }
 
-// takeInFlight returns the number of requests in flight at that time, when the host ends, and
+// takeInFlight returns the spans of the requests in flight at that time, when the host ends, and
 // clears them.
-func (h *host) takeInFlight(at time.Time) float64 {
-	begin, lost := at.Add(-h.behaviour.Latency), 0.0
+func (h *host) takeInFlight(at time.Time) (lost []sentSpan) {
+	begin := at.Add(-h.behaviour.Latency)
 	for _, p := range h.recent {
-		from, to := p.from, p.to
-		if from.Before(begin) {
-			from = begin
+		if p.from.Before(begin) {
+			p.from = begin
 		}
-		if to.After(at) {
-			to = at
+		if p.to.After(at) {
+			p.to = at
 		}
-		if to.After(from) {
-			lost += p.rate * to.Sub(from).Seconds()
+		if p.to.After(p.from) {
+			lost = append(lost, p)
 		}
 	}
 	h.recent = nil

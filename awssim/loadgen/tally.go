@@ -82,7 +82,8 @@ func (t *Tally) hostOf(tx *world.Tx, d loadbalancer.Decision) *host {
 	key := hostKey(d.Group, d.Target)
 	h, ok := t.hosts.Get(key)
 	if !ok || h.arn != d.Target.Task {
-		h = &host{arn: d.Target.Task, group: groupName(t.table, d.Group), address: d.Target.ID, port: d.Target.Port}
+		h = &host{arn: d.Target.Task, group: groupName(t.table, d.Group), groupARN: d.Group,
+			address: d.Target.ID, port: d.Target.Port}
 		h.task = taskOf(tx, d.Target)
 		t.hosts.Put(key, h)
 	}
@@ -134,8 +135,15 @@ func (t *Tally) isListed(key string) bool {
 
 // endHost moves the requests in flight from answered to lost.
 func (t *Tally) endHost(h *host, at time.Time, cause string) {
-	lost := h.takeInFlight(at)
+	spans := h.takeInFlight(at)
 	h.ended = true
+	lost := 0.0
+	for _, p := range spans {
+		n := p.countRequests()
+		lost += n
+		t.countAtBalancer(h, 200, p.from, p.to, -n)
+		t.countAtBalancer(h, 0, p.from, p.to, n)
+	}
 	if lost == 0 {
 		return
 	}
@@ -216,6 +224,7 @@ func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 	if line.Status == 0 {
 		line.Status = 502
 		t.countRequests(line, from, n, "the target refuses connections", h.address)
+		t.countAtBalancer(h, 0, from, to, n)
 		return
 	}
 	bad := 0.0
@@ -223,12 +232,22 @@ func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 		bad = n * h.behaviour.ErrorRate
 	}
 	t.countRequests(line, from, n-bad, "the image answers this status", h.address)
+	t.countAtBalancer(h, line.Status, from, to, n-bad)
+	t.countAtBalancer(h, 500, from, to, bad)
 	if bad > 0 {
 		t.countRequests(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors",
 			h.address)
 	}
 	if line.Status < 500 {
 		h.addInFlight(sentSpan{from, to, (n - bad) / to.Sub(from).Seconds()})
+	}
+}
+
+// countAtBalancer counts requests for the load balancer's metrics. The status is the target's.
+func (t *Tally) countAtBalancer(h *host, status int, from, to time.Time, n float64) {
+	if n != 0 {
+		t.w.CountRequests(world.RequestSample{Key: t.caller.Key, Balancer: t.caller.Balancer, Group: h.groupARN,
+			From: from, To: to, Status: status, Count: n})
 	}
 }
 

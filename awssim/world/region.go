@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"time"
 )
 
 // Region is the state of one account in one Region. Tables are keyed by ARN if the resource has
@@ -35,6 +36,8 @@ type Region struct {
 	Subnets Ordered[*Subnet] // by id
 
 	ActiveFaults ActiveFaults
+
+	requestSources []func(now time.Time) // see [Tx.AddRequestSource]
 
 	counters     map[string]int
 	privateState map[string]any

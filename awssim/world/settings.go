@@ -64,6 +64,9 @@ type Settings struct {
 	// signal, as the service scheduler does. Off by default: users reported requests lost to
 	// StopTask.
 	StopTaskAwaitsDrain bool
+	// MetricDelay is how long after its end CloudWatch shows a minute of a load balancer. The
+	// number of a minute grows within that time. AWS says: minutes.
+	MetricDelay Range
 	// RegistryOperation is how long Cloud Map's asynchronous operations take; they take effect at
 	// their end.
 	RegistryOperation Range
@@ -123,6 +126,7 @@ func DefaultSettings() Settings {
 		StoppedTaskRetention:     time.Hour,
 		RestartBackoff:           10 * s,
 		HealthyWithoutCheck:      40 * s,
+		MetricDelay:              Range{60 * s, 180 * s},
 		RegistryOperation:        Range{s, 5 * s},
 		CustomHealth:             30 * s,
 		InstanceHealthGap:        Range{0, 2 * s},

@@ -53,6 +53,7 @@ type World struct {
 	nudge       chan struct{}
 	log         entryLog
 	onNewRegion []func(*Tx)
+	requests    *requestCounts // has a lock of its own
 }
 
 // New creates an empty world at the clock's time.
@@ -64,6 +65,7 @@ func New(o Options) *World {
 	return &World{
 		clock: o.Clock, now: o.Clock.Now().UTC(), seed: o.Seed, settings: k, images: o.Images,
 		strict: o.Strict, nudge: make(chan struct{}, 1), log: entryLog{limit: o.LogLimit}, invariants: baseInvariants(),
+		requests: &requestCounts{},
 	}
 }
 
@@ -210,6 +212,7 @@ func (w *World) Reset() {
 	}
 	w.due, w.seq, w.regions, w.regionN = nil, 0, Ordered[*Region]{}, 0
 	w.log.entries = nil
+	w.requests.cells.Clear()
 }
 
 func (w *World) emitEffect(e Effect) {

@@ -236,6 +236,8 @@ var requiredFields = map[string]missingField{
 
 	"cloudwatch:DescribeAlarms": listsField("MetricAlarms",
 		func(o *awscw.DescribeAlarmsOutput) bool { return o.MetricAlarms != nil }),
+	"cloudwatch:GetMetricData": listsField("MetricDataResults",
+		func(o *awscw.GetMetricDataOutput) bool { return o.MetricDataResults != nil }),
 	"cloudwatch:GetMetricStatistics": listsField("Datapoints",
 		func(o *awscw.GetMetricStatisticsOutput) bool { return o.Datapoints != nil }),
 	"logs:GetLogEvents": listsField("events",

@@ -120,11 +120,15 @@ func (g gate) runCall(ctx context.Context, r request, send func(context.Context)
 		}
 		at := g.clock.Now()
 		f, ok := g.sendOnce(ctx, r, n, waited, send)
-		if ok || f.class == classRefused {
+		optional := isOptional(ctx) && !r.write
+		if !optional && (ok || f.class == classRefused) {
 			g.noteAnswer(p, r)
 		}
 		if ok {
 			return nil
+		}
+		if optional {
+			return g.failedError(ctx, r, f, n, false)
 		}
 		unanswered = unanswered || r.write && f.class.isUnclear()
 		wait, again := g.planRetry(p, r, &f, n, at)

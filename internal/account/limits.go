@@ -79,6 +79,7 @@ var (
 // take from the slowest.
 var (
 	alarmRead   = bucket{"cloudwatch describe alarms", 9, 9}
+	metricData  = bucket{"cloudwatch get metric data", 50, 50}
 	metricOther = bucket{"cloudwatch other", 3, 3}
 	logsGet     = bucket{"logs get events", 25, 25}
 	logsStreams = bucket{"logs describe streams", 25, 25}
@@ -135,6 +136,8 @@ func watchBucket(service, name string) bucket {
 	switch name {
 	case "DescribeAlarms":
 		return alarmRead
+	case "GetMetricData":
+		return metricData
 	case "GetLogEvents":
 		return logsGet
 	case "DescribeLogStreams":

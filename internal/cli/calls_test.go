@@ -133,6 +133,8 @@ var whys = map[string]string{
 	"application-autoscaling:DescribeScalableTargets": "whether the service is auto scaled, for the plan: AWS " +
 		"does not hold scale-in back for task sets; and how it is, if a deployment suspends it, in each stage, " +
 		"every 10 s at most",
+	"cloudwatch:GetMetricData": "the requests of the canary and the primary in the last minute, for users: once a minute " +
+		"while the canary has had requests for five minutes; no wait depends on it",
 	"ecs:TagResource":                     "the claim, before anything else",
 	"ecs:RegisterTaskDefinition":          "the new revision",
 	"ecs:CreateTaskSet":                   "the canary; the new primary",

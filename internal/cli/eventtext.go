@@ -75,6 +75,8 @@ func stepLine(ev sluice.Event) line {
 		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityText(e)}
 	case sluice.TrafficShifted:
 		return line{success, shiftText(e)}
+	case sluice.RequestsCounted:
+		return line{faint, e.Text()}
 	case sluice.LifecycleChanged:
 		return lifecycleLine(e)
 	case sluice.TaskChanged:

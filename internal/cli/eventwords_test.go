@@ -50,6 +50,7 @@ func TestEveryEventHasWords(t *testing.T) {
 			"deploymentResumed": notOfWait,
 			"deploymentStarted": notOfWait,
 			"printed":           notOfWait,
+			"requestsCounted":   notOfWait,
 			"rollbackStarted":   notOfWait,
 			"stageEnded":        notOfWait,
 			"stageStarted":      notOfWait,

@@ -58,7 +58,7 @@ func (p *program) checkPolicy(ctx context.Context, pre *preparedPlan, d policy.D
 	} else {
 		err = p.writeCheck(c)
 	}
-	if err == nil && len(c.Denied) > 0 {
+	if err == nil && c.DeniesNeeded() {
 		return exitStatus(sluice.ExitDenied)
 	}
 	return err
@@ -78,7 +78,11 @@ func (p *program) writeCheck(c iam.CheckResult) error {
 	}
 	var b strings.Builder
 	for _, x := range c.Denied {
-		fmt.Fprintf(&b, "denied: %s on %s (%s)\n", x.Action, x.Resource, x.By)
+		by := x.By
+		if x.Optional {
+			by += "; optional: without it only the request figures are missing"
+		}
+		fmt.Fprintf(&b, "denied: %s on %s (%s)\n", x.Action, x.Resource, by)
 	}
 	fmt.Fprintf(&b, "%d of %s are denied to %s", len(c.Denied), sluice.Plural(c.Pairs, "permission"), c.Principal)
 	if slices.ContainsFunc(c.Denied, func(x iam.Denied) bool { return x.Elsewhere }) {

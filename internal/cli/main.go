@@ -43,6 +43,8 @@ type program struct {
 	scaled   bool
 	accounts map[string]*account.Account // by Region; see openAccount
 
+	requests requestFigures // of a watched status
+
 	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
 	onInterrupt atomic.Pointer[func()]
 }

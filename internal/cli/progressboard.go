@@ -19,6 +19,7 @@ type progressBoard struct {
 	requested sluice.Weights
 	current   string // the wait or the write in progress
 	silence   string // says that AWS does not respond; empty: AWS responds
+	requests  string // the requests of the last minute; empty: the canary gets none
 	failures  []sluice.FailureSeen
 	ended     time.Time // of the deployment; zero: it runs
 }
@@ -74,6 +75,11 @@ func (b *progressBoard) applyEvent(e sluice.Envelope) {
 		if w, err := sluice.NewWeights(ev.ToPrimary, ev.ToCanary); err == nil {
 			b.actual = w
 		}
+		if ev.ToCanary == 0 {
+			b.requests = ""
+		}
+	case sluice.RequestsCounted:
+		b.requests = ev.Text()
 	case sluice.FailureSeen:
 		b.addFailure(ev)
 	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
@@ -86,7 +92,7 @@ func (b *progressBoard) applyEvent(e sluice.Envelope) {
 	case sluice.Wrote, sluice.Approved:
 		b.current = ""
 	case sluice.DeploymentEnded:
-		b.ended, b.current = e.At, ""
+		b.ended, b.current, b.requests = e.At, "", ""
 		b.stopRunning(e.At)
 	}
 }
@@ -211,6 +217,9 @@ func (b *progressBoard) statusColumn(s boardStage, now time.Time, p paint) strin
 func (b *progressBoard) footLines(p paint) []string {
 	var all []string
 	all = append(all, b.rows.renderRows(b.requested, b.actual, b.plan.Mode().ReportsCanary())...)
+	if b.requests != "" {
+		all = append(all, "  "+b.requests)
+	}
 	if b.current != "" {
 		all = append(all, "  "+p.dim(b.current))
 	}

@@ -51,21 +51,23 @@ func targetOfApp(app *appfile.Application) statusTarget {
 
 // serviceReport is the state of a service, from the service down to its targets.
 type serviceReport struct {
-	Cluster      string          `json:"cluster"`
-	Service      string          `json:"service"`
-	Region       string          `json:"region"`
-	Status       string          `json:"status"` // empty: the service does not exist
-	Controller   string          `json:"controller,omitempty"`
-	Desired      int             `json:"desired"`
-	Running      int             `json:"running"`
-	Pending      int             `json:"pending"`
-	Claim        string          `json:"claim,omitempty"`
-	Scaling      []scalingReport `json:"autoScaling,omitempty"`
-	Rules        []ruleReport    `json:"rules,omitempty"`
-	Names        []nameReport    `json:"names,omitempty"` // of Cloud Map
-	TaskSets     []taskSetReport `json:"taskSets,omitempty"`
-	OtherTargets []targetReport  `json:"otherTargets,omitempty"`
-	Problem      string          `json:"problem,omitempty"` // why a part could not be read
+	Cluster    string          `json:"cluster"`
+	Service    string          `json:"service"`
+	Region     string          `json:"region"`
+	Status     string          `json:"status"` // empty: the service does not exist
+	Controller string          `json:"controller,omitempty"`
+	Desired    int             `json:"desired"`
+	Running    int             `json:"running"`
+	Pending    int             `json:"pending"`
+	Claim      string          `json:"claim,omitempty"`
+	Scaling    []scalingReport `json:"autoScaling,omitempty"`
+	Rules      []ruleReport    `json:"rules,omitempty"`
+	Names      []nameReport    `json:"names,omitempty"` // of Cloud Map
+	// Requests are those of the last minute while the canary gets some.
+	Requests     *sluice.RequestsCounted `json:"requests,omitempty"`
+	TaskSets     []taskSetReport         `json:"taskSets,omitempty"`
+	OtherTargets []targetReport          `json:"otherTargets,omitempty"`
+	Problem      string                  `json:"problem,omitempty"` // why a part could not be read
 	// Undescribed are resources that get requests or are leftovers, and that the files do not describe.
 	Undescribed []string `json:"notDescribed,omitempty"`
 
@@ -183,7 +185,10 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 	if err := t.addNames(ctx, a, live); err != nil {
 		return t, err
 	}
-	return t, t.addRules(ctx, a, s)
+	if err := t.addRules(ctx, a, s); err != nil {
+		return t, err
+	}
+	return t, t.addRequests(ctx, p, a, s)
 }
 
 func (t *serviceReport) readRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,

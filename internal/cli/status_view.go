@@ -26,6 +26,7 @@ func (v serviceView) writeService(w io.Writer, t *serviceReport) error {
 	v.writeScaling(&b, t)
 	v.writeDeployment(&b, t)
 	v.writeRules(&b, t)
+	v.writeRequests(&b, t)
 	v.writeNames(&b, t)
 	v.writeCodeDeploy(&b, t)
 	for _, s := range t.TaskSets {

@@ -81,6 +81,8 @@ func sampleOf(zero sluice.Event) sluice.Event {
 		e.Status = "failed"
 	case *sluice.Unanswered:
 		e.Over = false
+	case *sluice.RequestsCounted:
+		e.Problem = ""
 	}
 	return v.Elem().Interface().(sluice.Event)
 }

@@ -29,6 +29,8 @@ type Denied struct {
 	// Elsewhere reports that another policy must be changed too, not only the one without the
 	// statement.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Optional reports that a deployment does not need the action.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // CheckResult is IAM's result for a policy.
@@ -38,6 +40,11 @@ type CheckResult struct {
 	Denied    []Denied        // in the order of the policy
 	Missing   policy.Document // the part of the policy that allows them
 	Unknown   string          // why it could not be checked; empty: it was checked
+}
+
+// DeniesNeeded reports whether an action is denied that a deployment needs.
+func (c CheckResult) DeniesNeeded() bool {
+	return slices.ContainsFunc(c.Denied, func(d Denied) bool { return !d.Optional })
 }
 
 // permissionFree are actions that need no permission (STS API Reference, GetCallerIdentity).
@@ -124,8 +131,9 @@ func listDenied(r iamtypes.EvaluationResult, s policy.Statement, examples map[st
 		boundary *iamtypes.PermissionsBoundaryDecisionDetail) {
 		if decision != iamtypes.PolicyEvaluationDecisionTypeAllowed {
 			by, elsewhere := denialReason(r, decision, boundary)
-			all = append(all, Denied{Action: aws.ToString(r.EvalActionName), Resource: resource,
-				Decision: string(decision), By: by, Elsewhere: elsewhere})
+			action := aws.ToString(r.EvalActionName)
+			all = append(all, Denied{Action: action, Resource: resource, Decision: string(decision), By: by,
+				Elsewhere: elsewhere, Optional: policy.IsOptional(action)})
 		}
 	}
 	for _, one := range r.ResourceSpecificResults {

@@ -66,6 +66,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/codedeploy", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/iam", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/autoscaling", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/metrics", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/route", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/route/...", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "github.com/miekg/dns"},
 		also: []string{"internal/route"}},

@@ -27,6 +27,8 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.TrafficShifted:
 		return good, fmt.Sprintf("weights read back: primary %d%% / canary %d%%, were %s, on %s",
 			e.ToPrimary, e.ToCanary, e.Was(), sluice.Plural(len(e.Rules), e.Way()))
+	case sluice.RequestsCounted:
+		return info, e.Text()
 	case sluice.LifecycleChanged:
 		return info, strings.TrimSuffix(e.Name+": "+e.Status+": "+e.Message, ": ")
 	case sluice.TaskChanged:

@@ -36,6 +36,7 @@ func TestEveryEventHasWords(t *testing.T) {
 		"lifecycleChanged": logHasIt,
 		"noted":            logHasIt,
 		"printed":          logHasIt,
+		"requestsCounted":  logHasIt,
 		"taskEnded":        logHasIt,
 		"unanswered":       logHasIt,
 		"waiting":          logHasIt,

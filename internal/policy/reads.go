@@ -24,12 +24,31 @@ func (b *builder) allowReads(definitions []plannedDefinition) {
 			"elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups",
 			"elasticloadbalancing:DescribeTargetHealth")
 	}
+	b.allowRequestReads()
 	accessReads[b.plan.Access](b)
 	if b.plan.KeepDefinitions > 0 { // no task of any cluster may run what is deregistered
 		b.allowActions(readAll, nil, "ecs:ListClusters")
 		b.allowActions(readTasks, []string{b.resourceARN("ecs", "task/*")}, "ecs:DescribeTasks")
 	}
 }
+
+// allowRequestReads allows to show the requests of a canary behind a load balancer. IAM has no
+// resources for the action.
+func (b *builder) allowRequestReads() {
+	if b.plan.Canary == nil || len(b.plan.Listeners) == 0 {
+		return
+	}
+	for i := range b.plan.Stages {
+		if b.plan.StateAfter(i).CanaryShare() > 0 {
+			b.allowActions(readRequests, []string{wildcard}, "cloudwatch:GetMetricData")
+			return
+		}
+	}
+}
+
+// IsOptional reports whether a deployment is the same without the permission for an action: only
+// figures for users are missing.
+func IsOptional(action string) bool { return action == "cloudwatch:GetMetricData" }
 
 // modeReads are the reads of each way of deploying.
 var modeReads = map[plan.Mode]func(*builder){

@@ -13,6 +13,7 @@ const (
 	readGroups      = "ReadCodeDeployGroups"
 	readApplication = "ReadCodeDeployApplications"
 	readConfigs     = "ReadCodeDeployConfigurations"
+	readRequests    = "ShowRequestsOfCanary"
 
 	claimService        = "ClaimService"
 	tagCanary           = "TagCanaryService"
@@ -42,7 +43,7 @@ const (
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var sidOrder = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces,
-	readApplication, readGroups, readConfigs,
+	readApplication, readGroups, readConfigs, readRequests,
 	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets,
 	stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
 	registerNames, keepRecords, createChecks, keepChecks, suspendScaling, registerAppSpec, createShift, steerShift,

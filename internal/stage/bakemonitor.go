@@ -67,6 +67,7 @@ func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, er
 			return idleInterval, "", err
 		}
 	}
+	r.watchRequests(ctx)
 	live, err := b.observeService(ctx)
 	if err != nil {
 		return 0, "", err

@@ -12,6 +12,7 @@ import (
 // reads which tasks run and what the rules are. The zero value knows nothing.
 type Facts struct {
 	listeners alb.ListenerCache
+	requests  requestWatch
 
 	mu     sync.Mutex
 	owners map[string]*ecs.TargetOwners // by task set

@@ -26,7 +26,10 @@ func (r *Run) followDeployment(ctx context.Context, revision, deployment string,
 			Deadline: r.Plan.ProgressDeadline, FailAfter: r.failureLimit(), AllowsNoTasks: r.wantsNoTasks()}}
 	var last watch.Update
 	err := r.runWithChecks(ctx, func(ctx context.Context) (err error) {
-		last, err = w.Wait(ctx, target, r.emitProgress)
+		last, err = w.Wait(ctx, target, func(u watch.Update) {
+			r.watchRequests(ctx)
+			r.emitProgress(u)
+		})
 		return err
 	})
 	if err != nil {

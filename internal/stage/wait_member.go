@@ -96,6 +96,7 @@ func (r *Run) awaitMember(ctx context.Context, m member, judge verdict.Capacity)
 
 // checkDuringWait runs first in every poll of every wait.
 func (r *Run) checkDuringWait(ctx context.Context) error {
+	r.watchRequests(ctx)
 	if err := r.traffic.maintainShare(ctx); err != nil {
 		return err
 	}

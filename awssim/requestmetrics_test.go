@@ -1,0 +1,148 @@
+package awssim_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const webDimension = "app/web/0123456789abcdef"
+
+// minuteSums returns the points of a metric of the load balancer, or of one of its groups, by minute.
+func minuteSums(t testing.TB, cfg aws.Config, metric, group string, from, to time.Time) map[time.Time]float64 {
+	t.Helper()
+	dims := []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String(webDimension)}}
+	if group != "" {
+		dims = append(dims, cwtypes.Dimension{Name: aws.String("TargetGroup"),
+			Value: aws.String(group[strings.LastIndex(group, ":")+1:])})
+	}
+	out, err := awscw.NewFromConfig(cfg).GetMetricData(ctx, &awscw.GetMetricDataInput{StartTime: &from, EndTime: &to,
+		MetricDataQueries: []cwtypes.MetricDataQuery{{Id: aws.String("m"), MetricStat: &cwtypes.MetricStat{
+			Metric: &cwtypes.Metric{Namespace: aws.String("AWS/ApplicationELB"), MetricName: &metric, Dimensions: dims},
+			Period: aws.Int32(60), Stat: aws.String("Sum")}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[time.Time]float64{}
+	for i, at := range out.MetricDataResults[0].Timestamps {
+		sums[at.UTC()] = out.MetricDataResults[0].Values[i]
+	}
+	return sums
+}
+
+func sumOf(points map[time.Time]float64) (sum float64) {
+	for _, n := range points {
+		sum += n
+	}
+	return sum
+}
+
+// callWeb attaches 200 modelled requests a second.
+func callWeb(s *awssim.Sim) *loadgen.Tally {
+	v := s.View().Regions[0]
+	return loadgen.Attach(s.World(), s.Balancer(), loadgen.Caller{
+		Key: world.Key{Account: v.Account, Region: v.Region}, Balancer: v.LoadBalancers[0].ARN, Port: 80, Rate: 200,
+		Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web.test", Path: "/"}})
+}
+
+// The points of all minutes are the requests that callers sent, by status and by group; a group
+// without requests has no point.
+func TestMetricsAreTheModelledRequests(t *testing.T) {
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, strings.ReplaceAll(string(canaryFile(t)), "sim/web:v1", "sim/web:v1?errors=10%"))
+	cfg, from := s.Config(), clock.Now()
+	clock.move(30 * time.Second)
+	calls := callWeb(s)
+	clock.move(9*time.Minute + 30*time.Second)
+	r, to := calls.Report(), clock.Now()
+	clock.move(3 * time.Minute)
+	failed := 0.0
+	for _, l := range r.Lines {
+		if l.Status == 500 {
+			failed += l.Count
+		}
+	}
+	if r.Requests != 200*570 || failed < 0.09*r.Requests {
+		t.Fatalf("%v requests, %v failed", r.Requests, failed)
+	}
+	for _, c := range []struct {
+		metric, group string
+		want          float64
+	}{
+		{"RequestCount", "", r.Requests}, {"RequestCount", primaryARN, r.Requests}, {"RequestCount", canaryARN, 0},
+		{"HTTPCode_Target_5XX_Count", primaryARN, failed}, {"HTTPCode_Target_5XX_Count", "", failed},
+		{"HTTPCode_Target_2XX_Count", primaryARN, r.Requests - failed}, {"HTTPCode_Target_4XX_Count", primaryARN, 0},
+	} {
+		points := minuteSums(t, cfg, c.metric, c.group, from, to)
+		if got := sumOf(points); got < c.want-1e-6 || got > c.want+1e-6 {
+			t.Errorf("%s of %q: %v, callers sent %v", c.metric, c.group, got, c.want)
+		}
+		if c.want == 0 && len(points) != 0 {
+			t.Errorf("%s of %q has points without requests: %v", c.metric, c.group, points)
+		}
+	}
+	if n := minuteSums(t, cfg, "RequestCount", primaryARN, from, to)[from]; n != 200*30 {
+		t.Errorf("the first minute has %v requests, callers sent them for half of it", n)
+	}
+}
+
+// A minute is not there at its end, grows, and is whole three minutes later.
+func TestMetricsComeLateAndGrow(t *testing.T) {
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, string(canaryFile(t)))
+	cfg, from := s.Config(), clock.Now()
+	callWeb(s)
+	const minutes = 20
+	partial, last := 0, map[time.Time]float64{}
+	for range (minutes + 4) * 12 {
+		clock.move(5 * time.Second)
+		now := clock.Now()
+		points := minuteSums(t, cfg, "RequestCount", primaryARN, from, from.Add(minutes*time.Minute))
+		for at, n := range points {
+			age := now.Sub(at.Add(time.Minute))
+			switch {
+			case age < time.Minute:
+				t.Fatalf("the minute %v is visible after %v", at, age)
+			case age >= 3*time.Minute && n != 12000, n > 12000, n < last[at]:
+				t.Fatalf("the minute %v has %v requests after %v, had %v", at, n, age, last[at])
+			case n < 12000 && n != last[at]:
+				partial++
+			}
+			last[at] = n
+		}
+	}
+	if partial < minutes/4 || len(last) != minutes {
+		t.Errorf("%d of %d minutes were seen in part", partial, len(last))
+	}
+}
+
+func TestMetricsAreTheRealRequests(t *testing.T) {
+	s := newSim(t, awssim.Options{Clock: newFast(60), Speed: 60})
+	load(t, s, string(canaryFile(t))+"\nknobs: {metricDelay: 0s}\n")
+	l := listen(t, s)
+	cfg := remote(t, s, l)
+	from, at := s.View().Now.Truncate(time.Minute), door(t, cfg)
+	for range 20 {
+		if status, body := fetch(t, "GET", at, ""); status != 200 {
+			t.Fatal(status, body)
+		}
+	}
+	sum := func(metric string) float64 {
+		return sumOf(minuteSums(t, cfg, metric, primaryARN, from, from.Add(time.Hour)))
+	}
+	until(t, "20 requests are in the metric", func() bool { return sum("RequestCount") == 20 })
+	if ok, bad := sum("HTTPCode_Target_2XX_Count"), sum("HTTPCode_Target_5XX_Count"); ok != 20 || bad != 0 {
+		t.Errorf("%v answered 2XX and %v 5XX", ok, bad)
+	}
+}

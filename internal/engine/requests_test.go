@@ -1,0 +1,141 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/engine"
+)
+
+// counted returns the events with the requests of the last minute, and when each was emitted.
+func (b *bench) counted() (all []sluice.RequestsCounted, at []time.Time) {
+	for _, e := range b.events {
+		if ev, ok := e.Open().(sluice.RequestsCounted); ok {
+			all, at = append(all, ev), append(at, e.At)
+		}
+	}
+	return all, at
+}
+
+// metricCalls returns when the requests were read.
+func (b *bench) metricCalls() (all []account.Call) {
+	for _, c := range b.calls {
+		if c.Operation == "GetMetricData" {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// While a canary gets requests, each minute's figures are those of the callers, for both hostings.
+// CloudWatch is read at most once a minute.
+func TestRequestsOfTheCanaryAreCounted(t *testing.T) {
+	const image = "sim/web:v2?errors=5%"
+	t.Run("task sets", func(t *testing.T) {
+		on(t, options{}, func(b *bench) { b.checkCounted(b.deploy(b.files(image, watchedPipeline))) })
+	})
+	t.Run("canary service", func(t *testing.T) {
+		rolls(t, func(b *bench) { b.checkCounted(b.deploy(b.hosted(image, watchedPipeline, ""))) })
+	})
+}
+
+func (b *bench) checkCounted(end engine.RunResult) {
+	b.Helper()
+	all, at := b.counted()
+	if end.Outcome != sluice.Succeeded || len(all) < 6 {
+		b.Fatalf("%s: %s, %d minutes were counted\n%s", end.Outcome, end.Cause, len(all), b.log())
+	}
+	for i, ev := range all {
+		// The wait begins some seconds after the shift, so that all counted minutes are whole.
+		if ev.Problem != "" || *ev.Canary != (sluice.RequestCount{Requests: 1200, Errors: 60}) ||
+			*ev.Primary != (sluice.RequestCount{Requests: 10800}) {
+			b.Errorf("minute %d: %s", i, ev.Text())
+		}
+		if i > 0 && !ev.From.After(all[i-1].From) || at[i].Sub(ev.To) < 3*time.Minute {
+			b.Errorf("minute %d: %s, emitted at %s", i, ev.Text(), at[i])
+		}
+	}
+	calls := b.metricCalls()
+	for i := 1; i < len(calls); i++ {
+		if d := calls[i].At.Sub(calls[i-1].At); d < time.Minute {
+			b.Errorf("CloudWatch is read again after %s", d)
+		}
+	}
+}
+
+// A deployment ends at the same time and with the same result whatever CloudWatch answers, and says
+// once why there are no figures.
+func TestRequestFiguresDelayNothing(t *testing.T) {
+	var took time.Duration
+	run := func(fault string) *bench {
+		var out *bench
+		on(t, options{}, func(b *bench) {
+			if fault != "" {
+				must(b, b.sim.Inject(fault))
+			}
+			began := b.clock.Now()
+			end := b.deploy(b.files("sim/web:v2", watchedPipeline))
+			b.expect(end, sluice.Succeeded, "", servesV2)
+			d := b.clock.Now().Sub(began)
+			if took == 0 {
+				took = d
+			}
+			if d != took || b.tally.Report().Failed != 0 {
+				b.Errorf("%q: took %s, without the fault %s", fault, d, took)
+			}
+			out = b
+		})
+		return out
+	}
+	run("")
+	for _, c := range []struct {
+		fault, problem string
+		calls          int
+	}{
+		{"denied cloudwatch:GetMetricData", "is not authorized", 1},
+		{"throttle cloudwatch:GetMetricData", "Rate exceeded", 9},
+		{"no-send cloudwatch:GetMetricData", "", 9},
+	} {
+		b := run(c.fault)
+		all, _ := b.counted()
+		if len(all) != 1 || all[0].Problem == "" || !strings.Contains(all[0].Problem, c.problem) {
+			t.Errorf("%s: %+v", c.fault, all)
+		}
+		if n := len(b.metricCalls()); n > c.calls || c.calls > 1 && n < 6 {
+			t.Errorf("%s: %d calls", c.fault, n)
+		}
+		if strings.Contains(b.log(), "unanswered") {
+			t.Errorf("%s is reported as a silence of AWS\n%s", c.fault, b.log())
+		}
+	}
+	if all, _ := run("latency cloudwatch:GetMetricData by=15s").counted(); len(all) < 6 {
+		t.Errorf("slow answers: %+v", all)
+	}
+}
+
+// Without any request CloudWatch has no data, which is not the same as 0 requests. It is said once.
+func TestNoDataIsNotZeroRequests(t *testing.T) {
+	on(t, options{noService: true}, func(b *bench) {
+		b.serve(options{})
+		end := b.deploy(b.files("sim/web:v2", watchedPipeline))
+		all, _ := b.counted()
+		if end.Outcome != sluice.Succeeded || len(all) != 1 || all[0].Canary != nil || all[0].Primary != nil ||
+			all[0].Problem != "" || !strings.HasSuffix(all[0].Text(), "primary –, canary –") {
+			b.Errorf("%s, %+v", end.Outcome, all)
+		}
+	})
+}
+
+// Behind a name of Cloud Map there are no such figures, and no call.
+func TestNoRequestFiguresBehindAName(t *testing.T) {
+	byName(t, named{}, func(b *nameBench) {
+		end := b.deploy(b.files("sim/api:v2", strings.Replace(routed(50, 25, ""), "{name: WAIT_APPROVAL}",
+			"{name: WAIT, with: {duration: 10m}}", 1)))
+		if all, _ := b.counted(); end.Outcome != sluice.Succeeded || len(all) != 0 || len(b.metricCalls()) != 0 {
+			b.Errorf("%s, %d events, %d calls", end.Outcome, len(all), len(b.metricCalls()))
+		}
+	})
+}

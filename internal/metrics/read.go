@@ -1,0 +1,99 @@
+// Package metrics reads metrics of AWS's own services from CloudWatch: any number of series, one
+// value per minute, in as few calls as AWS allows. It also turns series into figures about a
+// deployment, such as the requests of the canary in the last minute.
+//
+// The package decides nothing about a deployment, and no stage waits for it. Start reading at
+// [ReadRequests], then [Read].
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Series names the values of one metric.
+type Series struct {
+	Namespace, Metric string
+	Statistic         string // Sum, Average …
+	Dimensions        []Dimension
+}
+
+// Dimension is a name and a value that select a resource.
+type Dimension struct{ Name, Value string }
+
+// Points are the values of a series by the begin of their minute, UTC. A minute without data has
+// none.
+type Points map[time.Time]float64
+
+// Span is a time of whole minutes: From, and not To.
+type Span struct{ From, To time.Time }
+
+// minute is the period of all series: the shortest that AWS's own services publish.
+const minute = time.Minute
+
+// maxQueries is how many series CloudWatch returns in one call (API reference, GetMetricData).
+const maxQueries = 500
+
+// Read reads the points of all series, in the order of the series. One call reads up to 500 series;
+// there are more calls only for more series, or if CloudWatch returns the answer in parts.
+func Read(ctx context.Context, api *awscw.Client, span Span, all []Series) ([]Points, error) {
+	out := make([]Points, 0, len(all))
+	for part := range slices.Chunk(all, maxQueries) {
+		points, err := readPart(ctx, api, span, part)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, points...)
+	}
+	return out, nil
+}
+
+func readPart(ctx context.Context, api *awscw.Client, span Span, part []Series) ([]Points, error) {
+	out := make([]Points, len(part))
+	in := &awscw.GetMetricDataInput{StartTime: &span.From, EndTime: &span.To}
+	indexes := map[string]int{}
+	for i, s := range part {
+		q := s.newQuery(fmt.Sprintf("m%d", i))
+		in.MetricDataQueries = append(in.MetricDataQueries, q)
+		indexes[*q.Id], out[i] = i, Points{}
+	}
+	for {
+		page, err := api.GetMetricData(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("read metrics: %w", sluice.Inner(err))
+		}
+		for _, r := range page.MetricDataResults {
+			if i, ok := indexes[aws.ToString(r.Id)]; ok {
+				out[i].addResult(r)
+			}
+		}
+		if in.NextToken = page.NextToken; aws.ToString(in.NextToken) == "" {
+			return out, nil
+		}
+	}
+}
+
+func (s Series) newQuery(id string) cwtypes.MetricDataQuery {
+	m := &cwtypes.Metric{Namespace: &s.Namespace, MetricName: &s.Metric}
+	for _, d := range s.Dimensions {
+		m.Dimensions = append(m.Dimensions, cwtypes.Dimension{Name: &d.Name, Value: &d.Value})
+	}
+	return cwtypes.MetricDataQuery{Id: &id, MetricStat: &cwtypes.MetricStat{Metric: m, Stat: &s.Statistic,
+		Period: aws.Int32(int32(minute / time.Second))}}
+}
+
+func (p Points) addResult(r cwtypes.MetricDataResult) {
+	for i, at := range r.Timestamps {
+		if i < len(r.Values) {
+			p[at.UTC()] = r.Values[i]
+		}
+	}
+}
