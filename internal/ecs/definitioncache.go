@@ -30,11 +30,24 @@ func (c *DefinitionCache) Read(ctx context.Context, revision string) (*ecstypes.
 		return td, nil
 	}
 	td, err := ReadDefinition(ctx, c.api, revision)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.keep(td)
 	}
+	return td, err
+}
+
+// ReadLatest returns the newest ACTIVE revision of a family, or nil. It is always read, because a
+// family gets new revisions.
+func (c *DefinitionCache) ReadLatest(ctx context.Context, family string) (*ecstypes.TaskDefinition, error) {
+	td, err := LatestDefinition(ctx, c.api, family)
+	if td != nil {
+		c.keep(td)
+	}
+	return td, err
+}
+
+func (c *DefinitionCache) keep(td *ecstypes.TaskDefinition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known[revision] = td
-	return td, nil
+	c.known[newRevision(td).Name] = td
 }

@@ -30,10 +30,10 @@ func (c Cluster) displayName() string {
 	return sluice.ARNName(c.Name)
 }
 
-// DescribeServices reads up to [ServiceBatch] services by name in one call. The result omits
-// services that AWS does not know.
-func (c Cluster) DescribeServices(ctx context.Context, names []string) (map[string]*verdict.Service, error) {
-	in := &awsecs.DescribeServicesInput{Services: names}
+// ReadServices reads up to [ServiceBatch] services by name in one call, completely and with tags.
+// The result omits services that AWS does not know.
+func (c Cluster) ReadServices(ctx context.Context, names []string) (map[string]*ServiceState, error) {
+	in := &awsecs.DescribeServicesInput{Services: names, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}
 	if c.Name != "" {
 		in.Cluster = aws.String(c.Name)
 	}
@@ -42,15 +42,27 @@ func (c Cluster) DescribeServices(ctx context.Context, names []string) (map[stri
 		return nil, fmt.Errorf("read %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
 			sluice.Inner(err))
 	}
-	found := make(map[string]*verdict.Service, len(out.Services))
+	found := make(map[string]*ServiceState, len(out.Services))
 	for _, s := range out.Services {
-		found[aws.ToString(s.ServiceName)] = verdictService(s)
+		found[aws.ToString(s.ServiceName)] = newState(s)
 	}
 	return found, nil
 }
 
 // ForVerdict returns the service in the form that package verdict takes.
-func (l *ServiceState) ForVerdict() *verdict.Service { return verdictService(l.Raw) }
+func (l *ServiceState) ForVerdict() *verdict.Service {
+	s := l.Raw
+	v := &verdict.Service{
+		ARN: l.ARN, Cluster: sluice.ARNName(aws.ToString(s.ClusterArn)), Name: aws.ToString(s.ServiceName),
+		Status: l.Status, Controller: l.Controller, Desired: l.Desired, Running: l.Running, Pending: l.Pending,
+		TaskSets: l.TaskSets, Current: l.CurrentDeployment(), Groups: l.TargetGroups(), Events: l.Events(),
+	}
+	fillFailureDetection(v, s.DeploymentConfiguration)
+	for _, d := range s.Deployments {
+		v.Deployments = append(v.Deployments, verdictDeployment(d))
+	}
+	return v
+}
 
 // ForVerdictOrNil is ForVerdict for a read that may be missing.
 func (l *ServiceState) ForVerdictOrNil() *verdict.Service {
@@ -58,27 +70,6 @@ func (l *ServiceState) ForVerdictOrNil() *verdict.Service {
 		return nil
 	}
 	return l.ForVerdict()
-}
-
-// verdictService converts a service to the form that package verdict takes.
-func verdictService(s ecstypes.Service) *verdict.Service {
-	l := newState(s)
-	v := &verdict.Service{
-		ARN: l.ARN, Cluster: sluice.ARNName(aws.ToString(s.ClusterArn)), Name: aws.ToString(s.ServiceName),
-		Status: l.Status, Controller: l.Controller, Desired: l.Desired, Running: l.Running, Pending: l.Pending,
-		TaskSets: l.TaskSets, Current: aws.ToString(s.CurrentServiceDeployment),
-	}
-	fillFailureDetection(v, s.DeploymentConfiguration)
-	for _, d := range s.Deployments {
-		v.Deployments = append(v.Deployments, verdictDeployment(d))
-	}
-	for _, lb := range s.LoadBalancers {
-		if arn := aws.ToString(lb.TargetGroupArn); arn != "" {
-			v.Groups = append(v.Groups, arn)
-		}
-	}
-	v.Events = l.Events()
-	return v
 }
 
 // Events returns the events of the service, newest first.

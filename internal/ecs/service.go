@@ -42,6 +42,13 @@ type ServiceState struct {
 	Raw        ecstypes.Service // the complete response, to compare with the file
 }
 
+// ServiceRead is a read of a service with the time at which it was sent. Verdicts, stages, `sluice
+// status` and the live state of PipeCD judge the same State, so they can pass a read on.
+type ServiceRead struct {
+	State  *ServiceState // nil: AWS knows no such service
+	SentAt time.Time     // zero: never read
+}
+
 // Resource returns the name of the service in plans: "<cluster>/<service>".
 func (s Service) Resource() string { return sluice.ARNName(s.Cluster) + "/" + s.Name }
 

@@ -13,25 +13,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// ReadServices reads up to [ServiceBatch] services by name in one call, completely and with tags.
-// The result omits services that AWS does not know.
-func (c Cluster) ReadServices(ctx context.Context, names []string) (map[string]*ServiceState, error) {
-	in := &awsecs.DescribeServicesInput{Services: names, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}
-	if c.Name != "" {
-		in.Cluster = aws.String(c.Name)
-	}
-	out, err := c.API.DescribeServices(ctx, in)
-	if err != nil {
-		return nil, fmt.Errorf("read %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(),
-			sluice.Inner(err))
-	}
-	found := make(map[string]*ServiceState, len(out.Services))
-	for _, s := range out.Services {
-		found[aws.ToString(s.ServiceName)] = newState(s)
-	}
-	return found, nil
-}
-
 // Task is the state of a task in one read.
 type Task struct {
 	ARN       string

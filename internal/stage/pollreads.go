@@ -106,6 +106,17 @@ func (r *Run) observeShared(ctx context.Context) (*ecs.ServiceState, error) {
 	return readShared(r, serviceKey, func() (*ecs.ServiceState, error) { return r.observeService(ctx) })
 }
 
+// findService returns the read of the service that this poll has; the zero value if it has none.
+func (p *pollReads) findService(now time.Time) ecs.ServiceRead {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of, ok := p.held[serviceKey]
+	if !ok || now.Sub(of.sentAt) > shareLimit {
+		return ecs.ServiceRead{}
+	}
+	return ecs.ServiceRead{State: of.value.(*ecs.ServiceState), SentAt: of.sentAt}
+}
+
 // readSharedTargets reads the targets of a group, once per poll. The result is the caller's.
 func (b albTraffic) readSharedTargets(ctx context.Context, group string) ([]sluice.Target, error) {
 	all, err := readShared(b.Run, "targets "+group, func() ([]sluice.Target, error) { return b.readTargets(ctx, group) })

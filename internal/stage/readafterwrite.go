@@ -48,6 +48,14 @@ func (p writeProof) newestWritten() verdict.Written {
 	return p.written
 }
 
+// freshFor is how long after its creation a deployment has no failed task yet: ECS first places it.
+const freshFor = 2 * time.Second
+
+// isFresh reports whether the proof is of a deployment that was created a moment ago.
+func (p writeProof) isFresh(now time.Time) bool {
+	return p.hasIdentity && p.earlier == nil && now.Sub(p.sentAt) <= freshFor
+}
+
 // acceptsRead reports whether a read that was sent at a time is newer than the write.
 func (p writeProof) acceptsRead(live *ecs.ServiceState, sent time.Time) bool {
 	if p.earlier != nil && !p.earlier.acceptsRead(live, sent) {
@@ -62,6 +70,15 @@ func (p writeProof) acceptsRead(live *ecs.ServiceState, sent time.Time) bool {
 // readAfter reads the service until a read is newer than our last write.
 func (r *Run) readAfter(ctx context.Context, p writeProof) (*ecs.ServiceState, error) {
 	return r.awaitRead(ctx, p, r.observeService)
+}
+
+// readSharedAfter is readAfter, but returns the read that this poll has, if that is newer than our
+// last write.
+func (r *Run) readSharedAfter(ctx context.Context, p writeProof) (*ecs.ServiceState, error) {
+	if held := r.reads.findService(r.Clock.Now()); held.State != nil && p.acceptsRead(held.State, held.SentAt) {
+		return held.State, nil
+	}
+	return r.readAfter(ctx, p)
 }
 
 // awaitRead repeats a read until it is newer than our last write.

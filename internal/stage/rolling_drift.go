@@ -21,6 +21,9 @@ func (r *Run) followOurDeployment(ctx context.Context, rev ecs.Revision, ours up
 		if err != nil {
 			return err
 		}
+		if err := r.tagService(ctx, live); err != nil {
+			return err
+		}
 		err = r.followDeployment(ctx, rev.Name, ours.deploymentName(live), after)
 		if sluice.KindOf(err) != sluice.Overtaken || n == maxReassertions {
 			return err

@@ -21,9 +21,13 @@ import (
 // after a read that is newer than our write shows that the revision serves.
 func (r *Run) followDeployment(ctx context.Context, revision, deployment string, after writeProof) error {
 	w := watch.New(r.Account, r.Clock)
+	now := r.Clock.Now()
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service,
+		First: r.reads.findService(now), IsResolved: !r.isRollback(),
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.newestWritten(),
-			Deadline: r.Plan.ProgressDeadline, FailAfter: r.failureLimit(), AllowsNoTasks: r.wantsNoTasks()}}
+			FromStart: after.isFresh(now), Deadline: r.Plan.ProgressDeadline, FailAfter: r.failureLimit(),
+			AllowsNoTasks: r.wantsNoTasks()}}
+	of := r.reads.beginRead(now)
 	var last watch.Update
 	err := r.runWithChecks(ctx, func(ctx context.Context) (err error) {
 		last, err = w.Wait(ctx, target, func(u watch.Update) {
@@ -38,14 +42,28 @@ func (r *Run) followDeployment(ctx context.Context, revision, deployment string,
 	if err := r.endError(revision, last.Verdict); err != nil {
 		return err
 	}
+	if err := r.shareLastRead(ctx, of, last.Read); err != nil {
+		return err
+	}
 	return r.awaitServed(ctx, revision, after)
+}
+
+// shareLastRead holds the last read of a wait for other readers of its poll. It is not held if a
+// write or a pause followed the beginning of the wait.
+func (r *Run) shareLastRead(ctx context.Context, of heldRead, last ecs.ServiceRead) error {
+	live, err := r.checkRead(ctx, last.State)
+	if err == nil {
+		of.sentAt = last.SentAt
+		r.reads.hold(serviceKey, of, live)
+	}
+	return err
 }
 
 // awaitServed waits until the revision is PRIMARY and the desired number of tasks runs. ECS makes
 // no deployment for a changed desired count: the serving deployment is complete during the change.
 func (r *Run) awaitServed(ctx context.Context, revision string, after writeProof) error {
 	return r.pollUntilDone(ctx, "the desired count", func(ctx context.Context) (string, error) {
-		live, err := r.readAfter(ctx, after)
+		live, err := r.readSharedAfter(ctx, after)
 		if err != nil {
 			return "", err
 		}

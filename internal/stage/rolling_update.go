@@ -123,9 +123,21 @@ func (r *Run) rollToRevision(ctx context.Context, live *ecs.ServiceState, rev ec
 	if r.HandOver && r.Plan.Mode().HandsOver() &&
 		(was.Deployment == "" || !r.handedOverSucceeded(ctx,
 			verdict.Wanted{Revision: rev.Name, Deployment: ours.Deployment})) {
+		if err := r.tagUpdated(ctx); err != nil {
+			return err
+		}
 		return r.handOver(rev, ours.Deployment)
 	}
 	return r.followOurDeployment(ctx, rev, ours)
+}
+
+// tagUpdated sets the file's tags on the service after its update.
+func (r *Run) tagUpdated(ctx context.Context) error {
+	live, err := r.observeService(ctx)
+	if err != nil {
+		return err
+	}
+	return r.tagService(ctx, live)
 }
 
 // handOver returns the error that hands a deployment over to AWS. deployment is its name there.
@@ -155,14 +167,14 @@ func (r *Run) requestUpdate(ctx context.Context, live *ecs.ServiceState, rev ecs
 	case err != nil:
 		return was, err
 	case ok && was.Deployment != "":
-		return was, r.tagService(ctx, live)
+		return was, nil
 	case ok && was.tookEffect(live):
 		ours, found, err := r.identifyDeployment(ctx, was, live, rev)
 		if err != nil {
 			return was, err
 		}
 		if found {
-			return r.saveDeployment(ctx, ours)
+			return ours, r.saveUpdate(ctx, ours)
 		}
 	}
 	u := ecs.DifferingUpdate(r.service, live)
@@ -176,7 +188,8 @@ func (r *Run) requestUpdate(ctx context.Context, live *ecs.ServiceState, rev ecs
 			return was, err
 		}
 	}
-	return r.saveDeployment(ctx, was.withOurDeployment(live))
+	ours := was.withOurDeployment(live)
+	return ours, r.saveUpdate(ctx, ours)
 }
 
 // identifyDeployment finds our deployment some time after the call. The PRIMARY deployment may by
@@ -198,18 +211,6 @@ func (r *Run) identifyDeployment(ctx context.Context, was updateRequest, live *e
 		}
 	}
 	return was, false, err
-}
-
-// saveDeployment saves our deployment and sets the file's tags.
-func (r *Run) saveDeployment(ctx context.Context, ours updateRequest) (updateRequest, error) {
-	if err := r.saveUpdate(ctx, ours); err != nil {
-		return ours, err
-	}
-	live, err := r.observeService(ctx)
-	if err != nil {
-		return ours, err
-	}
-	return ours, r.tagService(ctx, live)
 }
 
 // tagService adds the file's tags that the service lacks.

@@ -288,6 +288,11 @@ func (r *Run) observeUnheld(ctx context.Context) (*ecs.ServiceState, error) {
 		return nil, err
 	}
 	r.readAt = r.Clock.Now()
+	return r.checkRead(ctx, live)
+}
+
+// checkRead checks a read: the service exists, the claim is ours and no other actor changed it.
+func (r *Run) checkRead(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
 	if live == nil || live.Status != "ACTIVE" {
 		return nil, r.errServiceDeleted()
 	}

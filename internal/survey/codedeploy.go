@@ -49,31 +49,14 @@ func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *
 	return a.ID(ctx)
 }
 
-// surveyCodeDeployService is surveyService with as few calls as possible: the newest revision of
-// the family is nearly always the one that serves.
+// surveyCodeDeployService is surveyService with one read of a service that does not exist.
 func surveyCodeDeployService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	live *plan.AWSState) error {
 	now, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
 	if err != nil || now == nil {
 		return err
 	}
-	recordService(live, now, c)
-	newest, err := ecs.LatestDefinition(ctx, a.ECS(), *app.Task.Input.Family)
-	if err != nil {
-		return err
-	}
-	if newest != nil {
-		live.Identical = ecs.MatchRevision(app.Task, newest).Name
-	}
-	serving := now.Serving()
-	switch {
-	case serving == "" || now.Status != "ACTIVE":
-	case newest != nil && sluice.RevisionOf(*newest.TaskDefinitionArn) == serving:
-		live.Definition = newest
-	default:
-		live.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), serving)
-	}
-	return err
+	return surveyDefinitions(ctx, a, c, app, now, live)
 }
 
 // wantsCodeDeploy reports whether the file sets controller CODE_DEPLOY.

@@ -75,7 +75,8 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 	live *plan.AWSState) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
 		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
-	if err := surveyServing(ctx, a, c, hand, live); err != nil {
+	now, err := hand.Observe(ctx)
+	if err != nil {
 		return err
 	}
 	if mode.Of(app).HasCanaryService() {
@@ -83,9 +84,22 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 			return err
 		}
 	}
-	rev, err := ecs.FindRegistered(ctx, a.ECS(), app.Task)
-	live.Identical = rev.Name
-	return err
+	return surveyDefinitions(ctx, a, c, app, now, live)
+}
+
+// surveyDefinitions reads the newest revision of the family and the one that serves, which nearly
+// always are the same. It puts them and the read of the service into live.
+func surveyDefinitions(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	now *ecs.ServiceState, live *plan.AWSState) error {
+	definitions := ecs.NewDefinitionCache(a.ECS())
+	newest, err := definitions.ReadLatest(ctx, *app.Task.Input.Family)
+	if err != nil {
+		return err
+	}
+	if newest != nil {
+		live.Identical = ecs.MatchRevision(app.Task, newest).Name
+	}
+	return recordServing(ctx, definitions, c, now, live)
 }
 
 func clusterOf(app *appfile.Application) string {
@@ -109,12 +123,21 @@ func surveyCanaryService(ctx context.Context, primary ecs.Service, live *plan.AW
 func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service,
 	live *plan.AWSState) error {
 	now, err := hand.Observe(ctx)
-	if err != nil || now == nil {
+	if err != nil {
 		return err
+	}
+	return recordServing(ctx, ecs.NewDefinitionCache(a.ECS()), c, now, live)
+}
+
+// recordServing puts a read of the service, and the task definition that serves, into live.
+func recordServing(ctx context.Context, definitions *ecs.DefinitionCache, c clock.Clock, now *ecs.ServiceState,
+	live *plan.AWSState) (err error) {
+	if now == nil {
+		return nil
 	}
 	recordService(live, now, c)
 	if serving := now.Serving(); serving != "" && now.Status == "ACTIVE" {
-		live.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), serving)
+		live.Definition, err = definitions.Read(ctx, serving)
 	}
 	return err
 }

@@ -40,6 +40,9 @@ type Observation struct {
 	Past      Past     // the history of a revision that has not appeared
 	NoHistory bool     // the history of deployments cannot be read
 
+	DrainRead  bool          // the deregistration delay was read, or cannot be read
+	DrainDelay time.Duration // of the target group with the shortest one
+
 	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
 }
 

@@ -12,11 +12,14 @@ import (
 
 // polling stores how the service changes, which determines the time of the next poll.
 type polling struct {
-	fingerprint string    // of the last poll: everything that counts as a change
-	changedAt   time.Time // when the fingerprint last changed
-	progressAt  time.Time // when the last progress was seen
-	bestScore   int       // most progress since the direction was last set
-	direction   string    // desired count, deployment, rolling back or not: a change resets the score
+	fingerprint string        // of the last poll: everything that counts as a change
+	changedAt   time.Time     // when the fingerprint last changed
+	progressAt  time.Time     // when the last progress was seen
+	bestScore   int           // most progress since the direction was last set
+	direction   string        // desired count, deployment, rolling back or not: a change resets the score
+	drainDelay  time.Duration // deregistration delay of the service's targets; 0: none, or not known
+	drainRead   bool          // it was read, or cannot be read
+	drainEnds   time.Time     // before this time, targets of replaced tasks are still draining
 }
 
 // noteProgress stores what changed and what progressed since the last poll.
@@ -32,6 +35,18 @@ func (r *ServiceFollower) noteProgress(o Observation) {
 	score := r.progressScore(s)
 	if heading != r.direction || score > r.bestScore {
 		r.direction, r.bestScore, r.progressAt = heading, score, o.At
+	}
+	r.noteDrain(o)
+}
+
+// noteDrain stores how long targets of the replaced tasks drain. The last of these tasks begins to
+// drain after the last read that shows it running.
+func (r *ServiceFollower) noteDrain(o Observation) {
+	if o.DrainRead {
+		r.drainRead, r.drainDelay = true, o.DrainDelay
+	}
+	if r.drainDelay > 0 && r.isReplacing(o.Service) {
+		r.drainEnds = o.At.Add(r.drainDelay)
 	}
 }
 
@@ -70,7 +85,8 @@ func runningScore(ours bool, running int) int {
 	return -running
 }
 
-// fingerprintOf returns all values whose change makes further changes soon likely.
+// fingerprintOf returns all values whose change makes further changes soon likely. The beginning of a
+// drain is none: the drain takes its time.
 func (r *ServiceFollower) fingerprintOf(s *Service) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Status, s.Desired, s.Running, s.Pending, s.Current, r.milestoneText())
@@ -80,8 +96,9 @@ func (r *ServiceFollower) fingerprintOf(s *Service) string {
 	for _, ts := range s.TaskSets {
 		fmt.Fprintln(&b, ts.ID, ts.Status, ts.Running, ts.Pending, ts.Steady)
 	}
-	if len(s.Events) > 0 {
-		fmt.Fprintln(&b, s.Events[0].ID, s.Events[0].At, s.Events[0].Message)
+	i := slices.IndexFunc(s.Events, func(e diagnosis.Event) bool { return !e.ReportsDrain() })
+	if i >= 0 {
+		fmt.Fprintln(&b, s.Events[i].ID, s.Events[i].At, s.Events[i].Message)
 	}
 	return b.String()
 }
@@ -98,6 +115,12 @@ const (
 	startInterval = 5 * time.Second
 	// replaceInterval applies while other deployments still have running tasks: they must stop first.
 	replaceInterval = 3 * time.Second
+	// The intervals below apply while ECS itself rolls a failed deployment back: even if all tasks
+	// fail between two polls, the verdict waits for the end of the rollback.
+	guardedStartInterval   = 8 * time.Second
+	guardedReplaceInterval = 5 * time.Second
+	// drainInterval applies while the targets of the last replaced tasks drain.
+	drainInterval = 5 * time.Second
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
@@ -112,9 +135,11 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	case r.changeExpected(now):
 		wait = busyInterval
 	case r.isStarting(s):
-		wait = startInterval
+		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):
-		wait = replaceInterval
+		wait = guardedOr(s, guardedReplaceInterval, replaceInterval)
+	case r.drainDelay > 0 && r.hasReplaced(s):
+		wait = min(drainInterval, max(r.drainEnds.Sub(now), calmInterval))
 	case still < busyFor:
 		wait = busyInterval
 	case still >= calmFor:
@@ -126,14 +151,40 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	return wait
 }
 
+// guardedOr returns the first interval if ECS rolls a failed deployment back, else the second.
+func guardedOr(s *Service, guarded, other time.Duration) time.Duration {
+	if s.breakerRollsBack() {
+		return guarded
+	}
+	return other
+}
+
 // isReplacing reports whether ECS replaces tasks of other deployments, and nothing has failed.
 func (r *ServiceFollower) isReplacing(s *Service) bool {
+	d := r.unfailedDeployment(s)
+	return d != nil && slices.ContainsFunc(s.Deployments,
+		func(x Deployment) bool { return x.ID != d.ID && x.Running > 0 })
+}
+
+// unfailedDeployment returns the followed deployment of a rolling update while it is in progress and
+// nothing has failed, otherwise nil.
+func (r *ServiceFollower) unfailedDeployment(s *Service) *Deployment {
 	if s == nil || s.Controller != "ECS" || s.isNative() || r.rollingBack || r.failures.Count() > 0 {
-		return false
+		return nil
 	}
 	d := r.followedDeployment(s)
-	return d != nil && d.State == "IN_PROGRESS" && d.Failed == 0 && slices.ContainsFunc(s.Deployments,
-		func(x Deployment) bool { return x.ID != d.ID && x.Running > 0 })
+	if d == nil || d.State != "IN_PROGRESS" || d.Failed > 0 {
+		return nil
+	}
+	return d
+}
+
+// hasReplaced reports whether all tasks run, and no replaced task does. Their targets drain, and then
+// they stop: ECS completes no deployment before that. It rolls back one that fails.
+func (r *ServiceFollower) hasReplaced(s *Service) bool {
+	d := r.unfailedDeployment(s)
+	return d != nil && s.breakerRollsBack() && !r.isReplacing(s) && len(s.Deployments) > 1 &&
+		d.Running >= d.Desired && d.Pending == 0
 }
 
 // isStarting is isReplacing before a task of the followed deployment runs.

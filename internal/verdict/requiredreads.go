@@ -14,6 +14,7 @@ type Needs struct {
 	Records      []string // ARNs of service deployments
 	StoppedTasks bool     // tasks that stopped since the last read
 	Targets      []string // ARNs of target groups whose health to read
+	Drain        []string // ARNs of target groups whose deregistration delay to read
 	History      string   // family:revision whose newest service deployment to find and read
 }
 
@@ -23,7 +24,7 @@ func (r ServiceFollower) NeededLogs() []diagnosis.Stopped { return r.failures.Ne
 
 // Any reports whether anything has to be read.
 func (n Needs) Any() bool {
-	return len(n.Records)+len(n.Targets) > 0 || n.StoppedTasks || n.History != ""
+	return len(n.Records)+len(n.Targets)+len(n.Drain) > 0 || n.StoppedTasks || n.History != ""
 }
 
 // readState stores what was read, and when to read again.
@@ -61,7 +62,16 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 	if len(s.Groups) > 0 && (n.StoppedTasks && r.sawUnhealthyTarget(s) || r.isOverdue(s, now)) {
 		n.Targets = s.Groups
 	}
+	if r.needsDrain(s) {
+		n.Drain = s.Groups
+	}
 	return n
+}
+
+// needsDrain reports whether to read how long targets drain: once, when tasks of the followed
+// deployment run and begin to replace others.
+func (r ServiceFollower) needsDrain(s *Service) bool {
+	return !r.drainRead && !r.want.ReadOnce && s.breakerRollsBack() && r.isReplacing(s) && !r.isStarting(s)
 }
 
 // neededHistory returns the revision if it has not appeared for as long as AWS's responses may lag.
@@ -132,7 +142,7 @@ func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
 // the middle of a deployment.
 func (r ServiceFollower) sawFailureAtStart(s *Service) bool {
 	for _, d := range s.Deployments {
-		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired) {
+		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired && !r.want.FromStart) {
 			return true
 		}
 	}
@@ -216,7 +226,7 @@ func (r ServiceFollower) isOverdue(s *Service, now time.Time) bool {
 	d := r.followedDeployment(s)
 	return d != nil && d.State == "IN_PROGRESS" && d.Running >= d.Desired && d.Desired > 0 && d.Pending == 0 &&
 		s.Running == d.Running &&
-		r.fingerprint != r.probedFingerprint && now.Sub(r.changedAt) >= overdueAfter
+		r.fingerprint != r.probedFingerprint && now.Sub(r.changedAt) >= overdueAfter && !now.Before(r.drainEnds)
 }
 
 // noteReads stores what was read.
@@ -238,6 +248,8 @@ func (r *ServiceFollower) noteRecord(o Observation) {
 	switch {
 	case len(o.Records) == 0:
 		return
+	case r.want.FromStart && r.listStates == "":
+		r.listStates = now // a record of a new deployment changes only with the list
 	case now != r.listStates:
 		r.listStates, r.recordDue = now, o.At.Add(rereadAfter)
 	case !r.recordDue.IsZero() && !o.At.Before(r.recordDue):

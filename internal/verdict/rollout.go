@@ -22,6 +22,7 @@ type Wanted struct {
 	AfterWrite Written // observations older than this write are skipped
 
 	JustCreated     bool // the CodeDeploy deployment was just created: the first poll waits
+	FromStart       bool // the ECS deployment was just created: no task of it can have failed before the first poll
 	ExpectsRollback bool // the CodeDeploy deployment was stopped with a rollback
 	AllowsNoTasks   bool // the desired count may be 0: success of the deployment is enough
 	ReadOnce        bool // single poll: read what would explain a failure immediately

@@ -50,6 +50,9 @@ func (s *Service) hasBreaker() bool {
 	return s.Breaker.Enabled && !s.isNative() && s.Controller != "EXTERNAL"
 }
 
+// breakerRollsBack reports whether the circuit breaker rolls failed deployments back.
+func (s *Service) breakerRollsBack() bool { return s.hasBreaker() && s.Breaker.Rollback }
+
 // rollsBack reports whether AWS itself rolls failed deployments back.
 func (s *Service) rollsBack() bool {
 	return s.Breaker.Enabled && s.Breaker.Rollback || s.Alarms.Enabled && s.Alarms.Rollback || s.isNative()

@@ -176,9 +176,9 @@ func (c *codeDeployWaiter) readService(ctx context.Context, n verdict.CodeNeeds,
 		return
 	}
 	if n.Service && o.Service == nil {
-		s, _, err := c.readers.services.readKey(ctx, c.service.Service, c.now())
+		s, err := c.readByName(ctx, c.service.Service, c.now())
 		if c.noteUnreadable(o, "the service", err); err == nil {
-			o.Service, c.lastService = s, s
+			o.Service = s
 		}
 	}
 	if n.StoppedTasks && !c.denied.stoppedTasks {
@@ -191,11 +191,11 @@ func (c *codeDeployWaiter) readService(ctx context.Context, n verdict.CodeNeeds,
 // chooseDeployment finds the wanted deployment of the service: the one in progress, otherwise the
 // newest. If a revision is wanted, it finds the deployment of that revision.
 func (c *codeDeployWaiter) chooseDeployment(ctx context.Context, o *verdict.Observation) error {
-	s, _, err := c.readers.services.readKey(ctx, c.target.Service, c.now())
+	s, err := c.readByName(ctx, c.target.Service, c.now())
 	if err != nil || s == nil {
 		return err
 	}
-	o.Service, c.lastService = s, s
+	o.Service = s
 	d, err := c.newestDeployment(ctx, s)
 	if err != nil {
 		return err

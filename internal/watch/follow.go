@@ -17,11 +17,13 @@ import (
 type waiter struct {
 	watch         *Watch
 	target        Target
+	first         ecs.ServiceRead // of the caller, until the first poll
 	readers       *clusterReaders
 	judge         verdict.ServiceFollower
 	stoppedReader ecs.StoppedReader
 	report        func(Update)
 
+	lastRead     ecs.ServiceRead
 	lastService  *verdict.Service
 	lastVerdict  verdict.Verdict
 	lastReported string   // text of the last reported update
@@ -69,16 +71,14 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 
 // pollService reads the service, then what the judge needs besides, and judges.
 func (f *waiter) pollService(ctx context.Context, due time.Time) (Update, error) {
-	s, _, err := f.readers.services.readKey(ctx, f.target.Service, due)
+	s, err := f.readByName(ctx, f.target.Service, due)
 	if err != nil {
 		return f.newUpdate(verdict.Verdict{}), err
 	}
 	f.hasAnswer = true
 	if s != nil && s.Controller == "CODE_DEPLOY" {
-		f.lastService = s
 		return f.newUpdate(verdict.Verdict{}), errCodeDeploy
 	}
-	f.lastService = s
 	o := verdict.Observation{At: f.now(), Service: s}
 	f.readNeeds(ctx, f.judge.Needs(s, o.At), &o)
 	o.At, o.Unread, f.unread = f.now(), append(o.Unread, f.unread...), nil
@@ -95,10 +95,25 @@ func (f *waiter) pollService(ctx context.Context, due time.Time) (Update, error)
 	return seen, nil
 }
 
+// readByName returns a service as it is when due, or as the caller of the wait has just read it. It
+// is nil if AWS knows no such service.
+func (f *waiter) readByName(ctx context.Context, name string, due time.Time) (*verdict.Service, error) {
+	read := f.first
+	f.first = ecs.ServiceRead{}
+	if read.State == nil {
+		var err error
+		if read, _, err = f.readers.services.readKey(ctx, name, due); err != nil {
+			return nil, err
+		}
+	}
+	f.lastRead, f.lastService = read, read.State.ForVerdictOrNil()
+	return f.lastService, nil
+}
+
 func (f *waiter) now() time.Time { return f.watch.clock.Now() }
 
 func (f *waiter) newUpdate(v verdict.Verdict) Update {
-	return Update{Target: f.target, At: f.now(), Service: f.lastService, Verdict: v}
+	return Update{Target: f.target, At: f.now(), Service: f.lastService, Read: f.lastRead, Verdict: v}
 }
 
 // timeOut ends the wait at its limit without another poll.

@@ -24,6 +24,10 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 		f.denied.stoppedTasks = f.noteUnreadable(o, "stopped tasks", err)
 		o.NewlyStopped = fallen
 	}
+	if len(n.Drain) > 0 {
+		o.DrainRead = true
+		o.DrainDelay, _ = alb.ShortestDrain(ctx, f.watch.account.ELB(), n.Drain) // unread: polls stay frequent
+	}
 	if f.denied.targets {
 		return
 	}

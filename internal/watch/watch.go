@@ -30,7 +30,7 @@ type Watch struct {
 
 // clusterReaders are the batch readers of one cluster.
 type clusterReaders struct {
-	services batchReader[*verdict.Service]
+	services batchReader[ecs.ServiceRead]
 	records  batchReader[verdict.Record]
 }
 
@@ -45,6 +45,12 @@ func New(a *account.Account, c clock.Clock) *Watch {
 type Target struct {
 	Cluster, Service string // names or ARNs
 	verdict.Wanted
+
+	// First is a read that the caller has just made: the first poll judges it instead of another one.
+	// No write may have been sent since. Without a State, the first poll reads.
+	First ecs.ServiceRead
+	// IsResolved says that Revision is the full name of a registered, ACTIVE task definition.
+	IsResolved bool
 }
 
 // Name returns "<cluster>/<service>", or the deployment if only that is named.
@@ -63,6 +69,7 @@ type Update struct {
 	Target  Target
 	At      time.Time
 	Service *verdict.Service // nil: there is no such service, or it was never read
+	Read    ecs.ServiceRead  // the read that Service is taken from
 	Verdict verdict.Verdict
 
 	// Of a CodeDeploy deployment, or of its rollback once there is one; nil: not read.
@@ -103,7 +110,7 @@ func (w *Watch) newWaiter(ctx context.Context, t Target, tell func(Update)) (*wa
 	if t.Service == "" && !t.isCodeDeploy() {
 		return nil, &sluice.Error{Op: "wait for a deployment", Err: errors.New("no service given")}
 	}
-	f := &waiter{watch: w, target: t, readers: w.readersOf(t.Cluster), report: tell}
+	f := &waiter{watch: w, target: t, first: t.First, readers: w.readersOf(t.Cluster), report: tell}
 	if err := f.resolveRevision(ctx); err != nil {
 		return nil, err
 	}
@@ -121,11 +128,25 @@ func (w *Watch) readersOf(cluster string) *clusterReaders {
 	}
 	hand := ecs.Cluster{API: w.account.ECS(), Name: cluster}
 	b = &clusterReaders{
-		services: batchReader[*verdict.Service]{clock: w.clock, size: ecs.ServiceBatch, read: hand.DescribeServices},
-		records:  batchReader[verdict.Record]{clock: w.clock, size: ecs.RecordBatch, read: w.readRecords},
+		services: batchReader[ecs.ServiceRead]{clock: w.clock, size: ecs.ServiceBatch,
+			read: func(ctx context.Context, names []string) (map[string]ecs.ServiceRead, error) {
+				return w.readServices(ctx, hand, names)
+			}},
+		records: batchReader[verdict.Record]{clock: w.clock, size: ecs.RecordBatch, read: w.readRecords},
 	}
 	w.clusters[cluster] = b
 	return b
+}
+
+// readServices reads services of a cluster, all with one call.
+func (w *Watch) readServices(ctx context.Context, of ecs.Cluster, names []string) (map[string]ecs.ServiceRead, error) {
+	sent := w.clock.Now()
+	all, err := of.ReadServices(ctx, names)
+	found := make(map[string]ecs.ServiceRead, len(all))
+	for name, s := range all {
+		found[name] = ecs.ServiceRead{State: s, SentAt: sent}
+	}
+	return found, err
 }
 
 func (w *Watch) readRecords(ctx context.Context, arns []string) (map[string]verdict.Record, error) {
@@ -144,8 +165,8 @@ func (f *waiter) resolveRevision(ctx context.Context) error {
 		return nil
 	}
 	f.target.Revision = sluice.RevisionOf(asked)
-	if f.target.isCodeDeploy() {
-		return nil // the deployment contains its revision
+	if f.target.isCodeDeploy() || f.target.IsResolved {
+		return nil // the deployment contains its revision, or the caller has read it
 	}
 	td, err := ecs.ReadDefinition(ctx, f.watch.account.ECS(), asked)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -143,6 +144,19 @@ func readDrain(ctx context.Context, api *awselb.Client, group string) (int, erro
 		}
 	}
 	return seconds, nil
+}
+
+// ShortestDrain returns the shortest deregistration delay of the groups; 0 if one cannot be read.
+func ShortestDrain(ctx context.Context, api *awselb.Client, groups []string) (time.Duration, error) {
+	shortest := time.Duration(math.MaxInt64)
+	for _, group := range groups {
+		seconds, err := readDrain(ctx, api, group)
+		if err != nil {
+			return 0, err
+		}
+		shortest = min(shortest, time.Duration(seconds)*time.Second)
+	}
+	return shortest, nil
 }
 
 // ReadHealth reads every target of a group, including draining ones.

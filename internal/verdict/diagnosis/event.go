@@ -82,6 +82,11 @@ func (e Event) ReportsUnhealthyTarget() bool {
 // ReportsStart reports whether the event says that tasks were started.
 func (e Event) ReportsStart() bool { return strings.Contains(e.Message, " has started ") }
 
+// ReportsDrain reports whether the event says that targets of stopping tasks began to drain.
+func (e Event) ReportsDrain() bool {
+	return containsAny(e.Message, []string{" has begun draining connections ", ") deregistered "})
+}
+
 // eventsSince returns the events since a time of AWS's; all of them for the zero time.
 func eventsSince(events []Event, at time.Time) []Event {
 	for i, e := range events {

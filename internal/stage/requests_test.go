@@ -1,4 +1,4 @@
-package engine_test
+package stage_test
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 
 // counted returns the events with the requests of the last minute, and when each was emitted.
 func (b *bench) counted() (all []sluice.RequestsCounted, at []time.Time) {
-	for _, e := range b.events {
+	for _, e := range b.Events {
 		if ev, ok := e.Open().(sluice.RequestsCounted); ok {
 			all, at = append(all, ev), append(at, e.At)
 		}
@@ -22,7 +22,7 @@ func (b *bench) counted() (all []sluice.RequestsCounted, at []time.Time) {
 
 // metricCalls returns when the requests were read.
 func (b *bench) metricCalls() (all []account.Call) {
-	for _, c := range b.calls {
+	for _, c := range b.Calls {
 		if c.Operation == "GetMetricData" {
 			all = append(all, c)
 		}
@@ -35,10 +35,10 @@ func (b *bench) metricCalls() (all []account.Call) {
 func TestRequestsOfTheCanaryAreCounted(t *testing.T) {
 	const image = "sim/web:v2?errors=5%"
 	t.Run("task sets", func(t *testing.T) {
-		on(t, options{}, func(b *bench) { b.checkCounted(b.deploy(b.files(image, watchedPipeline))) })
+		on(t, options{}, func(b *bench) { b.checkCounted(b.Deploy(b.Files(image, watchedPipeline))) })
 	})
 	t.Run("canary service", func(t *testing.T) {
-		rolls(t, func(b *bench) { b.checkCounted(b.deploy(b.hosted(image, watchedPipeline, ""))) })
+		rolls(t, func(b *bench) { b.checkCounted(b.Deploy(b.CanaryServiceFiles(image, watchedPipeline, ""))) })
 	})
 }
 
@@ -46,7 +46,7 @@ func (b *bench) checkCounted(end engine.RunResult) {
 	b.Helper()
 	all, at := b.counted()
 	if end.Outcome != sluice.Succeeded || len(all) < 6 {
-		b.Fatalf("%s: %s, %d minutes were counted\n%s", end.Outcome, end.Cause, len(all), b.log())
+		b.Fatalf("%s: %s, %d minutes were counted\n%s", end.Outcome, end.Cause, len(all), b.EventLog())
 	}
 	for i, ev := range all {
 		// The wait begins some seconds after the shift, so that all counted minutes are whole.
@@ -74,16 +74,16 @@ func TestRequestFiguresDelayNothing(t *testing.T) {
 		var out *bench
 		on(t, options{}, func(b *bench) {
 			if fault != "" {
-				must(b, b.sim.Inject(fault))
+				must(b, b.Sim.Inject(fault))
 			}
-			began := b.clock.Now()
-			end := b.deploy(b.files("sim/web:v2", watchedPipeline))
-			b.expect(end, sluice.Succeeded, "", servesV2)
-			d := b.clock.Now().Sub(began)
+			began := b.Clock.Now()
+			end := b.Deploy(b.Files("sim/web:v2", watchedPipeline))
+			b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
+			d := b.Clock.Now().Sub(began)
 			if took == 0 {
 				took = d
 			}
-			if d != took || b.tally.Report().Failed != 0 {
+			if d != took || b.Tally.Report().Failed != 0 {
 				b.Errorf("%q: took %s, without the fault %s", fault, d, took)
 			}
 			out = b
@@ -107,8 +107,8 @@ func TestRequestFiguresDelayNothing(t *testing.T) {
 		if n := len(b.metricCalls()); n > c.calls || c.calls > 1 && n < 6 {
 			t.Errorf("%s: %d calls", c.fault, n)
 		}
-		if strings.Contains(b.log(), "unanswered") {
-			t.Errorf("%s is reported as a silence of AWS\n%s", c.fault, b.log())
+		if strings.Contains(b.EventLog(), "unanswered") {
+			t.Errorf("%s is reported as a silence of AWS\n%s", c.fault, b.EventLog())
 		}
 	}
 	if all, _ := run("latency cloudwatch:GetMetricData by=15s").counted(); len(all) < 6 {
@@ -118,9 +118,9 @@ func TestRequestFiguresDelayNothing(t *testing.T) {
 
 // Without any request CloudWatch has no data, which is not the same as 0 requests. It is said once.
 func TestNoDataIsNotZeroRequests(t *testing.T) {
-	on(t, options{noService: true}, func(b *bench) {
-		b.serve(options{})
-		end := b.deploy(b.files("sim/web:v2", watchedPipeline))
+	on(t, options{NoService: true}, func(b *bench) {
+		b.StartService(options{})
+		end := b.Deploy(b.Files("sim/web:v2", watchedPipeline))
 		all, _ := b.counted()
 		if end.Outcome != sluice.Succeeded || len(all) != 1 || all[0].Canary != nil || all[0].Primary != nil ||
 			all[0].Problem != "" || !strings.HasSuffix(all[0].Text(), "primary –, canary –") {
@@ -132,7 +132,7 @@ func TestNoDataIsNotZeroRequests(t *testing.T) {
 // Behind a name of Cloud Map there are no such figures, and no call.
 func TestNoRequestFiguresBehindAName(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {
-		end := b.deploy(b.files("sim/api:v2", strings.Replace(routed(50, 25, ""), "{name: WAIT_APPROVAL}",
+		end := b.Deploy(b.Files("sim/api:v2", strings.Replace(routed(50, 25, ""), "{name: WAIT_APPROVAL}",
 			"{name: WAIT, with: {duration: 10m}}", 1)))
 		if all, _ := b.counted(); end.Outcome != sluice.Succeeded || len(all) != 0 || len(b.metricCalls()) != 0 {
 			b.Errorf("%s, %d events, %d calls", end.Outcome, len(all), len(b.metricCalls()))
