@@ -131,7 +131,7 @@ func (t *NameTally) endHost(h *host, at time.Time) {
 		h.recent = nil
 		return
 	}
-	lost := h.takeInFlight(at)
+	lost := h.takeInFlight(at, anyNode)
 	if lost == 0 {
 		return
 	}

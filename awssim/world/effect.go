@@ -66,12 +66,22 @@ type TargetGone struct {
 	Port  int32
 }
 
+// ConnectionsClosed says that a node of a Network Load Balancer closes its open connections to a
+// group, because the group's weight is 0.
+type ConnectionsClosed struct {
+	Key      Key
+	Balancer string // ARN
+	Group    string // ARN
+	Node     int
+}
+
 // RegionReset says that the whole Region was reset.
 type RegionReset struct{ Key Key }
 
-func (StartProcess) isEffect()     {}
-func (SignalProcess) isEffect()    {}
-func (ProbeTarget) isEffect()      {}
-func (ListenersChanged) isEffect() {}
-func (TargetGone) isEffect()       {}
-func (RegionReset) isEffect()      {}
+func (StartProcess) isEffect()      {}
+func (SignalProcess) isEffect()     {}
+func (ProbeTarget) isEffect()       {}
+func (ListenersChanged) isEffect()  {}
+func (TargetGone) isEffect()        {}
+func (ConnectionsClosed) isEffect() {}
+func (RegionReset) isEffect()       {}
