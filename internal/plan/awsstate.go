@@ -59,6 +59,7 @@ type GroupAttachment struct {
 	Balancer  string // ARN; empty: attached to none
 	Type      BalancerType
 	Protocol  string // of the group
+	Check     string // protocol of its health checks
 	Target    string // ip, instance
 	Sticky    bool   // the load balancer sends a client to the same target
 	Drain     time.Duration

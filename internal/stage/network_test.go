@@ -89,4 +89,3 @@ func TestShiftEndsWhenEveryNodeFollows(t *testing.T) {
 		}
 	})
 }
-

@@ -105,6 +105,11 @@ func warnNetworkGroups(p *plan.Plan, live plan.AWSState) {
 				"a stopping task for longer; raise deregistration_delay.timeout_seconds to %d or more", g.Name,
 				plan.FormatDuration(g.Drain), int(plan.NetworkDrain.Seconds()))
 		}
+		if g.Check == "TCP" {
+			addWarning(p, "the health checks of target group %s only connect (TCP): a task counts as healthy as soon as "+
+				"it accepts connections, even if it cannot serve them; use HTTP checks if the task has a health page",
+				g.Name)
+		}
 		if g.Sticky {
 			addWarning(p, "target group %s has stickiness: a client keeps its target, so the shares differ from the "+
 				"weights", g.Name)

@@ -26,8 +26,9 @@ type GroupPlace struct {
 	Drain     int  // deregistration delay, in seconds
 	Listeners []string
 
-	// Health checks of its targets: interval, timeout, and how many consecutive results change the
+	// Health checks of its targets: protocol, interval, timeout, and how many consecutive results change the
 	// state.
+	Check                        string
 	Interval, Timeout            time.Duration
 	HealthyAfter, UnhealthyAfter int
 }
@@ -55,7 +56,7 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 			continue
 		}
 		p := GroupPlace{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
-			Protocol:       string(g.Protocol),
+			Protocol: string(g.Protocol), Check: string(g.HealthCheckProtocol),
 			Interval:       time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second,
 			Timeout:        time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
 			HealthyAfter:   int(aws.ToInt32(g.HealthyThresholdCount)),
