@@ -233,7 +233,7 @@ func (l *Controller) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalan
 // emitListeners reports the listeners to the data plane if their ports changed.
 func (b *nodeState) emitListeners(tx *world.Tx) {
 	ports := map[int32]string{}
-	if b.lb.State == "active" && b.lb.Type != "network" {
+	if b.lb.State == "active" {
 		for _, ls := range b.lb.Listeners {
 			ports[ls.Port] = ls.ARN
 		}
@@ -242,5 +242,6 @@ func (b *nodeState) emitListeners(tx *world.Tx) {
 		return
 	}
 	b.emittedPorts = maps.Clone(ports)
-	tx.Emit(world.ListenersChanged{Key: tx.Key, Balancer: b.lb.ARN, Address: b.lb.Address, Ports: ports})
+	tx.Emit(world.ListenersChanged{Key: tx.Key, Balancer: b.lb.ARN, Network: b.lb.Type == "network",
+		Address: b.lb.Address, Ports: ports})
 }

@@ -43,6 +43,7 @@ type ProbeTarget struct {
 	Port    int32  // registered port
 	Address netip.Addr
 	Check   int32 // port to check
+	TCP     bool  // a connection is enough
 	Path    string
 	Timeout time.Duration
 	N       int
@@ -53,6 +54,7 @@ type ProbeTarget struct {
 type ListenersChanged struct {
 	Key      Key
 	Balancer string // ARN
+	Network  bool   // it forwards connections, not requests
 	Address  string // wanted loopback address
 	Ports    map[int32]string
 }
