@@ -58,6 +58,23 @@ type Rule struct {
 	Port     int     `json:"port"`
 	Priority string  `json:"priority"` // "1"…"50000", or "default"
 	Forward  []Share `json:"forward,omitempty"`
+	// Protocol is that of a listener without rules; empty: the listener has rules.
+	Protocol string `json:"protocol,omitempty"`
+}
+
+// IsDefault reports whether the rule is the default action of its listener, which is written
+// through the listener.
+func (r Rule) IsDefault() bool { return r.Priority == "default" }
+
+// Name returns the name of the rule for people.
+func (r Rule) Name() string {
+	switch {
+	case r.Protocol != "":
+		return fmt.Sprintf("default action of port %d", r.Port)
+	case r.IsDefault():
+		return fmt.Sprintf("default rule of port %d", r.Port)
+	}
+	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
 }
 
 // Weight returns the weight of a group in the rule, and whether the rule contains the group.

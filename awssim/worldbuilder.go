@@ -95,9 +95,9 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	}
 	h := g.HealthCheck
 	in := &awselb.CreateTargetGroupInput{
-		Name: aws.String(g.Name), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(cmp.Or(g.Port, 80)),
-		VpcId:      aws.String(l.vpc),
-		TargetType: elbtypes.TargetTypeEnumIp, HealthCheckPath: optionalText(h.Path),
+		Name: aws.String(g.Name), Protocol: cmp.Or(elbtypes.ProtocolEnum(g.Protocol), elbtypes.ProtocolEnumHttp),
+		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc), TargetType: elbtypes.TargetTypeEnumIp,
+		HealthCheckProtocol: elbtypes.ProtocolEnum(h.Protocol), HealthCheckPath: optionalText(h.Path),
 		HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
 		HealthCheckTimeoutSeconds:  optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy),
 		UnhealthyThresholdCount: optionalCount(h.Unhealthy),
@@ -133,18 +133,18 @@ func groupAttribute(key, value string) elbtypes.TargetGroupAttribute {
 func (l *worldBuilder) createLoadBalancers() error {
 	for i, lb := range l.file.LoadBalancers {
 		at := fmt.Sprintf("loadBalancers[%d]", i)
-		ctx, err := l.pinARN(lb.ARN, "elasticloadbalancing", "loadbalancer/app/"+lb.Name+"/")
+		ctx, err := l.pinARN(lb.ARN, "elasticloadbalancing", "loadbalancer/"+lb.arnSegment()+"/"+lb.Name+"/")
 		if err != nil {
 			return withPath(at, err)
 		}
 		out, err := l.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String(lb.Name),
-			Subnets: l.subnets})
+			Type: elbtypes.LoadBalancerTypeEnum(lb.Type), Subnets: l.subnets})
 		if err != nil {
 			return withPath(at, err)
 		}
 		for j, ls := range lb.Listeners {
 			arn, err := l.createListener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn,
-				ls)
+				lb, ls)
 			if err != nil {
 				return err
 			}
@@ -154,15 +154,36 @@ func (l *worldBuilder) createLoadBalancers() error {
 	return nil
 }
 
-func (l *worldBuilder) createListener(at, lb string, ls listenerFile) (arn string, err error) {
-	ctx, err := l.pinARN(ls.ARN, "elasticloadbalancing", "listener/app/")
+// simulatedCertificate is the certificate of TLS listeners; nothing reads it.
+const simulatedCertificate = "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-0000-0000-000000000000"
+
+// arnSegment returns the type of the load balancer in ARNs.
+func (lb balancerFile) arnSegment() string {
+	if lb.Type == "network" {
+		return "net"
+	}
+	return "app"
+}
+
+// protocolOf returns the protocol of a listener, or the default of the load balancer.
+func (lb balancerFile) protocolOf(l listenerFile) elbtypes.ProtocolEnum {
+	if lb.Type == "network" {
+		return cmp.Or(elbtypes.ProtocolEnum(l.Protocol), elbtypes.ProtocolEnumTcp)
+	}
+	return elbtypes.ProtocolEnumHttp
+}
+
+func (l *worldBuilder) createListener(at, balancer string, lb balancerFile, ls listenerFile) (arn string, err error) {
+	ctx, err := l.pinARN(ls.ARN, "elasticloadbalancing", "listener/"+lb.arnSegment()+"/")
 	if err != nil {
 		return "", withPath(at, err)
 	}
-	out, err := l.elb.CreateListener(ctx, &awselb.CreateListenerInput{
-		LoadBalancerArn: aws.String(lb), Port: aws.Int32(ls.Port), Protocol: elbtypes.ProtocolEnumHttp,
-		DefaultActions: l.ruleActions(ls.Action),
-	})
+	in := &awselb.CreateListenerInput{LoadBalancerArn: aws.String(balancer), Port: aws.Int32(ls.Port),
+		Protocol: lb.protocolOf(ls), DefaultActions: l.ruleActions(ls.Action)}
+	if in.Protocol == elbtypes.ProtocolEnumTls {
+		in.Certificates = []elbtypes.Certificate{{CertificateArn: aws.String(simulatedCertificate)}}
+	}
+	out, err := l.elb.CreateListener(ctx, in)
 	if err != nil {
 		return "", withPath(at, err)
 	}

@@ -47,15 +47,19 @@ type worldFile struct {
 }
 
 type balancerFile struct {
-	Name      string         `yaml:"name"`
-	ARN       string         `yaml:"arn"`
+	Name string `yaml:"name"`
+	ARN  string `yaml:"arn"`
+	// Type is application (the default) or network.
+	Type      string         `yaml:"type"`
 	Listeners []listenerFile `yaml:"listeners"`
 }
 
 type listenerFile struct {
-	Port  int32      `yaml:"port"`
-	ARN   string     `yaml:"arn"`
-	Rules []ruleFile `yaml:"rules"`
+	Port int32  `yaml:"port"`
+	ARN  string `yaml:"arn"`
+	// Protocol is that of a network load balancer: TCP (the default), TLS, UDP or TCP_UDP.
+	Protocol string     `yaml:"protocol"`
+	Rules    []ruleFile `yaml:"rules"`
 	// The default rule's action.
 	Action actionFile `yaml:",inline"`
 }
@@ -82,15 +86,19 @@ type fixedFile struct {
 }
 
 type groupFile struct {
-	Name                string            `yaml:"name"`
-	ARN                 string            `yaml:"arn"`
-	Port                int32             `yaml:"port"`
+	Name string `yaml:"name"`
+	ARN  string `yaml:"arn"`
+	Port int32  `yaml:"port"`
+	// Protocol is HTTP (the default) or that of a network load balancer: TCP, TLS, UDP or TCP_UDP.
+	Protocol            string            `yaml:"protocol"`
 	HealthCheck         healthFile        `yaml:"healthCheck"`
 	DeregistrationDelay *time.Duration    `yaml:"deregistrationDelay"`
 	Attributes          map[string]string `yaml:"attributes"`
 }
 
 type healthFile struct {
+	// Protocol is HTTP or TCP; the default is that of the target group's protocol.
+	Protocol  string        `yaml:"protocol"`
 	Path      string        `yaml:"path"`
 	Interval  time.Duration `yaml:"interval"`
 	Timeout   time.Duration `yaml:"timeout"`
@@ -300,8 +308,14 @@ func (f *worldFile) checkBalancers() error {
 		if lb.Name == "" {
 			return invalidAt(at, "name is missing")
 		}
+		if !slices.Contains([]string{"", "application", "network"}, lb.Type) {
+			return invalidAt(at+".type", "%q is neither application nor network", lb.Type)
+		}
 		for j, l := range lb.Listeners {
 			at := fmt.Sprintf("%s.listeners[%d]", at, j)
+			if err := lb.checkProtocol(at, l); err != nil {
+				return err
+			}
 			if l.Port < 1 || l.Port > 65535 {
 				return invalidAt(at, "port is missing, or not from 1 to 65535")
 			}
@@ -318,6 +332,26 @@ func (f *worldFile) checkBalancers() error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// networkProtocols are the protocols of network load balancers.
+var networkProtocols = []string{"TCP", "TLS", "UDP", "TCP_UDP"}
+
+// checkProtocol refuses protocols and rules that the listeners of a load balancer cannot have.
+func (lb balancerFile) checkProtocol(at string, l listenerFile) error {
+	switch {
+	case lb.Type != "network" && l.Protocol != "" && l.Protocol != "HTTP":
+		return invalidAt(at+".protocol", "an application load balancer has listeners of protocol HTTP, not %q",
+			l.Protocol)
+	case lb.Type == "network" && l.Protocol != "" && !slices.Contains(networkProtocols, l.Protocol):
+		return invalidAt(at+".protocol", "%q is not a protocol of a network load balancer; there are %s", l.Protocol,
+			strings.Join(networkProtocols, ", "))
+	case lb.Type == "network" && len(l.Rules) > 0:
+		return invalidAt(at+".rules", "a network load balancer has no rules; its default action forwards")
+	case lb.Type == "network" && l.Action.Fixed != nil:
+		return invalidAt(at+".fixed", "a network load balancer sends no responses itself")
 	}
 	return nil
 }
@@ -365,6 +399,10 @@ func (f *worldFile) checkGroups() error {
 	for i, g := range f.TargetGroups {
 		if g.Name == "" {
 			return invalidAt(fmt.Sprintf("targetGroups[%d]", i), "name is missing")
+		}
+		if p := g.Protocol; p != "" && p != "HTTP" && !slices.Contains(networkProtocols, p) {
+			return invalidAt(fmt.Sprintf("targetGroups[%d].protocol", i), "%q is none of HTTP, %s", p,
+				strings.Join(networkProtocols, ", "))
 		}
 	}
 	return nil

@@ -22,6 +22,9 @@ type settingsFile struct {
 	FirstCheck               string         `yaml:"firstCheck"`
 	WeightPropagation        string         `yaml:"weightPropagation"`
 	TargetPropagation        string         `yaml:"targetPropagation"`
+	NetworkWeightPropagation string         `yaml:"networkWeightPropagation"`
+	NetworkTargetPropagation string         `yaml:"networkTargetPropagation"`
+	NetworkConnectionClose   string         `yaml:"networkConnectionClose"`
 	LoadBalancerProvisioning string         `yaml:"loadBalancerProvisioning"`
 	DeployStep               string         `yaml:"deployStep"`
 	ScaledOutLimit           *time.Duration `yaml:"scaledOutLimit"`
@@ -58,6 +61,9 @@ func (k *settingsFile) delayFields(to *world.Settings) []struct {
 		{"targetRegistration", k.TargetRegistration, &to.TargetRegistration},
 		{"firstCheck", k.FirstCheck, &to.FirstCheck},
 		{"weightPropagation", k.WeightPropagation, &to.WeightPropagation},
+		{"networkWeightPropagation", k.NetworkWeightPropagation, &to.NetworkWeightPropagation},
+		{"networkTargetPropagation", k.NetworkTargetPropagation, &to.NetworkTargetPropagation},
+		{"networkConnectionClose", k.NetworkConnectionClose, &to.NetworkConnectionClose},
 		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning},
 		{"deployStep", k.DeployStep, &to.DeployStep}, {"staleReads", k.StaleReads, &to.StaleReads},
 		{"metricDelay", k.MetricDelay, &to.MetricDelay},

@@ -60,7 +60,11 @@ func (s *Controller) writeWeights(tx *world.Tx, d *Deployment, listener string, 
 
 // propagationDelay returns the time to wait until a written rule has reached the nodes.
 func (s *Controller) propagationDelay(tx *world.Tx, d *Deployment) time.Duration {
-	return tx.Settings().WeightPropagation.Max + s.stepDelay(tx, d)
+	delay := tx.Settings().WeightPropagation
+	if l, ok := tx.Listeners.Get(d.Settings.Production); ok && l.Balancer.Type == "network" {
+		delay = tx.Settings().NetworkWeightPropagation
+	}
+	return delay.Max + s.stepDelay(tx, d)
 }
 
 // allowTestTraffic sends test traffic to green.

@@ -15,8 +15,11 @@
 // balancer. Beyond half of the process's file limit, requests reach a task without a socket. The
 // package never connects to an address outside loopback.
 //
-// It does not implement HTTP/2, TLS or several nodes. It does not retry a request on another
-// target, as Application Load Balancers do not.
+// A listener of a Network Load Balancer copies the bytes of connections, see networklistener.go. Its
+// nodes share one socket.
+//
+// It does not implement HTTP/2, TLS or UDP. It does not retry a request on another target, as load
+// balancers do not.
 //
 // Start reading at [Plane], then listenersocket.go (listeners), process.go (tasks) and dns.go (names).
 // [Caller] is a client that resolves tasks by name.

@@ -38,6 +38,7 @@ type listenerSocket struct {
 	plane    *Plane
 	listener string // ARN
 	server   *http.Server
+	network  *networkListener // of a Network Load Balancer, in place of the server
 	address  string
 }
 
@@ -66,28 +67,49 @@ func (fs *listenerSockets) syncListeners(e world.ListenersChanged) {
 		f.closeSocket()
 	}
 	for _, k := range missing {
-		fs.openListener(k, e.Ports[k.port], e.Address)
+		fs.openListener(k, e)
 	}
 }
 
-func (fs *listenerSockets) openListener(k socketKey, listener, address string) {
-	want, _ := netip.ParseAddr(address)
+func (fs *listenerSockets) openListener(k socketKey, e world.ListenersChanged) {
+	want, _ := netip.ParseAddr(e.Address)
 	l, err := listenLoopback(netip.AddrPortFrom(want, uint16(k.port)))
 	if err != nil {
 		fs.plane.callbacks.Bound(k.key, k.balancer, k.port, "")
 		return
 	}
-	f := &listenerSocket{socketKey: k, plane: fs.plane, listener: listener, address: l.Addr().String()}
-	f.server = &http.Server{Handler: f, ErrorLog: silentLog,
-		BaseContext: func(net.Listener) context.Context { return fs.plane.ctx }}
+	f := &listenerSocket{socketKey: k, plane: fs.plane, listener: e.Ports[k.port], address: l.Addr().String()}
+	serve := f.startServer
+	if e.Network {
+		serve = f.startNetwork
+	}
+	serve(l)
 	fs.mu.Lock()
 	fs.open[k] = f
 	fs.mu.Unlock()
-	fs.plane.runAsync(func() { _ = f.server.Serve(l) })
 	fs.plane.callbacks.Bound(k.key, k.balancer, k.port, f.address)
 }
 
-func (f *listenerSocket) closeSocket() { _ = f.server.Close() }
+// startServer serves requests on the socket.
+func (f *listenerSocket) startServer(l net.Listener) {
+	f.server = &http.Server{Handler: f, ErrorLog: silentLog,
+		BaseContext: func(net.Listener) context.Context { return f.plane.ctx }}
+	f.plane.runAsync(func() { _ = f.server.Serve(l) })
+}
+
+// startNetwork forwards the connections of the socket.
+func (f *listenerSocket) startNetwork(l net.Listener) {
+	f.network = newNetworkListener(f, l)
+	f.plane.runAsync(f.network.acceptConns)
+}
+
+func (f *listenerSocket) closeSocket() {
+	if f.network != nil {
+		f.network.closeListener()
+		return
+	}
+	_ = f.server.Close()
+}
 
 func (fs *listenerSockets) closeRegion(key world.Key) {
 	fs.mu.Lock()

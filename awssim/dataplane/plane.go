@@ -170,6 +170,8 @@ func (p *Plane) carryOut(e any) {
 		p.sockets.syncListeners(e)
 	case world.TargetGone:
 		p.sockets.closeTarget(e)
+	case world.ConnectionsClosed:
+		p.sockets.closeGroup(e)
 	case world.RegionReset:
 		p.dropRegion(e.Key)
 	}
@@ -255,8 +257,9 @@ func (p *Plane) dropRegion(key world.Key) {
 // that would have created them.
 func (p *Plane) takeOverWorld(tx *world.Tx) {
 	for _, lb := range tx.LoadBalancers.All() {
-		e := world.ListenersChanged{Key: tx.Key, Balancer: lb.ARN, Address: lb.Address, Ports: map[int32]string{}}
-		if lb.State == "active" && lb.Type != "network" {
+		e := world.ListenersChanged{Key: tx.Key, Balancer: lb.ARN, Network: lb.Type == "network", Address: lb.Address,
+			Ports: map[int32]string{}}
+		if lb.State == "active" {
 			for _, l := range lb.Listeners {
 				e.Ports[l.Port] = l.ARN
 			}

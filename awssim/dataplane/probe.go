@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -28,6 +29,9 @@ func (p *Plane) checkTarget(e world.ProbeTarget) (int, error) {
 		}
 	})
 	to := netip.AddrPortFrom(e.Address, uint16(e.Check))
+	if e.TCP {
+		return 0, p.connectOnce(ctx, to)
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(e.Address.String(),
 		strconv.Itoa(int(e.Check)))+e.Path, nil)
 	if err != nil {
@@ -47,4 +51,13 @@ func (p *Plane) checkTarget(e world.ProbeTarget) (int, error) {
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10))
 	return answer.StatusCode, answer.Body.Close()
+}
+
+// connectOnce connects and closes the connection, as a TCP health check does.
+func (p *Plane) connectOnce(ctx context.Context, to netip.AddrPort) error {
+	c, err := p.dialAddress(ctx, to)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return c.Close()
 }

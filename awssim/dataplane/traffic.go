@@ -26,14 +26,16 @@ type TrafficRow struct {
 	// Outcome is answered (by the target, with any status), redirect, fixed or upgraded. Failures
 	// are unavailable (503, no target), refused by target and bad gateway (502), and timeout (504).
 	// Broken connections are client gone (460), cut (the answer broke off), and refused (the load
-	// balancer takes no connection).
+	// balancer takes no connection). A connection through a Network Load Balancer has no status: it is
+	// connected, refused, refused by target, or cut.
 	Outcome  string `json:"outcome"`
 	Status   int    `json:"status"`
 	Requests int64  `json:"requests"`
 }
 
 func (r TrafficRow) hasFailed() bool {
-	return r.Outcome == "cut" || r.Outcome == "refused" || r.Status >= 500 && r.Outcome != "fixed"
+	return slices.Contains([]string{"cut", "refused", "refused by target"}, r.Outcome) ||
+		r.Status >= 500 && r.Outcome != "fixed"
 }
 
 // trafficCell is the key by which requests are counted.

@@ -76,7 +76,10 @@ func sortByOrder(in []elbtypes.Action) ([]elbtypes.Action, error) {
 
 func newAction(tx *world.Tx, l *world.Listener, a elbtypes.Action, old *world.Rule) (world.Action, error) {
 	var x world.Action
-	var err error
+	err := checkNetworkAction(l, a)
+	if err != nil {
+		return x, err
+	}
 	switch a.Type {
 	case elbtypes.ActionTypeEnumForward:
 		x.Forward, err = newForward(tx, l, a)
@@ -96,6 +99,9 @@ func newAction(tx *world.Tx, l *world.Listener, a elbtypes.Action, old *world.Ru
 func newForward(tx *world.Tx, l *world.Listener, a elbtypes.Action) (*world.Forward, error) {
 	f, err := sharesOf(a)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkNetworkForward(tx, l, f, a); err != nil {
 		return nil, err
 	}
 	targetSticky := false
@@ -122,7 +128,7 @@ func checkGroupFits(l *world.Listener, g *world.TargetGroup) error {
 		return world.Refuse("TargetGroupAssociationLimit",
 			"The following target groups cannot be associated with more than one load balancer: %s", g.ARN)
 	}
-	if isHTTP(g.Protocol) != isHTTP(l.Protocol) {
+	if isHTTP(g.Protocol) != isHTTP(l.Protocol) || !isNetworkPair(l, g) {
 		return world.Refuse("IncompatibleProtocols",
 			"The protocol '%s' of the target group is not compatible with the listener protocol '%s'", g.Protocol,
 			l.Protocol)

@@ -35,6 +35,9 @@ func (s *Service) CreateRule(ctx context.Context, in *awselb.CreateRuleInput) (*
 		if err != nil {
 			return nil, err
 		}
+		if err := refuseNetworkRules(l); err != nil {
+			return nil, err
+		}
 		r := &world.Rule{Listener: l}
 		if r.Priority, err = checkPriority(in.Priority); err != nil {
 			return nil, err
@@ -124,7 +127,7 @@ func selectRules(tx *world.Tx, in *awselb.DescribeRulesInput) ([]*world.Rule, er
 	if err != nil {
 		return nil, err
 	}
-	return l.Rules, nil
+	return l.Rules, refuseNetworkRules(l)
 }
 
 func shapeRules(list []*world.Rule) []elbtypes.Rule {

@@ -65,6 +65,9 @@ type Follower interface {
 	// TablePublished reports that the load balancer routes by t from now on; nil means that it was
 	// deleted.
 	TablePublished(tx *world.Tx, t *Table)
+	// ConnectionsClosed reports that a node of a Network Load Balancer closed its open connections
+	// to a group, because the group's weight is 0.
+	ConnectionsClosed(tx *world.Tx, group string, node int)
 	// TaskChanged reports a change of a task behind one of its targets.
 	TaskChanged(tx *world.Tx, t *world.Task)
 }

@@ -53,7 +53,7 @@ func checkStoppedShare(tx *world.Tx, c world.Change) error {
 // hasWeight reports whether a rule gives the group a weight above 0.
 func (n *groupNote) hasWeight() bool {
 	for _, b := range n.usedBy {
-		for _, l := range b.listeners {
+		for _, l := range b.allListeners() {
 			for _, r := range l.rules {
 				if r.forward != nil && r.forward.givesWeight(b.slots[n.arn]) {
 					return true

@@ -29,7 +29,7 @@ func (l *Controller) requestProbe(tx *world.Tx, t *world.Target, n *targetNote) 
 	}
 	tx.Emit(world.ProbeTarget{
 		Key: tx.Key, Group: t.Group.ARN, Target: t.ID, Port: t.Port, Address: address,
-		Check: c.checkedPort(t), Path: c.path, Timeout: c.timeout, N: n.probeCount,
+		Check: c.checkedPort(t), TCP: c.tcp, Path: c.path, Timeout: c.timeout, N: n.probeCount,
 	})
 	l.runLater(tx, t, n, c.interval, func(tx *world.Tx) { l.requestProbe(tx, t, n) })
 }

@@ -12,13 +12,12 @@ import (
 type nodeState struct {
 	lb             *world.LoadBalancer
 	deleted        bool
-	listeners      []*listenerView // by port
-	slots          map[string]int  // group ARN -> index in views; an index is never used twice
-	views          []*GroupView    // by slot
-	referredGroups []string        // groups that the rules in the API state forward to
-	usedGroups     []string        // groups that the rules or the nodes forward to
-	writes         map[string]int  // listener ARN -> number of the newest write
-	reachedWrites  map[string]int  // listener ARN -> number of the write that the nodes have
+	nodes          []*node
+	slots          map[string]int // group ARN -> index in views; an index is never used twice
+	views          []*GroupView   // by slot
+	referredGroups []string       // groups that the rules in the API state forward to
+	usedGroups     []string       // groups that the rules or the nodes forward to
+	writes         map[string]int // listener ARN -> number of the newest write
 	version        int
 	emittedPorts   map[int32]string // ports of the last ListenersChanged
 }
@@ -27,7 +26,7 @@ type nodeState struct {
 func (s *state) nodeStateOf(tx *world.Tx, lb *world.LoadBalancer) *nodeState {
 	b := s.balancers[lb.ARN]
 	if _, ok := tx.LoadBalancers.Get(lb.ARN); ok && b == nil {
-		b = &nodeState{lb: lb, slots: map[string]int{}, writes: map[string]int{}, reachedWrites: map[string]int{}}
+		b = &nodeState{lb: lb, slots: map[string]int{}, writes: map[string]int{}, nodes: newNodes(lb)}
 		s.balancers[lb.ARN] = b
 	}
 	return b
@@ -58,7 +57,8 @@ func (l *Controller) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKi
 }
 
 // sendListener sends a written listener to the nodes. A new listener reaches them at once, a
-// changed rule after a random delay. The newest write wins, whatever the order of arrival.
+// changed rule after a random delay of each node. The newest write wins, whatever the order of
+// arrival.
 func (l *Controller) sendListener(tx *world.Tx, s *state, ls *world.Listener) {
 	b := s.nodeStateOf(tx, ls.Balancer)
 	if b == nil {
@@ -70,51 +70,48 @@ func (l *Controller) sendListener(tx *world.Tx, s *state, ls *world.Listener) {
 	}
 	b.writes[ls.ARN]++
 	n, view := b.writes[ls.ARN], viewOf(ls, b.slotOf)
-	delay := time.Duration(0)
-	if old := b.knownListener(ls.ARN); old != nil && old.port == ls.Port {
-		k := tx.Settings().WeightPropagation
-		delay = tx.RandomBetween(k.Min, k.Max, "weight propagation", ls.ARN, n)
-	}
-	if delay == 0 {
-		l.applyView(tx, s, b, view, n)
-		return
-	}
-	tx.After(delay, func(tx *world.Tx) {
-		if !b.deleted && b.knownListener(view.arn) != nil {
-			l.applyView(tx, stateOf(tx), b, view, n)
-			tx.Changed(world.NodesChanged, b.lb)
+	for i, at := range b.nodes {
+		delay := time.Duration(0)
+		if old := at.knownListener(ls.ARN); old != nil && old.port == ls.Port {
+			delay = nodeDelay(tx, b.lb, ls.ARN, i, n)
 		}
-	})
+		if delay == 0 {
+			l.applyView(tx, s, b, i, view, n)
+			continue
+		}
+		tx.After(delay, func(tx *world.Tx) {
+			if !b.deleted && at.knownListener(view.arn) != nil {
+				l.applyView(tx, stateOf(tx), b, i, view, n)
+				tx.Changed(world.NodesChanged, b.lb)
+			}
+		})
+	}
 }
 
-// knownListener returns the listener as the nodes know it, or nil.
-func (b *nodeState) knownListener(arn string) *listenerView {
-	for _, v := range b.listeners {
-		if v.arn == arn {
-			return v
-		}
-	}
-	return nil
-}
-
-// applyView makes the nodes route by a view from now on.
-func (l *Controller) applyView(tx *world.Tx, s *state, b *nodeState, view *listenerView, n int) {
-	if n <= b.reachedWrites[view.arn] {
+// applyView makes a node route by a view from now on.
+func (l *Controller) applyView(tx *world.Tx, s *state, b *nodeState, i int, view *listenerView, n int) {
+	at := b.nodes[i]
+	if n <= at.reachedWrites[view.arn] {
 		return
 	}
-	b.reachedWrites[view.arn] = n
-	list := slices.DeleteFunc(slices.Clone(b.listeners), func(v *listenerView) bool { return v.arn == view.arn })
+	before := at.weightedSlots()
+	at.reachedWrites[view.arn] = n
+	list := slices.DeleteFunc(slices.Clone(at.listeners), func(v *listenerView) bool { return v.arn == view.arn })
 	list = append(list, view)
 	slices.SortStableFunc(list, func(x, y *listenerView) int { return int(x.port - y.port) })
-	b.listeners = list
+	at.listeners = list
+	l.closeWithoutWeight(tx, b, i, n, before)
 	l.updateUses(tx, s, b)
 	s.publish.add(b)
 }
 
 func (l *Controller) dropListener(tx *world.Tx, s *state, b *nodeState, arn string) {
-	b.listeners = slices.DeleteFunc(slices.Clone(b.listeners), func(v *listenerView) bool { return v.arn == arn })
+	for _, at := range b.nodes {
+		at.listeners = slices.DeleteFunc(slices.Clone(at.listeners),
+			func(v *listenerView) bool { return v.arn == arn })
+		delete(at.reachedWrites, arn)
+	}
 	delete(b.writes, arn)
-	delete(b.reachedWrites, arn)
 	l.updateUses(tx, s, b)
 	s.publish.add(b)
 }
@@ -166,7 +163,7 @@ func groupsOf(r *world.Rule) []string {
 // send requests. It places the targets of added and removed groups again.
 func (l *Controller) updateUses(tx *world.Tx, s *state, b *nodeState) {
 	now := slices.Clone(b.referredGroups)
-	for _, v := range b.listeners {
+	for _, v := range b.allListeners() {
 		for _, i := range v.groupSlots() {
 			if arn := b.views[i].ARN; !slices.Contains(now, arn) {
 				now = append(now, arn)
@@ -205,7 +202,7 @@ func (b *nodeState) newTable(tx *world.Tx) *Table {
 	k := tx.Settings()
 	return &Table{
 		Balancer: b.lb.ARN, Type: b.lb.Type, State: b.lb.State, At: tx.Now(), Version: b.version,
-		listeners: b.listeners, groups: slices.Clone(b.views),
+		nodes: b.nodeListeners(), groups: slices.Clone(b.views),
 		settings: stickySettings{!k.StickyLeavesZeroWeight, k.StickyKeepsEmptyGroup},
 	}
 }
@@ -220,7 +217,7 @@ func (l *Controller) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalan
 	_, there := tx.LoadBalancers.Get(lb.ARN)
 	if !there {
 		b.deleted, lb.State = true, "deleted"
-		b.listeners = nil
+		b.nodes = newNodes(lb)
 	}
 	l.noteReferences(tx, s, lb)
 	if !there {
@@ -236,7 +233,7 @@ func (l *Controller) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalan
 // emitListeners reports the listeners to the data plane if their ports changed.
 func (b *nodeState) emitListeners(tx *world.Tx) {
 	ports := map[int32]string{}
-	if b.lb.State == "active" && b.lb.Type != "network" {
+	if b.lb.State == "active" {
 		for _, ls := range b.lb.Listeners {
 			ports[ls.Port] = ls.ARN
 		}
@@ -245,5 +242,6 @@ func (b *nodeState) emitListeners(tx *world.Tx) {
 		return
 	}
 	b.emittedPorts = maps.Clone(ports)
-	tx.Emit(world.ListenersChanged{Key: tx.Key, Balancer: b.lb.ARN, Address: b.lb.Address, Ports: ports})
+	tx.Emit(world.ListenersChanged{Key: tx.Key, Balancer: b.lb.ARN, Network: b.lb.Type == "network",
+		Address: b.lb.Address, Ports: ports})
 }

@@ -14,7 +14,22 @@ func (t *Table) Shares(port int32, r Request) []Outcome {
 	if r.At.IsZero() {
 		r.At = t.At
 	}
-	l, dec := t.findListener(port)
+	if len(t.nodes) == 1 {
+		return t.nodeShares(port, 0, r)
+	}
+	var out []Outcome
+	for i := range t.nodes {
+		for _, o := range t.nodeShares(port, i, r) {
+			o.Share /= float64(len(t.nodes))
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// nodeShares is [Table.Shares] for the requests that one node gets.
+func (t *Table) nodeShares(port int32, node int, r Request) []Outcome {
+	l, dec := t.findListener(port, node)
 	if l == nil {
 		return []Outcome{{1, dec}}
 	}

@@ -41,7 +41,7 @@ func (n *groupNote) laggingOf(id string, port int32, now time.Time) *laggingTarg
 // keepAtNodes keeps a deregistered target in use at the nodes for the delay of the setting
 // TargetPropagation. It does so only if the nodes sent requests to the target.
 func (l *Controller) keepAtNodes(tx *world.Tx, n *groupNote, t *world.Target) {
-	k := tx.Settings().TargetPropagation
+	k := targetDelay(tx, n)
 	n.lagging = slices.DeleteFunc(n.lagging, func(f laggingTarget) bool {
 		return !f.till.After(tx.Now()) || f.view.ID == t.ID && f.view.Port == t.Port
 	})

@@ -15,9 +15,9 @@ type Table struct {
 	At       time.Time // when it was published
 	Version  int       // counts the tables of this load balancer, from 1
 
-	listeners []*listenerView // by port
-	groups    []*GroupView    // by slot; nil if no rule refers to it
-	settings  stickySettings
+	nodes    [][]*listenerView // of each node, by port
+	groups   []*GroupView      // by slot; nil if no rule refers to it
+	settings stickySettings
 }
 
 // stickySettings are the two properties of stickiness that AWS does not document.
@@ -57,6 +57,7 @@ const InTurn = -1
 
 // Random holds the random numbers of one decision, evenly distributed in [0,1).
 type Random struct {
+	Node   float64 // which node of a Network Load Balancer gets the connection
 	Group  float64 // which target group of a weighted forward
 	Target float64 // which target of the group; InTurn: the next one
 	// Outstanding, if set, returns the number of open requests of a target. It is called for groups
@@ -91,6 +92,7 @@ type Decision struct {
 	Listener string      // ARN
 	Rule     string      // ARN
 	Group    string      // ARN; for Forward and Unavailable
+	Node     int         // of a Network Load Balancer
 	Target   *TargetView // for Forward; must not be changed
 	FailOpen bool        // the group had too few healthy targets, so all of them are used
 
@@ -112,7 +114,7 @@ func (t *Table) Decide(port int32, r Request, d Random) Decision {
 	if r.At.IsZero() {
 		r.At = t.At
 	}
-	l, dec := t.findListener(port)
+	l, dec := t.findListener(port, min(int(d.Node*float64(len(t.nodes))), len(t.nodes)-1))
 	if l == nil {
 		return dec
 	}
@@ -124,14 +126,15 @@ func (t *Table) Decide(port int32, r Request, d Random) Decision {
 	return t.forwardRequest(rule.forward, dec, &r, d)
 }
 
-// findListener returns the listener of a port, or a decision with the reason why there is none.
-func (t *Table) findListener(port int32) (*listenerView, Decision) {
+// findListener returns the listener of a port at a node, or a decision with the reason why there is
+// none.
+func (t *Table) findListener(port int32, node int) (*listenerView, Decision) {
 	if t.State != "active" {
 		return nil, Decision{Kind: Refuse, Reason: "the load balancer is " + t.State}
 	}
-	for _, l := range t.listeners {
+	for _, l := range t.nodes[node] {
 		if l.port == port {
-			return l, Decision{Listener: l.arn, connection: t.Type == "network"}
+			return l, Decision{Listener: l.arn, Node: node, connection: t.Type == "network"}
 		}
 	}
 	return nil, Decision{Kind: Refuse, Reason: "no listener on this port"}
@@ -170,8 +173,8 @@ func unavailableDecision(dec Decision, reason string) Decision {
 
 // Ports returns the listeners' ports in ascending order.
 func (t *Table) Ports() []int32 {
-	ports := make([]int32, 0, len(t.listeners))
-	for _, l := range t.listeners {
+	ports := make([]int32, 0, len(t.nodes[0]))
+	for _, l := range t.nodes[0] {
 		ports = append(ports, l.port)
 	}
 	return ports
@@ -189,9 +192,10 @@ func (t *Table) Group(arn string) *GroupView {
 }
 
 // Weights returns the shares of a rule's groups in this table, as fractions of the whole, in the
-// rule's order. It returns nil for a rule that does not forward or is not in the table.
+// rule's order, as the first node knows them. It returns nil for a rule that does not forward or is
+// not in the table.
 func (t *Table) Weights(rule string) []GroupShare {
-	for _, l := range t.listeners {
+	for _, l := range t.nodes[0] {
 		for _, r := range l.rules {
 			if r.arn == rule && r.forward != nil {
 				return r.forward.groupShares(t)

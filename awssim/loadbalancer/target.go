@@ -205,7 +205,7 @@ func (l *Controller) startRegistration(tx *world.Tx, g *groupNote, t *world.Targ
 	tx.SetTarget(t, "initial", registrationInProgress, "Target registration is in progress")
 	k := tx.Settings().TargetRegistration
 	d := tx.RandomBetween(k.Min, k.Max, "target registration", g.arn+t.ID, serial)
-	p := tx.Settings().TargetPropagation
+	p := targetDelay(tx, g)
 	d += tx.RandomBetween(p.Min, p.Max, "target registration reaches the nodes", g.arn+t.ID, serial)
 	l.runLater(tx, t, n, d, func(tx *world.Tx) { l.startChecks(tx, t, n, serial) })
 }

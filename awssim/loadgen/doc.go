@@ -12,7 +12,8 @@
 // also produce every single answer. Each request is accounted over all answers that callers still
 // keep. Any share of a task that refuses is therefore a loss.
 //
-// The package uses no sockets; dataplane.Caller does. Through a load balancer it models neither
+// The package uses no sockets; dataplane.Caller does. Through an Application Load Balancer it models
+// neither
 // connections nor retries. The caller's request carries its cookies; a modelled caller does not
 // store new ones.
 //

@@ -50,7 +50,7 @@ func (t *NameTally) accountSpan(from, to time.Time) {
 	}
 	for _, h := range t.hosts.All() {
 		if n := well[h]; n > 0 {
-			h.addInFlight(sentSpan{from, to, n / to.Sub(from).Seconds()})
+			h.addInFlight(sentSpan{from: from, to: to, rate: n / to.Sub(from).Seconds()})
 		}
 		if !h.ended && h.running && h.answerAt(to) == 0 {
 			t.endHost(h, to)

@@ -132,7 +132,7 @@ func (t *NameTally) endHost(h *host, at time.Time) {
 		return
 	}
 	lost := 0.0
-	for _, p := range h.takeInFlight(at) {
+	for _, p := range h.takeInFlight(at, anyNode) {
 		lost += p.countRequests()
 	}
 	if lost == 0 {

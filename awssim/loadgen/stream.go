@@ -27,6 +27,7 @@ type host struct {
 	port      int32
 	running   bool // as of the last change
 	behaviour image.Behaviour
+	hold      time.Duration // how long callers keep a connection open
 	ended     bool
 	recent    []sentSpan // newest last
 }
@@ -36,6 +37,7 @@ type host struct {
 type sentSpan struct {
 	from, to time.Time
 	rate     float64 // requests per second answered without failure
+	node     int     // of a Network Load Balancer
 }
 
 // countRequests returns the number of requests of the span.
@@ -96,22 +98,33 @@ func (h *host) answerChanges(from, to time.Time) []time.Time {
 
 // addInFlight keeps requests answered without failure for as long as they may be in flight.
 func (h *host) addInFlight(p sentSpan) {
-	if h.behaviour.Latency <= 0 || p.rate == 0 {
+	if h.openFor() <= 0 || p.rate == 0 {
 		return
 	}
 	h.recent = append(h.recent, p)
 	keep := 0
-	for keep < len(h.recent) && !h.recent[keep].to.Add(h.behaviour.Latency).After(p.to) {
+	for keep < len(h.recent) && !h.recent[keep].to.Add(h.openFor()).After(p.to) {
 		keep++
 	}
 	h.recent = h.recent[keep:]
 }
 
-// takeInFlight returns the spans of the requests in flight at that time, when the host ends, and
-// clears them.
-func (h *host) takeInFlight(at time.Time) (lost []sentSpan) {
-	begin := at.Add(-h.behaviour.Latency)
+// openFor returns how long a request or connection is in flight.
+func (h *host) openFor() time.Duration { return max(h.behaviour.Latency, h.hold) }
+
+// anyNode as a node means all nodes.
+const anyNode = -1
+
+// takeInFlight returns the spans of the requests in flight at that time, when the host ends or a
+// node closes its connections to it, and clears them.
+func (h *host) takeInFlight(at time.Time, node int) (lost []sentSpan) {
+	begin := at.Add(-h.openFor())
+	var rest []sentSpan
 	for _, p := range h.recent {
+		if node != anyNode && p.node != node {
+			rest = append(rest, p)
+			continue
+		}
 		if p.from.Before(begin) {
 			p.from = begin
 		}
@@ -122,6 +135,6 @@ func (h *host) takeInFlight(at time.Time) (lost []sentSpan) {
 			lost = append(lost, p)
 		}
 	}
-	h.recent = nil
+	h.recent = rest
 	return lost
 }

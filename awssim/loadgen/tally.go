@@ -85,6 +85,9 @@ func (t *Tally) hostOf(tx *world.Tx, d loadbalancer.Decision) *host {
 		h = &host{arn: d.Target.Task, group: groupName(t.table, d.Group), groupARN: d.Group,
 			address: d.Target.ID, port: d.Target.Port}
 		h.task = taskOf(tx, d.Target)
+		if t.table.Type == "network" {
+			h.hold = t.caller.Hold
+		}
 		t.hosts.Put(key, h)
 	}
 	t.refreshHost(h, tx.Now())
@@ -133,12 +136,27 @@ func (t *Tally) isListed(key string) bool {
 	return false
 }
 
+// ConnectionsClosed accounts up to now. The node's open connections to the group are lost.
+func (t *Tally) ConnectionsClosed(tx *world.Tx, group string, node int) {
+	t.accountUntil(tx.Now())
+	name := groupName(t.table, group)
+	for _, h := range t.hosts.All() {
+		if h.group == name && !h.ended {
+			t.loseInFlight(h, tx.Now(), node, "the load balancer closed the connections to a group of weight 0")
+		}
+	}
+}
+
 // endHost moves the requests in flight from answered to lost.
 func (t *Tally) endHost(h *host, at time.Time, cause string) {
-	spans := h.takeInFlight(at)
+	t.loseInFlight(h, at, anyNode, cause)
 	h.ended = true
+}
+
+// loseInFlight moves the requests in flight through a node from answered to lost.
+func (t *Tally) loseInFlight(h *host, at time.Time, node int, cause string) {
 	lost := 0.0
-	for _, p := range spans {
+	for _, p := range h.takeInFlight(at, node) {
 		n := p.countRequests()
 		lost += n
 		t.countAtBalancer(h, 200, p.from, p.to, -n)
@@ -239,7 +257,7 @@ func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 			h.address)
 	}
 	if line.Status < 500 {
-		h.addInFlight(sentSpan{from, to, (n - bad) / to.Sub(from).Seconds()})
+		h.addInFlight(sentSpan{from, to, (n - bad) / to.Sub(from).Seconds(), s.decision.Node})
 	}
 }
 

@@ -43,6 +43,7 @@ type ProbeTarget struct {
 	Port    int32  // registered port
 	Address netip.Addr
 	Check   int32 // port to check
+	TCP     bool  // a connection is enough
 	Path    string
 	Timeout time.Duration
 	N       int
@@ -53,6 +54,7 @@ type ProbeTarget struct {
 type ListenersChanged struct {
 	Key      Key
 	Balancer string // ARN
+	Network  bool   // it forwards connections, not requests
 	Address  string // wanted loopback address
 	Ports    map[int32]string
 }
@@ -66,12 +68,22 @@ type TargetGone struct {
 	Port  int32
 }
 
+// ConnectionsClosed says that a node of a Network Load Balancer closes its open connections to a
+// group, because the group's weight is 0.
+type ConnectionsClosed struct {
+	Key      Key
+	Balancer string // ARN
+	Group    string // ARN
+	Node     int
+}
+
 // RegionReset says that the whole Region was reset.
 type RegionReset struct{ Key Key }
 
-func (StartProcess) isEffect()     {}
-func (SignalProcess) isEffect()    {}
-func (ProbeTarget) isEffect()      {}
-func (ListenersChanged) isEffect() {}
-func (TargetGone) isEffect()       {}
-func (RegionReset) isEffect()      {}
+func (StartProcess) isEffect()      {}
+func (SignalProcess) isEffect()     {}
+func (ProbeTarget) isEffect()       {}
+func (ListenersChanged) isEffect()  {}
+func (TargetGone) isEffect()        {}
+func (ConnectionsClosed) isEffect() {}
+func (RegionReset) isEffect()       {}

@@ -26,6 +26,15 @@ type Settings struct {
 	// deregistered target. The nodes begin to check a registered target that much later than the
 	// API shows it. AWS names no time.
 	TargetPropagation Range
+	// NetworkWeightPropagation is WeightPropagation for each node of a Network Load Balancer. AWS
+	// names no time; ECS waits about ten minutes after each change.
+	NetworkWeightPropagation Range
+	// NetworkTargetPropagation is TargetPropagation for Network Load Balancers.
+	NetworkTargetPropagation Range
+	// NetworkConnectionClose is how long after a weight of 0 reached a node of a Network Load
+	// Balancer the node closes the open connections to the group; 0: they stay open. AWS names no
+	// time.
+	NetworkConnectionClose Range
 	// LoadBalancerProvisioning is how long a load balancer is "provisioning".
 	LoadBalancerProvisioning Range
 	// DeployStep is how long CodeDeploy takes between two steps of a deployment.
@@ -119,6 +128,9 @@ func DefaultSettings() Settings {
 		FirstCheck:               Range{0, 5 * s},
 		WeightPropagation:        Range{0, 2 * s},
 		TargetPropagation:        Range{0, s},
+		NetworkWeightPropagation: Range{60 * s, 540 * s},
+		NetworkTargetPropagation: Range{0, 60 * s},
+		NetworkConnectionClose:   Range{120 * s, 300 * s},
 		ScaledOutLimit:           5 * time.Minute,
 		StabilityLag:             Range{0, s},
 		LoadBalancerProvisioning: Range{60 * s, 120 * s},

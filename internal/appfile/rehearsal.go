@@ -16,10 +16,12 @@ type Rehearsal struct {
 	Stop         *time.Duration // how long it keeps serving after SIGTERM
 	TTL          *time.Duration // of the records of a name
 
+	Check              string         // protocol of health checks: HTTP, TCP; empty: not set
 	Interval, Timeout  *time.Duration // of health checks
 	Healthy, Unhealthy *int           // consecutive check results
 	Drain              *time.Duration // deregistration delay
 	Propagation        *time.Duration // of changed weights to all nodes of the load balancer
+	Balancer           string         // type of the load balancer: application, network; empty: not set
 
 	Rate     *int           // requests per second on each path
 	Duration *time.Duration // of a request
@@ -42,6 +44,8 @@ func rehearsalShape() shape {
 		honouredKey("ttl", between(1, 3600),
 			"How long callers cache the addresses of a Cloud Map name (the DNS TTL). Default: 60s."),
 		honouredKey("healthCheck", shape{kind: object, keys: []key{
+			honouredKey("protocol", shape{kind: choice, words: []string{"HTTP", "TCP"}},
+				"HTTP, or TCP for checks that only connect. Default: HTTP, and TCP behind a Network Load Balancer."),
 			honouredKey("interval", between(5, 300), "The time between two health checks of a target."),
 			honouredKey("timeout", between(2, 120), "The time after which a health check fails."),
 			honouredKey("healthy", answers, "The number of consecutive checks that must pass."),
@@ -49,8 +53,11 @@ func rehearsalShape() shape {
 		}}, "The health checks of both target groups."),
 		honouredKey("deregistrationDelay", between(0, 3600), "How long the connections of a deregistered target may "+
 			"continue."),
-		honouredKey("weightPropagation", between(0, 60),
+		honouredKey("weightPropagation", between(0, 600),
 			"The maximum time until a changed weight reaches every node of the load balancer."),
+		honouredKey("loadBalancer", shape{kind: choice, words: []string{"application", "network"}},
+			"The type of the load balancer. Default: application, unless listenerRules names a listener of a Network "+
+				"Load Balancer."),
 		honouredKey("requests", shape{kind: object, keys: []key{
 			honouredKey("rate", count(100_000), "Requests per second on each path. Default: 200."),
 			honouredKey("duration", between(0, 3600), "How long a request lasts."),
@@ -72,10 +79,11 @@ func (l *loader) readRehearsal(n *definition.Node) *Rehearsal {
 		Tasks: countOf(n.Get("tasks")), Zones: countOf(n.Get("zones")), Start: delayIn(n.Get("start")),
 		Boot: delayIn(n.Get("boot")),
 		Stop: delayIn(n.Get("servesAfterStop")), TTL: delayIn(n.Get("ttl")),
-		Interval: delayIn(check.Get("interval")), Timeout: delayIn(check.Get("timeout")),
+		Check: textOf(check.Get("protocol")), Interval: delayIn(check.Get("interval")), Timeout: delayIn(check.Get("timeout")),
 		Healthy: countOf(check.Get("healthy")), Unhealthy: countOf(check.Get("unhealthy")),
 		Drain: delayIn(n.Get("deregistrationDelay")), Propagation: delayIn(n.Get("weightPropagation")),
-		Rate: countOf(requests.Get("rate")), Duration: delayIn(requests.Get("duration")),
+		Balancer: textOf(n.Get("loadBalancer")),
+		Rate:     countOf(requests.Get("rate")), Duration: delayIn(requests.Get("duration")),
 		MinTasks: countOf(scaling.Get("min")), MaxTasks: countOf(scaling.Get("max")),
 	}
 	if r.MinTasks != nil && r.MaxTasks != nil && *r.MinTasks > *r.MaxTasks {

@@ -57,8 +57,11 @@ type ScalingState struct {
 type GroupAttachment struct {
 	Name      string
 	Balancer  string // ARN; empty: attached to none
-	Type      string // application, network
+	Type      BalancerType
+	Protocol  string // of the group
+	Check     string // protocol of its health checks
 	Target    string // ip, instance
+	Sticky    bool   // the load balancer sends a client to the same target
 	Drain     time.Duration
 	Listeners []string
 	Healthy   int

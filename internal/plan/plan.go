@@ -64,7 +64,9 @@ type Plan struct {
 	ListenerRules   []string `json:"listenerRules,omitempty"`
 	Listeners       []string `json:"listeners,omitempty"` // ARNs
 	// the canary group is added to rules that forward to the primary alone
-	Extends  bool          `json:"extends,omitempty"`
+	Extends bool `json:"extends,omitempty"`
+	// type of the load balancer if it is not an Application Load Balancer
+	Balancer BalancerType  `json:"loadBalancerType,omitempty"`
 	Drain    time.Duration `json:"drain,omitempty"`    // longest deregistration delay of the two groups
 	Registry *Registry     `json:"registry,omitempty"` // of a service that callers resolve with Cloud Map
 

@@ -93,7 +93,8 @@ func (f *Rehearsal) buildWorld() (err error) {
 		f.tallies = append(f.tallies, loadgen.Attach(f.Sim.World(), f.Sim.Balancer(),
 			loadgen.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
 				Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web",
-					Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
+					Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate)),
+				Hold: connectionHold}))
 	})
 	if f.World.UsesCloudMap() {
 		f.attachNameCallers()

@@ -14,6 +14,9 @@ func startTime() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) 
 // Rate is the number of requests per second of callers on each path, if the world has none.
 const Rate = 200
 
+// connectionHold is how long callers keep a connection through a Network Load Balancer open.
+const connectionHold = 5 * time.Second
+
 // Result is the result of a rehearsal.
 type Result struct {
 	Outcome      sluice.Outcome // "" if no deployment was started

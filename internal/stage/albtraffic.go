@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// albTraffic routes by an Application Load Balancer: by the weights of two target groups on its
-// listener rules. The writes to the rules are in albtraffic_rules.go.
+// albTraffic routes by a load balancer: by the weights of two target groups on its listener rules, or
+// in the default actions of its listeners. The writes to the rules are in albtraffic_rules.go.
 type albTraffic struct {
 	*Run
 	rules *alb.Driver
@@ -193,17 +193,17 @@ func (b albTraffic) mayBeOld(ctx context.Context, rule alb.Rule) (bool, error) {
 	return marks[rule.ARN].IsOwn(alb.Fingerprint(rule.Actions), b.Stage.Index, true), err
 }
 
-// propagation is how long after a change of weights a load balancer's nodes may still use the old
-// ones. AWS does not report it and documents no bound; seconds are observed.
-const propagation = 10 * time.Second
-
-// waitForPropagation waits until every node uses the weights that were written last.
+// waitForPropagation waits until every node uses the weights that were written last. AWS does not
+// report when that is.
 func (b albTraffic) waitForPropagation(ctx context.Context) error {
+	if b.Plan.WaitsAfterShift() {
+		return b.waitForNodes(ctx, b.checkService)
+	}
 	at, ok, err := b.loadShiftTime(ctx)
 	if err != nil || !ok {
 		return err
 	}
-	return b.pauseFor(ctx, at.Add(propagation).Sub(b.Clock.Now()))
+	return b.pauseFor(ctx, at.Add(b.Plan.ShiftPropagation()).Sub(b.Clock.Now()))
 }
 
 // stopTrafficTo does nothing: ECS deregisters the targets of tasks before it stops the tasks.

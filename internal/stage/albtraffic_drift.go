@@ -254,6 +254,9 @@ func (b albTraffic) adoptRule(ctx context.Context, e editedRule) error {
 	if err := b.saveFingerprints(ctx, marks); err != nil {
 		return err
 	}
+	if err := b.saveAdoptedShift(ctx); err != nil {
+		return err
+	}
 	if err := b.memory.Snapshot.Save(ctx, f); err != nil {
 		return err
 	}

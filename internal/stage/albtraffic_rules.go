@@ -70,7 +70,7 @@ func (b albTraffic) errRuleEdited(arn, name string) error {
 	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
 		Err: errors.New("another process or person edited the rule after the deployment began; sluice does not " +
 			"overwrite it"),
-		Next: "see the rule: aws elbv2 describe-rules --rule-arns " + arn +
+		Next: "see the rule: " + alb.DescribeCommand(arn) +
 			"; restore it, then run sluice resume or sluice rollback"}
 }
 
@@ -112,7 +112,10 @@ func (b albTraffic) setWeights(ctx context.Context, to sluice.Weights) error {
 	if err := b.shiftWith(ctx, b.newRouter(), to); err != nil {
 		return err
 	}
-	return b.saveVerified(ctx)
+	if err := b.saveVerified(ctx); err != nil || !b.Plan.WaitsAfterShift() {
+		return err
+	}
+	return b.waitForNodes(ctx, func(ctx context.Context) error { return b.awaitServingAll(ctx, to) })
 }
 
 // saveVerified saves that the writes of this stage were read back.

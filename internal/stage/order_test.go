@@ -57,6 +57,7 @@ type deployment struct {
 	ecs     *awsecs.Client
 	elb     *awselb.Client
 	sd      *awssd.Client
+	sim     *awssim.Sim
 	account *account.Account
 	plan    *plan.Plan
 	saved   *memory
@@ -106,7 +107,7 @@ func deployExample(t *testing.T, name string, f func(*deployment)) {
 		check(t, sim.Load(world, text))
 		cfg := sim.Config()
 		d := &deployment{T: t, clock: v, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg),
-			sd:    awssd.NewFromConfig(cfg),
+			sd: awssd.NewFromConfig(cfg), sim: sim,
 			saved: &memory{values: map[string][]byte{}, now: v.Now}}
 		d.account, err = account.Open(context.Background(),
 			account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint,

@@ -207,8 +207,8 @@ func readGroups(ctx context.Context, a *account.Account, places []alb.GroupPlace
 
 func placeOf(g groupTargets) *plan.GroupAttachment {
 	p := g.place
-	out := &plan.GroupAttachment{Name: p.Name, Balancer: p.Balancer, Type: p.Type, Target: p.Target,
-		Drain: time.Duration(p.Drain) * time.Second, Listeners: p.Listeners, Targets: len(g.targets)}
+	out := &plan.GroupAttachment{Name: p.Name, Balancer: p.Balancer, Type: plan.BalancerType(p.Type), Target: p.Target,
+		Protocol: p.Protocol, Check: p.Check, Sticky: p.Sticky, Drain: time.Duration(p.Drain) * time.Second, Listeners: p.Listeners, Targets: len(g.targets)}
 	for _, t := range g.targets {
 		if t.State == "healthy" {
 			out.Healthy++
@@ -219,7 +219,7 @@ func placeOf(g groupTargets) *plan.GroupAttachment {
 
 func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace,
 	cache *alb.ListenerCache, live *plan.AWSState) error {
-	if places[0].Type != "application" {
+	if !plan.BalancerType(places[0].Type).IsKnown() {
 		return nil
 	}
 	pair := alb.TargetGroups{Primary: places[0].Group, RuleARNs: app.ListenerRules}

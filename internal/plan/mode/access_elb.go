@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// elbRules are the rules of an Application Load Balancer with a target group for each variant.
+// elbRules are the rules of a load balancer with a target group for each variant.
 func elbRules() accessRules {
 	return accessRules{access: sluice.ELB, refuse: refuseELB, refuseStage: refuseWithoutGroup, fill: fillNothing,
 		planShares: planNoShares, warn: warnELB}
@@ -43,11 +43,14 @@ func warnUnsteeredPaths(p *plan.Plan, app *appfile.Application, live plan.AWSSta
 	}
 }
 
+// problemAt returns an error about a resource, with its next step.
+func problemAt(resource, next, format string, args ...any) error {
+	return &sluice.Error{Op: "plan", Resource: resource, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+		Next: next}
+}
+
 func refuseGroups(app *appfile.Application, live plan.AWSState) error {
-	problem := func(group, next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
-			Next: next}
-	}
+	problem := problemAt
 	p, c := live.Primary, live.Canary
 	switch {
 	case p == nil:
@@ -55,17 +58,16 @@ func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 	case p.Balancer == "":
 		return problem(app.Primary.ARN, "add the group to a listener rule first",
 			"the primary target group is not attached to a load balancer; AWS would refuse a task set with it")
-	case p.Type == "network" || p.Type == "gateway":
-		return problem(p.Balancer, "use an Application Load Balancer, or set the weights of the Network Load "+
-			"Balancer without sluice",
-			"the load balancer is of type %s; sluice supports only Application Load Balancers", p.Type)
+	case p.Type != "" && !p.Type.IsKnown():
+		return problem(p.Balancer, "use an Application Load Balancer or a Network Load Balancer",
+			"the load balancer is of type %s, which has no weights", p.Type)
 	case c != nil && c.Balancer != "" && c.Balancer != p.Balancer:
 		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
 			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
 	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
 		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
 	}
-	return nil
+	return balancerRulesOf(p.Type).refuse(app, live, problem)
 }
 
 // refuseServiceGroups checks that the service is in the primary target group and not in the canary
@@ -74,10 +76,7 @@ func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
 	if live.IsFirstDeployment() || live.Service == nil {
 		return nil
 	}
-	problem := func(group, next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
-			Next: next}
-	}
+	problem := problemAt
 	switch {
 	case !usesTargetGroup(live, app.Primary.ARN):
 		return problem(app.Primary.ARN,

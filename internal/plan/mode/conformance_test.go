@@ -61,6 +61,27 @@ func TestEveryAccessTypeHasRules(t *testing.T) {
 	}
 }
 
+func TestEveryBalancerTypeHasRules(t *testing.T) {
+	for _, b := range plan.BalancerTypes() {
+		r := balancerRulesOf(b)
+		if r.kind != b {
+			t.Errorf("load balancers of type %q have no rules: add them to allBalancerRules", b)
+			continue
+		}
+		for _, name := range emptyFields(reflect.ValueOf(r), "") {
+			t.Errorf("load balancers of type %q: their rules have no %s", b, name)
+		}
+		if b.Name() == "" || b.Unit() == "" || (&plan.Plan{Balancer: b}).ShiftPropagation() == 0 {
+			t.Errorf("load balancers of type %q have no name, unit or propagation in plan's table", b)
+		}
+	}
+	for _, r := range allBalancerRules() {
+		if !slices.Contains(plan.BalancerTypes(), r.kind) {
+			t.Errorf("load balancers of type %q have rules and no row in plan's table", r.kind)
+		}
+	}
+}
+
 func TestEveryHostingHasAMode(t *testing.T) {
 	for _, h := range appfile.Hostings() {
 		if !slices.ContainsFunc(plan.Modes(), func(m plan.Mode) bool { return m.Hosting() == h }) {

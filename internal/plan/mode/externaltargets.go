@@ -128,7 +128,7 @@ func weightedRules(app *appfile.Application, live plan.AWSState) (all []plan.Cha
 	}
 	for _, r := range live.Steered {
 		if w, _ := r.Weight(app.Canary.ARN); w > 0 {
-			all = append(all, plan.Change{Of: "traffic", Path: ruleName(r), Have: fmt.Sprintf("canary weight %d", w),
+			all = append(all, plan.Change{Of: "traffic", Path: r.Name(), Have: fmt.Sprintf("canary weight %d", w),
 				Want: "canary weight 0"})
 		}
 	}

@@ -2,6 +2,7 @@ package mode
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,14 +28,13 @@ type Forecast struct {
 // Times that AWS and sluice take in addition to task starts and drains. AWS does not document them.
 // The values were observed on AWS and are the defaults of the local AWS.
 const (
-	usualStart      = 34 * time.Second // of a task on Fargate, small image
-	scheduleTime    = 5 * time.Second  // until ECS acts on a request
-	registerTime    = 5 * time.Second  // from running to healthy: target registration, first check
-	noticeTime      = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
-	claimTime       = 2 * time.Second  // before the first write: the read-back delay of the claim
-	propagationTime = 10 * time.Second // before capacity is removed: every load balancer node has the weights
-	stopTime        = 6 * time.Second  // from the end of the drain until the task has stopped
-	delistTime      = 18 * time.Second // until ECS no longer lists a deleted task set
+	usualStart   = 34 * time.Second // of a task on Fargate, small image
+	scheduleTime = 5 * time.Second  // until ECS acts on a request
+	registerTime = 5 * time.Second  // from running to healthy: target registration, first check
+	noticeTime   = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
+	claimTime    = 2 * time.Second  // before the first write: the read-back delay of the claim
+	stopTime     = 6 * time.Second  // from the end of the drain until the task has stopped
+	delistTime   = 18 * time.Second // until ECS no longer lists a deleted task set
 )
 
 // NewForecast returns how long the plan takes with the given timings.
@@ -82,7 +82,7 @@ func (f *forecaster) stageTime(s plan.Stage) time.Duration {
 	case s.ReplacesPrimary():
 		return rulesOf(f.plan.Mode()).replaceTime(f, s)
 	case s.EndsCanary():
-		return f.propagationWait() + f.retireTime() // the canary and a kept old primary drain concurrently
+		return f.propagationWait(s) + f.retireTime() // the canary and a kept old primary drain concurrently
 	}
 	return 0
 }
@@ -91,7 +91,7 @@ func (f *forecaster) stageTime(s plan.Stage) time.Duration {
 func (f *forecaster) taskSetTime(s plan.Stage) time.Duration {
 	switch {
 	case s.ReplacesAll():
-		return f.taskStartTime() + propagationTime + f.retireTime()
+		return f.taskStartTime() + f.syncPropagation() + f.retireTime()
 	case s.KeepOld:
 		return f.taskStartTime()
 	}
@@ -113,16 +113,30 @@ func (f *forecaster) retireTime() time.Duration {
 }
 
 func (f *forecaster) weightsTime() time.Duration {
+	if f.plan.WaitsAfterShift() {
+		return f.plan.ShiftPropagation()
+	}
 	f.shifted = true
 	return time.Second
 }
 
-// propagationWait returns the wait for weights that moved shortly before.
-func (f *forecaster) propagationWait() time.Duration {
-	if f.shifted {
-		return propagationTime
+// propagationWait returns the wait, in a stage that removes the canary, for weights that moved
+// shortly before.
+func (f *forecaster) propagationWait(s plan.Stage) time.Duration {
+	own := f.plan.WaitsAfterShift() && f.plan.StateBefore(s.Index).CanaryShare() > 0 // the stage shifts
+	if f.shifted || own {
+		return f.plan.ShiftPropagation()
 	}
 	return 0
+}
+
+// syncPropagation returns the wait for weights in a stage that replaces everything. Behind a load
+// balancer that takes minutes, weights move only if a canary was left.
+func (f *forecaster) syncPropagation() time.Duration {
+	if f.plan.WaitsAfterShift() {
+		return 0
+	}
+	return f.plan.ShiftPropagation()
 }
 
 // rollingTime returns the time of ECS's own rolling update, in batches. A batch begins when the
@@ -179,6 +193,10 @@ func (f *forecaster) listAssumptions(measured bool) (all []string) {
 		if s.Task != nil {
 			say("the work of step %s takes no time", s.Task.Step)
 		}
+	}
+	if f.plan.WaitsAfterShift() && slices.ContainsFunc(f.plan.Stages, plan.Stage.ShiftsTraffic) {
+		say("each change of weights takes %s: AWS does not report when every node of a %s uses it",
+			plan.FormatDuration(f.plan.ShiftPropagation()), f.plan.Balancer.Name())
 	}
 	return append(all, f.shiftAssumptions()...)
 }

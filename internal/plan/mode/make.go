@@ -161,6 +161,9 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 }
 
 func fillRouting(p *plan.Plan, live plan.AWSState) {
+	if g := live.Primary; g != nil && g.Type != plan.ApplicationBalancer && g.Type.IsKnown() {
+		p.Balancer = g.Type
+	}
 	p.Extends = len(live.Extend) > 0 && len(live.Steered) == 0
 	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
 		if g != nil {

@@ -70,8 +70,9 @@ func warnGroups(p *plan.Plan, live plan.AWSState) {
 		addWarning(p, "the primary target group %s has no healthy target now (%d registered)", g.Name, g.Targets)
 	}
 	for _, r := range live.Marked {
-		addWarning(p, "the %s always forwards to the canary target group: its requests reach a running canary, and "+
-			"get 503 without one; sluice does not change this rule", ruleName(r))
+		addWarning(p, "the %s always forwards to the canary target group: its %s reach a running canary, and %s "+
+			"without one; sluice does not change this rule", r.Name(), p.Balancer.Unit(),
+			balancerRulesOf(p.Balancer).withoutTarget)
 	}
 	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
 		if g != nil && g.Drain >= 5*time.Minute {
@@ -79,6 +80,7 @@ func warnGroups(p *plan.Plan, live plan.AWSState) {
 				"shorter, lower deregistration_delay.timeout_seconds", g.Name, plan.FormatDuration(g.Drain))
 		}
 	}
+	balancerRulesOf(p.Balancer).warn(p, live)
 }
 
 // warnShares warns if the weights exceed the capacity that receives them.

@@ -1,7 +1,6 @@
 package mode
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
@@ -71,7 +70,7 @@ func addVariantWrites(p *plan.Plan, s *plan.Stage, live plan.AWSState) {
 // addRoutes adds the rules that the stage may write, with the weights that they have afterwards.
 func addRoutes(p *plan.Plan, s *plan.Stage, live plan.AWSState, w sluice.Weights) {
 	for _, r := range live.WritableRules() {
-		s.Routes = append(s.Routes, plan.Route{Rule: r.ARN, Name: ruleName(r), Weights: w})
+		s.Routes = append(s.Routes, plan.Route{Rule: r.ARN, Name: r.Name(), Weights: w})
 		s.Writes = append(s.Writes, ruleWrite(r))
 	}
 	s.Writes = uniqueWrites(s.Writes)
@@ -89,15 +88,8 @@ func uniqueWrites(writes []sluice.Write) []sluice.Write {
 	return out
 }
 
-func ruleName(r sluice.Rule) string {
-	if r.Priority == "default" {
-		return fmt.Sprintf("default rule of port %d", r.Port)
-	}
-	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
-}
-
 func ruleWrite(r sluice.Rule) sluice.Write {
-	if r.Priority == "default" {
+	if r.IsDefault() {
 		return sluice.Write{Operation: "elasticloadbalancing:ModifyListener", Resource: r.Listener}
 	}
 	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}

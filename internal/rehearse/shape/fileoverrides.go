@@ -39,6 +39,9 @@ func (g *Group) applyOverrides(r *appfile.Rehearsal) {
 	if r.Timeout == nil && g.Timeout >= g.Interval {
 		g.Timeout = g.Interval - time.Second // AWS requires a shorter timeout
 	}
+	if r.Check != "" {
+		g.TCP = r.Check == "TCP"
+	}
 	setIfGiven(r.Healthy, &g.Healthy)
 	setIfGiven(r.Unhealthy, &g.Unhealthy)
 	setIfGiven(r.Drain, &g.Drain)

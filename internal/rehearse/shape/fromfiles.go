@@ -91,13 +91,17 @@ func (w *World) setListeners(app *appfile.Application) {
 	w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/rehearsal/0123456789abcdef", w.Region,
 		w.Account)
 	l := Listener{Port: 80}
+	network := app.Rehearsal != nil && app.Rehearsal.Balancer == "network"
 	for i, arn := range app.ListenerRules {
+		if strings.Contains(arn, networkListener) { // its default action takes the place of a rule
+			network, l.ARN = true, strings.Replace(arn, networkListener, ":listener/app/", 1)
+			w.nameBalancer(l.ARN)
+			continue
+		}
 		if before, _, ok := cutLast(strings.Replace(arn, ":listener-rule/", ":listener/", 1), "/"); ok &&
 			strings.Contains(arn, ":listener-rule/") {
 			l.ARN = before
-			parts := strings.Split(before, "/")
-			w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/%s/%s", w.Region, w.Account,
-				parts[2], parts[3])
+			w.nameBalancer(before)
 		}
 		l.Rules = append(l.Rules, Rule{ARN: arn, Priority: 10 * (i + 1), Path: fmt.Sprintf("/rule%d", i+1),
 			Primary: 100})
@@ -106,6 +110,18 @@ func (w *World) setListeners(app *appfile.Application) {
 		l.Rules = []Rule{{Primary: 100, Path: "/"}}
 	}
 	w.Listeners = []Listener{l}
+	if network { // AWS's default check of its target groups
+		w.SetNetworkBalancer(true)
+		w.Primary.TCP, w.Canary.TCP = true, true
+	}
+}
+
+// nameBalancer sets the load balancer of a listener.
+func (w *World) nameBalancer(listener string) {
+	if parts := strings.Split(listener, "/"); len(parts) > 3 {
+		w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/%s/%s", w.Region, w.Account,
+			parts[2], parts[3])
+	}
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

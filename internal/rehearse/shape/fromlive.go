@@ -90,6 +90,7 @@ func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
 			return err
 		}
 		g.Interval, g.Timeout, g.Healthy, g.Unhealthy = p.Interval, p.Timeout, p.HealthyAfter, p.UnhealthyAfter
+		g.TCP = p.Check == "TCP"
 		if p.Balancer != "" {
 			g.Drain = time.Duration(p.Drain) * time.Second
 		}

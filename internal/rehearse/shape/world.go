@@ -90,6 +90,7 @@ type Group struct {
 	Interval, Timeout  time.Duration
 	Healthy, Unhealthy int // number of consecutive checks
 	Drain              time.Duration
+	TCP                bool // checks connect; otherwise they send an HTTP request
 }
 
 // Name returns the group's name, which is part of its ARN.
@@ -151,7 +152,7 @@ func (w World) File(serving string) []byte {
 		w.Cluster)
 	knobs := "throttle: true"
 	if w.Nodes > 0 {
-		knobs += fmt.Sprintf(", weightPropagation: 0s..%s", w.Nodes)
+		knobs += fmt.Sprintf(", %s: 0s..%s", w.propagationSetting(), w.Nodes)
 	}
 	if w.Start > 0 {
 		knobs += fmt.Sprintf(", provisioning: 0s, pending: %s, activating: 0s", w.Start)
@@ -166,19 +167,21 @@ func (w World) File(serving string) []byte {
 		return []byte(b.String())
 	}
 	line("knobs: {%s}\ntargetGroups:", knobs)
-	w.Primary.writeGroup(line, w.Port)
+	w.Primary.writeGroup(line, w.Port, w.protocolText())
 	if w.Canary.ARN != "" {
-		w.Canary.writeGroup(line, w.Port)
+		w.Canary.writeGroup(line, w.Port, w.protocolText())
 	}
 	if w.OtherService {
-		line("  - {name: others, port: 80}")
+		line("  - {name: others, port: 80%s}", w.protocolText())
 	}
 	if len(w.Listeners) > 0 {
-		line("loadBalancers:\n  - name: %s\n    arn: %s\n    listeners:", balancerName(w.Balancer), w.Balancer)
+		line("loadBalancers:\n  - name: %s\n    arn: %s\n%s    listeners:", balancerName(w.Balancer), w.Balancer,
+			w.typeText())
 		for _, l := range w.Listeners {
 			w.writeListener(line, l)
 		}
 		w.writeTestListener(line)
+		w.writeOtherListener(line)
 	}
 	group := ""
 	if w.Primary.ARN != "" {
@@ -199,13 +202,14 @@ func (w World) File(serving string) []byte {
 	return []byte(b.String())
 }
 
-func (g Group) writeGroup(line func(string, ...any), port int32) {
+// writeGroup writes the group with its protocol.
+func (g Group) writeGroup(line func(string, ...any), port int32, protocol string) {
 	if g.ARN == "" {
 		return
 	}
-	line("  - {name: %s, arn: %s, port: %d, deregistrationDelay: %s, healthCheck: {path: /, interval: %s, timeout: "+
+	line("  - {name: %s, arn: %s, port: %d, deregistrationDelay: %s%s, healthCheck: {%s, interval: %s, timeout: "+
 		"%s, healthy: %d, unhealthy: %d}}",
-		g.Name(), g.ARN, port, g.Drain, g.Interval, g.Timeout, g.Healthy, g.Unhealthy)
+		g.Name(), g.ARN, port, g.Drain, protocol, g.checkText(), g.Interval, g.Timeout, g.Healthy, g.Unhealthy)
 }
 
 func (w World) writeListener(line func(string, ...any), l Listener) {
@@ -232,7 +236,7 @@ func (w World) writeListener(line func(string, ...any), l Listener) {
 		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [\"/marked\"], forward: {%s: 1}}",
 			CanaryRulePriority, w.Canary.Name()))
 	}
-	if w.OtherService {
+	if w.OtherService && !w.UsesNetworkBalancer() {
 		rules = append(rules, `          - {priority: 49000, path: ["/others"], forward: {others: 1}}`)
 	}
 	if len(rules) > 0 {

@@ -21,7 +21,7 @@ type feature struct {
 // allFeatures returns all features in the order of generation. A new one is added at the end; it
 // has its own random numbers, so that the other features of a seed stay unchanged.
 func allFeatures() []feature {
-	return slices.Concat(generalFeatures(), codeDeployFeatures(), neighbourFeatures(), lagFeatures())
+	return slices.Concat(generalFeatures(), codeDeployFeatures(), neighbourFeatures(), lagFeatures(), balancerFeatures())
 }
 
 func usesCodeDeploy(c rehearse.Case) bool { return c.World.UsesCodeDeploy() }
@@ -176,6 +176,22 @@ func lagFeatures() []feature {
 		{"an outage of AWS", 8, nil,
 			func(d *random, c *rehearse.Case) { c.Faults = append(c.Faults, d.outageFault()) }},
 	}
+}
+
+// balancerFeatures returns other types of load balancers.
+func balancerFeatures() []feature {
+	return []feature{
+		{"a Network Load Balancer", 10,
+			func(c rehearse.Case) bool { return hasService(c) && shiftsWeights(c) }, (*random).setNetworkBalancer},
+	}
+}
+
+// setNetworkBalancer puts the service behind a Network Load Balancer. Its target groups drain longer
+// than nodes send new connections to a deregistered target.
+func (d *random) setNetworkBalancer(c *rehearse.Case) {
+	c.World.SetNetworkBalancer(true)
+	drain := d.oneDuration(90*time.Second, 2*time.Minute)
+	c.World.Primary.Drain, c.World.Canary.Drain = drain, drain
 }
 
 // outageFault returns a fault in which AWS does not answer for a time, or a proxy answers in its

@@ -44,7 +44,7 @@ var mutants = []mutant{
 	{"the drain is skipped", "internal/stage/retire.go",
 		"\treturn r.awaitDrained(ctx, members)\n", "\treturn nil\n"},
 	{"capacity goes before every node knows the weights", "internal/stage/albtraffic.go",
-		"\treturn b.pauseFor(ctx, at.Add(propagation).Sub(b.Clock.Now()))\n", "\t_ = at\n\treturn nil\n"},
+		"\treturn b.pauseFor(ctx, at.Add(b.Plan.ShiftPropagation()).Sub(b.Clock.Now()))\n", "\t_ = at\n\treturn nil\n"},
 	{"traffic is not taken before the canary goes", "internal/stage/canaryclean.go",
 		"\tif err := r.removeCanaryTraffic(ctx); err != nil {\n\t\treturn err\n\t}\n", ""},
 	{"what was is not saved before the first write", "internal/stage/snapshot.go",

@@ -121,6 +121,8 @@ func deployerTraits() []trait {
 		boolTrait("marked", func(w *shape.World) *bool { return &w.CanaryOnlyRule }),
 		boolTrait("left", func(w *shape.World) *bool { return &w.LeftoverCanary }),
 		boolTrait("strange", func(w *shape.World) *bool { return &w.OtherToolSet }),
+		{"network", func(w shape.World) string { return strconv.FormatBool(w.UsesNetworkBalancer()) },
+			func(w *shape.World, v string) error { w.SetNetworkBalancer(v == "true"); return nil }},
 	}
 }
 

@@ -153,6 +153,9 @@ func (d *Driver) readRules(ctx context.Context, l elbtypes.Listener) (all []Rule
 }
 
 func (d *Driver) readRulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
+	if !hasRules(aws.ToString(l.ListenerArn)) {
+		return d.readDefaultAction(ctx, l)
+	}
 	var all []Rule
 	in := &awselb.DescribeRulesInput{ListenerArn: l.ListenerArn, PageSize: aws.Int32(400)}
 	for {
@@ -327,6 +330,9 @@ func (d *Driver) WriteRule(ctx context.Context, act sluice.Act, r Rule, actions 
 
 func (d *Driver) modifyRule(ctx context.Context, r Rule, actions []elbtypes.Action) error {
 	actions = writableActions(actions)
+	if r.Protocol != "" {
+		actions = withoutOffStickiness(actions)
+	}
 	if r.IsDefault() {
 		_, err := d.API.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(r.Listener),
 			DefaultActions: actions})

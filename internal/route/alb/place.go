@@ -22,11 +22,14 @@ type GroupPlace struct {
 	Balancer  string // ARN; empty if attached to none
 	Type      string // of the load balancer: application, network, gateway
 	Target    string // target type: ip, instance, …
-	Drain     int    // deregistration delay, in seconds
+	Protocol  string
+	Sticky    bool // the load balancer sends a client to the same target
+	Drain     int  // deregistration delay, in seconds
 	Listeners []string
 
-	// Health checks of its targets: interval, timeout, and how many consecutive results change the
+	// Health checks of its targets: protocol, interval, timeout, and how many consecutive results change the
 	// state.
+	Check                        string
 	Interval, Timeout            time.Duration
 	HealthyAfter, UnhealthyAfter int
 }
@@ -54,6 +57,7 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 			continue
 		}
 		p := GroupPlace{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
+			Protocol: string(g.Protocol), Check: string(g.HealthCheckProtocol),
 			Interval:       time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second,
 			Timeout:        time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
 			HealthyAfter:   int(aws.ToInt32(g.HealthyThresholdCount)),
@@ -76,8 +80,8 @@ func (p *GroupPlace) ReadBalancer(ctx context.Context, api *awselb.Client) error
 	return err
 }
 
-// ReadBalancers adds the type and listeners of the load balancers, and the deregistration delays of
-// the groups. Groups of one load balancer share its reads.
+// ReadBalancers adds the type and listeners of the load balancers, and the attributes of the groups.
+// Groups of one load balancer share its reads.
 func ReadBalancers(ctx context.Context, api *awselb.Client, places []GroupPlace, cache *ListenerCache) error {
 	for i := range places {
 		p := &places[i]
@@ -90,8 +94,7 @@ func ReadBalancers(ctx context.Context, api *awselb.Client, places []GroupPlace,
 		} else if err := p.readBalancer(ctx, api, cache); err != nil {
 			return err
 		}
-		var err error
-		if p.Drain, err = readDrain(ctx, api, p.Group); err != nil {
+		if err := p.readAttributes(ctx, api); err != nil {
 			return err
 		}
 	}
@@ -131,19 +134,23 @@ func listListeners(ctx context.Context, api *awselb.Client, balancer string, cac
 	}
 }
 
-func readDrain(ctx context.Context, api *awselb.Client, group string) (int, error) {
+// readAttributes adds the deregistration delay and the stickiness of targets.
+func (p *GroupPlace) readAttributes(ctx context.Context, api *awselb.Client) error {
 	out, err := api.DescribeTargetGroupAttributes(ctx,
-		&awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group)})
+		&awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(p.Group)})
 	if err != nil {
-		return 0, fmt.Errorf("read target group attributes: %w", sluice.Inner(err))
+		return fmt.Errorf("read target group attributes: %w", sluice.Inner(err))
 	}
-	seconds := 300
+	p.Drain = 300
 	for _, a := range out.Attributes {
-		if aws.ToString(a.Key) == "deregistration_delay.timeout_seconds" {
-			fmt.Sscan(aws.ToString(a.Value), &seconds)
+		switch aws.ToString(a.Key) {
+		case "deregistration_delay.timeout_seconds":
+			fmt.Sscan(aws.ToString(a.Value), &p.Drain)
+		case "stickiness.enabled":
+			p.Sticky = aws.ToString(a.Value) == "true"
 		}
 	}
-	return seconds, nil
+	return nil
 }
 
 // ShortestDrain returns the shortest deregistration delay of the groups; 0 if one cannot be read.

@@ -23,12 +23,14 @@ type Load struct {
 // zero value if CloudWatch has no data: AWS omits minutes without requests (Elastic Load Balancing,
 // "CloudWatch metrics for your Application Load Balancer").
 func ReadLoad(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time) (l Load, err error) {
-	if l.PerSecond, err = highestMinute(ctx, api, balancer, group, now, "RequestCount",
+	if l.PerSecond, err = highestMinute(ctx, api, balancer, group, now, countMetric(balancer),
 		cwtypes.StatisticSum); err != nil {
 		return Load{}, err
 	}
+	if l.PerSecond /= 60; strings.Contains(balancer, networkARN) { // it reports no durations
+		return l, nil
+	}
 	longest, err := highestMinute(ctx, api, balancer, group, now, "TargetResponseTime", cwtypes.StatisticMaximum)
-	l.PerSecond /= 60
 	l.Longest = time.Duration(longest * float64(time.Second)).Round(time.Millisecond)
 	return l, err
 }
@@ -39,11 +41,10 @@ func highestMinute(ctx context.Context, api *awscw.Client, balancer, group strin
 	_, name, _ := strings.Cut(balancer, ":loadbalancer/")
 	now = now.Truncate(time.Minute)
 	out, err := api.GetMetricStatistics(ctx, &awscw.GetMetricStatisticsInput{
-		Namespace: aws.String("AWS/ApplicationELB"), MetricName: aws.String(metric), Statistics: []cwtypes.Statistic{s},
-		Period:    aws.Int32(60),
+		Namespace: aws.String(metricNamespace(balancer)), MetricName: aws.String(metric),
+		Statistics: []cwtypes.Statistic{s}, Period: aws.Int32(60),
 		StartTime: aws.Time(now.Add(-time.Hour)), EndTime: aws.Time(now),
-		Dimensions: []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String(name)},
-			{Name: aws.String("TargetGroup"), Value: aws.String(group[strings.LastIndex(group, ":")+1:])}},
+		Dimensions: metricDimensions(balancer, name, group),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("read %s: %w", metric, sluice.Inner(err))

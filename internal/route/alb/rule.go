@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,18 +16,6 @@ import (
 type Rule struct {
 	sluice.Rule
 	Actions []elbtypes.Action
-}
-
-// IsDefault reports whether the rule is the default rule of its listener, which is written through
-// the listener.
-func (r Rule) IsDefault() bool { return r.Priority == "default" }
-
-// Name returns the name of the rule for people.
-func (r Rule) Name() string {
-	if r.IsDefault() {
-		return fmt.Sprintf("default rule of port %d", r.Port)
-	}
-	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
 }
 
 // forwardShares returns the target groups of the forward action, if there is one. It normalizes

@@ -1,0 +1,78 @@
+package shape
+
+import "strings"
+
+// Types of load balancers in ARNs.
+const (
+	applicationARN = ":loadbalancer/app/"
+	networkARN     = ":loadbalancer/net/"
+)
+
+// networkListener is part of the ARN of a listener of a Network Load Balancer.
+const networkListener = ":listener/net/"
+
+// UsesNetworkBalancer reports whether callers reach the service through a Network Load Balancer.
+func (w World) UsesNetworkBalancer() bool {
+	return strings.Contains(w.Balancer, networkARN) && !w.UsesCloudMap()
+}
+
+// SetNetworkBalancer puts the service behind a Network Load Balancer, or behind an Application Load
+// Balancer again. A Network Load Balancer has no rules and no cookies, so each listener keeps only
+// its default action.
+func (w *World) SetNetworkBalancer(network bool) {
+	from, to := "/net/", "/app/"
+	if network {
+		from, to = to, from
+	}
+	w.Balancer = strings.Replace(w.Balancer, ":loadbalancer"+from, ":loadbalancer"+to, 1)
+	for i := range w.Listeners {
+		l := &w.Listeners[i]
+		l.ARN = strings.Replace(l.ARN, ":listener"+from, ":listener"+to, 1)
+		if network {
+			l.Rules = l.Rules[:1:1]
+			l.Rules[0].Priority, l.Rules[0].Path, l.Rules[0].ARN, l.Rules[0].Sticky = 0, "/", "", 0
+		}
+	}
+	if network {
+		w.CanaryOnlyRule = false
+	}
+}
+
+// propagationSetting is the setting of a world file for the time until changed weights reach every
+// node.
+func (w World) propagationSetting() string {
+	if w.UsesNetworkBalancer() {
+		return "networkWeightPropagation"
+	}
+	return "weightPropagation"
+}
+
+func (w World) typeText() string {
+	if w.UsesNetworkBalancer() {
+		return "    type: network\n"
+	}
+	return ""
+}
+
+func (w World) protocolText() string {
+	if w.UsesNetworkBalancer() {
+		return ", protocol: TCP"
+	}
+	return ""
+}
+
+// checkText is the kind of health check of a target group.
+func (g Group) checkText() string {
+	if g.TCP {
+		return "protocol: TCP"
+	}
+	return "protocol: HTTP, path: /"
+}
+
+// writeOtherListener writes the port of the other service, which a Network Load Balancer cannot
+// share by a rule.
+func (w World) writeOtherListener(line func(string, ...any)) {
+	if w.OtherService && w.UsesNetworkBalancer() {
+		line("      - port: 8081\n        forward: {others: 1}")
+	}
+}
