@@ -157,11 +157,11 @@ func (p *GroupPlace) readAttributes(ctx context.Context, api *awselb.Client) err
 func ShortestDrain(ctx context.Context, api *awselb.Client, groups []string) (time.Duration, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for _, group := range groups {
-		seconds, err := readDrain(ctx, api, group)
-		if err != nil {
+		p := GroupPlace{Group: group}
+		if err := p.readAttributes(ctx, api); err != nil {
 			return 0, err
 		}
-		shortest = min(shortest, time.Duration(seconds)*time.Second)
+		shortest = min(shortest, time.Duration(p.Drain)*time.Second)
 	}
 	return shortest, nil
 }
