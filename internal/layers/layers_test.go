@@ -14,6 +14,7 @@ var checks = []struct {
 	{"clients", checkClients},
 	{"commands", checkCommands},
 	{"words", checkWords},
+	{"tests", checkOwnTests},
 }
 
 // TestLayers holds the whole module against the rules.

@@ -18,7 +18,10 @@ containerDefinitions:
   - name: job
     image: %s
     environment: [{name: PASSWORD, value: %s}]
-    logConfiguration: {logDriver: awslogs, options: {awslogs-group: /ecs/%[1]s, awslogs-region: us-east-1, awslogs-stream-prefix: %[1]s, awslogs-create-group: "true"}}
+    logConfiguration:
+      logDriver: awslogs
+      options: {awslogs-group: /ecs/%[1]s, awslogs-region: us-east-1,
+        awslogs-stream-prefix: %[1]s, awslogs-create-group: "true"}
 `, family, image, Secret))}
 }
 
