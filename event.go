@@ -252,10 +252,14 @@ type Noted struct {
 	Message string `json:"message"`
 }
 
-// Way returns how the traffic is shifted: "rule", or "name" for Cloud Map.
+// Way returns how the traffic is shifted: "rule", "default action" of a listener without rules, or
+// "name" for Cloud Map.
 func (e TrafficShifted) Way() string {
 	if len(e.Rules) > 0 && strings.Contains(e.Rules[0], ":servicediscovery:") {
 		return "name"
+	}
+	if len(e.Rules) > 0 && strings.Contains(e.Rules[0], ":listener/") {
+		return "default action"
 	}
 	return "rule"
 }

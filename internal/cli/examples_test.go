@@ -34,6 +34,7 @@ var playedExamples = []struct {
 		"history"}},
 	{"job", "job", []string{"plan %s", "plan %s --output json", "run %s", "status %s", "history"}},
 	{"migration", "migration", deployAndBack},
+	{"nlb", "nlb", deployAndBack},
 	{"pipecd-v0", "canary", deployAndBack},
 	{"pipecd/repository/web", "canary", deployAndBack},
 	{"quicksync", "canary", deployAndBack},

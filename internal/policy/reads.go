@@ -20,9 +20,12 @@ func (b *builder) allowReads(definitions []plannedDefinition) {
 	modeReads[b.plan.Mode()](b)
 	if b.hasLoadBalancer() {
 		b.allowActions(readAll, nil, "elasticloadbalancing:DescribeListeners",
-			"elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeRules",
+			"elasticloadbalancing:DescribeLoadBalancers",
 			"elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups",
 			"elasticloadbalancing:DescribeTargetHealth")
+		if b.plan.Balancer.HasRules() {
+			b.allowActions(readAll, nil, "elasticloadbalancing:DescribeRules")
+		}
 	}
 	b.allowRequestReads()
 	accessReads[b.plan.Access](b)

@@ -46,6 +46,14 @@ func (b albTraffic) waitForNodes(ctx context.Context, check func(context.Context
 	}
 }
 
+// countRules returns a number of rules in words. A load balancer without rules has default actions.
+func (b albTraffic) countRules(n int) string {
+	if b.Plan.Balancer.HasRules() {
+		return sluice.Plural(n, "listener rule")
+	}
+	return sluice.Plural(n, "default action")
+}
+
 // checkService reads the service, its claim and its drift.
 func (b albTraffic) checkService(ctx context.Context) error {
 	_, err := b.observeService(ctx)

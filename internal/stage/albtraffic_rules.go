@@ -103,7 +103,7 @@ func (b albTraffic) prepareCanaryRoute(ctx context.Context) error {
 			return err
 		}
 	}
-	b.emitNote("added the canary target group at weight 0 to %s", sluice.Plural(len(choice.Extend), "listener rule"))
+	b.emitNote("added the canary target group at weight 0 to %s", b.countRules(len(choice.Extend)))
 	return nil
 }
 
@@ -115,7 +115,11 @@ func (b albTraffic) setWeights(ctx context.Context, to sluice.Weights) error {
 	if err := b.saveVerified(ctx); err != nil || !b.Plan.WaitsAfterShift() {
 		return err
 	}
-	return b.waitForNodes(ctx, func(ctx context.Context) error { return b.awaitServingAll(ctx, to) })
+	gains := sluice.Primary
+	if to.Canary() > 0 {
+		gains = sluice.Canary
+	}
+	return b.waitForNodes(ctx, func(ctx context.Context) error { return b.awaitServing(ctx, gains) })
 }
 
 // saveVerified saves that the writes of this stage were read back.
@@ -166,7 +170,7 @@ func (b albTraffic) shiftWith(ctx context.Context, router route.Router, to sluic
 	}
 	b.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: all})
-	b.emitNote("Modified %s%s", sluice.Plural(len(done.Written), "listener rule"), writtenText(done.Written))
+	b.emitNote("Modified %s%s", b.countRules(len(done.Written)), writtenText(done.Written))
 	return nil
 }
 
@@ -238,7 +242,7 @@ func (b albTraffic) restoreRoutes(ctx context.Context) error {
 		return nil
 	}
 	b.emitRestored(live, written)
-	b.emitNote("restored %s", sluice.Plural(len(written), "listener rule"))
+	b.emitNote("restored %s", b.countRules(len(written)))
 	return b.saveShiftTime(ctx)
 }
 

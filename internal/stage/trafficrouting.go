@@ -20,14 +20,6 @@ func (r *Run) trafficRouting(ctx context.Context) error {
 	if err := r.traffic.prepareCanaryRoute(ctx); err != nil {
 		return err
 	}
-	if err := r.awaitServingAll(ctx, to); err != nil {
-		return err
-	}
-	return r.traffic.setWeights(ctx, to)
-}
-
-// awaitServingAll waits until every variant that gets a share is healthy.
-func (r *Run) awaitServingAll(ctx context.Context, to sluice.Weights) error {
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
 		if to.Of(v) == 0 {
 			continue
@@ -36,7 +28,7 @@ func (r *Run) awaitServingAll(ctx context.Context, to sluice.Weights) error {
 			return err
 		}
 	}
-	return nil
+	return r.traffic.setWeights(ctx, to)
 }
 
 // removeCanaryTraffic moves all requests to the primary and waits until every caller follows.

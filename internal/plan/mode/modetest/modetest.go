@@ -1,5 +1,5 @@
-// Package modetest has one application for each way of deploying and access type, with the state of
-// AWS that its plan is made for. The tests of every package that plans, runs or shows deployments
+// Package modetest has one application for each way of deploying, access type and type of load
+// balancer, with the state of AWS that its plan is made for. The tests of every package that plans, runs or shows deployments
 // iterate over them. It does not test modes.
 //
 // Start reading at [Each].
@@ -25,6 +25,8 @@ import (
 type Sample struct {
 	Mode   plan.Mode
 	Access sluice.Access
+	// Balancer is the type of the load balancer in front of the variants; empty: there is none.
+	Balancer plan.BalancerType
 	App    *appfile.Application
 	Live   plan.AWSState
 }
@@ -59,8 +61,19 @@ var accessFile = map[sluice.Access]string{
 // onlyAccess is the access type of modes that have only one.
 var onlyAccess = map[plan.Mode]sluice.Access{plan.ModeCodeDeploy: sluice.ELB, plan.ModeTask: sluice.NoAccess}
 
-// Each runs a test for every mode with every access type that it can have. It fails for a mode or an
-// access type without an application in this package.
+// listenerOf is the listener rule that forwards to the groups behind each type of load balancer. A
+// new type needs a line.
+var listenerOf = map[plan.BalancerType]sluice.Rule{
+	plan.ApplicationBalancer: {ARN: "rule-10", Listener: "listener-1", Port: 80, Priority: "10"},
+	plan.NetworkBalancer: {ARN: networkListener, Listener: networkListener, Port: 80, Priority: "default",
+		Protocol: "TCP"},
+}
+
+const networkListener = arn + "listener/net/web/0123456789abcdef/0123456789abcdef"
+
+// Each runs a test for every mode with every access type that it can have, behind every type of load
+// balancer. It fails for a mode, an access type or a load balancer without an application in this
+// package.
 func Each(t *testing.T, test func(t *testing.T, s Sample)) {
 	t.Helper()
 	for _, m := range plan.Modes() {
@@ -68,9 +81,27 @@ func Each(t *testing.T, test func(t *testing.T, s Sample)) {
 			if only, ok := onlyAccess[m]; ok && only != a {
 				continue
 			}
-			t.Run(string(m)+", "+string(a), func(t *testing.T) { test(t, newSample(t, m, a)) })
+			for _, b := range balancersOf(m, a) {
+				name := string(m) + ", " + string(a)
+				if b == plan.NetworkBalancer {
+					name += ", " + b.Name()
+				}
+				t.Run(name, func(t *testing.T) { test(t, newSample(t, m, a, b)) })
+			}
 		}
 	}
+}
+
+// balancersOf returns the types of load balancers that a mode can shift traffic behind; an empty one
+// if it shifts none there.
+func balancersOf(m plan.Mode, a sluice.Access) []plan.BalancerType {
+	switch {
+	case !plan.HasTargetGroups(a):
+		return []plan.BalancerType{""}
+	case !m.HasVariants():
+		return []plan.BalancerType{plan.ApplicationBalancer}
+	}
+	return plan.BalancerTypes()
 }
 
 // Plan makes the plan of the sample.
@@ -86,7 +117,7 @@ func (s Sample) Plan(t *testing.T) *plan.Plan {
 	return p
 }
 
-func newSample(t *testing.T, m plan.Mode, a sluice.Access) Sample {
+func newSample(t *testing.T, m plan.Mode, a sluice.Access, b plan.BalancerType) Sample {
 	t.Helper()
 	service, known := serviceFile[m]
 	if !known {
@@ -96,7 +127,10 @@ func newSample(t *testing.T, m plan.Mode, a sluice.Access) Sample {
 	if !known {
 		t.Fatalf("access type %s has no application file in package modetest", a)
 	}
-	s := Sample{Mode: m, Access: a, App: loadApp(t, m, a, service, part), Live: stateOf(m, a)}
+	if _, known := listenerOf[b]; b != "" && !known {
+		t.Fatalf("load balancer type %s has no listener in package modetest", b)
+	}
+	s := Sample{Mode: m, Access: a, Balancer: b, App: loadApp(t, m, a, service, part), Live: stateOf(m, a, b)}
 	return s
 }
 
@@ -137,7 +171,7 @@ func pipelineOf(m plan.Mode, a sluice.Access) string {
 }
 
 // stateOf returns a healthy service at v1.
-func stateOf(m plan.Mode, a sluice.Access) plan.AWSState {
+func stateOf(m plan.Mode, a sluice.Access, b plan.BalancerType) plan.AWSState {
 	l := plan.AWSState{Account: "123456789012", Region: "us-east-1",
 		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1, NetworkMode: "awsvpc",
 			TaskDefinitionArn: aws.String("arn:aws:ecs:us-east-1:123456789012:task-definition/web:1"),
@@ -157,11 +191,12 @@ func stateOf(m plan.Mode, a sluice.Access) plan.AWSState {
 	switch a {
 	case sluice.ELB:
 		l.Service.LoadBalancers, set.LoadBalancers = groups, groups
-		l.Primary = &plan.GroupAttachment{Name: "web-primary", Balancer: balancer, Type: "application", Healthy: 4,
-			Targets: 4, Drain: 20 * time.Second}
-		l.Canary = &plan.GroupAttachment{Name: "web-canary", Balancer: balancer, Type: "application"}
-		l.Steered = []sluice.Rule{{ARN: "rule-10", Listener: "listener-1", Port: 80, Priority: "10",
-			Forward: []sluice.Share{{Group: primary, Weight: 100}, {Group: canary, Weight: 0}}}}
+		l.Primary = &plan.GroupAttachment{Name: "web-primary", Balancer: balancer, Type: b, Healthy: 4,
+			Protocol: "TCP", Target: "ip", Targets: 4, Drain: 20 * time.Second}
+		l.Canary = &plan.GroupAttachment{Name: "web-canary", Balancer: balancer, Type: b, Protocol: "TCP", Target: "ip"}
+		rule := listenerOf[b]
+		rule.Forward = []sluice.Share{{Group: primary, Weight: 100}, {Group: canary, Weight: 0}}
+		l.Steered = []sluice.Rule{rule}
 	case sluice.ServiceDiscovery:
 		l.Service.ServiceRegistries, set.ServiceRegistries = names, names
 		l.Registry = &plan.Registry{ARN: registry, ID: "srv-0123456789abcdef", Name: "web", Namespace: "shop.local",
