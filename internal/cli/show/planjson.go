@@ -1,0 +1,29 @@
+package show
+
+import (
+	"encoding/json"
+
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+)
+
+// planWithoutDefinitions is a plan without the definitions in JSON. The environments of definitions can contain
+// secrets, which must not appear in a log.
+type planWithoutDefinitions struct {
+	*plan.Plan
+	Task       json.RawMessage `json:"taskDefinition,omitempty"`
+	Definition json.RawMessage `json:"serviceDefinition,omitempty"`
+	Forecast   *mode.Forecast  `json:"forecast,omitempty"`
+}
+
+// PlanJSON returns a plan that may be printed. It also leaves out the environment values of the
+// tasks that the plan runs.
+func PlanJSON(pl *plan.Plan, f *mode.Forecast) planWithoutDefinitions {
+	kept := pl.ForJournal()
+	for i := range kept.Stages {
+		if t := kept.Stages[i].Task; t != nil {
+			t.Definition = nil
+		}
+	}
+	return planWithoutDefinitions{Plan: kept, Forecast: f}
+}
