@@ -35,15 +35,15 @@ func (p *program) showPolicy(ctx context.Context, pre *preparedPlan, check bool)
 	if check {
 		return p.checkPolicy(ctx, pre, d)
 	}
-	return p.writePolicy(d)
+	return writePolicy(p.Env.Out, d)
 }
 
-func (p *program) writePolicy(d policy.Document) error {
+func writePolicy(w io.Writer, d policy.Document) error {
 	text, err := d.Text()
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(p.Env.Out, text)
+	_, err = io.WriteString(w, text)
 	return err
 }
 
@@ -57,7 +57,7 @@ func (p *program) checkPolicy(ctx context.Context, pre *preparedPlan, d policy.D
 	if p.Flags.Output == session.JSON {
 		err = json.NewEncoder(p.Env.Out).Encode(newCheckView(c))
 	} else {
-		err = p.writeCheck(c)
+		err = writeCheck(p.Env.Out, c)
 	}
 	if err == nil && len(c.Denied) > 0 {
 		return session.ExitStatus(sluice.ExitDenied)
@@ -67,13 +67,13 @@ func (p *program) checkPolicy(ctx context.Context, pre *preparedPlan, d policy.D
 
 // writeCheck prints the denied permissions, one for each line, and the policy that would allow
 // them.
-func (p *program) writeCheck(c iam.CheckResult) error {
+func writeCheck(w io.Writer, c iam.CheckResult) error {
 	if c.Unknown != "" {
-		_, err := fmt.Fprintf(p.Env.Out, "the permissions are not checked: %s\n", c.Unknown)
+		_, err := fmt.Fprintf(w, "the permissions are not checked: %s\n", c.Unknown)
 		return err
 	}
 	if len(c.Denied) == 0 {
-		_, err := fmt.Fprintf(p.Env.Out, "%s may do everything that the deployment needs (%s checked)\n", c.Principal,
+		_, err := fmt.Fprintf(w, "%s may do everything that the deployment needs (%s checked)\n", c.Principal,
 			sluice.Plural(c.Pairs, "permission"))
 		return err
 	}
@@ -86,10 +86,10 @@ func (p *program) writeCheck(c iam.CheckResult) error {
 		b.WriteString("; if a Deny, a permissions boundary or the organization denies one, change that too")
 	}
 	b.WriteString("; this policy allows them:\n")
-	if _, err := io.WriteString(p.Env.Out, b.String()); err != nil {
+	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
-	return p.writePolicy(c.Missing)
+	return writePolicy(w, c.Missing)
 }
 
 // checkSchema names the format of a check in JSON.

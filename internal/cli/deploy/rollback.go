@@ -151,7 +151,7 @@ func (p *program) rollBackRecorded(ctx context.Context, t *session.Opened, of jo
 			Err:  errors.New("the deployment ran a task, and the effects of a task cannot be rolled back"),
 			Next: "run sluice status to list the tasks, and aws ecs stop-task to stop one that still runs"}
 	}
-	overtaken, err := p.isOvertaken(ctx, t)
+	overtaken, err := isOvertaken(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (p *program) rollBackRecorded(ctx context.Context, t *session.Opened, of jo
 			Err:  errors.New("the plan of a deployment already contains the plan of its rollback"),
 			Next: "run sluice plan to see it, or leave --dry-run out"}
 	}
-	if err := p.refuseOlder(ctx, t); err != nil {
+	if err := refuseOlder(ctx, t); err != nil {
 		return err
 	}
 	return p.requestRollback(ctx, t, o.noWait)
@@ -197,7 +197,7 @@ func (p *program) requestRollback(ctx context.Context, t *session.Opened, noWait
 // isOvertaken reports whether another process or person has deployed the service since the last
 // deployment of this journal ended. It is for services that ECS or CodeDeploy deploys. The state
 // before the deployment of the journal is then not the state before the newest deployment.
-func (p *program) isOvertaken(ctx context.Context, t *session.Opened) (bool, error) {
+func isOvertaken(ctx context.Context, t *session.Opened) (bool, error) {
 	d := t.Deployment
 	if d.State != journal.Ended || !t.Plan.Mode().OthersDeploy() {
 		return false, nil
@@ -287,7 +287,7 @@ func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, 
 }
 
 // refuseOlder returns an error if the journal has a newer deployment of the same service.
-func (p *program) refuseOlder(ctx context.Context, t *session.Opened) error {
+func refuseOlder(ctx context.Context, t *session.Opened) error {
 	d := t.Deployment
 	last, err := t.Journal.LatestDeployment(ctx, d.Account, d.Region, d.Cluster, d.Service)
 	if err != nil || last.ID == d.ID {

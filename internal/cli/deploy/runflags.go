@@ -37,7 +37,7 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 }
 
 // runOptions converts the flags to the input of RunTask.
-func (o runFlags) runOptions(p *session.Session) (mode.RunOptions, error) {
+func (o runFlags) runOptions(s *session.Session) (mode.RunOptions, error) {
 	run := definition.NewRun()
 	if o.count != nil {
 		if *o.count < 1 {
@@ -45,7 +45,7 @@ func (o runFlags) runOptions(p *session.Session) (mode.RunOptions, error) {
 		}
 		run.SetCount(*o.count)
 	}
-	if err := o.setOverrides(p, run); err != nil {
+	if err := o.setOverrides(s, run); err != nil {
 		return mode.RunOptions{}, err
 	}
 	if err := addTags(run, o.tags); err != nil {
@@ -59,8 +59,8 @@ func runFlagError(why, next string) error {
 }
 
 // setOverrides sets the overrides of --overrides or its file, changed by --command and --env.
-func (o runFlags) setOverrides(p *session.Session, run *definition.Run) error {
-	if err := o.readOverrides(p, run); err != nil {
+func (o runFlags) setOverrides(s *session.Session, run *definition.Run) error {
+	if err := o.readOverrides(s, run); err != nil {
 		return err
 	}
 	for _, c := range o.commands {
@@ -82,7 +82,7 @@ func (o runFlags) setOverrides(p *session.Session, run *definition.Run) error {
 }
 
 // readOverrides reads the overrides of --overrides or --overrides-file, if one is given.
-func (o runFlags) readOverrides(p *session.Session, run *definition.Run) (err error) {
+func (o runFlags) readOverrides(s *session.Session, run *definition.Run) (err error) {
 	name, data := "--overrides", []byte(o.overrides)
 	switch {
 	case o.file != "" && o.overrides != "":
@@ -90,7 +90,7 @@ func (o runFlags) readOverrides(p *session.Session, run *definition.Run) (err er
 	case o.file == "" && o.overrides == "":
 		return nil
 	case o.file != "":
-		if data, err = p.ReadFile(o.file); err != nil {
+		if data, err = s.ReadFile(o.file); err != nil {
 			return &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err,
 				Next: "give --overrides-file a file of RunTask's overrides, JSON or YAML"}
 		}

@@ -165,7 +165,7 @@ func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *accou
 }
 
 // reportDeployment returns the progress of a deployment, computed from the journal.
-func reportDeployment(ctx context.Context, p *session.Session, t *session.Opened) (*DeploymentReport, error) {
+func reportDeployment(ctx context.Context, s *session.Session, t *session.Opened) (*DeploymentReport, error) {
 	d := t.Deployment
 	out := &DeploymentReport{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.Plan.From,
 		To: t.Plan.To}
@@ -179,7 +179,7 @@ func reportDeployment(ctx context.Context, p *session.Session, t *session.Opened
 	}
 	out.Requested, out.Waiting = b.RequestedWeights(), b.WaitingText()
 	out.Stages = reportStages(t.Plan, b)
-	out.Runner, err = p.RunningProcess(ctx, t)
+	out.Runner, err = s.RunningProcess(ctx, t)
 	return out, err
 }
 
@@ -193,7 +193,7 @@ func reportStages(pl *plan.Plan, b *show.Board) []stageReport {
 }
 
 // PrintService prints, as text, the state of the service of a deployment.
-func PrintService(ctx context.Context, p *session.Session, t *session.Opened) error {
+func PrintService(ctx context.Context, s *session.Session, t *session.Opened) error {
 	tree, err := ReadService(ctx, t.Account, t.Clock, TargetOfPlan(t.Plan))
 	if err != nil {
 		return err
@@ -201,8 +201,8 @@ func PrintService(ctx context.Context, p *session.Session, t *session.Opened) er
 	if t.Deployment, err = t.Journal.Deployment(ctx, t.Deployment.ID); err != nil {
 		return err
 	}
-	if tree.Deployment, err = reportDeployment(ctx, p, t); err != nil {
+	if tree.Deployment, err = reportDeployment(ctx, s, t); err != nil {
 		return err
 	}
-	return tree.writeText(p.Env.Out, p.PaintFor(p.Env.Out))
+	return tree.writeText(s.Env.Out, s.PaintFor(s.Env.Out))
 }

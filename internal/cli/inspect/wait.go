@@ -126,8 +126,8 @@ func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Cl
 
 // Wait waits for the verdict on one target and prints it. The exit code is that of `sluice
 // wait`.
-func Wait(ctx context.Context, p *session.Session, a *account.Account, c clock.Clock, t watch.Target) error {
-	v := newWaitView(p, false, c.Now())
+func Wait(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target) error {
+	v := newWaitView(s, false, c.Now())
 	var w waitOutcome
 	w.update, w.err = watch.New(a, c).Wait(ctx, t, v.handleUpdate)
 	v.printResults([]waitOutcome{w})

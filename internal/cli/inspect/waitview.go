@@ -38,10 +38,10 @@ type reportedState struct {
 	progress *verdict.CodeTarget
 }
 
-func newWaitView(p *session.Session, several bool, began time.Time) *waitView {
-	v := &waitView{session: p, several: several, began: began, reported: map[string]*reportedState{}}
-	if p.Flags.Output == session.JSON {
-		v.json = show.NewJSONLines(p.Env.Out, p.Env.Err)
+func newWaitView(s *session.Session, several bool, began time.Time) *waitView {
+	v := &waitView{session: s, several: several, began: began, reported: map[string]*reportedState{}}
+	if s.Flags.Output == session.JSON {
+		v.json = show.NewJSONLines(s.Env.Out, s.Env.Err)
 	}
 	return v
 }

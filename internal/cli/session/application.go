@@ -16,15 +16,15 @@ import (
 
 // LoadApplication reads the application at a path. The names of its files are relative to the
 // working directory, if the files are below it.
-func (p *Session) LoadApplication(path string) (*appfile.Application, error) {
-	at, err := p.LocateApplication(path)
+func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
+	at, err := s.LocateApplication(path)
 	if err != nil {
 		return nil, err
 	}
 	if at.local {
-		return appfile.Load(at.Files, at.Name, p.LookupEnv)
+		return appfile.Load(at.Files, at.Name, s.LookupEnv)
 	}
-	return nameOutsideFiles(at.folder)(appfile.Load(at.Files, at.Name, p.LookupEnv))
+	return nameOutsideFiles(at.folder)(appfile.Load(at.Files, at.Name, s.LookupEnv))
 }
 
 // ApplicationLocation is the folder that an application is read from. Files outside this folder cannot be
@@ -36,17 +36,17 @@ type ApplicationLocation struct {
 	folder string // as given on the command line
 }
 
-func (p *Session) LocateApplication(path string) (ApplicationLocation, error) {
-	abs, err := p.absolutePath(path)
+func (s *Session) LocateApplication(path string) (ApplicationLocation, error) {
+	abs, err := s.absolutePath(path)
 	if err != nil {
 		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}
 	}
 	at, dir := ApplicationLocation{Name: ".", folder: filepath.Clean(path)}, abs
-	if _, err := fs.Stat(p.Env.FS(abs), "."); err != nil {
+	if _, err := fs.Stat(s.Env.FS(abs), "."); err != nil {
 		at.Name, at.folder, dir = filepath.Base(abs), filepath.Dir(path), filepath.Dir(abs)
 	}
-	at.Files = p.Env.FS(dir)
-	wd, err := p.Env.Getwd()
+	at.Files = s.Env.FS(dir)
+	wd, err := s.Env.Getwd()
 	if err != nil {
 		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}
 	}
@@ -86,8 +86,8 @@ func nameOutsideFiles(folder string) func(*appfile.Application, error) (*appfile
 	}
 }
 
-func (p *Session) LookupEnv(key string) (string, bool) {
-	v := p.Env.Getenv(key)
+func (s *Session) LookupEnv(key string) (string, bool) {
+	v := s.Env.Getenv(key)
 	return v, v != ""
 }
 
@@ -116,21 +116,21 @@ func ServiceOrGroup(app *appfile.Application) string {
 // IsTaskRun reports whether the name is that of a task group and not of a service.
 func IsTaskRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
 
-func (p *Session) absolutePath(path string) (string, error) {
+func (s *Session) absolutePath(path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
 	}
-	wd, err := p.Env.Getwd()
+	wd, err := s.Env.Getwd()
 	return filepath.Join(wd, path), err
 }
 
 // ReadFile reads a regular file that is named on the command line.
-func (p *Session) ReadFile(path string) ([]byte, error) {
-	abs, err := p.absolutePath(path)
+func (s *Session) ReadFile(path string) ([]byte, error) {
+	abs, err := s.absolutePath(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := fs.ReadFile(p.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
+	data, err := fs.ReadFile(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
 	var why *fs.PathError
 	if errors.As(err, &why) {
 		err = why.Err

@@ -17,32 +17,32 @@ import (
 
 // OpenClock returns the clock of this run, the same at each call. scaled is true for a faster
 // clock, which is allowed with a loopback endpoint only.
-func (p *Session) OpenClock() (c clock.Clock, scaled bool, err error) {
-	switch text := p.Env.Getenv("SLUICE_SPEED"); {
-	case p.time != nil:
-		return p.time, p.scaled, nil
-	case p.Env.Clock != nil:
-		p.time = p.Env.Clock
+func (s *Session) OpenClock() (c clock.Clock, scaled bool, err error) {
+	switch text := s.Env.Getenv("SLUICE_SPEED"); {
+	case s.time != nil:
+		return s.time, s.scaled, nil
+	case s.Env.Clock != nil:
+		s.time = s.Env.Clock
 	case text == "" || text == "1":
-		p.time = clock.Real()
+		s.time = clock.Real()
 	default:
-		p.time, err = p.newScaledClock(text)
-		p.scaled = true
+		s.time, err = s.newScaledClock(text)
+		s.scaled = true
 	}
-	return p.time, p.scaled, err
+	return s.time, s.scaled, err
 }
 
 // newScaledClock returns a clock that runs faster by the factor in text. The local AWS gives its
 // start time, so that all runs and the local AWS share one time. A clock that started from the
 // machine's time in each run would be behind the times that an earlier run has saved.
-func (p *Session) newScaledClock(text string) (clock.Clock, error) {
+func (s *Session) newScaledClock(text string) (clock.Clock, error) {
 	speed, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
 		return nil, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text),
 			Next: "unset SLUICE_SPEED"}
 	}
 	c := clock.Scaled(speed)
-	if now, ok := p.readSimTime(); ok {
+	if now, ok := s.readSimTime(); ok {
 		return offsetClock{c, now.Sub(c.Now())}, nil
 	}
 	return c, nil
@@ -60,10 +60,10 @@ func (s offsetClock) Now() time.Time { return s.Clock.Now().Add(s.offset) }
 const simTimeout = 2 * time.Second
 
 // readSimTime requests the time of the local AWS. ok is false if no local AWS responds.
-func (p *Session) readSimTime() (now time.Time, ok bool) {
-	endpoint := p.Flags.endpoint
+func (s *Session) readSimTime() (now time.Time, ok bool) {
+	endpoint := s.Flags.endpoint
 	if endpoint == "" {
-		endpoint = p.Env.Getenv("AWS_ENDPOINT_URL")
+		endpoint = s.Env.Getenv("AWS_ENDPOINT_URL")
 	}
 	if !account.IsLoopback(endpoint) {
 		return now, false
@@ -75,8 +75,8 @@ func (p *Session) readSimTime() (now time.Time, ok bool) {
 		return now, false
 	}
 	do := http.DefaultClient.Do
-	if p.Env.HTTPClient != nil {
-		do = p.Env.HTTPClient.Do
+	if s.Env.HTTPClient != nil {
+		do = s.Env.HTTPClient.Do
 	}
 	resp, err := do(r)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 
 // CompleteIDs returns the shell completion of deployment IDs, each with its service and state. The
 // shell completes folders in addition.
-func (p *Session) CompleteIDs(open bool) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (s *Session) CompleteIDs(open bool) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		j, err := p.FindJournal()
+		j, err := s.FindJournal()
 		if len(args) > 0 || err != nil || j == nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}

@@ -21,8 +21,8 @@ type DeploymentCommand struct {
 	NoWait       bool
 }
 
-// NewDeploymentCommand returns the cobra command of a deploymentCommand.
-func (p *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, example string,
+// NewDeploymentCommand returns the cobra command of a DeploymentCommand.
+func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, example string,
 	run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
 	c := &cobra.Command{Use: t.Name + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example,
 		Args: AtMost(1),
@@ -34,24 +34,24 @@ func (p *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, exampl
 			if len(args) < 2 {
 				return run(c, path, given)
 			}
-			if err := p.RefuseDuplicates(t.Name, args); err != nil {
+			if err := s.RefuseDuplicates(t.Name, args); err != nil {
 				return err
 			}
-			return p.ForEachPath(c.Context(), args, func(path string) error { return run(c, path, true) })
+			return s.ForEachPath(c.Context(), args, func(path string) error { return run(c, path, true) })
 		}}
 	if t.TakesSeveral {
 		c.Use, c.Args = t.Name+" [ID… | DIR… | -c FILE]", nil
 	}
 	t.App.Register(c)
-	c.ValidArgsFunction = p.CompleteIDs(t.OnlyOpen)
+	c.ValidArgsFunction = s.CompleteIDs(t.OnlyOpen)
 	return c
 }
 
 // RefuseDuplicates returns an error if an application is named twice, which is a mistake.
-func (p *Session) RefuseDuplicates(verb string, paths []string) error {
+func (s *Session) RefuseDuplicates(verb string, paths []string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
-		abs, err := p.absolutePath(path)
+		abs, err := s.absolutePath(path)
 		if err != nil {
 			return &sluice.Error{Op: "find the working directory", Err: err}
 		}
@@ -66,20 +66,20 @@ func (p *Session) RefuseDuplicates(verb string, paths []string) error {
 
 // ForEachPath calls one for each path in turn and returns the worst exit code. It continues after
 // a failure and stops after an interrupt.
-func (p *Session) ForEachPath(ctx context.Context, paths []string, one func(path string) error) error {
+func (s *Session) ForEachPath(ctx context.Context, paths []string, one func(path string) error) error {
 	var codes []int
 	for _, path := range paths {
 		if ctx.Err() != nil {
 			return ExitStatus(sluice.ExitStopped)
 		}
-		fmt.Fprintf(p.Env.Err, "%s\n", path)
+		fmt.Fprintf(s.Env.Err, "%s\n", path)
 		err := one(path)
 		var ended ExitStatus
 		switch {
 		case errors.As(err, &ended):
 			codes = append(codes, int(ended))
 		case err != nil:
-			p.PrintError(err)
+			s.PrintError(err)
 			codes = append(codes, ExitCode(err))
 		}
 	}

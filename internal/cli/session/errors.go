@@ -44,7 +44,7 @@ func hasKind(err error, kind sluice.Kind) bool {
 
 // PrintError prints an error: the operation, the cause, and the next step on a line of its own. It
 // prints problems in files with their line and caret.
-func (p *Session) PrintError(err error) {
+func (s *Session) PrintError(err error) {
 	var others []error
 	problems := 0
 	for _, e := range splitErrors(err) {
@@ -54,26 +54,26 @@ func (p *Session) PrintError(err error) {
 			continue
 		}
 		problems++
-		fmt.Fprintln(p.Env.Err, problem)
-		p.WriteAnnotation(p.Env.Err, "error", problem.Message, show.AnnotationPlace(problem))
+		fmt.Fprintln(s.Env.Err, problem)
+		s.WriteAnnotation(s.Env.Err, "error", problem.Message, show.AnnotationPlace(problem))
 	}
 	if problems > 0 {
-		fmt.Fprintf(p.Env.Err, "%s in the files; nothing was written\n", sluice.Plural(problems, "problem"))
+		fmt.Fprintf(s.Env.Err, "%s in the files; nothing was written\n", sluice.Plural(problems, "problem"))
 	}
 	for _, e := range others {
-		p.printOneError(e)
+		s.printOneError(e)
 	}
 }
 
-func (p *Session) printOneError(err error) {
+func (s *Session) printOneError(err error) {
 	if _, noisy := err.(*smithy.OperationError); noisy {
 		err = sluice.Inner(err)
 	}
-	fmt.Fprintln(p.Env.Err, p.Paint.Bad(err.Error()))
+	fmt.Fprintln(s.Env.Err, s.Paint.Bad(err.Error()))
 	if next := sluice.NextStep(err); next != "" {
-		fmt.Fprintln(p.Env.Err, "next: "+next)
+		fmt.Fprintln(s.Env.Err, "next: "+next)
 	}
-	p.WriteAnnotation(p.Env.Err, "error", err.Error(), "")
+	s.WriteAnnotation(s.Env.Err, "error", err.Error(), "")
 }
 
 // splitErrors returns a tree of joined errors as a list.
@@ -90,10 +90,10 @@ func splitErrors(err error) []error {
 }
 
 // WriteAnnotation writes an annotation if the process runs in GitHub Actions.
-func (p *Session) WriteAnnotation(w io.Writer, level, message, place string) {
-	if p.Flags.Output == Text && p.isOnGitHub() {
-		fmt.Fprintln(w, p.Paint.Annotation(level, message, place))
+func (s *Session) WriteAnnotation(w io.Writer, level, message, place string) {
+	if s.Flags.Output == Text && s.isOnGitHub() {
+		fmt.Fprintln(w, s.Paint.Annotation(level, message, place))
 	}
 }
 
-func (p *Session) isOnGitHub() bool { return p.Env.Getenv("GITHUB_ACTIONS") == "true" }
+func (s *Session) isOnGitHub() bool { return s.Env.Getenv("GITHUB_ACTIONS") == "true" }

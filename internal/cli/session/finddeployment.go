@@ -27,17 +27,17 @@ func IsDeploymentID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) 
 // FindDeployment finds the deployment of a command. It returns the named one. Without a name it
 // returns the newest of the application at path, or without an application file the only one that
 // has not ended.
-func (p *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, path string,
+func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, path string,
 	given bool) (journal.Deployment, error) {
 	if given && IsDeploymentID(path) {
-		return p.DeploymentByID(ctx, j, path)
+		return s.DeploymentByID(ctx, j, path)
 	}
-	app, err := p.LoadApplication(path)
+	app, err := s.LoadApplication(path)
 	if err != nil && (given || !IsNoApplication(err)) {
 		return journal.Deployment{}, err
 	}
 	if err == nil {
-		return p.NewestOfService(ctx, j, verb, journal.Filter{Cluster: ClusterName(app), Service: ServiceOrGroup(app),
+		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: ClusterName(app), Service: ServiceOrGroup(app),
 			Region: app.Region})
 	}
 	open, err := j.Deployments(ctx, journal.Filter{Open: true})
@@ -47,11 +47,11 @@ func (p *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 	if len(open) == 1 {
 		return open[0], nil
 	}
-	return journal.Deployment{}, p.ambiguousError(verb,
+	return journal.Deployment{}, s.ambiguousError(verb,
 		"the current directory has no application file, and "+underwayText(len(open)), open)
 }
 
-func (p *Session) DeploymentByID(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
+func (s *Session) DeploymentByID(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
 	d, err := j.Deployment(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return d, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
@@ -66,10 +66,10 @@ var ErrNoDeployment = errors.New("no deployment of the service")
 
 // NewestOfService returns the newest deployment of a service. It returns an error if the journal has
 // the same name in several accounts or Regions, because these are different services.
-func (p *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb string,
+func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb string,
 	f journal.Filter) (journal.Deployment, error) {
-	if p.Flags.Region != "" {
-		f.Region = p.Flags.Region
+	if s.Flags.Region != "" {
+		f.Region = s.Flags.Region
 	}
 	all, err := j.Deployments(ctx, f)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb 
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {
 			return journal.Deployment{},
-				p.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+
+				s.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+
 					" in several accounts or Regions", all)
 		}
 	}
@@ -92,7 +92,7 @@ func (p *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb 
 }
 
 // ambiguousError returns an error that lists the possible deployments.
-func (p *Session) ambiguousError(verb, why string, all []journal.Deployment) error {
+func (s *Session) ambiguousError(verb, why string, all []journal.Deployment) error {
 	var b strings.Builder
 	b.WriteString(why)
 	for _, d := range all {

@@ -74,7 +74,7 @@ func (w *ApplicationFlag) Path(c *cobra.Command, args []string) (path string, gi
 	return ".", false, nil
 }
 
-// FilesPath returns the path of the application. path is the result of applicationPath, which may be
+// FilesPath returns the path of the application. path is the result of Path, which may be
 // a deployment's ID.
 func (w *ApplicationFlag) FilesPath(path string) string {
 	switch {

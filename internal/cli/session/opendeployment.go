@@ -22,14 +22,14 @@ type Opened struct {
 }
 
 // FindAndOpen finds the deployment and opens its account.
-func (p *Session) FindAndOpen(ctx context.Context, verb, path string, given bool) (*Opened, error) {
+func (s *Session) FindAndOpen(ctx context.Context, verb, path string, given bool) (*Opened, error) {
 	t := &Opened{}
 	var err error
-	if t.Journal, err = p.OpenJournalForWrite(); err != nil {
+	if t.Journal, err = s.OpenJournalForWrite(); err != nil {
 		return nil, err
 	}
-	if t.Deployment, err = p.FindDeployment(ctx, t.Journal, verb, path, given); err == nil {
-		err = p.EnterAccount(ctx, t)
+	if t.Deployment, err = s.FindDeployment(ctx, t.Journal, verb, path, given); err == nil {
+		err = s.EnterAccount(ctx, t)
 	}
 	if err != nil {
 		t.Journal.Close()
@@ -40,18 +40,18 @@ func (p *Session) FindAndOpen(ctx context.Context, verb, path string, given bool
 
 // EnterAccount opens the account of the deployment. It returns an error if the credentials or the
 // Region belong to another one.
-func (p *Session) EnterAccount(ctx context.Context, t *Opened) error {
+func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
 	d := t.Deployment
 	var err error
 	if t.Plan, err = ReadPlan(d); err != nil {
 		return err
 	}
-	if p.Flags.Region != "" && p.Flags.Region != d.Region {
+	if s.Flags.Region != "" && s.Flags.Region != d.Region {
 		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in %s, but --region is %s", d.ID,
-			d.Region, p.Flags.Region),
+			d.Region, s.Flags.Region),
 			Next: "leave --region out"}
 	}
-	if t.Account, t.Clock, err = p.OpenAccount(ctx, d.Region); err != nil {
+	if t.Account, t.Clock, err = s.OpenAccount(ctx, d.Region); err != nil {
 		return err
 	}
 	id, err := t.Account.ID(ctx)
@@ -65,10 +65,10 @@ func (p *Session) EnterAccount(ctx context.Context, t *Opened) error {
 }
 
 // RunningProcess returns the name of the process that runs the deployment now, or "".
-func (p *Session) RunningProcess(ctx context.Context, t *Opened) (string, error) {
+func (s *Session) RunningProcess(ctx context.Context, t *Opened) (string, error) {
 	d := t.Deployment
 	owner, _, err := t.Journal.Holder(ctx, engine.LeaseResource(d.Account, d.Region, d.Cluster, d.Service))
-	if err != nil || owner == "" || !p.IsOwnerAlive(owner) {
+	if err != nil || owner == "" || !s.IsOwnerAlive(owner) {
 		return "", err
 	}
 	return owner, nil

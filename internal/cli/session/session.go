@@ -22,9 +22,9 @@ type Session struct {
 	Flags Flags
 	Paint show.Paint // for progress on Err
 
-	time     clock.Clock // see openClock
+	time     clock.Clock // see OpenClock
 	scaled   bool
-	accounts map[string]*account.Account // by Region; see openAccount
+	accounts map[string]*account.Account // by Region; see OpenAccount
 
 	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
 	onInterrupt atomic.Pointer[func()]
@@ -37,68 +37,68 @@ func New(env Env) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Session{Env: env}
-	p.Paint = p.PaintFor(env.Err)
-	return p, nil
+	s := &Session{Env: env}
+	s.Paint = s.PaintFor(env.Err)
+	return s, nil
 }
 
 // PaintFor returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
-func (p *Session) PaintFor(w io.Writer) show.Paint {
-	return show.NewPaint(p.Env.IsTerminal(w) && p.Env.Getenv("NO_COLOR") == "", p.Env.own)
+func (s *Session) PaintFor(w io.Writer) show.Paint {
+	return show.NewPaint(s.Env.IsTerminal(w) && s.Env.Getenv("NO_COLOR") == "", s.Env.own)
 }
 
 // Terminal returns what the command writes to.
-func (p *Session) Terminal() show.Terminal {
-	t := show.Terminal{Out: p.Env.Out, Err: p.Env.Err, OutPaint: p.PaintFor(p.Env.Out), ErrPaint: p.Paint,
-		JSON: p.Flags.Output == JSON, Groups: p.isOnGitHub()}
-	if p.Env.IsTerminal(p.Env.Err) {
-		t.Size = func() (int, int) { return p.Env.Size(p.Env.Err) }
+func (s *Session) Terminal() show.Terminal {
+	t := show.Terminal{Out: s.Env.Out, Err: s.Env.Err, OutPaint: s.PaintFor(s.Env.Out), ErrPaint: s.Paint,
+		JSON: s.Flags.Output == JSON, Groups: s.isOnGitHub()}
+	if s.Env.IsTerminal(s.Env.Err) {
+		t.Size = func() (int, int) { return s.Env.Size(s.Env.Err) }
 	}
 	return t
 }
 
 // HandleSignals returns a context that the first signal cancels and a channel that the second
 // signal closes.
-func (p *Session) HandleSignals(ctx context.Context) (context.Context, <-chan struct{}) {
-	return p.Env.handleSignals(ctx, p.noteInterrupt)
+func (s *Session) HandleSignals(ctx context.Context) (context.Context, <-chan struct{}) {
+	return s.Env.handleSignals(ctx, s.noteInterrupt)
 }
 
-// noteInterrupt prints the text of setInterruptNote, if there is one.
-func (p *Session) noteInterrupt() {
-	if f := p.onInterrupt.Load(); f != nil {
+// noteInterrupt prints the text of SetInterruptNote, if there is one.
+func (s *Session) noteInterrupt() {
+	if f := s.onInterrupt.Load(); f != nil {
 		(*f)()
 	}
 }
 
 // SetInterruptNote sets the text that the first Ctrl-C prints. It returns a function that clears
 // the text.
-func (p *Session) SetInterruptNote(r show.Renderer, says string) func() {
+func (s *Session) SetInterruptNote(r show.Renderer, says string) func() {
 	f := func() { r.ShowNote(says) }
-	p.onInterrupt.Store(&f)
-	return func() { p.onInterrupt.Store(nil) }
+	s.onInterrupt.Store(&f)
+	return func() { s.onInterrupt.Store(nil) }
 }
 
 // PrintResult prints a result in text output. In JSON output the events contain the result.
-func (p *Session) PrintResult(s string) {
-	if p.Flags.Output == Text {
-		fmt.Fprintln(p.Env.Out, s)
+func (s *Session) PrintResult(text string) {
+	if s.Flags.Output == Text {
+		fmt.Fprintln(s.Env.Out, text)
 	}
 }
 
 // TriggerName returns what started the deployment: CI or a terminal user.
-func (p *Session) TriggerName() string {
-	if p.Env.Getenv("CI") != "" || p.isOnGitHub() {
+func (s *Session) TriggerName() string {
+	if s.Env.Getenv("CI") != "" || s.isOnGitHub() {
 		return engine.TriggerCI
 	}
 	return engine.TriggerManual
 }
 
 // ActorName returns the given name, or user@host if it is empty.
-func (p *Session) ActorName(by string) string {
+func (s *Session) ActorName(by string) string {
 	if by != "" {
 		return by
 	}
-	return p.Env.User + "@" + p.Env.Host
+	return s.Env.User + "@" + s.Env.Host
 }
 
 // ExitStatus is an error that ends a command with an exit code and without a message.
@@ -106,7 +106,7 @@ type ExitStatus int
 
 func (e ExitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// ExitWith returns an exitStatus, or nil for 0.
+// ExitWith returns an ExitStatus, or nil for 0.
 func ExitWith(n int) error {
 	if n == sluice.ExitDone {
 		return nil
