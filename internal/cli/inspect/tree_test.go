@@ -3,21 +3,46 @@ package inspect
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
-	"github.com/sluice-ecs/sluice/internal/cli/show/showtest"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// shiftingPlan is a plan with a stage of each kind that a status shows in its own words.
+func shiftingPlan() *plan.Plan {
+	ten := sluice.CanaryShare(10)
+	return &plan.Plan{Access: sluice.ELB, Stages: []plan.Stage{
+		{Index: 0, Name: appfile.StageCanaryRollout, Scale: 50},
+		{Index: 1, Name: appfile.StageTrafficRouting, Weights: &ten},
+		{Index: 2, Name: appfile.StageWait, Duration: 10 * time.Second},
+		{Index: 3, Name: appfile.StageApproval, Approvals: 1, Approvers: []string{"ana", "ben"}},
+	}, Rollback: plan.Stage{Index: 4, Name: appfile.StageRollback}}
+}
+
+// waitingEvents are the events of shiftingPlan until its third stage waits.
+func waitingEvents() (all []sluice.Event) {
+	for i, s := range shiftingPlan().Stages[:3] {
+		all = append(all, sluice.StageStarted{Index: i, Name: s.Name, Attempt: 1})
+		if i < 2 {
+			all = append(all, sluice.StageEnded{Index: i, Name: s.Name, Status: "done"})
+		}
+	}
+	return append(all, sluice.Waiting{For: "10s to pass", Until: start.Add(43 * time.Second)})
+}
 
 func TestTree(t *testing.T) {
 	ninety, ten := 90, 10
 	asked := sluice.CanaryShare(10)
 	tr := &ServiceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL",
 		Desired: 2, Running: 3,
-		Rules: []ruleReport{{ARN: showtest.Rule, Name: "rule 10 of port 80", Primary: &ninety, Canary: &ten},
+		Rules: []ruleReport{{Name: "rule 10 of port 80", Primary: &ninety, Canary: &ten},
 			{Name: "default rule of port 8080", Primary: &ninety}},
 		TaskSets: []taskSetReport{
 			{ID: "ecs-svc/0002", Role: "canary", Status: "ACTIVE", Revision: "web:2", Scale: 50, Desired: 1, Running: 1,
@@ -33,11 +58,11 @@ func TestTree(t *testing.T) {
 		Deployment: &DeploymentReport{ID: "slc-1", State: "running", From: "web:1", To: "web:2", Runner: "host/1",
 			Requested: &asked},
 	}
-	b := show.NewBoard(showtest.CanaryPlan())
-	for _, e := range showtest.FailedCanaryEvents()[:13] {
-		b.ApplyEvent(e)
+	b := show.NewBoard(shiftingPlan())
+	for _, e := range waitingEvents() {
+		b.ApplyEvent(sluice.Seal("slc-1", "", e))
 	}
-	tr.Deployment.Stages, tr.Deployment.Waiting = reportStages(showtest.CanaryPlan(), b), b.WaitingText()
+	tr.Deployment.Stages, tr.Deployment.Waiting = reportStages(shiftingPlan(), b), b.WaitingText()
 	var out bytes.Buffer
 	if err := (serviceView{}).writeService(&out, tr); err != nil {
 		t.Fatal(err)

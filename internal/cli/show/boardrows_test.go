@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/cli/show/showtest"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -36,10 +35,10 @@ func stageDone(index int, name string) sluice.StageEnded {
 
 // half is a canary pipeline at half of the traffic, by task sets.
 func half() *plan.Plan {
-	p := showtest.CanaryPlan()
+	p := canaryPlan()
 	fifty, none := sluice.CanaryShare(50), sluice.CanaryShare(0)
 	route := func(w sluice.Weights) []plan.Route {
-		return []plan.Route{{Rule: showtest.Rule, Name: "rule 10 of port 80", Weights: w}}
+		return []plan.Route{{Rule: rule, Name: "rule 10 of port 80", Weights: w}}
 	}
 	p.Serving = &plan.Serving{ID: "ecs-svc/1", Revision: "web:1", Desired: 4, Running: 4}
 	p.Stages = []plan.Stage{
@@ -138,7 +137,7 @@ func TestBoardShowsWhatServes(t *testing.T) {
 		b := NewBoard(c.plan)
 		for i, m := range c.moments {
 			e := sluice.Seal("slc-1", "", m.event)
-			e.At = showtest.Start
+			e.At = start
 			b.ApplyEvent(e)
 			if m.shows == "" {
 				continue

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/cli/show/showtest"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/eventtest"
 )
@@ -88,7 +87,7 @@ func jsonOutput(t *testing.T, e sluice.Envelope) string {
 // middle of a deployment.
 func boardOutput(_ *testing.T, e sluice.Envelope) string {
 	s := &screen{}
-	l := &progressView{w: s, board: NewBoard(showtest.CanaryPlan()), clock: clock.NewVirtual(e.At),
+	l := &progressView{w: s, board: NewBoard(canaryPlan()), clock: clock.NewVirtual(e.At),
 		size: func() (int, int) { return 200, 50 }}
 	for _, ev := range []sluice.Event{
 		sluice.DeploymentStarted{Cluster: "prod", Service: "web"},

@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
-	"github.com/sluice-ecs/sluice/internal/cli/show/showtest"
 )
 
 func play(r Renderer) {
-	for _, e := range showtest.FailedCanaryEvents() {
+	for _, e := range failedCanaryEvents() {
 		r.ShowEvent(e)
 	}
 	r.Close()
@@ -36,14 +35,14 @@ func TestJSONLines(t *testing.T) {
 
 func TestPlanView(t *testing.T) {
 	var b bytes.Buffer
-	if err := (planView{}).writePlan(&b, showtest.CanaryPlan()); err != nil {
+	if err := (planView{}).writePlan(&b, canaryPlan()); err != nil {
 		t.Fatal(err)
 	}
 	goldentest.Check(t, "plan.txt", b.String())
 }
 
 func TestPlanViewWithoutChanges(t *testing.T) {
-	p := showtest.CanaryPlan()
+	p := canaryPlan()
 	p.Changes, p.Notes, p.From, p.To = nil, nil, "web:2", "web:2"
 	var b bytes.Buffer
 	if err := (planView{}).writePlan(&b, p); err != nil {
@@ -54,9 +53,9 @@ func TestPlanViewWithoutChanges(t *testing.T) {
 
 // The board is drawn after each of some moments.
 func TestBoard(t *testing.T) {
-	b := NewBoard(showtest.CanaryPlan())
+	b := NewBoard(canaryPlan())
 	var out strings.Builder
-	for i, e := range showtest.FailedCanaryEvents() {
+	for i, e := range failedCanaryEvents() {
 		b.ApplyEvent(e)
 		switch i {
 		case 2, 5, 12, 14, 21:

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/cli/show/showtest"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/printable"
@@ -52,7 +51,7 @@ func hostileEvents() (all []sluice.Envelope) {
 		ev := reflect.New(reflect.TypeOf(zero))
 		fillText(ev.Elem())
 		e := sluice.Seal(hostile, hostile, ev.Elem().Interface().(sluice.Event))
-		e.At = showtest.Start
+		e.At = start
 		all = append(all, e)
 	}
 	return all
@@ -64,7 +63,7 @@ var ownCodes = regexp.MustCompile(`\x1b\[(0|1|2|31|32|33)m|\x1b\[\d+A\r\x1b\[J`)
 // Whatever the events say, no view writes a code but sluice's own, no line begins as a
 // command of a CI system but sluice's own, and no secret is shown.
 func TestEveryViewOfEventsIsPrintable(t *testing.T) {
-	pl := showtest.CanaryPlan()
+	pl := canaryPlan()
 	fillText(reflect.ValueOf(&pl.Warnings).Elem())
 	fillText(reflect.ValueOf(&pl.Notes).Elem())
 	fillText(reflect.ValueOf(&pl.Changes).Elem())
@@ -75,7 +74,7 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 		"output": func(w io.Writer, p Paint) { show(&lineRenderer{w: w, out: w, paint: p}) },
 		"JSON":   func(w io.Writer, _ Paint) { show(&JSONLines{w: w, notes: io.Discard}) },
 		"live": func(w io.Writer, p Paint) {
-			show(newProgressView(w, p, NewBoard(pl), clock.NewVirtual(showtest.Start),
+			show(newProgressView(w, p, NewBoard(pl), clock.NewVirtual(start),
 				func() (int, int) { return 80, 24 }))
 		},
 		"plan": func(w io.Writer, p Paint) { _ = planView{p}.writePlan(w, pl) },

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
-	"github.com/sluice-ecs/sluice/internal/cli/show/showtest"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
@@ -41,9 +40,9 @@ func (s *screen) escape(count string, what byte) {
 
 func TestLiveKeepsTheLastBoard(t *testing.T) {
 	s := &screen{}
-	now := clock.NewVirtual(showtest.Start)
-	l := newProgressView(s, Paint{}, NewBoard(showtest.CanaryPlan()), now, func() (int, int) { return 100, 24 })
-	for _, e := range showtest.FailedCanaryEvents() {
+	now := clock.NewVirtual(start)
+	l := newProgressView(s, Paint{}, NewBoard(canaryPlan()), now, func() (int, int) { return 100, 24 })
+	for _, e := range failedCanaryEvents() {
 		l.ShowEvent(e)
 	}
 	l.ShowNote("pausing")
@@ -54,11 +53,11 @@ func TestLiveKeepsTheLastBoard(t *testing.T) {
 // A board that is too high for the terminal keeps the running stage in sight;
 // one that is too wide is cut, not broken.
 func TestBoardFitsTheTerminal(t *testing.T) {
-	b := NewBoard(showtest.CanaryPlan())
-	for _, e := range showtest.FailedCanaryEvents()[:12] {
+	b := NewBoard(canaryPlan())
+	for _, e := range failedCanaryEvents()[:12] {
 		b.ApplyEvent(e)
 	}
-	rows := b.renderLines(showtest.Start, 30, 6, Paint{on: true})
+	rows := b.renderLines(start, 30, 6, Paint{on: true})
 	if len(rows) > 5 {
 		t.Errorf("%d rows on a terminal of 6", len(rows))
 	}

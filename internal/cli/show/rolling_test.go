@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/cli/show/showtest"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -30,10 +29,10 @@ func TestBoardOfARollingService(t *testing.T) {
 			sluice.Waiting{For: "ECS", Detail: "rolling back to web:1"},
 		} {
 			sealed := sluice.Seal("slc-1", "1 ECS_SYNC", e)
-			sealed.At = showtest.Start
+			sealed.At = start
 			b.ApplyEvent(sealed)
 		}
-		got := strings.Join(b.renderLines(showtest.Start.Add(5*time.Second), 120, 24, Paint{}), "\n")
+		got := strings.Join(b.renderLines(start.Add(5*time.Second), 120, 24, Paint{}), "\n")
 		want := `prod/web  web:1 -> web:2  00:05
   running 00:05   1 ECS_SYNC             ` + what + `
   primary web:2  1 of 4 running, 3 pending

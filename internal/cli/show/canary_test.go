@@ -1,8 +1,4 @@
-// Package showtest has a plan and the events of its deployment, for the tests of packages that show
-// them.
-//
-// Start reading at [CanaryPlan].
-package showtest
+package show
 
 import (
 	"time"
@@ -12,22 +8,20 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Start is the time of the first event.
-var Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 const (
-	lb = "arn:aws:elasticloadbalancing:us-east-1:123456789012:"
-	// Rule is the ARN of the listener rule of the plan.
-	Rule = lb + "listener-rule/app/web/0123456789abcdef/0123456789abcdef/0123456789abcdef"
+	lb   = "arn:aws:elasticloadbalancing:us-east-1:123456789012:"
+	rule = lb + "listener-rule/app/web/0123456789abcdef/0123456789abcdef/0123456789abcdef"
 )
 
-// CanaryPlan returns a plan as package plan makes them.
-func CanaryPlan() *plan.Plan {
+// canaryPlan is a plan as package plan makes them.
+func canaryPlan() *plan.Plan {
 	ten, hundred := sluice.CanaryShare(10), sluice.CanaryShare(0)
 	route := func(w sluice.Weights) []plan.Route {
-		return []plan.Route{{Rule: Rule, Name: "rule 10 of port 80", Weights: w}}
+		return []plan.Route{{Rule: rule, Name: "rule 10 of port 80", Weights: w}}
 	}
-	modify := sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: Rule}
+	modify := sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: rule}
 	claim := sluice.Write{Operation: "ecs:TagResource", Resource: "prod/web"}
 	return &plan.Plan{
 		Schema: plan.Schema, Application: "web", Account: "123456789012", Region: "us-east-1", Cluster: "prod",
@@ -54,15 +48,15 @@ func CanaryPlan() *plan.Plan {
 	}
 }
 
-// FailedCanaryEvents returns the events of a canary that fails and is rolled back.
-func FailedCanaryEvents() []sluice.Envelope {
+// failedCanaryEvents are the events of a canary that fails and is rolled back.
+func failedCanaryEvents() []sluice.Envelope {
 	type at struct {
 		seconds int
 		stage   string
 		event   sluice.Event
 	}
 	create := sluice.Write{Operation: "ecs:CreateTaskSet", Resource: "prod/web"}
-	modify := sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: Rule}
+	modify := sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: rule}
 	all := []at{
 		{0, "", sluice.DeploymentStarted{Cluster: "prod", Service: "web", Region: "us-east-1", Trigger: "by hand",
 			From: "web:1", To: "web"}},
@@ -76,10 +70,10 @@ func FailedCanaryEvents() []sluice.Envelope {
 		{31, "1", sluice.StageEnded{Index: 0, Name: appfile.StageCanaryRollout, Status: "done"}},
 		{31, "2", sluice.StageStarted{Index: 1, Name: appfile.StageTrafficRouting, Desc: "a tenth", Attempt: 2}},
 		{32, "2", sluice.Wrote{Write: modify, Result: "web-primary 90, web-canary 10"}},
-		{33, "2", sluice.TrafficShifted{FromPrimary: 100, ToPrimary: 90, ToCanary: 10, Rules: []string{Rule}}},
+		{33, "2", sluice.TrafficShifted{FromPrimary: 100, ToPrimary: 90, ToCanary: 10, Rules: []string{rule}}},
 		{33, "2", sluice.StageEnded{Index: 1, Name: appfile.StageTrafficRouting, Status: "done"}},
 		{33, "3", sluice.StageStarted{Index: 2, Name: appfile.StageWait, Attempt: 1}},
-		{33, "3", sluice.Waiting{For: "10s to pass", Until: Start.Add(43 * time.Second)}},
+		{33, "3", sluice.Waiting{For: "10s to pass", Until: start.Add(43 * time.Second)}},
 		{40, "3", sluice.FailureSeen{Variant: sluice.Canary, Cause: "exit code 1 (container web)", Count: 3,
 			Task: "0a1b"}},
 		{43, "3", sluice.StageEnded{Index: 2, Name: appfile.StageWait, Status: "failed",
@@ -87,7 +81,7 @@ func FailedCanaryEvents() []sluice.Envelope {
 		{43, "5", sluice.RollbackStarted{Cause: "3 of 3 tasks stopped: exit code 1"}},
 		{43, "5", sluice.StageStarted{Index: 4, Name: appfile.StageRollback, Attempt: 1}},
 		{44, "5", sluice.Warned{Message: "rule 10 of port 80 was edited by somebody else"}},
-		{44, "5", sluice.TrafficShifted{FromPrimary: 90, FromCanary: 10, ToPrimary: 100, Rules: []string{Rule}}},
+		{44, "5", sluice.TrafficShifted{FromPrimary: 90, FromCanary: 10, ToPrimary: 100, Rules: []string{rule}}},
 		{50, "5", sluice.StageEnded{Index: 4, Name: appfile.StageRollback, Status: "done"}},
 		{50, "", sluice.Unknown{Name: "moonRose", Data: []byte(`{"phase": "full"}`)}},
 		{51, "", sluice.DeploymentEnded{Outcome: sluice.RolledBack, Cause: "3 of 3 tasks stopped: exit code 1"}},
@@ -95,7 +89,7 @@ func FailedCanaryEvents() []sluice.Envelope {
 	var out []sluice.Envelope
 	for i, a := range all {
 		e := sluice.Seal("slc-1", a.stage, a.event)
-		e.Seq, e.At = int64(i+1), Start.Add(time.Duration(a.seconds)*time.Second)
+		e.Seq, e.At = int64(i+1), start.Add(time.Duration(a.seconds)*time.Second)
 		out = append(out, e)
 	}
 	return out
