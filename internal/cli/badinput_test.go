@@ -300,7 +300,8 @@ func (b badInput) refuse(t *testing.T, calls *recorder, sim *awssim.Sim) (proble
 	}
 	calls.writes = nil
 	var out, errs bytes.Buffer
-	env := session.Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{}, OpenJournal: journal.Open,
+	env := session.Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{},
+		OpenJournal: journal.Open,
 		StateDir: filepath.Join(top, "state"),
 		Clock:    clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New,
 		Getwd: func() (string, error) { return top, nil },

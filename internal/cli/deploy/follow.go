@@ -74,8 +74,8 @@ func (p *program) followProcess(ctx context.Context, t *session.Opened, r show.R
 
 // watchUntilEnd shows the events of a deployment. It returns when the deployment has ended or no
 // process runs it.
-func (p *program) watchUntilEnd(ctx context.Context, t *session.Opened, r show.Renderer, last int64) (journal.Deployment,
-	error) {
+func (p *program) watchUntilEnd(ctx context.Context, t *session.Opened, r show.Renderer,
+	last int64) (journal.Deployment, error) {
 	for {
 		runs, err := p.RunningProcess(ctx, t)
 		if err != nil {

@@ -40,7 +40,8 @@ func TargetOfPlan(p *plan.Plan) StatusTarget {
 }
 
 func targetOfApp(app *appfile.Application) StatusTarget {
-	s := StatusTarget{cluster: session.ClusterName(app), service: session.ServiceOrGroup(app), ruleNames: app.ListenerRules}
+	s := StatusTarget{cluster: session.ClusterName(app), service: session.ServiceOrGroup(app),
+		ruleNames: app.ListenerRules}
 	if app.Primary != nil {
 		s.primary = app.Primary.ARN
 	}

@@ -82,8 +82,8 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 		if status == "" {
 			status = "-"
 		}
-		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(show.PadRight(status, 8), s.Status), s.Number, show.PadRight(s.Name, 20),
-			s.What)
+		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(show.PadRight(status, 8), s.Status), s.Number,
+			show.PadRight(s.Name, 20), s.What)
 	}
 	if d.Waiting != "" {
 		fmt.Fprintf(b, "  %s\n", d.Waiting)

@@ -27,8 +27,8 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	return nameOutsideFiles(at.folder)(appfile.Load(at.Files, at.Name, s.LookupEnv))
 }
 
-// ApplicationLocation is the folder that an application is read from. Files outside this folder cannot be
-// read.
+// ApplicationLocation is the folder that an application is read from. Files outside this folder
+// cannot be read.
 type ApplicationLocation struct {
 	Files  fs.FS
 	Name   string // of the application file or the folder, in files

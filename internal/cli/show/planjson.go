@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
-// planWithoutDefinitions is a plan without the definitions in JSON. The environments of definitions can contain
-// secrets, which must not appear in a log.
+// planWithoutDefinitions is a plan without the definitions in JSON. The environments of definitions
+// can contain secrets, which must not appear in a log.
 type planWithoutDefinitions struct {
 	*plan.Plan
 	Task       json.RawMessage `json:"taskDefinition,omitempty"`
