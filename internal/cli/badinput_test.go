@@ -302,8 +302,8 @@ func (b badInput) refuse(t *testing.T, calls *recorder, sim *awssim.Sim) (proble
 	var out, errs bytes.Buffer
 	env := session.Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{},
 		OpenJournal: journal.Open,
-		StateDir: filepath.Join(top, "state"),
-		Clock:    clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New,
+		StateDir:    filepath.Join(top, "state"),
+		Clock:       clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New,
 		Getwd: func() (string, error) { return top, nil },
 		Getenv: func(key string) string {
 			return map[string]string{"AWS_REGION": sim.Region(), "GITHUB_ACTIONS": b.vars["GITHUB_ACTIONS"]}[key]

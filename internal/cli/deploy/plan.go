@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -124,7 +123,7 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *mode.Forecast)
 		return err
 	}
 	if p.Flags.Output == session.JSON {
-		return json.NewEncoder(p.Env.Out).Encode(show.PlanJSON(pl, f))
+		return show.PlanJSON(p.Env.Out, pl, f)
 	}
 	return show.Plan(p.Env.Out, p.PaintFor(p.Env.Out), pl, f)
 }

@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"io"
 
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
@@ -16,14 +17,14 @@ type planWithoutDefinitions struct {
 	Forecast   *mode.Forecast  `json:"forecast,omitempty"`
 }
 
-// PlanJSON returns a plan that may be printed. It also leaves out the environment values of the
-// tasks that the plan runs.
-func PlanJSON(pl *plan.Plan, f *mode.Forecast) planWithoutDefinitions {
+// PlanJSON writes a plan and, if f is not nil, its forecast as JSON. It also leaves out the
+// environment values of the tasks that the plan runs.
+func PlanJSON(w io.Writer, pl *plan.Plan, f *mode.Forecast) error {
 	kept := pl.ForJournal()
 	for i := range kept.Stages {
 		if t := kept.Stages[i].Task; t != nil {
 			t.Definition = nil
 		}
 	}
-	return planWithoutDefinitions{Plan: kept, Forecast: f}
+	return json.NewEncoder(w).Encode(planWithoutDefinitions{Plan: kept, Forecast: f})
 }

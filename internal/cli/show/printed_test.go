@@ -79,7 +79,7 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 		},
 		"plan": func(w io.Writer, p Paint) { _ = planView{p}.writePlan(w, pl) },
 		"plan as JSON": func(w io.Writer, _ Paint) {
-			_ = json.NewEncoder(w).Encode(PlanJSON(pl, &mode.Forecast{}))
+			_ = PlanJSON(w, pl, &mode.Forecast{})
 		},
 	} {
 		mark, err := printable.NewCodePrefix(strings.NewReader("\xfe\xdc\xba\x98\x76\x54\x32\x10"))
