@@ -14,7 +14,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/cli"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/rehearse/simtest"
@@ -82,7 +82,7 @@ func tellGround(at, what string, form url.Values, answer any) error {
 
 // grounded lets the stages of a sluice under test be known on its ground, as soon
 // as their end is recorded, and what people then ask of it be recorded too.
-func grounded(env cli.Env) cli.Env {
+func grounded(env session.Env) session.Env {
 	at := os.Getenv(groundAt)
 	if at == "" {
 		return env

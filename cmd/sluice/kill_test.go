@@ -14,7 +14,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/cli"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
 
 // killAt names when the command kills itself with SIGKILL, for tests alone:
@@ -23,7 +23,7 @@ import (
 const killAt = "SLUICE_SCRIPT_KILL"
 
 // wrapped is the environment of the command in scripts and tests.
-func wrapped(env cli.Env) cli.Env {
+func wrapped(env session.Env) session.Env {
 	env.SignalDebounce = 0 // scripts interrupt twice as soon as they can
 	when, operation, ok := strings.Cut(os.Getenv(killAt), " ")
 	if ok {

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/sluice-ecs/sluice/internal/cli"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
 
-func main() { os.Exit(cli.Main(cli.OS())) }
+func main() { os.Exit(cli.Main(session.OS())) }

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sluice-ecs/sluice/internal/cli"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
 
 // The scripts run this binary again as sluice: the command line whole, with what
@@ -17,7 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8") // they wait for the local AWS most of the time; a flag overrides it
 	testscript.Main(m, map[string]func(){
-		"sluice": func() { os.Exit(cli.Main(wrapped(cli.OS()))) },
+		"sluice": func() { os.Exit(cli.Main(wrapped(session.OS()))) },
 		"ground": func() {
 			if err := serveGround(); err != nil {
 				fmt.Fprintln(os.Stderr, err)

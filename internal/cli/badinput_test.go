@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -299,9 +300,10 @@ func (b badInput) refuse(t *testing.T, calls *recorder, sim *awssim.Sim) (proble
 	}
 	calls.writes = nil
 	var out, errs bytes.Buffer
-	env := Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{}, OpenJournal: journal.Open,
-		StateDir: filepath.Join(top, "state"),
-		Clock:    clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New,
+	env := session.Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs, Rand: zeros{},
+		OpenJournal: journal.Open,
+		StateDir:    filepath.Join(top, "state"),
+		Clock:       clock.Real(), HTTPClient: calls, Credentials: sim.Config().Credentials, FS: folder.New,
 		Getwd: func() (string, error) { return top, nil },
 		Getenv: func(key string) string {
 			return map[string]string{"AWS_REGION": sim.Region(), "GITHUB_ACTIONS": b.vars["GITHUB_ACTIONS"]}[key]
@@ -403,3 +405,8 @@ func badGround(t *testing.T) (*awssim.Sim, *recorder) {
 	}
 	return sim, &recorder{inner: sim.HTTPClient()}
 }
+
+// zeros is a source of random numbers that are all 0.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }

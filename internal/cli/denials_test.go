@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -351,19 +352,18 @@ func (d *denial) judge(ended journal.Deployment) error {
 func (d *denial) sluice(args []string) (code int, printed string) {
 	d.commands = append(d.commands, args)
 	var out bytes.Buffer
-	env, err := d.env(&out, args).sanitizeWriters()
+	s, err := session.New(d.env(&out, args))
 	if err != nil {
 		return sluice.ExitUsage, err.Error()
 	}
-	p := &program{env: env, paint: newPaint(env, env.Err)}
-	code = p.run(context.Background())
+	code = (&program{s}).run(context.Background())
 	fmt.Fprintf(&d.printed, "$ sluice %s\n%sexit %d\n", strings.Join(args, " "), out.String(), code)
 	return code, out.String()
 }
 
-func (d *denial) env(out io.Writer, args []string) Env {
+func (d *denial) env(out io.Writer, args []string) session.Env {
 	cfg, pid := d.ground.Sim().Config(), 1000+len(d.commands)
-	return Env{
+	return session.Env{
 		Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
 		Clock: d.clock, Rand: newChance(uint64(pid)), HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
 		Credentials: cfg.Credentials,

@@ -20,6 +20,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
@@ -189,7 +190,7 @@ func (b *diagnosisBench) sluice(args ...string) {
 	b.Helper()
 	b.runs++
 	pid, cfg := 1000+b.runs, b.sim.Config()
-	env, err := Env{
+	s, err := session.New(session.Env{
 		Args: args, In: strings.NewReader(""), Out: &b.out, Err: &b.out, Getenv: func(string) string { return "" },
 		Clock: b.clock, Rand: b.random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
 		Credentials: cfg.Credentials,
@@ -197,14 +198,13 @@ func (b *diagnosisBench) sluice(args ...string) {
 		FS:   func(string) fs.FS { return b.files },
 		Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
-	}.sanitizeWriters()
+	})
 	if err != nil {
 		b.Error(err)
 		return
 	}
 	fmt.Fprintf(&b.out, "$ sluice %s\n", strings.Join(args, " "))
-	p := &program{env: env, paint: newPaint(env, env.Err)}
-	fmt.Fprintf(&b.out, "exit %d\n", p.run(context.Background()))
+	fmt.Fprintf(&b.out, "exit %d\n", (&program{s}).run(context.Background()))
 }
 
 func deployBroken(b *diagnosisBench) { b.sluice("deploy", "/app") }

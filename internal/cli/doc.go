@@ -1,12 +1,16 @@
-// Package cli is the command line. It has one file for each command, and the renderers that turn
-// events into terminal lines, a progress view, JSON Lines and CI annotations.
+// Package cli is the command line: the table of the commands, their help, and the exit code. The
+// commands of a group of sluice --help are in the package of that group, one file for each command:
 //
-// Package cli makes no decision about a deployment. It opens the account and the journal, gets a
-// plan from package plan, runs the plan with package engine, and prints the result. It uses
-// everything outside the process through [Env].
+//   - internal/cli/deploy: the commands that change a service
+//   - internal/cli/inspect: the commands that only read
+//   - internal/cli/local: the commands that run the local AWS
 //
-// Package cli does not read from the terminal. Ctrl-C arrives as a signal, so that a pipe, a CI
-// job and a terminal behave in the same way.
+// Package internal/cli/session has what these commands share, and package internal/cli/show turns
+// events and plans into text.
 //
-// Start reading at [Main], then deploy.go and rundeployment.go.
+// No package of the command line makes a decision about a deployment, and none reads from the
+// terminal. Ctrl-C arrives as a signal, so that a pipe, a CI job and a terminal behave in the same
+// way.
+//
+// Start reading at [Main].
 package cli

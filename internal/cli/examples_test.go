@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
@@ -50,7 +52,7 @@ func TestExamplesPrint(t *testing.T) {
 	for _, e := range playedExamples {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, filepath.Join("examples", strings.ReplaceAll(e.name, "/", "-")+".txt"),
+			goldentest.Check(t, filepath.Join("examples", strings.ReplaceAll(e.name, "/", "-")+".txt"),
 				playExample(t, e.name, e.world, e.commands))
 		})
 	}
@@ -100,7 +102,7 @@ func playExample(t *testing.T, name, world string, commands []string) string {
 			args := strings.Fields(strings.ReplaceAll(line, "%s", "examples/"+name))
 			out.WriteString("$ sluice " + strings.Join(args, " ") + "\n")
 			pid := 1000 + i
-			env, err := Env{
+			s, err := session.New(session.Env{
 				Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Getenv: func(string) string { return "" },
 				Clock: virtual, Rand: random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
 				Credentials: cfg.Credentials,
@@ -108,13 +110,12 @@ func playExample(t *testing.T, name, world string, commands []string) string {
 				FS:   func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) },
 				Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },
 				IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
-			}.sanitizeWriters()
+			})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			p := &program{env: env, paint: newPaint(env, env.Err)}
-			code := p.run(context.Background())
+			code := (&program{s}).run(context.Background())
 			fmt.Fprintf(&out, "exit %d\n\n", code)
 		}
 	})

@@ -25,6 +25,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
 	"github.com/sluice-ecs/sluice/internal/load"
 )
 
@@ -85,8 +86,8 @@ func number(f float64) string {
 func figures() []figure {
 	return append([]figure{
 		{"demo: runs without a failed request", "all", demoRuns},
-		{"demo without the wait for health: runs that lose requests", "all", brokenRuns(withoutHealth)},
-		{"demo without the drain: runs that lose requests", "all", brokenRuns(withoutDrain)},
+		{"demo without the wait for health: runs that lose requests", "all", brokenRuns("no_wait_for_health")},
+		{"demo without the drain: runs that lose requests", "all", brokenRuns("no_drain")},
 		{"split at 10 %, over 200,000 requests on sockets", "within 0.5 points", split(10)},
 		{"split at 25 %, over 200,000 requests on sockets", "within 0.5 points", split(25)},
 		{"split at 50 %, over 200,000 requests on sockets", "within 0.5 points", split(50)},
@@ -158,13 +159,16 @@ func TestFigures(t *testing.T) {
 		fmt.Printf("%-60s %-20s %-24s %s\n", f.name, f.target, r.text, ratio)
 		all = append(all, []string{f.name, f.target, r.text, ratio})
 	}
-	if *update && *only != "" {
-		referencePage(t, "../benchmarks.md", map[string]string{"figures": rows(head, all)})
-	} else if *update {
+	if goldentest.IsUpdate() && *only != "" {
+		goldentest.CheckPage(t, "docs/benchmarks.md", map[string]string{"figures": goldentest.Table(head, all)})
+	} else if goldentest.IsUpdate() {
 		run := "```console\n$ sluice demo\n" + aDemo(t) + "```"
-		referencePage(t, "../benchmarks.md", map[string]string{"figures": rows(head, all),
-			"calls": callTable(rehearse(t)), "demo": run})
-		referencePage(t, "../../README.md", map[string]string{"demo": run})
+		goldentest.CheckPage(t, "docs/benchmarks.md", map[string]string{"figures": goldentest.Table(head, all),
+			"demo": run})
+		goldentest.CheckPage(t, "README.md", map[string]string{"demo": run})
+		if _, ok := tested(t, demoTests, "TestReferenceOfCalls", "-update"); !ok {
+			t.Error("the calls of the demo's pipeline are not written")
+		}
 	}
 	for _, m := range missed {
 		t.Error(m)
@@ -190,7 +194,10 @@ func demoRuns(t *testing.T) result {
 	sluice, good, requests := built(t), 0, 0
 	for range *runs {
 		out, _ := exec.Command(sluice, "demo", "--output", "json").Output()
-		var r demoResult
+		var r struct {
+			Outcome          string
+			Requests, Failed int
+		}
 		if err := json.Unmarshal(out, &r); err != nil {
 			t.Fatal(err)
 		}
@@ -210,13 +217,23 @@ func aDemo(t *testing.T) string {
 	return string(out)
 }
 
-func brokenRuns(change func(*testing.T, *demo)) func(*testing.T) result {
+// demoTests is the package of the demo.
+const demoTests = "./internal/cli/local"
+
+// lossOfDemo is what TestTheProofCanFail prints of one run.
+var lossOfDemo = regexp.MustCompile(`exit (\d+), (\d+) of (\d+) requests failed`)
+
+// brokenRuns runs a demo that loses requests, by the test TestTheProofCanFail.
+func brokenRuns(name string) func(*testing.T) result {
 	return func(t *testing.T) result {
 		lost, requests, failed := 0, 0, 0
-		for range *runs {
-			code, r := shortDemo(t, change)
-			requests, failed = requests+r.Requests, failed+r.Failed
-			if r.Failed > 0 && code == sluice.ExitFailed {
+		out, _ := tested(t, demoTests, "TestTheProofCanFail$/^"+name, fmt.Sprintf("-count=%d", *runs))
+		for _, m := range lossOfDemo.FindAllStringSubmatch(out, -1) {
+			code, _ := strconv.Atoi(m[1])
+			few, _ := strconv.Atoi(m[2])
+			of, _ := strconv.Atoi(m[3])
+			requests, failed = requests+of, failed+few
+			if few > 0 && code == sluice.ExitFailed {
 				lost++
 			}
 		}
@@ -248,7 +265,7 @@ func split(percent int32) func(*testing.T) result {
 			t.Fatal(lbs, err)
 		}
 		url := "http://" + aws.ToString(lbs.LoadBalancers[0].DNSName) + "/"
-		waitFor(t, func() bool { return isServing(ctx, url) })
+		waitFor(t, func() bool { return isServed(ctx, url) })
 		v2, failed := hammer(url, requests)
 		share := 100 * float64(v2) / requests
 		off := max(share-float64(percent), float64(percent)-share)
@@ -340,7 +357,7 @@ func simStart(t *testing.T) result {
 				url = at
 			}
 		}
-		if !isServing(context.Background(), url+"/_sluice/world") {
+		if !isServed(context.Background(), url+"/_sluice/world") {
 			t.Fatal("no answer at " + url)
 		}
 		return time.Since(began)
@@ -427,3 +444,17 @@ func goBench(t *testing.T, pkg, name, howLong string) map[string]string {
 }
 
 var benchFigure = regexp.MustCompile(`\s([0-9.]+(?:e[+-]?\d+)?) (\S+/\S+|\S*-\S+)`)
+
+// isServed reports whether a page is served.
+func isServed(ctx context.Context, url string) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}

@@ -84,7 +84,7 @@ func (g *grants) run(v *clock.Virtual) error {
 		return err
 	}
 	defer j.Close()
-	app, err := appfile.Load(editedFiles{g.files, func(b []byte) []byte { return []byte(g.edit(string(b))) }}, g.file,
+	app, err := appfile.Load(changedFiles{g.files, func(b []byte) []byte { return []byte(g.edit(string(b))) }}, g.file,
 		nil)
 	if err != nil {
 		return err
@@ -323,4 +323,16 @@ func neverMade(t *testing.T, g *grants, made map[requestedCall]bool) {
 			}
 		}
 	}
+}
+
+// changedFiles is a folder whose files pass through edit when they are read.
+type changedFiles struct {
+	fs.FS
+	edit func([]byte) []byte
+}
+
+// ReadFile implements [fs.ReadFileFS].
+func (c changedFiles) ReadFile(name string) ([]byte, error) {
+	data, err := fs.ReadFile(c.FS, name)
+	return c.edit(data), err
 }

@@ -4,25 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/cli/deploy"
+	"github.com/sluice-ecs/sluice/internal/cli/inspect"
+	"github.com/sluice-ecs/sluice/internal/cli/local"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // Main runs the command line once and returns its exit code.
-func Main(env Env) int {
-	env, err := env.sanitizeWriters()
+func Main(env session.Env) int {
+	s, err := session.New(env)
 	if err != nil {
 		return sluice.ExitUsage // without random numbers no deployment ID can be made either
 	}
-	p := &program{env: env, paint: newPaint(env, env.Err)}
-	ctx, twice := env.handleSignals(context.Background(), p.noteInterrupt)
+	p := &program{s}
+	ctx, twice := s.HandleSignals(context.Background())
 	done := make(chan int, 1)
 	go func() { done <- p.run(ctx) }()
 	select {
@@ -35,24 +36,7 @@ func Main(env Env) int {
 
 // program is one run of the command line.
 type program struct {
-	env   Env
-	flags globalFlags
-	paint paint // for progress on Err
-
-	time     clock.Clock // see openClock
-	scaled   bool
-	accounts map[string]*account.Account // by Region; see openAccount
-
-	requests requestFigures // of a watched status
-
-	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
-	onInterrupt atomic.Pointer[func()]
-}
-
-func (p *program) noteInterrupt() {
-	if f := p.onInterrupt.Load(); f != nil {
-		(*f)()
-	}
+	*session.Session
 }
 
 // run runs the command and returns its exit code. It turns a panic into an error message, because a
@@ -60,39 +44,26 @@ func (p *program) noteInterrupt() {
 func (p *program) run(ctx context.Context) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(p.env.Err, "sluice has a defect: %v\nnext: report it with the command and the output of "+
+			fmt.Fprintf(p.Env.Err, "sluice has a defect: %v\nnext: report it with the command and the output of "+
 				"sluice version\n", r)
 			code = sluice.ExitUsage
 		}
 	}()
 	root := p.newRootCommand()
-	root.SetArgs(p.env.Args)
-	root.SetIn(p.env.In)
-	root.SetOut(p.env.Out)
-	root.SetErr(p.env.Err)
+	root.SetArgs(p.Env.Args)
+	root.SetIn(p.Env.In)
+	root.SetOut(p.Env.Out)
+	root.SetErr(p.Env.Err)
 	err := root.ExecuteContext(ctx)
-	var ended exitStatus
+	var ended session.ExitStatus
 	if errors.As(err, &ended) {
 		return int(ended)
 	}
 	if err != nil {
-		p.printError(err)
-		return exitCode(err)
+		p.PrintError(err)
+		return session.ExitCode(err)
 	}
 	return sluice.ExitDone
-}
-
-// exitStatus is an error that ends a command with an exit code and without a message.
-type exitStatus int
-
-func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
-
-// exitWith returns an exitStatus, or nil for 0.
-func exitWith(n int) error {
-	if n == sluice.ExitDone {
-		return nil
-	}
-	return exitStatus(n)
 }
 
 const (
@@ -134,41 +105,26 @@ traffic, the new primary, and the rollback if a stage fails.`,
 		&cobra.Group{ID: groupInspect, Title: "Inspect:"},
 		&cobra.Group{ID: groupLocal, Title: "Try and set up:"},
 	)
-	for _, v := range p.listCommands() {
-		v.cmd.GroupID = v.group
-		root.AddCommand(v.cmd)
-	}
+	p.addCommands(root)
 	root.SetHelpCommandGroupID(groupLocal)
 	root.SetCompletionCommandGroupID(groupLocal)
 	root.SetUsageFunc(printUsage)
-	p.flags.registerGlobalFlags(root.PersistentFlags())
+	p.Flags.Register(root.PersistentFlags())
 	return root
 }
 
-type groupedCommand struct {
-	group string
-	cmd   *cobra.Command
-}
-
-func (p *program) listCommands() []groupedCommand {
-	return []groupedCommand{
-		{groupDeploy, p.newPlanCommand()},
-		{groupDeploy, p.newDeployCommand()},
-		{groupDeploy, p.newRunCommand()},
-		{groupDeploy, p.newResumeCommand()},
-		{groupDeploy, p.newRollbackCommand()},
-		{groupDeploy, p.newAbortCommand()},
-		{groupDeploy, p.newApproveCommand()},
-		{groupInspect, p.newStatusCommand()},
-		{groupInspect, p.newHistoryCommand()},
-		{groupInspect, p.newWaitCommand()},
-		{groupInspect, p.newAppspecCommand()},
-		{groupLocal, p.newRehearseCommand()},
-		{groupLocal, p.newSimCommand()},
-		{groupLocal, p.newDemoCommand()},
-		{groupLocal, p.newSchemaCommand()},
-		{groupLocal, p.newVersionCommand()},
+// addCommands adds every command, in the order of sluice --help.
+func (p *program) addCommands(root *cobra.Command) {
+	add := func(group string, all ...*cobra.Command) {
+		for _, c := range all {
+			c.GroupID = group
+		}
+		root.AddCommand(all...)
 	}
+	add(groupDeploy, deploy.Commands(p.Session)...)
+	add(groupInspect, inspect.Commands(p.Session)...)
+	add(groupLocal, local.Commands(p.Session)...)
+	add(groupLocal, p.newSchemaCommand(), p.newVersionCommand())
 }
 
 // flagError returns the error for a wrong flag, with the command that lists the flags.
@@ -202,16 +158,4 @@ func refuseUnknownCommand(c *cobra.Command, args []string) error {
 		next = "run sluice " + near[0] + ", or sluice --help to list the commands"
 	}
 	return &sluice.Error{Op: "sluice", Err: fmt.Errorf("there is no command %q", args[0]), Next: next}
-}
-
-// atMost returns a check that refuses more than n arguments.
-func atMost(n int) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) <= n {
-			return nil
-		}
-		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, but %d were given",
-			sluice.Plural(n, "argument"), len(args)),
-			Next: "run " + c.CommandPath() + " --help"}
-	}
 }

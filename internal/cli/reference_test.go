@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 	"testing"
 
@@ -15,6 +14,8 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
 
 // TestReference holds the tables of docs/reference against the code that they
@@ -30,52 +31,8 @@ func TestReference(t *testing.T) {
 		"sim.md": {"images": imageTable(), "faults": faultTable(t), "fault-lines": faultLines(t),
 			"control": controlTable(t), "world": worldExample(t), "world-keys": worldKeys(t), "knobs": knobTable(t)},
 	} {
-		t.Run(page, func(t *testing.T) { referencePage(t, page, blocks) })
+		t.Run(page, func(t *testing.T) { goldentest.CheckPage(t, "docs/reference/"+page, blocks) })
 	}
-}
-
-// referencePage compares the marked blocks of a page.
-func referencePage(t *testing.T, page string, blocks map[string]string) {
-	path := filepath.Join("..", "..", "docs", "reference", page)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	for name, want := range blocks {
-		begin, end := "<!-- "+name+": from the code -->\n", "<!-- end of "+name+" -->"
-		before, rest, ok := strings.Cut(text, begin)
-		got, after, ends := strings.Cut(rest, end)
-		if !ok || !ends {
-			t.Fatalf("%s has no marks for %s", path, name)
-		}
-		want = strings.TrimSpace(want) + "\n"
-		if got != want && !*update {
-			t.Errorf("%s: %s is not what the code says; run go test ./internal/cli -run TestReference -update\n%s",
-				path, name, want)
-		}
-		text = before + begin + want + end + after
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// rows is a table in Markdown.
-func rows(head []string, all [][]string) string {
-	var b strings.Builder
-	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	line(head)
-	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
-	for _, cells := range all {
-		for i, c := range cells {
-			cells[i] = strings.TrimSuffix(strings.ReplaceAll(strings.Join(strings.Fields(c), " "), "|", `\|`), ".")
-		}
-		line(cells)
-	}
-	return b.String()
 }
 
 func keyTable(of appfile.Treatment) string {
@@ -85,7 +42,7 @@ func keyTable(of appfile.Treatment) string {
 			all = append(all, []string{"`" + k.Path + "`", k.Sentence, inFormats(k.Formats)})
 		}
 	}
-	return rows([]string{"key", "what it does", "in"}, all)
+	return goldentest.Table([]string{"key", "what it does", "in"}, all)
 }
 
 func inFormats(formats []appfile.Format) string {
@@ -101,8 +58,12 @@ func inFormats(formats []appfile.Format) string {
 
 // reference is the command line without a machine.
 func reference() *cobra.Command {
-	p := &program{env: Env{IsTerminal: isTerminal, Getenv: func(string) string { return "" }}}
-	return p.newRootCommand()
+	s, err := session.New(session.Env{IsTerminal: func(io.Writer) bool { return false },
+		Getenv: func(string) string { return "" }, Rand: zeros{}})
+	if err != nil {
+		panic(err)
+	}
+	return (&program{s}).newRootCommand()
 }
 
 func commandPages() string {
@@ -154,7 +115,7 @@ func flagTable(set *pflag.FlagSet) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return rows([]string{"flag", "what it does"}, all)
+	return goldentest.Table([]string{"flag", "what it does"}, all)
 }
 
 func exitTable(t *testing.T) string {
@@ -162,7 +123,7 @@ func exitTable(t *testing.T) string {
 	for _, c := range constants(source(t, "outcome.go"), "Exit") {
 		all = append(all, []string{c[1], c[2]})
 	}
-	return rows([]string{"code", "meaning"}, all)
+	return goldentest.Table([]string{"code", "meaning"}, all)
 }
 
 func outcomeTable(t *testing.T) string {
@@ -170,7 +131,7 @@ func outcomeTable(t *testing.T) string {
 	for _, c := range typed(t, "outcome.go", "Outcome") {
 		all = append(all, []string{c[1], without(c[0], c[2]), fmt.Sprint(sluice.Outcome(c[1]).ExitCode())})
 	}
-	return rows([]string{"outcome", "meaning", "code"}, all)
+	return goldentest.Table([]string{"outcome", "meaning", "code"}, all)
 }
 
 func kindTable(t *testing.T) string {
@@ -178,11 +139,11 @@ func kindTable(t *testing.T) string {
 	for _, c := range typed(t, "outcome.go", "Kind") {
 		all = append(all, []string{c[1], without(c[0], c[2]), fmt.Sprint(sluice.Kind(c[1]).ExitCode())})
 	}
-	return rows([]string{"kind", "meaning", "code"}, all)
+	return goldentest.Table([]string{"kind", "meaning", "code"}, all)
 }
 
 func fieldTable(t *testing.T, name string) string {
-	return rows([]string{"field", "what", "remark"}, fields(t, source(t, "event.go"), name, "json"))
+	return goldentest.Table([]string{"field", "what", "remark"}, fields(t, source(t, "event.go"), name, "json"))
 }
 
 func eventPages(t *testing.T) string {
@@ -206,7 +167,7 @@ func eventsIn(t *testing.T, name string) string {
 			t.Errorf("event %s has no kind %s", name, kind)
 		}
 		fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n", kind, upper(without(name, strings.TrimSpace(g.Doc.Text()))),
-			rows([]string{"field", "what", "remark"}, fields(t, file, name, "json")))
+			goldentest.Table([]string{"field", "what", "remark"}, fields(t, file, name, "json")))
 	}
 	return b.String()
 }

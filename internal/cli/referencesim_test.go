@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
 )
 
 func imageTable() string {
@@ -18,7 +19,7 @@ func imageTable() string {
 	for _, name := range slices.Sorted(maps.Keys(image.Options)) {
 		all = append(all, []string{"`" + name + "`", image.Options[name]})
 	}
-	return rows([]string{"option", "what the image does"}, all)
+	return goldentest.Table([]string{"option", "what the image does"}, all)
 }
 
 func faultTable(t *testing.T) string {
@@ -26,7 +27,7 @@ func faultTable(t *testing.T) string {
 	for _, c := range typed(t, "awssim/fault/fault.go", "Kind") {
 		all = append(all, []string{"`" + c[1] + "`", c[2]})
 	}
-	return rows([]string{"fault", "what happens"}, all)
+	return goldentest.Table([]string{"fault", "what happens"}, all)
 }
 
 func faultLines(t *testing.T) string {
@@ -39,7 +40,7 @@ func controlTable(t *testing.T) string {
 		words := strings.Fields(line)
 		all = append(all, []string{"`" + words[0] + " " + words[1] + "`", strings.Join(words[2:], " ")})
 	}
-	return rows([]string{"request", "what it does"}, all)
+	return goldentest.Table([]string{"request", "what it does"}, all)
 }
 
 func worldExample(t *testing.T) string {
@@ -62,7 +63,7 @@ func knobTable(t *testing.T) string {
 		all = append(all, []string{"`" + key + "`", cmp.Or(without(f.Names[0].Name, comment(f.Comment, f.Doc)),
 			says[f.Names[0].Name])})
 	}
-	return rows([]string{"setting", "meaning"}, all)
+	return goldentest.Table([]string{"setting", "meaning"}, all)
 }
 
 // remarks say of keys of world files what their code does not.
@@ -112,7 +113,7 @@ func worldKeys(t *testing.T) string {
 			return true
 		})
 	}
-	return rows([]string{"key", "value", "remark"}, keysOf(structs, "worldFile", ""))
+	return goldentest.Table([]string{"key", "value", "remark"}, keysOf(structs, "worldFile", ""))
 }
 
 // keysOf are the keys of a struct and of those within.

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
 	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/cli/inspect"
 )
 
 // deployWithCallers deploys a canary whose version answers 5 % of its requests with 500, under 200
@@ -54,7 +55,7 @@ func TestRequestsAreShown(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^` + figuresPattern + `$`).MatchString(shown) {
 		t.Errorf("status shows no figures\n%s", shown)
 	}
-	var report serviceReport
+	var report inspect.ServiceReport
 	_, text, _ := strings.Cut(shown, "--output json\n")
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&report); err != nil {
 		t.Fatalf("%v in %s", err, text)
@@ -76,41 +77,6 @@ func TestStatusWithoutPermissionForRequests(t *testing.T) {
 	for _, want := range []string{"no request figures: ", "cloudwatch:GetMetricData", "task set", "exit 0"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, shown)
-		}
-	}
-}
-
-// The board shows the newest minute until the canary gets no more requests.
-func TestBoardShowsRequests(t *testing.T) {
-	minute := time.Date(2030, 1, 2, 12, 3, 0, 0, time.UTC)
-	figures := sluice.RequestsCounted{From: minute, To: minute.Add(time.Minute),
-		Primary: &sluice.RequestCount{Requests: 5511, Errors: 9}, Canary: &sluice.RequestCount{}}
-	none := figures
-	none.Primary, none.Canary = nil, nil
-	for _, c := range []struct {
-		name   string
-		events []sluice.Event
-		want   string
-	}{
-		{"figures", []sluice.Event{figures},
-			"requests 12:03–12:04 UTC: primary 5511 (9 with 5xx), canary 0"},
-		{"no data", []sluice.Event{figures, none}, "requests 12:03–12:04 UTC: primary –, canary –"},
-		{"a problem", []sluice.Event{sluice.RequestsCounted{Problem: "denied"}}, "no request figures: denied"},
-		{"no traffic", []sluice.Event{figures, sluice.TrafficShifted{FromPrimary: 90, FromCanary: 10, ToPrimary: 100}}, ""},
-		{"the end", []sluice.Event{figures, sluice.DeploymentEnded{Outcome: sluice.Stopped}}, ""},
-	} {
-		b := newProgressBoard(canaryPlan())
-		for _, e := range c.events {
-			b.applyEvent(sluice.Seal("slc-1", "", e))
-		}
-		got := ""
-		for _, row := range b.renderLines(start, 120, 40, paint{}) {
-			if strings.Contains(row, "request") && !strings.Contains(row, "requested") {
-				got = strings.TrimSpace(row)
-			}
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

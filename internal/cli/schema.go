@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
 
 func (p *program) newSchemaCommand() *cobra.Command {
@@ -13,9 +14,9 @@ func (p *program) newSchemaCommand() *cobra.Command {
 		Long: `Print the JSON Schema (draft 2020-12) of application files: both of PipeCD's
 envelopes and sluice.yaml. Editors can check and complete files with it.`,
 		Example: "  sluice schema > sluice.schema.json",
-		Args:    atMost(0),
+		Args:    session.AtMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := p.env.Out.Write(appfile.Schema())
+			_, err := p.Env.Out.Write(appfile.Schema())
 			return err
 		},
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
 
 // buildInfo describes the binary.
@@ -23,7 +25,7 @@ func (p *program) newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  atMost(0),
+		Args:  session.AtMost(0),
 		RunE:  func(*cobra.Command, []string) error { return p.printVersion() },
 	}
 }
@@ -31,10 +33,10 @@ func (p *program) newVersionCommand() *cobra.Command {
 func (p *program) printVersion() error {
 	info, _ := debug.ReadBuildInfo()
 	b := newBuildInfo(info)
-	if p.flags.output == jsonOut {
-		return json.NewEncoder(p.env.Out).Encode(b)
+	if p.Flags.Output == session.JSON {
+		return json.NewEncoder(p.Env.Out).Encode(b)
 	}
-	fmt.Fprintln(p.env.Out, b)
+	fmt.Fprintln(p.Env.Out, b)
 	return nil
 }
 

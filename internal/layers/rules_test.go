@@ -84,8 +84,18 @@ var layerTable = []layerRow{
 	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy},
 		also: []string{"internal/engine", "internal/rehearse/shape", "awssim/..."}},
 
-	{pkg: "internal/cli", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
-		also: []string{"awssim/...", "internal/load"}},
+	{pkg: "internal/cli/show", layer: 5, below: []int{1, 0}, free: true, also: []string{"internal/engine"}},
+	{pkg: "internal/cli/session", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+		also: []string{"internal/cli/show"}},
+	{pkg: "internal/cli/inspect", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+		also: []string{"internal/cli/show", "internal/cli/session"}},
+	{pkg: "internal/cli/deploy", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+		also: []string{"internal/cli/show", "internal/cli/session", "internal/cli/inspect"}},
+	{pkg: "internal/cli/local", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+		also: []string{"internal/cli/show", "internal/cli/session", "internal/cli/inspect", "awssim/...",
+			"internal/load"}},
+	{pkg: "internal/cli", layer: 5, below: []int{1, 0}, libs: []string{anything}, free: true,
+		also: []string{"internal/cli/session", "internal/cli/deploy", "internal/cli/inspect", "internal/cli/local"}},
 	{pkg: "internal/load", layer: 5, libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}, free: true},
 	{pkg: "internal/web", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
 	{pkg: "internal/piped", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
@@ -99,7 +109,7 @@ var layerTable = []layerRow{
 
 	{pkg: "wait", layer: 5, below: []int{3, 2, 1, 0}, libs: []string{sdkCore, smithy}},
 
-	{pkg: "cmd/sluice", layer: 5, also: []string{"internal/cli"}, free: true},
+	{pkg: "cmd/sluice", layer: 5, also: []string{"internal/cli", "internal/cli/session"}, free: true},
 	{pkg: "cmd/piped-plugin-sluice", layer: 5, also: []string{"internal/piped"}, free: true},
 	{pkg: "cmd/pulumi-resource-sluice", layer: 5, also: []string{"internal/pulumi"}, free: true},
 }
@@ -163,7 +173,7 @@ var namedArrows = []struct{ from, to, why string }{
 	{"internal/stage/memory", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/watch", "internal/journal", "a stage knows its host, not the journal"},
 	{"internal/survey", "internal/journal", "a survey reads AWS, not the journal"},
-	{"internal/...", "awssim/...", "only cli and rehearse import awssim"},
+	{"internal/...", "awssim/...", "only cli/local and rehearse import awssim"},
 	{"cmd/...", "...", "a command is main only, and imports its one front end"},
 }
 

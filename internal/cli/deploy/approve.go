@@ -1,0 +1,143 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+func (p *program) newApproveCommand() *cobra.Command {
+	t := session.DeploymentCommand{Name: "approve", OnlyOpen: true}
+	var stage int
+	var by string
+	c := p.NewDeploymentCommand(&t, "Approve a stage that waits for approval",
+		`Approve a stage that waits for approval. The journal keeps the approver and the time.
+
+If a process runs the deployment, that process continues it. Otherwise, run sluice
+resume. If CodeDeploy waits before it moves traffic, this command continues the
+CodeDeploy deployment. `+session.IDHelp,
+		`  sluice approve
+  sluice approve --stage 3 --by ana`,
+		func(c *cobra.Command, path string, given bool) error {
+			return p.runApprove(c.Context(), path, given, stage, p.ActorName(by))
+		})
+	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the first that waits)")
+	c.Flags().StringVar(&by, "by", "", "`name` of the approver (default: user@host)")
+	return c
+}
+
+func (p *program) runApprove(ctx context.Context, path string, given bool, stage int, by string) error {
+	j, err := p.OpenJournalForWrite()
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	d, err := p.FindDeployment(ctx, j, "approve", path, given)
+	if err != nil {
+		return err
+	}
+	pl, err := session.ReadPlan(d)
+	if err != nil {
+		return err
+	}
+	if stage == 0 && pl.CodeDeploy != nil && d.State != journal.Ended {
+		if done, err := p.continueCodeDeploy(ctx, j, d); done || err != nil {
+			return err
+		}
+	}
+	s, yes, err := findApprovableStage(ctx, j, d, pl, stage)
+	if err != nil {
+		return err
+	}
+	if err := refuseApprover(d, s, by, yes); err != nil {
+		return err
+	}
+	if _, err := j.AddCommand(ctx, journal.Command{Deployment: d.ID, Kind: journal.Approve,
+		Stage: strconv.Itoa(s.Index), By: by}); err != nil {
+		return err
+	}
+	return p.printApproved(ctx, j, d, s, by, s.Approvals-len(yes)-1)
+}
+
+// findApprovableStage returns the stage to approve and the names of those who have approved
+// it already. A number of 0 means the first stage that waits for approval.
+func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan,
+	number int) (plan.Stage, []string, error) {
+	fail := func(next, format string, args ...any) (plan.Stage, []string, error) {
+		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
+	if d.State == journal.Ended {
+		return fail("", "the deployment has ended: %s", d.Outcome)
+	}
+	stages, err := j.Stages(ctx, d.ID)
+	if err != nil {
+		return plan.Stage{}, nil, err
+	}
+	done := map[int]bool{}
+	for _, s := range stages {
+		done[s.Index] = s.Status == journal.StageDone
+	}
+	commands, err := j.Commands(ctx, d.ID, 0)
+	if err != nil {
+		return plan.Stage{}, nil, err
+	}
+	for _, s := range pl.Stages {
+		if s.Approvals == 0 || done[s.Index] || number > 0 && s.Index != number-1 {
+			continue
+		}
+		return s, approverNames(commands, s), nil
+	}
+	if number > 0 {
+		return fail("run sluice status to list the stages", "stage %d does not wait for approval", number)
+	}
+	return fail("run sluice status to list the stages", "no stage waits for approval")
+}
+
+func approverNames(commands []journal.Command, s plan.Stage) []string {
+	var all []string
+	for _, c := range commands {
+		if c.Kind == journal.Approve && c.Stage == strconv.Itoa(s.Index) && !slices.Contains(all, c.By) {
+			all = append(all, c.By)
+		}
+	}
+	return all
+}
+
+func refuseApprover(d journal.Deployment, s plan.Stage, by string, yes []string) error {
+	fail := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: fmt.Sprintf("approve stage %d", s.Index+1), Resource: d.ID,
+			Err: fmt.Errorf(format, args...), Next: next}
+	}
+	if len(s.Approvers) > 0 && !slices.Contains(s.Approvers, by) {
+		return fail("ask one of them to approve, or give --by", "%s is not an approver: the file names %s", by,
+			strings.Join(s.Approvers, ", "))
+	}
+	if slices.Contains(yes, by) {
+		return fail("ask another approver", "%s has already approved the stage", by)
+	}
+	return nil
+}
+
+func (p *program) printApproved(ctx context.Context, j *journal.Journal, d journal.Deployment, s plan.Stage, by string,
+	missing int) error {
+	text := fmt.Sprintf("approved: stage %d of %s by %s", s.Index+1, d.ID, by)
+	if missing > 0 {
+		text += "; needs " + sluice.Plural(missing, "more approval")
+	}
+	p.PrintResult(text)
+	runs, err := p.RunningProcess(ctx, &session.Opened{Journal: j, Deployment: d})
+	if err == nil && runs == "" && missing <= 0 {
+		fmt.Fprintln(p.Env.Err, "next: run sluice resume "+d.ID+" to continue; no process runs the deployment")
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package deploy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// eventsFlag is a flag with a list of CodeDeploy rollback events. Set checks them.
+type eventsFlag struct{ events *[]string }
+
+func (f eventsFlag) String() string {
+	if f.events == nil {
+		return ""
+	}
+	return strings.Join(*f.events, ",")
+}
+
+func (f eventsFlag) Type() string { return "events" }
+
+func (f eventsFlag) Set(s string) error {
+	var all []string
+	for _, e := range strings.Split(s, ",") {
+		all = append(all, strings.TrimSpace(e))
+	}
+	if err := codedeploy.CheckEvents(all); err != nil {
+		return err
+	}
+	*f.events = all
+	return nil
+}
+
+// codeDeployBusyError returns an error if the deployment group already runs a deployment.
+// CodeDeploy would refuse a second one.
+func codeDeployBusyError(pre *preparedPlan) error {
+	c, d := pre.plan.CodeDeploy, pre.state.Deployer
+	if c == nil || d == nil || d.Running == "" || !c.Deploys {
+		return nil
+	}
+	return codedeploy.BusyError(codedeploy.Group{Application: c.Application, Name: c.Group}, d.Running)
+}
+
+// hasOtherCodeDeploy reports whether the deployment group runs a CodeDeploy deployment. Call it
+// after the deployment t has ended.
+func hasOtherCodeDeploy(ctx context.Context, t *session.Opened) (bool, error) {
+	c := t.Plan.CodeDeploy
+	if c == nil || c.Application == "" {
+		return false, nil
+	}
+	id, err := codedeploy.Client{API: t.Account.CodeDeploy()}.RunningDeployment(ctx,
+		codedeploy.Group{Application: c.Application, Name: c.Group})
+	return id != "", err
+}
+
+// continueCodeDeploy continues a CodeDeploy deployment that waits for a manual continue. done is
+// false if no deployment waits.
+func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool,
+	err error) {
+	t := &session.Opened{Journal: j, Deployment: d}
+	if err := p.EnterAccount(ctx, t); err != nil {
+		return false, err
+	}
+	done, err = p.NewEngine(t.Account, t.Clock, j).ContinueCodeDeploy(ctx, d.ID)
+	if done {
+		p.PrintResult("continued: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
+	}
+	return done, err
+}
+
+// warnNoRollback adds a warning if neither CodeDeploy nor sluice would roll back a failed
+// deployment.
+func warnNoRollback(pl *plan.Plan) {
+	if c := pl.CodeDeploy; c != nil && c.Deploys && !slices.Contains(c.RollsBackOn, "DEPLOYMENT_FAILURE") {
+		pl.Warnings = append(pl.Warnings,
+			"CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not "+
+				"monitor the deployment: a failed deployment is not rolled back")
+	}
+}
+
+// withConsolePage wraps show. When a CodeDeploy deployment is created, it also opens the
+// deployment's page in the browser. It does so on a terminal and against real AWS only.
+func (p *program) withConsolePage(region string, endpoints []string, show func(sluice.Envelope)) func(sluice.Envelope) {
+	if p.Env.OpenBrowser == nil || !p.Env.IsTerminal(p.Env.Out) || !p.Env.IsTerminal(p.Env.Err) ||
+		!hasOnlyAWSEndpoints(endpoints) {
+		return show
+	}
+	return func(e sluice.Envelope) {
+		show(e)
+		if w, ok := e.Open().(sluice.Wrote); ok && w.Operation == "codedeploy:CreateDeployment" && w.Cause == "" {
+			p.Env.OpenBrowser(codedeploy.ConsoleURL(region, w.Result))
+		}
+	}
+}
+
+// hasOnlyAWSEndpoints reports whether every service uses the default endpoint of AWS.
+func hasOnlyAWSEndpoints(endpoints []string) bool {
+	return !slices.ContainsFunc(endpoints, func(e string) bool { return e != "" })
+}

@@ -1,0 +1,17 @@
+package deploy
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+)
+
+// program is one run of a command of this package.
+type program struct{ *session.Session }
+
+// Commands returns the commands that change a service, in the order of sluice --help.
+func Commands(s *session.Session) []*cobra.Command {
+	p := &program{s}
+	return []*cobra.Command{p.newPlanCommand(), p.newDeployCommand(), p.newRunCommand(), p.newResumeCommand(),
+		p.newRollbackCommand(), p.newAbortCommand(), p.newApproveCommand()}
+}

@@ -1,0 +1,224 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// conflictFlags are the flags that allow a command to end or clean up other deployments of the same
+// service.
+type conflictFlags struct {
+	takeOver bool // end the deployment that owns the service
+	adopt    bool // remove the leftovers of a deployment that is not in this journal
+}
+
+func (l *conflictFlags) registerAll(c *cobra.Command) {
+	l.registerTakeOver(c, "end the running deployment of this service, on any machine, clean up what it created, "+
+		"and deploy")
+	l.registerAdopt(c)
+}
+
+func (l *conflictFlags) registerTakeOver(c *cobra.Command, says string) {
+	c.Flags().BoolVar(&l.takeOver, "take-over", false, says)
+}
+
+func (l *conflictFlags) registerAdopt(c *cobra.Command) {
+	c.Flags().BoolVar(&l.adopt, "adopt", false,
+		"clean up after a deployment whose journal is lost: route all traffic to the primary, delete its canary")
+}
+
+// freeService ends whatever owns the service, as far as the flags allow. It rolls back a deployment
+// of this journal, takes over the claim of another machine, or plans the removal of leftovers.
+// Without those flags it returns an error that names the owner.
+func (p *program) freeService(ctx context.Context, j *journal.Journal, pre *preparedPlan, l conflictFlags) error {
+	if !pre.plan.Mode().HasService() {
+		return p.refuseSecondRun(ctx, j, pre)
+	}
+	open, err := listOpenDeployments(ctx, j, pre.plan)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		over, err := p.finishHandedOver(ctx, j, pre, open[0])
+		switch {
+		case err != nil:
+			return err
+		case over:
+			return p.freeService(ctx, j, pre, l)
+		case !l.takeOver:
+			return p.underwayError(ctx, j, pre, open[0])
+		}
+		return p.rollBackRunning(ctx, j, pre, open[0])
+	}
+	if ended, err := p.findUnreleasedClaim(ctx, j, pre); ended != nil || err != nil {
+		if err == nil && !l.takeOver && !l.adopt {
+			err = ended
+		}
+		if err != nil {
+			return err
+		}
+	}
+	marks := plan.FindLeftovers(pre.state, func(id string) bool {
+		_, err := j.Deployment(ctx, id)
+		return err == nil
+	})
+	if !marks.IsEmpty() && !l.takeOver && !l.adopt {
+		return p.leftoversError(pre, marks)
+	}
+	pre.options.TakeOver, pre.options.Adopt = claimOwner(pre.state.Claim), l.adopt || !marks.IsEmpty()
+	if err := pre.planAgain(); err != nil {
+		return err
+	}
+	return codeDeployBusyError(pre)
+}
+
+// claimOwner returns the deployment of a claim. A plan uses this text to name the claim that may be
+// taken over.
+func claimOwner(claim string) string {
+	if k, err := plan.ParseClaim(claim); err == nil {
+		return k.Deployment
+	}
+	return claim
+}
+
+const startOperation = "start a deployment"
+
+func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	d journal.Deployment) error {
+	who := "no process runs it now"
+	owner, _, err := j.Holder(ctx, engine.LeaseResource(d.Account, d.Region, d.Cluster, d.Service))
+	if err != nil {
+		return err
+	}
+	if owner != "" && p.IsOwnerAlive(owner) {
+		who = "process " + owner + " runs it"
+	}
+	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
+		Err: fmt.Errorf("deployment %s of this service is %s; %s", d.ID, d.State, who),
+		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy "+
+			"--take-over to roll it back and deploy", d.ID, d.ID, d.ID)}
+}
+
+// findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment
+// of this journal that has ended and could not release it.
+func (p *program) findUnreleasedClaim(ctx context.Context, j *journal.Journal, pre *preparedPlan) (held, err error) {
+	claim, err := plan.ParseClaim(pre.state.Claim)
+	if pre.state.Claim == "" || err != nil {
+		return nil, nil
+	}
+	d, err := j.Deployment(ctx, claim.Deployment)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil
+	}
+	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
+		Err: fmt.Errorf("deployment %s of this service has ended (%s) but could not release its claim, which "+
+			"expires at %s", d.ID, d.Outcome, show.FormatTime(claim.Until)),
+		Next: "run sluice resume " + d.ID + " to release it, or sluice deploy --take-over; or wait until it " +
+			"expires"}, err
+}
+
+// leftoversError returns the error for a service that has leftovers of a deployment that is not in
+// this journal. Another machine runs that deployment, or ran it and is lost.
+func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
+			Err: fmt.Errorf(format, args...), Next: next}
+	}
+	k, err := plan.ParseClaim(m.Claim)
+	switch {
+	case m.Claim == "":
+		return problem("continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt "+
+			"to clean up and deploy",
+			"the service has leftovers of a deployment that is not in this journal (%s): %s", p.StatePath(), m)
+	case err != nil:
+		return problem("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
+			"%w", err)
+	}
+	return problem("wait for it to end, or resume it on its machine. To end it, run sluice deploy --take-over. If "+
+		"that machine is lost, run sluice deploy --adopt to clean up and deploy",
+		"deployment %s has claimed the service until %s and is not in this journal (%s): another machine runs it%s",
+		k.Deployment,
+		show.FormatTime(k.Until), p.StatePath(), leftoversText(m))
+}
+
+// leftoversText describes what a deployment has created in addition to its claim.
+func leftoversText(m plan.Leftovers) string {
+	if m.Claim = ""; m.IsEmpty() {
+		return ""
+	}
+	return "; it has created: " + m.String()
+}
+
+// rollBackRunning ends a deployment of this journal by its rollback, whichever process runs it. The
+// rollback is possible because this journal has the state before that deployment. Then the method
+// plans the new deployment again.
+func (p *program) rollBackRunning(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	d journal.Deployment) error {
+	t := &session.Opened{Journal: j, Deployment: d, Account: pre.account, Clock: pre.clock}
+	var err error
+	if t.Plan, err = session.ReadPlan(d); err != nil {
+		return err
+	}
+	e := p.NewEngine(pre.account, pre.clock, j)
+	if err := p.takeOverProcess(ctx, e, d); err != nil {
+		return err
+	}
+	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, p.ActorName("")); err != nil {
+		return err
+	}
+	r := p.Terminal().NewRenderer(t.Plan, t.Clock)
+	if _, err := replayEvents(ctx, t, r); err != nil {
+		r.Close()
+		return err
+	}
+	if err := p.runHere(ctx, e, r, d.ID, engine.Options{}, sluice.RolledBack); err != nil {
+		return err
+	}
+	return pre.readAndPlan(ctx)
+}
+
+// takeOverProcess stops the process that runs a deployment and prints which process that was and
+// why it was stopped.
+func (p *program) takeOverProcess(ctx context.Context, e *engine.Engine, d journal.Deployment) error {
+	from, err := e.TakeOver(ctx, d.ID, p.ActorName("")+", process "+p.OwnerName())
+	if err != nil {
+		return err
+	}
+	if from == "" {
+		from = ", which no process was running"
+	} else {
+		from = " from process " + from
+	}
+	fmt.Fprintf(p.Env.Err, "took over deployment %s (%s)%s (--take-over)\n", d.ID, d.State,
+		from)
+	return nil
+}
+
+// takeOverDeployment takes over a deployment from the process that runs it. If a deployment of
+// another machine has claimed the service since, this deployment may take over that claim.
+func (p *program) takeOverDeployment(ctx context.Context, e *engine.Engine, t *session.Opened) error {
+	d := t.Deployment
+	if err := p.takeOverProcess(ctx, e, d); err != nil {
+		return err
+	}
+	live, err := ecs.Service{API: t.Account.ECS(), Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
+	if err != nil || live == nil {
+		return err
+	}
+	value := live.Tags[plan.ClaimTag]
+	if value == "" || claimOwner(value) == d.ID {
+		return nil
+	}
+	return engine.OpenMemory(t.Journal, d.ID).TakeOver.Save(ctx, claimOwner(value))
+}

@@ -1,0 +1,204 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/printable"
+)
+
+func (p *program) newDeployCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o mode.Options
+	var l conflictFlags
+	var noWait, force, dry bool
+	c := &cobra.Command{
+		Use:   "deploy [DIR… | -c FILE]",
+		Short: "Deploy a service as described in its files",
+		Long: `Deploy a service as described in its files.
+
+It makes a plan and runs it. It starts capacity before it moves traffic, reads the
+weights back, and waits until connections have drained before it deletes tasks. If a
+stage fails, it restores the state before the deployment.
+
+If the deployment controller is ECS, sluice calls UpdateService once and follows that
+deployment to its end. If no circuit breaker of ECS rolls back a failure, sluice does.
+If the controller is CODE_DEPLOY, sluice creates one deployment in the deployment
+group and follows it, or its rollback, to the end.
+
+Ctrl-C pauses at a safe point, and sluice resume continues. A second Ctrl-C exits
+immediately, and sluice resume continues then too. If the terminal closes, the
+deployment also pauses, except under nohup. If a pipe of the output closes, the
+deployment continues.
+
+Auto scaling that sluice suspends for the deployment is restored exactly as it was
+when the process stops running the deployment: at its end, with any outcome, and at
+Ctrl-C. sluice resume suspends it again.`,
+		Example: `  sluice deploy examples/canary
+  sluice deploy web api worker         one after the other; exits with the worst exit code
+  sluice deploy --dry-run              the plan; nothing is written
+  sluice deploy --no-wait              exit at the first wait or approval, or after it has requested a rolling update
+  sluice deploy --force-new-deployment new tasks of the same revision
+  sluice deploy --take-over            end the running deployment of the service, then deploy
+  sluice deploy --adopt                clean up after a deployment whose journal is lost, then deploy
+  sluice deploy --rollback-events DEPLOYMENT_FAILURE,DEPLOYMENT_STOP_ON_ALARM
+  sluice deploy --output json | jq .   every event, as JSON Lines`,
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			if o.Scaling.KeepSuspended && !noWait {
+				return errors.New(
+					"--leave-suspended needs --no-wait: without --no-wait, auto scaling is restored at the end")
+			}
+			one := func(path string) error {
+				if dry {
+					o.Adopt = l.adopt
+					return p.runPlan(c.Context(), path, o, planOutput{})
+				}
+				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, l, force)
+			}
+			if err := p.RefuseDuplicates("deploy", args); err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return p.ForEachPath(c.Context(), args, one)
+			}
+			return one(path)
+		},
+	}
+	at.Register(c)
+	registerPlanFlags(c, &o)
+	l.registerAll(c)
+	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events",
+		"events after which CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
+			"DEPLOYMENT_STOP_ON_REQUEST (default: those of the deployment group)")
+	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
+	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false,
+		"with --no-wait, auto scaling may stay suspended until sluice resume")
+	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
+	return c
+}
+
+const noWaitHelp = "exit at the first WAIT or approval (8: waits for approval), or after it has requested " +
+	"a deployment from ECS or CodeDeploy"
+
+func (p *program) runDeploy(ctx context.Context, path string, o mode.Options, how engine.Options, l conflictFlags,
+	force bool) error {
+	pre, err := p.preparePlan(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	j, err := p.OpenJournalForWrite()
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := p.freeService(ctx, j, pre, l); err != nil {
+		return err
+	}
+	if !force {
+		if err := p.removeLeftoversFirst(ctx, j, pre); err != nil {
+			return err
+		}
+		if err := pre.judgeCurrent(ctx); err != nil {
+			return err
+		}
+	}
+	if !pre.plan.HasChanges() && !force {
+		return p.finishUnchanged(ctx, pre, how.NoWait)
+	}
+	if err := refuseSuspendedScaling(pre.plan, how.NoWait); err != nil {
+		return err
+	}
+	if how.NoWait && pre.plan.NeedsBreaker() && !ecsRollsBack(pre) {
+		pre.plan.Warnings = append(pre.plan.Warnings,
+			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not monitor "+
+				"the deployment: a failed deployment is not rolled back")
+	}
+	if how.NoWait {
+		warnNoRollback(pre.plan)
+	}
+	return p.runNewDeployment(ctx, j, pre, how)
+}
+
+// removeLeftoversFirst removes the leftovers of a lost deployment in a deployment of its own, if
+// the files change nothing else. The running revision is judged after that.
+func (p *program) removeLeftoversFirst(ctx context.Context, j *journal.Journal, pre *preparedPlan) error {
+	if !pre.plan.Adopts() || pre.plan.Deploys() {
+		return nil
+	}
+	pre.options.Only = true
+	if err := pre.planAgain(); err != nil {
+		return err
+	}
+	if err := p.runNewDeployment(ctx, j, pre, engine.Options{}); err != nil {
+		return err
+	}
+	pre.options.Only, pre.options.Adopt, pre.options.TakeOver = false, false, ""
+	return pre.readAndPlan(ctx)
+}
+
+// ecsRollsBack reports whether ECS rolls back a failed deployment by its circuit breaker. The
+// configuration is that of the files, or of the service if the files have none.
+func ecsRollsBack(pre *preparedPlan) bool {
+	c := pre.app.Service.Input.DeploymentConfiguration
+	if c == nil && pre.state.Service != nil {
+		c = pre.state.Service.DeploymentConfiguration
+	}
+	return c != nil && c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable &&
+		c.DeploymentCircuitBreaker.Rollback
+}
+
+// runNewDeployment starts a deployment of the plan and runs it.
+func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	how engine.Options) error {
+	p.printSummary(pre.plan)
+	e := p.NewEngine(pre.account, pre.clock, j)
+	r := p.Terminal().NewRenderer(pre.plan, pre.clock)
+	e.OnEvent = r.ShowEvent
+	id, err := e.Start(ctx, pre.plan, p.TriggerName())
+	if err != nil {
+		r.Close()
+		return err
+	}
+	return p.runHere(ctx, e, r, id, how, sluice.Succeeded)
+}
+
+// printSummary prints the plan in short form before it runs.
+func (p *program) printSummary(pl *plan.Plan) {
+	if p.Flags.Output == session.JSON {
+		return
+	}
+	w := p.Env.Err
+	fmt.Fprintf(w, "%s in %s: %s\n", p.Paint.Bold(pl.Cluster+"/"+pl.Service), pl.Region, show.PlanRevisions(pl))
+	for _, c := range pl.Changes {
+		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, printable.Line(c.Path), printable.Line(c.Have),
+			printable.Line(c.Want))
+	}
+	names := make([]string, 0, len(pl.Stages))
+	for _, s := range pl.Stages {
+		names = append(names, mode.StageSummary(pl, s))
+	}
+	fmt.Fprintf(w, "  %s: %s\n", sluice.Plural(len(pl.Stages), "stage"), strings.Join(names, ", "))
+	for _, s := range pl.Warnings {
+		fmt.Fprintln(w, "  "+p.Paint.Warn("warning: "+s))
+		p.WriteAnnotation(w, "warning", s, "")
+	}
+	for _, s := range pl.Notes {
+		fmt.Fprintln(w, "  note: "+s)
+	}
+}

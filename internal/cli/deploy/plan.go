@@ -1,0 +1,159 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+func (p *program) newPlanCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o mode.Options
+	var shows planOutput
+	c := &cobra.Command{
+		Use:   "plan [DIR | -c FILE]",
+		Short: "Show what a deployment would change, and every write it would make",
+		Long: `Show what a deployment would change, and every write it would make.
+
+It reads the files and AWS and makes no changes. It shows the changes of the task
+definition and the service, the stages with the weights that they set on each rule,
+every write of each stage and of the rollback, and warnings. It also shows about how
+long the deployment will take, with the assumptions.
+
+With --iam it prints the IAM policy that this deployment and its rollback need, as
+one JSON document. The policy has every write of the plan, the permissions that AWS
+checks in addition, such as iam:PassRole, and every read, each with its resources.
+With --check it asks IAM (SimulatePrincipalPolicy) which permissions the caller lacks.
+If the caller lacks any, the exit code is 7.`,
+		Example: `  sluice plan examples/canary
+  sluice plan --detailed-exitcode      2 if there are changes
+  sluice plan --output json | jq .changes
+  sluice plan --iam > policy.json      the permissions that it needs
+  sluice plan --iam --check            the permissions that the caller lacks`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runPlan(c.Context(), path, o, shows)
+		},
+	}
+	at.Register(c)
+	registerPlanFlags(c, &o)
+	c.Flags().BoolVar(&shows.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
+	c.Flags().BoolVar(&shows.iam, "iam", false, "print the IAM policy that the deployment needs")
+	c.Flags().BoolVar(&shows.check, "check", false, "with --iam: ask IAM which of its permissions the caller lacks")
+	return c
+}
+
+// planOutput are the flags of `sluice plan` for its output and its exit code.
+type planOutput struct {
+	detailed bool // exit code 2 if there are changes
+	iam      bool // print the policy instead of the plan
+	check    bool // print which permissions of the policy the caller lacks
+}
+
+func registerPlanFlags(c *cobra.Command, o *mode.Options) {
+	c.Flags().BoolVar(&o.Force, "force-new-deployment", false,
+		"start a new ECS or CodeDeploy deployment even if there are no changes")
+	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
+	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
+	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
+	registerScalingFlags(c, &o.Scaling)
+}
+
+// countFlag is an optional flag with a number of tasks.
+type countFlag struct{ n **int }
+
+func (f countFlag) String() string {
+	if f.n == nil || *f.n == nil {
+		return ""
+	}
+	return strconv.Itoa(**f.n)
+}
+
+func (f countFlag) Type() string { return "number" }
+
+func (f countFlag) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return errors.New("it must be a number of tasks, 0 or more")
+	}
+	count := int(n)
+	*f.n = &count
+	return nil
+}
+
+func (p *program) runPlan(ctx context.Context, path string, o mode.Options, shows planOutput) error {
+	if err := checkPlanFlags(shows); err != nil {
+		return err
+	}
+	pre, err := p.preparePlan(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	if err := pre.judgeCurrent(ctx); err != nil {
+		return err
+	}
+	if shows.iam {
+		err = p.showPolicy(ctx, pre, shows.check)
+	} else {
+		err = p.showPlan(ctx, pre.plan, forecastPlan(ctx, pre))
+	}
+	if err == nil && shows.detailed && pre.plan.HasWork() {
+		return session.ExitStatus(sluice.ExitChanges)
+	}
+	return err
+}
+
+// showPlan prints a plan and, if f is not nil, its forecast. It makes no changes.
+func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *mode.Forecast) error {
+	if err := p.warnOfOpen(ctx, pl); err != nil {
+		return err
+	}
+	if p.Flags.Output == session.JSON {
+		return show.PlanJSON(p.Env.Out, pl, f)
+	}
+	return show.Plan(p.Env.Out, p.PaintFor(p.Env.Out), pl, f)
+}
+
+// forecastPlan returns how long a plan will take, or nil if the plan changes nothing. If the state of
+// the service cannot be read, it assumes usual values and says so.
+func forecastPlan(ctx context.Context, pre *preparedPlan) *mode.Forecast {
+	if !pre.plan.HasChanges() || !pre.plan.Mode().HasService() {
+		return nil
+	}
+	t, err := survey.ReadTimings(ctx, pre.account, pre.plan, pre.state)
+	f := mode.NewForecast(pre.plan, t)
+	if err != nil {
+		f.Assumes = append(f.Assumes, fmt.Sprintf("the service has usual timings; they could not be read: %v", err))
+	}
+	return &f
+}
+
+// warnOfOpen adds a warning for each unfinished deployment of the journal.
+func (p *program) warnOfOpen(ctx context.Context, pl *plan.Plan) error {
+	j, err := p.FindJournal()
+	if err != nil || j == nil {
+		return err
+	}
+	defer j.Close()
+	open, err := listOpenDeployments(ctx, j, pl)
+	for _, d := range open {
+		pl.Warnings = append(pl.Warnings,
+			fmt.Sprintf("deployment %s of the service is %s: end it first with sluice resume, rollback or abort", d.ID,
+				d.State))
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+// preparedPlan is a plan and the inputs that it was made from.
+type preparedPlan struct {
+	app        *appfile.Application
+	account    *account.Account
+	clock      clock.Clock
+	state      plan.AWSState
+	options    mode.Options
+	plan       *plan.Plan
+	returnPlan *history.Return // of a rollback by ECS's history; replaces the files
+	filter     journal.Filter
+	revision   string
+	findLost   func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
+}
+
+// readAndPlan reads the state from AWS and makes the plan.
+func (p *preparedPlan) readAndPlan(ctx context.Context) (err error) {
+	if p.returnPlan != nil {
+		live, back, err := survey.ReadRollbackInputs(ctx, p.account, p.clock, p.filter.Cluster, p.filter.Service, p.revision)
+		if p.state, p.returnPlan = live, &back; err != nil || back.Nothing != "" {
+			return err
+		}
+		return p.planAgain()
+	}
+	if p.state, err = survey.ReadInputs(ctx, p.account, p.clock, p.app); err != nil {
+		return err
+	}
+	if p.findLost != nil && p.state.Lost.Former == "" {
+		if p.state.Lost, err = p.findLost(ctx, p.state); err != nil {
+			return err
+		}
+	}
+	return p.planAgain()
+}
+
+// planAgain makes the plan again, with the current options and without a read of AWS.
+func (p *preparedPlan) planAgain() (err error) {
+	if p.returnPlan != nil {
+		if p.plan, err = history.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
+			p.plan.TakeOver = p.options.TakeOver
+		}
+		return err
+	}
+	p.plan, err = mode.Make(p.app, p.state, p.options)
+	return err
+}
+
+// judgeCurrent gets the verdict on the running revision, if the files describe the revision that is
+// PRIMARY already. If AWS has stopped to deploy that revision, it plans a new deployment.
+func (p *preparedPlan) judgeCurrent(ctx context.Context) error {
+	now, err := stage.JudgeCurrent(ctx, p.account, p.clock, p.plan, p.state)
+	if err != nil {
+		return fmt.Errorf("judge the running revision: %w", err)
+	}
+	if now != nil && now.Does == plan.DoesRestart {
+		p.options.Restart = now.Detail
+		if err := p.planAgain(); err != nil {
+			return err
+		}
+	}
+	p.plan.Current = now
+	return nil
+}
+
+func (p *preparedPlan) serviceName() string { return p.plan.Cluster + "/" + p.plan.Service }
+
+// preparePlan reads the files and AWS and makes the plan. It makes no changes.
+func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) (*preparedPlan, error) {
+	if err := checkBounds(o.Scaling); err != nil {
+		return nil, err
+	}
+	app, err := p.LoadApplication(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.QuickSync && o.Pipeline {
+		return nil, &sluice.Error{Op: "plan", Resource: app.File,
+			Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
+	}
+	app.Scaling = app.Scaling.With(o.Scaling)
+	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
+	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
+		return nil, err
+	}
+	return out, out.readAndPlan(ctx)
+}
+
+// findLostClaim returns the deployment of this journal that created the PRIMARY task set, and the
+// revision that served before. An aborted deployment may have left such a set without its claim.
+func (p *program) findLostClaim(ctx context.Context, live plan.AWSState) (plan.Claim, error) {
+	made := live.PrimaryCreatedBy()
+	if made == "" {
+		return live.Lost, nil
+	}
+	j, err := p.FindJournal()
+	if err != nil || j == nil {
+		return live.Lost, err
+	}
+	defer j.Close()
+	saved, err := engine.OpenMemory(j, made).Snapshot.Load(ctx)
+	if err != nil || saved.Primary == nil {
+		return live.Lost, err
+	}
+	return plan.Claim{Deployment: made, Former: saved.Primary.ID}, nil
+}
+
+// listOpenDeployments returns the deployments of the plan's service that have not ended.
+func listOpenDeployments(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment, error) {
+	if j == nil {
+		return nil, nil
+	}
+	return j.Deployments(ctx, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster,
+		Service: pl.Service, Open: true})
+}

@@ -1,0 +1,100 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+func (p *program) newResumeCommand() *cobra.Command {
+	t := session.DeploymentCommand{Name: "resume", OnlyOpen: true}
+	var l conflictFlags
+	c := p.NewDeploymentCommand(&t, "Continue a deployment that was paused or killed",
+		`Continue a deployment that was paused, killed or left waiting.
+
+It uses the plan of that deployment, not the current files, and finds the resources
+that the deployment has created. The journal does not contain the values of
+environment variables: if the task definition is not registered yet, sluice reads them
+from the files again (DIR, -c FILE, or the current directory). If the deployment has
+ended, sluice only releases its claim on the service, if the claim still exists. `+session.IDHelp,
+		`  sluice resume
+  sluice resume --take-over            take it over from the process that runs it
+  sluice resume slc-01k0…`,
+		func(c *cobra.Command, path string, given bool) error {
+			return p.runResume(c.Context(), path, t.App.FilesPath(path), given, engine.Options{NoWait: t.NoWait}, l)
+		})
+	l.registerTakeOver(c, "take it over from the process that runs it, and the service from a deployment of "+
+		"another machine")
+	c.Flags().BoolVar(&t.NoWait, "no-wait", false, noWaitHelp)
+	return c
+}
+
+func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options,
+	l conflictFlags) error {
+	t, err := p.FindAndOpen(ctx, "resume", path, given)
+	if err != nil {
+		return err
+	}
+	defer t.Journal.Close()
+	d := t.Deployment
+	if d.State == journal.Ended {
+		return p.resumeEnded(ctx, t)
+	}
+	runs, err := p.RunningProcess(ctx, t)
+	if err != nil {
+		return err
+	}
+	if runs != "" && !l.takeOver {
+		return &sluice.Error{Op: "resume the deployment", Resource: d.ID, Kind: sluice.Overtaken,
+			Err:  fmt.Errorf("process %s runs it", runs),
+			Next: "wait for it, check it with sluice status, or take it over with --take-over"}
+	}
+	e := p.NewEngine(t.Account, t.Clock, t.Journal)
+	if l.takeOver {
+		if err := p.takeOverDeployment(ctx, e, t); err != nil {
+			return err
+		}
+	}
+	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, p.ActorName("")); err != nil {
+		return err
+	}
+	if err := p.restoreSecrets(ctx, e, t, files); err != nil {
+		return err
+	}
+	return p.runOrFollow(ctx, e, t, o, sluice.Succeeded)
+}
+
+// resumeEnded releases the claim of an ended deployment, if it still exists. It does nothing else.
+func (p *program) resumeEnded(ctx context.Context, t *session.Opened) error {
+	d := t.Deployment
+	released, err := p.NewEngine(t.Account, t.Clock, t.Journal).ReleaseEndedClaim(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	if released {
+		p.PrintResult("released the claim on " + d.Cluster + "/" + d.Service)
+	}
+	p.PrintResult("nothing to resume: " + show.DeploymentSummary(d, ""))
+	return session.ExitWith(d.Outcome.ExitCode())
+}
+
+// restoreSecrets gives the engine the values of environments, which the journal does not contain.
+// The engine returns the error if it needs them and the files cannot be read.
+func (p *program) restoreSecrets(ctx context.Context, e *engine.Engine, t *session.Opened, files string) error {
+	if !t.Plan.NeedsFiles() {
+		return nil
+	}
+	app, err := p.LoadApplication(files)
+	if err != nil {
+		return nil
+	}
+	_, err = e.RestoreSecrets(ctx, t.Deployment.ID, app)
+	return err
+}

@@ -1,0 +1,113 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+func (p *program) newRunCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o runFlags
+	var noWait, dry bool
+	c := &cobra.Command{
+		Use:   "run [DIR | -c FILE] [-- COMMAND…]",
+		Short: "Run a task of an application until it stops",
+		Long: `Run a task of an application until it stops: a job, a migration, a one-off command.
+
+If the task definition differs from the newest revision, sluice registers it. Then it
+starts tasks of exactly that revision, in the network that the files specify. The
+application may have a service. sluice prints the output of the containers as it
+arrives, and how each container ended. The exit code is 0 if the watched container
+exits with 0. It is 5 if that container exits with another code or the task never ran.
+
+If a response of ECS is lost, sluice searches for the tasks, so that none is started
+twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.`,
+		Example: `  sluice run examples/job
+  sluice run examples/job --count 3
+  sluice run examples/canary -- ./manage.py migrate
+  sluice run . --env web=DRY_RUN=1 --watch-container web
+  sluice run . --overrides '{"cpu":"1024","memory":"4096"}'
+  sluice run . --output json | jq 'select(.kind == "taskEnded").data'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if n := c.ArgsLenAtDash(); n >= 0 {
+				args, o.words = args[:n], args[n:]
+			}
+			if err := session.AtMost(1)(c, args); err != nil {
+				return err
+			}
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runRun(c.Context(), path, o, noWait, dry)
+		},
+	}
+	at.Register(c)
+	o.registerRunFlags(c.Flags())
+	c.Flags().BoolVar(&noWait, "no-wait", false, "exit after ECS has started the tasks")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing")
+	return c
+}
+
+func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, dry bool) error {
+	pre, err := p.prepareRun(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	if dry {
+		return p.showPlan(ctx, pre.plan, nil)
+	}
+	j, err := p.OpenJournalForWrite()
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := p.refuseSecondRun(ctx, j, pre); err != nil {
+		return err
+	}
+	return p.runNewDeployment(ctx, j, pre, engine.Options{NoWait: noWait})
+}
+
+// refuseSecondRun returns an error if this journal has a run of the same tasks that has not ended. It
+// prevents a second start of a migration after the terminal of the first run was closed.
+func (p *program) refuseSecondRun(ctx context.Context, j *journal.Journal, pre *preparedPlan) error {
+	open, err := listOpenDeployments(ctx, j, pre.plan)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	id := open[0].ID
+	return &sluice.Error{Op: "start a run", Resource: pre.serviceName(), Kind: sluice.Overtaken,
+		Err: fmt.Errorf("deployment %s of this task is %s", id, open[0].State),
+		Next: "end it first: sluice resume " + id + " waits for its tasks, sluice abort " + id +
+			" does not stop them"}
+}
+
+// prepareRun reads the files and AWS and plans the run. It makes no changes.
+func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*preparedPlan, error) {
+	app, err := p.LoadApplication(path)
+	if err != nil {
+		return nil, err
+	}
+	options, err := o.runOptions(p.Session)
+	if err != nil {
+		return nil, err
+	}
+	out := &preparedPlan{app: app}
+	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
+		return nil, err
+	}
+	if out.state, err = survey.ReadRunInputs(ctx, out.account, out.clock, app); err != nil {
+		return nil, err
+	}
+	out.plan, err = mode.MakeRun(app, out.state, options)
+	return out, err
+}

@@ -1,0 +1,62 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/inspect"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// finishUnchanged ends a deploy whose plan has no changes. It succeeds only if the verdict of `sluice
+// wait` is success. It waits for the verdict on a deployment that still runs.
+func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait bool) error {
+	now := pre.plan.Current
+	switch {
+	case now == nil || now.Does == plan.DoesNothing:
+		return p.printNoChanges(show.NoChanges(pre.plan), sluice.ExitDone)
+	case now.Does == plan.DoesNotRun:
+		err := p.printNoChanges(fmt.Sprintf("No changes: %s has %s, as the files specify, but %s", pre.serviceName(),
+			pre.plan.To, now.Detail), sluice.ExitUndecided)
+		p.printNext(now.Next)
+		return err
+	}
+	if noWait && now.Outcome == "" {
+		err := p.printNoChanges(fmt.Sprintf("No changes: the deployment of %s to %s still runs: %s", pre.serviceName(),
+			pre.plan.To, now.Detail), sluice.ExitDone)
+		p.printNext(fmt.Sprintf("run sluice wait --cluster %s --service %s to wait for its result", pre.plan.Cluster,
+			pre.plan.Service))
+		return err
+	}
+	return p.followCurrent(ctx, pre)
+}
+
+// printNoChanges prints, as text or as an event, that there are no changes.
+func (p *program) printNoChanges(message string, with int) error {
+	if p.Flags.Output == session.JSON {
+		p.Terminal().NewHistoryRenderer().ShowEvent(sluice.Seal("", "", sluice.Noted{Message: message}))
+		return session.ExitWith(with)
+	}
+	p.PrintResult(message)
+	return session.ExitWith(with)
+}
+
+// printNext prints the next step in text output.
+func (p *program) printNext(next string) {
+	if next != "" && p.Flags.Output == session.Text {
+		fmt.Fprintln(p.Env.Err, "next: "+next)
+	}
+}
+
+// followCurrent waits for the verdict on the deployment that AWS runs already. The exit code is that
+// of `sluice wait`.
+func (p *program) followCurrent(ctx context.Context, pre *preparedPlan) error {
+	if p.Flags.Output == session.Text {
+		fmt.Fprintf(p.Env.Err, "No changes: the files specify %s; following its running deployment\n", pre.plan.To)
+	}
+	return inspect.Wait(ctx, p.Session, pre.account, pre.clock, stage.CurrentTarget(pre.plan))
+}

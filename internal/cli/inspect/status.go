@@ -1,0 +1,208 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+)
+
+func (p *program) newStatusCommand() *cobra.Command {
+	t := session.DeploymentCommand{Name: "status"}
+	events, follow := -1, false
+	c := p.NewDeploymentCommand(&t, "Show the state of a service and its deployment",
+		`Show the state of a service: its task sets, tasks and targets, the requested and the
+actual weights of its rules, which tasks are registered under its Cloud Map names, and
+the deployment that runs or ran last. For a rolling service, it also shows ECS's
+deployments, why tasks fail, and the newest events. For a service that CodeDeploy
+deploys, it also shows the deployment with its lifecycle, and both task sets with their
+traffic. It makes no changes.
+
+With --watch it prints the state again after each change, until the running deployment
+ends, or until Ctrl-C if none runs. `+session.IDHelp,
+		`  sluice status
+  sluice status examples/canary
+  sluice status --watch --events 20
+  sluice status --output json | jq .taskSets`,
+		func(c *cobra.Command, path string, given bool) error {
+			if events < 0 && c.Flags().Changed("events") {
+				return &sluice.Error{Op: "sluice status", Err: errors.New("--events is below 0"),
+					Next: "give 0 or more"}
+			}
+			return p.runStatus(c.Context(), path, given, events, follow)
+		})
+	c.Flags().IntVar(&events, "events", -1,
+		"number of the service's newest events to show (default: 5 for a rolling service, otherwise 0)")
+	c.Flags().BoolVar(&follow, "watch", false, "print the state again after each change")
+	return c
+}
+
+// DeploymentReport is the newest deployment of the service in the journal.
+type DeploymentReport struct {
+	ID        string          `json:"id"`
+	State     journal.State   `json:"state"`
+	Outcome   sluice.Outcome  `json:"outcome,omitempty"`
+	Cause     string          `json:"cause,omitempty"`
+	From      string          `json:"from,omitempty"`
+	To        string          `json:"to"`
+	Runner    string          `json:"runBy,omitempty"` // "<host>/<pid>"
+	Requested *sluice.Weights `json:"asked,omitempty"`
+	Stages    []stageReport   `json:"stages"`
+	Waiting   string          `json:"waiting,omitempty"`
+}
+
+type stageReport struct {
+	Number int    `json:"number"` // from 1
+	Name   string `json:"name"`
+	What   string `json:"what,omitempty"`
+	Status string `json:"status,omitempty"` // empty: not begun
+}
+
+func (p *program) runStatus(ctx context.Context, path string, given bool, events int, follow bool) error {
+	j, err := p.FindJournal()
+	if err != nil {
+		return err
+	}
+	if j != nil {
+		defer j.Close()
+	}
+	if follow {
+		return p.watchStatus(ctx, j, path, given, events)
+	}
+	t, err := p.readStatus(ctx, j, path, given, events)
+	if err != nil {
+		return err
+	}
+	if p.Flags.Output == session.JSON {
+		t.Undescribed = t.undescribedTexts()
+		return json.NewEncoder(p.Env.Out).Encode(t)
+	}
+	return t.writeText(p.Env.Out, p.PaintFor(p.Env.Out))
+}
+
+// readStatus reads the state of the service of an application or of a deployment.
+func (p *program) readStatus(ctx context.Context, j *journal.Journal, path string, given bool,
+	events int) (*ServiceReport, error) {
+	if !session.IsDeploymentID(path) {
+		if t, found, err := p.readAppStatus(ctx, j, path, given, events); found || err != nil {
+			return t, err
+		}
+	}
+	if j == nil {
+		return nil, &sluice.Error{Op: "show the status", Kind: sluice.NotFound,
+			Err:  errors.New("the current directory has no application file, and there is no journal " + p.StatePath()),
+			Next: "name the folder of the application: sluice status DIR"}
+	}
+	d, err := p.FindDeployment(ctx, j, "status", path, given)
+	if err != nil {
+		return nil, err
+	}
+	t := &session.Opened{Journal: j, Deployment: d}
+	if err := p.EnterAccount(ctx, t); err != nil {
+		return nil, err
+	}
+	s := TargetOfPlan(t.Plan)
+	s.events, s.requests = events, &p.requests
+	out, err := ReadService(ctx, t.Account, t.Clock, s)
+	if err == nil {
+		out.Deployment, err = reportDeployment(ctx, p.Session, t)
+	}
+	return out, err
+}
+
+// readAppStatus reads the state of the service of the application at a path. found is false if there
+// is no application file.
+func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path string, given bool,
+	events int) (t *ServiceReport, found bool, err error) {
+	app, err := p.LoadApplication(path)
+	switch {
+	case err != nil && !given && session.IsNoApplication(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	a, c, err := p.OpenAccount(ctx, app.Region)
+	if err != nil {
+		return nil, false, err
+	}
+	s := targetOfApp(app)
+	s.events, s.requests = events, &p.requests
+	if t, err = ReadService(ctx, a, c, s); err != nil || j == nil {
+		return t, true, err
+	}
+	t.Deployment, err = p.latestReport(ctx, j, a, s)
+	return t, true, err
+}
+
+// latestReport returns the newest deployment of the service in this account, or nil.
+func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *account.Account,
+	s StatusTarget) (*DeploymentReport, error) {
+	id, err := a.ID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := j.LatestDeployment(ctx, id, a.Region(), s.cluster, s.service)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &session.Opened{Journal: j, Deployment: d}
+	if t.Plan, err = session.ReadPlan(d); err != nil {
+		return nil, err
+	}
+	return reportDeployment(ctx, p.Session, t)
+}
+
+// reportDeployment returns the progress of a deployment, computed from the journal.
+func reportDeployment(ctx context.Context, s *session.Session, t *session.Opened) (*DeploymentReport, error) {
+	d := t.Deployment
+	out := &DeploymentReport{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.Plan.From,
+		To: t.Plan.To}
+	b := show.NewBoard(t.Plan)
+	events, err := t.Journal.Events(ctx, d.ID, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		b.ApplyEvent(e)
+	}
+	out.Requested, out.Waiting = b.RequestedWeights(), b.WaitingText()
+	out.Stages = reportStages(t.Plan, b)
+	out.Runner, err = s.RunningProcess(ctx, t)
+	return out, err
+}
+
+func reportStages(pl *plan.Plan, b *show.Board) []stageReport {
+	var all []stageReport
+	for i, status := range b.StageStatuses() {
+		what := pl.Stage(i)
+		all = append(all, stageReport{Number: i + 1, Name: what.Name, What: mode.StageText(pl, what), Status: status})
+	}
+	return all
+}
+
+// PrintService prints, as text, the state of the service of a deployment.
+func PrintService(ctx context.Context, s *session.Session, t *session.Opened) error {
+	tree, err := ReadService(ctx, t.Account, t.Clock, TargetOfPlan(t.Plan))
+	if err != nil {
+		return err
+	}
+	if t.Deployment, err = t.Journal.Deployment(ctx, t.Deployment.ID); err != nil {
+		return err
+	}
+	if tree.Deployment, err = reportDeployment(ctx, s, t); err != nil {
+		return err
+	}
+	return tree.writeText(s.Env.Out, s.PaintFor(s.Env.Out))
+}

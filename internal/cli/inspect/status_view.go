@@ -1,0 +1,164 @@
+package inspect
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// serviceView writes the state of a service as text.
+type serviceView struct{ show.Paint }
+
+// writeText writes the state of the service as text.
+func (t *ServiceReport) writeText(w io.Writer, p show.Paint) error {
+	return serviceView{p}.writeService(w, t)
+}
+
+func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
+	var b bytes.Buffer
+	if session.IsTaskRun(t.Service) {
+		v.writeTaskRuns(&b, t)
+	} else if t.Status == "" {
+		fmt.Fprintf(&b, "service %s/%s in %s: not found\n", t.Cluster, t.Service, t.Region)
+	} else {
+		fmt.Fprintf(&b, "service %s in %s: %s, %d desired, %d running, %d pending (controller %s)\n",
+			v.Bold(t.Cluster+"/"+t.Service), t.Region, t.Status, t.Desired, t.Running, t.Pending, t.Controller)
+	}
+	v.writeScaling(&b, t)
+	v.writeDeployment(&b, t)
+	v.writeRules(&b, t)
+	v.writeRequests(&b, t)
+	v.writeNames(&b, t)
+	v.writeCodeDeploy(&b, t)
+	for _, s := range t.TaskSets {
+		v.writeTaskSet(&b, s)
+	}
+	v.writeRollouts(&b, t)
+	v.writeCanaryService(&b, t)
+	for _, l := range t.OtherTargets {
+		fmt.Fprintf(&b, "target %s of %s: %s\n", l.Address, l.Group, l.State)
+	}
+	for _, text := range t.undescribedTexts() {
+		fmt.Fprintln(&b, v.Warn("warning: "+text))
+	}
+	v.writeCauses(&b, t)
+	if t.Problem != "" {
+		fmt.Fprintln(&b, v.Warn("warning: "+t.Problem))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
+	d := t.Deployment
+	if d == nil {
+		if t.Claim != "" {
+			fmt.Fprintf(b, "a deployment of another journal has claimed the service: %s\n", plan.ClaimText(t.Claim))
+		}
+		return
+	}
+	state := string(d.State)
+	if d.Outcome != "" {
+		state = string(d.Outcome)
+	}
+	fmt.Fprintf(b, "deployment %s: %s, %s", d.ID, v.Bold(state), revisionChange(d.From, d.To))
+	switch {
+	case d.Runner != "":
+		fmt.Fprintf(b, ", run by %s", d.Runner)
+	case d.Outcome == "":
+		fmt.Fprintf(b, ", no process is running it. To continue: sluice resume %s", d.ID)
+	}
+	fmt.Fprintln(b)
+	if d.Cause != "" {
+		fmt.Fprintf(b, "  %s\n", v.Bad(d.Cause))
+	}
+	for _, s := range d.Stages {
+		status := s.Status
+		if status == "" {
+			status = "-"
+		}
+		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(show.PadRight(status, 8), s.Status), s.Number,
+			show.PadRight(s.Name, 20), s.What)
+	}
+	if d.Waiting != "" {
+		fmt.Fprintf(b, "  %s\n", d.Waiting)
+	}
+}
+
+func (v serviceView) colorStatus(text, status string) string {
+	switch status {
+	case "done":
+		return v.Good(text)
+	case "failed":
+		return v.Bad(text)
+	case "running":
+		return v.Bold(text)
+	}
+	return v.Dim(text)
+}
+
+func revisionChange(from, to string) string {
+	if from == "" || from == to {
+		return to
+	}
+	return from + " -> " + to
+}
+
+// writeRules writes the requested weights of the deployment and the actual weights of the rules.
+func (v serviceView) writeRules(b *bytes.Buffer, t *ServiceReport) {
+	if len(t.Rules) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "weights (primary / canary)\trequested\tactual")
+	for _, r := range t.Rules {
+		asked := "-"
+		if t.Deployment != nil && t.Deployment.Requested != nil {
+			asked = fmt.Sprintf("%d / %d", t.Deployment.Requested.Primary(), t.Deployment.Requested.Canary())
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s / %s\n", r.Name, asked, weightText(r.Primary), weightText(r.Canary))
+	}
+	w.Flush()
+}
+
+func weightText(w *int) string {
+	if w == nil {
+		return "-"
+	}
+	return strconv.Itoa(*w)
+}
+
+func (v serviceView) writeTaskSet(b *bytes.Buffer, s taskSetReport) {
+	role := s.Role
+	if role == "" {
+		role = "other"
+	}
+	steady := ""
+	if s.Steady {
+		steady = ", steady"
+	}
+	share := fmt.Sprintf("%g%%", s.Scale)
+	if s.Weight != nil {
+		share = fmt.Sprintf("%g%% of the traffic", *s.Weight)
+	}
+	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %d of %d running%s\n", s.ID, v.Bold(role), s.Status, s.Revision,
+		share, s.Running, s.Desired, steady)
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, task := range s.Tasks {
+		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))
+	}
+	w.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

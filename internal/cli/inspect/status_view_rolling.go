@@ -1,0 +1,80 @@
+package inspect
+
+import (
+	"bytes"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+)
+
+// writeRollouts writes the deployments of a service that ECS itself deploys.
+func (v serviceView) writeRollouts(b *bytes.Buffer, t *ServiceReport) {
+	if c := t.ServiceDeployment; c != nil {
+		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.Bold(c.Status)+serviceDeploymentText(c))
+	}
+	for _, d := range t.Rollouts {
+		fmt.Fprintf(b, "%s deployment %s of %s: %s, %d of %d running, %d pending, %d failed\n",
+			v.Bold(d.Status), d.ID, d.Revision, orDash(d.State), d.Running, d.Desired, d.Pending, d.Failed)
+		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		for _, task := range d.Tasks {
+			fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))
+		}
+		w.Flush()
+	}
+}
+
+func serviceDeploymentText(c *currentReport) string {
+	text := ""
+	if c.Revision != "" {
+		text += ", deploys " + c.Revision
+	}
+	if c.BackTo != "" {
+		text += ", rolls back to " + c.BackTo
+	}
+	if c.Stage != "" {
+		text += ", " + c.Stage
+	}
+	if c.Weight > 0 {
+		text += fmt.Sprintf(" with %g%% of the traffic", c.Weight)
+	}
+	if c.Failures > 0 {
+		text += fmt.Sprintf(", circuit breaker at %d of %d failures", c.Failures, c.Limit)
+	}
+	for _, a := range c.Alarms {
+		text += ", alarm " + a + " fired"
+	}
+	if c.Hook != "" {
+		text += ", waiting: hook " + c.Hook + " waits for a response"
+	}
+	if !c.Expires.IsZero() {
+		text += " until " + show.FormatTime(c.Expires)
+	}
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
+}
+
+// writeCauses writes causes of failures, the last log lines of containers, and service events.
+func (v serviceView) writeCauses(b *bytes.Buffer, t *ServiceReport) {
+	for _, c := range t.Causes {
+		text := c.Text
+		if c.Task != "" {
+			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(c.Count, "task"), c.Text, c.Task)
+		}
+		fmt.Fprintf(b, "%s\n  next: %s\n", v.Bad(text), c.Next)
+	}
+	for _, l := range t.Logs {
+		for _, line := range l.Lines {
+			fmt.Fprintf(b, "  %s\n", v.Dim("log of "+l.Container+": "+line))
+		}
+	}
+	for i, e := range t.Events {
+		if i == 0 {
+			fmt.Fprintln(b, "events")
+		}
+		fmt.Fprintf(b, "  %s  %s\n", v.Dim(show.FormatTime(e.At)), e.Message)
+	}
+}

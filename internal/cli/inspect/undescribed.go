@@ -1,0 +1,50 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// undescribedTexts returns a warning for each resource that the files do not describe and that gets
+// requests or is a leftover of an earlier deployment. It returns none while a deployment runs,
+// because the canary then belongs to that deployment.
+func (t *ServiceReport) undescribedTexts() (all []string) {
+	if t.Claim != "" || t.Deployment != nil && t.Deployment.Outcome == "" {
+		return nil
+	}
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, s := range t.TaskSets {
+		switch {
+		case s.Status != "ACTIVE":
+		case s.bySluice:
+			say("task set %s of %s is a leftover of an earlier deployment: the next deployment deletes it", s.ID,
+				s.Revision)
+		case s.inGroups:
+			say("task set %s of %s gets requests but was not created by sluice", s.ID, s.Revision)
+		}
+	}
+	if c := t.CanaryService; c != nil && c.Status == "ACTIVE" {
+		say("canary service %s of %s is a leftover of an earlier deployment: the next deployment deletes it",
+			c.Service, c.Revision)
+	}
+	for _, l := range t.OtherTargets {
+		if !strings.HasPrefix(l.State, "draining") {
+			say("target %s of %s is not a task of the service", l.Address, l.Group)
+		}
+	}
+	for _, r := range t.Rules {
+		if r.Canary != nil && *r.Canary > 0 {
+			say("the %s sends requests to the canary target group (weight %d)", r.Name, *r.Canary)
+		}
+	}
+	for _, n := range t.Names {
+		for _, f := range n.Variants {
+			if f.Variant == sluice.Canary && f.Registered > 0 {
+				say("%s still has %s of an earlier deployment", n.Name, sluice.Plural(f.Registered, "canary task"))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,157 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+type waitOptions struct {
+	cluster    string
+	services   []string
+	definition string
+	deployment string
+	timeout    time.Duration
+	deadline   time.Duration
+	failAfter  int
+}
+
+func (p *program) newWaitCommand() *cobra.Command {
+	var o waitOptions
+	c := &cobra.Command{
+		Use:   "wait --cluster NAME --service NAME [flags]",
+		Short: "Wait for a deployment of any tool and report its outcome",
+		Long: `Wait for a deployment of ECS services and report its outcome (succeeded, rolled back,
+superseded and so on) and the cause. Any tool may start the deployment. The wait may
+start before, during or after it. It can be a rolling update, a deployment of task
+sets, or a CodeDeploy deployment, whose rollback is followed to its own end. sluice wait
+makes no changes.
+
+Without --task-definition or --deployment, it waits for the deployment that is current
+at the first poll. With --task-definition, it waits until that revision appears and
+serves. If the revision serves already, the wait succeeds immediately.`,
+		Example: `  sluice wait --cluster prod --service web
+  sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
+  sluice wait --cluster prod --service web --service api --output json
+  sluice wait --deployment d-ABCDEF123`,
+		Args: session.AtMost(0),
+		RunE: func(c *cobra.Command, _ []string) error { return p.runWait(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster (default: the account's default cluster)")
+	f.StringArrayVar(&o.services, "service", nil, "`name` or ARN of a service; may be given several times")
+	f.StringVar(&o.definition, "task-definition", "", "`family:revision` or ARN that has to serve")
+	f.StringVar(&o.deployment, "deployment", "",
+		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of "+
+			"CodeDeploy, which needs no --service")
+	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
+	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
+	f.IntVar(&o.failAfter, "fail-after", diagnosis.FailAfter,
+		"number of tasks stopped by one cause that ends the wait, if no circuit breaker does")
+	return c
+}
+
+// checkWait returns an error for flags that exclude each other or are out of range.
+func (o waitOptions) checkWait() error {
+	wrong := func(why, next string) error {
+		return &sluice.Error{Op: "sluice wait", Err: errors.New(why), Next: next}
+	}
+	switch {
+	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-"):
+		return wrong("no service given", "give --service NAME")
+	case o.deployment != "" && len(o.services) > 1:
+		return wrong("a deployment belongs to one service, but several are given",
+			"give one --service, or leave --deployment out")
+	case o.deployment != "" && o.definition != "":
+		return wrong("--deployment and --task-definition are both given", "give one of them")
+	case o.timeout <= 0:
+		return wrong("the timeout is not above 0", "give a duration such as 90s or 10m")
+	case o.failAfter < 1:
+		return wrong("--fail-after is below 1", "give 1 or more; the default is 3")
+	}
+	return nil
+}
+
+func (p *program) runWait(ctx context.Context, o waitOptions) error {
+	if err := o.checkWait(); err != nil {
+		return err
+	}
+	if len(o.services) == 0 {
+		o.services = []string{""} // the deployment determines the service
+	}
+	a, c, err := p.OpenAccount(ctx, "")
+	if err != nil {
+		return err
+	}
+	v := newWaitView(p.Session, len(o.services) > 1, c.Now())
+	results := p.waitForAll(ctx, a, c, o, v)
+	v.printResults(results)
+	return waitExit(ctx, results)
+}
+
+// waitOutcome is the result of the wait for one service.
+type waitOutcome struct {
+	update watch.Update
+	err    error
+}
+
+// waitForAll waits for the services concurrently, with shared reads of AWS.
+func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions,
+	v *waitView) []waitOutcome {
+	w := watch.New(a, c)
+	results := make([]waitOutcome, len(o.services))
+	waits := make([]func(), len(o.services))
+	for i, service := range o.services {
+		waits[i] = func() {
+			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
+				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline,
+				FailAfter: o.failAfter}}
+			results[i].update, results[i].err = w.Wait(ctx, t, v.handleUpdate)
+		}
+	}
+	clock.All(c, waits...)
+	return results
+}
+
+// Wait waits for the verdict on one target and prints it. The exit code is that of `sluice
+// wait`.
+func Wait(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target) error {
+	v := newWaitView(s, false, c.Now())
+	var w waitOutcome
+	w.update, w.err = watch.New(a, c).Wait(ctx, t, v.handleUpdate)
+	v.printResults([]waitOutcome{w})
+	return waitExit(ctx, []waitOutcome{w})
+}
+
+// waitExit returns the errors of several waits, or without errors the exit code of the worst
+// outcome.
+func waitExit(ctx context.Context, results []waitOutcome) error {
+	if ctx.Err() != nil {
+		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx),
+			Next: "run sluice wait again at any time; the deployment continues"}
+	}
+	var errs []error
+	var codes []int
+	for _, r := range results {
+		if r.err != nil {
+			errs = append(errs, r.err)
+			continue
+		}
+		codes = append(codes, r.update.Verdict.Outcome.ExitCode())
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	return session.ExitWith(sluice.WorstExit(codes...))
+}

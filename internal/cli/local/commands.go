@@ -1,0 +1,16 @@
+package local
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+)
+
+// program is one run of a command of this package.
+type program struct{ *session.Session }
+
+// Commands returns the commands that run the local AWS, in the order of sluice --help.
+func Commands(s *session.Session) []*cobra.Command {
+	p := &program{s}
+	return []*cobra.Command{p.newRehearseCommand(), p.newSimCommand(), p.newDemoCommand()}
+}

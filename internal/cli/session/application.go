@@ -1,0 +1,139 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	slashpath "path"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/folder"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// LoadApplication reads the application at a path. The names of its files are relative to the
+// working directory, if the files are below it.
+func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
+	at, err := s.LocateApplication(path)
+	if err != nil {
+		return nil, err
+	}
+	if at.local {
+		return appfile.Load(at.Files, at.Name, s.LookupEnv)
+	}
+	return nameOutsideFiles(at.folder)(appfile.Load(at.Files, at.Name, s.LookupEnv))
+}
+
+// ApplicationLocation is the folder that an application is read from. Files outside this folder
+// cannot be read.
+type ApplicationLocation struct {
+	Files  fs.FS
+	Name   string // of the application file or the folder, in files
+	local  bool   // the folder is below the working directory, and file names are relative to that
+	folder string // as given on the command line
+}
+
+func (s *Session) LocateApplication(path string) (ApplicationLocation, error) {
+	abs, err := s.absolutePath(path)
+	if err != nil {
+		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}
+	}
+	at, dir := ApplicationLocation{Name: ".", folder: filepath.Clean(path)}, abs
+	if _, err := fs.Stat(s.Env.FS(abs), "."); err != nil {
+		at.Name, at.folder, dir = filepath.Base(abs), filepath.Dir(path), filepath.Dir(abs)
+	}
+	at.Files = s.Env.FS(dir)
+	wd, err := s.Env.Getwd()
+	if err != nil {
+		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}
+	}
+	if rel, err := filepath.Rel(wd, dir); err == nil && filepath.IsLocal(rel) {
+		rel = filepath.ToSlash(rel)
+		at.local, at.Name, at.Files = true, slashpath.Join(rel, at.Name), folder.WithPrefix(rel, at.Files)
+	}
+	return at, nil
+}
+
+// nameOutsideFiles returns a function that puts the given folder in front of file names. It is used
+// for an application that is not below the working directory.
+func nameOutsideFiles(folder string) func(*appfile.Application, error) (*appfile.Application, error) {
+	named := func(file string) string { return filepath.ToSlash(filepath.Join(folder, file)) }
+	return func(app *appfile.Application, err error) (*appfile.Application, error) {
+		for _, e := range splitErrors(err) {
+			var problem *definition.Problem
+			var told *sluice.Error
+			switch {
+			case errors.As(e, &problem):
+				problem.File = named(problem.File)
+			case errors.As(e, &told) && told.Resource != "":
+				told.Resource = named(told.Resource)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		app.File = named(app.File)
+		if app.Task != nil {
+			app.Task.File = named(app.Task.File)
+		}
+		if app.Service != nil {
+			app.Service.File = named(app.Service.File)
+		}
+		return app, nil
+	}
+}
+
+func (s *Session) LookupEnv(key string) (string, bool) {
+	v := s.Env.Getenv(key)
+	return v, v != ""
+}
+
+// IsNoApplication reports whether err means that no application file exists.
+func IsNoApplication(err error) bool {
+	var problem *sluice.Error
+	return errors.As(err, &problem) && problem.Op == "read the application" || errors.Is(err, fs.ErrNotExist)
+}
+
+func ClusterName(app *appfile.Application) string {
+	if app.Cluster == "" {
+		return "default"
+	}
+	return sluice.ARNName(app.Cluster)
+}
+
+// ServiceOrGroup returns the name under which the journal has the deployments of an application. It
+// is that of the service, or of the task group if there is no service.
+func ServiceOrGroup(app *appfile.Application) string {
+	if app.Service != nil {
+		return *app.Service.Input.ServiceName
+	}
+	return plan.TaskGroup(app)
+}
+
+// IsTaskRun reports whether the name is that of a task group and not of a service.
+func IsTaskRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
+
+func (s *Session) absolutePath(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	wd, err := s.Env.Getwd()
+	return filepath.Join(wd, path), err
+}
+
+// ReadFile reads a regular file that is named on the command line.
+func (s *Session) ReadFile(path string) ([]byte, error) {
+	abs, err := s.absolutePath(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := fs.ReadFile(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
+	var why *fs.PathError
+	if errors.As(err, &why) {
+		err = why.Err
+	}
+	return data, err
+}

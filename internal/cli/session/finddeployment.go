@@ -1,0 +1,117 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// ReadPlan returns the plan of a deployment.
+func ReadPlan(d journal.Deployment) (*plan.Plan, error) {
+	p := &plan.Plan{}
+	if err := json.Unmarshal(d.Plan, p); err != nil {
+		return nil, &sluice.Error{Op: "read the plan of the deployment", Resource: d.ID, Err: err}
+	}
+	return p, nil
+}
+
+// IsDeploymentID reports whether s is a deployment's ID and not a folder.
+func IsDeploymentID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) }
+
+// FindDeployment finds the deployment of a command. It returns the named one. Without a name it
+// returns the newest of the application at path, or without an application file the only one that
+// has not ended.
+func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, path string,
+	given bool) (journal.Deployment, error) {
+	if given && IsDeploymentID(path) {
+		return s.DeploymentByID(ctx, j, path)
+	}
+	app, err := s.LoadApplication(path)
+	if err != nil && (given || !IsNoApplication(err)) {
+		return journal.Deployment{}, err
+	}
+	if err == nil {
+		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: ClusterName(app), Service: ServiceOrGroup(app),
+			Region: app.Region})
+	}
+	open, err := j.Deployments(ctx, journal.Filter{Open: true})
+	if err != nil {
+		return journal.Deployment{}, err
+	}
+	if len(open) == 1 {
+		return open[0], nil
+	}
+	return journal.Deployment{}, s.ambiguousError(verb,
+		"the current directory has no application file, and "+underwayText(len(open)), open)
+}
+
+func (s *Session) DeploymentByID(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
+	d, err := j.Deployment(ctx, id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return d, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
+			Err:  fmt.Errorf("the deployment is not in the journal %s", j.Path()),
+			Next: "run sluice history to list the deployments, or select another journal with --state"}
+	}
+	return d, err
+}
+
+// ErrNoDeployment means that the journal has no deployment of a service.
+var ErrNoDeployment = errors.New("no deployment of the service")
+
+// NewestOfService returns the newest deployment of a service. It returns an error if the journal has
+// the same name in several accounts or Regions, because these are different services.
+func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb string,
+	f journal.Filter) (journal.Deployment, error) {
+	if s.Flags.Region != "" {
+		f.Region = s.Flags.Region
+	}
+	all, err := j.Deployments(ctx, f)
+	if err != nil {
+		return journal.Deployment{}, err
+	}
+	if len(all) == 0 {
+		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service,
+			Kind: sluice.NotFound,
+			Err:  fmt.Errorf("%w is in the journal %s", ErrNoDeployment, j.Path()),
+			Next: "run sluice deploy to create one, or select another journal with --state"}
+	}
+	for _, d := range all {
+		if d.Account != all[0].Account || d.Region != all[0].Region {
+			return journal.Deployment{},
+				s.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+
+					" in several accounts or Regions", all)
+		}
+	}
+	return all[0], nil
+}
+
+// ambiguousError returns an error that lists the possible deployments.
+func (s *Session) ambiguousError(verb, why string, all []journal.Deployment) error {
+	var b strings.Builder
+	b.WriteString(why)
+	for _, d := range all {
+		fmt.Fprintf(&b, "\n  %s  %s/%s  %s  %s", d.ID, d.Cluster, d.Service, d.Region, d.State)
+	}
+	next := "name one: sluice " + verb + " ID"
+	if len(all) == 0 {
+		next = "run sluice history to list the deployments"
+	}
+	return &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound, Err: errors.New(b.String()), Next: next}
+}
+
+// underwayText describes how many deployments have not ended.
+func underwayText(n int) string {
+	switch n {
+	case 0:
+		return "no deployment is under way"
+	case 1:
+		return "1 deployment is under way"
+	}
+	return fmt.Sprintf("%d deployments are under way", n)
+}

@@ -1,0 +1,87 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Flags are the flags of every command.
+type Flags struct {
+	Region, profile, role, endpoint string
+	state                           string
+	Output                          OutputFormat
+}
+
+func (f *Flags) Register(set *pflag.FlagSet) {
+	set.StringVar(&f.Region, "region", "", "AWS `Region` (default: the file's, AWS_REGION, the profile's)")
+	set.StringVar(&f.profile, "profile", "", "`name` of a profile of the AWS config files")
+	set.StringVar(&f.role, "assume-role", "", "`ARN` of a role to assume")
+	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
+	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
+	f.Output = Text
+	set.Var(&f.Output, "output", "text or json")
+}
+
+// OutputFormat is the format of results.
+type OutputFormat string
+
+const (
+	Text OutputFormat = "text"
+	JSON OutputFormat = "json"
+)
+
+func (o *OutputFormat) String() string { return string(*o) }
+
+func (o *OutputFormat) Type() string { return "format" }
+
+func (o *OutputFormat) Set(s string) error {
+	switch OutputFormat(s) {
+	case Text, JSON:
+		*o = OutputFormat(s)
+		return nil
+	}
+	return errors.New("it must be text or json")
+}
+
+// ApplicationFlag is the flag that names the folder or file of an application.
+type ApplicationFlag struct{ file string }
+
+func (w *ApplicationFlag) Register(c *cobra.Command) {
+	c.Flags().StringVarP(&w.file, "config", "c", "", "application `file`, or the folder that contains it")
+}
+
+// Path returns the path of the application, or the ID of a deployment. given is false if
+// the command line names neither.
+func (w *ApplicationFlag) Path(c *cobra.Command, args []string) (path string, given bool, err error) {
+	switch {
+	case len(args) > 0 && IsDeploymentID(args[0]):
+		return args[0], true, nil
+	case w.file != "" && len(args) > 0:
+		return "", false,
+			&sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("the application is given twice: %s and %s", args[0],
+				w.file),
+				Next: "give the folder, or the file with -c"}
+	case w.file != "":
+		return w.file, true, nil
+	case len(args) > 0:
+		return args[0], true, nil
+	}
+	return ".", false, nil
+}
+
+// FilesPath returns the path of the application. path is the result of Path, which may be
+// a deployment's ID.
+func (w *ApplicationFlag) FilesPath(path string) string {
+	switch {
+	case w.file != "":
+		return w.file
+	case IsDeploymentID(path):
+		return "."
+	}
+	return path
+}

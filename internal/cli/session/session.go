@@ -1,0 +1,127 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/engine"
+)
+
+// Session is one run of the command line: its environment, the flags of every command, and what
+// the command has opened.
+type Session struct {
+	Env   Env
+	Flags Flags
+	Paint show.Paint // for progress on Err
+
+	time     clock.Clock // see OpenClock
+	scaled   bool
+	accounts map[string]*account.Account // by Region; see OpenAccount
+
+	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
+	onInterrupt atomic.Pointer[func()]
+}
+
+// New returns a session whose writers make all text printable. It returns an error if there
+// are no random numbers.
+func New(env Env) (*Session, error) {
+	env, err := env.sanitizeWriters()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Env: env}
+	s.Paint = s.PaintFor(env.Err)
+	return s, nil
+}
+
+// PaintFor returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
+func (s *Session) PaintFor(w io.Writer) show.Paint {
+	return show.NewPaint(s.Env.IsTerminal(w) && s.Env.Getenv("NO_COLOR") == "", s.Env.own)
+}
+
+// Terminal returns what the command writes to.
+func (s *Session) Terminal() show.Terminal {
+	t := show.Terminal{Out: s.Env.Out, Err: s.Env.Err, OutPaint: s.PaintFor(s.Env.Out), ErrPaint: s.Paint,
+		JSON: s.Flags.Output == JSON, Groups: s.isOnGitHub()}
+	if s.Env.IsTerminal(s.Env.Err) {
+		t.Size = func() (int, int) { return s.Env.Size(s.Env.Err) }
+	}
+	return t
+}
+
+// HandleSignals returns a context that the first signal cancels and a channel that the second
+// signal closes.
+func (s *Session) HandleSignals(ctx context.Context) (context.Context, <-chan struct{}) {
+	return s.Env.handleSignals(ctx, s.noteInterrupt)
+}
+
+// noteInterrupt prints the text of SetInterruptNote, if there is one.
+func (s *Session) noteInterrupt() {
+	if f := s.onInterrupt.Load(); f != nil {
+		(*f)()
+	}
+}
+
+// SetInterruptNote sets the text that the first Ctrl-C prints. It returns a function that clears
+// the text.
+func (s *Session) SetInterruptNote(r show.Renderer, says string) func() {
+	f := func() { r.ShowNote(says) }
+	s.onInterrupt.Store(&f)
+	return func() { s.onInterrupt.Store(nil) }
+}
+
+// PrintResult prints a result in text output. In JSON output the events contain the result.
+func (s *Session) PrintResult(text string) {
+	if s.Flags.Output == Text {
+		fmt.Fprintln(s.Env.Out, text)
+	}
+}
+
+// TriggerName returns what started the deployment: CI or a terminal user.
+func (s *Session) TriggerName() string {
+	if s.Env.Getenv("CI") != "" || s.isOnGitHub() {
+		return engine.TriggerCI
+	}
+	return engine.TriggerManual
+}
+
+// ActorName returns the given name, or user@host if it is empty.
+func (s *Session) ActorName(by string) string {
+	if by != "" {
+		return by
+	}
+	return s.Env.User + "@" + s.Env.Host
+}
+
+// ExitStatus is an error that ends a command with an exit code and without a message.
+type ExitStatus int
+
+func (e ExitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// ExitWith returns an ExitStatus, or nil for 0.
+func ExitWith(n int) error {
+	if n == sluice.ExitDone {
+		return nil
+	}
+	return ExitStatus(n)
+}
+
+// AtMost returns a check that refuses more than n arguments.
+func AtMost(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, but %d were given",
+			sluice.Plural(n, "argument"), len(args)),
+			Next: "run " + c.CommandPath() + " --help"}
+	}
+}

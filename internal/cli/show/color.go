@@ -1,0 +1,78 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/printable"
+)
+
+// Paint colors text, or returns it unchanged.
+type Paint struct {
+	on  bool
+	own printable.CodePrefix // precedes each code
+}
+
+// NewPaint returns a paint that colors text if on is set. own precedes each code.
+func NewPaint(on bool, own printable.CodePrefix) Paint { return Paint{on, own} }
+
+func (p Paint) wrapCode(code, s string) string {
+	if !p.on || s == "" {
+		return s
+	}
+	return p.own.Code("["+code+"m") + s + p.own.Code("[0m")
+}
+
+func (p Paint) Bold(s string) string { return p.wrapCode("1", s) }
+
+func (p Paint) Dim(s string) string { return p.wrapCode("2", s) }
+
+func (p Paint) Bad(s string) string { return p.wrapCode("31", s) }
+
+func (p Paint) Good(s string) string { return p.wrapCode("32", s) }
+
+func (p Paint) Warn(s string) string { return p.wrapCode("33", s) }
+
+// EraseRows returns the codes that erase the last rows from the screen.
+func (p Paint) EraseRows(rows int) string {
+	if rows == 0 {
+		return ""
+	}
+	return p.own.Code(fmt.Sprintf("[%dA", rows)) + p.own.Raw("\r") + p.own.Code("[J")
+}
+
+// ClipLine cuts a line that the terminal would wrap, and ends it with an ellipsis. The redraw counts
+// lines, so that no line may wrap. Color codes do not count as width.
+func (p Paint) ClipLine(s string, width int) string {
+	if s = p.own.Line(s); width <= 0 {
+		return s
+	}
+	seen, at, escape, colored := 0, 0, false, false
+	for i, r := range s {
+		switch {
+		case r == '\x1b':
+			escape, colored = true, colored || seen < width
+		case escape:
+			escape = r != 'm'
+		default:
+			if seen++; seen == width {
+				at = i
+			}
+		}
+	}
+	switch {
+	case seen <= width:
+		return s
+	case colored:
+		return s[:at] + "…" + p.own.Code("[0m")
+	}
+	return s[:at] + "…"
+}
+
+// PadRight fills s with spaces up to a width. Color the result, not s: codes count as width here.
+func PadRight(s string, width int) string {
+	if n := width - len([]rune(s)); n > 0 {
+		return s + strings.Repeat(" ", n)
+	}
+	return s
+}

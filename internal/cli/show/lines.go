@@ -1,0 +1,186 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/printable"
+)
+
+// Renderer shows the events of a deployment as they happen.
+type Renderer interface {
+	// ShowEvent shows one event. One goroutine at a time calls it.
+	ShowEvent(sluice.Envelope)
+	// ReplayEvent updates the renderer by an event of an earlier run and shows nothing.
+	ReplayEvent(sluice.Envelope)
+	// ShowNote shows a line that is not an event.
+	ShowNote(string)
+	// Close ends the output. No other method is called after it.
+	Close()
+}
+
+// lineRenderer writes one line per change, with the time since the first event.
+type lineRenderer struct {
+	w         io.Writer
+	out       io.Writer // gets the output of containers; nil: it is written to w
+	paint     Paint
+	groups    bool // GitHub Actions: stages fold, warnings and errors are annotated
+	began     time.Time
+	groupOpen bool // a group is open
+	lastText  string
+}
+
+func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
+	if l.began.IsZero() {
+		l.began = e.At
+	}
+	ev, words := e.Open(), eventLine(e)
+	if printed, ok := ev.(sluice.Printed); ok {
+		l.printOutput(printed)
+		return
+	}
+	if words.text == "" || words.text == l.lastText {
+		return // the change is in fields that are not shown
+	}
+	l.lastText = words.text
+	if l.groups && l.writeGroup(ev, words) {
+		return
+	}
+	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.Dim(FormatElapsed(e.At.Sub(l.began))), indentOf(ev),
+		colorLine(l.paint, words.withIndent()))
+	if ended, ok := ev.(sluice.StageEnded); ok && ended.Next != "" {
+		fmt.Fprintf(l.w, "%s   next: %s\n", FormatElapsed(e.At.Sub(l.began)), ended.Next)
+	}
+}
+
+// withIndent indents all lines of the text except the first, so that none of them looks like the
+// line of another event.
+func (l line) withIndent() line {
+	l.text = strings.ReplaceAll(l.text, "\n", "\n        ")
+	return l
+}
+
+// printOutput prints a line of a container's output. It writes the line unchanged to out if out is
+// set, as for sluice run.
+func (l *lineRenderer) printOutput(p sluice.Printed) {
+	if l.out != nil {
+		fmt.Fprintln(l.out, p.Line)
+		return
+	}
+	fmt.Fprintln(l.w, l.paint.Dim("        "+printable.Line(p.Container+" | "+p.Line)))
+}
+
+func (l *lineRenderer) ReplayEvent(e sluice.Envelope) {
+	if l.began.IsZero() {
+		l.began = e.At
+	}
+}
+
+func (l *lineRenderer) ShowNote(s string) { fmt.Fprintln(l.w, s) }
+
+// writeGroup opens and closes the groups of a CI log and writes annotations. It reports whether it
+// has shown the event, so that no line is needed.
+func (l *lineRenderer) writeGroup(ev sluice.Event, words line) bool {
+	_, starts := ev.(sluice.StageStarted)
+	_, ends := ev.(sluice.DeploymentEnded)
+	_, pauses := ev.(sluice.DeploymentPaused)
+	if starts || ends || pauses {
+		l.closeGroup()
+	}
+	switch {
+	case starts:
+		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"group::"+printable.Line(words.text))
+		l.groupOpen = true
+		return true
+	case words.level == warning:
+		fmt.Fprintln(l.w, l.paint.Annotation("warning", strings.TrimPrefix(words.text, "warning: "), ""))
+	case words.level == failure:
+		fmt.Fprintln(l.w, l.paint.Annotation("error", words.text, ""))
+	}
+	return false
+}
+
+func (l *lineRenderer) closeGroup() {
+	if l.groupOpen {
+		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"endgroup::")
+		l.groupOpen = false
+	}
+}
+
+func (l *lineRenderer) Close() { l.closeGroup() }
+
+// indentOf returns the indent of an event: two spaces within a stage, none otherwise.
+func indentOf(ev sluice.Event) string {
+	switch ev.(type) {
+	case sluice.DeploymentStarted, sluice.DeploymentEnded, sluice.DeploymentPaused, sluice.DeploymentResumed,
+		sluice.StageStarted, sluice.RollbackStarted:
+		return ""
+	}
+	return "  "
+}
+
+func colorLine(p Paint, l line) string {
+	switch l.level {
+	case faint:
+		return p.Dim(l.text)
+	case title:
+		return p.Bold(l.text)
+	case success:
+		return p.Good(l.text)
+	case warning:
+		return p.Warn(l.text)
+	case failure:
+		return p.Bad(l.text)
+	}
+	return l.text
+}
+
+// FormatElapsed formats a duration as minutes and seconds, with hours if there are any.
+func FormatElapsed(d time.Duration) string {
+	s := max(0, int(d/time.Second))
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%02d:%02d", s/60, s%60)
+}
+
+// JSONLines writes each event in the JSON of the journal, after a first line that names the
+// schema.
+type JSONLines struct {
+	w           io.Writer
+	notes       io.Writer // for people
+	headWritten bool
+}
+
+func NewJSONLines(w, notes io.Writer) *JSONLines { return &JSONLines{w: w, notes: notes} }
+
+func (j *JSONLines) ShowEvent(e sluice.Envelope) {
+	j.WriteHead()
+	j.WriteLine(e)
+}
+
+func (j *JSONLines) WriteHead() {
+	if !j.headWritten {
+		j.headWritten = true
+		j.WriteLine(struct {
+			Schema string `json:"schema"`
+		}{sluice.EventSchema})
+	}
+}
+
+// WriteLine writes v as one line of JSON. It does not escape characters for HTML.
+func (j *JSONLines) WriteLine(v any) {
+	enc := json.NewEncoder(j.w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+}
+
+func (j *JSONLines) ReplayEvent(sluice.Envelope) {}
+
+func (j *JSONLines) ShowNote(s string) { fmt.Fprintln(j.notes, s) }
+
+func (j *JSONLines) Close() { j.WriteHead() }

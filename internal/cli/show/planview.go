@@ -1,0 +1,141 @@
+package show
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/printable"
+)
+
+// planView writes a plan as text.
+type planView struct{ Paint }
+
+// Plan writes a plan and, if f is not nil, its forecast.
+func Plan(w io.Writer, p Paint, pl *plan.Plan, f *mode.Forecast) error {
+	v := planView{p}
+	if err := v.writePlan(w, pl); err != nil || f == nil {
+		return err
+	}
+	return v.writeForecast(w, pl, *f)
+}
+
+func (v planView) writePlan(w io.Writer, p *plan.Plan) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.Bold(p.Cluster+"/"+p.Service), p.Region, p.Account,
+		PlanRevisions(p))
+	v.writeChanges(&b, p)
+	if p.HasChanges() {
+		v.writeCodeDeploy(&b, p)
+		v.writeStages(&b, p)
+	}
+	v.writeBullets(&b, "Warnings", p.Warnings, v.Warn)
+	v.writeBullets(&b, "Notes", p.Notes, func(s string) string { return s })
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// PlanRevisions returns "web:1 -> web:2", or a text for a revision that does not exist yet.
+func PlanRevisions(p *plan.Plan) string {
+	to := p.To
+	if !strings.Contains(to, ":") {
+		to += " (a new revision)"
+	}
+	switch p.From {
+	case "":
+		if !p.Mode().HasService() {
+			return to
+		}
+		return to + ", no version is running"
+	case p.To:
+		return to
+	}
+	return p.From + " -> " + to
+}
+
+func (v planView) writeChanges(b *bytes.Buffer, p *plan.Plan) {
+	if !p.HasChanges() {
+		fmt.Fprintf(b, "\n%s %s/%s is as the files specify.\n", v.Bold("No changes."), p.Cluster, p.Service)
+		fmt.Fprint(b, unchangedText(p))
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", v.Bold("Changes"))
+	of := ""
+	for _, c := range p.Changes {
+		if c.Of != of {
+			of = c.Of
+			fmt.Fprintf(b, "  %s\n", of)
+		}
+		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", printable.Line(c.Path),
+			v.Bad(printable.Line(c.Have)), v.Good(printable.Line(c.Want)))
+	}
+	if now := p.Current; now != nil && now.Does == plan.DoesRestart {
+		fmt.Fprintf(b, "  sluice deploy would start a new deployment: %s\n", now.Detail)
+	}
+}
+
+func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {
+	fmt.Fprintf(b, "\n%s\n", v.Bold(mode.StagesTitle(p)))
+	for _, s := range p.Stages {
+		v.writeStage(b, fmt.Sprintf("%2d ", s.Index+1), p, s)
+	}
+	v.writeWithHead(b, "   at the end", p.Finish)
+	if !p.Mode().HasService() {
+		return // the effects of a task cannot be rolled back
+	}
+	head := "\nIf a stage fails"
+	if !p.AutoRollback {
+		head = "\nOnly on request (sluice rollback)"
+	}
+	fmt.Fprintln(b, v.Bold(head))
+	v.writeStage(b, "   ", p, p.Rollback)
+}
+
+func (v planView) writeStage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Stage) {
+	line := number + s.Name
+	if what := mode.StageText(p, s); what != "" {
+		line += ": " + what
+	}
+	if s.Desc != "" {
+		line += v.Dim("  (" + printable.Line(s.Desc) + ")")
+	}
+	fmt.Fprintln(b, line)
+	for _, r := range s.Routes {
+		fmt.Fprintf(b, "     %s %s\n", PadRight(r.Name, 24), r.Weights)
+	}
+	if s.Share != nil {
+		fmt.Fprintf(b, "     %s\n", s.Share)
+	}
+	v.writeList(b, s.Writes)
+}
+
+func (v planView) writeWithHead(b *bytes.Buffer, head string, writes []sluice.Write) {
+	if len(writes) > 0 {
+		fmt.Fprintln(b, head)
+		v.writeList(b, writes)
+	}
+}
+
+func (v planView) writeList(b *bytes.Buffer, writes []sluice.Write) {
+	width := 0
+	for _, w := range writes {
+		width = max(width, len(w.Operation))
+	}
+	for _, w := range writes {
+		fmt.Fprintf(b, "     %s  %s\n", v.Dim(PadRight(w.Operation, width)), printable.Line(w.Resource))
+	}
+}
+
+func (v planView) writeBullets(b *bytes.Buffer, title string, items []string, color func(string) string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", v.Bold(title))
+	for _, s := range items {
+		fmt.Fprintf(b, "  - %s\n", color(strings.ReplaceAll(s, "\n", "\n    ")))
+	}
+}

@@ -1,0 +1,257 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+)
+
+// Board is the progress of a deployment, computed from its events.
+type Board struct {
+	plan      *plan.Plan
+	began     time.Time
+	stages    []boardStage // the last one is the rollback
+	rows      boardRows
+	actual    sluice.Weights // as AWS last returned them
+	requested sluice.Weights
+	current   string // the wait or the write in progress
+	silence   string // says that AWS does not respond; empty: AWS responds
+	requests  string // the requests of the last minute; empty: the canary gets none
+	failures  []sluice.FailureSeen
+	ended     time.Time // of the deployment; zero: it runs
+}
+
+type boardStage struct {
+	status       string // "", running, done, failed
+	began, ended time.Time
+}
+
+func NewBoard(p *plan.Plan) *Board {
+	b := &Board{plan: p, stages: make([]boardStage, len(p.Stages)+1), rows: initialRows(p)}
+	if len(p.Rollback.Routes) > 0 {
+		b.actual = p.Rollback.Routes[0].Weights
+		b.requested = b.actual
+	} else if p.CountsShares() {
+		b.actual, b.requested = sluice.CanaryShare(0), sluice.CanaryShare(0)
+	}
+	return b
+}
+
+// requestedWeights returns the weights that a stage sets: of listener rules, or of the tasks under
+// a Cloud Map name. ok is false if the stage sets none.
+func requestedWeights(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
+	switch {
+	case len(s.Routes) > 0:
+		return s.Routes[0].Weights, true
+	case !p.CountsShares():
+		return w, false
+	case s.Weights != nil:
+		return *s.Weights, true
+	}
+	return sluice.CanaryShare(0), s.SendsAllToPrimary()
+}
+
+// ApplyEvent updates the board by one event.
+func (b *Board) ApplyEvent(e sluice.Envelope) {
+	if b.began.IsZero() {
+		b.began = e.At
+	}
+	switch ev := e.Open().(type) {
+	case sluice.Unanswered:
+		b.silence = ""
+		if !ev.Over {
+			b.silence = ev.Text()
+		}
+	case sluice.StageStarted:
+		b.startStage(ev.Index, e.At)
+	case sluice.StageEnded:
+		b.endStage(ev, e.At)
+	case sluice.CapacityChanged:
+		b.rows.applyCapacity(ev)
+	case sluice.TrafficShifted:
+		if w, err := sluice.NewWeights(ev.ToPrimary, ev.ToCanary); err == nil {
+			b.actual = w
+		}
+		if ev.ToCanary == 0 {
+			b.requests = ""
+		}
+	case sluice.RequestsCounted:
+		b.requests = ev.Text()
+	case sluice.FailureSeen:
+		b.addFailure(ev)
+	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
+		b.current = eventLine(e).text
+		if _, ok := e.Open().(sluice.DeploymentPaused); ok {
+			b.silence = ""
+		}
+	case sluice.Writing:
+		b.current = ev.Operation + " " + shortResource(ev.Resource)
+	case sluice.Wrote, sluice.Approved:
+		b.current = ""
+	case sluice.DeploymentEnded:
+		b.ended, b.current, b.requests = e.At, "", ""
+		b.stopRunning(e.At)
+	}
+}
+
+// stopRunning sets running stages to stopped, because the deployment has ended.
+func (b *Board) stopRunning(at time.Time) {
+	for i := range b.stages {
+		if s := &b.stages[i]; s.status == "running" {
+			s.status, s.ended = "stopped", at
+		}
+	}
+}
+
+func (b *Board) startStage(index int, at time.Time) {
+	if index >= len(b.stages) {
+		return
+	}
+	s := &b.stages[index]
+	if s.began.IsZero() {
+		s.began = at
+	}
+	s.status, b.current, b.ended = "running", "", time.Time{}
+	if w, ok := requestedWeights(b.plan, b.plan.Stage(index)); ok {
+		b.requested = w
+	}
+}
+
+func (b *Board) endStage(ev sluice.StageEnded, at time.Time) {
+	if ev.Index < len(b.stages) {
+		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
+	}
+	b.current = ""
+	if ev.Status != "done" {
+		return
+	}
+	switch s := (plan.Stage{Name: ev.Name}); {
+	case s.SendsAllToPrimary():
+		b.rows.removeFinished(s.RollsBack(), true)
+		if b.plan.Mode().CanaryTakesOver() && b.actual.Valid() {
+			b.actual = sluice.CanaryShare(0) // the new revision of CodeDeploy is the primary now
+		}
+	case s.ReplacesPrimary():
+		if ev.Index < len(b.plan.Stages) && !b.plan.Stages[ev.Index].KeepOld {
+			b.rows.removeFinished(false, false)
+		}
+	}
+}
+
+func (b *Board) addFailure(f sluice.FailureSeen) {
+	for i := range b.failures {
+		if b.failures[i].Cause == f.Cause && b.failures[i].Variant == f.Variant {
+			b.failures[i] = f
+			return
+		}
+	}
+	b.failures = append(b.failures, f)
+}
+
+// renderLines returns the board as lines for a terminal. If the height is too small, it leaves out
+// finished stages first.
+func (b *Board) renderLines(now time.Time, width, height int, p Paint) []string {
+	if !b.ended.IsZero() {
+		now = b.ended
+	}
+	head := p.Bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + PlanRevisions(b.plan) + "  " +
+		FormatElapsed(now.Sub(b.began))
+	foot := b.footLines(p)
+	stages := b.stageLines(now, p)
+	if room := height - len(foot) - 2; height > 0 && len(stages) > room {
+		stages = stages[b.firstVisible(len(stages), max(room, 1)):]
+		stages = stages[:min(len(stages), max(room, 1))]
+	}
+	all := append([]string{head}, append(stages, foot...)...)
+	for i := range all {
+		all[i] = p.ClipLine(all[i], width)
+	}
+	return all
+}
+
+// firstVisible returns the index of the first stage line to show. It is chosen so that the running
+// stage is visible.
+func (b *Board) firstVisible(lines, room int) int {
+	running := 0
+	for i, s := range b.stages[:lines] {
+		if s.status != "" {
+			running = i
+		}
+	}
+	return max(0, min(running-room/2, lines-room))
+}
+
+// StageStatuses returns the status of each stage: done, failed, running, or empty for one that has
+// not begun. The last one is that of the rollback, if it has begun.
+func (b *Board) StageStatuses() (all []string) {
+	for i, s := range b.stages {
+		if i == len(b.plan.Stages) && s.status == "" {
+			break // no rollback
+		}
+		all = append(all, s.status)
+	}
+	return all
+}
+
+// RequestedWeights returns the weights that the last stage with weights requested, or nil.
+func (b *Board) RequestedWeights() *sluice.Weights {
+	if w := b.requested; w.Valid() {
+		return &w
+	}
+	return nil
+}
+
+// WaitingText returns what the deployment waits for, or that AWS does not respond.
+func (b *Board) WaitingText() string { return cmp.Or(b.silence, b.current) }
+
+func (b *Board) stageLines(now time.Time, p Paint) []string {
+	var all []string
+	for i, s := range b.stages {
+		if i == len(b.plan.Stages) && s.status == "" {
+			break // no rollback
+		}
+		what := b.plan.Stage(i)
+		text := fmt.Sprintf("%2d %s", i+1, PadRight(what.Name, 20)) + " " + mode.StageText(b.plan, what)
+		if i == len(b.plan.Stages) {
+			text = "   " + PadRight(what.Name, 20) + " " + mode.StageText(b.plan, what)
+		}
+		all = append(all, b.statusColumn(s, now, p)+text)
+	}
+	return all
+}
+
+func (b *Board) statusColumn(s boardStage, now time.Time, p Paint) string {
+	switch s.status {
+	case "done":
+		return p.Good(PadRight("  done", 10)) + PadRight(FormatElapsed(s.ended.Sub(s.began)), 7)
+	case "failed":
+		return p.Bad(PadRight("  failed", 10)) + PadRight(FormatElapsed(s.ended.Sub(s.began)), 7)
+	case "running":
+		return p.Bold(PadRight("  running", 10)) + PadRight(FormatElapsed(now.Sub(s.began)), 7)
+	}
+	return p.Dim(PadRight("  -", 17))
+}
+
+// footLines returns the lines below the stages: variants with their weights, the current wait, and
+// failures.
+func (b *Board) footLines(p Paint) []string {
+	var all []string
+	all = append(all, b.rows.renderRows(b.requested, b.actual, b.plan.Mode().ReportsCanary())...)
+	if b.requests != "" {
+		all = append(all, "  "+b.requests)
+	}
+	if b.current != "" {
+		all = append(all, "  "+p.Dim(b.current))
+	}
+	if b.silence != "" {
+		all = append(all, "  "+p.Bad(b.silence))
+	}
+	for _, f := range b.failures {
+		all = append(all, "  "+p.Bad(failureText(f)))
+	}
+	return all
+}

@@ -1,0 +1,39 @@
+package show
+
+import (
+	"io"
+
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// Terminal is what a command writes to, and in which form.
+type Terminal struct {
+	Out, Err           io.Writer // results; progress and errors
+	OutPaint, ErrPaint Paint
+	JSON               bool                       // events are JSON Lines on Out
+	Groups             bool                       // Err is a log of GitHub Actions: stages fold
+	Size               func() (width, height int) // of the terminal Err; nil: Err is no terminal
+}
+
+// NewRenderer returns the renderer for the events of a deployment: JSON Lines with --output json,
+// a progress view on a terminal, and one line per change otherwise.
+func (t Terminal) NewRenderer(pl *plan.Plan, c clock.Clock) Renderer {
+	switch {
+	case t.JSON:
+		return NewJSONLines(t.Out, t.Err)
+	case !pl.Mode().HasService():
+		return &lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, groups: t.Groups}
+	case t.Size != nil && !t.Groups:
+		return newProgressView(t.Err, t.ErrPaint, NewBoard(pl), c, t.Size)
+	}
+	return &lineRenderer{w: t.Err, paint: t.ErrPaint, groups: t.Groups}
+}
+
+// NewHistoryRenderer returns the renderer for the events of an earlier run: lines on Out.
+func (t Terminal) NewHistoryRenderer() Renderer {
+	if t.JSON {
+		return NewJSONLines(t.Out, t.Err)
+	}
+	return &lineRenderer{w: t.Out, paint: t.OutPaint}
+}
