@@ -24,7 +24,7 @@ const (
 type Access string
 
 const (
-	// ELB means an Application Load Balancer with two target groups.
+	// ELB means a load balancer with two target groups.
 	ELB Access = "ELB"
 	// ServiceDiscovery means AWS Cloud Map.
 	ServiceDiscovery Access = "SERVICE_DISCOVERY"

@@ -128,8 +128,8 @@ var whys = map[string]string{
 	"elasticloadbalancing:DescribeListeners": "the load balancer's listeners, for the plan; their " +
 		"ports, once in each run",
 	"elasticloadbalancing:DescribeTargetGroups": "both target groups, for the plan",
-	"elasticloadbalancing:DescribeLoadBalancers": "their load balancer, for the plan: a Network Load " +
-		"Balancer is refused",
+	"elasticloadbalancing:DescribeLoadBalancers": "their load balancer, for the plan: its type and its " +
+		"listeners",
 	"elasticloadbalancing:DescribeTargetGroupAttributes": "the deregistration delay of each, for the plan: how long " +
 		"a drain may take",
 	"application-autoscaling:DescribeScalableTargets": "whether the service is auto scaled, for the plan: AWS " +

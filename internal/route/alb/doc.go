@@ -1,4 +1,5 @@
-// Package alb shifts traffic on the listener rules of an Application Load Balancer. It finds the
+// Package alb shifts traffic on the listeners of load balancers: on the rules of an Application Load
+// Balancer, and on the default actions of a Network Load Balancer, which has no rules. It finds the
 // rules of a pair of target groups, reads their weights, and changes the weights without any other
 // change to the rule.
 //
