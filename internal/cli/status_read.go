@@ -177,7 +177,7 @@ func (p *program) readService(ctx context.Context, a *account.Account, s statusT
 		}
 	} else if err := t.addTargets(ctx, a, s); err != nil {
 		return t, err
-	} else if err := t.addSetCauses(ctx, p, a); err != nil {
+	} else if err := t.addSetCauses(ctx, p, a, live); err != nil {
 		return t, err
 	}
 	if err := t.addNames(ctx, a, live); err != nil {
@@ -194,7 +194,7 @@ func (t *serviceReport) readRolling(ctx context.Context, a *account.Account, c c
 	if err := t.addServiceDeployment(ctx, hand, live.CurrentDeployment()); err != nil {
 		return err
 	}
-	return t.addCauses(ctx, a, c)
+	return t.addCauses(ctx, a, c, live)
 }
 
 func reportTaskSet(ts sluice.TaskSet, s statusTarget) taskSetReport {
