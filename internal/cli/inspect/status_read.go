@@ -179,7 +179,7 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 		}
 	} else if err := t.addTargets(ctx, a, s); err != nil {
 		return t, err
-	} else if err := t.addSetCauses(ctx, a, c); err != nil {
+	} else if err := t.addSetCauses(ctx, a, c, live); err != nil {
 		return t, err
 	}
 	if err := t.addNames(ctx, a, live); err != nil {
@@ -200,7 +200,7 @@ func (t *ServiceReport) readRolling(ctx context.Context, a *account.Account, c c
 	if err := t.addServiceDeployment(ctx, hand, live.CurrentDeployment()); err != nil {
 		return err
 	}
-	return t.addCauses(ctx, a, c)
+	return t.addCauses(ctx, a, c, live)
 }
 
 func reportTaskSet(ts sluice.TaskSet, s StatusTarget) taskSetReport {

@@ -152,12 +152,13 @@ func (t *ServiceReport) isAWSDeploying() bool {
 		slices.ContainsFunc(t.CodeDeploy, func(d codeDeployReport) bool { return !d.hasEnded() })
 }
 
-// addCauses gets a verdict from one read of AWS and adds its causes.
-func (t *ServiceReport) addCauses(ctx context.Context, a *account.Account, c clock.Clock) error {
+// addCauses gets a verdict from the read of the service and adds its causes.
+func (t *ServiceReport) addCauses(ctx context.Context, a *account.Account, c clock.Clock, live *ecs.ServiceState) error {
 	if !t.needsCauses() {
 		return nil
 	}
-	target := watch.Target{Cluster: t.Cluster, Service: t.Service, Wanted: verdict.Wanted{Timeout: time.Nanosecond}}
+	target := watch.Target{Cluster: t.Cluster, Service: t.Service, Wanted: verdict.Wanted{Timeout: time.Nanosecond},
+		First: ecs.ServiceRead{State: live, SentAt: c.Now()}}
 	if t.ServiceDeployment != nil {
 		target.Deployment = t.ServiceDeployment.ARN
 	}
@@ -165,7 +166,8 @@ func (t *ServiceReport) addCauses(ctx context.Context, a *account.Account, c clo
 }
 
 // addSetCauses adds the causes of a task set that is not steady, such as a canary.
-func (t *ServiceReport) addSetCauses(ctx context.Context, a *account.Account, c clock.Clock) error {
+func (t *ServiceReport) addSetCauses(ctx context.Context, a *account.Account, c clock.Clock,
+	live *ecs.ServiceState) error {
 	i := slices.IndexFunc(t.TaskSets, func(s taskSetReport) bool {
 		return s.Status != "DRAINING" && !s.Steady && s.Desired > 0
 	})
@@ -173,7 +175,8 @@ func (t *ServiceReport) addSetCauses(ctx context.Context, a *account.Account, c 
 		return nil
 	}
 	return t.readCauses(ctx, a, c, watch.Target{Cluster: t.Cluster, Service: t.Service,
-		Wanted: verdict.Wanted{Timeout: time.Nanosecond, Deployment: t.TaskSets[i].ID}})
+		Wanted: verdict.Wanted{Timeout: time.Nanosecond, Deployment: t.TaskSets[i].ID},
+		First:  ecs.ServiceRead{State: live, SentAt: c.Now()}})
 }
 
 // addCanaryCauses adds the causes of a canary service that ECS deploys.
