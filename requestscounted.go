@@ -6,12 +6,12 @@ import (
 )
 
 // RequestsCounted is emitted while a canary gets requests, when CloudWatch shows another complete
-// minute. If the figures cannot be read, it is emitted once with the Problem.
+// minute. If the figures cannot be read, it is emitted once with the problem.
 type RequestsCounted struct {
 	From    time.Time     `json:"from,omitzero"`     // the minute, UTC
 	To      time.Time     `json:"to,omitzero"`       // its end
-	Primary *RequestCount `json:"primary,omitempty"` // nil: CloudWatch has no data of the minute
-	Canary  *RequestCount `json:"canary,omitempty"`
+	Primary *RequestCount `json:"primary,omitempty"` // requests, errors5xx; absent: CloudWatch has no data of the minute
+	Canary  *RequestCount `json:"canary,omitempty"`  // the same of the canary's target group
 	Problem string        `json:"problem,omitempty"` // why there are no figures
 }
 

@@ -112,6 +112,8 @@ func TestEventsSurviveTheEnvelope(t *testing.T) {
 		TaskChanged{Task: "t", Status: "RUNNING"},
 		TaskEnded{Task: "t", Containers: []ContainerEnded{{Name: "web", Reason: "r"}}},
 		Printed{Task: "t", Line: "l"},
+		RequestsCounted{From: time.Unix(60, 0).UTC(), To: time.Unix(120, 0).UTC(),
+			Primary: &RequestCount{Requests: 9, Errors: 1}, Canary: &RequestCount{}},
 	}
 	if len(events) != len(eventKinds) {
 		t.Errorf("%d events are tried, %d kinds exist", len(events), len(eventKinds))

@@ -147,7 +147,8 @@ func fieldTable(t *testing.T, name string) string {
 }
 
 func eventPages(t *testing.T) string {
-	return eventsIn(t, "event.go") + eventsIn(t, "taskevent.go") + eventsIn(t, "unanswered.go")
+	return eventsIn(t, "event.go") + eventsIn(t, "taskevent.go") + eventsIn(t, "unanswered.go") +
+		eventsIn(t, "requestscounted.go")
 }
 
 func eventsIn(t *testing.T, name string) string {
@@ -159,7 +160,8 @@ func eventsIn(t *testing.T, name string) string {
 			continue
 		}
 		name := g.Specs[0].(*ast.TypeSpec).Name.Name
-		if name == "Envelope" || name == "Event" || name == "Unknown" || name == "ContainerEnded" {
+		if name == "Envelope" || name == "Event" || name == "Unknown" || name == "ContainerEnded" ||
+			name == "RequestCount" {
 			continue
 		}
 		kind := strings.ToLower(name[:1]) + name[1:]
