@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/stage"
+
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
-	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 // NewHost is the host that a stage of the plugin ecs runs on.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sluice-ecs/sluice/internal/stage"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/sluice-ecs/sluice/internal/piped"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
-	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/stage/hosttest"
 )
 

@@ -10,6 +10,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/outside"
+	"github.com/sluice-ecs/sluice/internal/stage/rolling"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
@@ -17,7 +21,7 @@ import (
 // Bake monitors the serving tasks during a WAIT or an approval. The new version must stay healthy
 // and the claim must stay ours. Changes by other actors are handled as onOutsideChange says.
 type Bake struct {
-	run              *Run
+	run              *step.Step
 	hasStarted       bool // an earlier stage has written: there is something to monitor
 	variants         []*watchedVariant
 	stoppedReader    ecs.StoppedReader
@@ -31,7 +35,7 @@ type Bake struct {
 
 // watchedVariant is one member of the new version that is monitored.
 type watchedVariant struct {
-	*memberWatch
+	*step.MemberWatch
 	judge      verdict.Bake
 	newStopped []diagnosis.Stopped // since the last poll
 	hasTraffic bool                // requests reach it
@@ -47,7 +51,7 @@ const (
 )
 
 // Bake returns a monitor of the service. It calls no AWS API.
-func (r *Run) Bake() *Bake { return &Bake{run: r} }
+func openMonitor(s *step.Step) *Bake { return &Bake{run: s} }
 
 // idleInterval is the time between polls while no stage has written yet.
 const idleInterval = 30 * time.Second
@@ -57,23 +61,23 @@ const idleInterval = 30 * time.Second
 func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, err error) {
 	r := b.run
 	if b.retryContext == nil {
-		b.retryContext = r.withRetries(ctx)
+		b.retryContext = r.WithRetries(ctx)
 	}
 	ctx = b.retryContext
-	b.run.reads.endPoll()
-	r.memory.Forget() // between polls, the stages that suspend and restore auto scaling save
+	b.run.Reads.EndPoll()
+	r.Memory.Forget() // between polls, the stages that suspend and restore auto scaling save
 	if !b.hasStarted {
 		if b.hasStarted, err = b.loadProgress(ctx); err != nil || !b.hasStarted {
 			return idleInterval, "", err
 		}
 	}
-	r.watchRequests(ctx)
+	step.WatchRequests(ctx, r)
 	live, err := b.observeService(ctx)
 	if err != nil {
 		return 0, "", err
 	}
-	if r.ownsClaim && r.claim.seen.IsZero() {
-		if live, err = r.findClaim(ctx); err != nil {
+	if r.OwnsClaim && r.Claim.Seen.IsZero() {
+		if live, err = step.FindClaim(ctx, r); err != nil {
 			return 0, "", err
 		}
 	}
@@ -95,7 +99,7 @@ func (b *Bake) observeService(ctx context.Context) (*ecs.ServiceState, error) {
 		b.readsTargetsOnly = same
 		return b.live, err
 	}
-	live, err := b.run.observeService(ctx)
+	live, err := b.run.ObserveService(ctx)
 	b.live, b.liveAt = live, now
 	return live, err
 }
@@ -103,22 +107,22 @@ func (b *Bake) observeService(ctx context.Context) (*ecs.ServiceState, error) {
 // hasSameTargets reports whether the targets of all variants that get requests are as at the last
 // poll, which was healthy and no longer ago than maxServiceReadAge.
 func (b *Bake) hasSameTargets(ctx context.Context, now time.Time) (bool, error) {
-	if b.live == nil || now.Sub(b.liveAt) > maxServiceReadAge || len(b.variants) == 0 {
+	if b.live == nil || now.Sub(b.liveAt) > capacity.MaxServiceReadAge || len(b.variants) == 0 {
 		return false, nil
 	}
-	if err := b.run.checkInterrupt(ctx); err != nil {
+	if err := b.run.CheckInterrupt(ctx); err != nil {
 		return false, err
 	}
 	read := false
 	for _, s := range b.variants {
-		if !b.run.targetsDecide(s.memberWatch) || s.signs.Seen() {
+		if !capacity.TargetsDecide(b.run, s.MemberWatch) || s.Signs.Seen() {
 			return false, nil
 		}
 		if !s.hasTraffic {
 			continue
 		}
 		o := verdict.Observation{At: now, Set: &s.TaskSet}
-		if err := b.run.traffic.observeTargets(ctx, s.memberWatch, &o); err != nil || targetsText(o) != s.targets {
+		if err := b.run.Access.ObserveTargets(ctx, s.MemberWatch, &o); err != nil || capacity.TargetsText(o) != s.Targets {
 			return false, err
 		}
 		read = true
@@ -129,7 +133,7 @@ func (b *Bake) hasSameTargets(ctx context.Context, now time.Time) (bool, error) 
 // judgeVersion judges the variants of the new version.
 func (b *Bake) judgeVersion(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string,
 	err error) {
-	return b.run.code.judge(b, ctx, live)
+	return codeOf(b.run.Plan.Mode()).judge(b, ctx, live)
 }
 
 // checkDrift handles changes by other actors. It compares the service at every poll, and rules and
@@ -137,27 +141,27 @@ func (b *Bake) judgeVersion(ctx context.Context, live *ecs.ServiceState) (next t
 func (b *Bake) checkDrift(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
 	r := b.run
 	if !r.Plan.Mode().HasVariants() {
-		return live, r.resolvePolledDrift(ctx)
+		return live, outside.ResolvePolledDrift(ctx, r)
 	}
-	if err := r.traffic.maintainShare(ctx); err != nil {
+	if err := r.Access.MaintainShare(ctx); err != nil {
 		return nil, err
 	}
-	if r.watchesDrift {
-		return live, r.resolvePolledDrift(ctx)
+	if r.WatchesDrift {
+		return live, outside.ResolvePolledDrift(ctx, r)
 	}
-	return r.startDriftWatch(ctx, live)
+	return outside.StartWatch(ctx, r, live)
 }
 
 // loadProgress loads what earlier stages saved. It returns false if no stage has written yet.
 func (b *Bake) loadProgress(ctx context.Context) (bool, error) {
 	r := b.run
-	former, ok, err := r.memory.Snapshot.Find(ctx)
+	former, ok, err := r.Memory.Snapshot.Find(ctx)
 	if err != nil || !ok {
 		return false, err
 	}
-	r.snapshot = &former
-	claim, err := r.memory.Claim.Load(ctx)
-	r.ownsClaim = claim.Claimed
+	r.Snapshot = &former
+	claim, err := r.Memory.Claim.Load(ctx)
+	r.OwnsClaim = claim.Claimed
 	return true, err
 }
 
@@ -183,11 +187,11 @@ func (b *Bake) judgeTaskSets(ctx context.Context, live *ecs.ServiceState) (next 
 // judgeVariant judges one variant if it exists and has tasks.
 func (b *Bake) judgeVariant(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (next time.Duration,
 	trouble string, err error) {
-	m, err := b.run.hosting.findVariantIn(ctx, live, v)
+	m, err := b.run.Hosting.FindVariantIn(ctx, live, v)
 	if err != nil {
 		return 0, "", err
 	}
-	share, watched := b.run.traffic.weightOf(v)
+	share, watched := b.run.Access.WeightOf(v)
 	if m == nil || m.Status == "DRAINING" || m.Scale == 0 || !watched || b.readsTargetsOnly && share == 0 {
 		return quietInterval, "", nil
 	}
@@ -211,10 +215,10 @@ func (b *Bake) judgeMember(ctx context.Context, s *watchedVariant) (next time.Du
 	r := b.run
 	set := s.TaskSet
 	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
-	if err := r.traffic.observeTargets(ctx, s.memberWatch, &o); err != nil {
+	if err := r.Access.ObserveTargets(ctx, s.MemberWatch, &o); err != nil {
 		return 0, "", err
 	}
-	s.targets = targetsText(o)
+	s.Targets = capacity.TargetsText(o)
 	if err := b.readStopped(ctx, s, o, func(f diagnosis.Stopped) bool { return f.Deployment == s.ID }); err != nil {
 		return 0, "", err
 	}
@@ -225,22 +229,22 @@ func (b *Bake) judgeMember(ctx context.Context, s *watchedVariant) (next time.Du
 // missing task, or after maxBakeReadAge if a read indicated a failure, or after quietBakeReadAge.
 func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Observation,
 	mine func(diagnosis.Stopped) bool) error {
-	fewer := o.Set.Running < max(s.lastRunning, o.Set.Desired)
-	s.lastRunning = o.Set.Running
-	s.signs = s.signs.See(s.live.ForVerdictOrNil(), s.ID)
+	fewer := o.Set.Running < max(s.LastRunning, o.Set.Desired)
+	s.LastRunning = o.Set.Running
+	s.Signs = s.Signs.See(s.Live.ForVerdictOrNil(), s.ID)
 	read := &b.stoppedReadAt
-	if s.hasOwnGroup {
-		read = &s.stoppedReadAt // the member is a separate service
+	if s.HasOwnGroup {
+		read = &s.StoppedReadAt // the member is a separate service
 	}
 	limit := quietBakeReadAge
-	if s.signs.Seen() {
+	if s.Signs.Seen() {
 		limit = maxBakeReadAge
 	}
 	if !fewer && o.At.Sub(*read) < limit {
 		return nil
 	}
 	*read = o.At
-	all, err := b.stoppedReader.Update(ctx, s.service)
+	all, err := b.stoppedReader.Update(ctx, s.Service)
 	for _, f := range all {
 		for _, x := range b.variants {
 			if x == s && mine(f) || x != s && f.Deployment == x.ID {
@@ -255,16 +259,16 @@ func (b *Bake) readStopped(ctx context.Context, s *watchedVariant, o verdict.Obs
 const quietInterval = 20 * time.Second
 
 // watchMember returns the watch of a member, and starts it at the first call.
-func (b *Bake) watchMember(m member, traffic bool) *watchedVariant {
+func (b *Bake) watchMember(m step.Member, traffic bool) *watchedVariant {
 	for _, s := range b.variants {
 		if s.ID == m.ID {
-			s.member, s.hasTraffic = m, traffic
+			s.Member, s.hasTraffic = m, traffic
 			return s
 		}
 	}
-	s := &watchedVariant{memberWatch: newMemberWatch(m), judge: verdict.StartBake(b.run.Clock.Now(),
+	s := &watchedVariant{MemberWatch: step.NewMemberWatch(m), judge: verdict.StartBake(b.run.Clock.Now(),
 		b.run.Plan.ProgressDeadline, traffic)}
-	s.farApart, s.hasTraffic = true, traffic
+	s.FarApart, s.hasTraffic = true, traffic
 	b.variants = append(b.variants, s)
 	return s
 }
@@ -274,28 +278,28 @@ func (b *Bake) judgeObservation(ctx context.Context, s *watchedVariant, o verdic
 	if o.NewlyStopped, s.newStopped = s.newStopped, nil; !s.hasPolled {
 		o.NewlyStopped, s.hasPolled = nil, true
 	}
-	o.Events = s.events
+	o.Events = s.Events
 	var v verdict.Verdict
 	s.judge, v = s.judge.See(o)
-	s.judge, v = explainByLogs(ctx, b.run, s.judge, o, v)
-	b.run.emitCapacity(s.memberWatch, o, v)
+	s.judge, v = step.ExplainByLogs(ctx, b.run, s.judge, o, v)
+	capacity.EmitCapacity(b.run, s.MemberWatch, o, v)
 	switch v.State {
 	case verdict.Healthy:
 		return v.NextPoll, "", nil
 	case verdict.Failing, verdict.Stalling:
-		return 0, "", b.run.errVersionFailed(s.memberWatch, v)
+		return 0, "", errVersionFailed(b.run, s.MemberWatch, v)
 	}
-	return v.NextPoll, fmt.Sprintf("%s: %s", s.variant, v.Detail), nil
+	return v.NextPoll, fmt.Sprintf("%s: %s", s.Variant, v.Detail), nil
 }
 
 // errVersionFailed is the error of a version that was healthy and is not any more.
-func (r *Run) errVersionFailed(w *memberWatch, v verdict.Verdict) error {
+func errVersionFailed(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {
 	why := v.Detail
 	if v.Cause.Task != "" {
 		why = v.Cause.String() + "; " + why
 	}
-	return &sluice.Error{Op: "monitor the " + string(w.variant), Resource: w.ID, Kind: sluice.Unhealthy,
-		Err: fmt.Errorf("the version is no longer healthy: %s", why), Next: r.removeRollback(v.Next)}
+	return &sluice.Error{Op: "monitor the " + string(w.Variant), Resource: w.ID, Kind: sluice.Unhealthy,
+		Err: fmt.Errorf("the version is no longer healthy: %s", why), Next: step.RemoveRollback(s, v.Next)}
 }
 
 // judgeRolling judges a service that ECS deploys. It checks that our deployment is still the
@@ -303,21 +307,21 @@ func (r *Run) errVersionFailed(w *memberWatch, v verdict.Verdict) error {
 func (b *Bake) judgeRolling(ctx context.Context, live *ecs.ServiceState) (next time.Duration, trouble string,
 	err error) {
 	r := b.run
-	ours, ok, err := r.loadUpdate(ctx)
+	ours, ok, err := rolling.LoadUpdate(ctx, r)
 	if err != nil || !ok || ours.Deployment == "" {
 		return quietInterval, "", err
 	}
 	id, revision := live.PrimaryDeployment()
-	if r.Clock.Now().Sub(ours.At) < alwaysShownAfter && !ours.isShownIn(live) {
+	if r.Clock.Now().Sub(ours.At) < step.AlwaysShownAfter && !ours.IsShownIn(live) {
 		return quietInterval, "", nil // the read is older than our own update
 	}
 	if id != ours.Deployment {
-		return 0, "", r.resolveSupersededInWait(ctx, live, ours)
+		return 0, "", rolling.ResolveSupersededInWait(ctx, r, live, ours)
 	}
 	set := sluice.TaskSet{ID: id, Revision: revision, Desired: live.Desired, Running: live.Running,
 		Pending: live.Pending, Steady: true}
-	s := b.watchMember(member{TaskSet: set, variant: sluice.Primary, label: plan.OwnDeployment, service: r.client,
-		live: live, events: live.Events()},
+	s := b.watchMember(step.Member{TaskSet: set, Variant: sluice.Primary, Label: plan.OwnDeployment, Service: r.Client,
+		Live: live, Events: live.Events()},
 		true)
 	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
 	for _, group := range live.TargetGroups() {

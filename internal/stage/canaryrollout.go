@@ -1,36 +1,33 @@
 package stage
 
-import "context"
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
 
 // canaryRollout starts the new revision next to the old one. It moves no traffic and does not
 // change the running primary.
 //
 // A second run is safe because the canary carries the action's ID. The second run, or a second such
 // stage, finds the canary, brings it to its scale and continues to wait.
-func (r *Run) canaryRollout(ctx context.Context) error {
-	_, rev, err := r.prepareStage(ctx)
+func canaryRollout(ctx context.Context, s *step.Step) error {
+	_, rev, err := begin.StageWithRevision(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := r.traffic.prepareCanaryRoute(ctx); err != nil {
+	if err := s.Access.PrepareCanaryRoute(ctx); err != nil {
 		return err
 	}
-	if err := r.saveCanaryRollout(ctx); err != nil {
+	if err := step.SaveCanaryRollout(ctx, s); err != nil {
 		return err
 	}
-	canary, err := r.hosting.ensureCanary(ctx, rev, r.Stage.Scale)
+	canary, err := s.Hosting.EnsureCanary(ctx, rev, s.Stage.Scale)
 	if err != nil {
 		return err
 	}
-	r.canaryScaled = true
-	return r.awaitNewTasks(ctx, canary, 1)
-}
-
-// saveCanaryRollout saves the action ID of the canary that is about to be created.
-func (r *Run) saveCanaryRollout(ctx context.Context) error {
-	by, err := r.canaryID(ctx)
-	if err != nil {
-		return err
-	}
-	return r.memory.CanarySet.Save(ctx, string(by))
+	s.CanaryScaled = true
+	return capacity.AwaitNewTasks(ctx, s, canary, 1)
 }

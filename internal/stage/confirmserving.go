@@ -7,71 +7,74 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/rolling"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
 // Confirm reads the service a last time. It returns an error if the revision that the outcome names
 // is not PRIMARY. A read that shows another revision may be older than our last write, so it is
 // repeated first.
-func (r *Run) Confirm(ctx context.Context, o sluice.Outcome) error {
-	want, err := r.outcomeRevision(ctx, o)
+func confirmServing(ctx context.Context, s *step.Step, o sluice.Outcome) error {
+	want, err := outcomeRevision(ctx, s, o)
 	if err != nil || want == "" {
 		return err
 	}
-	adopted, err := r.isAdopted(ctx)
+	adopted, err := isAdopted(ctx, s)
 	if err != nil {
 		return err
 	}
 	serves := func(live *ecs.ServiceState) bool { return live.Serving() == want || adopted(live) }
-	live, err := r.awaitRead(ctx, writeProof{writeName: want + " as PRIMARY", sentAt: r.Clock.Now(), shows: serves},
-		r.readActive)
+	live, err := s.AwaitRead(ctx, step.WriteProof{WriteName: want + " as PRIMARY", SentAt: s.Clock.Now(), Shows: serves},
+		func(ctx context.Context) (*ecs.ServiceState, error) { return readActive(ctx, s) })
 	if err != nil {
 		return err
 	}
-	if r.confirmed = live; serves(live) {
+	if s.Confirmed = live; serves(live) {
 		return nil
 	}
-	return &sluice.Error{Op: "confirm that " + want + " serves", Resource: r.client.Resource(), Kind: sluice.Overtaken,
+	return &sluice.Error{Op: "confirm that " + want + " serves", Resource: s.Client.Resource(), Kind: sluice.Overtaken,
 		Err:  fmt.Errorf("%s is PRIMARY: another deployment replaced this one", cmp.Or(live.Serving(), "no task set")),
 		Next: "run sluice status to see what is running"}
 }
 
 // readActive reads the service and writes nothing. A deleted service is an error.
-func (r *Run) readActive(ctx context.Context) (*ecs.ServiceState, error) {
-	live, err := r.client.Observe(ctx)
+func readActive(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
+	live, err := s.Client.Observe(ctx)
 	if err == nil && (live == nil || live.Status != "ACTIVE") {
-		return nil, r.errServiceDeleted()
+		return nil, step.ErrServiceDeleted(s)
 	}
 	return live, err
 }
 
 // outcomeRevision returns the revision that should serve after an outcome; empty if the outcome
 // names none.
-func (r *Run) outcomeRevision(ctx context.Context, o sluice.Outcome) (string, error) {
-	if !r.Plan.Mode().HasService() || r.Plan.Stages[0].SetsScaling() {
+func outcomeRevision(ctx context.Context, s *step.Step, o sluice.Outcome) (string, error) {
+	if !s.Plan.Mode().HasService() || s.Plan.Stages[0].SetsScaling() {
 		return "", nil
 	}
 	switch {
 	case o == sluice.RolledBack:
-		former, err := r.memory.Snapshot.Load(ctx)
+		former, err := s.Memory.Snapshot.Load(ctx)
 		return former.Revision, err
-	case o == sluice.Succeeded && r.Plan.FinalState().NewPrimary:
-		return r.registeredName(ctx)
+	case o == sluice.Succeeded && s.Plan.FinalState().NewPrimary:
+		return begin.RegisteredName(ctx, s)
 	}
 	return "", nil
 }
 
 // isAdopted returns a check of a read: whether another actor changed the PRIMARY and the deployment
 // adopted that change (onOutsideChange: adopt).
-func (r *Run) isAdopted(ctx context.Context) (func(*ecs.ServiceState) bool, error) {
+func isAdopted(ctx context.Context, s *step.Step) (func(*ecs.ServiceState) bool, error) {
 	never := func(*ecs.ServiceState) bool { return false }
-	if r.Plan.OnOutsideChange != sluice.AdoptChange {
+	if s.Plan.OnOutsideChange != sluice.AdoptChange {
 		return never, nil
 	}
-	theirs, _, err := r.memory.External.Find(ctx)
+	theirs, _, err := s.Memory.External.Find(ctx)
 	if err != nil {
 		return never, err
 	}
-	ours, _, err := r.loadUpdate(ctx)
+	ours, _, err := rolling.LoadUpdate(ctx, s)
 	return func(live *ecs.ServiceState) bool {
 		id, _ := live.PrimaryDeployment()
 		set := live.Primary()

@@ -5,7 +5,11 @@ import (
 	"errors"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/claim"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/revision"
+	"github.com/sluice-ecs/sluice/internal/stage/scaling"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
 // Ending is how a deployment ended.
@@ -15,31 +19,23 @@ type Ending struct {
 	ClaimErr error  // why the claim on the service was not released; nil if it was, or if there is none
 }
 
-// Finish ends a deployment after its last stage, with the outcome of the stages:
-//   - after a success, it deregisters old task definitions;
-//   - it restores auto scaling;
-//   - it reads the service a last time and replaces the outcome if another revision serves;
-//   - it releases the claim.
-//
-// An error means that the deployment has not ended: a value could not be saved, or AWS did not
-// answer. Finish can then run again. If the host cannot do that, only auto scaling that is not
-// restored is an error: the claim then stays, and the next deployment finds both.
-func (r *Run) Finish(ctx context.Context, o sluice.Outcome) (Ending, error) {
+// finishDeployment does what [Run.Finish] says.
+func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending, error) {
 	end := Ending{Outcome: o}
 	if o == sluice.Succeeded {
-		if err := r.tryDeregisterOld(ctx); err != nil {
+		if err := tryDeregisterOld(ctx, s); err != nil {
 			return end, err
 		}
 	}
-	if err := r.ReturnScaling(ctx); err != nil {
+	if err := scaling.Return(ctx, s); err != nil {
 		return end, err
 	}
-	end, err := r.confirmOutcome(ctx, o)
+	end, err := confirmOutcome(ctx, s, o)
 	if err != nil {
 		return end, err
 	}
-	end.ClaimErr = r.Release(ctx, end.Outcome == sluice.Superseded)
-	if !r.CannotResume && (errors.Is(end.ClaimErr, memory.ErrNotSaved) || hasNoAnswer(end.ClaimErr)) {
+	_, end.ClaimErr = claim.Release(ctx, s, end.Outcome == sluice.Superseded)
+	if !s.CannotResume && (errors.Is(end.ClaimErr, memory.ErrNotSaved) || hasNoAnswer(end.ClaimErr)) {
 		return end, end.ClaimErr
 	}
 	return end, nil
@@ -47,30 +43,30 @@ func (r *Run) Finish(ctx context.Context, o sluice.Outcome) (Ending, error) {
 
 // tryDeregisterOld calls DeregisterOld. A failure is reported as a warning and does not change the
 // outcome, unless AWS did not answer.
-func (r *Run) tryDeregisterOld(ctx context.Context) error {
-	err := r.DeregisterOld(ctx)
+func tryDeregisterOld(ctx context.Context, s *step.Step) error {
+	err := revision.DeregisterOld(ctx, s)
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
 		return nil
-	case !r.CannotResume && (kind == sluice.Unreachable || kind == sluice.Throttled):
+	case !s.CannotResume && (kind == sluice.Unreachable || kind == sluice.Throttled):
 		return err
 	}
-	r.emitWarning("old task definitions are not deregistered: %v", err)
+	s.EmitWarning("old task definitions are not deregistered: %v", err)
 	return nil
 }
 
 // confirmOutcome replaces the outcome if the revision that it names does not serve. An error means
 // that the outcome is unknown; a host that cannot resume the deployment gets a warning instead.
-func (r *Run) confirmOutcome(ctx context.Context, o sluice.Outcome) (Ending, error) {
-	err := r.Confirm(ctx, o)
+func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending, error) {
+	err := confirmServing(ctx, s, o)
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken:
 		return Ending{Outcome: sluice.Superseded, Cause: err.Error()}, nil
 	case sluice.NotFound:
 		return Ending{Outcome: sluice.Gone, Cause: err.Error()}, nil
 	}
-	if err != nil && r.CannotResume {
-		r.emitWarning("the outcome was not confirmed: %v", err)
+	if err != nil && s.CannotResume {
+		s.EmitWarning("the outcome was not confirmed: %v", err)
 		return Ending{Outcome: o}, nil
 	}
 	return Ending{Outcome: o}, err

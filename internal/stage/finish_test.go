@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
 // afterStages runs a quick sync from v1 to v2 that keeps two task definitions, with more in its
@@ -26,7 +27,7 @@ func (b *bench) afterStages(more string, cannotResume bool) *stage.Run {
 	for i := range p.Stages {
 		must(b, b.stage(p, i, h))
 	}
-	return got(stage.Open(stage.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: len(p.Stages),
+	return got(stage.Open(step.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: len(p.Stages),
 		Deployment: "slc-host", Host: h, RetryFor: time.Minute, CannotResume: cannotResume}))(b)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
 var errFull = errors.New("no space left on device")
@@ -56,9 +57,9 @@ func (m *memoryHost) Began() time.Time    { return m.began }
 func (m *memoryHost) Emit(e sluice.Event) { m.events = append(m.events, e) }
 
 // stage runs one stage of the plan on the host.
-func (b *bench) stage(p *plan.Plan, index int, h stage.Host) error {
+func (b *bench) stage(p *plan.Plan, index int, h step.Host) error {
 	b.Helper()
-	r := got(stage.Open(stage.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: index, Deployment: "slc-host",
+	r := got(stage.Open(step.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: index, Deployment: "slc-host",
 		Host: h}))(b)
 	return r.Execute(context.Background())
 }

@@ -7,14 +7,22 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/access/balanced"
+	"github.com/sluice-ecs/sluice/internal/stage/access/discovered"
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/bluegreen"
+	"github.com/sluice-ecs/sluice/internal/stage/hosting/canaryservice"
+	"github.com/sluice-ecs/sluice/internal/stage/hosting/taskset"
+	"github.com/sluice-ecs/sluice/internal/stage/rolling"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
 // modeCode is what stages do differently in each way of deploying. TestEveryModeHasCode fails for a
 // field that a mode leaves empty.
 type modeCode struct {
-	hosting  func(*Run) variantHosting
-	sync     func(*Run, context.Context) error
-	rollBack func(*Run, context.Context, *ecs.ServiceState) error
+	hosting  func(*step.Step) step.Hosting
+	sync     func(context.Context, *step.Step) error
+	rollBack func(context.Context, *step.Step, *ecs.ServiceState) error
 	judge    func(*Bake, context.Context, *ecs.ServiceState) (time.Duration, string, error)
 	// adoptNote says why an adoption has nothing to remove; empty: it removes the leftovers.
 	adoptNote string
@@ -24,73 +32,59 @@ type modeCode struct {
 func codeOf(m plan.Mode) modeCode {
 	switch m {
 	case plan.ModeTaskSets, plan.ModeTask: // a task has no stage of a service
-		return modeCode{hosting: (*Run).newTaskSets, sync: (*Run).syncService, rollBack: (*Run).rollBackVariants,
-			judge: (*Bake).judgeTaskSets}
+		return modeCode{hosting: openTaskSets, sync: syncService, rollBack: rollBackVariants, judge: (*Bake).judgeTaskSets}
 	case plan.ModeCanaryService:
-		return modeCode{hosting: (*Run).openServices, sync: (*Run).syncService, rollBack: (*Run).rollBackVariants,
-			judge: (*Bake).judgeServices}
+		return modeCode{hosting: openServices, sync: syncService, rollBack: rollBackVariants, judge: (*Bake).judgeServices}
 	case plan.ModeRolling:
-		return modeCode{hosting: (*Run).openServices, sync: (*Run).rollService, rollBack: (*Run).rollBackRolling,
-			judge: (*Bake).judgeRolling, adoptNote: "ECS continues the requested deployment; a rolling service has " +
-				"no other leftovers of a deployment"}
+		return modeCode{hosting: openServices, sync: rolling.Update, rollBack: rollBackRolling, judge: (*Bake).judgeRolling,
+			adoptNote: "ECS continues the requested deployment; a rolling service has no other leftovers of a deployment"}
 	case plan.ModeCodeDeploy:
-		return modeCode{hosting: (*Run).newTaskSets, sync: (*Run).deployByCodeDeploy,
-			rollBack: (*Run).rollBackCodeDeploy, judge: (*Bake).judgeNothing,
-			adoptNote: "CodeDeploy continues the requested deployment; a service that CodeDeploy deploys has no other " +
-				"leftovers of a deployment"}
+		return modeCode{hosting: openTaskSets, sync: bluegreen.Deploy, rollBack: bluegreen.RollBack,
+			judge: (*Bake).judgeNothing, adoptNote: "CodeDeploy continues the requested deployment; a service that " +
+				"CodeDeploy deploys has no other leftovers of a deployment"}
 	}
 	return modeCode{}
 }
 
 // trafficCodeOf returns how stages open the traffic of an access type; nil if it does not exist.
-func trafficCodeOf(a sluice.Access) func(*Run) trafficProvider {
+func trafficCodeOf(a sluice.Access) func(*step.Step) step.Access {
 	switch a {
 	case sluice.ELB:
-		return (*Run).openTargetGroups
+		return openTargetGroups
 	case sluice.ServiceDiscovery:
-		return (*Run).openName
+		return openName
 	case sluice.NoAccess:
-		return (*Run).openNoTraffic
+		return openNoTraffic
 	}
 	return nil
 }
 
-func (r *Run) newTaskSets() variantHosting {
-	return taskSets{Run: r, sets: ecs.TaskSets{Service: r.client, Template: *r.service.Input}}
-}
+func openTaskSets(s *step.Step) step.Hosting { return taskset.New(s, *s.Service.Input) }
 
-func (r *Run) openServices() variantHosting { return r.newServices() }
+func openServices(s *step.Step) step.Hosting { return canaryservice.New(s) }
 
-// openTraffic returns the traffic provider for the plan's access type.
-func (r *Run) openTraffic() trafficProvider {
-	if open := trafficCodeOf(r.Plan.Access); open != nil {
-		return open(r)
+func openTargetGroups(s *step.Step) step.Access {
+	if s.Plan.Primary == nil {
+		return step.NoTraffic{}
 	}
-	return noTraffic{}
+	return balanced.Open(s)
 }
 
-func (r *Run) openTargetGroups() trafficProvider {
-	if r.Plan.Primary == nil {
-		return noTraffic{}
+func openName(s *step.Step) step.Access {
+	if !s.Plan.CountsShares() || s.Plan.Mode().LeavesNamesToECS() {
+		return step.NoTraffic{}
 	}
-	return r.openALBTraffic()
+	return discovered.Open(s)
 }
 
-func (r *Run) openName() trafficProvider {
-	if !r.Plan.CountsShares() || r.Plan.Mode().LeavesNamesToECS() {
-		return noTraffic{}
-	}
-	return r.openCloudMapTraffic()
-}
-
-func (r *Run) openNoTraffic() trafficProvider { return noTraffic{} }
+func openNoTraffic(*step.Step) step.Access { return step.NoTraffic{} }
 
 // rollBackRolling rolls a service back that ECS rolls without a canary of sluice.
-func (r *Run) rollBackRolling(ctx context.Context, live *ecs.ServiceState) error {
-	if err := r.claimAndSuspend(ctx, live); err != nil {
+func rollBackRolling(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
+	if err := begin.ClaimAndSuspend(ctx, s, live); err != nil {
 		return err
 	}
-	return r.rollBackService(ctx)
+	return rolling.RollBack(ctx, s)
 }
 
 // judgeNothing leaves the verdict to CodeDeploy.

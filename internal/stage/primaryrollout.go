@@ -1,20 +1,26 @@
 package stage
 
-import "context"
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
 
 // primaryRollout makes the new revision the primary: start, wait until healthy, promote, drain,
 // delete the old primary only, wait until stable. The canary is kept.
-func (r *Run) primaryRollout(ctx context.Context) error {
-	live, rev, err := r.prepareStage(ctx)
+func primaryRollout(ctx context.Context, s *step.Step) error {
+	live, rev, err := begin.StageWithRevision(ctx, s)
 	if err != nil {
 		return err
 	}
-	primary, err := r.hosting.startPrimary(ctx, live, rev)
+	primary, err := s.Hosting.StartPrimary(ctx, live, rev)
 	if err != nil {
 		return err
 	}
-	if err := r.hosting.retireOldPrimary(ctx, primary); err != nil {
+	if err := s.Hosting.RetireOldPrimary(ctx, primary); err != nil {
 		return err
 	}
-	return r.awaitHealthy(ctx, primary, 0)
+	return capacity.AwaitHealthy(ctx, s, primary, 0)
 }

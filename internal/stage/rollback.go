@@ -6,31 +6,32 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/scaling"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// isRollback reports whether the stage is the rollback. Its index is after the other stages.
-func (r *Run) isRollback() bool { return r.Stage.Index >= len(r.Plan.Stages) }
-
 // runRollback restores the snapshot. It succeeds only if the former version serves.
-func (r *Run) runRollback(ctx context.Context) error {
-	if err := r.restoreSnapshot(ctx); err != nil {
-		return r.handleInactiveRevision(ctx, err)
+func runRollback(ctx context.Context, s *step.Step) error {
+	if err := restoreSnapshot(ctx, s); err != nil {
+		return handleInactiveRevision(ctx, s, err)
 	}
-	return r.Confirm(ctx, sluice.RolledBack)
+	return confirmServing(ctx, s, sluice.RolledBack)
 }
 
 // restoreSnapshot restores shares, capacity and service attributes of the snapshot. If the former
 // primary still runs, traffic moves back immediately. Otherwise it is started first, and traffic
 // moves when it is healthy.
-func (r *Run) restoreSnapshot(ctx context.Context) error {
-	former, ok, err := r.memory.Snapshot.Find(ctx)
-	if err == nil && !ok && r.Plan.Adopts() {
-		return r.adoptLeftovers(ctx) // no other write was made, and adopting is the safe choice
+func restoreSnapshot(ctx context.Context, s *step.Step) error {
+	former, ok, err := s.Memory.Snapshot.Find(ctx)
+	if err == nil && !ok && s.Plan.Adopts() {
+		return adoptLeftovers(ctx, s) // no other write was made, and adopting is the safe choice
 	}
 	if err != nil || !ok {
 		return err // no write was made
 	}
-	live, err := r.findActiveService(ctx)
+	live, err := begin.FindActiveService(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -38,62 +39,62 @@ func (r *Run) restoreSnapshot(ctx context.Context) error {
 		return nil // as it was before
 	}
 	if live == nil {
-		return r.errServiceDeleted()
+		return step.ErrServiceDeleted(s)
 	}
-	if err := r.dropDeletedName(ctx); err != nil {
+	if err := dropDeletedName(ctx, s); err != nil {
 		return err
 	}
-	if err := r.loadSnapshot(ctx, live); err != nil {
+	if err := begin.LoadSnapshot(ctx, s, live); err != nil {
 		return err
 	}
-	if err := r.saveScalingRollback(ctx); err != nil {
+	if err := scaling.SaveRollback(ctx, s); err != nil {
 		return err
 	}
-	if r.Plan.Stages[0].SetsScaling() {
-		return r.claimAndSuspend(ctx, live)
+	if s.Plan.Stages[0].SetsScaling() {
+		return begin.ClaimAndSuspend(ctx, s, live)
 	}
-	return r.code.rollBack(r, ctx, live)
+	return codeOf(s.Plan.Mode()).rollBack(ctx, s, live)
 }
 
 // rollBackVariants restores the primary and its traffic, and removes what the deployment created.
-func (r *Run) rollBackVariants(ctx context.Context, live *ecs.ServiceState) error {
-	if err := r.claimAndSuspend(ctx, live); err != nil {
+func rollBackVariants(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
+	if err := begin.ClaimAndSuspend(ctx, s, live); err != nil {
 		return err
 	}
-	if err := r.traffic.rerouteEmptyCanary(ctx); err != nil {
+	if err := s.Access.RerouteEmptyCanary(ctx); err != nil {
 		return err
 	}
-	if err := r.hosting.restorePrimary(ctx, live); err != nil {
-		return r.handleUnrestored(ctx, err)
+	if err := s.Hosting.RestorePrimary(ctx, live); err != nil {
+		return handleUnrestored(ctx, s, err)
 	}
-	if err := r.removeCreated(ctx); err != nil {
+	if err := removeCreated(ctx, s); err != nil {
 		return err
 	}
-	return r.reportDeleted(ctx)
+	return reportDeleted(ctx, s)
 }
 
 // removeCreated removes what the deployment created, once no caller is sent to it.
-func (r *Run) removeCreated(ctx context.Context) error {
-	if err := r.traffic.waitForPropagation(ctx); err != nil {
+func removeCreated(ctx context.Context, s *step.Step) error {
+	if err := s.Access.WaitForPropagation(ctx); err != nil {
 		return err
 	}
-	if err := r.awaitReadLag(ctx); err != nil {
+	if err := s.AwaitReadLag(ctx); err != nil {
 		return err
 	}
-	if err := r.hosting.repromotePrimary(ctx); err != nil {
+	if err := s.Hosting.RepromotePrimary(ctx); err != nil {
 		return err
 	}
-	made, err := r.hosting.listCreated(ctx)
+	made, err := s.Hosting.ListCreated(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range made {
-		if m.variant != sluice.Canary {
+		if m.Variant != sluice.Canary {
 			continue
 		}
-		switch err := r.traffic.checkCanaryUnrouted(ctx, m); {
+		switch err := s.Access.CheckCanaryUnrouted(ctx, m); {
 		case sluice.KindOf(err) == sluice.OutsideChange:
-			return r.retireExcept(ctx, made, m, err)
+			return retireExcept(ctx, s, made, m, err)
 		case err != nil:
 			return err
 		}
@@ -101,17 +102,17 @@ func (r *Run) removeCreated(ctx context.Context) error {
 	if len(made) == 0 {
 		return nil
 	}
-	if err := r.retireMembers(ctx, made...); err != nil {
+	if err := capacity.Retire(ctx, s, made...); err != nil {
 		return err
 	}
-	return r.hosting.repromotePrimary(ctx) // the removal took minutes
+	return s.Hosting.RepromotePrimary(ctx) // the removal took minutes
 }
 
 // retireExcept retires what the deployment created, except the member that must stay. It returns
 // the reason why that member stays.
-func (r *Run) retireExcept(ctx context.Context, made []member, stays member, why error) error {
-	rest := slices.DeleteFunc(slices.Clone(made), func(m member) bool { return m.ID == stays.ID })
-	if err := r.retireMembers(ctx, rest...); err != nil {
+func retireExcept(ctx context.Context, s *step.Step, made []step.Member, stays step.Member, why error) error {
+	rest := slices.DeleteFunc(slices.Clone(made), func(m step.Member) bool { return m.ID == stays.ID })
+	if err := capacity.Retire(ctx, s, rest...); err != nil {
 		return err
 	}
 	return why

@@ -1,28 +1,34 @@
 package stage
 
-import "context"
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
 
 // syncService brings the whole service to the new revision in one stage. It removes everything else
 // that sluice created, including a canary.
-func (r *Run) syncService(ctx context.Context) error {
-	live, rev, err := r.prepareStage(ctx)
+func syncService(ctx context.Context, s *step.Step) error {
+	live, rev, err := begin.StageWithRevision(ctx, s)
 	if err != nil {
 		return err
 	}
-	primary, err := r.hosting.startPrimary(ctx, live, rev)
+	primary, err := s.Hosting.StartPrimary(ctx, live, rev)
 	if err != nil {
 		return err
 	}
-	if err := r.removeCanaryTraffic(ctx); err != nil {
+	if err := capacity.RemoveCanaryTraffic(ctx, s); err != nil {
 		return err
 	}
-	r.canaryRetires = true
-	others, err := r.hosting.listOthers(ctx, primary)
+	s.CanaryRetires = true
+	others, err := s.Hosting.ListOthers(ctx, primary)
 	if err != nil {
 		return err
 	}
-	if err := r.retireMembers(ctx, others...); err != nil {
+	if err := capacity.Retire(ctx, s, others...); err != nil {
 		return err
 	}
-	return r.awaitHealthy(ctx, primary, 0)
+	return capacity.AwaitHealthy(ctx, s, primary, 0)
 }

@@ -2,62 +2,33 @@ package stage
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
 // trafficRouting moves the weights. The variant that gets requests must first be able to take them.
 // ALB weights do not fail over: the share of an empty group is lost.
-func (r *Run) trafficRouting(ctx context.Context) error {
-	if _, err := r.beginStage(ctx); err != nil {
+func trafficRouting(ctx context.Context, s *step.Step) error {
+	if _, err := begin.Stage(ctx, s); err != nil {
 		return err
 	}
-	to := *r.Stage.Weights
-	if err := r.traffic.savePlannedShift(ctx, to); err != nil {
+	to := *s.Stage.Weights
+	if err := s.Access.SavePlannedShift(ctx, to); err != nil {
 		return err
 	}
-	if err := r.traffic.prepareCanaryRoute(ctx); err != nil {
+	if err := s.Access.PrepareCanaryRoute(ctx); err != nil {
 		return err
 	}
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
 		if to.Of(v) == 0 {
 			continue
 		}
-		if err := r.awaitServing(ctx, v); err != nil {
+		if err := capacity.AwaitServing(ctx, s, v); err != nil {
 			return err
 		}
 	}
-	return r.traffic.setWeights(ctx, to)
-}
-
-// removeCanaryTraffic moves all requests to the primary and waits until every caller follows.
-func (r *Run) removeCanaryTraffic(ctx context.Context) error {
-	sends, err := r.traffic.canaryGetsTraffic(ctx)
-	if err != nil {
-		return err
-	}
-	if sends {
-		if err := r.awaitServing(ctx, sluice.Primary); err != nil {
-			return err
-		}
-		if err := r.traffic.setWeights(ctx, sluice.CanaryShare(0)); err != nil {
-			return err
-		}
-	}
-	return r.traffic.waitForPropagation(ctx)
-}
-
-// awaitServing waits until all tasks of the variant, at least one, are healthy.
-func (r *Run) awaitServing(ctx context.Context, v sluice.Variant) error {
-	m, err := r.hosting.findVariant(ctx, v)
-	if err != nil {
-		return err
-	}
-	if m != nil {
-		return r.awaitHealthy(ctx, *m, 1)
-	}
-	return &sluice.Error{Op: "send requests to the " + string(v), Resource: r.client.Resource(), Kind: sluice.Conflict,
-		Err:  fmt.Errorf("the service has no %s %s: the requests would be lost", v, r.hosting.kindName()),
-		Next: "roll the " + string(v) + " out before requests are sent to it"}
+	return s.Access.SetWeights(ctx, to)
 }

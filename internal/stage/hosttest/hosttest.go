@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/stage"
+
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 

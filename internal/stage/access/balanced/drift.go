@@ -1,0 +1,347 @@
+package balanced
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// ResolveRouteDrift handles changes by other actors to the rules since our last write.
+func (b traffic) ResolveRouteDrift(ctx context.Context) error {
+	if len(b.step.Snapshot.Rules) == 0 {
+		return nil
+	}
+	live, err := b.readSharedRules(ctx)
+	if err != nil {
+		return err
+	}
+	edited, err := b.editedAmong(ctx, live, false)
+	if err != nil || len(edited) == 0 {
+		return err
+	}
+	again, err := b.confirmEdited(ctx)
+	if err != nil {
+		return err
+	}
+	for _, was := range edited {
+		if i := slices.IndexFunc(again, func(e editedRule) bool { return e.original.ARN == was.original.ARN }); i >= 0 {
+			if err := b.applyRulePolicy(ctx, again[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// confirmEdited returns the edited rules of a read that is not older than our last write.
+func (b traffic) confirmEdited(ctx context.Context) (all []editedRule, err error) {
+	for old := true; old; {
+		if err := b.step.PauseFor(ctx, step.ReadLag); err != nil {
+			return nil, err
+		}
+		if all, err = b.editedRules(ctx, false); err != nil {
+			return nil, err
+		}
+		old = false
+		for _, e := range all {
+			if e.current == nil || old {
+				continue
+			}
+			if old, err = b.mayBeOld(ctx, *e.current); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+func (b traffic) HasRouteDrift(ctx context.Context) (bool, error) {
+	if len(b.step.Snapshot.Rules) == 0 {
+		return false, nil
+	}
+	edited, err := b.editedRules(ctx, false)
+	return len(edited) > 0, err
+}
+
+// editedRule is a rule that another actor edited. current is nil if the rule was deleted. A rule
+// with isNewlyForwarding is not in the snapshot, and the plan does not write it.
+type editedRule struct {
+	original          alb.Rule
+	current           *alb.Rule
+	isNewlyForwarding bool
+}
+
+// editedRules returns the rules whose actions are neither ours nor, with back, those of a stale
+// read.
+func (b traffic) editedRules(ctx context.Context, back bool) (all []editedRule, err error) {
+	live, err := b.rules.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.editedAmong(ctx, live, back)
+}
+
+// editedAmong is editedRules for rules that were just read.
+func (b traffic) editedAmong(ctx context.Context, live []alb.Rule, back bool) (all []editedRule, err error) {
+	marks, err := b.loadFingerprints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, was := range b.step.Snapshot.Rules {
+		i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+		switch {
+		case i < 0:
+			all = append(all, editedRule{original: was})
+		case !marks[was.ARN].IsOwn(alb.Fingerprint(live[i].Actions), b.step.Stage.Index, back):
+			all = append(all, editedRule{original: was, current: &live[i]})
+		}
+	}
+	if back {
+		return all, nil
+	}
+	return append(all, b.newlyForwarding(live)...), nil
+}
+
+// newlyForwarding returns rules that forward to both of our groups and did not when the deployment
+// began. Their requests would reach the canary, whatever its share in the plan.
+func (b traffic) newlyForwarding(live []alb.Rule) (all []editedRule) {
+	for i, r := range live {
+		if b.rules.IsSteered(r) &&
+			!slices.ContainsFunc(b.step.Snapshot.Rules, func(x alb.Rule) bool { return x.ARN == r.ARN }) {
+			all = append(all, editedRule{original: r, current: &live[i], isNewlyForwarding: true})
+		}
+	}
+	return all
+}
+
+// applyRulePolicy applies onOutsideChange to a rule. A deleted rule is not recreated: its priority
+// and conditions were not set by sluice.
+func (b traffic) applyRulePolicy(ctx context.Context, e editedRule) error {
+	switch {
+	case e.isNewlyForwarding:
+		return &sluice.Error{Op: "check the " + e.current.Name(), Resource: e.current.ARN, Kind: sluice.OutsideChange,
+			Err: fmt.Errorf("another process or person made the rule forward to %s after the deployment began; the "+
+				"plan does not manage the rule", e.current.Describe()),
+			Next: "remove the canary's target group from the rule, then deploy again"}
+	case b.step.Plan.OnOutsideChange == sluice.AdoptChange:
+		return b.adoptRule(ctx, e)
+	case e.current == nil:
+		return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN,
+			Kind: sluice.OutsideChange,
+			Err:  errors.New("another process or person deleted the rule during the deployment"),
+			Next: "restore the rule, then deploy again"}
+	case b.step.Plan.OnOutsideChange == sluice.ReassertChange:
+		return b.reassertRule(ctx, e)
+	}
+	return b.errRuleDiffers(ctx, e)
+}
+
+// errRuleDiffers is the error for an edited rule. It gives the actual and the expected actions.
+func (b traffic) errRuleDiffers(ctx context.Context, e editedRule) error {
+	marks, err := b.loadFingerprints(ctx)
+	if err != nil {
+		return err
+	}
+	was := ""
+	if ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, b.plannedWeights()); known {
+		was = "; sluice had written " + ours.Describe()
+	}
+	return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
+		Err: fmt.Errorf("another process or person edited the rule after the deployment began. The rule forwards "+
+			"to %s%s. sluice does not overwrite it", e.current.Describe(), was),
+		Next: "restore the rule, then deploy again. To continue despite such changes, set onOutsideChange to " +
+			"reassert or adopt"}
+}
+
+// resolveRuleEdit handles an edit that was read just before a write. With reassert and adopt the
+// write continues.
+func (b traffic) resolveRuleEdit(ctx context.Context, arn, name string) error {
+	if p := b.step.Plan.OnOutsideChange; p != sluice.ReassertChange && p != sluice.AdoptChange {
+		return b.errRuleEdited(arn, name)
+	}
+	edited, err := b.editedRules(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, e := range edited {
+		if e.original.ARN != arn || e.current == nil {
+			continue
+		}
+		if b.step.Plan.OnOutsideChange == sluice.AdoptChange {
+			return b.adoptRule(ctx, e)
+		}
+		b.step.EmitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)", name)
+	}
+	return nil
+}
+
+// reassertRule writes the rule as we wrote it last, once the variant that it sends requests to can
+// take them.
+func (b traffic) reassertRule(ctx context.Context, e editedRule) error {
+	marks, err := b.loadFingerprints(ctx)
+	if err != nil {
+		return err
+	}
+	ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, b.plannedWeights())
+	if !known {
+		return b.errRuleEdited(e.original.ARN, e.original.Name())
+	}
+	if b.sendsToCanary(ours) {
+		if err := b.reattachCanary(ctx, e); err != nil {
+			return err
+		}
+		if err := capacity.AwaitServing(ctx, b.step, sluice.Canary); err != nil {
+			return err
+		}
+	}
+	b.step.EmitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)",
+		e.original.Name())
+	if err := step.SaveShiftTime(ctx, b.step); err != nil {
+		return err
+	}
+	if err := b.rules.WriteRule(ctx, b.step.MakeWrite, *e.current, ours.Actions); err != nil {
+		return err
+	}
+	return step.SaveShiftTime(ctx, b.step)
+}
+
+// reattachCanary adds the canary's group at weight 0 to a rule that lost it. AWS checks the health
+// of targets only in groups that a listener forwards to.
+func (b traffic) reattachCanary(ctx context.Context, e editedRule) error {
+	if _, has := e.current.Weight(b.step.Plan.Canary.ARN); has {
+		return nil
+	}
+	return b.rules.WriteRule(ctx, b.step.MakeWrite, *e.current,
+		b.rules.WithWeights(e.original, sluice.CanaryShare(0)).Actions)
+}
+
+// plannedWeights are all weights that the plan's stages give a rule.
+func (b traffic) plannedWeights() []sluice.Weights {
+	all := []sluice.Weights{sluice.CanaryShare(0)}
+	for _, s := range b.step.Plan.Stages {
+		if s.Weights != nil {
+			all = append(all, *s.Weights)
+		}
+	}
+	return all
+}
+
+// adoptRule puts the rule as another actor wrote it into the snapshot. Its share for our canary
+// then goes to the primary, because the canary is removed later. A rule that no longer forwards to
+// our groups is not managed any more.
+func (b traffic) adoptRule(ctx context.Context, e editedRule) error {
+	marks, err := b.loadFingerprints(ctx)
+	if err != nil {
+		return err
+	}
+	f := *b.step.Snapshot
+	f.Rules = slices.DeleteFunc(slices.Clone(f.Rules), func(x alb.Rule) bool { return x.ARN == e.original.ARN })
+	delete(marks, e.original.ARN)
+	stays := e.current != nil && b.rules.IsServiceRule(*e.current)
+	if stays {
+		base := *e.current
+		if b.sendsToCanary(base) && !b.sendsToCanary(e.original) {
+			base = b.rules.WithWeights(base, sluice.CanaryShare(0))
+		}
+		f.Rules = append(f.Rules, base)
+		marks[e.original.ARN] = memory.RuleFingerprint{Written: alb.Fingerprint(e.current.Actions), Stage: -1}
+	}
+	if err := b.saveFingerprints(ctx, marks); err != nil {
+		return err
+	}
+	if err := b.saveAdoptedShift(ctx); err != nil {
+		return err
+	}
+	if err := b.step.Memory.Snapshot.Save(ctx, f); err != nil {
+		return err
+	}
+	b.step.Snapshot, b.step.Expected = &f, nil
+	if !stays {
+		b.step.EmitWarning("the %s no longer forwards to this service's target groups; sluice stops managing it "+
+			"(onOutsideChange: adopt)", e.original.Name())
+		return nil
+	}
+	b.step.EmitWarning("external change of the %s. sluice keeps the edited rule, and a rollback returns to it "+
+		"(onOutsideChange: adopt)", e.original.Name())
+	return nil
+}
+
+// RerouteEmptyCanary moves the weight that an edited rule gives an empty canary to the primary, if
+// the primary serves. With healthy canary targets the rule is kept.
+func (b traffic) RerouteEmptyCanary(ctx context.Context) error {
+	if b.step.Plan.Canary == nil || len(b.step.Snapshot.Rules) == 0 {
+		return nil
+	}
+	for n := 1; ; n++ {
+		edited, err := b.editedToCanary(ctx)
+		if err != nil || len(edited) == 0 {
+			return err
+		}
+		if lost, err := b.canaryHasNoTargets(ctx); err != nil || !lost {
+			return err
+		}
+		if n == 2 {
+			return b.rerouteToPrimary(ctx, edited)
+		}
+		if err := b.step.PauseFor(ctx, step.ReadLag); err != nil { // the answers may be older than the healthy targets
+			return err
+		}
+	}
+}
+
+// rerouteToPrimary writes the rules so that the canary's share goes to the primary.
+func (b traffic) rerouteToPrimary(ctx context.Context, edited []editedRule) error {
+	for _, e := range edited {
+		b.step.EmitWarning("an external change of the %s sends requests to the canary, which has no healthy targets. "+
+			"sluice routes them to the primary", e.original.Name())
+		if err := step.SaveShiftTime(ctx, b.step); err != nil {
+			return err
+		}
+		if err := b.rules.WriteRule(ctx, b.step.MakeWrite, *e.current,
+			b.rules.WithWeights(*e.current, sluice.CanaryShare(0)).Actions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// editedToCanary returns the rules of the stage that other actors edited and that send requests to
+// the canary.
+func (b traffic) editedToCanary(ctx context.Context) ([]editedRule, error) {
+	edited, err := b.editedRules(ctx, true)
+	return slices.DeleteFunc(edited, func(e editedRule) bool {
+		return e.current == nil || !b.sendsToCanary(*e.current) || !b.rules.IsServiceRule(*e.current) ||
+			!b.step.Stage.MayWrite(alb.WriteOf(*e.current))
+	}), err
+}
+
+// canaryHasNoTargets reports whether the primary's group has a healthy target and the canary's has
+// none.
+func (b traffic) canaryHasNoTargets(ctx context.Context) (bool, error) {
+	takes := func(group string) (bool, error) {
+		targets, err := alb.ReadHealth(ctx, b.step.Account.ELB(), group)
+		return slices.ContainsFunc(targets, func(t sluice.Target) bool { return t.State == "healthy" }), err
+	}
+	canary, err := takes(b.step.Plan.Canary.ARN)
+	if err != nil || canary {
+		return false, err
+	}
+	return takes(b.step.Plan.Primary.ARN)
+}
+
+// WeightOf is the highest weight that a rule gives the variant. watched is false if no rule
+// forwards to its target group: AWS does not check the health of its targets then.
+func (b traffic) WeightOf(v sluice.Variant) (most int, watched bool) {
+	group := b.AttachmentOf(v).TargetGroup
+	if group == "" || len(b.step.Snapshot.Rules) == 0 {
+		return step.PlannedWeight(b.step, v)
+	}
+	return b.rules.Weight(group)
+}

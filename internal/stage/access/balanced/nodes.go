@@ -1,0 +1,97 @@
+package balanced
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// maxNodeWaits bounds the wait for nodes, as a multiple of one propagation. Each change of weights by
+// another actor restarts the wait.
+const maxNodeWaits = 3
+
+// nodePollInterval is the time between two polls of a wait for nodes. It is also how late an abort
+// is noticed.
+const nodePollInterval = 10 * time.Second
+
+// waitForNodes waits until every node of a load balancer that takes minutes uses the weights that
+// were written last. The nodes change one after the other. Until then, some send new connections by
+// the old weights, so nothing that those use may be removed. check runs at every poll.
+func (b traffic) waitForNodes(ctx context.Context, check func(context.Context) error) error {
+	began, told := b.step.Clock.Now(), false
+	for {
+		until, err := b.findSpreadTime(ctx)
+		if err != nil || !b.step.Clock.Now().Before(until) {
+			return err
+		}
+		if until.Sub(began) > maxNodeWaits*b.step.Plan.ShiftPropagation() {
+			return b.errWeightsUnsettled(began)
+		}
+		if !told {
+			b.step.Host.Emit(sluice.Waiting{For: "the nodes of the " + b.step.Plan.Balancer.Name() + " to use the weights",
+				Detail: "AWS does not report it", Until: until})
+			told = true
+		}
+		if err := capacity.CheckDuringWait(ctx, b.step); err != nil {
+			return err
+		}
+		if err := check(ctx); err != nil {
+			return err
+		}
+		if err := b.step.PauseFor(ctx, min(nodePollInterval, until.Sub(b.step.Clock.Now()))); err != nil {
+			return err
+		}
+	}
+}
+
+// countRules returns a number of rules in words. A load balancer without rules has default actions.
+func (b traffic) countRules(n int) string {
+	if b.step.Plan.Balancer.HasRules() {
+		return sluice.Plural(n, "listener rule")
+	}
+	return sluice.Plural(n, "default action")
+}
+
+// checkService reads the service, its claim and its drift.
+func (b traffic) checkService(ctx context.Context) error {
+	_, err := b.step.ObserveService(ctx)
+	return err
+}
+
+// findSpreadTime returns when every node uses the current weights. It is zero if this deployment
+// changed none. An adoption does not know when the lost deployment changed them, so it counts from
+// its own start.
+func (b traffic) findSpreadTime(ctx context.Context) (time.Time, error) {
+	at, ok, err := step.LoadShiftTime(ctx, b.step)
+	switch {
+	case err != nil:
+		return at, err
+	case !ok && (b.step.Stage.Adopts() || b.step.IsRollback() && b.step.Plan.Adopts()):
+		at = b.step.Host.Began()
+	case !ok:
+		return at, nil
+	}
+	return at.Add(b.step.Plan.ShiftPropagation()), nil
+}
+
+// saveAdoptedShift saves the time of an adopted edit of the weights, for which the nodes take minutes
+// too. The time at which sluice noticed it is later than the edit.
+func (b traffic) saveAdoptedShift(ctx context.Context) error {
+	if !b.step.Plan.WaitsAfterShift() {
+		return nil
+	}
+	return step.SaveShiftTime(ctx, b.step)
+}
+
+// errWeightsUnsettled is the error of a wait that changes of weights restarted too often.
+func (b traffic) errWeightsUnsettled(began time.Time) error {
+	return &sluice.Error{Op: "wait for the nodes of the " + b.step.Plan.Balancer.Name(),
+		Resource: b.step.Plan.Primary.ARN, Kind: sluice.Stall,
+		Err: fmt.Errorf("the weights changed again and again for %s",
+			b.step.Clock.Now().Sub(began).Round(time.Second)),
+		Next: "stop other processes that write to the same listener, then run sluice resume"}
+}

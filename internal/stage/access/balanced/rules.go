@@ -1,0 +1,337 @@
+package balanced
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/route"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// loadFingerprints returns the fingerprints of the rules: as saved last, otherwise those of the
+// snapshot.
+func (b traffic) loadFingerprints(ctx context.Context) (map[string]memory.RuleFingerprint, error) {
+	routes, err := b.step.Memory.Routes.Load(ctx)
+	if err != nil || routes.Fingerprints != nil {
+		return routes.Fingerprints, err
+	}
+	marks := map[string]memory.RuleFingerprint{}
+	for _, rule := range b.step.Snapshot.Rules {
+		marks[rule.ARN] = memory.RuleFingerprint{Written: alb.Fingerprint(rule.Actions), Stage: -1}
+	}
+	return marks, nil
+}
+
+func (b traffic) saveFingerprints(ctx context.Context, marks map[string]memory.RuleFingerprint) error {
+	return b.step.Memory.Routes.Update(ctx, func(r *memory.Routes) { r.Fingerprints = marks })
+}
+
+// saveIntended checks that no other actor changed a rule, and saves the actions that are about to
+// be written to it.
+func (b traffic) saveIntended(ctx context.Context, arn, name, live, next string) error {
+	marks, err := b.loadFingerprints(ctx)
+	if err != nil {
+		return err
+	}
+	if !marks[arn].IsOwn(live, b.step.Stage.Index, false) {
+		if err := b.resolveRuleEdit(ctx, arn, name); err != nil {
+			return err
+		}
+		if marks, err = b.loadFingerprints(ctx); err != nil {
+			return err
+		}
+	}
+	marks[arn] = marks[arn].WithPending(live, next, b.step.Stage.Index)
+	if err := b.saveFingerprints(ctx, marks); err != nil {
+		return err
+	}
+	return step.SaveShiftTime(ctx, b.step)
+}
+
+func (b traffic) errRuleEdited(arn, name string) error {
+	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
+		Err: errors.New("another process or person edited the rule after the deployment began; sluice does not " +
+			"overwrite it"),
+		Next: "see the rule: " + alb.DescribeCommand(arn) +
+			"; restore it, then run sluice resume or sluice rollback"}
+}
+
+func (b traffic) newRouter() route.Router {
+	return route.Router{Driver: b.rules, Check: func(ctx context.Context, p route.Route, intent string) error {
+		return b.saveIntended(ctx, p.ID, p.Name, p.Fingerprint, intent)
+	}}
+}
+
+// PrepareCanaryRoute adds the canary group at weight 0 to the rules that forward to the primary
+// group only. AWS refuses a task set whose group has no listener. It checks the health of groups at
+// weight 0 too.
+func (b traffic) PrepareCanaryRoute(ctx context.Context) error {
+	if rules, err := b.readSharedRules(ctx); err != nil {
+		return err
+	} else if seen, err := alb.ChooseRules(rules, b.rules.Groups); err == nil && len(seen.Extend) == 0 {
+		return nil
+	}
+	choice, err := b.rules.ReadChoice(ctx)
+	if err != nil || len(choice.Extend) == 0 {
+		return err
+	}
+	for _, rule := range choice.Extend {
+		actions := b.rules.ExtendedActions(rule)
+		if err := b.saveIntended(ctx, rule.ARN, rule.Name(), alb.Fingerprint(rule.Actions),
+			alb.Fingerprint(actions)); err != nil {
+			return err
+		}
+		if err := b.rules.WriteRule(ctx, b.step.MakeWrite, rule, actions); err != nil {
+			return err
+		}
+	}
+	b.step.EmitNote("added the canary target group at weight 0 to %s", b.countRules(len(choice.Extend)))
+	return nil
+}
+
+// SetWeights writes the weights to every rule, reads them back and emits the shift.
+func (b traffic) SetWeights(ctx context.Context, to sluice.Weights) error {
+	if err := b.shiftWith(ctx, b.newRouter(), to); err != nil {
+		return err
+	}
+	if err := b.saveVerified(ctx); err != nil || !b.step.Plan.WaitsAfterShift() {
+		return err
+	}
+	gains := sluice.Primary
+	if to.Canary() > 0 {
+		gains = sluice.Canary
+	}
+	return b.waitForNodes(ctx, func(ctx context.Context) error { return capacity.AwaitServing(ctx, b.step, gains) })
+}
+
+// saveVerified saves that the writes of this stage were read back.
+func (b traffic) saveVerified(ctx context.Context) error {
+	marks, err := b.loadFingerprints(ctx)
+	if err != nil {
+		return err
+	}
+	news := false
+	for arn, m := range marks {
+		if m.Stage == b.step.Stage.Index && !m.Verified {
+			m.Verified, news = true, true
+			marks[arn] = m
+		}
+	}
+	if !news {
+		return nil
+	}
+	return b.saveFingerprints(ctx, marks)
+}
+
+// RouteAllToPrimary moves all weight to the primary on the rules as they are.
+func (b traffic) RouteAllToPrimary(ctx context.Context) error {
+	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Route,
+		_ string) error {
+		return step.SaveShiftTime(ctx, b.step)
+	}}
+	if err := b.shiftWith(ctx, asFound, sluice.CanaryShare(0)); err != nil {
+		return err
+	}
+	b.step.EmitWarning("the exact previous weights are unknown: sluice routes all traffic to the primary")
+	return nil
+}
+
+func (b traffic) shiftWith(ctx context.Context, router route.Router, to sluice.Weights) error {
+	done, err := b.shiftUntilShown(ctx, router, to)
+	if len(done.Written) > 0 {
+		if err := step.SaveShiftTime(ctx, b.step); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var all []string
+	for _, p := range done.Routes {
+		all = append(all, p.ID)
+	}
+	b.step.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
+		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: all})
+	b.step.EmitNote("Modified %s%s", b.countRules(len(done.Written)), writtenText(done.Written))
+	return nil
+}
+
+// shiftUntilShown shifts until a read shows the weights. A read that does not show them may be
+// older than the write.
+func (b traffic) shiftUntilShown(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+	var all route.Shift
+	for n := 1; ; n++ {
+		done, err := b.shiftAfterRead(ctx, router, to)
+		if n > 1 {
+			done.From, done.Written = all.From, append(all.Written, done.Written...)
+		}
+		if all = done; n == step.MaxShiftTries || !errors.Is(err, route.ErrMismatch) {
+			return all, err
+		}
+		if err := b.step.PauseFor(ctx, step.ReadLag); err != nil {
+			return all, err
+		}
+	}
+}
+
+// shiftAfterRead shifts, and reads the rules again if AWS was slow to accept a write. An edit
+// between the read and the write is not overwritten.
+func (b traffic) shiftAfterRead(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+	var all route.Shift
+	for n := 1; ; n++ {
+		done, err := router.Shift(step.WithNotedReads(ctx, b.step.Clock.Now(), n), b.step.MakeWrite, to)
+		if n > 1 {
+			done.From, done.Written = all.From, append(all.Written, done.Written...)
+		}
+		if all = done; !step.MayRetryRead(n, err) {
+			return all, err
+		}
+	}
+}
+
+func writtenText(arns []string) string {
+	if len(arns) == 0 {
+		return ": the weights were set already"
+	}
+	return ": " + strings.Join(arns, ", ")
+}
+
+// RestoreRoutes writes every rule's former actions. Rules that another actor edited are left
+// unchanged.
+func (b traffic) RestoreRoutes(ctx context.Context) error {
+	if len(b.step.Snapshot.Rules) == 0 {
+		return nil
+	}
+	marks, err := b.loadFingerprints(ctx)
+	if err != nil {
+		return err
+	}
+	live, err := b.readSnapshotRules(ctx)
+	if err != nil {
+		return err
+	}
+	var written []alb.Rule
+	for _, was := range b.step.Snapshot.Rules {
+		wrote, err := b.restoreRule(ctx, was, live, marks[was.ARN])
+		if err != nil {
+			return err
+		}
+		if wrote {
+			written = append(written, was)
+		}
+	}
+	if len(written) == 0 {
+		return nil
+	}
+	b.emitRestored(live, written)
+	b.step.EmitNote("restored %s", b.countRules(len(written)))
+	return step.SaveShiftTime(ctx, b.step)
+}
+
+// readSnapshotRules reads the rules until a read is newer than our last write to them. Two reads
+// must show that a rule of the snapshot was deleted.
+func (b traffic) readSnapshotRules(ctx context.Context) (live []alb.Rule, err error) {
+	for newer := false; !newer; {
+		sent := b.step.Clock.Now()
+		if live, err = b.rules.Rules(ctx); err != nil {
+			return nil, err
+		}
+		ours := slices.DeleteFunc(slices.Clone(live), func(x alb.Rule) bool {
+			return !slices.ContainsFunc(b.step.Snapshot.Rules, func(was alb.Rule) bool { return was.ARN == x.ARN })
+		})
+		if newer, err = b.isNewer(ctx, alb.RuleChoice{Steered: ours}, sent); err != nil {
+			return nil, err
+		}
+		if newer {
+			break
+		}
+		if err := b.step.PauseFor(ctx, step.ReadBackDelay); err != nil {
+			return nil, err
+		}
+	}
+	lacks := slices.ContainsFunc(b.step.Snapshot.Rules, func(was alb.Rule) bool {
+		return !b.rules.IsMissing(was.Listener) &&
+			!slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+	})
+	if err != nil || !lacks {
+		return live, err
+	}
+	if err := b.step.AwaitSecondRead(ctx); err != nil {
+		return nil, err
+	}
+	return b.rules.Rules(ctx)
+}
+
+// emitRestored emits the weights that the first restored rule has now, and had before.
+func (b traffic) emitRestored(before, written []alb.Rule) {
+	ev := sluice.TrafficShifted{}
+	for _, r := range written {
+		ev.Rules = append(ev.Rules, r.ARN)
+	}
+	to := b.sharesOf(written[0])
+	if ev.ToPrimary, ev.ToCanary = to.Primary(), to.Canary(); !to.Valid() {
+		return
+	}
+	if i := slices.IndexFunc(before, func(x alb.Rule) bool { return x.ARN == written[0].ARN }); i >= 0 {
+		from := b.sharesOf(before[i])
+		ev.FromPrimary, ev.FromCanary = from.Primary(), from.Canary()
+	}
+	b.step.Host.Emit(ev)
+}
+
+// sharesOf is how a rule splits requests between the two groups. It is not valid if the split is no
+// whole percentage.
+func (b traffic) sharesOf(rule alb.Rule) sluice.Weights {
+	if b.step.Plan.Primary == nil {
+		return sluice.Weights{}
+	}
+	primary, _ := rule.Weight(b.step.Plan.Primary.ARN)
+	canary := 0
+	if b.step.Plan.Canary != nil {
+		canary, _ = rule.Weight(b.step.Plan.Canary.ARN)
+	}
+	if sum := primary + canary; sum > 0 && canary*100%sum == 0 {
+		return sluice.CanaryShare(canary * 100 / sum)
+	}
+	return sluice.Weights{}
+}
+
+// restoreRule writes the former actions of one rule if it has the actions that we wrote last.
+func (b traffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule,
+	last memory.RuleFingerprint) (wrote bool, err error) {
+	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+	if i < 0 {
+		if !b.rules.IsMissing(was.Listener) {
+			step.NoteDeleted(b.step, "listener rule", was.ARN)
+		}
+		return false, nil
+	}
+	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(was.Actions)
+	switch {
+	case now == before:
+		return false, nil
+	case !last.IsOwn(now, b.step.Stage.Index, true):
+		b.step.EmitWarning("the %s (%s) was edited by another process or person; sluice does not restore it", was.Name(),
+			was.ARN)
+		return false, nil
+	}
+	if err := step.SaveShiftTime(ctx, b.step); err != nil {
+		return false, err
+	}
+	return true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], was.Actions)
+}
+
+// sendsToCanary reports whether a rule gives the canary group weight.
+func (b traffic) sendsToCanary(rule alb.Rule) bool {
+	if b.step.Plan.Canary == nil {
+		return false
+	}
+	w, _ := rule.Weight(b.step.Plan.Canary.ARN)
+	return w > 0
+}

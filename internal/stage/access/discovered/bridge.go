@@ -1,0 +1,56 @@
+package discovered
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// CallersCacheAddresses is true if a new task of the primary is registered. It also reads which
+// containers of the former revision have a health check.
+func (d *traffic) CallersCacheAddresses(ctx context.Context) (bool, error) {
+	if err := d.loadSaved(ctx); err != nil {
+		return false, err
+	}
+	if err := d.refreshTasks(ctx); err != nil || len(d.registeredNew()) == 0 {
+		return false, err
+	}
+	was, err := ecs.ReadDefinition(ctx, d.step.Account.ECS(), d.step.Snapshot.Revision)
+	if err == nil {
+		d.formerChecks = definition.ContainersWithCheck(was.ContainerDefinitions)
+	}
+	return true, err
+}
+
+// registeredNew returns the registered instances of the primary that are not of the former
+// revision, as of the last read.
+func (d *traffic) registeredNew() (ids []string) {
+	found := d.names.RegisteredIDs(sluice.Primary)
+	for _, t := range d.tasks {
+		if d.isNew(t) && slices.Contains(found, t.ID) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+// deregisterNewPrimary deregisters tasks of the new revision that ECS keeps registering while the
+// service rolls back and only the canary may get traffic.
+func (d *traffic) deregisterNewPrimary(ctx context.Context) error {
+	if err := d.refreshTasks(ctx); err != nil {
+		return err
+	}
+	found := d.registeredNew()
+	if len(found) == 0 || !d.names.HasOthers(found) {
+		return nil
+	}
+	d.names.MarkStopping(found)
+	if err := d.names.DeregisterIDs(ctx, d.writeRecord, sluice.Primary, found); err != nil {
+		return err
+	}
+	return step.SaveShiftTime(ctx, d.step)
+}

@@ -1,0 +1,187 @@
+package bluegreen
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/rolling"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// createdDeployment is a CodeDeploy deployment, and whether it was created just now.
+type createdDeployment struct {
+	ID          string
+	JustCreated bool
+}
+
+// followCodeDeploy waits until the CodeDeploy deployment has ended. Every end but success is an
+// error. A rollback that CodeDeploy did by itself is a failure with its cause.
+func followCodeDeploy(ctx context.Context, s *step.Step, revision string, d createdDeployment) error {
+	last, err := watchCodeDeploy(ctx, s, verdict.Wanted{Revision: revision, Deployment: d.ID,
+		JustCreated: d.JustCreated}, nil)
+	if err != nil {
+		return err
+	}
+	return codeDeployEndError(s, revision, last)
+}
+
+// followStopped waits until a stopped deployment and its rollback have ended.
+func followStopped(ctx context.Context, s *step.Step, id string) (watch.Update, error) {
+	if err := loadDeployedRevision(ctx, s); err != nil {
+		return watch.Update{}, err
+	}
+	return watchCodeDeploy(ctx, s, verdict.Wanted{Deployment: id, ExpectsRollback: true}, nil)
+}
+
+// loadDeployedRevision loads the revision of the deployment, for the events about it.
+func loadDeployedRevision(ctx context.Context, s *step.Step) error {
+	name, err := begin.RegisteredName(ctx, s)
+	s.Emitted.CanaryRevision = name
+	return err
+}
+
+// followReturn waits until the former revision is deployed once more. If the group waits for a
+// person before traffic moves, the deployment is continued: its revision has served before.
+func followReturn(ctx context.Context, s *step.Step, revision string, d createdDeployment) error {
+	if err := loadDeployedRevision(ctx, s); err != nil {
+		return err
+	}
+	continued := false
+	last, err := watchCodeDeploy(ctx, s, verdict.Wanted{Revision: revision, Deployment: d.ID,
+		JustCreated: d.JustCreated}, func(ctx context.Context, update watch.Update) (err error) {
+		if isReady(update) && !continued {
+			continued, err = codeDeployClient(s).Continue(ctx, s.MakeWrite, plan.ReturnShift, d.ID, false)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return codeDeployEndError(s, revision, last)
+}
+
+// Continue continues a CodeDeploy deployment that waits for a person before traffic moves.
+// continued is false if it does not wait, or if there is none.
+func Continue(ctx context.Context, s *step.Step) (continued bool, err error) {
+	saved, err := s.Memory.CodeDeploy.Load(ctx)
+	if err != nil || saved.Forward == nil || saved.Forward.Deployment == "" {
+		return false, err
+	}
+	return codeDeployClient(s).Continue(ctx, s.MakeWrite, plan.OwnShift, saved.Forward.Deployment, false)
+}
+
+func isReady(s watch.Update) bool {
+	return s.Code != nil && s.Code.Status == "Ready" || s.CodeTarget != nil && s.CodeTarget.Status == "Ready"
+}
+
+// watchCodeDeploy follows a deployment and emits its changes. also, if not nil, acts on each poll;
+// its error ends the wait.
+func watchCodeDeploy(ctx context.Context, s *step.Step, want verdict.Wanted,
+	also func(context.Context, watch.Update) error) (last watch.Update, err error) {
+	want.Deadline, want.FailAfter, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.FailureLimit(s), rolling.WantsNoTasks(s)
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want}
+	err = rolling.RunWithChecks(ctx, s, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var acted, err error
+		last, err = watch.New(s.Account, s.Clock).Wait(ctx, target, func(update watch.Update) {
+			emitCodeDeploy(s, want, update)
+			if also == nil || acted != nil {
+				return
+			}
+			if acted = also(ctx, update); acted != nil {
+				cancel(acted)
+			}
+		})
+		if acted != nil {
+			return acted
+		}
+		return err
+	})
+	return last, err
+}
+
+// codeDeployEndError returns an error for every end but success.
+func codeDeployEndError(s *step.Step, revision string, last watch.Update) error {
+	v := last.Verdict
+	if v.Outcome != sluice.Succeeded {
+		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: s.Client.Resource(),
+			Kind: rolling.EndErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: step.RemoveRollback(s, v.Next)}
+	}
+	if c := last.CodeTarget; c != nil && c.Green != nil {
+		emitTaskSet(s, sluice.Primary, revision, *c.Green)
+	} else {
+		s.Host.Emit(sluice.CapacityChanged{Variant: sluice.Primary, Revision: revision})
+	}
+	return nil
+}
+
+// emitCodeDeploy emits the state of a CodeDeploy deployment as one poll shows it. It emits each
+// change once.
+func emitCodeDeploy(s *step.Step, want verdict.Wanted, update watch.Update) {
+	if c := update.CodeTarget; c != nil {
+		emitLifecycle(s, *c)
+		if c.Blue != nil {
+			before := s.Snapshot.Revision
+			if want.Revision == before { // in a rollback the new revision is the one that is removed
+				before = cmp.Or(s.Emitted.CanaryRevision, before)
+			}
+			emitTaskSet(s, sluice.Primary, before, *c.Blue)
+		}
+		if c.Green != nil {
+			emitTaskSet(s, sluice.Canary, cmp.Or(want.Revision, s.Emitted.CanaryRevision, s.Plan.To), *c.Green)
+			emitTraffic(s, int(c.Green.Weight))
+		}
+	}
+	step.EmitReasons(s, sluice.Canary, update.Verdict)
+	if waits := isReady(update) || update.Code != nil && update.Code.Terminating; waits && update.Verdict.State == verdict.Progressing &&
+		update.Verdict.Detail != s.Emitted.Progress {
+		s.Emitted.Progress = update.Verdict.Detail
+		s.Host.Emit(sluice.Waiting{For: "CodeDeploy", Detail: update.Verdict.Detail})
+	}
+}
+
+// emitLifecycle emits which lifecycle events began and ended. It does not emit skipped events.
+func emitLifecycle(s *step.Step, c verdict.CodeTarget) {
+	for _, e := range c.Events {
+		switch e.Status {
+		case "Pending", "Skipped", "Unknown":
+			continue
+		}
+		if s.IsFirstTime(fmt.Sprint("lifecycle ", c.Deployment, e.Name, e.Status)) {
+			s.Host.Emit(sluice.LifecycleChanged{Deployment: c.Deployment, Name: e.Name, Status: e.Status,
+				Message: e.Message})
+		}
+	}
+}
+
+func emitTaskSet(s *step.Step, v sluice.Variant, revision string, set verdict.CodeSet) {
+	if set.Revision != "" {
+		revision = set.Revision
+	}
+	c := sluice.CapacityChanged{Variant: v, Revision: revision, Desired: set.Desired, Pending: set.Pending,
+		Running: set.Running}
+	if s.Emitted.SetCapacity[v] == c {
+		return
+	}
+	if s.Emitted.SetCapacity == nil {
+		s.Emitted.SetCapacity = map[sluice.Variant]sluice.CapacityChanged{}
+	}
+	s.Emitted.SetCapacity[v] = c
+	s.Host.Emit(c)
+}
+
+func emitTraffic(s *step.Step, canary int) {
+	if was := s.Emitted.CanaryShare; was != canary {
+		s.Emitted.CanaryShare = canary
+		s.Host.Emit(sluice.TrafficShifted{FromPrimary: 100 - was, FromCanary: was, ToPrimary: 100 - canary,
+			ToCanary: canary})
+	}
+}

@@ -1,0 +1,148 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// Retire removes members without losing a request. It stops their traffic, scales them to 0,
+// waits until they are empty, deletes them, and waits until AWS no longer lists them. At 0, ECS
+// deregisters the targets and stops the tasks once connections have ended. Several members drain at
+// the same time.
+func Retire(ctx context.Context, s *step.Step, members ...step.Member) error {
+	stands := slices.DeleteFunc(slices.Clone(members), func(m step.Member) bool { return m.Status == "DRAINING" })
+	if err := Drain(ctx, s, stands...); err != nil {
+		return err
+	}
+	for _, m := range stands {
+		if err := checkStillUnpromoted(ctx, s); err != nil {
+			return err
+		}
+		if err := s.Hosting.DeleteMember(ctx, m); err != nil {
+			return err
+		}
+	}
+	return awaitDeleted(ctx, s, members)
+}
+
+// Drain scales members to 0 and waits until their connections have ended.
+func Drain(ctx context.Context, s *step.Step, members ...step.Member) error {
+	if len(members) == 0 {
+		return nil
+	}
+	if err := s.Access.StopTrafficTo(ctx, members); err != nil {
+		return err
+	}
+	for _, m := range members {
+		if err := checkStillUnpromoted(ctx, s); err != nil {
+			return err
+		}
+		if err := s.Hosting.ScaleToZero(ctx, m); err != nil {
+			return err
+		}
+	}
+	return awaitDrained(ctx, s, members)
+}
+
+// checkStillUnpromoted checks, in a rollback, that no other actor has made a member PRIMARY that is
+// about to be removed. The rollback may have waited since its last read.
+func checkStillUnpromoted(ctx context.Context, s *step.Step) error {
+	if !s.IsRollback() || s.Snapshot == nil {
+		return nil
+	}
+	return s.Hosting.RepromotePrimary(ctx)
+}
+
+// awaitDrained returns when no member has a running task and none of them is still registered as a
+// target or instance.
+func awaitDrained(ctx context.Context, s *step.Step, members []step.Member) error {
+	all := make([]*step.MemberWatch, 0, len(members))
+	for _, m := range members {
+		all = append(all, step.NewMemberWatch(m))
+	}
+	return PollUntilDone(ctx, s, joinLabels(members)+" to drain", func(ctx context.Context) (string, error) {
+		return describeRemaining(all, func(w *step.MemberWatch) (string, error) {
+			now, left, isGone, err := readRemaining(ctx, s, w)
+			if err == nil && !isGone {
+				emitRemoving(s, w.Member, now, left)
+			}
+			if err != nil || isGone || now.Running+now.Pending+left == 0 {
+				return "", err
+			}
+			return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"),
+				sluice.Plural(left, "target")), nil
+		})
+	})
+}
+
+// awaitDeleted returns when AWS no longer lists any of the members.
+func awaitDeleted(ctx context.Context, s *step.Step, members []step.Member) error {
+	if len(members) == 0 {
+		return nil
+	}
+	all := make([]*step.MemberWatch, 0, len(members))
+	for _, m := range members {
+		all = append(all, step.NewMemberWatch(m))
+	}
+	return PollUntilDone(ctx, s, joinLabels(members)+" to be deleted", func(ctx context.Context) (string, error) {
+		return describeRemaining(all, func(w *step.MemberWatch) (string, error) {
+			now, err := s.Hosting.RefreshMember(ctx, w.Member)
+			if err != nil || now == nil {
+				return "", err
+			}
+			emitRemoving(s, w.Member, *now, 0)
+			return fmt.Sprintf("%s, %s running", now.Status, sluice.Plural(now.Running, "task")), nil
+		})
+	})
+}
+
+// joinLabels names members for users: "the task set of canary".
+func joinLabels(members []step.Member) string {
+	var all []string
+	for _, m := range members {
+		all = append(all, "the "+m.Label)
+	}
+	return strings.Join(all, " and ")
+}
+
+// describeRemaining joins the texts that rest returns for the members that are not yet done. It
+// adds the label if there are several members.
+func describeRemaining(all []*step.MemberWatch, rest func(*step.MemberWatch) (string, error)) (string, error) {
+	var left []string
+	for _, w := range all {
+		text, err := rest(w)
+		if err != nil {
+			return "", err
+		}
+		if text != "" && len(all) > 1 {
+			text = w.Label + ": " + text
+		}
+		if text != "" {
+			left = append(left, text)
+		}
+	}
+	return strings.Join(left, "; "), nil
+}
+
+// emitRemoving emits the counts of a member that is being removed, when they change.
+func emitRemoving(s *step.Step, m, now step.Member, draining int) {
+	EmitCapacityOnce(s, sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: now.ID, Revision: m.Revision,
+		Desired: now.Desired, Pending: now.Pending, Running: now.Running, Draining: draining})
+}
+
+// EmitCapacityOnce emits the counts of a task set or deployment if they changed.
+func EmitCapacityOnce(s *step.Step, c sluice.CapacityChanged) {
+	if s.Emitted.Removing[c.TaskSet] == c {
+		return
+	}
+	if s.Emitted.Removing == nil {
+		s.Emitted.Removing = map[string]sluice.CapacityChanged{}
+	}
+	s.Emitted.Removing[c.TaskSet] = c
+	s.Host.Emit(c)
+}

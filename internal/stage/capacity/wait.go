@@ -1,0 +1,224 @@
+package capacity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+)
+
+// AwaitServing waits until all tasks of the variant, at least one, are healthy.
+func AwaitServing(ctx context.Context, s *step.Step, v sluice.Variant) error {
+	m, err := s.Hosting.FindVariant(ctx, v)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		return AwaitHealthy(ctx, s, *m, 1)
+	}
+	return &sluice.Error{Op: "send requests to the " + string(v), Resource: s.Client.Resource(), Kind: sluice.Conflict,
+		Err:  fmt.Errorf("the service has no %s %s: the requests would be lost", v, s.Hosting.KindName()),
+		Next: "roll the " + string(v) + " out before requests are sent to it"}
+}
+
+// AwaitHealthy returns when every desired task of the member, and at least minimum tasks, run and
+// can be sent requests. It returns an error once the tasks fail or make no progress.
+func AwaitHealthy(ctx context.Context, s *step.Step, m step.Member, minimum int) error {
+	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline, minimum))
+}
+
+// AwaitNewTasks is awaitHealthy for tasks that were just started. It needs two polls in a row that
+// show them healthy.
+func AwaitNewTasks(ctx context.Context, s *step.Step, m step.Member, minimum int) error {
+	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
+		minimum).RequireTwoPolls())
+}
+
+// AwaitRestored is awaitNewTasks for the version that served before the deployment. Only the
+// deadline ends it, not a number of failures.
+func AwaitRestored(ctx context.Context, s *step.Step, m step.Member) error {
+	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
+		0).RequireTwoPolls().IgnoreFailures())
+}
+
+func AwaitMember(ctx context.Context, s *step.Step, m step.Member, judge verdict.Capacity) error {
+	w := step.NewMemberWatch(m)
+	for {
+		if err := CheckDuringWait(ctx, s); err != nil {
+			return err
+		}
+		o, err := observeMember(ctx, s, w)
+		if err != nil {
+			return err
+		}
+		var now verdict.Verdict
+		judge, now = judge.See(o)
+		w.IsComplete = judge.WasComplete()
+		judge, now = step.ExplainByLogs(ctx, s, judge, o, now)
+		EmitCapacity(s, w, o, now)
+		switch now.State {
+		case verdict.Healthy:
+			return nil
+		case verdict.Failing:
+			return errMemberUnhealthy(s, w, now)
+		case verdict.Stalling:
+			return errMemberStalled(s, w, now)
+		}
+		if err := s.PauseFor(ctx, now.NextPoll); err != nil {
+			return err
+		}
+	}
+}
+
+// CheckDuringWait runs first in every poll of every wait.
+func CheckDuringWait(ctx context.Context, s *step.Step) error {
+	step.WatchRequests(ctx, s)
+	if err := s.Access.MaintainShare(ctx); err != nil {
+		return err
+	}
+	return s.Outside.ResolvePolled(ctx, s)
+}
+
+// ObserveExisting reads a member that existed before. It reports a missing member as deleted only
+// after unseenFor, because describe calls lag behind writes by seconds.
+func ObserveExisting(ctx context.Context, s *step.Step, m step.Member) (step.Member, error) {
+	const apart = 2 * time.Second
+	for n := 1; ; n++ {
+		now, err := s.Hosting.RefreshMember(ctx, m)
+		if err != nil {
+			return m, err
+		}
+		if now != nil && now.Status != "DRAINING" {
+			return *now, nil
+		}
+		if n > int(step.UnseenLimit/apart) {
+			return m, &sluice.Error{Op: "check the " + m.Label, Resource: m.ResourceName(),
+				Kind: sluice.OutsideChange,
+				Err:  errors.New("another process or person deleted it during the deployment"),
+				Next: "find the process or person that deleted it, then deploy again"}
+		}
+		if err := s.PauseFor(ctx, apart); err != nil {
+			return m, err
+		}
+	}
+}
+
+// observeMember reads the counts, the targets and the newly stopped tasks of a member. While only the
+// health of its targets can change the verdict, it reads the service every maxServiceReadAge.
+func observeMember(ctx context.Context, s *step.Step, w *step.MemberWatch) (verdict.Observation, error) {
+	if o, same, err := observeSameTargets(ctx, s, w); err != nil || same {
+		return o, err
+	}
+	now, err := ObserveExisting(ctx, s, w.Member)
+	if err != nil {
+		return verdict.Observation{}, err
+	}
+	w.Latest, w.LatestAt = now, s.Clock.Now()
+	o := verdict.Observation{At: w.LatestAt, Set: &now.TaskSet, Events: now.Events}
+	if o.NewlyStopped, err = newlyStopped(ctx, s, w, now); err != nil {
+		return o, err
+	}
+	if now.Desired > 0 && now.Running == 0 && TargetsDecide(s, w) {
+		o.Targets = []sluice.Target{} // no task runs, so no target is healthy
+		return o, nil
+	}
+	err = s.Access.ObserveTargets(ctx, w, &o)
+	w.Targets = TargetsText(o)
+	return o, err
+}
+
+const (
+	// maxStoppedReadAge is the longest time between two reads of stopped tasks once a read of the
+	// service indicated a failure.
+	maxStoppedReadAge = 6 * time.Second
+	// quietStoppedReadAge is maxStoppedReadAge while no read indicates one. A sign can be missed: ECS
+	// may replace a task between two polls while other tasks start.
+	quietStoppedReadAge = 30 * time.Second
+)
+
+// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll,
+// unless the member was just created, when the running count fell, and then every maxStoppedReadAge
+// or quietStoppedReadAge.
+func newlyStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, set step.Member) ([]diagnosis.Stopped, error) {
+	now, fewer := s.Clock.Now(), set.Running < w.LastRunning
+	w.LastRunning = set.Running
+	w.Signs = w.Signs.See(set.Live.ForVerdictOrNil(), set.ID)
+	if w.StoppedReadAt.IsZero() && now.Sub(w.CreatedAt) < maxStoppedReadAge {
+		w.StoppedReadAt = now // no task can have stopped yet
+	}
+	limit := quietStoppedReadAge
+	if w.Signs.Seen() {
+		limit = maxStoppedReadAge
+	}
+	if !fewer && now.Sub(w.StoppedReadAt) < limit {
+		return nil, nil
+	}
+	w.StoppedReadAt = now
+	return w.Stopped.Update(ctx, w.Service, w.ID)
+}
+
+func EmitCapacity(s *step.Step, w *step.MemberWatch, o verdict.Observation, v verdict.Verdict) {
+	n := v.Counts
+	c := sluice.CapacityChanged{Variant: w.Variant, TaskSet: w.ID, Revision: o.Set.Revision,
+		Desired: n.Desired, Pending: n.Pending, Running: n.Running, Healthy: n.Healthy, Draining: n.Draining,
+		Targets: n.Targets}
+	if c != s.Emitted.Capacity {
+		s.Emitted.Capacity = c
+		s.Host.Emit(c)
+	}
+	step.EmitReasons(s, w.Variant, v)
+}
+
+func errMemberUnhealthy(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {
+	return &sluice.Error{
+		Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(), Kind: sluice.Unhealthy,
+		Err: fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count),
+			v.Cause.Text, v.Cause.Task),
+		Next: step.RemoveRollback(s, v.Next),
+	}
+}
+
+func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) error {
+	why := fmt.Errorf("no progress for %s: %s", s.Plan.ProgressDeadline, v.Detail)
+	if v.Cause.Kind != "" && (v.Cause.Task != "" || v.Counts.Unhealthy == 0) {
+		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
+	}
+	kind := sluice.Stall
+	if v.Counts.Unhealthy > 0 || v.Cause.Task != "" {
+		kind = sluice.Unhealthy
+	}
+	return &sluice.Error{Op: "wait for the " + string(w.Variant) + " to be healthy", Resource: w.ResourceName(),
+		Kind: kind, Err: why, Next: step.RemoveRollback(s, v.Next)}
+}
+
+// PollUntilDone polls until rest returns an empty text. A changed text is progress and restarts the
+// deadline. The deadline includes the drain time, so a drain is no stall.
+func PollUntilDone(ctx context.Context, s *step.Step, what string, rest func(context.Context) (string, error)) error {
+	last, moved := "", s.Clock.Now()
+	for {
+		if err := CheckDuringWait(ctx, s); err != nil {
+			return err
+		}
+		detail, err := rest(ctx)
+		if err != nil || detail == "" {
+			return err
+		}
+		now := s.Clock.Now()
+		if detail != last {
+			last, moved = detail, now
+			s.Host.Emit(sluice.Waiting{For: what, Detail: detail})
+		}
+		if now.Sub(moved) > s.Plan.ProgressDeadline+s.Plan.Drain {
+			return &sluice.Error{Op: "wait for " + what, Resource: s.Client.Resource(), Kind: sluice.Stall,
+				Err: fmt.Errorf("no progress for %s: %s", s.Plan.ProgressDeadline+s.Plan.Drain, detail)}
+		}
+		if err := s.PauseFor(ctx, verdict.NextRemovalPoll(now.Sub(moved))); err != nil {
+			return err
+		}
+	}
+}

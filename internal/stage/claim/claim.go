@@ -1,0 +1,110 @@
+package claim
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// Acquire claims the service, or finds that this deployment has the claim.
+func Acquire(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
+	s.Claim.ReadTags(live.Tags, s.Deployment, s.Clock.Now())
+	if s.Claim.Seen.IsZero() {
+		if err := recheckClaim(ctx, s); err != nil {
+			return err
+		}
+	}
+	if s.Claim.OtherValue != "" {
+		if err := permitTakeOver(ctx, s); err != nil {
+			return err
+		}
+	}
+	if s.Claim.Until.Sub(s.Clock.Now()) >= step.RenewClaimWithin {
+		return awaitFormerOwner(ctx, s)
+	}
+	if err := checkClaimNotLost(ctx, s); err != nil {
+		return err
+	}
+	if err := step.TagClaim(ctx, s, live); err != nil {
+		return err
+	}
+	if err := s.PauseFor(ctx, step.ReadBackDelay); err != nil {
+		return err
+	}
+	if _, err := step.FindClaim(ctx, s); err != nil && s.Claim.OtherValue == "" {
+		return err
+	}
+	if s.Claim.OtherValue != "" {
+		return step.ErrClaimTaken(s)
+	}
+	return awaitFormerOwner(ctx, s)
+}
+
+// recheckClaim reads the claim again if the last read is old. Reads in between take time, and
+// another deployment may have claimed the service.
+func recheckClaim(ctx context.Context, s *step.Step) error {
+	if s.Clock.Now().Sub(s.ReadAt) <= step.ReadBackDelay {
+		return nil
+	}
+	return step.ReadClaim(account.BeforeWrite(ctx), s)
+}
+
+// checkClaimNotLost returns an error instead of a second claim if our tag is missing. In that case
+// another actor took the service over and has released it since. An expired claim of ours is still
+// there as a tag.
+func checkClaimNotLost(ctx context.Context, s *step.Step) error {
+	saved, err := s.Memory.Claim.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if saved.Claimed && s.Claim.Seen.IsZero() && s.Claim.TakenOver == "" {
+		_, err = step.FindClaim(ctx, s)
+	}
+	return err
+}
+
+// saveClaimHeld saves that a read showed our claim.
+func saveClaimHeld(ctx context.Context, s *step.Step) error {
+	s.OwnsClaim = true
+	saved, err := s.Memory.Claim.Load(ctx)
+	if err != nil || saved.Claimed {
+		return err
+	}
+	saved.Claimed = true
+	return s.Memory.Claim.Save(ctx, saved)
+}
+
+// Release removes the claim tag. released is false if the claim is not ours.
+func Release(ctx context.Context, s *step.Step, contested bool) (released bool, err error) {
+	if !s.Plan.Mode().HasService() || len(s.Plan.Finish) == 0 {
+		return false, nil // there is no service to claim, or no write needed a claim
+	}
+	ctx = s.WithRetries(ctx)
+	if contested {
+		if err := s.PauseFor(ctx, step.ReadLag); err != nil {
+			return false, err
+		}
+	}
+	s.Stage.Writes = append(s.Stage.Writes, s.Plan.Finish...)
+	live := s.Confirmed
+	if live == nil || contested {
+		if live, err = s.Client.Observe(ctx); err != nil {
+			return false, err
+		}
+	}
+	if live == nil || live.Status != "ACTIVE" {
+		return false, nil
+	}
+	live, err = step.FindOwnClaim(ctx, s, live)
+	if err != nil || live == nil {
+		return false, err
+	}
+	if err := s.Memory.Claim.Update(ctx, func(c *memory.Claim) { c.Claimed = false }); err != nil {
+		return false, err
+	}
+	return true, s.Client.Untag(ctx, s.MakeWrite, "release the claim", live.ARN, plan.ClaimTag)
+}

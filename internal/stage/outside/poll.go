@@ -1,0 +1,102 @@
+package outside
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/scaling"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// driftPollInterval is the time between two reads of rules and auto scaling in a stage. A read of
+// the service does not show them: they take calls of their own.
+const driftPollInterval = 10 * time.Second
+
+// ErrDriftSeen ends a wait when a concurrent check sees drift. The drift is resolved before the
+// wait continues.
+var ErrDriftSeen = errors.New("an external change was detected")
+
+// ResolvePolledDrift resolves drift of rules and auto scaling. It is called at every poll of every
+// wait of a stage.
+func ResolvePolledDrift(ctx context.Context, s *step.Step) error {
+	differs, err := HasDrift(ctx, s)
+	if err != nil || !differs {
+		return err
+	}
+	return ResolveRuleAndScalingDrift(ctx, s)
+}
+
+// HasDrift reports whether rules or auto scaling differ from our last write. It reads only if
+// driftPollInterval has passed, and changes nothing. In a rollback it is false: a rollback keeps
+// what it finds.
+func HasDrift(ctx context.Context, s *step.Step) (bool, error) {
+	now := s.Clock.Now()
+	if !s.OwnsClaim || s.IsRollback() || now.Sub(s.ComparedAt) < driftPollInterval {
+		return false, nil
+	}
+	s.ComparedAt = now
+	if h, ok, err := activeHold(ctx, s); err != nil {
+		return false, err
+	} else if ok {
+		live, err := scaling.NewClient(s).Observe(ctx)
+		if err != nil || scaling.HasDrift(h, live) {
+			return err == nil, err
+		}
+	}
+	if !s.WatchesDrift {
+		return false, nil
+	}
+	return s.Access.HasRouteDrift(ctx)
+}
+
+// ResolveRuleAndScalingDrift applies onOutsideChange to rules and auto scaling.
+func ResolveRuleAndScalingDrift(ctx context.Context, s *step.Step) error {
+	heeding := s.WatchesDrift
+	s.WatchesDrift = false // drift is not handled inside its own handling
+	defer func() { s.WatchesDrift, s.ComparedAt = heeding, s.Clock.Now() }()
+	if err := resolveScalingDrift(ctx, s); err != nil || !heeding {
+		return err
+	}
+	if err := s.Access.ResolveRouteDrift(ctx); err != nil || !s.CanaryRetires {
+		return err
+	}
+	return capacity.RemoveCanaryTraffic(ctx, s) // an adopted rule may send requests to a canary that is being removed
+}
+
+// activeHold returns our suspension of auto scaling; ok is false unless it is set.
+func activeHold(ctx context.Context, s *step.Step) (h memory.Override, ok bool, err error) {
+	if s.Plan.Scaling == nil {
+		return h, false, nil
+	}
+	h, _, err = scaling.SavedOverride(ctx, s)
+	return h, h.Phase == memory.OverrideSet, err
+}
+
+// resolveScalingDrift reads auto scaling while the deployment suspends it, and applies
+// onOutsideChange to what another actor changed.
+func resolveScalingDrift(ctx context.Context, s *step.Step) error {
+	h, ok, err := activeHold(ctx, s)
+	if err != nil || !ok {
+		return err
+	}
+	now, err := scaling.NewClient(s).Observe(ctx)
+	if err != nil {
+		return err
+	}
+	return scaling.CheckOverride(ctx, s, h, now)
+}
+
+// Watch is the [outsideWatch] of stages.
+type Watch struct{}
+
+func (Watch) Resolve(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
+	return resolveDrift(ctx, s, live)
+}
+
+func (Watch) ResolvePolled(ctx context.Context, s *step.Step) error {
+	return ResolvePolledDrift(ctx, s)
+}

@@ -1,0 +1,260 @@
+package rolling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/outside"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// followDeployment waits until the deployment of the revision has ended. Every end but success is
+// an error. A rollback that ECS did by itself is a failure with its cause. Success counts only
+// after a read that is newer than our write shows that the revision serves.
+func followDeployment(ctx context.Context, s *step.Step, revision, deployment string, after step.WriteProof) error {
+	w := watch.New(s.Account, s.Clock)
+	now := s.Clock.Now()
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service,
+		First: s.Reads.FindService(now), IsResolved: !s.IsRollback(),
+		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
+			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),
+			AllowsNoTasks: WantsNoTasks(s)}}
+	of := s.Reads.BeginRead(now)
+	var last watch.Update
+	err := RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
+		last, err = w.Wait(ctx, target, func(u watch.Update) {
+			step.WatchRequests(ctx, s)
+			emitProgress(s, u)
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := EndError(s, revision, last.Verdict); err != nil {
+		return err
+	}
+	if err := shareLastRead(ctx, s, of, last.Read); err != nil {
+		return err
+	}
+	return awaitServed(ctx, s, revision, after)
+}
+
+// shareLastRead holds the last read of a wait for other readers of its poll. It is not held if a
+// write or a pause followed the beginning of the wait.
+func shareLastRead(ctx context.Context, s *step.Step, of step.HeldRead, last ecs.ServiceRead) error {
+	live, err := step.CheckRead(ctx, s, last.State)
+	if err == nil {
+		of.SentAt = last.SentAt
+		s.Reads.Hold(step.ServiceKey, of, live)
+	}
+	return err
+}
+
+// awaitServed waits until the revision is PRIMARY and the desired number of tasks runs. ECS makes
+// no deployment for a changed desired count: the serving deployment is complete during the change.
+func awaitServed(ctx context.Context, s *step.Step, revision string, after step.WriteProof) error {
+	return capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (string, error) {
+		live, err := s.ReadSharedAfter(ctx, after)
+		if err != nil {
+			return "", err
+		}
+		id, serves := live.PrimaryDeployment()
+		switch {
+		case serves != revision:
+			return "", errReplaced(s, id, serves, revision)
+		case live.DeploymentInProgress():
+			return fmt.Sprintf("deployment %s is in progress, %d of %d tasks running", id, live.Running, live.Desired),
+				nil
+		}
+		return missingTasks(live), nil
+	})
+}
+
+// errReplaced is the error for a followed revision that is no longer PRIMARY.
+func errReplaced(s *step.Step, id, serves, revision string) error {
+	return &sluice.Error{Op: "deploy " + revision, Resource: s.Client.Resource(), Kind: sluice.Overtaken,
+		Err:  fmt.Errorf("another deployment (%s of %s) replaced it", id, serves),
+		Next: "run sluice status to see what is running"}
+}
+
+// WantsNoTasks reports whether the desired count is 0: in the file, or, if the file gives none and
+// in every rollback, in the snapshot.
+func WantsNoTasks(s *step.Step) bool {
+	if !s.IsRollback() && s.Service != nil && s.Service.Input.DesiredCount != nil {
+		return *s.Service.Input.DesiredCount == 0
+	}
+	return s.Snapshot != nil && s.Snapshot.Service && s.Snapshot.Desired == 0
+}
+
+// FailureLimit is the number of failures of one cause that ends the wait; 0 is the default number.
+// A rollback has no limit: there is no other version to return to, and AWS starts tasks again.
+func FailureLimit(s *step.Step) int {
+	if s.IsRollback() {
+		return diagnosis.NoLimit
+	}
+	return 0
+}
+
+// AwaitCount waits until the desired number of tasks runs.
+func AwaitCount(ctx context.Context, s *step.Step) error {
+	return capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (string, error) {
+		live, err := s.ObserveService(ctx)
+		if err != nil {
+			return "", err
+		}
+		return missingTasks(live), nil
+	})
+}
+
+// missingTasks describes the running tasks if fewer or more than desired run.
+func missingTasks(live *ecs.ServiceState) string {
+	if live.Running == live.Desired && live.Pending == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d tasks running", live.Running, live.Desired)
+}
+
+// RunWithChecks runs work and polls concurrently for commands, the claim and drift. A failed check
+// cancels work with its reason. Drift is handled before work starts again.
+func RunWithChecks(ctx context.Context, s *step.Step, work func(context.Context) error) error {
+	for {
+		err := runUntilStopped(ctx, s, work)
+		if !errors.Is(err, outside.ErrDriftSeen) {
+			return err
+		}
+		if err := outside.ResolveRuleAndScalingDrift(ctx, s); err != nil {
+			return err
+		}
+	}
+}
+
+// runUntilStopped runs work until it ends or a concurrent check fails.
+func runUntilStopped(ctx context.Context, s *step.Step, work func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var err error
+	clock.All(s.Clock,
+		func() {
+			err = work(ctx)
+			cancel(errWaitOver)
+		},
+		func() {
+			for s.Clock.Sleep(ctx, step.CheckInterval) == nil {
+				if err := checkContinue(ctx, s); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	if err != nil && ctx.Err() != nil {
+		if cause := context.Cause(ctx); cause != errWaitOver {
+			return step.ErrHalted(s, cause)
+		}
+	}
+	return err
+}
+
+var errWaitOver = errors.New("the wait has ended")
+
+// checkContinue returns an error if the wait must end. It also maintains the share and renews the
+// claim.
+func checkContinue(ctx context.Context, s *step.Step) error {
+	if err := s.CheckInterrupt(ctx); err != nil {
+		return err
+	}
+	if err := s.Access.MaintainShare(ctx); err != nil {
+		return err
+	}
+	if differs, err := outside.HasDrift(ctx, s); err != nil || differs {
+		return cmp.Or(err, outside.ErrDriftSeen)
+	}
+	if s.Claim.Until.IsZero() || s.Claim.Until.Sub(s.Clock.Now()) >= step.RenewClaimWithin {
+		return nil // there is no claim, or it is valid for long enough
+	}
+	_, err := s.ObserveService(ctx)
+	return err
+}
+
+// emitProgress emits the state of an ECS deployment as one poll shows it. It emits each change
+// once.
+func emitProgress(s *step.Step, update watch.Update) {
+	v := update.Verdict
+	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired,
+		Pending: v.Counts.Pending,
+		Running: v.Counts.Running, Healthy: v.Counts.Healthy, Draining: v.Counts.Draining, Targets: v.Counts.Targets}
+	emitReplaced(s, update)
+	if c != s.Emitted.Capacity {
+		s.Emitted.Capacity = c
+		s.Host.Emit(c)
+	}
+	step.EmitReasons(s, sluice.Primary, v)
+	if what := progressText(update); what != "" && v.State == verdict.Progressing && what != s.Emitted.Progress {
+		s.Emitted.Progress = what
+		s.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
+	}
+}
+
+// emitReplaced emits the counts of the deployments that the followed one replaces.
+func emitReplaced(s *step.Step, update watch.Update) {
+	if update.Service == nil {
+		return
+	}
+	for _, d := range update.Service.Deployments {
+		if d.Revision != update.Verdict.Revision {
+			capacity.EmitCapacityOnce(s, sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID, Revision: d.Revision,
+				Desired: d.Desired, Pending: d.Pending, Running: d.Running})
+		}
+	}
+}
+
+// progressText describes progress that task counts do not show: the stages and hooks of an ECS
+// deployment strategy, or a rollback.
+func progressText(s watch.Update) string {
+	parts := strings.Split(s.Verdict.Detail, "; ")
+	if s.Service != nil && s.Service.Strategy != "" && s.Service.Strategy != "ROLLING" {
+		return strings.Join(parts[min(1, len(parts)):], "; ")
+	}
+	for _, p := range parts {
+		if strings.HasPrefix(p, "rolling back") {
+			return p
+		}
+	}
+	return ""
+}
+
+// EndError returns an error for every end but success.
+func EndError(s *step.Step, revision string, v verdict.Verdict) error {
+	if v.Outcome == sluice.Succeeded && v.Revision == revision {
+		return nil
+	}
+	if v.Outcome == sluice.Succeeded {
+		return errReplaced(s, v.Deployment, v.Revision, revision)
+	}
+	return &sluice.Error{Op: "roll to " + revision, Resource: s.Client.Resource(), Kind: EndErrorKind(v.Outcome),
+		Err: errors.New(v.Detail), Next: step.RemoveRollback(s, v.Next)}
+}
+
+// EndErrorKind is the kind of a stage's error for the outcome of the followed deployment.
+func EndErrorKind(o sluice.Outcome) sluice.Kind {
+	switch o {
+	case sluice.Superseded:
+		return sluice.Overtaken
+	case sluice.Stalled, sluice.TimedOut:
+		return sluice.Stall
+	case sluice.Stopped:
+		return sluice.OutsideChange
+	case sluice.Gone:
+		return sluice.NotFound
+	}
+	return sluice.Unhealthy
+}

@@ -1,0 +1,248 @@
+package rolling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// RollBack returns a rolling service to the former revision. If our deployment still runs,
+// ECS stops it and rolls it back. Otherwise the former revision is deployed, unless ECS has rolled
+// back by itself. Only a read that is newer than our own update decides that.
+func RollBack(ctx context.Context, s *step.Step) error {
+	former := s.Snapshot.Revision
+	if !s.Snapshot.Service || former == "" {
+		s.EmitWarning("the service had no deployment before this one; sluice keeps it unchanged")
+		return nil
+	}
+	was, begun, err := LoadUpdate(ctx, s)
+	if err != nil {
+		return err
+	}
+	var after step.WriteProof
+	if begun {
+		after = was.proofAt(s.Clock.Now())
+	}
+	live, err := s.ReadAfter(ctx, after)
+	if err != nil {
+		return err
+	}
+	if !begun {
+		return followFormer(ctx, s, live, former)
+	}
+	if was, err = ensureIdentified(ctx, s, was, live); err != nil {
+		return err
+	}
+	after = was.proofAt(s.Clock.Now())
+	if was.isPrimary(live) {
+		running, err := runningDeployment(ctx, s, was)
+		if err != nil {
+			return err
+		}
+		if running != "" {
+			if live, err = stopDeployment(ctx, s, live, after, plan.OwnDeployment, running); err != nil {
+				return err
+			}
+			if !was.isPrimary(live) {
+				after = after.WithReplaced(was.Deployment)
+			}
+		}
+	}
+	return deployFormer(ctx, s, live, former, after)
+}
+
+// followFormer follows the version that served before and that this deployment has not changed.
+func followFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, former string) error {
+	id, now := live.PrimaryDeployment()
+	if now != former {
+		return errReplaced(s, id, now, former)
+	}
+	return followDeployment(ctx, s, former, id, step.WriteProof{})
+}
+
+// ensureIdentified finds our deployment if a process was killed between the call and its record, or
+// if the call got no response. The history of deployments is another API, with its own lag.
+func ensureIdentified(ctx context.Context, s *step.Step, was updateRequest, live *ecs.ServiceState) (updateRequest, error) {
+	if was.Deployment != "" {
+		return was, nil
+	}
+	name, err := begin.RegisteredName(ctx, s)
+	if err != nil {
+		return was, err
+	}
+	ours, found, err := identifyDeployment(ctx, s, was, live, ecs.Revision{Name: name})
+	if err != nil || !found {
+		return was, err
+	}
+	return ours, nil
+}
+
+// isPrimary reports whether the PRIMARY deployment is ours. It may have the same revision as the
+// one before, so only the ID distinguishes them.
+func (a updateRequest) isPrimary(live *ecs.ServiceState) bool {
+	now, _ := live.PrimaryDeployment()
+	return now != a.Before && now == a.Deployment
+}
+
+// runningDeployment is the ARN of our service deployment if it is known. [Run.stopDeployment] does
+// not change one that has ended. Otherwise it is the one that runs.
+func runningDeployment(ctx context.Context, s *step.Step, ours updateRequest) (string, error) {
+	if ours.ARN != "" {
+		return ours.ARN, nil
+	}
+	return s.Client.RunningDeployment(ctx)
+}
+
+// stopOtherDeployment stops another actor's deployment that the plan names. It returns the service
+// after that.
+func stopOtherDeployment(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
+	arn := s.Stage.Stop
+	rec, err := s.Client.Record(ctx, arn)
+	if err != nil {
+		return nil, err
+	}
+	after := step.WriteProof{WriteName: "deployment " + arn, SentAt: s.Clock.Now(),
+		Shows: func(live *ecs.ServiceState) bool {
+			return live.CurrentDeployment() == arn || !live.PrimaryCreated().Before(rec.CreatedAt)
+		}}
+	live, err := s.ReadAfter(ctx, after)
+	if err != nil {
+		return nil, err
+	}
+	return stopDeployment(ctx, s, live, after, arn, arn)
+}
+
+// stopDeployment stops a running service deployment with a rollback and waits until the former
+// deployment is PRIMARY. A second run finds the rollback already in progress. A deployment that has
+// ended is left unchanged.
+func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, after step.WriteProof, label,
+	arn string) (*ecs.ServiceState, error) {
+	rec, err := s.Client.Record(ctx, arn)
+	if err != nil {
+		return nil, err
+	}
+	switch rec.Status {
+	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
+	default:
+		return live, nil
+	}
+	saved, err := s.Memory.Rolling.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if saved.Stop == nil {
+		saved.Stop = &memory.StopRequest{}
+	}
+	if saved.Stop.ARN != arn {
+		saved.Stop.ARN = arn
+		if !isRollingBack(rec.Status) {
+			saved.Stop.Primary, _ = live.PrimaryDeployment()
+		}
+		if err := s.Memory.Rolling.Save(ctx, saved); err != nil {
+			return nil, err
+		}
+	}
+	if !isRollingBack(rec.Status) {
+		if _, err := s.Client.StopDeployment(ctx, s.MakeWrite, label, arn); err != nil {
+			return nil, err
+		}
+	}
+	return awaitRollbackStart(ctx, s, *saved.Stop, after)
+}
+
+func isRollingBack(status string) bool {
+	return status == "ROLLBACK_REQUESTED" || status == "ROLLBACK_IN_PROGRESS"
+}
+
+// awaitRollbackStart reads until another deployment is PRIMARY, for as long as a rollback may take
+// to begin.
+func awaitRollbackStart(ctx context.Context, s *step.Step, was memory.StopRequest, after step.WriteProof) (*ecs.ServiceState,
+	error) {
+	for n := 1; ; n++ {
+		live, err := s.ReadAfter(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		now, _ := live.PrimaryDeployment()
+		if now != was.Primary || n == maxRollbackPolls {
+			return live, nil
+		}
+		if err := s.PauseFor(ctx, step.ReadBackDelay); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// maxRollbackPolls is how often the service is read for the requested rollback before the former
+// revision is deployed instead.
+const maxRollbackPolls = 15
+
+// deployFormer deploys the former revision with its attributes, unless ECS already does, and
+// follows that deployment. live must be newer than the write in after.
+func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, former string, after step.WriteProof) error {
+	back := step.AttributesToRestore(s, live).MissingIn(live)
+	_, now := live.PrimaryDeployment()
+	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed
+	switch {
+	case now != former || failed:
+		before, _ := live.PrimaryDeployment()
+		brought, err := requestFormer(ctx, s, live, ecs.Revision{ARN: former, Name: former}, back, failed)
+		if err != nil {
+			return err
+		}
+		if brought.PrimaryCreated().After(live.PrimaryCreated()) {
+			after = updateRequest{Before: before, Current: live.CurrentDeployment(),
+				At: s.Clock.Now()}.withOurDeployment(brought).proofAt(s.Clock.Now())
+		}
+		live, after = brought, after.WithReplaced(before)
+	case len(back.Members) > 0:
+		if err := s.Client.Update(ctx, s.MakeWrite, "restore service", back); err != nil {
+			return err
+		}
+		after = after.WithLater(step.WriteProof{WriteName: "the restored attributes", SentAt: s.Clock.Now(),
+			Shows: func(live *ecs.ServiceState) bool { return len(back.MissingIn(live).Members) == 0 }})
+	}
+	id, now := live.PrimaryDeployment()
+	if now != former {
+		return errReplaced(s, id, now, former)
+	}
+	return followDeployment(ctx, s, former, id, after)
+}
+
+// requestFormer requests the former revision and returns AWS's response, which contains the new
+// deployment. If the response is lost, it returns a read that shows the deployment.
+func requestFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, former ecs.Revision, back ecs.Update,
+	force bool) (*ecs.ServiceState, error) {
+	before, _ := live.PrimaryDeployment()
+	for attempt := 1; ; attempt++ {
+		at := s.Clock.Now()
+		now, err := s.Client.UpdateRolling(ctx, s.MakeWrite, "restore "+former.Name, former, back, force)
+		if err == nil && now != nil {
+			return now, nil
+		}
+		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
+			return nil, err
+		}
+		after := step.WriteProof{WriteName: "the deployment of " + former.Name, SentAt: at,
+			Shows: func(live *ecs.ServiceState) bool {
+				id, revision := live.PrimaryDeployment()
+				return revision == former.Name && id != before
+			}}
+		now, readErr := s.ReadAfter(ctx, after)
+		switch {
+		case readErr != nil:
+			return nil, readErr
+		case after.Shows(now):
+			return now, nil
+		case attempt == 3:
+			return nil, cmp.Or(err, step.ErrNeverShown(s, after))
+		}
+	}
+}

@@ -1,0 +1,380 @@
+package scaling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/autoscaling"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/claim"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+func NewClient(s *step.Step) autoscaling.Service {
+	return autoscaling.Service{API: s.Account.Scaling(), Cluster: s.Plan.Cluster, Name: s.Plan.Service}
+}
+
+// SavedOverride returns the override; ok is false if there was none yet.
+func SavedOverride(ctx context.Context, s *step.Step) (h memory.Override, ok bool, err error) {
+	saved, err := s.Memory.Scaling.Load(ctx)
+	if err != nil || saved.Override == nil {
+		return h, false, err
+	}
+	return *saved.Override, true, nil
+}
+
+func saveOverride(ctx context.Context, s *step.Step, h memory.Override) error {
+	return s.Memory.Scaling.Update(ctx, func(saved *memory.Scaling) { saved.Override = &h })
+}
+
+// Before returns the scalable targets as they were before any deployment suspended them,
+// this one included. A deployment that adopts suspends them before it takes the snapshot.
+func Before(ctx context.Context, s *step.Step, live *ecs.ServiceState) ([]sluice.Scalable, error) {
+	if s.Plan.Scaling == nil {
+		return nil, nil
+	}
+	h, ok, err := SavedOverride(ctx, s)
+	if err != nil || ok {
+		return h.Base, err
+	}
+	now, err := NewClient(s).Observe(ctx)
+	if err != nil || live == nil {
+		return now, err
+	}
+	return plan.TargetsBefore(now, live.Tags[plan.ScalingTag]), nil
+}
+
+// Override sets the requested auto scaling. It is the first step after the claim, in
+// whichever stage claims first. Later stages find it done.
+func Override(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
+	if s.Plan.Scaling == nil || s.Snapshot != nil && len(s.Snapshot.Scaling) == 0 {
+		return nil
+	}
+	h, ok, err := SavedOverride(ctx, s)
+	if err != nil {
+		return err
+	}
+	now, err := NewClient(s).Observe(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case ok && h.Phase == memory.OverrideSet:
+		return CheckOverride(ctx, s, h, now)
+	case ok && h.Phase == memory.OverrideReturned:
+		h = memory.Override{Repeated: true, Base: now, Wanted: repeatOverride(s, now)}
+	case !ok:
+		base := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])
+		if s.Snapshot != nil {
+			base = s.Snapshot.Scaling
+		}
+		h = memory.Override{Base: base, Wanted: firstOverride(s, base, now)}
+	}
+	h.Phase = memory.OverrideSetting
+	if err := saveOverride(ctx, s, h); err != nil {
+		return err
+	}
+	if err := setScaling(ctx, s, live, h, now); err != nil {
+		return err
+	}
+	h.Phase = memory.OverrideSet
+	return saveOverride(ctx, s, h)
+}
+
+// firstOverride is the first override of a deployment. Targets that a lost deployment left
+// suspended stay suspended until auto scaling is restored.
+func firstOverride(s *step.Step, all, now []sluice.Scalable) (out []sluice.Scalable) {
+	for _, t := range all {
+		t = s.Plan.Scaling.StartTarget(t)
+		if x, ok := autoscaling.FindTarget(now, t.Dimension); ok && x.Suspended == sluice.AllSuspended {
+			t.Suspended = x.Suspended
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// repeatOverride is a later override of a deployment. The first one has set its bounds.
+func repeatOverride(s *step.Step, all []sluice.Scalable) (out []sluice.Scalable) {
+	for _, t := range all {
+		if s.Plan.Scaling.Suspend {
+			t.Suspended = sluice.AllSuspended
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func setScaling(ctx context.Context, s *step.Step, live *ecs.ServiceState, h memory.Override, now []sluice.Scalable) error {
+	if was := sluice.Suspensions(h.Base); s.Plan.Scaling.TagsService() && live.Tags[plan.ScalingTag] != was {
+		if err := s.Client.Tag(ctx, s.MakeWrite, "save the auto scaling state", live.ARN,
+			map[string]string{plan.ScalingTag: was}); err != nil {
+			return err
+		}
+	}
+	for i, ours := range h.Wanted {
+		t, ok := autoscaling.FindTarget(now, ours.Dimension)
+		if !ok {
+			continue
+		}
+		to, foreign := autoscaling.ChooseTarget(t, h.Base[i], ours)
+		warnScalingChanged(s, foreign)
+		if to == t {
+			continue
+		}
+		if err := NewClient(s).SetTarget(ctx, s.MakeWrite, "set auto scaling", t, to); err != nil {
+			return err
+		}
+		s.EmitNote("auto scaling of %s: %d to %d tasks, suspended: %s (was %d to %d, suspended: %s)", ours.Dimension,
+			to.Min, to.Max, to.Suspended, t.Min, t.Max, t.Suspended)
+	}
+	return nil
+}
+
+// CheckOverride applies onOutsideChange if another actor changed what we set. A rollback ignores
+// such a change, because it restores auto scaling in any case.
+func CheckOverride(ctx context.Context, s *step.Step, h memory.Override, now []sluice.Scalable) error {
+	if !HasDrift(h, now) {
+		return nil
+	}
+	if err := s.PauseFor(ctx, step.ReadLag); err != nil { // the answer may be older than our write
+		return err
+	}
+	now, err := NewClient(s).Observe(ctx)
+	if err != nil {
+		return err
+	}
+	for i, ours := range h.Wanted {
+		t, ok := autoscaling.FindTarget(now, ours.Dimension)
+		if !ok {
+			warnScalingChanged(s, []string{ours.Dimension + " is no longer registered"})
+			continue
+		}
+		if what := autoscaling.ExternalChanges(t, h.Base[i], ours); len(what) > 0 {
+			if err := applyScalingPolicy(ctx, s, t, ours, what); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// HasDrift reports whether a read differs from what we set.
+func HasDrift(h memory.Override, now []sluice.Scalable) bool {
+	for i, ours := range h.Wanted {
+		if t, ok := autoscaling.FindTarget(now, ours.Dimension); !ok ||
+			len(autoscaling.ExternalChanges(t, h.Base[i], ours)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func warnScalingChanged(s *step.Step, what []string) {
+	if len(what) > 0 && s.IsFirstTime("auto scaling "+strings.Join(what, " ")) {
+		s.EmitWarning("external change of the auto scaling of %s during the deployment: %s. sluice keeps it",
+			s.Client.Resource(), strings.Join(what, ", "))
+	}
+}
+
+// SaveRollback saves that the deployment rolls back. Its bounds are restored too then.
+func SaveRollback(ctx context.Context, s *step.Step) error {
+	if s.Plan.Scaling == nil {
+		return nil
+	}
+	return s.Memory.Scaling.Update(ctx, func(saved *memory.Scaling) { saved.Rollback = true })
+}
+
+// finalTarget is the target with index i of an override once auto scaling is restored.
+func finalTarget(s *step.Step, h memory.Override, i int, back bool) sluice.Scalable {
+	base, p := h.Base[i], s.Plan.Scaling
+	was, known := autoscaling.FindTarget(s.Snapshot.Scaling, base.Dimension)
+	switch {
+	case back && h.Repeated && known:
+		to, _ := autoscaling.ChooseTarget(base, p.FinalTarget(was), was)
+		return to
+	case back:
+		return base
+	case h.Repeated && p.Resume:
+		base.Suspended = sluice.Suspension{}
+		return base
+	case h.Repeated:
+		return base
+	}
+	return p.FinalTarget(base)
+}
+
+// Return restores auto scaling: at the end of a deployment, before the claim is released,
+// and whenever no process runs the deployment any more. It makes no call if there is nothing to
+// restore. It may be called again.
+func Return(ctx context.Context, s *step.Step) error {
+	h, err := LoadOverride(ctx, s)
+	if err != nil || h.Phase == "" || h.Phase == memory.OverrideReturned {
+		return err
+	}
+	ctx = s.WithRetries(ctx)
+	s.Stage.Writes = append(s.Stage.Writes, s.Plan.Finish...)
+	live, err := prepareReturn(ctx, s)
+	if err == nil {
+		err = returnTargets(ctx, s, h, live)
+	}
+	switch sluice.KindOf(err) {
+	case sluice.Overtaken, sluice.LostClaim:
+		s.EmitWarning("auto scaling of %s is not restored, because another deployment owns the claim: %v; previous "+
+			"state: %s", s.Client.Resource(), err, sluice.Suspensions(h.Base))
+		return nil
+	}
+	return err
+}
+
+// LoadOverride loads our override. Its phase is empty if there is none.
+func LoadOverride(ctx context.Context, s *step.Step) (h memory.Override, err error) {
+	if s.Plan.Scaling == nil {
+		return h, nil
+	}
+	if h, _, err = SavedOverride(ctx, s); err != nil {
+		return h, err
+	}
+	f, ok, err := s.Memory.Snapshot.Find(ctx)
+	if !ok {
+		f.Scaling = h.Base // the deployment only adopted
+	}
+	s.Snapshot = &f
+	return h, err
+}
+
+// prepareReturn checks that we own the claim. Without any claim it allows the restore: the service
+// is deleted and its scalable targets may remain, or another actor removed the tag.
+func prepareReturn(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
+	live, err := s.Client.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if live == nil || live.Status != "ACTIVE" {
+		s.Unclaimed = true
+		return nil, nil
+	}
+	s.ReadAt = s.Clock.Now()
+	err = claim.Acquire(ctx, s, live)
+	if sluice.KindOf(err) == sluice.LostClaim && s.Claim.OtherValue == "" {
+		s.Unclaimed, err = true, nil
+	}
+	return live, err
+}
+
+func returnTargets(ctx context.Context, s *step.Step, h memory.Override, live *ecs.ServiceState) error {
+	saved, err := s.Memory.Scaling.Load(ctx)
+	if err != nil {
+		return err
+	}
+	back := saved.Rollback
+	now, err := confirmScaling(ctx, s, h, back)
+	if err != nil {
+		return err
+	}
+	h.Phase = memory.OverrideReturning
+	if err := saveOverride(ctx, s, h); err != nil {
+		return err
+	}
+	for i, ours := range h.Wanted {
+		if err := returnTarget(ctx, s, now, ours, finalTarget(s, h, i, back)); err != nil {
+			return err
+		}
+	}
+	if live != nil && !isNoteRemoved(s, live) {
+		if err := removeScalingTag(ctx, s, live.ARN); err != nil {
+			return err
+		}
+	}
+	h.Phase = memory.OverrideReturned
+	return saveOverride(ctx, s, h)
+}
+
+// isNoteRemoved reports whether the tag with the former auto scaling was removed together with our
+// claim. Another deployment then took the claim, restored auto scaling and removed the tag. Without
+// a claim sluice writes only what differs.
+func isNoteRemoved(s *step.Step, live *ecs.ServiceState) bool {
+	_, noted := live.Tags[plan.ScalingTag]
+	return s.Unclaimed && !noted
+}
+
+func removeScalingTag(ctx context.Context, s *step.Step, arn string) error {
+	if !s.Plan.Scaling.TagsService() {
+		return nil
+	}
+	return s.Client.Untag(ctx, s.MakeWrite, "delete the saved auto scaling state", arn, plan.ScalingTag)
+}
+
+// confirmScaling reads the targets. If one seems to be restored already, it reads again: the first
+// answer may be older than our override.
+func confirmScaling(ctx context.Context, s *step.Step, h memory.Override, back bool) ([]sluice.Scalable, error) {
+	now, err := NewClient(s).Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, ours := range h.Wanted {
+		if t, ok := autoscaling.FindTarget(now, ours.Dimension); ok && t == ours || ours == finalTarget(s, h, i, back) {
+			continue
+		}
+		if err := s.PauseFor(ctx, step.ReadLag); err != nil {
+			return nil, err
+		}
+		return NewClient(s).Observe(ctx)
+	}
+	return now, nil
+}
+
+func returnTarget(ctx context.Context, s *step.Step, now []sluice.Scalable, ours, goal sluice.Scalable) error {
+	t, ok := autoscaling.FindTarget(now, ours.Dimension)
+	if !ok {
+		warnScalingChanged(s, []string{ours.Dimension + " is no longer registered"})
+		return nil
+	}
+	to, foreign := autoscaling.ChooseTarget(t, ours, goal)
+	warnScalingChanged(s, foreign)
+	if to == t {
+		return nil
+	}
+	if err := NewClient(s).SetTarget(ctx, s.MakeWrite, "restore auto scaling", t, to); err != nil {
+		if s.Unclaimed {
+			s.EmitWarning("auto scaling of %s is not restored: %v; previous state: %d to %d tasks, suspended: %s",
+				s.Client.Resource(), err, goal.Min, goal.Max, goal.Suspended)
+			return nil
+		}
+		return errStillSuspended(s.Client.Resource(), ours, err)
+	}
+	s.EmitNote("auto scaling of %s is restored: %d to %d tasks, suspended: %s", ours.Dimension, to.Min, to.Max,
+		to.Suspended)
+	return nil
+}
+
+func errStillSuspended(resource string, ours sluice.Scalable, err error) error {
+	return &sluice.Error{Op: "restore auto scaling", Resource: resource, Kind: sluice.KindOf(err),
+		Err:  fmt.Errorf("suspended: %s: %w", ours.Suspended, err),
+		Next: cmp.Or(sluice.NextStep(err), "run sluice resume to try again")}
+}
+
+// applyScalingPolicy is applyOutsidePolicy for a scalable target.
+func applyScalingPolicy(ctx context.Context, s *step.Step, now, ours sluice.Scalable, undone []string) error {
+	policy := s.Plan.OnOutsideChange
+	what := strings.Join(undone, ", ")
+	switch {
+	case s.IsRollback(), policy == sluice.AdoptChange:
+		warnScalingChanged(s, undone)
+		return nil
+	case policy == sluice.ReassertChange:
+		s.EmitWarning("external change of the auto scaling of %s: %s. sluice reverts it (onOutsideChange: reassert)",
+			s.Client.Resource(), what)
+		return NewClient(s).SetTarget(ctx, s.MakeWrite, "set auto scaling", now, ours)
+	}
+	return &sluice.Error{Op: "check auto scaling", Resource: s.Client.Resource(), Kind: sluice.OutsideChange,
+		Err: errors.New("another process or person changed auto scaling during the deployment: " + what),
+		Next: "find the process or person that made the change, then deploy again. To continue despite such " +
+			"changes, set onOutsideChange to reassert or adopt"}
+}

@@ -1,0 +1,78 @@
+package step
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// NoteDeleted notes a resource that a rollback cannot restore. It warns once.
+func NoteDeleted(s *Step, what, arn string) {
+	a := memory.DeletedResource{Kind: what, ARN: arn}
+	if slices.Contains(s.DeletedResources, a) {
+		return
+	}
+	s.DeletedResources = append(s.DeletedResources, a)
+	s.EmitWarning("the %s was deleted during the deployment: it cannot be restored", a)
+}
+
+// EmitReasons emits why tasks fail, their last log lines, and which reads were denied.
+func EmitReasons(s *Step, of sluice.Variant, v verdict.Verdict) {
+	for _, k := range v.Causes {
+		emitFailure(s, sluice.FailureSeen{Variant: of, Cause: k.Text, Count: k.Count, Task: k.Task})
+	}
+	for _, l := range v.Logs {
+		for i, line := range l.Lines {
+			if s.IsFirstTime(fmt.Sprint("log ", l.Task, " ", i, line)) {
+				s.EmitNote("log of %s: %s", l.Container, line)
+			}
+		}
+	}
+	for _, u := range v.Unread {
+		if s.IsFirstTime("unread " + u) {
+			s.EmitWarning("not read: %s", u)
+		}
+	}
+}
+
+// IsFirstTime reports whether it is called with this text for the first time.
+func (s *Step) IsFirstTime(what string) bool {
+	if s.Emitted.reported[what] {
+		return false
+	}
+	if s.Emitted.reported == nil {
+		s.Emitted.reported = map[string]bool{}
+	}
+	s.Emitted.reported[what] = true
+	return true
+}
+
+// emitted holds the values that were emitted last, so that an event is emitted only on a change.
+type emitted struct {
+	Capacity       sluice.CapacityChanged
+	failures       map[string]int                            // count of each cause
+	Progress       string                                    // what ECS was doing
+	reported       map[string]bool                           // see [Run.isFirstTime]
+	SetCapacity    map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
+	Removing       map[string]sluice.CapacityChanged         // by ID, of members that are being removed
+	CanaryRevision string                                    // its revision, under controller CODE_DEPLOY
+	// percent of the traffic at the canary, under controller CODE_DEPLOY
+	CanaryShare int
+}
+
+// emitFailure emits an event when the count of a cause grows. Polls may show several causes in
+// turn, so each cause has its own count. A lower count is a stale answer and is ignored.
+func emitFailure(s *Step, f sluice.FailureSeen) {
+	cause := string(f.Variant) + " " + f.Cause
+	if s.Emitted.failures[cause] >= f.Count {
+		return
+	}
+	if s.Emitted.failures == nil {
+		s.Emitted.failures = map[string]int{}
+	}
+	s.Emitted.failures[cause] = f.Count
+	s.Host.Emit(f)
+}

@@ -1,0 +1,235 @@
+package step
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+)
+
+// IsRollback reports whether the stage is the rollback. Its index is after the other stages.
+func (s *Step) IsRollback() bool { return s.Stage.Index >= len(s.Plan.Stages) }
+
+// Host is what a stage runs in: the engine's journal, or another system's memory of a deployment.
+type Host interface {
+	// Load returns what Save last saved under key.
+	Load(ctx context.Context, key string) (value []byte, ok bool, err error)
+	// Save returns only when the value survives a kill of every process.
+	Save(ctx context.Context, key string, value []byte) error
+	// Began is when the stage began for the first time.
+	Began() time.Time
+	// Emit reports an event. It does not fail: a host that cannot keep events fails the next Save.
+	Emit(sluice.Event)
+}
+
+// Config has the inputs of a stage.
+type Config struct {
+	Account    *account.Account
+	Clock      clock.Clock
+	Plan       *plan.Plan
+	Index      int // of the stage; len(Plan.Stages) is the rollback
+	Deployment string
+	Host       Host
+	// Interrupt is called at every poll. Its error stops the stage at a safe point. Nil: there are
+	// no interrupts.
+	Interrupt func(context.Context) error
+	// MayRemove reports whether a sync may remove a task set that a former tool created, as it
+	// removes our own. Nil: there are none.
+	MayRemove func(id string) bool
+	// HandOver ends a stage as soon as all of it is requested, if ECS can finish it alone; see
+	// [ErrHandedOver].
+	HandOver bool
+	// RetryFor is how long calls without a response from AWS are sent again; see [account.LongRetry].
+	// Zero: [account.LongRetryBudget].
+	RetryFor time.Duration
+	// CheckRetry is called between two tries of a call without a response. Nil: Interrupt.
+	CheckRetry func() error
+	// Facts are what the stages of one run share; nil: the stage reads them itself.
+	Facts *Facts
+	// CannotResume says that the host cannot pause the deployment and run [Run.Finish] again.
+	CannotResume bool
+}
+
+// Run is one stage that is executed: its clients, its clock and its step of the plan.
+type Step struct {
+	Config
+	Stage plan.Stage
+
+	Task     *definition.Task
+	Service  *definition.Service
+	Client   ecs.Service
+	Reads    *PollReads
+	Hosting  Hosting
+	Access   Access
+	Outside  outsideWatch
+	Memory   *memory.Memory
+	Snapshot *memory.Snapshot
+	Claim    Claim
+	ReadAt   time.Time // when the service was read last
+	// last write of this stage; at first the time of Open, because earlier processes wrote before it
+	WroteAt          time.Time
+	OwnsClaim        bool // this stage has read its own claim
+	WatchesDrift     bool // every read of the service is checked for drift
+	Expected         *Expectation
+	ComparedAt       time.Time // when rules and auto scaling were compared last
+	CanaryScaled     bool      // this stage scaled the canary
+	CanaryRetires    bool      // the canary must get no more requests in this stage
+	IsStep           bool      // the stage runs a task under the claim on the service
+	Emitted          emitted
+	DeletedResources []memory.DeletedResource // resources that the rollback cannot restore
+
+	Confirmed *ecs.ServiceState // the last read of the deployment, by [Run.Confirm]
+	Unclaimed bool              // the service is deleted, or its claim tag is: writes need no claim
+}
+
+// WithRetries makes the calls of the stage try again if AWS gives no response. The calls end with
+// ctx, even those that ctx itself does not cancel.
+func (s *Step) WithRetries(ctx context.Context) context.Context {
+	ask := s.CheckRetry
+	if ask == nil {
+		ask = func() error { return s.CheckInterrupt(ctx) }
+	}
+	return account.WithLongRetry(ctx, &account.LongRetry{Budget: cmp.Or(s.RetryFor, account.LongRetryBudget),
+		Check:  ask,
+		Report: func(e sluice.Unanswered) { s.Host.Emit(e) }})
+}
+
+// CheckInterrupt is called before each read of AWS. It returns an error if the stage must not
+// continue.
+func (s *Step) CheckInterrupt(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return ErrHalted(s, err)
+	}
+	if s.Interrupt == nil {
+		return nil
+	}
+	return s.Interrupt(ctx)
+}
+
+// PauseFor sleeps until the next poll.
+func (s *Step) PauseFor(ctx context.Context, d time.Duration) error {
+	defer s.Reads.EndPoll()
+	if err := s.Clock.Sleep(ctx, d); err != nil {
+		return ErrHalted(s, err)
+	}
+	return nil
+}
+
+// ReadLag is how long AWS's answers may lag behind a write.
+const ReadLag = ecs.ReadLag
+
+// AwaitReadLag reads the service, and waits until the next read must show its current state. Our
+// last write may be recent, or may be that of a killed process. The method comes before reads that
+// decide that no work remains.
+func (s *Step) AwaitReadLag(ctx context.Context) error {
+	if _, err := s.ObserveService(ctx); err != nil {
+		return err
+	}
+	return s.PauseFor(ctx, ReadLag)
+}
+
+// AwaitSecondRead waits between two reads that must both show that a resource does not exist.
+func (s *Step) AwaitSecondRead(ctx context.Context) error { return s.PauseFor(ctx, ReadLag) }
+
+func ErrHalted(r *Step, err error) error {
+	if sluice.KindOf(err) != "" {
+		return err
+	}
+	return &sluice.Error{Op: r.Stage.Name, Resource: r.Client.Resource(), Kind: sluice.Halted, Err: err}
+}
+
+// MakeWrite makes one write. The write must be in the plan (P7), our claim must have been read
+// recently, and events are emitted before and after it. An interrupt does not cut off a write that
+// has begun.
+func (s *Step) MakeWrite(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+	if !s.Stage.MayWrite(a.Planned) {
+		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource,
+			Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, s.Stage.Name,
+				account.ErrNotPlanned)}
+	}
+	if err := s.CheckInterrupt(ctx); err != nil {
+		return err
+	}
+	if err := ensureFreshClaim(account.BeforeWrite(ctx), s, a); err != nil {
+		return err
+	}
+	defer s.Reads.EndPoll() // no read from before the write is served after it
+	id := s.ActionID(a.Action)
+	s.Host.Emit(sluice.Writing{Action: id, Write: a.Actual})
+	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual},
+		CheckClaim: checkClaim(ctx, s, a)})
+	result, err := writeUnderClaim(ctx, s, a, func() (string, error) { return call(permitted) })
+	s.WroteAt = s.Clock.Now()
+	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
+	if err != nil {
+		err = sluice.Inner(err)
+		wrote.Cause = err.Error()
+		err = fmt.Errorf("%s: %w", a.Action, err)
+	}
+	s.Host.Emit(wrote)
+	return err
+}
+
+func (s *Step) ActionID(name string) sluice.ActionID {
+	return sluice.NewActionID(s.Deployment, fmt.Sprintf("%d %s", s.Stage.Index, s.Stage.Name), name)
+}
+
+func (s *Step) EmitNote(format string, args ...any) {
+	s.Host.Emit(sluice.Noted{Message: fmt.Sprintf(format, args...)})
+}
+
+func (s *Step) EmitWarning(format string, args ...any) {
+	s.Host.Emit(sluice.Warned{Message: fmt.Sprintf(format, args...)})
+}
+
+// ObserveService reads the service. A deleted service is an error here.
+func (s *Step) ObserveService(ctx context.Context) (*ecs.ServiceState, error) {
+	of := s.Reads.BeginRead(s.Clock.Now())
+	live, err := observeUnheld(ctx, s)
+	if err == nil {
+		s.Reads.Hold(ServiceKey, of, live)
+	}
+	return live, err
+}
+
+// observeUnheld is observeService without a copy for other readers of the poll.
+func observeUnheld(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
+	if err := s.CheckInterrupt(ctx); err != nil {
+		return nil, err
+	}
+	live, err := s.Client.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.ReadAt = s.Clock.Now()
+	return CheckRead(ctx, s, live)
+}
+
+// CheckRead checks a read: the service exists, the claim is ours and no other actor changed it.
+func CheckRead(ctx context.Context, s *Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
+	if live == nil || live.Status != "ACTIVE" {
+		return nil, ErrServiceDeleted(s)
+	}
+	if s.Claim.ReadTags(live.Tags, s.Deployment, s.Clock.Now()); s.OwnsClaim && s.Claim.OtherValue != "" {
+		return nil, errClaimLost(s)
+	}
+	if err := renewClaimInTime(ctx, s, live); err != nil {
+		return nil, err
+	}
+	return s.Outside.Resolve(ctx, s, live)
+}
+
+func ErrServiceDeleted(s *Step) error {
+	return &sluice.Error{Op: "check the service", Resource: s.Client.Resource(), Kind: sluice.NotFound,
+		Err:  errors.New("another process or person deleted the service during the deployment"),
+		Next: "deploy again to create the service"}
+}
