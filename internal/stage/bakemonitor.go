@@ -90,7 +90,7 @@ func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, er
 	return next, trouble, err
 }
 
-// observeService reads the service. Between two reads, at most ten seconds apart, a poll reads only
+// ObserveService reads the service. Between two reads, at most ten seconds apart, a poll reads only
 // the targets that get requests, as long as all of them are as before.
 func (b *Bake) observeService(ctx context.Context) (*ecs.ServiceState, error) {
 	now := b.run.Clock.Now()
@@ -105,7 +105,7 @@ func (b *Bake) observeService(ctx context.Context) (*ecs.ServiceState, error) {
 }
 
 // hasSameTargets reports whether the targets of all variants that get requests are as at the last
-// poll, which was healthy and no longer ago than maxServiceReadAge.
+// poll, which was healthy and no longer ago than MaxServiceReadAge.
 func (b *Bake) hasSameTargets(ctx context.Context, now time.Time) (bool, error) {
 	if b.live == nil || now.Sub(b.liveAt) > capacity.MaxServiceReadAge || len(b.variants) == 0 {
 		return false, nil

@@ -22,7 +22,7 @@ type (
 // ErrHandedOver is [rolling.ErrHandedOver].
 var ErrHandedOver = rolling.ErrHandedOver
 
-// Run is one stage that is executed. Its work is done by functions over a [Step].
+// Run is one stage that is executed. Its work is done by functions over a [step.Step].
 type Run struct{ step *step.Step }
 
 // Open creates the clients of a stage. It makes no call to AWS.

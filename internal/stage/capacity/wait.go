@@ -32,14 +32,14 @@ func AwaitHealthy(ctx context.Context, s *step.Step, m step.Member, minimum int)
 	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline, minimum))
 }
 
-// AwaitNewTasks is awaitHealthy for tasks that were just started. It needs two polls in a row that
+// AwaitNewTasks is AwaitHealthy for tasks that were just started. It needs two polls in a row that
 // show them healthy.
 func AwaitNewTasks(ctx context.Context, s *step.Step, m step.Member, minimum int) error {
 	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
 		minimum).RequireTwoPolls())
 }
 
-// AwaitRestored is awaitNewTasks for the version that served before the deployment. Only the
+// AwaitRestored is AwaitNewTasks for the version that served before the deployment. Only the
 // deadline ends it, not a number of failures.
 func AwaitRestored(ctx context.Context, s *step.Step, m step.Member) error {
 	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
@@ -109,7 +109,7 @@ func ObserveExisting(ctx context.Context, s *step.Step, m step.Member) (step.Mem
 }
 
 // observeMember reads the counts, the targets and the newly stopped tasks of a member. While only the
-// health of its targets can change the verdict, it reads the service every maxServiceReadAge.
+// health of its targets can change the verdict, it reads the service every MaxServiceReadAge.
 func observeMember(ctx context.Context, s *step.Step, w *step.MemberWatch) (verdict.Observation, error) {
 	if o, same, err := observeSameTargets(ctx, s, w); err != nil || same {
 		return o, err

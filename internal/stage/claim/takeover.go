@@ -55,7 +55,7 @@ func claimDeployment(value string) string {
 }
 
 // awaitFormerOwner waits until the former owner can no longer write. The former owner stops writing
-// once it has not read its claim for maxClaimAge.
+// once it has not read its claim for MaxClaimAge.
 func awaitFormerOwner(ctx context.Context, s *step.Step) error {
 	if err := saveClaimHeld(ctx, s); err != nil {
 		return err

@@ -91,7 +91,7 @@ func (a updateRequest) isPrimary(live *ecs.ServiceState) bool {
 	return now != a.Before && now == a.Deployment
 }
 
-// runningDeployment is the ARN of our service deployment if it is known. [Run.stopDeployment] does
+// runningDeployment is the ARN of our service deployment if it is known. stopDeployment does
 // not change one that has ended. Otherwise it is the one that runs.
 func runningDeployment(ctx context.Context, s *step.Step, ours updateRequest) (string, error) {
 	if ours.ARN != "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Access is how requests reach the variants, whatever hosts them: listener rules
-// ([albTraffic]), names of Cloud Map ([cloudMapTraffic]), or no route at all ([NoTraffic]).
+// (package balanced), names of Cloud Map (package discovered), or no route at all ([NoTraffic]).
 //
 // # Write a driver
 //
@@ -18,14 +18,14 @@ import (
 //
 //   - A [route.Driver] in its own package under internal/route. It moves shares and passes the
 //     suite in routetest.
-//   - An implementation of trafficProvider in its own file of this package. It decides when to
+//   - An implementation of Access in its own package under access. It decides when to
 //     move.
-//   - A case in [Run.openTraffic].
+//   - A case in trafficCodeOf of package stage.
 //   - In package plan, the writes of each stage and the limits of the provider. [plan.Plan.Stage]
 //     refuses other writes.
 //
 // An implementation keeps the rules of stages. It saves before it writes, writes only through
-// [Run.makeWrite], and reads before and after. It can run again after a kill at any point: it knows the
+// [Step.MakeWrite], and reads before and after. It can run again after a kill at any point: it knows the
 // past only from saved values and from AWS. It lists the tasks of a variant with [Hosting.ListTasks],
 // so that it never depends on the kind of hosting.
 //
@@ -40,10 +40,10 @@ type Access interface {
 	// deregisters records of tasks that stopped between stages.
 	RemoveStaleRecords(ctx context.Context) error
 	// ResolveRouteDrift applies onOutsideChange to routes that another actor changed since our last
-	// write. It runs when a stage begins and whenever hasRouteDrift is true.
+	// write. It runs when a stage begins and whenever HasRouteDrift is true.
 	ResolveRouteDrift(ctx context.Context) error
 	// HasRouteDrift reports, with one cheap read, whether routes differ from our last write.
-	// [Run.followDeployment] calls it concurrently with the wait, as it calls maintainShare.
+	// Package rolling calls it concurrently with the wait, as it calls MaintainShare.
 	HasRouteDrift(ctx context.Context) (bool, error)
 	// WeightOf returns the share of requests that the variant gets. watched is false if no read can
 	// show whether the variant is healthy.
@@ -72,7 +72,7 @@ type Access interface {
 	StopTrafficTo(ctx context.Context, members []Member) error
 
 	// MaintainShare runs at every poll of every wait of a stage. It restores the share when tasks
-	// come and go. [Run.followDeployment] calls it concurrently with the wait, so it must not touch the
+	// come and go. Package rolling calls it concurrently with the wait, so it must not touch the
 	// wait's own state.
 	MaintainShare(ctx context.Context) error
 	// ObserveTargets adds to the observation of a member whether callers can be sent to it.
@@ -81,13 +81,13 @@ type Access interface {
 	// targets or Cloud Map instances.
 	CountDraining(ctx context.Context, w *MemberWatch) (int, error)
 
-	// RemoveCanaryRoute reverts prepareCanaryRoute after the canary was deleted.
+	// RemoveCanaryRoute reverts PrepareCanaryRoute after the canary was deleted.
 	RemoveCanaryRoute(ctx context.Context) error
 	// RerouteEmptyCanary moves weight that another actor put on the canary to the primary if the
 	// canary has no tasks. A rollback calls it first.
 	RerouteEmptyCanary(ctx context.Context) error
 	// CallersCacheAddresses reports whether callers may still use a primary task's address after
-	// ECS has stopped that task in a rollback of [services].
+	// ECS has stopped that task in a rollback of package canaryservice.
 	CallersCacheAddresses(ctx context.Context) (bool, error)
 	// RestoreRoutes restores the routes saved in [memory.Snapshot]. It reports what another actor
 	// changed since then, and keeps that.

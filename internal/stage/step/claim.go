@@ -12,7 +12,7 @@ import (
 )
 
 // A deployment claims its service by a tag, so that a deployment on another machine sees it. AWS
-// has no compare-and-set for tags: two deployments that start within readBackDelay can both pass.
+// has no compare-and-set for tags: two deployments that start within ReadBackDelay can both pass.
 const (
 	claimLifetime     = 30 * time.Minute // how long a claim is valid without renewal
 	RenewClaimWithin  = 15 * time.Minute // the claim is renewed when less time remains
@@ -49,8 +49,8 @@ func (c *Claim) ReadTags(tags map[string]string, deployment string, now time.Tim
 	}
 }
 
-// checkClaim returns the gate's check before a write. The claim was read within maxClaimAge, and
-// the read that the write depends on is recent enough. [Run.needsClaim] lists the writes that need
+// checkClaim returns the gate's check before a write. The claim was read within MaxClaimAge, and
+// the read that the write depends on is recent enough. needsClaim lists the writes that need
 // no claim.
 func checkClaim(ctx context.Context, s *Step, a sluice.Attempt) func(time.Time) error {
 	on, relies := ctx.Value(readDependencyKey{}).(readDependency)
@@ -116,7 +116,7 @@ func writeUnderClaim(ctx context.Context, s *Step, a sluice.Attempt, write func(
 }
 
 // ensureFreshClaim reads the claim again if the last read is older than recheckClaimAfter. It
-// writes the claim again if less than renewClaimWithin remains.
+// writes the claim again if less than RenewClaimWithin remains.
 func ensureFreshClaim(ctx context.Context, s *Step, a sluice.Attempt) error {
 	if s.Unclaimed || !needsClaim(s, a) {
 		return nil

@@ -18,13 +18,13 @@ type explainer[J any] interface {
 
 // ExplainByLogs reads the last log lines of failed containers if the judge needs them, and judges
 // the observation again. If no task failed, it reads nothing.
-func ExplainByLogs[J explainer[J]](ctx context.Context, r *Step, judge J, o verdict.Observation,
+func ExplainByLogs[J explainer[J]](ctx context.Context, s *Step, judge J, o verdict.Observation,
 	now verdict.Verdict) (J, verdict.Verdict) {
 	tasks := judge.NeededLogs()
 	if len(tasks) == 0 {
 		return judge, now
 	}
-	logs := ecs.LastLogs{ECS: r.Account.ECS(), Logs: r.Account.Logs(), Planned: func(revision string) *definition.Task { return plannedTask(r, revision) }}
+	logs := ecs.LastLogs{ECS: s.Account.ECS(), Logs: s.Account.Logs(), Planned: func(revision string) *definition.Task { return plannedTask(s, revision) }}
 	return judge.AddLogs(o, logs.Read(ctx, tasks))
 }
 

@@ -54,12 +54,12 @@ const (
 
 // OutsideChange is one external change.
 type OutsideChange struct {
-	Kind       string // driftDeleted …
+	Kind       string // DriftDeleted …
 	Label      string // name of the task set in the plan
 	Name       string // Name for users, if that is another
 	Tasks      bool   // have and want count tasks, not percent
 	Set        sluice.TaskSet
-	WantedID   string  // driftPromoted: ID of the task set that should be PRIMARY
+	WantedID   string  // DriftPromoted: ID of the task set that should be PRIMARY
 	Have, Want float64 // scale in percent, or desired count
 }
 

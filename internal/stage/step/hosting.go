@@ -61,7 +61,7 @@ type Hosting interface {
 	// FindVariant returns the member that runs the variant; nil if there is none. The canary is
 	// that of this deployment.
 	FindVariant(ctx context.Context, v sluice.Variant) (*Member, error)
-	// FindVariantIn is findVariant for a service that was just read.
+	// FindVariantIn is FindVariant for a service that was just read.
 	FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (*Member, error)
 	// RefreshMember reads a member again; nil if it is deleted. A member that is being deleted has
 	// status DRAINING.
@@ -70,9 +70,9 @@ type Hosting interface {
 	// to any of them. The tasks of the primary include those of the previous and of the new
 	// version.
 	ListTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error)
-	// ListAllTasks is listTasks for both variants, with as few reads as possible.
+	// ListAllTasks is ListTasks for both variants, with as few reads as possible.
 	ListAllTasks(ctx context.Context) (map[sluice.Variant][]ecs.Task, error)
-	// ScaleToZero scales a member to 0. The trafficProvider has stopped its traffic before.
+	// ScaleToZero scales a member to 0. The Access has stopped its traffic before.
 	ScaleToZero(ctx context.Context, m Member) error
 	// DeleteMember deletes a member that has no tasks.
 	DeleteMember(ctx context.Context, m Member) error

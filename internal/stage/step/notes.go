@@ -55,7 +55,7 @@ type emitted struct {
 	Capacity       sluice.CapacityChanged
 	failures       map[string]int                            // count of each cause
 	Progress       string                                    // what ECS was doing
-	reported       map[string]bool                           // see [Run.isFirstTime]
+	reported       map[string]bool                           // see [Step.IsFirstTime]
 	SetCapacity    map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
 	Removing       map[string]sluice.CapacityChanged         // by ID, of members that are being removed
 	CanaryRevision string                                    // its revision, under controller CODE_DEPLOY

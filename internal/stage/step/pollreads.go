@@ -12,7 +12,7 @@ import (
 //
 // A read is shared within its poll only. Every write and every pause ends the poll, and so does
 // shareLimit. Reads that prove an effect or decide that no work remains are never shared: they call
-// AWS, as [Run.observeService] does.
+// AWS, as [Step.ObserveService] does.
 type PollReads struct {
 	mu    sync.Mutex // a wait for ECS polls next to its checks
 	epoch int        // of the poll; raised by every write and every pause
@@ -70,14 +70,14 @@ func (p *PollReads) find(key string, now time.Time) (value any, ok bool) {
 }
 
 // ReadShared returns the response that this poll has for a key, and reads if it has none.
-func ReadShared[V any](r *Step, key string, read func() (V, error)) (V, error) {
-	if value, ok := r.Reads.find(key, r.Clock.Now()); ok {
+func ReadShared[V any](s *Step, key string, read func() (V, error)) (V, error) {
+	if value, ok := s.Reads.find(key, s.Clock.Now()); ok {
 		return value.(V), nil
 	}
-	of := r.Reads.BeginRead(r.Clock.Now())
+	of := s.Reads.BeginRead(s.Clock.Now())
 	value, err := read()
 	if err == nil {
-		r.Reads.Hold(key, of, value)
+		s.Reads.Hold(key, of, value)
 	}
 	return value, err
 }
@@ -97,7 +97,7 @@ const (
 	UncheckedKey = "unchecked service"
 )
 
-// ObserveShared is observeService for a reader that may share the read of another reader of the
+// ObserveShared is ObserveService for a reader that may share the read of another reader of the
 // same poll.
 func ObserveShared(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
 	return ReadShared(s, ServiceKey, func() (*ecs.ServiceState, error) { return s.ObserveService(ctx) })

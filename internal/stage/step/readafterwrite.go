@@ -24,7 +24,7 @@ const (
 )
 
 // WriteProof is what a read of the service must show to be newer than our last write. An older read
-// shows the state before the write and proves nothing. The zero writeProof accepts every read.
+// shows the state before the write and proves nothing. The zero WriteProof accepts every read.
 type WriteProof struct {
 	WriteName   string                       // name of the write, for users
 	SentAt      time.Time                    // when it was sent
@@ -72,7 +72,7 @@ func (s *Step) ReadAfter(ctx context.Context, p WriteProof) (*ecs.ServiceState, 
 	return s.AwaitRead(ctx, p, s.ObserveService)
 }
 
-// ReadSharedAfter is readAfter, but returns the read that this poll has, if that is newer than our
+// ReadSharedAfter is ReadAfter, but returns the read that this poll has, if that is newer than our
 // last write.
 func (s *Step) ReadSharedAfter(ctx context.Context, p WriteProof) (*ecs.ServiceState, error) {
 	if held := s.Reads.FindService(s.Clock.Now()); held.State != nil && p.acceptsRead(held.State, held.SentAt) {

@@ -46,7 +46,7 @@ type Config struct {
 	// removes our own. Nil: there are none.
 	MayRemove func(id string) bool
 	// HandOver ends a stage as soon as all of it is requested, if ECS can finish it alone; see
-	// [ErrHandedOver].
+	// ErrHandedOver of package stage.
 	HandOver bool
 	// RetryFor is how long calls without a response from AWS are sent again; see [account.LongRetry].
 	// Zero: [account.LongRetryBudget].
@@ -59,7 +59,7 @@ type Config struct {
 	CannotResume bool
 }
 
-// Run is one stage that is executed: its clients, its clock and its step of the plan.
+// Step is one stage that is executed: its clients, its clock and its step of the plan.
 type Step struct {
 	Config
 	Stage plan.Stage
@@ -87,7 +87,7 @@ type Step struct {
 	Emitted          emitted
 	DeletedResources []memory.DeletedResource // resources that the rollback cannot restore
 
-	Confirmed *ecs.ServiceState // the last read of the deployment, by [Run.Confirm]
+	Confirmed *ecs.ServiceState // the last read of the deployment, by Run.Confirm of package stage
 	Unclaimed bool              // the service is deleted, or its claim tag is: writes need no claim
 }
 
@@ -201,7 +201,7 @@ func (s *Step) ObserveService(ctx context.Context) (*ecs.ServiceState, error) {
 	return live, err
 }
 
-// observeUnheld is observeService without a copy for other readers of the poll.
+// observeUnheld is ObserveService without a copy for other readers of the poll.
 func observeUnheld(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
 	if err := s.CheckInterrupt(ctx); err != nil {
 		return nil, err

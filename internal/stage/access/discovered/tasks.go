@@ -24,7 +24,7 @@ func (d *traffic) writeRecord(ctx context.Context, a sluice.Attempt,
 	return d.step.MakeWrite(ctx, a, call)
 }
 
-// maxTasksAge is how long a read of tasks and name is used. maintainShare and the calls after it in
+// maxTasksAge is how long a read of tasks and name is used. MaintainShare and the calls after it in
 // the same poll share one read.
 const maxTasksAge = time.Second
 

@@ -220,7 +220,7 @@ func (d *traffic) RemoveCanaryRoute(context.Context) error { return nil }
 
 // RestoreRoutes registers all primary tasks and deregisters the canary. It does not register a new
 // primary that runs next to the former one. If another actor deregistered every primary task,
-// restoreRoutes registers them again, so that the name has records.
+// RestoreRoutes registers them again, so that the name has records.
 func (d *traffic) RestoreRoutes(ctx context.Context) error {
 	if err := d.loadSaved(ctx); err != nil {
 		return err
