@@ -122,7 +122,8 @@ func (b *Bake) hasSameTargets(ctx context.Context, now time.Time) (bool, error) 
 			continue
 		}
 		o := verdict.Observation{At: now, Set: &s.TaskSet}
-		if err := b.run.Access.ObserveTargets(ctx, s.MemberWatch, &o); err != nil || capacity.TargetsText(o) != s.Targets {
+		if err := b.run.Access.ObserveTargets(ctx, s.MemberWatch, &o); err != nil ||
+			capacity.TargetsText(o) != s.Targets {
 			return false, err
 		}
 		read = true

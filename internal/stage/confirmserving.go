@@ -25,7 +25,8 @@ func confirmServing(ctx context.Context, s *step.Step, o sluice.Outcome) error {
 		return err
 	}
 	serves := func(live *ecs.ServiceState) bool { return live.Serving() == want || adopted(live) }
-	live, err := s.AwaitRead(ctx, step.WriteProof{WriteName: want + " as PRIMARY", SentAt: s.Clock.Now(), Shows: serves},
+	live, err := s.AwaitRead(ctx, step.WriteProof{WriteName: want + " as PRIMARY", SentAt: s.Clock.Now(),
+		Shows: serves},
 		func(ctx context.Context) (*ecs.ServiceState, error) { return readActive(ctx, s) })
 	if err != nil {
 		return err

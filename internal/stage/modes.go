@@ -32,12 +32,16 @@ type modeCode struct {
 func codeOf(m plan.Mode) modeCode {
 	switch m {
 	case plan.ModeTaskSets, plan.ModeTask: // a task has no stage of a service
-		return modeCode{hosting: openTaskSets, sync: syncService, rollBack: rollBackVariants, judge: (*Bake).judgeTaskSets}
+		return modeCode{hosting: openTaskSets, sync: syncService, rollBack: rollBackVariants,
+			judge: (*Bake).judgeTaskSets}
 	case plan.ModeCanaryService:
-		return modeCode{hosting: openServices, sync: syncService, rollBack: rollBackVariants, judge: (*Bake).judgeServices}
+		return modeCode{hosting: openServices, sync: syncService, rollBack: rollBackVariants,
+			judge: (*Bake).judgeServices}
 	case plan.ModeRolling:
-		return modeCode{hosting: openServices, sync: rolling.Update, rollBack: rollBackRolling, judge: (*Bake).judgeRolling,
-			adoptNote: "ECS continues the requested deployment; a rolling service has no other leftovers of a deployment"}
+		return modeCode{hosting: openServices, sync: rolling.Update, rollBack: rollBackRolling,
+			judge: (*Bake).judgeRolling,
+			adoptNote: "ECS continues the requested deployment; a rolling service has no other leftovers of a " +
+				"deployment"}
 	case plan.ModeCodeDeploy:
 		return modeCode{hosting: openTaskSets, sync: bluegreen.Deploy, rollBack: bluegreen.RollBack,
 			judge: (*Bake).judgeNothing, adoptNote: "CodeDeploy continues the requested deployment; a service that " +

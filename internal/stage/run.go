@@ -33,7 +33,8 @@ func openStep(c step.Config) (*step.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &step.Step{Config: c, WroteAt: c.Clock.Now(), Outside: outside.Watch{}, Stage: c.Plan.Stage(c.Index), Task: task, Service: service,
+	r := &step.Step{Config: c, WroteAt: c.Clock.Now(), Outside: outside.Watch{}, Stage: c.Plan.Stage(c.Index),
+		Task: task, Service: service,
 		Reads: &step.PollReads{}, Memory: memory.Open(c.Host)}
 	r.Facts = cmp.Or(c.Facts, &step.Facts{})
 	r.Client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,

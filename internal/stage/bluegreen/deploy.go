@@ -123,7 +123,8 @@ func createFirstService(ctx context.Context, s *step.Step, live *ecs.ServiceStat
 	fresh := live == nil
 	if fresh {
 		id := sluice.NewActionID(s.Deployment, "service", "create")
-		if err := s.Client.CreateRolling(ctx, s.MakeWrite, id, *s.Service.Input, rev, step.NewClaimTags(s)); err != nil {
+		if err := s.Client.CreateRolling(ctx, s.MakeWrite, id, *s.Service.Input, rev,
+			step.NewClaimTags(s)); err != nil {
 			return err
 		}
 		if live, err = s.ObserveService(ctx); err != nil {
@@ -142,7 +143,8 @@ func createFirstService(ctx context.Context, s *step.Step, live *ecs.ServiceStat
 	if s.HandOver && (fresh || !rolling.HandedOverSucceeded(ctx, s, verdict.Wanted{Revision: rev.Name})) {
 		return rolling.HandOver(s, rev, first.ID)
 	}
-	return capacity.AwaitNewTasks(ctx, s, step.Member{TaskSet: *first, Variant: sluice.Primary, Label: "task set of primary",
+	return capacity.AwaitNewTasks(ctx, s, step.Member{TaskSet: *first, Variant: sluice.Primary,
+		Label:   "task set of primary",
 		Service: s.Client}, 0)
 }
 
@@ -187,7 +189,8 @@ func returnRequest(c *memory.CodeDeploy) **memory.CodeDeployRequest { return &c.
 
 // ensureCodeDeploy creates a deployment once. It saves before the call that the call is about to be
 // sent, and after it the ID.
-func ensureCodeDeploy(ctx context.Context, s *step.Step, of requestOf, start codedeploy.StartRequest) (createdDeployment,
+func ensureCodeDeploy(ctx context.Context, s *step.Step, of requestOf,
+	start codedeploy.StartRequest) (createdDeployment,
 	error) {
 	saved, err := s.Memory.CodeDeploy.Load(ctx)
 	if err != nil {

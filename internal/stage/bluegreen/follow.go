@@ -85,7 +85,8 @@ func isReady(s watch.Update) bool {
 // its error ends the wait.
 func watchCodeDeploy(ctx context.Context, s *step.Step, want verdict.Wanted,
 	also func(context.Context, watch.Update) error) (last watch.Update, err error) {
-	want.Deadline, want.FailAfter, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.FailureLimit(s), rolling.WantsNoTasks(s)
+	want.Deadline, want.FailAfter, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.FailureLimit(s),
+		rolling.WantsNoTasks(s)
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want}
 	err = rolling.RunWithChecks(ctx, s, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -141,7 +142,8 @@ func emitCodeDeploy(s *step.Step, want verdict.Wanted, update watch.Update) {
 		}
 	}
 	step.EmitReasons(s, sluice.Canary, update.Verdict)
-	if waits := isReady(update) || update.Code != nil && update.Code.Terminating; waits && update.Verdict.State == verdict.Progressing &&
+	if waits := isReady(update) || update.Code != nil && update.Code.Terminating; waits &&
+		update.Verdict.State == verdict.Progressing &&
 		update.Verdict.Detail != s.Emitted.Progress {
 		s.Emitted.Progress = update.Verdict.Detail
 		s.Host.Emit(sluice.Waiting{For: "CodeDeploy", Detail: update.Verdict.Detail})

@@ -26,7 +26,8 @@ func TargetsDecide(s *step.Step, w *step.MemberWatch) bool {
 // observeSameTargets observes a member without a read of the service, if all of its tasks run and
 // its targets are as at the last poll. same is false if the service must be read: the last read is
 // old, a target changed, a task may have failed, or the next verdict ends the wait.
-func observeSameTargets(ctx context.Context, s *step.Step, w *step.MemberWatch) (o verdict.Observation, same bool, err error) {
+func observeSameTargets(ctx context.Context, s *step.Step, w *step.MemberWatch) (o verdict.Observation, same bool,
+	err error) {
 	n, now := w.Latest, s.Clock.Now()
 	if n.Desired == 0 || n.Running != n.Desired || n.Pending > 0 || w.IsComplete || w.Signs.Seen() ||
 		now.Sub(w.LatestAt) > MaxServiceReadAge || !TargetsDecide(s, w) {
@@ -59,7 +60,8 @@ const maxDrainingReadAge = 10 * time.Second
 // readRemaining reads how many tasks and draining targets a member that is being removed still has.
 // isGone means that AWS no longer lists the member. It reads what can still end the wait: the tasks
 // first, then the targets. The last poll reads both.
-func readRemaining(ctx context.Context, s *step.Step, w *step.MemberWatch) (now step.Member, left int, isGone bool, err error) {
+func readRemaining(ctx context.Context, s *step.Step, w *step.MemberWatch) (now step.Member, left int, isGone bool,
+	err error) {
 	if n := w.Latest; n.ID != "" && n.Running+n.Pending == 0 && w.Left > 0 && TargetsDecide(s, w) &&
 		s.Clock.Now().Sub(w.LatestAt) <= MaxServiceReadAge {
 		if err := s.CheckInterrupt(ctx); err != nil {

@@ -144,7 +144,8 @@ const (
 // newlyStopped reads the tasks that stopped since the last read. It reads at the first poll,
 // unless the member was just created, when the running count fell, and then every maxStoppedReadAge
 // or quietStoppedReadAge.
-func newlyStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, set step.Member) ([]diagnosis.Stopped, error) {
+func newlyStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, set step.Member) ([]diagnosis.Stopped,
+	error) {
 	now, fewer := s.Clock.Now(), set.Running < w.LastRunning
 	w.LastRunning = set.Running
 	w.Signs = w.Signs.See(set.Live.ForVerdictOrNil(), set.ID)

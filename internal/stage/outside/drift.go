@@ -68,10 +68,12 @@ func managedCount(s *step.Step, x *step.Expectation) *int {
 }
 
 // findDrift returns what other actors changed, as one read shows it.
-func findDrift(ctx context.Context, s *step.Step, x *step.Expectation, live *ecs.ServiceState) ([]step.OutsideChange, error) {
+func findDrift(ctx context.Context, s *step.Step, x *step.Expectation, live *ecs.ServiceState) ([]step.OutsideChange,
+	error) {
 	all, err := s.Hosting.ListDrift(ctx, x, live)
 	if x.Desired != nil && live.Desired != *x.Desired {
-		all = append(all, step.OutsideChange{Kind: step.DriftCounted, Have: float64(live.Desired), Want: float64(*x.Desired)})
+		all = append(all, step.OutsideChange{Kind: step.DriftCounted, Have: float64(live.Desired),
+			Want: float64(*x.Desired)})
 	}
 	return all, err
 }

@@ -35,7 +35,8 @@ func followOurDeployment(ctx context.Context, s *step.Step, rev ecs.Revision, ou
 // resolveSuperseded applies onOutsideChange when another actor's deployment replaced ours, and
 // returns the deployment to follow. With stop it returns an error: ECS finishes the other
 // deployment without losing requests.
-func resolveSuperseded(ctx context.Context, s *step.Step, rev ecs.Revision, why error) (ecs.Revision, updateRequest, error) {
+func resolveSuperseded(ctx context.Context, s *step.Step, rev ecs.Revision, why error) (ecs.Revision, updateRequest,
+	error) {
 	policy := s.Plan.OnOutsideChange
 	if policy != sluice.ReassertChange && policy != sluice.AdoptChange {
 		return rev, updateRequest{}, why

@@ -211,8 +211,9 @@ func emitReplaced(s *step.Step, update watch.Update) {
 	}
 	for _, d := range update.Service.Deployments {
 		if d.Revision != update.Verdict.Revision {
-			capacity.EmitCapacityOnce(s, sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID, Revision: d.Revision,
-				Desired: d.Desired, Pending: d.Pending, Running: d.Running})
+			capacity.EmitCapacityOnce(s, sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID,
+				Revision: d.Revision,
+				Desired:  d.Desired, Pending: d.Pending, Running: d.Running})
 		}
 	}
 }

@@ -69,7 +69,8 @@ func followFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 
 // ensureIdentified finds our deployment if a process was killed between the call and its record, or
 // if the call got no response. The history of deployments is another API, with its own lag.
-func ensureIdentified(ctx context.Context, s *step.Step, was updateRequest, live *ecs.ServiceState) (updateRequest, error) {
+func ensureIdentified(ctx context.Context, s *step.Step, was updateRequest, live *ecs.ServiceState) (updateRequest,
+	error) {
 	if was.Deployment != "" {
 		return was, nil
 	}
@@ -163,7 +164,8 @@ func isRollingBack(status string) bool {
 
 // awaitRollbackStart reads until another deployment is PRIMARY, for as long as a rollback may take
 // to begin.
-func awaitRollbackStart(ctx context.Context, s *step.Step, was memory.StopRequest, after step.WriteProof) (*ecs.ServiceState,
+func awaitRollbackStart(ctx context.Context, s *step.Step, was memory.StopRequest,
+	after step.WriteProof) (*ecs.ServiceState,
 	error) {
 	for n := 1; ; n++ {
 		live, err := s.ReadAfter(ctx, after)
@@ -186,7 +188,8 @@ const maxRollbackPolls = 15
 
 // deployFormer deploys the former revision with its attributes, unless ECS already does, and
 // follows that deployment. live must be newer than the write in after.
-func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, former string, after step.WriteProof) error {
+func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, former string,
+	after step.WriteProof) error {
 	back := step.AttributesToRestore(s, live).MissingIn(live)
 	_, now := live.PrimaryDeployment()
 	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed

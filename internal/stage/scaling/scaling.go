@@ -111,7 +111,8 @@ func repeatOverride(s *step.Step, all []sluice.Scalable) (out []sluice.Scalable)
 	return out
 }
 
-func setScaling(ctx context.Context, s *step.Step, live *ecs.ServiceState, h memory.Override, now []sluice.Scalable) error {
+func setScaling(ctx context.Context, s *step.Step, live *ecs.ServiceState, h memory.Override,
+	now []sluice.Scalable) error {
 	if was := sluice.Suspensions(h.Base); s.Plan.Scaling.TagsService() && live.Tags[plan.ScalingTag] != was {
 		if err := s.Client.Tag(ctx, s.MakeWrite, "save the auto scaling state", live.ARN,
 			map[string]string{plan.ScalingTag: was}); err != nil {

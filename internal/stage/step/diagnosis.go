@@ -24,7 +24,8 @@ func ExplainByLogs[J explainer[J]](ctx context.Context, s *Step, judge J, o verd
 	if len(tasks) == 0 {
 		return judge, now
 	}
-	logs := ecs.LastLogs{ECS: s.Account.ECS(), Logs: s.Account.Logs(), Planned: func(revision string) *definition.Task { return plannedTask(s, revision) }}
+	logs := ecs.LastLogs{ECS: s.Account.ECS(), Logs: s.Account.Logs(),
+		Planned: func(revision string) *definition.Task { return plannedTask(s, revision) }}
 	return judge.AddLogs(o, logs.Read(ctx, tasks))
 }
 

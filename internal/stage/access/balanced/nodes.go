@@ -32,7 +32,8 @@ func (b traffic) waitForNodes(ctx context.Context, check func(context.Context) e
 			return b.errWeightsUnsettled(began)
 		}
 		if !told {
-			b.step.Host.Emit(sluice.Waiting{For: "the nodes of the " + b.step.Plan.Balancer.Name() + " to use the weights",
+			b.step.Host.Emit(sluice.Waiting{For: "the nodes of the " + b.step.Plan.Balancer.Name() +
+				" to use the weights",
 				Detail: "AWS does not report it", Until: until})
 			told = true
 		}

@@ -317,7 +317,8 @@ func (b traffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule,
 	case now == before:
 		return false, nil
 	case !last.IsOwn(now, b.step.Stage.Index, true):
-		b.step.EmitWarning("the %s (%s) was edited by another process or person; sluice does not restore it", was.Name(),
+		b.step.EmitWarning("the %s (%s) was edited by another process or person; sluice does not restore it",
+			was.Name(),
 			was.ARN)
 		return false, nil
 	}

@@ -316,7 +316,8 @@ func (b traffic) CheckCanaryUnrouted(ctx context.Context, canary step.Member) er
 
 // readSharedTargets reads the targets of a group, once per poll. The result is the caller's.
 func (b traffic) readSharedTargets(ctx context.Context, group string) ([]sluice.Target, error) {
-	all, err := step.ReadShared(b.step, "targets "+group, func() ([]sluice.Target, error) { return b.readTargets(ctx, group) })
+	all, err := step.ReadShared(b.step, "targets "+group,
+		func() ([]sluice.Target, error) { return b.readTargets(ctx, group) })
 	return slices.Clone(all), err
 }
 

@@ -38,9 +38,10 @@ func (d *traffic) StopTrafficTo(ctx context.Context, members []step.Member) erro
 			}
 		case len(stays) > 0:
 			for _, p := range stays {
-				d.step.EmitWarning("%s of the %s is registered repeatedly under %s by ECS or another process. Its tasks "+
-					"stop while callers still cache their addresses. They must keep serving after SIGTERM until the "+
-					"DNS TTL expires",
+				d.step.EmitWarning(
+					"%s of the %s is registered repeatedly under %s by ECS or another process. Its tasks "+
+						"stop while callers still cache their addresses. They must keep serving after SIGTERM until the "+
+						"DNS TTL expires",
 					sluice.Plural(len(p.instances), "instance"), p.Label, d.names.Registry.FullName())
 			}
 			return nil
@@ -99,8 +100,9 @@ func (d *traffic) ensureOthersRegistered(ctx context.Context, instances []string
 	if err != nil || len(back) == 0 {
 		return false, err
 	}
-	d.step.EmitWarning("%s that another process or person deregistered (%s) is registered again under %s: otherwise no "+
-		"instance would remain",
+	d.step.EmitWarning(
+		"%s that another process or person deregistered (%s) is registered again under %s: otherwise no "+
+			"instance would remain",
 		sluice.Plural(len(back), "instance"), strings.Join(back, ", "), d.names.Registry.FullName())
 	return d.names.AwaitOthers(ctx, instances)
 }

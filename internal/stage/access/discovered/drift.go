@@ -111,7 +111,8 @@ func (d *traffic) adoptRecords(ctx context.Context, o cloudmap.OutsideChange) er
 func (d *traffic) warnUnknownInstances() {
 	for _, id := range d.names.UnknownInstances() {
 		if d.step.IsFirstTime("stranger " + id) {
-			d.step.EmitWarning("instance %s under %s was not registered by ECS or sluice; it gets a part of the requests",
+			d.step.EmitWarning(
+				"instance %s under %s was not registered by ECS or sluice; it gets a part of the requests",
 				id, d.names.Registry.FullName())
 		}
 	}
@@ -122,8 +123,9 @@ func (d *traffic) warnUnknownInstances() {
 func (d *traffic) warnOtherServices() {
 	for _, service := range d.names.OtherServices() {
 		if d.step.IsFirstTime("neighbour " + service) {
-			d.step.EmitWarning("service %s is also registered under %s: its tasks get a part of the requests; shares count "+
-				"only tasks of %s", service, d.names.Registry.FullName(), d.step.Plan.Service)
+			d.step.EmitWarning(
+				"service %s is also registered under %s: its tasks get a part of the requests; shares count "+
+					"only tasks of %s", service, d.names.Registry.FullName(), d.step.Plan.Service)
 		}
 	}
 }

@@ -65,7 +65,8 @@ func (d *traffic) noteExposure(did cloudmap.Reconciled, before time.Time) {
 		if before.IsZero() {
 			what = "task" // it may have been deregistered before and registered again
 		}
-		d.step.EmitNote("deregistered %s of the primary from %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(),
+		d.step.EmitNote("deregistered %s of the primary from %s; %s", sluice.Plural(n, what),
+			d.names.Registry.FullName(),
 			exposureText(longest, before.IsZero()))
 	}
 	for _, id := range d.names.RegisteredIDs(sluice.Primary) {

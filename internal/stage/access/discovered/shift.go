@@ -57,7 +57,8 @@ func (d *traffic) checkStaysDeregistered(ctx context.Context, to sluice.Weights)
 		return err
 	}
 	again := d.returnedCount
-	for until := d.step.Clock.Now().Add(reregisterWatch); d.names.CountDeregistered() > 0 && d.step.Clock.Now().Before(until); {
+	until := d.step.Clock.Now().Add(reregisterWatch)
+	for d.names.CountDeregistered() > 0 && d.step.Clock.Now().Before(until) {
 		if err := d.step.PauseFor(ctx, step.CheckInterval); err != nil {
 			return err
 		}
@@ -110,7 +111,8 @@ func (d *traffic) RouteAllToPrimary(ctx context.Context) error {
 	}
 	n, err := d.names.RegisterAllPrimary(ctx, d.writeRecord)
 	if err == nil && n > 0 {
-		d.step.EmitNote("changed %s under %s: all primary tasks are registered, and no others", sluice.Plural(n, "instance"),
+		d.step.EmitNote("changed %s under %s: all primary tasks are registered, and no others",
+			sluice.Plural(n, "instance"),
 			d.names.Registry.FullName())
 		err = step.SaveShiftTime(ctx, d.step)
 	}

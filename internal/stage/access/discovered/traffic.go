@@ -171,7 +171,8 @@ func (d *traffic) WaitForPropagation(ctx context.Context) error {
 		if err := d.deregisterStopping(ctx); err != nil {
 			return err
 		}
-		if err := d.step.PauseFor(ctx, min(verdict.NextRemovalPoll(time.Minute), until.Sub(d.step.Clock.Now()))); err != nil {
+		if err := d.step.PauseFor(ctx, min(verdict.NextRemovalPoll(time.Minute),
+			until.Sub(d.step.Clock.Now()))); err != nil {
 			return err
 		}
 		if at, _, err = step.LoadShiftTime(ctx, d.step); err != nil {

@@ -62,7 +62,8 @@ func (s services) startFormerCanary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := capacity.AwaitMember(ctx, s.step, m, verdict.AwaitCapacity(s.step.Clock.Now(), min(bridgeTimeout, s.step.Plan.ProgressDeadline),
+	if err := capacity.AwaitMember(ctx, s.step, m, verdict.AwaitCapacity(s.step.Clock.Now(), min(bridgeTimeout,
+		s.step.Plan.ProgressDeadline),
 		0).RequireTwoPolls()); err != nil {
 		return err
 	}

@@ -38,7 +38,8 @@ const canaryServiceKey = "canary service"
 
 // ListDrift returns the canary service if another actor deleted or scaled it. ECS changes the
 // service itself during its deployment, so that is not compared.
-func (s services) ListDrift(ctx context.Context, x *step.Expectation, live *ecs.ServiceState) ([]step.OutsideChange, error) {
+func (s services) ListDrift(ctx context.Context, x *step.Expectation, live *ecs.ServiceState) ([]step.OutsideChange,
+	error) {
 	stood := x.Before.Canary.Exists() && x.Before.Canary.Scale == x.After.Canary.Scale
 	if !stood && !s.step.CanaryScaled || slices.Contains(x.Adopted.Deleted, plan.CanarySet) {
 		return nil, nil

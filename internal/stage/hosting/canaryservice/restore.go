@@ -13,7 +13,8 @@ import (
 )
 
 func (s services) SnapshotCanary(ctx context.Context) (*memory.CanaryService, error) {
-	if !s.step.Plan.Mode().HasCanaryService() || s.step.Plan.Adopts() { // ECS_ADOPT removes it first, which a stale read may not show
+	// ECS_ADOPT removes the canary first, which a stale read may not show.
+	if !s.step.Plan.Mode().HasCanaryService() || s.step.Plan.Adopts() {
 		return nil, nil
 	}
 	live, err := s.canary.Observe(ctx)
@@ -70,7 +71,8 @@ func (s services) restoreCanary(ctx context.Context) error {
 		return err
 	}
 	template, _ := definition.NewCanaryService(s.step.Service, &primary.Raw)
-	now, _, err = s.canary.EnsureService(ctx, s.step.MakeWrite, ecs.CanarySpec{By: by, Template: template, Count: was.Count,
+	now, _, err = s.canary.EnsureService(ctx, s.step.MakeWrite, ecs.CanarySpec{By: by, Template: template,
+		Count:  was.Count,
 		Attach: s.step.Access.AttachmentOf(sluice.Canary), ForceWrite: true,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
 	if err != nil {

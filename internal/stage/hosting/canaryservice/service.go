@@ -35,7 +35,8 @@ func (s services) CreateService(ctx context.Context) (*ecs.ServiceState, error) 
 		return nil, err
 	}
 	id := sluice.NewActionID(s.step.Deployment, "service", "create")
-	if err := s.step.Client.CreateRolling(ctx, s.step.MakeWrite, id, *s.step.Service.Input, rev, step.NewClaimTags(s.step)); err != nil {
+	if err := s.step.Client.CreateRolling(ctx, s.step.MakeWrite, id, *s.step.Service.Input, rev,
+		step.NewClaimTags(s.step)); err != nil {
 		return nil, err
 	}
 	return s.step.ObserveService(ctx)
@@ -75,16 +76,17 @@ func (s services) EnsureCanary(ctx context.Context, rev ecs.Revision, scale int)
 // awaitNameFree waits until a canary service that is being deleted is INACTIVE. AWS creates no
 // service of that name before.
 func (s services) awaitNameFree(ctx context.Context) error {
-	return capacity.PollUntilDone(ctx, s.step, "the previous canary service to be deleted", func(ctx context.Context) (string, error) {
-		if err := s.step.CheckInterrupt(ctx); err != nil {
-			return "", err
-		}
-		live, err := s.canary.Observe(ctx)
-		if err != nil || !live.IsDraining() {
-			return "", err
-		}
-		return live.Status, nil
-	})
+	return capacity.PollUntilDone(ctx, s.step, "the previous canary service to be deleted",
+		func(ctx context.Context) (string, error) {
+			if err := s.step.CheckInterrupt(ctx); err != nil {
+				return "", err
+			}
+			live, err := s.canary.Observe(ctx)
+			if err != nil || !live.IsDraining() {
+				return "", err
+			}
+			return live.Status, nil
+		})
 }
 
 // StartPrimary waits for propagation, rolls the service to the revision and follows the deployment.
@@ -126,7 +128,8 @@ func (s services) FindVariant(ctx context.Context, v sluice.Variant) (*step.Memb
 	return s.FindVariantIn(ctx, live, v)
 }
 
-func (s services) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *step.Member, err error) {
+func (s services) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *step.Member,
+	err error) {
 	m := s.primaryMember(live)
 	if v == sluice.Canary {
 		if live, err = s.observeCanary(ctx); err != nil || !live.IsActive() && !live.IsDraining() ||
@@ -147,7 +150,8 @@ func (s services) observeCanary(ctx context.Context) (*ecs.ServiceState, error) 
 // group.
 func (s services) primaryMember(live *ecs.ServiceState) step.Member {
 	set, _ := live.AsTaskSet()
-	return step.Member{TaskSet: set, Variant: sluice.Primary, Label: "service " + s.step.Client.Name, Service: s.step.Client,
+	return step.Member{TaskSet: set, Variant: sluice.Primary, Label: "service " + s.step.Client.Name,
+		Service:     s.step.Client,
 		HasOwnGroup: true, Live: live, Events: live.Events()}
 }
 

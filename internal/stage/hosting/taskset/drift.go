@@ -12,7 +12,8 @@ import (
 )
 
 // ListDrift returns task sets that another actor deleted, scaled or promoted.
-func (t taskSets) ListDrift(_ context.Context, x *step.Expectation, live *ecs.ServiceState) ([]step.OutsideChange, error) {
+func (t taskSets) ListDrift(_ context.Context, x *step.Expectation, live *ecs.ServiceState) ([]step.OutsideChange,
+	error) {
 	s := driftCheck{x: x, live: live}
 	b, a := x.Before, x.After
 	if b.Canary.Exists() && b.Canary.Scale == a.Canary.Scale {
@@ -29,7 +30,8 @@ func (t taskSets) ListDrift(_ context.Context, x *step.Expectation, live *ecs.Se
 	if promoted {
 		return s.changes, nil // the stage itself removes the previous primary
 	}
-	if was := x.Snapshot.Primary; was != nil && b.PreviousPrimary && (a.PreviousPrimary || starts && !t.step.Stage.Recreate) {
+	if was := x.Snapshot.Primary; was != nil && b.PreviousPrimary && (a.PreviousPrimary || starts &&
+		!t.step.Stage.Recreate) {
 		s.checkScale(plan.PreviousPrimarySet, live.TaskSet(was.ID), was.Scale)
 	}
 	s.checkPrimary(fresh)
@@ -54,7 +56,8 @@ func (s *driftCheck) checkScale(label string, set *sluice.TaskSet, scale float64
 			scale = kept
 		}
 		if set.Scale != scale {
-			s.changes = append(s.changes, step.OutsideChange{Kind: step.DriftScaled, Label: label, Set: *set, Have: set.Scale,
+			s.changes = append(s.changes, step.OutsideChange{Kind: step.DriftScaled, Label: label, Set: *set,
+				Have: set.Scale,
 				Want: scale})
 		}
 	}
@@ -73,7 +76,8 @@ func (s *driftCheck) checkPrimary(fresh *sluice.TaskSet) {
 	if wanted == nil || now == nil || now.ID == wanted.ID || now.ID == s.x.Adopted.Primary {
 		return
 	}
-	s.changes = append(s.changes, step.OutsideChange{Kind: step.DriftPromoted, Label: label, Set: *now, WantedID: wanted.ID})
+	s.changes = append(s.changes, step.OutsideChange{Kind: step.DriftPromoted, Label: label, Set: *now,
+		WantedID: wanted.ID})
 }
 
 // RevertDrift gives a task set its expected scale, or promotes the one that should be PRIMARY.

@@ -43,8 +43,9 @@ func (t taskSets) isOldDeleted(ctx context.Context, refused error, id string) (b
 		set := live.TaskSet(id)
 		return set == nil || set.Status == "DRAINING"
 	}
-	live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the deletion of task set " + id, SentAt: t.step.Clock.Now(),
-		Shows: goes})
+	live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the deletion of task set " + id,
+		SentAt: t.step.Clock.Now(),
+		Shows:  goes})
 	return err == nil && goes(live), err
 }
 
@@ -67,7 +68,8 @@ func (t taskSets) returnToOldPrimary(ctx context.Context, set, was sluice.TaskSe
 		return err
 	}
 	// a read may be older than our own scale-down
-	if far := primary.Progress; far == memory.PrimaryEmptied || far == memory.PrimaryPromoted || set.Scale != was.Scale {
+	if far := primary.Progress; far == memory.PrimaryEmptied || far == memory.PrimaryPromoted ||
+		set.Scale != was.Scale {
 		if err := t.sets.Scale(ctx, t.step.MakeWrite, set, m.Label, int(was.Scale)); err != nil {
 			return err
 		}
@@ -121,8 +123,9 @@ func (t taskSets) maintainScale(ctx context.Context, m step.Member, scale float6
 			set := live.TaskSet(m.ID)
 			return set != nil && set.Scale == scale
 		}
-		live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the scale of the " + m.Label, SentAt: t.step.WroteAt,
-			Shows: is})
+		live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the scale of the " + m.Label,
+			SentAt: t.step.WroteAt,
+			Shows:  is})
 		if err != nil || is(live) {
 			return err
 		}
@@ -136,8 +139,9 @@ func (t taskSets) maintainScale(ctx context.Context, m step.Member, scale float6
 					maxRescales),
 				Next: "find the process or person that scales the task set, then run sluice rollback"}
 		}
-		t.step.EmitWarning("external change: task set %s was scaled to %g%% during the rollback. sluice scales it to %g%% "+
-			"again", m.ID, now.Scale, scale)
+		t.step.EmitWarning(
+			"external change: task set %s was scaled to %g%% during the rollback. sluice scales it to %g%% "+
+				"again", m.ID, now.Scale, scale)
 		if err := t.sets.Scale(ctx, t.step.MakeWrite, now.TaskSet, m.Label, int(scale)); err != nil {
 			return err
 		}
@@ -177,12 +181,14 @@ func (t taskSets) RepromotePrimary(ctx context.Context) error {
 	if !ours(live) {
 		return t.maintainScale(ctx, m, t.step.Snapshot.Primary.Scale)
 	}
-	t.step.EmitWarning("external change: task set %s was made PRIMARY during the rollback. sluice deletes it and makes %s "+
-		"PRIMARY again", now.ID, back.ID)
+	t.step.EmitWarning(
+		"external change: task set %s was made PRIMARY during the rollback. sluice deletes it and makes %s "+
+			"PRIMARY again", now.ID, back.ID)
 	if err := t.promoteSet(ctx, m); err != nil {
 		return err
 	}
-	_, err = t.step.ReadAfter(ctx, step.WriteProof{WriteName: "task set " + back.ID + " as PRIMARY", SentAt: t.step.Clock.Now(),
+	_, err = t.step.ReadAfter(ctx, step.WriteProof{WriteName: "task set " + back.ID + " as PRIMARY",
+		SentAt: t.step.Clock.Now(),
 		Shows: func(live *ecs.ServiceState) bool {
 			return live.Primary() != nil && live.Primary().ID == back.ID
 		}})
@@ -202,8 +208,9 @@ func (t taskSets) readPromoted(ctx context.Context, shows func(*ecs.ServiceState
 	if primary.Progress != memory.PrimaryPromoted {
 		return t.step.ObserveService(ctx)
 	}
-	return t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the task set that sluice made PRIMARY", SentAt: t.step.WroteAt,
-		Shows: shows})
+	return t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the task set that sluice made PRIMARY",
+		SentAt: t.step.WroteAt,
+		Shows:  shows})
 }
 
 // findRestored is the task set to which the rollback returned: the old primary, or the one that was

@@ -37,7 +37,8 @@ func (taskSets) SnapshotCanary(context.Context) (*memory.CanaryService, error) {
 
 func (t taskSets) CreateService(ctx context.Context) (*ecs.ServiceState, error) {
 	id := sluice.NewActionID(t.step.Deployment, "service", "create")
-	if err := t.step.Client.Create(ctx, t.step.MakeWrite, id, *t.step.Service.Input, step.NewClaimTags(t.step)); err != nil {
+	if err := t.step.Client.Create(ctx, t.step.MakeWrite, id, *t.step.Service.Input,
+		step.NewClaimTags(t.step)); err != nil {
 		return nil, err
 	}
 	return t.step.ObserveService(ctx)
@@ -220,7 +221,8 @@ func (t taskSets) ListOthers(ctx context.Context, primary step.Member) (all []st
 // isLeftover reports whether a former tool of the application created a task set, or whether the
 // set served before a deployment that did not end.
 func (t taskSets) isLeftover(set sluice.TaskSet) bool {
-	return t.step.MayRemove != nil && t.step.MayRemove(set.ID) || t.step.Plan.PreviousSet != "" && set.ID == t.step.Plan.PreviousSet
+	return t.step.MayRemove != nil && t.step.MayRemove(set.ID) || t.step.Plan.PreviousSet != "" &&
+		set.ID == t.step.Plan.PreviousSet
 }
 
 // isRemovableOther reports whether another actor's task set gets requests from our groups or by our
@@ -251,7 +253,8 @@ func (t taskSets) FindVariant(ctx context.Context, v sluice.Variant) (*step.Memb
 	return t.FindVariantIn(ctx, live, v)
 }
 
-func (t taskSets) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *step.Member, err error) {
+func (t taskSets) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (_ *step.Member,
+	err error) {
 	set, label := live.Primary(), plan.NewPrimarySet
 	if v == sluice.Canary {
 		label = plan.CanarySet
@@ -262,7 +265,8 @@ func (t taskSets) FindVariantIn(ctx context.Context, live *ecs.ServiceState, v s
 	return t.memberOrNil(live, set, v, label).WithEvents(live), nil
 }
 
-func (t taskSets) memberOrNil(live *ecs.ServiceState, set *sluice.TaskSet, v sluice.Variant, label string) *step.Member {
+func (t taskSets) memberOrNil(live *ecs.ServiceState, set *sluice.TaskSet, v sluice.Variant,
+	label string) *step.Member {
 	if set == nil {
 		return nil
 	}
@@ -333,7 +337,8 @@ func (t taskSets) ListCreated(ctx context.Context) ([]step.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the task sets of this deployment", SentAt: t.step.WroteAt,
+	live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the task sets of this deployment",
+		SentAt: t.step.WroteAt,
 		Shows: func(live *ecs.ServiceState) bool {
 			fresh := live.CreatedByAction(t.step.NewPrimaryID())
 			return (primary.Progress == "" || fresh != nil &&
