@@ -73,11 +73,23 @@ var layerTable = []layerRow{
 
 	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
 	{pkg: "internal/survey", layer: 3, below: []int{2, 1, 0}},
-	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0},
-		also:  []string{"internal/watch", "internal/stage/task", "internal/stage/memory"},
+	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch", "internal/stage/..."},
 		tests: []string{"internal/engine"}}, // a stage is tested as the engine runs it
-	{pkg: "internal/stage/task", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/stage/memory"}},
-	{pkg: "internal/stage/memory", layer: 3, below: []int{2, 1, 0}},
+	concernRow("memory"),
+	concernRow("task", "memory"),
+	concernRow("step", "memory"),
+	concernRow("claim", "memory", "step"),
+	concernRow("revision", "memory", "step"),
+	concernRow("capacity", "memory", "step"),
+	concernRow("scaling", "memory", "step", "claim"),
+	concernRow("outside", "memory", "step", "capacity", "revision", "scaling"),
+	concernRow("begin", "memory", "step", "claim", "outside", "revision", "scaling"),
+	concernRow("rolling", "memory", "step", "begin", "capacity", "outside", "revision"),
+	concernRow("bluegreen", "memory", "step", "begin", "capacity", "revision", "rolling"),
+	concernRow("hosting/taskset", "memory", "step", "capacity"),
+	concernRow("hosting/canaryservice", "memory", "step", "capacity", "revision", "rolling"),
+	concernRow("access/balanced", "memory", "step", "capacity"),
+	concernRow("access/discovered", "memory", "step", "capacity", "revision"),
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
 	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}},
@@ -112,6 +124,19 @@ var layerTable = []layerRow{
 	{pkg: "cmd/sluice", layer: 5, also: []string{"internal/cli", "internal/cli/session"}, free: true},
 	{pkg: "cmd/piped-plugin-sluice", layer: 5, also: []string{"internal/piped"}, free: true},
 	{pkg: "cmd/pulumi-resource-sluice", layer: 5, also: []string{"internal/pulumi"}, free: true},
+}
+
+// concernRow is the row of a concern of stages, a hosting or an access type, and what it may import of
+// the others. Its tests run it in the engine.
+func concernRow(name string, others ...string) layerRow {
+	r := layerRow{pkg: "internal/stage/" + name, layer: 3, below: []int{2, 1, 0}, tests: []string{"internal/engine"}}
+	for _, o := range others {
+		r.also = append(r.also, "internal/stage/"+o)
+	}
+	if name == "rolling" || name == "bluegreen" {
+		r.also = append(r.also, "internal/watch") // they follow what AWS deploys
+	}
+	return r
 }
 
 // simulatorTable has a row for each package of the simulator: resource state, controllers over it,

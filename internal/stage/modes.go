@@ -32,18 +32,18 @@ type modeCode struct {
 func codeOf(m plan.Mode) modeCode {
 	switch m {
 	case plan.ModeTaskSets, plan.ModeTask: // a task has no stage of a service
-		return modeCode{hosting: openTaskSets, sync: syncService, rollBack: rollBackVariants,
+		return modeCode{hosting: taskset.New, sync: syncService, rollBack: rollBackVariants,
 			judge: (*Bake).judgeTaskSets}
 	case plan.ModeCanaryService:
-		return modeCode{hosting: openServices, sync: syncService, rollBack: rollBackVariants,
+		return modeCode{hosting: canaryservice.New, sync: syncService, rollBack: rollBackVariants,
 			judge: (*Bake).judgeServices}
 	case plan.ModeRolling:
-		return modeCode{hosting: openServices, sync: rolling.Update, rollBack: rollBackRolling,
+		return modeCode{hosting: canaryservice.New, sync: rolling.Update, rollBack: rollBackRolling,
 			judge: (*Bake).judgeRolling,
 			adoptNote: "ECS continues the requested deployment; a rolling service has no other leftovers of a " +
 				"deployment"}
 	case plan.ModeCodeDeploy:
-		return modeCode{hosting: openTaskSets, sync: bluegreen.Deploy, rollBack: bluegreen.RollBack,
+		return modeCode{hosting: taskset.New, sync: bluegreen.Deploy, rollBack: bluegreen.RollBack,
 			judge: (*Bake).judgeNothing, adoptNote: "CodeDeploy continues the requested deployment; a service that " +
 				"CodeDeploy deploys has no other leftovers of a deployment"}
 	}
@@ -62,10 +62,6 @@ func trafficCodeOf(a sluice.Access) func(*step.Step) step.Access {
 	}
 	return nil
 }
-
-func openTaskSets(s *step.Step) step.Hosting { return taskset.New(s, *s.Service.Input) }
-
-func openServices(s *step.Step) step.Hosting { return canaryservice.New(s) }
 
 func openTargetGroups(s *step.Step) step.Access {
 	if s.Plan.Primary == nil {

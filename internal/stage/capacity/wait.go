@@ -46,6 +46,7 @@ func AwaitRestored(ctx context.Context, s *step.Step, m step.Member) error {
 		0).RequireTwoPolls().IgnoreFailures())
 }
 
+// AwaitMember polls a member until the judge ends the wait. An unhealthy or stalled member is an error.
 func AwaitMember(ctx context.Context, s *step.Step, m step.Member, judge verdict.Capacity) error {
 	w := step.NewMemberWatch(m)
 	for {
@@ -163,6 +164,7 @@ func newlyStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, set st
 	return w.Stopped.Update(ctx, w.Service, w.ID)
 }
 
+// EmitCapacity emits the counts of a member if they changed, and why its tasks fail.
 func EmitCapacity(s *step.Step, w *step.MemberWatch, o verdict.Observation, v verdict.Verdict) {
 	n := v.Counts
 	c := sluice.CapacityChanged{Variant: w.Variant, TaskSet: w.ID, Revision: o.Set.Revision,

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
+// NewClient returns the adapter of the service's auto scaling.
 func NewClient(s *step.Step) autoscaling.Service {
 	return autoscaling.Service{API: s.Account.Scaling(), Cluster: s.Plan.Cluster, Name: s.Plan.Service}
 }

@@ -12,6 +12,7 @@ import (
 // The action IDs of the task sets that a deployment creates. They are the same in every stage and
 // every attempt.
 
+// NewPrimaryID returns the ID of the action that creates the new primary.
 func (s *Step) NewPrimaryID() sluice.ActionID {
 	return sluice.NewActionID(s.Deployment, "primary", "task set")
 }

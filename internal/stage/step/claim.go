@@ -173,6 +173,7 @@ func ReadClaim(ctx context.Context, s *Step) error {
 	return nil
 }
 
+// ErrClaimTaken is the error of a claim that another deployment owns.
 func ErrClaimTaken(s *Step) error {
 	return &sluice.Error{Op: "claim the service", Resource: s.Client.Resource(), Kind: sluice.Overtaken,
 		Err:  fmt.Errorf("another deployment owns the claim: %s", plan.ClaimText(s.Claim.OtherValue)),

@@ -63,6 +63,7 @@ type OutsideChange struct {
 	Have, Want float64 // scale in percent, or desired count
 }
 
+// String is the change in words.
 func (c OutsideChange) String() string {
 	switch c.Kind {
 	case DriftDeleted:

@@ -122,6 +122,7 @@ func (s *Step) ReadUntil(ctx context.Context, wrote time.Time, read func(context
 	}
 }
 
+// ErrNeverShown is the error of a write that AWS does not show within maxReadLag.
 func ErrNeverShown(s *Step, p WriteProof) error {
 	return &sluice.Error{Op: "read the service", Resource: s.Client.Resource(), Kind: sluice.Stall,
 		Err:  fmt.Errorf("for %s, AWS has not returned %s, which sluice wrote", maxReadLag, p.WriteName),

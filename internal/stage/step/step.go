@@ -16,9 +16,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 )
 
-// IsRollback reports whether the stage is the rollback. Its index is after the other stages.
-func (s *Step) IsRollback() bool { return s.Stage.Index >= len(s.Plan.Stages) }
-
 // Host is what a stage runs in: the engine's journal, or another system's memory of a deployment.
 type Host interface {
 	// Load returns what Save last saved under key.
@@ -91,6 +88,9 @@ type Step struct {
 	Unclaimed bool              // the service is deleted, or its claim tag is: writes need no claim
 }
 
+// IsRollback reports whether the stage is the rollback. Its index is after the other stages.
+func (s *Step) IsRollback() bool { return s.Stage.Index >= len(s.Plan.Stages) }
+
 // WithRetries makes the calls of the stage try again if AWS gives no response. The calls end with
 // ctx, even those that ctx itself does not cancel.
 func (s *Step) WithRetries(ctx context.Context) context.Context {
@@ -140,11 +140,12 @@ func (s *Step) AwaitReadLag(ctx context.Context) error {
 // AwaitSecondRead waits between two reads that must both show that a resource does not exist.
 func (s *Step) AwaitSecondRead(ctx context.Context) error { return s.PauseFor(ctx, ReadLag) }
 
-func ErrHalted(r *Step, err error) error {
+// ErrHalted is the error of a stage that was interrupted. An error that has a kind keeps it.
+func ErrHalted(s *Step, err error) error {
 	if sluice.KindOf(err) != "" {
 		return err
 	}
-	return &sluice.Error{Op: r.Stage.Name, Resource: r.Client.Resource(), Kind: sluice.Halted, Err: err}
+	return &sluice.Error{Op: s.Stage.Name, Resource: s.Client.Resource(), Kind: sluice.Halted, Err: err}
 }
 
 // MakeWrite makes one write. The write must be in the plan (P7), our claim must have been read
@@ -179,14 +180,17 @@ func (s *Step) MakeWrite(ctx context.Context, a sluice.Attempt, call func(contex
 	return err
 }
 
+// ActionID returns the ID of an action of this stage: the same one each time that the stage runs.
 func (s *Step) ActionID(name string) sluice.ActionID {
 	return sluice.NewActionID(s.Deployment, fmt.Sprintf("%d %s", s.Stage.Index, s.Stage.Name), name)
 }
 
+// EmitNote emits a note for users.
 func (s *Step) EmitNote(format string, args ...any) {
 	s.Host.Emit(sluice.Noted{Message: fmt.Sprintf(format, args...)})
 }
 
+// EmitWarning emits a warning for users.
 func (s *Step) EmitWarning(format string, args ...any) {
 	s.Host.Emit(sluice.Warned{Message: fmt.Sprintf(format, args...)})
 }
@@ -228,6 +232,7 @@ func CheckRead(ctx context.Context, s *Step, live *ecs.ServiceState) (*ecs.Servi
 	return s.Outside.Resolve(ctx, s, live)
 }
 
+// ErrServiceDeleted is the error of a service that another actor deleted.
 func ErrServiceDeleted(s *Step) error {
 	return &sluice.Error{Op: "check the service", Resource: s.Client.Resource(), Kind: sluice.NotFound,
 		Err:  errors.New("another process or person deleted the service during the deployment"),

@@ -25,4 +25,5 @@ type MemberWatch struct {
 	HasRead        bool      // the owners of its targets were compared with the targets
 }
 
+// NewMemberWatch returns the watch of a member that was not polled yet.
 func NewMemberWatch(m Member) *MemberWatch { return &MemberWatch{Member: m} }

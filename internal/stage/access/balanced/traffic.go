@@ -25,7 +25,8 @@ type traffic struct {
 	rules *alb.Driver
 }
 
-func Open(s *step.Step) traffic {
+// Open returns the access of a step. It makes no call to AWS.
+func Open(s *step.Step) step.Access {
 	b := traffic{step: s, rules: &alb.Driver{API: s.Account.ELB(), Groups: groupPair(s.Plan),
 		Listeners: s.Plan.Listeners, Confirm: s.AwaitSecondRead, Cache: &s.Facts.Listeners}}
 	if s.IsRollback() {

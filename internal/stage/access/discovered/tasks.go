@@ -86,6 +86,7 @@ func (d *traffic) stoppedTasks(ctx context.Context, tasks []string) ([]string, e
 	return d.step.Client.StoppedTasks(ctx, tasks)
 }
 
+// FamilyOf returns the family of a revision.
 func FamilyOf(revision string) string {
 	for i := len(revision) - 1; i >= 0; i-- {
 		if revision[i] == ':' {

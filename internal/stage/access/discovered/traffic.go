@@ -29,7 +29,8 @@ type traffic struct {
 	formerChecks   []string        // containers of the former revision that have a health check; nil: not read
 }
 
-func Open(s *step.Step) *traffic {
+// Open returns the access of a step. It makes no call to AWS.
+func Open(s *step.Step) step.Access {
 	d := &traffic{step: s, seen: map[string]bool{}, reassertCounts: map[string]int{}}
 	d.names = &cloudmap.Driver{Prefix: cloudmap.InstancePrefix(s.Deployment), Tasks: d.namedTasks,
 		Stopped: d.stoppedTasks, SaveDeregistered: d.saveDeregistered, Deregistered: map[string]map[string]string{},

@@ -20,7 +20,8 @@ type services struct {
 	canary ecs.CanaryService
 }
 
-func New(s *step.Step) services {
+// New returns the hosting of a step. It makes no call to AWS.
+func New(s *step.Step) step.Hosting {
 	hand := s.Client
 	hand.Name = plan.CanaryServiceName(s.Client.Name)
 	hand.Confirm = nil // usually there is no canary service

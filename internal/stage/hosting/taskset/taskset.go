@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -22,8 +20,9 @@ type taskSets struct {
 	sets ecs.TaskSets
 }
 
-func New(s *step.Step, template awsecs.CreateServiceInput) taskSets {
-	return taskSets{step: s, sets: ecs.TaskSets{Service: s.Client, Template: template}}
+// New returns the hosting of a step. It makes no call to AWS.
+func New(s *step.Step) step.Hosting {
+	return taskSets{step: s, sets: ecs.TaskSets{Service: s.Client, Template: *s.Service.Input}}
 }
 
 func (taskSets) KindName() string { return "task set" }
