@@ -20,9 +20,11 @@ import (
 // is made twice and no request is lost.
 func TestFaultsOfCalls(t *testing.T) {
 	for name, lines := range map[string][]string{
-		"throttled now and then":    {"throttle *:* p=0.3"},
-		"5xx now and then":          {"5xx *:* p=0.15"},
-		"create's reply lost":       {"lost-reply ecs:CreateTaskSet times=2"},
+		"throttled now and then": {"throttle *:* p=0.3"},
+		"5xx now and then":       {"5xx *:* p=0.15"},
+		"create's reply lost":    {"lost-reply ecs:CreateTaskSet times=2"},
+		"create's reply lost, and not in the next reads": {"lost-reply ecs:CreateTaskSet times=2",
+			"stale ecs:DescribeServices by=8s"},
 		"registration's reply lost": {"lost-reply ecs:RegisterTaskDefinition times=1"},
 		"every kind of write's reply lost": {"lost-reply ecs:UpdateTaskSet times=1",
 			"lost-reply ecs:DeleteTaskSet times=1", "lost-reply ecs:TagResource times=1",
