@@ -43,14 +43,11 @@ func warnUnsteeredPaths(p *plan.Plan, app *appfile.Application, live plan.AWSSta
 	}
 }
 
-// problemAt returns an error about a resource, with its next step.
-func problemAt(resource, next, format string, args ...any) error {
-	return &sluice.Error{Op: "plan", Resource: resource, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
-		Next: next}
-}
-
 func refuseGroups(app *appfile.Application, live plan.AWSState) error {
-	problem := problemAt
+	problem := func(group, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
 	p, c := live.Primary, live.Canary
 	switch {
 	case p == nil:
@@ -67,7 +64,7 @@ func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
 		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
 	}
-	return balancerRulesOf(p.Type).refuse(app, live, problem)
+	return balancerRulesOf(p.Type).refuse(app, live)
 }
 
 // refuseServiceGroups checks that the service is in the primary target group and not in the canary
@@ -76,7 +73,10 @@ func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
 	if live.IsFirstDeployment() || live.Service == nil {
 		return nil
 	}
-	problem := problemAt
+	problem := func(group, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
 	switch {
 	case !usesTargetGroup(live, app.Primary.ARN):
 		return problem(app.Primary.ARN,

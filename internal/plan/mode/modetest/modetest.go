@@ -27,8 +27,8 @@ type Sample struct {
 	Access sluice.Access
 	// Balancer is the type of the load balancer in front of the variants; empty: there is none.
 	Balancer plan.BalancerType
-	App    *appfile.Application
-	Live   plan.AWSState
+	App      *appfile.Application
+	Live     plan.AWSState
 }
 
 const (
