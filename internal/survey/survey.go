@@ -208,7 +208,9 @@ func readGroups(ctx context.Context, a *account.Account, places []alb.GroupPlace
 func placeOf(g groupTargets) *plan.GroupAttachment {
 	p := g.place
 	out := &plan.GroupAttachment{Name: p.Name, Balancer: p.Balancer, Type: plan.BalancerType(p.Type), Target: p.Target,
-		Protocol: p.Protocol, Check: p.Check, Sticky: p.Sticky, Drain: time.Duration(p.Drain) * time.Second, Listeners: p.Listeners, Targets: len(g.targets)}
+		Protocol: p.Protocol,
+		Check:    p.Check, Sticky: p.Sticky, Drain: time.Duration(p.Drain) * time.Second,
+		Listeners: p.Listeners, Targets: len(g.targets)}
 	for _, t := range g.targets {
 		if t.State == "healthy" {
 			out.Healthy++

@@ -43,30 +43,28 @@ func warnUnsteeredPaths(p *plan.Plan, app *appfile.Application, live plan.AWSSta
 	}
 }
 
-// problemAt returns an error about a resource, with its next step.
-func problemAt(resource, next, format string, args ...any) error {
-	return &sluice.Error{Op: "plan", Resource: resource, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
-		Next: next}
-}
-
 func refuseGroups(app *appfile.Application, live plan.AWSState) error {
+	problem := func(group, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
 	p, c := live.Primary, live.Canary
 	switch {
 	case p == nil:
 		return errors.New("plan: the primary target group was not read")
 	case p.Balancer == "":
-		return problemAt(app.Primary.ARN, "add the group to a listener rule first",
+		return problem(app.Primary.ARN, "add the group to a listener rule first",
 			"the primary target group is not attached to a load balancer; AWS would refuse a task set with it")
 	case p.Type != "" && !p.Type.IsKnown():
-		return problemAt(p.Balancer, "use an Application Load Balancer or a Network Load Balancer",
+		return problem(p.Balancer, "use an Application Load Balancer or a Network Load Balancer",
 			"the load balancer is of type %s, which has no weights", p.Type)
 	case c != nil && c.Balancer != "" && c.Balancer != p.Balancer:
-		return problemAt(app.Canary.ARN, "create a canary target group for this load balancer",
+		return problem(app.Canary.ARN, "create a canary target group for this load balancer",
 			"the canary target group belongs to another load balancer (%s) than the primary", c.Balancer)
 	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
-		return problemAt(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
+		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
 	}
-	return balancerRulesOf(p.Type).refuse(app, live, problemAt)
+	return balancerRulesOf(p.Type).refuse(app, live)
 }
 
 // refuseServiceGroups checks that the service is in the primary target group and not in the canary
@@ -75,13 +73,17 @@ func refuseServiceGroups(app *appfile.Application, live plan.AWSState) error {
 	if live.IsFirstDeployment() || live.Service == nil {
 		return nil
 	}
+	problem := func(group, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
 	switch {
 	case !usesTargetGroup(live, app.Primary.ARN):
-		return problemAt(app.Primary.ARN,
+		return problem(app.Primary.ARN,
 			"name the target group of the service under input.targetGroups.primary.targetGroupArn",
 			"the tasks of the service are not in the primary target group")
 	case app.Canary != nil && usesTargetGroup(live, app.Canary.ARN):
-		return problemAt(app.Canary.ARN, "create a target group for the canary",
+		return problem(app.Canary.ARN, "create a target group for the canary",
 			"the tasks of the service are in the canary target group")
 	}
 	return nil

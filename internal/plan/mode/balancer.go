@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,14 +15,11 @@ import (
 type balancerRules struct {
 	kind plan.BalancerType
 	// refuse rejects target groups and listeners that AWS does not accept together.
-	refuse func(*appfile.Application, plan.AWSState, resourceProblem) error
+	refuse func(*appfile.Application, plan.AWSState) error
 	warn   func(*plan.Plan, plan.AWSState)
 	// withoutTarget says what happens to requests to a group without targets.
 	withoutTarget string
 }
-
-// resourceProblem returns an error about a resource, with its next step.
-type resourceProblem func(resource, next, format string, args ...any) error
 
 func allBalancerRules() []balancerRules {
 	return []balancerRules{
@@ -37,7 +35,7 @@ func balancerRulesOf(t plan.BalancerType) balancerRules {
 	return all[max(0, slices.IndexFunc(all, func(r balancerRules) bool { return r.kind == t }))]
 }
 
-func refuseNoGroups(*appfile.Application, plan.AWSState, resourceProblem) error { return nil }
+func refuseNoGroups(*appfile.Application, plan.AWSState) error { return nil }
 
 func warnNoGroups(*plan.Plan, plan.AWSState) {}
 
@@ -46,7 +44,11 @@ var networkProtocols = []string{"TCP", "TLS", "UDP", "TCP_UDP"}
 
 // refuseNetworkGroups rejects target groups and listeners between which a Network Load Balancer
 // cannot shift weights.
-func refuseNetworkGroups(app *appfile.Application, live plan.AWSState, problem resourceProblem) error {
+func refuseNetworkGroups(app *appfile.Application, live plan.AWSState) error {
+	problem := func(resource, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: resource, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...),
+			Next: next}
+	}
 	p, c := live.Primary, live.Canary
 	for _, arn := range app.ListenerRules {
 		if strings.Contains(arn, ":listener-rule/") {
@@ -70,20 +72,21 @@ func refuseNetworkGroups(app *appfile.Application, live plan.AWSState, problem r
 			"the canary target group has protocol %s and the primary has %s: a listener cannot forward to both",
 			c.Protocol, p.Protocol)
 	}
-	return refuseStickyTLS(live, problem)
+	return refuseStickyTLS(live)
 }
 
 // refuseStickyTLS rejects target groups with stickiness behind a TLS listener.
-func refuseStickyTLS(live plan.AWSState, problem resourceProblem) error {
+func refuseStickyTLS(live plan.AWSState) error {
 	i := slices.IndexFunc(live.WritableRules(), isTLS)
 	if i < 0 {
 		return nil
 	}
 	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
 		if g != nil && g.Sticky {
-			return problem(g.Name, "set stickiness.enabled to false on the target group",
-				"the target group has stickiness, which the TLS listener of port %d does not support",
-				live.WritableRules()[i].Port)
+			return &sluice.Error{Op: "plan", Resource: g.Name, Kind: sluice.Conflict,
+				Err: fmt.Errorf("the target group has stickiness, which the TLS listener of port %d does not support",
+					live.WritableRules()[i].Port),
+				Next: "set stickiness.enabled to false on the target group"}
 		}
 	}
 	return nil

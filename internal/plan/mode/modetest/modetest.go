@@ -1,6 +1,6 @@
 // Package modetest has one application for each way of deploying, access type and type of load
-// balancer, with the state of AWS that its plan is made for. The tests of every package that plans, runs or shows deployments
-// iterate over them. It does not test modes.
+// balancer, with the state of AWS that its plan is made for. The tests of every package that plans,
+// runs or shows deployments iterate over them. It does not test modes.
 //
 // Start reading at [Each].
 package modetest
