@@ -88,6 +88,7 @@ func TestRollbackReadsPastItsOwnWrite(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", way, fault, after), func(t *testing.T) {
 					t.Parallel()
 					rolls(t, func(b *bench) {
+						b.outliveReads()
 						id := b.Start(bothWays(b)[way])
 						must(b, b.Sim.Inject(fault))
 						atEnd := b.atEnd()
@@ -111,6 +112,7 @@ func TestAutomaticRollbackReadsPastItsOwnWrite(t *testing.T) {
 			t.Run(way+"/"+fault, func(t *testing.T) {
 				t.Parallel()
 				rolls(t, func(b *bench) {
+					b.outliveReads()
 					files := bothWays(b)[way]
 					files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data,
 						"tags: [{key: team, value: shop}]\n"...)
@@ -123,6 +125,12 @@ func TestAutomaticRollbackReadsPastItsOwnWrite(t *testing.T) {
 			})
 		}
 	}
+}
+
+// outliveReads waits until no stale read shows the claim of the first deployment any more.
+func (b *bench) outliveReads() {
+	b.Helper()
+	must(b, b.Clock.Sleep(context.Background(), time.Minute))
 }
 
 // returned asserts that v1 is PRIMARY, alone and whole, now and when the end was told.

@@ -16,6 +16,11 @@ func TestWhenToPollNext(t *testing.T) {
 	moved := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 1), dep(2, "ACTIVE", "COMPLETED", 2))
 	ending := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 2), dep(2, "ACTIVE", "COMPLETED", 0))
 	stopping := []Record{record(arn3, "STOP_REQUESTED", 3, 2)}
+	guarded := func(s *Service) *Service {
+		g := *s
+		g.Breaker = FailureDetection{Enabled: true, Rollback: true}
+		return &g
+	}
 	nearly := record(arn3, "IN_PROGRESS", 3, 2)
 	nearly.Breaker = Counter{Status: "MONITORING", Failures: 2, Threshold: 3}
 	for name, c := range map[string]struct {
@@ -27,6 +32,12 @@ func TestWhenToPollNext(t *testing.T) {
 			5 * time.Second},
 		"tasks are replaced": {Wanted{}, []at{{0, rolling3, runs3, nil, nil}, {60, rolling3, nil, nil, nil},
 			{62, moved, nil, nil, nil}}, 3 * time.Second},
+		"no task runs yet, and ECS rolls back": {Wanted{}, []at{{0, guarded(rolling3), runs3, nil, nil},
+			{9, guarded(rolling3), nil, nil, nil}}, 8 * time.Second},
+		"tasks are replaced, and ECS rolls back": {Wanted{}, []at{{0, guarded(rolling3), runs3, nil, nil},
+			{60, guarded(rolling3), nil, nil, nil}, {62, guarded(moved), nil, nil, nil}}, 5 * time.Second},
+		"how long targets drain is not known": {Wanted{}, []at{{0, guarded(rolling3), runs3, nil, nil},
+			{60, guarded(moved), nil, nil, nil}, {62, guarded(ending), nil, nil, nil}}, time.Second},
 		"9 s after a change": {Wanted{}, []at{{0, ending, runs3, nil, nil}, {9, ending, nil, nil, nil}},
 			time.Second},
 		"10 s after": {Wanted{}, []at{{0, ending, runs3, nil, nil}, {10, ending, nil, nil, nil}},
