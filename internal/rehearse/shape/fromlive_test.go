@@ -126,10 +126,10 @@ func percentsOf(w shape.World) shape.Percents {
 }
 
 // measured puts what CloudWatch would have of the load balancer: in the busiest minute
-// 7200 requests, the longest of which lasted 0.7 s.
+// 7200 requests, the longest of which lasted 0.7 s. It is from before the callers of the world.
 func measured(t *testing.T, cfg aws.Config, now time.Time) {
 	for minute, n := range []float64{600, 7200, 60} {
-		at := aws.Time(now.Add(-time.Duration(2+minute) * time.Minute))
+		at := aws.Time(now.Add(-time.Duration(20+minute) * time.Minute))
 		of := []cwtypes.Dimension{
 			{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + "0123456789abcdef")},
 			{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + "0123456789abcdef")},
