@@ -132,7 +132,7 @@ func TestNoDataIsNotZeroRequests(t *testing.T) {
 // Behind a name of Cloud Map there are no such figures, and no call.
 func TestNoRequestFiguresBehindAName(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {
-		end := b.Deploy(b.Files("sim/api:v2", strings.Replace(routed(50, 25, ""), "{name: WAIT_APPROVAL}",
+		end := b.Deploy(b.files("sim/api:v2", strings.Replace(routed(50, 25, ""), "{name: WAIT_APPROVAL}",
 			"{name: WAIT, with: {duration: 10m}}", 1)))
 		if all, _ := b.counted(); end.Outcome != sluice.Succeeded || len(all) != 0 || len(b.metricCalls()) != 0 {
 			b.Errorf("%s, %d events, %d calls", end.Outcome, len(all), len(b.metricCalls()))
