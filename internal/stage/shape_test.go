@@ -14,23 +14,13 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
-
-const blueGreen = `
-pipeline:
-  stages:
-    - {name: ECS_CANARY_ROLLOUT, with: {scale: 100}}
-    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 100}}
-    - {name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}
-    - {name: WAIT_APPROVAL}
-    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}
-    - {name: ECS_CANARY_CLEAN}
-`
 
 func TestBlueGreenKeepsTheOldPrimaryUntilTheClean(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", blueGreen))
+		id := b.Start(b.Files("sim/web:v2", stagetest.BlueGreenPipeline))
 		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if want := "ACTIVE sim/web:v1 100% 4 running; ACTIVE sim/web:v2 100% 4 running; PRIMARY sim/web:v2 100% 4 " +
 			"running; tag sluice:deployment; primary 0 canary 100"; b.State() != want {
@@ -46,7 +36,7 @@ func TestBlueGreenKeepsTheOldPrimaryUntilTheClean(t *testing.T) {
 func TestRollbackToAWarmPrimaryStartsNothing(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", blueGreen))
+		id := b.Start(b.Files("sim/web:v2", stagetest.BlueGreenPipeline))
 		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.Calls = nil

@@ -1,0 +1,31 @@
+package claim_test
+
+import (
+	"testing"
+
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+)
+
+type options = stagetest.Options
+
+const (
+	canaryPipeline = stagetest.CanaryPipeline
+	servesV2       = stagetest.ServesV2
+)
+
+type bench struct{ *stagetest.Bench }
+
+// on runs f on a fresh bench in virtual time.
+func on(t testing.TB, o options, f func(*bench)) {
+	t.Helper()
+	stagetest.Run(t, o, func(b *stagetest.Bench) { f(&bench{b}) })
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	stagetest.Must(t, err)
+}
+
+func got[T any](out T, err error) func(testing.TB) T { return stagetest.Got(out, err) }
+
+func heldAfterStage(n int) string { return stagetest.PipelineHeldAfter(n) }
