@@ -49,30 +49,6 @@ func TestCanaryIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
 	}
 }
 
-// A rollback begins right after weights were written. A read of the rules from before that
-// shows them as they were: they are restored all the same.
-func TestRollbackRestoresRulesPastOldReads(t *testing.T) {
-	for _, by := range []string{"4s", "9s", "14s"} {
-		for _, after := range []time.Duration{0, time.Second, 3 * time.Second} {
-			t.Run(fmt.Sprintf("%s/%s", by, after), func(t *testing.T) {
-				t.Parallel()
-				on(t, options{}, func(b *bench) {
-					ctx := context.Background()
-					id := b.Start(b.Files("sim/web:v2", canaryPipeline))
-					b.AfterWrite("elasticloadbalancing:ModifyListener", after, func() {
-						must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
-						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-					})
-					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-					b.Sim.ClearFaults()
-					b.ExpectEnd(end, sluice.RolledBack, "", servesV1)
-					b.ExpectNoneLost()
-				})
-			})
-		}
-	}
-}
-
 // A deployment is aborted right after it gave the canary a share. The next one removes the
 // canary, and reads past that write before it does.
 func TestLeftoverIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
@@ -156,9 +132,8 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 				t.Parallel()
 				on(t, options{NoService: true}, func(b *bench) {
 					ctx := context.Background()
-					files := stagetest.WithoutTraffic(
-						b.Files("sim/web:v1", pipelined(canaryRollout, primaryRollout, cleanCanary)),
-					)
+					files := stagetest.WithoutTraffic(b.Files("sim/web:v1",
+						pipelined(canaryRollout, primaryRollout, cleanCanary)))
 					if hosting == "services" {
 						files = stagetest.WithoutTraffic(b.CanaryServiceFiles("sim/web:v1",
 							pipelined(canaryRollout, primaryRollout, cleanCanary), ""))

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
-
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -111,10 +110,7 @@ func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.
 
 // Nor is one that a deployment of CodeDeploy, which a rollback has to stop, does not exist.
 func TestOneAnswerThatADeploymentOfCodeDeployIsGoneIsNotBelieved(t *testing.T) {
-	stagetest.DenyEachCall(
-		t,
-		"GetDeployment",
-		"DeploymentDoesNotExistException",
+	stagetest.DenyEachCall(t, "GetDeployment", "DeploymentDoesNotExistException",
 		func(t *testing.T, n int) (reached bool) {
 			shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *bench) {
 				denied := b.DenyCallWhen(b.rollsBack, n, "GetDeployment", &cdtypes.DeploymentDoesNotExistException{})
@@ -126,8 +122,7 @@ func TestOneAnswerThatADeploymentOfCodeDeployIsGoneIsNotBelieved(t *testing.T) {
 				reached = denied()
 			})
 			return reached
-		},
-	)
+		})
 }
 
 // rollsBack reports whether a rollback has begun.

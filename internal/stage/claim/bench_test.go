@@ -6,13 +6,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
+// options change the world of a test.
 type options = stagetest.Options
 
+// Texts that many of these tests use.
 const (
 	canaryPipeline = stagetest.CanaryPipeline
 	servesV2       = stagetest.ServesV2
 )
 
+// bench is the bench of these tests, with methods for what only they need.
 type bench struct{ *stagetest.Bench }
 
 // on runs f on a fresh bench in virtual time.

@@ -204,12 +204,8 @@ func TestWaitReadsLittle(t *testing.T) {
 func TestRollingServiceIsWatchedDuringAWait(t *testing.T) {
 	const waits = "pipeline: {stages: [{name: ECS_SYNC}, {name: WAIT, with: {duration: 10m}}]}\n"
 	rolls(t, func(b *bench) {
-		ran := b.RunBeside(
-			b.Engine,
-			b.Start(stagetest.AddLines(b.RollingFiles("sim/web:v2?unhealthy-after=90s", breaker),
-				"sluice.yaml",
-				waits)),
-		)
+		ran := b.RunBeside(b.Engine, b.Start(stagetest.AddLines(
+			b.RollingFiles("sim/web:v2?unhealthy-after=90s", breaker), "sluice.yaml", waits)))
 		b.Until("it is over", func() bool { return ran.Done })
 		if ran.Outcome != sluice.RolledBack ||
 			!strings.HasSuffix(b.RollingState(), "PRIMARY sim/web:v1 COMPLETED 4 running") {

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Attempts has functions that are called with each attempt of the engine's calls. An error of Before
-// means that the request is never sent.
+// Attempts has functions that are called with each attempt of the engine's calls. An error of
+// Before means that the request is never sent.
 type Attempts struct {
 	Before func(operation string) error
 	After  func(operation string)
@@ -41,8 +41,8 @@ func (b *Bench) WatchAttempts(a *Attempts) {
 	b.Engine.Account = b.OpenAccount(a.addTo)
 }
 
-// DenyCall makes AWS answer the nth call of an operation from now on with an error code: what is read
-// does not exist. The function that it returns reports whether there was such a call.
+// DenyCall makes AWS answer the nth call of an operation from now on with an error code: what is
+// read does not exist. The function that it returns reports whether there was such a call.
 func (b *Bench) DenyCall(n int, operation, code string) (reached func() bool) {
 	return b.DenyCallWhen(func() bool { return true }, n, operation,
 		&smithy.GenericAPIError{Code: code, Message: "it does not exist", Fault: smithy.FaultClient})

@@ -35,8 +35,8 @@ func PipelineHeldAfter(n int) string {
 	return "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// BlueGreenPipeline is a canary of full size that gets all requests; the old primary stays until the
-// clean.
+// BlueGreenPipeline is a canary of full size that gets all requests. The old primary stays
+// until the clean.
 const BlueGreenPipeline = `
 pipeline:
   stages:

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
+// Texts that many of these tests use.
 const (
 	namedBlueGreen = stagetest.NamedBlueGreen
 	namedCanary    = stagetest.NamedCanary
@@ -15,6 +16,7 @@ const (
 	namedV2        = stagetest.NamedV2
 )
 
+// named has the options of a world whose service callers find by a name.
 type named = stagetest.Named
 
 // nameBench is the bench of these tests, with methods for what only they need.

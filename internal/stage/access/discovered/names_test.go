@@ -34,13 +34,8 @@ func TestOneAnswerThatANameIsGoneIsNotBelieved(t *testing.T) {
 			byName(t, named{Check: 5e9}, func(b *nameBench) {
 				id := b.StartNamed("sim/api:v2", namedCanary)
 				denied := b.DenyCall(n, operation, "ServiceNotFound")
-				b.ExpectNamed(
-					got(b.Engine.Run(context.Background(), id, engine.Options{}))(b),
-					sluice.Succeeded,
-					"",
-					namedV2,
-					"4 primary, 0 canary",
-				)
+				b.ExpectNamed(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+					namedV2, "4 primary, 0 canary")
 				b.ExpectNobodyLost()
 				reached = denied()
 			})

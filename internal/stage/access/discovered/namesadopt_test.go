@@ -22,11 +22,8 @@ func TestNamedAdoptedWhereTheJournalIsLost(t *testing.T) {
 		for _, policy := range []sluice.OnOutside{sluice.StopOnChange, sluice.ReassertChange, sluice.AdoptChange} {
 			byName(t, named{Controller: controller, Image: "?term=80s"}, func(b *nameBench) {
 				ctx := context.Background()
-				files := stagetest.AddLines(
-					b.NamedFiles("sim/api:v2", pipeline),
-					"sluice.yaml",
-					"onOutsideChange: "+string(policy)+"\n",
-				)
+				files := stagetest.AddLines(b.NamedFiles("sim/api:v2", pipeline), "sluice.yaml",
+					"onOutsideChange: "+string(policy)+"\n")
 				lost := b.Start(files)
 				got(b.Engine.Run(ctx, lost, engine.Options{NoWait: true}))(b)
 				if b.Found() != "0 primary, 4 canary" {

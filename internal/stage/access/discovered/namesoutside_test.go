@@ -45,29 +45,16 @@ func (b *nameBench) instances(canary bool) (ids []string) {
 
 func (b *nameBench) takeOut(id string) {
 	b.Helper()
-	got(
-		b.Discovery.DeregisterInstance(
-			context.Background(),
-			&awssd.DeregisterInstanceInput{ServiceId: aws.String(apiRegistry),
-				InstanceId: aws.String(id)},
-		),
-	)(
-		b,
-	)
+	got(b.Discovery.DeregisterInstance(context.Background(),
+		&awssd.DeregisterInstanceInput{ServiceId: aws.String(apiRegistry), InstanceId: aws.String(id)}))(b)
 }
 
 func (b *nameBench) putIn(id, address string) {
 	b.Helper()
-	got(
-		b.Discovery.RegisterInstance(
-			context.Background(),
-			&awssd.RegisterInstanceInput{ServiceId: aws.String(apiRegistry),
-				InstanceId: aws.String(id), CreatorRequestId: aws.String(id),
-				Attributes: map[string]string{"AWS_INSTANCE_IPV4": address}},
-		),
-	)(
-		b,
-	)
+	got(b.Discovery.RegisterInstance(context.Background(),
+		&awssd.RegisterInstanceInput{ServiceId: aws.String(apiRegistry),
+			InstanceId: aws.String(id), CreatorRequestId: aws.String(id),
+			Attributes: map[string]string{"AWS_INSTANCE_IPV4": address}}))(b)
 }
 
 // hidden is a task of the primary that runs and is not found, and its address.
@@ -153,18 +140,13 @@ func TestNamedOutsideChange(t *testing.T) {
 func TestNamedStrangerIsToldOfAndLeft(t *testing.T) {
 	for _, policy := range []sluice.OnOutside{sluice.StopOnChange, sluice.ReassertChange, sluice.AdoptChange} {
 		byName(t, named{}, func(b *nameBench) {
-			ran := b.RunBeside(
-				b.Engine,
-				b.Start(stagetest.AddLines(b.NamedFiles("sim/api:v2", namedWait), "sluice.yaml",
-					"onOutsideChange: "+string(policy)+"\n")),
-			)
+			ran := b.RunBeside(b.Engine, b.Start(stagetest.AddLines(b.NamedFiles("sim/api:v2", namedWait),
+				"sluice.yaml", "onOutsideChange: "+string(policy)+"\n")))
 			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
 			b.putIn("by-hand", "10.255.255.1")
 			must(b, b.Clock.Sleep(context.Background(), time.Minute))
-			if !strings.Contains(
-				b.EventLog(),
-				"instance by-hand under api.shop.local was not registered by ECS or sluice",
-			) {
+			if !strings.Contains(b.EventLog(),
+				"instance by-hand under api.shop.local was not registered by ECS or sluice") {
 				b.Errorf("%s: nobody is told\n%s", policy, b.EventLog())
 			}
 			b.Until("it is over", func() bool { return ran.Done })
@@ -201,11 +183,8 @@ func TestNamedCanaryServiceScaledByOthers(t *testing.T) {
 	for count, soon := range map[int32]string{4: "3 primary, 1 canary", 1: "3 primary, 1 canary"} {
 		byName(t, named{Controller: "ECS", Image: "?term=80s"}, func(b *nameBench) {
 			ctx := context.Background()
-			ran := b.RunBeside(
-				b.Engine,
-				b.Start(stagetest.AddLines(b.NamedFiles("sim/api:v2", namedWait), "sluice.yaml",
-					"onOutsideChange: reassert\n")),
-			)
+			ran := b.RunBeside(b.Engine, b.Start(stagetest.AddLines(b.NamedFiles("sim/api:v2", namedWait),
+				"sluice.yaml", "onOutsideChange: reassert\n")))
 			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
 			got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
 				Service: aws.String("api-canary"), DesiredCount: aws.Int32(count)}))(b)

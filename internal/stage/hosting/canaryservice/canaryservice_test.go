@@ -156,12 +156,8 @@ func (b *bench) besideAdopted(n int) (more bool) {
 	ctx := context.Background()
 	p := got(b.Plan(files, mode.Options{TakeOver: id, Adopt: true}))(b)
 	e := b.StartOnOtherMachine()
-	b.ExpectCanaryServiceGone(
-		got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b),
-		sluice.Succeeded,
-		"",
-		rolledV2,
-	)
+	b.ExpectCanaryServiceGone(got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b),
+		sluice.Succeeded, "", rolledV2)
 	if b.Failed() {
 		b.Logf("lost at %s (write %d)", at, n)
 	}

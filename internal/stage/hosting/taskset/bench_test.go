@@ -6,8 +6,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
+// options change the world of a test.
 type options = stagetest.Options
 
+// Texts that many of these tests use.
 const (
 	approval       = stagetest.Approval
 	breaker        = stagetest.Breaker
@@ -22,6 +24,7 @@ const (
 	shiftFifth     = stagetest.ShiftFifth
 )
 
+// bench is the bench of these tests, with methods for what only they need.
 type bench struct{ *stagetest.Bench }
 
 // on runs f on a fresh bench in virtual time.

@@ -66,38 +66,27 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 			rolls(t, func(b *bench) {
 				b.AbortAtApproval(b.CanaryServiceFiles("sim/web:v2", c.left, breaker))
 				b.removesFirst(b.CanaryServiceFiles("sim/web:v3", next, breaker), c.left)
-				b.ExpectCanaryServiceGone(
-					b.Deploy(b.CanaryServiceFiles("sim/web:v3", next, breaker)),
-					sluice.Succeeded,
-					"",
-					strings.ReplaceAll(rolledV2, "v2", "v3"),
-				)
+				b.ExpectCanaryServiceGone(b.Deploy(b.CanaryServiceFiles("sim/web:v3", next, breaker)),
+					sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
 				b.neverTogether(c.name == "without requests")
 			})
 		})
 		for _, controller := range []string{"EXTERNAL", "ECS"} {
 			t.Run("by name/"+controller+"/"+c.name, func(t *testing.T) {
-				stagetest.RunByName(
-					t,
-					stagetest.Named{Controller: controller, Check: 5e9, Image: "?term=80s"},
-					func(b *stagetest.NameBench) {
-						b.AbortAtApproval(b.NamedFiles("sim/api:v2?term=80s", c.left))
-						p := got(
-							b.Plan(b.NamedFiles("sim/api:v3?term=80s", stagetest.NamedBlueGreen), mode.Options{}),
-						)(
-							b,
-						)
-						if p.Stages[0].Name != "ECS_ADOPT" {
-							t.Errorf("the first stage is %s", p.Stages[0].Name)
-						}
-						end := got(b.Engine.Run(context.Background(),
-							got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b), engine.Options{}))(b)
-						if end.Outcome != sluice.Succeeded || b.Found() != "4 primary, 0 canary" {
-							t.Errorf("%s %s; %s\n%s", end.Outcome, end.Cause, b.Found(), b.EventLog())
-						}
-						b.ExpectNobodyLost()
-					},
-				)
+				o := stagetest.Named{Controller: controller, Check: 5e9, Image: "?term=80s"}
+				stagetest.RunByName(t, o, func(b *stagetest.NameBench) {
+					b.AbortAtApproval(b.NamedFiles("sim/api:v2?term=80s", c.left))
+					p := got(b.Plan(b.NamedFiles("sim/api:v3?term=80s", stagetest.NamedBlueGreen), mode.Options{}))(b)
+					if p.Stages[0].Name != "ECS_ADOPT" {
+						t.Errorf("the first stage is %s", p.Stages[0].Name)
+					}
+					end := got(b.Engine.Run(context.Background(),
+						got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b), engine.Options{}))(b)
+					if end.Outcome != sluice.Succeeded || b.Found() != "4 primary, 0 canary" {
+						t.Errorf("%s %s; %s\n%s", end.Outcome, end.Cause, b.Found(), b.EventLog())
+					}
+					b.ExpectNobodyLost()
+				})
 			})
 		}
 	}
@@ -147,10 +136,8 @@ func (b *bench) neverTogether(unseen bool) {
 func TestRollbackAfterALeftoverWasRemoved(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
-		b.AbortAtApproval(
-			b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack,
-				cleanCanary)),
-		)
+		b.AbortAtApproval(b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
+			shiftBack, cleanCanary)))
 		id := b.Start(b.Files("sim/web:v3", pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack,
 			cleanCanary)))
 		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
@@ -256,11 +243,8 @@ func TestTaskSetOfOthersOutsideOurGroupsSurvives(t *testing.T) {
 			t.Run(name+"/"+key, func(t *testing.T) {
 				on(t, options{}, func(b *bench) {
 					b.strange("sim/web:v9", "", "other-tool/1")
-					files := stagetest.AddLines(
-						b.Files("sim/web:v2", pipeline),
-						"sluice.yaml",
-						"\nonOtherTargets: "+key+"\n",
-					)
+					files := stagetest.AddLines(b.Files("sim/web:v2", pipeline), "sluice.yaml",
+						"\nonOtherTargets: "+key+"\n")
 					b.ExpectEnd(b.Deploy(files), sluice.Succeeded, "",
 						"ACTIVE sim/web:v9 50% 2 running; PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0")
 					b.ExpectNoneLost()
