@@ -19,12 +19,12 @@ const (
 	canaryRollout   = stagetest.CanaryRollout
 	cleanCanary     = stagetest.CleanCanary
 	primaryRollout  = stagetest.PrimaryRollout
-	rolledV1        = stagetest.RolledV1
 	rolledV2        = stagetest.RolledV2
 	servesV1        = stagetest.ServesV1
 	servesV2        = stagetest.ServesV2
 	shiftBack       = stagetest.ShiftBack
 	shiftFifth      = stagetest.ShiftFifth
+	watchedPipeline = stagetest.WatchedPipeline
 	suspendsScaling = stagetest.SuspendsScaling
 )
 
@@ -57,3 +57,5 @@ func heldAfterStage(n int) string { return stagetest.PipelineHeldAfter(n) }
 func taskDefinition(t testing.TB, image string) *awsecs.RegisterTaskDefinitionInput {
 	return stagetest.TaskDefinition(t, image)
 }
+
+func plainly(t testing.TB, f func(*bench)) { on(t, options{}, f) }

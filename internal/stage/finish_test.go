@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
@@ -22,7 +23,7 @@ import (
 func (b *bench) afterStages(more string, cannotResume bool) *stage.Run {
 	b.Helper()
 	b.Scalable(2, 8, sluice.Suspension{})
-	p := got(b.Plan(with(b.keeping("sim/web:v2", 2), "sluice.yaml", more), mode.Options{}))(b)
+	p := got(b.Plan(stagetest.AddLines(b.FilesThatKeep("sim/web:v2", 2), "sluice.yaml", more), mode.Options{}))(b)
 	h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
 	for i := range p.Stages {
 		must(b, b.stage(p, i, h))

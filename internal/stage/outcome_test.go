@@ -22,7 +22,7 @@ func TestRollbackLeavesTheDeploymentBeforeAlone(t *testing.T) {
 		got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
 			TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 		id := b.Start(b.RollingFiles("sim/web:v2", "desiredCount: 6\n"+breaker))
-		b.afterWrite("ecs:UpdateService", time.Second,
+		b.AfterWrite("ecs:UpdateService", time.Second,
 			func() { must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann")) })
 		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.RolledBack || b.RollingState() != rolledV2 {
@@ -54,7 +54,7 @@ func TestRollbackLeavesACountOfOthers(t *testing.T) {
 	t.Run("rolling", func(t *testing.T) {
 		rolls(t, func(b *bench) {
 			id := b.Start(b.RollingFiles("sim/web:v2", "desiredCount: 6\n"+breaker))
-			b.afterWrite("ecs:UpdateService", 2*time.Second, func() {
+			b.AfterWrite("ecs:UpdateService", 2*time.Second, func() {
 				scale(b)
 				must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 			})
@@ -66,7 +66,7 @@ func TestRollbackLeavesACountOfOthers(t *testing.T) {
 			files := b.Files("sim/web:v2", "")
 			files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data, "desiredCount: 6\n"...)
 			id := b.Start(files)
-			b.afterWrite("ecs:UpdateService", 2*time.Second, func() {
+			b.AfterWrite("ecs:UpdateService", 2*time.Second, func() {
 				scale(b)
 				must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 			})

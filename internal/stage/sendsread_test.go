@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // A read of the rules that is older than the last write of the weights shows that the
@@ -48,30 +49,6 @@ func TestCanaryIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
 	}
 }
 
-// A rollback begins right after weights were written. A read of the rules from before that
-// shows them as they were: they are restored all the same.
-func TestRollbackRestoresRulesPastOldReads(t *testing.T) {
-	for _, by := range []string{"4s", "9s", "14s"} {
-		for _, after := range []time.Duration{0, time.Second, 3 * time.Second} {
-			t.Run(fmt.Sprintf("%s/%s", by, after), func(t *testing.T) {
-				t.Parallel()
-				on(t, options{}, func(b *bench) {
-					ctx := context.Background()
-					id := b.Start(b.Files("sim/web:v2", canaryPipeline))
-					b.afterWrite("elasticloadbalancing:ModifyListener", after, func() {
-						must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
-						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-					})
-					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-					b.Sim.ClearFaults()
-					b.ExpectEnd(end, sluice.RolledBack, "", servesV1)
-					b.ExpectNoneLost()
-				})
-			})
-		}
-	}
-}
-
 // A deployment is aborted right after it gave the canary a share. The next one removes the
 // canary, and reads past that write before it does.
 func TestLeftoverIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
@@ -87,7 +64,7 @@ func TestLeftoverIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
 						}
 						return b.Files(image, pipeline)
 					}
-					b.aborts(files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
+					b.AbortAtApproval(files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
 						shiftBack, cleanCanary)))
 					must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
 					end := b.Deploy(files("sim/web:v3", next))
@@ -105,7 +82,7 @@ func TestLeftoverIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
 // A rollback right after the canary service of an earlier deployment was taken over
 // brings it back to what it was, also on reads from before the take-over.
 func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
-	for _, fault := range append(staleReads, "latency ecs:DescribeServices by=1ms") {
+	for _, fault := range append(stagetest.StaleReads(), "latency ecs:DescribeServices by=1ms") {
 		for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
 				t.Parallel()
@@ -114,19 +91,19 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 					p := got(b.Plan(b.CanaryServiceFiles("sim/web:v3",
 						pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary), breaker),
 						mode.Options{}))(b)
-					b.aborts(b.CanaryServiceFiles("sim/web:v2",
+					b.AbortAtApproval(b.CanaryServiceFiles("sim/web:v2",
 						pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack, cleanCanary),
 						breaker))
 					must(b, b.Clock.Sleep(ctx, time.Minute))
 					id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
-					b.afterWrite("ecs:UpdateService", after, func() {
+					b.AfterWrite("ecs:UpdateService", after, func() {
 						must(b, b.Sim.Inject(fault))
 						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 					})
 					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
 					must(b, b.Clock.Sleep(ctx, time.Minute))
-					s := b.canaryService()
+					s := b.CanaryService()
 					if end.Outcome != sluice.RolledBack || s == nil || s.DesiredCount != 2 ||
 						b.imageOf(s.TaskDefinition) != "sim/web:v2" {
 						b.Errorf("%s: %s; canary service: %v\n%s", end.Outcome, end.Cause, s != nil, b.EventLog())
@@ -155,9 +132,10 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 				t.Parallel()
 				on(t, options{NoService: true}, func(b *bench) {
 					ctx := context.Background()
-					files := worker(b.Files("sim/web:v1", pipelined(canaryRollout, primaryRollout, cleanCanary)))
+					files := stagetest.WithoutTraffic(b.Files("sim/web:v1",
+						pipelined(canaryRollout, primaryRollout, cleanCanary)))
 					if hosting == "services" {
-						files = worker(b.CanaryServiceFiles("sim/web:v1",
+						files = stagetest.WithoutTraffic(b.CanaryServiceFiles("sim/web:v1",
 							pipelined(canaryRollout, primaryRollout, cleanCanary), ""))
 					}
 					if end := b.Deploy(files); end.Outcome != sluice.Succeeded {
@@ -170,7 +148,7 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 					end := got(b.Engine.Run(ctx, got(b.Engine.Start(ctx, p, engine.TriggerManual))(b),
 						engine.Options{}))(b)
 					b.Sim.ClearFaults()
-					if end.Outcome != sluice.Succeeded || b.canaryService() != nil ||
+					if end.Outcome != sluice.Succeeded || b.CanaryService() != nil ||
 						strings.Contains(b.TaskSets(), "ACTIVE") {
 						b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.TaskSets(), b.EventLog())
 					}

@@ -34,3 +34,16 @@ func PipelineHeldAfter(n int) string {
 	lines = append(lines[:2+n:2+n], append([]string{"    - {name: WAIT_APPROVAL}"}, lines[2+n:]...)...)
 	return "\n" + strings.Join(lines, "\n") + "\n"
 }
+
+// BlueGreenPipeline is a canary of full size that gets all requests. The old primary stays
+// until the clean.
+const BlueGreenPipeline = `
+pipeline:
+  stages:
+    - {name: ECS_CANARY_ROLLOUT, with: {scale: 100}}
+    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 100}}
+    - {name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}
+    - {name: WAIT_APPROVAL}
+    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}
+    - {name: ECS_CANARY_CLEAN}
+`

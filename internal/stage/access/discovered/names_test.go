@@ -1,0 +1,45 @@
+package discovered_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+)
+
+func TestNamedFlows(t *testing.T) {
+	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen,
+		"quick sync": ""} {
+		for _, o := range []named{{}, {TTL: time.Minute}, {Check: 5 * time.Second}, {Records: "SRV"}} {
+			t.Run(fmt.Sprintf("%s %+v", flow, o), func(t *testing.T) {
+				byName(t, o, func(b *nameBench) {
+					end := got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline),
+						engine.Options{}))(b)
+					b.ExpectNamed(end, sluice.Succeeded, "", namedV2, "4 primary, 0 canary")
+					b.ExpectNobodyLost()
+				})
+			})
+		}
+	}
+}
+
+// One answer that a name of Cloud Map does not exist is not believed either.
+func TestOneAnswerThatANameIsGoneIsNotBelieved(t *testing.T) {
+	for _, operation := range []string{"ListInstances", "DiscoverInstances", "GetInstancesHealthStatus"} {
+		stagetest.DenyEachCall(t, operation, "ServiceNotFound", func(t *testing.T, n int) (reached bool) {
+			byName(t, named{Check: 5e9}, func(b *nameBench) {
+				id := b.StartNamed("sim/api:v2", namedCanary)
+				denied := b.DenyCall(n, operation, "ServiceNotFound")
+				b.ExpectNamed(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+					namedV2, "4 primary, 0 canary")
+				b.ExpectNobodyLost()
+				reached = denied()
+			})
+			return reached
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package discovered_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// backs is where somebody asks for the rollback of a deployment: nowhere, behind the
+// stage, or in the middle of it.
+type backs struct {
+	stage  int // counted from 1; 0: nowhere
+	within bool
+}
+
+func (w backs) String() string {
+	switch {
+	case w.stage == 0:
+		return "there"
+	case w.within:
+		return fmt.Sprintf("back in stage %d", w.stage)
+	}
+	return fmt.Sprintf("back after stage %d", w.stage)
+}
+
+// TestByNameLosesNoRequest: four kinds of callers with 300 requests a second each, over
+// DNS and DiscoverInstances, while each flow goes on each hosting, there and back from
+// each stage. Nobody lost a request in 20 runs of each with -runs 20.
+func TestByNameLosesNoRequest(t *testing.T) {
+	ways := []backs{{}}
+	for n := 1; n <= 5; n++ {
+		ways = append(ways, backs{stage: n}, backs{stage: n, within: true})
+	}
+	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
+		for _, controller := range []string{"EXTERNAL", "ECS"} {
+			for _, ttl := range []time.Duration{10 * time.Second, time.Minute} {
+				for _, w := range ways {
+					t.Run(fmt.Sprintf("%s, %s, TTL %s, %s", flow, controller, ttl, w), func(t *testing.T) {
+						for seed := range uint64(tries(1)) {
+							byName(t, named{Controller: controller, TTL: ttl, Seed: seed,
+								Image: needs(flow, controller)}, func(b *nameBench) { b.thereAndBack(pipeline, w) })
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// needs are options of the image without which requests are lost: ECS stops the tasks of
+// a rolling service without waiting for anybody who has their addresses. In Blue/Green
+// nobody has them any more.
+func needs(flow, controller string) string {
+	if flow == "canary" && controller == "ECS" {
+		return "?term=80s"
+	}
+	return ""
+}
+
+func (b *nameBench) thereAndBack(pipeline string, w backs) {
+	b.Helper()
+	outcome, serves := sluice.RolledBack, "sim/api:v1"
+	if w.stage == 0 {
+		outcome, serves = sluice.Succeeded, "sim/api:v2"
+	}
+	want := "PRIMARY " + serves + b.Image + " 4"
+	if b.Controller == "ECS" {
+		want = "api " + serves + b.Image + " 4;"
+	}
+	end, stands := b.turned(pipeline, w), b.TaskSets
+	if b.Controller == "ECS" {
+		stands = b.rolls
+	}
+	if end.Outcome != outcome || stands() != want || b.Found() != "4 primary, 0 canary" {
+		b.Errorf("seed %d: %s (%s): %s; %s; want %s: %s\n%s", b.Seed, end.Outcome, end.Cause, stands(), b.Found(),
+			outcome, want, b.EventLog())
+	}
+	b.ExpectNobodyLost()
+	for name, t := range b.Tallies {
+		if r := t.Report(); r.Requests < 20_000 {
+			b.Errorf("%s made only %.0f requests", name, r.Requests)
+		}
+	}
+}
+
+// turned is a deployment with a person who asks for its rollback.
+func (b *nameBench) turned(pipeline string, w backs) engine.RunResult {
+	b.Helper()
+	ctx := context.Background()
+	if w.stage > 0 && !w.within {
+		id := b.StartNamed("sim/api:v2"+b.Image, heldAfter(pipeline, w.stage))
+		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		return got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	}
+	id := b.StartNamed("sim/api:v2"+b.Image, pipeline)
+	if w.within {
+		b.Clock.Go(func() {
+			b.Until("the stage begins", func() bool { return b.begun() == w.stage })
+			must(b, b.Clock.Sleep(ctx, time.Duration(b.Seed%5)*time.Second))
+			must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		})
+	}
+	return got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+}
+
+// begun is how many stages have started.
+func (b *nameBench) begun() (n int) {
+	for _, e := range b.Events {
+		if _, ok := e.Open().(sluice.StageStarted); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// heldAfter is a pipeline with an approval behind its n-th stage.
+func heldAfter(pipeline string, n int) string {
+	lines := strings.Split(strings.TrimRight(pipeline, "\n"), "\n")
+	at := 3 + n
+	return strings.Join(append(append(append([]string{}, lines[:at]...), "    - {name: WAIT_APPROVAL}"), lines[at:]...),
+		"\n") + "\n"
+}

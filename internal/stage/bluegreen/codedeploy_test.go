@@ -1,0 +1,406 @@
+package bluegreen_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+// shop is the deployment group of the service, and what it waits for.
+type shop struct {
+	config    string
+	rollback  []cdtypes.AutoRollbackEvent
+	ready     time.Duration
+	terminate time.Duration
+}
+
+// shifted is an application that CodeDeploy deploys; more goes into its service
+// definition.
+func (b *bench) shifted(image, more string) fstest.MapFS {
+	files := b.Files(image, "")
+	files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(fmt.Sprintf(`
+serviceName: web
+cluster: prod
+launchType: FARGATE
+deploymentController: {type: CODE_DEPLOY}
+networkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}
+loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: 8080}]
+%s`, strings.Join(b.Subnets(), ", "), b.Primary, more))}
+	return files
+}
+
+func (b *bench) deployer() *awscd.Client { return awscd.NewFromConfig(b.Sim.Config()) }
+
+// shifts is a world in which CodeDeploy deploys the service, which serves v1. The
+// service is made by a deployment of sluice's too.
+func shifts(t testing.TB, s shop, f func(*bench)) {
+	t.Helper()
+	on(t, options{NoService: true}, func(b *bench) {
+		end := b.Deploy(b.shifted("sim/web:v1", "desiredCount: 4\n"))
+		if end.Outcome != sluice.Succeeded {
+			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		b.open(s)
+		b.AttachCallers()
+		b.Events, b.Calls = nil, nil
+		f(b)
+	})
+}
+
+// open makes the application and the deployment group.
+func (b *bench) open(s shop) {
+	b.Helper()
+	ctx, cd := context.Background(), b.deployer()
+	got(cd.CreateApplication(ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("shop"),
+		ComputePlatform: cdtypes.ComputePlatformEcs}))(b)
+	ready := &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionContinueDeployment}
+	if s.ready > 0 {
+		ready = &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionStopDeployment,
+			WaitTimeInMinutes: int32(s.ready / time.Minute)}
+	}
+	in := &awscd.CreateDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web"),
+		ServiceRoleArn: aws.String("arn:aws:iam::123456789012:role/CodeDeployRole"),
+		EcsServices:    []cdtypes.ECSService{{ClusterName: aws.String("prod"), ServiceName: aws.String("web")}},
+		LoadBalancerInfo: &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{{
+			TargetGroups: []cdtypes.TargetGroupInfo{{Name: aws.String("web-primary")},
+				{Name: aws.String("web-canary")}},
+			ProdTrafficRoute: &cdtypes.TrafficRoute{ListenerArns: []string{b.Listener}}}}},
+		DeploymentStyle: &cdtypes.DeploymentStyle{DeploymentType: cdtypes.DeploymentTypeBlueGreen,
+			DeploymentOption: cdtypes.DeploymentOptionWithTrafficControl},
+		BlueGreenDeploymentConfiguration: &cdtypes.BlueGreenDeploymentConfiguration{DeploymentReadyOption: ready,
+			TerminateBlueInstancesOnDeploymentSuccess: &cdtypes.BlueInstanceTerminationOption{Action: cdtypes.InstanceActionTerminate, TerminationWaitTimeInMinutes: int32(s.terminate / time.Minute)}}}
+	if s.config != "" {
+		in.DeploymentConfigName = aws.String(s.config)
+	}
+	if len(s.rollback) > 0 {
+		in.AutoRollbackConfiguration = &cdtypes.AutoRollbackConfiguration{Enabled: true, Events: s.rollback}
+	}
+	got(cd.CreateDeploymentGroup(ctx, in))(b)
+}
+
+const (
+	shiftedV1 = "PRIMARY sim/web:v1 4 running"
+	shiftedV2 = "PRIMARY sim/web:v2 4 running"
+)
+
+// stands is the service as somebody would tell it, once what drains is gone: task
+// sets, tags, and the deployments of CodeDeploy that sluice or anybody made.
+func (b *bench) stands() string {
+	b.Helper()
+	must(b, b.Clock.Sleep(context.Background(), 2*time.Minute))
+	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	var lines []string
+	for _, ts := range out.Services[0].TaskSets {
+		td := got(b.ECS.DescribeTaskDefinition(context.Background(),
+			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
+		lines = append(lines, fmt.Sprintf("%s %s %d running", *ts.Status,
+			*td.TaskDefinition.ContainerDefinitions[0].Image, ts.RunningCount))
+	}
+	for _, tag := range out.Services[0].Tags {
+		lines = append(lines, "tag "+*tag.Key)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "; ")
+}
+
+// shiftCount is how many deployments people and sluice made, rollbacks left out.
+func (b *bench) shiftCount() (n int) {
+	b.Helper()
+	list := got(b.deployer().ListDeployments(context.Background(),
+		&awscd.ListDeploymentsInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")}))(b)
+	for _, id := range list.Deployments {
+		d := got(b.deployer().GetDeployment(context.Background(),
+			&awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b)
+		if d.DeploymentInfo.Creator == cdtypes.DeploymentCreatorUser {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *bench) ends(end engine.RunResult, outcome sluice.Outcome, cause, state string) {
+	b.Helper()
+	if stands := b.stands(); end.Outcome != outcome || !strings.Contains(end.Cause, cause) || stands != state {
+		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, stands, outcome, cause, state,
+			b.EventLog())
+	}
+	b.ExpectNoneLost()
+}
+
+func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
+	for _, config := range []string{"", "CodeDeployDefault.ECSCanary10Percent5Minutes",
+		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes"} {
+		t.Run(config, func(t *testing.T) {
+			shifts(t, shop{config: config}, func(b *bench) {
+				end := b.Deploy(b.shifted("sim/web:v2", ""))
+				b.ends(end, sluice.Succeeded, "", shiftedV2)
+				if n := b.shiftCount(); n != 1 {
+					b.Errorf("%d deployments of CodeDeploy", n)
+				}
+				ctx := context.Background()
+				must(b, b.Engine.Reopen(ctx, end.ID))
+				must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+				b.ends(got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", shiftedV1)
+				if n := b.shiftCount(); n != 2 {
+					b.Errorf("%d deployments of CodeDeploy, want ours and its return", n)
+				}
+			})
+		})
+	}
+}
+
+// rolledBackAt runs the deployment until an event, then asks for its rollback.
+func (b *bench) rolledBackAt(files fstest.MapFS, name, status string) engine.RunResult {
+	b.Helper()
+	ctx, id, told := context.Background(), b.Start(files), false
+	b.Engine.OnEvent = func(e sluice.Envelope) {
+		b.Events = append(b.Events, e)
+		if l, ok := e.Open().(sluice.LifecycleChanged); ok && !told && l.Name == name && l.Status == status {
+			told = true
+			must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		}
+	}
+	end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	if !told {
+		b.Errorf("%s was never %s\n%s", name, status, b.EventLog())
+	}
+	return end
+}
+
+func TestCodeDeployIsRolledBackWhileItRuns(t *testing.T) {
+	for _, at := range [][2]string{{"BeforeInstall", "Succeeded"}, {"Install", "InProgress"}, {"Install", "Succeeded"},
+		{"AllowTraffic", "InProgress"}} {
+		t.Run(at[0]+at[1], func(t *testing.T) {
+			shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes", ready: 10 * time.Minute},
+				func(b *bench) {
+					if at[0] == "AllowTraffic" {
+						b.continued()
+					}
+					b.ends(b.rolledBackAt(b.shifted("sim/web:v2", ""), at[0], at[1]), sluice.RolledBack, "", shiftedV1)
+					if n := b.shiftCount(); n != 1 {
+						b.Errorf("%d deployments of CodeDeploy: it was stopped, and CodeDeploy took it back", n)
+					}
+				})
+		})
+	}
+}
+
+// continued continues every deployment that waits for a person.
+func (b *bench) continued() {
+	b.Clock.Go(func() {
+		for range 200 {
+			if b.Clock.Sleep(context.Background(), 5*time.Second) != nil {
+				return
+			}
+			list, err := b.deployer().ListDeployments(context.Background(),
+				&awscd.ListDeploymentsInput{IncludeOnlyStatuses: []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusReady}})
+			if err == nil && len(list.Deployments) > 0 {
+				_, _ = b.deployer().ContinueDeployment(context.Background(),
+					&awscd.ContinueDeploymentInput{DeploymentId: &list.Deployments[0]})
+			}
+		}
+	})
+}
+
+// Where the group waits for a person, the way back does not: the former revision
+// has served before.
+func TestCodeDeployReturnsWithoutAPerson(t *testing.T) {
+	shifts(t, shop{ready: 10 * time.Minute}, func(b *bench) {
+		ctx := context.Background()
+		b.continued()
+		end := b.Deploy(b.shifted("sim/web:v2", ""))
+		b.ends(end, sluice.Succeeded, "", shiftedV2)
+		must(b, b.Clock.Sleep(ctx, 20*time.Minute)) // the person has gone home
+		must(b, b.Engine.Reopen(ctx, end.ID))
+		must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		b.ends(got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", shiftedV1)
+	})
+}
+
+const crashing = "sim/web:v2?healthy-after=1h&crash-after=2s&exit=3"
+
+func TestCodeDeployThatFailsIsTakenBack(t *testing.T) {
+	for name, s := range map[string]shop{
+		"by us": {},
+		"by CodeDeploy": {rollback: []cdtypes.AutoRollbackEvent{cdtypes.AutoRollbackEventDeploymentFailure,
+			cdtypes.AutoRollbackEventDeploymentStopOnRequest}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shifts(t, s, func(b *bench) {
+				b.ends(b.Deploy(b.shifted(crashing, "")), sluice.RolledBack, "exit code 3", shiftedV1)
+				if n := b.shiftCount(); n != 1 {
+					b.Errorf("%d deployments of CodeDeploy", n)
+				}
+			})
+		})
+	}
+}
+
+func TestCodeDeployAttributes(t *testing.T) {
+	const four, six = "PRIMARY sim/web:v1 4 running", "PRIMARY sim/web:v1 6 running"
+	t.Run("alone, and back", func(t *testing.T) {
+		shifts(t, shop{}, func(b *bench) {
+			ctx := context.Background()
+			end := b.Deploy(b.shifted("sim/web:v1", "desiredCount: 6\n"))
+			b.ends(end, sluice.Succeeded, "", six)
+			if n := b.shiftCount(); n != 0 {
+				b.Errorf("%d deployments of CodeDeploy for a count", n)
+			}
+			must(b, b.Engine.Reopen(ctx, end.ID))
+			must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+			b.ends(got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", four)
+		})
+	})
+	t.Run("with a version that fails", func(t *testing.T) {
+		shifts(t, shop{}, func(b *bench) {
+			b.ends(b.Deploy(b.shifted(crashing, "desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")),
+				sluice.RolledBack, "exit code 3", four)
+		})
+	})
+}
+
+func TestCodeDeployLostReplyMakesOneDeployment(t *testing.T) {
+	shifts(t, shop{}, func(b *bench) {
+		id := b.Start(b.shifted("sim/web:v2", ""))
+		must(b, b.Sim.Inject("lost-reply codedeploy:CreateDeployment times=1"))
+		b.ends(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", shiftedV2)
+		if n := b.shiftCount(); n != 1 {
+			b.Errorf("%d deployments of CodeDeploy", n)
+		}
+	})
+}
+
+// Somebody else's deployment that runs is not touched, and nothing of ours is left.
+func TestCodeDeploySomebodyElseDeploys(t *testing.T) {
+	shifts(t, shop{}, func(b *bench) {
+		ctx := context.Background()
+		id := b.Start(b.shifted("sim/web:v2", ""))
+		theirs := b.deployByHand("sim/web:v3")
+		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ends(end, sluice.Superseded, theirs, "PRIMARY sim/web:v3 4 running")
+	})
+}
+
+// deployByHand deploys an image by CodeDeploy without sluice.
+func (b *bench) deployByHand(image string) (id string) {
+	b.Helper()
+	ctx := context.Background()
+	td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, image)))(b)
+	content := fmt.Sprintf(`{"version": 0.0, "Resources": [{"T": {"Type": "AWS::ECS::Service", "Properties": {"TaskDefinition": %q, "LoadBalancerInfo": {"ContainerName": "web", "ContainerPort": 8080}}}}]}`,
+		*td.TaskDefinition.TaskDefinitionArn)
+	out := got(b.deployer().CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"),
+		DeploymentGroupName: aws.String("web"),
+		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(content)}}}))(b)
+	return *out.DeploymentId
+}
+
+// Killed before or after any write and resumed, the end is the same, and there is
+// one deployment of CodeDeploy.
+func TestCodeDeployKilledAtEveryWriteAndResumed(t *testing.T) {
+	for name, c := range map[string]struct{ image, more, end string }{
+		"to v2":           {"sim/web:v2", "", "succeeded: " + shiftedV2},
+		"with attributes": {"sim/web:v2", "healthCheckGracePeriodSeconds: 30\n", "succeeded: " + shiftedV2},
+		"and back":        {crashing, "healthCheckGracePeriodSeconds: 30\n", "rolled back: " + shiftedV1},
+	} {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
+				t.Parallel()
+				for n, more := 1, true; more; n++ {
+					shifts(t, shop{}, func(b *bench) {
+						more = b.shiftKilled(n, after, b.shifted(c.image, c.more),
+							c.end)
+					})
+				}
+			})
+		}
+	}
+}
+
+func (b *bench) shiftKilled(n int, after bool, files fstest.MapFS, want string) (more bool) {
+	b.Helper()
+	id := b.Start(files)
+	g := b.KillAtWrite(n, after)
+	at := b.RunUntilKilled(id)
+	g.Left = -1
+	if at == "" {
+		return false
+	}
+	end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+	if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != want || b.shiftCount() != 1 {
+		b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and one\n%s", at, n, state,
+			end.Cause, b.shiftCount(), want, b.EventLog())
+	}
+	b.ExpectNoneLost()
+	return true
+}
+
+// What CodeDeploy's own history tells is enough to go back without a journal, also if
+// sluice is killed before or after any of its writes on that way.
+func TestCodeDeployReturnByHistory(t *testing.T) {
+	for name, c := range map[string]struct {
+		running bool
+		want    string
+		shifts  int // of CodeDeploy, rollbacks left out
+	}{
+		"after the end": {false, "succeeded: " + shiftedV2, 3},
+		"while it runs": {true, "succeeded: " + shiftedV1, 1},
+	} {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
+				t.Parallel()
+				for n, more := 1, true; more; n++ {
+					shifts(t, shop{}, func(b *bench) {
+						id := b.startReturn(c.running)
+						g := b.KillAtWrite(n, after)
+						at := b.RunUntilKilled(id)
+						g.Left, more = -1, at != ""
+						end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+						if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != c.want ||
+							b.shiftCount() != c.shifts {
+							b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and %d\n%s",
+								at, n, state, end.Cause, b.shiftCount(), c.want, c.shifts, b.EventLog())
+						}
+						b.ExpectNoneLost()
+					})
+				}
+			})
+		}
+	}
+}
+
+// startReturn lets others deploy v2, and v3 after it unless v2 still runs, and starts
+// the return by the history.
+func (b *bench) startReturn(running bool) (id string) {
+	b.Helper()
+	ctx := context.Background()
+	b.deployByHand("sim/web:v2")
+	if running {
+		must(b, b.Clock.Sleep(ctx, 30*time.Second))
+	} else {
+		b.Until("v2 serves", func() bool { return b.stands() == shiftedV2 })
+		b.deployByHand("sim/web:v3")
+		b.Until("v3 serves", func() bool { return b.stands() == "PRIMARY sim/web:v3 4 running" })
+	}
+	live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
+	must(b, err)
+	return got(b.Engine.Start(ctx, got(history.MakeReturn("prod", live, back))(b), engine.TriggerManual))(b)
+}

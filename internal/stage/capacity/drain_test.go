@@ -1,0 +1,74 @@
+package capacity_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// What goes drains at the same time: a rollback of canary and new primary takes little
+// longer than one of the canary alone. It is measured in AWS's time.
+func TestRollbackOfTwoTakesLittleLongerThanOfOne(t *testing.T) {
+	took := func(stages ...string) (d time.Duration) {
+		on(t, options{}, func(b *bench) {
+			ctx := context.Background()
+			id := b.Start(b.Files("sim/web:v2", pipelined(stages...)))
+			got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+			must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+			from := b.Clock.Now()
+			end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+			d = b.Clock.Now().Sub(from)
+			if end.Outcome != sluice.RolledBack || strings.Contains(b.State(), "v2") {
+				b.Fatalf("%s %s: %s\n%s", end.Outcome, end.Cause, b.State(), b.EventLog())
+			}
+			b.ExpectNoneLost()
+		})
+		return d
+	}
+	one := took(canaryRollout, shiftFifth, approval, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", shiftBack,
+		cleanCanary)
+	two := took(canaryRollout, shiftFifth, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", approval, shiftBack,
+		cleanCanary)
+	if t.Logf("one: %s, two: %s", one, two); two > one*13/10 {
+		t.Errorf("a rollback of two took %s, of one %s", two, one)
+	}
+}
+
+// A clean and a sync drain at the same time what they remove.
+func TestCleanAndSyncDrainTogether(t *testing.T) {
+	took := func(keep bool, files func(*bench) fstest.MapFS) (d time.Duration) {
+		on(t, options{}, func(b *bench) {
+			if keep {
+				b.AbortAtApproval(b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, cleanCanary)))
+			}
+			from := b.Clock.Now()
+			end := b.Deploy(files(b))
+			d = b.Clock.Now().Sub(from)
+			if end.Outcome != sluice.Succeeded {
+				b.Fatalf("%s %s\n%s", end.Outcome, end.Cause, b.EventLog())
+			}
+			b.ExpectNoneLost()
+		})
+		return d
+	}
+	sync := func(b *bench) fstest.MapFS { return b.Files("sim/web:v3", "") }
+	if one, two := took(false, sync), took(true, sync); two > one*13/10 {
+		t.Errorf("a sync that removes two took %s, one that removes one %s", two, one)
+	}
+	kept := func(keep string) func(*bench) fstest.MapFS {
+		return func(b *bench) fstest.MapFS {
+			return b.Files("sim/web:v3", pipelined(canaryRollout,
+				"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: "+keep+"}}",
+				cleanCanary))
+		}
+	}
+	if one, two := took(false, kept("false")), took(false, kept("true")); two > one {
+		t.Errorf("a clean of canary and old primary took %s, a removal of each by itself %s", two, one)
+	}
+}

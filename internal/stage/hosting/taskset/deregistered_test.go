@@ -1,0 +1,87 @@
+package taskset_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// Another process deregisters a revision during a deployment: ECS starts no task of it
+// any more. The deployment ends fully new or fully old without losing a request. Where
+// the old version cannot be started again, that is the cause, and the files of that
+// version can be deployed next.
+func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
+	const old, fresh = "PRIMARY sim/web:v1 100% 4 running", "PRIMARY sim/web:v2 100% 4 running"
+	for _, c := range []struct {
+		after    int
+		revision string
+		back     bool
+		outcome  sluice.Outcome
+		cause    string
+		sets     string
+	}{
+		{2, "web:2", false, sluice.RolledBack, "TaskDefinition is inactive", old},
+		{2, "web:2", true, sluice.RolledBack, "requested by a user", old},
+		{2, "web:1", false, sluice.Succeeded, "", fresh},
+		{2, "web:1", true, sluice.RolledBack, "requested by a user", old},
+		{4, "web:2", false, sluice.Succeeded, "", fresh},
+		{4, "web:1", true, sluice.Failed, "web:1 was deregistered during the deployment", fresh},
+		{5, "web:1", true, sluice.Failed, "web:1 was deregistered during the deployment", fresh},
+	} {
+		t.Run(fmt.Sprintf("%s after stage %d, back %t", c.revision, c.after, c.back), func(t *testing.T) {
+			t.Parallel()
+			on(t, options{}, func(b *bench) {
+				ctx := context.Background()
+				id := b.Start(b.Files("sim/web:v2", heldAfterStage(c.after)))
+				got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+				got(b.ECS.DeregisterTaskDefinition(ctx,
+					&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String(c.revision)}))(b)
+				kind, stage := journal.Approve, c.after
+				if c.back {
+					kind, stage = journal.Rollback, 0
+				}
+				must(b, b.Engine.SendCommand(ctx, id, kind, stage, "ann"))
+				end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				if sets := b.TaskSets(); end.Outcome != c.outcome || !strings.Contains(end.Cause, c.cause) ||
+					sets != c.sets {
+					b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.EventLog())
+				}
+				if c.outcome == sluice.Failed {
+					if !strings.Contains(end.Next, "run sluice deploy") ||
+						strings.Contains(end.Next, "sluice rollback") {
+						b.Errorf("next: %s", end.Next)
+					}
+					b.ExpectEnd(b.Deploy(b.Files("sim/web:v1", canaryPipeline)), sluice.Succeeded, "",
+						old+"; primary 100 canary 0")
+				}
+				b.ExpectNoneLost()
+			})
+		})
+	}
+}
+
+// So it is where ECS rolls the service: the new version stays.
+func TestRollingBackToADeregisteredRevision(t *testing.T) {
+	rolls(t, func(b *bench) {
+		ctx := context.Background()
+		end := b.Deploy(b.RollingFiles("sim/web:v2", breaker))
+		got(b.ECS.DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
+		must(b, b.Engine.Reopen(ctx, end.ID))
+		must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		end = got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b)
+		if !strings.Contains(end.Next, "run sluice deploy") {
+			b.Errorf("next: %s", end.Next)
+		}
+		b.ExpectRolled(end, sluice.Failed, "web:1 was deregistered during the deployment", rolledV2)
+		b.ExpectNoneLost()
+	})
+}

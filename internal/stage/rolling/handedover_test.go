@@ -1,0 +1,182 @@
+package rolling_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/plan/history"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+// However much later it is resumed, the deployment that was asked for is the one
+// that is judged, and nothing is asked for again.
+func TestRollingLeftToECSIsJudgedByItsOwnEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, second string
+		outcome       sluice.Outcome
+		state         string
+	}{
+		"succeeded":   {"sim/web:v2", "", sluice.Succeeded, rolledV2},
+		"rolled back": {"sim/web:v2?healthy-after=1h&crash-after=2s", "", sluice.RolledBack, rolledV1},
+		"superseded":  {"sim/web:v2", "sim/web:v3", sluice.Superseded, "PRIMARY sim/web:v3 COMPLETED 4 running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rolls(t, func(b *bench) {
+				ctx := context.Background()
+				id := b.LeaveToECS(c.image, breaker)
+				if c.second != "" {
+					td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, c.second)))(b)
+					got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+						Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+				}
+				must(b, b.Clock.Sleep(ctx, 30*time.Minute))
+				b.Calls = nil
+				b.ExpectRolled(got(b.Engine.Run(ctx, id, engine.Options{}))(b), c.outcome, "", c.state)
+				for _, call := range b.Calls {
+					if strings.HasSuffix(call.Operation, "UpdateService") {
+						b.Errorf("%s again", call.Operation)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A rollback by ECS's history is a deployment like others: killed at any write and
+// resumed it ends the same.
+func TestReturnByHistoryKilledAtEveryWriteAndResumed(t *testing.T) {
+	for name, running := range map[string]bool{"while one runs": true, "after it succeeded": false} {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
+				t.Parallel()
+				for n, more := 1, true; more; n++ {
+					rolls(t, func(b *bench) { more = b.returnKilled(n, after, running) })
+				}
+			})
+		}
+	}
+}
+
+func (b *bench) returnKilled(n int, after, running bool) (more bool) {
+	ctx := context.Background()
+	td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v2")))(b)
+	got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+	if !running {
+		must(b, b.Clock.Sleep(ctx, 20*time.Minute))
+	}
+	live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
+	must(b, err)
+	p := got(history.MakeReturn("prod", live, back))(b)
+	id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+	g := b.KillAtWrite(n, after)
+	at := b.RunUntilKilled(id)
+	g.Left = -1
+	if at == "" {
+		return false
+	}
+	end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	if state := fmt.Sprintf("%s: %s", end.Outcome, b.RollingState()); state != "succeeded: "+rolledV1 {
+		b.Errorf("killed %s (write %d): %s (%s)\n%s", at, n, state, end.Cause, b.EventLog())
+	}
+	b.ExpectNoneLost()
+	return true
+}
+
+// What the service revision had is restored with it, not only its task
+// definition; the desired count stays as it is.
+func TestReturnByHistoryRestoresTheAttributes(t *testing.T) {
+	rolls(t, func(b *bench) {
+		ctx := context.Background()
+		subnets := b.Subnets()
+		td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v2")))(b)
+		got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			TaskDefinition:       td.TaskDefinition.TaskDefinitionArn,
+			DesiredCount:         aws.Int32(6),
+			NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets[:1]}}}))(b)
+		must(b, b.Clock.Sleep(ctx, 20*time.Minute))
+		live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
+		must(b, err)
+		p := got(history.MakeReturn("prod", live, back))(b)
+		id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		b.ExpectRolled(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "",
+			"PRIMARY sim/web:v1 COMPLETED 6 running")
+		out := got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b)
+		if now := out.Services[0].NetworkConfiguration.AwsvpcConfiguration.Subnets; len(now) != len(subnets) {
+			b.Errorf("subnets %v, want %v", now, subnets)
+		}
+		b.ExpectNoneLost()
+	})
+}
+
+func TestReturnToARevisionThatIsInactiveIsRefused(t *testing.T) {
+	rolls(t, func(b *bench) {
+		ctx := context.Background()
+		must(b, b.Clock.Sleep(ctx, time.Minute))
+		b.Deploy(b.RollingFiles("sim/web:v2", breaker))
+		got(b.ECS.DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
+		live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
+		must(b, err)
+		_, err = history.MakeReturn("prod", live, back)
+		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "web:1 is INACTIVE") {
+			b.Errorf("%v", err)
+		}
+	})
+}
+
+// AWS's answers may be old and its reply may be lost: forced or not, one
+// deployment is made, and it is the one that is followed.
+func TestRollingWithOldAnswersIsOneDeployment(t *testing.T) {
+	for name, c := range map[string]struct {
+		image  string
+		force  bool
+		faults []string
+	}{
+		"old answers": {"sim/web:v2", false, []string{"stale ecs:DescribeServices by=5s"}},
+		"lost reply, old answers": {"sim/web:v2", false, []string{"lost-reply ecs:UpdateService times=1",
+			"stale ecs:DescribeServices by=5s"}},
+		"forced, old answers": {"sim/web:v1", true, []string{"stale ecs:DescribeServices by=5s"}},
+		"forced, lost reply, old answers": {"sim/web:v1", true, []string{"lost-reply ecs:UpdateService times=1",
+			"stale ecs:DescribeServices by=5s"}},
+		"forced, never sent, old answers": {"sim/web:v1", true, []string{"no-send ecs:UpdateService times=1",
+			"stale ecs:DescribeServices by=5s"}},
+		"forced, refused once, throttling": {"sim/web:v1", true, []string{"5xx ecs:UpdateService times=1",
+			"throttle ecs:DescribeServices times=5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rolls(t, func(b *bench) {
+				ctx := context.Background()
+				must(b, b.Clock.Sleep(ctx, time.Minute))
+				p := got(b.Plan(b.RollingFiles(c.image, breaker), mode.Options{Force: c.force}))(b)
+				id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+				b.RollingState() // old answers are among those that were given
+				must(b, b.Clock.Sleep(ctx, 10*time.Second))
+				for _, f := range c.faults {
+					must(b, b.Sim.Inject(f))
+				}
+				end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				b.Sim.ClearFaults()
+				b.ExpectRolled(end, sluice.Succeeded, "", "PRIMARY "+c.image+" COMPLETED 4 running")
+				list := got(b.ECS.ListServiceDeployments(ctx,
+					&awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
+				if n := len(list.ServiceDeployments); n != 2 {
+					b.Errorf("%d service deployments, want the first and ours\n%s", n, b.EventLog())
+				}
+				b.ExpectNoneLost()
+			})
+		})
+	}
+}
