@@ -22,7 +22,8 @@ func (s *Controller) installReplacement(tx *world.Tx, d *Deployment) {
 	// The replacement's group is added to the rules with weight 0. It is checked from now on, and
 	// ECS accepts only groups that are behind a load balancer.
 	s.shiftProduction(tx, d, 0)
-	s.runAfter(tx, d, s.propagationDelay(tx, d), s.clearTaskSets)
+	// No request follows this change, so a Network Load Balancer takes no longer for it.
+	s.runAfter(tx, d, tx.Settings().WeightPropagation.Max+s.stepDelay(tx, d), s.clearTaskSets)
 }
 
 // assignGroups identifies blue and green: the target group of the PRIMARY task set is blue.

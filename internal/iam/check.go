@@ -37,7 +37,7 @@ type Denied struct {
 type CheckResult struct {
 	Principal string          // ARN of the user or role; empty: the caller is neither
 	Pairs     int             // pairs of an action and a resource
-	Denied    []Denied        // in the order of the policy
+	Denied    []Denied        // in the order of the policy, the optional ones last
 	Missing   policy.Document // the part of the policy that allows them
 	Unknown   string          // why it could not be checked; empty: it was checked
 }
@@ -69,6 +69,15 @@ func (h Checker) Check(ctx context.Context, d policy.Document) (CheckResult, err
 		c.Pairs += len(checkedActions(s)) * len(s.Resource)
 		c.addDenied(s, denied)
 	}
+	slices.SortStableFunc(c.Denied, func(a, b Denied) int {
+		switch {
+		case a.Optional == b.Optional:
+			return 0
+		case a.Optional:
+			return 1
+		}
+		return -1
+	})
 	return c, nil
 }
 

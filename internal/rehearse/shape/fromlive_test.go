@@ -104,7 +104,7 @@ func tookFrom(t *testing.T, w shape.World, k clock.Clock) {
 	if g != w.Primary || w.UsesCodeDeploy() && got.Canary.Name() != w.Canary.Name() {
 		t.Errorf("target groups %+v %+v, not %+v", g, got.Canary, w.Primary)
 	}
-	if paths := len(w.Listeners[0].Rules); got.Rate != 120/paths || got.Lasts != 700*time.Millisecond {
+	if paths := len(w.Listeners[0].Rules); got.Rate != 400/paths || got.Lasts != 700*time.Millisecond {
 		t.Errorf("%d requests/s that last %s", got.Rate, got.Lasts)
 	}
 	for _, was := range w.Listeners[0].Rules {
@@ -126,10 +126,10 @@ func percentsOf(w shape.World) shape.Percents {
 }
 
 // measured puts what CloudWatch would have of the load balancer: in the busiest minute
-// 7200 requests, the longest of which lasted 0.7 s.
+// 24,000 requests, the longest of which lasted 0.7 s. The callers of the world send half as many.
 func measured(t *testing.T, cfg aws.Config, now time.Time) {
-	for minute, n := range []float64{600, 7200, 60} {
-		at := aws.Time(now.Add(-time.Duration(2+minute) * time.Minute))
+	for minute, n := range []float64{600, 24000, 60} {
+		at := aws.Time(now.Add(-time.Duration(20+minute) * time.Minute))
 		of := []cwtypes.Dimension{
 			{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + "0123456789abcdef")},
 			{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + "0123456789abcdef")},
@@ -138,7 +138,7 @@ func measured(t *testing.T, cfg aws.Config, now time.Time) {
 			&awscw.PutMetricDataInput{Namespace: aws.String("AWS/ApplicationELB"), MetricData: []cwtypes.MetricDatum{
 				{MetricName: aws.String("RequestCount"), Timestamp: at, Dimensions: of, Value: aws.Float64(n)},
 				{MetricName: aws.String("TargetResponseTime"), Timestamp: at, Dimensions: of,
-					Value: aws.Float64(n / 7200 * 0.7)},
+					Value: aws.Float64(n / 24000 * 0.7)},
 			}}); err != nil {
 			t.Error(err)
 		}

@@ -36,56 +36,83 @@ var mutantsOf = []struct {
 
 // mutants are rules of more than one kind.
 var mutants = []mutant{
-	{"weight before health", "internal/stage/wait_member.go",
-		"\tw := newMemberWatch(m)\n\tfor {\n",
-		"\tw := newMemberWatch(m)\n\tfor n := 0; ; n++ {\n\t\tif n == 0 {\n\t\t\treturn nil\n\t\t}\n"},
+	{"weight before health", "internal/stage/capacity/wait.go",
+		"\tw := step.NewMemberWatch(m)\n" +
+			"\tfor {\n",
+		"\tw := step.NewMemberWatch(m)\n" +
+			"\tfor n := 0; ; n++ {\n" +
+			"\t\tif n == 0 {\n" +
+			"\t\t\treturn nil\n" +
+			"\t\t}\n"},
 	{"one healthy task is enough", "internal/verdict/capacity.go",
 		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
-	{"the drain is skipped", "internal/stage/retire.go",
-		"\treturn r.awaitDrained(ctx, members)\n", "\treturn nil\n"},
-	{"capacity goes before every node knows the weights", "internal/stage/albtraffic.go",
-		"\treturn b.pauseFor(ctx, at.Add(b.Plan.ShiftPropagation()).Sub(b.Clock.Now()))\n", "\t_ = at\n\treturn nil\n"},
+	{"the drain is skipped", "internal/stage/capacity/retire.go",
+		"\treturn awaitDrained(ctx, s, members)\n", "\treturn nil\n"},
+	{"capacity goes before every node knows the weights", "internal/stage/access/balanced/traffic.go",
+		"\treturn b.step.PauseFor(ctx, at.Add(b.step.Plan.ShiftPropagation()).Sub(b.step.Clock.Now()))\n",
+		"\t_ = at\n" +
+			"\treturn nil\n"},
 	{"traffic is not taken before the canary goes", "internal/stage/canaryclean.go",
-		"\tif err := r.removeCanaryTraffic(ctx); err != nil {\n\t\treturn err\n\t}\n", ""},
-	{"what was is not saved before the first write", "internal/stage/snapshot.go",
-		"\t\tif err := r.memory.Snapshot.Save(ctx, f); err != nil {\n\t\t\treturn err\n\t\t}\n", ""},
+		"\tif err := capacity.RemoveCanaryTraffic(ctx, s); err != nil {\n" +
+			"\t\treturn err\n" +
+			"\t}\n",
+		""},
+	{"what was is not saved before the first write", "internal/stage/begin/begin.go",
+		"\t\tif err := s.Memory.Snapshot.Save(ctx, f); err != nil {\n" +
+			"\t\t\treturn err\n" +
+			"\t\t}\n",
+		""},
 	{"the canary is forgotten by the clean", "internal/stage/canaryclean.go",
-		"\tif canary != nil {\n", "\tif canary != nil && r == nil {\n"},
-	{"the canary is forgotten by the rollback", "internal/stage/hosting_tasksets.go",
+		"\tif canary != nil {\n",
+		"\tif canary != nil && s == nil {\n"},
+	{"the canary is forgotten by the rollback", "internal/stage/hosting/taskset/taskset.go",
 		"\tif err == nil && canary != nil {\n",
 		"\tif err == nil && canary != nil && all == nil && canary.ID == \"\" {\n"},
-	{"the new primary is forgotten by the rollback", "internal/stage/hosting_tasksets.go",
-		"set != nil && set.Status != \"PRIMARY\" {", "set != nil && set.Status == \"\" {"},
-	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/albtraffic_rules.go",
-		"b.rules.WriteRule(ctx, b.makeWrite, live[i], was.Actions)",
-		"b.newRouter().Driver.SetWeights(ctx, b.makeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))"},
-	{"the canary service is forgotten by the rollback", "internal/stage/hosting_services_restore.go",
-		"\tif err != nil || canary == nil || sluice", "\tif err != nil || canary != nil || canary == nil || sluice"},
-	{"a service that was rolled is not rolled back", "internal/stage/hosting_services_restore.go",
-		"\tif begun {\n", "\tif begun && s.Run == nil {\n"},
+	{"the new primary is forgotten by the rollback", "internal/stage/hosting/taskset/taskset.go",
+		"\tif set := live.CreatedByAction(t.step.NewPrimaryID()); set != nil && set.Status != \"PRIMARY\" {\n",
+		"\tif set := live.CreatedByAction(t.step.NewPrimaryID()); set != nil && set.Status == \"\" {\n"},
+	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/access/balanced/rules.go",
+		"\treturn true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], was.Actions)\n",
+		"\treturn true, newRouter(b).Driver.SetWeights(ctx, b.step.MakeWrite, route.Route{ID: was.ARN}, sluice.CanaryShare(0))\n"},
+	{"the canary service is forgotten by the rollback", "internal/stage/hosting/canaryservice/restore.go",
+		"\tif err != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.step.Deployment {\n",
+		"\tif err != nil || canary != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.step.Deployment {\n"},
+	{"a service that was rolled is not rolled back", "internal/stage/hosting/canaryservice/restore.go",
+		"\tif begun {\n",
+		"\tif begun && s.step == nil {\n"},
 	{"a create is tried again without identity", "internal/ecs/taskset.go",
 		"ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),",
 		"ClientToken: aws.String(w.By.Token()),"},
-	{"all task sets are deleted after the promotion", "internal/stage/hosting_tasksets.go",
+	{"all task sets are deleted after the promotion", "internal/stage/hosting/taskset/taskset.go",
 		"\treturn t.retireOldByID(ctx, old)\n",
-		"\tothers, err := t.listOthers(ctx, primary)\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn " +
-			"t.retireMembers(ctx, others...)\n"},
-	{"the new primary is not promoted", "internal/stage/hosting_tasksets.go",
-		"\treturn m, t.promoteSet(ctx, m)\n", "\treturn m, nil\n"},
-	{"the old primary goes before the new one is healthy", "internal/stage/hosting_tasksets.go",
-		"\tif err := t.awaitNewTasks(ctx, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
+		"\tothers, err := t.ListOthers(ctx, primary)\n" +
+			"\tif err != nil {\n" +
+			"\t\treturn err\n" +
+			"\t}\n" +
+			"\treturn capacity.Retire(ctx, t.step, others...)\n"},
+	{"the new primary is not promoted", "internal/stage/hosting/taskset/taskset.go",
+		"\treturn m, t.promoteSet(ctx, m)\n",
+		"\treturn m, nil\n"},
+	{"the old primary goes before the new one is healthy", "internal/stage/hosting/taskset/taskset.go",
+		"\tif err := capacity.AwaitNewTasks(ctx, t.step, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
 	{"the claim is not given back", "internal/stage/finish.go",
-		"\tend.ClaimErr = r.Release(ctx, end.Outcome == sluice.Superseded)\n", ""},
-	{"a claim of somebody else is passed over", "internal/stage/claim.go",
-		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
+		"\t_, end.ClaimErr = claim.Release(ctx, s, end.Outcome == sluice.Superseded)\n",
+		""},
+	{"a claim of somebody else is passed over", "internal/stage/step/claim.go",
+		"\tcase err == nil && k.Deployment == deployment:\n",
+		"\tcase err == nil:\n"},
 	{"a rule that somebody edited is overwritten", "internal/stage/memory/routes.go",
 		"\treturn print == m.Written ||", "\treturn print != \"\" || print == m.Written ||"},
-	{"what others change of rules within a stage is not noticed", "internal/stage/drift_poll.go",
-		"\treturn r.traffic.hasRouteDrift(ctx)\n", "\treturn false, nil\n"},
-	{"what others change of task sets is not noticed", "internal/stage/hosting_tasksets_drift.go",
-		"\ts.checkPrimary(fresh)\n\treturn s.changes, nil\n", "\treturn nil, nil\n"},
-	{"who took the service over does not wait", "internal/stage/claim_takeover.go",
-		"\treturn r.pauseFor(ctx, saved.TakenOver.At.Add(maxClaimAge).Sub(r.Clock.Now()))\n", "\treturn nil\n"},
+	{"what others change of rules within a stage is not noticed", "internal/stage/outside/poll.go",
+		"\treturn s.Access.HasRouteDrift(ctx)\n",
+		"\treturn false, nil\n"},
+	{"what others change of task sets is not noticed", "internal/stage/hosting/taskset/drift.go",
+		"\ts.checkPrimary(fresh)\n" +
+			"\treturn s.changes, nil\n",
+		"\treturn nil, nil\n"},
+	{"who took the service over does not wait", "internal/stage/claim/takeover.go",
+		"\treturn s.PauseFor(ctx, saved.TakenOver.At.Add(step.MaxClaimAge).Sub(s.Clock.Now()))\n",
+		"\treturn nil\n"},
 	{"stickiness is lost when weights move", "internal/route/alb/rule.go",
 		"\t\t\tconfig.TargetGroupStickinessConfig = a.ForwardConfig.TargetGroupStickinessConfig\n", ""},
 	{"weights do not sum to the whole", "internal/route/alb/rule.go",
@@ -94,26 +121,39 @@ var mutants = []mutant{
 		"\tif kept.Task, lost = withoutSecrets(p.Task); lost {\n", "\tif _, lost = withoutSecrets(p.Task); lost {\n"},
 	{"a step that failed is passed over", "internal/stage/task/await.go",
 		"\tif len(failed) == 0 {\n", "\tif v != nil {\n"},
-	{"the cause of a failure is not told", "internal/stage/wait_member.go",
-		"max(v.Counts.Desired, v.Cause.Count),\n\t\t\tv.Cause.Text,",
-		"max(v.Counts.Desired, v.Cause.Count), \"some\","},
-	{"a failure is told at every look", "internal/stage/wait_member.go",
-		"\tif r.emitted.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
+	{"the cause of a failure is not told", "internal/stage/capacity/wait.go",
+		"\t\tErr: fmt.Errorf(\"%d of %d tasks stopped: %s (task %s)\", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count),\n" +
+			"\t\t\tv.Cause.Text, v.Cause.Task),\n",
+		"\t\tErr: fmt.Errorf(\"%d of %d tasks stopped: %s (task %s)\", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count), \"some\", v.Cause.Task),\n"},
+	{"a failure is told at every look", "internal/stage/step/notes.go",
+		"\tif s.Emitted.failures[cause] >= f.Count {\n",
+		"\tif f.Count == 0 {\n"},
 	{"suspension is not given back", "internal/stage/finish.go",
-		"\tif err := r.ReturnScaling(ctx); err != nil {\n", "\tif err := error(nil); err != nil {\n"},
-	{"what was suspended before is saved after the write", "internal/stage/autoscaling.go",
-		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n\t\tif r.snapshot != nil {\n\t\t\tbase = " +
-			"r.snapshot.Scaling\n\t\t}\n" +
-			"\t\th = memory.Override{Base: base, Wanted: r.firstOverride(base, now)}\n\t}\n\th.Phase = memory.OverrideSetting\n" +
-			"\tif err := r.saveOverride(ctx, h); err != nil {\n\t\treturn err\n\t}\n",
-		"\t\th = memory.Override{Base: now, Wanted: r.firstOverride(now, now)}\n\t}\n"},
+		"\tif err := scaling.Return(ctx, s); err != nil {\n",
+		"\tif err := error(nil); err != nil {\n"},
+	{"what was suspended before is saved after the write", "internal/stage/scaling/scaling.go",
+		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n" +
+			"\t\tif s.Snapshot != nil {\n" +
+			"\t\t\tbase = s.Snapshot.Scaling\n" +
+			"\t\t}\n" +
+			"\t\th = memory.Override{Base: base, Wanted: firstOverride(s, base, now)}\n" +
+			"\t}\n" +
+			"\th.Phase = memory.OverrideSetting\n" +
+			"\tif err := saveOverride(ctx, s, h); err != nil {\n" +
+			"\t\treturn err\n" +
+			"\t}\n",
+		"\t\th = memory.Override{Base: now, Wanted: firstOverride(s, now, now)}\n" +
+			"\t}\n"},
 	{"scaling that somebody resumed is overwritten", "internal/autoscaling/settle.go",
 		"\tdefault:\n\t\treturn true\n", "\tdefault:\n\t\t*to = goal\n"},
-	{"scaling is not suspended before traffic moves", "internal/stage/claim.go",
-		"\treturn r.overrideScaling(ctx, live)\n", "\treturn nil\n"},
-	{"tasks stop while callers have their addresses", "internal/stage/cloudmaptraffic.go",
-		"\tat, ok, err := d.loadShiftTime(ctx)\n\tif err != nil || !ok {\n",
-		"\tat, ok, err := d.loadShiftTime(ctx)\n\tif err != nil || !ok || ok {\n"},
+	{"scaling is not suspended before traffic moves", "internal/stage/begin/begin.go",
+		"\treturn scaling.Override(ctx, s, live)\n",
+		"\treturn nil\n"},
+	{"tasks stop while callers have their addresses", "internal/stage/access/discovered/traffic.go",
+		"\tat, ok, err := step.LoadShiftTime(ctx, d.step)\n" +
+			"\tif err != nil || !ok {\n",
+		"\tat, ok, err := step.LoadShiftTime(ctx, d.step)\n" +
+			"\tif err != nil || !ok || ok {\n"},
 	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
 		"\tif err := d.registerMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
 			"d.deregisterMembers(ctx, act, c)\n",

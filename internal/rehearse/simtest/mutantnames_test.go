@@ -3,9 +3,9 @@ package simtest
 // namedMutants are rules of services that are found by a name. That an operation failed
 // is no rule of these: what DiscoverInstances shows is awaited besides, and would tell.
 var namedMutants = []mutant{
-	{"the canary is registered before its health checks pass", "internal/stage/cloudmaptraffic_tasks.go",
-		"d.isHealthy(t) && (m.variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):",
-		"m.variant == sluice.Canary || d.isHealthy(t) && d.names.IsDiscoverable(t.ID):"},
+	{"the canary is registered before its health checks pass", "internal/stage/access/discovered/tasks.go",
+		"\t\tcase isHealthy(d, t) && (m.Variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):\n",
+		"\t\tcase m.Variant == sluice.Canary || isHealthy(d, t) && d.names.IsDiscoverable(t.ID):\n"},
 	{"records of the canary stay when it leaves the name", "internal/route/cloudmap/driver.go",
 		"\tif err := d.Deregister(ctx, act, CanaryInstances, leave); err != nil {\n\t\treturn err\n\t}\n", ""},
 	{"a record is put back under an id of our own", "internal/route/cloudmap/driver.go",
@@ -15,9 +15,15 @@ var namedMutants = []mutant{
 		"Attributes: map[string]string{addressKey: m.Address, portKey: d.Deregistered[m.instance][portKey]}})"},
 	{"the canary's records do not say what ECS says", "internal/route/cloudmap/selection.go",
 		"\"ECS_CLUSTER_NAME\": p.Cluster, ", ""},
-	{"what was taken out is not put back by the rollback", "internal/stage/cloudmaptraffic.go",
-		"\tif err != nil || !sends {\n\t\treturn err\n\t}\n\tif d.names.Pool().Primary == 0 {",
-		"\tif err != nil || !sends || d.names.CountDeregistered() > 0 {\n\t\treturn err\n\t}\n\tif d.names.Pool().Primary == 0 {"},
+	{"what was taken out is not put back by the rollback", "internal/stage/access/discovered/traffic.go",
+		"\tif err != nil || !sends {\n" +
+			"\t\treturn err\n" +
+			"\t}\n" +
+			"\tif d.names.Pool().Primary == 0 {\n",
+		"\tif err != nil || !sends || d.names.CountDeregistered() > 0 {\n" +
+			"\t\treturn err\n" +
+			"\t}\n" +
+			"\tif d.names.Pool().Primary == 0 {\n"},
 	{"what is about to be taken out is not saved before", "internal/route/cloudmap/driver.go",
 		"\tif err := d.saveAttributes(ctx, out); err != nil {\n\t\treturn err\n\t}\n", "\tdefer func() { _ = " +
 			"d.saveAttributes(ctx, out) }()\n"},
@@ -32,23 +38,30 @@ var namedMutants = []mutant{
 	{"what others put back in a name is not noticed", "internal/route/cloudmap/drift.go",
 		"case m.registered && m.returnable && d.seenDeregistered[m.instance]:",
 		"case m.registered && m.returnable && d.seenDeregistered[m.instance] && !m.registered:"},
-	{"a share is told that ECS undoes", "internal/stage/cloudmaptraffic_shift.go",
-		"err = cmp.Or(d.checkStaysDeregistered(ctx, to), d.checkShareReached(to))", "err = cmp.Or(d.checkShareReached(to), d.checkShareReached(to))"},
+	{"a share is told that ECS undoes", "internal/stage/access/discovered/shift.go",
+		"\t\terr = cmp.Or(checkStaysDeregistered(ctx, d, to), checkShareReached(d, to))\n",
+		"\t\terr = cmp.Or(checkShareReached(d, to), checkShareReached(d, to))\n"},
 	{"records of canary tasks that died stay", "internal/route/cloudmap/reconcile.go",
 		"d.deregisterAll(ctx, act, CanaryInstances, s.dead)", "d.deregisterAll(ctx, act, CanaryInstances, nil)"},
 	{"what was put back while its task is told to stop stays", "internal/route/cloudmap/reconcile.go",
 		"d.deregisterAll(ctx, act, PrimaryInstances, late)", "d.deregisterAll(ctx, act, PrimaryInstances, nil)"},
-	{"a rollback lets ECS stop tasks whose addresses callers have", "internal/stage/hosting_services_restore.go",
-		"\t\tif err := s.bridgeRollback(ctx); err != nil {\n\t\t\treturn err\n\t\t}\n", ""},
-	{"new tasks are found while ECS takes them back", "internal/stage/cloudmaptraffic_reconcile.go",
-		"\t\treturn d.deregisterNewPrimary(ctx)\n", "\t\treturn nil\n"},
-	{"a share is not kept while tasks come and go", "internal/stage/cloudmaptraffic_reconcile.go",
-		"\tif err != nil || held == 0 {\n", "\tif err != nil || held >= 0 {\n"},
+	{"a rollback lets ECS stop tasks whose addresses callers have", "internal/stage/hosting/canaryservice/restore.go",
+		"\t\tif err := s.bridgeRollback(ctx); err != nil {\n" +
+			"\t\t\treturn err\n" +
+			"\t\t}\n",
+		""},
+	{"new tasks are found while ECS takes them back", "internal/stage/access/discovered/reconcile.go",
+		"\t\treturn deregisterNewPrimary(ctx, d)\n",
+		"\t\treturn nil\n"},
+	{"a share is not kept while tasks come and go", "internal/stage/access/discovered/reconcile.go",
+		"\tif err != nil || held == 0 {\n",
+		"\tif err != nil || held >= 0 {\n"},
 	{"the new primary is found before its share", "internal/plan/shares.go",
 		"\t\treturn Split{Canary: p.Canary}\n",
 		"\t\treturn Split{Canary: p.Canary, Primary: p.Primary - min(p.Primary, p.Desired)}\n"},
 	{"a share is not raised to one task", "internal/plan/shares.go",
 		"for n := 1; n <= p.Canary; n++ {", "for n := 2; n <= p.Canary; n++ {"},
-	{"an exact share starts no further tasks", "internal/stage/cloudmaptraffic_shift.go",
-		"case want.Canary <= pool.Canary:", "case want.Canary <= pool.Canary || d.Stage.Exact:"},
+	{"an exact share starts no further tasks", "internal/stage/access/discovered/shift.go",
+		"\tcase want.Canary <= pool.Canary:\n",
+		"\tcase want.Canary <= pool.Canary || d.step.Stage.Exact:\n"},
 }

@@ -18,21 +18,21 @@ func (b traffic) ResolveRouteDrift(ctx context.Context) error {
 	if len(b.step.Snapshot.Rules) == 0 {
 		return nil
 	}
-	live, err := b.readSharedRules(ctx)
+	live, err := readSharedRules(ctx, b)
 	if err != nil {
 		return err
 	}
-	edited, err := b.editedAmong(ctx, live, false)
+	edited, err := editedAmong(ctx, b, live, false)
 	if err != nil || len(edited) == 0 {
 		return err
 	}
-	again, err := b.confirmEdited(ctx)
+	again, err := confirmEdited(ctx, b)
 	if err != nil {
 		return err
 	}
 	for _, was := range edited {
 		if i := slices.IndexFunc(again, func(e editedRule) bool { return e.original.ARN == was.original.ARN }); i >= 0 {
-			if err := b.applyRulePolicy(ctx, again[i]); err != nil {
+			if err := applyRulePolicy(ctx, b, again[i]); err != nil {
 				return err
 			}
 		}
@@ -41,12 +41,12 @@ func (b traffic) ResolveRouteDrift(ctx context.Context) error {
 }
 
 // confirmEdited returns the edited rules of a read that is not older than our last write.
-func (b traffic) confirmEdited(ctx context.Context) (all []editedRule, err error) {
+func confirmEdited(ctx context.Context, b traffic) (all []editedRule, err error) {
 	for old := true; old; {
 		if err := b.step.PauseFor(ctx, step.ReadLag); err != nil {
 			return nil, err
 		}
-		if all, err = b.editedRules(ctx, false); err != nil {
+		if all, err = editedRules(ctx, b, false); err != nil {
 			return nil, err
 		}
 		old = false
@@ -54,7 +54,7 @@ func (b traffic) confirmEdited(ctx context.Context) (all []editedRule, err error
 			if e.current == nil || old {
 				continue
 			}
-			if old, err = b.mayBeOld(ctx, *e.current); err != nil {
+			if old, err = mayBeOld(ctx, b, *e.current); err != nil {
 				return nil, err
 			}
 		}
@@ -66,7 +66,7 @@ func (b traffic) HasRouteDrift(ctx context.Context) (bool, error) {
 	if len(b.step.Snapshot.Rules) == 0 {
 		return false, nil
 	}
-	edited, err := b.editedRules(ctx, false)
+	edited, err := editedRules(ctx, b, false)
 	return len(edited) > 0, err
 }
 
@@ -80,17 +80,17 @@ type editedRule struct {
 
 // editedRules returns the rules whose actions are neither ours nor, with back, those of a stale
 // read.
-func (b traffic) editedRules(ctx context.Context, back bool) (all []editedRule, err error) {
+func editedRules(ctx context.Context, b traffic, back bool) (all []editedRule, err error) {
 	live, err := b.rules.Rules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return b.editedAmong(ctx, live, back)
+	return editedAmong(ctx, b, live, back)
 }
 
 // editedAmong is editedRules for rules that were just read.
-func (b traffic) editedAmong(ctx context.Context, live []alb.Rule, back bool) (all []editedRule, err error) {
-	marks, err := b.loadFingerprints(ctx)
+func editedAmong(ctx context.Context, b traffic, live []alb.Rule, back bool) (all []editedRule, err error) {
+	marks, err := loadFingerprints(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +106,12 @@ func (b traffic) editedAmong(ctx context.Context, live []alb.Rule, back bool) (a
 	if back {
 		return all, nil
 	}
-	return append(all, b.newlyForwarding(live)...), nil
+	return append(all, newlyForwarding(b, live)...), nil
 }
 
 // newlyForwarding returns rules that forward to both of our groups and did not when the deployment
 // began. Their requests would reach the canary, whatever its share in the plan.
-func (b traffic) newlyForwarding(live []alb.Rule) (all []editedRule) {
+func newlyForwarding(b traffic, live []alb.Rule) (all []editedRule) {
 	for i, r := range live {
 		if b.rules.IsSteered(r) &&
 			!slices.ContainsFunc(b.step.Snapshot.Rules, func(x alb.Rule) bool { return x.ARN == r.ARN }) {
@@ -123,7 +123,7 @@ func (b traffic) newlyForwarding(live []alb.Rule) (all []editedRule) {
 
 // applyRulePolicy applies onOutsideChange to a rule. A deleted rule is not recreated: its priority
 // and conditions were not set by sluice.
-func (b traffic) applyRulePolicy(ctx context.Context, e editedRule) error {
+func applyRulePolicy(ctx context.Context, b traffic, e editedRule) error {
 	switch {
 	case e.isNewlyForwarding:
 		return &sluice.Error{Op: "check the " + e.current.Name(), Resource: e.current.ARN, Kind: sluice.OutsideChange,
@@ -131,26 +131,26 @@ func (b traffic) applyRulePolicy(ctx context.Context, e editedRule) error {
 				"plan does not manage the rule", e.current.Describe()),
 			Next: "remove the canary's target group from the rule, then deploy again"}
 	case b.step.Plan.OnOutsideChange == sluice.AdoptChange:
-		return b.adoptRule(ctx, e)
+		return adoptRule(ctx, b, e)
 	case e.current == nil:
 		return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN,
 			Kind: sluice.OutsideChange,
 			Err:  errors.New("another process or person deleted the rule during the deployment"),
 			Next: "restore the rule, then deploy again"}
 	case b.step.Plan.OnOutsideChange == sluice.ReassertChange:
-		return b.reassertRule(ctx, e)
+		return reassertRule(ctx, b, e)
 	}
-	return b.errRuleDiffers(ctx, e)
+	return errRuleDiffers(ctx, b, e)
 }
 
 // errRuleDiffers is the error for an edited rule. It gives the actual and the expected actions.
-func (b traffic) errRuleDiffers(ctx context.Context, e editedRule) error {
-	marks, err := b.loadFingerprints(ctx)
+func errRuleDiffers(ctx context.Context, b traffic, e editedRule) error {
+	marks, err := loadFingerprints(ctx, b)
 	if err != nil {
 		return err
 	}
 	was := ""
-	if ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, b.plannedWeights()); known {
+	if ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, plannedWeights(b)); known {
 		was = "; sluice had written " + ours.Describe()
 	}
 	return &sluice.Error{Op: "check the " + e.original.Name(), Resource: e.original.ARN, Kind: sluice.OutsideChange,
@@ -162,11 +162,11 @@ func (b traffic) errRuleDiffers(ctx context.Context, e editedRule) error {
 
 // resolveRuleEdit handles an edit that was read just before a write. With reassert and adopt the
 // write continues.
-func (b traffic) resolveRuleEdit(ctx context.Context, arn, name string) error {
+func resolveRuleEdit(ctx context.Context, b traffic, arn, name string) error {
 	if p := b.step.Plan.OnOutsideChange; p != sluice.ReassertChange && p != sluice.AdoptChange {
-		return b.errRuleEdited(arn, name)
+		return errRuleEdited(b, arn, name)
 	}
-	edited, err := b.editedRules(ctx, false)
+	edited, err := editedRules(ctx, b, false)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (b traffic) resolveRuleEdit(ctx context.Context, arn, name string) error {
 			continue
 		}
 		if b.step.Plan.OnOutsideChange == sluice.AdoptChange {
-			return b.adoptRule(ctx, e)
+			return adoptRule(ctx, b, e)
 		}
 		b.step.EmitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)", name)
 	}
@@ -184,17 +184,17 @@ func (b traffic) resolveRuleEdit(ctx context.Context, arn, name string) error {
 
 // reassertRule writes the rule as we wrote it last, once the variant that it sends requests to can
 // take them.
-func (b traffic) reassertRule(ctx context.Context, e editedRule) error {
-	marks, err := b.loadFingerprints(ctx)
+func reassertRule(ctx context.Context, b traffic, e editedRule) error {
+	marks, err := loadFingerprints(ctx, b)
 	if err != nil {
 		return err
 	}
-	ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, b.plannedWeights())
+	ours, known := b.rules.ReshapeTo(e.original, marks[e.original.ARN].Written, plannedWeights(b))
 	if !known {
-		return b.errRuleEdited(e.original.ARN, e.original.Name())
+		return errRuleEdited(b, e.original.ARN, e.original.Name())
 	}
 	if b.sendsToCanary(ours) {
-		if err := b.reattachCanary(ctx, e); err != nil {
+		if err := reattachCanary(ctx, b, e); err != nil {
 			return err
 		}
 		if err := capacity.AwaitServing(ctx, b.step, sluice.Canary); err != nil {
@@ -214,7 +214,7 @@ func (b traffic) reassertRule(ctx context.Context, e editedRule) error {
 
 // reattachCanary adds the canary's group at weight 0 to a rule that lost it. AWS checks the health
 // of targets only in groups that a listener forwards to.
-func (b traffic) reattachCanary(ctx context.Context, e editedRule) error {
+func reattachCanary(ctx context.Context, b traffic, e editedRule) error {
 	if _, has := e.current.Weight(b.step.Plan.Canary.ARN); has {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (b traffic) reattachCanary(ctx context.Context, e editedRule) error {
 }
 
 // plannedWeights are all weights that the plan's stages give a rule.
-func (b traffic) plannedWeights() []sluice.Weights {
+func plannedWeights(b traffic) []sluice.Weights {
 	all := []sluice.Weights{sluice.CanaryShare(0)}
 	for _, s := range b.step.Plan.Stages {
 		if s.Weights != nil {
@@ -236,8 +236,8 @@ func (b traffic) plannedWeights() []sluice.Weights {
 // adoptRule puts the rule as another actor wrote it into the snapshot. Its share for our canary
 // then goes to the primary, because the canary is removed later. A rule that no longer forwards to
 // our groups is not managed any more.
-func (b traffic) adoptRule(ctx context.Context, e editedRule) error {
-	marks, err := b.loadFingerprints(ctx)
+func adoptRule(ctx context.Context, b traffic, e editedRule) error {
+	marks, err := loadFingerprints(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -253,10 +253,10 @@ func (b traffic) adoptRule(ctx context.Context, e editedRule) error {
 		f.Rules = append(f.Rules, base)
 		marks[e.original.ARN] = memory.RuleFingerprint{Written: alb.Fingerprint(e.current.Actions), Stage: -1}
 	}
-	if err := b.saveFingerprints(ctx, marks); err != nil {
+	if err := saveFingerprints(ctx, b, marks); err != nil {
 		return err
 	}
-	if err := b.saveAdoptedShift(ctx); err != nil {
+	if err := saveAdoptedShift(ctx, b); err != nil {
 		return err
 	}
 	if err := b.step.Memory.Snapshot.Save(ctx, f); err != nil {
@@ -280,15 +280,15 @@ func (b traffic) RerouteEmptyCanary(ctx context.Context) error {
 		return nil
 	}
 	for n := 1; ; n++ {
-		edited, err := b.editedToCanary(ctx)
+		edited, err := editedToCanary(ctx, b)
 		if err != nil || len(edited) == 0 {
 			return err
 		}
-		if lost, err := b.canaryHasNoTargets(ctx); err != nil || !lost {
+		if lost, err := canaryHasNoTargets(ctx, b); err != nil || !lost {
 			return err
 		}
 		if n == 2 {
-			return b.rerouteToPrimary(ctx, edited)
+			return rerouteToPrimary(ctx, b, edited)
 		}
 		if err := b.step.PauseFor(ctx, step.ReadLag); err != nil { // the answers may be older than the healthy targets
 			return err
@@ -297,7 +297,7 @@ func (b traffic) RerouteEmptyCanary(ctx context.Context) error {
 }
 
 // rerouteToPrimary writes the rules so that the canary's share goes to the primary.
-func (b traffic) rerouteToPrimary(ctx context.Context, edited []editedRule) error {
+func rerouteToPrimary(ctx context.Context, b traffic, edited []editedRule) error {
 	for _, e := range edited {
 		b.step.EmitWarning("an external change of the %s sends requests to the canary, which has no healthy targets. "+
 			"sluice routes them to the primary", e.original.Name())
@@ -314,8 +314,8 @@ func (b traffic) rerouteToPrimary(ctx context.Context, edited []editedRule) erro
 
 // editedToCanary returns the rules of the stage that other actors edited and that send requests to
 // the canary.
-func (b traffic) editedToCanary(ctx context.Context) ([]editedRule, error) {
-	edited, err := b.editedRules(ctx, true)
+func editedToCanary(ctx context.Context, b traffic) ([]editedRule, error) {
+	edited, err := editedRules(ctx, b, true)
 	return slices.DeleteFunc(edited, func(e editedRule) bool {
 		return e.current == nil || !b.sendsToCanary(*e.current) || !b.rules.IsServiceRule(*e.current) ||
 			!b.step.Stage.MayWrite(alb.WriteOf(*e.current))
@@ -324,7 +324,7 @@ func (b traffic) editedToCanary(ctx context.Context) ([]editedRule, error) {
 
 // canaryHasNoTargets reports whether the primary's group has a healthy target and the canary's has
 // none.
-func (b traffic) canaryHasNoTargets(ctx context.Context) (bool, error) {
+func canaryHasNoTargets(ctx context.Context, b traffic) (bool, error) {
 	takes := func(group string) (bool, error) {
 		targets, err := alb.ReadHealth(ctx, b.step.Account.ELB(), group)
 		return slices.ContainsFunc(targets, func(t sluice.Target) bool { return t.State == "healthy" }), err

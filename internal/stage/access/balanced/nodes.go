@@ -21,15 +21,15 @@ const nodePollInterval = 10 * time.Second
 // waitForNodes waits until every node of a load balancer that takes minutes uses the weights that
 // were written last. The nodes change one after the other. Until then, some send new connections by
 // the old weights, so nothing that those use may be removed. check runs at every poll.
-func (b traffic) waitForNodes(ctx context.Context, check func(context.Context) error) error {
+func waitForNodes(ctx context.Context, b traffic, check func(context.Context) error) error {
 	began, told := b.step.Clock.Now(), false
 	for {
-		until, err := b.findSpreadTime(ctx)
+		until, err := findSpreadTime(ctx, b)
 		if err != nil || !b.step.Clock.Now().Before(until) {
 			return err
 		}
 		if until.Sub(began) > maxNodeWaits*b.step.Plan.ShiftPropagation() {
-			return b.errWeightsUnsettled(began)
+			return errWeightsUnsettled(b, began)
 		}
 		if !told {
 			b.step.Host.Emit(sluice.Waiting{For: "the nodes of the " + b.step.Plan.Balancer.Name() +
@@ -50,7 +50,7 @@ func (b traffic) waitForNodes(ctx context.Context, check func(context.Context) e
 }
 
 // countRules returns a number of rules in words. A load balancer without rules has default actions.
-func (b traffic) countRules(n int) string {
+func countRules(b traffic, n int) string {
 	if b.step.Plan.Balancer.HasRules() {
 		return sluice.Plural(n, "listener rule")
 	}
@@ -66,7 +66,7 @@ func (b traffic) checkService(ctx context.Context) error {
 // findSpreadTime returns when every node uses the current weights. It is zero if this deployment
 // changed none. An adoption does not know when the lost deployment changed them, so it counts from
 // its own start.
-func (b traffic) findSpreadTime(ctx context.Context) (time.Time, error) {
+func findSpreadTime(ctx context.Context, b traffic) (time.Time, error) {
 	at, ok, err := step.LoadShiftTime(ctx, b.step)
 	switch {
 	case err != nil:
@@ -81,7 +81,7 @@ func (b traffic) findSpreadTime(ctx context.Context) (time.Time, error) {
 
 // saveAdoptedShift saves the time of an adopted edit of the weights, for which the nodes take minutes
 // too. The time at which sluice noticed it is later than the edit.
-func (b traffic) saveAdoptedShift(ctx context.Context) error {
+func saveAdoptedShift(ctx context.Context, b traffic) error {
 	if !b.step.Plan.WaitsAfterShift() {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (b traffic) saveAdoptedShift(ctx context.Context) error {
 }
 
 // errWeightsUnsettled is the error of a wait that changes of weights restarted too often.
-func (b traffic) errWeightsUnsettled(began time.Time) error {
+func errWeightsUnsettled(b traffic, began time.Time) error {
 	return &sluice.Error{Op: "wait for the nodes of the " + b.step.Plan.Balancer.Name(),
 		Resource: b.step.Plan.Primary.ARN, Kind: sluice.Stall,
 		Err: fmt.Errorf("the weights changed again and again for %s",

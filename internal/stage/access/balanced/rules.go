@@ -16,7 +16,7 @@ import (
 
 // loadFingerprints returns the fingerprints of the rules: as saved last, otherwise those of the
 // snapshot.
-func (b traffic) loadFingerprints(ctx context.Context) (map[string]memory.RuleFingerprint, error) {
+func loadFingerprints(ctx context.Context, b traffic) (map[string]memory.RuleFingerprint, error) {
 	routes, err := b.step.Memory.Routes.Load(ctx)
 	if err != nil || routes.Fingerprints != nil {
 		return routes.Fingerprints, err
@@ -28,33 +28,33 @@ func (b traffic) loadFingerprints(ctx context.Context) (map[string]memory.RuleFi
 	return marks, nil
 }
 
-func (b traffic) saveFingerprints(ctx context.Context, marks map[string]memory.RuleFingerprint) error {
+func saveFingerprints(ctx context.Context, b traffic, marks map[string]memory.RuleFingerprint) error {
 	return b.step.Memory.Routes.Update(ctx, func(r *memory.Routes) { r.Fingerprints = marks })
 }
 
 // saveIntended checks that no other actor changed a rule, and saves the actions that are about to
 // be written to it.
-func (b traffic) saveIntended(ctx context.Context, arn, name, live, next string) error {
-	marks, err := b.loadFingerprints(ctx)
+func saveIntended(ctx context.Context, b traffic, arn, name, live, next string) error {
+	marks, err := loadFingerprints(ctx, b)
 	if err != nil {
 		return err
 	}
 	if !marks[arn].IsOwn(live, b.step.Stage.Index, false) {
-		if err := b.resolveRuleEdit(ctx, arn, name); err != nil {
+		if err := resolveRuleEdit(ctx, b, arn, name); err != nil {
 			return err
 		}
-		if marks, err = b.loadFingerprints(ctx); err != nil {
+		if marks, err = loadFingerprints(ctx, b); err != nil {
 			return err
 		}
 	}
 	marks[arn] = marks[arn].WithPending(live, next, b.step.Stage.Index)
-	if err := b.saveFingerprints(ctx, marks); err != nil {
+	if err := saveFingerprints(ctx, b, marks); err != nil {
 		return err
 	}
 	return step.SaveShiftTime(ctx, b.step)
 }
 
-func (b traffic) errRuleEdited(arn, name string) error {
+func errRuleEdited(b traffic, arn, name string) error {
 	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
 		Err: errors.New("another process or person edited the rule after the deployment began; sluice does not " +
 			"overwrite it"),
@@ -62,9 +62,9 @@ func (b traffic) errRuleEdited(arn, name string) error {
 			"; restore it, then run sluice resume or sluice rollback"}
 }
 
-func (b traffic) newRouter() route.Router {
+func newRouter(b traffic) route.Router {
 	return route.Router{Driver: b.rules, Check: func(ctx context.Context, p route.Route, intent string) error {
-		return b.saveIntended(ctx, p.ID, p.Name, p.Fingerprint, intent)
+		return saveIntended(ctx, b, p.ID, p.Name, p.Fingerprint, intent)
 	}}
 }
 
@@ -72,7 +72,7 @@ func (b traffic) newRouter() route.Router {
 // group only. AWS refuses a task set whose group has no listener. It checks the health of groups at
 // weight 0 too.
 func (b traffic) PrepareCanaryRoute(ctx context.Context) error {
-	if rules, err := b.readSharedRules(ctx); err != nil {
+	if rules, err := readSharedRules(ctx, b); err != nil {
 		return err
 	} else if seen, err := alb.ChooseRules(rules, b.rules.Groups); err == nil && len(seen.Extend) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (b traffic) PrepareCanaryRoute(ctx context.Context) error {
 	}
 	for _, rule := range choice.Extend {
 		actions := b.rules.ExtendedActions(rule)
-		if err := b.saveIntended(ctx, rule.ARN, rule.Name(), alb.Fingerprint(rule.Actions),
+		if err := saveIntended(ctx, b, rule.ARN, rule.Name(), alb.Fingerprint(rule.Actions),
 			alb.Fingerprint(actions)); err != nil {
 			return err
 		}
@@ -91,28 +91,28 @@ func (b traffic) PrepareCanaryRoute(ctx context.Context) error {
 			return err
 		}
 	}
-	b.step.EmitNote("added the canary target group at weight 0 to %s", b.countRules(len(choice.Extend)))
+	b.step.EmitNote("added the canary target group at weight 0 to %s", countRules(b, len(choice.Extend)))
 	return nil
 }
 
 // SetWeights writes the weights to every rule, reads them back and emits the shift.
 func (b traffic) SetWeights(ctx context.Context, to sluice.Weights) error {
-	if err := b.shiftWith(ctx, b.newRouter(), to); err != nil {
+	if err := shiftWith(ctx, b, newRouter(b), to); err != nil {
 		return err
 	}
-	if err := b.saveVerified(ctx); err != nil || !b.step.Plan.WaitsAfterShift() {
+	if err := saveVerified(ctx, b); err != nil || !b.step.Plan.WaitsAfterShift() {
 		return err
 	}
 	gains := sluice.Primary
 	if to.Canary() > 0 {
 		gains = sluice.Canary
 	}
-	return b.waitForNodes(ctx, func(ctx context.Context) error { return capacity.AwaitServing(ctx, b.step, gains) })
+	return waitForNodes(ctx, b, func(ctx context.Context) error { return capacity.AwaitServing(ctx, b.step, gains) })
 }
 
 // saveVerified saves that the writes of this stage were read back.
-func (b traffic) saveVerified(ctx context.Context) error {
-	marks, err := b.loadFingerprints(ctx)
+func saveVerified(ctx context.Context, b traffic) error {
+	marks, err := loadFingerprints(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (b traffic) saveVerified(ctx context.Context) error {
 	if !news {
 		return nil
 	}
-	return b.saveFingerprints(ctx, marks)
+	return saveFingerprints(ctx, b, marks)
 }
 
 // RouteAllToPrimary moves all weight to the primary on the rules as they are.
@@ -135,15 +135,15 @@ func (b traffic) RouteAllToPrimary(ctx context.Context) error {
 		_ string) error {
 		return step.SaveShiftTime(ctx, b.step)
 	}}
-	if err := b.shiftWith(ctx, asFound, sluice.CanaryShare(0)); err != nil {
+	if err := shiftWith(ctx, b, asFound, sluice.CanaryShare(0)); err != nil {
 		return err
 	}
 	b.step.EmitWarning("the exact previous weights are unknown: sluice routes all traffic to the primary")
 	return nil
 }
 
-func (b traffic) shiftWith(ctx context.Context, router route.Router, to sluice.Weights) error {
-	done, err := b.shiftUntilShown(ctx, router, to)
+func shiftWith(ctx context.Context, b traffic, router route.Router, to sluice.Weights) error {
+	done, err := shiftUntilShown(ctx, b, router, to)
 	if len(done.Written) > 0 {
 		if err := step.SaveShiftTime(ctx, b.step); err != nil {
 			return err
@@ -158,16 +158,16 @@ func (b traffic) shiftWith(ctx context.Context, router route.Router, to sluice.W
 	}
 	b.step.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: all})
-	b.step.EmitNote("Modified %s%s", b.countRules(len(done.Written)), writtenText(done.Written))
+	b.step.EmitNote("Modified %s%s", countRules(b, len(done.Written)), writtenText(done.Written))
 	return nil
 }
 
 // shiftUntilShown shifts until a read shows the weights. A read that does not show them may be
 // older than the write.
-func (b traffic) shiftUntilShown(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+func shiftUntilShown(ctx context.Context, b traffic, router route.Router, to sluice.Weights) (route.Shift, error) {
 	var all route.Shift
 	for n := 1; ; n++ {
-		done, err := b.shiftAfterRead(ctx, router, to)
+		done, err := shiftAfterRead(ctx, b, router, to)
 		if n > 1 {
 			done.From, done.Written = all.From, append(all.Written, done.Written...)
 		}
@@ -182,7 +182,7 @@ func (b traffic) shiftUntilShown(ctx context.Context, router route.Router, to sl
 
 // shiftAfterRead shifts, and reads the rules again if AWS was slow to accept a write. An edit
 // between the read and the write is not overwritten.
-func (b traffic) shiftAfterRead(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+func shiftAfterRead(ctx context.Context, b traffic, router route.Router, to sluice.Weights) (route.Shift, error) {
 	var all route.Shift
 	for n := 1; ; n++ {
 		done, err := router.Shift(step.WithNotedReads(ctx, b.step.Clock.Now(), n), b.step.MakeWrite, to)
@@ -208,17 +208,17 @@ func (b traffic) RestoreRoutes(ctx context.Context) error {
 	if len(b.step.Snapshot.Rules) == 0 {
 		return nil
 	}
-	marks, err := b.loadFingerprints(ctx)
+	marks, err := loadFingerprints(ctx, b)
 	if err != nil {
 		return err
 	}
-	live, err := b.readSnapshotRules(ctx)
+	live, err := readSnapshotRules(ctx, b)
 	if err != nil {
 		return err
 	}
 	var written []alb.Rule
 	for _, was := range b.step.Snapshot.Rules {
-		wrote, err := b.restoreRule(ctx, was, live, marks[was.ARN])
+		wrote, err := restoreRule(ctx, b, was, live, marks[was.ARN])
 		if err != nil {
 			return err
 		}
@@ -229,14 +229,14 @@ func (b traffic) RestoreRoutes(ctx context.Context) error {
 	if len(written) == 0 {
 		return nil
 	}
-	b.emitRestored(live, written)
-	b.step.EmitNote("restored %s", b.countRules(len(written)))
+	emitRestored(b, live, written)
+	b.step.EmitNote("restored %s", countRules(b, len(written)))
 	return step.SaveShiftTime(ctx, b.step)
 }
 
 // readSnapshotRules reads the rules until a read is newer than our last write to them. Two reads
 // must show that a rule of the snapshot was deleted.
-func (b traffic) readSnapshotRules(ctx context.Context) (live []alb.Rule, err error) {
+func readSnapshotRules(ctx context.Context, b traffic) (live []alb.Rule, err error) {
 	for newer := false; !newer; {
 		sent := b.step.Clock.Now()
 		if live, err = b.rules.Rules(ctx); err != nil {
@@ -245,7 +245,7 @@ func (b traffic) readSnapshotRules(ctx context.Context) (live []alb.Rule, err er
 		ours := slices.DeleteFunc(slices.Clone(live), func(x alb.Rule) bool {
 			return !slices.ContainsFunc(b.step.Snapshot.Rules, func(was alb.Rule) bool { return was.ARN == x.ARN })
 		})
-		if newer, err = b.isNewer(ctx, alb.RuleChoice{Steered: ours}, sent); err != nil {
+		if newer, err = isNewer(ctx, b, alb.RuleChoice{Steered: ours}, sent); err != nil {
 			return nil, err
 		}
 		if newer {
@@ -269,17 +269,17 @@ func (b traffic) readSnapshotRules(ctx context.Context) (live []alb.Rule, err er
 }
 
 // emitRestored emits the weights that the first restored rule has now, and had before.
-func (b traffic) emitRestored(before, written []alb.Rule) {
+func emitRestored(b traffic, before, written []alb.Rule) {
 	ev := sluice.TrafficShifted{}
 	for _, r := range written {
 		ev.Rules = append(ev.Rules, r.ARN)
 	}
-	to := b.sharesOf(written[0])
+	to := sharesOf(b, written[0])
 	if ev.ToPrimary, ev.ToCanary = to.Primary(), to.Canary(); !to.Valid() {
 		return
 	}
 	if i := slices.IndexFunc(before, func(x alb.Rule) bool { return x.ARN == written[0].ARN }); i >= 0 {
-		from := b.sharesOf(before[i])
+		from := sharesOf(b, before[i])
 		ev.FromPrimary, ev.FromCanary = from.Primary(), from.Canary()
 	}
 	b.step.Host.Emit(ev)
@@ -287,7 +287,7 @@ func (b traffic) emitRestored(before, written []alb.Rule) {
 
 // sharesOf is how a rule splits requests between the two groups. It is not valid if the split is no
 // whole percentage.
-func (b traffic) sharesOf(rule alb.Rule) sluice.Weights {
+func sharesOf(b traffic, rule alb.Rule) sluice.Weights {
 	if b.step.Plan.Primary == nil {
 		return sluice.Weights{}
 	}
@@ -303,7 +303,7 @@ func (b traffic) sharesOf(rule alb.Rule) sluice.Weights {
 }
 
 // restoreRule writes the former actions of one rule if it has the actions that we wrote last.
-func (b traffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule,
+func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 	last memory.RuleFingerprint) (wrote bool, err error) {
 	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	if i < 0 {

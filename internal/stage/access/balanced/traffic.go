@@ -40,7 +40,7 @@ func Open(s *step.Step) step.Access {
 func (b traffic) IsUnreachable() bool { return b.step.IsRollback() && b.rules.HasNoListener() }
 
 // readTargets reads the targets of a group. In a rollback a deleted group has no targets.
-func (b traffic) readTargets(ctx context.Context, group string) (targets []sluice.Target, err error) {
+func readTargets(ctx context.Context, b traffic, group string) (targets []sluice.Target, err error) {
 	confirm := b.step.AwaitSecondRead
 	if slices.Contains(b.step.DeletedResources, memory.DeletedResource{Kind: "target group", ARN: group}) {
 		confirm = nil
@@ -84,7 +84,7 @@ func (b traffic) AddToSnapshot(ctx context.Context, f *memory.Snapshot) error {
 }
 
 // isAsBefore reports whether a rule has the actions that it had before the deployment.
-func (b traffic) isAsBefore(rule alb.Rule) bool {
+func isAsBefore(b traffic, rule alb.Rule) bool {
 	print := alb.Fingerprint(rule.Actions)
 	if b.step.Snapshot.UnmanagedRules[rule.ARN] == print {
 		return true
@@ -117,12 +117,12 @@ func (b traffic) SavePlannedShift(ctx context.Context, to sluice.Weights) error 
 	if err := step.SavePercentages(ctx, b.step, to); err != nil {
 		return err
 	}
-	return b.resolveListeners(ctx)
+	return resolveListeners(ctx, b)
 }
 
 // resolveListeners uses the listeners that an earlier stage saved, otherwise those of the plan, and
 // saves them. Their rules are read again in any case.
-func (b traffic) resolveListeners(ctx context.Context) error {
+func resolveListeners(ctx context.Context, b traffic) error {
 	cached, err := b.step.Memory.Listeners.Load(ctx)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (b traffic) CanaryGetsTraffic(ctx context.Context) (bool, error) {
 		if err != nil || slices.ContainsFunc(choice.Steered, b.sendsToCanary) {
 			return err == nil, err
 		}
-		if newer, err := b.isNewer(ctx, choice, sent); newer || err != nil {
+		if newer, err := isNewer(ctx, b, choice, sent); newer || err != nil {
 			return false, err
 		}
 		if err := b.step.PauseFor(ctx, step.ReadBackDelay); err != nil {
@@ -164,12 +164,12 @@ func (b traffic) CanaryGetsTraffic(ctx context.Context) (bool, error) {
 // to them. It is newer if it shows every rule as it was written last, or if unseenFor has passed
 // since that write. Without a snapshot a lost deployment may have written, so only the time since
 // the stage's start or last write counts.
-func (b traffic) isNewer(ctx context.Context, choice alb.RuleChoice, sent time.Time) (bool, error) {
+func isNewer(ctx context.Context, b traffic, choice alb.RuleChoice, sent time.Time) (bool, error) {
 	at, wrote, err := step.LoadShiftTime(ctx, b.step)
 	if err != nil || b.step.Snapshot == nil {
 		return sent.Sub(b.step.WroteAt) >= step.UnseenLimit, err
 	}
-	marks, err := b.loadFingerprints(ctx)
+	marks, err := loadFingerprints(ctx, b)
 	other := slices.ContainsFunc(choice.Rules(),
 		func(r alb.Rule) bool { return marks[r.ARN].Written != alb.Fingerprint(r.Actions) })
 	return !wrote || !other || sent.Sub(at) >= step.UnseenLimit, err
@@ -177,12 +177,12 @@ func (b traffic) isNewer(ctx context.Context, choice alb.RuleChoice, sent time.T
 
 // mayBeOld reports whether a read shows a rule in a shape that we gave it before or wrote a moment
 // ago. Such a read may be older than our last write.
-func (b traffic) mayBeOld(ctx context.Context, rule alb.Rule) (bool, error) {
+func mayBeOld(ctx context.Context, b traffic, rule alb.Rule) (bool, error) {
 	at, wrote, err := step.LoadShiftTime(ctx, b.step)
 	if err != nil || !wrote || b.step.Clock.Now().Sub(at) >= step.UnseenLimit {
 		return false, err
 	}
-	marks, err := b.loadFingerprints(ctx)
+	marks, err := loadFingerprints(ctx, b)
 	return marks[rule.ARN].IsOwn(alb.Fingerprint(rule.Actions), b.step.Stage.Index, true), err
 }
 
@@ -190,7 +190,7 @@ func (b traffic) mayBeOld(ctx context.Context, rule alb.Rule) (bool, error) {
 // report when that is.
 func (b traffic) WaitForPropagation(ctx context.Context) error {
 	if b.step.Plan.WaitsAfterShift() {
-		return b.waitForNodes(ctx, b.checkService)
+		return waitForNodes(ctx, b, b.checkService)
 	}
 	at, ok, err := step.LoadShiftTime(ctx, b.step)
 	if err != nil || !ok {
@@ -214,7 +214,7 @@ func (b traffic) ObserveTargets(ctx context.Context, w *step.MemberWatch, o *ver
 	if o.Set.TargetGroup == "" {
 		return nil
 	}
-	targets, err := b.readSharedTargets(ctx, o.Set.TargetGroup)
+	targets, err := readSharedTargets(ctx, b, o.Set.TargetGroup)
 	if err != nil || b.IsUnreachable() {
 		return err // AWS does not check the health of targets without a listener
 	}
@@ -241,7 +241,7 @@ func (b traffic) CountDraining(ctx context.Context, w *step.MemberWatch) (int, e
 	if w.TargetGroup == "" {
 		return 0, nil
 	}
-	targets, err := b.readSharedTargets(ctx, w.TargetGroup)
+	targets, err := readSharedTargets(ctx, b, w.TargetGroup)
 	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
 	if err != nil || len(targets) == 0 || w.HasOwnGroup {
 		return len(targets), err
@@ -271,7 +271,7 @@ func (b traffic) RemoveCanaryRoute(ctx context.Context) error {
 			if now.ARN != was.ARN || alb.Fingerprint(now.Actions) == alb.Fingerprint(was.Actions) {
 				continue
 			}
-			if err := b.saveIntended(ctx, now.ARN, now.Name(), alb.Fingerprint(now.Actions),
+			if err := saveIntended(ctx, b, now.ARN, now.Name(), alb.Fingerprint(now.Actions),
 				alb.Fingerprint(was.Actions)); err != nil {
 				return err
 			}
@@ -295,11 +295,11 @@ func (b traffic) CheckCanaryUnrouted(ctx context.Context, canary step.Member) er
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(live, func(rule alb.Rule) bool { return b.sendsToCanary(rule) && !b.isAsBefore(rule) })
+		i := slices.IndexFunc(live, func(rule alb.Rule) bool { return b.sendsToCanary(rule) && !isAsBefore(b, rule) })
 		if i < 0 {
 			return nil
 		}
-		if old, err := b.mayBeOld(ctx, live[i]); err != nil {
+		if old, err := mayBeOld(ctx, b, live[i]); err != nil {
 			return err
 		} else if !old {
 			w, _ := live[i].Weight(b.step.Plan.Canary.ARN)
@@ -316,13 +316,13 @@ func (b traffic) CheckCanaryUnrouted(ctx context.Context, canary step.Member) er
 }
 
 // readSharedTargets reads the targets of a group, once per poll. The result is the caller's.
-func (b traffic) readSharedTargets(ctx context.Context, group string) ([]sluice.Target, error) {
+func readSharedTargets(ctx context.Context, b traffic, group string) ([]sluice.Target, error) {
 	all, err := step.ReadShared(b.step, "targets "+group,
-		func() ([]sluice.Target, error) { return b.readTargets(ctx, group) })
+		func() ([]sluice.Target, error) { return readTargets(ctx, b, group) })
 	return slices.Clone(all), err
 }
 
 // readSharedRules reads the rules, once per poll. No write may depend on the result.
-func (b traffic) readSharedRules(ctx context.Context) ([]alb.Rule, error) {
+func readSharedRules(ctx context.Context, b traffic) ([]alb.Rule, error) {
 	return step.ReadShared(b.step, step.RulesKey, func() ([]alb.Rule, error) { return b.rules.Rules(ctx) })
 }

@@ -13,10 +13,10 @@ import (
 // CallersCacheAddresses is true if a new task of the primary is registered. It also reads which
 // containers of the former revision have a health check.
 func (d *traffic) CallersCacheAddresses(ctx context.Context) (bool, error) {
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return false, err
 	}
-	if err := d.refreshTasks(ctx); err != nil || len(d.registeredNew()) == 0 {
+	if err := refreshTasks(ctx, d); err != nil || len(registeredNew(d)) == 0 {
 		return false, err
 	}
 	was, err := ecs.ReadDefinition(ctx, d.step.Account.ECS(), d.step.Snapshot.Revision)
@@ -28,10 +28,10 @@ func (d *traffic) CallersCacheAddresses(ctx context.Context) (bool, error) {
 
 // registeredNew returns the registered instances of the primary that are not of the former
 // revision, as of the last read.
-func (d *traffic) registeredNew() (ids []string) {
+func registeredNew(d *traffic) (ids []string) {
 	found := d.names.RegisteredIDs(sluice.Primary)
 	for _, t := range d.tasks {
-		if d.isNew(t) && slices.Contains(found, t.ID) {
+		if isNew(d, t) && slices.Contains(found, t.ID) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -40,11 +40,11 @@ func (d *traffic) registeredNew() (ids []string) {
 
 // deregisterNewPrimary deregisters tasks of the new revision that ECS keeps registering while the
 // service rolls back and only the canary may get traffic.
-func (d *traffic) deregisterNewPrimary(ctx context.Context) error {
-	if err := d.refreshTasks(ctx); err != nil {
+func deregisterNewPrimary(ctx context.Context, d *traffic) error {
+	if err := refreshTasks(ctx, d); err != nil {
 		return err
 	}
-	found := d.registeredNew()
+	found := registeredNew(d)
 	if len(found) == 0 || !d.names.HasOthers(found) {
 		return nil
 	}

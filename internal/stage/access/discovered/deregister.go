@@ -24,16 +24,16 @@ func (d *traffic) StopTrafficTo(ctx context.Context, members []step.Member) erro
 	}
 	tried := map[string]int{}
 	for n := range deregisterRounds {
-		if err := d.deregisterDead(ctx); err != nil {
+		if err := deregisterDead(ctx, d); err != nil {
 			return err
 		}
-		leaving, stays, err := d.stillRegistered(ctx, members, tried)
+		leaving, stays, err := stillRegistered(ctx, d, members, tried)
 		if err != nil {
 			return err
 		}
 		switch {
 		case len(leaving) > 0:
-			if err := d.deregisterMembers(ctx, leaving); err != nil {
+			if err := deregisterMembers(ctx, d, leaving); err != nil {
 				return err
 			}
 		case len(stays) > 0:
@@ -63,16 +63,16 @@ type registeredMember struct {
 
 // stillRegistered returns the members with instances to deregister, and the members whose instances
 // were registered again each time. tried counts how often each instance was deregistered.
-func (d *traffic) stillRegistered(ctx context.Context, members []step.Member, tried map[string]int) (leaving,
+func stillRegistered(ctx context.Context, d *traffic, members []step.Member, tried map[string]int) (leaving,
 	stays []registeredMember, err error) {
 	for _, m := range members {
-		found, err := d.registeredOf(ctx, m)
+		found, err := registeredOf(ctx, d, m)
 		if err != nil {
 			return nil, nil, err
 		}
 		left := slices.DeleteFunc(slices.Clone(found),
 			func(id string) bool { tried[id]++; return tried[id] > maxDeregistrations })
-		d.names.MarkStopping(d.taskIDsOf(m))
+		d.names.MarkStopping(taskIDsOf(d, m))
 		switch {
 		case len(left) > 0:
 			leaving = append(leaving, registeredMember{m, left})
@@ -91,7 +91,7 @@ const (
 // ensureOthersRegistered waits until instances besides these are registered, whichever tasks ECS
 // stops. If there are no others, a rollback registers tasks that another actor deregistered; it
 // could never end otherwise.
-func (d *traffic) ensureOthersRegistered(ctx context.Context, instances []string) (bool, error) {
+func ensureOthersRegistered(ctx context.Context, d *traffic, instances []string) (bool, error) {
 	remain, err := d.names.AwaitOthers(ctx, instances)
 	if err != nil || remain || !d.step.IsRollback() {
 		return remain, err
@@ -109,14 +109,14 @@ func (d *traffic) ensureOthersRegistered(ctx context.Context, instances []string
 
 // deregisterMembers deregisters the instances, if others remain registered whichever tasks ECS
 // stops.
-func (d *traffic) deregisterMembers(ctx context.Context, all []registeredMember) error {
+func deregisterMembers(ctx context.Context, d *traffic, all []registeredMember) error {
 	var instances []string
 	for _, p := range all {
 		instances = append(instances, p.instances...)
 	}
 	remain, err := d.step.Stage.Recreate, error(nil)
 	if !remain {
-		remain, err = d.ensureOthersRegistered(ctx, instances)
+		remain, err = ensureOthersRegistered(ctx, d, instances)
 	}
 	switch {
 	case err != nil:

@@ -34,11 +34,11 @@ func (d *traffic) AddToSnapshot(ctx context.Context, f *memory.Snapshot) error {
 // ResolveRouteDrift reads the name. [traffic.applyRecordPolicy] handles what another actor
 // changed.
 func (d *traffic) ResolveRouteDrift(ctx context.Context) error {
-	if err := d.loadSaved(ctx); err != nil || d.names.IgnoresChanges {
+	if err := loadSaved(ctx, d); err != nil || d.names.IgnoresChanges {
 		return err
 	}
 	_, err := d.names.Observe(ctx) // not refreshTasks: the read a moment ago may have applied no policy
-	d.warnUnknownInstances()
+	warnUnknownInstances(d)
 	return err
 }
 
@@ -49,7 +49,7 @@ func (d *traffic) HasRouteDrift(ctx context.Context) (bool, error) {
 	if err != nil || saved.MaintainedShare > 0 {
 		return false, err
 	}
-	if err := d.loadSaved(ctx); err != nil || d.names.IgnoresChanges {
+	if err := loadSaved(ctx, d); err != nil || d.names.IgnoresChanges {
 		return false, err
 	}
 	return d.names.HasChanges(ctx)
@@ -63,17 +63,17 @@ func (d *traffic) RerouteEmptyCanary(context.Context) error { return nil }
 func (d *traffic) applyRecordPolicy(ctx context.Context, o cloudmap.OutsideChange) error {
 	switch d.step.Plan.OnOutsideChange {
 	case sluice.ReassertChange:
-		return d.reassertRecords(ctx, o)
+		return reassertRecords(ctx, d, o)
 	case sluice.AdoptChange:
 		d.step.EmitWarning("external change: %s. sluice keeps it (onOutsideChange: adopt)", o)
-		return d.adoptRecords(ctx, o)
+		return adoptRecords(ctx, d, o)
 	}
 	return o.Err()
 }
 
 // reassertRecords deregisters what was registered again and registers what is missing. The number
 // of times per instance is limited: ECS, or an actor that insists, would make it endless.
-func (d *traffic) reassertRecords(ctx context.Context, o cloudmap.OutsideChange) error {
+func reassertRecords(ctx context.Context, d *traffic, o cloudmap.OutsideChange) error {
 	d.returnedCount += len(o.Returned)
 	for _, id := range o.Returned {
 		if d.reassertCounts[id]++; d.reassertCounts[id] > step.MaxReassertions {
@@ -84,7 +84,7 @@ func (d *traffic) reassertRecords(ctx context.Context, o cloudmap.OutsideChange)
 	return d.names.Reassert(ctx, d.writeRecord, o)
 }
 
-func (d *traffic) adoptRecords(ctx context.Context, o cloudmap.OutsideChange) error {
+func adoptRecords(ctx context.Context, d *traffic, o cloudmap.OutsideChange) error {
 	if len(o.MissingPrimary) > 0 {
 		f := *d.step.Snapshot
 		f.Absent = append(slices.Clone(f.Absent), o.MissingPrimary...)
@@ -103,12 +103,12 @@ func (d *traffic) adoptRecords(ctx context.Context, o cloudmap.OutsideChange) er
 	if err := d.names.Adopt(ctx, o); err != nil {
 		return err
 	}
-	return d.loadUnmanaged(ctx)
+	return loadUnmanaged(ctx, d)
 }
 
 // warnUnknownInstances reports instances that neither ECS nor sluice registered. They are kept: the
 // actor that registered them has to deregister them.
-func (d *traffic) warnUnknownInstances() {
+func warnUnknownInstances(d *traffic) {
 	for _, id := range d.names.UnknownInstances() {
 		if d.step.IsFirstTime("stranger " + id) {
 			d.step.EmitWarning(
@@ -116,11 +116,11 @@ func (d *traffic) warnUnknownInstances() {
 				id, d.names.Registry.FullName())
 		}
 	}
-	d.warnOtherServices()
+	warnOtherServices(d)
 }
 
 // warnOtherServices reports other services that share the name.
-func (d *traffic) warnOtherServices() {
+func warnOtherServices(d *traffic) {
 	for _, service := range d.names.OtherServices() {
 		if d.step.IsFirstTime("neighbour " + service) {
 			d.step.EmitWarning(
@@ -131,7 +131,7 @@ func (d *traffic) warnOtherServices() {
 }
 
 // taskAge returns how long a task has run; 0 if it has not started.
-func (d *traffic) taskAge(t ecs.Task) (age time.Duration) {
+func taskAge(d *traffic, t ecs.Task) (age time.Duration) {
 	if t.StartedAt.IsZero() {
 		return 0
 	}

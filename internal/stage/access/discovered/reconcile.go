@@ -20,20 +20,20 @@ func (d *traffic) MaintainShare(ctx context.Context) error {
 	if err != nil || held == 0 {
 		return err
 	}
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
 	switch {
 	case d.names.IgnoresChanges && held == 100 && d.step.Plan.BridgesRollback():
-		return d.deregisterNewPrimary(ctx)
+		return deregisterNewPrimary(ctx, d)
 	case d.names.IgnoresChanges:
 		return nil
 	}
-	return d.reconcileShare(ctx, sluice.CanaryShare(held))
+	return reconcileShare(ctx, d, sluice.CanaryShare(held))
 }
 
 // reconcileShare polls once and brings the counts back to the weights.
-func (d *traffic) reconcileShare(ctx context.Context, to sluice.Weights) error {
+func reconcileShare(ctx context.Context, d *traffic, to sluice.Weights) error {
 	before := d.tasksReadAt
 	did, err := d.names.Reconcile(ctx, d.writeRecord, to)
 	if errors.Is(err, route.ErrMismatch) {
@@ -42,14 +42,14 @@ func (d *traffic) reconcileShare(ctx context.Context, to sluice.Weights) error {
 	if did.Removed > 0 && err == nil {
 		err = step.SaveShiftTime(ctx, d.step)
 	}
-	d.warnUnknownInstances()
-	d.noteExposure(did, before)
+	warnUnknownInstances(d)
+	noteExposure(d, did, before)
 	return err
 }
 
 // noteExposure reports how long new tasks of the primary were registered before they were
 // deregistered. ECS registers them as soon as they run.
-func (d *traffic) noteExposure(did cloudmap.Reconciled, before time.Time) {
+func noteExposure(d *traffic, did cloudmap.Reconciled, before time.Time) {
 	n, longest := 0, time.Duration(0)
 	for _, t := range did.Deregistered {
 		if d.seen[t.ID] {

@@ -10,7 +10,7 @@ import (
 )
 
 // loadSaved loads the saved instances into the driver.
-func (d *traffic) loadSaved(ctx context.Context) error {
+func loadSaved(ctx context.Context, d *traffic) error {
 	if d.loaded {
 		return nil
 	}
@@ -21,10 +21,10 @@ func (d *traffic) loadSaved(ctx context.Context) error {
 	if saved.Deregistered != nil {
 		d.names.Deregistered = saved.Deregistered
 	}
-	if err := d.loadUnmanaged(ctx); err != nil {
+	if err := loadUnmanaged(ctx, d); err != nil {
 		return err
 	}
-	if err := d.loadRegistered(ctx); err != nil {
+	if err := loadRegistered(ctx, d); err != nil {
 		return err
 	}
 	d.names.ExpectsCanary = saved.MaintainedShare > 0
@@ -32,13 +32,13 @@ func (d *traffic) loadSaved(ctx context.Context) error {
 		d.names.Tries, d.names.IgnoresChanges = 3, true
 	}
 	d.loaded = true
-	return d.loadDeregistered(ctx)
+	return loadDeregistered(ctx, d)
 }
 
 // loadDeregistered tells the driver, when a stage first begins, that the instances saved by earlier
 // stages are deregistered: those stages have ended. A killed stage may have saved instances that it
 // did not deregister.
-func (d *traffic) loadDeregistered(ctx context.Context) error {
+func loadDeregistered(ctx context.Context, d *traffic) error {
 	if d.names.IgnoresChanges {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (d *traffic) loadDeregistered(ctx context.Context) error {
 
 // loadRegistered loads which instances of the canary were registered. saveRegistered saves them,
 // without the prefix that all their IDs have.
-func (d *traffic) loadRegistered(ctx context.Context) error {
+func loadRegistered(ctx context.Context, d *traffic) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
 	d.names.Registered = map[string]bool{}
 	for _, id := range saved.Registered {
@@ -71,16 +71,16 @@ func (d *traffic) saveRegistered(ctx context.Context) error {
 
 // loadUnmanaged loads the instances that stay as they are. Instances that were not registered at
 // first stay so for the whole deployment. Adopted ones stay until shares are moved again.
-func (d *traffic) loadUnmanaged(ctx context.Context) error {
+func loadUnmanaged(ctx context.Context, d *traffic) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
 	d.names.Unmanaged = map[string]bool{}
-	for _, id := range append(saved.Unmanaged, d.absentInstances()...) {
+	for _, id := range append(saved.Unmanaged, absentInstances(d)...) {
 		d.names.Unmanaged[id] = true
 	}
 	return err
 }
 
-func (d *traffic) absentInstances() []string {
+func absentInstances(d *traffic) []string {
 	if d.step.Snapshot == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (d *traffic) absentInstances() []string {
 
 // clearAdopted ends the adoption of instances: shares are about to be moved, and instances with
 // them.
-func (d *traffic) clearAdopted(ctx context.Context) error {
+func clearAdopted(ctx context.Context, d *traffic) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
 	if err != nil || len(saved.Unmanaged) == 0 {
 		return err
@@ -98,7 +98,7 @@ func (d *traffic) clearAdopted(ctx context.Context) error {
 	if err := d.step.Memory.Names.Save(ctx, saved); err != nil {
 		return err
 	}
-	return d.loadUnmanaged(ctx)
+	return loadUnmanaged(ctx, d)
 }
 
 func (d *traffic) saveDeregistered(ctx context.Context, taken map[string]map[string]string) error {

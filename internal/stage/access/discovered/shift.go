@@ -18,22 +18,22 @@ import (
 // SetWeights brings the counts to the weights. It first saves the share, which is maintained from
 // then on while tasks come and go.
 func (d *traffic) SetWeights(ctx context.Context, to sluice.Weights) error {
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
-	if err := d.startExtraCanaries(ctx, to); err != nil {
+	if err := startExtraCanaries(ctx, d, to); err != nil {
 		return err
 	}
 	if err := d.step.Memory.Names.Update(ctx, func(n *memory.Names) { n.MaintainedShare = to.Canary() }); err != nil {
 		return err
 	}
-	if err := d.clearAdopted(ctx); err != nil {
+	if err := clearAdopted(ctx, d); err != nil {
 		return err
 	}
 	d.names.ExpectsCanary = to.Canary() > 0
-	done, err := d.shiftCounts(ctx, to)
+	done, err := shiftCounts(ctx, d, to)
 	if err == nil {
-		err = cmp.Or(d.checkStaysDeregistered(ctx, to), d.checkShareReached(to))
+		err = cmp.Or(checkStaysDeregistered(ctx, d, to), checkShareReached(d, to))
 	}
 	if err == nil {
 		err = d.names.ForgetDeregistered(ctx)
@@ -51,7 +51,7 @@ func (d *traffic) SetWeights(ctx context.Context, to sluice.Weights) error {
 
 // checkStaysDeregistered waits, before the first shift is reported, to see whether ECS registers
 // deregistered instances again. AWS does not document it; the ECS scheduler acts within seconds.
-func (d *traffic) checkStaysDeregistered(ctx context.Context, to sluice.Weights) error {
+func checkStaysDeregistered(ctx context.Context, d *traffic, to sluice.Weights) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
 	if err != nil || saved.StaysDeregistered || d.names.CountDeregistered() == 0 {
 		return err
@@ -62,11 +62,11 @@ func (d *traffic) checkStaysDeregistered(ctx context.Context, to sluice.Weights)
 		if err := d.step.PauseFor(ctx, step.CheckInterval); err != nil {
 			return err
 		}
-		if err := d.reconcileShare(ctx, to); err != nil {
+		if err := reconcileShare(ctx, d, to); err != nil {
 			return err
 		}
 		// an instance that was registered again was deregistered after the last read
-		if err := d.refreshTasks(ctx); err != nil {
+		if err := refreshTasks(ctx, d); err != nil {
 			return err
 		}
 		if d.returnedCount > again {
@@ -79,14 +79,14 @@ func (d *traffic) checkStaysDeregistered(ctx context.Context, to sluice.Weights)
 // reregisterWatch is how long checkStaysDeregistered waits for ECS to register instances again.
 const reregisterWatch = 30 * time.Second
 
-func (d *traffic) shiftCounts(ctx context.Context, to sluice.Weights) (route.Shift, error) {
+func shiftCounts(ctx context.Context, d *traffic, to sluice.Weights) (route.Shift, error) {
 	for n := 1; ; n++ {
 		if err := step.SaveShiftTime(ctx, d.step); err != nil {
 			return route.Shift{}, err
 		}
 		done, err := route.Router{Driver: d.names}.Shift(ctx, d.writeRecord, to)
 		if err == nil {
-			err = d.checkShareReached(to)
+			err = checkShareReached(d, to)
 		}
 		if saving := step.SaveShiftTime(ctx, d.step); err == nil && saving != nil && len(done.Written) > 0 {
 			return done, saving
@@ -103,7 +103,7 @@ func (d *traffic) shiftCounts(ctx context.Context, to sluice.Weights) (route.Shi
 // RouteAllToPrimary registers every healthy primary task, whichever actor deregistered it, and
 // deregisters every instance that any sluice registered.
 func (d *traffic) RouteAllToPrimary(ctx context.Context) error {
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
 	if err := step.SaveShiftTime(ctx, d.step); err != nil {
@@ -122,7 +122,7 @@ func (d *traffic) RouteAllToPrimary(ctx context.Context) error {
 // checkShareReached returns an error if a variant with a share has no registered task, or a variant
 // without a share still has one. This happens when there is no other task to register: the name
 // must not be empty.
-func (d *traffic) checkShareReached(to sluice.Weights) error {
+func checkShareReached(d *traffic, to sluice.Weights) error {
 	now := d.names.CurrentSplit()
 	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
 		return nil
@@ -136,7 +136,7 @@ func (d *traffic) checkShareReached(to sluice.Weights) error {
 
 // startExtraCanaries starts the canary tasks that an exact share needs, if the stage asks for an
 // exact share.
-func (d *traffic) startExtraCanaries(ctx context.Context, to sluice.Weights) error {
+func startExtraCanaries(ctx context.Context, d *traffic, to sluice.Weights) error {
 	asked := d.step.Stage.Weights != nil && *d.step.Stage.Weights == to
 	if !asked || !d.step.Stage.Exact && to.Primary() > 0 {
 		return nil
@@ -169,7 +169,7 @@ func (d *traffic) startExtraCanaries(ctx context.Context, to sluice.Weights) err
 		return err
 	}
 	scale := step.PercentForCount(pool.Desired, want.Canary)
-	if err := d.saveCanaryScale(ctx, *standing, scale); err != nil {
+	if err := saveCanaryScale(ctx, d, *standing, scale); err != nil {
 		return err
 	}
 	canary, err := d.step.Hosting.EnsureCanary(ctx, rev, scale)

@@ -9,7 +9,7 @@ import (
 
 // countSurplus counts how many tasks ECS may still stop because fewer are desired, by what started
 // them: a task set or a deployment. AWS does not report which tasks it chooses.
-func (d *traffic) countSurplus(ctx context.Context, live *ecs.ServiceState,
+func countSurplus(ctx context.Context, d *traffic, live *ecs.ServiceState,
 	every map[sluice.Variant][]ecs.Task) (map[string]int, error) {
 	all := surplusOf(live, every[sluice.Primary])
 	if live.Controller == "EXTERNAL" {

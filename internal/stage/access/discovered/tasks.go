@@ -29,7 +29,7 @@ func (d *traffic) writeRecord(ctx context.Context, a sluice.Attempt,
 const maxTasksAge = time.Second
 
 // refreshTasks reads tasks and name, unless the last read is newer than maxTasksAge.
-func (d *traffic) refreshTasks(ctx context.Context) error {
+func refreshTasks(ctx context.Context, d *traffic) error {
 	if !d.stale && !d.tasksReadAt.IsZero() && d.step.Clock.Now().Sub(d.tasksReadAt) < maxTasksAge {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (d *traffic) namedTasks(ctx context.Context) (all []cloudmap.Task, desired 
 	if err != nil {
 		return nil, 0, err
 	}
-	leaves, err := d.isLeaving(ctx, live)
+	leaves, err := isLeaving(ctx, d, live)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -51,7 +51,7 @@ func (d *traffic) namedTasks(ctx context.Context) (all []cloudmap.Task, desired 
 	if err != nil {
 		return nil, 0, err
 	}
-	surplus, err := d.countSurplus(ctx, live, every)
+	surplus, err := countSurplus(ctx, d, live, every)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -63,7 +63,7 @@ func (d *traffic) namedTasks(ctx context.Context) (all []cloudmap.Task, desired 
 				continue
 			}
 			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: FamilyOf(t.Revision),
-				Healthy: d.isHealthy(t), Age: d.taskAge(t),
+				Healthy: isHealthy(d, t), Age: taskAge(d, t),
 				Group: t.StartedBy, Surplus: surplus[t.StartedBy]}
 			if set := live.TaskSet(t.StartedBy); set != nil {
 				x.ExternalID = set.ExternalID
@@ -99,12 +99,12 @@ func FamilyOf(revision string) string {
 // isHealthy reports whether a task is RUNNING and every container with a health check is HEALTHY.
 // The task's own status is not used: it stays UNKNOWN if one essential container has no check (ECS
 // Developer Guide, "Determine Amazon ECS task health using container health checks").
-func (d *traffic) isHealthy(t ecs.Task) bool {
+func isHealthy(d *traffic, t ecs.Task) bool {
 	if t.Status != "RUNNING" || t.Health == "UNHEALTHY" {
 		return false
 	}
 	checked := d.formerChecks
-	if d.isNew(t) {
+	if isNew(d, t) {
 		checked = d.step.Task.ContainersWithCheck()
 	}
 	for _, name := range checked {
@@ -116,13 +116,13 @@ func (d *traffic) isHealthy(t ecs.Task) bool {
 }
 
 // isNew reports whether the task is not of the former revision.
-func (d *traffic) isNew(t ecs.Task) bool {
+func isNew(d *traffic, t ecs.Task) bool {
 	return d.step.Snapshot == nil || t.Revision != d.step.Snapshot.Revision
 }
 
 // isLeaving returns a check of the primary's tasks: whether a task is going to be stopped. In a
 // rollback those are the tasks that the deployment created, otherwise those that served before.
-func (d *traffic) isLeaving(ctx context.Context, live *ecs.ServiceState) (func(ecs.Task) bool, error) {
+func isLeaving(ctx context.Context, d *traffic, live *ecs.ServiceState) (func(ecs.Task) bool, error) {
 	if d.step.IsRollback() {
 		made, err := d.step.Hosting.ListCreated(ctx)
 		return func(t ecs.Task) bool {
@@ -137,22 +137,22 @@ func (d *traffic) isLeaving(ctx context.Context, live *ecs.ServiceState) (func(e
 }
 
 // registeredOf returns the registered instances of a member's tasks.
-func (d *traffic) registeredOf(ctx context.Context, m step.Member) ([]string, error) {
-	if err := d.loadSaved(ctx); err != nil {
+func registeredOf(ctx context.Context, d *traffic, m step.Member) ([]string, error) {
+	if err := loadSaved(ctx, d); err != nil {
 		return nil, err
 	}
-	if err := d.refreshTasks(ctx); err != nil {
+	if err := refreshTasks(ctx, d); err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, task := range d.taskIDsOf(m) {
+	for _, task := range taskIDsOf(d, m) {
 		ids = append(ids, d.names.InstancesOf(task)...)
 	}
 	return ids, nil
 }
 
 // taskIDsOf returns the IDs of a member's tasks, as of the last read.
-func (d *traffic) taskIDsOf(m step.Member) (ids []string) {
+func taskIDsOf(d *traffic, m step.Member) (ids []string) {
 	for _, t := range d.tasks {
 		if m.HasTask(t) {
 			ids = append(ids, t.ID)
@@ -164,8 +164,8 @@ func (d *traffic) taskIDsOf(m step.Member) (ids []string) {
 // targetStates returns the member's tasks as targets for a verdict. A target is healthy if callers
 // can be sent to its task. For a primary task this means that ECS has registered it, or that it is
 // healthy and sluice keeps it deregistered.
-func (d *traffic) targetStates(ctx context.Context, m step.Member) ([]sluice.Target, error) {
-	if err := d.refreshTasks(ctx); err != nil {
+func targetStates(ctx context.Context, d *traffic, m step.Member) ([]sluice.Target, error) {
+	if err := refreshTasks(ctx, d); err != nil {
 		return nil, err
 	}
 	all := []sluice.Target{}
@@ -180,7 +180,7 @@ func (d *traffic) targetStates(ctx context.Context, m step.Member) ([]sluice.Tar
 			x.State, x.Description = "unhealthy", "a container health check fails"
 		case d.names.IsUnhealthy(t.ID):
 			x.State, x.Description = "unhealthy", "its instance under "+d.names.Registry.FullName()+" is UNHEALTHY"
-		case d.isHealthy(t) && (m.Variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):
+		case isHealthy(d, t) && (m.Variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):
 			x.State, x.Description = "healthy", ""
 		}
 		all = append(all, x)

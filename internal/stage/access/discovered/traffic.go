@@ -49,11 +49,11 @@ func (d *traffic) newToken(action string) string {
 
 // RemoveStaleRecords deregisters records of canary tasks that stopped while no process ran.
 func (d *traffic) RemoveStaleRecords(ctx context.Context) error {
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
-	err := d.deregisterDead(ctx)
-	d.warnUnknownInstances()
+	err := deregisterDead(ctx, d)
+	warnUnknownInstances(d)
 	return err
 }
 
@@ -70,7 +70,7 @@ func (d *traffic) IsNameDeleted(ctx context.Context) (bool, error) {
 func (d *traffic) IsUnreachable() bool { return false }
 
 // deregisterDead deregisters records of tasks that do not run any more.
-func (d *traffic) deregisterDead(ctx context.Context) error {
+func deregisterDead(ctx context.Context, d *traffic) error {
 	n, err := d.names.DeregisterDead(ctx, d.writeRecord)
 	if n > 0 {
 		d.step.EmitNote("deregistered %s of tasks that no longer run", sluice.Plural(n, "instance"))
@@ -119,12 +119,12 @@ func (d *traffic) PrepareCanaryRoute(ctx context.Context) error {
 	d.step.EmitNote("the canary keeps %s: they are registered, and a scale of %d%% would stop some",
 		sluice.Plural(canary.Desired, "task"), d.step.Stage.Scale)
 	d.step.Stage.Scale = now
-	return d.saveCanaryScale(ctx, *canary, now)
+	return saveCanaryScale(ctx, d, *canary, now)
 }
 
 // saveCanaryScale saves that a canary has another scale than the plan's stage gave it. Otherwise
 // that scale would count as drift.
-func (d *traffic) saveCanaryScale(ctx context.Context, canary step.Member, scale int) error {
+func saveCanaryScale(ctx context.Context, d *traffic, canary step.Member, scale int) error {
 	a, err := d.step.Memory.External.Load(ctx)
 	if err != nil {
 		return err
@@ -142,10 +142,10 @@ func (d *traffic) saveCanaryScale(ctx context.Context, canary step.Member, scale
 // CanaryGetsTraffic is true if canary tasks are registered or about to be, or if primary tasks are
 // deregistered to make their share.
 func (d *traffic) CanaryGetsTraffic(ctx context.Context) (bool, error) {
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return false, err
 	}
-	if err := d.refreshTasks(ctx); err != nil {
+	if err := refreshTasks(ctx, d); err != nil {
 		return false, err
 	}
 	saved, err := d.step.Memory.Names.Load(ctx)
@@ -169,7 +169,7 @@ func (d *traffic) WaitForPropagation(ctx context.Context) error {
 		if err := capacity.CheckDuringWait(ctx, d.step); err != nil {
 			return err
 		}
-		if err := d.deregisterStopping(ctx); err != nil {
+		if err := deregisterStopping(ctx, d); err != nil {
 			return err
 		}
 		if err := d.step.PauseFor(ctx, min(verdict.NextRemovalPoll(time.Minute),
@@ -189,15 +189,15 @@ func (d *traffic) WaitForPropagation(ctx context.Context) error {
 // deregisterStopping deregisters instances that were registered again while ECS told their tasks to
 // stop. ECS had deregistered them before and does not do it again. While a share is maintained,
 // [traffic.MaintainShare] does this.
-func (d *traffic) deregisterStopping(ctx context.Context) error {
+func deregisterStopping(ctx context.Context, d *traffic) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
 	if err != nil || saved.MaintainedShare > 0 && !d.names.IgnoresChanges {
 		return err
 	}
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
-	return d.deregisterDead(ctx)
+	return deregisterDead(ctx, d)
 }
 
 // maxWaitTTLs bounds the wait as a multiple of the TTL. Tasks may be registered briefly and
@@ -205,16 +205,16 @@ func (d *traffic) deregisterStopping(ctx context.Context) error {
 const maxWaitTTLs = 3
 
 func (d *traffic) ObserveTargets(ctx context.Context, w *step.MemberWatch, o *verdict.Observation) error {
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
-	states, err := d.targetStates(ctx, w.Member)
+	states, err := targetStates(ctx, d, w.Member)
 	o.Targets = states
 	return err
 }
 
 func (d *traffic) CountDraining(ctx context.Context, w *step.MemberWatch) (int, error) {
-	found, err := d.registeredOf(ctx, w.Member)
+	found, err := registeredOf(ctx, d, w.Member)
 	return len(found), err
 }
 
@@ -224,10 +224,10 @@ func (d *traffic) RemoveCanaryRoute(context.Context) error { return nil }
 // primary that runs next to the former one. If another actor deregistered every primary task,
 // RestoreRoutes registers them again, so that the name has records.
 func (d *traffic) RestoreRoutes(ctx context.Context) error {
-	if err := d.loadSaved(ctx); err != nil {
+	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
-	if err := d.deregisterDead(ctx); err != nil {
+	if err := deregisterDead(ctx, d); err != nil {
 		return err
 	}
 	sends, err := d.CanaryGetsTraffic(ctx)
