@@ -134,7 +134,7 @@ func TestNoDataIsNotZeroRequests(t *testing.T) {
 func TestNoRequestFiguresBehindAName(t *testing.T) {
 	stagetest.RunByName(t, stagetest.Named{}, func(n *stagetest.NameBench) {
 		b := &bench{n.Bench}
-		end := b.Deploy(b.Files("sim/api:v2", strings.Replace(stagetest.RoutedPipeline(50, 25, ""),
+		end := b.Deploy(n.NamedFiles("sim/api:v2", strings.Replace(stagetest.RoutedPipeline(50, 25, ""),
 			"{name: WAIT_APPROVAL}", "{name: WAIT, with: {duration: 10m}}", 1)))
 		if all, _ := b.counted(); end.Outcome != sluice.Succeeded || len(all) != 0 || len(b.metricCalls()) != 0 {
 			b.Errorf("%s, %d events, %d calls", end.Outcome, len(all), len(b.metricCalls()))
