@@ -17,6 +17,7 @@ const (
 	rolledV1       = stagetest.RolledV1
 	rolledV2       = stagetest.RolledV2
 	servesV1       = stagetest.ServesV1
+	canaryPipeline = stagetest.CanaryPipeline
 	shiftBack      = stagetest.ShiftBack
 )
 

@@ -143,6 +143,29 @@ func (b *bench) refusesTags() *account.Account {
 	})
 }
 
+// A canary is created: a rollback right after that does not believe a read without it.
+func TestRollbackReadsPastTheCreationOfTheCanary(t *testing.T) {
+	for _, fault := range stagetest.StaleReads() {
+		for _, after := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
+			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
+				t.Parallel()
+				on(t, options{}, func(b *bench) {
+					id := b.Start(b.Files("sim/web:v2", canaryPipeline))
+					must(b, b.Sim.Inject(fault))
+					b.AfterWrite("ecs:CreateTaskSet", after, func() {
+						must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+					})
+					end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					b.Sim.ClearFaults()
+					must(b, b.Clock.Sleep(context.Background(), 2*time.Minute))
+					b.ExpectEnd(end, sluice.RolledBack, "requested by a user", servesV1)
+					b.ExpectNoneLost()
+				})
+			})
+		}
+	}
+}
+
 // Task sets are made, promoted, scaled and deleted: a rollback right after any of these
 // does not believe a read from before it.
 func TestRollbackOfTaskSetsReadsPastItsOwnWrites(t *testing.T) {
