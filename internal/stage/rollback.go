@@ -70,7 +70,19 @@ func rollBackVariants(ctx context.Context, s *step.Step, live *ecs.ServiceState)
 	if err := removeCreated(ctx, s); err != nil {
 		return err
 	}
+	if a, ok := s.Access.(slowAccess); ok {
+		if err := a.DetachCanary(ctx); err != nil {
+			return err
+		}
+	}
 	return reportDeleted(ctx, s)
+}
+
+// slowAccess is an access whose routes keep the canary until it is removed: callers follow a write
+// only after minutes.
+type slowAccess interface {
+	// DetachCanary removes the canary from the routes that Access.RestoreRoutes left it in.
+	DetachCanary(ctx context.Context) error
 }
 
 // removeCreated removes what the deployment created, once no caller is sent to it.

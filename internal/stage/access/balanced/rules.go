@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
@@ -312,7 +314,8 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 		}
 		return false, nil
 	}
-	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(was.Actions)
+	actions := restoredActions(b, was, live[i])
+	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(actions)
 	switch {
 	case now == before:
 		return false, nil
@@ -325,7 +328,50 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 	if err := step.SaveShiftTime(ctx, b.step); err != nil {
 		return false, err
 	}
-	return true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], was.Actions)
+	return true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], actions)
+}
+
+// restoredActions returns what a rollback writes to a rule at first: its former actions. Where nodes
+// take minutes to follow, a canary group that was added stays at weight 0: nodes that still use an
+// earlier write send requests to it. [traffic.DetachCanary] removes it.
+func restoredActions(b traffic, was, live alb.Rule) []elbtypes.Action {
+	if b.step.Plan.WaitsAfterShift() && hasCanaryGroup(b, live) && !hasCanaryGroup(b, was) {
+		return b.rules.ExtendedActions(was)
+	}
+	return was.Actions
+}
+
+// hasCanaryGroup reports whether a rule names the canary's group, with any weight.
+func hasCanaryGroup(b traffic, rule alb.Rule) bool {
+	if b.step.Plan.Canary == nil {
+		return false
+	}
+	_, ok := rule.Weight(b.step.Plan.Canary.ARN)
+	return ok
+}
+
+// DetachCanary removes the canary group from the rules that RestoreRoutes left it in, once it has no
+// tasks.
+func (b traffic) DetachCanary(ctx context.Context) error {
+	if !b.step.Plan.WaitsAfterShift() {
+		return nil
+	}
+	live, err := b.rules.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, was := range b.step.Snapshot.Rules {
+		for _, now := range live {
+			if now.ARN != was.ARN || hasCanaryGroup(b, was) ||
+				alb.Fingerprint(now.Actions) != alb.Fingerprint(b.rules.ExtendedActions(was)) {
+				continue
+			}
+			if err := b.rules.WriteRule(ctx, b.step.MakeWrite, now, was.Actions); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // sendsToCanary reports whether a rule gives the canary group weight.
