@@ -16,7 +16,7 @@ import (
 //	 	if lost {                                        unchanged line: a space, then the line
 //	-		return r.lost()                              removed line
 //	+		return nil                                   added line
-//	test ./internal/stage -run ^TestClaimIsReadBack$     the package and the test that must fail
+//	test ./internal/stage/claim -run ^TestClaimIsReadBack$   the package and the test that must fail
 //
 // Lines that begin with # are comments. The unchanged and removed lines together must
 // occur once in the source file.
