@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
@@ -314,8 +312,8 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 		}
 		return false, nil
 	}
-	actions := restoredActions(b, was, live[i])
-	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(actions)
+	was = restoredRule(b, was, live[i])
+	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(was.Actions)
 	switch {
 	case now == before:
 		return false, nil
@@ -328,17 +326,17 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 	if err := step.SaveShiftTime(ctx, b.step); err != nil {
 		return false, err
 	}
-	return true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], actions)
+	return true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], was.Actions)
 }
 
-// restoredActions returns what a rollback writes to a rule at first: its former actions. Where nodes
+// restoredRule returns what a rollback writes to a rule at first: its former actions. Where nodes
 // take minutes to follow, a canary group that was added stays at weight 0: nodes that still use an
 // earlier write send requests to it. [traffic.DetachCanary] removes it.
-func restoredActions(b traffic, was, live alb.Rule) []elbtypes.Action {
+func restoredRule(b traffic, was, live alb.Rule) alb.Rule {
 	if b.step.Plan.WaitsAfterShift() && hasCanaryGroup(b, live) && !hasCanaryGroup(b, was) {
-		return b.rules.ExtendedActions(was)
+		was.Actions = b.rules.ExtendedActions(was)
 	}
-	return was.Actions
+	return was
 }
 
 // hasCanaryGroup reports whether a rule names the canary's group, with any weight.
