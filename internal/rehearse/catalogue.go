@@ -3,6 +3,7 @@ package rehearse
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,67 +33,69 @@ func (s Scenario) AppliesTo(app *appfile.Application) bool {
 
 // Catalogue returns the scenarios that a pipeline is rehearsed with, in the order of the table.
 func Catalogue() []Scenario {
-	version := func(options string) func(*Case, int) { return func(c *Case, _ int) { c.New = options } }
-	faults := func(lines ...string) func(*Case, int) {
-		return func(c *Case, _ int) {
-			for _, l := range lines {
-				c.Faults = append(c.Faults, strings.NewReplacer("SERVICE", c.World.Service, "CLUSTER", c.World.Cluster,
-					"ZONE", c.World.Region+"a").Replace(l))
-			}
-		}
-	}
-	kills := func(all ...Kill) func(*Case, int) { return func(c *Case, _ int) { c.Kills = all } }
-	at := func(d time.Duration, does string) func(*Case, int) {
-		return func(c *Case, _ int) { c.Interventions = []Intervention{{At: d, Does: does}} }
-	}
-	step := func(side string) func(*Case, int) { return func(c *Case, _ int) { c.FailingStep = side } }
-	half := func(c *Case, stages int) int { return max(1, stages/2) }
-	midway := func(c *Case, stages int) []Intervention {
-		if c.World.UsesCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
-			return []Intervention{{Event: "AllowTraffic", Does: Rollback}}
-		}
-		return []Intervention{{Stage: half(c, stages), Does: Rollback}}
-	}
-	all := []Scenario{
-		{goodVersion, "the new version is good", false, version(""), nil},
+	return slices.Concat(versionScenarios(), awsScenarios(), processScenarios(), peopleScenarios(), stepScenarios())
+}
+
+// versionScenarios are about how the new version behaves.
+func versionScenarios() []Scenario {
+	return []Scenario{
+		{goodVersion, "the new version is good", false, setVersion(""), nil},
 		{"slow-requests", "requests last 1.5 s, on both versions", false,
 			func(c *Case, _ int) { c.World.Lasts = max(slowRequest, c.World.Lasts) }, nil},
-		{"slow-start", "tasks take two minutes longer to start", false, faults("slow-start SERVICE by=120s"), nil},
-		{"slow-boot", "the new version answers 503 for its first 20 s", false, version("healthy-after=20s"), nil},
+		{"slow-start", "tasks take two minutes longer to start", false, addFaults("slow-start SERVICE by=120s"), nil},
+		{"slow-boot", "the new version answers 503 for its first 20 s", false, setVersion("healthy-after=20s"), nil},
 		{"crash-loop", "the new version exits 2 s after its start", false,
-			version("healthy-after=1h&crash-after=2s&exit=1"), nil},
+			setVersion("healthy-after=1h&crash-after=2s&exit=1"), nil},
 		{"never-healthy", "the new version fails its health check: a wrong path, a missing setting", false,
-			version("never-healthy=true"), nil},
-		{"no-image", "the new version's image cannot be pulled", false, version("noboot=true"), nil},
-		{"no-secret", "a secret of the new version cannot be read", false, version("no-secret=true"), nil},
+			setVersion("never-healthy=true"), nil},
+		{"no-image", "the new version's image cannot be pulled", false, setVersion("noboot=true"), nil},
+		{"no-secret", "a secret of the new version cannot be read", false, setVersion("no-secret=true"), nil},
 		{"unhealthy-after-30s", "the new version is healthy, then fails its health check", true,
-			version("unhealthy-after=30s"), nil},
-		{"crash-after-90s", "the new version is healthy, then exits", true, version("crash-after=90s&exit=1"), nil},
-		{"out-of-memory", "the new version runs out of memory a minute after its start", true, version("oom-after=60s"),
+			setVersion("unhealthy-after=30s"), nil},
+		{"crash-after-90s", "the new version is healthy, then exits", true, setVersion("crash-after=90s&exit=1"), nil},
+		{"out-of-memory", "the new version runs out of memory a minute after its start", true, setVersion("oom-after=60s"),
 			nil},
-		{"errors", "the new version answers one request in twenty with 500", true, version("errors=5%"), nil},
+		{"errors", "the new version answers one request in twenty with 500", true, setVersion("errors=5%"), nil},
+	}
+}
+
+// awsScenarios are about faults of AWS and of its capacity.
+func awsScenarios() []Scenario {
+	return []Scenario{
 		{"task-lost", "a serving task crashes during the deployment", true,
-			faults("task-crash SERVICE count=1 exit=137 after=60s"), nil},
-		{"zone-lost", "an Availability Zone fails for ten minutes", true, faults("zone-lost ZONE after=60s for=10m"),
+			addFaults("task-crash SERVICE count=1 exit=137 after=60s"), nil},
+		{"zone-lost", "an Availability Zone fails for ten minutes", true, addFaults("zone-lost ZONE after=60s for=10m"),
 			nil},
-		{"no-capacity", "no task can be placed for five minutes", false, faults("no-capacity CLUSTER after=5s for=5m"),
+		{"no-capacity", "no task can be placed for five minutes", false, addFaults("no-capacity CLUSTER after=5s for=5m"),
 			nil},
 		{"no-capacity-for-good", "no task can be placed for six hours", false,
-			faults("no-capacity CLUSTER after=5s for=6h"), nil},
-		{"throttling", "AWS throttles three calls in ten", false, faults("throttle *:* p=0.3"), nil},
-		{"server-errors", "AWS returns 500 to one call in ten", false, faults("5xx *:* p=0.1"), nil},
-		{"lost-replies", "one response in ten is lost after AWS has acted", false, faults("lost-reply *:* p=0.1"), nil},
+			addFaults("no-capacity CLUSTER after=5s for=6h"), nil},
+		{"throttling", "AWS throttles three calls in ten", false, addFaults("throttle *:* p=0.3"), nil},
+		{"server-errors", "AWS returns 500 to one call in ten", false, addFaults("5xx *:* p=0.1"), nil},
+		{"lost-replies", "one response in ten is lost after AWS has acted", false, addFaults("lost-reply *:* p=0.1"), nil},
 		{"stale-reads", "AWS's responses are four seconds old", false,
-			faults("stale ecs:* by=4s p=0.5", "stale elasticloadbalancing:DescribeTargetHealth by=4s p=0.5"), nil},
-		{"slow-calls", "every call takes a second", false, faults("latency *:* by=1s"), nil},
+			addFaults("stale ecs:* by=4s p=0.5", "stale elasticloadbalancing:DescribeTargetHealth by=4s p=0.5"), nil},
+		{"slow-calls", "every call takes a second", false, addFaults("latency *:* by=1s"), nil},
 		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false,
-			faults("expired-credentials after=60s for=15m"), nil},
+			addFaults("expired-credentials after=60s for=15m"), nil},
+	}
+}
+
+// processScenarios are about the process that runs sluice.
+func processScenarios() []Scenario {
+	return []Scenario{
 		{"killed", "sluice is killed after a write, before it gets the response", false,
-			kills(Kill{N: 4, After: true}), nil},
-		{"killed-thrice", "sluice is killed three times", false, kills(Kill{N: 3}, Kill{Row: true, N: 20, After: true},
+			setKills(Kill{N: 4, After: true}), nil},
+		{"killed-thrice", "sluice is killed three times", false, setKills(Kill{N: 3}, Kill{Row: true, N: 20, After: true},
 			Kill{N: 2, After: true}), nil},
 		{"disk-full", "the journal's disk is full for a while", false,
 			func(c *Case, _ int) { c.FullDisk = FullDisk{Row: 30, For: 3} }, nil},
+	}
+}
+
+// peopleScenarios are about other actors.
+func peopleScenarios() []Scenario {
+	return []Scenario{
 		{"scale-in", "a person halves the desired count during the deployment", false, func(c *Case, _ int) {
 			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount,
 				max(1, c.World.Tasks/2))}}
@@ -107,23 +110,57 @@ func Catalogue() []Scenario {
 		}, nil},
 		{"rule-edited", "Terraform restores the listener rule during the deployment", false, func(c *Case, n int) {
 			if c.World.Canary.ARN != "" && !c.World.UsesCodeDeploy() {
-				c.Interventions = []Intervention{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
+				c.Interventions = []Intervention{{Stage: halfOf(n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
 			}
 		}, nil},
 		{"rollback-midway", "a person rolls back after half of the stages", false,
-			func(c *Case, n int) { c.Interventions = midway(c, n) }, nil},
+			func(c *Case, n int) { c.Interventions = rollBackMidway(c, n) }, nil},
 		{"rollback-at-the-end", "a person rolls back after the last stage", false,
 			func(c *Case, n int) { c.Interventions = []Intervention{{Stage: max(n, 1), Does: Rollback}} }, nil},
 		{"two-at-once", "a second sluice on another machine deploys the same service", false,
-			at(30*time.Second, SecondSluice), nil},
-		{"claim-taken", "another deployment claims the service", false, at(60*time.Second, TakeClaim), nil},
-		{"service-deleted", "a person deletes the service", true, at(60*time.Second, DeleteService), nil},
+			interveneAt(30*time.Second, SecondSluice), nil},
+		{"claim-taken", "another deployment claims the service", false, interveneAt(60*time.Second, TakeClaim), nil},
+		{"service-deleted", "a person deletes the service", true, interveneAt(60*time.Second, DeleteService), nil},
 	}
-	return append(all,
-		Scenario{"step-before-fails", "the first task before the stages exits with 3", false, step(StepBefore),
+}
+
+// stepScenarios are about the tasks before and after the stages.
+func stepScenarios() []Scenario {
+	return []Scenario{
+		{"step-before-fails", "the first task before the stages exits with 3", false, failStep(StepBefore),
 			func(app *appfile.Application) bool { return len(app.Before) > 0 }},
-		Scenario{"step-after-fails", "the first task after the stages exits with 3", false, step(StepAfter),
-			func(app *appfile.Application) bool { return len(app.After) > 0 }})
+		{"step-after-fails", "the first task after the stages exits with 3", false, failStep(StepAfter),
+			func(app *appfile.Application) bool { return len(app.After) > 0 }},
+	}
+}
+
+func setVersion(options string) func(*Case, int) { return func(c *Case, _ int) { c.New = options } }
+
+// addFaults replaces SERVICE, CLUSTER and ZONE in fault lines by names of the world.
+func addFaults(lines ...string) func(*Case, int) {
+	return func(c *Case, _ int) {
+		for _, l := range lines {
+			c.Faults = append(c.Faults, strings.NewReplacer("SERVICE", c.World.Service, "CLUSTER", c.World.Cluster,
+				"ZONE", c.World.Region+"a").Replace(l))
+		}
+	}
+}
+
+func setKills(all ...Kill) func(*Case, int) { return func(c *Case, _ int) { c.Kills = all } }
+
+func interveneAt(d time.Duration, does string) func(*Case, int) {
+	return func(c *Case, _ int) { c.Interventions = []Intervention{{At: d, Does: does}} }
+}
+
+func failStep(side string) func(*Case, int) { return func(c *Case, _ int) { c.FailingStep = side } }
+
+func halfOf(stages int) int { return max(1, stages/2) }
+
+func rollBackMidway(c *Case, stages int) []Intervention {
+	if c.World.UsesCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
+		return []Intervention{{Event: "AllowTraffic", Does: Rollback}}
+	}
+	return []Intervention{{Stage: halfOf(stages), Does: Rollback}}
 }
 
 // Apply returns the case of the scenario, made from a base case.

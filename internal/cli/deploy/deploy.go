@@ -18,15 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-func (p *program) newDeployCommand() *cobra.Command {
-	var at session.ApplicationFlag
-	var o mode.Options
-	var l conflictFlags
-	var noWait, force, dry bool
-	c := &cobra.Command{
-		Use:   "deploy [DIR… | -c FILE]",
-		Short: "Deploy a service as described in its files",
-		Long: `Deploy a service as described in its files.
+const deployHelp = `Deploy a service as described in its files.
 
 It makes a plan and runs it. It starts capacity before it moves traffic, reads the
 weights back, and waits until connections have drained before it deletes tasks. If a
@@ -44,8 +36,9 @@ deployment continues.
 
 Auto scaling that sluice suspends for the deployment is restored exactly as it was
 when the process stops running the deployment: at its end, with any outcome, and at
-Ctrl-C. sluice resume suspends it again.`,
-		Example: `  sluice deploy examples/canary
+Ctrl-C. sluice resume suspends it again.`
+
+const deployExamples = `  sluice deploy examples/canary
   sluice deploy web api worker         one after the other; exits with the worst exit code
   sluice deploy --dry-run              the plan; nothing is written
   sluice deploy --no-wait              exit at the first wait or approval, or after it has requested a rolling update
@@ -53,7 +46,17 @@ Ctrl-C. sluice resume suspends it again.`,
   sluice deploy --take-over            end the running deployment of the service, then deploy
   sluice deploy --adopt                clean up after a deployment whose journal is lost, then deploy
   sluice deploy --rollback-events DEPLOYMENT_FAILURE,DEPLOYMENT_STOP_ON_ALARM
-  sluice deploy --output json | jq .   every event, as JSON Lines`,
+  sluice deploy --output json | jq .   every event, as JSON Lines`
+
+func (p *program) newDeployCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o mode.Options
+	var l conflictFlags
+	var noWait, force, dry bool
+	c := &cobra.Command{
+		Use:   "deploy [DIR… | -c FILE]",
+		Short: "Deploy a service as described in its files",
+		Long:  deployHelp, Example: deployExamples,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.Path(c, args)
 			if err != nil {
