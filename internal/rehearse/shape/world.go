@@ -84,6 +84,11 @@ func (l Lags) settingsText() (text string) {
 // means AWS's defaults, 100 and 200.
 type Percents struct{ Least, Most int }
 
+// Block reports whether, at a desired count, the limits let ECS neither stop nor start a task.
+func (p Percents) Block(count int) bool {
+	return p != (Percents{}) && count > 0 && count*p.Most/100 <= count && (count*p.Least+99)/100 >= count
+}
+
 // Group is a target group with its timings.
 type Group struct {
 	ARN                string

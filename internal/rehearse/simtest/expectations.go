@@ -36,7 +36,7 @@ func cannotRoll(c rehearse.Case) bool {
 		return false
 	}
 	for n := s.Min; n <= s.Max; n++ {
-		if n*p.Most/100 <= n && (n*p.Least+99)/100 >= n {
+		if p.Block(n) {
 			return true
 		}
 	}
