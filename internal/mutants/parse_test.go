@@ -12,7 +12,7 @@ import (
 // In a file of testdata it is a block of lines. An empty line ends it.
 //
 //	the claim is not read back after it was written      what is broken
-//	internal/stage/claim.go                              the source file
+//	internal/stage/claim/claim.go                        the source file
 //	 	if lost {                                        unchanged line: a space, then the line
 //	-		return r.lost()                              removed line
 //	+		return nil                                   added line

@@ -25,8 +25,8 @@ import (
 //     refuses other writes.
 //
 // An implementation keeps the rules of stages. It saves before it writes, writes only through
-// [Step.MakeWrite], and reads before and after. It can run again after a kill at any point: it knows the
-// past only from saved values and from AWS. It lists the tasks of a variant with [Hosting.ListTasks],
+// [Step.MakeWrite], and reads before and after. It can run again after a kill at any point: it knows
+// the past only from saved values and from AWS. It lists the tasks of a variant with [Hosting.ListTasks],
 // so that it never depends on the kind of hosting.
 //
 // Stages fix the order. A variant that gets requests was healthy before

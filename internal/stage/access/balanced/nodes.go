@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
@@ -34,7 +35,8 @@ func waitForNodes(ctx context.Context, b traffic, check func(context.Context) er
 		if !told {
 			b.step.Host.Emit(sluice.Waiting{For: "the nodes of the " + b.step.Plan.Balancer.Name() +
 				" to use the weights",
-				Detail: "AWS does not report it", Until: until})
+				Detail: fmt.Sprintf("%s from the last change, because AWS does not report when they do",
+					plan.FormatDuration(b.step.Plan.ShiftPropagation())), Until: until})
 			told = true
 		}
 		if err := capacity.CheckDuringWait(ctx, b.step); err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // traffic routes by a load balancer: by the weights of two target groups on its listener rules, or
-// in the default actions of its listeners. The writes to the rules are in albtraffic_rules.go.
+// in the default actions of its listeners. The writes to the rules are in rules.go.
 type traffic struct {
 	step  *step.Step
 	rules *alb.Driver

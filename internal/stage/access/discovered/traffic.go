@@ -14,8 +14,7 @@ import (
 
 // traffic routes by a Cloud Map name: the share of a variant is its part of the registered
 // tasks. Sluice registers canary tasks. ECS registers primary tasks, and sluice deregisters only as
-// many of them as the share needs. The shift is in cloudmaptraffic_shift.go, the tasks are in
-// cloudmaptraffic_tasks.go.
+// many of them as the share needs. The shift is in shift.go, the tasks are in tasks.go.
 type traffic struct {
 	step           *step.Step
 	names          *cloudmap.Driver

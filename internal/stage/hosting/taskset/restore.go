@@ -94,6 +94,9 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 	if err != nil {
 		return err
 	}
+	if err := t.stopIdleCanary(ctx); err != nil {
+		return err
+	}
 	m, err := t.ensureSet(ctx, sluice.Primary, ecs.WantedTaskSet{By: by, Label: plan.RestoredSet, Scale: int(was.Scale),
 		Attach:   attachment,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
@@ -110,6 +113,27 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 		return err
 	}
 	return t.step.Access.RestoreRoutes(ctx)
+}
+
+// stopIdleCanary scales a canary without requests to 0 if ECS still starts tasks of it. ECS starts a
+// limited number of tasks a minute, and a canary whose tasks crash would take those that the restored
+// tasks need. A canary that is complete, or gets requests, is removed later with all that was created.
+func (t taskSets) stopIdleCanary(ctx context.Context) error {
+	canary, err := t.FindVariant(ctx, sluice.Canary)
+	if err != nil || canary == nil || canary.Status == "DRAINING" || canary.Running >= canary.Desired {
+		return err
+	}
+	err = t.step.Access.CheckCanaryUnrouted(ctx, *canary)
+	if sluice.KindOf(err) == sluice.OutsideChange {
+		return nil // a rule sends requests to it
+	}
+	if share, watched := t.step.Access.WeightOf(sluice.Canary); err != nil || share > 0 || !watched {
+		return err
+	}
+	if err := t.step.Access.WaitForPropagation(ctx); err != nil {
+		return err
+	}
+	return t.ScaleToZero(ctx, *canary)
 }
 
 // maxRescales is how often a task set is scaled again that other actors scale during a rollback.
