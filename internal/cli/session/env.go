@@ -19,6 +19,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"golang.org/x/term"
 
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -76,8 +77,8 @@ type Env struct {
 // maxLineLength is the maximum number of characters of a line on Err. Longer lines are cut.
 const maxLineLength = 16 << 10
 
-// sanitizeWriters returns an environment whose writers make all text printable. The terminal codes
-// that sluice itself writes pass unchanged.
+// sanitizeWriters returns an environment whose writers make all text printable, and wrap it on a
+// terminal. The terminal codes that sluice itself writes pass unchanged.
 func (e Env) sanitizeWriters() (Env, error) {
 	var err error
 	if e.own, err = printable.NewCodePrefix(e.Rand); err != nil {
@@ -86,15 +87,26 @@ func (e Env) sanitizeWriters() (Env, error) {
 	isTerminal, size := e.IsTerminal, e.Size
 	e.IsTerminal = func(w io.Writer) bool { return isTerminal(unwrapWriter(w)) }
 	e.Size = func(w io.Writer) (int, int) { return size(unwrapWriter(w)) }
-	e.Out, e.Err = printable.NewWriter(e.Out, e.own, 0), printable.NewWriter(e.Err, e.own, maxLineLength)
+	wrap := func(w io.Writer) io.Writer {
+		if !isTerminal(w) {
+			return w
+		}
+		return show.NewWrapWriter(w, func() int { width, _ := size(w); return width })
+	}
+	e.Out = printable.NewWriter(wrap(e.Out), e.own, 0)
+	e.Err = printable.NewWriter(wrap(e.Err), e.own, maxLineLength)
 	return e, nil
 }
 
+// unwrapWriter returns the writer below those of sanitizeWriters.
 func unwrapWriter(w io.Writer) io.Writer {
-	if p, ok := w.(*printable.Writer); ok {
-		return p.Unwrap()
+	for {
+		over, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return w
+		}
+		w = over.Unwrap()
 	}
-	return w
 }
 
 // OS returns the environment of this machine.

@@ -1,0 +1,88 @@
+package show
+
+import (
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// narrowest is the smallest width of a terminal, in columns, for which lines are wrapped.
+const narrowest = 40
+
+// WrapWriter breaks lines at spaces that are wider than a terminal. It indents what follows a break, so
+// that it does not look like a line of its own. Lines of JSON pass unchanged, because programs read
+// them. The last line of a write passes unchanged too if no line feed ends it, as of a question.
+type WrapWriter struct {
+	to    io.Writer
+	width func() int // of the terminal in columns; 0: unknown, and nothing is wrapped
+}
+
+// NewWrapWriter returns a writer that wraps lines before it writes them to a terminal.
+func NewWrapWriter(to io.Writer, width func() int) *WrapWriter { return &WrapWriter{to, width} }
+
+// Unwrap returns the terminal.
+func (w *WrapWriter) Unwrap() io.Writer { return w.to }
+
+func (w *WrapWriter) Write(p []byte) (int, error) {
+	width := w.width()
+	if width < narrowest {
+		return w.to.Write(p)
+	}
+	lines := strings.SplitAfter(string(p), "\n")
+	for i, line := range lines {
+		if text, ended := strings.CutSuffix(line, "\n"); ended {
+			lines[i] = wrapLine(text, width) + "\n"
+		}
+	}
+	if _, err := io.WriteString(w.to, strings.Join(lines, "")); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// terminalCode matches the codes that sluice writes to a terminal. They have no width.
+var terminalCode = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]|\r")
+
+// lineHead matches what precedes the text of a line: spaces, and a bullet, a time, a number, a sign or
+// a label.
+var lineHead = regexp.MustCompile(`^ *(?:(?:[-+~•] |[0-9]+(?::[0-9]{2})+ +|[0-9]+ |next: |warning: |note: ))?`)
+
+// wrapLine breaks a line at spaces, so that no part is wider than the terminal. A word that is wider
+// itself, such as an ARN, is not broken.
+func wrapLine(line string, width int) string {
+	plain := terminalCode.ReplaceAllString(line, "")
+	if utf8.RuneCountInString(plain) <= width || strings.HasPrefix(strings.TrimLeft(plain, " "), "{") {
+		return line
+	}
+	head := lineHead.FindString(plain)
+	indent := len(head)
+	if strings.TrimLeft(head, " ") == "" {
+		indent += 2
+	}
+	indent = min(indent, width/2)
+	var out strings.Builder
+	column := 0
+	for len(line) > 0 {
+		word, rest := cutWord(line)
+		wide := utf8.RuneCountInString(terminalCode.ReplaceAllString(word, ""))
+		if text := strings.TrimLeft(word, " "); column > indent && column+wide > width && text != "" {
+			out.WriteString("\n" + strings.Repeat(" ", indent))
+			wide -= len(word) - len(text)
+			word, column = text, indent
+		}
+		out.WriteString(word)
+		column += wide
+		line = rest
+	}
+	return out.String()
+}
+
+// cutWord returns the first word of a line with the spaces before it, and the rest.
+func cutWord(line string) (word, rest string) {
+	start := len(line) - len(strings.TrimLeft(line, " "))
+	if end := strings.IndexByte(line[start:], ' '); end >= 0 {
+		return line[:start+end], line[start+end:]
+	}
+	return line, ""
+}

@@ -1,0 +1,62 @@
+package show
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func TestLinesWrapAtTheWidthOfTheTerminal(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"short", "weights are primary 80 / canary 20\n", "weights are primary 80 / canary 20\n"},
+		{"plain", "one two three four five six seven eight nine ten\n",
+			"one two three four five six seven eight\n  nine ten\n"},
+		{"time", "01:29   waiting for the nodes of the load balancer\n",
+			"01:29   waiting for the nodes of the\n        load balancer\n"},
+		{"bullet", "  - a warning that is longer than the terminal\n",
+			"  - a warning that is longer than the\n    terminal\n"},
+		{"next step", "next: allow ecs:UpdateService in the IAM policy\n",
+			"next: allow ecs:UpdateService in the IAM\n      policy\n"},
+		{"long word", "see arn:aws:ecs:us-east-1:123456789012:service/prod/web for more\n",
+			"see\n  arn:aws:ecs:us-east-1:123456789012:service/prod/web\n  for more\n"},
+		{"json", `{"a": "one two three four five six seven eight nine"}` + "\n",
+			`{"a": "one two three four five six seven eight nine"}` + "\n"},
+		{"color", "\x1b[31mone two three four five six seven eight\x1b[0m\n",
+			"\x1b[31mone two three four five six seven eight\x1b[0m\n"},
+		{"question", "Type the name of the service, and press the return key: ",
+			"Type the name of the service, and press the return key: "},
+	} {
+		var out bytes.Buffer
+		n, err := NewWrapWriter(&out, func() int { return 40 }).Write([]byte(c.in))
+		if err != nil || n != len(c.in) || out.String() != c.want {
+			t.Errorf("%s: %d of %d, %v\n%s\nwant\n%s", c.name, n, len(c.in), err, out.String(), c.want)
+		}
+	}
+}
+
+// Wrapping changes spaces only, and no line is wider than the terminal unless one word is.
+func TestWrappedTextHasTheSameWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		heads := rapid.StringMatching(` {0,6}(- |01:29 |next: )?`)
+		words := rapid.SliceOfN(rapid.StringMatching(`[a-zé:/]{1,50} {0,3}`), 0, 20)
+		text := heads.Draw(t, "head") + strings.Join(words.Draw(t, "words"), " ") + "\n"
+		width := rapid.IntRange(narrowest, 130).Draw(t, "width")
+		var out bytes.Buffer
+		if _, err := NewWrapWriter(&out, func() int { return width }).Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Fields(out.String()), strings.Fields(text); !slices.Equal(got, want) {
+			t.Fatalf("%q\nwant the words of %q", out.String(), text)
+		}
+		for line := range strings.Lines(out.String()) {
+			line = strings.TrimRight(line, " \n")
+			if utf8.RuneCountInString(line) > width && len(strings.Fields(line)) > 2 {
+				t.Fatalf("wider than %d: %q", width, line)
+			}
+		}
+	})
+}
