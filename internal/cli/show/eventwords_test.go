@@ -29,7 +29,6 @@ func TestEveryEventHasWords(t *testing.T) {
 		eventtest.FrontEnd{Name: "GitHub Actions", Show: linesOutput(lineRenderer{groups: true}), Silent: unwritten},
 		eventtest.FrontEnd{Name: "JSON lines", Show: jsonOutput},
 		eventtest.FrontEnd{Name: "board", Show: boardOutput, Silent: map[string]string{
-			"adopted":           boardIsState,
 			"deploymentResumed": boardIsState,
 			"lifecycleChanged":  boardIsState,
 			"noted":             boardIsState,

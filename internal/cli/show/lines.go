@@ -32,13 +32,15 @@ type lineRenderer struct {
 	began     time.Time
 	groupOpen bool // a group is open
 	lastText  string
+	causes    causeMemory
 }
 
 func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
 	if l.began.IsZero() {
 		l.began = e.At
 	}
-	ev, words := e.Open(), eventLine(e)
+	ev, full := e.Open(), eventLine(e)
+	words := l.causes.shorten(ev, full)
 	if printed, ok := ev.(sluice.Printed); ok {
 		l.printOutput(printed)
 		return
@@ -47,7 +49,7 @@ func (l *lineRenderer) ShowEvent(e sluice.Envelope) {
 		return // the change is in fields that are not shown
 	}
 	l.lastText = words.text
-	if l.groups && l.writeGroup(ev, words) {
+	if l.groups && l.writeGroup(ev, full) { // an annotation is read alone
 		return
 	}
 	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.Dim(FormatElapsed(e.At.Sub(l.began))), indentOf(ev),

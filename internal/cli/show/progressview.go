@@ -25,6 +25,7 @@ type progressView struct {
 	clock         clock.Clock
 	size          func() (width, height int)
 	renderedLines int // lines on the screen
+	causes        causeMemory
 	stop          chan struct{}
 	done          chan struct{}
 }
@@ -56,9 +57,11 @@ func (l *progressView) ShowEvent(e sluice.Envelope) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.board.ApplyEvent(e)
+	words := l.causes.shorten(e.Open(), eventLine(e))
 	switch ev := e.Open().(type) {
-	case sluice.DeploymentStarted, sluice.Warned, sluice.RollbackStarted, sluice.TaskEnded, sluice.Printed:
-		l.writeAbove(colorLine(l.paint, eventLine(e)))
+	case sluice.DeploymentStarted, sluice.Warned, sluice.RollbackStarted, sluice.TaskEnded, sluice.Printed,
+		sluice.Adopted:
+		l.writeAbove(colorLine(l.paint, words))
 	case sluice.StageEnded:
 		if ev.Status == "failed" {
 			l.writeAbove(colorLine(l.paint, line{failure, fmt.Sprintf("%d %s: %s", ev.Index+1, ev.Name, ev.Cause)}))

@@ -1,0 +1,28 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// causeMemory is the cause of the last stage that failed, which was shown in full. The zero value has
+// none.
+type causeMemory struct{ cause, short string }
+
+// shorten returns the words of an event with a cause that was shown before in its short form, which
+// names the stage.
+func (m *causeMemory) shorten(ev sluice.Event, words line) line {
+	switch e := ev.(type) {
+	case sluice.StageEnded:
+		if e.Status == "failed" {
+			*m = causeMemory{cause: e.Cause, short: fmt.Sprintf("stage %d %s failed", e.Index+1, e.Name)}
+		}
+	case sluice.RollbackStarted, sluice.DeploymentEnded:
+		if m.cause != "" {
+			words.text = strings.Replace(words.text, m.cause, m.short, 1)
+		}
+	}
+	return words
+}
