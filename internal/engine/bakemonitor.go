@@ -48,8 +48,8 @@ func (r *run) pollBake(ctx context.Context, s plan.Stage) error {
 		return nil
 	}
 	after, trouble, err := b.monitor.Poll(ctx)
-	if b.host.journalErr != nil {
-		return b.host.journalErr
+	if err := b.host.recordingError(); err != nil {
+		return err
 	}
 	if err != nil && !endsWait(err) {
 		after, trouble, err = unreadRetryDelay, b.trouble, r.warnUnread(ctx, s, err)

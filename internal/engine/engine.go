@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -31,8 +32,10 @@ type Engine struct {
 	// NewID creates the ID of a deployment; it begins with [plan.IDPrefix].
 	NewID     func() string
 	fullPlans map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
-	// OnEvent is called with each event after it is in the journal. Nil: no callback.
+	// OnEvent is called with each event after it is in the journal, by one goroutine at a time. Nil:
+	// no callback.
 	OnEvent func(sluice.Envelope)
+	emits   sync.Mutex // held while an event is recorded and shown: both have the same order
 }
 
 // Options change how a run behaves.
@@ -170,6 +173,8 @@ type RunResult struct {
 
 // emitEvent records an event in the journal and passes it to OnEvent.
 func (e *Engine) emitEvent(ctx context.Context, deployment, stage string, ev sluice.Event) error {
+	e.emits.Lock()
+	defer e.emits.Unlock()
 	env, err := e.Journal.AppendEvent(context.WithoutCancel(ctx), sluice.Seal(deployment, stage, ev))
 	if err == nil && e.OnEvent != nil {
 		e.OnEvent(env)
@@ -184,6 +189,8 @@ func (e *Engine) showEvent(deployment, stage string, ev sluice.Event) {
 	}
 	env := sluice.Seal(deployment, stage, ev)
 	env.At = e.Clock.Now()
+	e.emits.Lock()
+	defer e.emits.Unlock()
 	e.OnEvent(env)
 }
 

@@ -30,8 +30,8 @@ func TestExpiredCredentialsPauseTheDeployment(t *testing.T) {
 func TestSecondEngineIsRefusedWhileTheFirstLives(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		id := b.Start(b.Files("sim/web:v2", canaryPipeline))
-		second := *b.Engine
-		second.Owner, second.IsAlive = "test/2", func(string) bool { return true }
+		second := b.other("test/2")
+		second.IsAlive = func(string) bool { return true }
 		var refused error
 		b.Clock.Go(func() { _, refused = second.Run(context.Background(), id, engine.Options{}) })
 		end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)

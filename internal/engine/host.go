@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -15,7 +16,9 @@ type host struct {
 	deployment string
 	stage      string
 	began      time.Time
-	journalErr error // why an event could not be recorded
+
+	mu         sync.Mutex // a stage emits events from its work and from the checks beside it
+	journalErr error      // why an event could not be recorded
 }
 
 func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
@@ -25,10 +28,16 @@ func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
 // Save fails if an earlier event could not be recorded: the journal is then unreliable, and no
 // further write to AWS is allowed.
 func (h *host) Save(ctx context.Context, key string, value []byte) error {
-	if h.journalErr != nil {
-		return h.journalErr
+	if err := h.recordingError(); err != nil {
+		return err
 	}
 	return h.engine.Journal.Save(ctx, h.deployment, key, value)
+}
+
+func (h *host) recordingError() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.journalErr
 }
 
 func (h *host) Began() time.Time { return h.began }
@@ -36,6 +45,8 @@ func (h *host) Began() time.Time { return h.began }
 // Emit records the event in the journal. Writes also get an action row as evidence. Container
 // output is shown and not kept.
 func (h *host) Emit(ev sluice.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.journalErr != nil {
 		return
 	}

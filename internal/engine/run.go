@@ -313,7 +313,7 @@ func (r *run) executeStage(ctx context.Context, s plan.Stage, began time.Time) e
 	if err := w.Execute(ctx); err != nil {
 		return err
 	}
-	return h.journalErr
+	return h.recordingError()
 }
 
 // openStage opens a stage for this engine.

@@ -14,9 +14,8 @@ import (
 
 // other is another process on the same journal.
 func (b *bench) other(owner string) *engine.Engine {
-	e := *b.Engine
-	e.Owner = owner
-	return &e
+	return &engine.Engine{Journal: b.Journal, Account: b.Account, Clock: b.Clock, Owner: owner,
+		IsAlive: b.Engine.IsAlive, NewID: b.Engine.NewID, OnEvent: b.Engine.OnEvent}
 }
 
 // A running engine whose deployment another process takes over stops at its next
