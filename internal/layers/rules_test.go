@@ -58,6 +58,8 @@ var layerTable = []layerRow{
 	{pkg: "internal/verdict/diagnosis", layer: 1, below: []int{0}},
 	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/verdict/diagnosis"}},
+	{pkg: "internal/verdict/health", layer: 1, below: []int{0},
+		also: []string{"internal/verdict", "internal/verdict/diagnosis"}},
 	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
 	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
