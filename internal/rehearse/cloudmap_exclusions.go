@@ -74,3 +74,9 @@ func (c Case) termTime(options string) time.Duration {
 // addressCacheTime returns how long callers may use an address after ECS stopped its task: ECS
 // deregisters the instance at the same time.
 func (c Case) addressCacheTime() time.Duration { return c.World.TTL + 15*time.Second }
+
+// isUndisturbed reports whether only the deployment itself changes the registered instances.
+func (c Case) isUndisturbed() bool {
+	return c.World.UsesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 &&
+		!c.IsUnsteady() && !c.MustFail()
+}

@@ -55,7 +55,7 @@ func (d *draft) writeHooks(c rehearse.Case) {
 }
 
 func (f *simulation) raiseAlarm() {
-	f.InWorld(func(tx *world.Tx) {
+	f.env.InWorld(func(tx *world.Tx) {
 		if a, ok := tx.Alarms.Get(shape.AlarmName); ok {
 			tx.SetAlarm(a, world.AlarmRaised, "too many errors", "")
 		}
@@ -64,8 +64,8 @@ func (f *simulation) raiseAlarm() {
 
 // stopCodeDeploy stops the running CodeDeploy deployments, as in the console.
 func (f *simulation) stopCodeDeploy(back bool) {
-	for _, id := range f.CodeDeployIDs(codedeployer.InProgress, codedeployer.Ready, codedeployer.Created) {
-		f.CallAWS("codedeploy", "CodeDeploy_20141006.StopDeployment",
+	for _, id := range f.env.CodeDeployIDs(codedeployer.InProgress, codedeployer.Ready, codedeployer.Created) {
+		f.env.CallAWS("codedeploy", "CodeDeploy_20141006.StopDeployment",
 			map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
 	}
 }
