@@ -97,6 +97,8 @@ var layerTable = []layerRow{
 	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}},
 	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy},
 		also: []string{"internal/engine", "internal/rehearse/shape", "awssim/..."}},
+	{pkg: "internal/rehearse/catalogue", layer: 4, below: []int{3, 2, 1, 0},
+		also: []string{"internal/rehearse", "internal/rehearse/shape"}},
 
 	{pkg: "internal/cli/show", layer: 5, below: []int{1, 0}, free: true, also: []string{"internal/engine"}},
 	{pkg: "internal/cli/session", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
