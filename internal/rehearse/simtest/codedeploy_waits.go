@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
@@ -28,7 +28,7 @@ func (d *random) generateDeployChecks(c *rehearse.Case) {
 		}
 	}
 	w.Test, w.Alarm = d.chance(40), d.chance(50)
-	events := definition.HookEvents()
+	events := appspec.HookEvents()
 	w.Hooks = d.oneOf("", "", shape.AgreeHook, shape.AgreeHook, "fail:"+d.oneOf(events...), "hang:"+d.oneOf(events...),
 		"missing:"+d.oneOf(events...))
 }
@@ -49,7 +49,7 @@ func (d *draft) writeHooks(c rehearse.Case) {
 		return
 	}
 	writeLine(&d.app, "appspec:\n  Hooks:")
-	for _, e := range definition.HookEvents() {
+	for _, e := range appspec.HookEvents() {
 		writeLine(&d.app, "    - %s: %s", e, c.World.HookFunction(e))
 	}
 }
