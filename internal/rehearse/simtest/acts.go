@@ -109,8 +109,8 @@ func (f *simulation) checkTakeOverWait(e sluice.Envelope) {
 	case sluice.Writing:
 		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < rehearse.ClaimValidFor &&
 			ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
-			f.report.AddViolation("P2", "the deployment that took over the service wrote %s after %s: the previous owner "+
-				"may write for %s", ev.Operation, since, rehearse.ClaimValidFor)
+			f.report.AddViolation("P2", "the deployment that took over the service wrote %s after %s: the previous "+
+				"owner may write for %s", ev.Operation, since, rehearse.ClaimValidFor)
 		}
 	}
 }
