@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 )
 
 // Format is the kind of file that an application was read from.
@@ -76,8 +77,8 @@ type Application struct {
 	Rehearsal       *Rehearsal // nil: not in the file
 	Before, After   []Step     // tasks that are run before and after the stages
 
-	CodeDeploy CodeDeploy        // of a service whose controller is CODE_DEPLOY
-	Hooks      []definition.Hook // of its AppSpec, in the order of the file
+	CodeDeploy CodeDeploy     // of a service whose controller is CODE_DEPLOY
+	Hooks      []appspec.Hook // of its AppSpec, in the order of the file
 
 	// Notes are sentences for the user, to be printed once.
 	Notes []string

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 )
 
 // codeDeployKeys returns the keys for services that AWS CodeDeploy deploys.
@@ -21,7 +22,7 @@ func codeDeployKeys() []key {
 		honouredKey("appspec", shape{kind: object, keys: []key{
 			honouredKey("Hooks", shape{kind: list, of: hookShape()},
 				"Lambda functions that CodeDeploy calls, one per lifecycle event: "+
-					strings.Join(definition.HookEvents(), ", ")+"."),
+					strings.Join(appspec.HookEvents(), ", ")+"."),
 		}}, "Fields of the AppSpec in addition to the definitions."),
 	}
 }
@@ -29,7 +30,7 @@ func codeDeployKeys() []key {
 // hookShape returns the shape of one hook: a lifecycle event with its function.
 func hookShape() *shape {
 	s := &shape{kind: object, one: true}
-	for _, event := range definition.HookEvents() {
+	for _, event := range appspec.HookEvents() {
 		s.keys = append(s.keys, honouredKey(event, shape{kind: text}, "A Lambda function, by name or ARN."))
 	}
 	return s
@@ -57,7 +58,7 @@ func (l *loader) fillCodeDeploy(spec, input *definition.Node) {
 					e.Key))
 			}
 			seen[e.Key] = true
-			l.app.Hooks = append(l.app.Hooks, definition.Hook{Event: e.Key, Function: textOf(e.Value)})
+			l.app.Hooks = append(l.app.Hooks, appspec.Hook{Event: e.Key, Function: textOf(e.Value)})
 		}
 	}
 }

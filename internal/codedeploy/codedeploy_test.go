@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 )
 
 var dawn = time.Now().UTC().Truncate(time.Hour).Add(24 * time.Hour)
@@ -132,7 +132,7 @@ func (b *bench) start(by sluice.ActionID) codedeploy.StartRequest {
 			Essential:    aws.Bool(true),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(80)}}}}})
 	b.ok(err)
-	spec, err := definition.NewAppSpec(&awsecs.CreateServiceInput{LoadBalancers: []ecstypes.LoadBalancer{
+	spec, err := appspec.New(&awsecs.CreateServiceInput{LoadBalancers: []ecstypes.LoadBalancer{
 		{TargetGroupArn: aws.String("arn:of-web-a"), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}},
 		*td.TaskDefinition.TaskDefinitionArn, nil)
 	b.ok(err)

@@ -12,14 +12,14 @@ import (
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 )
 
 // StartRequest describes the requested deployment.
 type StartRequest struct {
 	Group      Group
 	Config     string // deployment configuration; empty: the group's
-	AppSpec    definition.AppSpec
+	AppSpec    appspec.Spec
 	By         sluice.ActionID // its identity
 	Rollback   []string        // events after which it is rolled back; nil: the group's settings apply
 	NoAlarms   bool            // no alarm stops it, whatever the group says

@@ -13,7 +13,7 @@ import (
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -175,7 +175,7 @@ func (h Client) RevisionByHash(ctx context.Context, application, sha256 string) 
 	if out.Revision == nil || out.Revision.AppSpecContent == nil {
 		return "", nil
 	}
-	arn, _, err := definition.ReadAppSpec(aws.ToString(out.Revision.AppSpecContent.Content))
+	arn, _, err := appspec.Read(aws.ToString(out.Revision.AppSpecContent.Content))
 	if err != nil {
 		return "", &sluice.Error{Op: "read the AppSpec of application " + application, Err: err}
 	}

@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 )
 
 // Deployer is the deployment group of CodeDeploy that deploys a service, as AWS returns it.
@@ -22,13 +22,13 @@ type Deployer struct {
 
 // CodeDeploy describes the deployment that sluice requests from CodeDeploy.
 type CodeDeploy struct {
-	Application    string            `json:"application,omitempty"` // empty: the service is created without CodeDeploy
-	Group          string            `json:"deploymentGroup,omitempty"`
-	Config         string            `json:"deploymentConfig,omitempty"` // empty: the group's
-	ConfigUsed     string            `json:"deploymentConfigUsed,omitempty"`
-	RollbackEvents []string          `json:"rollbackEvents,omitempty"` // nil: the group's settings apply
-	RollsBackOn    []string          `json:"rollsBackOn,omitempty"`    // the events that apply
-	Hooks          []definition.Hook `json:"hooks,omitempty"`
+	Application    string         `json:"application,omitempty"` // empty: the service is created without CodeDeploy
+	Group          string         `json:"deploymentGroup,omitempty"`
+	Config         string         `json:"deploymentConfig,omitempty"` // empty: the group's
+	ConfigUsed     string         `json:"deploymentConfigUsed,omitempty"`
+	RollbackEvents []string       `json:"rollbackEvents,omitempty"` // nil: the group's settings apply
+	RollsBackOn    []string       `json:"rollsBackOn,omitempty"`    // the events that apply
+	Hooks          []appspec.Hook `json:"hooks,omitempty"`
 	// SHA-256 of its content in hex, if the revision is registered
 	AppSpec string `json:"appSpec,omitempty"`
 	// a deployment is needed; otherwise only attributes change

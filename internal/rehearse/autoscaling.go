@@ -11,11 +11,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// canScale reports whether the desired count may change during a deployment: auto scaling is
-// active, or it is restored in between.
-func (c Case) canScale() bool {
-	return c.World.Scaling.IsActive() && (!c.Suspend || len(c.Interventions)+len(c.Faults)+len(c.Kills) > 0 ||
-		c.FullDisk.Row > 0)
+// ScalingChecks checks the scalable targets.
+type ScalingChecks struct {
+	env        *Environment
+	report     *Report
+	deployment *Deployment
+	seconds    *SecondSluices
+
+	initial    string // the scalable targets at the start
+	expected   string // the scalable targets, as they must be at the end
+	beforeRace string // expected before a change during sluice's write
+	isWriting  bool   // sluice is writing a scalable target
 }
 
 // scalingOf returns the scalable targets as text.
@@ -35,31 +41,40 @@ const scalingWrite = "application-autoscaling:RegisterScalableTarget"
 
 // checkScaling checks that auto scaling is as before, or as another actor set it during the
 // deployment (P3). A deployment that lost the service may not write any more.
-func (f *Rehearsal) checkScaling() {
-	if f.HasIntervention(TakeClaim) || f.secondFinished {
+func (c *ScalingChecks) checkScaling() {
+	if c.env.Case.HasIntervention(TakeClaim) || c.seconds.finished {
 		return
 	}
-	f.InWorld(func(tx *world.Tx) {
-		now, undone := scalingOf(tx), f.OutsidePolicy == "reassert" // sluice reverts external changes
-		if now != f.expectedScaling && now != f.scalingBeforeRace && !(undone && now == f.initialScaling) {
-			f.AddViolation("P3", "auto scaling is %s; it was %s", now, f.expectedScaling)
+	c.env.InWorld(func(tx *world.Tx) {
+		now, undone := scalingOf(tx), c.env.Case.OutsidePolicy == "reassert" // sluice reverts external changes
+		if now != c.expected && now != c.beforeRace && !(undone && now == c.initial) {
+			c.report.AddViolation("P3", "auto scaling is %s; it was %s", now, c.expected)
 		}
 	})
-	if was, ok := f.serviceTags()[plan.ScalingTag]; ok && !f.HasIntervention(DeleteService) {
-		f.AddViolation("P3", "the tag for auto scaling is still on the service: %s", was)
+	if was, ok := c.env.serviceTags()[plan.ScalingTag]; ok && !c.env.Case.HasIntervention(DeleteService) {
+		c.report.AddViolation("P3", "the tag for auto scaling is still on the service: %s", was)
 	}
 }
 
 // checkSuspended checks that auto scaling is suspended while traffic moves, if the files set it
 // (P3: suspensions are as planned). A sluice that stops running restores it, and CodeDeploy
 // continues by itself.
-func (f *Rehearsal) checkSuspended(tx *world.Tx) {
-	if !f.Suspend || len(f.Interventions) > 0 || f.isOver || f.WasPaused && f.World.UsesCodeDeploy() {
+func (c *ScalingChecks) checkSuspended(tx *world.Tx) {
+	if !c.env.Case.Suspend || len(c.env.Case.Interventions) > 0 || c.env.IsOver || c.deployment.WasPaused &&
+		c.env.Case.World.UsesCodeDeploy() {
 		return
 	}
 	for _, t := range autoscaler.StateOf(tx).Targets.Values() {
 		if t.Suspended != (autoscaler.Suspended{In: true, Out: true, Scheduled: true}) {
-			f.AddViolation("P3", "traffic shifts while auto scaling is active: suspended %+v", t.Suspended)
+			c.report.AddViolation("P3", "traffic shifts while auto scaling is active: suspended %+v", t.Suspended)
 		}
 	}
+}
+
+// Accept expects the scalable targets at the end as another actor has set them now.
+func (c *ScalingChecks) Accept(tx *world.Tx) {
+	if c.isWriting {
+		c.beforeRace = c.expected
+	}
+	c.expected = scalingOf(tx)
 }

@@ -1,10 +1,14 @@
 package rehearse
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/engine"
 )
 
 // checkChange checks each change of the world when it happens.
@@ -12,18 +16,18 @@ func (f *Rehearsal) checkChange(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Listener:
 		for _, r := range o.Rules {
-			f.checkWeights(tx, r)
+			f.rules.checkWeights(tx, r)
 		}
 	case *world.Service:
-		f.checkCanaryEmptied(o)
+		f.sets.checkCanaryEmptied(o)
 	case *world.TaskSet:
-		f.noteStart(o)
-		f.checkUnique(o)
-		f.checkEmptied(o)
+		f.sets.noteStart(o)
+		f.sets.checkUnique(o)
+		f.sets.checkEmptied(o)
 	case *world.Task:
-		f.checkRunOnce(o)
+		f.Tasks.checkRunOnce(o)
 	case *world.Instance:
-		f.updateShareDrift(tx)
+		f.shares.updateShareDrift(tx)
 	}
 }
 
@@ -33,24 +37,111 @@ const steadyWait = 15 * time.Minute
 
 // judgeEnd checks the end against the promises.
 func (f *Rehearsal) judgeEnd() {
-	r := &f.Result
-	f.checkLossless()
-	f.checkCause()
-	f.Sleep(steadyWait)
+	r := &f.Report.Result
+	f.callers.checkLossless()
+	kept, err := f.Processes.journalText()
+	if err != nil {
+		f.Report.Fail("read the journal: %v", err)
+	}
+	f.causes.checkCause(kept)
+	f.Env.Sleep(steadyWait)
 	for range 20 {
-		if f.secondsRunning > 0 {
-			f.Sleep(steadyWait)
+		if f.Seconds.running > 0 {
+			f.Env.Sleep(steadyWait)
 		}
 	}
-	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack && !f.IsJob() {
+	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack && !f.Case.IsJob() {
 		f.rollBackUnfinished()
 	}
-	f.checkEnd(r.Outcome)
-	f.InWorld(func(tx *world.Tx) {
-		f.checkDeployedOnce(tx)
-		f.checkStoppedWithRollback(tx)
-		if now := f.unmanagedText(tx); now != f.unmanagedBefore && !f.HasIntervention(DeleteService) {
-			f.AddViolation("P3", "unmanaged resources have changed:\n%s\nbefore:\n%s", now, f.unmanagedBefore)
+	f.finishEnd(r.Outcome)
+	f.Env.InWorld(func(tx *world.Tx) {
+		f.Ends.checkDeployedOnce(tx)
+		f.Ends.checkStoppedWithRollback(tx)
+		if now := f.Ends.unmanagedText(tx); now != f.Ends.unmanagedBefore && !f.Case.HasIntervention(DeleteService) {
+			f.Report.AddViolation("P3", "unmanaged resources have changed:\n%s\nbefore:\n%s", now,
+				f.Ends.unmanagedBefore)
 		}
 	})
+}
+
+// onEvent receives each event after it is in the journal.
+func (f *Rehearsal) onEvent(e sluice.Envelope) {
+	fmt.Fprintf(&f.Report.log, "%s [%s] %s %s\n", e.At.Sub(f.Report.start).Round(time.Millisecond), e.Stage, e.Kind,
+		e.Data)
+	f.rules.checkDriftNoticed(e)
+	if f.extension.OnEvent != nil {
+		f.extension.OnEvent(e)
+	}
+	f.shares.trackShare(e)
+	switch ev := e.Open().(type) {
+	case sluice.StageStarted:
+		if _, begun := f.stageStarts[e.Stage]; !begun {
+			f.stageStarts[e.Stage] = e.At
+		}
+	case sluice.StageEnded:
+		f.Report.Result.Stages = append(f.Report.Result.Stages, StageTime{e.Stage, e.At.Sub(f.stageStarts[e.Stage])})
+		f.Acts.onStageEnded(ev.Index + 1)
+	case sluice.Writing:
+		f.Scaling.isWriting = ev.Operation == scalingWrite
+	case sluice.Wrote:
+		f.Scaling.isWriting = false
+		f.Acts.onWriteAnswered()
+		if ev.Operation == "ecs:UntagResource" {
+			f.Writes.claimUnreleased = ev.Cause != "" && f.Case.HasFault("5xx", "no-send")
+		}
+	case sluice.Warned:
+		f.Writes.claimUnreleased = f.Writes.claimUnreleased ||
+			strings.HasPrefix(ev.Message, "the claim on the service was not released") &&
+				f.Case.HasFault("5xx", "no-send", "throttle")
+	case sluice.FailureSeen:
+		f.causes.checkReportedOnce(f.Processes.count, e, ev)
+	case sluice.TrafficShifted:
+		f.records.checkShift(e, ev)
+	case sluice.DeploymentEnded:
+		f.Ends.checkOutcome(ev.Outcome)
+	case sluice.ApprovalAwaited:
+		f.Processes.approveStage(ev)
+	}
+}
+
+// rollBackUnfinished runs the rollback that sluice advises after a deployment that ended neither
+// fully new nor fully old. It first reverts the edits of rules by others (P2).
+func (f *Rehearsal) rollBackUnfinished() {
+	if f.Case.HasIntervention(DeleteService) || f.Seconds.Exist() || f.Case.HasIntervention(TakeClaim) {
+		return
+	}
+	f.rules.restoreRules()
+	ctx := context.Background()
+	if err := f.Processes.start(); err != nil {
+		f.Report.Fail("sluice cannot be started: %v", err)
+		return
+	}
+	f.Processes.process.kill = Kill{}
+	if err := f.Processes.engine.Reopen(ctx, f.Deployment.ID); err != nil {
+		f.Report.AddViolation("P2", "the deployment ended %s (%s) and cannot be reopened: %v", f.Report.Result.Outcome,
+			f.Report.Result.Cause, err)
+		return
+	}
+	f.Processes.SendCommand(Rollback)
+	end, err := f.Processes.engine.Run(ctx, f.Deployment.ID, engine.Options{})
+	if end.Outcome == sluice.Failed && f.Ends.isBlocked() {
+		return
+	}
+	if err != nil || end.Outcome != sluice.RolledBack {
+		f.Report.AddViolation("P2", "the deployment ended %s (%s), and sluice rollback does not complete it: %s %s %v",
+			f.Report.Result.Outcome, f.Report.Result.Cause, end.Outcome, end.Cause, err)
+		return
+	}
+	f.Env.Sleep(steadyWait)
+	f.Ends.checkState(false)
+}
+
+// finishEnd checks the end, and describes the state of the service.
+func (f *Rehearsal) finishEnd(o sluice.Outcome) {
+	f.Ends.checkEnd(o)
+	f.Scaling.checkScaling()
+	f.Report.Result.State = f.Ends.stateText()
+	if f.extension.CheckEnd != nil {
+		f.extension.CheckEnd(o)
+	}
 }

@@ -23,30 +23,24 @@ func ReportsExternalChange(e sluice.Envelope) bool {
 }
 
 // recordRuleDrift records when another actor set a rule to weights that it never had.
-func (f *Rehearsal) recordRuleDrift(r *world.Rule, now [2]int32) {
-	first := f.weightsOf(&world.Rule{Actions: f.initialActions[r.ARN]})
-	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] && f.IsAttentive() {
-		f.ruleDriftAt = f.Clock.Now()
+func (c *ruleChecks) recordRuleDrift(r *world.Rule, now [2]int32) {
+	first := c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
+	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] && c.env.Case.IsAttentive() {
+		c.ruleDriftAt = c.env.Clock.Now()
 	}
-}
-
-// IsAttentive reports whether no fault or kill keeps sluice from polling.
-func (f *Rehearsal) IsAttentive() bool {
-	return len(f.Interventions) == 1 && len(f.Faults)+len(f.Kills) == 0 && f.FullDisk.Row == 0 && f.Before == "" &&
-		f.After == ""
 }
 
 // checkDriftNoticed checks that sluice reports an external change at the next poll, in any stage or
 // wait (P6). A rollback does not compare rules.
-func (f *Rehearsal) checkDriftNoticed(e sluice.Envelope) {
-	if f.ruleDriftAt.IsZero() {
+func (c *ruleChecks) checkDriftNoticed(e sluice.Envelope) {
+	if c.ruleDriftAt.IsZero() {
 		return
 	}
-	if late := e.At.Sub(f.ruleDriftAt); late > MaxNoticeDelay {
-		f.AddViolation("P6", "an external change of a rule was not detected for %s, in %s", late, e.Stage)
-		f.ruleDriftAt = time.Time{}
+	if late := e.At.Sub(c.ruleDriftAt); late > MaxNoticeDelay {
+		c.report.AddViolation("P6", "an external change of a rule was not detected for %s, in %s", late, e.Stage)
+		c.ruleDriftAt = time.Time{}
 	}
 	if ReportsExternalChange(e) {
-		f.ruleDriftAt = time.Time{}
+		c.ruleDriftAt = time.Time{}
 	}
 }

@@ -13,41 +13,38 @@ const externalChangeGrace = 2 * time.Minute
 
 // checkOutcome checks, at the moment of the event, that the version that the outcome names is
 // PRIMARY and serves (P2).
-func (f *Rehearsal) checkOutcome(o sluice.Outcome) {
-	want, named := f.namedVersion(o)
-	if !named || f.HasIntervention(DeleteService) || f.HasSecondSluice() || !f.primaryChangedAt.IsZero() &&
-		f.Clock.Now().Sub(f.primaryChangedAt) < externalChangeGrace {
+func (c *EndChecks) checkOutcome(o sluice.Outcome) {
+	want, named := c.namedVersion(o)
+	if !named || c.env.Case.HasIntervention(DeleteService) || c.seconds.Exist() || !c.acts.primaryChangedAt.IsZero() &&
+		c.env.Clock.Now().Sub(c.acts.primaryChangedAt) < externalChangeGrace {
 		return
 	}
-	f.InWorld(func(tx *world.Tx) {
-		s := f.FindService(tx)
+	c.env.InWorld(func(tx *world.Tx) {
+		s := c.env.FindService(tx)
 		if s == nil || s.Primary() == nil {
-			f.AddViolation("P2", "%q was reported while no task set was PRIMARY", o)
+			c.report.AddViolation("P2", "%q was reported while no task set was PRIMARY", o)
 			return
 		}
 		p := s.Primary()
-		if v := f.versionOf(p); v != want {
-			f.AddViolation("P2", "%q was reported while version %s was PRIMARY, not %s", o, v, want)
+		if v := versionOf(p); v != want {
+			c.report.AddViolation("P2", "%q was reported while version %s was PRIMARY, not %s", o, v, want)
 		}
-		if p.Count((*world.Task).IsRunning) == 0 && s.Desired > 0 && !f.MayLoseRequests() {
-			f.AddViolation("P2", "%q was reported while version %s ran no task", o, want)
+		if p.Count((*world.Task).IsRunning) == 0 && s.Desired > 0 && !c.env.Case.MayLoseRequests() {
+			c.report.AddViolation("P2", "%q was reported while version %s ran no task", o, want)
 		}
 	})
 }
 
 // namedVersion returns the version that must serve after an outcome.
-func (f *Rehearsal) namedVersion(o sluice.Outcome) (version string, named bool) {
-	if f.IsJob() || f.Plan == nil {
+func (c *EndChecks) namedVersion(o sluice.Outcome) (version string, named bool) {
+	if c.env.Case.IsJob() || c.deployment.Plan == nil {
 		return "", false
 	}
 	switch {
-	case o == sluice.RolledBack && f.oldSetID != "":
+	case o == sluice.RolledBack && c.sets.oldID != "":
 		return "old", true
-	case o == sluice.Succeeded && f.Plan.FinalState().NewPrimary:
-		return "new", f.Generated || f.isNewRevision()
+	case o == sluice.Succeeded && c.deployment.Plan.FinalState().NewPrimary:
+		return "new", c.env.Case.Generated || c.deployment.isNewRevision()
 	}
 	return "", false
 }
-
-// isNewRevision reports whether the deployment deploys another revision than the one that served.
-func (f *Rehearsal) isNewRevision() bool { return f.Plan.From != f.Plan.To }

@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,17 +9,29 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+// WriteChecks checks sluice's writes: that they are planned, and covered by its claim.
+type WriteChecks struct {
+	env        *Environment
+	report     *Report
+	deployment *Deployment
+	sets       *setChecks
+
+	hasWritten      bool      // sluice has written something
+	claimTakenAt    time.Time // when another deployment took the claim
+	claimUnreleased bool      // AWS answered no call that releases the claim: it expires
+}
+
 // checkCall checks each attempt of a call by sluice (P7).
-func (f *Rehearsal) checkCall(c account.Call) {
-	if f.id != "" && !f.isOver {
-		f.Result.Calls++
+func (p *WriteChecks) checkCall(c account.Call) {
+	if p.deployment.ID != "" && !p.env.IsOver {
+		p.report.Result.Calls++
 	}
-	if !c.Write || f.isOver {
+	if !c.Write || p.env.IsOver {
 		return
 	}
 	w := sluice.Write{Operation: c.Service + ":" + c.Operation, Resource: c.Resource}
-	if !f.isPlanned(c.Action, w) {
-		f.AddViolation("P7", "%s is not in the plan of its stage (%s)", w, c.Action)
+	if !p.isPlanned(c.Action, w) {
+		p.report.AddViolation("P7", "%s is not in the plan of its stage (%s)", w, c.Action)
 	}
 }
 
@@ -30,23 +40,23 @@ const ClaimValidFor = 2 * time.Minute
 
 // checkWrite checks the writes that reached AWS: none may follow once another deployment has owned
 // the claim for a while.
-func (f *Rehearsal) checkWrite(operation string) {
-	f.hasWritten = true
-	if f.claimTakenAt.IsZero() || f.isOver || operation == "RegisterTaskDefinition" {
+func (p *WriteChecks) checkWrite(operation string) {
+	p.hasWritten = true
+	if p.claimTakenAt.IsZero() || p.env.IsOver || operation == "RegisterTaskDefinition" {
 		return
 	}
 	if operation == "StopDeployment" { // only of this deployment's CodeDeploy deployment, which needs no claim
 		return
 	}
-	if since := f.Clock.Now().Sub(f.claimTakenAt); since > ClaimValidFor {
-		f.AddViolation("P7", "%s %s after another deployment took the claim", operation, since)
+	if since := p.env.Clock.Now().Sub(p.claimTakenAt); since > ClaimValidFor {
+		p.report.AddViolation("P7", "%s %s after another deployment took the claim", operation, since)
 	}
 }
 
 // isPlanned reports whether the stage of an action lists the write. The plan may only describe the
 // resource.
-func (f *Rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
-	for _, x := range f.plannedWrites(action) {
+func (p *WriteChecks) isPlanned(action sluice.ActionID, w sluice.Write) bool {
+	for _, x := range p.deployment.plannedWrites(action) {
 		if x.Operation != w.Operation {
 			continue
 		}
@@ -54,7 +64,7 @@ func (f *Rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
 		case w.Resource, plan.ObsoleteDefinitions, plan.OwnDeployment, plan.OwnShift, plan.ReturnShift:
 			return true
 		case plan.PreviousPrimarySet:
-			if w.Resource == f.oldSetID {
+			if w.Resource == p.sets.oldID {
 				return true
 			}
 		case plan.CanaryInstances, plan.PrimaryInstances:
@@ -62,7 +72,7 @@ func (f *Rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
 				return true
 			}
 		case plan.CanarySet, plan.NewPrimarySet, plan.RestoredSet, plan.OtherSets:
-			if f.isOwnSet(w.Resource) {
+			if p.sets.isOwnSet(w.Resource) {
 				return true
 			}
 		}
@@ -80,23 +90,9 @@ func (f *Rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
 	return false
 }
 
-// plannedWrites returns the writes that the stage of an action may make.
-func (f *Rehearsal) plannedWrites(action sluice.ActionID) []sluice.Write {
-	parts := strings.Split(string(action), "/")
-	if len(parts) > 1 {
-		if n, err := strconv.Atoi(strings.Fields(parts[1] + " x")[0]); err == nil && n <= len(f.Plan.Stages) {
-			return append(slices.Clone(f.Plan.Stage(n).Writes), f.Plan.Finish...)
-		}
+// RecordClaimTaken records when another deployment first wrote its claim to the service.
+func (p *WriteChecks) RecordClaimTaken(at time.Time) {
+	if p.claimTakenAt.IsZero() {
+		p.claimTakenAt = at
 	}
-	return nil
-}
-
-// isOwnSet reports whether this deployment created a task set.
-func (f *Rehearsal) isOwnSet(id string) bool {
-	for external, made := range f.setsByExternalID {
-		if made == id && plan.IsSluiceID(external) {
-			return true
-		}
-	}
-	return false
 }

@@ -8,84 +8,96 @@ import (
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
+// ruleChecks checks the listener rules: their weights at each change, and their actions at the end.
+type ruleChecks struct {
+	env     *Environment
+	report  *Report
+	scaling *ScalingChecks
+	seconds *SecondSluices
+	writes  *WriteChecks
+
+	initialActions map[string][]world.Action // of the rules that forward to the two groups
+	weights        map[string][2]int32       // of those rules, after the last change
+	editedWeights  map[string][2]int32       // by another actor since the first write
+	editedAt       time.Time                 // time of the last such edit
+	ruleDriftAt    time.Time                 // when another actor set a rule to weights that it never had
+}
+
+func newRuleChecks(env *Environment, report *Report) *ruleChecks {
+	return &ruleChecks{env: env, report: report, initialActions: map[string][]world.Action{},
+		weights: map[string][2]int32{}, editedWeights: map[string][2]int32{}}
+}
+
 // maxUnseenEdit is how long a write in progress may miss an edit: AWS has no compare-and-set for
 // rules. Sluice writes within ten seconds after its read.
 const maxUnseenEdit = 12 * time.Second
 
 // checkWeights checks that a growing share is on a group that can serve it, and that the shares add
 // up to the whole (P4).
-func (f *Rehearsal) checkWeights(tx *world.Tx, r *world.Rule) {
-	was, ours := f.weights[r.ARN]
+func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
+	was, ours := c.weights[r.ARN]
 	if !ours {
 		return
 	}
-	now := f.weightsOf(r)
-	f.weights[r.ARN] = now
-	if f.externalActs {
-		if f.hasWritten { // an earlier edit is part of the initial rule
-			f.editedWeights[r.ARN], f.editedAt = now, f.Clock.Now()
-			f.recordRuleDrift(r, now)
+	now := c.env.weightsOf(r)
+	c.weights[r.ARN] = now
+	if c.env.externalActs {
+		if c.writes.hasWritten { // an earlier edit is part of the initial rule
+			c.editedWeights[r.ARN], c.editedAt = now, c.env.Clock.Now()
+			c.recordRuleDrift(r, now)
 		}
-	} else if now != was && f.editedWeights[r.ARN] == was && was[0]+was[1] == 1000 && f.OutsidePolicy == "" &&
-		f.hasHealthyTarget(tx, f.World.Canary) &&
-		f.Clock.Now().Sub(f.editedAt) > maxUnseenEdit {
-		f.AddViolation("P7", "weights %d and %d of %s, an external change, were overwritten with %d and %d",
+	} else if now != was && c.editedWeights[r.ARN] == was && was[0]+was[1] == 1000 && c.env.Case.OutsidePolicy == "" &&
+		c.env.hasHealthyTarget(tx, c.env.Case.World.Canary) &&
+		c.env.Clock.Now().Sub(c.editedAt) > maxUnseenEdit {
+		c.report.AddViolation("P7", "weights %d and %d of %s, an external change, were overwritten with %d and %d",
 			was[0], was[1], r.Name(), now[0], now[1])
 	}
-	if f.externalActs || f.HasSecondSluice() {
+	if c.env.externalActs || c.seconds.Exist() {
 		return
 	}
-	if first := stickySeconds(f.initialActions[r.ARN]); stickySeconds(r.Actions) != first &&
-		!f.HasIntervention(EditRule) {
-		f.AddViolation("P3", "rule %s had a stickiness of %d s, and has %d s while its weights move", r.Name(), first,
+	if first := stickySeconds(c.initialActions[r.ARN]); stickySeconds(r.Actions) != first &&
+		!c.env.Case.HasIntervention(EditRule) {
+		c.report.AddViolation("P3", "rule %s had a stickiness of %d s, and has %d s while its weights move", r.Name(),
+			first,
 			stickySeconds(r.Actions))
 	}
 	if now == was {
 		return
 	}
-	f.checkSuspended(tx)
-	first := f.weightsOf(&world.Rule{Actions: f.initialActions[r.ARN]})
+	c.scaling.checkSuspended(tx)
+	first := c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
 	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] {
-		f.AddViolation("P4", "weights %d and %d of %s do not add up to 100 or to the sum before", now[0], now[1],
+		c.report.AddViolation("P4", "weights %d and %d of %s do not add up to 100 or to the sum before", now[0], now[1],
 			r.Name())
 	}
-	for i, g := range []shape.Group{f.World.Primary, f.World.Canary} {
+	for i, g := range []shape.Group{c.env.Case.World.Primary, c.env.Case.World.Canary} {
 		if now[i] > was[i] || now[i] > 0 && was[i] == 0 {
-			f.checkReady(tx, g, now[i])
+			c.checkReady(tx, g, now[i])
 		}
 	}
 }
 
-// hasHealthyTarget reports whether the group has a healthy target.
-func (f *Rehearsal) hasHealthyTarget(tx *world.Tx, g shape.Group) bool {
-	group, ok := tx.TargetGroups.Get(g.ARN)
-	return ok && group.Count("healthy") > 0
-}
-
-// HasSecondSluice reports whether a second sluice also runs; its writes are not checked here.
-func (f *Rehearsal) HasSecondSluice() bool { return len(f.secondPlans) > 0 }
-
 // checkReady checks that the group has a healthy target for each task that its task set should
 // have. If the world itself has faults, one is enough.
-func (f *Rehearsal) checkReady(tx *world.Tx, g shape.Group, weight int32) {
+func (c *ruleChecks) checkReady(tx *world.Tx, g shape.Group, weight int32) {
 	group, ok := tx.TargetGroups.Get(g.ARN)
 	if !ok {
-		f.AddViolation("P4", "weight %d on %s, which was deleted", weight, g.Name())
+		c.report.AddViolation("P4", "weight %d on %s, which was deleted", weight, g.Name())
 		return
 	}
 	healthy := group.Count("healthy")
-	if f.MayLoseRequests() {
+	if c.env.Case.MayLoseRequests() {
 		return
 	}
 	if healthy == 0 {
-		f.AddViolation("P4", "weight %d on %s, which has no healthy target", weight, g.Name())
+		c.report.AddViolation("P4", "weight %d on %s, which has no healthy target", weight, g.Name())
 		return
 	}
-	if f.IsUnsteady() {
+	if c.env.Case.IsUnsteady() {
 		return
 	}
 	want := 0
-	for _, ts := range f.TaskSets(tx) {
+	for _, ts := range c.env.TaskSets(tx) {
 		if ts.Status != "DRAINING" &&
 			slices.ContainsFunc(ts.Attached, func(a world.Attachment) bool { return a.TargetGroup == g.ARN }) &&
 			ts.Computed > want {
@@ -93,6 +105,54 @@ func (f *Rehearsal) checkReady(tx *world.Tx, g shape.Group, weight int32) {
 		}
 	}
 	if healthy < want {
-		f.AddViolation("P4", "weight %d on %s, which has %d healthy targets of %d", weight, g.Name(), healthy, want)
+		c.report.AddViolation("P4", "weight %d on %s, which has %d healthy targets of %d", weight, g.Name(), healthy,
+			want)
 	}
+}
+
+// checkRules checks that every rule is as before. After a success its weights may differ if they
+// still send everything to the primary.
+func (c *ruleChecks) checkRules(tx *world.Tx, fresh bool) {
+	for arn, was := range c.initialActions {
+		r, ok := tx.Rules.Get(arn)
+		if !ok {
+			c.report.AddViolation("P3", "rule %s was deleted", arn)
+			continue
+		}
+		now := c.env.weightsOf(r)
+		switch {
+		case c.env.Case.HasIntervention(EditRule):
+		// the two groups alternate; another check covers that all tasks serve
+		case c.env.Case.World.UsesCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}):
+		case fresh && now[1] == 0 && now[0] > 0 && stickySeconds(was) == stickySeconds(r.Actions) &&
+			len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
+		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) &&
+			stickySeconds(was) == stickySeconds(r.Actions):
+		default:
+			c.report.AddViolation("P3", "rule %s is %s (sticky %d); it was %s (sticky %d)", r.Name(),
+				world.ActionsText(r.Actions), stickySeconds(r.Actions), world.ActionsText(was), stickySeconds(was))
+		}
+	}
+}
+
+func stickySeconds(actions []world.Action) int32 {
+	for _, a := range actions {
+		if a.Forward != nil && a.Forward.Sticky {
+			return a.Forward.StickySeconds
+		}
+	}
+	return 0
+}
+
+// restoreRules sets the initial actions of every rule, as a stopped rollback advises.
+func (c *ruleChecks) restoreRules() {
+	c.env.externalActs = true
+	defer func() { c.env.externalActs = false }()
+	c.env.InWorld(func(tx *world.Tx) {
+		for _, r := range c.env.forwardingRules(tx) {
+			if was, ok := c.initialActions[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
+				tx.SetActions(r, was)
+			}
+		}
+	})
 }

@@ -8,6 +8,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+// shareChecks checks that a share of registered tasks stays as reported.
+type shareChecks struct {
+	env        *Environment
+	report     *Report
+	deployment *Deployment
+	promised   promisedShare // the share that must stay registered
+}
+
 // promisedShare is a share that was reported, and the time since which the registered share
 // differs.
 type promisedShare struct {
@@ -20,45 +28,40 @@ type promisedShare struct {
 const maxShareRepair = 45 * time.Second
 
 // trackShare records which share sluice must maintain, and checks it (P4).
-func (f *Rehearsal) trackShare(e sluice.Envelope) {
+func (c *shareChecks) trackShare(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.TrafficShifted:
-		f.promised = promisedShare{}
-		if share := f.shareOf(e.Stage); share != nil && ev.ToCanary > 0 && f.isUndisturbed() {
-			f.promised.share = share
+		c.promised = promisedShare{}
+		if share := c.deployment.shareOf(e.Stage); share != nil && ev.ToCanary > 0 && c.env.Case.isUndisturbed() {
+			c.promised.share = share
 		}
 	case sluice.StageStarted:
 		s := plan.Stage{Name: ev.Name}
 		if s.ShiftsTraffic() || s.StartsCanary() || s.RollsBack() || s.EndsCanary() && !s.ReplacesAll() {
-			f.promised = promisedShare{}
+			c.promised = promisedShare{}
 		}
 	case sluice.RollbackStarted, sluice.DeploymentEnded:
-		f.promised = promisedShare{}
+		c.promised = promisedShare{}
 	}
-	f.checkShareRestored(e.At)
-}
-
-// isUndisturbed reports whether only the deployment itself changes the registered instances.
-func (c Case) isUndisturbed() bool {
-	return c.World.UsesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 &&
-		!c.IsUnsteady() && !c.MustFail()
+	c.checkShareRestored(e.At)
 }
 
 // checkShareRestored checks that a share that tasks changed is restored in time.
-func (f *Rehearsal) checkShareRestored(now time.Time) {
-	if late := now.Sub(f.promised.offSince); !f.promised.offSince.IsZero() && late > maxShareRepair {
-		f.AddViolation("P4", "for %s the share of registered tasks was not %d%%", late, f.promised.share.Requested)
-		f.promised = promisedShare{}
+func (c *shareChecks) checkShareRestored(now time.Time) {
+	if late := now.Sub(c.promised.offSince); !c.promised.offSince.IsZero() && late > maxShareRepair {
+		c.report.AddViolation("P4", "for %s the share of registered tasks was not %d%%", late,
+			c.promised.share.Requested)
+		c.promised = promisedShare{}
 	}
 }
 
 // updateShareDrift records, at each change of instances, whether the registered share differs.
-func (f *Rehearsal) updateShareDrift(tx *world.Tx) {
-	r, ok := tx.Registries.Get(f.World.RegistryARN())
-	if f.promised.share == nil || !ok {
+func (c *shareChecks) updateShareDrift(tx *world.Tx) {
+	r, ok := tx.Registries.Get(c.env.Case.World.RegistryARN())
+	if c.promised.share == nil || !ok {
 		return
 	}
-	f.checkShareRestored(tx.Now())
+	c.checkShareRestored(tx.Now())
 	var s plan.Split
 	for _, i := range r.Instances.Values() {
 		switch {
@@ -70,9 +73,9 @@ func (f *Rehearsal) updateShareDrift(tx *world.Tx) {
 		}
 	}
 	switch {
-	case f.promised.share == nil || s == f.promised.share.Tasks:
-		f.promised.offSince = time.Time{}
-	case f.promised.offSince.IsZero():
-		f.promised.offSince = tx.Now()
+	case c.promised.share == nil || s == c.promised.share.Tasks:
+		c.promised.offSince = time.Time{}
+	case c.promised.offSince.IsZero():
+		c.promised.offSince = tx.Now()
 	}
 }

@@ -13,16 +13,16 @@ import (
 // SIGTERM. An invented address reaches no task.
 func (c Case) mayLoseRequestsByName() bool {
 	return c.World.UsesCloudMap() && (c.HasIntervention(RegisterAddress) || c.stopsAtOnce() && !c.servesAfterStop() ||
-		c.hasStaleRecords() || c.isRegisteredEarly())
+		c.hasStaleRecords() || c.IsRegisteredEarly())
 }
 
-// isRegisteredEarly reports whether a version is registered before it answers, because it has no
+// IsRegisteredEarly reports whether a version is registered before it answers, because it has no
 // container health check. ECS then registers a task HEALTHY right after its start. Neither AWS nor
 // a deployment detects when it answers.
 //
 // "Cloud Map registration starts UNHEALTHY and becomes HEALTHY when the container health checks
 // pass; without a container check right after start" (ECS Developer Guide, "Service discovery").
-func (c Case) isRegisteredEarly() bool {
+func (c Case) IsRegisteredEarly() bool {
 	return c.World.Check == 0 && (c.World.Boot > 0 || c.HasNewOption("healthy-after"))
 }
 
@@ -53,7 +53,7 @@ func (c Case) hasStaleRecords() bool {
 // address.
 func (c Case) servesAfterStop() bool {
 	for _, options := range []string{c.Old, c.New} {
-		if c.termTime(options) < c.addressCacheTime() && !strings.Contains(options, "ignores-term") {
+		if c.termTime(options) < c.AddressCacheTime() && !strings.Contains(options, "ignores-term") {
 			return false
 		}
 	}
@@ -71,6 +71,12 @@ func (c Case) termTime(options string) time.Duration {
 	return c.World.Stop
 }
 
-// addressCacheTime returns how long callers may use an address after ECS stopped its task: ECS
+// AddressCacheTime returns how long callers may use an address after ECS stopped its task: ECS
 // deregisters the instance at the same time.
-func (c Case) addressCacheTime() time.Duration { return c.World.TTL + 15*time.Second }
+func (c Case) AddressCacheTime() time.Duration { return c.World.TTL + 15*time.Second }
+
+// isUndisturbed reports whether only the deployment itself changes the registered instances.
+func (c Case) isUndisturbed() bool {
+	return c.World.UsesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 &&
+		!c.IsUnsteady() && !c.MustFail()
+}

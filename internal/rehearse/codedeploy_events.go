@@ -9,33 +9,33 @@ import (
 )
 
 // addAlarm adds the alarm to the world, in state OK.
-func (f *Rehearsal) addAlarm(tx *world.Tx) {
-	if f.World.Alarm {
+func (e *Environment) addAlarm(tx *world.Tx) {
+	if e.Case.World.Alarm {
 		tx.AddAlarm(&world.Alarm{Name: shape.AlarmName, State: world.AlarmOK})
 	}
 }
 
 // ContinueShifts continues CodeDeploy deployments whenever they wait, from now on.
-func (f *Rehearsal) ContinueShifts() {
-	f.Clock.Go(func() {
-		for ; !f.isOver; f.Sleep(7 * time.Second) {
-			f.ContinueReady()
+func (a *Acts) ContinueShifts() {
+	a.env.Clock.Go(func() {
+		for ; !a.env.IsOver; a.env.Sleep(7 * time.Second) {
+			a.ContinueReady()
 		}
 	})
 }
 
 // ContinueReady continues the CodeDeploy deployments that wait now.
-func (f *Rehearsal) ContinueReady() {
-	for _, id := range f.CodeDeployIDs(codedeployer.Ready) {
-		f.CallAWS("codedeploy", "CodeDeploy_20141006.ContinueDeployment",
+func (a *Acts) ContinueReady() {
+	for _, id := range a.env.CodeDeployIDs(codedeployer.Ready) {
+		a.env.CallAWS("codedeploy", "CodeDeploy_20141006.ContinueDeployment",
 			map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
 	}
 }
 
 // onEventBegan calls do as soon as a CodeDeploy deployment has begun the lifecycle event.
-func (f *Rehearsal) onEventBegan(event string, do func()) {
-	for ; !f.isOver; f.Sleep(3 * time.Second) {
-		if f.HasEventBegun(event) {
+func (a *Acts) onEventBegan(event string, do func()) {
+	for ; !a.env.IsOver; a.env.Sleep(3 * time.Second) {
+		if a.env.HasEventBegun(event) {
 			do()
 			return
 		}
@@ -43,8 +43,8 @@ func (f *Rehearsal) onEventBegan(event string, do func()) {
 }
 
 // HasEventBegun reports whether a CodeDeploy deployment has begun the lifecycle event.
-func (f *Rehearsal) HasEventBegun(event string) (began bool) {
-	f.InWorld(func(tx *world.Tx) {
+func (e *Environment) HasEventBegun(event string) (began bool) {
+	e.InWorld(func(tx *world.Tx) {
 		for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
 			e := d.Event(event)
 			began = began || e != nil && !e.Start.IsZero()
@@ -54,8 +54,8 @@ func (f *Rehearsal) HasEventBegun(event string) (began bool) {
 }
 
 // CodeDeployIDs returns the CodeDeploy deployments with one of the statuses.
-func (f *Rehearsal) CodeDeployIDs(statuses ...string) (ids []string) {
-	f.InWorld(func(tx *world.Tx) {
+func (e *Environment) CodeDeployIDs(statuses ...string) (ids []string) {
+	e.InWorld(func(tx *world.Tx) {
 		for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
 			for _, s := range statuses {
 				if d.Status == s {

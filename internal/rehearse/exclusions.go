@@ -82,3 +82,30 @@ func (c Case) requiredCause() string {
 	}
 	return ""
 }
+
+// IsAttentive reports whether no fault or kill keeps sluice from polling.
+func (c Case) IsAttentive() bool {
+	return len(c.Interventions) == 1 && len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 && c.Before == "" &&
+		c.After == ""
+}
+
+// canScale reports whether the desired count may change during a deployment: auto scaling is
+// active, or it is restored in between.
+func (c Case) canScale() bool {
+	return c.World.Scaling.IsActive() && (!c.Suspend || len(c.Interventions)+len(c.Faults)+len(c.Kills) > 0 ||
+		c.FullDisk.Row > 0)
+}
+
+// HasCanaryService reports whether the case's canary is a service of its own.
+func (c Case) HasCanaryService() bool {
+	return c.World.Controller == "ECS" && (c.World.HostingServices || len(c.Pipeline) > 0)
+}
+
+// IsJob reports whether the application has no service.
+func (c Case) IsJob() bool { return c.Job.Count > 0 }
+
+// StepsFail reports whether a step fails by itself.
+func (c Case) StepsFail() bool {
+	text := c.Before + " " + c.After
+	return c.FailingStep != "" || strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
+}

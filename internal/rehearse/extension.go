@@ -1,7 +1,6 @@
 package rehearse
 
 import (
-	"context"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -49,50 +48,19 @@ func Prepare(c Case, k clock.Clock, extend func(*Rehearsal) Extension) (*Rehears
 	if err := f.buildWorld(); err != nil {
 		return nil, err
 	}
-	f.startedAt = k.Now()
+	f.Deployment.startedAt = k.Now()
 	return f, nil
 }
 
 // Judge returns the result of a deployment that ran outside of the rehearsal. settle waits until
 // the state of the service is steady.
 func (f *Rehearsal) Judge(o sluice.Outcome, cause string, settle func(time.Duration)) Result {
-	f.Result.Outcome, f.Result.Cause, f.isOver = o, cause, true
-	f.InWorld(func(*world.Tx) {}) // up to now
-	f.summarizeTraffic()
-	f.checkLossless()
+	f.Report.Result.Outcome, f.Report.Result.Cause, f.Env.IsOver = o, cause, true
+	f.Env.InWorld(func(*world.Tx) {}) // up to now
+	f.callers.summarizeTraffic()
+	f.callers.checkLossless()
 	settle(steadyWait)
-	f.checkEnd(o)
-	f.Result.Log = f.log.String()
-	return f.Result
-}
-
-// LoadValue returns a value that the deployment saved.
-func (f *Rehearsal) LoadValue(key string) ([]byte, error) {
-	value, _, err := f.journal.Load(context.Background(), f.id, key)
-	return value, err
-}
-
-// DeploymentID returns the ID of the deployment.
-func (f *Rehearsal) DeploymentID() string { return f.id }
-
-// ActOutside runs act as a change of the world by another actor than sluice.
-func (f *Rehearsal) ActOutside(act func(*world.Tx)) {
-	f.externalActs = true
-	defer func() { f.externalActs = false }()
-	f.InWorld(act)
-}
-
-// AcceptScaling expects the scalable targets at the end as another actor has set them now.
-func (f *Rehearsal) AcceptScaling(tx *world.Tx) {
-	if f.writingScaling {
-		f.scalingBeforeRace = f.expectedScaling
-	}
-	f.expectedScaling = scalingOf(tx)
-}
-
-// RecordClaimTaken records when another deployment first wrote its claim to the service.
-func (f *Rehearsal) RecordClaimTaken(at time.Time) {
-	if f.claimTakenAt.IsZero() {
-		f.claimTakenAt = at
-	}
+	f.finishEnd(o)
+	f.Report.Result.Log = f.Report.log.String()
+	return f.Report.Result
 }

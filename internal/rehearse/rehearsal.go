@@ -1,82 +1,85 @@
 package rehearse
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
+	"slices"
 	"time"
 
-	"github.com/aws/smithy-go/middleware"
-
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/image"
-	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
-	"github.com/sluice-ecs/sluice/awssim/loadgen"
 	"github.com/sluice-ecs/sluice/awssim/world"
-	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
-	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/journal"
-	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
-// Rehearsal is one running rehearsal. Users of the package see it only in an [Extension].
+// Rehearsal is one running rehearsal. Users of the package see it only in an [Extension]. Its parts
+// share the environment, the deployment and the report; each receives what else it needs from
+// [newRehearsal].
 type Rehearsal struct {
-	Case
-	Clock  clock.Clock
-	Sim    *awssim.Sim
-	Plan   *plan.Plan // nil before it is made
-	Result Result
+	Case       *Case
+	Env        *Environment
+	Deployment *Deployment
+	Report     *Report
+
+	// Parts that change the environment.
+	Processes *Processes
+	Acts      *Acts
+	Seconds   *SecondSluices
+	callers   *callers
+
+	// Parts that check the promises.
+	rules   *ruleChecks
+	shares  *shareChecks
+	records *recordChecks
+	sets    *setChecks
+	causes  *causeChecks
+	Tasks   *TaskChecks
+	Writes  *WriteChecks
+	Scaling *ScalingChecks
+	Ends    *EndChecks
 
 	extension   Extension
-	tallies     []*loadgen.Tally
-	nameTallies []*loadgen.NameTally
-	journal     *journal.Journal
-	process     *process
-	account     *account.Account
-	engine      *engine.Engine
-	application *appfile.Application
-	id          string
-	worldStart  time.Time // of the world
-	startedAt   time.Time // of the deployment
-
-	personActs     bool // a person's command is being written
-	externalActs   bool // another actor is changing the world
-	isOver         bool
-	secondsRunning int          // number of second sluices that run
-	acted          map[int]bool // interventions that were performed
-	scheduled      map[int]bool // interventions that are scheduled
-	stageStarts    map[string]time.Time
-	firstProcess   process // counts of the first process
-	processCount   int
-	log            strings.Builder
-	observed
+	stageStarts map[string]time.Time
 }
 
 func newRehearsal(c Case, k clock.Clock) *Rehearsal {
-	f := &Rehearsal{Case: c, Clock: k, worldStart: k.Now(), acted: map[int]bool{}, scheduled: map[int]bool{},
-		stageStarts: map[string]time.Time{}}
-	f.observed.initMaps()
+	report := &Report{clock: k, start: k.Now()}
+	env := &Environment{Case: &c, Clock: k, report: report}
+	d := &Deployment{}
+	f := &Rehearsal{Case: &c, Env: env, Deployment: d, Report: report, stageStarts: map[string]time.Time{}}
+	f.Seconds = &SecondSluices{env: env, report: report}
+	f.callers = &callers{env: env, report: report, deployment: d}
+	f.sets = newSetChecks(env, report, d)
+	f.Tasks = &TaskChecks{env: env, report: report, deployment: d, ByStarter: map[string][]*world.Task{}}
+	f.Writes = &WriteChecks{env: env, report: report, deployment: d, sets: f.sets}
+	f.Scaling = &ScalingChecks{env: env, report: report, deployment: d, seconds: f.Seconds}
+	f.rules = newRuleChecks(env, report)
+	f.rules.writes, f.rules.scaling, f.rules.seconds = f.Writes, f.Scaling, f.Seconds
+	f.shares = &shareChecks{env: env, report: report, deployment: d}
+	f.records = &recordChecks{env: env, report: report, deployment: d, seconds: f.Seconds}
+	f.causes = &causeChecks{env: env, report: report, reported: map[string]bool{}}
+	f.Processes = &Processes{env: env, report: report, deployment: d, writes: f.Writes, extension: &f.extension,
+		onEvent: f.onEvent}
+	f.Acts = &Acts{env: env, report: report, processes: f.Processes, seconds: f.Seconds, writes: f.Writes,
+		extension: &f.extension, acted: map[int]bool{}, scheduled: map[int]bool{}}
+	f.Processes.onStageEnded = f.Acts.onStageEnded
+	f.Ends = &EndChecks{env: env, report: report, deployment: d, acts: f.Acts, records: f.records, rules: f.rules,
+		scaling: f.Scaling, seconds: f.Seconds, sets: f.sets, writes: f.Writes}
 	return f
 }
 
 // buildWorld builds the world and its callers.
 func (f *Rehearsal) buildWorld() (err error) {
-	images, serving, err := f.buildImages()
+	images, serving, err := buildImages(f.Case, f.extension.AddImages)
 	if err != nil {
 		return err
 	}
-	f.Sim, err = awssim.New(awssim.Options{Clock: f.Clock, Seed: f.Seed, Images: images, Strict: true, Direct: !f.Codec,
-		Account: f.World.Account, Region: f.World.Region})
+	f.Env.Sim, err = awssim.New(awssim.Options{Clock: f.Env.Clock, Seed: f.Case.Seed, Images: images, Strict: true,
+		Direct:  !f.Case.Codec,
+		Account: f.Case.World.Account, Region: f.Case.World.Region})
 	if err != nil {
 		return err
 	}
-	if err := f.Sim.Load("world.yaml", f.World.File(serving)); err != nil {
+	if err := f.Env.Sim.Load("world.yaml", f.Case.World.File(serving)); err != nil {
 		return err
 	}
 	if f.extension.Build != nil {
@@ -84,168 +87,58 @@ func (f *Rehearsal) buildWorld() (err error) {
 			return err
 		}
 	}
-	f.Sleep(f.World.Scaling.Since)
-	f.InWorld(f.addAlarm)
-	f.InWorld(f.snapshotWorld)
-	f.Sim.World().AddInvariant(world.Invariant{Name: "rehearsal",
+	f.Env.Sleep(f.Case.World.Scaling.Since)
+	f.Env.InWorld(f.Env.addAlarm)
+	f.Env.InWorld(f.snapshotWorld)
+	f.Env.Sim.World().AddInvariant(world.Invariant{Name: "rehearsal",
 		CheckChange: func(tx *world.Tx, c world.Change) error { f.checkChange(tx, c); return nil }})
-	f.World.EachRule(func(l shape.Listener, r shape.Rule) {
-		f.tallies = append(f.tallies, loadgen.Attach(f.Sim.World(), f.Sim.Balancer(),
-			loadgen.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
-				Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web",
-					Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate)),
-				Hold: connectionHold}))
-	})
-	if f.World.UsesCloudMap() {
-		f.attachNameCallers()
+	f.callers.attachCallers()
+	if f.Case.World.UsesCloudMap() {
+		f.callers.attachNameCallers()
 	}
 	return nil
-}
-
-// openJournal opens the journal. Its writes are hooked, so that a kill can end a process there.
-func (f *Rehearsal) openJournal() (err error) {
-	if f.journal, err = journal.Open(cmp.Or(f.extension.JournalPath, journal.Memory), f.Clock); err != nil {
-		return err
-	}
-	f.journal.WrapWrites(func(op string, write func() error) error {
-		if f.personActs || f.process == nil || f.isOver {
-			return write()
-		}
-		return f.process.writeRow(op, func() error {
-			err := write()
-			if f.extension.OnRow != nil {
-				f.extension.OnRow(op)
-			}
-			return err
-		})
-	})
-	return nil
-}
-
-// buildImages defines what the images of both versions do.
-func (f *Rehearsal) buildImages() (image.Catalog, string, error) {
-	old, err := f.versionBehaviour("old", f.Old)
-	if err != nil {
-		return nil, "", err
-	}
-	fresh, err := f.versionBehaviour("new", f.New)
-	if err != nil {
-		return nil, "", err
-	}
-	catalogue := image.Catalog{OldImage: old}
-	if f.extension.AddImages != nil {
-		return catalogue, OldImage, f.extension.AddImages(catalogue, fresh)
-	}
-	app, err := f.LoadApplication()
-	if err != nil {
-		return nil, "", err
-	}
-	for _, c := range app.Task.Input.ContainerDefinitions {
-		if c.Image != nil {
-			catalogue[*c.Image] = image.Behaviour{Version: "beside"}
-		}
-	}
-	if i := mainImage(app); i != "" {
-		catalogue[i] = fresh
-	}
-	setStepEnds(catalogue, app, f.FailingStep)
-	return catalogue, OldImage, nil
-}
-
-// versionBehaviour returns a version's behaviour: its own options, otherwise the world's.
-func (f *Rehearsal) versionBehaviour(version, options string) (image.Behaviour, error) {
-	var all []string
-	if options != "" {
-		all = append(all, options)
-	}
-	usual := func(name string, d time.Duration) {
-		if d > 0 && !strings.Contains("&"+options, "&"+name+"=") {
-			all = append(all, name+"="+d.String())
-		}
-	}
-	usual("latency", f.World.Lasts)
-	if f.World.Lasts > 0 {
-		usual("check-latency", time.Millisecond) // health checks are faster than requests
-	}
-	usual("healthy-after", f.World.Boot)
-	usual("term", f.World.Stop)
-	ref := "sim/web:" + version
-	if len(all) > 0 {
-		ref += "?" + strings.Join(all, "&")
-	}
-	return image.Parse(ref)
-}
-
-// mainImage returns the image of the container that takes requests, otherwise of the first
-// essential one.
-func mainImage(app *appfile.Application) string {
-	name, fallback := "", ""
-	if app.Primary != nil {
-		name = app.Primary.Container
-	} else if app.Service != nil && len(app.Service.Input.LoadBalancers) > 0 &&
-		app.Service.Input.LoadBalancers[0].ContainerName != nil {
-		name = *app.Service.Input.LoadBalancers[0].ContainerName
-	}
-	for _, c := range app.Task.Input.ContainerDefinitions {
-		switch {
-		case c.Image == nil || c.Name == nil:
-		case *c.Name == name:
-			return *c.Image
-		case fallback == "" && (c.Essential == nil || *c.Essential):
-			fallback = *c.Image
-		}
-	}
-	return fallback
 }
 
 // LoadApplication reads the application. It sets the world's subnets in a user's own application.
-func (f *Rehearsal) LoadApplication() (*appfile.Application, error) {
-	app, err := appfile.Load(f.Files, f.File, f.Lookup)
-	if err != nil || f.Generated || app.Service == nil {
+func (c Case) LoadApplication() (*appfile.Application, error) {
+	app, err := appfile.Load(c.Files, c.File, c.Lookup)
+	if err != nil || c.Generated || app.Service == nil {
 		return app, err
 	}
 	if n := app.Service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
-		n.AwsvpcConfiguration.Subnets = f.World.Subnets
+		n.AwsvpcConfiguration.Subnets = c.World.Subnets
 	}
 	return app, nil
 }
 
-// openAccount opens an account on the simulated AWS, with the hooks of a process if there is one.
-func (f *Rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, error) {
-	cfg := f.Sim.Config()
-	a := account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint,
-		HTTPClient: f.Sim.HTTPClient(), Clock: c,
-		APIOptions: f.Sim.APIOptions()}
-	if l != nil {
-		a.APIOptions = append(append([]func(*middleware.Stack) error{}, a.APIOptions...), l.addMiddleware)
-		a.OnCall = f.checkCall
+// snapshotWorld records the state of the world at the start.
+func (f *Rehearsal) snapshotWorld(tx *world.Tx) {
+	for _, r := range f.Env.forwardingRules(tx) {
+		f.rules.initialActions[r.ARN] = slices.Clone(r.Actions)
+		f.rules.weights[r.ARN] = f.Env.weightsOf(r)
 	}
-	return account.Open(context.Background(), a)
+	for _, s := range tx.Services.Values() {
+		for _, ts := range s.TaskSets {
+			f.sets.initial[ts.ID] = true
+		}
+	}
+	if s := f.Env.FindService(tx); s != nil {
+		for _, ts := range s.TaskSets { // the first call on them may be refused before they change
+			f.sets.checkUnique(ts)
+		}
+		f.Ends.desired = s.Desired
+		if p := s.Primary(); p != nil {
+			f.sets.oldID = p.ID
+		}
+	}
+	f.Ends.unmanagedBefore, f.Scaling.expected = f.Ends.unmanagedText(tx), scalingOf(tx)
+	f.Scaling.initial = f.Scaling.expected
 }
 
-// LogLine adds a line to the log.
-func (f *Rehearsal) LogLine(format string, args ...any) {
-	fmt.Fprintf(&f.log, "%s %s\n", f.Clock.Now().Sub(f.worldStart).Round(time.Millisecond),
-		fmt.Sprintf(format, args...))
-}
-
-// Fail records an error of the rehearsal itself or of the simulator.
-func (f *Rehearsal) Fail(format string, args ...any) {
-	f.AddViolation("rehearsal", format, args...)
-}
-
-// AddViolation records that a promise is broken.
-func (f *Rehearsal) AddViolation(promise, format string, args ...any) {
-	text := promise + ": " + fmt.Sprintf(format, args...)
-	f.LogLine("violated: %s", text)
-	f.Result.Violations = append(f.Result.Violations, text)
-}
-
-// journalText returns the deployment's rows in the journal.
-func (f *Rehearsal) journalText() (string, error) {
-	ctx := context.Background()
-	d, err := f.journal.Deployment(ctx, f.id)
-	events, err2 := f.journal.Events(ctx, f.id, 0, 0)
-	text, err3 := json.Marshal(events)
-	return string(d.Plan) + d.Cause + string(text), errors.Join(err, err2, err3)
+// recordRefusal records the result of a case whose application cannot be deployed.
+func (f *Rehearsal) recordRefusal(err error) {
+	if f.Case.Generated {
+		f.Report.Fail("the case cannot be deployed: %v", err)
+	}
+	f.Report.Result.Cause, f.Report.Result.Next = err.Error(), sluice.NextStep(err)
 }

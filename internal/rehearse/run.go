@@ -50,15 +50,15 @@ func Run(c Case) Result {
 	virtual := clock.NewVirtual(startTime())
 	f := newRehearsal(c, virtual)
 	f.runVirtual(virtual)
-	return f.Result
+	return f.Report.Result
 }
 
 func (f *Rehearsal) runVirtual(virtual *clock.Virtual) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.Fail("panic: %v", p)
+			f.Report.Fail("panic: %v", p)
 		}
-		f.Result.Log = f.log.String()
+		f.Report.Result.Log = f.Report.log.String()
 	}()
 	virtual.Run(f.playCase)
 }
@@ -78,33 +78,23 @@ func CheckWorld(c Case) (err error) {
 // playCase runs the whole rehearsal, as the clock's first actor.
 func (f *Rehearsal) playCase() {
 	if err := f.buildWorld(); err != nil {
-		f.Fail("the simulated AWS cannot be built: %v", err)
+		f.Report.Fail("the simulated AWS cannot be built: %v", err)
 		return
 	}
-	if err := f.openJournal(); err != nil {
-		f.Fail("the journal cannot be opened: %v", err)
+	if err := f.Processes.openJournal(); err != nil {
+		f.Report.Fail("the journal cannot be opened: %v", err)
 		return
 	}
-	defer f.journal.Close()
-	if err := f.startDeployment(); err != nil {
+	defer f.Processes.journal.Close()
+	if err := f.Processes.startDeployment(); err != nil {
 		f.recordRefusal(err)
 		return
 	}
-	f.scheduleInterventions()
-	f.runUntilEnded()
-	f.isOver, f.Result.Acted = true, f.wasEndedEarly()
-	f.summarizeTraffic()
-	f.Sim.ClearFaults()
+	f.Acts.scheduleAll()
+	f.Processes.runUntilEnded()
+	f.Env.IsOver, f.Report.Result.Acted = true, f.Acts.wasEndedEarly()
+	f.Report.Result.Writes, f.Report.Result.Rows = f.Processes.first.writes, f.Processes.first.rows
+	f.callers.summarizeTraffic()
+	f.Env.Sim.ClearFaults()
 	f.judgeEnd()
-}
-
-// wasEndedEarly reports whether an intervention may have ended the deployment before AWS created
-// anything for it. A second deployment does not end it: it finds the claim.
-func (f *Rehearsal) wasEndedEarly() bool {
-	for i := range f.acted {
-		if f.Interventions[i].Does != SecondSluice {
-			return true
-		}
-	}
-	return false
 }

@@ -2,8 +2,10 @@ package rehearse
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -11,36 +13,47 @@ import (
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
-// StartSluice starts a sluice on another machine that deploys the same service. onEvent receives its
+// SecondSluices are the sluices on other machines that deploy the same service.
+type SecondSluices struct {
+	env    *Environment
+	report *Report
+
+	running     int          // number of those that run
+	plans       []*plan.Plan // of those that made one
+	finished    bool         // one succeeded or rolled back
+	deployedNew bool         // it deployed the new version
+}
+
+// Start starts a sluice on another machine that deploys the same service. onEvent receives its
 // events; nil: they are ignored.
-func (f *Rehearsal) StartSluice(o mode.Options, onEvent func(sluice.Envelope)) {
-	f.secondsRunning++
-	f.Clock.Go(func() {
-		defer func() { f.secondsRunning-- }()
-		end, err := f.runElsewhere(o, onEvent)
-		f.LogLine("second: %s %s %v", end.Outcome, end.Cause, err)
+func (s *SecondSluices) Start(o mode.Options, onEvent func(sluice.Envelope)) {
+	s.running++
+	s.env.Clock.Go(func() {
+		defer func() { s.running-- }()
+		end, err := s.runElsewhere(o, onEvent)
+		s.report.LogLine("second: %s %s %v", end.Outcome, end.Cause, err)
 	})
 }
 
-func (f *Rehearsal) runElsewhere(o mode.Options, onEvent func(sluice.Envelope)) (engine.RunResult, error) {
+func (s *SecondSluices) runElsewhere(o mode.Options, onEvent func(sluice.Envelope)) (engine.RunResult, error) {
 	ctx := context.Background()
-	a, err := f.openAccount(f.Clock, nil)
+	a, err := s.env.openAccount(s.env.Clock, nil, nil)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	j, err := journal.Open(journal.Memory, f.Clock)
+	j, err := journal.Open(journal.Memory, s.env.Clock)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
 	defer j.Close()
-	e := &engine.Engine{Journal: j, Account: a, Clock: f.Clock, Owner: "elsewhere/1",
+	e := &engine.Engine{Journal: j, Account: a, Clock: s.env.Clock, Owner: "elsewhere/1",
 		NewID:   func() string { return plan.IDPrefix + "second" },
 		OnEvent: onEvent}
-	app, err := f.LoadApplication()
+	app, err := s.env.Case.LoadApplication()
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	live, err := survey.ReadInputs(ctx, a, f.Clock, app)
+	live, err := survey.ReadInputs(ctx, a, s.env.Clock, app)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
@@ -48,13 +61,27 @@ func (f *Rehearsal) runElsewhere(o mode.Options, onEvent func(sluice.Envelope)) 
 	if err != nil {
 		return engine.RunResult{}, err
 	}
-	f.secondPlans = append(f.secondPlans, p)
+	s.plans = append(s.plans, p)
 	id, err := e.Start(ctx, p, engine.TriggerManual)
 	if err != nil {
 		return engine.RunResult{}, err
 	}
 	end, err := e.Run(ctx, id, engine.Options{})
-	f.secondDeployedNew = f.secondDeployedNew || end.Outcome == sluice.Succeeded && !f.IsJob()
-	f.secondFinished = f.secondFinished || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
+	s.deployedNew = s.deployedNew || end.Outcome == sluice.Succeeded && !s.env.Case.IsJob()
+	s.finished = s.finished || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
 	return end, err
+}
+
+// Exist reports whether a second sluice also runs; its writes are not checked here.
+func (s *SecondSluices) Exist() bool { return len(s.plans) > 0 }
+
+// countSets counts the task sets of a second sluice that claimed the service at the same
+// moment, then lost the claim and reported it. AWS has no compare-and-set.
+func (s *SecondSluices) countSets(service *world.Service) (n int) {
+	for _, ts := range service.TaskSets {
+		if !s.finished && strings.HasPrefix(ts.ExternalID, plan.IDPrefix+"second") {
+			n++
+		}
+	}
+	return n
 }

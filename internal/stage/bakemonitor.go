@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+	"github.com/sluice-ecs/sluice/internal/verdict/health"
 )
 
 // Bake monitors the serving tasks during a WAIT or an approval. The new version must stay healthy
@@ -36,7 +37,7 @@ type Bake struct {
 // watchedVariant is one member of the new version that is monitored.
 type watchedVariant struct {
 	*step.MemberWatch
-	judge      verdict.Bake
+	judge      health.Bake
 	newStopped []diagnosis.Stopped // since the last poll
 	hasTraffic bool                // requests reach it
 	hasPolled  bool                // false: tasks that stopped before the first poll are ignored
@@ -267,7 +268,7 @@ func (b *Bake) watchMember(m step.Member, traffic bool) *watchedVariant {
 			return s
 		}
 	}
-	s := &watchedVariant{MemberWatch: step.NewMemberWatch(m), judge: verdict.StartBake(b.run.Clock.Now(),
+	s := &watchedVariant{MemberWatch: step.NewMemberWatch(m), judge: health.StartBake(b.run.Clock.Now(),
 		b.run.Plan.ProgressDeadline, traffic)}
 	s.FarApart, s.hasTraffic = true, traffic
 	b.variants = append(b.variants, s)

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // Another process deletes the listener during a deployment. The rollback removes what
@@ -21,17 +22,18 @@ func TestRollbackAfterTheListenerWasDeleted(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("after stage %d", n), func(t *testing.T) {
 			t.Parallel()
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				ctx := context.Background()
-				id := b.Start(b.Files("sim/web:v2", heldAfterStage(n)))
-				got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-				got(b.ELB.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: aws.String(b.Listener)}))(b)
-				must(b, b.Engine.SendCommand(ctx, id, journal.Approve, n, "ann"))
-				end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-				b.failedWithout(end, b.Listener)
-				must(b, b.Engine.Reopen(ctx, id))
-				must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-				end = got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(n)))
+				stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+				stagetest.Got(b.ELB.DeleteListener(ctx,
+					&awselb.DeleteListenerInput{ListenerArn: aws.String(b.Listener)}))(b)
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, n, "ann"))
+				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				expectFailedWithout(b, end, b.Listener)
+				stagetest.Must(b, b.Engine.Reopen(ctx, id))
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+				end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 				if end.Outcome != sluice.RolledBack {
 					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}
@@ -40,9 +42,9 @@ func TestRollbackAfterTheListenerWasDeleted(t *testing.T) {
 	}
 }
 
-// failedWithout wants a deployment that failed with the name of what was deleted, and
+// expectFailedWithout wants a deployment that failed with the name of what was deleted, and
 // only the former version left.
-func (b *bench) failedWithout(end engine.RunResult, deleted string) {
+func expectFailedWithout(b *stagetest.Bench, end engine.RunResult, deleted string) {
 	b.Helper()
 	if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, deleted) {
 		b.Errorf("%s: %s, want failed with %s\n%s", end.Outcome, end.Cause, deleted, b.EventLog())
@@ -56,22 +58,22 @@ func (b *bench) failedWithout(end engine.RunResult, deleted string) {
 // group without a listener. The canary is removed; what serves stays, until a rollback
 // finds a listener again.
 func TestRollbackWaitsForANewListener(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(4)))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		got(b.ELB.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: aws.String(b.Listener)}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(4)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Got(b.ELB.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: aws.String(b.Listener)}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if sets := b.TaskSets(); end.Outcome != sluice.Failed || !strings.Contains(end.Cause, b.Listener) ||
 			sets != "PRIMARY sim/web:v2 100% 4 running" {
 			b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.EventLog())
 		}
-		got(b.ELB.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.Balancer),
+		stagetest.Got(b.ELB.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.Balancer),
 			Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: b.Forward(false)}))(b)
-		must(b, b.Engine.Reopen(ctx, id))
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		end = got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Must(b, b.Engine.Reopen(ctx, id))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if sets := b.TaskSets(); sets != "PRIMARY sim/web:v1 100% 4 running" {
 			b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.EventLog())
 		}
@@ -81,20 +83,21 @@ func TestRollbackWaitsForANewListener(t *testing.T) {
 // Another process deletes the rule that steers the service, and the canary's target
 // group with it.
 func TestRollbackAfterARuleAndATargetGroupWereDeleted(t *testing.T) {
-	on(t, options{PrimaryOnly: true}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{PrimaryOnly: true}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		out := got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
+		out := stagetest.Got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
 			Priority: aws.Int32(5), Actions: b.Forward(false),
 			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/web/*"}}}}))(b)
 		rule := *out.Rules[0].RuleArn
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(2)))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		got(b.ELB.DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: aws.String(rule)}))(b)
-		got(b.ELB.DeleteTargetGroup(ctx, &awselb.DeleteTargetGroupInput{TargetGroupArn: aws.String(b.Canary)}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-		b.failedWithout(end, rule)
-		b.failedWithout(end, b.Canary)
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Got(b.ELB.DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: aws.String(rule)}))(b)
+		stagetest.Got(b.ELB.DeleteTargetGroup(ctx,
+			&awselb.DeleteTargetGroupInput{TargetGroupArn: aws.String(b.Canary)}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		expectFailedWithout(b, end, rule)
+		expectFailedWithout(b, end, b.Canary)
 		b.ExpectNoneLost()
 	})
 }

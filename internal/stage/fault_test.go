@@ -40,26 +40,26 @@ func TestFaultsOfCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(5) {
-				on(t, options{Seed: seed}, func(b *bench) {
-					id := b.Start(b.Files("sim/web:v2", canaryPipeline))
+				stagetest.Run(t, stagetest.Options{Seed: seed}, func(b *stagetest.Bench) {
+					id := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 					for _, line := range lines {
-						must(b, b.Sim.Inject(line))
+						stagetest.Must(b, b.Sim.Inject(line))
 					}
-					end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
-					b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
+					b.ExpectEnd(end, sluice.Succeeded, "", stagetest.ServesV2)
 					b.ExpectNoneLost()
-					b.madeOnce()
+					expectMadeOnce(b)
 				})
 			}
 		})
 	}
 }
 
-// madeOnce: the deployment made one revision and two task sets, no more.
-func (b *bench) madeOnce() {
+// expectMadeOnce: the deployment made one revision and two task sets, no more.
+func expectMadeOnce(b *stagetest.Bench) {
 	b.Helper()
-	defs := got(b.ECS.ListTaskDefinitions(context.Background(),
+	defs := stagetest.Got(b.ECS.ListTaskDefinitions(context.Background(),
 		&awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(b)
 	if len(defs.TaskDefinitionArns) != 2 {
 		b.Errorf("%d revisions: %v", len(defs.TaskDefinitionArns), defs.TaskDefinitionArns)
@@ -76,14 +76,15 @@ func (b *bench) madeOnce() {
 }
 
 func TestServiceDeletedMeanwhile(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(2)))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
 		ctx := context.Background()
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		got(b.ECS.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
-			Force: aws.Bool(true)}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Got(b.ECS.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"),
+			Force:   aws.Bool(true)}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome == sluice.Succeeded ||
 			!strings.Contains(end.Cause, "another process or person deleted the service") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
@@ -92,15 +93,15 @@ func TestServiceDeletedMeanwhile(t *testing.T) {
 }
 
 func TestTaskSetLimitIsNamed(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		for range 4 {
-			got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+			stagetest.Got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
 				Service: aws.String("web"), TaskDefinition: aws.String("web:1"),
 				LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.Network(),
 				Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 0}}))(b)
 		}
-		end := b.Deploy(b.Files("sim/web:v2", canaryPipeline))
+		end := b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 		if end.Outcome != sluice.RolledBack || !strings.Contains(end.Cause, "5 deployments exist on the service") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
@@ -109,23 +110,23 @@ func TestTaskSetLimitIsNamed(t *testing.T) {
 }
 
 func TestNoCapacityEndsInAReason(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(3)))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(3)))
 		ctx := context.Background()
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Sim.Inject("no-capacity prod"))
-		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-		b.ExpectEnd(end, sluice.RolledBack, "no progress for 10m0s", servesV1)
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Sim.Inject("no-capacity prod"))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.RolledBack, "no progress for 10m0s", stagetest.ServesV1)
 		b.ExpectNoneLost()
 	})
 }
 
 func TestSlowStartIsWaitedFor(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		must(b, b.Sim.Inject("slow-start web by=240s"))
-		end := b.Deploy(b.Files("sim/web:v2", canaryPipeline))
-		b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		stagetest.Must(b, b.Sim.Inject("slow-start web by=240s"))
+		end := b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
+		b.ExpectEnd(end, sluice.Succeeded, "", stagetest.ServesV2)
 		b.ExpectNoneLost()
 	})
 }
@@ -133,18 +134,18 @@ func TestSlowStartIsWaitedFor(t *testing.T) {
 // Somebody takes the claim of a running deployment: it stops, and touches
 // nothing more.
 func TestLostClaimStopsTheDeployment(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(2)))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
 		ctx := context.Background()
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		service := got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		service := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
 			Services: []string{"web"}}))(b).Services[0]
-		got(b.ECS.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: service.ServiceArn,
+		stagetest.Got(b.ECS.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: service.ServiceArn,
 			Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag),
 				Value: aws.String("slc-other " + stagetest.StartTime.AddDate(1, 0,
 					0).Format("2006-01-02T15:04:05Z"))}}}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, "slc-other") ||
 			b.Weights() != "primary 90 canary 10" {
 			b.Errorf("%s: %s; weights %s", end.Outcome, end.Cause, b.Weights())

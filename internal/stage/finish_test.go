@@ -18,30 +18,32 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// afterStages runs a quick sync from v1 to v2 that keeps two task definitions, with more in its
+// openAfterStages runs a quick sync from v1 to v2 that keeps two task definitions, with more in its
 // file. It returns the stage that ends the deployment.
-func (b *bench) afterStages(more string, cannotResume bool) *stage.Run {
+func openAfterStages(b *stagetest.Bench, more string, cannotResume bool) *stage.Run {
 	b.Helper()
 	b.Scalable(2, 8, sluice.Suspension{})
-	p := got(b.Plan(stagetest.AddLines(b.FilesThatKeep("sim/web:v2", 2), "sluice.yaml", more), mode.Options{}))(b)
+	p := stagetest.Got(b.Plan(stagetest.AddLines(b.FilesThatKeep("sim/web:v2", 2), "sluice.yaml", more),
+		mode.Options{}))(b)
 	h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
 	for i := range p.Stages {
-		must(b, b.stage(p, i, h))
+		stagetest.Must(b, runStage(b, p, i, h))
 	}
-	return got(stage.Open(step.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: len(p.Stages),
+	return stagetest.Got(stage.Open(step.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: len(p.Stages),
 		Deployment: "slc-host", Host: h, RetryFor: time.Minute, CannotResume: cannotResume}))(b)
 }
 
 // promoteAnother makes another revision PRIMARY.
-func (b *bench) promoteAnother() {
+func promoteAnother(b *stagetest.Bench) {
 	b.Helper()
 	ctx := context.Background()
-	td := got(b.ECS.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v3")))(b)
-	set := got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+	td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v3")))(b)
+	set := stagetest.Got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
 		Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
 		LaunchType: "FARGATE", NetworkConfiguration: b.Network()}))(b)
-	got(b.ECS.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
-		Service: aws.String("web"), PrimaryTaskSet: set.TaskSet.Id}))(b)
+	stagetest.Got(b.ECS.UpdateServicePrimaryTaskSet(ctx,
+		&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
+			Service: aws.String("web"), PrimaryTaskSet: set.TaskSet.Id}))(b)
 }
 
 // One function ends a deployment for a host that can resume it and for one that cannot. Each case
@@ -54,28 +56,29 @@ func TestFinish(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		more            string // in the application file
-		before          func(*bench)
+		before          func(*stagetest.Bench)
 		outcome         sluice.Outcome
 		resumable, once string // what is left if the host can resume, and if it cannot
 		fails           string // the hosts for which Finish is an error: "", resumable, both
 	}{
-		"nothing goes wrong": {suspendsScaling, func(*bench) {}, sluice.Succeeded, nothing, nothing, ""},
-		"another revision is PRIMARY": {suspendsScaling, (*bench).promoteAnother, sluice.Superseded, nothing,
+		"nothing goes wrong": {stagetest.SuspendsScaling, func(*stagetest.Bench) {}, sluice.Succeeded, nothing, nothing,
+			""},
+		"another revision is PRIMARY": {stagetest.SuspendsScaling, promoteAnother, sluice.Superseded, nothing,
 			nothing, ""},
-		"old task definitions are not listed": {suspendsScaling, func(b *bench) {
-			must(b, b.Sim.Inject("no-send ecs:ListTaskDefinitions"))
+		"old task definitions are not listed": {stagetest.SuspendsScaling, func(b *stagetest.Bench) {
+			stagetest.Must(b, b.Sim.Inject("no-send ecs:ListTaskDefinitions"))
 		}, sluice.Succeeded, claimBoth, nothing, "resumable"},
-		"auto scaling is not restored": {suspendsScaling, func(b *bench) {
-			must(b, b.Sim.Inject("no-send application-autoscaling:RegisterScalableTarget"))
+		"auto scaling is not restored": {stagetest.SuspendsScaling, func(b *stagetest.Bench) {
+			stagetest.Must(b, b.Sim.Inject("no-send application-autoscaling:RegisterScalableTarget"))
 		}, sluice.Succeeded, claimBoth, claimBoth, "both"},
-		"the claim is not released": {"", func(b *bench) {
-			must(b, b.Sim.Inject("no-send ecs:UntagResource"))
+		"the claim is not released": {"", func(b *stagetest.Bench) {
+			stagetest.Must(b, b.Sim.Inject("no-send ecs:UntagResource"))
 		}, sluice.Succeeded, claim, claim, "resumable"},
 	} {
 		for _, cannotResume := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/resumable %v", name, !cannotResume), func(t *testing.T) {
-				on(t, options{}, func(b *bench) {
-					w := b.afterStages(c.more, cannotResume)
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+					w := openAfterStages(b, c.more, cannotResume)
 					c.before(b)
 					end, err := w.Finish(context.Background(), sluice.Succeeded)
 					want := c.resumable
@@ -93,10 +96,11 @@ func TestFinish(t *testing.T) {
 					if err == nil {
 						return
 					}
-					if end = got(w.Finish(context.Background(), sluice.Succeeded))(b); end.Outcome != c.outcome {
+					if end = stagetest.Got(w.Finish(context.Background(),
+						sluice.Succeeded))(b); end.Outcome != c.outcome {
 						b.Errorf("the second time: %s", end.Outcome)
 					}
-					b.expectEnded()
+					expectEnded(b)
 				})
 			})
 		}
@@ -104,7 +108,7 @@ func TestFinish(t *testing.T) {
 }
 
 // expectEnded compares what the end of a deployment leaves.
-func (b *bench) expectEnded() {
+func expectEnded(b *stagetest.Bench) {
 	b.Helper()
 	if s := b.Suspension(); s != (sluice.Suspension{}) || strings.Contains(b.State(), "tag ") {
 		b.Errorf("%+v; %s", s, b.State())

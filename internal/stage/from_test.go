@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // A person rolls back after each stage of the pipeline: what served before
@@ -16,25 +17,25 @@ func TestRollbackFromEachStage(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		t.Run(fmt.Sprintf("after stage %d", n), func(t *testing.T) {
 			t.Parallel()
-			on(t, options{}, func(b *bench) {
-				id := b.upTo(n)
-				end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-				b.ExpectEnd(end, sluice.RolledBack, "", servesV1)
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				id := rollBackAfter(b, n)
+				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
 				b.ExpectNoneLost()
 			})
 		})
 	}
 }
 
-// upTo runs the pipeline to its n-th stage and asks for a rollback.
-func (b *bench) upTo(n int) string {
+// rollBackAfter runs the pipeline to its n-th stage and asks for a rollback.
+func rollBackAfter(b *stagetest.Bench, n int) string {
 	b.Helper()
 	ctx := context.Background()
-	id := b.Start(b.Files("sim/web:v2", heldAfterStage(n)))
-	if end := got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.State != journal.Waiting {
+	id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(n)))
+	if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.State != journal.Waiting {
 		b.Fatalf("%s: %s %s\n%s", end.State, end.Outcome, end.Cause, b.EventLog())
 	}
-	must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+	stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 	return id
 }
 
@@ -45,9 +46,9 @@ func TestRollbackKilledAtEveryWriteAndResumed(t *testing.T) {
 			t.Run(fmt.Sprintf("after stage %d/after=%v", n, after), func(t *testing.T) {
 				t.Parallel()
 				for k, more := 1, true; more; k++ {
-					on(t, options{}, func(b *bench) {
-						more = b.KillAndResumeRun(b.upTo(n), k, after,
-							"rolled back: "+servesV1)
+					stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+						more = b.KillAndResumeRun(rollBackAfter(b, n), k, after,
+							"rolled back: "+stagetest.ServesV1)
 					})
 				}
 			})
@@ -56,32 +57,32 @@ func TestRollbackKilledAtEveryWriteAndResumed(t *testing.T) {
 }
 
 func TestFirstDeploymentIsAQuickSyncThatCreatesTheService(t *testing.T) {
-	on(t, options{NoService: true}, func(b *bench) {
-		end := b.Deploy(b.Files("sim/web:v1", canaryPipeline))
+	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v1", stagetest.CanaryPipeline))
 		b.ExpectEnd(end, sluice.Succeeded, "", "PRIMARY sim/web:v1 100% 1 running; primary 100 canary 0")
 	})
 }
 
 func TestFirstDeploymentThatFailsLeavesNoTaskSet(t *testing.T) {
-	on(t, options{NoService: true}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
 		end := b.Deploy(b.Files("sim/web:v1?crash-after=1s", ""))
 		b.ExpectEnd(end, sluice.RolledBack, "exit code 1", "primary 100 canary 0")
 	})
 }
 
 func TestRuleWithThePrimaryAloneIsExtendedAndGivenBack(t *testing.T) {
-	on(t, options{PrimaryOnly: true}, func(b *bench) {
-		end := b.Deploy(b.Files("sim/web:v2", canaryPipeline))
+	stagetest.Run(t, stagetest.Options{PrimaryOnly: true}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 		b.ExpectEnd(end, sluice.Succeeded, "", "PRIMARY sim/web:v2 100% 4 running; primary 1")
 	})
-	on(t, options{PrimaryOnly: true}, func(b *bench) {
-		end := b.Deploy(b.Files("sim/web:v2?crash-after=1s", canaryPipeline))
+	stagetest.Run(t, stagetest.Options{PrimaryOnly: true}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v2?crash-after=1s", stagetest.CanaryPipeline))
 		b.ExpectEnd(end, sluice.RolledBack, "exit code 1", "PRIMARY sim/web:v1 100% 4 running; primary 1")
 	})
 }
 
 func TestTwoCanaryRolloutsGrowTheOneCanary(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		id := b.Start(b.Files("sim/web:v2", `
 pipeline:
   stages:
@@ -89,7 +90,7 @@ pipeline:
     - {name: ECS_CANARY_ROLLOUT, with: {scale: 75}}
     - {name: WAIT_APPROVAL}
 `))
-		got(b.Engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
+		stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
 		if want := "ACTIVE sim/web:v2 75% 3 running; PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; " +
 			"primary 100 canary 0"; b.State() != want {
 			b.Errorf("%s, want %s\n%s", b.State(), want, b.EventLog())

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
@@ -56,16 +57,17 @@ func (m *memoryHost) Save(_ context.Context, key string, value []byte) error {
 func (m *memoryHost) Began() time.Time    { return m.began }
 func (m *memoryHost) Emit(e sluice.Event) { m.events = append(m.events, e) }
 
-// stage runs one stage of the plan on the host.
-func (b *bench) stage(p *plan.Plan, index int, h step.Host) error {
+// runStage runs one stage of the plan on the host.
+func runStage(b *stagetest.Bench, p *plan.Plan, index int, h step.Host) error {
 	b.Helper()
-	r := got(stage.Open(step.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: index, Deployment: "slc-host",
-		Host: h}))(b)
+	r := stagetest.Got(stage.Open(step.Config{Account: b.Account, Clock: b.Clock, Plan: p, Index: index,
+		Deployment: "slc-host",
+		Host:       h}))(b)
 	return r.Execute(context.Background())
 }
 
-// writes are the writes that reached AWS.
-func (b *bench) writes() int {
+// countWrites are the writes that reached AWS.
+func countWrites(b *stagetest.Bench) int {
 	n := 0
 	for _, c := range b.Calls {
 		if c.Write {
@@ -81,22 +83,22 @@ func TestFailedSaveStopsTheStageBeforeTheWrite(t *testing.T) {
 	for index := range 3 {
 		for failAt, failed := 1, true; failed; failAt++ {
 			t.Run(fmt.Sprintf("stage %d/save %d", index, failAt), func(t *testing.T) {
-				on(t, options{}, func(b *bench) {
-					p := got(b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+					p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
 					h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
 					for i := range index {
-						must(b, b.stage(p, i, h))
+						stagetest.Must(b, runStage(b, p, i, h))
 					}
-					h.saved, h.failAt, h.writes = nil, failAt, b.writes
-					err := b.stage(p, index, h)
+					h.saved, h.failAt, h.writes = nil, failAt, func() int { return countWrites(b) }
+					err := runStage(b, p, index, h)
 					if failed = len(h.saved) >= failAt; !failed {
-						must(b, err)
+						stagetest.Must(b, err)
 						return
 					}
 					if !errors.Is(err, errFull) || !strings.Contains(err.Error(), h.saved[failAt-1]) {
 						b.Fatalf("%v, want it to name %s", err, h.saved[failAt-1])
 					}
-					if n := b.writes(); n != h.writesAtFailure(failAt) {
+					if n := countWrites(b); n != h.writesAtFailure(failAt) {
 						b.Errorf("%s followed the failed save", sluice.Plural(n-h.writesAtFailure(failAt), "write"))
 					}
 				})
@@ -106,12 +108,12 @@ func TestFailedSaveStopsTheStageBeforeTheWrite(t *testing.T) {
 }
 
 func TestUnreadableListenersFailTheRouting(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		p := got(b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
 		h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
-		must(b, b.stage(p, 0, h))
+		stagetest.Must(b, runStage(b, p, 0, h))
 		h.unread = "current-listeners"
-		if err := b.stage(p, 1, h); !errors.Is(err, errFull) || b.Weights() != "primary 100 canary 0" {
+		if err := runStage(b, p, 1, h); !errors.Is(err, errFull) || b.Weights() != "primary 100 canary 0" {
 			b.Errorf("%v; weights %s", err, b.Weights())
 		}
 	})
@@ -120,12 +122,12 @@ func TestUnreadableListenersFailTheRouting(t *testing.T) {
 // What PipeCD's stages save, in its order: the canary's group, the percentages,
 // the listeners; all before the weights move.
 func TestRoutingSavesPipeCDsKeysInOrder(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		p := got(b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
 		h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
-		must(b, b.stage(p, 0, h))
+		stagetest.Must(b, runStage(b, p, 0, h))
 		h.saved = nil
-		must(b, b.stage(p, 1, h))
+		stagetest.Must(b, runStage(b, p, 1, h))
 		if got, want := strings.Join(h.saved[:4], " "),
 			"canary-target-group-arn primary-percentage canary-percentage current-listeners"; got != want {
 			b.Errorf("saved %q, want %q", got, want)
@@ -139,27 +141,27 @@ func TestRoutingSavesPipeCDsKeysInOrder(t *testing.T) {
 
 // Nothing is written that the plan did not list (P7).
 func TestWriteThatIsNotPlannedIsRefusedUnsent(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		p := got(b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
 		h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
-		must(b, b.stage(p, 0, h))
-		before := b.writes()
+		stagetest.Must(b, runStage(b, p, 0, h))
+		before := countWrites(b)
 		p.Stages[1].Writes = nil
-		if err := b.stage(p, 1, h); !errors.Is(err, account.ErrNotPlanned) || b.writes() != before {
-			b.Errorf("%v; %d writes", err, b.writes()-before)
+		if err := runStage(b, p, 1, h); !errors.Is(err, account.ErrNotPlanned) || countWrites(b) != before {
+			b.Errorf("%v; %d writes", err, countWrites(b)-before)
 		}
 	})
 }
 
 func TestStageRunTwiceDoesNothingTheSecondTime(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		p := got(b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
 		h := &memoryHost{values: map[string][]byte{}, began: b.Clock.Now()}
 		for i := range p.Stages {
-			must(b, b.stage(p, i, h))
-			before, state := b.writes(), b.State()
-			must(b, b.stage(p, i, h))
-			if n := b.writes() - before; n > 0 || b.State() != state {
+			stagetest.Must(b, runStage(b, p, i, h))
+			before, state := countWrites(b), b.State()
+			stagetest.Must(b, runStage(b, p, i, h))
+			if n := countWrites(b) - before; n > 0 || b.State() != state {
 				b.Errorf("%s, run twice, made %s more: %s, before %s", p.Stages[i].Name, sluice.Plural(n, "write"),
 					b.State(), state)
 			}

@@ -16,23 +16,25 @@ func TestOneAnswerThatSomethingIsGoneIsNotBelieved(t *testing.T) {
 	for _, c := range [][2]string{{"DescribeListeners", "ListenerNotFound"}, {"DescribeRules", "ListenerNotFound"},
 		{"DescribeTargetHealth", "TargetGroupNotFound"}} {
 		stagetest.DenyEachCall(t, c[0], c[1], func(t *testing.T, n int) (reached bool) {
-			on(t, options{}, func(b *bench) {
-				id := b.Start(b.Files("sim/web:v2", canaryPipeline))
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				id := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 				denied := b.DenyCall(n, c[0], c[1])
-				b.ExpectEnd(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
-					servesV2)
+				b.ExpectEnd(stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b),
+					sluice.Succeeded, "",
+					stagetest.ServesV2)
 				b.ExpectNoneLost()
 				reached = denied()
 			})
 			return reached
 		})
 		stagetest.DenyEachCall(t, "rollback/"+c[0], c[1], func(t *testing.T, n int) (reached bool) {
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				ctx := context.Background()
-				id := b.RunToApproval(b.Files("sim/web:v2", heldAfterStage(3)))
-				must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+				id := b.RunToApproval(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(3)))
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				denied := b.DenyCall(n, c[0], c[1])
-				b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+				b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+					stagetest.ServesV1)
 				b.ExpectNoneLost()
 				reached = denied()
 			})

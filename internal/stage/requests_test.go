@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// counted returns the events with the requests of the last minute, and when each was emitted.
-func (b *bench) counted() (all []sluice.RequestsCounted, at []time.Time) {
+// countedRequests returns the events with the requests of the last minute, and when each was emitted.
+func countedRequests(b *stagetest.Bench) (all []sluice.RequestsCounted, at []time.Time) {
 	for _, e := range b.Events {
 		if ev, ok := e.Open().(sluice.RequestsCounted); ok {
 			all, at = append(all, ev), append(at, e.At)
@@ -22,7 +22,7 @@ func (b *bench) counted() (all []sluice.RequestsCounted, at []time.Time) {
 }
 
 // metricCalls returns when the requests were read.
-func (b *bench) metricCalls() (all []account.Call) {
+func metricCalls(b *stagetest.Bench) (all []account.Call) {
 	for _, c := range b.Calls {
 		if c.Operation == "GetMetricData" {
 			all = append(all, c)
@@ -36,16 +36,21 @@ func (b *bench) metricCalls() (all []account.Call) {
 func TestRequestsOfTheCanaryAreCounted(t *testing.T) {
 	const image = "sim/web:v2?errors=5%"
 	t.Run("task sets", func(t *testing.T) {
-		on(t, options{}, func(b *bench) { b.checkCounted(b.Deploy(b.Files(image, watchedPipeline))) })
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			checkCounted(b,
+				b.Deploy(b.Files(image, stagetest.WatchedPipeline)))
+		})
 	})
 	t.Run("canary service", func(t *testing.T) {
-		rolls(t, func(b *bench) { b.checkCounted(b.Deploy(b.CanaryServiceFiles(image, watchedPipeline, ""))) })
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			checkCounted(b, b.Deploy(b.CanaryServiceFiles(image, stagetest.WatchedPipeline, "")))
+		})
 	})
 }
 
-func (b *bench) checkCounted(end engine.RunResult) {
+func checkCounted(b *stagetest.Bench, end engine.RunResult) {
 	b.Helper()
-	all, at := b.counted()
+	all, at := countedRequests(b)
 	if end.Outcome != sluice.Succeeded || len(all) < 6 {
 		b.Fatalf("%s: %s, %d minutes were counted\n%s", end.Outcome, end.Cause, len(all), b.EventLog())
 	}
@@ -59,7 +64,7 @@ func (b *bench) checkCounted(end engine.RunResult) {
 			b.Errorf("minute %d: %s, emitted at %s", i, ev.Text(), at[i])
 		}
 	}
-	calls := b.metricCalls()
+	calls := metricCalls(b)
 	for i := 1; i < len(calls); i++ {
 		if d := calls[i].At.Sub(calls[i-1].At); d < time.Minute {
 			b.Errorf("CloudWatch is read again after %s", d)
@@ -71,15 +76,15 @@ func (b *bench) checkCounted(end engine.RunResult) {
 // once why there are no figures.
 func TestRequestFiguresDelayNothing(t *testing.T) {
 	var took time.Duration
-	run := func(fault string) *bench {
-		var out *bench
-		on(t, options{}, func(b *bench) {
+	run := func(fault string) *stagetest.Bench {
+		var out *stagetest.Bench
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 			if fault != "" {
-				must(b, b.Sim.Inject(fault))
+				stagetest.Must(b, b.Sim.Inject(fault))
 			}
 			began := b.Clock.Now()
-			end := b.Deploy(b.Files("sim/web:v2", watchedPipeline))
-			b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
+			end := b.Deploy(b.Files("sim/web:v2", stagetest.WatchedPipeline))
+			b.ExpectEnd(end, sluice.Succeeded, "", stagetest.ServesV2)
 			d := b.Clock.Now().Sub(began)
 			if took == 0 {
 				took = d
@@ -101,28 +106,28 @@ func TestRequestFiguresDelayNothing(t *testing.T) {
 		{"no-send cloudwatch:GetMetricData", "", 9},
 	} {
 		b := run(c.fault)
-		all, _ := b.counted()
+		all, _ := countedRequests(b)
 		if len(all) != 1 || all[0].Problem == "" || !strings.Contains(all[0].Problem, c.problem) {
 			t.Errorf("%s: %+v", c.fault, all)
 		}
-		if n := len(b.metricCalls()); n > c.calls || c.calls > 1 && n < 6 {
+		if n := len(metricCalls(b)); n > c.calls || c.calls > 1 && n < 6 {
 			t.Errorf("%s: %d calls", c.fault, n)
 		}
 		if strings.Contains(b.EventLog(), "unanswered") {
 			t.Errorf("%s is reported as a silence of AWS\n%s", c.fault, b.EventLog())
 		}
 	}
-	if all, _ := run("latency cloudwatch:GetMetricData by=15s").counted(); len(all) < 6 {
+	if all, _ := countedRequests(run("latency cloudwatch:GetMetricData by=15s")); len(all) < 6 {
 		t.Errorf("slow answers: %+v", all)
 	}
 }
 
 // Without any request CloudWatch has no data, which is not the same as 0 requests. It is said once.
 func TestNoDataIsNotZeroRequests(t *testing.T) {
-	on(t, options{NoService: true}, func(b *bench) {
-		b.StartService(options{})
-		end := b.Deploy(b.Files("sim/web:v2", watchedPipeline))
-		all, _ := b.counted()
+	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+		b.StartService(stagetest.Options{})
+		end := b.Deploy(b.Files("sim/web:v2", stagetest.WatchedPipeline))
+		all, _ := countedRequests(b)
 		if end.Outcome != sluice.Succeeded || len(all) != 1 || all[0].Canary != nil || all[0].Primary != nil ||
 			all[0].Problem != "" || !strings.HasSuffix(all[0].Text(), "primary –, canary –") {
 			b.Errorf("%s, %+v", end.Outcome, all)
@@ -133,11 +138,11 @@ func TestNoDataIsNotZeroRequests(t *testing.T) {
 // Behind a name of Cloud Map there are no such figures, and no call.
 func TestNoRequestFiguresBehindAName(t *testing.T) {
 	stagetest.RunByName(t, stagetest.Named{}, func(n *stagetest.NameBench) {
-		b := &bench{n.Bench}
+		b := n.Bench
 		end := b.Deploy(n.NamedFiles("sim/api:v2", strings.Replace(stagetest.RoutedPipeline(50, 25, ""),
 			"{name: WAIT_APPROVAL}", "{name: WAIT, with: {duration: 10m}}", 1)))
-		if all, _ := b.counted(); end.Outcome != sluice.Succeeded || len(all) != 0 || len(b.metricCalls()) != 0 {
-			b.Errorf("%s, %d events, %d calls", end.Outcome, len(all), len(b.metricCalls()))
+		if all, _ := countedRequests(b); end.Outcome != sluice.Succeeded || len(all) != 0 || len(metricCalls(b)) != 0 {
+			b.Errorf("%s, %d events, %d calls", end.Outcome, len(all), len(metricCalls(b)))
 		}
 	})
 }

@@ -11,28 +11,30 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 func TestCanaryThatCrashesIsTakenAwayAndTrafficStaysPut(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		end := b.Deploy(b.Files("sim/web:v2?crash-after=2s&exit=3", canaryPipeline))
-		b.ExpectEnd(end, sluice.RolledBack, "exit code 3", servesV1)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v2?crash-after=2s&exit=3", stagetest.CanaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "exit code 3", stagetest.ServesV1)
 	})
 }
 
 func TestCanaryThatIsNeverHealthyIsTakenAway(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		end := b.Deploy(b.Files("sim/web:v2?never-healthy=true", canaryPipeline))
-		b.ExpectEnd(end, sluice.RolledBack, "Task failed ELB health checks in (target-group web-canary)", servesV1)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v2?never-healthy=true", stagetest.CanaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "Task failed ELB health checks in (target-group web-canary)",
+			stagetest.ServesV1)
 	})
 }
 
 // Every task of the new primary stops while the old primary drains, and ECS starts others. The
 // stage that created it fails: it does not end done on the tasks of the second try.
 func TestNewPrimaryThatCrashesDuringTheDrainFailsItsStage(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		end := b.Deploy(b.Files("sim/web:v2?crash-after=30s&exit=3", canaryPipeline))
-		b.ExpectEnd(end, sluice.RolledBack, "4 of 4 tasks stopped: exit code 3", servesV1)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v2?crash-after=30s&exit=3", stagetest.CanaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "4 of 4 tasks stopped: exit code 3", stagetest.ServesV1)
 		if !strings.Contains(b.EventLog(), `stageEnded {"index":3,"name":"ECS_PRIMARY_ROLLOUT","status":"failed"`) {
 			b.Errorf("the primary rollout did not fail\n%s", b.EventLog())
 		}
@@ -40,28 +42,29 @@ func TestNewPrimaryThatCrashesDuringTheDrainFailsItsStage(t *testing.T) {
 }
 
 func TestImageThatDoesNotBootIsNamed(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		end := b.Deploy(b.Files("sim/web:v2?noboot=true", canaryPipeline))
-		b.ExpectEnd(end, sluice.RolledBack, "CannotPullContainerError", servesV1)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		end := b.Deploy(b.Files("sim/web:v2?noboot=true", stagetest.CanaryPipeline))
+		b.ExpectEnd(end, sluice.RolledBack, "CannotPullContainerError", stagetest.ServesV1)
 	})
 }
 
 func TestRuleThatSomebodyElseEditedIsNotOverwritten(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		pipeline := strings.Replace(canaryPipeline, "- {name: ECS_PRIMARY_ROLLOUT}", "- {name: WAIT_APPROVAL}", 1)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		pipeline := strings.Replace(stagetest.CanaryPipeline, "- {name: ECS_PRIMARY_ROLLOUT}",
+			"- {name: WAIT_APPROVAL}", 1)
 		id := b.Start(b.Files("sim/web:v2", pipeline))
 		ctx := context.Background()
-		end := got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if end.State != journal.Waiting || b.Weights() != "primary 50 canary 50" {
 			b.Fatalf("%s %s, weights %s\n%s", end.State, end.Cause, b.Weights(), b.EventLog())
 		}
 		actions := b.Forward(false)
 		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(
 			70), aws.Int32(30)
-		got(b.ELB.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(b.Listener),
+		stagetest.Got(b.ELB.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(b.Listener),
 			DefaultActions: actions}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		end = got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Failed || b.Weights() != "primary 70 canary 30" ||
 			!strings.Contains(end.Cause, "an external change of the") {
 			b.Errorf("%s: %s; weights %s\n%s", end.Outcome, end.Cause, b.Weights(), b.EventLog())

@@ -26,18 +26,21 @@ func TestCanaryIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
 	for _, fault := range []string{"stale elasticloadbalancing:DescribeRules by=4s for=10s",
 		"stale elasticloadbalancing:DescribeRules by=9s for=20s",
 		"stale elasticloadbalancing:DescribeRules by=14s for=40s"} {
-		for name, hosting := range map[string]func(testing.TB, func(*bench)){"task sets": plainly, "services": rolls} {
+		for name, hosting := range map[string]func(testing.TB, func(*stagetest.Bench)){"task sets": stagetest.RunPlain,
+			"services": stagetest.RunRolling} {
 			t.Run(name+"/"+fault, func(t *testing.T) {
 				t.Parallel()
-				hosting(t, func(b *bench) {
-					files := b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, cleanCanary))
+				hosting(t, func(b *stagetest.Bench) {
+					files := b.Files("sim/web:v2",
+						stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.CleanCanary))
 					if name == "services" {
-						files = b.CanaryServiceFiles("sim/web:v2", pipelined(canaryRollout, shiftFifth, cleanCanary),
-							breaker)
+						files = b.CanaryServiceFiles("sim/web:v2",
+							stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.CleanCanary),
+							stagetest.Breaker)
 					}
 					id := b.Start(files)
-					b.OnStageEnd(2, func() { must(b, b.Sim.Inject(fault)) })
-					end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					b.OnStageEnd(2, func() { stagetest.Must(b, b.Sim.Inject(fault)) })
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
 					if end.Outcome != sluice.Succeeded || b.Weights() != "primary 100 canary 0" {
 						b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.Weights(), b.EventLog())
@@ -52,21 +55,25 @@ func TestCanaryIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
 // A deployment is aborted right after it gave the canary a share. The next one removes the
 // canary, and reads past that write before it does.
 func TestLeftoverIsNotRemovedOnAnOldReadOfTheRules(t *testing.T) {
-	next := pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary)
+	next := stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.PrimaryRollout,
+		stagetest.ShiftBack, stagetest.CleanCanary)
 	for _, by := range []string{"4s", "9s", "14s"} {
-		for name, hosting := range map[string]func(testing.TB, func(*bench)){"task sets": plainly, "services": rolls} {
+		for name, hosting := range map[string]func(testing.TB, func(*stagetest.Bench)){"task sets": stagetest.RunPlain,
+			"services": stagetest.RunRolling} {
 			t.Run(name+"/"+by, func(t *testing.T) {
 				t.Parallel()
-				hosting(t, func(b *bench) {
+				hosting(t, func(b *stagetest.Bench) {
 					files := func(image, pipeline string) fstest.MapFS {
 						if name == "services" {
-							return b.CanaryServiceFiles(image, pipeline, breaker)
+							return b.CanaryServiceFiles(image, pipeline, stagetest.Breaker)
 						}
 						return b.Files(image, pipeline)
 					}
-					b.AbortAtApproval(files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
-						shiftBack, cleanCanary)))
-					must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
+					b.AbortAtApproval(files("sim/web:v2",
+						stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+							stagetest.PrimaryRollout,
+							stagetest.ShiftBack, stagetest.CleanCanary)))
+					stagetest.Must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
 					end := b.Deploy(files("sim/web:v3", next))
 					b.Sim.ClearFaults()
 					if end.Outcome != sluice.Succeeded || b.Weights() != "primary 100 canary 0" {
@@ -86,26 +93,28 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 		for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
 				t.Parallel()
-				rolls(t, func(b *bench) {
+				stagetest.RunRolling(t, func(b *stagetest.Bench) {
 					ctx := context.Background()
-					p := got(b.Plan(b.CanaryServiceFiles("sim/web:v3",
-						pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary), breaker),
+					p := stagetest.Got(b.Plan(b.CanaryServiceFiles("sim/web:v3",
+						stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.PrimaryRollout,
+							stagetest.ShiftBack, stagetest.CleanCanary), stagetest.Breaker),
 						mode.Options{}))(b)
 					b.AbortAtApproval(b.CanaryServiceFiles("sim/web:v2",
-						pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack, cleanCanary),
-						breaker))
-					must(b, b.Clock.Sleep(ctx, time.Minute))
-					id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+						stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+							stagetest.PrimaryRollout, stagetest.ShiftBack, stagetest.CleanCanary),
+						stagetest.Breaker))
+					stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+					id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
 					b.AfterWrite("ecs:UpdateService", after, func() {
-						must(b, b.Sim.Inject(fault))
-						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+						stagetest.Must(b, b.Sim.Inject(fault))
+						stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 					})
-					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
-					must(b, b.Clock.Sleep(ctx, time.Minute))
+					stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
 					s := b.CanaryService()
 					if end.Outcome != sluice.RolledBack || s == nil || s.DesiredCount != 2 ||
-						b.imageOf(s.TaskDefinition) != "sim/web:v2" {
+						imageOf(b, s.TaskDefinition) != "sim/web:v2" {
 						b.Errorf("%s: %s; canary service: %v\n%s", end.Outcome, end.Cause, s != nil, b.EventLog())
 					}
 					b.ExpectNoneLost()
@@ -116,9 +125,9 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 }
 
 // imageOf is the image of a revision.
-func (b *bench) imageOf(revision *string) string {
+func imageOf(b *stagetest.Bench, revision *string) string {
 	b.Helper()
-	td := got(b.ECS.DescribeTaskDefinition(context.Background(),
+	td := stagetest.Got(b.ECS.DescribeTaskDefinition(context.Background(),
 		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: revision}))(b)
 	return aws.ToString(td.TaskDefinition.ContainerDefinitions[0].Image)
 }
@@ -130,22 +139,24 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 		for _, by := range []string{"4s", "9s", "14s"} {
 			t.Run(hosting+"/"+by, func(t *testing.T) {
 				t.Parallel()
-				on(t, options{NoService: true}, func(b *bench) {
+				stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
 					ctx := context.Background()
 					files := stagetest.WithoutTraffic(b.Files("sim/web:v1",
-						pipelined(canaryRollout, primaryRollout, cleanCanary)))
+						stagetest.Pipeline(stagetest.CanaryRollout, stagetest.PrimaryRollout, stagetest.CleanCanary)))
 					if hosting == "services" {
 						files = stagetest.WithoutTraffic(b.CanaryServiceFiles("sim/web:v1",
-							pipelined(canaryRollout, primaryRollout, cleanCanary), ""))
+							stagetest.Pipeline(stagetest.CanaryRollout, stagetest.PrimaryRollout,
+								stagetest.CleanCanary), ""))
 					}
 					if end := b.Deploy(files); end.Outcome != sluice.Succeeded {
 						b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 					}
-					p := got(b.Plan(files, mode.Options{Adopt: true, Only: true}))(b)
-					must(b, b.Clock.Sleep(ctx, time.Minute))
-					b.makesCanary(hosting, sluice.NewActionID("slc-lost", "canary", "1"))
-					must(b, b.Sim.Inject("stale ecs:* by="+by+" for=1m"))
-					end := got(b.Engine.Run(ctx, got(b.Engine.Start(ctx, p, engine.TriggerManual))(b),
+					p := stagetest.Got(b.Plan(files, mode.Options{Adopt: true, Only: true}))(b)
+					stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+					createCanary(b, hosting, sluice.NewActionID("slc-lost", "canary", "1"))
+					stagetest.Must(b, b.Sim.Inject("stale ecs:* by="+by+" for=1m"))
+					end := stagetest.Got(b.Engine.Run(ctx,
+						stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b),
 						engine.Options{}))(b)
 					b.Sim.ClearFaults()
 					if end.Outcome != sluice.Succeeded || b.CanaryService() != nil ||
@@ -158,20 +169,21 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 	}
 }
 
-// makesCanary makes a canary without load balancer, as a deployment of sluice does.
-func (b *bench) makesCanary(hosting string, by sluice.ActionID) {
+// createCanary makes a canary without load balancer, as a deployment of sluice does.
+func createCanary(b *stagetest.Bench, hosting string, by sluice.ActionID) {
 	b.Helper()
 	ctx := context.Background()
-	revision := got(b.ECS.RegisterTaskDefinition(ctx,
-		taskDefinition(b, "sim/web:v2")))(b).TaskDefinition.TaskDefinitionArn
+	revision := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx,
+		stagetest.TaskDefinition(b, "sim/web:v2")))(b).TaskDefinition.TaskDefinitionArn
 	if hosting == "services" {
-		got(b.ECS.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
+		stagetest.Got(b.ECS.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
 			ServiceName: aws.String("web-canary"), TaskDefinition: revision, DesiredCount: aws.Int32(1),
 			LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.Network(),
 			Tags: []ecstypes.Tag{{Key: aws.String(plan.CanaryTag), Value: aws.String(string(by))}}}))(b)
 		return
 	}
-	got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+	stagetest.Got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+		Service:        aws.String("web"),
 		TaskDefinition: revision, ExternalId: aws.String(string(by)),
 		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.Network(),
 		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 50}}))(b)

@@ -16,29 +16,30 @@ import (
 )
 
 func TestBlueGreenKeepsTheOldPrimaryUntilTheClean(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		id := b.Start(b.Files("sim/web:v2", stagetest.BlueGreenPipeline))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if want := "ACTIVE sim/web:v1 100% 4 running; ACTIVE sim/web:v2 100% 4 running; PRIMARY sim/web:v2 100% 4 " +
 			"running; tag sluice:deployment; primary 0 canary 100"; b.State() != want {
 			b.Fatalf("%s, want %s\n%s", b.State(), want, b.EventLog())
 		}
-		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", stagetest.ServesV2)
 		b.ExpectNoneLost()
 	})
 }
 
 // The old primary was kept warm: going back starts no task.
 func TestRollbackToAWarmPrimaryStartsNothing(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		id := b.Start(b.Files("sim/web:v2", stagetest.BlueGreenPipeline))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.Calls = nil
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.ServesV1)
 		b.ExpectNoneLost()
 		for _, c := range b.Calls {
 			if strings.HasSuffix(c.Operation, "CreateTaskSet") {
@@ -49,12 +50,12 @@ func TestRollbackToAWarmPrimaryStartsNothing(t *testing.T) {
 }
 
 func TestQuickSyncRemovesWhatEarlierDeploymentsLeft(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(2)))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
-		got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if b.Weights() != "primary 90 canary 10" {
 			b.Fatalf("the aborted deployment left %s", b.State())
 		}
@@ -65,9 +66,9 @@ func TestQuickSyncRemovesWhatEarlierDeploymentsLeft(t *testing.T) {
 }
 
 func TestRecreateStopsTheOldTasksFirst(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		end := b.Deploy(b.Files("sim/web:v2", "quickSync: {recreate: true}\n"))
-		b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
+		b.ExpectEnd(end, sluice.Succeeded, "", stagetest.ServesV2)
 		if r := b.Tally.Report(); r.Failed == 0 {
 			b.Error("no request was lost: the old tasks did not stop first")
 		}
@@ -76,13 +77,14 @@ func TestRecreateStopsTheOldTasksFirst(t *testing.T) {
 
 // At canary time nothing is written that the running primary would notice.
 func TestCanaryRolloutLeavesTheServiceAlone(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		files := b.Files("sim/web:v2", heldAfterStage(1))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		files := b.Files("sim/web:v2", stagetest.PipelineHeldAfter(1))
 		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data,
 			[]byte("desiredCount: 8\nenableExecuteCommand: true\nhealthCheckGracePeriodSeconds: 30\n")...)}
-		got(b.Engine.Run(context.Background(), b.Start(files), engine.Options{NoWait: true}))(b)
-		s := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-			Services: []string{"web"}}))(b).Services[0]
+		stagetest.Got(b.Engine.Run(context.Background(), b.Start(files), engine.Options{NoWait: true}))(b)
+		s := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+			&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+				Services: []string{"web"}}))(b).Services[0]
 		if s.DesiredCount != 4 || s.EnableExecuteCommand || aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 0 {
 			b.Errorf("desired %d, exec %v, grace %d", s.DesiredCount, s.EnableExecuteCommand,
 				aws.ToInt32(s.HealthCheckGracePeriodSeconds))
@@ -92,16 +94,17 @@ func TestCanaryRolloutLeavesTheServiceAlone(t *testing.T) {
 
 // What the deployment changed of the service comes back with the rollback.
 func TestRollbackRestoresTheService(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		files := b.Files("sim/web:v2", heldAfterStage(4))
+		files := b.Files("sim/web:v2", stagetest.PipelineHeldAfter(4))
 		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data,
 			[]byte("desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")...)}
 		id := b.Start(files)
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
-		s := got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.ServesV1)
+		s := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
 			Services: []string{"web"}}))(b).Services[0]
 		if s.DesiredCount != 4 || aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 0 {
 			b.Errorf("desired %d, grace %d", s.DesiredCount, aws.ToInt32(s.HealthCheckGracePeriodSeconds))

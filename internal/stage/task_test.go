@@ -23,8 +23,8 @@ const (
 	exits3 = "sim/job:v1-crash-after-20s-exit-3"
 )
 
-// standalone is an application without a service; more goes under its input.
-func (b *bench) standalone(image, more string) fstest.MapFS {
+// standaloneFiles is an application without a service; more goes under its input.
+func standaloneFiles(b *stagetest.Bench, image, more string) fstest.MapFS {
 	return fstest.MapFS{
 		"taskdef.yaml": stagetest.JobTask("job", image),
 		"sluice.yaml": &fstest.MapFile{Data: []byte(fmt.Sprintf(`
@@ -38,10 +38,10 @@ input:
 	}
 }
 
-// ran are the tasks without a service that the world has or had, with who
+// ranTasks are the tasks without a service that the world has or had, with who
 // started them.
-func (b *bench) ran() (all []string) {
-	must(b, b.Sim.World().Do(stagetest.Key, func(tx *world.Tx) error {
+func ranTasks(b *stagetest.Bench) (all []string) {
+	stagetest.Must(b, b.Sim.World().Do(stagetest.Key, func(tx *world.Tx) error {
 		for _, t := range tx.Tasks.All() {
 			if t.Service == nil {
 				all = append(all, fmt.Sprintf("%s by %s", t.Definition.Family, t.StartedBy))
@@ -52,16 +52,16 @@ func (b *bench) ran() (all []string) {
 	return all
 }
 
-func (b *bench) endedWith(end engine.RunResult, outcome sluice.Outcome, cause string) {
+func expectOutcome(b *stagetest.Bench, end engine.RunResult, outcome sluice.Outcome, cause string) {
 	b.Helper()
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || (cause == "") != (end.Cause == "") {
 		b.Errorf("%s: %q, want %s: …%s…\n%s", end.Outcome, end.Cause, outcome, cause, b.EventLog())
 	}
 }
 
-func (b *bench) expectRan(want ...string) {
+func expectRan(b *stagetest.Bench, want ...string) {
 	b.Helper()
-	if got := b.ran(); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := ranTasks(b); fmt.Sprint(got) != fmt.Sprint(want) {
 		b.Errorf("ran %v, want %v\n%s", got, want, b.EventLog())
 	}
 }
@@ -79,9 +79,9 @@ func TestAStandaloneTaskRunsToItsEnd(t *testing.T) {
 		"sim/job:v1-start-delay-15m":       {sluice.Stalled, "has made no progress for 10m"},
 		"sim/job:v1?crash-after=7h&exit=0": {sluice.Stalled, "the stage's timeout of 6h0m0s passed"},
 	} {
-		on(t, options{}, func(b *bench) {
-			b.endedWith(b.Deploy(b.standalone(image, "")), c.outcome, c.cause)
-			b.expectRan("job by slc-0001/run")
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			expectOutcome(b, b.Deploy(standaloneFiles(b, image, "")), c.outcome, c.cause)
+			expectRan(b, "job by slc-0001/run")
 			if strings.Contains(b.EventLog(), stagetest.Secret) {
 				b.Error("an event holds the secret")
 			}
@@ -92,8 +92,8 @@ func TestAStandaloneTaskRunsToItsEnd(t *testing.T) {
 // What the container printed is told before how it ended, the exit code stands in
 // an event.
 func TestATasksLinesAndExitCodeAreTold(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		b.Deploy(b.standalone("sim/job:v1?crash-after=20s&exit=3&prints=row 1 of 2|row 2 of 2", ""))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		b.Deploy(standaloneFiles(b, "sim/job:v1?crash-after=20s&exit=3&prints=row 1 of 2|row 2 of 2", ""))
 		var told []string
 		for _, e := range b.Events {
 			switch ev := e.Open().(type) {
@@ -110,7 +110,7 @@ func TestATasksLinesAndExitCodeAreTold(t *testing.T) {
 		if got := strings.Join(told, "; "); got != want {
 			b.Errorf("%s, want %s\n%s", got, want, b.EventLog())
 		}
-		kept := got(b.Journal.Events(context.Background(), "slc-0001", 0, 0))(b)
+		kept := stagetest.Got(b.Journal.Events(context.Background(), "slc-0001", 0, 0))(b)
 		for _, e := range kept {
 			if _, ok := e.Open().(sluice.Printed); ok {
 				b.Error("what a container printed is in the journal")
@@ -121,28 +121,28 @@ func TestATasksLinesAndExitCodeAreTold(t *testing.T) {
 
 // Many tasks: more than one call of RunTask takes, each started once.
 func TestManyTasks(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		b.endedWith(b.Deploy(b.standalone(exits0, "  runTask: {count: 23}\n")), sluice.Succeeded, "")
-		if n := len(b.ran()); n != 23 {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		expectOutcome(b, b.Deploy(standaloneFiles(b, exits0, "  runTask: {count: 23}\n")), sluice.Succeeded, "")
+		if n := len(ranTasks(b)); n != 23 {
 			b.Errorf("%d tasks ran", n)
 		}
 	})
 }
 
 func TestRegisterOnly(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		files := b.standalone(exits0, "  runStandaloneTask: false\n")
-		b.endedWith(b.Deploy(files), sluice.Succeeded, "")
-		b.expectRan()
-		if p := got(b.Plan(files, mode.Options{}))(b); p.HasChanges() || p.To != "job:1" {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		files := standaloneFiles(b, exits0, "  runStandaloneTask: false\n")
+		expectOutcome(b, b.Deploy(files), sluice.Succeeded, "")
+		expectRan(b)
+		if p := stagetest.Got(b.Plan(files, mode.Options{}))(b); p.HasChanges() || p.To != "job:1" {
 			b.Errorf("afterwards %v, %s", p.Changes, p.To)
 		}
 	})
 }
 
 func TestAPipelineOnAStandaloneTaskIsRefused(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		files := b.standalone(exits0, canaryPipeline)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		files := standaloneFiles(b, exits0, stagetest.CanaryPipeline)
 		if _, err := b.Plan(files, mode.Options{}); err == nil ||
 			!strings.Contains(err.Error(),
 				"stage 1 ECS_CANARY_ROLLOUT: a task without a service is only registered and run") {
@@ -163,9 +163,9 @@ func TestNoRoomForATask(t *testing.T) {
 		"40s": {sluice.Succeeded, ""},
 		"1h":  {sluice.Failed, "ECS had no capacity for 1 task for 10m0s: Capacity is unavailable at this time"},
 	} {
-		on(t, options{}, func(b *bench) {
-			must(b, b.Sim.Inject("no-capacity prod for="+lasts))
-			b.endedWith(b.Deploy(b.standalone(exits0, "")), c.outcome, c.cause)
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			stagetest.Must(b, b.Sim.Inject("no-capacity prod for="+lasts))
+			expectOutcome(b, b.Deploy(standaloneFiles(b, exits0, "")), c.outcome, c.cause)
 		})
 	}
 }
@@ -174,10 +174,10 @@ func TestNoRoomForATask(t *testing.T) {
 func TestALostAnswerOfRunTask(t *testing.T) {
 	for _, fault := range []string{"lost-reply ecs:RunTask times=1", "lost-reply ecs:RunTask times=8",
 		"5xx ecs:RunTask times=7", "stale ecs:* by=4s p=0.7"} {
-		on(t, options{}, func(b *bench) {
-			must(b, b.Sim.Inject(fault))
-			b.endedWith(b.Deploy(b.standalone(exits0, "  runTask: {count: 2}\n")), sluice.Succeeded, "")
-			b.expectRan("job by slc-0001/run", "job by slc-0001/run")
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			stagetest.Must(b, b.Sim.Inject(fault))
+			expectOutcome(b, b.Deploy(standaloneFiles(b, exits0, "  runTask: {count: 2}\n")), sluice.Succeeded, "")
+			expectRan(b, "job by slc-0001/run", "job by slc-0001/run")
 		})
 	}
 }
@@ -187,8 +187,8 @@ func TestALostAnswerOfRunTask(t *testing.T) {
 func TestARunKilledAnywhereRunsItsTaskOnce(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for n, more := 1, true; more; n++ {
-			on(t, options{}, func(b *bench) {
-				files := b.standalone(exits3, "")
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				files := standaloneFiles(b, exits3, "")
 				id := b.Start(files)
 				g := b.KillAtWrite(n, after)
 				at := b.RunUntilKilled(id)
@@ -196,9 +196,9 @@ func TestARunKilledAnywhereRunsItsTaskOnce(t *testing.T) {
 				if more = at != ""; !more {
 					return
 				}
-				end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-				b.endedWith(end, sluice.Failed, "container job exited with 3")
-				b.expectRan("job by slc-0001/run")
+				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				expectOutcome(b, end, sluice.Failed, "container job exited with 3")
+				expectRan(b, "job by slc-0001/run")
 			})
 		}
 	}
@@ -208,8 +208,8 @@ func TestARunKilledAnywhereRunsItsTaskOnce(t *testing.T) {
 func TestARunKilledAtARowRunsItsTaskOnce(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for n, more := 1, true; more; n += 3 {
-			on(t, options{}, func(b *bench) {
-				id, rows := b.Start(b.standalone(exits3, "")), 0
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				id, rows := b.Start(standaloneFiles(b, exits3, "")), 0
 				b.Journal.WrapWrites(func(op string, write func() error) error {
 					if rows++; rows == n && !after {
 						panic(stagetest.Killed{At: "before " + op})
@@ -225,9 +225,9 @@ func TestARunKilledAtARowRunsItsTaskOnce(t *testing.T) {
 				if more = at != ""; !more {
 					return
 				}
-				end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-				b.endedWith(end, sluice.Failed, "container job exited with 3")
-				b.expectRan("job by slc-0001/run")
+				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				expectOutcome(b, end, sluice.Failed, "container job exited with 3")
+				expectRan(b, "job by slc-0001/run")
 			})
 		}
 	}
@@ -236,17 +236,17 @@ func TestARunKilledAtARowRunsItsTaskOnce(t *testing.T) {
 // Killed right after RunTask and run again only when ECS has forgotten everything,
 // it cannot be told whether the task ran: it is not started again.
 func TestWhatECSHasForgottenIsNotRunAgain(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		id := b.Start(b.standalone(exits0, ""))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		id := b.Start(standaloneFiles(b, exits0, ""))
 		g := b.KillAtWrite(2, true)
 		if at := b.RunUntilKilled(id); at != "after RunTask" {
 			b.Fatal(at)
 		}
 		g.Left = -1
-		must(b, b.Clock.Sleep(context.Background(), 3*time.Hour))
-		b.endedWith(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Failed,
+		stagetest.Must(b, b.Clock.Sleep(context.Background(), 3*time.Hour))
+		expectOutcome(b, stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Failed,
 			"cannot determine whether a task ran")
-		out := got(b.ECS.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+		out := stagetest.Got(b.ECS.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
 			StartedBy: aws.String("slc-0001/run")}))(b)
 		if len(out.TaskArns) > 0 {
 			b.Error("a second task runs")
@@ -256,15 +256,16 @@ func TestWhatECSHasForgottenIsNotRunAgain(t *testing.T) {
 
 // With NoWait the run returns once ECS has the task; a resume tells its end.
 func TestARunThatIsNotWaitedFor(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.standalone(exits3, ""))
-		end := got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		id := b.Start(standaloneFiles(b, exits3, ""))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if end.WaitingFor != engine.HandedToECS {
 			b.Fatalf("%+v\n%s", end, b.EventLog())
 		}
-		must(b, b.Clock.Sleep(ctx, 10*time.Minute))
-		b.endedWith(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Failed, "container job exited with 3")
-		b.expectRan("job by slc-0001/run")
+		stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Minute))
+		expectOutcome(b, stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Failed,
+			"container job exited with 3")
+		expectRan(b, "job by slc-0001/run")
 	})
 }

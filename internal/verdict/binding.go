@@ -28,58 +28,59 @@ type binding struct {
 // bindDeployment finds the wanted deployment, or completes what is known about it.
 func (r *ServiceFollower) bindDeployment(o Observation) {
 	s := o.Service
-	r.external = s.Controller == "EXTERNAL"
-	if r.external {
-		r.bindSets(s)
+	r.followed.external = s.Controller == "EXTERNAL"
+	if r.followed.external {
+		r.followed.bindSets(r.want, s)
 		return
 	}
 	if r.isDoubtful(s, o.At) {
-		r.binding, r.lastRecord = binding{}, nil
+		r.followed, r.lastRecord = binding{}, nil
 	}
-	if !r.bound {
+	if !r.followed.bound {
 		r.chooseDeployment(o)
 	}
-	if r.bound {
-		r.completeBinding(o)
+	if r.followed.bound {
+		r.followed.complete(o)
 	}
 }
 
 // isDoubtful reports whether a deployment that had ended when it was first read is no longer
 // current. Then the first response was stale. It is false if the caller named the deployment.
 func (r *ServiceFollower) isDoubtful(s *Service, now time.Time) bool {
-	early := r.endedAtFirst && now.Sub(r.began) <= maxReadLag
-	if !early && r.since.ended.IsZero() || !r.bound || r.conclusion != nil || r.want.Deployment != "" {
+	early := r.followed.endedAtFirst && now.Sub(r.began) <= maxReadLag
+	if !early && r.since.ended.IsZero() || !r.followed.bound || r.conclusion != nil || r.want.Deployment != "" {
 		return false
 	}
-	if r.arn != "" && s.Current != "" {
-		return s.Current != r.arn
+	if r.followed.arn != "" && s.Current != "" {
+		return s.Current != r.followed.arn
 	}
 	p := s.primaryDeployment()
-	return p != nil && r.id != "" && p.ID != r.id && p.CreatedAt.After(r.created)
+	return p != nil && r.followed.id != "" && p.ID != r.followed.id && p.CreatedAt.After(r.followed.created)
 }
 
 func (r *ServiceFollower) chooseDeployment(o Observation) {
 	switch {
 	case r.want.Deployment != "":
-		r.chooseNamed(o.Service)
+		r.followed.chooseNamed(r.want.Deployment, o.Service)
 	case r.want.Revision != "":
 		r.chooseRevision(o)
 	case o.Service.Current != "" && !r.noHistory:
-		r.arn, r.bound = o.Service.Current, true
+		r.followed.arn, r.followed.bound = o.Service.Current, true
 	default:
-		r.chooseListed(o.Service)
+		r.followed.chooseListed(o.Service)
 	}
 }
 
-func (r *ServiceFollower) chooseNamed(s *Service) {
-	r.bound = true
-	switch want := r.want.Deployment; {
+// chooseNamed follows the deployment that the caller named, by its ARN or its id.
+func (b *binding) chooseNamed(want string, s *Service) {
+	b.bound = true
+	switch {
 	case strings.Contains(want, ":service-deployment/"):
-		r.arn = want
+		b.arn = want
 	case strings.HasPrefix(want, "ecs-svc/"):
-		r.id = want
+		b.id = want
 	default:
-		r.arn = strings.Replace(s.ARN, ":service/", ":service-deployment/", 1) + "/" + want
+		b.arn = strings.Replace(s.ARN, ":service/", ":service-deployment/", 1) + "/" + want
 	}
 }
 
@@ -89,7 +90,7 @@ func (r *ServiceFollower) chooseRevision(o Observation) {
 	s, want := o.Service, r.want.Revision
 	rec := findRecord(o, s.Current)
 	if rec != nil && rec.Revision == want {
-		r.arn, r.revision, r.bound = rec.ARN, want, true
+		r.followed.arn, r.followed.revision, r.followed.bound = rec.ARN, want, true
 		return
 	}
 	if s.Current != "" && rec == nil && !r.noHistory {
@@ -100,11 +101,11 @@ func (r *ServiceFollower) chooseRevision(o Observation) {
 		d = s.newestOf(want, func(d Deployment) bool { return s.isFailedOrRolledBack(d) })
 	}
 	if d != nil {
-		r.followDeployment(s, d)
+		r.followed.follow(s, d)
 		return
 	}
 	if r.historyRead = r.historyRead || o.Past.Read; o.Past.ARN != "" {
-		r.arn, r.revision, r.bound, r.wasReplaced = o.Past.ARN, want, true, true
+		r.followed.arn, r.followed.revision, r.followed.bound, r.followed.wasReplaced = o.Past.ARN, want, true, true
 	}
 }
 
@@ -117,99 +118,99 @@ func (s *Service) isFailedOrRolledBack(d Deployment) bool {
 
 // chooseListed follows the newest deployment of the list. That is the primary one, unless it is the
 // target of a rollback.
-func (r *ServiceFollower) chooseListed(s *Service) {
+func (b *binding) chooseListed(s *Service) {
 	p := s.primaryDeployment()
 	for i := range s.Deployments {
 		if d := &s.Deployments[i]; d != p && s.isFailedOrRolledBack(*d) {
-			r.followDeployment(s, d)
+			b.follow(s, d)
 			return
 		}
 	}
 	if p != nil {
-		r.followDeployment(s, p)
-		r.isRollbackTarget = isRollback(p) || s.rolledBackTo(p.ID)
+		b.follow(s, p)
+		b.isRollbackTarget = isRollback(p) || s.rolledBackTo(p.ID)
 	}
 }
 
-func (r *ServiceFollower) followDeployment(s *Service, d *Deployment) {
-	r.bound, r.id, r.revision, r.created = true, d.ID, d.Revision, d.CreatedAt
-	if r.id == "" {
-		r.id = d.Revision // recorded samples may omit the id
+func (b *binding) follow(s *Service, d *Deployment) {
+	b.bound, b.id, b.revision, b.created = true, d.ID, d.Revision, d.CreatedAt
+	if b.id == "" {
+		b.id = d.Revision // recorded samples may omit the id
 	}
 }
 
-// completeBinding adds what the record and the list contain about the followed deployment.
-func (r *ServiceFollower) completeBinding(o Observation) {
+// complete adds what the record and the list contain about the followed deployment.
+func (b *binding) complete(o Observation) {
 	s := o.Service
-	if rec := r.followedRecord(o); rec != nil {
-		r.revision, r.created = firstNonEmpty(r.revision, rec.Revision), rec.CreatedAt
-		r.pairRecord(s, rec)
-	} else if r.arn == "" {
-		r.adoptRecord(o)
+	if rec := b.recordIn(o); rec != nil {
+		b.revision, b.created = firstNonEmpty(b.revision, rec.Revision), rec.CreatedAt
+		b.pairRecord(s, rec)
+	} else if b.arn == "" {
+		b.adoptRecord(o)
 	}
-	d := r.followedDeployment(s)
+	d := b.deploymentIn(s)
 	if d == nil {
 		return
 	}
-	r.wasListed, r.revision = true, firstNonEmpty(r.revision, d.Revision)
-	if r.created.IsZero() {
-		r.created = d.CreatedAt
+	b.wasListed, b.revision = true, firstNonEmpty(b.revision, d.Revision)
+	if b.created.IsZero() {
+		b.created = d.CreatedAt
 	}
 	for _, x := range s.Deployments {
-		if x.ID != r.id && x.CreatedAt.Before(r.created) && !slices.Contains(r.earlierIDs, x.ID) {
-			r.earlierIDs = append(slices.Clone(r.earlierIDs), x.ID)
+		if x.ID != b.id && x.CreatedAt.Before(b.created) && !slices.Contains(b.earlierIDs, x.ID) {
+			b.earlierIDs = append(slices.Clone(b.earlierIDs), x.ID)
 		}
 	}
 }
 
 // pairRecord finds the deployment of the list that a record describes.
-func (r *ServiceFollower) pairRecord(s *Service, rec *Record) {
+func (b *binding) pairRecord(s *Service, rec *Record) {
 	p := s.primaryDeployment()
 	switch {
-	case r.id != "":
+	case b.id != "":
 	case p != nil && s.Current == rec.ARN && !rec.isRollingBack() && !strings.HasPrefix(rec.Status, "ROLLBACK") &&
 		!isRollback(p) && (rec.Revision == "" || p.Revision == rec.Revision):
-		r.id = p.ID
+		b.id = p.ID
 	case rec.Revision != "":
 		if d := s.newestOf(rec.Revision, func(d Deployment) bool { return s.isFailedOrRolledBack(d) }); d != nil {
-			r.id = d.ID
+			b.id = d.ID
 		}
 	}
 }
 
 // adoptRecord finds the record of a deployment that is known by its id.
-func (r *ServiceFollower) adoptRecord(o Observation) {
+func (b *binding) adoptRecord(o Observation) {
 	s := o.Service
-	rec, d := findRecord(o, s.Current), s.findDeployment(r.id)
+	rec, d := findRecord(o, s.Current), s.findDeployment(b.id)
 	if rec == nil || d == nil || rec.Revision != "" && rec.Revision != d.Revision {
 		return
 	}
 	back := strings.HasPrefix(rec.Status, "ROLLBACK")
 	if back && d.Status == "ACTIVE" || !back && d.Status == "PRIMARY" && !isRollback(d) {
-		r.arn = rec.ARN
+		b.arn = rec.ARN
 	}
 }
 
-// followedDeployment returns the followed deployment from the list, or nil.
-func (r *ServiceFollower) followedDeployment(s *Service) *Deployment {
-	if d := s.findDeployment(r.id); d != nil {
+// deploymentIn returns the followed deployment from the list, or nil.
+func (b *binding) deploymentIn(s *Service) *Deployment {
+	if d := s.findDeployment(b.id); d != nil {
 		return d
 	}
-	if r.id == r.revision {
-		return s.newestOf(r.revision, func(Deployment) bool { return true })
+	if b.id == b.revision {
+		return s.newestOf(b.revision, func(Deployment) bool { return true })
 	}
 	return nil
 }
 
 // isOlder reports whether a deployment was created before the followed one.
-func (r *ServiceFollower) isOlder(d *Deployment) bool {
+func (b *binding) isOlder(d *Deployment) bool {
 	switch {
-	case !d.CreatedAt.IsZero() && !r.created.IsZero():
-		return d.CreatedAt.Before(r.created)
-	case slices.Contains(r.earlierIDs, d.ID), isRollback(d), r.rollingBack:
+	case !d.CreatedAt.IsZero() && !b.created.IsZero():
+		return d.CreatedAt.Before(b.created)
+	case slices.Contains(b.earlierIDs, d.ID), isRollback(d), b.rollingBack:
 		return true
 	}
-	return revisionNumber(d.Revision) < revisionNumber(r.revision)
+	return revisionNumber(d.Revision) < revisionNumber(b.revision)
 }
 
 // revisionNumber returns the revision number of family:revision; 0 if it has none.

@@ -249,7 +249,7 @@ func (b *CodeDeployFollower) adviceFor(v Verdict) string {
 		return "deploy again"
 	}
 	if b.main.id == "" {
-		return readEvents
+		return diagnosis.ReadEvents
 	}
 	return "read the state of deployment " + b.main.id + ": sluice status"
 }

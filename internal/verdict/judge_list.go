@@ -9,7 +9,7 @@ import (
 // judgeListed uses only the service's list of deployments, for an account or simulator without the
 // history of deployments.
 func (r *ServiceFollower) judgeListed(s *Service, now time.Time) *conclusion {
-	d, p := r.followedDeployment(s), s.primaryDeployment()
+	d, p := r.followed.deploymentIn(s), s.primaryDeployment()
 	switch {
 	case d == nil:
 		return r.judgeUnlisted(p, now)
@@ -17,11 +17,11 @@ func (r *ServiceFollower) judgeListed(s *Service, now time.Time) *conclusion {
 		return r.judgePrimary(s, d, now)
 	case p == nil:
 		return r.judgeFailed(s, d, Observation{At: now})
-	case isRollback(p) || r.isOlder(p):
+	case isRollback(p) || r.followed.isOlder(p):
 		return r.rolledBackNow(p)
 	case p.Revision == r.want.Revision && r.want.Deployment == "":
-		r.binding = binding{}
-		r.followDeployment(s, p)
+		r.followed = binding{}
+		r.followed.follow(s, p)
 		return nil
 	}
 	return concludeSuperseded(p.Revision)
@@ -36,8 +36,8 @@ func (r *ServiceFollower) judgePrimary(s *Service, d *Deployment, now time.Time)
 		return r.judgeFailed(s, d, Observation{At: now})
 	case !done || d.Running == 0 && s.Desired > 0:
 		return nil
-	case r.isRollbackTarget:
-		r.rollbackReason = "a rollback restored it before the wait began"
+	case r.followed.isRollbackTarget:
+		r.followed.rollbackReason = "a rollback restored it before the wait began"
 		return r.concludeAs(sluice.RolledBack, d.Revision)
 	}
 	return &conclusion{outcome: sluice.Succeeded}
@@ -45,9 +45,9 @@ func (r *ServiceFollower) judgePrimary(s *Service, d *Deployment, now time.Time)
 
 // rolledBackNow judges a rollback: the previous revision is the primary deployment again.
 func (r *ServiceFollower) rolledBackNow(p *Deployment) *conclusion {
-	r.rollingBack = true
+	r.followed.rollingBack = true
 	if isRollback(p) {
-		r.rollbackReason = p.Reason
+		r.followed.rollbackReason = p.Reason
 	}
 	if p.State != "COMPLETED" {
 		return nil
@@ -59,14 +59,14 @@ func (r *ServiceFollower) rolledBackNow(p *Deployment) *conclusion {
 func (r *ServiceFollower) judgeUnlisted(p *Deployment, now time.Time) *conclusion {
 	d := trackSince(&r.since.inconsistent, true, now)
 	switch {
-	case p != nil && (r.wasListed || !r.created.IsZero()):
-		if r.isOlder(p) {
+	case p != nil && (r.followed.wasListed || !r.followed.created.IsZero()):
+		if r.followed.isOlder(p) {
 			return r.rolledBackNow(p)
 		}
 		return concludeSuperseded(p.Revision)
 	case d < maxReadLag:
 		return nil
 	}
-	return &conclusion{outcome: sluice.Gone, why: "the service has no deployment " + r.id,
+	return &conclusion{outcome: sluice.Gone, why: "the service has no deployment " + r.followed.id,
 		next: "list its deployments: sluice status"}
 }

@@ -33,18 +33,18 @@ func (r *ServiceFollower) judgeMissingService(o Observation) (end *conclusion, s
 
 // judgeNotCreated judges a deployment that has not appeared.
 func (r *ServiceFollower) judgeNotCreated(o Observation) (end *conclusion, sure bool) {
-	if r.bound && (r.arn == "" || r.lastRecord != nil || r.noHistory || r.wasListed) {
+	if r.followed.bound && (r.followed.arn == "" || r.lastRecord != nil || r.noHistory || r.followed.wasListed) {
 		return nil, false
 	}
 	d := trackSince(&r.since.unseen, true, o.At)
 	switch {
-	case r.bound && d >= maxReadLag:
+	case r.followed.bound && d >= maxReadLag:
 		return &conclusion{outcome: sluice.Gone, why: "AWS has no deployment " + r.want.Deployment +
 			" of this service", next: "list those of the last 90 days: aws ecs list-service-deployments"}, true
 	case r.want.Inactive && d >= maxReadLag:
 		return &conclusion{outcome: sluice.Gone, why: "task definition " + r.want.Revision +
 			" is INACTIVE: it can no longer be deployed", next: "register the task definition again"}, true
-	case r.bound:
+	case r.followed.bound:
 		return nil, true
 	}
 	return r.alreadyRolledBack(o), true
@@ -60,7 +60,7 @@ func (r *ServiceFollower) alreadyRolledBack(o Observation) *conclusion {
 	for _, t := range o.NewlyStopped {
 		if t.Revision == r.want.Revision {
 			r.failures = r.failures.AddStopped([]diagnosis.Stopped{t}, o.Service.Events)
-			r.revision = t.Revision
+			r.followed.revision = t.Revision
 		}
 	}
 	if r.failures.Count() == 0 || p.State != "COMPLETED" {
@@ -72,59 +72,62 @@ func (r *ServiceFollower) alreadyRolledBack(o Observation) *conclusion {
 // judgeRecord uses the service deployment's own record.
 func (r *ServiceFollower) judgeRecord(o Observation) *conclusion {
 	rec := r.lastRecord
-	r.rollingBack = rec.isRollingBack()
-	r.rollbackReason = firstNonEmpty(rec.RollbackReason, rec.Reason)
+	r.followed.rollingBack = rec.isRollingBack()
+	r.followed.rollbackReason = firstNonEmpty(rec.RollbackReason, rec.Reason)
 	switch rec.Status {
 	case "SUCCESSFUL":
 		return r.judgeSuccess(o)
 	case "ROLLBACK_SUCCESSFUL":
-		return r.concludeAs(sluice.RolledBack, r.rollbackRevision(o.Service))
+		return r.concludeAs(sluice.RolledBack, r.lastRecord.rollbackRevision(o.Service))
 	case "ROLLBACK_FAILED":
 		return r.concludeAs(sluice.Failed, "")
 	case "STOPPED":
 		return r.judgeStopped(o)
 	}
-	if by, newer := r.newerDeployment(o); newer && !rec.isRollingBack() {
+	if by, newer := r.followed.newerDeployment(o); newer && !rec.isRollingBack() {
 		return r.judgeSuperseded(o, by)
 	}
 	if rec.isRollingBack() || rec.Status == "STOP_REQUESTED" {
 		return nil
 	}
-	return r.judgeFailed(o.Service, r.followedDeployment(o.Service), o)
+	return r.judgeFailed(o.Service, r.followed.deploymentIn(o.Service), o)
 }
 
 // concludeAs returns an end with AWS's reason, and with the alarms that fired as its cause.
 func (r *ServiceFollower) concludeAs(outcome sluice.Outcome, by string) *conclusion {
-	e := &conclusion{outcome: outcome, by: by, why: r.rollbackReason}
+	e := &conclusion{outcome: outcome, by: by, why: r.followed.rollbackReason}
 	rec := r.lastRecord
 	if rec != nil && len(rec.Alarms) > 0 && rec.Breaker.Status != "TRIGGERED" {
-		e.cause = &diagnosis.Cause{Kind: diagnosis.AlarmFired, Text: "alarm " + strings.Join(rec.Alarms, ", ") + " fired",
+		e.cause = &diagnosis.Cause{Kind: diagnosis.AlarmFired,
+			Text:  "alarm " + strings.Join(rec.Alarms, ", ") + " fired",
 			Count: 1}
 	}
-	if outcome == sluice.RolledBack && by != "" && by == r.revision {
+	if outcome == sluice.RolledBack && by != "" && by == r.followed.revision {
 		e.why = strings.TrimPrefix(e.why+"; an earlier deployment of the same revision serves again", "; ")
 	}
 	return e
 }
 
-func (r *ServiceFollower) rollbackRevision(s *Service) string {
-	if r.lastRecord.BackTo != "" {
-		return r.lastRecord.BackTo
+// rollbackRevision returns the revision that serves after the deployment was rolled back.
+func (rec *Record) rollbackRevision(s *Service) string {
+	if rec.BackTo != "" {
+		return rec.BackTo
 	}
 	if p := s.primaryDeployment(); p != nil {
 		return p.Revision
 	}
-	return r.lastRecord.From
+	return rec.From
 }
 
 // judgeSuccess judges a deployment that AWS reports as successful: its revision must be PRIMARY.
 func (r *ServiceFollower) judgeSuccess(o Observation) *conclusion {
 	s := o.Service
-	if s.Current != "" && s.Current != r.arn {
+	if s.Current != "" && s.Current != r.followed.arn {
 		return r.judgeReplacedSuccess(o)
 	}
 	p := s.primaryDeployment()
-	match := p != nil && (r.revision == "" || p.Revision == r.revision) && (p.State == "COMPLETED" || p.State == "")
+	match := p != nil && (r.followed.revision == "" || p.Revision == r.followed.revision) &&
+		(p.State == "COMPLETED" || p.State == "")
 	lag := trackSince(&r.since.lagging, !match, o.At)
 	if !match && lag < maxReadLag || p == nil || p.Running == 0 && s.Desired > 0 {
 		return nil
@@ -135,11 +138,11 @@ func (r *ServiceFollower) judgeSuccess(o Observation) *conclusion {
 // judgeReplacedSuccess judges a success while a newer deployment is current. The followed revision
 // serves until the newer deployment has replaced its tasks.
 func (r *ServiceFollower) judgeReplacedSuccess(o Observation) *conclusion {
-	if d := o.Service.newestOf(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil &&
-		!r.wasReplaced {
+	if d := o.Service.newestOf(r.followed.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil &&
+		!r.followed.wasReplaced {
 		return &conclusion{outcome: sluice.Succeeded, why: "a newer deployment has begun since then"}
 	}
-	by, newer := r.newerDeployment(o)
+	by, newer := r.followed.newerDeployment(o)
 	if !newer {
 		return nil
 	}
@@ -152,19 +155,19 @@ func (r *ServiceFollower) judgeReplacedSuccess(o Observation) *conclusion {
 
 // newerDeployment reports whether the current deployment was created after the followed one, by
 // AWS's times, and returns its revision.
-func (r *ServiceFollower) newerDeployment(o Observation) (by string, is bool) {
+func (b *binding) newerDeployment(o Observation) (by string, is bool) {
 	s := o.Service
-	if s.Current == "" || s.Current == r.arn {
+	if s.Current == "" || s.Current == b.arn {
 		return "", false
 	}
 	if rec := findRecord(o, s.Current); rec != nil && !rec.CreatedAt.IsZero() {
-		if !rec.CreatedAt.After(r.created) {
+		if !rec.CreatedAt.After(b.created) {
 			return "", false // a stale response
 		}
 		return rec.Revision, true
 	}
 	p := s.primaryDeployment()
-	if p == nil || p.ID == r.id || isRollback(p) || !p.CreatedAt.After(r.created) {
+	if p == nil || p.ID == b.id || isRollback(p) || !p.CreatedAt.After(b.created) {
 		return "", false
 	}
 	return p.Revision, true
@@ -174,9 +177,9 @@ func (r *ServiceFollower) newerDeployment(o Observation) (by string, is bool) {
 // ends the wait.
 func (r *ServiceFollower) judgeSuperseded(o Observation, by string) *conclusion {
 	if r.want.Deployment == "" && r.want.Revision != "" && by == r.want.Revision {
-		r.binding, r.lastRecord = binding{}, nil
+		r.followed, r.lastRecord = binding{}, nil
 		r.chooseDeployment(o)
-		r.completeBinding(o)
+		r.followed.complete(o)
 		return nil
 	}
 	return concludeSuperseded(by)
@@ -189,17 +192,18 @@ func concludeSuperseded(by string) *conclusion {
 
 // judgeStopped judges a deployment whose record is STOPPED without a rollback.
 func (r *ServiceFollower) judgeStopped(o Observation) *conclusion {
-	if by, newer := r.newerDeployment(o); newer {
+	if by, newer := r.followed.newerDeployment(o); newer {
 		return r.judgeSuperseded(o, by)
 	}
 	rec, s := r.lastRecord, o.Service
-	d := r.followedDeployment(s)
+	d := r.followed.deploymentIn(s)
 	broke := rec.Breaker.Status == "TRIGGERED" || len(rec.Alarms) > 0 || d != nil && d.State == "FAILED" ||
 		containsAny(strings.ToLower(rec.Reason), []string{"circuit breaker", "alarm"})
 	switch {
 	case broke:
 		return r.concludeAs(sluice.Failed, "")
-	case s.Current != r.arn || containsAny(rec.Reason, []string{"newer service deployment", "new service deployment"}):
+	case s.Current != r.followed.arn || containsAny(rec.Reason,
+		[]string{"newer service deployment", "new service deployment"}):
 		if trackSince(&r.since.lagging, true, o.At) < confirmAfter {
 			return nil // the newer record is not read yet
 		}

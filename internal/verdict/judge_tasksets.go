@@ -9,26 +9,26 @@ import (
 
 // bindSets finds the task sets of the wanted revision. It identifies sets by revision, because a
 // canary's revision continues in the primary set that follows it.
-func (r *ServiceFollower) bindSets(s *Service) {
-	if !r.bound {
-		r.chooseSet(s)
+func (b *binding) bindSets(w Wanted, s *Service) {
+	if !b.bound {
+		b.chooseSet(w, s)
 	}
 	for _, ts := range s.TaskSets {
-		if ts.Revision == r.revision && r.bound && ts.Status != "DRAINING" {
-			r.wasListed, r.id = true, ts.ID
-			if r.created.IsZero() || ts.CreatedAt.After(r.created) {
-				r.created = ts.CreatedAt
+		if ts.Revision == b.revision && b.bound && ts.Status != "DRAINING" {
+			b.wasListed, b.id = true, ts.ID
+			if b.created.IsZero() || ts.CreatedAt.After(b.created) {
+				b.created = ts.CreatedAt
 			}
 		}
 	}
 }
 
-func (r *ServiceFollower) chooseSet(s *Service) {
+func (b *binding) chooseSet(w Wanted, s *Service) {
 	var newest *sluice.TaskSet
 	for i := range s.TaskSets {
 		ts := &s.TaskSets[i]
-		named := r.want.Deployment != "" && (r.want.Deployment == ts.ID || r.want.Deployment == ts.ARN)
-		fits := named || r.want.Deployment == "" && (r.want.Revision == "" || r.want.Revision == ts.Revision)
+		named := w.Deployment != "" && (w.Deployment == ts.ID || w.Deployment == ts.ARN)
+		fits := named || w.Deployment == "" && (w.Revision == "" || w.Revision == ts.Revision)
 		if fits && (ts.Status != "DRAINING" || named) && (newest == nil || ts.CreatedAt.After(newest.CreatedAt)) {
 			newest = ts
 		}
@@ -36,9 +36,9 @@ func (r *ServiceFollower) chooseSet(s *Service) {
 	if newest == nil {
 		return
 	}
-	r.bound, r.revision = true, newest.Revision
-	if p := s.primarySet(); p != nil && p.Revision != r.revision {
-		r.previousRevision = p.Revision
+	b.bound, b.revision = true, newest.Revision
+	if p := s.primarySet(); p != nil && p.Revision != b.revision {
+		b.previousRevision = p.Revision
 	}
 }
 
@@ -46,28 +46,28 @@ func (r *ServiceFollower) chooseSet(s *Service) {
 // no other set of this change is left.
 func (r *ServiceFollower) judgeSets(s *Service, now time.Time) *conclusion {
 	p := s.primarySet()
-	ours := p != nil && p.Revision == r.revision
+	ours := p != nil && p.Revision == r.followed.revision
 	switch {
-	case ours && isSteady(p) && !r.hasLeftover(s, p):
+	case ours && isSteady(p) && (r.want.Serving || !r.followed.hasLeftover(s, p)):
 		return &conclusion{outcome: sluice.Succeeded}
 	case ours || p == nil:
 		return nil
 	}
-	if by := r.newerSetRevision(s); by != "" {
+	if by := r.followed.newerSetRevision(s); by != "" {
 		return concludeSuperseded(by)
 	}
 	left := slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
-		return ts.Revision == r.revision &&
+		return ts.Revision == r.followed.revision &&
 			ts.Status != "DRAINING"
 	})
 	gone := trackSince(&r.since.inconsistent, !left, now)
-	if !r.wasListed && !left && gone >= maxReadLag {
+	if !r.followed.wasListed && !left && gone >= maxReadLag {
 		return &conclusion{outcome: sluice.Gone, why: "the task set is being deleted"}
 	}
-	if !r.wasListed || left || gone < confirmAfter || !isSteady(p) {
+	if !r.followed.wasListed || left || gone < confirmAfter || !isSteady(p) {
 		return nil
 	}
-	r.rollbackReason = "its task sets were deleted"
+	r.followed.rollbackReason = "its task sets were deleted"
 	return r.concludeAs(sluice.RolledBack, p.Revision)
 }
 
@@ -77,19 +77,19 @@ func isSteady(ts *sluice.TaskSet) bool {
 
 // hasLeftover reports whether a set of this change is still to be deleted: an older set, or a
 // canary of the same revision.
-func (r *ServiceFollower) hasLeftover(s *Service, p *sluice.TaskSet) bool {
-	return !r.want.Serving && slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
-		return ts.Status == "ACTIVE" && ts.ID != p.ID && (ts.Revision == r.revision || !ts.CreatedAt.After(r.created))
+func (b *binding) hasLeftover(s *Service, p *sluice.TaskSet) bool {
+	return slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
+		return ts.Status == "ACTIVE" && ts.ID != p.ID && (ts.Revision == b.revision || !ts.CreatedAt.After(b.created))
 	})
 }
 
 // newerSetRevision returns the revision of a task set that is newer than all sets of the followed
 // revision and was not PRIMARY before. The previous PRIMARY is excluded, because a rollback creates
 // it again.
-func (r *ServiceFollower) newerSetRevision(s *Service) string {
+func (b *binding) newerSetRevision(s *Service) string {
 	for _, ts := range s.TaskSets {
-		if r.wasListed && ts.Status != "DRAINING" && ts.Revision != r.revision && ts.Revision != r.previousRevision &&
-			ts.CreatedAt.After(r.created) {
+		if b.wasListed && ts.Status != "DRAINING" && ts.Revision != b.revision && ts.Revision != b.previousRevision &&
+			ts.CreatedAt.After(b.created) {
 			return ts.Revision
 		}
 	}

@@ -28,51 +28,51 @@ func (r *ServiceFollower) noteProgress(o Observation) {
 	if s == nil {
 		return
 	}
-	if print := r.fingerprintOf(s); print != r.fingerprint {
-		r.fingerprint, r.changedAt = print, o.At
+	if print := fingerprintOf(s, r.lastRecord); print != r.pace.fingerprint {
+		r.pace.fingerprint, r.pace.changedAt = print, o.At
 	}
-	heading := fmt.Sprint(s.Desired, " ", r.rollingBack, " ", r.id, " ", r.milestoneText())
-	score := r.progressScore(s)
-	if heading != r.direction || score > r.bestScore {
-		r.direction, r.bestScore, r.progressAt = heading, score, o.At
+	heading := fmt.Sprint(s.Desired, " ", r.followed.rollingBack, " ", r.followed.id, " ", r.lastRecord.milestoneText())
+	score := r.followed.progressScore(s)
+	if heading != r.pace.direction || score > r.pace.bestScore {
+		r.pace.direction, r.pace.bestScore, r.pace.progressAt = heading, score, o.At
 	}
-	r.noteDrain(o)
+	r.pace.noteDrain(o, r.isReplacing(o.Service))
 }
 
 // noteDrain stores how long targets of the replaced tasks drain. The last of these tasks begins to
 // drain after the last read that shows it running.
-func (r *ServiceFollower) noteDrain(o Observation) {
+func (p *polling) noteDrain(o Observation, replacing bool) {
 	if o.DrainRead {
-		r.drainRead, r.drainDelay = true, o.DrainDelay
+		p.drainRead, p.drainDelay = true, o.DrainDelay
 	}
-	if r.drainDelay > 0 && r.isReplacing(o.Service) {
-		r.drainEnds = o.At.Add(r.drainDelay)
+	if p.drainDelay > 0 && replacing {
+		p.drainEnds = o.At.Add(p.drainDelay)
 	}
 }
 
-// milestoneText changes when the deployment enters another state, stage or traffic step of its
-// record.
-func (r *ServiceFollower) milestoneText() string {
-	if r.lastRecord == nil {
+// milestoneText changes when the deployment enters another state, stage or traffic step. It is empty
+// without a record.
+func (rec *Record) milestoneText() string {
+	if rec == nil {
 		return ""
 	}
-	return fmt.Sprint(r.lastRecord.Status, " ", r.lastRecord.Stage, " ", r.lastRecord.Weight)
+	return fmt.Sprint(rec.Status, " ", rec.Stage, " ", rec.Weight)
 }
 
 // progressScore grows as tasks of the followed revision start and other tasks stop. In a rollback
 // it is negated.
-func (r *ServiceFollower) progressScore(s *Service) int {
+func (b *binding) progressScore(s *Service) int {
 	score := 0
 	for _, d := range s.Deployments {
-		score += runningScore(d.ID == r.id, d.Running)
+		score += runningScore(d.ID == b.id, d.Running)
 	}
 	for _, ts := range s.TaskSets {
-		score += runningScore(ts.Revision == r.revision, ts.Running)
-		if ts.Revision == r.revision && ts.Steady {
+		score += runningScore(ts.Revision == b.revision, ts.Running)
+		if ts.Revision == b.revision && ts.Steady {
 			score++
 		}
 	}
-	if r.rollingBack {
+	if b.rollingBack {
 		return -score
 	}
 	return score
@@ -87,9 +87,9 @@ func runningScore(ours bool, running int) int {
 
 // fingerprintOf returns all values whose change makes further changes soon likely. The beginning of a
 // drain is none: the drain takes its time.
-func (r *ServiceFollower) fingerprintOf(s *Service) string {
+func fingerprintOf(s *Service, rec *Record) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, s.Status, s.Desired, s.Running, s.Pending, s.Current, r.milestoneText())
+	fmt.Fprintln(&b, s.Status, s.Desired, s.Running, s.Pending, s.Current, rec.milestoneText())
 	for _, d := range s.Deployments {
 		fmt.Fprintln(&b, d.ID, d.Status, d.State, d.Running, d.Pending, d.Failed)
 	}
@@ -129,7 +129,7 @@ const (
 // the old ones without a failure, because the deployment cannot end before.
 func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	wait := calmInterval
-	switch still := now.Sub(r.changedAt); {
+	switch still := now.Sub(r.pace.changedAt); {
 	case r.conclusion != nil:
 		return 0
 	case r.changeExpected(now):
@@ -138,8 +138,8 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):
 		wait = guardedOr(s, guardedReplaceInterval, replaceInterval)
-	case r.drainDelay > 0 && r.hasReplaced(s):
-		wait = min(drainInterval, max(r.drainEnds.Sub(now), calmInterval))
+	case r.pace.drainDelay > 0 && r.hasReplaced(s):
+		wait = min(drainInterval, max(r.pace.drainEnds.Sub(now), calmInterval))
 	case still < busyFor:
 		wait = busyInterval
 	case still >= calmFor:
@@ -169,10 +169,10 @@ func (r *ServiceFollower) isReplacing(s *Service) bool {
 // unfailedDeployment returns the followed deployment of a rolling update while it is in progress and
 // nothing has failed, otherwise nil.
 func (r *ServiceFollower) unfailedDeployment(s *Service) *Deployment {
-	if s == nil || s.Controller != "ECS" || s.isNative() || r.rollingBack || r.failures.Count() > 0 {
+	if s == nil || s.Controller != "ECS" || s.isNative() || r.followed.rollingBack || r.failures.Count() > 0 {
 		return nil
 	}
-	d := r.followedDeployment(s)
+	d := r.followed.deploymentIn(s)
 	if d == nil || d.State != "IN_PROGRESS" || d.Failed > 0 {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (r *ServiceFollower) hasReplaced(s *Service) bool {
 
 // isStarting is isReplacing before a task of the followed deployment runs.
 func (r *ServiceFollower) isStarting(s *Service) bool {
-	return r.isReplacing(s) && r.followedDeployment(s).Running == 0
+	return r.isReplacing(s) && r.followed.deploymentIn(s).Running == 0
 }
 
 // changeExpected reports whether the state is doubtful and a poll within seconds decides it.
@@ -202,7 +202,7 @@ func (r *ServiceFollower) changeExpected(now time.Time) bool {
 	}
 	rec := r.lastRecord
 	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 &&
-		rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.isOver() && now.Sub(r.changedAt) < time.Minute)
+		rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.isOver() && now.Sub(r.pace.changedAt) < time.Minute)
 }
 
 // checkLimits ends a wait that AWS does not end.
@@ -210,11 +210,11 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	s := o.Service
 	if s != nil && trackSince(&r.since.noDesired, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.AllowsNoTasks,
 		o.At) >= confirmAfter {
-		return r.judgeScaledToZero(s)
+		return concludeNoTask(s.Name)
 	}
-	if s != nil && r.bound {
-		for _, c := range diagnosis.ExplainEvents(s.Events, r.created) {
-			if c.Kind == diagnosis.BlockedByConfig && r.needsTaskChange(s) {
+	if s != nil && r.followed.bound {
+		for _, c := range diagnosis.ExplainEvents(s.Events, r.followed.created) {
+			if c.Kind == diagnosis.BlockedByConfig && r.followed.needsTaskChange(s) {
 				return &conclusion{outcome: sluice.Stalled, why: "AWS can neither stop nor start a task", cause: &c}
 			}
 		}
@@ -223,7 +223,7 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 		return &conclusion{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", r.want.Timeout)}
 	}
 	waits := r.lastRecord != nil && r.lastRecord.awaitedHook() != nil
-	if r.want.Deadline > 0 && !waits && o.At.Sub(r.progressAt) >= r.want.Deadline {
+	if r.want.Deadline > 0 && !waits && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {
 		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", r.want.Deadline)}
 	}
 	return nil
@@ -232,8 +232,8 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 // needsTaskChange reports whether the followed deployment is in progress and still has tasks to
 // start or to stop. A rollback of a version that never got a task has none: ECS's events about that
 // version are no reason to end the rollback.
-func (r *ServiceFollower) needsTaskChange(s *Service) bool {
-	d := r.followedDeployment(s)
+func (b *binding) needsTaskChange(s *Service) bool {
+	d := b.deploymentIn(s)
 	if d == nil || d.State != "IN_PROGRESS" {
 		return false
 	}

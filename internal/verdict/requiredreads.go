@@ -59,7 +59,7 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 		n.History = r.neededHistory(now)
 	}
 	n.StoppedTasks = r.needsStopped(s, now)
-	if len(s.Groups) > 0 && (n.StoppedTasks && r.sawUnhealthyTarget(s) || r.isOverdue(s, now)) {
+	if len(s.Groups) > 0 && (n.StoppedTasks && sawUnhealthyTarget(r.last, s) || r.isOverdue(s, now)) {
 		n.Targets = s.Groups
 	}
 	if r.needsDrain(s) {
@@ -71,13 +71,13 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 // needsDrain reports whether to read how long targets drain: once, when tasks of the followed
 // deployment run and begin to replace others.
 func (r ServiceFollower) needsDrain(s *Service) bool {
-	return !r.drainRead && !r.want.ReadOnce && s.breakerRollsBack() && r.isReplacing(s) && !r.isStarting(s)
+	return !r.pace.drainRead && !r.want.ReadOnce && s.breakerRollsBack() && r.isReplacing(s) && !r.isStarting(s)
 }
 
 // neededHistory returns the revision if it has not appeared for as long as AWS's responses may lag.
 // Then one search of the history checks whether it was deployed before and replaced.
 func (r ServiceFollower) neededHistory(now time.Time) string {
-	if r.bound || r.historyRead || r.since.unseen.IsZero() || now.Sub(r.since.unseen) <= maxReadLag {
+	if r.followed.bound || r.historyRead || r.since.unseen.IsZero() || now.Sub(r.since.unseen) <= maxReadLag {
 		return ""
 	}
 	return r.want.Revision
@@ -87,17 +87,17 @@ func (r ServiceFollower) neededHistory(now time.Time) string {
 // adds the current deployment if that is another one.
 func (r ServiceFollower) neededRecords(s *Service, now time.Time) []string {
 	var arns []string
-	due := statesOf(s) != r.listStates || !r.recordDue.IsZero() && !now.Before(r.recordDue)
-	mine := r.arn
-	if !r.bound && r.want.Deployment != "" {
-		b := r
-		b.chooseNamed(s)
+	due := statesOf(s) != r.reads.listStates || !r.reads.recordDue.IsZero() && !now.Before(r.reads.recordDue)
+	mine := r.followed.arn
+	if !r.followed.bound && r.want.Deployment != "" {
+		b := r.followed
+		b.chooseNamed(r.want.Deployment, s)
 		mine = b.arn
 	}
 	if mine != "" && (due || r.lastRecord == nil || r.recordLags(s)) {
 		arns = append(arns, mine)
 	}
-	if s.Current != "" && s.Current != mine && (due || !r.bound) {
+	if s.Current != "" && s.Current != mine && (due || !r.followed.bound) {
 		arns = append(arns, s.Current)
 	}
 	return arns
@@ -123,26 +123,26 @@ func (r ServiceFollower) recordLags(s *Service) bool {
 		return true
 	}
 	p := s.primaryDeployment()
-	return !r.lastRecord.isOver() && p != nil && (p.State == "COMPLETED" || s.Current != r.arn)
+	return !r.lastRecord.isOver() && p != nil && (p.State == "COMPLETED" || s.Current != r.followed.arn)
 }
 
 // needsStopped reports whether to read the stopped tasks: only if something indicates a failed
 // task.
 func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
-	if !r.stoppedDue.IsZero() && !now.Before(r.stoppedDue) {
+	if !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue) {
 		return true
 	}
 	if r.last == nil {
-		return r.sawFailureAtStart(s)
+		return sawFailureAtStart(s, r.want.FromStart)
 	}
-	return r.sawFailure(r.last, s)
+	return r.followed.sawFailure(r.last, s)
 }
 
 // sawFailureAtStart reports whether the first poll indicates a failed task. The wait may begin in
-// the middle of a deployment.
-func (r ServiceFollower) sawFailureAtStart(s *Service) bool {
+// the middle of a deployment, unless fromStart: then no task can have failed before.
+func sawFailureAtStart(s *Service, fromStart bool) bool {
 	for _, d := range s.Deployments {
-		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired && !r.want.FromStart) {
+		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired && !fromStart) {
 			return true
 		}
 	}
@@ -156,9 +156,9 @@ func (r ServiceFollower) sawFailureAtStart(s *Service) bool {
 }
 
 // sawFailure reports whether the changes between two polls indicate a failed task.
-func (r ServiceFollower) sawFailure(was, s *Service) bool {
-	return sawFailureOf(was, s, func(d Deployment) bool { return d.ID == r.id }, func(ts sluice.TaskSet) bool {
-		return ts.Revision == r.revision
+func (b *binding) sawFailure(was, s *Service) bool {
+	return sawFailureOf(was, s, func(d Deployment) bool { return d.ID == b.id }, func(ts sluice.TaskSet) bool {
+		return ts.Revision == b.revision
 	})
 }
 
@@ -212,21 +212,23 @@ func newEvents(was, s *Service) (fresh []diagnosis.Event, begun bool) {
 	return fresh, begun
 }
 
-// sawUnhealthyTarget reports whether a new event says that a target is unhealthy.
-func (r ServiceFollower) sawUnhealthyTarget(s *Service) bool {
-	if r.last == nil {
+// sawUnhealthyTarget reports whether an event since the last poll says that a target is unhealthy. was
+// is nil at the first poll.
+func sawUnhealthyTarget(was, s *Service) bool {
+	if was == nil {
 		return false
 	}
-	fresh, _ := newEvents(r.last, s)
+	fresh, _ := newEvents(was, s)
 	return slices.ContainsFunc(fresh, diagnosis.Event.ReportsUnhealthyTarget)
 }
 
 // isOverdue reports whether all tasks have run for a while and the deployment is not completed.
 func (r ServiceFollower) isOverdue(s *Service, now time.Time) bool {
-	d := r.followedDeployment(s)
+	d := r.followed.deploymentIn(s)
 	return d != nil && d.State == "IN_PROGRESS" && d.Running >= d.Desired && d.Desired > 0 && d.Pending == 0 &&
 		s.Running == d.Running &&
-		r.fingerprint != r.probedFingerprint && now.Sub(r.changedAt) >= overdueAfter && !now.Before(r.drainEnds)
+		r.pace.fingerprint != r.reads.probedFingerprint && now.Sub(r.pace.changedAt) >= overdueAfter &&
+		!now.Before(r.pace.drainEnds)
 }
 
 // noteReads stores what was read.
@@ -235,38 +237,42 @@ func (r *ServiceFollower) noteReads(o Observation) {
 	if s == nil {
 		return
 	}
-	r.noteRecord(o)
-	r.noteStopped(o)
+	r.reads.noteRecord(o, r.want.FromStart)
+	hurt := r.last == nil && sawFailureAtStart(o.Service, r.want.FromStart) || r.last != nil &&
+		r.followed.sawFailure(r.last, o.Service)
+	r.reads.noteStopped(o.At, hurt)
 	if o.Targets != nil {
-		r.probedFingerprint = r.fingerprint
+		r.reads.probedFingerprint = r.pace.fingerprint
 	}
 	r.last = s
 }
 
-func (r *ServiceFollower) noteRecord(o Observation) {
+// noteRecord stores when to read the record again, after o contains it. fromStart: the deployment was
+// just created.
+func (n *readState) noteRecord(o Observation, fromStart bool) {
 	now := statesOf(o.Service)
 	switch {
 	case len(o.Records) == 0:
 		return
-	case r.want.FromStart && r.listStates == "":
-		r.listStates = now // a record of a new deployment changes only with the list
-	case now != r.listStates:
-		r.listStates, r.recordDue = now, o.At.Add(rereadAfter)
-	case !r.recordDue.IsZero() && !o.At.Before(r.recordDue):
-		r.recordDue = time.Time{}
+	case fromStart && n.listStates == "":
+		n.listStates = now // a record of a new deployment changes only with the list
+	case now != n.listStates:
+		n.listStates, n.recordDue = now, o.At.Add(rereadAfter)
+	case !n.recordDue.IsZero() && !o.At.Before(n.recordDue):
+		n.recordDue = time.Time{}
 	}
-	if o.Service.isNative() && r.recordDue.IsZero() {
-		r.recordDue = o.At.Add(stageInterval)
+	if o.Service.isNative() && n.recordDue.IsZero() {
+		n.recordDue = o.At.Add(stageInterval)
 	}
 }
 
-func (r *ServiceFollower) noteStopped(o Observation) {
-	hurt := r.last == nil && r.sawFailureAtStart(o.Service) || r.last != nil && r.sawFailure(r.last, o.Service)
+// noteStopped stores when to read the stopped tasks again. hurt: the poll indicated a failed task.
+func (n *readState) noteStopped(at time.Time, hurt bool) {
 	switch {
 	case hurt:
-		r.stoppedDue, r.stoppedDueAgain = o.At.Add(rereadAfter), o.At.Add(rereadAgainAfter)
-	case !r.stoppedDue.IsZero() && !o.At.Before(r.stoppedDue):
-		r.stoppedDue, r.stoppedDueAgain = r.stoppedDueAgain, time.Time{}
+		n.stoppedDue, n.stoppedDueAgain = at.Add(rereadAfter), at.Add(rereadAgainAfter)
+	case !n.stoppedDue.IsZero() && !at.Before(n.stoppedDue):
+		n.stoppedDue, n.stoppedDueAgain = n.stoppedDueAgain, time.Time{}
 	}
 }
 

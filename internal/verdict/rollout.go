@@ -52,10 +52,11 @@ type ServiceFollower struct {
 	began time.Time // clock of this process, as all times here except created
 	polls int
 
-	binding             // the followed deployment
+	followed binding    // the followed deployment
 	since    conditions // since when doubtful states last
 	failures diagnosis.Failures
-	polling
+	pace     polling
+	reads    readState
 
 	last        *Service
 	lastRecord  *Record
@@ -64,7 +65,6 @@ type ServiceFollower struct {
 	historyRead bool // the history was read for a revision that has not appeared
 	noHistory   bool // the history of deployments cannot be read
 	conclusion  *conclusion
-	readState
 }
 
 // conditions stores since when each doubtful state has lasted; the zero time: it does not exist
@@ -96,7 +96,7 @@ type conclusion struct {
 
 // FollowService starts a judge. The hard limit counts from now.
 func FollowService(now time.Time, w Wanted) ServiceFollower {
-	return ServiceFollower{want: w, began: now, polling: polling{changedAt: now, progressAt: now}}
+	return ServiceFollower{want: w, began: now, pace: polling{changedAt: now, progressAt: now}}
 }
 
 // Began returns when the wait began.
@@ -144,28 +144,28 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	}
 	r.wasActive = r.wasActive || o.Service.Status == "ACTIVE"
 	r.bindDeployment(o)
-	if rec := r.followedRecord(o); rec != nil {
-		r.endedAtFirst = r.endedAtFirst || r.lastRecord == nil && rec.isOver()
+	if rec := r.followed.recordIn(o); rec != nil {
+		r.followed.endedAtFirst = r.followed.endedAtFirst || r.lastRecord == nil && rec.isOver()
 		r.lastRecord = rec
 	}
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
-		func(t diagnosis.Stopped) bool { return !r.isFollowedTask(t) }), o.Service.Events)
+		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) }), o.Service.Events)
 	r.failures = r.failures.AddLogs(o.Logs, o.Service.Events)
 	if r.hasRecovered(o) {
 		r.failures = r.failures.Reset()
 	}
 }
 
-// isFollowedTask reports whether a task belongs to the followed deployment.
-func (r *ServiceFollower) isFollowedTask(t diagnosis.Stopped) bool {
-	if r.id != "" && t.Deployment != "" && !r.external {
-		return t.Deployment == r.id
+// ownsTask reports whether a task belongs to the followed deployment.
+func (b *binding) ownsTask(t diagnosis.Stopped) bool {
+	if b.id != "" && t.Deployment != "" && !b.external {
+		return t.Deployment == b.id
 	}
-	return r.revision != "" && t.Revision == r.revision
+	return b.revision != "" && t.Revision == b.revision
 }
 
-// followedRecord returns the followed deployment's record from the observation.
-func (r *ServiceFollower) followedRecord(o Observation) *Record { return findRecord(o, r.arn) }
+// recordIn returns the followed deployment's record from the observation.
+func (b *binding) recordIn(o Observation) *Record { return findRecord(o, b.arn) }
 
 func findRecord(o Observation, arn string) *Record {
 	for i := range o.Records {
@@ -182,7 +182,7 @@ func (r *ServiceFollower) findConclusion(o Observation) *conclusion {
 	if end != nil && end.outcome == sluice.Succeeded && o.Service.Desired == 0 && !r.want.AllowsNoTasks {
 		end = nil // no task runs it
 	}
-	if end != nil && end.outcome == sluice.Succeeded && r.want.Serving && !r.allTasksRun(o.Service) {
+	if end != nil && end.outcome == sluice.Succeeded && r.want.Serving && !r.followed.allTasksRun(o.Service) {
 		end = nil // wait until all tasks run again
 	}
 	if end == nil {
@@ -192,8 +192,8 @@ func (r *ServiceFollower) findConclusion(o Observation) *conclusion {
 }
 
 // allTasksRun reports whether every desired task of the followed revision runs.
-func (r *ServiceFollower) allTasksRun(s *Service) bool {
-	running, pending, _ := r.taskNumbers(s)
+func (b *binding) allTasksRun(s *Service) bool {
+	running, pending, _ := b.taskNumbers(s)
 	return running >= s.Desired && pending == 0
 }
 
@@ -219,7 +219,7 @@ func (r *ServiceFollower) outcomeNow(o Observation) *conclusion {
 // list of deployments.
 func (r *ServiceFollower) judgeBySource(o Observation) *conclusion {
 	switch {
-	case r.external:
+	case r.followed.external:
 		return r.judgeSets(o.Service, o.At)
 	case r.lastRecord != nil:
 		return r.judgeRecord(o)

@@ -12,8 +12,8 @@ import (
 // buildVerdict returns the verdict so far.
 func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 	v := Verdict{
-		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision),
-		Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
+		State: Progressing, Revision: firstNonEmpty(r.followed.revision, r.want.Revision),
+		Deployment: firstNonEmpty(r.followed.arn, r.followed.id, r.want.Deployment),
 		Causes:     r.listCauses(o), Logs: r.failures.Logs(), Unread: r.unread, Counts: r.countTasks(o),
 		NextPoll: r.nextPoll(o.Service, o.At),
 		Detail:   r.progressText(o),
@@ -45,12 +45,12 @@ func (r *ServiceFollower) listCauses(o Observation) []diagnosis.Cause {
 		s = r.last
 	}
 	all = append(all, r.failures.Ranked()...)
-	if s != nil && r.bound {
+	if s != nil && r.followed.bound {
 		all = r.addHints(all, s, o)
 	}
 	if len(all) == 0 && r.lastRecord != nil && r.lastRecord.Breaker.Status == "TRIGGERED" {
 		all = append(all, diagnosis.Cause{Kind: diagnosis.BreakerFired,
-			Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason,
+			Text: firstNonEmpty(r.lastRecord.Reason, r.followed.rollbackReason,
 				"the circuit breaker stopped the deployment"), Count: 1})
 	}
 	return all
@@ -59,10 +59,10 @@ func (r *ServiceFollower) listCauses(o Observation) []diagnosis.Cause {
 // addHints adds causes of kinds that are not in the list yet. They come from events, targets and
 // tasks that still start, not from stopped tasks.
 func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observation) []diagnosis.Cause {
-	all = diagnosis.AddHints(all, diagnosis.ExplainEvents(s.Events, r.created), o.Targets)
-	timedOut := r.conclusion != nil && !r.rollingBack &&
+	all = diagnosis.AddHints(all, diagnosis.ExplainEvents(s.Events, r.followed.created), o.Targets)
+	timedOut := r.conclusion != nil && !r.followed.rollingBack &&
 		(r.conclusion.outcome == sluice.TimedOut || r.conclusion.outcome == sluice.Stalled)
-	running, pending, desired := r.taskNumbers(s)
+	running, pending, desired := r.followed.taskNumbers(s)
 	if len(all) > 0 || !timedOut || pending == 0 && s.Running != running {
 		return all
 	}
@@ -74,12 +74,12 @@ func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observat
 
 // taskNumbers returns the task counts of the followed deployment, or of the task sets of its
 // revision.
-func (r *ServiceFollower) taskNumbers(s *Service) (running, pending, desired int) {
-	if d := r.followedDeployment(s); d != nil && !r.external {
+func (b *binding) taskNumbers(s *Service) (running, pending, desired int) {
+	if d := b.deploymentIn(s); d != nil && !b.external {
 		return d.Running, d.Pending, d.Desired
 	}
 	for _, ts := range s.TaskSets {
-		if ts.Revision == r.revision && ts.Status != "DRAINING" {
+		if ts.Revision == b.revision && ts.Status != "DRAINING" {
 			running, pending, desired = running+ts.Running, pending+ts.Pending, desired+ts.Desired
 		}
 	}
@@ -92,7 +92,7 @@ func (r *ServiceFollower) countTasks(o Observation) Counts {
 	if s == nil {
 		return n
 	}
-	n.Running, n.Pending, n.Desired = r.taskNumbers(s)
+	n.Running, n.Pending, n.Desired = r.followed.taskNumbers(s)
 	n.Stopped = r.failures.Count()
 	for _, t := range o.Targets {
 		n.Targets++
@@ -121,15 +121,16 @@ func (r *ServiceFollower) progressText(o Observation) string {
 		return "the service has not been read yet"
 	case s == nil:
 		return "the service does not exist"
-	case !r.bound:
+	case !r.followed.bound:
 		return r.absentText(s)
 	}
-	parts := append(r.followedTexts(s), r.otherTexts(s)...)
+	parts := append(r.followed.followedTexts(s), r.followed.otherTexts(s)...)
 	if rec := r.lastRecord; rec != nil {
 		parts = append(parts, rec.progressTexts()...)
 	}
-	if r.rollingBack && (r.lastRecord == nil || !r.lastRecord.isRollingBack()) {
-		parts = append(parts, strings.TrimSuffix("rolling back: "+strings.TrimSuffix(r.rollbackReason, "."), ": "))
+	if r.followed.rollingBack && (r.lastRecord == nil || !r.lastRecord.isRollingBack()) {
+		parts = append(parts, strings.TrimSuffix("rolling back: "+strings.TrimSuffix(r.followed.rollbackReason, "."),
+			": "))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -146,30 +147,30 @@ func (r *ServiceFollower) absentText(s *Service) string {
 	return what + " has not appeared; " + serves + " serves"
 }
 
-func (r *ServiceFollower) followedTexts(s *Service) []string {
-	running, pending, desired := r.taskNumbers(s)
-	if r.followedDeployment(s) == nil && desired+running+pending == 0 {
-		return []string{firstNonEmpty(r.revision, r.id, r.arn) + ": no task"}
+func (b *binding) followedTexts(s *Service) []string {
+	running, pending, desired := b.taskNumbers(s)
+	if b.deploymentIn(s) == nil && desired+running+pending == 0 {
+		return []string{firstNonEmpty(b.revision, b.id, b.arn) + ": no task"}
 	}
-	text := fmt.Sprintf("%s: %d of %d running", firstNonEmpty(r.revision, r.id), running, desired)
+	text := fmt.Sprintf("%s: %d of %d running", firstNonEmpty(b.revision, b.id), running, desired)
 	if pending > 0 {
 		text += fmt.Sprintf(", %d pending", pending)
 	}
-	if d := r.followedDeployment(s); d != nil && d.Failed > 0 {
+	if d := b.deploymentIn(s); d != nil && d.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", d.Failed)
 	}
 	return []string{text}
 }
 
-func (r *ServiceFollower) otherTexts(s *Service) []string {
+func (b *binding) otherTexts(s *Service) []string {
 	var parts []string
 	for _, d := range s.Deployments {
-		if m := r.followedDeployment(s); (m == nil || d.ID != m.ID) && d.Running+d.Pending > 0 {
+		if m := b.deploymentIn(s); (m == nil || d.ID != m.ID) && d.Running+d.Pending > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d running", d.Revision, d.Running))
 		}
 	}
 	for _, ts := range s.TaskSets {
-		if ts.Revision != r.revision && ts.Running+ts.Pending > 0 {
+		if ts.Revision != b.revision && ts.Running+ts.Pending > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d running", ts.Revision, ts.Running))
 		}
 	}
@@ -255,9 +256,6 @@ func outcomeText(o sluice.Outcome, by string) string {
 	return ""
 }
 
-// readEvents is what to do if nothing explains the end.
-const readEvents = "read the service's events and tasks: sluice status --events 20"
-
 func (r *ServiceFollower) adviceFor(v Verdict) string {
 	switch {
 	case v.Outcome == sluice.Succeeded:
@@ -271,7 +269,7 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	}
-	return readEvents
+	return diagnosis.ReadEvents
 }
 
 func firstNonEmpty(all ...string) string { return cmp.Or(all...) }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
@@ -69,7 +69,7 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 	if arn == "" {
 		made = "arn:" + taskDefinitionPlaceholder
 	}
-	spec, err := definition.NewAppSpec(app.Service.Input, made, app.Hooks)
+	spec, err := appspec.New(app.Service.Input, made, app.Hooks)
 	if err != nil {
 		return err
 	}

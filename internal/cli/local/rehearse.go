@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/catalogue"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -89,7 +90,7 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	}
 	began := time.Now()
 	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shapeText(base.World),
-		Advice: append(append([]string{}, shape.Advice(base.World, app)...), rehearsals.MeasureDrain(base)...),
+		Advice: append(append([]string{}, shape.Advice(base.World, app)...), catalogue.MeasureDrain(base)...),
 		Rows:   r.runScenarios(base, scenarios, len(app.Pipeline))}
 	report.Took = time.Since(began)
 	if err := r.printRehearsal(report); err != nil {
@@ -102,7 +103,7 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 }
 
 // selectScenarios returns the scenarios that the flags select.
-func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
+func (r *rehearsalRun) selectScenarios() ([]catalogue.Scenario, error) {
 	wrong := func(err error) error {
 		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "run sluice rehearse --help"}
 	}
@@ -112,7 +113,7 @@ func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
 	if r.seeds < 1 {
 		return nil, wrong(errors.New("--seeds must be at least 1"))
 	}
-	all := rehearsals.Catalogue()
+	all := catalogue.Scenarios()
 	if r.faults == "all" {
 		return all, nil
 	}
@@ -120,7 +121,7 @@ func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
 	for _, s := range all {
 		names = append(names, s.Name)
 	}
-	var chosen []rehearsals.Scenario
+	var chosen []catalogue.Scenario
 	for _, name := range strings.Split(r.faults, ",") {
 		i := slices.Index(names, strings.TrimSpace(name))
 		if i < 0 {
@@ -133,8 +134,8 @@ func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
 
 // possibleScenarios returns the scenarios that can happen to the application. It returns an error if
 // a scenario selected by name cannot happen.
-func (r *rehearsalRun) possibleScenarios(all []rehearsals.Scenario, app *appfile.Application,
-	base rehearsals.Case) (some []rehearsals.Scenario, err error) {
+func (r *rehearsalRun) possibleScenarios(all []catalogue.Scenario, app *appfile.Application,
+	base rehearsals.Case) (some []catalogue.Scenario, err error) {
 	for _, s := range all {
 		switch {
 		case s.AppliesTo(app) && s.HasEffect(base, max(1, len(app.Pipeline))):
@@ -177,9 +178,9 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 }
 
 // runScenarios runs every scenario with every seed, on all processors.
-func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals.Scenario,
-	stages int) []rehearsals.Row {
-	rows := make([]rehearsals.Row, len(scenarios))
+func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []catalogue.Scenario,
+	stages int) []catalogue.Row {
+	rows := make([]catalogue.Row, len(scenarios))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
 	for i, s := range scenarios {
@@ -241,11 +242,11 @@ func requestsText(w shape.World) string {
 
 // rehearsalReport is the output of sluice rehearse.
 type rehearsalReport struct {
-	Service string           `json:"service"`
-	Shape   string           `json:"shape"`
-	Rows    []rehearsals.Row `json:"scenarios"`
-	Advice  []string         `json:"advice"`
-	Took    time.Duration    `json:"-"`
+	Service string          `json:"service"`
+	Shape   string          `json:"shape"`
+	Rows    []catalogue.Row `json:"scenarios"`
+	Advice  []string        `json:"advice"`
+	Took    time.Duration   `json:"-"`
 }
 
 func (r rehearsalReport) countUnsafe() (n int) {

@@ -8,19 +8,19 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/catalogue"
 )
 
 var rehearsalHead = []string{"scenario", "ends", "requests", "failed", "worst share", "to safety", "took"}
 
 // rehearsalCells returns a row of the table.
-func rehearsalCells(r rehearsals.Row) []string {
+func rehearsalCells(r catalogue.Row) []string {
 	return []string{r.Scenario, rehearsalEnd(r), fmt.Sprintf("%.0f", r.Requests), fmt.Sprintf("%.0f", r.Failed),
 		fmt.Sprintf("%.0f%%", 100*r.WorstShare),
 		shortDuration(r.TimeToSafety), shortDuration(r.Took)}
 }
 
-func rehearsalEnd(r rehearsals.Row) string {
+func rehearsalEnd(r catalogue.Row) string {
 	if r.Safe {
 		return string(r.Outcome)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -139,7 +140,7 @@ func planCodeDeploy(p *plan.Plan, app *appfile.Application, live plan.AWSState, 
 			c.RollsBackOn = d.RollbackEvents
 		}
 	}
-	spec, err := definition.NewAppSpec(app.Service.Input, taskARN(live, p.To), app.Hooks)
+	spec, err := appspec.New(app.Service.Input, taskARN(live, p.To), app.Hooks)
 	if err != nil {
 		return err
 	}
@@ -311,7 +312,7 @@ func warnCodeDeploy(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
 			plan.FormatDuration(d.Terminate))
 	}
 	if d.TestListener == "" &&
-		slices.ContainsFunc(c.Hooks, func(h definition.Hook) bool { return h.Event == "AfterAllowTestTraffic" }) {
+		slices.ContainsFunc(c.Hooks, func(h appspec.Hook) bool { return h.Event == "AfterAllowTestTraffic" }) {
 		addWarning(p, "the hook AfterAllowTestTraffic is not called: deployment group %s has no test listener",
 			c.Name())
 	}

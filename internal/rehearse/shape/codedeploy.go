@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 )
 
 // UsesCodeDeploy reports whether CodeDeploy deploys the service.
@@ -30,7 +30,7 @@ func (w World) HookFunction(event string) string {
 
 // HasFailingHook reports whether a function lets no version pass.
 func (w World) HasFailingHook() bool {
-	for _, e := range definition.HookEvents() {
+	for _, e := range appspec.HookEvents() {
 		if w.Hooks != "" && w.HookFunction(e) != AgreeHook {
 			return true
 		}

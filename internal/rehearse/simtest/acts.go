@@ -15,34 +15,39 @@ import (
 // in [interventionKinds].
 func (f *simulation) acts() map[string]func(args []int) {
 	return map[string]func([]int){
-		rehearse.Abort: func(_ []int) { f.SendCommand(rehearse.Abort) },
+		rehearse.Abort: func(_ []int) { f.rehearsal.Processes.SendCommand(rehearse.Abort) },
 		rehearse.Pause: func(_ []int) {
-			f.SendCommand(rehearse.Pause)
-			f.Clock.Go(func() { f.AfterDelay(time.Minute, func() { f.SendCommand("resume") }) })
+			f.rehearsal.Processes.SendCommand(rehearse.Pause)
+			f.env.Clock.Go(func() {
+				f.env.AfterDelay(time.Minute,
+					func() { f.rehearsal.Processes.SendCommand("resume") })
+			})
 		},
 		rehearse.UpdateService: func(_ []int) {
-			f.CallECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service,
+			f.env.CallECS("UpdateService", map[string]any{"cluster": f.env.Case.World.Cluster,
+				"service":        f.env.Case.World.Service,
 				"taskDefinition": "web:1", "forceNewDeployment": true})
 		},
 		rehearse.ResumeScaling: func(_ []int) { f.resumeScaling() },
 		rehearse.TakeOver:      func(_ []int) { f.startTakeOver() },
 		rehearse.ScaleCanary: func(args []int) {
-			if f.HasCanaryService() {
-				f.changeCanaryService("UpdateService", map[string]any{"desiredCount": 1 + args[0]*f.World.Tasks/100})
+			if f.env.Case.HasCanaryService() {
+				f.changeCanaryService("UpdateService",
+					map[string]any{"desiredCount": 1 + args[0]*f.env.Case.World.Tasks/100})
 				return
 			}
 			f.changeCanarySet("UpdateTaskSet",
 				map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
 		},
 		rehearse.DeleteCanary: func(_ []int) {
-			if f.HasCanaryService() {
+			if f.env.Case.HasCanaryService() {
 				f.changeCanaryService("DeleteService", map[string]any{"force": true})
 				return
 			}
 			f.changeCanarySet("DeleteTaskSet", map[string]any{"force": true})
 		},
 		rehearse.PromoteCanary:      func(_ []int) { f.changeCanarySet("UpdateServicePrimaryTaskSet", nil) },
-		rehearse.ContinueCodeDeploy: func(_ []int) { f.ContinueShifts() },
+		rehearse.ContinueCodeDeploy: func(_ []int) { f.rehearsal.Acts.ContinueShifts() },
 		rehearse.StopCodeDeploy:     func(args []int) { f.stopCodeDeploy(args[0] > 0) },
 		rehearse.RaiseAlarm:         func(_ []int) { f.raiseAlarm() },
 		rehearse.DeregisterInstance: func(args []int) { f.deregisterInstance(args[0]) },
@@ -57,8 +62,8 @@ func (f *simulation) acts() map[string]func(args []int) {
 // changeCanarySet calls an operation on the canary task set, if there is one.
 func (f *simulation) changeCanarySet(operation string, in map[string]any) {
 	id := ""
-	f.InWorld(func(tx *world.Tx) {
-		if s := f.FindService(tx); s != nil {
+	f.env.InWorld(func(tx *world.Tx) {
+		if s := f.env.FindService(tx); s != nil {
 			for _, ts := range s.TaskSets {
 				if ts.Status == "ACTIVE" && ts.Scale > 0 {
 					id = ts.ID
@@ -69,26 +74,27 @@ func (f *simulation) changeCanarySet(operation string, in map[string]any) {
 	if id == "" {
 		return
 	}
-	all := map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskSet": id}
+	all := map[string]any{"cluster": f.env.Case.World.Cluster, "service": f.env.Case.World.Service, "taskSet": id}
 	if operation == "UpdateServicePrimaryTaskSet" {
-		all = map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "primaryTaskSet": id}
+		all = map[string]any{"cluster": f.env.Case.World.Cluster, "service": f.env.Case.World.Service,
+			"primaryTaskSet": id}
 	}
 	for k, v := range in {
 		all[k] = v
 	}
-	f.CallECS(operation, all)
+	f.env.CallECS(operation, all)
 }
 
 // startTakeOver starts a sluice on another machine that takes the service over.
 func (f *simulation) startTakeOver() {
-	f.StartSluice(mode.Options{TakeOver: f.DeploymentID(), Adopt: true}, f.onEventOfTakeOver)
+	f.rehearsal.Seconds.Start(mode.Options{TakeOver: f.rehearsal.Deployment.ID, Adopt: true}, f.onEventOfTakeOver)
 }
 
 // onEventOfTakeOver records when the sluice that takes the service over has written its claim.
 func (f *simulation) onEventOfTakeOver(e sluice.Envelope) {
 	f.checkTakeOverWait(e)
 	if w, wrote := e.Open().(sluice.Wrote); wrote && w.Operation == "ecs:TagResource" && w.Cause == "" {
-		f.RecordClaimTaken(e.At)
+		f.rehearsal.Writes.RecordClaimTaken(e.At)
 	}
 }
 
@@ -103,8 +109,8 @@ func (f *simulation) checkTakeOverWait(e sluice.Envelope) {
 	case sluice.Writing:
 		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < rehearse.ClaimValidFor &&
 			ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
-			f.AddViolation("P2", "the deployment that took over the service wrote %s after %s: the previous owner may "+
-				"write for %s", ev.Operation, since, rehearse.ClaimValidFor)
+			f.report.AddViolation("P2", "the deployment that took over the service wrote %s after %s: the previous "+
+				"owner may write for %s", ev.Operation, since, rehearse.ClaimValidFor)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // deregisterInstance deregisters the n-th registered instance, as a person would. It does so only
 // if another instance is healthy: otherwise the person causes the lost requests.
 func (f *simulation) deregisterInstance(n int) {
-	f.InWorld(func(tx *world.Tx) {
+	f.env.InWorld(func(tx *world.Tx) {
 		if i := f.removableInstance(tx, n); i != nil {
 			tx.DeregisterInstance(i)
 			f.recordTouch(tx, i.ID, false)
@@ -23,8 +23,8 @@ func (f *simulation) deregisterInstance(n int) {
 
 // removableInstance returns the n-th instance, if another one is healthy.
 func (f *simulation) removableInstance(tx *world.Tx, n int) *world.Instance {
-	r, ok := tx.Registries.Get(f.World.RegistryARN())
-	ids := f.RegisteredIDs(tx)
+	r, ok := tx.Registries.Get(f.env.Case.World.RegistryARN())
+	ids := f.env.RegisteredIDs(tx)
 	if !ok || len(ids) < 2 {
 		return nil
 	}
@@ -41,18 +41,18 @@ func (f *simulation) removableInstance(tx *world.Tx, n int) *world.Instance {
 // hasHealthySibling reports whether another task of the same primary version is healthy. Sluice
 // could not return traffic to a version whose only task another actor set to UNHEALTHY.
 func (f *simulation) hasHealthySibling(tx *world.Tx, i *world.Instance) bool {
-	r, _ := tx.Registries.Get(f.World.RegistryARN())
-	of := f.TaskOf(tx, i.ID)
+	r, _ := tx.Registries.Get(f.env.Case.World.RegistryARN())
+	of := f.env.TaskOf(tx, i.ID)
 	return of != nil && slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool {
-		t := f.TaskOf(tx, o.ID)
+		t := f.env.TaskOf(tx, o.ID)
 		return o != i && o.Health == "HEALTHY" && t != nil && t.Set == of.Set
 	})
 }
 
 // registerAddress registers an address that belongs to no task.
 func (f *simulation) registerAddress() {
-	f.InWorld(func(tx *world.Tx) {
-		if r, ok := tx.Registries.Get(f.World.RegistryARN()); ok {
+	f.env.InWorld(func(tx *world.Tx) {
+		if r, ok := tx.Registries.Get(f.env.Case.World.RegistryARN()); ok {
 			tx.RegisterInstance(r, "by-hand", map[string]string{world.AttributeIPv4: "10.255.255.1"})
 		}
 	})
@@ -62,16 +62,16 @@ func (f *simulation) registerAddress() {
 // ECS sets. It skips a task that fails its container health check: its instance would be HEALTHY,
 // and requests would fail before sluice could poll.
 func (f *simulation) registerTask() {
-	f.InWorld(func(tx *world.Tx) {
-		r, ok := tx.Registries.Get(f.World.RegistryARN())
-		s := f.FindService(tx)
+	f.env.InWorld(func(tx *world.Tx) {
+		r, ok := tx.Registries.Get(f.env.Case.World.RegistryARN())
+		s := f.env.FindService(tx)
 		if !ok || s == nil || s.Primary() == nil {
 			return
 		}
 		for _, t := range s.Primary().Tasks {
 			if _, there := r.Instances.Get(t.ID); !there && t.IsRunning() && passesChecks(t) {
 				tx.RegisterInstance(r, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(),
-					world.AttributePort: fmt.Sprint(f.World.Port)})
+					world.AttributePort: fmt.Sprint(f.env.Case.World.Port)})
 				f.recordTouch(tx, t.ID, true)
 				return
 			}
@@ -90,10 +90,10 @@ func passesChecks(t *world.Task) bool {
 
 // setUnhealthy sets the n-th instance to UNHEALTHY in Cloud Map, if others are healthy.
 func (f *simulation) setUnhealthy(n int) {
-	f.InWorld(func(tx *world.Tx) {
+	f.env.InWorld(func(tx *world.Tx) {
 		if i := f.removableInstance(tx, n); i != nil &&
 			(rehearse.IsSluiceInstance(i.ID) || f.hasHealthySibling(tx, i)) {
-			f.Sim.Registry().SetCustomHealth(tx, i, "UNHEALTHY")
+			f.env.Sim.Registry().SetCustomHealth(tx, i, "UNHEALTHY")
 		}
 	})
 }
@@ -109,11 +109,11 @@ type touchedRecord struct {
 // have run so long that ECS must have registered it, and ECS must not register it again by itself.
 func (f *simulation) recordTouch(tx *world.Tx, id string, in bool) {
 	const enrolled = 2 * time.Minute
-	if !in && f.World.Naming.Restores {
+	if !in && f.env.Case.World.Naming.Restores {
 		return
 	}
-	t := f.TaskOf(tx, id)
-	if t != nil && f.IsAttentive() && !f.rollbackBegun && f.Interventions[0].Stage > 0 &&
+	t := f.env.TaskOf(tx, id)
+	if t != nil && f.env.Case.IsAttentive() && !f.rollbackBegun && f.env.Case.Interventions[0].Stage > 0 &&
 		tx.Now().Sub(t.StartedAt) > enrolled {
 		f.touched = touchedRecord{id, in, tx.Now()}
 	}
@@ -137,9 +137,9 @@ func (f *simulation) checkRecordNoticed(e sluice.Envelope) {
 		return
 	}
 	f.touched = touchedRecord{}
-	f.InWorld(func(tx *world.Tx) {
-		if f.TaskOf(tx, t.id) != nil {
-			f.AddViolation("P6", "an external change of instance %s was not detected for %s, in %s", t.id, late,
+	f.env.InWorld(func(tx *world.Tx) {
+		if f.env.TaskOf(tx, t.id) != nil {
+			f.report.AddViolation("P6", "an external change of instance %s was not detected for %s, in %s", t.id, late,
 				e.Stage)
 		}
 	})

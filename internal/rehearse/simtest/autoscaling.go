@@ -30,11 +30,11 @@ func (d *random) generateScaling(c *rehearse.Case) {
 
 // resumeScaling is a person who resumes all of auto scaling.
 func (f *simulation) resumeScaling() {
-	f.ActOutside(func(tx *world.Tx) {
+	f.env.ActOutside(func(tx *world.Tx) {
 		for _, t := range autoscaler.StateOf(tx).Targets.Values() {
 			t.Suspended = autoscaler.Suspended{}
 		}
-		f.AcceptScaling(tx)
+		f.rehearsal.Scaling.Accept(tx)
 	})
 }
 

@@ -21,12 +21,12 @@ func (d *draft) writeCanaryService(c rehearse.Case) {
 // changeCanaryService calls an operation on the canary service, if it is ACTIVE.
 func (f *simulation) changeCanaryService(operation string, in map[string]any) {
 	stands := false
-	f.InWorld(func(tx *world.Tx) {
-		s := f.FindCanaryService(tx)
+	f.env.InWorld(func(tx *world.Tx) {
+		s := f.env.FindCanaryService(tx)
 		stands = s != nil && s.Status == "ACTIVE"
 	})
 	if stands {
-		in["cluster"], in["service"] = f.World.Cluster, plan.CanaryServiceName(f.World.Service)
-		f.CallECS(operation, in)
+		in["cluster"], in["service"] = f.env.Case.World.Cluster, plan.CanaryServiceName(f.env.Case.World.Service)
+		f.env.CallECS(operation, in)
 	}
 }

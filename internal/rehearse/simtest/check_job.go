@@ -25,7 +25,7 @@ const jobTimeout = 6 * time.Hour
 
 // jobTasks returns the tasks that the deployment started, oldest first.
 func (f *simulation) jobTasks() (all []*world.Task) {
-	for by, tasks := range f.TasksByStarter {
+	for by, tasks := range f.rehearsal.Tasks.ByStarter {
 		if strings.HasSuffix(by, "/run") && !strings.HasPrefix(by, plan.IDPrefix+"second") {
 			all = append(all, tasks...)
 		}
@@ -37,10 +37,10 @@ func (f *simulation) jobTasks() (all []*world.Task) {
 // checkJobEnd checks that the outcome follows from the tasks, that the revision of the files ran,
 // and that other resources did not change (P2, P3).
 func (f *simulation) checkJobEnd(o sluice.Outcome) {
-	f.InWorld(func(tx *world.Tx) {
+	f.env.InWorld(func(tx *world.Tx) {
 		f.checkJobRevisions(tx, o)
 		f.checkJobOutcome(o)
-		f.Result.State = f.jobStateText(tx) + "; " + f.Result.State
+		f.report.Result.State = f.jobStateText(tx) + "; " + f.report.Result.State
 	})
 }
 
@@ -48,15 +48,15 @@ func (f *simulation) checkJobEnd(o sluice.Outcome) {
 // revision ran.
 func (f *simulation) checkJobRevisions(tx *world.Tx, o sluice.Outcome) {
 	n, most := len(jobRevisions(tx)), 1
-	if f.HasSecondSluice() {
+	if f.rehearsal.Seconds.Exist() {
 		most = 2 // ECS accepts the same definition twice, and a family cannot be claimed
 	}
 	if n > most || n == 0 && o == sluice.Succeeded {
-		f.AddViolation("P3", "the task definition was registered %d times", n)
+		f.report.AddViolation("P3", "the task definition was registered %d times", n)
 	}
 	for _, t := range f.jobTasks() {
 		if !isFromFiles(t.Definition) || t.Definition != f.jobTasks()[0].Definition {
-			f.AddViolation("P3", "task %s ran %s with %s, which is not the revision of the deployment", t.ID,
+			f.report.AddViolation("P3", "task %s ran %s with %s, which is not the revision of the deployment", t.ID,
 				t.Definition.Family, t.Definition.Containers[0].Image)
 		}
 	}
@@ -77,32 +77,32 @@ func isFromFiles(d *world.TaskDefinition) bool {
 
 // checkJobOutcome checks the outcome against the tasks.
 func (f *simulation) checkJobOutcome(o sluice.Outcome) {
-	tasks, cause := f.jobTasks(), f.Result.Cause
+	tasks, cause := f.jobTasks(), f.report.Result.Cause
 	switch o {
 	case sluice.Succeeded:
-		if n := f.Job.TaskCount(); len(tasks) != n {
-			f.AddViolation("P2", "the deployment succeeded with %d tasks run of %d", len(tasks), n)
+		if n := f.env.Case.Job.TaskCount(); len(tasks) != n {
+			f.report.AddViolation("P2", "the deployment succeeded with %d tasks run of %d", len(tasks), n)
 		}
 		for _, t := range tasks {
 			if how := f.jobFailure(t); how != "" {
-				f.AddViolation("P2", "the deployment succeeded, but task %s %s", t.ID, how)
+				f.report.AddViolation("P2", "the deployment succeeded, but task %s %s", t.ID, how)
 			}
 		}
-		if f.StepsFail() {
-			f.AddViolation("P2", "the deployment succeeded, but one of its steps failed")
+		if f.env.Case.StepsFail() {
+			f.report.AddViolation("P2", "the deployment succeeded, but one of its steps failed")
 		}
 	case sluice.Failed:
 		f.checkJobCause(tasks)
 	case sluice.Stopped, sluice.RolledBack:
-		if !f.HasIntervention(rehearse.Abort) && !f.HasIntervention(rehearse.Rollback) {
-			f.AddViolation("P2", "the deployment ended %s without a request: %s", o, cause)
+		if !f.env.Case.HasIntervention(rehearse.Abort) && !f.env.Case.HasIntervention(rehearse.Rollback) {
+			f.report.AddViolation("P2", "the deployment ended %s without a request: %s", o, cause)
 		}
 	case sluice.Stalled:
 	default:
-		f.AddViolation("P2", "the deployment ended %s: %s", o, cause)
+		f.report.AddViolation("P2", "the deployment ended %s: %s", o, cause)
 	}
 	if must := f.expectedJobOutcome(); o != must && !f.hasJobExcuse() {
-		f.AddViolation("P2", "the deployment ended %s, want %s: %s", o, must, cause)
+		f.report.AddViolation("P2", "the deployment ended %s, want %s: %s", o, must, cause)
 	}
 }
 
@@ -115,7 +115,7 @@ func (f *simulation) jobFailure(t *world.Task) string {
 		return "was stopped: " + t.StopCode
 	}
 	for _, c := range t.Containers {
-		if c.Spec.Name == watchedContainer(f.Job) && c.ExitCode != nil {
+		if c.Spec.Name == watchedContainer(f.env.Case.Job) && c.ExitCode != nil {
 			if *c.ExitCode == 0 {
 				return ""
 			}
@@ -127,7 +127,7 @@ func (f *simulation) jobFailure(t *world.Task) string {
 
 // checkJobCause checks that the cause of a failure names each failed task with its exit code (P6).
 func (f *simulation) checkJobCause(tasks []*world.Task) {
-	cause, failed := f.Result.Cause, 0
+	cause, failed := f.report.Result.Cause, 0
 	for _, t := range tasks {
 		how := f.jobFailure(t)
 		if how == "" {
@@ -135,12 +135,14 @@ func (f *simulation) checkJobCause(tasks []*world.Task) {
 		}
 		failed++
 		if strings.HasPrefix(how, "exited") &&
-			!strings.Contains(cause, t.ID+": container "+watchedContainer(f.Job)+" "+how) && !f.lacksTaskResults() {
-			f.AddViolation("P6", "task %s %s, and the cause does not name that: %s", t.ID, how, cause)
+			!strings.Contains(cause, t.ID+": container "+watchedContainer(f.env.Case.Job)+" "+how) &&
+			!f.lacksTaskResults() {
+			f.report.AddViolation("P6", "task %s %s, and the cause does not name that: %s", t.ID, how, cause)
 		}
 	}
-	if failed == 0 && !f.StepsFail() && !f.lacksTaskResults() && !strings.Contains(cause, "ECS had no capacity") {
-		f.AddViolation("P2", "the deployment failed, but no task failed: %s", cause)
+	if failed == 0 && !f.env.Case.StepsFail() && !f.lacksTaskResults() &&
+		!strings.Contains(cause, "ECS had no capacity") {
+		f.report.AddViolation("P2", "the deployment failed, but no task failed: %s", cause)
 	}
 }
 
@@ -150,27 +152,29 @@ var gaveUpPattern = regexp.MustCompile(`at attempt \d`)
 // lacksTaskResults reports whether AWS did not return the results of the tasks. Either it did not
 // answer, or sluice was stopped for longer than AWS keeps them.
 func (f *simulation) lacksTaskResults() bool {
-	cause := f.Result.Cause
-	return f.WasUnanswered() || f.HasFault("lost-reply", "5xx", "no-send", "throttle") &&
+	cause := f.report.Result.Cause
+	return f.rehearsal.Ends.WasUnanswered() || f.env.Case.HasFault("lost-reply", "5xx", "no-send", "throttle") &&
 		gaveUpPattern.MatchString(cause) ||
 		strings.Contains(cause, "cannot determine") &&
-			f.RestartDelay*time.Duration(len(f.Kills)) >= stoppedTaskRetention
+			f.env.Case.RestartDelay*time.Duration(len(f.env.Case.Kills)) >= stoppedTaskRetention
 }
 
 // hasJobExcuse reports whether anything else in the case than the tasks decides the outcome.
 func (f *simulation) hasJobExcuse() bool {
 	// a later process may see it run
-	late := f.parseOptions(f.Job.Does).StartDelay > progressDeadline(f.Case) && (f.RestartDelay > 0 || f.WasPaused)
-	return late || f.lacksTaskResults() || f.HasIntervention(rehearse.Abort) || f.HasIntervention(rehearse.Rollback) ||
-		f.HasIntervention(rehearse.StopTask) ||
-		f.HasFault("no-capacity")
+	late := f.parseOptions(f.env.Case.Job.Does).StartDelay > progressDeadline(*f.env.Case) &&
+		(f.env.Case.RestartDelay > 0 || f.rehearsal.Deployment.WasPaused)
+	return late || f.lacksTaskResults() || f.env.Case.HasIntervention(rehearse.Abort) ||
+		f.env.Case.HasIntervention(rehearse.Rollback) ||
+		f.env.Case.HasIntervention(rehearse.StopTask) ||
+		f.env.Case.HasFault("no-capacity")
 }
 
 // expectedJobOutcome returns the outcome without interference.
 func (f *simulation) expectedJobOutcome() sluice.Outcome {
-	after, _ := afterOptions(f.Case)
-	for _, x := range []struct{ does, container string }{{f.Before, rehearse.StepBefore},
-		{f.jobTaskOptions(), watchedContainer(f.Job)}, {after, rehearse.StepAfter}} {
+	after, _ := afterOptions(*f.env.Case)
+	for _, x := range []struct{ does, container string }{{f.env.Case.Before, rehearse.StepBefore},
+		{f.jobTaskOptions(), watchedContainer(f.env.Case.Job)}, {after, rehearse.StepAfter}} {
 		if x.does == "" {
 			continue
 		}
@@ -183,10 +187,10 @@ func (f *simulation) expectedJobOutcome() sluice.Outcome {
 
 // jobTaskOptions returns what the task does, or "" if no task runs.
 func (f *simulation) jobTaskOptions() string {
-	if f.Job.Only {
+	if f.env.Case.Job.Only {
 		return ""
 	}
-	return f.Job.Does
+	return f.env.Case.Job.Does
 }
 
 // taskOutcome returns the outcome of a task by its options and the watched container.
@@ -194,12 +198,12 @@ func (f *simulation) taskOutcome(does, watched string) sluice.Outcome {
 	first := f.parseOptions(does)
 	watches := first
 	if watched == jobSidecar {
-		watches = f.parseOptions(f.Job.Side)
+		watches = f.parseOptions(f.env.Case.Job.Side)
 	}
 	switch {
 	case first.NoBoot != "":
 		return sluice.Failed
-	case first.StartDelay > progressDeadline(f.Case), first.CrashAfter > jobTimeout:
+	case first.StartDelay > progressDeadline(*f.env.Case), first.CrashAfter > jobTimeout:
 		return sluice.Stalled
 	case watches.ExitCode != 0:
 		return sluice.Failed
@@ -210,7 +214,7 @@ func (f *simulation) taskOutcome(does, watched string) sluice.Outcome {
 func (f *simulation) parseOptions(options string) image.Behaviour {
 	b, err := image.Parse("sim/job:v1?" + options)
 	if err != nil {
-		f.Fail("%s: %v", options, err)
+		f.report.Fail("%s: %v", options, err)
 	}
 	return b
 }
@@ -227,7 +231,7 @@ func (f *simulation) jobStateText(tx *world.Tx) string {
 	}
 	var parts []string
 	for how, n := range ends {
-		parts = append(parts, fmt.Sprintf("%d of %d tasks %s", n, f.Job.TaskCount(), how))
+		parts = append(parts, fmt.Sprintf("%d of %d tasks %s", n, f.env.Case.Job.TaskCount(), how))
 	}
 	slices.Sort(parts)
 	parts = append(parts, fmt.Sprintf("%d revisions", len(jobRevisions(tx))))
@@ -237,7 +241,7 @@ func (f *simulation) jobStateText(tx *world.Tx) string {
 // stopTask is a person who stops a running task.
 func (f *simulation) stopTask() {
 	id := ""
-	f.InWorld(func(*world.Tx) {
+	f.env.InWorld(func(*world.Tx) {
 		for _, t := range f.jobTasks() {
 			if t.DesiredStatus == "RUNNING" {
 				id = t.ID
@@ -245,13 +249,13 @@ func (f *simulation) stopTask() {
 		}
 	})
 	if id != "" {
-		f.CallECS("StopTask", map[string]any{"cluster": f.World.Cluster, "task": id})
+		f.env.CallECS("StopTask", map[string]any{"cluster": f.env.Case.World.Cluster, "task": id})
 	}
 }
 
 // registerRevision is a person who registers another revision of the family.
 func (f *simulation) registerRevision() {
 	if err := f.registerAs(otherRevisionImage); err != nil {
-		f.LogLine("outside: %v", err) // faults of AWS affect other actors too
+		f.report.LogLine("outside: %v", err) // faults of AWS affect other actors too
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
@@ -28,7 +28,7 @@ func (d *random) generateDeployChecks(c *rehearse.Case) {
 		}
 	}
 	w.Test, w.Alarm = d.chance(40), d.chance(50)
-	events := definition.HookEvents()
+	events := appspec.HookEvents()
 	w.Hooks = d.oneOf("", "", shape.AgreeHook, shape.AgreeHook, "fail:"+d.oneOf(events...), "hang:"+d.oneOf(events...),
 		"missing:"+d.oneOf(events...))
 }
@@ -49,13 +49,13 @@ func (d *draft) writeHooks(c rehearse.Case) {
 		return
 	}
 	writeLine(&d.app, "appspec:\n  Hooks:")
-	for _, e := range definition.HookEvents() {
+	for _, e := range appspec.HookEvents() {
 		writeLine(&d.app, "    - %s: %s", e, c.World.HookFunction(e))
 	}
 }
 
 func (f *simulation) raiseAlarm() {
-	f.InWorld(func(tx *world.Tx) {
+	f.env.InWorld(func(tx *world.Tx) {
 		if a, ok := tx.Alarms.Get(shape.AlarmName); ok {
 			tx.SetAlarm(a, world.AlarmRaised, "too many errors", "")
 		}
@@ -64,8 +64,8 @@ func (f *simulation) raiseAlarm() {
 
 // stopCodeDeploy stops the running CodeDeploy deployments, as in the console.
 func (f *simulation) stopCodeDeploy(back bool) {
-	for _, id := range f.CodeDeployIDs(codedeployer.InProgress, codedeployer.Ready, codedeployer.Created) {
-		f.CallAWS("codedeploy", "CodeDeploy_20141006.StopDeployment",
+	for _, id := range f.env.CodeDeployIDs(codedeployer.InProgress, codedeployer.Ready, codedeployer.Created) {
+		f.env.CallAWS("codedeploy", "CodeDeploy_20141006.StopDeployment",
 			map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
 	}
 }

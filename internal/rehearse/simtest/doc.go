@@ -19,15 +19,15 @@
 //   - Its share of the seeds: a row of allKinds, which generates its pipelines. A property that any
 //     kind can have (a fault, a trait, an intervention) is a row of allFeatures.
 //   - Interventions of people and other tools: a row of acts in acts.go, its word in case.go of
-//     package rehearse, and a row of interventionKinds. Acts of the catalogue are in outsideacts.go
-//     of package rehearse.
+//     package rehearse, and a row of interventionKinds. Acts of the catalogue are in acts.go of
+//     package rehearse.
 //   - Its checks: in the file of their promise in package rehearse. expectations.go has the checks
 //     that only hold for generated cases.
 //   - Its rules that must not break: a row of mutantsOf in mutant_test.go, with its kinds. The
 //     simulation must detect each broken rule within a thousand seeds.
 //   - A deployment without a service: job.go, its generator and flows in job_generate.go, its checks
 //     in check_job.go.
-//   - For users: a scenario of [rehearse.Catalogue] if something new can happen to it, and its shape
+//   - For users: a scenario of [catalogue.Scenarios] if something new can happen to it, and its shape
 //     in [shape.FromFiles] and [shape.FromLive].
 //
 // Start reading at [Generate], then [Run] in simulation.go.

@@ -10,12 +10,13 @@ import (
 
 // checkEnd checks the outcome against what the case must lead to (P2).
 func (f *simulation) checkEnd(o sluice.Outcome) {
-	if f.IsJob() {
+	if f.env.Case.IsJob() {
 		f.checkJobEnd(o)
 		return
 	}
-	if o != sluice.Succeeded && mustSucceed(f.Case) && !f.WasUnanswered() {
-		f.AddViolation("P2", "the deployment ended %s, but the new version is good: %s", o, f.Result.Cause)
+	if o != sluice.Succeeded && mustSucceed(*f.env.Case) && !f.rehearsal.Ends.WasUnanswered() {
+		f.report.AddViolation("P2", "the deployment ended %s, but the new version is good: %s", o,
+			f.report.Result.Cause)
 	}
 }
 

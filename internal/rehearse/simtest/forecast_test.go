@@ -54,5 +54,5 @@ func TestForecastIsNearTheSimulatedLength(t *testing.T) {
 // planned is a case's plan and what came of it.
 func planned(c rehearse.Case) (*plan.Plan, rehearse.Result) {
 	r := runCase(c, nil)
-	return r.Plan, r.Result
+	return r.Deployment.Plan, r.Report.Result
 }

@@ -147,10 +147,10 @@ func (d *draft) writeJobContainers(c rehearse.Case) {
 
 // addJobImages defines what the containers do.
 func (f *simulation) addJobImages(all image.Catalog) error {
-	if !f.IsJob() {
+	if !f.env.Case.IsJob() {
 		return nil
 	}
-	for name, options := range map[string]string{jobImage: f.Job.Does, sidecarImage: f.Job.Side,
+	for name, options := range map[string]string{jobImage: f.env.Case.Job.Does, sidecarImage: f.env.Case.Job.Side,
 		otherRevisionImage: otherRevisionOptions} {
 		b, err := image.Parse("sim/job:v1?" + options)
 		if err != nil {
@@ -163,11 +163,11 @@ func (f *simulation) addJobImages(all image.Catalog) error {
 
 // addJob builds the additional resources of a job.
 func (f *simulation) addJob() error {
-	if f.Job.Provider != "" {
-		f.CallECS("PutClusterCapacityProviders", map[string]any{"cluster": f.World.Cluster,
-			"capacityProviders": []string{f.Job.Provider}, "defaultCapacityProviderStrategy": []any{}})
+	if f.env.Case.Job.Provider != "" {
+		f.env.CallECS("PutClusterCapacityProviders", map[string]any{"cluster": f.env.Case.World.Cluster,
+			"capacityProviders": []string{f.env.Case.Job.Provider}, "defaultCapacityProviderStrategy": []any{}})
 	}
-	switch f.Job.Prior {
+	switch f.env.Case.Job.Prior {
 	case priorSame:
 		return f.registerAs(jobImage)
 	case priorOther:
@@ -178,7 +178,7 @@ func (f *simulation) addJob() error {
 
 // registerAs registers the files' definition with another image, as another tool would.
 func (f *simulation) registerAs(image string) error {
-	app, err := f.LoadApplication()
+	app, err := f.env.Case.LoadApplication()
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (f *simulation) registerAs(image string) error {
 	if err := json.Unmarshal([]byte(strings.Replace(string(data), jobImage, image, 1)), &in); err != nil {
 		return err
 	}
-	if !f.CallECS("RegisterTaskDefinition", in) {
+	if !f.env.CallECS("RegisterTaskDefinition", in) {
 		return fmt.Errorf("%s cannot be registered", image)
 	}
 	return nil

@@ -25,7 +25,7 @@ func TestKilledProcessLeavesItsJournal(t *testing.T) {
 			}
 		}
 		return x
-	}).Result
+	}).Report.Result
 	if len(left) != 1 || !strings.HasPrefix(left[0], "before ") || len(r.Violations) > 0 {
 		t.Errorf("killed %q; %v", left, r.Violations)
 	}

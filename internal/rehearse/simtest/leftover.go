@@ -33,18 +33,18 @@ func hasOnlyCommands(c rehearse.Case) bool {
 
 // addLeftovers creates the resources next to the service and waits until they are healthy.
 func (f *simulation) addLeftovers() {
-	if !f.World.LeftoverCanary && !f.World.OtherToolSet {
+	if !f.env.Case.World.LeftoverCanary && !f.env.Case.World.OtherToolSet {
 		return
 	}
-	w := f.World
+	w := f.env.Case.World
 	network := map[string]any{"awsvpcConfiguration": map[string]any{"subnets": w.Subnets}}
-	f.CallECS("RegisterTaskDefinition", map[string]any{"family": leftoverFamily, "networkMode": "awsvpc",
+	f.env.CallECS("RegisterTaskDefinition", map[string]any{"family": leftoverFamily, "networkMode": "awsvpc",
 		"requiresCompatibilities": []string{"FARGATE"}, "cpu": "256", "memory": "512",
 		"containerDefinitions": []any{map[string]any{"name": "web", "image": leftoverImage,
 			"portMappings": []any{map[string]any{"containerPort": w.Port}}}}})
 	group := []any{map[string]any{"targetGroupArn": w.Canary.ARN, "containerName": "web", "containerPort": w.Port}}
 	set := func(by string, groups []any) {
-		f.CallECS("CreateTaskSet", map[string]any{"cluster": w.Cluster, "service": w.Service,
+		f.env.CallECS("CreateTaskSet", map[string]any{"cluster": w.Cluster, "service": w.Service,
 			"taskDefinition": leftoverFamily, "externalId": by, "launchType": "FARGATE",
 			"networkConfiguration": network, "scale": map[string]any{"unit": "PERCENT", "value": 50},
 			"loadBalancers": groups})
@@ -53,7 +53,7 @@ func (f *simulation) addLeftovers() {
 	case w.LeftoverCanary && w.Controller == "EXTERNAL":
 		set(leftoverID, group)
 	case w.LeftoverCanary:
-		f.CallECS("CreateService", map[string]any{"cluster": w.Cluster,
+		f.env.CallECS("CreateService", map[string]any{"cluster": w.Cluster,
 			"serviceName": plan.CanaryServiceName(w.Service), "taskDefinition": leftoverFamily, "desiredCount": 1,
 			"launchType":           "FARGATE",
 			"networkConfiguration": network, "loadBalancers": group,
@@ -62,5 +62,5 @@ func (f *simulation) addLeftovers() {
 	if w.OtherToolSet {
 		set(rehearse.OtherToolID, nil)
 	}
-	f.Sleep(5 * time.Minute)
+	f.env.Sleep(5 * time.Minute)
 }

@@ -44,7 +44,7 @@ var mutants = []mutant{
 			"\t\tif n == 0 {\n" +
 			"\t\t\treturn nil\n" +
 			"\t\t}\n"},
-	{"one healthy task is enough", "internal/verdict/capacity.go",
+	{"one healthy task is enough", "internal/verdict/health/capacity.go",
 		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
 	{"the drain is skipped", "internal/stage/capacity/retire.go",
 		"\treturn awaitDrained(ctx, s, members)\n", "\treturn nil\n"},

@@ -7,7 +7,8 @@ var namedMutants = []mutant{
 		"\t\tcase isHealthy(d, t) && (m.Variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):\n",
 		"\t\tcase m.Variant == sluice.Canary || isHealthy(d, t) && d.names.IsDiscoverable(t.ID):\n"},
 	{"records of the canary stay when it leaves the name", "internal/route/cloudmap/driver.go",
-		"\tif err := d.Deregister(ctx, act, CanaryInstances, leave); err != nil {\n\t\treturn err\n\t}\n", ""},
+		"\tif err := d.Instances.Deregister(ctx, act, CanaryInstances, leave); err != nil {\n\t\treturn err\n\t}\n",
+		""},
 	{"a record is put back under an id of our own", "internal/route/cloudmap/driver.go",
 		"back = append(back, Instance{ID: m.instance,", "back = append(back, Instance{ID: d.Prefix + m.ID,"},
 	{"a record is put back without what ECS says of its task", "internal/route/cloudmap/driver.go",
@@ -19,11 +20,11 @@ var namedMutants = []mutant{
 		"\tif err != nil || !sends {\n" +
 			"\t\treturn err\n" +
 			"\t}\n" +
-			"\tif d.names.Pool().Primary == 0 {\n",
-		"\tif err != nil || !sends || d.names.CountDeregistered() > 0 {\n" +
+			"\tif d.names.LastRead().Pool().Primary == 0 {\n",
+		"\tif err != nil || !sends || d.names.LastRead().CountDeregistered() > 0 {\n" +
 			"\t\treturn err\n" +
 			"\t}\n" +
-			"\tif d.names.Pool().Primary == 0 {\n"},
+			"\tif d.names.LastRead().Pool().Primary == 0 {\n"},
 	{"what is about to be taken out is not saved before", "internal/route/cloudmap/driver.go",
 		"\tif err := d.saveAttributes(ctx, out); err != nil {\n\t\treturn err\n\t}\n", "\tdefer func() { _ = " +
 			"d.saveAttributes(ctx, out) }()\n"},

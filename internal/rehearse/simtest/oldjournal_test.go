@@ -27,7 +27,8 @@ var oldFlows = []string{"canary", "canary of an extended rule", "canary that cra
 	"rolling that suspends auto scaling", "canary service: canary", "canary service: canary, rolled back after stage 4",
 	"canary service: canary by name", "canary service: canary by name, rolled back after stage 4", "canary by name",
 	"blue/green by name, rolled back after stage 3", "by name, an instance deregistered, and adopted",
-	"steps before and after", "by itself, 23 tasks", "CodeDeploy, attributes too", "CodeDeploy, rolled back with a share moved",
+	"steps before and after", "by itself, 23 tasks", "CodeDeploy, attributes too",
+	"CodeDeploy, rolled back with a share moved",
 	"CodeDeploy that suspends auto scaling, rolled back on request"}
 
 // oldJournal is what an earlier version of sluice had saved of a deployment at each of its
@@ -94,8 +95,10 @@ func resumeOld(t *testing.T, old oldJournal, k oldKill, after bool, c rehearse.C
 	})
 	if !resumed || len(r.Violations) > 0 || r.Outcome != unbroken.Outcome || r.State != unbroken.State ||
 		r.Failed != unbroken.Failed {
-		t.Errorf("%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", old.flow, fmt.Sprint(c.Kills[0]),
-			r.Outcome, r.Cause, r.State, r.Failed, r.Violations, unbroken.Outcome, unbroken.State, unbroken.Failed, r.Log)
+		t.Errorf("%s, %s: %s: %s; %s; %.1f failed; %v\nnot killed: %s: %s; %.1f failed\n%s", old.flow,
+			fmt.Sprint(c.Kills[0]),
+			r.Outcome, r.Cause, r.State, r.Failed, r.Violations, unbroken.Outcome, unbroken.State, unbroken.Failed,
+			r.Log)
 	}
 }
 
@@ -108,7 +111,7 @@ func runKilled(t *testing.T, c rehearse.Case, onKilled func(at, path string)) re
 		x.JournalPath = path
 		x.OnKilled = func(at string) { onKilled(at, path) }
 		return x
-	}).Result
+	}).Report.Result
 }
 
 // openRows opens the tables of a journal.

@@ -32,25 +32,25 @@ func NewSimEnv(c rehearse.Case, k clock.Clock) (*SimEnv, error) {
 }
 
 // Handler serves the AWS APIs.
-func (g *SimEnv) Handler() http.Handler { return g.rehearsal.Sim.Handler() }
+func (g *SimEnv) Handler() http.Handler { return g.rehearsal.Env.Sim.Handler() }
 
 // Sim returns the local AWS, for clients in this process.
-func (g *SimEnv) Sim() *awssim.Sim { return g.rehearsal.Sim }
+func (g *SimEnv) Sim() *awssim.Sim { return g.rehearsal.Env.Sim }
 
 // Inject starts a fault, given as one line of text.
 func (g *SimEnv) Inject(line string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.rehearsal.Faults = append(g.rehearsal.Faults, line)
-	return g.rehearsal.Sim.Inject(line)
+	g.rehearsal.Case.Faults = append(g.rehearsal.Case.Faults, line)
+	return g.rehearsal.Env.Sim.Inject(line)
 }
 
 // ClearFaults ends all faults. It reports whether one of them took effect.
 func (g *SimEnv) ClearFaults() (struck bool) {
-	for _, f := range g.rehearsal.Sim.Faults() {
+	for _, f := range g.rehearsal.Env.Sim.Faults() {
 		struck = struck || f.Struck > 0
 	}
-	g.rehearsal.Sim.ClearFaults()
+	g.rehearsal.Env.Sim.ClearFaults()
 	return struck
 }
 
@@ -58,7 +58,7 @@ func (g *SimEnv) ClearFaults() (struck bool) {
 func (g *SimEnv) NoteCommand(does string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.rehearsal.Interventions = append(g.rehearsal.Interventions, rehearse.Intervention{Does: does})
+	g.rehearsal.Case.Interventions = append(g.rehearsal.Case.Interventions, rehearse.Intervention{Does: does})
 }
 
 // StageEnded performs the interventions that wait for the end of the n-th stage, counted from 1. It
@@ -67,7 +67,7 @@ func (g *SimEnv) NoteCommand(does string) {
 func (g *SimEnv) StageEnded(n int) (commands []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, h := range g.rehearsal.Interventions {
+	for i, h := range g.rehearsal.Case.Interventions {
 		if h.Stage == n {
 			commands = append(commands, g.actOnce(i)...)
 		}
@@ -83,8 +83,8 @@ func (g *SimEnv) RunDue() (commands []string) {
 	if g.began.IsZero() {
 		g.began = g.clock.Now()
 	}
-	for i, h := range g.rehearsal.Interventions {
-		if h.Event != "" && g.rehearsal.HasEventBegun(h.Event) || h.Event == "" && h.Stage == 0 &&
+	for i, h := range g.rehearsal.Case.Interventions {
+		if h.Event != "" && g.rehearsal.Env.HasEventBegun(h.Event) || h.Event == "" && h.Stage == 0 &&
 			g.clock.Now().Sub(g.began) >= h.At {
 			commands = append(commands, g.actOnce(i)...)
 		}
@@ -94,16 +94,16 @@ func (g *SimEnv) RunDue() (commands []string) {
 
 // actOnce performs an intervention once; one that continues CodeDeploy is repeated at each call.
 func (g *SimEnv) actOnce(i int) (commands []string) {
-	given, does := g.acted[i], g.rehearsal.Interventions[i].Does
+	given, does := g.acted[i], g.rehearsal.Case.Interventions[i].Does
 	g.acted[i] = true
 	switch {
 	case does == rehearse.ContinueCodeDeploy:
-		g.rehearsal.ContinueReady()
+		g.rehearsal.Acts.ContinueReady()
 	case given:
 	case does == rehearse.Rollback, does == rehearse.Abort, does == rehearse.Pause:
 		return []string{does}
 	default:
-		g.rehearsal.PerformIntervention(g.rehearsal.Interventions[i])
+		g.rehearsal.Acts.Perform(g.rehearsal.Case.Interventions[i])
 	}
 	return nil
 }

@@ -11,7 +11,9 @@ import (
 
 // simulation is a running rehearsal of a generated case.
 type simulation struct {
-	*rehearse.Rehearsal
+	rehearsal     *rehearse.Rehearsal
+	env           *rehearse.Environment // of the rehearsal
+	report        *rehearse.Report      // of the rehearsal
 	tracer        *tracer
 	rollbackBegun bool          // the rollback has begun
 	takenOverAt   time.Time     // when a second sluice took the claim of the first
@@ -19,7 +21,7 @@ type simulation struct {
 }
 
 // Run runs a generated case to its end and checks it against the promises.
-func Run(c rehearse.Case) rehearse.Result { return runCase(c, nil).Result }
+func Run(c rehearse.Case) rehearse.Result { return runCase(c, nil).Report.Result }
 
 // runCase runs a generated case. A nil tracer writes no trace.
 func runCase(c rehearse.Case, t *tracer) *rehearse.Rehearsal {
@@ -42,7 +44,7 @@ func withFiles(c rehearse.Case) rehearse.Case {
 }
 
 func newExtension(r *rehearse.Rehearsal, t *tracer) rehearse.Extension {
-	f := &simulation{Rehearsal: r, tracer: t}
+	f := &simulation{rehearsal: r, env: r.Env, report: r.Report, tracer: t}
 	return rehearse.Extension{AddImages: f.addImages, Build: f.addToWorld, Acts: f.acts(), OnWriting: t.traceWrite,
 		OnRow: f.traceRow, OnEvent: f.onEvent, CheckEnd: f.checkEnd}
 }
@@ -71,4 +73,4 @@ func (f *simulation) onEvent(e sluice.Envelope) {
 }
 
 // traceRow traces a value that the deployment saved.
-func (f *simulation) traceRow(operation string) { f.tracer.traceRow(f.Rehearsal, operation) }
+func (f *simulation) traceRow(operation string) { f.tracer.traceRow(f.rehearsal, operation) }

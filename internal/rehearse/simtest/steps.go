@@ -28,7 +28,8 @@ func (d *draft) writeSteps(c rehearse.Case) {
 		return "family: " + name +
 			"\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: " +
 			"512\ncontainerDefinitions:\n  - name: " + name +
-			"\n    image: sim/rehearsal:" + name + "\n    environment: [{name: PASSWORD, value: " + rehearse.Secret + "}]\n"
+			"\n    image: sim/rehearsal:" + name + "\n    environment: [{name: PASSWORD, value: " + rehearse.Secret +
+			"}]\n"
 	}
 	if c.Before != "" {
 		d.before.WriteString(task(rehearse.StepBefore))
@@ -45,8 +46,8 @@ func (d *draft) writeSteps(c rehearse.Case) {
 
 // addStepImages defines what the tasks of the steps do.
 func (f *simulation) addStepImages(all image.Catalog) error {
-	after, _ := afterOptions(f.Case)
-	for name, options := range map[string]string{rehearse.StepBefore: f.Before, rehearse.StepAfter: after} {
+	after, _ := afterOptions(*f.env.Case)
+	for name, options := range map[string]string{rehearse.StepBefore: f.env.Case.Before, rehearse.StepAfter: after} {
 		b, err := image.Parse("sim/step:v1?" + options)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func (t Trace) Digest() string {
 // RunTraced runs a case as [Run] does, and traces it.
 func RunTraced(c rehearse.Case) (rehearse.Result, Trace) {
 	t := &tracer{}
-	r := runCase(c, t).Result
+	r := runCase(c, t).Report.Result
 	return r, t.buildTrace(r)
 }
 
@@ -44,7 +44,7 @@ func (t *tracer) traceRow(f *rehearse.Rehearsal, op string) {
 	if t == nil || !isSaved {
 		return
 	}
-	value, err := f.LoadValue(key)
+	value, err := f.Processes.LoadValue(key)
 	fmt.Fprintf(&t.saved, "%s %s%s\n", key, value, errorSuffix(err))
 }
 

@@ -120,7 +120,7 @@ func (b *bed) driver() *cloudmap.Driver {
 	if d.Deregistered == nil {
 		d.Deregistered = map[string]map[string]string{}
 	}
-	d.InstanceClient = cloudmap.InstanceClient{API: b.sd, Registry: b.reg, Pause: b.clock.Sleep,
+	d.Instances = cloudmap.InstanceClient{API: b.sd, Registry: b.reg, Pause: b.clock.Sleep,
 		Token: func(string) string {
 			b.tokens++
 			return fmt.Sprint("token-", b.tokens)

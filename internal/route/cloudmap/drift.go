@@ -98,7 +98,7 @@ func (d *Driver) HasChanges(ctx context.Context) (bool, error) {
 // outdated response looks the same.
 func (d *Driver) detectChanges(ctx context.Context) error {
 	if o := d.findChanges(d.lastState); !o.isEmpty() {
-		if err := d.Pause(ctx, readLag); err != nil {
+		if err := d.Instances.Pause(ctx, readLag); err != nil {
 			return err
 		}
 		again, err := d.readState(ctx)
@@ -127,8 +127,8 @@ func (d *Driver) resolveChange(ctx context.Context, o OutsideChange) error {
 }
 
 // findChanges returns the changes in a state that this driver did not make.
-func (d *Driver) findChanges(s nameState) OutsideChange {
-	o := OutsideChange{Registry: d.Registry}
+func (d *Driver) findChanges(s NameState) OutsideChange {
+	o := OutsideChange{Registry: d.Instances.Registry}
 	for _, m := range s.members {
 		switch {
 		case m.unmanaged:
@@ -179,10 +179,10 @@ func (d *Driver) Reassert(ctx context.Context, act sluice.Act, o OutsideChange) 
 	var missing []Instance
 	for _, m := range d.lastState.members {
 		if slices.Contains(o.MissingPrimary, m.instance) {
-			missing = append(missing, Instance{ID: m.instance, Attributes: m.Attributes(d.Registry, d.Place)})
+			missing = append(missing, Instance{ID: m.instance, Attributes: m.Attributes(d.Instances.Registry, d.Place)})
 		}
 	}
-	err := d.Register(ctx, act, PrimaryInstances, missing)
+	err := d.Instances.Register(ctx, act, PrimaryInstances, missing)
 	if errors.Is(err, route.ErrMismatch) {
 		return nil // a task stopped during the registration: the next read handles it
 	}

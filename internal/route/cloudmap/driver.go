@@ -32,9 +32,9 @@ func InstancePrefix(deployment string) string {
 // Driver shifts the traffic of one Cloud Map name. It implements [route.Driver]: the name is its
 // only route.
 type Driver struct {
-	InstanceClient
-	Place  Place
-	Prefix string // see [InstancePrefix]
+	Instances InstanceClient
+	Place     Place
+	Prefix    string // see [InstancePrefix]
 	// Tasks reads the tasks of both variants, and the desired count of the service.
 	Tasks func(ctx context.Context) (all []Task, desired int, err error)
 	// Stopped returns which of the tasks are stopping or have stopped. If Stopped is nil, no
@@ -63,40 +63,9 @@ type Driver struct {
 	// IgnoresChanges ignores changes by other actors: a rollback restores everything anyway.
 	IgnoresChanges bool
 
-	lastState                        nameState       // of the last read
+	lastState                        NameState       // of the last read
 	seenDeregistered, seenRegistered map[string]bool // instances, as reads have returned them
 	notReturning                     map[string]bool // instances that must not be registered again
-}
-
-// CurrentSplit returns the number of registered, ready tasks of each variant in the last read.
-func (d *Driver) CurrentSplit() plan.Split { return splitOf(d.lastState.members) }
-
-// Pool returns the number of tasks that could be registered, as of the last read.
-func (d *Driver) Pool() plan.Pool { return poolOf(d.lastState.members, d.lastState.desired) }
-
-// UnknownInstances returns the instances of the last read that neither ECS nor sluice registered.
-func (d *Driver) UnknownInstances() []string { return d.lastState.unknown }
-
-// RegisteredIDs returns the ids of a variant's registered instances in the last read, healthy or
-// not.
-func (d *Driver) RegisteredIDs(v sluice.Variant) (ids []string) {
-	for _, m := range d.lastState.members {
-		if m.Variant == v && m.registered {
-			ids = append(ids, m.instance)
-		}
-	}
-	return ids
-}
-
-// CountDeregistered returns how many running tasks of the primary are deregistered, as of the last
-// read.
-func (d *Driver) CountDeregistered() (n int) {
-	for _, m := range d.lastState.members {
-		if m.returnable && !m.registered {
-			n++
-		}
-	}
-	return n
 }
 
 // CountRegistered returns how many instances any deployment of sluice has registered, as of the
@@ -121,7 +90,7 @@ func (d *Driver) RegisterAllPrimary(ctx context.Context, act sluice.Act) (int, e
 	var c change
 	for _, m := range s.members {
 		if m.Variant == sluice.Primary && m.Healthy && !m.registered {
-			d.Deregistered[m.instance] = m.Attributes(d.Registry, d.Place)
+			d.Deregistered[m.instance] = m.Attributes(d.Instances.Registry, d.Place)
 			c.returnPrimary = append(c.returnPrimary, m)
 		}
 	}
@@ -150,40 +119,10 @@ func (d *Driver) IsDiscoverable(task string) bool {
 	})
 }
 
-// IsUnhealthy reports whether a task of the canary is registered with status UNHEALTHY, as of the
-// last read. sluice registered it HEALTHY, so another actor changed the status.
-func (d *Driver) IsUnhealthy(task string) bool {
-	return slices.ContainsFunc(d.lastState.members, func(m member) bool {
-		return m.Variant == sluice.Canary && m.ID == task && m.registered && !m.cloudMapHealthy
-	})
-}
-
-// InstancesOf returns the ids under which a task is registered, as of the last read.
-func (d *Driver) InstancesOf(task string) []string {
-	var ids []string
-	for id := range d.lastState.all {
-		if id == task || strings.HasPrefix(id, OwnPrefix) && strings.HasSuffix(id, "-"+task) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// HasOthers reports whether instances other than ids remain registered, as of the last read,
-// whichever tasks ECS stops.
-func (d *Driver) HasOthers(ids []string) bool {
-	in := map[string]bool{}
-	for _, m := range d.lastState.members {
-		in[m.instance] = m.registered && !slices.Contains(ids, m.instance)
-	}
-	return countRemaining(d.lastState.members, in) > 0
-}
-
 // Observe reads tasks and instances, and returns the number of registered tasks.
 func (d *Driver) Observe(ctx context.Context) (plan.Split, error) {
 	_, err := d.observeState(ctx)
-	return d.CurrentSplit(), err
+	return d.lastState.Split(), err
 }
 
 // DeregisterIDs deregisters instances of a variant. This driver does not register them again. A
@@ -198,7 +137,7 @@ func (d *Driver) DeregisterIDs(ctx context.Context, act sluice.Act, v sluice.Var
 	if err := d.markRemoved(ctx, ids); err != nil {
 		return err
 	}
-	return d.Deregister(ctx, act, label, ids)
+	return d.Instances.Deregister(ctx, act, label, ids)
 }
 
 // MarkStopping records that tasks of the primary are about to stop. The driver does not register
@@ -221,12 +160,13 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	}
 	found := idsAfter(s.members, change{})
 	if len(found) == 0 && len(s.members) == 0 {
-		return nil, &sluice.Error{Op: "read " + d.Registry.FullName(), Resource: d.Registry.ID,
+		return nil, &sluice.Error{Op: "read " + d.Instances.Registry.FullName(), Resource: d.Instances.Registry.ID,
 			Kind: sluice.NotFound,
 			Err:  errors.New("no task of the service runs, so no instance can be registered"),
 			Next: "run sluice status to see the service"}
 	}
-	p := route.Route{ID: d.Registry.ARN, Name: d.Registry.FullName(), Fingerprint: fingerprintOf(found)}
+	p := route.Route{ID: d.Instances.Registry.ARN, Name: d.Instances.Registry.FullName(),
+		Fingerprint: fingerprintOf(found)}
 	if n := splitOf(s.members); n.Total() > 0 && n.Canary*100%n.Total() == 0 {
 		if w := sluice.CanaryShare(n.Canary * 100 / n.Total()); planChange(s.members, s.desired, w).isEmpty() {
 			p.Weights = w
@@ -251,9 +191,10 @@ func fingerprintOf(ids []string) string {
 func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, to sluice.Weights) error {
 	c := planChange(d.lastState.members, d.lastState.desired, to)
 	if to.Canary() > 0 && poolOf(d.lastState.members, d.lastState.desired).Canary == 0 {
-		return &sluice.Error{Op: "register the canary under " + d.Registry.FullName(), Resource: d.Registry.ID,
-			Kind: sluice.Conflict,
-			Err:  errors.New("no task of the canary is healthy"), Next: "run sluice status to see the canary"}
+		return &sluice.Error{Op: "register the canary under " + d.Instances.Registry.FullName(),
+			Resource: d.Instances.Registry.ID,
+			Kind:     sluice.Conflict,
+			Err:      errors.New("no task of the canary is healthy"), Next: "run sluice status to see the canary"}
 	}
 	return d.applyChange(ctx, act, c)
 }
@@ -269,18 +210,18 @@ func (d *Driver) registerMembers(ctx context.Context, act sluice.Act, c change) 
 	var enter, back []Instance
 	for _, m := range c.addCanary {
 		delete(d.notReturning, m.instance)
-		enter = append(enter, Instance{ID: m.instance, Attributes: m.Attributes(d.Registry, d.Place)})
+		enter = append(enter, Instance{ID: m.instance, Attributes: m.Attributes(d.Instances.Registry, d.Place)})
 	}
 	for _, m := range c.returnPrimary {
 		back = append(back, Instance{ID: m.instance, Attributes: d.Deregistered[m.instance]})
 	}
-	if err := d.Register(ctx, act, CanaryInstances, enter); err != nil {
+	if err := d.Instances.Register(ctx, act, CanaryInstances, enter); err != nil {
 		return err
 	}
 	if err := d.saveRegistered(ctx, enter); err != nil {
 		return err
 	}
-	err := d.Register(ctx, act, PrimaryInstances, back)
+	err := d.Instances.Register(ctx, act, PrimaryInstances, back)
 	if err != nil && !errors.Is(err, route.ErrMismatch) {
 		return err
 	}
@@ -352,10 +293,10 @@ func (d *Driver) deregisterMembers(ctx context.Context, act sluice.Act, c change
 	if err := d.saveAttributes(ctx, out); err != nil {
 		return err
 	}
-	if err := d.Deregister(ctx, act, CanaryInstances, leave); err != nil {
+	if err := d.Instances.Deregister(ctx, act, CanaryInstances, leave); err != nil {
 		return err
 	}
-	err := d.Deregister(ctx, act, PrimaryInstances, out)
+	err := d.Instances.Deregister(ctx, act, PrimaryInstances, out)
 	if err == nil || errors.Is(err, route.ErrMismatch) {
 		d.NoteDeregistered(out)
 	}

@@ -146,7 +146,7 @@ func TestAnOperationThatFailsIsAnErrorWithItsCause(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := b.driver()
-		d.Tries = 3
+		d.Instances.Tries = 3
 		if _, err := (route.Router{Driver: d}).Shift(context.Background(), free, sluice.CanaryShare(50)); err != nil {
 			t.Errorf("with more tries: %v", err)
 		}
@@ -195,8 +195,9 @@ func TestDeadCanariesAreDeregisteredAndUnknownInstancesAreReported(t *testing.T)
 		b.pass(6 * time.Second)
 		d := b.driver()
 		n, err := d.DeregisterDead(context.Background(), free)
-		if err != nil || n != 1 || len(b.canaries()) != 3 || !slices.Equal(d.UnknownInstances(), []string{"by-hand"}) {
-			t.Errorf("swept %d, %v left, strangers %v (%v)", n, b.canaries(), d.UnknownInstances(), err)
+		if err != nil || n != 1 || len(b.canaries()) != 3 ||
+			!slices.Equal(d.LastRead().UnknownInstances(), []string{"by-hand"}) {
+			t.Errorf("swept %d, %v left, strangers %v (%v)", n, b.canaries(), d.LastRead().UnknownInstances(), err)
 		}
 		h, err := d.Reconcile(context.Background(), free, sluice.CanaryShare(50))
 		if err != nil || h.Added != 1 || len(b.canaries()) != 4 {
@@ -249,7 +250,7 @@ func TestManyInstancesAreListedToTheEnd(t *testing.T) {
 	l.primary, l.canary = 230, 2
 	on(t, l, func(b *bed) {
 		d := b.driver()
-		all, err := d.ListInstances(context.Background())
+		all, err := d.Instances.ListInstances(context.Background())
 		if err != nil || len(all) != 230 {
 			t.Errorf("%d instances (%v)", len(all), err)
 		}

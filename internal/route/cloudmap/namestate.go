@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// nameState is the state of the tasks and of the registered instances in one read.
-type nameState struct {
+// NameState is the state of the tasks and of the registered instances in one read.
+type NameState struct {
 	members       []member
 	desired       int
 	all           map[string]Instance // by id
@@ -20,11 +21,75 @@ type nameState struct {
 	otherServices []string            // other ECS services with instances under the name
 }
 
+// LastRead returns the state of the last read.
+func (d *Driver) LastRead() NameState { return d.lastState }
+
+// Split returns the number of registered, ready tasks of each variant.
+func (s NameState) Split() plan.Split { return splitOf(s.members) }
+
+// Pool returns the number of tasks that could be registered.
+func (s NameState) Pool() plan.Pool { return poolOf(s.members, s.desired) }
+
+// UnknownInstances returns the instances that neither ECS nor sluice registered.
+func (s NameState) UnknownInstances() []string { return s.unknown }
+
+// RegisteredIDs returns the ids of a variant's registered instances, healthy or not.
+func (s NameState) RegisteredIDs(v sluice.Variant) (ids []string) {
+	for _, m := range s.members {
+		if m.Variant == v && m.registered {
+			ids = append(ids, m.instance)
+		}
+	}
+	return ids
+}
+
+// CountDeregistered returns how many running tasks of the primary are deregistered.
+func (s NameState) CountDeregistered() (n int) {
+	for _, m := range s.members {
+		if m.returnable && !m.registered {
+			n++
+		}
+	}
+	return n
+}
+
+// IsUnhealthy reports whether a task of the canary is registered with status UNHEALTHY. sluice
+// registered it HEALTHY, so another actor changed the status.
+func (s NameState) IsUnhealthy(task string) bool {
+	return slices.ContainsFunc(s.members, func(m member) bool {
+		return m.Variant == sluice.Canary && m.ID == task && m.registered && !m.cloudMapHealthy
+	})
+}
+
+// InstancesOf returns the ids under which a task is registered.
+func (s NameState) InstancesOf(task string) []string {
+	var ids []string
+	for id := range s.all {
+		if id == task || strings.HasPrefix(id, OwnPrefix) && strings.HasSuffix(id, "-"+task) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// HasOthers reports whether instances other than ids remain registered whichever tasks ECS stops.
+func (s NameState) HasOthers(ids []string) bool {
+	in := map[string]bool{}
+	for _, m := range s.members {
+		in[m.instance] = m.registered && !slices.Contains(ids, m.instance)
+	}
+	return countRemaining(s.members, in) > 0
+}
+
+// OtherServices returns the other ECS services with instances under the name.
+func (s NameState) OtherServices() []string { return s.otherServices }
+
 // observeState reads tasks and instances and detects changes by other actors.
-func (d *Driver) observeState(ctx context.Context) (nameState, error) {
+func (d *Driver) observeState(ctx context.Context) (NameState, error) {
 	s, err := d.readState(ctx)
 	if err != nil {
-		return nameState{}, err
+		return NameState{}, err
 	}
 	if d.lastState = s; !d.IgnoresChanges {
 		err = d.detectChanges(ctx)
@@ -33,22 +98,22 @@ func (d *Driver) observeState(ctx context.Context) (nameState, error) {
 }
 
 // readState reads tasks and instances once, without a check for changes by other actors.
-func (d *Driver) readState(ctx context.Context) (nameState, error) {
+func (d *Driver) readState(ctx context.Context) (NameState, error) {
 	tasks, desired, err := d.Tasks(ctx)
 	if err != nil {
-		return nameState{}, err
+		return NameState{}, err
 	}
-	instances, err := d.ListInstances(ctx)
+	instances, err := d.Instances.ListInstances(ctx)
 	if err != nil {
-		return nameState{}, err
+		return NameState{}, err
 	}
-	s := d.newNameState(tasks, instances)
+	s := d.buildState(tasks, instances)
 	s.desired = desired
 	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(a.instance, b.instance) })
 	return s, nil
 }
 
-func (d *Driver) newNameState(tasks []Task, instances []Instance) (s nameState) {
+func (d *Driver) buildState(tasks []Task, instances []Instance) (s NameState) {
 	known, runs := map[string]bool{}, map[string]bool{}
 	s.all, s.otherServices = map[string]Instance{}, OtherServices(instances, d.Place)
 	for _, i := range instances {

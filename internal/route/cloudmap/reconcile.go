@@ -30,7 +30,7 @@ func (d *Driver) deregisterAll(ctx context.Context, act sluice.Act, label string
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := d.Deregister(ctx, act, label, ids); err != nil {
+	if err := d.Instances.Deregister(ctx, act, label, ids); err != nil {
 		return fmt.Errorf("deregister instances of stopped tasks: %w", err)
 	}
 	return nil

@@ -157,10 +157,10 @@ func sortByID(all []member) []member {
 // returns false if that is not true after the last read.
 func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
 	for n := 1; ; n++ {
-		if d.HasOthers(ids) || n == maxOtherReads {
-			return d.HasOthers(ids), nil
+		if d.lastState.HasOthers(ids) || n == maxOtherReads {
+			return d.lastState.HasOthers(ids), nil
 		}
-		if err := d.Pause(ctx, readLag); err != nil {
+		if err := d.Instances.Pause(ctx, readLag); err != nil {
 			return false, err
 		}
 		if _, err := d.observeState(ctx); err != nil {
@@ -173,7 +173,7 @@ func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
 // deregistered them. It omits those that are about to stop. A name that would be empty needs them.
 // It returns their ids.
 func (d *Driver) RegisterMissing(ctx context.Context, act sluice.Act) ([]string, error) {
-	o := OutsideChange{Registry: d.Registry}
+	o := OutsideChange{Registry: d.Instances.Registry}
 	for _, m := range d.lastState.members {
 		if m.Variant == sluice.Primary && m.Healthy && !m.registered && !d.notReturning[m.instance] {
 			o.MissingPrimary = append(o.MissingPrimary, m.instance)
@@ -210,8 +210,9 @@ func (d *Driver) checkOthersRemain(ctx context.Context, ids []string) error {
 	if err != nil || remain {
 		return err
 	}
-	return &sluice.Error{Op: "deregister the canary from " + d.Registry.FullName(), Resource: d.Registry.ID,
-		Kind: sluice.Conflict,
-		Err:  errors.New("ECS may stop every other registered task: the name would have no records"),
-		Next: "run sluice status to see which tasks of the service run; then run sluice resume"}
+	return &sluice.Error{Op: "deregister the canary from " + d.Instances.Registry.FullName(),
+		Resource: d.Instances.Registry.ID,
+		Kind:     sluice.Conflict,
+		Err:      errors.New("ECS may stop every other registered task: the name would have no records"),
+		Next:     "run sluice status to see which tasks of the service run; then run sluice resume"}
 }

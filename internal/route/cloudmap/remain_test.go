@@ -182,12 +182,12 @@ func TestTheCanaryStaysWhileThePrimaryMayBeStopped(t *testing.T) {
 	if c := planChange(all, 1, sluice.CanaryShare(0)); !c.isEmpty() {
 		t.Errorf("%+v, want no change", c)
 	}
-	d := &Driver{lastState: nameState{members: all, desired: 1}}
-	if d.HasOthers([]string{"slc-c1"}) {
+	d := &Driver{lastState: NameState{members: all, desired: 1}}
+	if d.LastRead().HasOthers([]string{"slc-c1"}) {
 		t.Error("others remain for sure, and ECS may stop both")
 	}
 	all[2].Healthy, all[2].registered = true, true
-	if !d.HasOthers([]string{"slc-c1"}) {
+	if !d.LastRead().HasOthers([]string{"slc-c1"}) {
 		t.Error("one of three remains when ECS stops two")
 	}
 	if c := planChange(all, 1, sluice.CanaryShare(0)); len(c.removeCanary) != 1 {

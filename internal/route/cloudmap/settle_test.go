@@ -39,7 +39,8 @@ func TestNothingIsUnderWayWhereItStops(t *testing.T) {
 					}
 					return free(context.WithoutCancel(ctx), a, call)
 				}
-				if err := b.driver().Deregister(ctx, act, cloudmap.PrimaryInstances, b.registered()[:2]); err == nil {
+				if err := b.driver().Instances.Deregister(ctx, act, cloudmap.PrimaryInstances,
+					b.registered()[:2]); err == nil {
 					t.Fatal("it did not stop")
 				}
 				at := b.registered()
@@ -54,7 +55,7 @@ func TestNothingIsUnderWayWhereItStops(t *testing.T) {
 
 // registered are the ids of all instances, in order.
 func (b *bed) registered() (ids []string) {
-	all, err := b.driver().ListInstances(context.Background())
+	all, err := b.driver().Instances.ListInstances(context.Background())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -43,6 +43,3 @@ func OtherServices(all []Instance, p Place) (names []string) {
 	slices.Sort(names)
 	return names
 }
-
-// OtherServices returns the other ECS services of the last read.
-func (d *Driver) OtherServices() []string { return d.lastState.otherServices }

@@ -43,8 +43,9 @@ func TestInstancesOfAnotherServiceAreKept(t *testing.T) {
 				t.Errorf("%s is gone", id)
 			}
 		}
-		if !slices.Equal(d.OtherServices(), []string{"other/api", "prod/shop"}) || len(d.UnknownInstances()) != 0 {
-			t.Errorf("neighbours %v, strangers %v", d.OtherServices(), d.UnknownInstances())
+		if !slices.Equal(d.LastRead().OtherServices(), []string{"other/api", "prod/shop"}) ||
+			len(d.LastRead().UnknownInstances()) != 0 {
+			t.Errorf("neighbours %v, strangers %v", d.LastRead().OtherServices(), d.LastRead().UnknownInstances())
 		}
 	})
 }

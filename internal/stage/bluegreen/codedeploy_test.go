@@ -31,9 +31,9 @@ type shop struct {
 	terminate time.Duration
 }
 
-// shifted is an application that CodeDeploy deploys; more goes into its service
+// shiftFiles is an application that CodeDeploy deploys; more goes into its service
 // definition.
-func (b *bench) shifted(image, more string) fstest.MapFS {
+func shiftFiles(b *stagetest.Bench, image, more string) fstest.MapFS {
 	files := b.Files(image, "")
 	files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(fmt.Sprintf(`
 serviceName: web
@@ -46,29 +46,29 @@ loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: 8080}]
 	return files
 }
 
-func (b *bench) deployer() *awscd.Client { return awscd.NewFromConfig(b.Sim.Config()) }
+func codeDeployClient(b *stagetest.Bench) *awscd.Client { return awscd.NewFromConfig(b.Sim.Config()) }
 
 // shifts is a world in which CodeDeploy deploys the service, which serves v1. The
 // service is made by a deployment of sluice's too.
-func shifts(t testing.TB, s shop, f func(*bench)) {
+func shifts(t testing.TB, s shop, f func(*stagetest.Bench)) {
 	t.Helper()
-	on(t, options{NoService: true}, func(b *bench) {
-		end := b.Deploy(b.shifted("sim/web:v1", "desiredCount: 4\n"))
+	stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
+		end := b.Deploy(shiftFiles(b, "sim/web:v1", "desiredCount: 4\n"))
 		if end.Outcome != sluice.Succeeded {
 			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
-		b.open(s)
+		createShop(b, s)
 		b.AttachCallers()
 		b.Events, b.Calls = nil, nil
 		f(b)
 	})
 }
 
-// open makes the application and the deployment group.
-func (b *bench) open(s shop) {
+// createShop makes the application and the deployment group.
+func createShop(b *stagetest.Bench, s shop) {
 	b.Helper()
-	ctx, cd := context.Background(), b.deployer()
-	got(cd.CreateApplication(ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("shop"),
+	ctx, cd := context.Background(), codeDeployClient(b)
+	stagetest.Got(cd.CreateApplication(ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("shop"),
 		ComputePlatform: cdtypes.ComputePlatformEcs}))(b)
 	ready := &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionContinueDeployment}
 	if s.ready > 0 {
@@ -92,7 +92,7 @@ func (b *bench) open(s shop) {
 	if len(s.rollback) > 0 {
 		in.AutoRollbackConfiguration = &cdtypes.AutoRollbackConfiguration{Enabled: true, Events: s.rollback}
 	}
-	got(cd.CreateDeploymentGroup(ctx, in))(b)
+	stagetest.Got(cd.CreateDeploymentGroup(ctx, in))(b)
 }
 
 const (
@@ -100,16 +100,17 @@ const (
 	shiftedV2 = "PRIMARY sim/web:v2 4 running"
 )
 
-// stands is the service as somebody would tell it, once what drains is gone: task
+// serviceText is the service as somebody would tell it, once what drains is gone: task
 // sets, tags, and the deployments of CodeDeploy that sluice or anybody made.
-func (b *bench) stands() string {
+func serviceText(b *stagetest.Bench) string {
 	b.Helper()
-	must(b, b.Clock.Sleep(context.Background(), 2*time.Minute))
-	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	stagetest.Must(b, b.Clock.Sleep(context.Background(), 2*time.Minute))
+	out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	var lines []string
 	for _, ts := range out.Services[0].TaskSets {
-		td := got(b.ECS.DescribeTaskDefinition(context.Background(),
+		td := stagetest.Got(b.ECS.DescribeTaskDefinition(context.Background(),
 			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
 		lines = append(lines, fmt.Sprintf("%s %s %d running", *ts.Status,
 			*td.TaskDefinition.ContainerDefinitions[0].Image, ts.RunningCount))
@@ -121,13 +122,13 @@ func (b *bench) stands() string {
 	return strings.Join(lines, "; ")
 }
 
-// shiftCount is how many deployments people and sluice made, rollbacks left out.
-func (b *bench) shiftCount() (n int) {
+// countShifts is how many deployments people and sluice made, rollbacks left out.
+func countShifts(b *stagetest.Bench) (n int) {
 	b.Helper()
-	list := got(b.deployer().ListDeployments(context.Background(),
+	list := stagetest.Got(codeDeployClient(b).ListDeployments(context.Background(),
 		&awscd.ListDeploymentsInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")}))(b)
 	for _, id := range list.Deployments {
-		d := got(b.deployer().GetDeployment(context.Background(),
+		d := stagetest.Got(codeDeployClient(b).GetDeployment(context.Background(),
 			&awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b)
 		if d.DeploymentInfo.Creator == cdtypes.DeploymentCreatorUser {
 			n++
@@ -136,9 +137,9 @@ func (b *bench) shiftCount() (n int) {
 	return n
 }
 
-func (b *bench) ends(end engine.RunResult, outcome sluice.Outcome, cause, state string) {
+func expectServiceEnd(b *stagetest.Bench, end engine.RunResult, outcome sluice.Outcome, cause, state string) {
 	b.Helper()
-	if stands := b.stands(); end.Outcome != outcome || !strings.Contains(end.Cause, cause) || stands != state {
+	if stands := serviceText(b); end.Outcome != outcome || !strings.Contains(end.Cause, cause) || stands != state {
 		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, stands, outcome, cause, state,
 			b.EventLog())
 	}
@@ -149,17 +150,18 @@ func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
 	for _, config := range []string{"", "CodeDeployDefault.ECSCanary10Percent5Minutes",
 		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes"} {
 		t.Run(config, func(t *testing.T) {
-			shifts(t, shop{config: config}, func(b *bench) {
-				end := b.Deploy(b.shifted("sim/web:v2", ""))
-				b.ends(end, sluice.Succeeded, "", shiftedV2)
-				if n := b.shiftCount(); n != 1 {
+			shifts(t, shop{config: config}, func(b *stagetest.Bench) {
+				end := b.Deploy(shiftFiles(b, "sim/web:v2", ""))
+				expectServiceEnd(b, end, sluice.Succeeded, "", shiftedV2)
+				if n := countShifts(b); n != 1 {
 					b.Errorf("%d deployments of CodeDeploy", n)
 				}
 				ctx := context.Background()
-				must(b, b.Engine.Reopen(ctx, end.ID))
-				must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
-				b.ends(got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", shiftedV1)
-				if n := b.shiftCount(); n != 2 {
+				stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+				stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+				expectServiceEnd(b, stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack,
+					"", shiftedV1)
+				if n := countShifts(b); n != 2 {
 					b.Errorf("%d deployments of CodeDeploy, want ours and its return", n)
 				}
 			})
@@ -167,18 +169,18 @@ func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
 	}
 }
 
-// rolledBackAt runs the deployment until an event, then asks for its rollback.
-func (b *bench) rolledBackAt(files fstest.MapFS, name, status string) engine.RunResult {
+// rollBackAt runs the deployment until an event, then asks for its rollback.
+func rollBackAt(b *stagetest.Bench, files fstest.MapFS, name, status string) engine.RunResult {
 	b.Helper()
 	ctx, id, told := context.Background(), b.Start(files), false
 	b.Engine.OnEvent = func(e sluice.Envelope) {
 		b.Events = append(b.Events, e)
 		if l, ok := e.Open().(sluice.LifecycleChanged); ok && !told && l.Name == name && l.Status == status {
 			told = true
-			must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		}
 	}
-	end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 	if !told {
 		b.Errorf("%s was never %s\n%s", name, status, b.EventLog())
 	}
@@ -190,12 +192,13 @@ func TestCodeDeployIsRolledBackWhileItRuns(t *testing.T) {
 		{"AllowTraffic", "InProgress"}} {
 		t.Run(at[0]+at[1], func(t *testing.T) {
 			shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes", ready: 10 * time.Minute},
-				func(b *bench) {
+				func(b *stagetest.Bench) {
 					if at[0] == "AllowTraffic" {
-						b.continued()
+						continueShifts(b)
 					}
-					b.ends(b.rolledBackAt(b.shifted("sim/web:v2", ""), at[0], at[1]), sluice.RolledBack, "", shiftedV1)
-					if n := b.shiftCount(); n != 1 {
+					expectServiceEnd(b, rollBackAt(b, shiftFiles(b, "sim/web:v2", ""), at[0], at[1]), sluice.RolledBack,
+						"", shiftedV1)
+					if n := countShifts(b); n != 1 {
 						b.Errorf("%d deployments of CodeDeploy: it was stopped, and CodeDeploy took it back", n)
 					}
 				})
@@ -203,17 +206,17 @@ func TestCodeDeployIsRolledBackWhileItRuns(t *testing.T) {
 	}
 }
 
-// continued continues every deployment that waits for a person.
-func (b *bench) continued() {
+// continueShifts continues every deployment that waits for a person.
+func continueShifts(b *stagetest.Bench) {
 	b.Clock.Go(func() {
 		for range 200 {
 			if b.Clock.Sleep(context.Background(), 5*time.Second) != nil {
 				return
 			}
-			list, err := b.deployer().ListDeployments(context.Background(),
+			list, err := codeDeployClient(b).ListDeployments(context.Background(),
 				&awscd.ListDeploymentsInput{IncludeOnlyStatuses: []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusReady}})
 			if err == nil && len(list.Deployments) > 0 {
-				_, _ = b.deployer().ContinueDeployment(context.Background(),
+				_, _ = codeDeployClient(b).ContinueDeployment(context.Background(),
 					&awscd.ContinueDeploymentInput{DeploymentId: &list.Deployments[0]})
 			}
 		}
@@ -223,15 +226,16 @@ func (b *bench) continued() {
 // Where the group waits for a person, the way back does not: the former revision
 // has served before.
 func TestCodeDeployReturnsWithoutAPerson(t *testing.T) {
-	shifts(t, shop{ready: 10 * time.Minute}, func(b *bench) {
+	shifts(t, shop{ready: 10 * time.Minute}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		b.continued()
-		end := b.Deploy(b.shifted("sim/web:v2", ""))
-		b.ends(end, sluice.Succeeded, "", shiftedV2)
-		must(b, b.Clock.Sleep(ctx, 20*time.Minute)) // the person has gone home
-		must(b, b.Engine.Reopen(ctx, end.ID))
-		must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
-		b.ends(got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", shiftedV1)
+		continueShifts(b)
+		end := b.Deploy(shiftFiles(b, "sim/web:v2", ""))
+		expectServiceEnd(b, end, sluice.Succeeded, "", shiftedV2)
+		stagetest.Must(b, b.Clock.Sleep(ctx, 20*time.Minute)) // the person has gone home
+		stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		expectServiceEnd(b, stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "",
+			shiftedV1)
 	})
 }
 
@@ -244,9 +248,9 @@ func TestCodeDeployThatFailsIsTakenBack(t *testing.T) {
 			cdtypes.AutoRollbackEventDeploymentStopOnRequest}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			shifts(t, s, func(b *bench) {
-				b.ends(b.Deploy(b.shifted(crashing, "")), sluice.RolledBack, "exit code 3", shiftedV1)
-				if n := b.shiftCount(); n != 1 {
+			shifts(t, s, func(b *stagetest.Bench) {
+				expectServiceEnd(b, b.Deploy(shiftFiles(b, crashing, "")), sluice.RolledBack, "exit code 3", shiftedV1)
+				if n := countShifts(b); n != 1 {
 					b.Errorf("%d deployments of CodeDeploy", n)
 				}
 			})
@@ -257,32 +261,35 @@ func TestCodeDeployThatFailsIsTakenBack(t *testing.T) {
 func TestCodeDeployAttributes(t *testing.T) {
 	const four, six = "PRIMARY sim/web:v1 4 running", "PRIMARY sim/web:v1 6 running"
 	t.Run("alone, and back", func(t *testing.T) {
-		shifts(t, shop{}, func(b *bench) {
+		shifts(t, shop{}, func(b *stagetest.Bench) {
 			ctx := context.Background()
-			end := b.Deploy(b.shifted("sim/web:v1", "desiredCount: 6\n"))
-			b.ends(end, sluice.Succeeded, "", six)
-			if n := b.shiftCount(); n != 0 {
+			end := b.Deploy(shiftFiles(b, "sim/web:v1", "desiredCount: 6\n"))
+			expectServiceEnd(b, end, sluice.Succeeded, "", six)
+			if n := countShifts(b); n != 0 {
 				b.Errorf("%d deployments of CodeDeploy for a count", n)
 			}
-			must(b, b.Engine.Reopen(ctx, end.ID))
-			must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
-			b.ends(got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", four)
+			stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+			stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+			expectServiceEnd(b, stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "",
+				four)
 		})
 	})
 	t.Run("with a version that fails", func(t *testing.T) {
-		shifts(t, shop{}, func(b *bench) {
-			b.ends(b.Deploy(b.shifted(crashing, "desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")),
+		shifts(t, shop{}, func(b *stagetest.Bench) {
+			expectServiceEnd(b, b.Deploy(shiftFiles(b, crashing,
+				"desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")),
 				sluice.RolledBack, "exit code 3", four)
 		})
 	})
 }
 
 func TestCodeDeployLostReplyMakesOneDeployment(t *testing.T) {
-	shifts(t, shop{}, func(b *bench) {
-		id := b.Start(b.shifted("sim/web:v2", ""))
-		must(b, b.Sim.Inject("lost-reply codedeploy:CreateDeployment times=1"))
-		b.ends(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", shiftedV2)
-		if n := b.shiftCount(); n != 1 {
+	shifts(t, shop{}, func(b *stagetest.Bench) {
+		id := b.Start(shiftFiles(b, "sim/web:v2", ""))
+		stagetest.Must(b, b.Sim.Inject("lost-reply codedeploy:CreateDeployment times=1"))
+		expectServiceEnd(b, stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b),
+			sluice.Succeeded, "", shiftedV2)
+		if n := countShifts(b); n != 1 {
 			b.Errorf("%d deployments of CodeDeploy", n)
 		}
 	})
@@ -290,26 +297,27 @@ func TestCodeDeployLostReplyMakesOneDeployment(t *testing.T) {
 
 // Somebody else's deployment that runs is not touched, and nothing of ours is left.
 func TestCodeDeploySomebodyElseDeploys(t *testing.T) {
-	shifts(t, shop{}, func(b *bench) {
+	shifts(t, shop{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.shifted("sim/web:v2", ""))
-		theirs := b.deployByHand("sim/web:v3")
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-		b.ends(end, sluice.Superseded, theirs, "PRIMARY sim/web:v3 4 running")
+		id := b.Start(shiftFiles(b, "sim/web:v2", ""))
+		theirs := deployByHand(b, "sim/web:v3")
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		expectServiceEnd(b, end, sluice.Superseded, theirs, "PRIMARY sim/web:v3 4 running")
 	})
 }
 
 // deployByHand deploys an image by CodeDeploy without sluice.
-func (b *bench) deployByHand(image string) (id string) {
+func deployByHand(b *stagetest.Bench, image string) (id string) {
 	b.Helper()
 	ctx := context.Background()
-	td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, image)))(b)
+	td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, image)))(b)
 	content := fmt.Sprintf(`{"version": 0.0, "Resources": [{"T": {"Type": "AWS::ECS::Service", "Properties": {"TaskDefinition": %q, "LoadBalancerInfo": {"ContainerName": "web", "ContainerPort": 8080}}}}]}`,
 		*td.TaskDefinition.TaskDefinitionArn)
-	out := got(b.deployer().CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"),
-		DeploymentGroupName: aws.String("web"),
-		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
-			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(content)}}}))(b)
+	out := stagetest.Got(codeDeployClient(b).CreateDeployment(ctx,
+		&awscd.CreateDeploymentInput{ApplicationName: aws.String("shop"),
+			DeploymentGroupName: aws.String("web"),
+			Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+				AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(content)}}}))(b)
 	return *out.DeploymentId
 }
 
@@ -325,8 +333,8 @@ func TestCodeDeployKilledAtEveryWriteAndResumed(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
-					shifts(t, shop{}, func(b *bench) {
-						more = b.shiftKilled(n, after, b.shifted(c.image, c.more),
+					shifts(t, shop{}, func(b *stagetest.Bench) {
+						more = killShift(b, n, after, shiftFiles(b, c.image, c.more),
 							c.end)
 					})
 				}
@@ -335,7 +343,7 @@ func TestCodeDeployKilledAtEveryWriteAndResumed(t *testing.T) {
 	}
 }
 
-func (b *bench) shiftKilled(n int, after bool, files fstest.MapFS, want string) (more bool) {
+func killShift(b *stagetest.Bench, n int, after bool, files fstest.MapFS, want string) (more bool) {
 	b.Helper()
 	id := b.Start(files)
 	g := b.KillAtWrite(n, after)
@@ -344,10 +352,10 @@ func (b *bench) shiftKilled(n int, after bool, files fstest.MapFS, want string) 
 	if at == "" {
 		return false
 	}
-	end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-	if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != want || b.shiftCount() != 1 {
+	end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+	if state := fmt.Sprintf("%s: %s", end.Outcome, serviceText(b)); state != want || countShifts(b) != 1 {
 		b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and one\n%s", at, n, state,
-			end.Cause, b.shiftCount(), want, b.EventLog())
+			end.Cause, countShifts(b), want, b.EventLog())
 	}
 	b.ExpectNoneLost()
 	return true
@@ -368,16 +376,16 @@ func TestCodeDeployReturnByHistory(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
-					shifts(t, shop{}, func(b *bench) {
-						id := b.startReturn(c.running)
+					shifts(t, shop{}, func(b *stagetest.Bench) {
+						id := startReturn(b, c.running)
 						g := b.KillAtWrite(n, after)
 						at := b.RunUntilKilled(id)
 						g.Left, more = -1, at != ""
-						end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-						if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != c.want ||
-							b.shiftCount() != c.shifts {
+						end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+						if state := fmt.Sprintf("%s: %s", end.Outcome, serviceText(b)); state != c.want ||
+							countShifts(b) != c.shifts {
 							b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and %d\n%s",
-								at, n, state, end.Cause, b.shiftCount(), c.want, c.shifts, b.EventLog())
+								at, n, state, end.Cause, countShifts(b), c.want, c.shifts, b.EventLog())
 						}
 						b.ExpectNoneLost()
 					})
@@ -389,18 +397,19 @@ func TestCodeDeployReturnByHistory(t *testing.T) {
 
 // startReturn lets others deploy v2, and v3 after it unless v2 still runs, and starts
 // the return by the history.
-func (b *bench) startReturn(running bool) (id string) {
+func startReturn(b *stagetest.Bench, running bool) (id string) {
 	b.Helper()
 	ctx := context.Background()
-	b.deployByHand("sim/web:v2")
+	deployByHand(b, "sim/web:v2")
 	if running {
-		must(b, b.Clock.Sleep(ctx, 30*time.Second))
+		stagetest.Must(b, b.Clock.Sleep(ctx, 30*time.Second))
 	} else {
-		b.Until("v2 serves", func() bool { return b.stands() == shiftedV2 })
-		b.deployByHand("sim/web:v3")
-		b.Until("v3 serves", func() bool { return b.stands() == "PRIMARY sim/web:v3 4 running" })
+		b.Until("v2 serves", func() bool { return serviceText(b) == shiftedV2 })
+		deployByHand(b, "sim/web:v3")
+		b.Until("v3 serves", func() bool { return serviceText(b) == "PRIMARY sim/web:v3 4 running" })
 	}
 	live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
-	must(b, err)
-	return got(b.Engine.Start(ctx, got(history.MakeReturn("prod", live, back))(b), engine.TriggerManual))(b)
+	stagetest.Must(b, err)
+	return stagetest.Got(b.Engine.Start(ctx, stagetest.Got(history.MakeReturn("prod", live, back))(b),
+		engine.TriggerManual))(b)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // swift is a world in which a deployment of CodeDeploy takes about 25 s.
@@ -32,30 +33,31 @@ func TestFigureCodeDeployCallsAndLag(t *testing.T) {
 	var calls []int
 	var lags, took []time.Duration
 	for seed := range uint64(21) {
-		on(t, options{NoService: true, Settings: swift(), Seed: seed + 1}, func(b *bench) {
-			if end := b.Deploy(b.shifted("sim/web:v1", "desiredCount: 4\n")); end.Outcome != sluice.Succeeded {
-				b.Fatalf("%s: %s", end.Outcome, end.Cause)
-			}
-			b.open(shop{})
-			b.AttachCallers()
-			b.Events, b.Calls = nil, nil
-			files := b.shifted("sim/web:v2", "")
-			named := append(slices.Clone(files["sluice.yaml"].Data),
-				"codedeploy: {applicationName: shop, deploymentGroupName: web}\n"...)
-			files["sluice.yaml"] = &fstest.MapFile{Data: named}
-			if end := b.Deploy(files); end.Outcome != sluice.Succeeded {
-				b.Fatalf("%s: %s", end.Outcome, end.Cause)
-			}
-			known := b.Clock.Now()
-			calls = append(calls, len(b.Calls))
-			id := got(b.deployer().ListDeployments(context.Background(),
-				&awscd.ListDeploymentsInput{}))(b).Deployments[0]
-			d := got(b.deployer().GetDeployment(context.Background(),
-				&awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b).DeploymentInfo
-			lags = append(lags, known.Sub(*d.CompleteTime))
-			took = append(took, d.CompleteTime.Sub(*d.CreateTime))
-			b.ExpectNoneLost()
-		})
+		stagetest.Run(t, stagetest.Options{NoService: true, Settings: swift(), Seed: seed + 1},
+			func(b *stagetest.Bench) {
+				if end := b.Deploy(shiftFiles(b, "sim/web:v1", "desiredCount: 4\n")); end.Outcome != sluice.Succeeded {
+					b.Fatalf("%s: %s", end.Outcome, end.Cause)
+				}
+				createShop(b, shop{})
+				b.AttachCallers()
+				b.Events, b.Calls = nil, nil
+				files := shiftFiles(b, "sim/web:v2", "")
+				named := append(slices.Clone(files["sluice.yaml"].Data),
+					"codedeploy: {applicationName: shop, deploymentGroupName: web}\n"...)
+				files["sluice.yaml"] = &fstest.MapFile{Data: named}
+				if end := b.Deploy(files); end.Outcome != sluice.Succeeded {
+					b.Fatalf("%s: %s", end.Outcome, end.Cause)
+				}
+				known := b.Clock.Now()
+				calls = append(calls, len(b.Calls))
+				id := stagetest.Got(codeDeployClient(b).ListDeployments(context.Background(),
+					&awscd.ListDeploymentsInput{}))(b).Deployments[0]
+				d := stagetest.Got(codeDeployClient(b).GetDeployment(context.Background(),
+					&awscd.GetDeploymentInput{DeploymentId: aws.String(id)}))(b).DeploymentInfo
+				lags = append(lags, known.Sub(*d.CompleteTime))
+				took = append(took, d.CompleteTime.Sub(*d.CreateTime))
+				b.ExpectNoneLost()
+			})
 	}
 	slices.Sort(calls)
 	slices.Sort(lags)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
@@ -168,7 +168,7 @@ func updateAttributes(ctx context.Context, s *step.Step, live *ecs.ServiceState)
 // requestCodeDeploy creates the deployment, unless an earlier attempt did.
 func requestCodeDeploy(ctx context.Context, s *step.Step, live *ecs.ServiceState, rev ecs.Revision) (createdDeployment,
 	error) {
-	spec, err := definition.NewAppSpec(s.Service.Input, live.ARNOf(rev), s.Plan.CodeDeploy.Hooks)
+	spec, err := appspec.New(s.Service.Input, live.ARNOf(rev), s.Plan.CodeDeploy.Hooks)
 	if err != nil {
 		return createdDeployment{}, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
-	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
@@ -179,7 +179,7 @@ func redeployFormer(ctx context.Context, s *step.Step) error {
 		return &sluice.Error{Op: "restore the previous version", Resource: s.Client.Resource(), Kind: sluice.NotFound,
 			Err: errors.New("no version served before this deployment"), Next: "deploy a version that works"}
 	}
-	spec, err := definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)
+	spec, err := appspec.New(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)
 	if err != nil {
 		return err
 	}

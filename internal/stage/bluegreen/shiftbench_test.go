@@ -27,8 +27,10 @@ region: us-east-1
 clusters: [prod]
 knobs: {loadBalancerProvisioning: 1s}
 targetGroups:
-  - {name: web-a, port: 8080, deregistrationDelay: 20s, healthCheck: {interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}
-  - {name: web-b, port: 8080, deregistrationDelay: 20s, healthCheck: {interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}
+  - {name: web-a, port: 8080, deregistrationDelay: 20s,
+	healthCheck: {interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}
+  - {name: web-b, port: 8080, deregistrationDelay: 20s,
+	healthCheck: {interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}
 loadBalancers:
   - name: web
     listeners: [{port: 80, forward: {web-a: 1}}, {port: 8080, forward: {web-a: 1}}]
@@ -61,7 +63,7 @@ type shiftOptions struct {
 
 // onShifts runs f in a world in which CodeDeploy deploys service web, which serves v1
 // to 300 requests a second.
-func onShifts(t testing.TB, o shiftOptions, f func(*bench)) {
+func onShifts(t testing.TB, o shiftOptions, f func(*stagetest.Bench)) {
 	t.Helper()
 	v := clock.NewVirtual(stagetest.StartTime)
 	v.Run(func() {
@@ -71,10 +73,10 @@ func onShifts(t testing.TB, o shiftOptions, f func(*bench)) {
 	})
 }
 
-func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *bench {
+func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *stagetest.Bench {
 	t.Helper()
 	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Strict: true, Direct: o.seed%5 != 0})
-	must(t, err)
+	stagetest.Must(t, err)
 	group, others := "", ""
 	if o.group != "" {
 		group = "        " + strings.ReplaceAll(o.group, "\n", "\n        ")
@@ -82,11 +84,11 @@ func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *bench {
 	for i := range o.others {
 		others += fmt.Sprintf("  - {name: other-%d}\n", i)
 	}
-	must(t, sim.Load("world.yaml", fmt.Appendf(nil, shiftWorld, group, others)))
-	b := &bench{stagetest.Connect(t, v, sim)}
+	stagetest.Must(t, sim.Load("world.yaml", fmt.Appendf(nil, shiftWorld, group, others)))
+	b := stagetest.Connect(t, v, sim)
 	region := sim.View().Regions[0]
 	b.Balancer = region.LoadBalancers[0].ARN
-	groups := got(b.ELB.DescribeTargetGroups(context.Background(),
+	groups := stagetest.Got(b.ELB.DescribeTargetGroups(context.Background(),
 		&awselb.DescribeTargetGroupsInput{Names: []string{"web-a"}}))(b)
 	b.Primary = *groups.TargetGroups[0].TargetGroupArn
 	b.Tally = loadgen.Attach(sim.World(), sim.Balancer(),
@@ -96,8 +98,8 @@ func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *bench {
 	return b
 }
 
-// viaCodeDeploy is an application that CodeDeploy deploys; more goes into its file.
-func (b *bench) viaCodeDeploy(image, more string) fstest.MapFS {
+// codeDeployFiles is an application that CodeDeploy deploys; more goes into its file.
+func codeDeployFiles(b *stagetest.Bench, image, more string) fstest.MapFS {
 	files := b.Files(image, "")
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	files["sluice.yaml"] = text("name: web\nregion: us-east-1\ncluster: prod\ninput:\n  taskDefinitionFile: " +
@@ -111,28 +113,26 @@ loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: 8080}]
 	return files
 }
 
-func (b *bench) code() *awscd.Client { return awscd.NewFromConfig(b.Sim.Config()) }
-
 // newestShift is the deployment of CodeDeploy that was made last, in its group.
-func (b *bench) newestShift() *cdtypes.DeploymentInfo {
+func newestShift(b *stagetest.Bench) *cdtypes.DeploymentInfo {
 	b.Helper()
-	list := got(b.code().ListDeployments(context.Background(), &awscd.ListDeploymentsInput{}))(b)
+	list := stagetest.Got(codeDeployClient(b).ListDeployments(context.Background(), &awscd.ListDeploymentsInput{}))(b)
 	if len(list.Deployments) == 0 {
 		return &cdtypes.DeploymentInfo{}
 	}
-	return got(b.code().GetDeployment(context.Background(),
+	return stagetest.Got(codeDeployClient(b).GetDeployment(context.Background(),
 		&awscd.GetDeploymentInput{DeploymentId: &list.Deployments[0]}))(b).DeploymentInfo
 }
 
-// green is the percentage of the traffic at the replacement of the newest
+// greenShare is the percentage of the traffic at the replacement of the newest
 // deployment.
-func (b *bench) green() float64 {
+func greenShare(b *stagetest.Bench) float64 {
 	b.Helper()
-	d := b.newestShift()
+	d := newestShift(b)
 	if d.DeploymentId == nil {
 		return 0
 	}
-	out := got(b.code().BatchGetDeploymentTargets(context.Background(),
+	out := stagetest.Got(codeDeployClient(b).BatchGetDeploymentTargets(context.Background(),
 		&awscd.BatchGetDeploymentTargetsInput{DeploymentId: d.DeploymentId, TargetIds: []string{"prod:web"}}))(b)
 	for _, s := range out.DeploymentTargets[0].EcsTarget.TaskSetsInfo {
 		if s.TaskSetLabel == cdtypes.TargetLabelGreen {
@@ -142,18 +142,19 @@ func (b *bench) green() float64 {
 	return 0
 }
 
-// standing are a service's task sets that are not being deleted: "PRIMARY
+// activeSets are a service's task sets that are not being deleted: "PRIMARY
 // sim/web:v2 3 running".
-func (b *bench) standing(service string) string {
+func activeSets(b *stagetest.Bench, service string) string {
 	b.Helper()
-	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: ptr("prod"),
-		Services: []string{service}}))(b)
+	out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+		&awsecs.DescribeServicesInput{Cluster: ptr("prod"),
+			Services: []string{service}}))(b)
 	var lines []string
 	for _, ts := range out.Services[0].TaskSets {
 		if *ts.Status == "DRAINING" {
 			continue
 		}
-		td := got(b.ECS.DescribeTaskDefinition(context.Background(),
+		td := stagetest.Got(b.ECS.DescribeTaskDefinition(context.Background(),
 			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: ts.TaskDefinition}))(b)
 		image, _, _ := strings.Cut(*td.TaskDefinition.ContainerDefinitions[0].Image, "?")
 		lines = append(lines, fmt.Sprintf("%s %s %d running", *ts.Status, image, ts.RunningCount))

@@ -63,16 +63,17 @@ func TestBlueGreenLosesNoRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range tries(5) {
-				onShifts(t, shiftOptions{seed: uint64(seed), group: c.group}, func(b *bench) {
-					must(b, b.Clock.Sleep(context.Background(), 10*time.Second))
-					end := b.shiftAnd(b.Start(b.viaCodeDeploy("sim/web:v2?latency=20ms", c.file)), c.how, c.stopAt)
-					must(b, b.Clock.Sleep(context.Background(), time.Minute))
+				onShifts(t, shiftOptions{seed: uint64(seed), group: c.group}, func(b *stagetest.Bench) {
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), 10*time.Second))
+					end := shiftAndAct(b, b.Start(codeDeployFiles(b, "sim/web:v2?latency=20ms", c.file)), c.how,
+						c.stopAt)
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
 					serves := "PRIMARY sim/web:v2 3 running"
 					if c.outcome == sluice.RolledBack {
 						serves = "PRIMARY sim/web:v1 3 running"
 					}
-					if end.Outcome != c.outcome || b.standing("web") != serves {
-						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, b.standing("web"),
+					if end.Outcome != c.outcome || activeSets(b, "web") != serves {
+						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, activeSets(b, "web"),
 							b.EventLog())
 					}
 					b.ExpectNoneLost()
@@ -97,28 +98,29 @@ func hooks(lines ...string) string {
 	return text
 }
 
-// shiftAnd runs a deployment to its end while somebody steps in.
-func (b *bench) shiftAnd(id, how string, at float64) (end engine.RunResult) {
+// shiftAndAct runs a deployment to its end while somebody steps in.
+func shiftAndAct(b *stagetest.Bench, id, how string, at float64) (end engine.RunResult) {
 	b.Helper()
 	ctx := context.Background()
 	if how == "rollback" || how == "stop" {
 		b.Clock.Go(func() {
-			b.Until("traffic is there", func() bool { return b.green() >= at })
-			must(b, b.Clock.Sleep(ctx, 10*time.Second))
+			b.Until("traffic is there", func() bool { return greenShare(b) >= at })
+			stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Second))
 			if how == "rollback" {
-				must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				return
 			}
-			got(b.code().StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: b.newestShift().DeploymentId,
-				AutoRollbackEnabled: ptr(true)}))(b)
+			stagetest.Got(codeDeployClient(b).StopDeployment(ctx,
+				&awscd.StopDeploymentInput{DeploymentId: newestShift(b).DeploymentId,
+					AutoRollbackEnabled: ptr(true)}))(b)
 		})
 	}
-	end = got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 	if how == "afterwards" {
-		must(b, b.Clock.Sleep(ctx, time.Minute))
-		must(b, b.Engine.Reopen(ctx, id))
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		end = got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+		stagetest.Must(b, b.Engine.Reopen(ctx, id))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 	}
 	return end
 }
@@ -139,17 +141,17 @@ func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range tries(5) {
-				onShifts(t, shiftOptions{seed: uint64(seed)}, func(b *bench) {
-					b.flow(c.group)
+				onShifts(t, shiftOptions{seed: uint64(seed)}, func(b *stagetest.Bench) {
+					createFlow(b, c.group)
 					b.Tally = loadgen.Attach(b.Sim.World(), b.Sim.Balancer(),
 						loadgen.Caller{Key: stagetest.Key, Balancer: b.Balancer, Port: 80, Rate: 300})
-					must(b, b.Clock.Sleep(context.Background(), 10*time.Second))
-					end := b.shiftAnd(b.Start(b.viaFlow("sim/web:v2?latency=20ms",
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), 10*time.Second))
+					end := shiftAndAct(b, b.Start(flowFiles(b, "sim/web:v2?latency=20ms",
 						config("CodeDeployDefault.ECSAllAtOnce")+c.hooks)), c.how, 0)
-					must(b, b.Clock.Sleep(context.Background(), time.Minute))
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
 					if serves := "PRIMARY sim/web:" + c.serves + " 1 running"; end.Outcome != c.outcome ||
-						b.standing("flow") != serves {
-						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, b.standing("flow"),
+						activeSets(b, "flow") != serves {
+						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, activeSets(b, "flow"),
 							b.EventLog())
 					}
 					b.ExpectNoneLost()
@@ -162,9 +164,9 @@ func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
 	}
 }
 
-// viaFlow is an application of service flow.
-func (b *bench) viaFlow(image, more string) fstest.MapFS {
-	files := b.viaCodeDeploy(image, more)
+// flowFiles is an application of service flow.
+func flowFiles(b *stagetest.Bench, image, more string) fstest.MapFS {
+	files := codeDeployFiles(b, image, more)
 	files["servicedef.yaml"].Data = bytes.Replace(files["servicedef.yaml"].Data, []byte("serviceName: web"),
 		[]byte("serviceName: flow"), 1)
 	return files
@@ -174,16 +176,16 @@ func (b *bench) viaFlow(image, more string) fstest.MapFS {
 // for it, which turns out in the deployment.
 func TestANetworkLoadBalancerIsSwitchedAtOnce(t *testing.T) {
 	for _, atOnce := range []bool{true, false} {
-		onShifts(t, shiftOptions{seed: 1, group: backOnFailure}, func(b *bench) {
-			b.flow("")
+		onShifts(t, shiftOptions{seed: 1, group: backOnFailure}, func(b *stagetest.Bench) {
+			createFlow(b, "")
 			name, want, serves := "half", sluice.Failed, "PRIMARY sim/web:v1 1 running"
 			if atOnce {
 				name, want, serves = "CodeDeployDefault.ECSAllAtOnce", sluice.Succeeded, "PRIMARY sim/web:v2 1 running"
 			}
-			end := b.Deploy(b.viaFlow("sim/web:v2", config(name)))
-			must(b, b.Clock.Sleep(context.Background(), time.Minute))
-			if end.Outcome != want && (atOnce || end.Outcome != sluice.RolledBack) || b.standing("flow") != serves {
-				b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.standing("flow"), b.EventLog())
+			end := b.Deploy(flowFiles(b, "sim/web:v2", config(name)))
+			stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
+			if end.Outcome != want && (atOnce || end.Outcome != sluice.RolledBack) || activeSets(b, "flow") != serves {
+				b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, activeSets(b, "flow"), b.EventLog())
 			}
 			if !atOnce &&
 				!strings.Contains(end.Cause, "a Network Load Balancer supports the deployment configuration "+
@@ -194,26 +196,27 @@ func TestANetworkLoadBalancerIsSwitchedAtOnce(t *testing.T) {
 	}
 }
 
-// flow makes service flow behind a Network Load Balancer, with its deployment group,
+// createFlow makes service flow behind a Network Load Balancer, with its deployment group,
 // which rolls back on the event, if one is given.
-func (b *bench) flow(rollback string) {
+func createFlow(b *stagetest.Bench, rollback string) {
 	b.Helper()
 	ctx := context.Background()
-	lb := got(b.ELB.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: ptr("flow"),
+	lb := stagetest.Got(b.ELB.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: ptr("flow"),
 		Type: elbtypes.LoadBalancerTypeEnumNetwork, Subnets: b.Subnets()[:2]}))(b)
 	b.Balancer = *lb.LoadBalancers[0].LoadBalancerArn
 	pair := cdtypes.TargetGroupPairInfo{}
 	for _, name := range []string{"flow-b", "flow-a"} {
-		g := got(b.ELB.CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "TCP",
+		g := stagetest.Got(b.ELB.CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: &name, Protocol: "TCP",
 			Port: ptr(int32(8080)), TargetType: "ip", VpcId: ptr(b.VPC())}))(b)
 		b.Primary = *g.TargetGroups[0].TargetGroupArn
 		pair.TargetGroups = append(pair.TargetGroups, cdtypes.TargetGroupInfo{Name: &name})
 	}
-	l := got(b.ELB.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: &b.Balancer, Port: ptr(int32(80)),
+	l := stagetest.Got(b.ELB.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: &b.Balancer,
+		Port:           ptr(int32(80)),
 		Protocol:       "TCP",
 		DefaultActions: []elbtypes.Action{{Type: "forward", TargetGroupArn: &b.Primary}}}))(b)
 	pair.ProdTrafficRoute = &cdtypes.TrafficRoute{ListenerArns: []string{*l.Listeners[0].ListenerArn}}
-	got(b.ECS.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("flow"),
+	stagetest.Got(b.ECS.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("flow"),
 		DesiredCount: ptr(int32(1)), TaskDefinition: ptr("web"), LaunchType: "FARGATE",
 		NetworkConfiguration: b.Network(),
 		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeCodeDeploy},
@@ -223,12 +226,13 @@ func (b *bench) flow(rollback string) {
 	if back.Enabled {
 		back.Events = []cdtypes.AutoRollbackEvent{cdtypes.AutoRollbackEvent(rollback)}
 	}
-	got(b.code().CreateDeploymentGroup(ctx, &awscd.CreateDeploymentGroupInput{ApplicationName: ptr("shop"),
-		DeploymentGroupName: ptr("flow"), AutoRollbackConfiguration: back,
-		ServiceRoleArn: ptr("arn:aws:iam::123456789012:role/deploy"),
-		EcsServices:    []cdtypes.ECSService{{ClusterName: ptr("prod"), ServiceName: ptr("flow")}},
-		DeploymentStyle: &cdtypes.DeploymentStyle{DeploymentType: "BLUE_GREEN",
-			DeploymentOption: "WITH_TRAFFIC_CONTROL"},
-		LoadBalancerInfo: &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}}}))(b)
+	stagetest.Got(codeDeployClient(b).CreateDeploymentGroup(ctx,
+		&awscd.CreateDeploymentGroupInput{ApplicationName: ptr("shop"),
+			DeploymentGroupName: ptr("flow"), AutoRollbackConfiguration: back,
+			ServiceRoleArn: ptr("arn:aws:iam::123456789012:role/deploy"),
+			EcsServices:    []cdtypes.ECSService{{ClusterName: ptr("prod"), ServiceName: ptr("flow")}},
+			DeploymentStyle: &cdtypes.DeploymentStyle{DeploymentType: "BLUE_GREEN",
+				DeploymentOption: "WITH_TRAFFIC_CONTROL"},
+			LoadBalancerInfo: &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}}}))(b)
 	b.Until("flow serves", func() bool { return b.Healthy(b.Primary) == 1 })
 }

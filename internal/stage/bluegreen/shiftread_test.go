@@ -23,24 +23,24 @@ func TestRollbackFindsTheDeploymentOfCodeDeployThatWasAskedFor(t *testing.T) {
 		for _, by := range []string{"4s", "9s", "14s", "20s"} {
 			t.Run(fmt.Sprintf("resumed=%v/%s", resumed, by), func(t *testing.T) {
 				t.Parallel()
-				shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *bench) {
+				shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *stagetest.Bench) {
 					ctx := context.Background()
-					id := b.Start(b.shifted("sim/web:v2", ""))
+					id := b.Start(shiftFiles(b, "sim/web:v2", ""))
 					g := b.KillAtWrite(2, true)
 					if at := b.RunUntilKilled(id); at != "after CreateDeployment" {
 						b.Fatalf("killed at %q", at)
 					}
 					g.Left = -1
-					must(b, b.Sim.Inject("stale codedeploy:* by="+by+" for=1m"))
+					stagetest.Must(b, b.Sim.Inject("stale codedeploy:* by="+by+" for=1m"))
 					outcome, state := sluice.Succeeded, shiftedV2
 					if !resumed {
 						outcome, state = sluice.RolledBack, shiftedV1
-						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+						stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 					}
-					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
-					b.ends(end, outcome, "", state)
-					if n := b.shiftCount(); n != 1 {
+					expectServiceEnd(b, end, outcome, "", state)
+					if n := countShifts(b); n != 1 {
 						b.Errorf("%d deployments of CodeDeploy\n%s", n, b.EventLog())
 					}
 					b.ExpectNoneLost()
@@ -56,14 +56,14 @@ func TestDeploymentOfCodeDeployWithoutAnAnswerIsFound(t *testing.T) {
 	for _, by := range []string{"4s", "9s", "14s"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
-			shifts(t, shop{}, func(b *bench) {
-				id := b.Start(b.shifted("sim/web:v2", ""))
-				must(b, b.Sim.Inject("lost-reply codedeploy:CreateDeployment times=1"))
-				must(b, b.Sim.Inject("stale codedeploy:* by="+by+" for=1m"))
-				end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+			shifts(t, shop{}, func(b *stagetest.Bench) {
+				id := b.Start(shiftFiles(b, "sim/web:v2", ""))
+				stagetest.Must(b, b.Sim.Inject("lost-reply codedeploy:CreateDeployment times=1"))
+				stagetest.Must(b, b.Sim.Inject("stale codedeploy:* by="+by+" for=1m"))
+				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 				b.Sim.ClearFaults()
-				b.ends(end, sluice.Succeeded, "", shiftedV2)
-				if n := b.shiftCount(); n != 1 {
+				expectServiceEnd(b, end, sluice.Succeeded, "", shiftedV2)
+				if n := countShifts(b); n != 1 {
 					b.Errorf("%d deployments of CodeDeploy", n)
 				}
 				b.ExpectNoneLost()
@@ -80,9 +80,9 @@ func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.
 		for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second, 9 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
 				t.Parallel()
-				shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *bench) {
+				shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *stagetest.Bench) {
 					ctx, watch, told := context.Background(), b.Engine.OnEvent, false
-					id := b.Start(b.shifted("sim/web:v2", ""))
+					id := b.Start(shiftFiles(b, "sim/web:v2", ""))
 					b.Engine.OnEvent = func(e sluice.Envelope) {
 						watch(e)
 						l, ok := e.Open().(sluice.LifecycleChanged)
@@ -91,16 +91,17 @@ func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.
 						}
 						told = true
 						b.Clock.Go(func() {
-							must(b, b.Clock.Sleep(ctx, after))
-							list := got(b.deployer().ListDeployments(ctx, &awscd.ListDeploymentsInput{}))(b)
-							got(b.deployer().StopDeployment(ctx,
+							stagetest.Must(b, b.Clock.Sleep(ctx, after))
+							list := stagetest.Got(codeDeployClient(b).ListDeployments(ctx,
+								&awscd.ListDeploymentsInput{}))(b)
+							stagetest.Got(codeDeployClient(b).StopDeployment(ctx,
 								&awscd.StopDeploymentInput{DeploymentId: &list.Deployments[0]}))(b)
-							must(b, b.Sim.Inject(fault))
+							stagetest.Must(b, b.Sim.Inject(fault))
 						})
 					}
-					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
-					b.ends(end, sluice.RolledBack, "", shiftedV1)
+					expectServiceEnd(b, end, sluice.RolledBack, "", shiftedV1)
 					b.ExpectNoneLost()
 				})
 			})
@@ -112,11 +113,13 @@ func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.
 func TestOneAnswerThatADeploymentOfCodeDeployIsGoneIsNotBelieved(t *testing.T) {
 	stagetest.DenyEachCall(t, "GetDeployment", "DeploymentDoesNotExistException",
 		func(t *testing.T, n int) (reached bool) {
-			shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *bench) {
-				denied := b.DenyCallWhen(b.rollsBack, n, "GetDeployment", &cdtypes.DeploymentDoesNotExistException{})
-				b.ends(b.rolledBackAt(b.shifted("sim/web:v2", ""), "AllowTraffic", "InProgress"), sluice.RolledBack, "",
+			shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *stagetest.Bench) {
+				denied := b.DenyCallWhen(func() bool { return hasRollbackBegun(b) }, n, "GetDeployment",
+					&cdtypes.DeploymentDoesNotExistException{})
+				expectServiceEnd(b, rollBackAt(b, shiftFiles(b, "sim/web:v2", ""), "AllowTraffic", "InProgress"),
+					sluice.RolledBack, "",
 					shiftedV1)
-				if n := b.shiftCount(); n != 1 {
+				if n := countShifts(b); n != 1 {
 					b.Errorf("%d deployments of CodeDeploy", n)
 				}
 				reached = denied()
@@ -125,8 +128,8 @@ func TestOneAnswerThatADeploymentOfCodeDeployIsGoneIsNotBelieved(t *testing.T) {
 		})
 }
 
-// rollsBack reports whether a rollback has begun.
-func (b *bench) rollsBack() bool {
+// hasRollbackBegun reports whether a rollback has begun.
+func hasRollbackBegun(b *stagetest.Bench) bool {
 	return slices.ContainsFunc(b.Events, func(e sluice.Envelope) bool {
 		_, ok := e.Open().(sluice.RollbackStarted)
 		return ok

@@ -10,19 +10,20 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // What goes drains at the same time: a rollback of canary and new primary takes little
 // longer than one of the canary alone. It is measured in AWS's time.
 func TestRollbackOfTwoTakesLittleLongerThanOfOne(t *testing.T) {
 	took := func(stages ...string) (d time.Duration) {
-		on(t, options{}, func(b *bench) {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 			ctx := context.Background()
-			id := b.Start(b.Files("sim/web:v2", pipelined(stages...)))
-			got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-			must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+			id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stages...)))
+			stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 			from := b.Clock.Now()
-			end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+			end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 			d = b.Clock.Now().Sub(from)
 			if end.Outcome != sluice.RolledBack || strings.Contains(b.State(), "v2") {
 				b.Fatalf("%s %s: %s\n%s", end.Outcome, end.Cause, b.State(), b.EventLog())
@@ -31,10 +32,12 @@ func TestRollbackOfTwoTakesLittleLongerThanOfOne(t *testing.T) {
 		})
 		return d
 	}
-	one := took(canaryRollout, shiftFifth, approval, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", shiftBack,
-		cleanCanary)
-	two := took(canaryRollout, shiftFifth, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", approval, shiftBack,
-		cleanCanary)
+	one := took(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+		"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", stagetest.ShiftBack,
+		stagetest.CleanCanary)
+	two := took(stagetest.CanaryRollout, stagetest.ShiftFifth, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}",
+		stagetest.Approval, stagetest.ShiftBack,
+		stagetest.CleanCanary)
 	if t.Logf("one: %s, two: %s", one, two); two > one*13/10 {
 		t.Errorf("a rollback of two took %s, of one %s", two, one)
 	}
@@ -42,10 +45,12 @@ func TestRollbackOfTwoTakesLittleLongerThanOfOne(t *testing.T) {
 
 // A clean and a sync drain at the same time what they remove.
 func TestCleanAndSyncDrainTogether(t *testing.T) {
-	took := func(keep bool, files func(*bench) fstest.MapFS) (d time.Duration) {
-		on(t, options{}, func(b *bench) {
+	took := func(keep bool, files func(*stagetest.Bench) fstest.MapFS) (d time.Duration) {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 			if keep {
-				b.AbortAtApproval(b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, cleanCanary)))
+				b.AbortAtApproval(b.Files("sim/web:v2",
+					stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+						stagetest.CleanCanary)))
 			}
 			from := b.Clock.Now()
 			end := b.Deploy(files(b))
@@ -57,15 +62,15 @@ func TestCleanAndSyncDrainTogether(t *testing.T) {
 		})
 		return d
 	}
-	sync := func(b *bench) fstest.MapFS { return b.Files("sim/web:v3", "") }
+	sync := func(b *stagetest.Bench) fstest.MapFS { return b.Files("sim/web:v3", "") }
 	if one, two := took(false, sync), took(true, sync); two > one*13/10 {
 		t.Errorf("a sync that removes two took %s, one that removes one %s", two, one)
 	}
-	kept := func(keep string) func(*bench) fstest.MapFS {
-		return func(b *bench) fstest.MapFS {
-			return b.Files("sim/web:v3", pipelined(canaryRollout,
+	kept := func(keep string) func(*stagetest.Bench) fstest.MapFS {
+		return func(b *stagetest.Bench) fstest.MapFS {
+			return b.Files("sim/web:v3", stagetest.Pipeline(stagetest.CanaryRollout,
 				"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: "+keep+"}}",
-				cleanCanary))
+				stagetest.CleanCanary))
 		}
 	}
 	if one, two := took(false, kept("false")), took(false, kept("true")); two > one {

@@ -17,13 +17,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// leaves is how many tasks still run of task sets and canary services that have no
+// countLeaving is how many tasks still run of task sets and canary services that have no
 // capacity any more, and how many targets of both groups have open connections.
-func (b *bench) leaves() (n int) {
+func countLeaving(b *stagetest.Bench) (n int) {
 	b.Helper()
 	ctx := context.Background()
-	for _, s := range got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"web", "web-canary"}}))(b).Services {
+	for _, s := range stagetest.Got(b.ECS.DescribeServices(ctx,
+		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web", "web-canary"}}))(b).Services {
 		if s.DesiredCount == 0 {
 			n += int(s.RunningCount + s.PendingCount)
 		}
@@ -34,7 +35,7 @@ func (b *bench) leaves() (n int) {
 		}
 	}
 	for _, group := range []string{b.Primary, b.Canary} {
-		out := got(b.ELB.DescribeTargetHealth(ctx,
+		out := stagetest.Got(b.ELB.DescribeTargetHealth(ctx,
 			&awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b)
 		for _, t := range out.TargetHealthDescriptions {
 			if t.TargetHealth.State == elbtypes.TargetHealthStateEnumDraining {
@@ -50,24 +51,24 @@ func (b *bench) leaves() (n int) {
 func TestDeletedOnlyWhenDrained(t *testing.T) {
 	for _, hosting := range []string{"task sets", "services"} {
 		t.Run(hosting, func(t *testing.T) {
-			in, deletes := plainly, "DeleteTaskSet"
+			in, deletes := stagetest.RunPlain, "DeleteTaskSet"
 			if hosting == "services" {
-				in, deletes = rolls, "DeleteService"
+				in, deletes = stagetest.RunRolling, "DeleteService"
 			}
-			in(t, func(b *bench) {
+			in(t, func(b *stagetest.Bench) {
 				deleted := 0
 				b.WatchAttempts(&stagetest.Attempts{Before: func(operation string) error {
 					if operation != deletes {
 						return nil
 					}
-					if deleted++; b.leaves() > 0 {
-						b.Errorf("%s while %d tasks and targets are left\n%s", operation, b.leaves(), b.EventLog())
+					if deleted++; countLeaving(b) > 0 {
+						b.Errorf("%s while %d tasks and targets are left\n%s", operation, countLeaving(b), b.EventLog())
 					}
 					return nil
 				}})
-				files := b.Files("sim/web:v2", canaryPipeline)
+				files := b.Files("sim/web:v2", stagetest.CanaryPipeline)
 				if hosting == "services" {
-					files = b.CanaryServiceFiles("sim/web:v2", canaryPipeline, breaker)
+					files = b.CanaryServiceFiles("sim/web:v2", stagetest.CanaryPipeline, stagetest.Breaker)
 				}
 				if end := b.Deploy(files); end.Outcome != sluice.Succeeded || deleted == 0 {
 					b.Errorf("%s: %s; %d were deleted\n%s", end.Outcome, end.Cause, deleted, b.EventLog())
@@ -81,10 +82,12 @@ func TestDeletedOnlyWhenDrained(t *testing.T) {
 // A person promotes the canary while its connections end in a rollback. It is not
 // deleted as PRIMARY: what served before is promoted first.
 func TestPromotedWhileItDrains(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.RunToApproval(b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
-			shiftBack, cleanCanary)))
+		id := b.RunToApproval(b.Files("sim/web:v2",
+			stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+				stagetest.PrimaryRollout,
+				stagetest.ShiftBack, stagetest.CleanCanary)))
 		canary := b.TaskSetID(false)
 		b.AfterWrite("ecs:UpdateTaskSet", 2*time.Second, b.PromoteCanary)
 		b.WatchAttempts(&stagetest.Attempts{Before: func(operation string) error {
@@ -93,8 +96,9 @@ func TestPromotedWhileItDrains(t *testing.T) {
 			}
 			return nil
 		}})
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.ServesV1)
 		b.ExpectNoneLost()
 	})
 }
@@ -105,13 +109,15 @@ func TestRollbackRemovesNothingBeforeTheWeightsReachedEveryNode(t *testing.T) {
 	k := world.DefaultSettings()
 	k.WeightPropagation = world.Range{Min: 9 * time.Second, Max: 9 * time.Second}
 	k.SchedulerLoop, k.TargetPropagation = world.Range{}, world.Range{} // ECS and the load balancer act at once
-	on(t, options{Settings: &k}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{Settings: &k}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		id := b.RunToApproval(b.Files("sim/web:v2",
-			pipelined(canaryRollout, shiftFifth, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", approval,
-				shiftBack, cleanCanary)))
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+			stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+				"{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", stagetest.Approval,
+				stagetest.ShiftBack, stagetest.CleanCanary)))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.ServesV1)
 		b.ExpectNoneLost()
 	})
 }
@@ -119,24 +125,24 @@ func TestRollbackRemovesNothingBeforeTheWeightsReachedEveryNode(t *testing.T) {
 // A task of the new primary stops while the old one is removed. The stage ends when all
 // tasks of the new primary are healthy again.
 func TestPrimaryRolloutEndsWithAHealthyPrimary(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", canaryPipeline))
+		id := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 		healthy := -1
 		b.WatchAttempts(&stagetest.Attempts{Before: func(operation string) error {
 			if operation != "DeleteTaskSet" || healthy >= 0 {
 				return nil
 			}
 			healthy = 0
-			tasks := got(b.ECS.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+			tasks := stagetest.Got(b.ECS.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"),
 				StartedBy: b.TaskSetID(true)}))(b)
-			got(b.ECS.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+			stagetest.Got(b.ECS.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"),
 				Task: aws.String(tasks.TaskArns[0])}))(b)
 			return nil
 		}})
 		b.OnStageEnd(4, func() { healthy = b.Healthy(b.Primary) })
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-		b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.Succeeded, "", stagetest.ServesV2)
 		if healthy != 4 {
 			b.Errorf("%d targets of the primary were healthy when its rollout ended\n%s", healthy, b.EventLog())
 		}
@@ -149,10 +155,10 @@ func TestPromotedAndTakenBackBeforeThePromotion(t *testing.T) {
 	for after := 10 * time.Second; after <= 40*time.Second; after += time.Second {
 		t.Run(after.String(), func(t *testing.T) {
 			t.Parallel()
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				ctx := context.Background()
 				promote := func(set *string) {
-					got(b.ECS.UpdateServicePrimaryTaskSet(ctx,
+					stagetest.Got(b.ECS.UpdateServicePrimaryTaskSet(ctx,
 						&awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"),
 							Service: aws.String("web"), PrimaryTaskSet: set}))(b)
 				}
@@ -165,13 +171,13 @@ func TestPromotedAndTakenBackBeforeThePromotion(t *testing.T) {
 				}})
 				b.AfterWrite("ecs:CreateTaskSet", after, func() {
 					promote(b.TaskSetID(false))
-					must(b, b.Clock.Sleep(ctx, 3*time.Second))
+					stagetest.Must(b, b.Clock.Sleep(ctx, 3*time.Second))
 					promote(old)
-					must(b, b.Sim.Inject("stale ecs:DescribeServices by=4s for=4s"))
+					stagetest.Must(b, b.Sim.Inject("stale ecs:DescribeServices by=4s for=4s"))
 				})
 				end := b.Deploy(b.Files("sim/web:v2", ""))
 				b.Sim.ClearFaults()
-				b.ExpectEnd(end, sluice.Succeeded, "", servesV2)
+				b.ExpectEnd(end, sluice.Succeeded, "", stagetest.ServesV2)
 				b.ExpectNoneLost()
 			})
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // Tasks that were healthy when a stage ended may be gone when the next one begins. No
@@ -45,7 +46,8 @@ pipeline:
     - {name: ECS_CANARY_CLEAN}
 `
 	)
-	for hosting, on := range map[string]func(testing.TB, func(*bench)){"task sets": plainly, "services": rolls} {
+	for hosting, on := range map[string]func(testing.TB, func(*stagetest.Bench)){"task sets": stagetest.RunPlain,
+		"services": stagetest.RunRolling} {
 		for name, c := range map[string]struct {
 			pipeline string
 			gate     int // the stage that waits for the approval
@@ -57,16 +59,16 @@ pipeline:
 		} {
 			t.Run(name+"/"+hosting, func(t *testing.T) {
 				t.Parallel()
-				on(t, func(b *bench) {
+				on(t, func(b *stagetest.Bench) {
 					files := b.Files("sim/web:v2", c.pipeline)
 					if hosting == "services" {
 						files = b.CanaryServiceFiles("sim/web:v2", c.pipeline, "")
 					}
 					id := b.RunToApproval(files)
-					b.stopTasks(c.stops, hosting)
-					healthy := b.atShift(c.stops)
-					must(b, b.Engine.SendCommand(context.Background(), id, "approve", c.gate, "ann"))
-					end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					stopTasks(b, c.stops, hosting)
+					healthy := healthyAtShift(b, c.stops)
+					stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, "approve", c.gate, "ann"))
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 					if end.Outcome != sluice.Succeeded {
 						b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 					}
@@ -82,7 +84,7 @@ pipeline:
 }
 
 // stopTasks stops every task of a variant. ECS starts others.
-func (b *bench) stopTasks(v sluice.Variant, hosting string) {
+func stopTasks(b *stagetest.Bench, v sluice.Variant, hosting string) {
 	b.Helper()
 	in := &awsecs.ListTasksInput{Cluster: aws.String("prod")}
 	switch {
@@ -93,19 +95,19 @@ func (b *bench) stopTasks(v sluice.Variant, hosting string) {
 	default:
 		in.ServiceName = aws.String("web")
 	}
-	arns := got(b.ECS.ListTasks(context.Background(), in))(b).TaskArns
+	arns := stagetest.Got(b.ECS.ListTasks(context.Background(), in))(b).TaskArns
 	if len(arns) == 0 {
 		b.Fatalf("the %s has no task to stop", v)
 	}
 	for _, arn := range arns {
-		got(b.ECS.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+		stagetest.Got(b.ECS.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
 			Task: aws.String(arn)}))(b)
 	}
 }
 
-// atShift is how many targets of a variant are healthy when the next share is reported
+// healthyAtShift is how many targets of a variant are healthy when the next share is reported
 // that sends requests to it; -1 until then.
-func (b *bench) atShift(v sluice.Variant) *int {
+func healthyAtShift(b *stagetest.Bench, v sluice.Variant) *int {
 	healthy, before := new(int), b.Engine.OnEvent
 	*healthy = -1
 	b.Engine.OnEvent = func(e sluice.Envelope) {

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+	"github.com/sluice-ecs/sluice/internal/verdict/health"
 )
 
 // AwaitServing waits until all tasks of the variant, at least one, are healthy.
@@ -29,25 +30,25 @@ func AwaitServing(ctx context.Context, s *step.Step, v sluice.Variant) error {
 // AwaitHealthy returns when every desired task of the member, and at least minimum tasks, run and
 // can be sent requests. It returns an error once the tasks fail or make no progress.
 func AwaitHealthy(ctx context.Context, s *step.Step, m step.Member, minimum int) error {
-	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline, minimum))
+	return AwaitMember(ctx, s, m, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline, minimum))
 }
 
 // AwaitNewTasks is AwaitHealthy for tasks that were just started. It needs two polls in a row that
 // show them healthy.
 func AwaitNewTasks(ctx context.Context, s *step.Step, m step.Member, minimum int) error {
-	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
+	return AwaitMember(ctx, s, m, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
 		minimum).RequireTwoPolls())
 }
 
 // AwaitRestored is AwaitNewTasks for the version that served before the deployment. Only the
 // deadline ends it, not a number of failures.
 func AwaitRestored(ctx context.Context, s *step.Step, m step.Member) error {
-	return AwaitMember(ctx, s, m, verdict.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
+	return AwaitMember(ctx, s, m, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
 		0).RequireTwoPolls().IgnoreFailures())
 }
 
 // AwaitMember polls a member until the judge ends the wait. An unhealthy or stalled member is an error.
-func AwaitMember(ctx context.Context, s *step.Step, m step.Member, judge verdict.Capacity) error {
+func AwaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.Capacity) error {
 	w := step.NewMemberWatch(m)
 	for {
 		if err := CheckDuringWait(ctx, s); err != nil {

@@ -19,20 +19,23 @@ import (
 const othersClaim = "slc-other 2100-01-01T00:00:00Z"
 
 // claimByOthers sets the claim of another deployment on the service.
-func (b *bench) claimByOthers() {
+func claimByOthers(b *stagetest.Bench) {
 	b.Helper()
-	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"web"}}))(b)
-	got(b.ECS.TagResource(context.Background(), &awsecs.TagResourceInput{ResourceArn: out.Services[0].ServiceArn,
-		Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag), Value: aws.String(othersClaim)}}}))(b)
+	out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b)
+	stagetest.Got(b.ECS.TagResource(context.Background(),
+		&awsecs.TagResourceInput{ResourceArn: out.Services[0].ServiceArn,
+			Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag), Value: aws.String(othersClaim)}}}))(b)
 }
 
-// claimed is the claim on the service.
-func (b *bench) claimed() string {
+// claimText is the claim on the service.
+func claimText(b *stagetest.Bench) string {
 	b.Helper()
-	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"web"},
-		Include:  []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"},
+			Include:  []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
 	for _, tag := range out.Services[0].Tags {
 		if *tag.Key == plan.ClaimTag {
 			return *tag.Value
@@ -42,7 +45,7 @@ func (b *bench) claimed() string {
 }
 
 // writesSince are the engine's write calls from the nth call on.
-func (b *bench) writesSince(n int) (writes []string) {
+func writesSince(b *stagetest.Bench, n int) (writes []string) {
 	for _, c := range b.Calls[n:] {
 		if c.Write {
 			writes = append(writes, c.Operation)
@@ -56,33 +59,34 @@ func (b *bench) writesSince(n int) (writes []string) {
 func TestClaimIsReadBack(t *testing.T) {
 	for name, lags := range map[string]bool{"reads are current": false, "a later read lags": true} {
 		t.Run(name, func(t *testing.T) {
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				sent, reads := 0, 0
 				b.WatchAttempts(&stagetest.Attempts{After: func(operation string) {
 					switch {
 					case operation == "TagResource" && sent == 0:
 						sent = len(b.Calls) + 1
 						// what a later read may repeat
-						got(ecs.Service{API: b.ECS, Cluster: "prod", Name: "web"}.Observe(context.Background()))(b)
+						stagetest.Got(ecs.Service{API: b.ECS, Cluster: "prod",
+							Name: "web"}.Observe(context.Background()))(b)
 						b.Clock.Go(func() {
-							must(b, b.Clock.Sleep(context.Background(), time.Second))
-							b.claimByOthers()
+							stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Second))
+							claimByOthers(b)
 						})
 					case operation == "DescribeServices" && sent > 0:
 						if reads++; reads == 1 && lags {
-							must(b, b.Sim.Inject("stale ecs:DescribeServices by=1500ms times=3"))
+							stagetest.Must(b, b.Sim.Inject("stale ecs:DescribeServices by=1500ms times=3"))
 						}
 					}
 				}})
-				end := b.Deploy(b.Files("sim/web:v2", canaryPipeline))
+				end := b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 				b.Sim.ClearFaults()
-				if writes := b.writesSince(sent); sent == 0 || len(writes) > 0 {
+				if writes := writesSince(b, sent); sent == 0 || len(writes) > 0 {
 					b.Errorf("it wrote %v after the claim\n%s", writes, b.EventLog())
 				}
 				b.ExpectEnd(end, sluice.Superseded, "another deployment owns the claim",
 					"PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
-				if b.claimed() != othersClaim {
-					b.Errorf("the claim is %q", b.claimed())
+				if claimText(b) != othersClaim {
+					b.Errorf("the claim is %q", claimText(b))
 				}
 				b.ExpectNoneLost()
 			})
@@ -93,9 +97,9 @@ func TestClaimIsReadBack(t *testing.T) {
 // A write that cannot be sent for minutes is not sent after another deployment took the
 // service in that time.
 func TestWriteIsNotSentOnAClaimReadLongAgo(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		ran := b.RunBeside(b.Engine, b.Start(b.Files("sim/web:v2", canaryPipeline)))
-		must(b, b.Sim.Inject("no-send ecs:CreateTaskSet for=150s"))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ran := b.RunBeside(b.Engine, b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline)))
+		stagetest.Must(b, b.Sim.Inject("no-send ecs:CreateTaskSet for=150s"))
 		b.Until("the canary cannot be created", func() bool {
 			for _, c := range b.Calls {
 				if c.Operation == "CreateTaskSet" && c.Err != nil {
@@ -104,13 +108,13 @@ func TestWriteIsNotSentOnAClaimReadLongAgo(t *testing.T) {
 			}
 			return false
 		})
-		b.claimByOthers()
+		claimByOthers(b)
 		b.Until("it is over", func() bool { return ran.Done })
-		must(b, ran.Err)
+		stagetest.Must(b, ran.Err)
 		b.ExpectEnd(ran.RunResult, sluice.Superseded, "slc-other",
 			"PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
-		if b.claimed() != othersClaim {
-			b.Errorf("the claim is %q", b.claimed())
+		if claimText(b) != othersClaim {
+			b.Errorf("the claim is %q", claimText(b))
 		}
 		b.ExpectNoneLost()
 	})
@@ -119,12 +123,12 @@ func TestWriteIsNotSentOnAClaimReadLongAgo(t *testing.T) {
 // A write that AWS throttles for minutes says nothing about the claim: if the claim is
 // still ours, the deployment goes on.
 func TestWriteThatWaitedLongReadsItsClaimAgain(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		ran := b.RunBeside(b.Engine, b.Start(b.Files("sim/web:v2", canaryPipeline)))
-		must(b, b.Sim.Inject("throttle ecs:CreateTaskSet for=150s"))
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ran := b.RunBeside(b.Engine, b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline)))
+		stagetest.Must(b, b.Sim.Inject("throttle ecs:CreateTaskSet for=150s"))
 		b.Until("it is over", func() bool { return ran.Done })
-		must(b, ran.Err)
-		b.ExpectEnd(ran.RunResult, sluice.Succeeded, "", servesV2)
+		stagetest.Must(b, ran.Err)
+		b.ExpectEnd(ran.RunResult, sluice.Succeeded, "", stagetest.ServesV2)
 		b.ExpectNoneLost()
 	})
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-func (b *bench) takeFrom(e *engine.Engine, files string, from string) (string, *plan.Plan) {
+func startTakeOver(b *stagetest.Bench, e *engine.Engine, files string, from string) (string, *plan.Plan) {
 	b.Helper()
-	p := got(b.Plan(b.Files(files, canaryPipeline), mode.Options{TakeOver: from, Adopt: true}))(b)
-	return got(e.Start(context.Background(), p, engine.TriggerManual))(b), p
+	p := stagetest.Got(b.Plan(b.Files(files, stagetest.CanaryPipeline), mode.Options{TakeOver: from, Adopt: true}))(b)
+	return stagetest.Got(e.Start(context.Background(), p, engine.TriggerManual))(b), p
 }
 
 // A sluice on another machine takes the service: who held it notices, writes
@@ -30,15 +30,16 @@ func TestServiceTakenOverByAnotherMachine(t *testing.T) {
 	for name, at := range map[string]time.Duration{"while the canary starts": 20 * time.Second,
 		"while it has traffic": 70 * time.Second, "in a wait": 4 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				ctx := context.Background()
-				id := b.Start(b.Files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}",
-					"    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)))
+				id := b.Start(b.Files("sim/web:v2",
+					strings.Replace(stagetest.CanaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}",
+						"    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)))
 				first := b.RunBeside(b.Engine, id)
-				must(b, b.Clock.Sleep(ctx, at))
+				stagetest.Must(b, b.Clock.Sleep(ctx, at))
 				e := b.StartOnOtherMachine()
-				second, _ := b.takeFrom(e, "sim/web:v3", id)
-				b.ExpectEnd(got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "",
+				second, _ := startTakeOver(b, e, "sim/web:v3", id)
+				b.ExpectEnd(stagetest.Got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "",
 					"PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 				b.Until("the first has noticed", func() bool { return first.Done })
 				if first.Outcome != sluice.Superseded || first.Err != nil ||
@@ -57,12 +58,12 @@ func TestServiceTakenOverByAnotherMachine(t *testing.T) {
 
 // Nobody may take a claim that was not named.
 func TestClaimOfAThirdIsNotTaken(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(2)))
-		got(b.Engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
+		stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
 		e := b.StartOnOtherMachine()
-		second, _ := b.takeFrom(e, "sim/web:v3", "slc-somebody")
-		end := got(e.Run(context.Background(), second, engine.Options{}))(b)
+		second, _ := startTakeOver(b, e, "sim/web:v3", "slc-somebody")
+		end := stagetest.Got(e.Run(context.Background(), second, engine.Options{}))(b)
 		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, id) {
 			b.Errorf("%s: %s", end.Outcome, end.Cause)
 		}
@@ -74,15 +75,15 @@ func TestClaimOfAThirdIsNotTaken(t *testing.T) {
 
 // A claim whose time has run out binds nobody.
 func TestClaimThatRanOutIsTaken(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(0)))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Clock.Sleep(ctx, 31*time.Minute))
-		p := got(b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(0)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Clock.Sleep(ctx, 31*time.Minute))
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
 		e := b.StartOnOtherMachine()
-		second := got(e.Start(ctx, p, engine.TriggerManual))(b)
-		b.ExpectEnd(got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
+		second := stagetest.Got(e.Start(ctx, p, engine.TriggerManual))(b)
+		b.ExpectEnd(stagetest.Got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "", stagetest.ServesV2)
 	})
 }
 
@@ -91,20 +92,20 @@ func TestClaimThatRanOutIsTaken(t *testing.T) {
 // request is lost.
 func TestAdoptedWhereTheJournalIsLost(t *testing.T) {
 	pipelines := map[string]string{
-		"canary":     canaryPipeline,
+		"canary":     stagetest.CanaryPipeline,
 		"blue/green": stagetest.BlueGreenPipeline,
 		"quick sync": "",
 	}
 	for name, pipeline := range pipelines {
 		t.Run(name, func(t *testing.T) {
 			for n, more := 2, true; more; n += 2 {
-				on(t, options{}, func(b *bench) { more = b.adopted(pipeline, n) })
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) { more = adoptPipeline(b, pipeline, n) })
 			}
 		})
 	}
 }
 
-func (b *bench) adopted(pipeline string, n int) (more bool) {
+func adoptPipeline(b *stagetest.Bench, pipeline string, n int) (more bool) {
 	id := b.Start(b.Files("sim/web:v2", strings.Replace(pipeline, "    - {name: WAIT_APPROVAL}\n", "", 1)))
 	g := b.KillAtWrite(n, true)
 	at := b.RunUntilKilled(id)
@@ -113,10 +114,10 @@ func (b *bench) adopted(pipeline string, n int) (more bool) {
 		return false
 	}
 	ctx := context.Background()
-	serves := b.serving()
-	p := got(b.Plan(b.Files("sim/web:v2", pipeline), mode.Options{TakeOver: id, Adopt: true, Only: true}))(b)
+	serves := servingImage(b)
+	p := stagetest.Got(b.Plan(b.Files("sim/web:v2", pipeline), mode.Options{TakeOver: id, Adopt: true, Only: true}))(b)
 	e := b.StartOnOtherMachine()
-	end := got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
+	end := stagetest.Got(e.Run(ctx, stagetest.Got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 	want := "PRIMARY " + serves + " 100% 4 running; primary 100 canary 0"
 	if end.Outcome != sluice.Succeeded || b.State() != want {
 		b.Errorf("lost %s (write %d): %s %s; %s, want %s\n%s", at, n, end.Outcome, end.Cause, b.State(), want,
@@ -126,8 +127,8 @@ func (b *bench) adopted(pipeline string, n int) (more bool) {
 	return true
 }
 
-// serving is the image of the PRIMARY task set.
-func (b *bench) serving() string {
+// servingImage is the image of the PRIMARY task set.
+func servingImage(b *stagetest.Bench) string {
 	for _, part := range strings.Split(b.State(), "; ") {
 		if rest, ok := strings.CutPrefix(part, "PRIMARY "); ok {
 			return strings.Fields(rest)[0]
@@ -139,20 +140,21 @@ func (b *bench) serving() string {
 // What sluice did not make stays, and a deployment that follows the adoption
 // carries on.
 func TestAdoptionLeavesWhatIsNotOurs(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.Files("sim/web:v2", heldAfterStage(2)))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:other")))(b)
-		got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:other")))(b)
+		stagetest.Got(b.ECS.CreateTaskSet(ctx, &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"),
+			Service:        aws.String("web"),
 			TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
 			LaunchType:     "FARGATE", NetworkConfiguration: b.Network(), ExternalId: aws.String("terraform")}))(b)
 		e := b.StartOnOtherMachine()
-		second, p := b.takeFrom(e, "sim/web:v3", id)
+		second, p := startTakeOver(b, e, "sim/web:v3", id)
 		if !p.Adopts() {
 			b.Fatalf("the plan begins with %s", p.Stages[0].Name)
 		}
-		end := got(e.Run(ctx, second, engine.Options{}))(b)
+		end := stagetest.Got(e.Run(ctx, second, engine.Options{}))(b)
 		if want := "PRIMARY sim/web:v3 100% 4 running"; end.Outcome != sluice.Succeeded ||
 			!strings.Contains(b.State(), want) || !strings.Contains(b.State(), "ACTIVE sim/web:other") ||
 			strings.Contains(b.State(), "v2") {
@@ -168,24 +170,24 @@ func TestAdoptionLeavesWhatIsNotOurs(t *testing.T) {
 func TestAdoptionKilledAtEveryWriteAndResumed(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for n, more := 1, true; more; n++ {
-			on(t, options{}, func(b *bench) { more = b.adoptionKilled(n, after) })
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) { more = killAdoption(b, n, after) })
 		}
 	}
 }
 
-func (b *bench) adoptionKilled(n int, after bool) (more bool) {
+func killAdoption(b *stagetest.Bench, n int, after bool) (more bool) {
 	ctx := context.Background()
-	lost := b.Start(b.Files("sim/web:v2", heldAfterStage(2)))
-	got(b.Engine.Run(ctx, lost, engine.Options{NoWait: true}))(b)
+	lost := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)))
+	stagetest.Got(b.Engine.Run(ctx, lost, engine.Options{NoWait: true}))(b)
 	b.Engine = b.StartOnOtherMachine()
-	second, _ := b.takeFrom(b.Engine, "sim/web:v3", lost)
+	second, _ := startTakeOver(b, b.Engine, "sim/web:v3", lost)
 	g := b.KillAtWrite(n, after)
 	at := b.RunUntilKilled(second)
 	g.Left = -1
 	if at == "" || n > 8 { // the writes after the adoption are those of any deployment
 		return false
 	}
-	end := got(b.Engine.Run(ctx, second, engine.Options{}))(b)
+	end := stagetest.Got(b.Engine.Run(ctx, second, engine.Options{}))(b)
 	if want := "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0"; end.Outcome != sluice.Succeeded ||
 		b.State() != want {
 		b.Errorf("killed %s (write %d): %s %s; %s, want %s\n%s", at, n, end.Outcome, end.Cause, b.State(), want,

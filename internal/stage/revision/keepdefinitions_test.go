@@ -13,12 +13,13 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// active are the revisions of the family that are ACTIVE.
-func (b *bench) active() string {
+// activeRevisions are the revisions of the family that are ACTIVE.
+func activeRevisions(b *stagetest.Bench) string {
 	b.Helper()
-	out := got(b.ECS.ListTaskDefinitions(context.Background(),
+	out := stagetest.Got(b.ECS.ListTaskDefinitions(context.Background(),
 		&awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(b)
 	var all []string
 	for _, arn := range out.TaskDefinitionArns {
@@ -30,7 +31,7 @@ func (b *bench) active() string {
 // Old task definitions are deregistered only where the file asks for it, only if
 // sluice registered them, and only if nothing runs them; what served before stays.
 func TestOldTaskDefinitions(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		deploy := func(files fstest.MapFS) engine.RunResult {
 			end := b.Deploy(files)
@@ -43,24 +44,24 @@ func TestOldTaskDefinitions(t *testing.T) {
 		for v := 3; v <= 6; v++ {
 			deploy(b.FilesThatKeep(fmt.Sprintf("sim/web:v%d", v), 3))
 			if v == 3 {
-				got(b.ECS.RunTask(ctx, &awsecs.RunTaskInput{Cluster: aws.String("prod"),
+				stagetest.Got(b.ECS.RunTask(ctx, &awsecs.RunTaskInput{Cluster: aws.String("prod"),
 					TaskDefinition: aws.String("web:3"), NetworkConfiguration: b.Network(),
 					ClientToken: aws.String("x")}))(b)
 			}
 		}
-		if now := b.active(); now != "web:1 web:2 web:3 web:4 web:5 web:6" {
+		if now := activeRevisions(b); now != "web:1 web:2 web:3 web:4 web:5 web:6" {
 			b.Errorf("ACTIVE: %s", now) // 1 and 2 are not signed, 3 runs, 4 to 6 are the newest
 		}
 		deploy(b.FilesThatKeep("sim/web:v7", 3))
 		end := deploy(b.FilesThatKeep("sim/web:v8", 3))
-		if now := b.active(); now != "web:1 web:2 web:3 web:6 web:7 web:8" {
+		if now := activeRevisions(b); now != "web:1 web:2 web:3 web:6 web:7 web:8" {
 			b.Errorf("ACTIVE: %s\n%s", now, b.EventLog())
 		}
-		must(b, b.Engine.Reopen(ctx, end.ID))
-		must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
-		if end := got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b); end.Outcome != sluice.RolledBack ||
-			b.active() != "web:1 web:2 web:3 web:6 web:7 web:8" {
-			b.Errorf("%s: %s; ACTIVE: %s", end.Outcome, end.Cause, b.active())
+		stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		if end := stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b); end.Outcome != sluice.RolledBack ||
+			activeRevisions(b) != "web:1 web:2 web:3 web:6 web:7 web:8" {
+			b.Errorf("%s: %s; ACTIVE: %s", end.Outcome, end.Cause, activeRevisions(b))
 		}
 	})
 }

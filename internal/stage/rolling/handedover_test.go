@@ -27,22 +27,22 @@ func TestRollingLeftToECSIsJudgedByItsOwnEnd(t *testing.T) {
 		outcome       sluice.Outcome
 		state         string
 	}{
-		"succeeded":   {"sim/web:v2", "", sluice.Succeeded, rolledV2},
-		"rolled back": {"sim/web:v2?healthy-after=1h&crash-after=2s", "", sluice.RolledBack, rolledV1},
+		"succeeded":   {"sim/web:v2", "", sluice.Succeeded, stagetest.RolledV2},
+		"rolled back": {"sim/web:v2?healthy-after=1h&crash-after=2s", "", sluice.RolledBack, stagetest.RolledV1},
 		"superseded":  {"sim/web:v2", "sim/web:v3", sluice.Superseded, "PRIMARY sim/web:v3 COMPLETED 4 running"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rolls(t, func(b *bench) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
 				ctx := context.Background()
-				id := b.LeaveToECS(c.image, breaker)
+				id := b.LeaveToECS(c.image, stagetest.Breaker)
 				if c.second != "" {
-					td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, c.second)))(b)
-					got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+					td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, c.second)))(b)
+					stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
 						Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 				}
-				must(b, b.Clock.Sleep(ctx, 30*time.Minute))
+				stagetest.Must(b, b.Clock.Sleep(ctx, 30*time.Minute))
 				b.Calls = nil
-				b.ExpectRolled(got(b.Engine.Run(ctx, id, engine.Options{}))(b), c.outcome, "", c.state)
+				b.ExpectRolled(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), c.outcome, "", c.state)
 				for _, call := range b.Calls {
 					if strings.HasSuffix(call.Operation, "UpdateService") {
 						b.Errorf("%s again", call.Operation)
@@ -61,33 +61,34 @@ func TestReturnByHistoryKilledAtEveryWriteAndResumed(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
-					rolls(t, func(b *bench) { more = b.returnKilled(n, after, running) })
+					stagetest.RunRolling(t, func(b *stagetest.Bench) { more = killReturn(b, n, after, running) })
 				}
 			})
 		}
 	}
 }
 
-func (b *bench) returnKilled(n int, after, running bool) (more bool) {
+func killReturn(b *stagetest.Bench, n int, after, running bool) (more bool) {
 	ctx := context.Background()
-	td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v2")))(b)
-	got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+	td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v2")))(b)
+	stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service:        aws.String("web"),
 		TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 	if !running {
-		must(b, b.Clock.Sleep(ctx, 20*time.Minute))
+		stagetest.Must(b, b.Clock.Sleep(ctx, 20*time.Minute))
 	}
 	live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
-	must(b, err)
-	p := got(history.MakeReturn("prod", live, back))(b)
-	id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+	stagetest.Must(b, err)
+	p := stagetest.Got(history.MakeReturn("prod", live, back))(b)
+	id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
 	g := b.KillAtWrite(n, after)
 	at := b.RunUntilKilled(id)
 	g.Left = -1
 	if at == "" {
 		return false
 	}
-	end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-	if state := fmt.Sprintf("%s: %s", end.Outcome, b.RollingState()); state != "succeeded: "+rolledV1 {
+	end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	if state := fmt.Sprintf("%s: %s", end.Outcome, b.RollingState()); state != "succeeded: "+stagetest.RolledV1 {
 		b.Errorf("killed %s (write %d): %s (%s)\n%s", at, n, state, end.Cause, b.EventLog())
 	}
 	b.ExpectNoneLost()
@@ -97,22 +98,23 @@ func (b *bench) returnKilled(n int, after, running bool) (more bool) {
 // What the service revision had is restored with it, not only its task
 // definition; the desired count stays as it is.
 func TestReturnByHistoryRestoresTheAttributes(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		subnets := b.Subnets()
-		td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v2")))(b)
-		got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+		td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, "sim/web:v2")))(b)
+		stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service:              aws.String("web"),
 			TaskDefinition:       td.TaskDefinition.TaskDefinitionArn,
 			DesiredCount:         aws.Int32(6),
 			NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets[:1]}}}))(b)
-		must(b, b.Clock.Sleep(ctx, 20*time.Minute))
+		stagetest.Must(b, b.Clock.Sleep(ctx, 20*time.Minute))
 		live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
-		must(b, err)
-		p := got(history.MakeReturn("prod", live, back))(b)
-		id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
-		b.ExpectRolled(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "",
+		stagetest.Must(b, err)
+		p := stagetest.Got(history.MakeReturn("prod", live, back))(b)
+		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		b.ExpectRolled(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "",
 			"PRIMARY sim/web:v1 COMPLETED 6 running")
-		out := got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+		out := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
 			Services: []string{"web"}}))(b)
 		if now := out.Services[0].NetworkConfiguration.AwsvpcConfiguration.Subnets; len(now) != len(subnets) {
 			b.Errorf("subnets %v, want %v", now, subnets)
@@ -122,14 +124,14 @@ func TestReturnByHistoryRestoresTheAttributes(t *testing.T) {
 }
 
 func TestReturnToARevisionThatIsInactiveIsRefused(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		must(b, b.Clock.Sleep(ctx, time.Minute))
-		b.Deploy(b.RollingFiles("sim/web:v2", breaker))
-		got(b.ECS.DeregisterTaskDefinition(ctx,
+		stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+		b.Deploy(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+		stagetest.Got(b.ECS.DeregisterTaskDefinition(ctx,
 			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
 		live, back, err := survey.ReadRollbackInputs(ctx, b.Account, b.Clock, "prod", "web", "")
-		must(b, err)
+		stagetest.Must(b, err)
 		_, err = history.MakeReturn("prod", live, back)
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "web:1 is INACTIVE") {
 			b.Errorf("%v", err)
@@ -157,20 +159,20 @@ func TestRollingWithOldAnswersIsOneDeployment(t *testing.T) {
 			"throttle ecs:DescribeServices times=5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rolls(t, func(b *bench) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
 				ctx := context.Background()
-				must(b, b.Clock.Sleep(ctx, time.Minute))
-				p := got(b.Plan(b.RollingFiles(c.image, breaker), mode.Options{Force: c.force}))(b)
-				id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+				stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+				p := stagetest.Got(b.Plan(b.RollingFiles(c.image, stagetest.Breaker), mode.Options{Force: c.force}))(b)
+				id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
 				b.RollingState() // old answers are among those that were given
-				must(b, b.Clock.Sleep(ctx, 10*time.Second))
+				stagetest.Must(b, b.Clock.Sleep(ctx, 10*time.Second))
 				for _, f := range c.faults {
-					must(b, b.Sim.Inject(f))
+					stagetest.Must(b, b.Sim.Inject(f))
 				}
-				end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 				b.Sim.ClearFaults()
 				b.ExpectRolled(end, sluice.Succeeded, "", "PRIMARY "+c.image+" COMPLETED 4 running")
-				list := got(b.ECS.ListServiceDeployments(ctx,
+				list := stagetest.Got(b.ECS.ListServiceDeployments(ctx,
 					&awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
 				if n := len(list.ServiceDeployments); n != 2 {
 					b.Errorf("%d service deployments, want the first and ours\n%s", n, b.EventLog())

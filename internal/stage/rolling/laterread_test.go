@@ -22,8 +22,8 @@ import (
 
 // primaryImage is the image of what is PRIMARY in the world itself, whatever the APIs
 // answer.
-func (b *bench) primaryImage() (image string) {
-	must(b, b.Sim.World().Do(stagetest.Key, func(tx *world.Tx) error {
+func primaryImage(b *stagetest.Bench) (image string) {
+	stagetest.Must(b, b.Sim.World().Do(stagetest.Key, func(tx *world.Tx) error {
 		if s, ok := tx.Services.Get("prod/web"); ok && s.Primary() != nil {
 			image = s.Primary().Definition.Containers[0].Image
 		}
@@ -32,13 +32,13 @@ func (b *bench) primaryImage() (image string) {
 	return image
 }
 
-// atEnd keeps what is PRIMARY in the moment in which the end of a deployment is told.
-func (b *bench) atEnd() *string {
+// imageAtEnd keeps what is PRIMARY in the moment in which the end of a deployment is told.
+func imageAtEnd(b *stagetest.Bench) *string {
 	image, watch := new(string), b.Engine.OnEvent
 	b.Engine.OnEvent = func(e sluice.Envelope) {
 		watch(e)
 		if _, ok := e.Open().(sluice.DeploymentEnded); ok {
-			*image = b.primaryImage()
+			*image = primaryImage(b)
 		}
 	}
 	return image
@@ -46,10 +46,12 @@ func (b *bench) atEnd() *string {
 
 // bothWays are the applications of a service that ECS rolls, alone and with a canary
 // service.
-func bothWays(b *bench) map[string]fstest.MapFS {
+func bothWays(b *stagetest.Bench) map[string]fstest.MapFS {
 	return map[string]fstest.MapFS{
-		"rolling":  b.RollingFiles("sim/web:v2", breaker),
-		"services": b.CanaryServiceFiles("sim/web:v2", pipelined(primaryRollout, shiftBack, cleanCanary), breaker),
+		"rolling": b.RollingFiles("sim/web:v2", stagetest.Breaker),
+		"services": b.CanaryServiceFiles("sim/web:v2",
+			stagetest.Pipeline(stagetest.PrimaryRollout, stagetest.ShiftBack, stagetest.CleanCanary),
+			stagetest.Breaker),
 	}
 }
 
@@ -61,17 +63,18 @@ func TestRollbackReadsPastItsOwnWrite(t *testing.T) {
 			for after := time.Second; after <= 6*time.Second; after += time.Second {
 				t.Run(fmt.Sprintf("%s/%s/%s", way, fault, after), func(t *testing.T) {
 					t.Parallel()
-					rolls(t, func(b *bench) {
-						b.outliveReads()
+					stagetest.RunRolling(t, func(b *stagetest.Bench) {
+						outliveReads(b)
 						id := b.Start(bothWays(b)[way])
-						must(b, b.Sim.Inject(fault))
-						atEnd := b.atEnd()
+						stagetest.Must(b, b.Sim.Inject(fault))
+						atEnd := imageAtEnd(b)
 						b.AfterWrite("ecs:UpdateService", after,
 							func() {
-								must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0,
+								stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0,
 									"ann"))
 							})
-						b.returned(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), *atEnd)
+						expectReturned(b, stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b),
+							*atEnd)
 					})
 				})
 			}
@@ -85,16 +88,17 @@ func TestAutomaticRollbackReadsPastItsOwnWrite(t *testing.T) {
 		for _, fault := range stagetest.StaleReads() {
 			t.Run(way+"/"+fault, func(t *testing.T) {
 				t.Parallel()
-				rolls(t, func(b *bench) {
-					b.outliveReads()
+				stagetest.RunRolling(t, func(b *stagetest.Bench) {
+					outliveReads(b)
 					files := bothWays(b)[way]
 					files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data,
 						"tags: [{key: team, value: shop}]\n"...)
 					id := b.Start(files)
-					must(b, b.Sim.Inject(fault))
-					b.Engine.Account = b.refusesTags()
-					atEnd := b.atEnd()
-					b.returned(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), *atEnd)
+					stagetest.Must(b, b.Sim.Inject(fault))
+					b.Engine.Account = accountRefusingTags(b)
+					atEnd := imageAtEnd(b)
+					expectReturned(b, stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b),
+						*atEnd)
 				})
 			})
 		}
@@ -102,24 +106,24 @@ func TestAutomaticRollbackReadsPastItsOwnWrite(t *testing.T) {
 }
 
 // outliveReads waits until no stale read shows the claim of the first deployment any more.
-func (b *bench) outliveReads() {
+func outliveReads(b *stagetest.Bench) {
 	b.Helper()
-	must(b, b.Clock.Sleep(context.Background(), time.Minute))
+	stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
 }
 
-// returned asserts that v1 is PRIMARY, alone and whole, now and when the end was told.
-func (b *bench) returned(end engine.RunResult, atEnd string) {
+// expectReturned asserts that v1 is PRIMARY, alone and whole, now and when the end was told.
+func expectReturned(b *stagetest.Bench, end engine.RunResult, atEnd string) {
 	b.Helper()
 	b.Sim.ClearFaults()
 	if end.Outcome != sluice.RolledBack || atEnd != "sim/web:v1" {
 		b.Errorf("%s: %s; PRIMARY at the end: %s\n%s", end.Outcome, end.Cause, atEnd, b.EventLog())
 	}
-	b.Until("v1 serves alone", func() bool { return b.RollingState() == rolledV1 })
+	b.Until("v1 serves alone", func() bool { return b.RollingState() == stagetest.RolledV1 })
 	b.ExpectNoneLost()
 }
 
-// refusing is an account of which AWS refuses some calls.
-func (b *bench) refusing(refuse func(input any) bool) *account.Account {
+// accountRefusing is an account of which AWS refuses some calls.
+func accountRefusing(b *stagetest.Bench, refuse func(input any) bool) *account.Account {
 	stand := func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("refusing",
 			func(ctx context.Context, in middleware.InitializeInput,
@@ -135,9 +139,9 @@ func (b *bench) refusing(refuse func(input any) bool) *account.Account {
 	return b.OpenAccount(stand)
 }
 
-// refusesTags is an account of which AWS refuses every tag but the claim.
-func (b *bench) refusesTags() *account.Account {
-	return b.refusing(func(input any) bool {
+// accountRefusingTags is an account of which AWS refuses every tag but the claim.
+func accountRefusingTags(b *stagetest.Bench) *account.Account {
+	return accountRefusing(b, func(input any) bool {
 		tag, ok := input.(*awsecs.TagResourceInput)
 		return ok && *tag.Tags[0].Key != plan.ClaimTag
 	})
@@ -149,16 +153,16 @@ func TestRollbackReadsPastTheCreationOfTheCanary(t *testing.T) {
 		for _, after := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
 				t.Parallel()
-				on(t, options{}, func(b *bench) {
-					id := b.Start(b.Files("sim/web:v2", canaryPipeline))
-					must(b, b.Sim.Inject(fault))
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+					id := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline))
+					stagetest.Must(b, b.Sim.Inject(fault))
 					b.AfterWrite("ecs:CreateTaskSet", after, func() {
-						must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+						stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 					})
-					end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
-					must(b, b.Clock.Sleep(context.Background(), 2*time.Minute))
-					b.ExpectEnd(end, sluice.RolledBack, "requested by a user", servesV1)
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), 2*time.Minute))
+					b.ExpectEnd(end, sluice.RolledBack, "requested by a user", stagetest.ServesV1)
 					b.ExpectNoneLost()
 				})
 			})
@@ -175,24 +179,24 @@ func TestRollbackOfTaskSetsReadsPastItsOwnWrites(t *testing.T) {
 			for _, after := range []time.Duration{time.Second, 3 * time.Second, 6 * time.Second} {
 				t.Run(fmt.Sprintf("%s/%s/%s", operation, fault, after), func(t *testing.T) {
 					t.Parallel()
-					on(t, options{}, func(b *bench) {
+					stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 						id := b.Start(b.Files("sim/web:v2", ""))
-						must(b, b.Sim.Inject(fault))
-						atEnd := b.atEnd()
+						stagetest.Must(b, b.Sim.Inject(fault))
+						atEnd := imageAtEnd(b)
 						b.AfterWrite(operation, after,
 							func() {
-								must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0,
+								stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0,
 									"ann"))
 							})
-						end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+						end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 						b.Sim.ClearFaults()
 						if end.Outcome != sluice.RolledBack || *atEnd != "sim/web:v1" {
 							b.Errorf("%s: %s; PRIMARY at the end: %s\n%s", end.Outcome, end.Cause, *atEnd, b.EventLog())
 						}
 						for range 100 {
-							must(b, b.Clock.Sleep(context.Background(), time.Second))
+							stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Second))
 						}
-						if state := b.State(); state != servesV1 {
+						if state := b.State(); state != stagetest.ServesV1 {
 							b.Errorf("%s\n%s", state, b.EventLog())
 						}
 						b.ExpectNoneLost()

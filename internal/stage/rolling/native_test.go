@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // shifter stands before a local AWS that has rolling updates only, and answers as
@@ -20,7 +21,7 @@ import (
 // hook that somebody answers after a while. A deployment that rolls stands for
 // ECS's work.
 type shifter struct {
-	*bench
+	*stagetest.Bench
 	strategy ecstypes.DeploymentStrategy
 	asked    []awsecs.UpdateServiceInput
 	paused   time.Time // since when the hook awaits an answer
@@ -102,15 +103,15 @@ func TestStrategyOfECSIsAskedForOnceAndFollowedThroughItsHooks(t *testing.T) {
 	for _, strategy := range []ecstypes.DeploymentStrategy{ecstypes.DeploymentStrategyBlueGreen,
 		ecstypes.DeploymentStrategyLinear, ecstypes.DeploymentStrategyCanary} {
 		t.Run(string(strategy), func(t *testing.T) {
-			rolls(t, func(b *bench) {
-				s := &shifter{bench: b, strategy: strategy}
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				s := &shifter{Bench: b, strategy: strategy}
 				s.through()
 				files := b.RollingFiles("sim/web:v2", "deploymentConfiguration: {strategy: "+string(strategy)+"}\n")
-				if p := got(b.Plan(files, mode.Options{}))(b); p.Strategy != string(strategy) {
+				if p := stagetest.Got(b.Plan(files, mode.Options{}))(b); p.Strategy != string(strategy) {
 					t.Errorf("the plan has strategy %q", p.Strategy)
 				}
 				before := b.Clock.Now()
-				b.ExpectRolled(b.Deploy(files), sluice.Succeeded, "", rolledV2)
+				b.ExpectRolled(b.Deploy(files), sluice.Succeeded, "", stagetest.RolledV2)
 				if len(s.asked) != 1 || s.asked[0].DeploymentConfiguration == nil ||
 					s.asked[0].DeploymentConfiguration.Strategy != strategy {
 					t.Errorf("%d UpdateService: %+v", len(s.asked), s.asked)

@@ -19,8 +19,9 @@ import (
 )
 
 func TestRollingGoesFromV1ToV2WithoutLosingARequest(t *testing.T) {
-	rolls(t, func(b *bench) {
-		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2", breaker)), sluice.Succeeded, "", rolledV2)
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2", stagetest.Breaker)), sluice.Succeeded, "",
+			stagetest.RolledV2)
 		b.ExpectNoneLost()
 		updates := 0
 		for _, c := range b.Calls {
@@ -35,45 +36,47 @@ func TestRollingGoesFromV1ToV2WithoutLosingARequest(t *testing.T) {
 }
 
 func TestRollingThatBreaksIsRolledBackByTheBreaker(t *testing.T) {
-	rolls(t, func(b *bench) {
-		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2?healthy-after=1h&crash-after=2s&exit=3", breaker)),
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2?healthy-after=1h&crash-after=2s&exit=3", stagetest.Breaker)),
 			sluice.RolledBack,
-			"exit code 3", rolledV1)
+			"exit code 3", stagetest.RolledV1)
 		b.ExpectNoneLost()
 	})
 }
 
 func TestRollingWithoutABreakerIsRolledBackByUs(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2?healthy-after=1h&crash-after=2s&exit=3",
 			"deploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}\n")),
-			sluice.RolledBack, "exit code 3", rolledV1)
+			sluice.RolledBack, "exit code 3", stagetest.RolledV1)
 		b.ExpectNoneLost()
 	})
 }
 
 func TestRollingIsRolledBackOnDemand(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		end := b.Deploy(b.RollingFiles("sim/web:v2", breaker))
-		must(b, b.Engine.Reopen(ctx, end.ID))
-		must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
-		b.ExpectRolled(got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", rolledV1)
+		end := b.Deploy(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+		stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		b.ExpectRolled(stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.RolledV1)
 		b.ExpectNoneLost()
 	})
 }
 
 func TestForcedRollingMakesOneNewDeployment(t *testing.T) {
-	rolls(t, func(b *bench) {
-		before := b.current()
-		p := got(b.Plan(b.RollingFiles("sim/web:v1", breaker), mode.Options{Force: true}))(b)
-		id := got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
-		must(b, b.Sim.Inject("lost-reply ecs:UpdateService times=1"))
-		b.ExpectRolled(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", rolledV1)
-		if b.current() == before {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		before := currentDeployment(b)
+		p := stagetest.Got(b.Plan(b.RollingFiles("sim/web:v1", stagetest.Breaker), mode.Options{Force: true}))(b)
+		id := stagetest.Got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
+		stagetest.Must(b, b.Sim.Inject("lost-reply ecs:UpdateService times=1"))
+		b.ExpectRolled(stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+			stagetest.RolledV1)
+		if currentDeployment(b) == before {
 			b.Error("no new deployment")
 		}
-		list := got(b.ECS.ListServiceDeployments(context.Background(),
+		list := stagetest.Got(b.ECS.ListServiceDeployments(context.Background(),
 			&awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
 		if n := len(list.ServiceDeployments); n != 2 {
 			b.Errorf("%d service deployments, want the first and the forced one", n)
@@ -82,34 +85,35 @@ func TestForcedRollingMakesOneNewDeployment(t *testing.T) {
 	})
 }
 
-func (b *bench) current() string {
-	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"web"}}))(b)
+func currentDeployment(b *stagetest.Bench) string {
+	out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"web"}}))(b)
 	return aws.ToString(out.Services[0].Deployments[0].Id)
 }
 
 func TestRollingChangesTheCountOnlyIfTheFileGivesOne(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		six := 6
-		p := got(b.Plan(b.RollingFiles("sim/web:v1", breaker), mode.Options{Tasks: &six}))(b)
-		id := got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
-		b.ExpectRolled(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+		p := stagetest.Got(b.Plan(b.RollingFiles("sim/web:v1", stagetest.Breaker), mode.Options{Tasks: &six}))(b)
+		id := stagetest.Got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
+		b.ExpectRolled(stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
 			"PRIMARY sim/web:v1 COMPLETED 6 running")
-		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2", breaker)), sluice.Succeeded, "",
+		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2", stagetest.Breaker)), sluice.Succeeded, "",
 			"PRIMARY sim/web:v2 COMPLETED 6 running")
 	})
 }
 
 func TestRollingKilledAtEveryWriteAndResumed(t *testing.T) {
 	for name, c := range map[string]struct{ image, end string }{
-		"to v2":    {"sim/web:v2", "succeeded: " + rolledV2},
-		"and back": {"sim/web:v2?healthy-after=1h&crash-after=2s", "rolled back: " + rolledV1},
+		"to v2":    {"sim/web:v2", "succeeded: " + stagetest.RolledV2},
+		"and back": {"sim/web:v2?healthy-after=1h&crash-after=2s", "rolled back: " + stagetest.RolledV1},
 	} {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
-					rolls(t, func(b *bench) {
+					stagetest.RunRolling(t, func(b *stagetest.Bench) {
 						id := b.Start(b.RollingFiles(c.image,
 							"deploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}\n"))
 						g := b.KillAtWrite(n, after)
@@ -118,7 +122,7 @@ func TestRollingKilledAtEveryWriteAndResumed(t *testing.T) {
 						if more = at != ""; !more {
 							return
 						}
-						end := got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+						end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 						if state := fmt.Sprintf("%s: %s", end.Outcome, b.RollingState()); state != c.end {
 							b.Errorf("killed %s (write %d): %s (%s), want %s\n%s", at, n, state, end.Cause, c.end,
 								b.EventLog())
@@ -136,16 +140,16 @@ func TestRollingKilledAtEveryWriteAndResumed(t *testing.T) {
 func TestFigureTwentyRollingDeploymentsLoseNoRequest(t *testing.T) {
 	clean := 0
 	for seed := uint64(1); seed <= 20; seed++ {
-		on(t, options{NoService: true, Seed: seed, Codec: seed == 20}, func(b *bench) {
+		stagetest.Run(t, stagetest.Options{NoService: true, Seed: seed, Codec: seed == 20}, func(b *stagetest.Bench) {
 			size := fmt.Sprintf("desiredCount: %d\n", 2+seed%5)
-			if end := b.Deploy(b.RollingFiles("sim/web:v1", size+breaker)); end.Outcome != sluice.Succeeded {
+			if end := b.Deploy(b.RollingFiles("sim/web:v1", size+stagetest.Breaker)); end.Outcome != sluice.Succeeded {
 				b.Fatalf("seed %d: %s: %s\n%s", seed, end.Outcome, end.Cause, b.EventLog())
 			}
 			b.Tally = loadgen.Attach(b.Sim.World(), b.Sim.Balancer(),
 				loadgen.Caller{Key: stagetest.Key, Balancer: b.Balancer,
 					Port: 80, Rate: 500})
 			began := b.Clock.Now()
-			end := b.Deploy(b.RollingFiles("sim/web:v2", breaker))
+			end := b.Deploy(b.RollingFiles("sim/web:v2", stagetest.Breaker))
 			b.ExpectNoneLost()
 			took, r := b.Clock.Now().Sub(began), b.Tally.Report()
 			if want := 500 * took.Seconds(); r.Requests < want*0.99 || took < 10*time.Second {

@@ -23,11 +23,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// tracked gives the service a policy that keeps its tasks at half of a CPU each,
+// trackCPU gives the service a policy that keeps its tasks at half of a CPU each,
 // and callers who ask for percent of a task's CPU in all.
-func (b *bench) tracked(percent float64) {
+func trackCPU(b *stagetest.Bench, percent float64) {
 	b.Helper()
-	got(b.AutoScaling().PutScalingPolicy(context.Background(),
+	stagetest.Got(b.AutoScaling().PutScalingPolicy(context.Background(),
 		&awsaas.PutScalingPolicyInput{PolicyName: aws.String("cpu"),
 			PolicyType:        aastypes.PolicyTypeTargetTrackingScaling,
 			ServiceNamespace:  aastypes.ServiceNamespaceEcs,
@@ -35,7 +35,7 @@ func (b *bench) tracked(percent float64) {
 			ResourceId:        aws.String("service/prod/web"),
 			TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{TargetValue: aws.Float64(50), ScaleInCooldown: aws.Int32(60), ScaleOutCooldown: aws.Int32(60),
 				PredefinedMetricSpecification: &aastypes.PredefinedMetricSpecification{PredefinedMetricType: aastypes.MetricTypeECSServiceAverageCPUUtilization}}}))(b)
-	must(b, b.Sim.World().Do(stagetest.Key, func(tx *world.Tx) error {
+	stagetest.Must(b, b.Sim.World().Do(stagetest.Key, func(tx *world.Tx) error {
 		svc, _ := tx.Services.Get("prod/web")
 		tx.SetDemand(svc, percent)
 		return nil
@@ -48,7 +48,7 @@ func TestScalingIsSuspendedWhileADeploymentRunsAndGivenBack(t *testing.T) {
 		outcome sluice.Outcome
 	}{"success": {"sim/web:v2", sluice.Succeeded}, "rollback": {"sim/web:v2?crash-after=2s", sluice.RolledBack}} {
 		t.Run(name, func(t *testing.T) {
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				b.Scalable(2, 8, stagetest.PartlySuspended)
 				was := b.ScalableTargets()
 				seen := map[sluice.Suspension]bool{}
@@ -58,7 +58,7 @@ func TestScalingIsSuspendedWhileADeploymentRunsAndGivenBack(t *testing.T) {
 						seen[b.Suspension()] = true
 					}
 				}
-				end := b.Deploy(b.Files(c.image, suspendsScaling+canaryPipeline))
+				end := b.Deploy(b.Files(c.image, stagetest.SuspendsScaling+stagetest.CanaryPipeline))
 				if end.Outcome != c.outcome || len(seen) != 1 || !seen[sluice.AllSuspended] {
 					b.Fatalf("%s: %s; meanwhile %v\n%s", end.Outcome, end.Cause, seen, b.EventLog())
 				}
@@ -71,10 +71,10 @@ func TestScalingIsSuspendedWhileADeploymentRunsAndGivenBack(t *testing.T) {
 // The first write after the claim suspends, the last before it is given back
 // resumes.
 func TestSuspensionIsTheFirstWriteAndItsReturnTheLast(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		b.Scalable(2, 8, sluice.Suspension{})
 		b.Calls = nil
-		b.Deploy(b.Files("sim/web:v2", suspendsScaling+canaryPipeline))
+		b.Deploy(b.Files("sim/web:v2", stagetest.SuspendsScaling+stagetest.CanaryPipeline))
 		var writes []string
 		for _, c := range b.Calls {
 			if c.Write {
@@ -94,45 +94,51 @@ func TestSuspensionIsTheFirstWriteAndItsReturnTheLast(t *testing.T) {
 
 // Left suspended on purpose, the end gives it back all the same.
 func TestScalingMayStaySuspendedIfAskedFor(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		b.Scalable(2, 8, sluice.Suspension{})
 		was := b.ScalableTargets()
-		p := got(b.scaled(b.Files("sim/web:v2", heldAfterStage(2)),
+		p := stagetest.Got(planScaled(b, b.Files("sim/web:v2", stagetest.PipelineHeldAfter(2)),
 			appfile.Scaling{Suspend: true, KeepSuspended: true}))(b)
-		id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if s := b.Suspension(); s != sluice.AllSuspended {
 			b.Errorf("left: suspended %s", s)
 		}
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.ServesV1)
 		b.ExpectScalingAsBefore(was)
 	})
 }
 
-// scaled is the plan with what else is asked of auto scaling.
-func (b *bench) scaled(files fstest.MapFS, s appfile.Scaling) (*plan.Plan, error) {
+// planScaled is the plan with what else is asked of auto scaling.
+func planScaled(b *stagetest.Bench, files fstest.MapFS, s appfile.Scaling) (*plan.Plan, error) {
 	if s.Suspend {
-		files["sluice.yaml"] = &fstest.MapFile{Data: append([]byte(suspendsScaling), files["sluice.yaml"].Data...)}
+		files["sluice.yaml"] = &fstest.MapFile{Data: append([]byte(stagetest.SuspendsScaling),
+			files["sluice.yaml"].Data...)}
 	}
 	return b.Plan(files, mode.Options{Scaling: s})
 }
 
 // What somebody else changes meanwhile is told and stays, if it is adopted.
 func TestScalingThatSomebodyElseChangesIsNotOverwritten(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		b.Scalable(2, 8, sluice.Suspension{Out: true})
-		id := b.Start(b.Files("sim/web:v2", "onOutsideChange: adopt\n"+suspendsScaling+strings.Replace(canaryPipeline,
-			"ECS_PRIMARY_ROLLOUT}", "ECS_PRIMARY_ROLLOUT}\n    - {name: WAIT_APPROVAL}", 1)))
+		pipeline := strings.Replace(stagetest.CanaryPipeline, "ECS_PRIMARY_ROLLOUT}",
+			"ECS_PRIMARY_ROLLOUT}\n    - {name: WAIT_APPROVAL}", 1)
+		id := b.Start(b.Files("sim/web:v2", "onOutsideChange: adopt\n"+stagetest.SuspendsScaling+pipeline))
 		b.Clock.Go(func() {
-			b.Until("it waits", func() bool { return got(b.Journal.Deployment(ctx, id))(b).State == journal.Waiting })
+			b.Until("it waits", func() bool {
+				return stagetest.Got(b.Journal.Deployment(ctx,
+					id))(b).State == journal.Waiting
+			})
 			b.Scalable(3, 9, sluice.Suspension{In: true})
-			must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
 		})
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
-		now := got(b.AutoScaling().DescribeScalableTargets(ctx,
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", stagetest.ServesV2)
+		now := stagetest.Got(b.AutoScaling().DescribeScalableTargets(ctx,
 			&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
 		if s := b.Suspension(); s != (sluice.Suspension{In: true}) || *now.MinCapacity != 3 || *now.MaxCapacity != 9 {
 			b.Errorf("suspended %s, %d to %d", s, *now.MinCapacity, *now.MaxCapacity)
@@ -145,48 +151,52 @@ func TestScalingThatSomebodyElseChangesIsNotOverwritten(t *testing.T) {
 
 // Bounds stay, and go back with a rollback, also one that is asked for later.
 func TestBoundsStayUnlessRolledBack(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		b.Scalable(2, 8, sluice.Suspension{In: true})
 		was := b.ScalableTargets()
 		lo, hi := 4, 12
-		p := got(b.scaled(b.Files("sim/web:v2", canaryPipeline), appfile.Scaling{Suspend: true, Resume: true, Min: &lo,
-			Max: &hi}))(b)
-		id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
-		now := got(b.AutoScaling().DescribeScalableTargets(ctx,
+		p := stagetest.Got(planScaled(b, b.Files("sim/web:v2", stagetest.CanaryPipeline),
+			appfile.Scaling{Suspend: true, Resume: true, Min: &lo,
+				Max: &hi}))(b)
+		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", stagetest.ServesV2)
+		now := stagetest.Got(b.AutoScaling().DescribeScalableTargets(ctx,
 			&awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
 		if s := b.Suspension(); s != (sluice.Suspension{}) || *now.MinCapacity != 4 || *now.MaxCapacity != 12 {
 			b.Errorf("suspended %s, %d to %d\n%s", s, *now.MinCapacity, *now.MaxCapacity, b.EventLog())
 		}
-		must(b, b.Engine.Reopen(ctx, id))
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+		stagetest.Must(b, b.Engine.Reopen(ctx, id))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.ServesV1)
 		b.ExpectScalingAsBefore(was)
 	})
 }
 
 // Nothing but auto scaling changes: no task set is made for that.
 func TestOnlyScalingChanges(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		b.Deploy(b.Files("sim/web:v2", canaryPipeline))
+		b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 		b.Scalable(2, 8, sluice.AllSuspended)
 		before := b.State()
 		lo := 3
-		p := got(b.scaled(b.Files("sim/web:v2", canaryPipeline), appfile.Scaling{Resume: true, Min: &lo}))(b)
+		p := stagetest.Got(planScaled(b, b.Files("sim/web:v2", stagetest.CanaryPipeline),
+			appfile.Scaling{Resume: true, Min: &lo}))(b)
 		if len(p.Stages) != 1 || p.Stages[0].Name != plan.StageScaling || len(p.Changes) != 2 {
 			b.Fatalf("%+v", p.Stages)
 		}
 		b.Calls = nil
-		id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", before)
-		if s := b.Suspension(); s != (sluice.Suspension{}) || !strings.Contains(b.ScalableTargets(), `"MinCapacity":3`) {
+		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", before)
+		if s := b.Suspension(); s != (sluice.Suspension{}) ||
+			!strings.Contains(b.ScalableTargets(), `"MinCapacity":3`) {
 			b.Errorf("%s", b.ScalableTargets())
 		}
-		must(b, b.Engine.Reopen(ctx, id))
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", before)
+		stagetest.Must(b, b.Engine.Reopen(ctx, id))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", before)
 		if s := b.Suspension(); s != sluice.AllSuspended || !strings.Contains(b.ScalableTargets(), `"MinCapacity":2`) {
 			b.Errorf("after the rollback: %s", b.ScalableTargets())
 		}
@@ -204,37 +214,38 @@ func TestSuspensionOfALostJournalIsGivenBackByTheNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		files   string
 		options mode.Options
-	}{"that suspends": {files: suspendsScaling}, "that does not": {},
+	}{"that suspends": {files: stagetest.SuspendsScaling}, "that does not": {},
 		"that adopts":              {options: mode.Options{Adopt: true}},
 		"that only adopts":         {options: mode.Options{Adopt: true, Only: true}},
-		"that adopts and suspends": {files: suspendsScaling, options: mode.Options{Adopt: true}}} {
+		"that adopts and suspends": {files: stagetest.SuspendsScaling, options: mode.Options{Adopt: true}}} {
 		t.Run(name, func(t *testing.T) { givenBackByTheNext(t, c.files, c.options) })
 	}
 }
 
 func givenBackByTheNext(t *testing.T, more string, o mode.Options) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		b.Scalable(2, 8, stagetest.PartlySuspended)
 		was := b.ScalableTargets()
 		b.KillAtWrite(5, true)
-		if at := b.RunUntilKilled(b.Start(b.Files("sim/web:v2", suspendsScaling+canaryPipeline))); at == "" ||
+		if at := b.RunUntilKilled(b.Start(b.Files("sim/web:v2",
+			stagetest.SuspendsScaling+stagetest.CanaryPipeline))); at == "" ||
 			b.Suspension() != sluice.AllSuspended {
 			b.Fatalf("killed %q; suspended %s", at, b.Suspension())
 		}
-		must(b, b.Clock.Sleep(ctx, time.Hour)) // its claim runs out
-		must(b, b.Journal.Close())
-		fresh := got(journal.Open(journal.Memory, b.Clock))(b)
+		stagetest.Must(b, b.Clock.Sleep(ctx, time.Hour)) // its claim runs out
+		stagetest.Must(b, b.Journal.Close())
+		fresh := stagetest.Got(journal.Open(journal.Memory, b.Clock))(b)
 		b.Journal, b.Engine.Journal = fresh, fresh
 		b.KillAtWrite(-1, false)
 		b.Deployments = 7
-		p := got(b.Plan(b.Files("sim/web:v2", more), o))(b)
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", more), o))(b)
 		if !strings.Contains(strings.Join(p.Warnings, "\n"),
 			"an interrupted deployment left auto scaling suspended") {
 			b.Errorf("%q", p.Warnings)
 		}
-		id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
-		if end := got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Succeeded {
+		id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+		if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Succeeded {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
 		}
 		b.ExpectScalingAsBefore(was)
@@ -244,20 +255,23 @@ func givenBackByTheNext(t *testing.T, more string, o mode.Options) {
 // Somebody took the claim's tag away: nobody holds the service, and scaling is
 // given back all the same.
 func TestScalingIsGivenBackWithoutAClaim(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		b.Scalable(2, 8, stagetest.PartlySuspended)
 		was := b.ScalableTargets()
-		id := b.Start(b.Files("sim/web:v2", suspendsScaling+heldAfterStage(2)))
+		id := b.Start(b.Files("sim/web:v2", stagetest.SuspendsScaling+stagetest.PipelineHeldAfter(2)))
 		b.Clock.Go(func() {
-			b.Until("it waits", func() bool { return got(b.Journal.Deployment(ctx, id))(b).State == journal.Waiting })
-			arn := got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			b.Until("it waits", func() bool {
+				return stagetest.Got(b.Journal.Deployment(ctx,
+					id))(b).State == journal.Waiting
+			})
+			arn := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
 				Services: []string{"web"}}))(b).Services[0].ServiceArn
-			got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: arn,
+			stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: arn,
 				TagKeys: []string{plan.ClaimTag}}))(b)
-			must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		})
-		if end := got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
+		if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
 		}
 		b.ExpectScalingAsBefore(was)
@@ -267,21 +281,21 @@ func TestScalingIsGivenBackWithoutAClaim(t *testing.T) {
 // AWS does not hold scale-in back for task sets: while both sets run, each task has
 // half the work, and auto scaling takes tasks away from under the traffic.
 func TestScaleInStrikesUnlessSuspended(t *testing.T) {
-	slow := strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n",
+	slow := strings.Replace(stagetest.CanaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n",
 		"    - {name: WAIT, with: {duration: 40m}}\n    - {name: ECS_PRIMARY_ROLLOUT}\n", 1)
 	slow = strings.Replace(slow, "scale: 50", "scale: 100", 1)
-	for name, more := range map[string]string{"left alone": "", "suspended": suspendsScaling} {
-		on(t, options{}, func(b *bench) {
+	for name, more := range map[string]string{"left alone": "", "suspended": stagetest.SuspendsScaling} {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 			b.Scalable(2, 8, sluice.Suspension{})
-			b.tracked(200) // four tasks at 50 percent
+			trackCPU(b, 200) // four tasks at 50 percent
 			was, least := b.ScalableTargets(), 4
 			files := b.Files("sim/web:v2", more+slow)
-			p := got(b.Plan(files, mode.Options{}))(b)
+			p := stagetest.Got(b.Plan(files, mode.Options{}))(b)
 			warned := strings.Contains(strings.Join(p.Warnings, "\n"), "may scale in while traffic shifts")
 			b.Clock.Go(func() {
 				for range 60 {
-					must(b, b.Clock.Sleep(context.Background(), time.Minute))
-					s := got(b.ECS.DescribeServices(context.Background(),
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
+					s := stagetest.Got(b.ECS.DescribeServices(context.Background(),
 						&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
 							Services: []string{"web"}}))(b).Services[0]
 					least = min(least, int(s.DesiredCount))
@@ -304,16 +318,17 @@ func TestScaleInStrikesUnlessSuspended(t *testing.T) {
 func TestSuspensionKilledAtEveryWriteAndResumed(t *testing.T) {
 	for name, c := range map[string]struct{ image, end string }{
 		"canary":   {"sim/web:v2", "succeeded: PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0"},
-		"rollback": {"sim/web:v2?crash-after=2s", "rolled back: " + servesV1},
+		"rollback": {"sim/web:v2?crash-after=2s", "rolled back: " + stagetest.ServesV1},
 	} {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
 				t.Parallel()
 				for n, more := 1, true; more; n++ {
-					on(t, options{}, func(b *bench) {
+					stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 						b.Scalable(2, 8, stagetest.PartlySuspended)
 						was := b.ScalableTargets()
-						if more = b.KillAndResume(n, after, b.Files(c.image, suspendsScaling+canaryPipeline),
+						if more = b.KillAndResume(n, after,
+							b.Files(c.image, stagetest.SuspendsScaling+stagetest.CanaryPipeline),
 							c.end); more {
 							b.ExpectScalingAsBefore(was)
 						}

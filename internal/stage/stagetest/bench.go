@@ -81,6 +81,12 @@ func Run(t testing.TB, o Options, f func(*Bench)) {
 	})
 }
 
+// RunPlain runs f in a new world without options.
+func RunPlain(t testing.TB, f func(*Bench)) {
+	t.Helper()
+	Run(t, Options{}, f)
+}
+
 // New builds the world, its service and a sluice for it.
 func New(t testing.TB, v *clock.Virtual, o Options) *Bench {
 	t.Helper()

@@ -13,26 +13,28 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// markedRule adds a rule that sends requests with header X-Canary to the canary
+// createMarkedRule adds a rule that sends requests with header X-Canary to the canary
 // group alone, and returns its ARN.
-func (b *bench) markedRule(listener string, priority int32) string {
+func createMarkedRule(b *stagetest.Bench, listener string, priority int32) string {
 	b.Helper()
-	rule := got(b.ELB.CreateRule(context.Background(), &awselb.CreateRuleInput{ListenerArn: aws.String(listener),
-		Priority: aws.Int32(priority),
-		Conditions: []elbtypes.RuleCondition{{Field: aws.String("http-header"),
-			HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{HttpHeaderName: aws.String("X-Canary"),
-				Values: []string{"always"}}}},
-		Actions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
-			TargetGroupArn: aws.String(b.Canary)}}}))(b).Rules[0]
+	rule := stagetest.Got(b.ELB.CreateRule(context.Background(),
+		&awselb.CreateRuleInput{ListenerArn: aws.String(listener),
+			Priority: aws.Int32(priority),
+			Conditions: []elbtypes.RuleCondition{{Field: aws.String("http-header"),
+				HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{HttpHeaderName: aws.String("X-Canary"),
+					Values: []string{"always"}}}},
+			Actions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
+				TargetGroupArn: aws.String(b.Canary)}}}))(b).Rules[0]
 	return *rule.RuleArn
 }
 
-// forwards is where a rule forwards to, for comparisons.
-func (b *bench) forwards(rule string) string {
+// forwardsTo is where a rule forwards to, for comparisons.
+func forwardsTo(b *stagetest.Bench, rule string) string {
 	b.Helper()
-	r := got(b.ELB.DescribeRules(context.Background(),
+	r := stagetest.Got(b.ELB.DescribeRules(context.Background(),
 		&awselb.DescribeRulesInput{RuleArns: []string{rule}}))(b).Rules[0]
 	var all []string
 	for _, a := range r.Actions {
@@ -49,50 +51,54 @@ func (b *bench) forwards(rule string) string {
 // A rule that sent marked requests to the canary group before the deployment is no
 // change of others: clean and rollback remove the canary and leave the rule as it was.
 func TestRuleThatAlwaysSendsToTheCanaryGroupIsNoOutsideChange(t *testing.T) {
-	hosts := map[string]func(testing.TB, func(*bench)){
-		"task sets": func(t testing.TB, f func(*bench)) { on(t, options{}, f) },
-		"extended":  func(t testing.TB, f func(*bench)) { on(t, options{PrimaryOnly: true}, f) },
-		"services":  func(t testing.TB, f func(*bench)) { rolls(t.(*testing.T), f) },
+	hosts := map[string]func(testing.TB, func(*stagetest.Bench)){
+		"task sets": func(t testing.TB, f func(*stagetest.Bench)) { stagetest.Run(t, stagetest.Options{}, f) },
+		"extended": func(t testing.TB, f func(*stagetest.Bench)) {
+			stagetest.Run(t, stagetest.Options{PrimaryOnly: true}, f)
+		},
+		"services": func(t testing.TB, f func(*stagetest.Bench)) { stagetest.RunRolling(t.(*testing.T), f) },
 	}
 	for host, in := range hosts {
-		files := func(b *bench, pipeline string) func() string {
+		files := func(b *stagetest.Bench, pipeline string) func() string {
 			return func() string {
 				if host == "services" {
-					return b.Start(b.CanaryServiceFiles("sim/web:v2", pipeline, breaker))
+					return b.Start(b.CanaryServiceFiles("sim/web:v2", pipeline, stagetest.Breaker))
 				}
 				return b.Start(b.Files("sim/web:v2", pipeline))
 			}
 		}
 		t.Run(host+"/rollback", func(t *testing.T) {
-			in(t, func(b *bench) {
+			in(t, func(b *stagetest.Bench) {
 				ctx := context.Background()
-				first, second := b.markedRule(b.Listener, 1), b.markedRule(b.Listener, 2)
-				was, weights := b.forwards(first)+b.forwards(second), b.Weights()
-				id := files(b, pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack, cleanCanary))()
-				got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-				must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-				end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				first, second := createMarkedRule(b, b.Listener, 1), createMarkedRule(b, b.Listener, 2)
+				was, weights := forwardsTo(b, first)+forwardsTo(b, second), b.Weights()
+				id := files(b, stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+					stagetest.PrimaryRollout, stagetest.ShiftBack, stagetest.CleanCanary))()
+				stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 				if end.Outcome != sluice.RolledBack || end.Cause != "" && strings.Contains(end.Cause, "edited") {
 					b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}
-				b.canaryIsGone()
-				if now := b.forwards(first) + b.forwards(second); now != was || b.Weights() != weights {
+				expectCanaryGone(b)
+				if now := forwardsTo(b, first) + forwardsTo(b, second); now != was || b.Weights() != weights {
 					b.Errorf("the rules became %s, weights %s; were %s, %s", now, b.Weights(), was, weights)
 				}
 				b.ExpectNoneLost()
 			})
 		})
 		t.Run(host+"/clean", func(t *testing.T) {
-			in(t, func(b *bench) {
-				rule := b.markedRule(b.Listener, 1)
-				was := b.forwards(rule)
-				end := got(b.Engine.Run(context.Background(), files(b, canaryPipeline)(), engine.Options{}))(b)
+			in(t, func(b *stagetest.Bench) {
+				rule := createMarkedRule(b, b.Listener, 1)
+				was := forwardsTo(b, rule)
+				end := stagetest.Got(b.Engine.Run(context.Background(), files(b, stagetest.CanaryPipeline)(),
+					engine.Options{}))(b)
 				if end.Outcome != sluice.Succeeded {
 					b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}
-				b.canaryIsGone()
-				if b.forwards(rule) != was {
-					b.Errorf("the rule became %s", b.forwards(rule))
+				expectCanaryGone(b)
+				if forwardsTo(b, rule) != was {
+					b.Errorf("the rule became %s", forwardsTo(b, rule))
 				}
 				b.ExpectNoneLost()
 			})
@@ -100,13 +106,13 @@ func TestRuleThatAlwaysSendsToTheCanaryGroupIsNoOutsideChange(t *testing.T) {
 	}
 }
 
-// canaryIsGone fails the test if a canary of any hosting still runs.
-func (b *bench) canaryIsGone() {
+// expectCanaryGone fails the test if a canary of any hosting still runs.
+func expectCanaryGone(b *stagetest.Bench) {
 	b.Helper()
 	if s := b.CanaryService(); s != nil {
 		b.Errorf("%s is left over", *s.ServiceName)
 	}
-	if n := b.targetsIn(b.Canary); n > 0 {
+	if n := countTargets(b, b.Canary); n > 0 {
 		b.Errorf("%d targets are left in the canary's group", n)
 	}
 	if state := b.State(); strings.Contains(state, "ACTIVE") {
@@ -114,42 +120,44 @@ func (b *bench) canaryIsGone() {
 	}
 }
 
-func (b *bench) targetsIn(group string) int {
+func countTargets(b *stagetest.Bench, group string) int {
 	b.Helper()
-	return len(got(b.ELB.DescribeTargetHealth(context.Background(),
+	return len(stagetest.Got(b.ELB.DescribeTargetHealth(context.Background(),
 		&awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)}))(b).TargetHealthDescriptions)
 }
 
 // A rule that begins to send to the canary during the deployment keeps the canary,
 // whichever stage would remove it.
 func TestRuleThatComesToSendToTheCanaryKeepsIt(t *testing.T) {
-	for name, ends := range map[string]func(*bench, string){
-		"rollback": func(b *bench, id string) {
-			must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+	for name, ends := range map[string]func(*stagetest.Bench, string){
+		"rollback": func(b *stagetest.Bench, id string) {
+			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 		},
-		"clean": func(b *bench, id string) {
-			must(b, b.Engine.SendCommand(context.Background(), id, journal.Approve, 2, "ann"))
+		"clean": func(b *stagetest.Bench, id string) {
+			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Approve, 2, "ann"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				ctx := context.Background()
 				id := b.Start(b.Files("sim/web:v2",
-					pipelined(canaryRollout, shiftFifth, approval, shiftBack, cleanCanary)))
-				got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-				rule := b.markedRule(b.Listener, 1)
+					stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+						stagetest.ShiftBack, stagetest.CleanCanary)))
+				stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+				rule := createMarkedRule(b, b.Listener, 1)
 				ends(b, id)
-				end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 				if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, "rule 1 of port 80") {
 					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}
 				if !strings.Contains(b.State(), "ACTIVE sim/web:v2") {
 					b.Errorf("the canary that the rule sends to was removed: %s", b.State())
 				}
-				got(b.ELB.DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: aws.String(rule)}))(b)
-				must(b, b.Engine.Reopen(ctx, id))
-				must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-				b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+				stagetest.Got(b.ELB.DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: aws.String(rule)}))(b)
+				stagetest.Must(b, b.Engine.Reopen(ctx, id))
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+				b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+					stagetest.ServesV1)
 				b.ExpectNoneLost()
 			})
 		})
@@ -159,17 +167,18 @@ func TestRuleThatComesToSendToTheCanaryKeepsIt(t *testing.T) {
 // A rule whose weights were edited since the deployment began is an outside change,
 // though it sent to the canary before.
 func TestMarkedRuleThatIsEditedKeepsTheCanary(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		rule := b.markedRule(b.Listener, 1)
-		id := b.Start(b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, shiftBack, cleanCanary)))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		rule := createMarkedRule(b, b.Listener, 1)
+		id := b.Start(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+			stagetest.Approval, stagetest.ShiftBack, stagetest.CleanCanary)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		actions := b.Forward(false)
 		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(1),
 			aws.Int32(1)
-		got(b.ELB.ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: aws.String(rule), Actions: actions}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Got(b.ELB.ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: aws.String(rule), Actions: actions}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Failed || !strings.Contains(b.State(), "ACTIVE sim/web:v2") {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.State(), b.EventLog())
 		}
@@ -177,9 +186,9 @@ func TestMarkedRuleThatIsEditedKeepsTheCanary(t *testing.T) {
 }
 
 func TestPlanNamesRulesThatAlwaysSendToTheCanaryGroup(t *testing.T) {
-	on(t, options{}, func(b *bench) {
-		b.markedRule(b.Listener, 1)
-		p := got(b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{}))(b)
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		createMarkedRule(b, b.Listener, 1)
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{}))(b)
 		if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "rule 1 of port 80") ||
 			!strings.Contains(w, "503") {
 			b.Errorf("warnings: %s", w)

@@ -22,18 +22,18 @@ import (
 // A rule that another process edits while the write of the weights gets no answer keeps
 // that edit: the rule is read again before the next attempt.
 func TestWeightsAreNotSentOnARuleReadLongAgo(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		edited := false
 		b.WatchAttempts(&stagetest.Attempts{Before: func(operation string) error {
 			if operation != "ModifyListener" || edited {
 				return nil
 			}
 			edited = true
-			must(b, b.Clock.Sleep(context.Background(), 12*time.Second))
+			stagetest.Must(b, b.Clock.Sleep(context.Background(), 12*time.Second))
 			b.SetRule(70, 30)
 			return errNotSent
 		}})
-		end := b.Deploy(b.Files("sim/web:v2", canaryPipeline))
+		end := b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 		if !edited || end.State != journal.Ended || end.Outcome == sluice.Succeeded ||
 			!strings.Contains(b.State(), "primary 70 canary 30") {
 			b.Errorf("%s %s: %s\n%s", end.Outcome, end.Cause, b.State(), b.EventLog())
@@ -45,8 +45,8 @@ func TestWeightsAreNotSentOnARuleReadLongAgo(t *testing.T) {
 // errNotSent is the error of a request for which no connection was made.
 var errNotSent = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("no route to host")}
 
-// withoutRules lets one answer of DescribeRules, the nth from now on, list no rule.
-func (b *bench) withoutRules(n int) (reached func() bool) {
+// hideRules lets one answer of DescribeRules, the nth from now on, list no rule.
+func hideRules(b *stagetest.Bench, n int) (reached func() bool) {
 	answers := 0
 	stand := func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("without rules",
@@ -68,22 +68,24 @@ func (b *bench) withoutRules(n int) (reached func() bool) {
 // One answer that lists no rule does not mean that the rule was deleted.
 func TestOneAnswerWithoutTheRuleIsNotBelieved(t *testing.T) {
 	stagetest.DenyEachCall(t, "DescribeRules", "forward", func(t *testing.T, n int) (reached bool) {
-		on(t, options{}, func(b *bench) {
-			id := b.Start(b.Files("sim/web:v2", canaryPipeline))
-			lost := b.withoutRules(n)
-			b.ExpectEnd(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
-				servesV2)
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			id := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline))
+			lost := hideRules(b, n)
+			b.ExpectEnd(stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded,
+				"",
+				stagetest.ServesV2)
 			reached = lost()
 		})
 		return reached
 	})
 	stagetest.DenyEachCall(t, "DescribeRules", "back", func(t *testing.T, n int) (reached bool) {
-		on(t, options{}, func(b *bench) {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 			ctx := context.Background()
-			id := b.RunToApproval(b.Files("sim/web:v2", heldAfterStage(3)))
-			must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-			lost := b.withoutRules(n)
-			b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+			id := b.RunToApproval(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(3)))
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+			lost := hideRules(b, n)
+			b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+				stagetest.ServesV1)
 			reached = lost()
 		})
 		return reached
@@ -97,16 +99,16 @@ func TestRollbackRestoresRulesPastOldReads(t *testing.T) {
 		for _, after := range []time.Duration{0, time.Second, 3 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", by, after), func(t *testing.T) {
 				t.Parallel()
-				on(t, options{}, func(b *bench) {
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 					ctx := context.Background()
-					id := b.Start(b.Files("sim/web:v2", canaryPipeline))
+					id := b.Start(b.Files("sim/web:v2", stagetest.CanaryPipeline))
 					b.AfterWrite("elasticloadbalancing:ModifyListener", after, func() {
-						must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
-						must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+						stagetest.Must(b, b.Sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
+						stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 					})
-					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+					end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 					b.Sim.ClearFaults()
-					b.ExpectEnd(end, sluice.RolledBack, "", servesV1)
+					b.ExpectEnd(end, sluice.RolledBack, "", stagetest.ServesV1)
 					b.ExpectNoneLost()
 				})
 			})

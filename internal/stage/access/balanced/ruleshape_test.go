@@ -12,12 +12,13 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // Everything of a rule but its weights stays: order, conditions, stickiness,
 // the rules of others.
 func TestRuleKeepsItsShape(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		forward := b.Forward(false)
 		forward[0].Order = aws.Int32(2)
@@ -30,20 +31,21 @@ func TestRuleKeepsItsShape(t *testing.T) {
 				TokenEndpoint:         aws.String("https://issuer.example/t"),
 				UserInfoEndpoint:      aws.String("https://issuer.example/u"), ClientId: aws.String("id"),
 				ClientSecret: aws.String("secret")}}
-		rule := got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.secure()),
-			Priority: aws.Int32(7), Actions: []elbtypes.Action{oidc, forward[0]},
-			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
-				Values: []string{"/app/*"}}}}))(b).Rules[0]
-		other := got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
+		rule := stagetest.Got(b.ELB.CreateRule(ctx,
+			&awselb.CreateRuleInput{ListenerArn: aws.String(createSecureListener(b)),
+				Priority: aws.Int32(7), Actions: []elbtypes.Action{oidc, forward[0]},
+				Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
+					Values: []string{"/app/*"}}}}))(b).Rules[0]
+		other := stagetest.Got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
 			Priority:   aws.Int32(8),
 			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"/other"}}},
 			Actions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse,
 				FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("204")}}}}))(b).Rules[0]
-		before := b.ruleText(*other.RuleArn)
+		before := ruleText(b, *other.RuleArn)
 		b.Calls = nil
-		b.ExpectEnd(b.Deploy(b.Files("sim/web:v2", canaryPipeline)), sluice.Succeeded, "", servesV2)
+		b.ExpectEnd(b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline)), sluice.Succeeded, "", stagetest.ServesV2)
 
-		after := got(b.ELB.DescribeRules(ctx,
+		after := stagetest.Got(b.ELB.DescribeRules(ctx,
 			&awselb.DescribeRulesInput{RuleArns: []string{*rule.RuleArn}}))(b).Rules[0]
 		fwd := after.Actions[1]
 		if *after.Priority != "7" || *after.Actions[0].AuthenticateOidcConfig.ClientId != "id" || *fwd.Order != 2 ||
@@ -52,7 +54,7 @@ func TestRuleKeepsItsShape(t *testing.T) {
 			after.Conditions[0].Values[0] != "/app/*" {
 			b.Errorf("the rule became %+v", after)
 		}
-		if b.ruleText(*other.RuleArn) != before {
+		if ruleText(b, *other.RuleArn) != before {
 			b.Error("somebody else's rule was changed")
 		}
 		for _, c := range b.Calls {
@@ -63,9 +65,9 @@ func TestRuleKeepsItsShape(t *testing.T) {
 	})
 }
 
-// secure is a listener that may authenticate: AWS allows that on HTTPS only.
-func (b *bench) secure() string {
-	l := got(b.ELB.CreateListener(context.Background(),
+// createSecureListener is a listener that may authenticate: AWS allows that on HTTPS only.
+func createSecureListener(b *stagetest.Bench) string {
+	l := stagetest.Got(b.ELB.CreateListener(context.Background(),
 		&awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.Balancer), Port: aws.Int32(443),
 			Protocol: elbtypes.ProtocolEnumHttps,
 			Certificates: []elbtypes.Certificate{{CertificateArn: aws.String(
@@ -75,25 +77,26 @@ func (b *bench) secure() string {
 	return *l.Listeners[0].ListenerArn
 }
 
-func (b *bench) ruleText(arn string) string {
-	r := got(b.ELB.DescribeRules(context.Background(), &awselb.DescribeRulesInput{RuleArns: []string{arn}}))(b).Rules[0]
+func ruleText(b *stagetest.Bench, arn string) string {
+	r := stagetest.Got(b.ELB.DescribeRules(context.Background(),
+		&awselb.DescribeRulesInput{RuleArns: []string{arn}}))(b).Rules[0]
 	return *r.Priority + string(r.Actions[0].Type) + aws.ToString(r.Actions[0].FixedResponseConfig.StatusCode)
 }
 
 // Rules named in the file are the only ones that are written.
 func TestOnlyNamedRulesAreWritten(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		second := got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
+		second := stagetest.Got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
 			Priority: aws.Int32(5), Actions: b.Forward(false),
 			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
 				Values: []string{"/beta/*"}}}}))(b).Rules[0]
-		files := b.Files("sim/web:v2", strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n",
+		files := b.Files("sim/web:v2", strings.Replace(stagetest.CanaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n",
 			"    - {name: WAIT_APPROVAL}\n    - {name: ECS_PRIMARY_ROLLOUT}\n", 1))
 		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(string(files["sluice.yaml"].Data),
 			"input:\n", "input:\n  listenerRules: ["+*second.RuleArn+"]\n", 1))}
 		id := b.Start(files)
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if b.Weights() != "primary 100 canary 0" {
 			b.Errorf("the rule that is not named has %s", b.Weights())
 		}

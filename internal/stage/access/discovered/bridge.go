@@ -29,7 +29,7 @@ func (d *traffic) CallersCacheAddresses(ctx context.Context) (bool, error) {
 // registeredNew returns the registered instances of the primary that are not of the former
 // revision, as of the last read.
 func registeredNew(d *traffic) (ids []string) {
-	found := d.names.RegisteredIDs(sluice.Primary)
+	found := d.names.LastRead().RegisteredIDs(sluice.Primary)
 	for _, t := range d.tasks {
 		if isNew(d, t) && slices.Contains(found, t.ID) {
 			ids = append(ids, t.ID)
@@ -45,7 +45,7 @@ func deregisterNewPrimary(ctx context.Context, d *traffic) error {
 		return err
 	}
 	found := registeredNew(d)
-	if len(found) == 0 || !d.names.HasOthers(found) {
+	if len(found) == 0 || !d.names.LastRead().HasOthers(found) {
 		return nil
 	}
 	d.names.MarkStopping(found)

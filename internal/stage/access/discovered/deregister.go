@@ -42,7 +42,7 @@ func (d *traffic) StopTrafficTo(ctx context.Context, members []step.Member) erro
 					"%s of the %s is registered repeatedly under %s by ECS or another process. Its tasks "+
 						"stop while callers still cache their addresses. They must keep serving after SIGTERM until the "+
 						"DNS TTL expires",
-					sluice.Plural(len(p.instances), "instance"), p.Label, d.names.Registry.FullName())
+					sluice.Plural(len(p.instances), "instance"), p.Label, d.names.Instances.Registry.FullName())
 			}
 			return nil
 		case n > 0:
@@ -103,7 +103,7 @@ func ensureOthersRegistered(ctx context.Context, d *traffic, instances []string)
 	d.step.EmitWarning(
 		"%s that another process or person deregistered (%s) is registered again under %s: otherwise no "+
 			"instance would remain",
-		sluice.Plural(len(back), "instance"), strings.Join(back, ", "), d.names.Registry.FullName())
+		sluice.Plural(len(back), "instance"), strings.Join(back, ", "), d.names.Instances.Registry.FullName())
 	return d.names.AwaitOthers(ctx, instances)
 }
 
@@ -122,7 +122,7 @@ func deregisterMembers(ctx context.Context, d *traffic, all []registeredMember) 
 	case err != nil:
 		return err
 	case !remain:
-		return &sluice.Error{Op: "deregister the " + all[0].Label + " from " + d.names.Registry.FullName(),
+		return &sluice.Error{Op: "deregister the " + all[0].Label + " from " + d.names.Instances.Registry.FullName(),
 			Resource: all[0].ID, Kind: sluice.OutsideChange,
 			Err:  errors.New("no other instance is certain to remain registered: the name would have no records"),
 			Next: "run sluice status to see which tasks of the service run; then run sluice resume"}

@@ -22,7 +22,7 @@ func (d *traffic) AddToSnapshot(ctx context.Context, f *memory.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	instances, err := d.names.ListInstances(ctx)
+	instances, err := d.names.Instances.ListInstances(ctx)
 	for _, t := range tasks {
 		if !slices.ContainsFunc(instances, func(i cloudmap.Instance) bool { return i.ID == t.ID }) {
 			f.Absent = append(f.Absent, t.ID)
@@ -109,11 +109,11 @@ func adoptRecords(ctx context.Context, d *traffic, o cloudmap.OutsideChange) err
 // warnUnknownInstances reports instances that neither ECS nor sluice registered. They are kept: the
 // actor that registered them has to deregister them.
 func warnUnknownInstances(d *traffic) {
-	for _, id := range d.names.UnknownInstances() {
+	for _, id := range d.names.LastRead().UnknownInstances() {
 		if d.step.IsFirstTime("stranger " + id) {
 			d.step.EmitWarning(
 				"instance %s under %s was not registered by ECS or sluice; it gets a part of the requests",
-				id, d.names.Registry.FullName())
+				id, d.names.Instances.Registry.FullName())
 		}
 	}
 	warnOtherServices(d)
@@ -121,11 +121,11 @@ func warnUnknownInstances(d *traffic) {
 
 // warnOtherServices reports other services that share the name.
 func warnOtherServices(d *traffic) {
-	for _, service := range d.names.OtherServices() {
+	for _, service := range d.names.LastRead().OtherServices() {
 		if d.step.IsFirstTime("neighbour " + service) {
 			d.step.EmitWarning(
 				"service %s is also registered under %s: its tasks get a part of the requests; shares count "+
-					"only tasks of %s", service, d.names.Registry.FullName(), d.step.Plan.Service)
+					"only tasks of %s", service, d.names.Instances.Registry.FullName(), d.step.Plan.Service)
 		}
 	}
 }

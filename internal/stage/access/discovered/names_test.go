@@ -12,14 +12,15 @@ import (
 )
 
 func TestNamedFlows(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen,
+	for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+		"blue/green": stagetest.NamedBlueGreen,
 		"quick sync": ""} {
-		for _, o := range []named{{}, {TTL: time.Minute}, {Check: 5 * time.Second}, {Records: "SRV"}} {
+		for _, o := range []stagetest.Named{{}, {TTL: time.Minute}, {Check: 5 * time.Second}, {Records: "SRV"}} {
 			t.Run(fmt.Sprintf("%s %+v", flow, o), func(t *testing.T) {
-				byName(t, o, func(b *nameBench) {
-					end := got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline),
+				stagetest.RunByName(t, o, func(b *stagetest.NameBench) {
+					end := stagetest.Got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline),
 						engine.Options{}))(b)
-					b.ExpectNamed(end, sluice.Succeeded, "", namedV2, "4 primary, 0 canary")
+					b.ExpectNamed(end, sluice.Succeeded, "", stagetest.NamedV2, "4 primary, 0 canary")
 					b.ExpectNobodyLost()
 				})
 			})
@@ -31,11 +32,12 @@ func TestNamedFlows(t *testing.T) {
 func TestOneAnswerThatANameIsGoneIsNotBelieved(t *testing.T) {
 	for _, operation := range []string{"ListInstances", "DiscoverInstances", "GetInstancesHealthStatus"} {
 		stagetest.DenyEachCall(t, operation, "ServiceNotFound", func(t *testing.T, n int) (reached bool) {
-			byName(t, named{Check: 5e9}, func(b *nameBench) {
-				id := b.StartNamed("sim/api:v2", namedCanary)
+			stagetest.RunByName(t, stagetest.Named{Check: 5e9}, func(b *stagetest.NameBench) {
+				id := b.StartNamed("sim/api:v2", stagetest.NamedCanary)
 				denied := b.DenyCall(n, operation, "ServiceNotFound")
-				b.ExpectNamed(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
-					namedV2, "4 primary, 0 canary")
+				b.ExpectNamed(stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b),
+					sluice.Succeeded, "",
+					stagetest.NamedV2, "4 primary, 0 canary")
 				b.ExpectNobodyLost()
 				reached = denied()
 			})

@@ -14,15 +14,17 @@ import (
 // The proof can fail: callers still have the addresses of tasks that are stopped before the TTL
 // has passed. They lose no request if AWS reports the TTL.
 func TestWithoutTheDrainWaitRequestsByNameAreLost(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
+	for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+		"blue/green": stagetest.NamedBlueGreen} {
 		for _, unseen := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/the TTL is not reported: %v", flow, unseen), func(t *testing.T) {
-				byName(t, named{TTL: 5 * time.Minute}, func(b *nameBench) {
+				stagetest.RunByName(t, stagetest.Named{TTL: 5 * time.Minute}, func(b *stagetest.NameBench) {
 					if unseen {
 						b.Account = b.OpenAccount(stagetest.TTLSeemsZero)
 						b.Engine.Account = b.Account
 					}
-					got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline), engine.Options{}))(b)
+					stagetest.Got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline),
+						engine.Options{}))(b)
 					lost := 0.0
 					for _, t := range b.Tallies {
 						lost += t.Report().Failed
@@ -37,12 +39,13 @@ func TestWithoutTheDrainWaitRequestsByNameAreLost(t *testing.T) {
 }
 
 func TestNamedCanaryThatCrashesIsTakenAway(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen,
+	for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+		"blue/green": stagetest.NamedBlueGreen,
 		"quick sync": ""} {
-		byName(t, named{Check: 5 * time.Second}, func(b *nameBench) {
-			end := got(b.Engine.Run(context.Background(),
+		stagetest.RunByName(t, stagetest.Named{Check: 5 * time.Second}, func(b *stagetest.NameBench) {
+			end := stagetest.Got(b.Engine.Run(context.Background(),
 				b.StartNamed("sim/api:v2?crash-after=2s&exit=3&healthy-after=1h", pipeline), engine.Options{}))(b)
-			b.ExpectNamed(end, sluice.RolledBack, "exit code 3", namedV1, "4 primary, 0 canary")
+			b.ExpectNamed(end, sluice.RolledBack, "exit code 3", stagetest.NamedV1, "4 primary, 0 canary")
 			if b.ExpectNobodyLost(); b.Failed() {
 				b.Errorf("%s", flow)
 			}
@@ -53,11 +56,14 @@ func TestNamedCanaryThatCrashesIsTakenAway(t *testing.T) {
 // What ECS puts back ends the stage with that reason; nobody is lost, and no shift
 // is claimed.
 func TestNamedWhereECSPutsInstancesBack(t *testing.T) {
-	byName(t, named{Knobs: "ecsRestoresInstances: true, schedulerLoop: 5s"}, func(b *nameBench) {
-		end := got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", namedBlueGreen), engine.Options{}))(b)
-		b.ExpectNamed(end, sluice.RolledBack, "registered again", namedV1, "4 primary, 0 canary")
-		b.ExpectNobodyLost()
-	})
+	stagetest.RunByName(t, stagetest.Named{Knobs: "ecsRestoresInstances: true, schedulerLoop: 5s"},
+		func(b *stagetest.NameBench) {
+			end := stagetest.Got(b.Engine.Run(context.Background(),
+				b.StartNamed("sim/api:v2", stagetest.NamedBlueGreen),
+				engine.Options{}))(b)
+			b.ExpectNamed(end, sluice.RolledBack, "registered again", stagetest.NamedV1, "4 primary, 0 canary")
+			b.ExpectNobodyLost()
+		})
 }
 
 func TestNamedUnderFaults(t *testing.T) {
@@ -67,20 +73,21 @@ func TestNamedUnderFaults(t *testing.T) {
 		cause   string
 		end     string
 	}{
-		"throttled":    {"throttle servicediscovery:* p=0.3", sluice.Succeeded, "", namedV2},
-		"lost replies": {"lost-reply servicediscovery:* p=0.2", sluice.Succeeded, "", namedV2},
+		"throttled":    {"throttle servicediscovery:* p=0.3", sluice.Succeeded, "", stagetest.NamedV2},
+		"lost replies": {"lost-reply servicediscovery:* p=0.2", sluice.Succeeded, "", stagetest.NamedV2},
 		"a registration fails": {"failed-operation servicediscovery:Register* times=1", sluice.RolledBack,
-			"INTERNAL_FAILURE", namedV1},
+			"INTERNAL_FAILURE", stagetest.NamedV1},
 		"a deregistration fails": {"failed-operation servicediscovery:Deregister* times=2", sluice.RolledBack,
-			"INTERNAL_FAILURE", namedV1},
-		"5xx":                      {"5xx servicediscovery:* p=0.2", sluice.Succeeded, "", namedV2},
-		"stale answers of the map": {"stale servicediscovery:* by=3s", sluice.Succeeded, "", namedV2},
+			"INTERNAL_FAILURE", stagetest.NamedV1},
+		"5xx":                      {"5xx servicediscovery:* p=0.2", sluice.Succeeded, "", stagetest.NamedV2},
+		"stale answers of the map": {"stale servicediscovery:* by=3s", sluice.Succeeded, "", stagetest.NamedV2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
-				byName(t, named{}, func(b *nameBench) {
-					must(b, b.Sim.Inject(c.fault))
-					end := got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline),
+			for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+				"blue/green": stagetest.NamedBlueGreen} {
+				stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
+					stagetest.Must(b, b.Sim.Inject(c.fault))
+					end := stagetest.Got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline),
 						engine.Options{}))(b)
 					b.Sim.ClearFaults()
 					b.ExpectNamed(end, c.outcome, c.cause, c.end, "4 primary, 0 canary")

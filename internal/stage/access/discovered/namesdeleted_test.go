@@ -13,18 +13,21 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// deletesName deletes the Cloud Map service of the name, as another process may: its
+// deleteName deletes the Cloud Map service of the name, as another process may: its
 // instances first, which AWS asks for.
-func (b *nameBench) deletesName() {
+func deleteName(b *stagetest.NameBench) {
 	b.Helper()
 	ctx, name := context.Background(), aws.String("srv-0123456789abcdef")
-	for _, i := range got(b.Discovery.ListInstances(ctx, &awssd.ListInstancesInput{ServiceId: name}))(b).Instances {
-		got(b.Discovery.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: name, InstanceId: i.Id}))(b)
+	for _, i := range stagetest.Got(b.Discovery.ListInstances(ctx,
+		&awssd.ListInstancesInput{ServiceId: name}))(b).Instances {
+		stagetest.Got(b.Discovery.DeregisterInstance(ctx,
+			&awssd.DeregisterInstanceInput{ServiceId: name, InstanceId: i.Id}))(b)
 	}
-	must(b, b.Clock.Sleep(ctx, time.Minute))
-	got(b.Discovery.DeleteService(ctx, &awssd.DeleteServiceInput{Id: name}))(b)
+	stagetest.Must(b, b.Clock.Sleep(ctx, time.Minute))
+	stagetest.Got(b.Discovery.DeleteService(ctx, &awssd.DeleteServiceInput{Id: name}))(b)
 }
 
 // Another process deletes the Cloud Map service during a deployment. The rollback removes
@@ -37,26 +40,27 @@ func TestRollbackAfterTheNameWasDeleted(t *testing.T) {
 		for after, stays := range map[int]string{1: "PRIMARY sim/api:v1?term=80s 4", 3: "PRIMARY sim/api:v2 4"} {
 			t.Run(fmt.Sprintf("%s after stage %d", controller, after), func(t *testing.T) {
 				t.Parallel()
-				byName(t, named{Controller: controller, Image: "?term=80s"}, func(b *nameBench) {
-					ctx := context.Background()
-					id := b.Start(b.NamedFiles("sim/api:v2", heldAfter(namedBlueGreen, after)))
-					got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-					b.deletesName()
-					must(b, b.Engine.SendCommand(ctx, id, journal.Approve, after, "ann"))
-					end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
-					sets := b.TaskSets()
-					if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, arn) ||
-						!strings.Contains(end.Next, "sluice rollback "+id) || controller == "EXTERNAL" &&
-						sets != stays {
-						b.Errorf("%s: %s; next: %s\n%s\n%s", end.Outcome, end.Cause, end.Next, sets, b.EventLog())
-					}
-					must(b, b.Engine.Reopen(ctx, id))
-					must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-					if end = got(b.Engine.Run(ctx, id, engine.Options{}))(b); after == 1 &&
-						end.Outcome != sluice.RolledBack {
-						b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
-					}
-				})
+				stagetest.RunByName(t, stagetest.Named{Controller: controller, Image: "?term=80s"},
+					func(b *stagetest.NameBench) {
+						ctx := context.Background()
+						id := b.Start(b.NamedFiles("sim/api:v2", heldAfter(stagetest.NamedBlueGreen, after)))
+						stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+						deleteName(b)
+						stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, after, "ann"))
+						end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+						sets := b.TaskSets()
+						if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, arn) ||
+							!strings.Contains(end.Next, "sluice rollback "+id) || controller == "EXTERNAL" &&
+							sets != stays {
+							b.Errorf("%s: %s; next: %s\n%s\n%s", end.Outcome, end.Cause, end.Next, sets, b.EventLog())
+						}
+						stagetest.Must(b, b.Engine.Reopen(ctx, id))
+						stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+						if end = stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b); after == 1 &&
+							end.Outcome != sluice.RolledBack {
+							b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+						}
+					})
 			})
 		}
 	}

@@ -13,22 +13,26 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // A name without records in DNS is found by DiscoverInstances alone; the flows are
 // the same.
 func TestNamedFlowsWithoutDNS(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
+	for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+		"blue/green": stagetest.NamedBlueGreen} {
 		for _, controller := range []string{"EXTERNAL", "ECS"} {
-			byName(t, named{Kind: "http", Controller: controller, Image: "?term=80s"}, func(b *nameBench) {
-				end := got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2?term=80s", pipeline),
-					engine.Options{}))(b)
-				if end.Outcome != sluice.Succeeded || b.Found() != "4 primary, 0 canary" {
-					b.Errorf("%s, %s: %s: %s; %s\n%s", flow, controller, end.Outcome, end.Cause, b.Found(),
-						b.EventLog())
-				}
-				b.ExpectNobodyLost()
-			})
+			stagetest.RunByName(t, stagetest.Named{Kind: "http", Controller: controller, Image: "?term=80s"},
+				func(b *stagetest.NameBench) {
+					end := stagetest.Got(b.Engine.Run(context.Background(),
+						b.StartNamed("sim/api:v2?term=80s", pipeline),
+						engine.Options{}))(b)
+					if end.Outcome != sluice.Succeeded || b.Found() != "4 primary, 0 canary" {
+						b.Errorf("%s, %s: %s: %s; %s\n%s", flow, controller, end.Outcome, end.Cause, b.Found(),
+							b.EventLog())
+					}
+					b.ExpectNobodyLost()
+				})
 		}
 	}
 }
@@ -37,25 +41,26 @@ func TestNamedFlowsWithoutDNS(t *testing.T) {
 // deployment goes back with that reason.
 func TestNamedCanaryThatIsSaidToBeUnhealthy(t *testing.T) {
 	for _, controller := range []string{"EXTERNAL", "ECS"} {
-		byName(t, named{Controller: controller, Image: "?term=80s"}, func(b *nameBench) {
-			ctx := context.Background()
-			ran := b.RunBeside(b.Engine, b.Start(b.NamedFiles("sim/api:v2",
-				strings.Replace(namedWait, "scale: 50", "scale: 25",
-					1))))
-			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
-			for _, id := range b.instances(true) {
-				got(b.Discovery.UpdateInstanceCustomHealthStatus(ctx,
-					&awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: aws.String(apiRegistry),
-						InstanceId: aws.String(id), Status: sdtypes.CustomHealthStatusUnhealthy}))(b)
-			}
-			b.Until("it is over", func() bool { return ran.Done })
-			if ran.Outcome != sluice.RolledBack ||
-				!strings.Contains(ran.Cause, "its instance under api.shop.local is UNHEALTHY") ||
-				b.Found() != "4 primary, 0 canary" {
-				b.Errorf("%s: %s: %s; %s\n%s", controller, ran.Outcome, ran.Cause, b.Found(), b.EventLog())
-			}
-			b.ExpectNobodyLost()
-		})
+		stagetest.RunByName(t, stagetest.Named{Controller: controller, Image: "?term=80s"},
+			func(b *stagetest.NameBench) {
+				ctx := context.Background()
+				ran := b.RunBeside(b.Engine, b.Start(b.NamedFiles("sim/api:v2",
+					strings.Replace(namedWait, "scale: 50", "scale: 25",
+						1))))
+				b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
+				for _, id := range instanceIDs(b, true) {
+					stagetest.Got(b.Discovery.UpdateInstanceCustomHealthStatus(ctx,
+						&awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: aws.String(apiRegistry),
+							InstanceId: aws.String(id), Status: sdtypes.CustomHealthStatusUnhealthy}))(b)
+				}
+				b.Until("it is over", func() bool { return ran.Done })
+				if ran.Outcome != sluice.RolledBack ||
+					!strings.Contains(ran.Cause, "its instance under api.shop.local is UNHEALTHY") ||
+					b.Found() != "4 primary, 0 canary" {
+					b.Errorf("%s: %s: %s; %s\n%s", controller, ran.Outcome, ran.Cause, b.Found(), b.EventLog())
+				}
+				b.ExpectNobodyLost()
+			})
 	}
 }
 
@@ -63,24 +68,26 @@ func TestNamedCanaryThatIsSaidToBeUnhealthy(t *testing.T) {
 // out, as soon as a look has seen it; and all are found again in the end.
 func TestNamedTaskReplacedWhileItsVariantIsOut(t *testing.T) {
 	for _, controller := range []string{"EXTERNAL", "ECS"} {
-		byName(t, named{Controller: controller, Image: "?term=80s", Check: 5 * time.Second}, func(b *nameBench) {
-			ctx := context.Background()
-			pipeline := strings.Replace(namedBlueGreen, "    - {name: ECS_PRIMARY_ROLLOUT}",
-				"    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)
-			ran := b.RunBeside(b.Engine, b.Start(b.NamedFiles("sim/api:v2", pipeline)))
-			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
-			id, _ := b.hidden()
-			got(b.ECS.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(id)}))(b)
-			must(b, b.Clock.Sleep(ctx, 3*time.Minute))
-			if b.Found() != "0 primary, 4 canary" ||
-				!strings.Contains(b.EventLog(), "deregistered 1 new task of the primary from api.shop.local") {
-				b.Errorf("%s: %s\n%s", controller, b.Found(), b.EventLog())
-			}
-			b.Until("it is over", func() bool { return ran.Done })
-			if ran.Outcome != sluice.Succeeded || b.Found() != "4 primary, 0 canary" {
-				b.Errorf("%s: %s: %s; %s\n%s", controller, ran.Outcome, ran.Cause, b.Found(), b.EventLog())
-			}
-			b.ExpectNobodyLost()
-		})
+		stagetest.RunByName(t, stagetest.Named{Controller: controller, Image: "?term=80s", Check: 5 * time.Second},
+			func(b *stagetest.NameBench) {
+				ctx := context.Background()
+				pipeline := strings.Replace(stagetest.NamedBlueGreen, "    - {name: ECS_PRIMARY_ROLLOUT}",
+					"    - {name: WAIT, with: {duration: 10m}}\n    - {name: ECS_PRIMARY_ROLLOUT}", 1)
+				ran := b.RunBeside(b.Engine, b.Start(b.NamedFiles("sim/api:v2", pipeline)))
+				b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
+				id, _ := hiddenTask(b)
+				stagetest.Got(b.ECS.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+					Task: aws.String(id)}))(b)
+				stagetest.Must(b, b.Clock.Sleep(ctx, 3*time.Minute))
+				if b.Found() != "0 primary, 4 canary" ||
+					!strings.Contains(b.EventLog(), "deregistered 1 new task of the primary from api.shop.local") {
+					b.Errorf("%s: %s\n%s", controller, b.Found(), b.EventLog())
+				}
+				b.Until("it is over", func() bool { return ran.Done })
+				if ran.Outcome != sluice.Succeeded || b.Found() != "4 primary, 0 canary" {
+					b.Errorf("%s: %s: %s; %s\n%s", controller, ran.Outcome, ran.Cause, b.Found(), b.EventLog())
+				}
+				b.ExpectNobodyLost()
+			})
 	}
 }

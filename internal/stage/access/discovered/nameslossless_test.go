@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // backs is where somebody asks for the rollback of a deployment: nowhere, behind the
@@ -37,14 +38,16 @@ func TestByNameLosesNoRequest(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		ways = append(ways, backs{stage: n}, backs{stage: n, within: true})
 	}
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
+	for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+		"blue/green": stagetest.NamedBlueGreen} {
 		for _, controller := range []string{"EXTERNAL", "ECS"} {
 			for _, ttl := range []time.Duration{10 * time.Second, time.Minute} {
 				for _, w := range ways {
 					t.Run(fmt.Sprintf("%s, %s, TTL %s, %s", flow, controller, ttl, w), func(t *testing.T) {
 						for seed := range uint64(tries(1)) {
-							byName(t, named{Controller: controller, TTL: ttl, Seed: seed,
-								Image: needs(flow, controller)}, func(b *nameBench) { b.thereAndBack(pipeline, w) })
+							stagetest.RunByName(t, stagetest.Named{Controller: controller, TTL: ttl, Seed: seed,
+								Image: needs(flow, controller)},
+								func(b *stagetest.NameBench) { deployAndRollBack(b, pipeline, w) })
 						}
 					})
 				}
@@ -63,7 +66,7 @@ func needs(flow, controller string) string {
 	return ""
 }
 
-func (b *nameBench) thereAndBack(pipeline string, w backs) {
+func deployAndRollBack(b *stagetest.NameBench, pipeline string, w backs) {
 	b.Helper()
 	outcome, serves := sluice.RolledBack, "sim/api:v1"
 	if w.stage == 0 {
@@ -73,9 +76,9 @@ func (b *nameBench) thereAndBack(pipeline string, w backs) {
 	if b.Controller == "ECS" {
 		want = "api " + serves + b.Image + " 4;"
 	}
-	end, stands := b.turned(pipeline, w), b.TaskSets
+	end, stands := runAndRollBack(b, pipeline, w), b.TaskSets
 	if b.Controller == "ECS" {
-		stands = b.rolls
+		stands = func() string { return rollingState(b) }
 	}
 	if end.Outcome != outcome || stands() != want || b.Found() != "4 primary, 0 canary" {
 		b.Errorf("seed %d: %s (%s): %s; %s; want %s: %s\n%s", b.Seed, end.Outcome, end.Cause, stands(), b.Found(),
@@ -89,29 +92,29 @@ func (b *nameBench) thereAndBack(pipeline string, w backs) {
 	}
 }
 
-// turned is a deployment with a person who asks for its rollback.
-func (b *nameBench) turned(pipeline string, w backs) engine.RunResult {
+// runAndRollBack is a deployment with a person who asks for its rollback.
+func runAndRollBack(b *stagetest.NameBench, pipeline string, w backs) engine.RunResult {
 	b.Helper()
 	ctx := context.Background()
 	if w.stage > 0 && !w.within {
 		id := b.StartNamed("sim/api:v2"+b.Image, heldAfter(pipeline, w.stage))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		return got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		return stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 	}
 	id := b.StartNamed("sim/api:v2"+b.Image, pipeline)
 	if w.within {
 		b.Clock.Go(func() {
-			b.Until("the stage begins", func() bool { return b.begun() == w.stage })
-			must(b, b.Clock.Sleep(ctx, time.Duration(b.Seed%5)*time.Second))
-			must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+			b.Until("the stage begins", func() bool { return countBegunStages(b) == w.stage })
+			stagetest.Must(b, b.Clock.Sleep(ctx, time.Duration(b.Seed%5)*time.Second))
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		})
 	}
-	return got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	return stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 }
 
-// begun is how many stages have started.
-func (b *nameBench) begun() (n int) {
+// countBegunStages is how many stages have started.
+func countBegunStages(b *stagetest.NameBench) (n int) {
 	for _, e := range b.Events {
 		if _, ok := e.Open().(sluice.StageStarted); ok {
 			n++

@@ -30,10 +30,10 @@ pipeline:
 
 const apiRegistry = "srv-0123456789abcdef"
 
-// instances are the ids that are found, of the canary or not.
-func (b *nameBench) instances(canary bool) (ids []string) {
+// instanceIDs are the ids that are found, of the canary or not.
+func instanceIDs(b *stagetest.NameBench, canary bool) (ids []string) {
 	b.Helper()
-	out := got(b.Discovery.ListInstances(context.Background(),
+	out := stagetest.Got(b.Discovery.ListInstances(context.Background(),
 		&awssd.ListInstancesInput{ServiceId: aws.String(apiRegistry)}))(b)
 	for _, i := range out.Instances {
 		if strings.HasPrefix(*i.Id, plan.IDPrefix) == canary {
@@ -43,27 +43,27 @@ func (b *nameBench) instances(canary bool) (ids []string) {
 	return ids
 }
 
-func (b *nameBench) takeOut(id string) {
+func deregisterInstance(b *stagetest.NameBench, id string) {
 	b.Helper()
-	got(b.Discovery.DeregisterInstance(context.Background(),
+	stagetest.Got(b.Discovery.DeregisterInstance(context.Background(),
 		&awssd.DeregisterInstanceInput{ServiceId: aws.String(apiRegistry), InstanceId: aws.String(id)}))(b)
 }
 
-func (b *nameBench) putIn(id, address string) {
+func registerInstance(b *stagetest.NameBench, id, address string) {
 	b.Helper()
-	got(b.Discovery.RegisterInstance(context.Background(),
+	stagetest.Got(b.Discovery.RegisterInstance(context.Background(),
 		&awssd.RegisterInstanceInput{ServiceId: aws.String(apiRegistry),
 			InstanceId: aws.String(id), CreatorRequestId: aws.String(id),
 			Attributes: map[string]string{"AWS_INSTANCE_IPV4": address}}))(b)
 }
 
-// hidden is a task of the primary that runs and is not found, and its address.
-func (b *nameBench) hidden() (id, address string) {
+// hiddenTask is a task of the primary that runs and is not found, and its address.
+func hiddenTask(b *stagetest.NameBench) (id, address string) {
 	b.Helper()
-	tasks := got(b.ECS.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+	tasks := stagetest.Got(b.ECS.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
 		ServiceName: aws.String("api")}))(b)
-	found := strings.Join(append(b.instances(false), b.instances(true)...), " ")
-	for _, t := range got(b.ECS.DescribeTasks(context.Background(),
+	found := strings.Join(append(instanceIDs(b, false), instanceIDs(b, true)...), " ")
+	for _, t := range stagetest.Got(b.ECS.DescribeTasks(context.Background(),
 		&awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: tasks.TaskArns}))(b).Tasks {
 		if !strings.Contains(found, sluice.ARNName(*t.TaskArn)) && !strings.HasSuffix(*t.TaskDefinitionArn, ":2") {
 			for _, d := range t.Attachments[0].Details {
@@ -86,19 +86,28 @@ func TestNamedOutsideChange(t *testing.T) {
 	}
 	const all, held = "4 primary, 0 canary", "3 primary, 1 canary"
 	for name, c := range map[string]struct {
-		do                    func(*nameBench)
+		do                    func(*stagetest.NameBench)
 		stop, reassert, adopt cell
 	}{
-		"a record of the primary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(false)[0]) },
+		"a record of the primary is taken out": {do: func(b *stagetest.NameBench) {
+			deregisterInstance(b,
+				instanceIDs(b, false)[0])
+		},
 			stop: cell{sluice.RolledBack, "1 instance of the primary deregistered", "",
 				"3 primary, 0 canary"},
 			reassert: cell{sluice.Succeeded, "of the primary deregistered (", held, all},
 			adopt:    cell{sluice.Succeeded, "sluice keeps it", held, all}},
-		"the record of the canary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(true)[0]) },
+		"the record of the canary is taken out": {do: func(b *stagetest.NameBench) {
+			deregisterInstance(b,
+				instanceIDs(b, true)[0])
+		},
 			stop:     cell{sluice.RolledBack, "1 instance of the canary deregistered", "", all},
 			reassert: cell{sluice.Succeeded, "sluice reverts it", held, all},
 			adopt:    cell{sluice.Succeeded, "sluice keeps it", held, all}},
-		"a record that we took out is put in": {do: func(b *nameBench) { b.putIn(b.hidden()) },
+		"a record that we took out is put in": {do: func(b *stagetest.NameBench) {
+			id, address := hiddenTask(b)
+			registerInstance(b, id, address)
+		},
 			stop:     cell{sluice.RolledBack, "registered again", "", all},
 			reassert: cell{sluice.Succeeded, "sluice reverts it", held, all},
 			adopt:    cell{sluice.Succeeded, "sluice keeps it", held, all}},
@@ -108,27 +117,28 @@ func TestNamedOutsideChange(t *testing.T) {
 			for _, controller := range []string{"EXTERNAL", "ECS"} {
 				t.Run(fmt.Sprintf("%s/%s/%s", name, policy, controller), func(t *testing.T) {
 					t.Parallel()
-					byName(t, named{Controller: controller, Image: "?term=80s"}, func(b *nameBench) {
-						ctx := context.Background()
-						files := stagetest.AddLines(b.NamedFiles("sim/api:v2?term=80s", namedWait), "sluice.yaml",
-							"onOutsideChange: "+string(policy)+"\n")
-						ran := b.RunBeside(b.Engine, b.Start(files))
-						b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
-						must(b, b.Clock.Sleep(ctx, 2*time.Minute))
-						c.do(b)
-						must(b, b.Clock.Sleep(ctx, 90*time.Second))
-						if want.soon != "" && b.Found() != want.soon {
-							b.Errorf("soon after %s are found, want %s", b.Found(), want.soon)
-						}
-						b.Until("it is over", func() bool { return ran.Done })
-						must(b, ran.Err)
-						if ran.RunResult.Outcome != want.outcome || b.Found() != want.ends ||
-							!strings.Contains(b.EventLog(), want.says) {
-							b.Errorf("%s: %s; %s; want %s, %q, %s\n%s", ran.RunResult.Outcome, ran.RunResult.Cause,
-								b.Found(), want.outcome, want.says, want.ends, b.EventLog())
-						}
-						b.ExpectNobodyLost()
-					})
+					stagetest.RunByName(t, stagetest.Named{Controller: controller, Image: "?term=80s"},
+						func(b *stagetest.NameBench) {
+							ctx := context.Background()
+							files := stagetest.AddLines(b.NamedFiles("sim/api:v2?term=80s", namedWait), "sluice.yaml",
+								"onOutsideChange: "+string(policy)+"\n")
+							ran := b.RunBeside(b.Engine, b.Start(files))
+							b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
+							stagetest.Must(b, b.Clock.Sleep(ctx, 2*time.Minute))
+							c.do(b)
+							stagetest.Must(b, b.Clock.Sleep(ctx, 90*time.Second))
+							if want.soon != "" && b.Found() != want.soon {
+								b.Errorf("soon after %s are found, want %s", b.Found(), want.soon)
+							}
+							b.Until("it is over", func() bool { return ran.Done })
+							stagetest.Must(b, ran.Err)
+							if ran.RunResult.Outcome != want.outcome || b.Found() != want.ends ||
+								!strings.Contains(b.EventLog(), want.says) {
+								b.Errorf("%s: %s; %s; want %s, %q, %s\n%s", ran.RunResult.Outcome, ran.RunResult.Cause,
+									b.Found(), want.outcome, want.says, want.ends, b.EventLog())
+							}
+							b.ExpectNobodyLost()
+						})
 				})
 			}
 		}
@@ -139,12 +149,12 @@ func TestNamedOutsideChange(t *testing.T) {
 // whatever the policy: whoever registered it takes it away.
 func TestNamedStrangerIsToldOfAndLeft(t *testing.T) {
 	for _, policy := range []sluice.OnOutside{sluice.StopOnChange, sluice.ReassertChange, sluice.AdoptChange} {
-		byName(t, named{}, func(b *nameBench) {
+		stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
 			ran := b.RunBeside(b.Engine, b.Start(stagetest.AddLines(b.NamedFiles("sim/api:v2", namedWait),
 				"sluice.yaml", "onOutsideChange: "+string(policy)+"\n")))
 			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
-			b.putIn("by-hand", "10.255.255.1")
-			must(b, b.Clock.Sleep(context.Background(), time.Minute))
+			registerInstance(b, "by-hand", "10.255.255.1")
+			stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
 			if !strings.Contains(b.EventLog(),
 				"instance by-hand under api.shop.local was not registered by ECS or sluice") {
 				b.Errorf("%s: nobody is told\n%s", policy, b.EventLog())
@@ -159,15 +169,15 @@ func TestNamedStrangerIsToldOfAndLeft(t *testing.T) {
 
 // While a wait lasts, the share is held as tasks of the canary die and come again.
 func TestNamedShareIsHeldDuringAWait(t *testing.T) {
-	byName(t, named{}, func(b *nameBench) {
+	stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
 		ran := b.RunBeside(b.Engine, b.Start(b.NamedFiles("sim/api:v2", namedWait)))
 		b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
-		must(b, b.Clock.Sleep(context.Background(), time.Minute))
-		dies := b.instances(true)[0]
-		got(b.ECS.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
+		stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
+		dies := instanceIDs(b, true)[0]
+		stagetest.Got(b.ECS.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"),
 			Task: aws.String(dies[strings.LastIndex(dies, "-")+1:])}))(b)
-		must(b, b.Clock.Sleep(context.Background(), 3*time.Minute))
-		if now := b.instances(true); b.Found() != "3 primary, 1 canary" || now[0] == dies {
+		stagetest.Must(b, b.Clock.Sleep(context.Background(), 3*time.Minute))
+		if now := instanceIDs(b, true); b.Found() != "3 primary, 1 canary" || now[0] == dies {
 			b.Errorf("%s, %v\n%s", b.Found(), now, b.EventLog())
 		}
 		b.Until("it is over", func() bool { return ran.Done })
@@ -181,15 +191,15 @@ func TestNamedShareIsHeldDuringAWait(t *testing.T) {
 // it again is out of the name, and forgotten, before.
 func TestNamedCanaryServiceScaledByOthers(t *testing.T) {
 	for count, soon := range map[int32]string{4: "3 primary, 1 canary", 1: "3 primary, 1 canary"} {
-		byName(t, named{Controller: "ECS", Image: "?term=80s"}, func(b *nameBench) {
+		stagetest.RunByName(t, stagetest.Named{Controller: "ECS", Image: "?term=80s"}, func(b *stagetest.NameBench) {
 			ctx := context.Background()
 			ran := b.RunBeside(b.Engine, b.Start(stagetest.AddLines(b.NamedFiles("sim/api:v2", namedWait),
 				"sluice.yaml", "onOutsideChange: reassert\n")))
 			b.Until("the wait", func() bool { return strings.Contains(b.EventLog(), "10m0s to pass") })
-			got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
 				Service: aws.String("api-canary"), DesiredCount: aws.Int32(count)}))(b)
-			must(b, b.Clock.Sleep(ctx, 4*time.Minute))
-			now := got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			stagetest.Must(b, b.Clock.Sleep(ctx, 4*time.Minute))
+			now := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
 				Services: []string{"api-canary"}}))(b).Services[0]
 			if now.DesiredCount != 2 || b.Found() != soon {
 				b.Errorf("%d: %d tasks, %s\n%s", count, now.DesiredCount, b.Found(), b.EventLog())

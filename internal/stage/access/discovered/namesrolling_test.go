@@ -11,19 +11,21 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
-// rolls tells what of a rolling service runs, and whether a canary stands beside it.
-func (b *nameBench) rolls() string {
+// rollingState tells what of a rolling service runs, and whether a canary stands beside it.
+func rollingState(b *stagetest.NameBench) string {
 	b.Helper()
-	out := got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
-		Services: []string{"api", "api-canary"}}))(b)
+	out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+		&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+			Services: []string{"api", "api-canary"}}))(b)
 	text := ""
 	for _, s := range out.Services {
 		if *s.Status != "ACTIVE" {
 			continue
 		}
-		td := got(b.ECS.DescribeTaskDefinition(context.Background(),
+		td := stagetest.Got(b.ECS.DescribeTaskDefinition(context.Background(),
 			&awsecs.DescribeTaskDefinitionInput{TaskDefinition: s.TaskDefinition}))(b)
 		text += fmt.Sprintf("%s %s %d;", *s.ServiceName, *td.TaskDefinition.ContainerDefinitions[0].Image,
 			s.RunningCount)
@@ -35,10 +37,10 @@ const (
 	rolledNamedV2 = "api sim/api:v2?term=80s 4;"
 )
 
-func (b *nameBench) rolledTo(end engine.RunResult, outcome sluice.Outcome, cause, want string) {
+func expectRolledTo(b *stagetest.NameBench, end engine.RunResult, outcome sluice.Outcome, cause, want string) {
 	b.Helper()
-	if end.Outcome != outcome || b.rolls() != want || b.Found() != "4 primary, 0 canary" {
-		b.Errorf("%s (%s): %s %s; want %s: %s\n%s", end.Outcome, end.Cause, b.rolls(), b.Found(), outcome, want,
+	if end.Outcome != outcome || rollingState(b) != want || b.Found() != "4 primary, 0 canary" {
+		b.Errorf("%s (%s): %s %s; want %s: %s\n%s", end.Outcome, end.Cause, rollingState(b), b.Found(), outcome, want,
 			b.EventLog())
 	}
 }
@@ -46,16 +48,19 @@ func (b *nameBench) rolledTo(end engine.RunResult, outcome sluice.Outcome, cause
 // The RFC's flows on an ordinary rolling service, with a canary service beside it.
 // ECS stops old tasks itself and waits for no TTL: the image serves on.
 func TestNamedFlowsBesideRolling(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen,
+	for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+		"blue/green": stagetest.NamedBlueGreen,
 		"quick sync": ""} {
 		for _, ttl := range []time.Duration{10 * time.Second, time.Minute} {
 			t.Run(fmt.Sprintf("%s, TTL %s", flow, ttl), func(t *testing.T) {
-				byName(t, named{Controller: "ECS", TTL: ttl, Image: "?term=80s"}, func(b *nameBench) {
-					end := got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2?term=80s", pipeline),
-						engine.Options{}))(b)
-					b.rolledTo(end, sluice.Succeeded, "", rolledNamedV2)
-					b.ExpectNobodyLost()
-				})
+				stagetest.RunByName(t, stagetest.Named{Controller: "ECS", TTL: ttl, Image: "?term=80s"},
+					func(b *stagetest.NameBench) {
+						end := stagetest.Got(b.Engine.Run(context.Background(),
+							b.StartNamed("sim/api:v2?term=80s", pipeline),
+							engine.Options{}))(b)
+						expectRolledTo(b, end, sluice.Succeeded, "", rolledNamedV2)
+						b.ExpectNobodyLost()
+					})
 			})
 		}
 	}
@@ -64,9 +69,11 @@ func TestNamedFlowsBesideRolling(t *testing.T) {
 // In Blue/Green the old tasks are out of the name, and forgotten, before ECS stops
 // them, whatever the image does about SIGTERM; in a canary flow they are not.
 func TestNamedBlueGreenNeedsNoGraceOfTheImage(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
-		byName(t, named{Controller: "ECS", TTL: time.Minute}, func(b *nameBench) {
-			end := got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline), engine.Options{}))(b)
+	for flow, pipeline := range map[string]string{"canary": stagetest.NamedCanary,
+		"blue/green": stagetest.NamedBlueGreen} {
+		stagetest.RunByName(t, stagetest.Named{Controller: "ECS", TTL: time.Minute}, func(b *stagetest.NameBench) {
+			end := stagetest.Got(b.Engine.Run(context.Background(), b.StartNamed("sim/api:v2", pipeline),
+				engine.Options{}))(b)
 			if end.Outcome != sluice.Succeeded {
 				b.Fatalf("%s: %s %s\n%s", flow, end.Outcome, end.Cause, b.EventLog())
 			}

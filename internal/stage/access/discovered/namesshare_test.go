@@ -23,20 +23,21 @@ import (
 
 var lookups = flag.Int("lookups", 20_000, "how often a name is looked up to measure a share")
 
-// heldAt brings a deployment to its first approval.
-func (b *nameBench) heldAt(pipeline string) (*plan.Plan, string) {
+// startHeld brings a deployment to its first approval.
+func startHeld(b *stagetest.NameBench, pipeline string) (*plan.Plan, string) {
 	b.Helper()
-	p := got(b.Plan(b.NamedFiles("sim/api:v2", pipeline), mode.Options{}))(b)
-	id := got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
-	if end := got(b.Engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
+	p := stagetest.Got(b.Plan(b.NamedFiles("sim/api:v2", pipeline), mode.Options{}))(b)
+	id := stagetest.Got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b)
+	if end := stagetest.Got(b.Engine.Run(context.Background(), id,
+		engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 	}
 	return p, id
 }
 
 // canaryAddresses are the addresses of the canary's instances.
-func (b *nameBench) canaryAddresses() map[string]bool {
-	out := got(b.Discovery.ListInstances(context.Background(),
+func canaryAddresses(b *stagetest.NameBench) map[string]bool {
+	out := stagetest.Got(b.Discovery.ListInstances(context.Background(),
 		&awssd.ListInstancesInput{ServiceId: aws.String("srv-0123456789abcdef")}))(b)
 	all := map[string]bool{}
 	for _, i := range out.Instances {
@@ -54,24 +55,25 @@ func TestNamedSharesAreThePlans(t *testing.T) {
 		{20, 50, 50, 10}, {4, 25, 10, 1}} {
 		for i, controller := range []string{"EXTERNAL", "ECS"} {
 			t.Run(fmt.Sprintf("%d%% of %d, %s", c.percent, c.count, controller), func(t *testing.T) {
-				byName(t, named{Count: c.count, Controller: controller, Seed: uint64(i)}, func(b *nameBench) {
-					p, _ := b.heldAt(stagetest.RoutedPipeline(c.scale, c.percent, ""))
-					share := p.Stages[1].Share
-					if share.Tasks.Canary != c.canary || fmt.Sprintf("%d primary, %d canary", share.Tasks.Primary,
-						share.Tasks.Canary) != b.Found() {
-						t.Errorf("planned %s, found %s", share, b.Found())
-					}
-					b.measures(share)
-				})
+				stagetest.RunByName(t, stagetest.Named{Count: c.count, Controller: controller, Seed: uint64(i)},
+					func(b *stagetest.NameBench) {
+						p, _ := startHeld(b, stagetest.RoutedPipeline(c.scale, c.percent, ""))
+						share := p.Stages[1].Share
+						if share.Tasks.Canary != c.canary || fmt.Sprintf("%d primary, %d canary", share.Tasks.Primary,
+							share.Tasks.Canary) != b.Found() {
+							t.Errorf("planned %s, found %s", share, b.Found())
+						}
+						measureShare(b, share)
+					})
 			})
 		}
 	}
 }
 
-func (b *nameBench) measures(share *plan.Share) {
+func measureShare(b *stagetest.NameBench, share *plan.Share) {
 	b.Helper()
-	must(b, b.Clock.Sleep(context.Background(), 5*time.Second)) // the name servers follow
-	ours, n, first := b.canaryAddresses(), *lookups, 0
+	stagetest.Must(b, b.Clock.Sleep(context.Background(), 5*time.Second)) // the name servers follow
+	ours, n, first := canaryAddresses(b), *lookups, 0
 	for range n {
 		found, _ := b.Sim.Resolve("api.shop.local.", "A")
 		if ours[found[0].Addr().String()] {
@@ -89,7 +91,7 @@ func (b *nameBench) measures(share *plan.Share) {
 		out, err := b.Discovery.DiscoverInstances(context.Background(),
 			&awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api"),
 				HealthStatus: sdtypes.HealthStatusFilterHealthy})
-		must(b, err)
+		stagetest.Must(b, err)
 		for _, i := range out.Instances {
 			found++
 			if ours[i.Attributes["AWS_INSTANCE_IPV4"]] {
@@ -104,8 +106,8 @@ func (b *nameBench) measures(share *plan.Share) {
 
 // Extra canary tasks make the share exact.
 func TestNamedExactShareStartsMoreTasks(t *testing.T) {
-	byName(t, named{}, func(b *nameBench) {
-		p, _ := b.heldAt(stagetest.RoutedPipeline(25, 50, ", exact: true"))
+	stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
+		p, _ := startHeld(b, stagetest.RoutedPipeline(25, 50, ", exact: true"))
 		if s := p.Stages[1].Share; s.Extra != 1 || s.Tasks != (plan.Split{Primary: 2, Canary: 2}) {
 			t.Errorf("planned %+v", s)
 		}
@@ -117,8 +119,8 @@ func TestNamedExactShareStartsMoreTasks(t *testing.T) {
 
 // ECS rounds a task set's share of the desired count up.
 func TestNamedExactShareStartsNoTaskTooMany(t *testing.T) {
-	byName(t, named{Count: 3}, func(b *nameBench) {
-		b.heldAt(stagetest.RoutedPipeline(15, 50, ", exact: true"))
+	stagetest.RunByName(t, stagetest.Named{Count: 3}, func(b *stagetest.NameBench) {
+		startHeld(b, stagetest.RoutedPipeline(15, 50, ", exact: true"))
 		if b.Found() != "2 primary, 2 canary" || b.TaskSets() != "ACTIVE sim/api:v2 2, PRIMARY sim/api:v1 3" {
 			b.Errorf("%s; %s", b.Found(), b.TaskSets())
 		}
@@ -126,10 +128,10 @@ func TestNamedExactShareStartsNoTaskTooMany(t *testing.T) {
 }
 
 func TestNamedExactShareBesideRolling(t *testing.T) {
-	byName(t, named{Controller: "ECS"}, func(b *nameBench) {
-		b.heldAt(stagetest.RoutedPipeline(25, 60, ", exact: true"))
-		if b.Found() != "2 primary, 3 canary" || b.rolls() != "api sim/api:v1 4;api-canary sim/api:v2 3;" {
-			t.Errorf("%s; %s", b.Found(), b.rolls())
+	stagetest.RunByName(t, stagetest.Named{Controller: "ECS"}, func(b *stagetest.NameBench) {
+		startHeld(b, stagetest.RoutedPipeline(25, 60, ", exact: true"))
+		if b.Found() != "2 primary, 3 canary" || rollingState(b) != "api sim/api:v1 4;api-canary sim/api:v2 3;" {
+			t.Errorf("%s; %s", b.Found(), rollingState(b))
 		}
 	})
 }
@@ -152,7 +154,7 @@ func TestNamedPlansAreRefused(t *testing.T) {
 			"{canary: 50}}]}\n", cause: "no earlier stage starts a canary"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			byName(t, named{}, func(b *nameBench) {
+			stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
 				files := b.NamedFiles("sim/api:v2", c.pipeline)
 				if c.in != "" {
 					text := string(files[c.in].Data)
@@ -172,8 +174,8 @@ func TestNamedPlansAreRefused(t *testing.T) {
 }
 
 func TestNamedPlanWarns(t *testing.T) {
-	byName(t, named{}, func(b *nameBench) {
-		p := got(b.Plan(b.NamedFiles("sim/api:v2", stagetest.RoutedPipeline(25, 5, "")), mode.Options{}))(b)
+	stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
+		p := stagetest.Got(b.Plan(b.NamedFiles("sim/api:v2", stagetest.RoutedPipeline(25, 5, "")), mode.Options{}))(b)
 		text := strings.Join(p.Warnings, "\n")
 		for _, want := range []string{"less than one task: sluice uses one task", "no container has a health check",
 			"no process monitors the deployment"} {
@@ -190,13 +192,14 @@ func TestNamedPlanWarns(t *testing.T) {
 
 // A service that somebody scales while the canary is found keeps its share.
 func TestNamedShareWhileSomebodyScales(t *testing.T) {
-	byName(t, named{}, func(b *nameBench) {
-		_, id := b.heldAt(stagetest.RoutedPipeline(50, 25, ""))
+	stagetest.RunByName(t, stagetest.Named{}, func(b *stagetest.NameBench) {
+		_, id := startHeld(b, stagetest.RoutedPipeline(50, 25, ""))
 		ctx := context.Background()
-		got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"),
+		stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+			Service:      aws.String("api"),
 			DesiredCount: aws.Int32(8)}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, "approve", 2, "ann"))
-		end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, "approve", 2, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		b.ExpectNamed(end, sluice.Succeeded, "", "PRIMARY sim/api:v2 8", "8 primary, 0 canary")
 		b.ExpectNobodyLost()
 	})
@@ -213,9 +216,10 @@ func TestNamedShareWhileTheServiceIsScaledIn(t *testing.T) {
 					t.Run(fmt.Sprintf("%s %d%% to %d, %s", controller, share, to, does), func(t *testing.T) {
 						t.Parallel()
 						for seed := range uint64(3) {
-							byName(t, named{Controller: controller, Count: 6, Image: term, Seed: seed},
-								func(b *nameBench) {
-									b.scaledIn(share, to, does, term)
+							stagetest.RunByName(t,
+								stagetest.Named{Controller: controller, Count: 6, Image: term, Seed: seed},
+								func(b *stagetest.NameBench) {
+									scaleInAtShare(b, share, to, does, term)
 								})
 						}
 					})
@@ -225,22 +229,24 @@ func TestNamedShareWhileTheServiceIsScaledIn(t *testing.T) {
 	}
 }
 
-// scaledIn scales the service in while a share is held, and goes on at once.
-func (b *nameBench) scaledIn(share int, to int32, does, term string) {
+// scaleInAtShare scales the service in while a share is held, and goes on at once.
+func scaleInAtShare(b *stagetest.NameBench, share int, to int32, does, term string) {
 	ctx := context.Background()
-	p := got(b.Plan(b.NamedFiles("sim/api:v2"+term, stagetest.RoutedPipeline(100, share, "")), mode.Options{}))(b)
-	id := got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
-	if end := got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
+	p := stagetest.Got(b.Plan(b.NamedFiles("sim/api:v2"+term, stagetest.RoutedPipeline(100, share, "")),
+		mode.Options{}))(b)
+	id := stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b)
+	if end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 	}
-	got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"),
+	stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+		Service:      aws.String("api"),
 		DesiredCount: aws.Int32(to)}))(b)
 	if does == "approve" {
-		must(b, b.Engine.SendCommand(ctx, id, "approve", 2, "ann"))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, "approve", 2, "ann"))
 	} else {
-		must(b, b.Engine.SendCommand(ctx, id, does, 0, "ann"))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, does, 0, "ann"))
 	}
-	end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+	end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 	if want := map[string]sluice.Outcome{"approve": sluice.Succeeded,
 		"rollback": sluice.RolledBack}[does]; end.Outcome != want {
 		b.Fatalf("%s: %s, want %s\n%s", end.Outcome, end.Cause, want, b.EventLog())

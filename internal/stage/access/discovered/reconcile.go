@@ -66,10 +66,10 @@ func noteExposure(d *traffic, did cloudmap.Reconciled, before time.Time) {
 			what = "task" // it may have been deregistered before and registered again
 		}
 		d.step.EmitNote("deregistered %s of the primary from %s; %s", sluice.Plural(n, what),
-			d.names.Registry.FullName(),
+			d.names.Instances.Registry.FullName(),
 			exposureText(longest, before.IsZero()))
 	}
-	for _, id := range d.names.RegisteredIDs(sluice.Primary) {
+	for _, id := range d.names.LastRead().RegisteredIDs(sluice.Primary) {
 		d.seen[id] = true
 	}
 }

@@ -29,7 +29,7 @@ func loadSaved(ctx context.Context, d *traffic) error {
 	}
 	d.names.ExpectsCanary = saved.MaintainedShare > 0
 	if d.step.IsRollback() || d.step.Stage.Adopts() { // without a snapshot there is nothing to compare with
-		d.names.Tries, d.names.IgnoresChanges = 3, true
+		d.names.Instances.Tries, d.names.IgnoresChanges = 3, true
 	}
 	d.loaded = true
 	return loadDeregistered(ctx, d)

@@ -42,9 +42,9 @@ func (d *traffic) SetWeights(ctx context.Context, to sluice.Weights) error {
 		return err
 	}
 	d.step.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
-		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Registry.ARN}})
-	now := d.names.CurrentSplit()
-	d.step.EmitNote("%s has %s, %d of canary: %.3g%%", d.names.Registry.FullName(),
+		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Instances.Registry.ARN}})
+	now := d.names.LastRead().Split()
+	d.step.EmitNote("%s has %s, %d of canary: %.3g%%", d.names.Instances.Registry.FullName(),
 		sluice.Plural(now.Total(), "registered task"), now.Canary, now.Percent())
 	return nil
 }
@@ -53,12 +53,12 @@ func (d *traffic) SetWeights(ctx context.Context, to sluice.Weights) error {
 // deregistered instances again. AWS does not document it; the ECS scheduler acts within seconds.
 func checkStaysDeregistered(ctx context.Context, d *traffic, to sluice.Weights) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
-	if err != nil || saved.StaysDeregistered || d.names.CountDeregistered() == 0 {
+	if err != nil || saved.StaysDeregistered || d.names.LastRead().CountDeregistered() == 0 {
 		return err
 	}
 	again := d.returnedCount
 	until := d.step.Clock.Now().Add(reregisterWatch)
-	for d.names.CountDeregistered() > 0 && d.step.Clock.Now().Before(until) {
+	for d.names.LastRead().CountDeregistered() > 0 && d.step.Clock.Now().Before(until) {
 		if err := d.step.PauseFor(ctx, step.CheckInterval); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (d *traffic) RouteAllToPrimary(ctx context.Context) error {
 	if err == nil && n > 0 {
 		d.step.EmitNote("changed %s under %s: all primary tasks are registered, and no others",
 			sluice.Plural(n, "instance"),
-			d.names.Registry.FullName())
+			d.names.Instances.Registry.FullName())
 		err = step.SaveShiftTime(ctx, d.step)
 	}
 	return err
@@ -123,12 +123,13 @@ func (d *traffic) RouteAllToPrimary(ctx context.Context) error {
 // without a share still has one. This happens when there is no other task to register: the name
 // must not be empty.
 func checkShareReached(d *traffic, to sluice.Weights) error {
-	now := d.names.CurrentSplit()
+	now := d.names.LastRead().Split()
 	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
 		return nil
 	}
-	return &sluice.Error{Op: "shift the share under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID,
-		Kind: sluice.Conflict,
+	return &sluice.Error{Op: "shift the share under " + d.names.Instances.Registry.FullName(),
+		Resource: d.names.Instances.Registry.ID,
+		Kind:     sluice.Conflict,
 		Err: fmt.Errorf("requested %s, %w %s of the primary and %s of the canary", to, route.ErrMismatch,
 			sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
 		Next: "run sluice status to see the unhealthy tasks; then run sluice resume or sluice rollback"}
@@ -144,14 +145,14 @@ func startExtraCanaries(ctx context.Context, d *traffic, to sluice.Weights) erro
 	if _, err := d.names.Routes(ctx); err != nil {
 		return err
 	}
-	pool := d.names.Pool()
+	pool := d.names.LastRead().Pool()
 	want, ok := pool.ExactSplit(to)
 	switch {
 	case want.Canary <= pool.Canary:
 		return nil
 	case !d.step.Stage.Exact:
-		return &sluice.Error{Op: "register only the canary under " + d.names.Registry.FullName(),
-			Resource: d.names.Registry.ID, Kind: sluice.Conflict,
+		return &sluice.Error{Op: "register only the canary under " + d.names.Instances.Registry.FullName(),
+			Resource: d.names.Instances.Registry.ID, Kind: sluice.Conflict,
 			Err: fmt.Errorf("%s of the canary can be registered, and the service now has %d",
 				sluice.Plural(pool.Canary, "task"), pool.Desired),
 			Next: "roll the canary out again with scale: 100, or set exact: true"}

@@ -146,7 +146,7 @@ func registeredOf(ctx context.Context, d *traffic, m step.Member) ([]string, err
 	}
 	var ids []string
 	for _, task := range taskIDsOf(d, m) {
-		ids = append(ids, d.names.InstancesOf(task)...)
+		ids = append(ids, d.names.LastRead().InstancesOf(task)...)
 	}
 	return ids, nil
 }
@@ -174,12 +174,13 @@ func targetStates(ctx context.Context, d *traffic, m step.Member) ([]sluice.Targ
 			continue
 		}
 		x := sluice.Target{ID: t.Address, State: "initial", Description: "not registered under " +
-			d.names.Registry.FullName() + " yet"}
+			d.names.Instances.Registry.FullName() + " yet"}
 		switch {
 		case t.Health == "UNHEALTHY":
 			x.State, x.Description = "unhealthy", "a container health check fails"
-		case d.names.IsUnhealthy(t.ID):
-			x.State, x.Description = "unhealthy", "its instance under "+d.names.Registry.FullName()+" is UNHEALTHY"
+		case d.names.LastRead().IsUnhealthy(t.ID):
+			x.State = "unhealthy"
+			x.Description = "its instance under " + d.names.Instances.Registry.FullName() + " is UNHEALTHY"
 		case isHealthy(d, t) && (m.Variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):
 			x.State, x.Description = "healthy", ""
 		}

@@ -35,7 +35,7 @@ func Open(s *step.Step) step.Access {
 		Stopped: d.stoppedTasks, SaveDeregistered: d.saveDeregistered, Deregistered: map[string]map[string]string{},
 		SaveRegistered: d.saveRegistered, ResolveChange: d.applyRecordPolicy,
 		Place: cloudmap.Place{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Region: s.Plan.Region}}
-	d.names.InstanceClient = cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: *s.Plan.Registry,
+	d.names.Instances = cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: *s.Plan.Registry,
 		Pause: s.PauseFor, Confirm: s.AwaitSecondRead, Token: d.newToken}
 	return d
 }
@@ -58,7 +58,7 @@ func (d *traffic) RemoveStaleRecords(ctx context.Context) error {
 
 // IsNameDeleted reads whether the Cloud Map service is deleted. No caller can resolve the name then.
 func (d *traffic) IsNameDeleted(ctx context.Context) (bool, error) {
-	_, err := d.names.ListInstances(ctx)
+	_, err := d.names.Instances.ListInstances(ctx)
 	if sluice.KindOf(err) == sluice.NotFound {
 		return true, nil
 	}
@@ -148,7 +148,7 @@ func (d *traffic) CanaryGetsTraffic(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	saved, err := d.step.Memory.Names.Load(ctx)
-	return saved.MaintainedShare+d.names.CountRegistered()+d.names.CountDeregistered() > 0, err
+	return saved.MaintainedShare+d.names.CountRegistered()+d.names.LastRead().CountDeregistered() > 0, err
 }
 
 // WaitForPropagation waits for the name servers and then for the DNS TTL after the last
@@ -158,11 +158,12 @@ func (d *traffic) WaitForPropagation(ctx context.Context) error {
 	if err != nil || !ok {
 		return err
 	}
-	forget, last := d.names.Registry.CacheExpiry(), d.step.Clock.Now().Add(maxWaitTTLs*d.names.Registry.CacheExpiry())
+	forget, last := d.names.Instances.Registry.CacheExpiry(),
+		d.step.Clock.Now().Add(maxWaitTTLs*d.names.Instances.Registry.CacheExpiry())
 	until := at.Add(forget)
 	for told := false; d.step.Clock.Now().Before(until); told = true {
 		if !told {
-			d.step.Host.Emit(sluice.Waiting{For: "DNS caches to expire", Detail: d.names.Registry.FullName(),
+			d.step.Host.Emit(sluice.Waiting{For: "DNS caches to expire", Detail: d.names.Instances.Registry.FullName(),
 				Until: until})
 		}
 		if err := capacity.CheckDuringWait(ctx, d.step); err != nil {
@@ -233,7 +234,7 @@ func (d *traffic) RestoreRoutes(ctx context.Context) error {
 	if err != nil || !sends {
 		return err
 	}
-	if d.names.Pool().Primary == 0 {
+	if d.names.LastRead().Pool().Primary == 0 {
 		return d.RouteAllToPrimary(ctx)
 	}
 	return d.SetWeights(ctx, sluice.CanaryShare(0))

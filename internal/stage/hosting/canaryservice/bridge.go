@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
-	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/health"
 )
 
 // bridgeTimeout is how long the former revision may make no progress in the canary service. After
@@ -62,7 +62,7 @@ func (s services) startFormerCanary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := capacity.AwaitMember(ctx, s.step, m, verdict.AwaitCapacity(s.step.Clock.Now(), min(bridgeTimeout,
+	if err := capacity.AwaitMember(ctx, s.step, m, health.AwaitCapacity(s.step.Clock.Now(), min(bridgeTimeout,
 		s.step.Plan.ProgressDeadline),
 		0).RequireTwoPolls()); err != nil {
 		return err

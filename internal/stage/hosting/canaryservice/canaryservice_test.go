@@ -25,11 +25,12 @@ func guarded(c *ecstypes.DeploymentConfiguration) bool {
 }
 
 func TestCanaryServiceIsTheServiceWithoutWhatActsByItself(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		id := b.Start(b.CanaryServiceFiles("sim/web:v2",
-			pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack, cleanCanary), breaker))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+			stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+				stagetest.PrimaryRollout, stagetest.ShiftBack, stagetest.CleanCanary), stagetest.Breaker))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		s := b.CanaryService()
 		if s == nil {
 			b.Fatalf("no canary service\n%s", b.EventLog())
@@ -45,20 +46,22 @@ func TestCanaryServiceIsTheServiceWithoutWhatActsByItself(t *testing.T) {
 		if w := b.Weights(); w != "primary 80 canary 20" {
 			b.Errorf("weights: %s", w)
 		}
-		must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
-		b.ExpectCanaryServiceGone(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
+		b.ExpectCanaryServiceGone(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "",
+			stagetest.RolledV2)
 	})
 }
 
 // A second rollout brings the same service to its scale; after a clean it is
 // another one.
 func TestSecondCanaryRolloutKeepsTheService(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		all := "{name: ECS_CANARY_ROLLOUT, with: {scale: 100}}"
 		end := b.Deploy(b.CanaryServiceFiles("sim/web:v2",
-			pipelined(canaryRollout, all, shiftFifth, shiftBack, cleanCanary, canaryRollout, primaryRollout,
-				cleanCanary), breaker))
-		b.ExpectCanaryServiceGone(end, sluice.Succeeded, "", rolledV2)
+			stagetest.Pipeline(stagetest.CanaryRollout, all, stagetest.ShiftFifth, stagetest.ShiftBack,
+				stagetest.CleanCanary, stagetest.CanaryRollout, stagetest.PrimaryRollout,
+				stagetest.CleanCanary), stagetest.Breaker))
+		b.ExpectCanaryServiceGone(end, sluice.Succeeded, "", stagetest.RolledV2)
 		made := 0
 		for _, c := range b.Calls {
 			if strings.HasSuffix(c.Operation, "CreateService") {
@@ -72,31 +75,36 @@ func TestSecondCanaryRolloutKeepsTheService(t *testing.T) {
 }
 
 func TestQuickSyncTakesAStandingCanaryServiceAway(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		id := b.Start(b.CanaryServiceFiles("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, cleanCanary),
-			breaker))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
-		got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		id := b.Start(b.CanaryServiceFiles("sim/web:v2",
+			stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+				stagetest.CleanCanary),
+			stagetest.Breaker))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 		p, err := b.Plan(b.CanaryServiceFiles("sim/web:v3",
-			pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary), breaker),
+			stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.PrimaryRollout,
+				stagetest.ShiftBack, stagetest.CleanCanary), stagetest.Breaker),
 			mode.Options{QuickSync: true})
-		must(b, err)
-		end := got(b.Engine.Run(ctx, got(b.Engine.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
-		b.ExpectCanaryServiceGone(end, sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
+		stagetest.Must(b, err)
+		end := stagetest.Got(b.Engine.Run(ctx, stagetest.Got(b.Engine.Start(ctx, p, engine.TriggerManual))(b),
+			engine.Options{}))(b)
+		b.ExpectCanaryServiceGone(end, sluice.Succeeded, "", strings.ReplaceAll(stagetest.RolledV2, "v2", "v3"))
 	})
 }
 
 func TestServiceOfThatNameThatIsNotOursIsRefused(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		_, err := b.ECS.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"),
 			ServiceName:    aws.String("web-canary"),
 			TaskDefinition: aws.String("web:1"), LaunchType: ecstypes.LaunchTypeFargate,
 			NetworkConfiguration: b.Network(), DesiredCount: aws.Int32(1)})
-		must(b, err)
+		stagetest.Must(b, err)
 		_, err = b.Plan(b.CanaryServiceFiles("sim/web:v2",
-			pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary), breaker), mode.Options{})
+			stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.PrimaryRollout,
+				stagetest.ShiftBack, stagetest.CleanCanary), stagetest.Breaker), mode.Options{})
 		if sluice.KindOf(err) != sluice.Conflict ||
 			!strings.Contains(err.Error(), "sluice did not create that service") {
 			b.Errorf("%v", err)
@@ -107,18 +115,18 @@ func TestServiceOfThatNameThatIsNotOursIsRefused(t *testing.T) {
 // Nobody calls a worker: its canary is started and taken away, and no share is
 // asked for. Nothing but the counts tells that it is well.
 func TestWorkersRollOutWithoutRouting(t *testing.T) {
-	pipeline := pipelined(canaryRollout, primaryRollout, cleanCanary)
-	for name, files := range map[string]func(*bench, string) fstest.MapFS{
-		"services": func(b *bench, image string) fstest.MapFS {
+	pipeline := stagetest.Pipeline(stagetest.CanaryRollout, stagetest.PrimaryRollout, stagetest.CleanCanary)
+	for name, files := range map[string]func(*stagetest.Bench, string) fstest.MapFS{
+		"services": func(b *stagetest.Bench, image string) fstest.MapFS {
 			return stagetest.WithoutTraffic(b.CanaryServiceFiles(image, pipeline,
 				""))
 		},
-		"task sets": func(b *bench, image string) fstest.MapFS {
+		"task sets": func(b *stagetest.Bench, image string) fstest.MapFS {
 			return stagetest.WithoutTraffic(b.Files(image, pipeline))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on(t, options{NoService: true}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{NoService: true}, func(b *stagetest.Bench) {
 				for _, image := range []string{"sim/web:v1", "sim/web:v2"} {
 					if end := b.Deploy(files(b, image)); end.Outcome != sluice.Succeeded {
 						b.Fatalf("%s: %s %s\n%s", image, end.Outcome, end.Cause, b.EventLog())
@@ -140,12 +148,12 @@ func TestWorkersRollOutWithoutRouting(t *testing.T) {
 // go to the service, and the deployment that follows carries on.
 func TestCanaryServiceIsAdoptedWhereTheJournalIsLost(t *testing.T) {
 	for n, more := 2, true; more; n += 2 {
-		rolls(t, func(b *bench) { more = b.besideAdopted(n) })
+		stagetest.RunRolling(t, func(b *stagetest.Bench) { more = adoptCanaryService(b, n) })
 	}
 }
 
-func (b *bench) besideAdopted(n int) (more bool) {
-	files := b.CanaryServiceFiles("sim/web:v2", canaryPipeline, breaker)
+func adoptCanaryService(b *stagetest.Bench, n int) (more bool) {
+	files := b.CanaryServiceFiles("sim/web:v2", stagetest.CanaryPipeline, stagetest.Breaker)
 	id := b.Start(files)
 	g := b.KillAtWrite(n, true)
 	at := b.RunUntilKilled(id)
@@ -154,10 +162,11 @@ func (b *bench) besideAdopted(n int) (more bool) {
 		return false
 	}
 	ctx := context.Background()
-	p := got(b.Plan(files, mode.Options{TakeOver: id, Adopt: true}))(b)
+	p := stagetest.Got(b.Plan(files, mode.Options{TakeOver: id, Adopt: true}))(b)
 	e := b.StartOnOtherMachine()
-	b.ExpectCanaryServiceGone(got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b),
-		sluice.Succeeded, "", rolledV2)
+	b.ExpectCanaryServiceGone(stagetest.Got(e.Run(ctx, stagetest.Got(e.Start(ctx, p, engine.TriggerManual))(b),
+		engine.Options{}))(b),
+		sluice.Succeeded, "", stagetest.RolledV2)
 	if b.Failed() {
 		b.Logf("lost at %s (write %d)", at, n)
 	}

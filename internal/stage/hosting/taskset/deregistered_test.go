@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
 // Another process deregisters a revision during a deployment: ECS starts no task of it
@@ -38,18 +39,18 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s after stage %d, back %t", c.revision, c.after, c.back), func(t *testing.T) {
 			t.Parallel()
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				ctx := context.Background()
-				id := b.Start(b.Files("sim/web:v2", heldAfterStage(c.after)))
-				got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-				got(b.ECS.DeregisterTaskDefinition(ctx,
+				id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(c.after)))
+				stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+				stagetest.Got(b.ECS.DeregisterTaskDefinition(ctx,
 					&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String(c.revision)}))(b)
 				kind, stage := journal.Approve, c.after
 				if c.back {
 					kind, stage = journal.Rollback, 0
 				}
-				must(b, b.Engine.SendCommand(ctx, id, kind, stage, "ann"))
-				end := got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+				stagetest.Must(b, b.Engine.SendCommand(ctx, id, kind, stage, "ann"))
+				end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
 				if sets := b.TaskSets(); end.Outcome != c.outcome || !strings.Contains(end.Cause, c.cause) ||
 					sets != c.sets {
 					b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.EventLog())
@@ -59,7 +60,7 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 						strings.Contains(end.Next, "sluice rollback") {
 						b.Errorf("next: %s", end.Next)
 					}
-					b.ExpectEnd(b.Deploy(b.Files("sim/web:v1", canaryPipeline)), sluice.Succeeded, "",
+					b.ExpectEnd(b.Deploy(b.Files("sim/web:v1", stagetest.CanaryPipeline)), sluice.Succeeded, "",
 						old+"; primary 100 canary 0")
 				}
 				b.ExpectNoneLost()
@@ -70,18 +71,18 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 
 // So it is where ECS rolls the service: the new version stays.
 func TestRollingBackToADeregisteredRevision(t *testing.T) {
-	rolls(t, func(b *bench) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		end := b.Deploy(b.RollingFiles("sim/web:v2", breaker))
-		got(b.ECS.DeregisterTaskDefinition(ctx,
+		end := b.Deploy(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+		stagetest.Got(b.ECS.DeregisterTaskDefinition(ctx,
 			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
-		must(b, b.Engine.Reopen(ctx, end.ID))
-		must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
-		end = got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b)
+		stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		end = stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b)
 		if !strings.Contains(end.Next, "run sluice deploy") {
 			b.Errorf("next: %s", end.Next)
 		}
-		b.ExpectRolled(end, sluice.Failed, "web:1 was deregistered during the deployment", rolledV2)
+		b.ExpectRolled(end, sluice.Failed, "web:1 was deregistered during the deployment", stagetest.RolledV2)
 		b.ExpectNoneLost()
 	})
 }

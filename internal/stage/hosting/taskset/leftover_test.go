@@ -48,27 +48,30 @@ func answered(r loadgen.Report, version string) (n float64) {
 // What an earlier deployment left is listed in the plan, and removed before the next
 // canary is started: callers never get both.
 func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
-	next := pipelined(canaryRollout, shiftFifth, primaryRollout, shiftBack, cleanCanary)
+	next := stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.PrimaryRollout,
+		stagetest.ShiftBack, stagetest.CleanCanary)
 	for _, c := range []struct{ name, left string }{
-		{"without requests", pipelined(canaryRollout, approval, shiftFifth, primaryRollout, shiftBack, cleanCanary)},
-		{"with requests", pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack, cleanCanary)},
+		{"without requests", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.Approval, stagetest.ShiftFifth,
+			stagetest.PrimaryRollout, stagetest.ShiftBack, stagetest.CleanCanary)},
+		{"with requests", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+			stagetest.PrimaryRollout, stagetest.ShiftBack, stagetest.CleanCanary)},
 	} {
 		t.Run("task sets/"+c.name, func(t *testing.T) {
-			on(t, options{}, func(b *bench) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 				b.AbortAtApproval(b.Files("sim/web:v2", c.left))
-				b.removesFirst(b.Files("sim/web:v3", next), c.left)
+				expectRemovalFirst(b, b.Files("sim/web:v3", next), c.left)
 				b.ExpectEnd(b.Deploy(b.Files("sim/web:v3", next)), sluice.Succeeded, "",
 					"PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
-				b.neverTogether(c.name == "without requests")
+				expectNeverTogether(b, c.name == "without requests")
 			})
 		})
 		t.Run("services/"+c.name, func(t *testing.T) {
-			rolls(t, func(b *bench) {
-				b.AbortAtApproval(b.CanaryServiceFiles("sim/web:v2", c.left, breaker))
-				b.removesFirst(b.CanaryServiceFiles("sim/web:v3", next, breaker), c.left)
-				b.ExpectCanaryServiceGone(b.Deploy(b.CanaryServiceFiles("sim/web:v3", next, breaker)),
-					sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
-				b.neverTogether(c.name == "without requests")
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				b.AbortAtApproval(b.CanaryServiceFiles("sim/web:v2", c.left, stagetest.Breaker))
+				expectRemovalFirst(b, b.CanaryServiceFiles("sim/web:v3", next, stagetest.Breaker), c.left)
+				b.ExpectCanaryServiceGone(b.Deploy(b.CanaryServiceFiles("sim/web:v3", next, stagetest.Breaker)),
+					sluice.Succeeded, "", strings.ReplaceAll(stagetest.RolledV2, "v2", "v3"))
+				expectNeverTogether(b, c.name == "without requests")
 			})
 		})
 		for _, controller := range []string{"EXTERNAL", "ECS"} {
@@ -76,12 +79,14 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 				o := stagetest.Named{Controller: controller, Check: 5e9, Image: "?term=80s"}
 				stagetest.RunByName(t, o, func(b *stagetest.NameBench) {
 					b.AbortAtApproval(b.NamedFiles("sim/api:v2?term=80s", c.left))
-					p := got(b.Plan(b.NamedFiles("sim/api:v3?term=80s", stagetest.NamedBlueGreen), mode.Options{}))(b)
+					p := stagetest.Got(b.Plan(b.NamedFiles("sim/api:v3?term=80s", stagetest.NamedBlueGreen),
+						mode.Options{}))(b)
 					if p.Stages[0].Name != "ECS_ADOPT" {
 						t.Errorf("the first stage is %s", p.Stages[0].Name)
 					}
-					end := got(b.Engine.Run(context.Background(),
-						got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b), engine.Options{}))(b)
+					end := stagetest.Got(b.Engine.Run(context.Background(),
+						stagetest.Got(b.Engine.Start(context.Background(), p, engine.TriggerManual))(b),
+						engine.Options{}))(b)
 					if end.Outcome != sluice.Succeeded || b.Found() != "4 primary, 0 canary" {
 						t.Errorf("%s %s; %s\n%s", end.Outcome, end.Cause, b.Found(), b.EventLog())
 					}
@@ -92,10 +97,10 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 	}
 }
 
-// removesFirst checks that a plan begins by removing what was left, and says so.
-func (b *bench) removesFirst(files fstest.MapFS, left string) {
+// expectRemovalFirst checks that a plan begins by removing what was left, and says so.
+func expectRemovalFirst(b *stagetest.Bench, files fstest.MapFS, left string) {
 	b.Helper()
-	p := got(b.Plan(files, mode.Options{}))(b)
+	p := stagetest.Got(b.Plan(files, mode.Options{}))(b)
 	if p.Stages[0].Name != "ECS_ADOPT" {
 		b.Errorf("the first stage is %s", p.Stages[0].Name)
 	}
@@ -119,7 +124,7 @@ func (b *bench) removesFirst(files fstest.MapFS, left string) {
 	}
 }
 
-func (b *bench) neverTogether(unseen bool) {
+func expectNeverTogether(b *stagetest.Bench, unseen bool) {
 	b.Helper()
 	r := b.Tally.Report()
 	if together(r, "v2", "v3") {
@@ -134,30 +139,36 @@ func (b *bench) neverTogether(unseen bool) {
 // Killed while it removes what was left, or rolled back after it, a deployment leaves
 // the service as it was, without what was left.
 func TestRollbackAfterALeftoverWasRemoved(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		b.AbortAtApproval(b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
-			shiftBack, cleanCanary)))
-		id := b.Start(b.Files("sim/web:v3", pipelined(canaryRollout, shiftFifth, approval, primaryRollout, shiftBack,
-			cleanCanary)))
-		got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
-		b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+		b.AbortAtApproval(b.Files("sim/web:v2", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+			stagetest.Approval, stagetest.PrimaryRollout,
+			stagetest.ShiftBack, stagetest.CleanCanary)))
+		id := b.Start(b.Files("sim/web:v3", stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth,
+			stagetest.Approval, stagetest.PrimaryRollout, stagetest.ShiftBack,
+			stagetest.CleanCanary)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		b.ExpectEnd(stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "",
+			stagetest.ServesV1)
 		b.ExpectNoneLost()
 	})
 	for _, after := range []bool{false, true} {
 		for n, more := 1, true; more; n++ {
-			on(t, options{}, func(b *bench) {
-				b.AbortAtApproval(b.Files("sim/web:v2", pipelined(canaryRollout, shiftFifth, approval, primaryRollout,
-					shiftBack, cleanCanary)))
-				id := b.Start(b.Files("sim/web:v3", canaryPipeline))
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				b.AbortAtApproval(b.Files("sim/web:v2",
+					stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.Approval,
+						stagetest.PrimaryRollout,
+						stagetest.ShiftBack, stagetest.CleanCanary)))
+				id := b.Start(b.Files("sim/web:v3", stagetest.CanaryPipeline))
 				g := b.KillAtWrite(n, after)
 				at := b.RunUntilKilled(id)
 				g.Left = -1
 				if more = at != ""; !more {
 					return
 				}
-				b.ExpectEnd(got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "",
+				b.ExpectEnd(stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b),
+					sluice.Succeeded, "",
 					"PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 				b.ExpectNoneLost()
 				if more = !b.Failed(); !more {
@@ -168,11 +179,11 @@ func TestRollbackAfterALeftoverWasRemoved(t *testing.T) {
 	}
 }
 
-// strange makes a task set of somebody else's in a group.
-func (b *bench) strange(image, group, externalID string) string {
+// createForeignSet makes a task set of somebody else's in a group.
+func createForeignSet(b *stagetest.Bench, image, group, externalID string) string {
 	b.Helper()
 	ctx := context.Background()
-	td := got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, image)))(b)
+	td := stagetest.Got(b.ECS.RegisterTaskDefinition(ctx, stagetest.TaskDefinition(b, image)))(b)
 	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"),
 		TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
 		LaunchType:     ecstypes.LaunchTypeFargate, NetworkConfiguration: b.Network(),
@@ -184,7 +195,7 @@ func (b *bench) strange(image, group, externalID string) string {
 		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(group), ContainerName: aws.String("web"),
 			ContainerPort: aws.Int32(8080)}}
 	}
-	set := got(b.ECS.CreateTaskSet(ctx, in))(b).TaskSet
+	set := stagetest.Got(b.ECS.CreateTaskSet(ctx, in))(b).TaskSet
 	b.Until("the task set runs", func() bool {
 		return strings.Contains(b.State(), fmt.Sprintf("ACTIVE %s 50%% 2 running", image))
 	})
@@ -195,12 +206,12 @@ func (b *bench) strange(image, group, externalID string) string {
 // written. The file can let it stay, or have it removed.
 func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 	for _, group := range []string{"primary", "canary"} {
-		for _, pipeline := range []string{canaryPipeline, ""} {
-			in := func(t *testing.T, key string, f func(*bench, fstest.MapFS)) {
+		for _, pipeline := range []string{stagetest.CanaryPipeline, ""} {
+			in := func(t *testing.T, key string, f func(*stagetest.Bench, fstest.MapFS)) {
 				t.Run(fmt.Sprintf("%s/%v/%s", group, pipeline != "", key), func(t *testing.T) {
-					on(t, options{}, func(b *bench) {
+					stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 						arn := map[string]string{"primary": b.Primary, "canary": b.Canary}[group]
-						b.strange("sim/web:v9", arn, "other-tool/1")
+						createForeignSet(b, "sim/web:v9", arn, "other-tool/1")
 						files := b.Files("sim/web:v2", pipeline)
 						if key != "" {
 							files = stagetest.AddLines(files, "sluice.yaml", "\nonOtherTargets: "+key+"\n")
@@ -211,7 +222,7 @@ func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 					})
 				})
 			}
-			in(t, "", func(b *bench, files fstest.MapFS) {
+			in(t, "", func(b *stagetest.Bench, files fstest.MapFS) {
 				_, err := b.Plan(files, mode.Options{})
 				if sluice.KindOf(err) != sluice.Conflict ||
 					!strings.Contains(err.Error(), "sluice did not create it") ||
@@ -224,12 +235,12 @@ func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 					}
 				}
 			})
-			in(t, "allow", func(b *bench, files fstest.MapFS) {
+			in(t, "allow", func(b *stagetest.Bench, files fstest.MapFS) {
 				b.ExpectEnd(b.Deploy(files), sluice.Succeeded, "",
 					"ACTIVE sim/web:v9 50% 2 running; PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0")
 			})
-			in(t, "remove", func(b *bench, files fstest.MapFS) {
-				b.ExpectEnd(b.Deploy(files), sluice.Succeeded, "", servesV2)
+			in(t, "remove", func(b *stagetest.Bench, files fstest.MapFS) {
+				b.ExpectEnd(b.Deploy(files), sluice.Succeeded, "", stagetest.ServesV2)
 			})
 		}
 	}
@@ -238,11 +249,11 @@ func TestTaskSetOfOthersInOurGroups(t *testing.T) {
 // A task set of others outside our groups gets none of our requests: no deployment
 // touches it, ECS_SYNC neither.
 func TestTaskSetOfOthersOutsideOurGroupsSurvives(t *testing.T) {
-	for name, pipeline := range map[string]string{"quick sync": "", "canary": canaryPipeline} {
+	for name, pipeline := range map[string]string{"quick sync": "", "canary": stagetest.CanaryPipeline} {
 		for _, key := range []string{"stop", "remove"} {
 			t.Run(name+"/"+key, func(t *testing.T) {
-				on(t, options{}, func(b *bench) {
-					b.strange("sim/web:v9", "", "other-tool/1")
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+					createForeignSet(b, "sim/web:v9", "", "other-tool/1")
 					files := stagetest.AddLines(b.Files("sim/web:v2", pipeline), "sluice.yaml",
 						"\nonOtherTargets: "+key+"\n")
 					b.ExpectEnd(b.Deploy(files), sluice.Succeeded, "",
@@ -256,15 +267,15 @@ func TestTaskSetOfOthersOutsideOurGroupsSurvives(t *testing.T) {
 
 // A target that is no task of the service gets requests too: it stops a deployment.
 func TestTargetOfOthersInOurGroups(t *testing.T) {
-	on(t, options{}, func(b *bench) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		got(b.ELB.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: aws.String(b.Canary),
+		stagetest.Got(b.ELB.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: aws.String(b.Canary),
 			Targets: []elbtypes.TargetDescription{{Id: aws.String("10.0.0.250"), Port: aws.Int32(8080)}}}))(b)
-		_, err := b.Plan(b.Files("sim/web:v2", canaryPipeline), mode.Options{})
+		_, err := b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{})
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "10.0.0.250 in web-canary") {
 			b.Errorf("%v", err)
 		}
-		if _, err := b.Plan(stagetest.AddLines(b.Files("sim/web:v2", canaryPipeline), "sluice.yaml",
+		if _, err := b.Plan(stagetest.AddLines(b.Files("sim/web:v2", stagetest.CanaryPipeline), "sluice.yaml",
 			"\nonOtherTargets: allow\n"),
 			mode.Options{}); err != nil {
 			b.Error(err)

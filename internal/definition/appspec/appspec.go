@@ -1,4 +1,8 @@
-package definition
+// Package appspec builds and reads the AppSpec of a CodeDeploy deployment, which names the task
+// definition, the container behind the load balancer and the hooks.
+//
+// Start reading at [New].
+package appspec
 
 import (
 	"bytes"
@@ -15,11 +19,12 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// MaxAppSpec is the maximum length of an AppSpec that sluice sends, in bytes. AWS publishes no
+// MaxLength is the maximum length of an AppSpec that sluice sends, in bytes. AWS publishes no
 // limit; five hooks and twenty subnets are a tenth of this.
-const MaxAppSpec = 100 << 10
+const MaxLength = 100 << 10
 
 // Hook is a Lambda function that CodeDeploy calls at a lifecycle event.
 type Hook struct {
@@ -33,15 +38,15 @@ func HookEvents() []string {
 	return []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"}
 }
 
-// AppSpec is the revision of a CodeDeploy deployment.
-type AppSpec struct {
+// Spec is an AppSpec: the revision of a CodeDeploy deployment.
+type Spec struct {
 	Content string // JSON
 	SHA256  string // of the content, in hexadecimal digits
 }
 
-// appSpec is an AppSpec in AWS's own spelling (CodeDeploy User Guide, "AppSpec
+// document is an AppSpec in AWS's own spelling (CodeDeploy User Guide, "AppSpec
 // 'resources' section for Amazon ECS deployments").
-type appSpec struct {
+type document struct {
 	Version   json.Number           `json:"version"`
 	Resources []map[string]resource `json:"Resources"`
 	Hooks     []map[string]string   `json:"Hooks,omitempty"`
@@ -77,18 +82,18 @@ type capacityProvider struct {
 	Weight           int32  `json:"Weight"`
 }
 
-// NewAppSpec builds the AppSpec that deploys a task definition, given by its ARN, to a service. It
+// New builds the AppSpec that deploys a task definition, given by its ARN, to a service. It
 // contains the container and port of the first load balancer, the network, the platform version,
-// the capacity providers and the hooks. If CodeDeploy would refuse the AppSpec, NewAppSpec returns
+// the capacity providers and the hooks. If CodeDeploy would refuse the AppSpec, New returns
 // a *[sluice.Error].
-func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks []Hook) (AppSpec, error) {
+func New(service *awsecs.CreateServiceInput, taskDefinition string, hooks []Hook) (Spec, error) {
 	p := properties{TaskDefinition: taskDefinition, PlatformVersion: aws.ToString(service.PlatformVersion),
 		NetworkConfiguration: networkOf(service)}
 	if !strings.HasPrefix(taskDefinition, "arn:") {
-		return AppSpec{}, specError(service, "", "the task definition %q is not an ARN", taskDefinition)
+		return Spec{}, specError(service, "", "the task definition %q is not an ARN", taskDefinition)
 	}
 	if err := p.setBalancer(service); err != nil {
-		return AppSpec{}, err
+		return Spec{}, err
 	}
 	for _, c := range service.CapacityProviderStrategy {
 		p.CapacityProviderStrategy = append(p.CapacityProviderStrategy,
@@ -96,9 +101,9 @@ func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks
 	}
 	list, err := hookList(service, hooks)
 	if err != nil {
-		return AppSpec{}, err
+		return Spec{}, err
 	}
-	doc := appSpec{Version: "0.0", Resources: []map[string]resource{{"TargetService": {"AWS::ECS::Service", p}}},
+	doc := document{Version: "0.0", Resources: []map[string]resource{{"TargetService": {"AWS::ECS::Service", p}}},
 		Hooks: list}
 	return doc.encodeSpec(service)
 }
@@ -177,20 +182,20 @@ func CheckHooks(hooks []Hook) error {
 	return nil
 }
 
-func (a appSpec) encodeSpec(service *awsecs.CreateServiceInput) (AppSpec, error) {
+func (a document) encodeSpec(service *awsecs.CreateServiceInput) (Spec, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(a); err != nil {
-		return AppSpec{}, specError(service, "", "%w", err)
+		return Spec{}, specError(service, "", "%w", err)
 	}
 	content := strings.TrimSuffix(b.String(), "\n")
-	if len(content) > MaxAppSpec {
-		return AppSpec{},
+	if len(content) > MaxLength {
+		return Spec{},
 			specError(service, "use fewer subnets, security groups and capacity providers, or shorter function names",
-				"it has %d bytes; at most %d are sent", len(content), MaxAppSpec)
+				"it has %d bytes; at most %d are sent", len(content), MaxLength)
 	}
-	return AppSpec{Content: content, SHA256: sha256Hex(content)}, nil
+	return Spec{Content: content, SHA256: sha256Hex(content)}, nil
 }
 
 func sha256Hex(content string) string {
@@ -198,9 +203,9 @@ func sha256Hex(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ReadAppSpec reads the task definition and the hooks of any AppSpec, in YAML or JSON.
-func ReadAppSpec(content string) (taskDefinition string, hooks []Hook, err error) {
-	src, err := Parse("AppSpec", []byte(content))
+// Read reads the task definition and the hooks of any AppSpec, in YAML or JSON.
+func Read(content string) (taskDefinition string, hooks []Hook, err error) {
+	src, err := definition.Parse("AppSpec", []byte(content))
 	if err != nil {
 		return "", nil, err
 	}
@@ -222,7 +227,7 @@ func ReadAppSpec(content string) (taskDefinition string, hooks []Hook, err error
 	return taskDefinition, hooks, nil
 }
 
-func itemsOf(n *Node) []*Node {
+func itemsOf(n *definition.Node) []*definition.Node {
 	if n == nil {
 		return nil
 	}

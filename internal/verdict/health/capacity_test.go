@@ -1,4 +1,4 @@
-package verdict
+package health
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
@@ -18,8 +19,9 @@ type look struct {
 	stopped                   []diagnosis.Stopped
 }
 
-func (l look) observation() Observation {
-	o := Observation{At: t0.Add(l.after), Set: &sluice.TaskSet{ID: "ecs-svc/1", Desired: l.desired, Pending: l.pending,
+func (l look) observation() verdict.Observation {
+	o := verdict.Observation{At: t0.Add(l.after), Set: &sluice.TaskSet{ID: "ecs-svc/1", Desired: l.desired,
+		Pending: l.pending,
 		Running: l.running},
 		Targets: []sluice.Target{}, NewlyStopped: l.stopped}
 	for i := range l.healthy {
@@ -32,9 +34,9 @@ func (l look) observation() Observation {
 	return o
 }
 
-func judge(deadline time.Duration, looks ...look) Verdict {
+func judge(deadline time.Duration, looks ...look) verdict.Verdict {
 	c := AwaitCapacity(t0, deadline, 1)
-	var v Verdict
+	var v verdict.Verdict
 	for _, l := range looks {
 		c, v = c.See(l.observation())
 	}
@@ -56,31 +58,31 @@ func TestCapacity(t *testing.T) {
 	s, m := time.Second, time.Minute
 	for name, c := range map[string]struct {
 		looks []look
-		want  State
+		want  verdict.State
 	}{
-		"starting":                   {[]look{{0, 2, 2, 0, 0, 0, nil}}, Progressing},
-		"running is not healthy":     {[]look{{0, 2, 0, 2, 0, 0, nil}}, Progressing},
-		"one of two healthy":         {[]look{{0, 2, 0, 2, 1, 0, nil}}, Progressing},
-		"whole":                      {[]look{{0, 2, 0, 2, 2, 0, nil}}, Healthy},
-		"more run than should":       {[]look{{0, 2, 0, 3, 3, 0, nil}}, Progressing},
-		"no task wanted, one needed": {[]look{{0, 0, 0, 0, 0, 0, nil}}, Progressing},
+		"starting":                   {[]look{{0, 2, 2, 0, 0, 0, nil}}, verdict.Progressing},
+		"running is not healthy":     {[]look{{0, 2, 0, 2, 0, 0, nil}}, verdict.Progressing},
+		"one of two healthy":         {[]look{{0, 2, 0, 2, 1, 0, nil}}, verdict.Progressing},
+		"whole":                      {[]look{{0, 2, 0, 2, 2, 0, nil}}, verdict.Healthy},
+		"more run than should":       {[]look{{0, 2, 0, 3, 3, 0, nil}}, verdict.Progressing},
+		"no task wanted, one needed": {[]look{{0, 0, 0, 0, 0, 0, nil}}, verdict.Progressing},
 		"three crashes of one cause": {[]look{{0, 2, 0, 2, 0, 0,
-			[]diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c")}}}, Failing},
+			[]diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c")}}}, verdict.Failing},
 		"two crashes are not enough": {[]look{{0, 2, 0, 2, 0, 0,
-			[]diagnosis.Stopped{crashed("a"), crashed("b")}}}, Progressing},
+			[]diagnosis.Stopped{crashed("a"), crashed("b")}}}, verdict.Progressing},
 		"scaled in tasks are no failures": {[]look{{0, 2, 0, 1, 0, 0,
-			[]diagnosis.Stopped{scaledIn("a"), scaledIn("b"), scaledIn("c")}}}, Progressing},
+			[]diagnosis.Stopped{scaledIn("a"), scaledIn("b"), scaledIn("c")}}}, verdict.Progressing},
 		"a healthy task between forgives": {[]look{{0, 2, 0, 2, 0, 0,
 			[]diagnosis.Stopped{crashed("a"), crashed("b")}}, {5 * s, 2, 0, 2, 1, 0, nil},
-			{9 * s, 2, 0, 1, 1, 0, []diagnosis.Stopped{crashed("c")}}}, Progressing},
+			{9 * s, 2, 0, 1, 1, 0, []diagnosis.Stopped{crashed("c")}}}, verdict.Progressing},
 		"nothing moves until the deadline": {[]look{{0, 2, 2, 0, 0, 0, nil}, {10 * m, 2, 2, 0, 0, 0, nil}},
-			Stalling},
+			verdict.Stalling},
 		"progress pushes the deadline back": {[]look{{0, 2, 2, 0, 0, 0, nil}, {9 * m, 2, 1, 1, 0, 0, nil},
-			{15 * m, 2, 1, 1, 0, 0, nil}}, Progressing},
+			{15 * m, 2, 1, 1, 0, 0, nil}}, verdict.Progressing},
 		"tasks that come and go are no progress": {[]look{{0, 2, 0, 2, 0, 2, nil}, {5 * m, 2, 0, 1, 0, 1, nil},
-			{6 * m, 2, 0, 2, 0, 2, nil}, {10*m + s, 2, 0, 2, 0, 2, nil}}, Stalling},
+			{6 * m, 2, 0, 2, 0, 2, nil}, {10*m + s, 2, 0, 2, 0, 2, nil}}, verdict.Stalling},
 		"a change of the desired count is progress": {[]look{{0, 2, 0, 2, 1, 0, nil}, {9 * m, 4, 2, 2, 1, 0, nil},
-			{11 * m, 4, 2, 2, 1, 0, nil}}, Progressing},
+			{11 * m, 4, 2, 2, 1, 0, nil}}, verdict.Progressing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := judge(10*time.Minute, c.looks...)
@@ -99,10 +101,11 @@ func TestHealthIsSeenTwice(t *testing.T) {
 	whole, sick := look{0, 2, 0, 2, 2, 0, nil}.observation(), look{0, 2, 0, 2, 1, 1, nil}.observation()
 	c := AwaitCapacity(t0, time.Minute, 1).RequireTwoPolls()
 	for i, step := range []struct {
-		o    Observation
-		want State
-	}{{whole, Progressing}, {sick, Progressing}, {whole, Progressing}, {whole, Healthy}} {
-		var v Verdict
+		o    verdict.Observation
+		want verdict.State
+	}{{whole, verdict.Progressing}, {sick, verdict.Progressing}, {whole, verdict.Progressing},
+		{whole, verdict.Healthy}} {
+		var v verdict.Verdict
 		if c, v = c.See(step.o); v.State != step.want {
 			t.Errorf("observation %d: %s, want %s", i+1, v.State, step.want)
 		}
@@ -112,7 +115,7 @@ func TestHealthIsSeenTwice(t *testing.T) {
 func TestOnlyTargetsOfTheSetCount(t *testing.T) {
 	o := look{0, 1, 0, 1, 2, 0, nil}.observation()
 	o.IsOwnTarget = func(id string) bool { return id == "elsewhere" }
-	if _, v := AwaitCapacity(t0, time.Minute, 1).See(o); v.State != Progressing {
+	if _, v := AwaitCapacity(t0, time.Minute, 1).See(o); v.State != verdict.Progressing {
 		t.Errorf("healthy by targets of another task set: %s", v.State)
 	}
 }
@@ -120,13 +123,14 @@ func TestOnlyTargetsOfTheSetCount(t *testing.T) {
 // What served before is waited for whatever stops; only that nothing moves any
 // more ends it.
 func TestPatience(t *testing.T) {
-	c, v := AwaitCapacity(t0, time.Minute, 1).IgnoreFailures(), Verdict{}
+	c, v := AwaitCapacity(t0, time.Minute, 1).IgnoreFailures(), verdict.Verdict{}
 	crashes := []diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c"), crashed("d")}
 	c, v = c.See(look{0, 2, 0, 0, 0, 0, crashes}.observation())
-	if v.State != Progressing || v.Cause.Count != 4 {
+	if v.State != verdict.Progressing || v.Cause.Count != 4 {
 		t.Errorf("four crashes: %s, cause %q ×%d", v.State, v.Cause.Text, v.Cause.Count)
 	}
-	if _, v = c.See(look{time.Minute, 2, 0, 0, 0, 0, nil}.observation()); v.State != Stalling || v.Cause.Count != 4 {
+	if _, v = c.See(look{time.Minute, 2, 0, 0, 0, 0, nil}.observation()); v.State != verdict.Stalling ||
+		v.Cause.Count != 4 {
 		t.Errorf("nothing moved for the deadline: %s, cause ×%d", v.State, v.Cause.Count)
 	}
 }
@@ -136,12 +140,12 @@ func TestPatience(t *testing.T) {
 func TestCapacityExplains(t *testing.T) {
 	full := look{0, 2, 0, 0, 0, 0, []diagnosis.Stopped{crashed("a"), crashed("b"), crashed("c")}}.observation()
 	c, v := AwaitCapacity(t0, time.Minute, 1).See(full)
-	if v.State != Failing || v.Cause.Kind != diagnosis.ExitCode || len(c.NeededLogs()) != 1 {
+	if v.State != verdict.Failing || v.Cause.Kind != diagnosis.ExitCode || len(c.NeededLogs()) != 1 {
 		t.Errorf("%s, %s, logs of %v", v.State, v.Cause.Kind, c.NeededLogs())
 	}
 	_, v = c.AddLogs(full, []diagnosis.Log{{Task: "c", Container: "web", Lines: []string{"exec format error"}}})
-	if v.State != Failing || v.Cause.Kind != diagnosis.ExecFormat || v.Cause.Count != 3 || len(v.Logs) != 1 ||
-		v.Next != diagnosis.ExecFormat.Advice()+"; "+deployOrRollBack {
+	if v.State != verdict.Failing || v.Cause.Kind != diagnosis.ExecFormat || v.Cause.Count != 3 || len(v.Logs) != 1 ||
+		v.Next != diagnosis.ExecFormat.Advice()+"; "+diagnosis.DeployOrRollBack {
 		t.Errorf("with its log: %+v", v)
 	}
 	if c, v = c.AddLogs(full, []diagnosis.Log{{Task: "c", Container: "web", Err: "denied"}}); len(v.Unread) != 1 ||
@@ -166,7 +170,8 @@ func TestCapacityExplains(t *testing.T) {
 		}
 		c, _ := AwaitCapacity(t0, time.Minute, 1).See(o)
 		o.At = o.At.Add(2 * time.Minute)
-		if _, v := c.See(o); v.State != Stalling || v.Cause.Kind != e.kind || v.Next == "" || v.Cause.Task != "" {
+		if _, v := c.See(o); v.State != verdict.Stalling || v.Cause.Kind != e.kind || v.Next == "" ||
+			v.Cause.Task != "" {
 			t.Errorf("%s: %s, %+v, next %q", name, v.State, v.Cause, v.Next)
 		}
 	}

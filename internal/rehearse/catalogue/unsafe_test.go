@@ -1,4 +1,4 @@
-package rehearse_test
+package catalogue_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/catalogue"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 	"github.com/sluice-ecs/sluice/internal/rehearse/simtest"
 )
@@ -59,7 +60,8 @@ var unsafeOnes = []flawed{
 		"",
 	},
 	{"a health check's timeout as long as its interval",
-		func(c *rehearse.Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval",
+		func(c *rehearse.Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second },
+		"is not shorter than its interval",
 		""},
 	{"a progress deadline shorter than a start", edit("sluice.yaml", "progressDeadline: 10m0s",
 		"progressDeadline: 20s"), "progressDeadline 20s is shorter", ""},
@@ -99,7 +101,7 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := strings.Join(append(shape.Advice(base.World, app), rehearse.MeasureDrain(base)...), "\n")
+			told := strings.Join(append(shape.Advice(base.World, app), catalogue.MeasureDrain(base)...), "\n")
 			if s := scenario(u.in); s != nil {
 				c := s.Apply(base, len(app.Pipeline))
 				row := s.RowOf(c, rehearse.Run(c))
@@ -112,8 +114,8 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 	}
 }
 
-func scenario(name string) *rehearse.Scenario {
-	for _, s := range rehearse.Catalogue() {
+func scenario(name string) *catalogue.Scenario {
+	for _, s := range catalogue.Scenarios() {
 		if s.Name == name {
 			return &s
 		}
@@ -123,11 +125,12 @@ func scenario(name string) *rehearse.Scenario {
 
 // A sound configuration is safe in every scenario.
 func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
-	for name, pipeline := range map[string][]string{"canary": simtest.CanaryPipeline(), "blue/green": simtest.BlueGreenPipeline(),
+	for name, pipeline := range map[string][]string{"canary": simtest.CanaryPipeline(),
+		"blue/green": simtest.BlueGreenPipeline(),
 		"quick sync": nil} {
 		base := rehearse.Case{World: simtest.PlainWorld(), Pipeline: pipeline}
 		base.Files, base.File = simtest.Application(base), "sluice.yaml"
-		for _, s := range rehearse.Catalogue() {
+		for _, s := range catalogue.Scenarios() {
 			if !s.AppliesTo(&appfile.Application{}) {
 				continue // see TestStepsThatFail
 			}

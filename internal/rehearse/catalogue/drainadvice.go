@@ -1,4 +1,4 @@
-package rehearse
+package catalogue
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -17,7 +18,7 @@ const minSaving = 15 * time.Second
 
 // MeasureDrain returns what a shorter deregistration delay would save, or nil. It runs a good
 // release under slow requests twice; the shorter delay must lose no request.
-func MeasureDrain(base Case) []string {
+func MeasureDrain(base rehearse.Case) []string {
 	shorter := max(30*time.Second, (2 * base.World.Lasts).Round(time.Second))
 	if base.World.Primary.ARN == "" || base.World.Primary.Drain <= shorter {
 		return nil
@@ -26,7 +27,7 @@ func MeasureDrain(base Case) []string {
 	base.World.Lasts = max(base.World.Lasts, slowRequest)
 	other := base
 	other.World.Primary.Drain, other.World.Canary.Drain = shorter, shorter
-	now, then := Run(base), Run(other)
+	now, then := rehearse.Run(base), rehearse.Run(other)
 	was, is, saved := largestSaving(now.Stages, then.Stages)
 	if now.Outcome != sluice.Succeeded || then.Outcome != now.Outcome || len(then.Violations) > 0 ||
 		then.Failed > now.Failed || saved < minSaving {
@@ -34,14 +35,15 @@ func MeasureDrain(base Case) []string {
 	}
 	return []string{fmt.Sprintf("with deregistration delay %s, step %s takes %s and the deployment %s; with %s "+
 		"they take %s and %s, and no request is lost if requests last %s",
-		shape.ShortDuration(base.World.Primary.Drain), was.Stage, shape.ShortDuration(was.For), shape.ShortDuration(now.Took),
+		shape.ShortDuration(base.World.Primary.Drain), was.Stage, shape.ShortDuration(was.For),
+		shape.ShortDuration(now.Took),
 		shape.ShortDuration(shorter), shape.ShortDuration(is.For), shape.ShortDuration(then.Took), base.World.Lasts)}
 }
 
 // largestSaving returns the stage whose length differs the most.
-func largestSaving(now, then []StageTime) (was, is StageTime, saved time.Duration) {
+func largestSaving(now, then []rehearse.StageTime) (was, is rehearse.StageTime, saved time.Duration) {
 	for _, n := range now {
-		i := slices.IndexFunc(then, func(t StageTime) bool { return t.Stage == n.Stage })
+		i := slices.IndexFunc(then, func(t rehearse.StageTime) bool { return t.Stage == n.Stage })
 		if i >= 0 && n.For-then[i].For > saved {
 			was, is, saved = n, then[i], n.For-then[i].For
 		}

@@ -1,4 +1,4 @@
-package verdict
+package health
 
 import (
 	"fmt"
@@ -6,77 +6,9 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
-
-// State is the state of a verdict.
-type State string
-
-const (
-	Progressing State = "progressing"
-	Healthy     State = "healthy"
-	Failing     State = "failed"  // repeated failures of one cause
-	Stalling    State = "stalled" // no progress until the deadline
-	Ended       State = "ended"   // see Outcome; of a [ServiceFollower]
-)
-
-// Observation is the result of one poll: of a task set for [Capacity], of a service for
-// [ServiceFollower].
-type Observation struct {
-	At           time.Time           // clock of this process
-	Targets      []sluice.Target     // of its target groups; nil without a load balancer, or unread
-	NewlyStopped []diagnosis.Stopped // tasks that were returned for the first time
-
-	// Of a task set.
-	Set         *sluice.TaskSet
-	IsOwnTarget func(id string) bool // which targets are tasks of this set; nil: unknown
-	Events      []diagnosis.Event    // of its service, newest first
-
-	// Of a service. Fields that [ServiceFollower.Needs] did not request may be empty.
-	Service   *Service // nil: there is none
-	Records   []Record
-	Logs      []diagnosis.Log
-	Unread    []string // what could not be read, and why
-	Past      Past     // the history of a revision that has not appeared
-	NoHistory bool     // the history of deployments cannot be read
-
-	DrainRead  bool          // the deregistration delay was read, or cannot be read
-	DrainDelay time.Duration // of the target group with the shortest one
-
-	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
-}
-
-// Past is what the history of a service contains about a revision, once it was read.
-type Past struct {
-	Read bool
-	ARN  string // of the newest service deployment that deployed it; empty: none
-}
-
-// Verdict is the judgement so far.
-type Verdict struct {
-	State    State
-	Cause    diagnosis.Cause   // why it is Failing; otherwise the leading cause
-	Causes   []diagnosis.Cause // the leading one first
-	Logs     []diagnosis.Log   // the last lines of failed containers
-	Unread   []string          // what could not be read, and why
-	Next     string            // what the user should do, one sentence
-	Detail   string            // for users: "2 of 3 tasks running, 1 of 3 targets healthy"
-	Counts   Counts
-	NextPoll time.Duration // from the observation; 0 once ended
-
-	// Of a [ServiceFollower].
-	Outcome    sluice.Outcome // empty while progressing
-	Revision   string         // family:revision that is waited for
-	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
-	By         string         // revision rolled back to, or superseded by
-}
-
-// Counts are the numbers of a verdict.
-type Counts struct {
-	Desired, Pending, Running   int
-	Healthy, Draining, Targets  int
-	Unhealthy, Initial, Stopped int
-}
 
 // Capacity judges whether a task set has all its desired tasks, running and healthy. Make one with
 // [AwaitCapacity].
@@ -85,7 +17,7 @@ type Capacity struct {
 	failAfter     int           // failures of one cause, with no healthy task between
 	began         time.Time
 	progressAt    time.Time // last progress
-	last          Counts
+	last          verdict.Counts
 	mostSteps     int
 	failures      diagnosis.Failures
 	unread        []string // what could not be read, and why
@@ -123,7 +55,7 @@ func (c Capacity) IgnoreFailures() Capacity {
 }
 
 // See adds an observation.
-func (c Capacity) See(o Observation) (Capacity, Verdict) {
+func (c Capacity) See(o verdict.Observation) (Capacity, verdict.Verdict) {
 	n := countObservation(o)
 	c = c.countFailures(o)
 	if c.madeProgress(n) {
@@ -138,8 +70,8 @@ func (c Capacity) See(o Observation) (Capacity, Verdict) {
 	return c, c.judgeCapacity(o, n)
 }
 
-func countObservation(o Observation) Counts {
-	n := Counts{Stopped: len(o.NewlyStopped)}
+func countObservation(o verdict.Observation) verdict.Counts {
+	n := verdict.Counts{Stopped: len(o.NewlyStopped)}
 	if o.Set != nil {
 		n.Desired, n.Pending, n.Running = o.Set.Desired, o.Set.Pending, o.Set.Running
 	}
@@ -167,7 +99,7 @@ func countObservation(o Observation) Counts {
 
 // madeProgress reports whether more tasks run or are healthy than ever before since the desired
 // count last changed. Tasks that stop and start again are no progress.
-func (c *Capacity) madeProgress(n Counts) bool {
+func (c *Capacity) madeProgress(n verdict.Counts) bool {
 	steps := n.Running + 2*n.Healthy
 	if n.Desired != c.last.Desired {
 		c.mostSteps = steps
@@ -181,7 +113,7 @@ func (c *Capacity) madeProgress(n Counts) bool {
 }
 
 // countFailures counts failures by cause. A task that became healthy resets the counts.
-func (c Capacity) countFailures(o Observation) Capacity {
+func (c Capacity) countFailures(o verdict.Observation) Capacity {
 	if n := countObservation(o); n.Healthy > c.mostHealthy {
 		c.failures = c.failures.Reset()
 	}
@@ -193,12 +125,12 @@ func (c Capacity) countFailures(o Observation) Capacity {
 func (c Capacity) NeededLogs() []diagnosis.Stopped { return c.failures.NeededLogs() }
 
 // AddLogs adds logs to the last observation, and judges it again.
-func (c Capacity) AddLogs(o Observation, logs []diagnosis.Log) (Capacity, Verdict) {
+func (c Capacity) AddLogs(o verdict.Observation, logs []diagnosis.Log) (Capacity, verdict.Verdict) {
 	c = c.noteLogs(o, logs)
 	return c, c.judgeCapacity(o, countObservation(o))
 }
 
-func (c Capacity) noteLogs(o Observation, logs []diagnosis.Log) Capacity {
+func (c Capacity) noteLogs(o verdict.Observation, logs []diagnosis.Log) Capacity {
 	c.failures = c.failures.AddLogs(logs, o.Events)
 	for _, l := range logs {
 		c.unread = diagnosis.NoteUnread(c.unread, l.Unread())
@@ -206,33 +138,34 @@ func (c Capacity) noteLogs(o Observation, logs []diagnosis.Log) Capacity {
 	return c
 }
 
-func (c Capacity) judgeCapacity(o Observation, n Counts) Verdict {
-	v := Verdict{State: Progressing, Counts: n, Detail: detailText(o, n), NextPoll: c.capacityInterval(o)}
+func (c Capacity) judgeCapacity(o verdict.Observation, n verdict.Counts) verdict.Verdict {
+	v := verdict.Verdict{State: verdict.Progressing, Counts: n, Detail: detailText(o, n),
+		NextPoll: c.capacityInterval(o)}
 	switch {
 	case c.failures.Reach(c.failAfter):
-		v.State = Failing
+		v.State = verdict.Failing
 	case c.isComplete(o, n) && !c.needsTwoPolls || c.confirmed:
-		v.State = Healthy
+		v.State = verdict.Healthy
 	case c.isComplete(o, n):
 		v.NextPoll = confirmInterval
 	case o.At.Sub(c.progressAt) >= c.deadline:
-		v.State = Stalling
+		v.State = verdict.Stalling
 	}
 	return c.explainFailures(v, o)
 }
 
 // explainFailures adds to the verdict why tasks are not healthy, and what to do.
-func (c Capacity) explainFailures(v Verdict, o Observation) Verdict {
+func (c Capacity) explainFailures(v verdict.Verdict, o verdict.Observation) verdict.Verdict {
 	v.Causes, v.Logs, v.Unread = c.failures.Ranked(), c.failures.Logs(), c.unread
-	if o.Set != nil && v.State != Healthy {
+	if o.Set != nil && v.State != verdict.Healthy {
 		var targets []sluice.Target
-		if v.State != Progressing { // a target may be unhealthy for a moment while its task starts
+		if v.State != verdict.Progressing { // a target may be unhealthy for a moment while its task starts
 			targets = ownTargets(o)
 		}
 		v.Causes = diagnosis.AddHints(v.Causes, diagnosis.ExplainEvents(o.Events, o.Set.CreatedAt), targets)
 	}
 	if slow, ok := diagnosis.ExplainSlowStart(v.Counts.Running, v.Counts.Pending, v.Counts.Desired); ok &&
-		v.State == Stalling && len(v.Causes) == 0 {
+		v.State == verdict.Stalling && len(v.Causes) == 0 {
 		v.Causes = append(v.Causes, slow)
 	}
 	if len(v.Causes) > 0 {
@@ -243,21 +176,21 @@ func (c Capacity) explainFailures(v Verdict, o Observation) Verdict {
 }
 
 // adviceAfter returns what to do after a wait that ended without success.
-func adviceAfter(v Verdict) string {
-	then := deployOrRollBack
-	if v.State == Stalling {
+func adviceAfter(v verdict.Verdict) string {
+	then := diagnosis.DeployOrRollBack
+	if v.State == verdict.Stalling {
 		then = "or raise progressDeadline; " + then
 	}
 	switch {
-	case v.State != Failing && v.State != Stalling:
+	case v.State != verdict.Failing && v.State != verdict.Stalling:
 		return ""
 	case v.Cause.Kind == "":
-		return readEvents + "; " + then
+		return diagnosis.ReadEvents + "; " + then
 	}
 	return v.Cause.NextStep(then)
 }
 
-func ownTargets(o Observation) []sluice.Target {
+func ownTargets(o verdict.Observation) []sluice.Target {
 	return slices.DeleteFunc(slices.Clone(o.Targets), func(t sluice.Target) bool {
 		return o.IsOwnTarget != nil && !o.IsOwnTarget(t.ID)
 	})
@@ -265,7 +198,7 @@ func ownTargets(o Observation) []sluice.Target {
 
 // isComplete reports whether every desired task runs and its target is healthy. One task more than
 // desired is a replacement: ECS is about to stop the task it replaces.
-func (c Capacity) isComplete(o Observation, n Counts) bool {
+func (c Capacity) isComplete(o verdict.Observation, n verdict.Counts) bool {
 	if o.Set == nil || n.Desired < c.minimum || n.Running != n.Desired || n.Pending > 0 {
 		return false
 	}
@@ -277,7 +210,7 @@ func (c Capacity) isComplete(o Observation, n Counts) bool {
 
 // capacityInterval is short while changes are likely, and longer when a start takes long. A Fargate
 // task runs after 20–60 s; its target is healthy one check later.
-func (c Capacity) capacityInterval(o Observation) time.Duration {
+func (c Capacity) capacityInterval(o verdict.Observation) time.Duration {
 	switch waited := o.At.Sub(c.progressAt); {
 	case waited < 20*time.Second:
 		return 2 * time.Second
@@ -288,7 +221,7 @@ func (c Capacity) capacityInterval(o Observation) time.Duration {
 	}
 }
 
-func detailText(o Observation, n Counts) string {
+func detailText(o verdict.Observation, n verdict.Counts) string {
 	if o.Set == nil {
 		return "no task set"
 	}
@@ -302,7 +235,7 @@ func detailText(o Observation, n Counts) string {
 	return text
 }
 
-func unhealthyReason(o Observation) string {
+func unhealthyReason(o verdict.Observation) string {
 	for _, t := range o.Targets {
 		if t.State == "unhealthy" && (o.IsOwnTarget == nil || o.IsOwnTarget(t.ID)) {
 			return t.Description

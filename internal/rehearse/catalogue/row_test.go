@@ -1,4 +1,4 @@
-package rehearse_test
+package catalogue_test
 
 import (
 	"slices"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/catalogue"
 	"github.com/sluice-ecs/sluice/internal/rehearse/simtest"
 )
 
 // A row is safe only if something was rehearsed, and a good version has to succeed.
 func TestRowOfWhatWasNotRehearsed(t *testing.T) {
-	by := map[string]rehearse.Scenario{}
-	for _, s := range rehearse.Catalogue() {
+	by := map[string]catalogue.Scenario{}
+	for _, s := range catalogue.Scenarios() {
 		by[s.Name] = s
 	}
 	for name, c := range map[string]struct {
@@ -31,13 +32,17 @@ func TestRowOfWhatWasNotRehearsed(t *testing.T) {
 			"the deployment did not start (rolled back): refused"},
 		"success of nothing": {"good", "", rehearse.Result{Outcome: sluice.Succeeded},
 			"the deployment did not start"},
-		"a bad version is rolled back": {"crash-loop", "", rehearse.Result{Outcome: sluice.RolledBack, Started: true}, ""},
-		"a bad version that never started": {"crash-loop", "", rehearse.Result{Outcome: sluice.RolledBack, Cause: "refused"},
+		"a bad version is rolled back": {"crash-loop", "", rehearse.Result{Outcome: sluice.RolledBack, Started: true},
+			""},
+		"a bad version that never started": {"crash-loop", "",
+			rehearse.Result{Outcome: sluice.RolledBack, Cause: "refused"},
 			"the deployment did not start (rolled back): refused"},
 		"another one came first": {"claim-taken", "", rehearse.Result{Outcome: sluice.Superseded, Acted: true}, ""},
-		"another one would have come": {"claim-taken", "", rehearse.Result{Outcome: sluice.RolledBack, Cause: "refused"},
+		"another one would have come": {"claim-taken", "",
+			rehearse.Result{Outcome: sluice.RolledBack, Cause: "refused"},
 			"the deployment did not start"},
-		"the step before fails": {"step-before-fails", rehearse.StepBefore, rehearse.Result{Outcome: sluice.Failed}, ""},
+		"the step before fails": {"step-before-fails", rehearse.StepBefore, rehearse.Result{Outcome: sluice.Failed},
+			""},
 		"it cannot be planned": {"good", "", rehearse.Result{Cause: "no listener"},
 			"the application cannot be deployed: no listener"},
 		"the world cannot be made": {"good", "",

@@ -1,4 +1,4 @@
-package rehearse
+package catalogue
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -22,7 +23,7 @@ type Scenario struct {
 	// LosesRequests: requests are lost whatever a deployment does; it must still
 	// end safely.
 	LosesRequests bool
-	change        func(c *Case, stages int)
+	change        func(c *rehearse.Case, stages int)
 	condition     func(*appfile.Application) bool // applications to which it can happen; nil: all
 }
 
@@ -31,8 +32,8 @@ func (s Scenario) AppliesTo(app *appfile.Application) bool {
 	return s.condition == nil || s.condition(app)
 }
 
-// Catalogue returns the scenarios that a pipeline is rehearsed with, in the order of the table.
-func Catalogue() []Scenario {
+// Scenarios returns the scenarios that a pipeline is rehearsed with, in the order of the table.
+func Scenarios() []Scenario {
 	return slices.Concat(versionScenarios(), awsScenarios(), processScenarios(), peopleScenarios(), stepScenarios())
 }
 
@@ -41,7 +42,7 @@ func versionScenarios() []Scenario {
 	return []Scenario{
 		{goodVersion, "the new version is good", false, setVersion(""), nil},
 		{"slow-requests", "requests last 1.5 s, on both versions", false,
-			func(c *Case, _ int) { c.World.Lasts = max(slowRequest, c.World.Lasts) }, nil},
+			func(c *rehearse.Case, _ int) { c.World.Lasts = max(slowRequest, c.World.Lasts) }, nil},
 		{"slow-start", "tasks take two minutes longer to start", false, addFaults("slow-start SERVICE by=120s"), nil},
 		{"slow-boot", "the new version answers 503 for its first 20 s", false, setVersion("healthy-after=20s"), nil},
 		{"crash-loop", "the new version exits 2 s after its start", false,
@@ -53,7 +54,8 @@ func versionScenarios() []Scenario {
 		{"unhealthy-after-30s", "the new version is healthy, then fails its health check", true,
 			setVersion("unhealthy-after=30s"), nil},
 		{"crash-after-90s", "the new version is healthy, then exits", true, setVersion("crash-after=90s&exit=1"), nil},
-		{"out-of-memory", "the new version runs out of memory a minute after its start", true, setVersion("oom-after=60s"),
+		{"out-of-memory", "the new version runs out of memory a minute after its start", true,
+			setVersion("oom-after=60s"),
 			nil},
 		{"errors", "the new version answers one request in twenty with 500", true, setVersion("errors=5%"), nil},
 	}
@@ -66,13 +68,15 @@ func awsScenarios() []Scenario {
 			addFaults("task-crash SERVICE count=1 exit=137 after=60s"), nil},
 		{"zone-lost", "an Availability Zone fails for ten minutes", true, addFaults("zone-lost ZONE after=60s for=10m"),
 			nil},
-		{"no-capacity", "no task can be placed for five minutes", false, addFaults("no-capacity CLUSTER after=5s for=5m"),
+		{"no-capacity", "no task can be placed for five minutes", false,
+			addFaults("no-capacity CLUSTER after=5s for=5m"),
 			nil},
 		{"no-capacity-for-good", "no task can be placed for six hours", false,
 			addFaults("no-capacity CLUSTER after=5s for=6h"), nil},
 		{"throttling", "AWS throttles three calls in ten", false, addFaults("throttle *:* p=0.3"), nil},
 		{"server-errors", "AWS returns 500 to one call in ten", false, addFaults("5xx *:* p=0.1"), nil},
-		{"lost-replies", "one response in ten is lost after AWS has acted", false, addFaults("lost-reply *:* p=0.1"), nil},
+		{"lost-replies", "one response in ten is lost after AWS has acted", false, addFaults("lost-reply *:* p=0.1"),
+			nil},
 		{"stale-reads", "AWS's responses are four seconds old", false,
 			addFaults("stale ecs:* by=4s p=0.5", "stale elasticloadbalancing:DescribeTargetHealth by=4s p=0.5"), nil},
 		{"slow-calls", "every call takes a second", false, addFaults("latency *:* by=1s"), nil},
@@ -85,60 +89,72 @@ func awsScenarios() []Scenario {
 func processScenarios() []Scenario {
 	return []Scenario{
 		{"killed", "sluice is killed after a write, before it gets the response", false,
-			setKills(Kill{N: 4, After: true}), nil},
-		{"killed-thrice", "sluice is killed three times", false, setKills(Kill{N: 3}, Kill{Row: true, N: 20, After: true},
-			Kill{N: 2, After: true}), nil},
+			setKills(rehearse.Kill{N: 4, After: true}), nil},
+		{"killed-thrice", "sluice is killed three times", false,
+			setKills(rehearse.Kill{N: 3}, rehearse.Kill{Row: true, N: 20, After: true},
+				rehearse.Kill{N: 2, After: true}), nil},
 		{"disk-full", "the journal's disk is full for a while", false,
-			func(c *Case, _ int) { c.FullDisk = FullDisk{Row: 30, For: 3} }, nil},
+			func(c *rehearse.Case, _ int) { c.FullDisk = rehearse.FullDisk{Row: 30, For: 3} }, nil},
 	}
 }
 
 // peopleScenarios are about other actors.
 func peopleScenarios() []Scenario {
 	return []Scenario{
-		{"scale-in", "a person halves the desired count during the deployment", false, func(c *Case, _ int) {
-			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount,
-				max(1, c.World.Tasks/2))}}
+		{"scale-in", "a person halves the desired count during the deployment", false, func(c *rehearse.Case, _ int) {
+			c.Interventions = []rehearse.Intervention{{At: 45 * time.Second,
+				Does: fmt.Sprintf("%s %d", rehearse.SetDesiredCount,
+					max(1, c.World.Tasks/2))}}
 		}, nil},
-		{"scale-out", "a person doubles the desired count during the deployment", false, func(c *Case, _ int) {
-			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount,
-				2*c.World.Tasks)}}
+		{"scale-out", "a person doubles the desired count during the deployment", false, func(c *rehearse.Case, _ int) {
+			c.Interventions = []rehearse.Intervention{{At: 45 * time.Second,
+				Does: fmt.Sprintf("%s %d", rehearse.SetDesiredCount,
+					2*c.World.Tasks)}}
 		}, nil},
-		{"auto-scale-in", "auto scaling scales in during the deployment", false, func(c *Case, _ int) {
+		{"auto-scale-in", "auto scaling scales in during the deployment", false, func(c *rehearse.Case, _ int) {
 			c.World.Scaling = shape.Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30,
 				Since: 14 * time.Minute}
 		}, nil},
-		{"rule-edited", "Terraform restores the listener rule during the deployment", false, func(c *Case, n int) {
-			if c.World.Canary.ARN != "" && !c.World.UsesCodeDeploy() {
-				c.Interventions = []Intervention{{Stage: halfOf(n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
-			}
-		}, nil},
+		{"rule-edited", "Terraform restores the listener rule during the deployment", false,
+			func(c *rehearse.Case, n int) {
+				if c.World.Canary.ARN != "" && !c.World.UsesCodeDeploy() {
+					c.Interventions = []rehearse.Intervention{{Stage: halfOf(n), At: 5 * time.Second,
+						Does: rehearse.EditRule + " 100 0"}}
+				}
+			}, nil},
 		{"rollback-midway", "a person rolls back after half of the stages", false,
-			func(c *Case, n int) { c.Interventions = rollBackMidway(c, n) }, nil},
+			func(c *rehearse.Case, n int) { c.Interventions = rollBackMidway(c, n) }, nil},
 		{"rollback-at-the-end", "a person rolls back after the last stage", false,
-			func(c *Case, n int) { c.Interventions = []Intervention{{Stage: max(n, 1), Does: Rollback}} }, nil},
+			func(c *rehearse.Case, n int) {
+				c.Interventions = []rehearse.Intervention{{Stage: max(n, 1),
+					Does: rehearse.Rollback}}
+			}, nil},
 		{"two-at-once", "a second sluice on another machine deploys the same service", false,
-			interveneAt(30*time.Second, SecondSluice), nil},
-		{"claim-taken", "another deployment claims the service", false, interveneAt(60*time.Second, TakeClaim), nil},
-		{"service-deleted", "a person deletes the service", true, interveneAt(60*time.Second, DeleteService), nil},
+			interveneAt(30*time.Second, rehearse.SecondSluice), nil},
+		{"claim-taken", "another deployment claims the service", false, interveneAt(60*time.Second, rehearse.TakeClaim),
+			nil},
+		{"service-deleted", "a person deletes the service", true, interveneAt(60*time.Second, rehearse.DeleteService),
+			nil},
 	}
 }
 
 // stepScenarios are about the tasks before and after the stages.
 func stepScenarios() []Scenario {
 	return []Scenario{
-		{"step-before-fails", "the first task before the stages exits with 3", false, failStep(StepBefore),
+		{"step-before-fails", "the first task before the stages exits with 3", false, failStep(rehearse.StepBefore),
 			func(app *appfile.Application) bool { return len(app.Before) > 0 }},
-		{"step-after-fails", "the first task after the stages exits with 3", false, failStep(StepAfter),
+		{"step-after-fails", "the first task after the stages exits with 3", false, failStep(rehearse.StepAfter),
 			func(app *appfile.Application) bool { return len(app.After) > 0 }},
 	}
 }
 
-func setVersion(options string) func(*Case, int) { return func(c *Case, _ int) { c.New = options } }
+func setVersion(options string) func(*rehearse.Case, int) {
+	return func(c *rehearse.Case, _ int) { c.New = options }
+}
 
 // addFaults replaces SERVICE, CLUSTER and ZONE in fault lines by names of the world.
-func addFaults(lines ...string) func(*Case, int) {
-	return func(c *Case, _ int) {
+func addFaults(lines ...string) func(*rehearse.Case, int) {
+	return func(c *rehearse.Case, _ int) {
 		for _, l := range lines {
 			c.Faults = append(c.Faults, strings.NewReplacer("SERVICE", c.World.Service, "CLUSTER", c.World.Cluster,
 				"ZONE", c.World.Region+"a").Replace(l))
@@ -146,32 +162,36 @@ func addFaults(lines ...string) func(*Case, int) {
 	}
 }
 
-func setKills(all ...Kill) func(*Case, int) { return func(c *Case, _ int) { c.Kills = all } }
-
-func interveneAt(d time.Duration, does string) func(*Case, int) {
-	return func(c *Case, _ int) { c.Interventions = []Intervention{{At: d, Does: does}} }
+func setKills(all ...rehearse.Kill) func(*rehearse.Case, int) {
+	return func(c *rehearse.Case, _ int) { c.Kills = all }
 }
 
-func failStep(side string) func(*Case, int) { return func(c *Case, _ int) { c.FailingStep = side } }
+func interveneAt(d time.Duration, does string) func(*rehearse.Case, int) {
+	return func(c *rehearse.Case, _ int) { c.Interventions = []rehearse.Intervention{{At: d, Does: does}} }
+}
+
+func failStep(side string) func(*rehearse.Case, int) {
+	return func(c *rehearse.Case, _ int) { c.FailingStep = side }
+}
 
 func halfOf(stages int) int { return max(1, stages/2) }
 
-func rollBackMidway(c *Case, stages int) []Intervention {
+func rollBackMidway(c *rehearse.Case, stages int) []rehearse.Intervention {
 	if c.World.UsesCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
-		return []Intervention{{Event: "AllowTraffic", Does: Rollback}}
+		return []rehearse.Intervention{{Event: "AllowTraffic", Does: rehearse.Rollback}}
 	}
-	return []Intervention{{Stage: halfOf(stages), Does: Rollback}}
+	return []rehearse.Intervention{{Stage: halfOf(stages), Does: rehearse.Rollback}}
 }
 
 // Apply returns the case of the scenario, made from a base case.
-func (s Scenario) Apply(base Case, stages int) Case {
+func (s Scenario) Apply(base rehearse.Case, stages int) rehearse.Case {
 	s.change(&base, stages)
 	return base
 }
 
 // HasEffect reports whether the scenario changes the case. For example, it cannot edit a rule if no
 // rule forwards to the target groups.
-func (s Scenario) HasEffect(base Case, stages int) bool {
+func (s Scenario) HasEffect(base rehearse.Case, stages int) bool {
 	base.Files, base.Lookup = nil, nil
 	return s.Name == goodVersion || !reflect.DeepEqual(s.Apply(base, stages), base)
 }
@@ -195,7 +215,7 @@ type Row struct {
 }
 
 // RowOf judges a result.
-func (s Scenario) RowOf(c Case, r Result) Row {
+func (s Scenario) RowOf(c rehearse.Case, r rehearse.Result) Row {
 	row := Row{Scenario: s.Name, Summary: s.Summary, Outcome: r.Outcome, Cause: r.Cause, Requests: r.Requests,
 		Failed: r.Failed, WorstShare: r.WorstShare,
 		TimeToSafety: r.TimeToSafety, Took: r.Took, Flaws: r.Violations, Seed: c.Seed, Losses: r.Losses}
@@ -219,8 +239,8 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 
 // whyNotRehearsed returns why a result shows no property of the application. Either the deployment
 // ended before AWS created a task set for it, or a good version ended badly.
-func (s Scenario) whyNotRehearsed(c Case, r Result) []string {
-	asked := r.Acted || c.FailingStep == StepBefore // the scenario itself ends the deployment early
+func (s Scenario) whyNotRehearsed(c rehearse.Case, r rehearse.Result) []string {
+	asked := r.Acted || c.FailingStep == rehearse.StepBefore // the scenario itself ends the deployment early
 	switch {
 	case r.Outcome == "":
 		return nil // reported already
@@ -234,7 +254,7 @@ func (s Scenario) whyNotRehearsed(c Case, r Result) []string {
 }
 
 // cutOffTime returns how long requests last if the deregistration delay cuts them off, otherwise 0.
-func (c Case) cutOffTime() time.Duration {
+func cutOffTime(c rehearse.Case) time.Duration {
 	if c.World.Primary.ARN == "" || c.World.Lasts <= c.World.Primary.Drain {
 		return 0
 	}

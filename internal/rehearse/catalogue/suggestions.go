@@ -1,4 +1,4 @@
-package rehearse
+package catalogue
 
 import (
 	"fmt"
@@ -7,17 +7,18 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // suggestions returns what a result shows about the application, not about sluice.
-func (s Scenario) suggestions(c Case, r Result) (all []string) {
+func (s Scenario) suggestions(c rehearse.Case, r rehearse.Result) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	late := c.HasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.MustFail()
 	switch {
-	case !s.LosesRequests && r.Failed > 0 && c.cutOffTime() > 0:
+	case !s.LosesRequests && r.Failed > 0 && cutOffTime(c) > 0:
 		say("a deregistration delay of %s cuts off requests that last %s: set it to %[2]s or more",
-			c.World.Primary.Drain, c.cutOffTime())
+			c.World.Primary.Drain, cutOffTime(c))
 	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
 		say("if tasks start two minutes late, the deployment fails: raise progressDeadline")
 	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:
@@ -26,16 +27,16 @@ func (s Scenario) suggestions(c Case, r Result) (all []string) {
 	case s.Name == "errors" && r.Outcome == sluice.Succeeded:
 		say("no check detects the errors: the health check passes, and all callers get them")
 	case s.LosesRequests && late && r.Outcome == sluice.Succeeded:
-		say("the deployment succeeded with a version that fails later: %s", c.detectionAdvice())
+		say("the deployment succeeded with a version that fails later: %s", detectionAdvice(c))
 	case s.LosesRequests && late && r.WorstShare > 0.5:
-		say("%.0f%% of the requests were sent to the bad version: %s", 100*r.WorstShare, c.detectionAdvice())
-	case !s.LosesRequests && r.Failed > 0 && c.World.UsesCloudMap() && c.isRegisteredEarly():
+		say("%.0f%% of the requests were sent to the bad version: %s", 100*r.WorstShare, detectionAdvice(c))
+	case !s.LosesRequests && r.Failed > 0 && c.World.UsesCloudMap() && c.IsRegisteredEarly():
 		say("a task is registered as soon as it runs, but this version responds later: add a container health " +
 			"check (healthCheck), which keeps its instance UNHEALTHY until it responds")
 	case s.Name == "good" && r.Failed > 0 && c.World.UsesCloudMap():
 		say("ECS stops a task when it deregisters it, and callers cache the address for another %s: a task that "+
 			"serves for %s after SIGTERM loses no request (if yours does, set rehearse.servesAfterStop)",
-			shape.ShortDuration(c.World.TTL), shape.ShortDuration(c.addressCacheTime()))
+			shape.ShortDuration(c.World.TTL), shape.ShortDuration(c.AddressCacheTime()))
 	case s.Name == "good" && r.Failed > 0:
 		say("a good version loses requests too: check minimumHealthyPercent, recreate and how old tasks stop")
 	case strings.Contains(r.Cause, "desired count was set") && r.Outcome == sluice.RolledBack:
@@ -50,8 +51,8 @@ func (s Scenario) suggestions(c Case, r Result) (all []string) {
 
 // detectionAdvice returns what would have detected, in this pipeline, a version that fails after a
 // while.
-func (c Case) detectionAdvice() string {
-	waits, rolls := c.waitBeforePrimary()
+func detectionAdvice(c rehearse.Case) string {
+	waits, rolls := waitBeforePrimary(c)
 	switch {
 	case c.World.UsesCodeDeploy():
 		return "to detect it, use a deployment configuration that keeps a small share for some minutes, or an alarm " +
@@ -67,7 +68,7 @@ func (c Case) detectionAdvice() string {
 
 // waitBeforePrimary returns the total time that the pipeline waits before the primary rollout.
 // canary is false if there is no canary.
-func (c Case) waitBeforePrimary() (sum time.Duration, canary bool) {
+func waitBeforePrimary(c rehearse.Case) (sum time.Duration, canary bool) {
 	if c.Files == nil {
 		return 0, false
 	}

@@ -1,8 +1,9 @@
-package verdict
+package health
 
 import (
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
@@ -28,7 +29,7 @@ const maxPollsWithoutHealthy = 2
 
 // See adds an observation. Healthy means that the version is complete now, not that the bake is
 // over: the caller decides how long the bake lasts.
-func (b Bake) See(o Observation) (Bake, Verdict) {
+func (b Bake) See(o verdict.Observation) (Bake, verdict.Verdict) {
 	n := countObservation(o)
 	c := b.capacity.countFailures(o)
 	whole := c.isComplete(o, n)
@@ -50,16 +51,16 @@ func (b Bake) See(o Observation) (Bake, Verdict) {
 	return b, b.judgeBake(o, n, whole)
 }
 
-func (b Bake) judgeBake(o Observation, n Counts, whole bool) Verdict {
+func (b Bake) judgeBake(o verdict.Observation, n verdict.Counts, whole bool) verdict.Verdict {
 	c := b.capacity
-	v := Verdict{State: Progressing, Counts: n, Detail: detailText(o, n), NextPoll: troubledInterval}
+	v := verdict.Verdict{State: verdict.Progressing, Counts: n, Detail: detailText(o, n), NextPoll: troubledInterval}
 	switch {
 	case c.failures.Reach(c.failAfter), b.hasTraffic && b.pollsWithoutHealthy >= maxPollsWithoutHealthy:
-		v.State = Failing
+		v.State = verdict.Failing
 	case whole:
-		v.State, v.NextPoll = Healthy, bakeInterval(o.At.Sub(c.began))
+		v.State, v.NextPoll = verdict.Healthy, bakeInterval(o.At.Sub(c.began))
 	case !b.unhealthySince.IsZero() && o.At.Sub(b.unhealthySince) >= c.deadline:
-		v.State = Stalling
+		v.State = verdict.Stalling
 	}
 	return c.explainFailures(v, o)
 }
@@ -68,7 +69,7 @@ func (b Bake) judgeBake(o Observation, n Counts, whole bool) Verdict {
 func (b Bake) NeededLogs() []diagnosis.Stopped { return b.capacity.NeededLogs() }
 
 // AddLogs adds logs to the last observation, and judges it again.
-func (b Bake) AddLogs(o Observation, logs []diagnosis.Log) (Bake, Verdict) {
+func (b Bake) AddLogs(o verdict.Observation, logs []diagnosis.Log) (Bake, verdict.Verdict) {
 	b.capacity = b.capacity.noteLogs(o, logs)
 	n := countObservation(o)
 	return b, b.judgeBake(o, n, b.capacity.isComplete(o, n))

@@ -1,0 +1,7 @@
+package diagnosis
+
+// ReadEvents is what to do if nothing explains the end of a wait.
+const ReadEvents = "read the service's events and tasks: sluice status --events 20"
+
+// DeployOrRollBack is what follows the advice about a version that does not become healthy.
+const DeployOrRollBack = "then deploy again, or roll back: sluice rollback"

@@ -1,0 +1,77 @@
+package verdict
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+)
+
+// State is the state of a verdict.
+type State string
+
+const (
+	Progressing State = "progressing"
+	Healthy     State = "healthy"
+	Failing     State = "failed"  // repeated failures of one cause
+	Stalling    State = "stalled" // no progress until the deadline
+	Ended       State = "ended"   // see Outcome; of a [ServiceFollower]
+)
+
+// Observation is the result of one poll: of a task set for package health, of a service for
+// [ServiceFollower].
+type Observation struct {
+	At           time.Time           // clock of this process
+	Targets      []sluice.Target     // of its target groups; nil without a load balancer, or unread
+	NewlyStopped []diagnosis.Stopped // tasks that were returned for the first time
+
+	// Of a task set.
+	Set         *sluice.TaskSet
+	IsOwnTarget func(id string) bool // which targets are tasks of this set; nil: unknown
+	Events      []diagnosis.Event    // of its service, newest first
+
+	// Of a service. Fields that [ServiceFollower.Needs] did not request may be empty.
+	Service   *Service // nil: there is none
+	Records   []Record
+	Logs      []diagnosis.Log
+	Unread    []string // what could not be read, and why
+	Past      Past     // the history of a revision that has not appeared
+	NoHistory bool     // the history of deployments cannot be read
+
+	DrainRead  bool          // the deregistration delay was read, or cannot be read
+	DrainDelay time.Duration // of the target group with the shortest one
+
+	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
+}
+
+// Past is what the history of a service contains about a revision, once it was read.
+type Past struct {
+	Read bool
+	ARN  string // of the newest service deployment that deployed it; empty: none
+}
+
+// Verdict is the judgement so far.
+type Verdict struct {
+	State    State
+	Cause    diagnosis.Cause   // why it is Failing; otherwise the leading cause
+	Causes   []diagnosis.Cause // the leading one first
+	Logs     []diagnosis.Log   // the last lines of failed containers
+	Unread   []string          // what could not be read, and why
+	Next     string            // what the user should do, one sentence
+	Detail   string            // for users: "2 of 3 tasks running, 1 of 3 targets healthy"
+	Counts   Counts
+	NextPoll time.Duration // from the observation; 0 once ended
+
+	// Of a [ServiceFollower].
+	Outcome    sluice.Outcome // empty while progressing
+	Revision   string         // family:revision that is waited for
+	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
+	By         string         // revision rolled back to, or superseded by
+}
+
+// Counts are the numbers of a verdict.
+type Counts struct {
+	Desired, Pending, Running   int
+	Healthy, Draining, Targets  int
+	Unhealthy, Initial, Stopped int
+}
