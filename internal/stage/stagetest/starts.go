@@ -14,11 +14,9 @@ import (
 
 // StartOnOtherMachine returns a sluice on another machine: an engine with a journal of its own.
 func (b *Bench) StartOnOtherMachine() *engine.Engine {
-	e := *b.Engine
-	e.Owner = "elsewhere/1"
-	e.Journal = Got(journal.Open(journal.Memory, b.Clock))(b)
-	e.NewID = func() string { return plan.IDPrefix + "elsewhere" }
-	return &e
+	return &engine.Engine{Journal: Got(journal.Open(journal.Memory, b.Clock))(b), Account: b.Account, Clock: b.Clock,
+		Owner: "elsewhere/1", IsAlive: b.Engine.IsAlive, OnEvent: b.Engine.OnEvent,
+		NewID: func() string { return plan.IDPrefix + "elsewhere" }}
 }
 
 // RunToApproval runs a new deployment until it waits for its approval, and returns its ID.
