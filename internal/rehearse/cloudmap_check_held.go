@@ -29,7 +29,8 @@ func (f *Rehearsal) trackShare(e sluice.Envelope) {
 		}
 	case sluice.StageStarted:
 		s := plan.Stage{Name: ev.Name}
-		if s.ShiftsTraffic() || s.StartsCanary() || s.RollsBack() || s.EndsCanary() && !s.ReplacesAll() {
+		both := s.ReplacesPrimary() && f.Plan.CanaryServesAtOnce() // old and new primary are registered
+		if both || s.ShiftsTraffic() || s.StartsCanary() || s.RollsBack() || s.EndsCanary() && !s.ReplacesAll() {
 			f.promised = promisedShare{}
 		}
 	case sluice.RollbackStarted, sluice.DeploymentEnded:

@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 			"[] [] [] []"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := planChange(c.all, 4, sluice.CanaryShare(c.to))
+			got := planChange(c.all, 4, sluice.CanaryShare(c.to), false)
 			if s := fmt.Sprint(instances(got.addCanary), instances(got.returnPrimary), instances(got.removeCanary),
 				instances(got.removePrimary)); s != c.change {
 				t.Errorf("%s, want %s", s, c.change)
@@ -98,7 +98,7 @@ func TestDecideIsSafe(t *testing.T) {
 		}
 		desired, to := rapid.IntRange(1, 8).Draw(t, "desired"),
 			sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, "percent"))
-		c := planChange(all, desired, to)
+		c := planChange(all, desired, to, false)
 		left := idsAfter(all, c)
 		p := poolOf(all, desired)
 		if len(left) == 0 && p.Primary+p.Canary > 0 {
@@ -112,7 +112,7 @@ func TestDecideIsSafe(t *testing.T) {
 			}
 			done[i].registered = m.registered
 		}
-		if again := planChange(done, desired, to); !again.isEmpty() {
+		if again := planChange(done, desired, to, false); !again.isEmpty() {
 			t.Fatalf("after %+v still %+v", c, again)
 		}
 	})
