@@ -37,6 +37,7 @@ var rewordings = compileRewordings([][2]string{
 
 	// other deployments
 	{`^run sluice status to see the other deployment; .*`, `wait for the other deployment to end, then deploy again`},
+	{`, or run sluice deploy --take-over$`, ``},
 	{` \(see sluice status\), or end it: sluice deploy --take-over`,
 		`, or end it with the tool that started it; then deploy again`},
 	{`^wait for it: sluice wait --deployment \S+; or stop it and roll back: sluice rollback`,
@@ -48,6 +49,7 @@ var rewordings = compileRewordings([][2]string{
 	// what runs
 	{`^run sluice status to see what is running, or sluice rollback.*`,
 		`see the live state of the application in PipeCD, or deploy the previous commit`},
+	{`^run sluice status to list the tasks, and aws`, `list the tasks in the console of AWS, and run aws`},
 	{`run sluice status to see what`, `read the log of the stage to see what`},
 	{`run sluice status to see`, `read the live state of the application in PipeCD to see`},
 	{`: sluice status( --events 20)?`, ` in the console of AWS`},
@@ -92,6 +94,9 @@ func hasOwnCommand(text string) bool {
 	return ownCommand.MatchString(awsCommand.ReplaceAllString(text, ""))
 }
 
+// commonAdvice replaces an advice that only the command line can follow.
+const commonAdvice = "read the log of the stage, then deploy again"
+
 // pipedAdvice returns an advice in the words of PipeCD. Of an advice that has several parts, it drops
 // those that need the command line.
 func pipedAdvice(next string) string {
@@ -106,7 +111,7 @@ func pipedAdvice(next string) string {
 		}
 	}
 	if len(keep) == 0 {
-		return "read the log of the stage, then deploy again"
+		return commonAdvice
 	}
 	return strings.TrimPrefix(strings.Join(keep, "; "), "or ")
 }

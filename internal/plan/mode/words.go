@@ -26,8 +26,7 @@ func StageText(p *plan.Plan, s plan.Stage) string {
 	case s.ReplacesAll():
 		return w.sync(p, s)
 	case s.StartsCanary() && s.Weights != nil:
-		return w.canary(p, s) + "; register its tasks under " + p.Registry.FullName() +
-			" in addition to those of the primary"
+		return w.canary(p, s) + " and register its tasks"
 	case s.StartsCanary():
 		return w.canary(p, s)
 	case s.ShiftsTraffic():
