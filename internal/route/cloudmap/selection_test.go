@@ -117,3 +117,19 @@ func TestDecideIsSafe(t *testing.T) {
 		}
 	})
 }
+
+// A task of the primary that is about to stop may be registered again while a deployment that was
+// killed starts anew. If no share needs deregistered primary tasks, that is no external change: the
+// stage deregisters it again.
+func TestAStoppingTaskThatReturnsIsNoChange(t *testing.T) {
+	const id = "26338802c3bacb912fea02566663c054"
+	for _, keeps := range []bool{true, false} {
+		d := &Driver{KeepsPrimary: keeps, Deregistered: map[string]map[string]string{id: {}},
+			seenDeregistered: map[string]bool{id: true}}
+		s := d.newNameState([]Task{{ID: id, Variant: sluice.Primary, Healthy: true, BeingReplaced: true}},
+			[]Instance{{ID: id, Healthy: true}})
+		if got := d.findChanges(s).Returned; (len(got) == 0) != keeps {
+			t.Errorf("keeps the primary: %t, returned %v", keeps, got)
+		}
+	}
+}
