@@ -15,6 +15,7 @@ type checker struct {
 	format   Format
 	problems []*definition.Problem
 	piped    []string // paths of piped's own keys, in the order of the file
+	unused   []string // paths of unused keys, in the order of the file
 }
 
 func (c *checker) addProblem(n *definition.Node, format string, args ...any) {
@@ -115,6 +116,8 @@ func (c *checker) checkEntry(e definition.Entry, s shape, path string) {
 		return
 	case PipedsOwn:
 		c.piped = append(c.piped, at)
+	case Unused:
+		c.unused = append(c.unused, at)
 	}
 	c.checkValue(e.Value, k.shape, at)
 }
@@ -123,7 +126,7 @@ func (c *checker) checkEntry(e definition.Entry, s shape, path string) {
 func (c *checker) refuseUnknownKey(e definition.Entry, s shape, path string) {
 	var names []string
 	for _, k := range s.keys {
-		if k.treatment != Refused {
+		if k.treatment != Refused && k.treatment != Unused {
 			names = append(names, k.name)
 		}
 	}
@@ -149,7 +152,7 @@ func (c *checker) findHome(name string) string {
 		if k.Path == name {
 			at, ok = "the top of the file", true
 		}
-		if !ok || k.Treatment == Refused {
+		if !ok || k.Treatment == Refused || k.Treatment == Unused {
 			continue
 		}
 		if home != "" {

@@ -69,6 +69,7 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 		return
 	}
 	for _, n := range []*definition.Node{list.Get("primary"), list.Get("canary")} {
+		l.checkGroupARN(n.Get("targetGroupArn"))
 		name, port := n.Get("containerName"), n.Get("containerPort")
 		if textOf(name) == "" {
 			continue
@@ -84,6 +85,15 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 			l.addProblem(l.src.At(port, "container %s of %s has no port mapping of port %d", name.Text, l.app.Task.File,
 				at))
 		}
+	}
+}
+
+// checkGroupARN refuses an ARN that is not that of a target group. AWS refuses it too, without its line.
+func (l *loader) checkGroupARN(n *definition.Node) {
+	parts := strings.Split(textOf(n), ":")
+	if parts[0] == "arn" && (len(parts) != 6 || !strings.HasPrefix(parts[5], "targetgroup/")) {
+		l.addProblem(l.src.At(n, "targetGroupArn is not the ARN of a target group: "+
+			"arn:aws:elasticloadbalancing:<region>:<account>:targetgroup/<name>/<id>"))
 	}
 }
 

@@ -8,11 +8,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// Defaults for keys that the file omits.
+// DefaultTimeout is the timeout of deployments and of stages whose file gives none, as in PipeCD.
+const DefaultTimeout = 6 * time.Hour
+
+// Further defaults for keys that the file omits.
 const (
 	defaultTaskFile     = "taskdef.json"
 	defaultLaunchType   = "FARGATE"
-	defaultTimeout      = 6 * time.Hour    // PipeCD's, of deployments and of stages
 	defaultProgressTime = 10 * time.Minute // PipeCD v0's wait for a task set
 )
 
@@ -28,7 +30,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Name = textOf(spec.Get("name"))
 	app.Region = textOf(spec.Get("region"))
 	app.Labels = labelsOf(spec.Get("labels"))
-	app.Timeout = spanOr(spec.Get("timeout"), defaultTimeout)
+	app.Timeout = spanOr(spec.Get("timeout"), DefaultTimeout)
 	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"),
 		spanOr(input.Get("progressDeadline"), defaultProgressTime))
 	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
@@ -153,7 +155,7 @@ func (l *loader) fillPipeline(list *definition.Node) {
 		st := Stage{
 			Name:    textOf(item.Get("name")),
 			Desc:    textOf(item.Get("desc")),
-			Timeout: spanOr(item.Get("timeout"), spanOr(with.Get("timeout"), defaultTimeout)),
+			Timeout: spanOr(item.Get("timeout"), spanOr(with.Get("timeout"), DefaultTimeout)),
 			Line:    item.Line,
 		}
 		st.With = l.stageOptions(st, with)

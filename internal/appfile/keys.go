@@ -8,12 +8,15 @@ import (
 // Treatment says how sluice treats a key.
 type Treatment string
 
-// The three treatments.
+// The four treatments.
 const (
 	// Honoured keys take effect in sluice.
 	Honoured Treatment = "honoured"
 	// PipedsOwn keys are ignored by sluice and noted once. Only piped uses them.
 	PipedsOwn Treatment = "piped's own"
+	// Unused keys are in PipeCD's documentation, but neither PipeCD nor sluice uses them. They are
+	// noted once.
+	Unused Treatment = "unused"
 	// Refused keys are an error, with a sentence.
 	Refused Treatment = "refused"
 )
@@ -84,6 +87,10 @@ func neededKey(name string, s shape, says string) key {
 
 func pipedsOwnKey(name, says string) key {
 	return key{name: name, treatment: PipedsOwn, sentence: says}
+}
+
+func unusedKey(name, says string) key {
+	return key{name: name, treatment: Unused, sentence: says}
 }
 
 func refusedKey(name, says string) key {

@@ -161,6 +161,7 @@ func (l *loader) loadApplication() {
 	l.problems = append(l.problems, c.problems...)
 	l.fillApplication(spec)
 	l.notePipedKeys(c.piped)
+	l.noteUnusedKeys(c.unused)
 }
 
 // readEnvelope returns the format of a file and the node under its spec.
@@ -231,5 +232,13 @@ func (l *loader) notePipedKeys(keys []string) {
 	if len(keys) > 0 {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf("ignored by "+
 			"sluice (used by piped): %s", strings.Join(keys, ", ")))
+	}
+}
+
+// noteUnusedKeys adds a note that lists the keys that only PipeCD's documentation has.
+func (l *loader) noteUnusedKeys(keys []string) {
+	if len(keys) > 0 {
+		l.app.Notes = append(l.app.Notes, "without effect, in PipeCD as in sluice: "+strings.Join(keys, ", ")+
+			" (PipeCD stores the deploy target in its settings of the application)")
 	}
 }

@@ -268,6 +268,24 @@ pipeline.stages[WAIT_APPROVAL].with.approvers pipeline.stages[WAIT_APPROVAL].wit
 region profile credentialsFile roleARN tokenFile
 `
 
+// What PipeCD v1's page has and PipeCD does not read has no effect but a note, and the timeout of an
+// approval is the stage's.
+func TestKeysOfPipeCDsPageAreNoted(t *testing.T) {
+	app, err := Load(files("app.pipecd.yaml", v1+"  plugin: ecs\n  deployTarget: stage\n  plugins: {ecs: {}}\n"+
+		"  pipeline: {stages: [{name: WAIT_APPROVAL, with: {timeout: 90m}}]}\n"), ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "without effect, in PipeCD as in sluice: spec.plugin, spec.deployTarget " +
+		"(PipeCD stores the deploy target in its settings of the application)"
+	if len(app.Notes) != 1 || app.Notes[0] != want {
+		t.Errorf("notes %q", app.Notes)
+	}
+	if got := app.Pipeline[0].Timeout; got != 90*time.Minute {
+		t.Errorf("the approval's timeout is %s", got)
+	}
+}
+
 func TestStepsAndRunTask(t *testing.T) {
 	fsys := files("sluice.yaml", `
 input:

@@ -119,9 +119,28 @@ did you mean "SERVICE_DISCOVERY"?`,
 		{
 			name: "the Region in PipeCD's file",
 			file: v0 + "  region: us-east-1\n",
-			want: `app.pipecd.yaml:4:3: spec.region is refused. In PipeCD the Region is in piped's configuration. For sluice, set --region or AWS_REGION.
+			want: `app.pipecd.yaml:4:3: spec.region is refused. In PipeCD the Region is in piped's configuration of the deploy target: remove the key. The command line uses AWS_REGION, or its option for the Region.
    4 |   region: us-east-1
      |   ^`,
+		},
+		{
+			name: "a key of PipeCD v1's page in a file of v0",
+			file: v0 + "  deployTarget: stage\n",
+			want: `app.pipecd.yaml:4:3: spec.deployTarget is refused. Only examples of PipeCD v1 have this key: remove it.
+   4 |   deployTarget: stage
+     |   ^`,
+		},
+		{name: "the keys of PipeCD v1's page", file: v1 + "  plugin: ecs\n  deployTarget: stage\n  plugins: {ecs: {}}\n"},
+		{
+			name: "the timeout of an approval, as on PipeCD v1's page",
+			file: v1 + "  plugins: {ecs: {}}\n  pipeline: {stages: [{name: WAIT_APPROVAL, with: {timeout: 1h}}]}\n",
+		},
+		{
+			name: "a timeout in another stage's options",
+			file: v1 + "  plugins: {ecs: {}}\n  pipeline: {stages: [{name: WAIT, with: {duration: 1m, timeout: 1h}}]}\n",
+			want: `app.pipecd.yaml:5:57: unknown key "timeout" in spec.pipeline.stages[0].with
+   5 |   pipeline: {stages: [{name: WAIT, with: {duration: 1m, timeout: 1h}}]}
+     |                                                         ^`,
 		},
 		{
 			name: "hosting",

@@ -32,7 +32,8 @@ func stageKinds(f Format) []stageKind {
 	kinds := []stageKind{
 		{StageSync, Honoured, "Deploys the new revision to the complete service in one step. quickSync has the " +
 			"options.", nil},
-		{StageCanaryRollout, Honoured, "Starts the canary next to the primary. It does not shift traffic.", []key{
+		{StageCanaryRollout, Honoured, "Starts the canary next to the primary. It does not shift traffic. " +
+			"With service discovery and no ECS_TRAFFIC_ROUTING, it registers the canary's tasks once they are healthy.", []key{
 			neededKey("scale", shape{kind: percent, min: 1, max: 100, remark: scaleRemark},
 				"The canary's size in percent of the desired count, 1 to 100."),
 		}},
@@ -65,13 +66,14 @@ func stageKinds(f Format) []stageKind {
 		{"SCRIPT_RUN", Refused, "This version of sluice runs no scripts. " + knownStages, nil},
 		{"SCRIPT_RUN_ROLLBACK", Refused, "This version of sluice runs no scripts. " + knownStages, nil},
 	}
-	if f == PipeCDv1 {
-		return kinds
-	}
+	const timeout = "The timeout of the stage, as in PipeCD v0."
 	for i := range kinds {
-		if kinds[i].treatment == Honoured {
+		switch {
+		case f == PipeCDv1 && kinds[i].name == StageApproval: // PipeCD v1's documentation has it here
+			kinds[i].with = append(kinds[i].with, honouredKey("timeout", shape{kind: span}, timeout))
+		case f != PipeCDv1 && kinds[i].treatment == Honoured:
 			kinds[i].with = append(kinds[i].with,
-				honouredKey("timeout", shape{kind: span}, "The timeout of the stage, as in PipeCD v0."),
+				honouredKey("timeout", shape{kind: span}, timeout),
 				pipedsOwnKey("skipOn", "piped skips stages by the commit message or the changed files."))
 		}
 	}

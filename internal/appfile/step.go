@@ -69,7 +69,7 @@ func (l *loader) readSteps(n *definition.Node, where string) (all []Step) {
 			continue
 		}
 		s := Step{Name: textOf(item.Get("name")), WatchContainer: textOf(item.Get("watchContainer")), Line: item.Line,
-			Timeout: spanOr(item.Get("timeout"), defaultTimeout), Rollback: flagOr(item.Get("rollback"), false)}
+			Timeout: spanOr(item.Get("timeout"), DefaultTimeout), Rollback: flagOr(item.Get("rollback"), false)}
 		if seen[s.Name] && s.Name != "" {
 			l.addProblem(l.src.At(item.Get("name"), "%s.name: %s is given twice", at, s.Name))
 		}

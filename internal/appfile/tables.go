@@ -44,11 +44,12 @@ func specShape(f Format) shape {
 			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence))
 		keys = append(keys, codeDeployKeys()...)
 	}
-	return shape{kind: object, keys: append(keys, providerKeys()...)}
+	return shape{kind: object, keys: append(keys, providerKeys(f)...)}
 }
 
 const (
-	noRegion     = "In PipeCD the Region is in piped's configuration. For sluice, set --region or AWS_REGION."
+	noRegion = "In PipeCD the Region is in piped's configuration of the deploy target: remove the key. The command " +
+		"line uses AWS_REGION, or its option for the Region."
 	keepSentence = "How many of the newest task definitions of the family stay registered. After a success, sluice " +
 		"deregisters older ones that it registered for this service and that no task runs. Default: all."
 	keepRemark      = "a rollback needs the previous task definition"
@@ -98,19 +99,26 @@ func pipedsKeys() []key {
 }
 
 // providerKeys returns keys of piped's configuration of platform providers (v0) and deploy targets
-// (v1). Users sometimes write them here by mistake.
-func providerKeys() []key {
-	return []key{
-		refusedKey("profile", "Credentials do not belong in an application file: set --profile or AWS_PROFILE."),
-		refusedKey("credentialsFile", "Credentials do not belong in an application file: set "+
-			"AWS_SHARED_CREDENTIALS_FILE."),
-		refusedKey("roleARN", "Credentials do not belong in an application file: set --assume-role."),
-		refusedKey("tokenFile", "Credentials do not belong in an application file: set AWS_WEB_IDENTITY_TOKEN_FILE "+
-			"and AWS_ROLE_ARN."),
-		refusedKey("plugin", "PipeCD's documentation has this key, but its configuration does not: remove the key."),
-		refusedKey("deployTarget", "PipeCD keeps deploy targets in its control plane: remove the key, and set "+
-			"--region."),
+// (v1), and of applications in its control plane. Users sometimes write them here by mistake.
+func providerKeys(f Format) []key {
+	const credentials = "Credentials do not belong in an application file: remove the key. piped has it in its " +
+		"configuration of the deploy target; the command line uses "
+	keys := []key{
+		refusedKey("profile", credentials+"AWS_PROFILE."),
+		refusedKey("credentialsFile", credentials+"AWS_SHARED_CREDENTIALS_FILE."),
+		refusedKey("roleARN", credentials+"its option for the role to assume."),
+		refusedKey("tokenFile", credentials+"AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN."),
 	}
+	if f == PipeCDv1 {
+		return append(keys,
+			unusedKey("plugin", "Examples of PipeCD's documentation have this key. PipeCD does not read it: the "+
+				"entries of plugins name the plugins."),
+			unusedKey("deployTarget", "Examples of PipeCD's documentation have this key. PipeCD does not read it: it "+
+				"stores the deploy target in its settings of the application."))
+	}
+	return append(keys,
+		refusedKey("plugin", "Only examples of PipeCD v1 have this key: remove it."),
+		refusedKey("deployTarget", "Only examples of PipeCD v1 have this key: remove it."))
 }
 
 // pluginShape returns the shape of spec.plugins.<name> of PipeCD v1.

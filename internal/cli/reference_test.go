@@ -24,7 +24,7 @@ import (
 func TestReference(t *testing.T) {
 	for page, blocks := range map[string]map[string]string{
 		"application-files.md": {"honoured": keyTable(appfile.Honoured), "pipeds-own": keyTable(appfile.PipedsOwn),
-			"refused": keyTable(appfile.Refused)},
+			"unused": keyTable(appfile.Unused), "refused": keyTable(appfile.Refused)},
 		"commands.md":   {"commands": commandPages(), "everywhere": everywhere()},
 		"exit-codes.md": {"codes": exitTable(t), "outcomes": outcomeTable(t), "kinds": kindTable(t)},
 		"events.md":     {"envelope": fieldTable(t, "Envelope"), "events": eventPages(t)},

@@ -1,10 +1,14 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
@@ -34,6 +38,28 @@ func TestWithoutTheHealthWaitRequestsAreLost(t *testing.T) {
 				if r := b.Tally.Report(); (r.Failed > 0) != early {
 					b.Errorf("%.1f of %.0f requests failed", r.Failed, r.Requests)
 				}
+			})
+		})
+	}
+}
+
+// An approval that is not given within the stage's timeout fails the stage, and the deployment is
+// rolled back: also if no process ran it when the timeout passed.
+func TestApprovalHasATimeout(t *testing.T) {
+	pipeline := strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT",
+		"    - {name: WAIT_APPROVAL, timeout: 30m}\n    - {name: ECS_PRIMARY_ROLLOUT", 1)
+	for _, runs := range []bool{true, false} {
+		t.Run(fmt.Sprintf("a process runs it: %t", runs), func(t *testing.T) {
+			on(t, options{}, func(b *bench) {
+				ctx := context.Background()
+				id := b.Start(b.Files("sim/web:v2", pipeline))
+				if !runs {
+					got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+					must(b, b.Clock.Sleep(ctx, 31*time.Minute))
+				}
+				b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack,
+					"1 approval missing after the stage's timeout of 30m0s", servesV1)
+				b.ExpectNoneLost()
 			})
 		})
 	}

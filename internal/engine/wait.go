@@ -19,6 +19,9 @@ import (
 func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
 	s := r.plan.Stages[step.Index]
 	what := describeWait(s, step)
+	if step.Expired {
+		return r.concludeStage(ctx, s, approvalTimeoutError(r.plan, s, step))
+	}
 	if err := r.announceWait(context.WithoutCancel(ctx), s, step, what); err != nil {
 		return false, "", err
 	}
@@ -39,6 +42,14 @@ func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting 
 		return false, "", r.pauseDeployment(ctx, err.Error())
 	}
 	return true, "", r.checkOwner(ctx)
+}
+
+// approvalTimeoutError is the failure of a stage that was not approved within its timeout.
+func approvalTimeoutError(p *plan.Plan, s plan.Stage, step plan.Step) error {
+	return &sluice.Error{Op: s.Name, Resource: p.ServiceResource(), Kind: sluice.Stall,
+		Err: fmt.Errorf("%s missing after the stage's timeout of %s", sluice.Plural(step.Missing, "approval"),
+			plan.FormatDuration(s.Timeout)),
+		Next: "deploy again and approve in time, or raise the stage's timeout"}
 }
 
 func describeWait(s plan.Stage, step plan.Step) string {

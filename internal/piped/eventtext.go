@@ -40,9 +40,9 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.FailureSeen:
 		return bad, formatFailure(e)
 	case sluice.Warned:
-		return info, "warning: " + e.Message
+		return info, "warning: " + withoutCommands(e.Message)
 	case sluice.Noted:
-		return info, e.Message
+		return info, withoutCommands(e.Message)
 	case sluice.Unanswered:
 		return info, e.Text()
 	}

@@ -42,7 +42,7 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 	}
 	log.writeLines(contract.LogSeverity_ERROR, "failed: "+err.Error())
 	if next := sluice.NextStep(err); next != "" {
-		log.writeLines(contract.LogSeverity_ERROR, "next: "+next)
+		log.writeLines(contract.LogSeverity_ERROR, "next: "+pipedAdvice(next))
 	}
 	return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_FAILURE, Message: err.Error()}, nil
 }
@@ -328,10 +328,10 @@ func (t *targetRun) serviceClient() ecs.Service {
 // logNotes logs the notes and warnings of the plan, once.
 func (t *targetRun) logNotes() {
 	for _, note := range t.target.app.Notes {
-		t.log.writeLines(contract.LogSeverity_INFO, note)
+		t.log.writeLines(contract.LogSeverity_INFO, withoutCommands(note))
 	}
 	for _, warning := range t.plan.Warnings {
-		t.log.writeLines(contract.LogSeverity_INFO, "warning: "+warning)
+		t.log.writeLines(contract.LogSeverity_INFO, "warning: "+withoutCommands(warning))
 	}
 }
 

@@ -140,9 +140,9 @@ func TestKeysThatAreRefusedAreExplained(t *testing.T) {
 			1): "PipeCD v1 does not have this key",
 		keysHead + strings.Replace(keysPart, ", containerPort: 80", "", 1): "containerPort",
 		keysHead + keysPart +
-			"  plugin: ecs\n": "but its configuration does not",
+			"  region: us-east-1\n": "In PipeCD the Region is in piped's configuration of the deploy target",
 		keysHead + keysPart +
-			"  deployTarget: a\n": "PipeCD keeps deploy targets in its control plane",
+			"  roleARN: arn:aws:iam::123456789012:role/a\n": "piped has it in its configuration of the deploy target",
 		keysHead: "spec has no plugins",
 		strings.Replace(keysHead, "pipecd.dev/v1beta1", "v1", 1) +
 			keysPart: "apiVersion must be pipecd.dev/v1beta1",
@@ -154,6 +154,14 @@ func TestKeysThatAreRefusedAreExplained(t *testing.T) {
 			!strings.Contains(explainError(err), "app.pipecd.yaml") {
 			t.Errorf("%s\n%v, want %q", app, err, tells)
 		}
+	}
+}
+
+// The keys that only PipeCD's page has are read past, with a note.
+func TestKeysOfPipeCDsPageAreReadPast(t *testing.T) {
+	t.Parallel()
+	if err := read(t, keysHead+keysPart+"  plugin: ecs\n  deployTarget: dt\n", keysTask, keysService); err != nil {
+		t.Error(explainError(err))
 	}
 }
 

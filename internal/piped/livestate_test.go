@@ -131,6 +131,7 @@ func TestHazard14ReadsAreShared(t *testing.T) {
 	}
 }
 
+// The stages of a preview have the numbers of PipeCD's page, which lists those of all plugins.
 func TestPlanPreview(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
@@ -147,7 +148,9 @@ func TestPlanPreview(t *testing.T) {
 	p := ask(v1, v2)
 	text := string(p.GetDetails())
 	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "(sensitive value changed)",
-		"2 ECS_TRAFFIC_ROUTING", "default rule of port 80: primary 90 / canary 10"} {
+		"#   0 ECS_CANARY_ROLLOUT 50%", "#   1 ECS_TRAFFIC_ROUTING",
+		"default rule of port 80: primary 90 / canary 10", "#   2 ANALYSIS, a stage of another plugin",
+		"#   3 ECS_PRIMARY_ROLLOUT\n", "#   5 ECS_CANARY_CLEAN\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the preview does not show %q:\n%s", want, text)
 		}
@@ -162,7 +165,7 @@ func TestPlanPreview(t *testing.T) {
 	alone := source{app: strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "",
 		1)}.write(t)
 	if text := string(ask(nil, alone).GetDetails()); !strings.Contains(text, "+family: web") ||
-		!strings.Contains(text, "#   1 REGISTER") {
+		!strings.Contains(text, "#   0 REGISTER") {
 		t.Errorf("a standalone task:\n%s", text)
 	}
 	if p := ask(nil, v2); p.GetSummary() != "first deployment" || !strings.Contains(string(p.GetDetails()),

@@ -96,7 +96,7 @@ func grpcError(err error) error {
 func explainError(err error) string {
 	text := err.Error()
 	if next := sluice.NextStep(err); next != "" {
-		text += "; next: " + next
+		text += "; next: " + pipedAdvice(next)
 	}
 	return text
 }

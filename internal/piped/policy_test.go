@@ -15,7 +15,7 @@ import (
 	iampolicy "github.com/sluice-ecs/sluice/internal/policy"
 )
 
-var update = flag.Bool("update", false, "write the generated policy into docs/pipecd.md")
+var update = flag.Bool("update", false, "write the generated policy into docs/pipecd.md, and testdata/advice.golden")
 
 var page = filepath.Join("..", "..", "docs", "pipecd.md")
 

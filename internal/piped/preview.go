@@ -3,6 +3,8 @@ package piped
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -43,7 +45,7 @@ func (p *plugin) GetPlanPreview(ctx context.Context,
 	for _, name := range r.GetDeployTargets() {
 		answer.Results = append(answer.Results, &contract.PlanPreviewResult{DeployTarget: name, Summary: head,
 			NoChange:     running != nil && changes == 0,
-			Details:      []byte(diff + p.previewStages(ctx, name, r.GetApplicationId(), target.app)),
+			Details:      []byte(diff + p.previewStages(ctx, name, r.GetApplicationId(), target)),
 			DiffLanguage: "diff"})
 	}
 	if len(answer.Results) == 0 {
@@ -76,24 +78,50 @@ func diffOf(running, target *appfile.Application) (string, error) {
 	return b.String(), nil
 }
 
-// previewStages lists the stages with the weights after each, and the warnings.
-func (p *plugin) previewStages(ctx context.Context, target, application string, app *appfile.Application) string {
-	made, err := p.previewPlan(ctx, target, application, app)
+// previewStages lists the stages with the weights after each, and the warnings. It numbers them as
+// PipeCD does: from 0, with the stages of other plugins.
+func (p *plugin) previewStages(ctx context.Context, target, application string, app *loadedApp) string {
+	made, err := p.previewPlan(ctx, target, application, app.app)
 	if err != nil {
 		return "\n# no plan for " + target + ": " + strings.ReplaceAll(explainError(err), "\n", "\n# ") + "\n"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# on %s, now %s:\n", target, orNone(made.From))
-	for _, s := range made.Stages {
-		fmt.Fprintf(&b, "#   %d %s%s\n", s.Index+1, s.Name, optionText(s))
-		for _, r := range s.Routes {
-			fmt.Fprintf(&b, "#       %s: %s\n", r.Name, r.Weights)
+	own, number := made.Stages, 0
+	if made.Adopts() { // piped does not know this stage
+		writeStage(&b, "-", own[0])
+		own = own[1:]
+	}
+	others := app.pipeline
+	if made.QuickSync {
+		others = nil
+	}
+	for ; len(own) > 0; number++ {
+		if number < len(others) && !slices.Contains(ourStages, others[number]) {
+			fmt.Fprintf(&b, "#   %d %s, a stage of another plugin\n", number, others[number])
+			continue
 		}
+		writeStage(&b, strconv.Itoa(number), own[0])
+		own = own[1:]
+	}
+	for ; number < len(others); number++ {
+		fmt.Fprintf(&b, "#   %d %s, a stage of another plugin\n", number, others[number])
 	}
 	for _, w := range made.Warnings {
-		fmt.Fprintf(&b, "# warning: %s\n", w)
+		fmt.Fprintf(&b, "# warning: %s\n", withoutCommands(w))
 	}
 	return b.String()
+}
+
+// writeStage writes a stage of this plugin with the weights or the registered tasks after it.
+func writeStage(b *strings.Builder, number string, s plan.Stage) {
+	fmt.Fprintf(b, "#   %s %s%s\n", number, s.Name, optionText(s))
+	for _, r := range s.Routes {
+		fmt.Fprintf(b, "#       %s: %s\n", r.Name, r.Weights)
+	}
+	if s.Share != nil {
+		fmt.Fprintf(b, "#       %s\n", s.Share)
+	}
 }
 
 func optionText(s plan.Stage) string {

@@ -103,7 +103,7 @@ func Main(args []string, stderr io.Writer) int {
 	if !errors.Is(err, errUsage) {
 		fmt.Fprintf(stderr, "piped-plugin-sluice: %v\n", err)
 		if next := sluice.NextStep(err); next != "" {
-			fmt.Fprintf(stderr, "next: %s\n", next)
+			fmt.Fprintf(stderr, "next: %s\n", pipedAdvice(next))
 		}
 	}
 	return 1

@@ -51,6 +51,7 @@ type Step struct {
 	Index   int       // of the stage; len(Stages) is the rollback
 	Until   time.Time // WaitUntil
 	Missing int       // AwaitApproval: how many approvals are missing
+	Expired bool      // AwaitApproval: the stage's timeout has passed
 	Trouble string    // WaitUntil: why the stage does not pass although its time is over
 	Passed  []int     // WAIT and WAIT_APPROVAL stages that are over by now
 
@@ -135,7 +136,8 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 			}
 		case s.NeedsApproval():
 			if n := missingApprovals(s, commands); n > 0 {
-				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Passed: passed}
+				late := begun && s.Timeout > 0 && !now.Before(r.Began.Add(s.Timeout))
+				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Expired: late, Passed: passed}
 			}
 			if r.Trouble != "" {
 				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble,

@@ -32,6 +32,8 @@ func TestNext(t *testing.T) {
 	yes := func(by string) Command { return Command{Kind: Approve, Stage: 2, By: by} }
 	manual := pipeline()
 	manual.AutoRollback = false
+	limited := pipeline()
+	limited.Stages[2].Timeout = time.Hour
 	idle := pipeline()
 	idle.Idle, idle.Service = true, "web"
 	for name, c := range map[string]struct {
@@ -42,6 +44,7 @@ func TestNext(t *testing.T) {
 		do       Do
 		index    int
 		outcome  sluice.Outcome
+		expired  bool
 	}{
 		"begins":                              {do: RunStage, index: 0},
 		"a stage that was cut off runs again": {results: []Result{{Index: 0, Status: Running}}, do: RunStage, index: 0},
@@ -59,6 +62,12 @@ func TestNext(t *testing.T) {
 		"approvals of another stage are none": {results: []Result{done(0), done(1)},
 			commands: []Command{{Kind: Approve, Stage: 1, By: "ann"}, {Kind: Approve, Stage: 1, By: "bob"}},
 			do:       AwaitApproval, index: 2},
+		"the approval has time": {plan: limited, results: []Result{done(0), done(1), {Index: 2, Status: Running, Began: t0}},
+			now: t0.Add(59 * time.Minute), do: AwaitApproval, index: 2},
+		"the approval is too late": {plan: limited, results: []Result{done(0), done(1), {Index: 2, Status: Running,
+			Began: t0}}, now: t0.Add(time.Hour), do: AwaitApproval, index: 2, expired: true},
+		"two approvals, though late": {plan: limited, results: []Result{done(0), done(1), {Index: 2, Status: Running,
+			Began: t0}}, commands: []Command{yes("ann"), yes("bob")}, now: t0.Add(time.Hour), do: RunStage, index: 3},
 		"two approvals": {results: []Result{done(0), done(1)},
 			commands: []Command{yes("ann"), yes("bob")}, do: RunStage, index: 3},
 		"all done": {results: []Result{done(0), done(1), done(2), done(3)}, do: Finish,
@@ -107,7 +116,7 @@ func TestNext(t *testing.T) {
 				c.now = t0
 			}
 			got := Next(c.plan, c.results, c.commands, c.now)
-			if got.Do != c.do || got.Index != c.index || got.Outcome != c.outcome {
+			if got.Do != c.do || got.Index != c.index || got.Outcome != c.outcome || got.Expired != c.expired {
 				t.Errorf("got %s stage %d %q (%s), want %s stage %d %q", got.Do, got.Index, got.Outcome, got.Cause,
 					c.do, c.index, c.outcome)
 			}

@@ -104,10 +104,11 @@ type Stage struct {
 	Desc    string        `json:"desc,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // hard limit
 
-	Scale    int             `json:"scale,omitempty"`    // ECS_CANARY_ROLLOUT, percent
-	Weights  *sluice.Weights `json:"weights,omitempty"`  // ECS_TRAFFIC_ROUTING
+	Scale int `json:"scale,omitempty"` // ECS_CANARY_ROLLOUT, percent
+	// ECS_TRAFFIC_ROUTING; ECS_CANARY_ROLLOUT of a canary that is registered as soon as it is healthy
+	Weights  *sluice.Weights `json:"weights,omitempty"`
 	Exact    bool            `json:"exact,omitempty"`    // ECS_TRAFFIC_ROUTING: extra canary tasks for the exact share
-	Share    *Share          `json:"share,omitempty"`    // ECS_TRAFFIC_ROUTING by counts: what it achieves
+	Share    *Share          `json:"share,omitempty"`    // what Weights achieve by counts
 	KeepOld  bool            `json:"keepOld,omitempty"`  // ECS_PRIMARY_ROLLOUT
 	Recreate bool            `json:"recreate,omitempty"` // ECS_SYNC
 	// ECS_SYNC: ARN of the service deployment that is stopped first

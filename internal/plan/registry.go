@@ -60,6 +60,15 @@ const (
 	PrimaryInstances = "instances of primary"
 )
 
+// CanaryServesAtOnce reports whether ECS_CANARY_ROLLOUT registers the canary in addition to every task
+// of the primary, once the canary is healthy. This is so for a pipeline with a Cloud Map name and
+// without ECS_TRAFFIC_ROUTING: no other stage would let a caller reach the canary.
+func (p *Plan) CanaryServesAtOnce() bool {
+	return p.CountsShares() && slices.ContainsFunc(p.Stages, func(s Stage) bool {
+		return s.StartsCanary() && s.Weights != nil
+	})
+}
+
 // CacheTimeText returns how long a task must keep serving for callers that still get or cache its
 // address: until the name servers follow a deregistration, and the TTL after that.
 func (r Registry) CacheTimeText() string {

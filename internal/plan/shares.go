@@ -84,6 +84,15 @@ func (p Pool) NearestSplit(w sluice.Weights) Split {
 	return best
 }
 
+// AddedSplit is NearestSplit for a canary that is registered in addition to every task of the
+// primary, see [Plan.CanaryServesAtOnce]. A whole share is that of NearestSplit.
+func (p Pool) AddedSplit(w sluice.Weights) Split {
+	if w.Canary() == 0 || w.Primary() == 0 {
+		return p.NearestSplit(w)
+	}
+	return Split{Primary: p.Primary, Canary: p.Canary}
+}
+
 // allOrNone returns the limit on canary tasks: unlimited if all is set, otherwise 0.
 func allOrNone(all bool) int {
 	if all {

@@ -45,6 +45,25 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// A canary that is registered in addition takes no task of the primary out.
+func TestAddedSplitIsThePool(t *testing.T) {
+	for _, c := range []struct {
+		pool    Pool
+		percent int
+		want    Split
+	}{
+		{Pool{40, 7, 40}, 15, Split{40, 7}}, // 34 and 6 would be exactly 15%
+		{Pool{8, 2, 4}, 33, Split{8, 2}},
+		{Pool{0, 2, 4}, 33, Split{0, 2}},
+		{Pool{4, 2, 4}, 0, Split{4, 0}},
+		{Pool{4, 2, 4}, 100, Split{0, 2}},
+	} {
+		if got := c.pool.AddedSplit(sluice.CanaryShare(c.percent)); got != c.want {
+			t.Errorf("%+v at %d%%: %+v, want %+v", c.pool, c.percent, got, c.want)
+		}
+	}
+}
+
 // Half of a task is not raised to one: the share that is made is as near as none.
 func TestRaisedIsLessThanHalfATask(t *testing.T) {
 	for _, c := range []struct {

@@ -37,7 +37,8 @@ func (c *shareChecks) trackShare(e sluice.Envelope) {
 		}
 	case sluice.StageStarted:
 		s := plan.Stage{Name: ev.Name}
-		if s.ShiftsTraffic() || s.StartsCanary() || s.RollsBack() || s.EndsCanary() && !s.ReplacesAll() {
+		both := s.ReplacesPrimary() && c.deployment.Plan.CanaryServesAtOnce() // old and new primary are registered
+		if both || s.ShiftsTraffic() || s.StartsCanary() || s.RollsBack() || s.EndsCanary() && !s.ReplacesAll() {
 			c.promised = promisedShare{}
 		}
 	case sluice.RollbackStarted, sluice.DeploymentEnded:

@@ -3,6 +3,7 @@ package mode
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -33,6 +34,8 @@ func planShares(p *plan.Plan, desired int) error {
 	for i := range p.Stages {
 		s := &p.Stages[i]
 		switch {
+		case s.StartsCanary() && s.Share != nil:
+			canary = s.Share.Tasks.Canary
 		case s.StartsCanary() && p.StateBefore(i).CanaryShare() > 0: // it is not scaled in while it has traffic
 			canary = max(canary, plan.ScaledCount(desired, s.Scale))
 		case s.StartsCanary():
@@ -93,14 +96,38 @@ func planShare(p *plan.Plan, s plan.Stage, desired, canary int) (*plan.Share, er
 	return out, nil
 }
 
-// addInstanceWrites adds the writes of a stage to Cloud Map. weight is the share of the canary when
-// the stage begins. The stage keeps that share while tasks start and stop.
-func addInstanceWrites(p *plan.Plan, s *plan.Stage, weight int) {
+// registerAtOnce gives each stage that starts a canary the share that the canary has once all of its
+// tasks are registered, if no stage of the pipeline shifts traffic. In PipeCD, ECS registers the tasks
+// of such a canary when they start. Without a running primary the canary is not registered: the name
+// gets its first records from the new primary.
+func registerAtOnce(p *plan.Plan, desired int) {
+	if p.From == "" || desired == 0 || slices.ContainsFunc(p.Stages, plan.Stage.ShiftsTraffic) {
+		return
+	}
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		if !s.StartsCanary() {
+			continue
+		}
+		tasks := plan.Split{Primary: desired, Canary: plan.ScaledCount(desired, s.Scale)}
+		if b := p.StateBefore(i); b.CanaryShare() > 0 { // a canary is not scaled in while it has traffic
+			tasks.Canary = max(tasks.Canary, b.Canary.Tasks(desired))
+		}
+		share := min(99, max(1, int(math.Round(tasks.Percent()))))
+		w := sluice.CanaryShare(share)
+		s.Weights = &w
+		s.Share = &plan.Share{Name: p.Registry.FullName(), Tasks: tasks, Requested: share, Bound: tasks.Bound()}
+	}
+}
+
+// addInstanceWrites adds the writes of a stage to Cloud Map. begins is the state in which the stage
+// begins. The stage keeps the share of the canary while tasks start and stop.
+func addInstanceWrites(p *plan.Plan, s *plan.Stage, begins plan.State) {
 	if p.Mode().LeavesNamesToECS() {
 		return // ECS's own update registers and deregisters the instances
 	}
 	const register, deregister = "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance"
-	steers := weight > 0
+	steers := begins.CanaryShare() > 0 || s.Weights != nil
 	switch {
 	case s.ReplacesPrimary(), s.RollsBack(), s.Adopts():
 		s.AddWrite(register, plan.PrimaryInstances)
@@ -120,7 +147,11 @@ func addInstanceWrites(p *plan.Plan, s *plan.Stage, weight int) {
 	if s.RollsBack() && p.BridgesRollback() {
 		s.AddWrite(register, plan.CanaryInstances)
 	}
-	if steers && !s.RollsBack() {
+	switch {
+	case s.RollsBack() || !steers:
+	case p.CanaryServesAtOnce() && !begins.NewPrimary && !s.ReplacesPrimary() && !s.EndsCanary():
+		s.AddWrite(register, plan.CanaryInstances) // the primary stays registered
+	default:
 		s.AddWrite(register, plan.CanaryInstances, plan.PrimaryInstances)
 		s.AddWrite(deregister, plan.PrimaryInstances)
 	}
@@ -139,10 +170,11 @@ func planDiscovery(p *plan.Plan, desired int) error {
 	if !p.CountsShares() {
 		return nil
 	}
+	registerAtOnce(p, desired)
 	for i := range p.Stages {
-		addInstanceWrites(p, &p.Stages[i], p.StateBefore(i).CanaryShare())
+		addInstanceWrites(p, &p.Stages[i], p.StateBefore(i))
 	}
-	addInstanceWrites(p, &p.Rollback, 100)
+	addInstanceWrites(p, &p.Rollback, p.FinalState())
 	return planShares(p, desired)
 }
 

@@ -87,7 +87,7 @@ func warnGroups(p *plan.Plan, live plan.AWSState) {
 func warnShares(p *plan.Plan, desired int) {
 	for i, s := range p.Stages {
 		tasks := plan.ScaledCount(desired, p.StateBefore(i).Canary.Scale)
-		if s.Weights != nil && tasks > 0 && desired > 0 {
+		if s.ShiftsTraffic() && tasks > 0 && desired > 0 {
 			capacity := tasks * 100 / (tasks + desired)
 			if w := s.Weights.Canary(); w > 0 && w > max(capacity, tasks*100/desired) {
 				addWarning(p, "stage %d sends %d%% of the requests to %s of canary; the primary has %d", s.Index+1, w,

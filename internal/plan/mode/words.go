@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -24,6 +25,8 @@ func StageText(p *plan.Plan, s plan.Stage) string {
 		return "route all traffic to the primary; delete everything else that sluice created"
 	case s.ReplacesAll():
 		return w.sync(p, s)
+	case s.StartsCanary() && s.Weights != nil:
+		return w.canary(p, s) + " and register its tasks"
 	case s.StartsCanary():
 		return w.canary(p, s)
 	case s.ShiftsTraffic():
@@ -43,7 +46,7 @@ func StageText(p *plan.Plan, s plan.Stage) string {
 	case s.Registers():
 		return "register the task definition; run no task"
 	case s.NeedsApproval():
-		return ApprovalText(s.Approvals, s.Approvers)
+		return ApprovalText(s.Approvals, s.Approvers) + approvalLimit(s)
 	case s.IsWait():
 		return plan.FormatDuration(s.Duration)
 	}
@@ -96,4 +99,12 @@ func ApprovalText(n int, by []string) string {
 		text += " from " + strings.Join(by, ", ")
 	}
 	return text
+}
+
+// approvalLimit returns the time within which a stage must be approved, if the file limits it.
+func approvalLimit(s plan.Stage) string {
+	if s.Timeout == 0 || s.Timeout == appfile.DefaultTimeout {
+		return ""
+	}
+	return " within " + plan.FormatDuration(s.Timeout)
 }

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,17 @@ func (d *random) setExactShare(c *rehearse.Case) {
 	}
 }
 
+// removeRouting removes the stages that shift traffic: the canary is registered once it is healthy. An
+// intervention at a removed stage moves to the last stage.
+func (d *random) removeRouting(c *rehearse.Case) {
+	c.Pipeline = slices.DeleteFunc(slices.Clone(c.Pipeline), func(s string) bool {
+		return strings.HasPrefix(s, "ECS_TRAFFIC_ROUTING")
+	})
+	for i := range c.Interventions {
+		c.Interventions[i].Stage = min(c.Interventions[i].Stage, len(c.Pipeline))
+	}
+}
+
 // addNameIntervention adds a person who changes the canary, or the registered instances, during or
 // after a stage that shifts traffic.
 func (d *random) addNameIntervention(c *rehearse.Case) {
@@ -138,8 +150,10 @@ func cloudMapFlows(with func(...func(*rehearse.Case)) rehearse.Case) []Flow {
 		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
 	blueGreen := of("ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100", "ECS_PRIMARY_ROLLOUT",
 		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
+	atOnce := of("ECS_CANARY_ROLLOUT scale=50", "WAIT duration=2m", "ECS_PRIMARY_ROLLOUT", "ECS_CANARY_CLEAN")
 	all := []Flow{
 		{"canary by name", with(named, canary)},
+		{"canary by name that serves at once", with(named, atOnce)},
 		{
 			"canary by name, without a container check",
 			with(named, canary, func(c *rehearse.Case) { c.World.Check = 0 }),
@@ -152,9 +166,12 @@ func cloudMapFlows(with func(...func(*rehearse.Case)) rehearse.Case) []Flow {
 	// ECS stops the tasks of a rolling service without waiting for any TTL.
 	servesOn := func(c *rehearse.Case) { c.Old, c.New = "term=80s", "term=80s" }
 	all = append(all, Flow{"canary service: canary by name", with(beside, servesOn, canary)},
+		Flow{"canary service: canary by name that serves at once", with(beside, servesOn, atOnce)},
 		Flow{"canary service: blue/green by name", with(beside, blueGreen)})
 	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
+		{"canary by name that serves at once", with(named, atOnce)},
 		{"canary service: canary by name", with(beside, servesOn, canary)},
+		{"canary service: canary by name that serves at once", with(beside, servesOn, atOnce)},
 		{"canary service: blue/green by name", with(beside, blueGreen)}} {
 		all = append(all, rollbackFromEach(f.Name, f.Case)...)
 	}

@@ -21,7 +21,8 @@ type feature struct {
 // allFeatures returns all features in the order of generation. A new one is added at the end; it
 // has its own random numbers, so that the other features of a seed stay unchanged.
 func allFeatures() []feature {
-	return slices.Concat(generalFeatures(), codeDeployFeatures(), neighbourFeatures(), lagFeatures(), balancerFeatures())
+	return slices.Concat(generalFeatures(), codeDeployFeatures(), neighbourFeatures(), lagFeatures(), balancerFeatures(),
+		pipelineFeatures())
 }
 
 func usesCodeDeploy(c rehearse.Case) bool { return c.World.UsesCodeDeploy() }
@@ -183,6 +184,13 @@ func balancerFeatures() []feature {
 	return []feature{
 		{"a Network Load Balancer", 10,
 			func(c rehearse.Case) bool { return hasService(c) && shiftsWeights(c) }, (*random).setNetworkBalancer},
+	}
+}
+
+// pipelineFeatures returns other forms of a pipeline.
+func pipelineFeatures() []feature {
+	return []feature{
+		{"a canary that serves at once", 20, usesCloudMap, (*random).removeRouting},
 	}
 }
 

@@ -60,6 +60,8 @@ type Driver struct {
 	// ExpectsCanary says that some canary instances must be registered. The driver reports one that
 	// is not registered any more.
 	ExpectsCanary bool
+	// KeepsPrimary says that the canary is registered in addition to every task of the primary.
+	KeepsPrimary bool
 	// IgnoresChanges ignores changes by other actors: a rollback restores everything anyway.
 	IgnoresChanges bool
 
@@ -168,7 +170,7 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	p := route.Route{ID: d.Instances.Registry.ARN, Name: d.Instances.Registry.FullName(),
 		Fingerprint: fingerprintOf(found)}
 	if n := splitOf(s.members); n.Total() > 0 && n.Canary*100%n.Total() == 0 {
-		if w := sluice.CanaryShare(n.Canary * 100 / n.Total()); planChange(s.members, s.desired, w).isEmpty() {
+		if w := sluice.CanaryShare(n.Canary * 100 / n.Total()); planChange(s.members, s.desired, w, d.KeepsPrimary).isEmpty() {
 			p.Weights = w
 		}
 	}
@@ -177,7 +179,12 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 
 // FingerprintAfter returns the fingerprint of the registered instances at the weights.
 func (d *Driver) FingerprintAfter(_ route.Route, to sluice.Weights) string {
-	return fingerprintOf(idsAfter(d.lastState.members, planChange(d.lastState.members, d.lastState.desired, to)))
+	return fingerprintOf(idsAfter(d.lastState.members, d.changeTo(to)))
+}
+
+// changeTo computes the change to the weights, as of the last read.
+func (d *Driver) changeTo(to sluice.Weights) change {
+	return planChange(d.lastState.members, d.lastState.desired, to, d.KeepsPrimary)
 }
 
 func fingerprintOf(ids []string) string {
@@ -189,7 +196,7 @@ func fingerprintOf(ids []string) string {
 // until callers can resolve them, then it deregisters others, so the name is never empty. It saves
 // the attributes of primary instances before it deregisters them.
 func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, to sluice.Weights) error {
-	c := planChange(d.lastState.members, d.lastState.desired, to)
+	c := d.changeTo(to)
 	if to.Canary() > 0 && poolOf(d.lastState.members, d.lastState.desired).Canary == 0 {
 		return &sluice.Error{Op: "register the canary under " + d.Instances.Registry.FullName(),
 			Resource: d.Instances.Registry.ID,

@@ -123,7 +123,8 @@ func (d *Driver) buildState(tasks []Task, instances []Instance) (s NameState) {
 		m := member{Task: t, instance: d.instanceIDOf(t), cloudMapHealthy: true}
 		known[m.instance], runs[t.ID] = true, true
 		if _, m.deregistered = d.Deregistered[m.instance]; m.deregistered {
-			m.returnable = !d.notReturning[m.instance]
+			// a primary that keeps its records is deregistered only to be stopped
+			m.returnable = !d.notReturning[m.instance] && !(d.KeepsPrimary && m.BeingReplaced)
 		}
 		m.unmanaged = d.Unmanaged[m.instance]
 		if i, ok := s.all[m.instance]; ok {

@@ -51,7 +51,7 @@ func (d *Driver) Reconcile(ctx context.Context, act sluice.Act, to sluice.Weight
 	if _, err := d.DeregisterDead(ctx, act); err != nil {
 		return Reconciled{}, err
 	}
-	c := planChange(d.lastState.members, d.lastState.desired, to)
+	c := d.changeTo(to)
 	h := Reconciled{Added: len(c.addCanary) + len(c.returnPrimary), Removed: len(c.removeCanary) + len(c.removePrimary)}
 	for _, m := range c.removePrimary {
 		h.Deregistered = append(h.Deregistered, DeregisteredInstance{m.instance, m.cloudMapHealthy})

@@ -71,7 +71,7 @@ func membersOf(all []member, v sluice.Variant) (some []member) {
 // matches the weights for the lasting tasks. It keeps instances that would be deregistered and
 // registers primary tasks again. It registers no more canary tasks, because that would raise the
 // share.
-func secureChange(all []member, desired int, to sluice.Weights, c change) change {
+func secureChange(all []member, desired int, to sluice.Weights, c change, keepsPrimary bool) change {
 	if !slices.ContainsFunc(all, func(m member) bool { return m.Surplus > 0 }) {
 		return c
 	}
@@ -80,7 +80,7 @@ func secureChange(all []member, desired int, to sluice.Weights, c change) change
 		c.removeCanary, c.removePrimary = unreadyMembers(c.removeCanary), unreadyMembers(c.removePrimary)
 		return c
 	}
-	least := last.NearestSplit(to)
+	least := splitTo(last, to, keepsPrimary)
 	_, c.removeCanary = c.keepMembers(membersOf(all, sluice.Canary), least.Canary, nil, c.removeCanary)
 	back, out := c.keepMembers(membersOf(all, sluice.Primary), least.Primary,
 		absentMembers(membersOf(all, sluice.Primary), c), c.removePrimary)

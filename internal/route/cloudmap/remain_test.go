@@ -117,11 +117,11 @@ func TestRecordsRemainWhileTheDesiredCountFalls(t *testing.T) {
 		desired := rapid.IntRange(1, 12).Draw(t, "desired")
 		s := newShrinking(desired, rapid.IntRange(0, desired).Draw(t, "fresh"), rapid.IntRange(1, 100).Draw(t, "scale"))
 		to := sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, "percent"))
-		s.apply(planChange(s.read(), s.desired, to))
+		s.apply(planChange(s.read(), s.desired, to, false))
 		for range rapid.IntRange(1, 3).Draw(t, "falls") {
 			rested := !s.busy() // else a record may leave that an earlier fall put back
 			s.desired = rapid.IntRange(1, s.desired).Draw(t, "falls to")
-			c := planChange(s.read(), s.desired, to)
+			c := planChange(s.read(), s.desired, to, false)
 			if rested && len(c.removeCanary)+len(c.removePrimary) > 0 {
 				t.Fatalf("a desired count of %d takes out %v", s.desired,
 					instances(append(c.removeCanary, c.removePrimary...)))
@@ -134,17 +134,17 @@ func TestRecordsRemainWhileTheDesiredCountFalls(t *testing.T) {
 				for range rapid.IntRange(0, 3).Draw(t, "stops") {
 					s.stops(t)
 				}
-				s.apply(planChange(s.read(), s.desired, to))
+				s.apply(planChange(s.read(), s.desired, to, false))
 			}
 		}
 		for s.busy() {
 			s.stops(t)
-			s.apply(planChange(s.read(), s.desired, to))
+			s.apply(planChange(s.read(), s.desired, to, false))
 			if s.worst() == 0 {
 				t.Fatalf("the name may be empty: %+v", s.read())
 			}
 		}
-		if c := planChange(s.read(), s.desired, to); !c.isEmpty() {
+		if c := planChange(s.read(), s.desired, to, false); !c.isEmpty() {
 			t.Fatalf("at rest still %+v", c)
 		}
 		if at, want := splitOf(s.tasks), poolOf(s.tasks, s.desired).NearestSplit(to); at != want {
@@ -160,9 +160,9 @@ func TestRecordsRemainWhileASharesMoves(t *testing.T) {
 		desired := rapid.IntRange(1, 12).Draw(t, "desired")
 		s := newShrinking(desired, 0, rapid.IntRange(1, 100).Draw(t, "scale"))
 		share := func(label string) sluice.Weights { return sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, label)) }
-		s.apply(planChange(s.read(), s.desired, share("from")))
+		s.apply(planChange(s.read(), s.desired, share("from"), false))
 		s.desired = rapid.IntRange(1, s.desired).Draw(t, "falls to")
-		s.apply(planChange(s.read(), s.desired, share("to")))
+		s.apply(planChange(s.read(), s.desired, share("to"), false))
 		if s.worst() == 0 {
 			t.Fatalf("the name may be empty: %+v", s.read())
 		}
@@ -179,7 +179,7 @@ func TestTheCanaryStaysWhileThePrimaryMayBeStopped(t *testing.T) {
 		all[i].Group, all[i].Surplus = "primary", 2
 	}
 	all[3].Group = "canary"
-	if c := planChange(all, 1, sluice.CanaryShare(0)); !c.isEmpty() {
+	if c := planChange(all, 1, sluice.CanaryShare(0), false); !c.isEmpty() {
 		t.Errorf("%+v, want no change", c)
 	}
 	d := &Driver{lastState: NameState{members: all, desired: 1}}
@@ -190,7 +190,7 @@ func TestTheCanaryStaysWhileThePrimaryMayBeStopped(t *testing.T) {
 	if !d.LastRead().HasOthers([]string{"slc-c1"}) {
 		t.Error("one of three remains when ECS stops two")
 	}
-	if c := planChange(all, 1, sluice.CanaryShare(0)); len(c.removeCanary) != 1 {
+	if c := planChange(all, 1, sluice.CanaryShare(0), false); len(c.removeCanary) != 1 {
 		t.Errorf("%+v, want the canary to leave", c)
 	}
 }

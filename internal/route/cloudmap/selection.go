@@ -119,16 +119,25 @@ func splitOf(all []member) plan.Split {
 
 // planChange computes the change that makes the members match the weights. A lower desired count
 // alone deregisters no instance: ECS chooses the tasks that it stops, and deregisters them.
-func planChange(all []member, desired int, to sluice.Weights) change {
+// keepsPrimary means that no task of the primary is deregistered for the canary's share.
+func planChange(all []member, desired int, to sluice.Weights, keepsPrimary bool) change {
 	still := runningCount(all, desired)
 	all = withoutReplaced(all, still)
-	want := poolOf(all, still).NearestSplit(to)
+	want := splitTo(poolOf(all, still), to, keepsPrimary)
 	var c change
 	c.addCanary, c.removeCanary = selectMembers(all, sluice.Canary, want.Canary,
 		func(m member) bool { return !m.Healthy || to.Canary() == 0 })
 	c.returnPrimary, c.removePrimary = selectMembers(all, sluice.Primary, want.Primary,
 		func(member) bool { return want.Primary == 0 })
-	return secureChange(all, desired, to, c)
+	return secureChange(all, desired, to, c, keepsPrimary)
+}
+
+// splitTo returns the split of a pool for the weights.
+func splitTo(p plan.Pool, to sluice.Weights, keepsPrimary bool) plan.Split {
+	if keepsPrimary {
+		return p.AddedSplit(to)
+	}
+	return p.NearestSplit(to)
 }
 
 // withoutReplaced omits tasks that are being replaced and are deregistered, if enough other primary

@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 			"[] [] [] []"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := planChange(c.all, 4, sluice.CanaryShare(c.to))
+			got := planChange(c.all, 4, sluice.CanaryShare(c.to), false)
 			if s := fmt.Sprint(instances(got.addCanary), instances(got.returnPrimary), instances(got.removeCanary),
 				instances(got.removePrimary)); s != c.change {
 				t.Errorf("%s, want %s", s, c.change)
@@ -98,7 +98,7 @@ func TestDecideIsSafe(t *testing.T) {
 		}
 		desired, to := rapid.IntRange(1, 8).Draw(t, "desired"),
 			sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, "percent"))
-		c := planChange(all, desired, to)
+		c := planChange(all, desired, to, false)
 		left := idsAfter(all, c)
 		p := poolOf(all, desired)
 		if len(left) == 0 && p.Primary+p.Canary > 0 {
@@ -112,8 +112,24 @@ func TestDecideIsSafe(t *testing.T) {
 			}
 			done[i].registered = m.registered
 		}
-		if again := planChange(done, desired, to); !again.isEmpty() {
+		if again := planChange(done, desired, to, false); !again.isEmpty() {
 			t.Fatalf("after %+v still %+v", c, again)
 		}
 	})
+}
+
+// A task of the primary that is about to stop may be registered again while a deployment that was
+// killed starts anew. If no share needs deregistered primary tasks, that is no external change: the
+// stage deregisters it again.
+func TestAStoppingTaskThatReturnsIsNoChange(t *testing.T) {
+	const id = "26338802c3bacb912fea02566663c054"
+	for _, keeps := range []bool{true, false} {
+		d := &Driver{KeepsPrimary: keeps, Deregistered: map[string]map[string]string{id: {}},
+			seenDeregistered: map[string]bool{id: true}}
+		s := d.buildState([]Task{{ID: id, Variant: sluice.Primary, Healthy: true, BeingReplaced: true}},
+			[]Instance{{ID: id, Healthy: true}})
+		if got := d.findChanges(s).Returned; (len(got) == 0) != keeps {
+			t.Errorf("keeps the primary: %t, returned %v", keeps, got)
+		}
+	}
 }

@@ -34,7 +34,8 @@ func Open(s *step.Step) step.Access {
 	d.names = &cloudmap.Driver{Prefix: cloudmap.InstancePrefix(s.Deployment), Tasks: d.namedTasks,
 		Stopped: d.stoppedTasks, SaveDeregistered: d.saveDeregistered, Deregistered: map[string]map[string]string{},
 		SaveRegistered: d.saveRegistered, ResolveChange: d.applyRecordPolicy,
-		Place: cloudmap.Place{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Region: s.Plan.Region}}
+		KeepsPrimary: s.Plan.CanaryServesAtOnce(),
+		Place:        cloudmap.Place{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Region: s.Plan.Region}}
 	d.names.Instances = cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: *s.Plan.Registry,
 		Pause: s.PauseFor, Confirm: s.AwaitSecondRead, Token: d.newToken}
 	return d
