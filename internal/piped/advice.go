@@ -19,7 +19,8 @@ type rewording struct {
 var rewordings = compileRewordings([][2]string{
 	// the deploy target has the Region and the credentials
 	{`^set --region (\S+), or`, `choose a deploy target in $1, or`},
-	{`^give --region, set AWS_REGION, or set region in the profile`, `set region in the configuration of the deploy target`},
+	{`^give --region, set AWS_REGION, or set region in the profile`,
+		`set region in the configuration of the deploy target`},
 	{`or give --profile\b`, `or set profile in the configuration of the deploy target`},
 	{`^set --profile to`, `set profile in the configuration of the deploy target to`},
 	{`--endpoint-url, AWS_ENDPOINT_URL`, `AWS_ENDPOINT_URL`},

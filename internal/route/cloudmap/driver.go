@@ -170,7 +170,8 @@ func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
 	p := route.Route{ID: d.Instances.Registry.ARN, Name: d.Instances.Registry.FullName(),
 		Fingerprint: fingerprintOf(found)}
 	if n := splitOf(s.members); n.Total() > 0 && n.Canary*100%n.Total() == 0 {
-		if w := sluice.CanaryShare(n.Canary * 100 / n.Total()); planChange(s.members, s.desired, w, d.KeepsPrimary).isEmpty() {
+		w := sluice.CanaryShare(n.Canary * 100 / n.Total())
+		if planChange(s.members, s.desired, w, d.KeepsPrimary).isEmpty() {
 			p.Weights = w
 		}
 	}
