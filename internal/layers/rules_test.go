@@ -43,9 +43,11 @@ var layerTable = []layerRow{
 	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
 
 	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
+	{pkg: "internal/validate", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
+		also: []string{"internal/definition"}},
 	{pkg: "internal/appfile", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml, schema,
 		"github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
-		also: []string{"internal/definition"}},
+		also: []string{"internal/definition", "internal/validate"}},
 	{pkg: "internal/plan", layer: 1, below: []int{0},
 		libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/appfile"}},
