@@ -82,7 +82,7 @@ func (c *checker) checkProviders(items []*definition.Node) {
 
 // checkDaemon refuses members that a daemon does not have.
 func (c *checker) checkDaemon(service *definition.Service) {
-	in, body := service.Input, service.Text.Body
+	body := service.Text.Body
 	if n := body.Find("desiredCount"); isGiven(n) {
 		c.addProblem(n, "remove desiredCount: a daemon has one task on each container instance",
 			"a service with schedulingStrategy DAEMON has no desiredCount")
@@ -90,10 +90,6 @@ func (c *checker) checkDaemon(service *definition.Service) {
 	if runsOnFargate(service) {
 		c.addProblem(body.Find("schedulingStrategy"), "set schedulingStrategy: REPLICA, or launchType: EC2",
 			"Fargate does not support schedulingStrategy DAEMON")
-	}
-	if d := in.DeploymentController; d != nil && d.Type != "" && d.Type != ecstypes.DeploymentControllerTypeEcs {
-		c.addProblem(body.Find("schedulingStrategy"), "set schedulingStrategy: REPLICA",
-			"deployment controller %s supports only schedulingStrategy REPLICA", d.Type)
 	}
 }
 

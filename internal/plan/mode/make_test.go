@@ -50,7 +50,8 @@ input:
     primary: {targetGroupArn: %q, containerName: web, containerPort: 8080}
     canary: {targetGroupArn: %q, containerName: web, containerPort: 8080}
 %s`, primary, canary, pipeline),
-		"taskdef.yaml":    "family: web\ncontainerDefinitions:\n  - {name: web, image: sim/web:v2}\n",
+		"taskdef.yaml": "family: web\ncontainerDefinitions:\n  - {name: web, image: sim/web:v2, memory: 512, " +
+			"portMappings: [{containerPort: 8080, name: http}]}\n",
 		"servicedef.yaml": "serviceName: web\ndeploymentController: {type: EXTERNAL}\n",
 	}
 	for _, e := range edits {
@@ -87,7 +88,8 @@ func live(changes ...func(*plan.AWSState)) plan.AWSState {
 			TargetGroup: primary}},
 		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1,
 			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"),
-				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true)}}},
+				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true), Memory: aws.Int32(512),
+				PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080), Name: aws.String("http")}}}}},
 		Primary: &plan.GroupAttachment{Name: "web-primary", Balancer: lb, Type: "application", Healthy: 4, Targets: 4,
 			Drain: 20 * time.Second},
 		Canary: &plan.GroupAttachment{Name: "web-canary", Balancer: lb, Type: "application"},
