@@ -62,14 +62,19 @@ func (l *loader) loadService(at *definition.Node, name string) {
 	}
 }
 
-// checkTargetGroups refuses a target group whose container or port the task definition does not
-// have. AWS would refuse it only at CreateTaskSet, after the revision is registered.
+// checkTargetGroups refuses a target group without an ARN, or whose container or port the task
+// definition does not have. AWS would refuse it only at CreateTaskSet, after the revision is registered.
 func (l *loader) checkTargetGroups(list *definition.Node) {
 	if l.app.Task == nil {
 		return
 	}
 	for _, n := range []*definition.Node{list.Get("primary"), list.Get("canary")} {
 		name, port := n.Get("containerName"), n.Get("containerPort")
+		if group := n.Get("targetGroupArn"); textOf(group) != "" && !strings.HasPrefix(group.Text, "arn:") {
+			p := l.src.At(group, "targetGroupArn is the ARN of a target group, and this is %q", group.Text)
+			p.Next = "find the ARN: aws elbv2 describe-target-groups"
+			l.addProblem(p)
+		}
 		if textOf(name) == "" {
 			continue
 		}
