@@ -46,4 +46,7 @@ type Difference struct {
 	Path string // "containerDefinitions[web].image"
 	Want string // what the file asks for
 	Have string // what AWS has
+
+	Added   bool // AWS has no value, and no default
+	Removed bool // the file has no value, and AWS has no default
 }

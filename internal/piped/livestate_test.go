@@ -146,7 +146,7 @@ func TestPlanPreview(t *testing.T) {
 		source{task: taskFile + fmt.Sprintf(env, "two")}.write(t)
 	p := ask(v1, v2)
 	text := string(p.GetDetails())
-	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "(sensitive value changed)",
+	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "(secret value changed)",
 		"2 ECS_TRAFFIC_ROUTING", "default rule of port 80: primary 90 / canary 10"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the preview does not show %q:\n%s", want, text)
