@@ -71,7 +71,7 @@ func (s *Source) checkBytes(data []byte) *Problem {
 		if column, function := findFunction(line); column > 0 {
 			p := s.Problem(i+1, column, "{{ %s … }} is a template that was not rendered; sluice deploys files as they are",
 				function)
-			p.Next = "render the file with the tool that the template is for, or write the value"
+			p.Next = "write the value, or render the file with the tool that the template is for"
 			return p
 		}
 	}

@@ -23,7 +23,7 @@ func (c *checker) refuseTemplate(n *definition.Node, where string) bool {
 	if !strings.Contains(n.Text, "{{") && !strings.Contains(n.Text, "${") {
 		return false
 	}
-	c.addProblem(n, "render the file first, or write the value",
+	c.addProblem(n, "write the value, or render the file first",
 		"%s is a template that was not rendered; sluice deploys files as they are", where)
 	return true
 }

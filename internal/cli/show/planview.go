@@ -77,9 +77,26 @@ func (v planView) writeChanges(b *bytes.Buffer, p *plan.Plan) {
 	}
 }
 
-// Changes writes each change of a plan in one line, as `sluice deploy` begins.
+// maxAdded is how many added members of one object [Changes] lists.
+const maxAdded = 5
+
+// Changes writes each change of a plan in one line, as `sluice deploy` begins. Of an object with many
+// added members it writes only their number.
 func Changes(w io.Writer, p Paint, pl *plan.Plan) {
+	added := map[string]int{}
 	for _, c := range pl.Changes {
+		if c.Effect() == plan.Adds {
+			added[c.Of]++
+		}
+	}
+	for _, c := range pl.Changes {
+		if n := added[c.Of]; c.Effect() == plan.Adds && n > maxAdded {
+			fmt.Fprintf(w, "  %s %s: %s (sluice plan lists them)\n", p.Good("+"), c.Of, sluice.Plural(n, "member"))
+			added[c.Of] = -1
+		}
+		if c.Effect() == plan.Adds && added[c.Of] < 0 {
+			continue
+		}
 		text := printable.Line(c.Have) + " -> " + printable.Line(c.Want)
 		sign := p.Warn("~")
 		switch c.Effect() {
@@ -100,14 +117,22 @@ func (v planView) writeChange(b *bytes.Buffer, c plan.Change) {
 	path, have, want := printable.Line(c.Path), printable.Line(c.Have), printable.Line(c.Want)
 	switch {
 	case c.Effect() == plan.Adds:
-		fmt.Fprintf(b, "    %s %s: %s\n", v.Good("+"), path, v.Good(want))
+		fmt.Fprintf(b, "    %s %s:%s%s\n", v.Good("+"), path, beforeValue(path, want), v.Good(want))
 	case c.Effect() == plan.Removes:
-		fmt.Fprintf(b, "    %s %s: %s\n", v.Bad("-"), path, v.Bad(have))
+		fmt.Fprintf(b, "    %s %s:%s%s\n", v.Bad("-"), path, beforeValue(path, have), v.Bad(have))
 	case len([]rune("    ~ "+path+": "+have+" -> "+want)) <= maxChangeLine:
 		fmt.Fprintf(b, "    %s %s: %s -> %s\n", v.Warn("~"), path, v.Bad(have), v.Good(want))
 	default:
 		fmt.Fprintf(b, "    %s %s\n        have  %s\n        want  %s\n", v.Warn("~"), path, v.Bad(have), v.Good(want))
 	}
+}
+
+// beforeValue separates a value from its path: it begins a new line if both do not fit into one.
+func beforeValue(path, value string) string {
+	if len([]rune("    + "+path+": "+value)) > maxChangeLine {
+		return "\n        "
+	}
+	return " "
 }
 
 func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {
