@@ -195,6 +195,26 @@ func TestFirstDeploymentIsAQuickSyncUnlessAskedOtherwise(t *testing.T) {
 	}
 }
 
+func TestFirstDeploymentListsAllThatIsCreated(t *testing.T) {
+	first := live(func(l *plan.AWSState) { l.Service, l.TaskSets, l.Definition = nil, nil, nil })
+	p, err := Make(app(t, threeSteps), first, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range p.Changes {
+		got = append(got, fmt.Sprintf("%s %s %s: %s", c.Effect(), c.Of, c.Path, c.Want))
+	}
+	for _, want := range []string{"add task definition family: web",
+		"add task definition containerDefinitions[web].image: sim/web:v2",
+		"add task definition containerDefinitions[web].memory: 512", "add service serviceName: web",
+		"add service deploymentController: {type: EXTERNAL}"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+}
+
 func TestNoChangeShowsAsNone(t *testing.T) {
 	p, err := Make(app(t, threeSteps, "v2|v1"), live(), Options{})
 	if err != nil || p.HasChanges() {
