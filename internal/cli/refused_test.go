@@ -149,7 +149,8 @@ func refusedApps() []refusedInput {
 		{badApp, "canary: 10", "canary: 101", "24:19", "a whole percentage from 0 to 100", "a whole percentage"},
 		{badApp, "name: WAIT", "name: WAITT", "25:15", `unknown stage "WAITT"`, `did you mean "WAIT"`},
 		{badApp, "targetGroupArn: arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-primary/" +
-			"0123456789abcdef", "targetGroupArn: web-primary", "10:25", "is the ARN of a target group", "describe-target-groups"},
+			"0123456789abcdef", "targetGroupArn: web-primary", "10:25", "is the ARN of a target group",
+			"describe-target-groups"},
 	}
 }
 

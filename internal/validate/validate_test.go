@@ -43,11 +43,13 @@ func TestValidDefinitionsAreAccepted(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"a daemon":     "serviceName: web\nlaunchType: EC2\nschedulingStrategy: DAEMON\nplacementConstraints: []\n",
-		"spot":         "serviceName: web\ncapacityProviderStrategy: [{capacityProvider: FARGATE, base: 1}, {capacityProvider: FARGATE_SPOT, weight: 3, base: 0}]\n",
+		"a daemon": "serviceName: web\nlaunchType: EC2\nschedulingStrategy: DAEMON\nplacementConstraints: []\n",
+		"spot": "serviceName: web\ncapacityProviderStrategy: [{capacityProvider: FARGATE, base: 1}, " +
+			"{capacityProvider: FARGATE_SPOT, weight: 3, base: 0}]\n",
 		"nothing else": "serviceName: web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: true}}\n",
 		"described": `{"services": [{"serviceName": "web", "status": "ACTIVE", "launchType": "FARGATE", "loadBalancers": [],
- "placementConstraints": [], "placementStrategy": [], "serviceRegistries": [], "capacityProviderStrategy": []}], "failures": []}`,
+ "placementConstraints": [], "placementStrategy": [], "serviceRegistries": [], "capacityProviderStrategy": []}],
+ "failures": []}`,
 	} {
 		if _, err := LoadService(name, []byte(text)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -126,9 +128,9 @@ func TestTaskDefinitionOfAServiceOnFargate(t *testing.T) {
 	const container = "containerDefinitions: [{name: web, image: x, memory: 512}]\n"
 	for text, want := range map[string]string{
 		"family: web\n" + container: "does not have network mode awsvpc, cpu and memory",
-		"family: web\nnetworkMode: awsvpc\ncpu: 257\nmemory: 512\n" + container:                       "does not support 257",
-		"family: web\nrequiresCompatibilities: [EC2]\nnetworkMode: awsvpc\nmemory: 512\n" + container: "does not have FARGATE",
-		"family: web\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" + container:                       "",
+		"family: web\nnetworkMode: awsvpc\ncpu: 257\nmemory: 512\n" + container:          "does not support 257",
+		"family: web\nrequiresCompatibilities: [EC2]\nnetworkMode: awsvpc\n" + container: "does not have FARGATE",
+		"family: web\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" + container:          "",
 	} {
 		task, err := LoadTask("t", []byte(text))
 		if err != nil {
