@@ -74,6 +74,9 @@ func Open(ctx context.Context, c Config) (*Account, error) {
 	if err := checkEndpoint(c.EndpointURL); err != nil {
 		return nil, err
 	}
+	if err := checkRole(c.AssumeRole); err != nil {
+		return nil, err
+	}
 	shared, err := c.loadConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -151,11 +154,14 @@ func credentialOwner(ctx context.Context, shared aws.Config) (string, error) {
 
 var regionShape = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
+// ErrNoRegion is the cause of an error of [Open] if neither the caller nor the environment names a
+// Region.
+var ErrNoRegion = errors.New("no Region given")
+
 func checkRegion(region string) error {
 	const next = "give --region, set AWS_REGION, or set region in the profile"
 	if region == "" {
-		return &sluice.Error{Op: "open AWS account", Kind: sluice.Denied, Err: errors.New("no Region given"),
-			Next: next}
+		return &sluice.Error{Op: "open AWS account", Kind: sluice.Denied, Err: ErrNoRegion, Next: next}
 	}
 	if !regionShape.MatchString(region) {
 		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("%q is not a Region name", region), Next: next}

@@ -130,6 +130,16 @@ func assumeError(arn string, err error) error {
 	return &sluice.Error{Op: "assume role", Resource: arn, Kind: told.Kind, Err: told.Err, Next: next}
 }
 
+// checkRole refuses a role that is no ARN. It does not show the value: it may be another secret that
+// was given by mistake.
+func checkRole(role string) error {
+	if role == "" || strings.HasPrefix(role, "arn:") && strings.Contains(role, ":role/") {
+		return nil
+	}
+	return &sluice.Error{Op: "open AWS account", Err: errors.New("the role to assume is not the ARN of a role"),
+		Next: "give an ARN such as arn:aws:iam::123456789012:role/deploy"}
+}
+
 // roleAccount returns the account number in a role's ARN, or "".
 func roleAccount(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)

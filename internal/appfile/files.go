@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/validate"
 )
 
 // loadDefinitions loads the definition files that input names.
@@ -28,6 +25,9 @@ func (l *loader) loadDefinitions(spec, input *definition.Node) {
 	if name := input.Get("serviceDefinitionFile"); textOf(name) != "" {
 		l.loadService(name, name.Text)
 	}
+	if task, service := l.app.Task, l.app.Service; task != nil && service != nil {
+		l.others = append(l.others, definition.JoinProblems(validate.CompareTogether(task, service)))
+	}
 }
 
 func (l *loader) loadTask(at *definition.Node, name, what string) {
@@ -39,7 +39,7 @@ func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.
 	if !ok {
 		return nil
 	}
-	task, err := definition.LoadTask(file, data)
+	task, err := validate.LoadTask(file, data)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
@@ -51,7 +51,7 @@ func (l *loader) loadService(at *definition.Node, name string) {
 	if !ok {
 		return
 	}
-	service, err := definition.LoadService(file, data)
+	service, err := validate.LoadService(file, data)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
@@ -62,8 +62,8 @@ func (l *loader) loadService(at *definition.Node, name string) {
 	}
 }
 
-// checkTargetGroups refuses a target group whose container or port the task definition does not
-// have. AWS would refuse it only at CreateTaskSet, after the revision is registered.
+// checkTargetGroups refuses a target group without an ARN, or whose container or port the task
+// definition does not have. AWS would refuse it only at CreateTaskSet, after the revision is registered.
 func (l *loader) checkTargetGroups(list *definition.Node) {
 	if l.app.Task == nil {
 		return
@@ -74,52 +74,23 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 		if textOf(name) == "" {
 			continue
 		}
-		c := l.findContainer(name.Text)
-		if c == nil {
-			p := l.src.At(name, "the task definition %s has no container %q", l.app.Task.File, name.Text)
-			p.Meant = definition.Nearest(name.Text, containerNames(l.app.Task))
+		if p := validate.MissingTarget(l.src, l.app.Task, n, name.Text, integerOr(port, 0)); p != nil {
 			l.addProblem(p)
-			continue
-		}
-		if at := integerOr(port, 0); at > 0 && !hasPort(c, at) {
-			l.addProblem(l.src.At(port, "container %s of %s has no port mapping of port %d", name.Text, l.app.Task.File,
-				at))
 		}
 	}
 }
 
-// checkGroupARN refuses an ARN that is not that of a target group. AWS refuses it too, without its line.
+// checkGroupARN refuses what is not the ARN of a target group. AWS refuses it too, without its line.
 func (l *loader) checkGroupARN(n *definition.Node) {
-	parts := strings.Split(textOf(n), ":")
-	if parts[0] == "arn" && (len(parts) != 6 || !strings.HasPrefix(parts[5], "targetgroup/")) {
-		l.addProblem(l.src.At(n, "targetGroupArn is not the ARN of a target group: "+
-			"arn:aws:elasticloadbalancing:<region>:<account>:targetgroup/<name>/<id>"))
+	text := textOf(n)
+	parts := strings.SplitN(text, ":", 6)
+	if text == "" || parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], "targetgroup/") {
+		return
 	}
-}
-
-func (l *loader) findContainer(name string) *ecstypes.ContainerDefinition {
-	all := l.app.Task.Input.ContainerDefinitions
-	for i := range all {
-		if aws.ToString(all[i].Name) == name {
-			return &all[i]
-		}
-	}
-	return nil
-}
-
-func containerNames(t *definition.Task) (names []string) {
-	for _, c := range t.Input.ContainerDefinitions {
-		names = append(names, aws.ToString(c.Name))
-	}
-	return names
-}
-
-// hasPort reports whether a container maps the port. It accepts a port range and a container
-// without mappings, which only AWS can check.
-func hasPort(c *ecstypes.ContainerDefinition, port int64) bool {
-	return len(c.PortMappings) == 0 || slices.ContainsFunc(c.PortMappings, func(m ecstypes.PortMapping) bool {
-		return m.ContainerPortRange != nil || int64(aws.ToInt32(m.ContainerPort)) == port
-	})
+	p := l.src.At(n, "targetGroupArn is not the ARN of a target group: "+
+		"arn:aws:elasticloadbalancing:<region>:<account>:targetgroup/<name>/<id>")
+	p.Next = "find the ARN: aws elbv2 describe-target-groups"
+	l.addProblem(p)
 }
 
 // readNamed reads a file relative to the application file. It reports a problem at the key that

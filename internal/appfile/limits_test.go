@@ -24,6 +24,7 @@ containerDefinitions:
     image: sim/web:v1
     portMappings: [{containerPort: 8080}]
     healthCheck: {command: [CMD, x], interval: 30}
+networkMode: awsvpc
 `
 	goodService = "serviceName: web\ndesiredCount: 2\n"
 )
@@ -52,11 +53,10 @@ func TestValuesThatAWSRefusesAreProblems(t *testing.T) {
 		{"task.yaml", `cpu: "256"`, `cpu: "257"`, "task.yaml:3:6: Fargate does not support 257 CPU units"},
 		{"task.yaml", `cpu: "256"`, `cpu: .25 vCPU`, ""},
 		{"task.yaml", `memory: "512"`, `memory: 3GB`,
-			"task.yaml:4:9: Fargate does not support 256 CPU units with 3072 MiB: memory must be 512 MiB, or 1024 " +
-				"to 2048 MiB in steps of 1024"},
+			"next: set memory to 512 MiB, or 1024 to 2048 MiB in steps of 1024, or choose another cpu"},
 		{"task.yaml", `memory: "512"`, `memory: 1 GB`, ""},
 		{"task.yaml", "memory: \"512\"\n", "",
-			"the task definition has no memory, which FARGATE in requiresCompatibilities requires"},
+			"the task definition has no memory, which Fargate requires"},
 		{"sluice.yaml", "duration: 1h", "duration: 1000000h",
 			"sluice.yaml:7:21: the WAIT stages together take longer than the timeout of the deployment (6h0m0s)"},
 		{"sluice.yaml", "cluster: prod", "cluster: prod\ntimeout: 30m", "the timeout of the deployment (30m0s)"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 func load(t *testing.T, name string) *Application {
@@ -56,7 +57,7 @@ func alike(app *Application) Application {
 		a.Pipeline = append(a.Pipeline, st)
 	}
 	task, service := *app.Task, *app.Service
-	task.File, service.File = "", ""
+	task.File, service.File, task.Text, service.Text = "", "", definition.FileText{}, definition.FileText{}
 	a.Task, a.Service = &task, &service
 	return a
 }
@@ -141,7 +142,7 @@ func files(name, content string) fstest.MapFS {
 	return fstest.MapFS{
 		name: {Data: []byte(content)},
 		"taskdef.json": {Data: []byte(
-			`{"family": "web", "containerDefinitions": [{"name": "web", "image": "web:v1"}]}`)},
+			`{"family": "web", "memory": "512", "containerDefinitions": [{"name": "web", "image": "web:v1"}]}`)},
 		"servicedef.yaml": {Data: []byte("serviceName: web\ncluster: main\n")},
 	}
 }

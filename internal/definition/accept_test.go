@@ -101,3 +101,24 @@ func TestServiceConnectOfADescribedService(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 }
+
+// A template of another tool is found by its functions. Text that only looks alike is a value.
+func TestTemplatesOfToolsAreFound(t *testing.T) {
+	for text, want := range map[string]int{
+		"image: web:{{ must_env `TAG` }}":        12,
+		`"image": "{{env "TAG" "latest"}}"`:      11,
+		"x: {{- ssm `/a` -}}":                    4,
+		`tag: "{{.Name}}/{{.ID}}"`:               0,
+		"greeting: Hello {{ name }}":             0,
+		"a: {{ environment }}":                   0,
+		"# image: {{ must_env `TAG` }}":          0,
+		"image: x # was {{ must_env `TAG` }}":    0,
+		"image: x:#{{ must_env `TAG` }}":         11,
+		"é: {{ tfstate `aws_subnet.a.id` }}":     4,
+		"a: '{{ .Values.x }} {{ env \"HOME\" }}": 21,
+	} {
+		if got, _ := findFunction(text); got != want {
+			t.Errorf("%s: column %d, want %d", text, got, want)
+		}
+	}
+}

@@ -98,9 +98,9 @@ func TestDifferencesOfATask(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"web:v1", "web:v2", "containerDefinitions[web].image: web:v2, not web:v1"},
 		{"value: one", "value: hunter2",
-			"containerDefinitions[web].environment[A].value: (sensitive value changed), not (sensitive value)"},
+			"containerDefinitions[web].environment[A].value: (secret value changed), not (secret value)"},
 		{"{name: B, value: two}, ", "",
-			"containerDefinitions[web].environment[B]: none, not {name: B, value: (sensitive value)}"},
+			"containerDefinitions[web].environment[B]: none, not {name: B, value: (secret value)}"},
 		{"options: {awslogs-group: web}", "options: {awslogs-group: api}",
 			"containerDefinitions[web].logConfiguration.options.awslogs-group: api, not web"},
 		{"  essential: false\n", "", "containerDefinitions[side].essential: true (default), not false"},
@@ -261,5 +261,38 @@ serviceConnectConfiguration: {enabled: true, namespace: prod, services: [{portNa
 	if got := told(CompareService(want,
 		have)); got != "serviceConnectConfiguration.services[http].discoveryName: http, not api" {
 		t.Fatal(got)
+	}
+}
+
+// What a first deployment creates is all that the file says, also values that are AWS's defaults.
+func TestMembersAreAllThatIsCreated(t *testing.T) {
+	got := told(task(t, fargate).Members())
+	for _, want := range []string{"family: web, not none", "cpu: .25 vCPU, not none", "networkMode: awsvpc, not none",
+		"containerDefinitions[side]: {essential: false, image: side:v1, name: side}",
+		"containerDefinitions[web].environment[B]: {name: B, value: (secret value)}",
+		"containerDefinitions[web].logConfiguration: {logDriver: awslogs, options: {awslogs-group: web}}"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	s := service(t, rolling)
+	for _, d := range s.Members() {
+		if !d.Added || d.Removed || d.Have != "none" {
+			t.Errorf("%+v is not added", d)
+		}
+	}
+	if got := told(s.Members()); !strings.Contains(got, "platformVersion: LATEST") {
+		t.Errorf("the default that the file gives is missing in\n%s", got)
+	}
+}
+
+// A member of an object that AWS does not have is added, and is no change of a default.
+func TestMembersOfANewContainerAreAdded(t *testing.T) {
+	changed := strings.Replace(fargate, "volumes:", "- name: third\n  "+
+		"image: a-long-name-of-an-image-that-needs-a-line-of-its-own:v1\n  essential: false\nvolumes:", 1)
+	for _, d := range CompareTask(task(t, changed), fargateDescribed(t)) {
+		if !d.Added || strings.Contains(d.Have, "default") {
+			t.Errorf("%+v is not added", d)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 // comparison collects the differences of two trees in normal form.
 type comparison struct {
 	rules       rules
+	isNew       bool // the values are members of an object that AWS does not have, so without defaults
 	differences []Difference
 }
 
@@ -35,11 +36,43 @@ func (c *comparison) compareValues(want, have any, path, shown string) {
 	if c.compareLists(want, have, path, shown) {
 		return
 	}
-	d := Difference{shown, c.valueText(want, path), c.valueText(have, path)}
+	if have == nil && c.compareAdded(want, path, shown) {
+		return
+	}
+	_, isDefault := c.defaultOf(path)
+	d := Difference{Path: shown, Want: c.valueText(want, path), Have: c.valueText(have, path),
+		Added: have == nil && !isDefault, Removed: want == nil && !isDefault}
 	if want != nil && have != nil && d.Want == d.Have {
 		d.Want = changedText(d.Want)
 	}
 	c.differences = append(c.differences, d)
+}
+
+// maxAddedText is the maximum length of an added value that is one difference.
+const maxAddedText = 60
+
+// compareAdded adds the members of an added value one by one. It returns false for a value that is
+// short enough for one difference, or that has no members.
+func (c *comparison) compareAdded(want any, path, shown string) bool {
+	if want == nil || len(c.fullText(want, path)) <= maxAddedText {
+		return false
+	}
+	m, ok := want.(map[string]any)
+	if !ok {
+		return c.compareLists(want, nil, path, shown)
+	}
+	added := comparison{rules: c.rules, isNew: true}
+	for _, k := range sortedKeys(m) {
+		added.compareValues(m[k], nil, joinPath(path, k), joinPath(shown, k))
+	}
+	c.differences = append(c.differences, added.differences...)
+	return true
+}
+
+// defaultOf returns the value that AWS uses for a member without one.
+func (c *comparison) defaultOf(path string) (string, bool) {
+	d, ok := c.rules.defaults[path]
+	return d, ok && !c.isNew
 }
 
 func (c *comparison) compareMaps(want, have map[string]any, path, shown string) {
@@ -99,8 +132,8 @@ func (c *comparison) entriesByName(how order, list any, path string) (map[string
 
 // Sensitive replaces a value that may be secret, and SensitiveChanged a different one.
 const (
-	Sensitive        = "(sensitive value)"
-	SensitiveChanged = "(sensitive value changed)"
+	Sensitive        = "(secret value)"
+	SensitiveChanged = "(secret value changed)"
 )
 
 // changedText returns a text for a value that differs from another with the same text.
@@ -117,7 +150,7 @@ func changedText(shown string) string {
 // valueText returns a value for people, without secrets and with a maximum length.
 func (c *comparison) valueText(v any, path string) string {
 	if v == nil {
-		if d, ok := c.rules.defaults[path]; ok {
+		if d, ok := c.defaultOf(path); ok {
 			return d + " (default)"
 		}
 		return "none"

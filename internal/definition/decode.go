@@ -13,7 +13,6 @@ import (
 // decoder fills SDK structs from nodes and collects the problems.
 type decoder struct {
 	src      *Source
-	strict   bool // refuse values that AWS refuses; otherwise AWS already has them
 	problems []*Problem
 }
 
@@ -57,7 +56,7 @@ func (d *decoder) decodeRoot(n *Node, v reflect.Value, t rootOptions) map[string
 		given[m.name] = true
 		value := e.Value
 		if slices.Contains(t.textual, m.name) && value.Kind == Number {
-			value = &Node{Kind: Text, Text: value.plainNumber(), Line: value.Line, Column: value.Column}
+			value = &Node{Kind: Text, Text: value.PlainNumber(), Line: value.Line, Column: value.Column}
 		}
 		d.decodeValue(value, v.Field(m.index), m.name)
 	}
@@ -84,7 +83,9 @@ func (d *decoder) findMember(all []member, e Entry, name, where string, also []s
 		return m, false
 	}
 	if seen[m.name] {
-		d.addProblem(d.src.AtKey(e, "%s is given twice in %s", m.name, where))
+		p := d.src.AtKey(e, "%s is given twice in %s", m.name, where)
+		p.Next = "remove one of the two"
+		d.addProblem(p)
 		return m, false
 	}
 	seen[m.name] = true
@@ -98,8 +99,9 @@ func (d *decoder) addUnknownKey(e Entry, where string, known []string) {
 		d.addProblem(p)
 		return
 	}
-	d.addProblem(d.src.AtKey(e, "unknown key %q in %s: not a field of AWS, or newer than sluice's AWS SDK", e.Key,
-		where))
+	p := d.src.AtKey(e, "unknown key %q in %s: not a field of AWS, or newer than sluice's AWS SDK", e.Key, where)
+	p.Next = "correct the key, or remove it"
+	d.addProblem(p)
 }
 
 func containsFold(list []string, s string) bool {
@@ -161,7 +163,9 @@ func (d *decoder) decodeMap(n *Node, v reflect.Value, where string) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, e := range n.Entries {
 		if v.MapIndex(reflect.ValueOf(e.Key)).IsValid() {
-			d.addProblem(d.src.AtKey(e, "%s is given twice in %s", e.Key, where))
+			p := d.src.AtKey(e, "%s is given twice in %s", e.Key, where)
+			p.Next = "remove one of the two"
+			d.addProblem(p)
 			continue
 		}
 		if e.Value.Kind == Null {
@@ -236,7 +240,9 @@ func (d *decoder) documentContent(n *Node, where string) any {
 // requireKind reports whether the node has the kind. Another kind is a problem.
 func (d *decoder) requireKind(n *Node, kind NodeKind, where, what string) bool {
 	if n.Kind != kind {
-		d.addProblem(d.src.At(n, "%s is %s, and this is %s", where, what, n.Kind))
+		p := d.src.At(n, "%s is %s, and this is %s", where, what, n.Kind)
+		p.Next = "write " + what + " here"
+		d.addProblem(p)
 		return false
 	}
 	return true
@@ -259,7 +265,9 @@ func (d *decoder) decodeScalar(n *Node, v reflect.Value, where string) {
 
 func (d *decoder) decodeText(n *Node, v reflect.Value, where string) {
 	if n.Kind == Number || n.Kind == Bool {
-		d.addProblem(d.src.At(n, "%s is text, and this is %s: write it in quotes", where, n.Kind))
+		p := d.src.At(n, "%s is text, and this is %s", where, n.Kind)
+		p.Next = "write the value in quotes"
+		d.addProblem(p)
 		return
 	}
 	if !d.requireKind(n, Text, where, "text") {
@@ -270,7 +278,6 @@ func (d *decoder) decodeText(n *Node, v reflect.Value, where string) {
 		d.addBadChoice(n, where, known)
 		return
 	}
-	d.checkText(n, where)
 	v.SetString(n.Text)
 }
 
@@ -279,6 +286,7 @@ func (d *decoder) addBadChoice(n *Node, where string, known []string) {
 	if p.Meant = Nearest(n.Text, known); p.Meant == "" {
 		p.Message += fmt.Sprintf(", unless it is newer than sluice's AWS SDK, which knows %s",
 			strings.Join(known, ", "))
+		p.Next = "use one of these values"
 	}
 	d.addProblem(p)
 }
@@ -297,6 +305,9 @@ func (d *decoder) decodeBool(n *Node, v reflect.Value, where string) {
 			p.Meant = "false"
 		}
 	}
+	if p.Meant == "" {
+		p.Next = "write true or false"
+	}
 	d.addProblem(p)
 }
 
@@ -305,16 +316,19 @@ func (d *decoder) decodeInteger(n *Node, v reflect.Value, where string) {
 	switch {
 	case n.Kind != Number:
 		p := d.src.At(n, "%s is a whole number, and this is %s", where, n.Kind)
-		if isDigits(n.Text) {
-			p.Message += fmt.Sprintf(": write %s without quotes", n.Text)
+		if p.Next = "write a whole number"; isDigits(n.Text) {
+			p.Next = fmt.Sprintf("write %s without quotes", n.Text)
 		}
 		d.addProblem(p)
 	case !ok:
-		d.addProblem(d.src.At(n, "%s is a whole number, and %s is none", where, n.Text))
+		p := d.src.At(n, "%s is a whole number, and %s is none", where, n.Text)
+		p.Next = "write a whole number"
+		d.addProblem(p)
 	case v.OverflowInt(i):
-		d.addProblem(d.src.At(n, "%s: %s is beyond %d", where, n.Text, math.MaxInt32))
+		p := d.src.At(n, "%s: %s is beyond %d", where, n.Text, math.MaxInt32)
+		p.Next = "write a smaller number"
+		d.addProblem(p)
 	default:
-		d.checkNumber(n, i, where)
 		v.SetInt(i)
 	}
 }
@@ -326,7 +340,9 @@ func isDigits(s string) bool {
 func (d *decoder) decodeFloat(n *Node, v reflect.Value, where string) {
 	f, ok := n.Float()
 	if !ok {
-		d.addProblem(d.src.At(n, "%s is a number, and this is %s", where, n.Kind))
+		p := d.src.At(n, "%s is a number, and this is %s", where, n.Kind)
+		p.Next = "write a number"
+		d.addProblem(p)
 		return
 	}
 	v.SetFloat(f)

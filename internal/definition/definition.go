@@ -18,6 +18,14 @@ import (
 type Task struct {
 	Input *awsecs.RegisterTaskDefinitionInput
 	File  string // as given to [DecodeTask]
+	Text  FileText
+}
+
+// FileText is the text that a definition was read from. It is empty for a definition that was not
+// read from a file.
+type FileText struct {
+	Source *Source
+	Body   *Node // the members of the definition
 }
 
 // Service is a service definition from a file. A member that the file omits is omitted from Input
@@ -29,6 +37,7 @@ type Service struct {
 	// "role". A cluster from the application file counts as given.
 	Given map[string]bool
 	File  string // as given to [DecodeService]
+	Text  FileText
 }
 
 // Difference is one member that differs after AWS's defaults are filled in. Want and Have are for
@@ -37,4 +46,7 @@ type Difference struct {
 	Path string // "containerDefinitions[web].image"
 	Want string // what the file asks for
 	Have string // what AWS has
+
+	Added   bool // AWS has no value, and no default
+	Removed bool // the file has no value, and AWS has no default
 }

@@ -57,6 +57,19 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
+// Find is Get for a key in any case, as PipeCD reads definitions.
+func (n *Node) Find(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for _, e := range n.Entries {
+		if strings.EqualFold(e.Key, key) {
+			return e.Value
+		}
+	}
+	return nil
+}
+
 // Int returns the number if it is whole and fits.
 func (n *Node) Int() (int64, bool) {
 	switch v := n.number.(type) {
@@ -83,8 +96,8 @@ func (n *Node) Float() (float64, bool) {
 	return 0, false
 }
 
-// plainNumber returns a number as AWS writes it in text: decimal, no underscores.
-func (n *Node) plainNumber() string {
+// PlainNumber returns a number as AWS writes it in text: decimal, no underscores.
+func (n *Node) PlainNumber() string {
 	if i, ok := n.Int(); ok {
 		return strconv.FormatInt(i, 10)
 	}

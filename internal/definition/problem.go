@@ -12,6 +12,7 @@ type Problem struct {
 	Source       string // the line, or the part of a long one around the column; values that may be secret are masked
 	Message      string
 	Meant        string // the key or value probably meant; may be empty
+	Next         string // what to do; may be empty if Message or Meant says it
 
 	caret int // column in Source, which may be a part of the line
 }
@@ -24,6 +25,9 @@ func (p *Problem) Error() string {
 	}
 	if p.Meant != "" {
 		fmt.Fprintf(&b, "\ndid you mean %q?", p.Meant)
+	}
+	if p.Next != "" {
+		b.WriteString("\nnext: " + p.Next)
 	}
 	return b.String()
 }

@@ -38,35 +38,40 @@ did you mean "memory"?`,
 			file: "family: web\nquantumEntanglement: true\n" + container,
 			want: `f:2:1: unknown key "quantumEntanglement" in the task definition: not a field of AWS, or newer than sluice's AWS SDK
    2 | quantumEntanglement: true
-     | ^`,
+     | ^
+next: correct the key, or remove it`,
 		},
 		{
 			name: "a number where AWS wants text",
 			file: "family: 8080\n" + container,
-			want: `f:1:9: family is text, and this is a number: write it in quotes
+			want: `f:1:9: family is text, and this is a number
    1 | family: 8080
-     |         ^`,
+     |         ^
+next: write the value in quotes`,
 		},
 		{
 			name: "text where AWS wants a number",
 			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    cpu: \"256\"\n",
-			want: `f:5:10: containerDefinitions[].cpu is a whole number, and this is text: write 256 without quotes
+			want: `f:5:10: containerDefinitions[].cpu is a whole number, and this is text
    5 |     cpu: "256"
-     |          ^`,
+     |          ^
+next: write 256 without quotes`,
 		},
 		{
 			name: "a fraction where AWS wants a whole number",
 			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    cpu: 0.5\n",
 			want: `f:5:10: containerDefinitions[].cpu is a whole number, and 0.5 is none
    5 |     cpu: 0.5
-     |          ^`,
+     |          ^
+next: write a whole number`,
 		},
 		{
 			name: "a number too large",
 			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    cpu: 4294967296\n",
 			want: `f:5:10: containerDefinitions[].cpu: 4294967296 is beyond 2147483647
    5 |     cpu: 4294967296
-     |          ^`,
+     |          ^
+next: write a smaller number`,
 		},
 		{
 			name: "yes for true",
@@ -90,14 +95,16 @@ did you mean "awsvpc"?`,
 			file:    "serviceName: web\nloadBalancers: {targetGroupArn: x}\n",
 			want: `f:2:16: loadBalancers is a list, and this is a map
    2 | loadBalancers: {targetGroupArn: x}
-     |                ^`,
+     |                ^
+next: write a list here`,
 		},
 		{
 			name: "a key twice",
 			file: "family: web\nfamily: api\n" + container,
 			want: `f:2:1: family is given twice in the task definition
    2 | family: api
-     | ^`,
+     | ^
+next: remove one of the two`,
 		},
 		{
 			name:    "a key and its other name",
@@ -105,7 +112,8 @@ did you mean "awsvpc"?`,
 			file:    "serviceName: web\ncluster: a\nclusterArn: b\n",
 			want: `f:3:1: cluster is given twice in the service definition
    3 | clusterArn: b
-     | ^`,
+     | ^
+next: remove one of the two`,
 		},
 		{
 			name: "several problems, in the order of the file",
@@ -117,9 +125,11 @@ did you mean "family"?
 f:1:1: the task definition has no family
    1 | famly: web
      | ^
+next: add family
 f:3:5: a container has no image
    3 |   - name: web
      |     ^
+next: add image
 f:4:5: unknown key "imge" in containerDefinitions[]
    4 |     imge: x
      |     ^
@@ -160,7 +170,8 @@ did you mean "image"?`,
 			file:    `{"services": [{"serviceName": "a"}, {"serviceName": "b"}]}`,
 			want: `f:1:14: services has 2 services; a service definition has one
    1 | {"services": [{"serviceName": "a"}, {"serviceName": "b"}]}
-     |              ^`,
+     |              ^
+next: remove the other services from the file`,
 		},
 		{
 			name: "an alias of nothing",

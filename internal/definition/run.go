@@ -55,18 +55,18 @@ func DecodeRun(src *Source, n *Node, where string) (*Run, []*Problem) {
 
 // checkRun refuses values that RunTask would refuse.
 func (d *decoder) checkRun(n *Node, in *awsecs.RunTaskInput, where string) {
-	if c := getFold(n, "count"); in.Count != nil && *in.Count < 1 {
+	if c := n.Find("count"); in.Count != nil && *in.Count < 1 {
 		d.addProblem(d.src.At(c, "%s.count is a whole number from 1, and this is %d", where, *in.Count))
 	}
 	if in.PropagateTags == "SERVICE" {
-		d.addProblem(d.src.At(getFold(n, "propagateTags"),
+		d.addProblem(d.src.At(n.Find("propagateTags"),
 			"%s.propagateTags cannot be SERVICE, as no service starts the task: use TASK_DEFINITION or NONE",
 			where))
 	}
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
 		d.addProblem(d.src.At(n, "%s: launchType and capacityProviderStrategy exclude each other", where))
 	}
-	if o := getFold(n, "overrides"); in.Overrides != nil && slices.ContainsFunc(in.Overrides.ContainerOverrides,
+	if o := n.Find("overrides"); in.Overrides != nil && slices.ContainsFunc(in.Overrides.ContainerOverrides,
 		isUnnamed) {
 		d.addProblem(d.src.At(o, "%s.overrides: an entry of containerOverrides has no name", where))
 	}

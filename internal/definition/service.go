@@ -10,36 +10,36 @@ import (
 // returns it, wrapped or not. file appears only in errors. It returns all problems together, in the
 // order of the file, as joined [*Problem]s.
 func DecodeService(file string, data []byte) (*Service, error) {
-	return decodeService(file, data, false)
-}
-
-// LoadService is DecodeService for a file that AWS has not seen: values that AWS refuses, such as a
-// negative count, are also problems.
-func LoadService(file string, data []byte) (*Service, error) {
-	return decodeService(file, data, true)
-}
-
-func decodeService(file string, data []byte, strict bool) (*Service, error) {
-	src, err := Parse(file, data)
+	service, problems, err := ReadService(file, data)
+	if err == nil {
+		err = JoinProblems(problems)
+	}
 	if err != nil {
 		return nil, err
 	}
-	src.HideSecrets()
-	d := &decoder{src: src, strict: strict}
-	in := &awsecs.CreateServiceInput{}
-	given := d.decodeServiceDefinition(in)
-	if err := JoinProblems(d.problems); err != nil {
-		return nil, err
-	}
-	return &Service{Input: in, Given: given, File: file}, nil
+	return service, nil
 }
 
-func (d *decoder) decodeServiceDefinition(in *awsecs.CreateServiceInput) map[string]bool {
-	const what = "the service definition"
+// ReadService is DecodeService for a caller that searches for further problems, as [ReadTask] is
+// DecodeTask.
+func ReadService(file string, data []byte) (*Service, []*Problem, error) {
+	src, err := Parse(file, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	src.HideSecrets()
+	d := &decoder{src: src}
+	in := &awsecs.CreateServiceInput{}
 	body := d.serviceBody()
 	if body == nil {
-		return nil
+		return &Service{Input: in, File: file, Text: FileText{src, &Node{}}}, d.problems, nil
 	}
+	given := d.decodeServiceDefinition(body, in)
+	return &Service{Input: in, Given: given, File: file, Text: FileText{src, body}}, d.problems, nil
+}
+
+func (d *decoder) decodeServiceDefinition(body *Node, in *awsecs.CreateServiceInput) map[string]bool {
+	const what = "the service definition"
 	v := reflect.ValueOf(in).Elem()
 	given := d.decodeRoot(body, v, rootOptions{
 		what:     what,
@@ -49,7 +49,7 @@ func (d *decoder) decodeServiceDefinition(in *awsecs.CreateServiceInput) map[str
 	if body.Kind != Map {
 		return given
 	}
-	d.takeFromPrimary(getFold(body, "deployments"), v, given)
+	d.takeFromPrimary(body.Find("deployments"), v, given)
 	d.requireMembers(body, given, what, "serviceName")
 	return given
 }
@@ -57,17 +57,19 @@ func (d *decoder) decodeServiceDefinition(in *awsecs.CreateServiceInput) map[str
 // serviceBody returns the service itself from the output of DescribeServices or CreateService.
 func (d *decoder) serviceBody() *Node {
 	root := d.src.Root
-	if one := getFold(root, "service"); one != nil && one.Kind == Map {
+	if one := root.Find("service"); one != nil && one.Kind == Map {
 		d.checkWrapping(root, "the answer", "service")
 		return one
 	}
-	list := getFold(root, "services")
+	list := root.Find("services")
 	if list == nil || list.Kind != List {
 		return root
 	}
 	d.checkWrapping(root, "the description", "services", "failures")
 	if len(list.Items) != 1 {
-		d.addProblem(d.src.At(list, "services has %d services; a service definition has one", len(list.Items)))
+		p := d.src.At(list, "services has %d services; a service definition has one", len(list.Items))
+		p.Next = "remove the other services from the file"
+		d.addProblem(p)
 		return nil
 	}
 	return list.Items[0]
@@ -90,11 +92,11 @@ func (d *decoder) takeFromPrimary(deployments *Node, v reflect.Value, given map[
 		return
 	}
 	for _, dep := range deployments.Items {
-		if status := getFold(dep, "status"); status == nil || status.Text != "PRIMARY" {
+		if status := dep.Find("status"); status == nil || status.Text != "PRIMARY" {
 			continue
 		}
 		for _, m := range membersOf(v.Type()) {
-			value := getFold(dep, m.name)
+			value := dep.Find(m.name)
 			if classOf(m.name) == ofDeployment && value != nil && value.Kind != Null && !given[m.name] {
 				given[m.name] = true
 				d.decodeValue(value, v.Field(m.index), m.name)

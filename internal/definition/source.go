@@ -68,25 +68,14 @@ func (s *Source) checkBytes(data []byte) *Problem {
 			return s.Problem(i+1, column, "piped replaces {{ .%s }} before it deploys the file; sluice "+
 				"does not: deploy through piped, or name the secret under secrets in the task definition", word)
 		}
+		if column, function := findFunction(line); column > 0 {
+			p := s.Problem(i+1, column, "{{ %s … }} is a template that was not rendered; sluice deploys files as they are",
+				function)
+			p.Next = "write the value, or render the file with the tool that the template is for"
+			return p
+		}
 	}
 	return nil
-}
-
-// findTemplate finds piped's template roots in a line: the column, from 1, and the root.
-func findTemplate(line string) (int, string) {
-	for rest, at := line, 0; ; {
-		i := strings.Index(rest, "{{")
-		if i < 0 {
-			return 0, ""
-		}
-		inner := strings.TrimLeft(rest[i+2:], "- \t")
-		for _, root := range []string{"encryptedSecrets", "attachment"} {
-			if strings.HasPrefix(inner, "."+root) {
-				return utf8.RuneCountInString(line[:at+i]) + 1, root
-			}
-		}
-		rest, at = rest[i+2:], at+i+2
-	}
 }
 
 func splitLines(data []byte) []string {

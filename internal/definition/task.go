@@ -10,33 +10,38 @@ import (
 // DecodeTask reads a task definition as RegisterTaskDefinition's request or as
 // DescribeTaskDefinition returns it, wrapped or not. file appears only in errors. It returns all
 // problems together, in the order of the file, as joined [*Problem]s.
-func DecodeTask(file string, data []byte) (*Task, error) { return decodeTask(file, data, false) }
-
-// LoadTask is DecodeTask for a file that AWS has not seen: values that AWS refuses, such as a port
-// of 99999, are also problems.
-func LoadTask(file string, data []byte) (*Task, error) { return decodeTask(file, data, true) }
-
-func decodeTask(file string, data []byte, strict bool) (*Task, error) {
-	src, err := Parse(file, data)
+func DecodeTask(file string, data []byte) (*Task, error) {
+	task, problems, err := ReadTask(file, data)
+	if err == nil {
+		err = JoinProblems(problems)
+	}
 	if err != nil {
 		return nil, err
 	}
-	src.HideSecrets()
-	d := &decoder{src: src, strict: strict}
-	in := &awsecs.RegisterTaskDefinitionInput{}
-	d.decodeTaskDefinition(in)
-	if err := JoinProblems(d.problems); err != nil {
-		return nil, err
-	}
-	return &Task{Input: in, File: file}, nil
+	return task, nil
 }
 
-func (d *decoder) decodeTaskDefinition(in *awsecs.RegisterTaskDefinitionInput) {
+// ReadTask is DecodeTask for a caller that searches for further problems: it returns the problems,
+// and the part of the task that it could decode. Its error is about the syntax of the file.
+func ReadTask(file string, data []byte) (*Task, []*Problem, error) {
+	src, err := Parse(file, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	src.HideSecrets()
+	d := &decoder{src: src}
+	in := &awsecs.RegisterTaskDefinitionInput{}
+	body := d.decodeTaskDefinition(in)
+	return &Task{Input: in, File: file, Text: FileText{src, body}}, d.problems, nil
+}
+
+// decodeTaskDefinition fills the request and returns the node of its members.
+func (d *decoder) decodeTaskDefinition(in *awsecs.RegisterTaskDefinitionInput) *Node {
 	const what = "the task definition"
 	body := d.src.Root
-	if wrapped := getFold(body, "taskDefinition"); wrapped != nil && wrapped.Kind == Map {
+	if wrapped := body.Find("taskDefinition"); wrapped != nil && wrapped.Kind == Map {
 		d.checkWrapping(body, "the description", "taskDefinition", "tags")
-		if tags := getFold(body, "tags"); tags != nil {
+		if tags := body.Find("tags"); tags != nil {
 			d.decodeValue(tags, reflect.ValueOf(&in.Tags).Elem(), "tags")
 		}
 		body = wrapped
@@ -46,12 +51,11 @@ func (d *decoder) decodeTaskDefinition(in *awsecs.RegisterTaskDefinitionInput) {
 		readOnly: taskReadOnly(),
 		textual:  []string{"cpu", "memory"},
 	})
-	if body.Kind != Map {
-		return
+	if body.Kind == Map {
+		d.requireMembers(body, given, what, "family", "containerDefinitions")
+		d.checkContainers(body.Find("containerDefinitions"))
 	}
-	d.requireMembers(body, given, what, "family", "containerDefinitions")
-	d.checkContainers(getFold(body, "containerDefinitions"))
-	d.checkFargateSize(body, in)
+	return body
 }
 
 // checkContainers refuses containers without a name or an image, as AWS does.
@@ -60,12 +64,16 @@ func (d *decoder) checkContainers(list *Node) {
 		return
 	}
 	if len(list.Items) == 0 {
-		d.addProblem(d.src.At(list, "containerDefinitions has no container"))
+		p := d.src.At(list, "containerDefinitions has no container")
+		p.Next = "add a container with a name and an image"
+		d.addProblem(p)
 	}
 	for _, c := range list.Items {
 		for _, name := range []string{"name", "image"} {
-			if v := getFold(c, name); c.Kind == Map && (v == nil || v.Kind == Null) {
-				d.addProblem(d.src.At(c, "a container has no %s", name))
+			if v := c.Find(name); c.Kind == Map && (v == nil || v.Kind == Null) {
+				p := d.src.At(c, "a container has no %s", name)
+				p.Next = "add " + name
+				d.addProblem(p)
 			}
 		}
 	}
@@ -75,7 +83,9 @@ func (d *decoder) checkContainers(list *Node) {
 func (d *decoder) requireMembers(body *Node, given map[string]bool, what string, names ...string) {
 	for _, name := range names {
 		if !given[name] {
-			d.addProblem(d.src.At(body, "%s has no %s", what, name))
+			p := d.src.At(body, "%s has no %s", what, name)
+			p.Next = "add " + name
+			d.addProblem(p)
 		}
 	}
 }
@@ -90,18 +100,10 @@ func (d *decoder) checkWrapping(body *Node, what string, known ...string) {
 		case !containsFold(known, e.Key):
 			d.addUnknownKey(e, what, known)
 		case seen[low]:
-			d.addProblem(d.src.AtKey(e, "%s is given twice in %s", e.Key, what))
+			p := d.src.AtKey(e, "%s is given twice in %s", e.Key, what)
+			p.Next = "remove one of the two"
+			d.addProblem(p)
 		}
 		seen[low] = true
 	}
-}
-
-// getFold returns the value of a key, in any case, or nil.
-func getFold(n *Node, key string) *Node {
-	for _, e := range n.Entries {
-		if strings.EqualFold(e.Key, key) {
-			return e.Value
-		}
-	}
-	return nil
 }

@@ -147,7 +147,7 @@ func TestPlanPreview(t *testing.T) {
 		source{task: taskFile + fmt.Sprintf(env, "two")}.write(t)
 	p := ask(v1, v2)
 	text := string(p.GetDetails())
-	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "(sensitive value changed)",
+	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "(secret value changed)",
 		"#   0 ECS_CANARY_ROLLOUT 50%", "#   1 ECS_TRAFFIC_ROUTING",
 		"default rule of port 80: primary 90 / canary 10", "#   2 ANALYSIS, a stage of another plugin",
 		"#   3 ECS_PRIMARY_ROLLOUT\n", "#   5 ECS_CANARY_CLEAN\n"} {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -95,6 +96,32 @@ type Change struct {
 	Path string `json:"path"`
 	Have string `json:"have"`
 	Want string `json:"want"`
+	// Kind says what the change does; empty if Have and Want say it.
+	Kind ChangeKind `json:"kind,omitempty"`
+}
+
+// ChangeKind is what a change does to a member or a resource.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Adds    ChangeKind = "add"
+	Alters  ChangeKind = "change"
+	Removes ChangeKind = "remove"
+)
+
+// Effect returns the kind of the change. Changes of resources have none of their own: their values
+// say that a resource does not exist before or after.
+func (c Change) Effect() ChangeKind {
+	switch {
+	case c.Kind != "":
+		return c.Kind
+	case slices.Contains([]string{"none", "-", "does not exist", "not registered"}, c.Have):
+		return Adds
+	case slices.Contains([]string{"none", "-"}, c.Want):
+		return Removes
+	}
+	return Alters
 }
 
 // Stage is one stage with its options and the writes that it may make.

@@ -16,7 +16,8 @@ func hidden(t *testing.T, value string) *appfile.Application {
 	app, err := appfile.Load(fstest.MapFS{
 		"sluice.yaml": {Data: []byte(
 			"input: {serviceDefinitionFile: service.yaml, taskDefinitionFile: task.yaml}\ncluster: prod\n")},
-		"task.yaml": {Data: []byte("family: web\ncontainerDefinitions: [{name: web, image: sim/web:v1}]\n")},
+		"task.yaml": {Data: []byte("family: web\ncontainerDefinitions: [{name: web, image: sim/web:v1, " +
+			"memory: 512}]\n")},
 		"service.yaml": {Data: []byte("serviceName: web\ndesiredCount: 2\nserviceConnectConfiguration:\n  enabled: " +
 			"true\n  logConfiguration: {logDriver: splunk, options: {splunk-token: " + value +
 			", awslogs-group: web}}\n")},

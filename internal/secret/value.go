@@ -10,10 +10,14 @@ import (
 // IsName reports whether a name marks its values as secrets.
 func IsName(key string) bool { return secretNamePattern.MatchString(key) }
 
-// harmlessOptions are the options of log drivers that only describe where a log is.
+// harmlessOptions are the options of log drivers that only describe where a log is and its form.
+// Addresses are not among them: they may contain a token.
 var harmlessOptions = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream",
-	"awslogs-create-group",
-	"awslogs-datetime-format", "awslogs-multiline-pattern", "mode", "max-buffer-size", "max-size", "max-file"}
+	"awslogs-create-group", "awslogs-datetime-format", "awslogs-multiline-pattern", "mode", "max-buffer-size",
+	"max-size", "max-file", "tag", "labels", "env", "splunk-index", "splunk-source", "splunk-sourcetype",
+	"splunk-format", "splunk-gzip", "Name", "region", "delivery_stream", "log_group_name", "log_stream_prefix",
+	"auto_create_group", "log-driver-buffer-limit", "enable-ecs-log-metadata", "config-file-type",
+	"config-file-value"}
 
 // IsHarmless reports whether an option of a log driver may be shown.
 func IsHarmless(option string) bool { return slices.Contains(harmlessOptions[:], option) }

@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
-	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 const deployHelp = `Deploy a service as described in its files.
@@ -188,10 +187,7 @@ func (p *program) printSummary(pl *plan.Plan) {
 	}
 	w := p.Env.Err
 	fmt.Fprintf(w, "%s in %s: %s\n", p.Paint.Bold(pl.Cluster+"/"+pl.Service), pl.Region, show.PlanRevisions(pl))
-	for _, c := range pl.Changes {
-		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, printable.Line(c.Path), printable.Line(c.Have),
-			printable.Line(c.Want))
-	}
+	show.Changes(w, p.Paint, pl)
 	names := make([]string, 0, len(pl.Stages))
 	for _, s := range pl.Stages {
 		names = append(names, mode.StageSummary(pl, s))

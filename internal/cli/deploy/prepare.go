@@ -2,7 +2,9 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -98,9 +100,26 @@ func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) 
 	app.Scaling = app.Scaling.With(o.Scaling)
 	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
-		return nil, err
+		return nil, p.adviseLocalAWS(err, path)
 	}
 	return out, out.readAndPlan(ctx)
+}
+
+// adviseLocalAWS adds to a missing Region how to plan against the local AWS, if a world file is next
+// to the application, as in the examples.
+func (p *program) adviseLocalAWS(err error, path string) error {
+	var problem *sluice.Error
+	if !errors.Is(err, account.ErrNoRegion) || !errors.As(err, &problem) {
+		return err
+	}
+	world := filepath.Join(path, "world.yaml")
+	if _, readErr := p.ReadFile(world); readErr != nil {
+		return err
+	}
+	advised := *problem
+	advised.Next = "run sluice sim --world " + world + ", and paste the export lines that it prints into this shell. " +
+		"For AWS itself, set AWS_REGION or give --region"
+	return &advised
 }
 
 // findLostClaim returns the deployment of this journal that created the PRIMARY task set, and the

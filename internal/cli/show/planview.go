@@ -63,19 +63,76 @@ func (v planView) writeChanges(b *bytes.Buffer, p *plan.Plan) {
 		fmt.Fprint(b, unchangedText(p))
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n", v.Bold("Changes"))
+	fmt.Fprintf(b, "\n%s (%s add, %s change, %s remove)\n", v.Bold("Changes"), v.Good("+"), v.Warn("~"), v.Bad("-"))
 	of := ""
 	for _, c := range p.Changes {
 		if c.Of != of {
 			of = c.Of
 			fmt.Fprintf(b, "  %s\n", of)
 		}
-		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", printable.Line(c.Path),
-			v.Bad(printable.Line(c.Have)), v.Good(printable.Line(c.Want)))
+		v.writeChange(b, c)
 	}
 	if now := p.Current; now != nil && now.Does == plan.DoesRestart {
 		fmt.Fprintf(b, "  sluice deploy would start a new deployment: %s\n", now.Detail)
 	}
+}
+
+// maxAdded is how many added members of one object [Changes] lists.
+const maxAdded = 5
+
+// Changes writes each change of a plan in one line, as `sluice deploy` begins. Of an object with many
+// added members it writes only their number.
+func Changes(w io.Writer, p Paint, pl *plan.Plan) {
+	added := map[string]int{}
+	for _, c := range pl.Changes {
+		if c.Effect() == plan.Adds {
+			added[c.Of]++
+		}
+	}
+	for _, c := range pl.Changes {
+		if n := added[c.Of]; c.Effect() == plan.Adds && n > maxAdded {
+			fmt.Fprintf(w, "  %s %s: %s (sluice plan lists them)\n", p.Good("+"), c.Of, sluice.Plural(n, "member"))
+			added[c.Of] = -1
+		}
+		if c.Effect() == plan.Adds && added[c.Of] < 0 {
+			continue
+		}
+		text := printable.Line(c.Have) + " -> " + printable.Line(c.Want)
+		sign := p.Warn("~")
+		switch c.Effect() {
+		case plan.Adds:
+			sign, text = p.Good("+"), printable.Line(c.Want)
+		case plan.Removes:
+			sign, text = p.Bad("-"), printable.Line(c.Have)
+		}
+		fmt.Fprintf(w, "  %s %s %s: %s\n", sign, c.Of, printable.Line(c.Path), text)
+	}
+}
+
+// maxChangeLine is the width up to which a change is one line.
+const maxChangeLine = 80
+
+// writeChange writes a change: its sign, what changes, and the values before and after.
+func (v planView) writeChange(b *bytes.Buffer, c plan.Change) {
+	path, have, want := printable.Line(c.Path), printable.Line(c.Have), printable.Line(c.Want)
+	switch {
+	case c.Effect() == plan.Adds:
+		fmt.Fprintf(b, "    %s %s:%s%s\n", v.Good("+"), path, beforeValue(path, want), v.Good(want))
+	case c.Effect() == plan.Removes:
+		fmt.Fprintf(b, "    %s %s:%s%s\n", v.Bad("-"), path, beforeValue(path, have), v.Bad(have))
+	case len([]rune("    ~ "+path+": "+have+" -> "+want)) <= maxChangeLine:
+		fmt.Fprintf(b, "    %s %s: %s -> %s\n", v.Warn("~"), path, v.Bad(have), v.Good(want))
+	default:
+		fmt.Fprintf(b, "    %s %s\n        have  %s\n        want  %s\n", v.Warn("~"), path, v.Bad(have), v.Good(want))
+	}
+}
+
+// beforeValue separates a value from its path: it begins a new line if both do not fit into one.
+func beforeValue(path, value string) string {
+	if len([]rune("    + "+path+": "+value)) > maxChangeLine {
+		return "\n        "
+	}
+	return " "
 }
 
 func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {

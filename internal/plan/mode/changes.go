@@ -13,14 +13,12 @@ import (
 func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
 	var all []plan.Change
 	if live.Definition == nil {
-		all = append(all, plan.Change{Of: "task definition", Path: "family", Have: "none",
-			Want: *app.Task.Input.Family})
+		all = appendDifferences(all, "task definition", app.Task.Members())
 	} else {
 		all = appendDifferences(all, "task definition", definition.CompareTask(app.Task, live.Definition))
 	}
 	if live.Service == nil || live.ServiceStatus() == "INACTIVE" {
-		all = append(all, plan.Change{Of: "service", Path: "serviceName", Have: "does not exist",
-			Want: *app.Service.Input.ServiceName})
+		all = appendDifferences(all, "service", app.Service.Members())
 	} else {
 		all = append(all, rulesOf(Of(app)).listChanges(app, live)...)
 	}
@@ -45,7 +43,14 @@ func taskSetDifferences(app *appfile.Application, live plan.AWSState) []definiti
 
 func appendDifferences(all []plan.Change, of string, diffs []definition.Difference) []plan.Change {
 	for _, d := range diffs {
-		all = append(all, plan.Change{Of: of, Path: d.Path, Have: d.Have, Want: d.Want})
+		kind := plan.Alters
+		switch {
+		case d.Added:
+			kind = plan.Adds
+		case d.Removed:
+			kind = plan.Removes
+		}
+		all = append(all, plan.Change{Of: of, Path: d.Path, Have: d.Have, Want: d.Want, Kind: kind})
 	}
 	return all
 }

@@ -50,7 +50,8 @@ input:
     primary: {targetGroupArn: %q, containerName: web, containerPort: 8080}
     canary: {targetGroupArn: %q, containerName: web, containerPort: 8080}
 %s`, primary, canary, pipeline),
-		"taskdef.yaml":    "family: web\ncontainerDefinitions:\n  - {name: web, image: sim/web:v2}\n",
+		"taskdef.yaml": "family: web\ncontainerDefinitions:\n  - {name: web, image: sim/web:v2, memory: 512, " +
+			"portMappings: [{containerPort: 8080, name: http}]}\n",
 		"servicedef.yaml": "serviceName: web\ndeploymentController: {type: EXTERNAL}\n",
 	}
 	for _, e := range edits {
@@ -87,7 +88,8 @@ func live(changes ...func(*plan.AWSState)) plan.AWSState {
 			TargetGroup: primary}},
 		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1,
 			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"),
-				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true)}}},
+				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true), Memory: aws.Int32(512),
+				PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080), Name: aws.String("http")}}}}},
 		Primary: &plan.GroupAttachment{Name: "web-primary", Balancer: lb, Type: "application", Healthy: 4, Targets: 4,
 			Drain: 20 * time.Second},
 		Canary: &plan.GroupAttachment{Name: "web-canary", Balancer: lb, Type: "application"},
@@ -190,6 +192,26 @@ func TestFirstDeploymentIsAQuickSyncUnlessAskedOtherwise(t *testing.T) {
 	}
 	if p, err = Make(app(t, threeSteps), first, Options{Pipeline: true}); err != nil || p.QuickSync {
 		t.Errorf("with --pipeline: %v", err)
+	}
+}
+
+func TestFirstDeploymentListsAllThatIsCreated(t *testing.T) {
+	first := live(func(l *plan.AWSState) { l.Service, l.TaskSets, l.Definition = nil, nil, nil })
+	p, err := Make(app(t, threeSteps), first, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range p.Changes {
+		got = append(got, fmt.Sprintf("%s %s %s: %s", c.Effect(), c.Of, c.Path, c.Want))
+	}
+	for _, want := range []string{"add task definition family: web",
+		"add task definition containerDefinitions[web].image: sim/web:v2",
+		"add task definition containerDefinitions[web].memory: 512", "add service serviceName: web",
+		"add service deploymentController: {type: EXTERNAL}"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func scalingChanges(p *plan.Plan, live plan.AWSState) (all []plan.Change) {
 	for i, was := range live.Scaling.TargetsBefore() {
 		if now := live.Scaling.Targets[i].Suspended; now != was.Suspended {
 			all = append(all, plan.Change{Of: plan.LeftoverKind, Path: "suspension of auto scaling", Have: now.String(),
-				Want: was.Suspended.String()})
+				Want: was.Suspended.String(), Kind: plan.Alters})
 		}
 		to := p.Scaling.FinalTarget(was)
 		for _, c := range []plan.Change{
@@ -74,7 +74,7 @@ func scalingChanges(p *plan.Plan, live plan.AWSState) (all []plan.Change) {
 			{Path: "suspended", Have: was.Suspended.String(), Want: to.Suspended.String()},
 		} {
 			if c.Have != c.Want {
-				c.Of = "auto scaling"
+				c.Of, c.Kind = "auto scaling", plan.Alters
 				all = append(all, c)
 			}
 		}

@@ -130,7 +130,7 @@ func withRollback(p *plan.Plan) *plan.Plan {
 // diffWithNewest returns the differences between the newest revision and the file.
 func diffWithNewest(app *appfile.Application, live plan.AWSState) []definition.Difference {
 	if live.Definition == nil {
-		return []definition.Difference{{Path: "family", Have: "not registered", Want: *app.Task.Input.Family}}
+		return app.Task.Members()
 	}
 	return definition.CompareTask(app.Task, live.Definition)
 }

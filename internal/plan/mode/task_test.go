@@ -13,10 +13,14 @@ import (
 // job is an application with a service or, if that is empty, without one.
 func job(t *testing.T, app, service string) *appfile.Application {
 	t.Helper()
+	task := "family: job\nmemory: 512\n"
+	if strings.Contains(service, "FARGATE") {
+		task += "networkMode: awsvpc\ncpu: 256\n"
+	}
 	fsys := fstest.MapFS{
 		"sluice.yaml": {Data: []byte(app)},
-		"taskdef.yaml": {Data: []byte("family: job\ncontainerDefinitions:\n  - {name: side, image: x, essential: " +
-			"false}\n  - {name: job, image: x}\n")},
+		"taskdef.yaml": {Data: []byte(task + "containerDefinitions:\n  - {name: side, image: x, essential: false}\n" +
+			"  - {name: job, image: x}\n")},
 		"servicedef.yaml": {Data: []byte(service)},
 	}
 	a, err := appfile.Load(fsys, "sluice.yaml", nil)

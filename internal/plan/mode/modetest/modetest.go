@@ -138,7 +138,8 @@ func loadApp(t *testing.T, m plan.Mode, a sluice.Access, service, part string) *
 	t.Helper()
 	file := "name: web\nregion: us-east-1\ncluster: prod\ninput:\n  taskDefinitionFile: task.yaml\n"
 	files := fstest.MapFS{"task.yaml": {Data: []byte(
-		"family: web\nnetworkMode: awsvpc\ncontainerDefinitions: [{name: web, image: sim/web:v2}]\n")}}
+		"family: web\nnetworkMode: awsvpc\ncontainerDefinitions: [{name: web, image: sim/web:v2, memory: 512, " +
+			"portMappings: [{containerPort: 8080, name: http}]}]\n")}}
 	if m.HasService() {
 		file += "  serviceDefinitionFile: service.yaml\n" + part
 		if a == sluice.ServiceDiscovery {
@@ -176,7 +177,8 @@ func stateOf(m plan.Mode, a sluice.Access, b plan.BalancerType) plan.AWSState {
 		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1, NetworkMode: "awsvpc",
 			TaskDefinitionArn: aws.String("arn:aws:ecs:us-east-1:123456789012:task-definition/web:1"),
 			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"),
-				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true)}}}}
+				Image: aws.String("sim/web:v1"), Essential: aws.Bool(true), Memory: aws.Int32(512),
+				PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080), Name: aws.String("http")}}}}}}
 	if !m.HasService() {
 		return l
 	}

@@ -1,0 +1,107 @@
+package validate
+
+import (
+	"slices"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// checkService compares the members of a service definition with each other (ECS API Reference,
+// "CreateService").
+func (c *checker) checkService(service *definition.Service) {
+	in, body := service.Input, service.Text.Body
+	strategy, launch := body.Find("capacityProviderStrategy"), body.Find("launchType")
+	if hasContent(strategy) && hasContent(launch) {
+		c.addProblem(later(strategy, launch), "remove one of the two",
+			"launchType and capacityProviderStrategy exclude each other")
+	}
+	c.checkProviders(itemsOf(strategy))
+	if in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon {
+		c.checkDaemon(service)
+	}
+	if in.LaunchType == ecstypes.LaunchTypeEc2 && hasContent(body.Find("platformVersion")) {
+		c.addProblem(body.Find("platformVersion"), "remove it, or set launchType: FARGATE",
+			"platformVersion is for Fargate only, and launchType is EC2")
+	}
+	if runsOnFargate(service) {
+		for _, member := range [...]string{"placementConstraints", "placementStrategy"} {
+			if n := body.Find(member); hasContent(n) {
+				c.addProblem(n, "remove it", "Fargate does not support %s", member)
+			}
+		}
+	}
+	for _, r := range itemsOf(body.Find("serviceRegistries")) {
+		if hasContent(r.Find("containerPort")) && !hasContent(r.Find("containerName")) {
+			c.addProblem(r, "add containerName", "a service registry has containerPort without containerName")
+		}
+	}
+	for _, b := range itemsOf(body.Find("loadBalancers")) {
+		c.checkBalancer(b)
+	}
+}
+
+// later returns the node that is further down in the file.
+func later(a, b *definition.Node) *definition.Node {
+	if a.Line > b.Line {
+		return a
+	}
+	return b
+}
+
+// isFargateService reports whether all tasks of a service run on Fargate.
+func isFargateService(launch ecstypes.LaunchType, strategy []ecstypes.CapacityProviderStrategyItem) bool {
+	if len(strategy) > 0 {
+		return !slices.ContainsFunc(strategy, func(s ecstypes.CapacityProviderStrategyItem) bool {
+			return s.CapacityProvider == nil || *s.CapacityProvider != "FARGATE" && *s.CapacityProvider != "FARGATE_SPOT"
+		})
+	}
+	return launch == ecstypes.LaunchTypeFargate
+}
+
+// checkProviders refuses two capacity providers with a base, and one that is given twice.
+func (c *checker) checkProviders(items []*definition.Node) {
+	seen, based := map[string]bool{}, false
+	for _, item := range items {
+		if name := item.Find("capacityProvider"); isGiven(name) {
+			if seen[name.Text] {
+				c.addProblem(name, "remove one of the two", "capacity provider %s is given twice", name.Text)
+			}
+			seen[name.Text] = true
+		}
+		if base := item.Find("base"); hasContent(base) {
+			if based {
+				c.addProblem(base, "set a base for one capacity provider only",
+					"two capacity providers have a base; AWS allows one")
+			}
+			based = true
+		}
+	}
+}
+
+// checkDaemon refuses members that a daemon does not have.
+func (c *checker) checkDaemon(service *definition.Service) {
+	body := service.Text.Body
+	if n := body.Find("desiredCount"); isGiven(n) {
+		c.addProblem(n, "remove desiredCount: a daemon has one task on each container instance",
+			"a service with schedulingStrategy DAEMON has no desiredCount")
+	}
+	if runsOnFargate(service) {
+		c.addProblem(body.Find("schedulingStrategy"), "set schedulingStrategy: REPLICA, or launchType: EC2",
+			"Fargate does not support schedulingStrategy DAEMON")
+	}
+}
+
+// checkBalancer refuses a load balancer without what CreateService needs of it.
+func (c *checker) checkBalancer(b *definition.Node) {
+	for _, member := range [...]string{"containerName", "containerPort"} {
+		if !hasContent(b.Find(member)) {
+			c.addProblem(b, "add "+member, "a load balancer has no %s", member)
+		}
+	}
+	group, name := b.Find("targetGroupArn"), b.Find("loadBalancerName")
+	if !hasContent(group) && !hasContent(name) {
+		c.addProblem(b, "add targetGroupArn", "a load balancer has no targetGroupArn")
+	}
+}

@@ -1,0 +1,29 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// identifiers are members whose values AWS reads as names, addresses or sizes. Braces are never part
+// of them. Other texts, such as a command or the options of a log driver, may contain templates for
+// the container or for Docker.
+var identifiers = [...]string{"family", "serviceName", "cluster", "role", "image", "cpu", "memory", "valueFrom",
+	"containerName", "sourceVolume", "sourceContainer", "fileSystemId", "accessPointId", "capacityProvider",
+	"platformVersion", "portName", "discoveryName", "namespace", "subnets[]", "securityGroups[]"}
+
+// refuseTemplate refuses a placeholder that no tool has replaced, where it cannot be meant literally.
+func (c *checker) refuseTemplate(n *definition.Node, where string) bool {
+	name := where[strings.LastIndexByte(where, '.')+1:]
+	if !slices.Contains(identifiers[:], name) && !strings.HasSuffix(name, "Arn") {
+		return false
+	}
+	if !strings.Contains(n.Text, "{{") && !strings.Contains(n.Text, "${") {
+		return false
+	}
+	c.addProblem(n, "write the value, or render the file first",
+		"%s is a template that was not rendered; sluice deploys files as they are", where)
+	return true
+}

@@ -1,0 +1,148 @@
+package validate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// described is a task definition as DescribeTaskDefinition returns it, with all its empty values.
+const described = `{"taskDefinition": {"taskDefinitionArn": "arn:aws:ecs:us-east-1:123456789012:task-definition/web:1",
+ "family": "web", "revision": 1, "status": "ACTIVE", "networkMode": "awsvpc", "cpu": "256", "memory": "512",
+ "requiresCompatibilities": ["FARGATE"], "compatibilities": ["EC2", "FARGATE"], "placementConstraints": [],
+ "volumes": [{"name": "data", "host": {}}], "requiresAttributes": [{"name": "ecs.capability.task-eni"}],
+ "containerDefinitions": [{"name": "web", "image": "web:v1", "cpu": 0, "essential": true, "links": [],
+  "portMappings": [{"containerPort": 80, "hostPort": 80, "protocol": "tcp"}], "mountPoints": [], "volumesFrom": [],
+  "dnsServers": [], "extraHosts": [], "privileged": false, "environment": [], "systemControls": [],
+  "dependsOn": [{"containerName": "init", "condition": "SUCCESS"}]},
+  {"name": "init", "image": "init@sha256:0123456789abcdef", "essential": false, "cpu": 0, "portMappings": []}]},
+ "tags": []}`
+
+const bridge = `family: web
+networkMode: bridge
+containerDefinitions:
+  - name: web
+    image: registry.example.com:5000/team/web:v1
+    memoryReservation: 128
+    links: ["proxy:front"]
+    hostname: web
+    extraHosts: [{hostname: db, ipAddress: 10.0.0.1}]
+    portMappings: [{containerPort: 80, hostPort: 0}, {containerPort: 80, hostPort: 0, protocol: udp}]
+    environment: [{name: TEXT, value: "${HOME} {{ x }}"}]
+    volumesFrom: [{sourceContainer: proxy}]
+    logConfiguration: {logDriver: json-file, options: {tag: "{{.Name}}"}}
+  - {name: proxy, image: "proxy:v1", memory: 64, privileged: true, portMappings: [{containerPortRange: 8000-8010}]}
+`
+
+// What AWS accepts is accepted.
+func TestValidDefinitionsAreAccepted(t *testing.T) {
+	for name, text := range map[string]string{"described": described, "bridge": bridge} {
+		if _, err := LoadTask(name, []byte(text)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"a daemon": "serviceName: web\nlaunchType: EC2\nschedulingStrategy: DAEMON\nplacementConstraints: []\n",
+		"spot": "serviceName: web\ncapacityProviderStrategy: [{capacityProvider: FARGATE, base: 1}, " +
+			"{capacityProvider: FARGATE_SPOT, weight: 3, base: 0}]\n",
+		"nothing else": "serviceName: web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: true}}\n",
+		"described": `{"services": [{"serviceName": "web", "status": "ACTIVE", "launchType": "FARGATE", "loadBalancers": [],
+ "placementConstraints": [], "placementStrategy": [], "serviceRegistries": [], "capacityProviderStrategy": []}],
+ "failures": []}`,
+	} {
+		if _, err := LoadService(name, []byte(text)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Each edit of the bridge definition is refused with its reason; most of the other rules are in
+// the refused inputs of the command line.
+func TestRefusedTaskDefinitions(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{`"proxy:front"`, `"nope:front"`, `has a link to "nope"`},
+		{"networkMode: bridge", "networkMode: host", "need network mode bridge"},
+		{"networkMode: bridge", "networkMode: none", "network mode none does not support portMappings"},
+		{"protocol: udp", "protocol: tcp", "container web maps port 80 twice"},
+		{"8000-8010", "8010-8000", "containerPortRange 8010-8000 is no range of ports"},
+		{"8000-8010", "'8000'", "is a range of ports"},
+		{"sourceContainer: proxy", "sourceContainer: prox", `mounts the volumes of "prox"`},
+		{"    memoryReservation: 128\n", "", "neither memory nor memoryReservation"},
+		{"extraHosts: [{hostname: db, ipAddress: 10.0.0.1}]", "extraHosts: [{hostname: db}]", "has no ipAddress"},
+		{"privileged: true", "dependsOn: [{containerName: web, condition: START}]", ""},
+		{"privileged: true", "dependsOn: [{containerName: web, condition: COMPLETE}]", "web is essential"},
+		{"networkMode: bridge", "volumes: [{name: a}, {name: a}]", "volume a is given twice"},
+		{"networkMode: bridge", "tags: [{key: a, value: b}, {key: a, value: c}]", "tag a is given twice"},
+		{"networkMode: bridge", "tags: [{key: " + strings.Repeat("k", 129) + ", value: b}]", "at most 128 characters"},
+	} {
+		if !strings.Contains(bridge, c.from) {
+			t.Fatalf("no %s", c.from)
+		}
+		_, err := LoadTask("f", []byte(strings.Replace(bridge, c.from, c.to, 1)))
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.to, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.to, err, c.want)
+		}
+	}
+}
+
+func TestContainersThatWaitForEachOther(t *testing.T) {
+	_, err := LoadTask("f", []byte("family: web\nmemory: 512\ncontainerDefinitions:\n"+
+		"  - {name: a, image: x, dependsOn: [{containerName: b, condition: START}]}\n"+
+		"  - {name: b, image: x, dependsOn: [{containerName: c, condition: START}]}\n"+
+		"  - {name: c, image: x, dependsOn: [{containerName: a, condition: START}]}\n"))
+	if err == nil || strings.Count(err.Error(), "wait for each other") < 1 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRefusedServiceDefinitions(t *testing.T) {
+	for text, want := range map[string]string{
+		"launchType: EC2\nplatformVersion: LATEST":        "platformVersion is for Fargate only",
+		"launchType: FARGATE\nschedulingStrategy: DAEMON": "Fargate does not support schedulingStrategy DAEMON",
+		"capacityProviderStrategy: [{capacityProvider: a, base: 1}, {capacityProvider: b, base: 1}]": "two capacity " +
+			"providers have a base",
+		"capacityProviderStrategy: [{capacityProvider: a}, {capacityProvider: a}]": "capacity provider a is given twice",
+		"capacityProviderStrategy: [{capacityProvider: a, weight: 1001}]":          "a number from 0 to 1000",
+		"loadBalancers: [{targetGroupArn: 'arn:x', containerPort: 80}]":            "a load balancer has no containerName",
+		"loadBalancers: [{containerName: web, containerPort: 80}]":                 "a load balancer has no targetGroupArn",
+		"serviceRegistries: [{registryArn: 'arn:x', containerPort: 80}]":           "containerPort without containerName",
+		"deploymentConfiguration: {bakeTimeInMinutes: 1441}":                       "a number from 0 to 1440",
+		"deploymentConfiguration: {canaryConfiguration: {canaryPercent: 0.05}}":    "a number from 0.1 to 100",
+		"serviceConnectConfiguration: {enabled: true, services: [{}]}":             "services[] has no portName",
+		"cluster: '{{ .Env.CLUSTER }}'":                                            "cluster is a template",
+		"placementConstraints: [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]":       "at most 10 entries, and this has 11",
+	} {
+		_, err := LoadService("f", []byte("serviceName: web\n"+text+"\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A service on Fargate needs a task definition that Fargate can run, whatever that requires itself.
+func TestTaskDefinitionOfAServiceOnFargate(t *testing.T) {
+	const container = "containerDefinitions: [{name: web, image: x, memory: 512}]\n"
+	for text, want := range map[string]string{
+		"family: web\n" + container: "does not have network mode awsvpc, cpu and memory",
+		"family: web\nnetworkMode: awsvpc\ncpu: 257\nmemory: 512\n" + container:          "does not support 257",
+		"family: web\nrequiresCompatibilities: [EC2]\nnetworkMode: awsvpc\n" + container: "does not have FARGATE",
+		"family: web\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" + container:          "",
+	} {
+		task, err := LoadTask("t", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		service, err := LoadService("s", []byte("serviceName: web\nlaunchType: FARGATE\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = definition.JoinProblems(CompareTogether(task, service))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
