@@ -150,7 +150,9 @@ func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *accou
 	if err != nil {
 		return nil, err
 	}
-	d, err := j.LatestDeployment(ctx, id, a.Region(), s.cluster, s.service)
+	at := p.Endpoint(ctx)
+	d, err := j.LatestDeployment(ctx, journal.Filter{Account: id, Region: a.Region(), Cluster: s.cluster,
+		Service: s.service, At: &at})
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, nil
 	}

@@ -172,6 +172,7 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 	if err != nil {
 		return c, nil, err
 	}
+	defer r.ShowCalls()()
 	c.World, err = shape.FromLive(ctx, account, clock, app)
 	return c, app, err
 }
@@ -179,7 +180,8 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 // runScenarios runs every scenario with every seed, on all processors.
 func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals.Scenario,
 	stages int) []rehearsals.Row {
-	rows := make([]rehearsals.Row, len(scenarios))
+	rows, progress := make([]rehearsals.Row, len(scenarios)), &rehearsalProgress{total: len(scenarios) * r.seeds}
+	defer r.Terminal().NewStatusLine(progress.text).Close()
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
 	for i, s := range scenarios {
@@ -189,7 +191,9 @@ func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals
 			for seed := range r.seeds {
 				c := s.Apply(base, max(1, stages))
 				c.Seed = uint64(seed + 1)
+				end := progress.begin(s.Name, seed+1)
 				row := s.RowOf(c, rehearsals.Run(c))
+				end()
 				if seed == 0 || row.IsWorse(rows[i]) {
 					rows[i] = row
 				}

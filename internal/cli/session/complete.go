@@ -15,7 +15,8 @@ func (s *Session) CompleteIDs(open bool) func(*cobra.Command, []string, string) 
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		defer j.Close()
-		all, err := j.Deployments(c.Context(), journal.Filter{Open: open, Limit: 20})
+		at := s.Endpoint(c.Context())
+		all, err := j.Deployments(c.Context(), journal.Filter{Open: open, At: &at, Limit: 20})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}

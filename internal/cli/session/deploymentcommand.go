@@ -17,6 +17,8 @@ type DeploymentCommand struct {
 	OnlyOpen bool // the command is for deployments that have not ended
 	// TakesSeveral allows several names; the command runs for each in turn.
 	TakesSeveral bool
+	// RunSeveral runs the command for several names, if TakesSeveral is set. Nil: each in turn.
+	RunSeveral func(ctx context.Context, paths []string) error
 	App          ApplicationFlag
 	NoWait       bool
 }
@@ -36,6 +38,9 @@ func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, exampl
 			}
 			if err := s.RefuseDuplicates(t.Name, args); err != nil {
 				return err
+			}
+			if t.RunSeveral != nil {
+				return t.RunSeveral(c.Context(), args)
 			}
 			return s.ForEachPath(c.Context(), args, func(path string) error { return run(c, path, true) })
 		}}
