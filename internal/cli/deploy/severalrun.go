@@ -83,22 +83,32 @@ func (r *severalRun) nameJobs() {
 func (r *severalRun) runJobs(ctx context.Context, limit int) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, limit)
-	for i, x := range r.jobs {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil || r.stopAtFailure && r.failed.Load() {
+	for i := range r.jobs {
+		if !r.waitForSlot(ctx, slots) {
 			r.skipJob(ctx, i)
 			continue
 		}
-		x.started = true
+		r.jobs[i].started = true
 		wait.Go(func() {
 			defer func() { <-slots }()
 			r.runJob(ctx, i)
 		})
 	}
 	wait.Wait()
+}
+
+// waitForSlot takes a slot for the next job. It returns false, without a slot, if no more jobs start.
+func (r *severalRun) waitForSlot(ctx context.Context, slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	if ctx.Err() != nil || r.stopAtFailure && r.failed.Load() {
+		<-slots
+		return false
+	}
+	return true
 }
 
 func (r *severalRun) skipJob(ctx context.Context, i int) {
@@ -138,10 +148,15 @@ func (r *severalRun) runJob(ctx context.Context, i int) {
 	if x.err != nil {
 		child.PrintError(x.err)
 	}
+	r.setFailed(x)
+	r.view.SetState(i, x.resultText(), true)
+}
+
+// setFailed notes that a job has failed. A deployment that waits for approval has not.
+func (r *severalRun) setFailed(x *job) {
 	if x.exit != sluice.ExitDone && x.exit != sluice.ExitAwaitApprove {
 		r.failed.Store(true)
 	}
-	r.view.SetState(i, x.resultText(), true)
 }
 
 // resultText returns the result of a job in one or two words.

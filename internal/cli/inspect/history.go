@@ -44,7 +44,7 @@ the deployments of all endpoints.`,
 		},
 	}
 	at.Register(c)
-	c.ValidArgsFunction = p.CompleteIDs(false)
+	c.ValidArgsFunction = p.CompleteIDs(false, false)
 	c.Flags().BoolVar(&o.all, "all", false, "list the deployments of all endpoints")
 	c.Flags().IntVar(&o.limit, "limit", 20, "maximum number of `deployments`; 0 lists all")
 	return c

@@ -61,12 +61,16 @@ not end safely.`,
 			if err != nil {
 				return err
 			}
+			if r.Flags.Output == session.JSON { // --json
+				r.format = "json"
+			}
 			return r.runRehearsal(c.Context(), path)
 		},
 	}
 	at.Register(c)
 	c.Flags().BoolVar(&r.fromLive, "from-live", false, "simulate the running service; only reads AWS")
 	c.Flags().StringVar(&r.faults, "faults", "all", "`names` of scenarios, separated by commas, or all")
+	_ = c.RegisterFlagCompletionFunc("faults", completeScenarios)
 	c.Flags().IntVar(&r.seeds, "seeds", 3, "random seeds per scenario; the worst result is shown")
 	c.Flags().StringVar(&r.format, "output", "text", "text, json or markdown")
 	return c

@@ -19,8 +19,8 @@ type DeploymentCommand struct {
 	TakesSeveral bool
 	// RunSeveral runs the command for several names, if TakesSeveral is set. Nil: each in turn.
 	RunSeveral func(ctx context.Context, paths []string) error
-	App          ApplicationFlag
-	NoWait       bool
+	App        ApplicationFlag
+	NoWait     bool
 }
 
 // NewDeploymentCommand returns the cobra command of a DeploymentCommand.
@@ -48,7 +48,7 @@ func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, exampl
 		c.Use, c.Args = t.Name+" [ID… | DIR… | -c FILE]", nil
 	}
 	t.App.Register(c)
-	c.ValidArgsFunction = s.CompleteIDs(t.OnlyOpen)
+	c.ValidArgsFunction = s.CompleteIDs(t.OnlyOpen, t.TakesSeveral)
 	return c
 }
 

@@ -83,13 +83,13 @@ func (b *severalBoard) fewLines(now time.Time, room int) []string {
 	var all []string
 	ordered := append(first, others...)
 	for _, e := range ordered[:min(room-1, len(ordered))] {
-		all = append(all, b.headLine(e, now))
+		all = append(all, b.headLine(e, now, oneLine))
 	}
 	return append(all, b.paint.Dim(fmt.Sprintf("and %s", sluice.Plural(len(ordered)-len(all), "more application"))))
 }
 
 func (b *severalBoard) entryLines(e *boardEntry, now time.Time, d detail) []string {
-	all := []string{b.headLine(e, now)}
+	all := []string{b.headLine(e, now, d)}
 	if e.board == nil || e.ended || d == oneLine {
 		return all
 	}
@@ -101,14 +101,16 @@ func (b *severalBoard) entryLines(e *boardEntry, now time.Time, d detail) []stri
 	return append(all, e.board.footLines(b.paint)...)
 }
 
-// headLine returns the name of an application, its state, and its running stage.
-func (b *severalBoard) headLine(e *boardEntry, now time.Time) string {
+// headLine returns the name of an application, its state, and its running stage or its revisions.
+func (b *severalBoard) headLine(e *boardEntry, now time.Time, d detail) string {
 	name := b.paint.Bold(PadRight(clipName(e.name, b.width), b.width))
 	switch {
 	case e.board == nil:
 		return name + "  " + b.paint.Dim(e.state)
 	case e.ended:
 		return name + "  " + FormatElapsed(e.board.elapsed(now)) + "  " + b.resultText(e)
+	case d == allStages:
+		return name + "  " + FormatElapsed(e.board.elapsed(now)) + "  " + PlanRevisions(e.board.plan)
 	}
 	return name + "  " + FormatElapsed(e.board.elapsed(now)) + "  " + e.board.stageText()
 }
