@@ -157,8 +157,8 @@ var otherCommands = map[string]string{
 		"the service",
 	"lint": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
 	"list": "run sluice history to list the deployments, or sluice status DIR for one service",
-	"logs": "run sluice status: it shows why tasks fail. sluice deploy, sluice wait and sluice run print the last " +
-		"log lines of a container that failed; for all lines, run aws logs tail GROUP --follow",
+	"logs": "run sluice status: it shows why tasks fail. sluice deploy, wait and run print the last log lines of a " +
+		"failed container. For all lines, run aws logs tail GROUP --follow",
 	"ls":       "run sluice history to list the deployments, or sluice status DIR for one service",
 	"promote":  "run sluice approve if the deployment waits for approval, or sluice resume if it is paused",
 	"register": "run sluice deploy: it registers the task definition",

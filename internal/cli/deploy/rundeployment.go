@@ -30,7 +30,7 @@ type runEnd struct {
 	result     string             // one line
 	runs       string             // family:revision of the primary; empty: unknown
 	err        error              // why the run stopped; nil: the deployment ended, waits or was paused
-	next       string
+	Next       string
 	exit       int
 }
 
@@ -55,7 +55,7 @@ func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended eng
 		}
 		return p.reportEnd(end)
 	case err != nil && !isInterrupt(err):
-		return p.reportEnd(runEnd{deployment: d, err: err, next: resumeHint(d), exit: pausedExitCode(err)})
+		return p.reportEnd(runEnd{deployment: d, err: err, Next: resumeHint(d), exit: pausedExitCode(err)})
 	case d.State != journal.Paused:
 		// The interrupt arrived between two stages.
 		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {
@@ -64,7 +64,7 @@ func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended eng
 		d.State = journal.Paused
 	}
 	return p.reportEnd(runEnd{deployment: d, result: "paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID,
-		next: resumeHint(d), exit: sluice.ExitStopped})
+		Next: resumeHint(d), exit: sluice.ExitStopped})
 }
 
 // reportEnd prints how a run ended, or passes it to the program of several applications. It returns
@@ -80,8 +80,8 @@ func (p *program) reportEnd(e runEnd) error {
 	if e.result != "" {
 		p.PrintResult(e.result)
 	}
-	if e.next != "" {
-		fmt.Fprintln(p.Env.Err, "next: "+e.next)
+	if e.Next != "" {
+		fmt.Fprintln(p.Env.Err, "next: "+e.Next)
 	}
 	return session.ExitWith(e.exit)
 }
@@ -106,15 +106,15 @@ func describeWait(ctx context.Context, j *journal.Journal, d journal.Deployment,
 	e := runEnd{deployment: d, result: "waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID}
 	switch {
 	case what == engine.HandedToECS && session.IsTaskRun(d.Service):
-		e.next = fmt.Sprintf("run sluice resume %s to wait for the tasks", d.ID)
+		e.Next = fmt.Sprintf("run sluice resume %s to wait for the tasks", d.ID)
 	case what == engine.HandedToECS || what == engine.HandedToCodeDeploy:
-		e.next = fmt.Sprintf("run sluice resume %s to follow it, or sluice wait --cluster %s --service %s", d.ID, d.Cluster,
+		e.Next = fmt.Sprintf("run sluice resume %s to follow it, or sluice wait --cluster %s --service %s", d.ID, d.Cluster,
 			d.Service)
 	case approval:
-		e.next = fmt.Sprintf("run sluice approve %s, then sluice resume %s", d.ID, d.ID)
+		e.Next = fmt.Sprintf("run sluice approve %s, then sluice resume %s", d.ID, d.ID)
 		e.exit = sluice.ExitAwaitApprove
 	default:
-		e.next = fmt.Sprintf("run sluice resume %s to continue", d.ID)
+		e.Next = fmt.Sprintf("run sluice resume %s to continue", d.ID)
 	}
 	return e, err
 }
@@ -133,7 +133,7 @@ func describeOutcome(ctx context.Context, j *journal.Journal, d journal.Deployme
 		e.result = show.DeploymentSummary(d, e.runs)
 	}
 	if d.Next != "" && (d.Outcome != want || d.Outcome == sluice.Succeeded || d.Outcome == sluice.RolledBack) {
-		e.next = d.Next
+		e.Next = d.Next
 	}
 	if d.Outcome != want {
 		e.exit = d.Outcome.ExitCode()

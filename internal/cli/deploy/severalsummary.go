@@ -12,12 +12,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// printSummary prints a table of all jobs, the causes of those that did not succeed, and the commands
-// that continue.
+// printSummary prints the results, and the commands that continue.
 func (r *severalRun) printSummary(ctx context.Context) {
-	if r.Flags.Output == session.JSON {
-		return
+	if r.Flags.Output == session.Text {
+		r.printTable()
 	}
+	for _, next := range r.nextSteps(ctx) {
+		fmt.Fprintln(r.Env.Err, "next: "+next)
+	}
+}
+
+// printTable prints a table of all jobs, and the causes of those that did not succeed.
+func (r *severalRun) printTable() {
 	w := tabwriter.NewWriter(r.Env.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "APPLICATION\tSERVICE\tRESULT\tTOOK\tRUNS")
 	for _, x := range r.jobs {
@@ -28,9 +34,6 @@ func (r *severalRun) printSummary(ctx context.Context) {
 		if text := x.causeText(); text != "" {
 			fmt.Fprintln(r.Env.Out, x.name+": "+text)
 		}
-	}
-	for _, next := range r.nextSteps(ctx) {
-		fmt.Fprintln(r.Env.Err, "next: "+next)
 	}
 }
 
@@ -84,8 +87,8 @@ func (r *severalRun) nextSteps(ctx context.Context) (all []string) {
 			skipped = append(skipped, x.path)
 		case d.ID != "" && d.State != journal.Ended && d.State != journal.Waiting:
 			paused = append(paused, x.path)
-		case x.end.next != "":
-			all = append(all, x.name+": "+x.end.next)
+		case x.end.Next != "":
+			all = append(all, x.name+": "+x.end.Next)
 		}
 	}
 	if len(paused) > 0 {
@@ -93,11 +96,11 @@ func (r *severalRun) nextSteps(ctx context.Context) (all []string) {
 			sluice.Plural(len(paused), "paused deployment")))
 	}
 	if len(skipped) > 0 {
-		reason := "after the failure is repaired, "
+		first := "fix the failure, then "
 		if ctx.Err() != nil {
-			reason = ""
+			first = ""
 		}
-		all = append(all, fmt.Sprintf("%srun sluice %s %s to %s what was not started", reason, r.command,
+		all = append(all, fmt.Sprintf("%srun sluice %s %s to %s what was not started", first, r.command,
 			strings.Join(skipped, " "), r.command))
 	}
 	return all

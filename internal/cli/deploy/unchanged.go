@@ -21,12 +21,12 @@ func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait
 		return p.reportNoChanges(app, runEnd{result: show.NoChanges(pre.plan)})
 	case now.Does == plan.DoesNotRun:
 		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: %s has %s, as the files specify, but %s",
-			pre.serviceName(), pre.plan.To, now.Detail), next: now.Next, exit: sluice.ExitUndecided})
+			pre.serviceName(), pre.plan.To, now.Detail), Next: now.Next, exit: sluice.ExitUndecided})
 	}
 	if noWait && now.Outcome == "" {
 		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: the deployment of %s to %s still runs: %s",
 			pre.serviceName(), pre.plan.To, now.Detail),
-			next: fmt.Sprintf("run sluice wait --cluster %s --service %s to wait for its result", pre.plan.Cluster,
+			Next: fmt.Sprintf("run sluice wait --cluster %s --service %s to wait for its result", pre.plan.Cluster,
 				pre.plan.Service)})
 	}
 	return p.followCurrent(ctx, pre)
@@ -36,7 +36,7 @@ func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait
 func (p *program) reportNoChanges(application string, e runEnd) error {
 	if p.Flags.Output == session.JSON {
 		p.Terminal().NewHistoryRenderer(application).ShowEvent(sluice.Seal("", "", sluice.Noted{Message: e.result}))
-		e.next = ""
+		e.Next = ""
 	}
 	return p.reportEnd(e)
 }
