@@ -24,6 +24,9 @@ func (r *severalRun) printSummary(ctx context.Context) {
 
 // printTable prints a table of all jobs, and the causes of those that did not succeed.
 func (r *severalRun) printTable() {
+	if r.Env.IsTerminal(r.Env.Out) {
+		fmt.Fprintln(r.Env.Out) // below the board
+	}
 	w := tabwriter.NewWriter(r.Env.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "APPLICATION\tSERVICE\tRESULT\tTOOK\tRUNS")
 	for _, x := range r.jobs {
