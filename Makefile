@@ -37,7 +37,8 @@ export CGO_ENABLED = 0
 
 # The garbage collector runs a quarter as often: more memory, shorter builds and tests.
 export GOGC = 400
-RELEASE     = $(GO) build -ldflags='-s -w'
+COMMIT      = $(shell git rev-parse HEAD 2>/dev/null)
+RELEASE     = $(GO) build -ldflags='-s -w -X github.com/sluice-ecs/sluice/internal/cli.linkedCommit=$(COMMIT)'
 
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum

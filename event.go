@@ -16,13 +16,15 @@ const EventSchema = "sluice.events/1"
 // Envelope is one event as it is journaled, printed and read back. Data is the event's own JSON, so
 // an event of a kind unknown to this version survives reading and printing.
 type Envelope struct {
-	Schema     string          `json:"schema"`
-	Seq        int64           `json:"seq"` // per deployment, from 1, without gaps
-	At         time.Time       `json:"at"`
-	Deployment string          `json:"deployment"`
-	Stage      string          `json:"stage,omitempty"` // "2 ECS_TRAFFIC_ROUTING"; empty outside stages
-	Kind       string          `json:"kind"`
-	Data       json.RawMessage `json:"data"`
+	Schema     string    `json:"schema"`
+	Seq        int64     `json:"seq"` // per deployment, from 1, without gaps
+	At         time.Time `json:"at"`
+	Deployment string    `json:"deployment"`
+	// name of the application; the journal does not store it
+	Application string          `json:"application,omitempty"`
+	Stage       string          `json:"stage,omitempty"` // "2 ECS_TRAFFIC_ROUTING"; empty outside stages
+	Kind        string          `json:"kind"`
+	Data        json.RawMessage `json:"data"`
 }
 
 // Event is a typed event of a deployment. It is emitted when something changed, not at each poll.

@@ -20,7 +20,7 @@ import (
 //
 //	POST   /_sluice/reset          restores the state at start: the world file, no faults
 //	GET    /_sluice/world          the state of the world, as JSON
-//	GET    /_sluice/time           the world's time and how much faster than the machine's it runs, as JSON
+//	GET    /_sluice/time           the world's ID and time, and how much faster than the machine's it runs, as JSON
 //	GET    /_sluice/traffic        requests by listener, group, version and outcome
 //	POST   /_sluice/traffic/reset  resets the counts
 //	GET    /_sluice/faults         the faults, as JSON

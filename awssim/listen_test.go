@@ -115,6 +115,10 @@ func TestControl(t *testing.T) {
 		json.Unmarshal([]byte(body), &now) != nil || now.Speed != 1 || now.Now.Before(v.Now) {
 		t.Errorf("%d %s", status, body)
 	}
+	if status, _ := fetch(t, "POST", control+"reset", ""); status != 204 || now.World == "" ||
+		s.Time().World == now.World {
+		t.Errorf("%d: the world after a reset is %q, before it was %q", status, s.Time().World, now.World)
+	}
 	if status, body := fetch(t, "POST", control+"faults",
 		"# three times\nthrottle ecs:CreateTaskSet times=3\n\nlatency sts:* by=1s\n"); status != 200 ||
 		len(s.Faults()) != 2 {

@@ -1,6 +1,7 @@
 package awssim
 
 import (
+	"crypto/rand"
 	"errors"
 	"maps"
 	"sync"
@@ -72,6 +73,7 @@ type Sim struct {
 
 // generation is a world from its start to the next reset, with everything that serves it.
 type generation struct {
+	id              string // random, see [TimeView]
 	account, region string
 	clock           *pausedClock
 	world           *world.World
@@ -111,7 +113,7 @@ func New(o Options) (*Sim, error) {
 // world file adds.
 func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	o := s.options
-	e := &generation{account: o.Account, region: o.Region, clock: &pausedClock{Clock: o.Clock}}
+	e := &generation{id: rand.Text(), account: o.Account, region: o.Region, clock: &pausedClock{Clock: o.Clock}}
 	if f.Account != "" {
 		e.account = f.Account
 	}

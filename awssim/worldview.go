@@ -121,15 +121,19 @@ type TargetView struct {
 	Task   string `json:"task,omitempty"` // id
 }
 
-// TimeView is the world's time.
+// TimeView is the world's identity and time.
 type TimeView struct {
+	// World is a random ID, new after each start, load and reset. It distinguishes what a client
+	// remembers of the previous world from the present one. The APIs of AWS do not show it.
+	World string    `json:"world"`
 	Now   time.Time `json:"now"`
 	Speed float64   `json:"speed"` // of the clock, times the machine's
 }
 
-// Time returns the world's time.
+// Time returns the world's ID and time.
 func (s *Sim) Time() TimeView {
-	return TimeView{Now: s.current.Load().world.Now(), Speed: cmp.Or(s.options.Speed, 1)}
+	e := s.current.Load()
+	return TimeView{World: e.id, Now: e.world.Now(), Speed: cmp.Or(s.options.Speed, 1)}
 }
 
 // View returns the state of every Region.

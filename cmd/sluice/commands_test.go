@@ -18,10 +18,13 @@ import (
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	// harmless: the last command wrote no code for a terminal, no command for a CI system, no planted secret
 	"harmless": harmless,
-	"exits":    exits,  // exits CODE sluice …: run it, and want that exit code
-	"sim":      sim,    // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
-	"fault":    inject, // fault LINE: inject it
-	"remove":   remove, // remove CLUSTER SERVICE: somebody deletes it
+	// applications NAME…: a folder for each, and world.yaml with a rolling service for each at v1
+	"applications": applications,
+	"exits":        exits,  // exits CODE sluice …: run it, and want that exit code
+	"sim":          sim,    // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
+	"fault":        inject, // fault LINE: inject it
+	"reset":        reset,  // reset: the local AWS starts again with its world file
+	"remove":       remove, // remove CLUSTER SERVICE: somebody deletes it
 	// update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
 	"update":     update,
 	"history":    history,    // history CLUSTER SERVICE: its service deployments, newest first

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -35,7 +36,7 @@ func wrapped(env session.Env) session.Env {
 type killer struct {
 	next            aws.HTTPClient
 	when, operation string
-	writes          int // so far
+	writes          atomic.Int64 // so far; several deployments write concurrently
 }
 
 func (k *killer) Do(r *http.Request) (*http.Response, error) {
@@ -54,10 +55,10 @@ func (k *killer) is(operation string) bool {
 	if operation == "" || !account.IsWrite(operation) {
 		return false
 	}
-	k.writes++
+	nth := k.writes.Add(1)
 	count()
 	if n, ok := strings.CutPrefix(k.operation, "#"); ok {
-		return n == strconv.Itoa(k.writes)
+		return n == strconv.FormatInt(nth, 10)
 	}
 	return operation == k.operation
 }

@@ -1,11 +1,16 @@
 package account
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/secret"
@@ -24,6 +29,34 @@ func IsLoopback(endpoint string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// ECSEndpoint returns the endpoint of Amazon ECS that the configuration selects, without a call. It
+// is empty for AWS, also if the URL is one of AWS's own, such as a VPC endpoint.
+func (c Config) ECSEndpoint(ctx context.Context) (string, error) {
+	shared, err := c.loadConfig(ctx)
+	if err != nil {
+		return "", err
+	}
+	endpoint := c.EndpointURL
+	if endpoint == "" {
+		endpoint = aws.ToString(awsecs.NewFromConfig(shared).Options().BaseEndpoint)
+	}
+	if isAWSHost(endpoint) {
+		return "", nil
+	}
+	return strings.TrimSuffix(secret.URL(endpoint), "/"), nil
+}
+
+// isAWSHost reports whether the host of a URL belongs to AWS: a Region's, FIPS or VPC endpoint.
+func isAWSHost(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	host := "." + strings.ToLower(u.Hostname())
+	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".amazonaws.eu", ".api.aws"},
+		func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
 
 // SpeedAllowed refuses SLUICE_SPEED unless endpoint is a loopback one. A fast clock would end waits

@@ -37,6 +37,7 @@ type gate struct {
 	limits      *Limits
 	credentials aws.CredentialsProvider // nil: the SDK finds them during the attempt
 	onCall      func(Call)
+	onBegin     func(operation, resource string) (end func())
 	silence     *silence // of calls without a LongRetry
 	onSilence   func(sluice.Unanswered)
 }
@@ -110,6 +111,9 @@ func (g gate) newRequest(ctx context.Context, input any) request {
 func (g gate) runCall(ctx context.Context, r request, send func(context.Context) error) error {
 	if err := r.checkPermitted(); err != nil {
 		return err
+	}
+	if g.onBegin != nil {
+		defer g.onBegin(r.operation, r.resource)()
 	}
 	var backoff time.Duration
 	unanswered, p := false, longRetryOf(ctx)

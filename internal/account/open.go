@@ -45,6 +45,9 @@ type Config struct {
 
 	APIOptions []func(*middleware.Stack) error // added to every client after the gate, so they run in each attempt
 	OnCall     func(Call)                      // called after each attempt, perhaps by several goroutines
+	// OnBegin is called when a call begins, perhaps by several goroutines. The returned function is
+	// called when the call has ended, after its last attempt.
+	OnBegin func(operation, resource string) (end func())
 	// OnSilence is called when AWS has not responded for a while, and when it responds again, by
 	// calls without a [LongRetry]. Several goroutines may call it.
 	OnSilence func(sluice.Unanswered)
@@ -100,7 +103,7 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 		endpointFlag: c.EndpointURL,
 		extra:        c.APIOptions,
 		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region,
-			onCall: c.OnCall, credentials: shared.Credentials,
+			onCall: c.OnCall, onBegin: c.OnBegin, credentials: shared.Credentials,
 			silence: &silence{}, onSilence: c.OnSilence},
 	}
 	if c.AssumeRole != "" && c.TokenFile == "" {

@@ -148,9 +148,36 @@ func explainFlagError(err error) error {
 	return fmt.Errorf("--%s is %q, but must be %s", wrong.GetFlag().Name, printable.Clip(wrong.GetValue(), 60), takes)
 }
 
+// otherCommands are commands of similar programs, with what does the same here.
+var otherCommands = map[string]string{
+	"apply": "run sluice deploy",
+	"check": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"diff":  "run sluice plan: it shows every difference between the files and AWS, and writes nothing",
+	"events": "run sluice history ID for the events of a deployment, or sluice status --events 20 for those of " +
+		"the service",
+	"lint": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"list": "run sluice history to list the deployments, or sluice status DIR for one service",
+	"logs": "run sluice status: it shows why tasks fail. sluice deploy, wait and run print the last log lines of a " +
+		"failed container. For all lines, run aws logs tail GROUP --follow",
+	"ls":       "run sluice history to list the deployments, or sluice status DIR for one service",
+	"promote":  "run sluice approve if the deployment waits for approval, or sluice resume if it is paused",
+	"register": "run sluice deploy: it registers the task definition",
+	"scale":    "run sluice deploy --tasks N",
+	"simulate": "run sluice rehearse for deployments with faults, or sluice sim for a local AWS",
+	"start":    "run sluice deploy for a service, sluice run for a task, or sluice sim for a local AWS",
+	"stop":     "run sluice abort to end a deployment where it is, or sluice rollback to restore the state before it",
+	"undo":     "run sluice rollback",
+	"up":       "run sluice deploy for a service, or sluice sim for a local AWS",
+	"validate": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"verify":   "run sluice wait to wait for the outcome of a deployment, or sluice status for the current state",
+}
+
 func refuseUnknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if next := otherCommands[args[0]]; next != "" {
+		return &sluice.Error{Op: "sluice", Err: fmt.Errorf("there is no command %q", args[0]), Next: next}
 	}
 	c.SuggestionsMinimumDistance = 2
 	next := "run sluice --help to list the commands"

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 
@@ -10,6 +11,10 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 )
+
+// linkedCommit is set by the linker (see the Makefile), because a build without the repository's
+// folder, or with -buildvcs=false, has no other commit.
+var linkedCommit string
 
 // buildInfo describes the binary.
 type buildInfo struct {
@@ -32,7 +37,7 @@ func (p *program) newVersionCommand() *cobra.Command {
 
 func (p *program) printVersion() error {
 	info, _ := debug.ReadBuildInfo()
-	b := newBuildInfo(info)
+	b := newBuildInfo(info, linkedCommit)
 	if p.Flags.Output == session.JSON {
 		return json.NewEncoder(p.Env.Out).Encode(b)
 	}
@@ -40,13 +45,19 @@ func (p *program) printVersion() error {
 	return nil
 }
 
-func newBuildInfo(info *debug.BuildInfo) buildInfo {
-	b := buildInfo{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+// newBuildInfo reads the commit from the build, otherwise from the linker, otherwise from the version
+// of a module that was built from a commit.
+func newBuildInfo(info *debug.BuildInfo, linked string) buildInfo {
+	b := buildInfo{Version: "(devel)", Commit: linked, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {
 		return b
 	}
 	if info.Main.Version != "" {
 		b.Version = info.Main.Version
+	}
+	if m := pseudoVersion.FindStringSubmatch(b.Version); m != nil && b.Commit == "" {
+		b.Commit = m[1]
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -60,6 +71,10 @@ func newBuildInfo(info *debug.BuildInfo) buildInfo {
 	}
 	return b
 }
+
+// pseudoVersion is the version of a module at a commit without a tag (Go Modules Reference,
+// "Pseudo-versions"). It ends with the time and the first twelve digits of the commit.
+var pseudoVersion = regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(?:\+dirty)?$`)
 
 func (b buildInfo) String() string {
 	s := "sluice " + b.Version

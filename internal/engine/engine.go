@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ type Engine struct {
 	Journal *journal.Journal
 	Account *account.Account
 	Clock   clock.Clock
+	// Endpoint is recorded with each new deployment. The zero value is AWS itself.
+	Endpoint journal.Endpoint
 	// Owner names this process in leases: "<host>/<pid>".
 	Owner string
 	// IsAlive reports whether the process of that name still runs. Nil means unknown:
@@ -45,16 +48,21 @@ type Options struct {
 	NoWait bool
 }
 
-// LeaseResource returns the name of a service's lease.
-func LeaseResource(account, region, cluster, service string) string {
-	return account + "/" + region + "/" + cluster + "/" + service
+// LeaseResource returns the name of the lease on a deployment's service. Services of AWS and of a
+// local AWS have different leases.
+func LeaseResource(d journal.Deployment) string {
+	name := d.Account + "/" + d.Region + "/" + d.Cluster + "/" + d.Service
+	if at := cmp.Or(d.Endpoint.World, d.Endpoint.URL); at != "" {
+		name += " at " + at
+	}
+	return name
 }
 
 // Start records a new deployment of the plan; [Engine.Run] runs it. It returns an error if the
 // service has an unfinished deployment.
 func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (string, error) {
 	open, err := e.Journal.Deployments(ctx, journal.Filter{Account: p.Account, Region: p.Region, Cluster: p.Cluster,
-		Service: p.Service, Open: true, Limit: 1})
+		Service: p.Service, At: &e.Endpoint, Open: true, Limit: 1})
 	if err != nil {
 		return "", err
 	}
@@ -69,7 +77,8 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 		return "", fmt.Errorf("encode the plan: %w", err)
 	}
 	d := journal.Deployment{ID: e.NewID(), Application: p.Application, Account: p.Account, Region: p.Region,
-		Cluster: p.Cluster, Service: p.Service, Trigger: trigger, State: journal.Running, Plan: data}
+		Cluster: p.Cluster, Service: p.Service, Endpoint: e.Endpoint, Trigger: trigger, State: journal.Running,
+		Plan: data}
 	if err := e.Journal.CreateDeployment(ctx, d); err != nil {
 		return "", err
 	}
@@ -197,7 +206,7 @@ func (e *Engine) showEvent(deployment, stage string, ev sluice.Event) {
 // acquireLease takes the lease of the deployment's service. If the process that owns the lease has
 // ended, acquireLease takes the lease over immediately, under that process's name.
 func (e *Engine) acquireLease(ctx context.Context, d journal.Deployment) (*lease, error) {
-	l := &lease{journal: e.Journal, resource: LeaseResource(d.Account, d.Region, d.Cluster, d.Service), owner: e.Owner}
+	l := &lease{journal: e.Journal, resource: LeaseResource(d), owner: e.Owner}
 	var err error
 	l.fence, err = e.Journal.Acquire(ctx, l.resource, l.owner, leaseDuration)
 	var held *journal.HeldError

@@ -26,7 +26,7 @@ func (e *Engine) TakeOver(ctx context.Context, id, by string) (from string, err 
 	if err != nil {
 		return "", err
 	}
-	resource := LeaseResource(d.Account, d.Region, d.Cluster, d.Service)
+	resource := LeaseResource(d)
 	from, err = e.runningProcess(ctx, resource)
 	if err != nil || from == "" {
 		return "", err

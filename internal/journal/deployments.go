@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ type Deployment struct {
 	Region      string
 	Cluster     string // name
 	Service     string // name
+	Endpoint    Endpoint
 	Trigger     string // what started it, for people
 
 	State   State
@@ -47,13 +49,15 @@ type Deployment struct {
 }
 
 const deploymentColumns = `id, application, account, region, cluster, service, cause_of,
-	state, outcome, cause, next, plan, began, updated, ended`
+	state, outcome, cause, next, plan, began, updated, ended, endpoint, world`
 
 func scanDeployment(row scanner) (Deployment, error) {
 	var d Deployment
 	var began, updated, ended int64
+	var url sql.NullString
 	err := row.Scan(&d.ID, &d.Application, &d.Account, &d.Region, &d.Cluster, &d.Service, &d.Trigger,
-		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended)
+		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended, &url, &d.Endpoint.World)
+	d.Endpoint.URL, d.Endpoint.Unrecorded = url.String, !url.Valid
 	d.Began, d.Updated, d.Ended = timeOfNanos(began), timeOfNanos(updated), timeOfNanos(ended)
 	return d, err
 }
@@ -75,9 +79,10 @@ func (j *Journal) CreateDeployment(ctx context.Context, d Deployment) error {
 			began = d.Began.UnixNano()
 		}
 		return tx.exec(`INSERT INTO deployments (`+deploymentColumns+`)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0, ?, ?)`,
 			d.ID, d.Application, d.Account, d.Region, d.Cluster, d.Service, d.Trigger,
-			d.State, nonNilBytes(d.Plan), began, now)
+			d.State, nonNilBytes(d.Plan), began, now,
+			sql.NullString{String: d.Endpoint.URL, Valid: !d.Endpoint.Unrecorded}, d.Endpoint.World)
 	})
 }
 
@@ -87,33 +92,46 @@ func (j *Journal) Deployment(ctx context.Context, id string) (Deployment, error)
 		`SELECT `+deploymentColumns+` FROM deployments WHERE id = ?`, id)
 }
 
-// LatestDeployment returns the newest deployment of a service, or [ErrNotFound].
-func (j *Journal) LatestDeployment(ctx context.Context, account, region, cluster, service string) (Deployment, error) {
-	return firstRow(ctx, j, "read the latest deployment", service, scanDeployment,
-		`SELECT `+deploymentColumns+` FROM deployments
-		WHERE account = ? AND region = ? AND cluster = ? AND service = ? ORDER BY n DESC LIMIT 1`,
-		account, region, cluster, service)
+// LatestDeployment returns the newest deployment that f selects, or [ErrNotFound].
+func (j *Journal) LatestDeployment(ctx context.Context, f Filter) (Deployment, error) {
+	f.Limit = 1
+	where, args := f.clauses()
+	return firstRow(ctx, j, "read the latest deployment", f.Service, scanDeployment,
+		`SELECT `+deploymentColumns+` FROM deployments `+where, args...)
 }
 
 // Filter selects deployments; an empty field selects all.
 type Filter struct {
 	Account, Region, Cluster, Service string
 
-	Open  bool // only those that have not ended
-	Limit int  // 0 is no limit
+	At    *Endpoint // only those of this endpoint; see [Endpoint.Has]
+	Open  bool      // only those that have not ended
+	Limit int       // 0 is no limit
+}
+
+// clauses returns the part of a query after its table, newest deployment first, and its arguments.
+func (f Filter) clauses() (query string, args []any) {
+	if f.Limit <= 0 {
+		f.Limit = -1
+	}
+	at := Endpoint{}
+	if f.At != nil {
+		at = *f.At
+	}
+	return `WHERE (?1 = '' OR account = ?1) AND (?2 = '' OR region = ?2) AND (?3 = '' OR cluster = ?3)
+		AND (?4 = '' OR service = ?4) AND (NOT ?5 OR state <> ?6)
+		AND (NOT ?7 OR (world <> '' AND world = ?9) OR (endpoint IS NULL AND ?9 = '')
+			OR (endpoint = ?8 AND (world = '' OR ?9 = '')))
+		ORDER BY n DESC LIMIT ?10`,
+		[]any{f.Account, f.Region, f.Cluster, f.Service, f.Open, Ended, f.At != nil, at.URL, at.World, f.Limit}
 }
 
 // Deployments returns the deployments that f selects, newest first, in the order in which they were
 // recorded.
 func (j *Journal) Deployments(ctx context.Context, f Filter) ([]Deployment, error) {
-	if f.Limit <= 0 {
-		f.Limit = -1
-	}
+	where, args := f.clauses()
 	return listRows(ctx, j, "list deployments", j.path, scanDeployment,
-		`SELECT `+deploymentColumns+` FROM deployments
-		WHERE (?1 = '' OR account = ?1) AND (?2 = '' OR region = ?2) AND (?3 = '' OR cluster = ?3) AND (?4 = '' OR service = ?4)
-		AND (NOT ?5 OR state <> ?6) ORDER BY n DESC LIMIT ?7`,
-		f.Account, f.Region, f.Cluster, f.Service, f.Open, Ended, f.Limit)
+		`SELECT `+deploymentColumns+` FROM deployments `+where, args...)
 }
 
 // SetState records that a deployment runs, waits or pauses. It reopens an ended deployment and

@@ -20,3 +20,6 @@ func (j *Journal) FailCommits(ctx context.Context) error {
 		CREATE TEMP TRIGGER orphan AFTER INSERT ON main.saved BEGIN INSERT INTO children VALUES (1); END`)
 	return err
 }
+
+// Migration returns a step of the schema.
+func Migration(n int) string { return migrations[n] }

@@ -65,7 +65,7 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 	for what, call := range map[string]func() error{
 		"Deployment": func() error { _, err := j.Deployment(bg, "nobody"); return err },
 		"Latest": func() error {
-			_, err := j.LatestDeployment(bg, "123456789012", "eu-west-1", "prod", "other")
+			_, err := j.LatestDeployment(bg, journal.Filter{Service: "other"})
 			return err
 		},
 		"SetState":   func() error { return j.SetState(bg, "nobody", journal.Paused) },
@@ -163,7 +163,8 @@ func TestDeploymentsNewestFirst(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.filter, got, c.want)
 		}
 	}
-	latest, err := j.LatestDeployment(bg, "123456789012", "eu-west-1", "prod", "web")
+	latest, err := j.LatestDeployment(bg, journal.Filter{Account: "123456789012", Region: "eu-west-1", Cluster: "prod",
+		Service: "web"})
 	must(t, err)
 	if latest.ID != "x" {
 		t.Errorf("the latest is %s", latest.ID)

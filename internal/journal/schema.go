@@ -98,6 +98,10 @@ CREATE TABLE leases (
 	until    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 `,
+	`
+ALTER TABLE deployments ADD COLUMN endpoint TEXT; -- NULL: an older sluice recorded the deployment
+ALTER TABLE deployments ADD COLUMN world TEXT NOT NULL DEFAULT '';
+`,
 }
 
 // errNewerSchema and errNotJournal are the reasons to refuse a file.

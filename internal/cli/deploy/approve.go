@@ -31,6 +31,8 @@ CodeDeploy deployment. `+session.IDHelp,
 			return p.runApprove(c.Context(), path, given, stage, p.ActorName(by))
 		})
 	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the first that waits)")
+	_ = c.RegisterFlagCompletionFunc("stage", p.CompleteStages("approve",
+		func(s plan.Stage) bool { return s.Approvals > 0 }))
 	c.Flags().StringVar(&by, "by", "", "`name` of the approver (default: user@host)")
 	return c
 }

@@ -40,7 +40,7 @@ func newApproval(t *testing.T) *approval {
 	s := &session.Session{Env: session.Env{Out: &a.out, Err: &a.out, Clock: c, OpenJournal: journal.Open, StateDir: dir,
 		Getenv: func(string) string { return "" }, IsTerminal: func(io.Writer) bool { return false }}}
 	s.Flags.Output = session.Text
-	a.program = &program{s}
+	a.program = &program{Session: s}
 	return a
 }
 

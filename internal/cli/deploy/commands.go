@@ -7,11 +7,15 @@ import (
 )
 
 // program is one run of a command of this package.
-type program struct{ *session.Session }
+type program struct {
+	*session.Session
+	// onEnd takes how each run ended, for one of several applications. Nil: it is printed.
+	onEnd func(runEnd)
+}
 
 // Commands returns the commands that change a service, in the order of sluice --help.
 func Commands(s *session.Session) []*cobra.Command {
-	p := &program{s}
+	p := &program{Session: s}
 	return []*cobra.Command{p.newPlanCommand(), p.newDeployCommand(), p.newRunCommand(), p.newResumeCommand(),
 		p.newRollbackCommand(), p.newAbortCommand(), p.newApproveCommand()}
 }

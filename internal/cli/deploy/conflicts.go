@@ -45,7 +45,7 @@ func (p *program) freeService(ctx context.Context, j *journal.Journal, pre *prep
 	if !pre.plan.Mode().HasService() {
 		return p.refuseSecondRun(ctx, j, pre)
 	}
-	open, err := listOpenDeployments(ctx, j, pre.plan)
+	open, err := p.listOpenDeployments(ctx, j, pre.plan)
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,36 @@ func (p *program) freeService(ctx context.Context, j *journal.Journal, pre *prep
 		}
 		return p.rollBackRunning(ctx, j, pre, open[0])
 	}
+	return p.planAroundLeftovers(ctx, j, pre, l)
+}
+
+// refuseConflicts returns the error with which freeService would refuse the service, as far as that is
+// known before a write.
+func (p *program) refuseConflicts(ctx context.Context, j *journal.Journal, pre *preparedPlan, l conflictFlags) error {
+	open, err := p.listOpenDeployments(ctx, j, pre.plan)
+	switch {
+	case err != nil:
+		return err
+	case len(open) == 0 && pre.plan.Mode().HasService():
+		return p.planAroundLeftovers(ctx, j, pre, l)
+	case len(open) == 0:
+		return nil
+	case !pre.plan.Mode().HasService():
+		return p.refuseSecondRun(ctx, j, pre)
+	case l.takeOver:
+		return nil
+	}
+	to, err := handedOverTo(ctx, j, open[0])
+	if err != nil || to != "" {
+		return err // freeService ends the deployment if it has succeeded since
+	}
+	return p.underwayError(ctx, j, pre, open[0])
+}
+
+// planAroundLeftovers plans to take over the claim of another machine and to remove leftovers, as far
+// as the flags allow. It makes no changes.
+func (p *program) planAroundLeftovers(ctx context.Context, j *journal.Journal, pre *preparedPlan,
+	l conflictFlags) error {
 	if ended, err := p.findUnreleasedClaim(ctx, j, pre); ended != nil || err != nil {
 		if err == nil && !l.takeOver && !l.adopt {
 			err = ended
@@ -97,7 +127,7 @@ const startOperation = "start a deployment"
 func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *preparedPlan,
 	d journal.Deployment) error {
 	who := "no process runs it now"
-	owner, _, err := j.Holder(ctx, engine.LeaseResource(d.Account, d.Region, d.Cluster, d.Service))
+	owner, _, err := j.Holder(ctx, engine.LeaseResource(d))
 	if err != nil {
 		return err
 	}

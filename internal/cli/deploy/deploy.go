@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
-const deployHelp = `Deploy a service as described in its files.
+const deployHelp = `Deploy services as described in their files.
 
 It makes a plan and runs it. It starts capacity before it moves traffic, reads the
 weights back, and waits until connections have drained before it deletes tasks. If a
@@ -27,6 +27,13 @@ If the deployment controller is ECS, sluice calls UpdateService once and follows
 deployment to its end. If no circuit breaker of ECS rolls back a failure, sluice does.
 If the controller is CODE_DEPLOY, sluice creates one deployment in the deployment
 group and follows it, or its rollback, to the end.
+
+Several applications are read and planned first. If one of them cannot be deployed,
+sluice reports all problems and writes nothing. Then they are deployed concurrently, at
+most N at once with --most N. Each has its own outcome, and a failure of one does not
+stop the others. With --one-by-one, each begins after the one before it has succeeded;
+after a failure the others are not started, except with --keep-going. A table at the
+end lists all of them. The exit code is the worst of theirs.
 
 Ctrl-C pauses at a safe point, and sluice resume continues. A second Ctrl-C exits
 immediately, and sluice resume continues then too. If the terminal closes, the
@@ -38,7 +45,8 @@ when the process stops running the deployment: at its end, with any outcome, and
 Ctrl-C. sluice resume suspends it again.`
 
 const deployExamples = `  sluice deploy examples/canary
-  sluice deploy web api worker         one after the other; exits with the worst exit code
+  sluice deploy web api worker         concurrently; exits with the worst exit code
+  sluice deploy --one-by-one web api   api after web has succeeded
   sluice deploy --dry-run              the plan; nothing is written
   sluice deploy --no-wait              exit at the first wait or approval, or after it has requested a rolling update
   sluice deploy --force-new-deployment new tasks of the same revision
@@ -51,10 +59,11 @@ func (p *program) newDeployCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var o mode.Options
 	var l conflictFlags
+	var s severalFlags
 	var noWait, force, dry bool
 	c := &cobra.Command{
 		Use:   "deploy [DIR… | -c FILE]",
-		Short: "Deploy a service as described in its files",
+		Short: "Deploy services as described in their files",
 		Long:  deployHelp, Example: deployExamples,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.Path(c, args)
@@ -65,25 +74,23 @@ func (p *program) newDeployCommand() *cobra.Command {
 				return errors.New(
 					"--leave-suspended needs --no-wait: without --no-wait, auto scaling is restored at the end")
 			}
-			one := func(path string) error {
-				if dry {
-					o.Adopt = l.adopt
-					return p.runPlan(c.Context(), path, o, planOutput{})
-				}
-				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, l, force)
-			}
-			if err := p.RefuseDuplicates("deploy", args); err != nil {
+			how := deployOptions{plan: o, run: engine.Options{NoWait: noWait}, conflicts: l, force: force}
+			if err := errors.Join(s.check(c), p.RefuseDuplicates("deploy", args)); err != nil {
 				return err
 			}
-			if len(args) > 1 {
-				return p.ForEachPath(c.Context(), args, one)
+			switch {
+			case dry:
+				return p.dryRun(c.Context(), path, args, how)
+			case len(args) > 1:
+				return p.deploySeveral(c.Context(), args, how, s)
 			}
-			return one(path)
+			return p.runDeploy(c.Context(), path, how)
 		},
 	}
 	at.Register(c)
 	registerPlanFlags(c, &o)
 	l.registerAll(c)
+	s.register(c)
 	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events",
 		"events after which CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
 			"DEPLOYMENT_STOP_ON_REQUEST (default: those of the deployment group)")
@@ -98,9 +105,26 @@ func (p *program) newDeployCommand() *cobra.Command {
 const noWaitHelp = "exit at the first WAIT or approval (8: waits for approval), or after it has requested " +
 	"a deployment from ECS or CodeDeploy"
 
-func (p *program) runDeploy(ctx context.Context, path string, o mode.Options, how engine.Options, l conflictFlags,
-	force bool) error {
-	pre, err := p.preparePlan(ctx, path, o)
+// deployOptions are the flags of sluice deploy for each application.
+type deployOptions struct {
+	plan      mode.Options
+	run       engine.Options
+	conflicts conflictFlags
+	force     bool // run the stages even if nothing changes
+}
+
+// dryRun shows the plan of each application.
+func (p *program) dryRun(ctx context.Context, path string, args []string, o deployOptions) error {
+	o.plan.Adopt = o.conflicts.adopt
+	one := func(path string) error { return p.runPlan(ctx, path, o.plan, planOutput{}) }
+	if len(args) > 1 {
+		return p.ForEachPath(ctx, args, one)
+	}
+	return one(path)
+}
+
+func (p *program) runDeploy(ctx context.Context, path string, o deployOptions) error {
+	pre, err := p.preparePlan(ctx, path, o.plan)
 	if err != nil {
 		return err
 	}
@@ -109,7 +133,13 @@ func (p *program) runDeploy(ctx context.Context, path string, o mode.Options, ho
 		return err
 	}
 	defer j.Close()
-	if err := p.freeService(ctx, j, pre, l); err != nil {
+	return p.deployPrepared(ctx, j, pre, o)
+}
+
+// deployPrepared deploys what was planned. It first ends or refuses other deployments of the service.
+func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *preparedPlan, o deployOptions) error {
+	how, force := o.run, o.force
+	if err := p.freeService(ctx, j, pre, o.conflicts); err != nil {
 		return err
 	}
 	if !force {
@@ -170,6 +200,7 @@ func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre 
 	how engine.Options) error {
 	p.printSummary(pre.plan)
 	e := p.NewEngine(pre.account, pre.clock, j)
+	e.Endpoint = p.Endpoint(ctx)
 	r := p.Terminal().NewRenderer(pre.plan, pre.clock)
 	e.OnEvent = r.ShowEvent
 	id, err := e.Start(ctx, pre.plan, p.TriggerName())

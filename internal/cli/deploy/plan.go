@@ -99,22 +99,33 @@ func (p *program) runPlan(ctx context.Context, path string, o mode.Options, show
 	if err := checkPlanFlags(shows); err != nil {
 		return err
 	}
-	pre, err := p.preparePlan(ctx, path, o)
+	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam)
 	if err != nil {
-		return err
-	}
-	if err := pre.judgeCurrent(ctx); err != nil {
 		return err
 	}
 	if shows.iam {
 		err = p.showPolicy(ctx, pre, shows.check)
 	} else {
-		err = p.showPlan(ctx, pre.plan, forecastPlan(ctx, pre))
+		err = p.showPlan(ctx, pre.plan, f)
 	}
 	if err == nil && shows.detailed && pre.plan.HasWork() {
 		return session.ExitStatus(sluice.ExitChanges)
 	}
 	return err
+}
+
+// prepareForecast makes a plan and, if forecast is set, its forecast. It makes no changes.
+func (p *program) prepareForecast(ctx context.Context, path string, o mode.Options, forecast bool) (*preparedPlan,
+	*mode.Forecast, error) {
+	defer p.ShowCalls()()
+	pre, err := p.preparePlan(ctx, path, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := pre.judgeCurrent(ctx); err != nil || !forecast {
+		return pre, nil, err
+	}
+	return pre, forecastPlan(ctx, pre), nil
 }
 
 // showPlan prints a plan and, if f is not nil, its forecast. It makes no changes.
@@ -149,7 +160,7 @@ func (p *program) warnOfOpen(ctx context.Context, pl *plan.Plan) error {
 		return err
 	}
 	defer j.Close()
-	open, err := listOpenDeployments(ctx, j, pl)
+	open, err := p.listOpenDeployments(ctx, j, pl)
 	for _, d := range open {
 		pl.Warnings = append(pl.Warnings,
 			fmt.Sprintf("deployment %s of the service is %s: end it first with sluice resume, rollback or abort", d.ID,

@@ -98,6 +98,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) 
 			Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
+	defer p.ShowCalls()()
 	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, p.adviseLocalAWS(err, path)
@@ -142,10 +143,12 @@ func (p *program) findLostClaim(ctx context.Context, live plan.AWSState) (plan.C
 }
 
 // listOpenDeployments returns the deployments of the plan's service that have not ended.
-func listOpenDeployments(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment, error) {
+func (p *program) listOpenDeployments(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment,
+	error) {
 	if j == nil {
 		return nil, nil
 	}
+	at := p.Endpoint(ctx)
 	return j.Deployments(ctx, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster,
-		Service: pl.Service, Open: true})
+		Service: pl.Service, At: &at, Open: true})
 }

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,8 +15,11 @@ import (
 )
 
 func (p *program) newResumeCommand() *cobra.Command {
-	t := session.DeploymentCommand{Name: "resume", OnlyOpen: true}
+	t := session.DeploymentCommand{Name: "resume", OnlyOpen: true, TakesSeveral: true}
 	var l conflictFlags
+	t.RunSeveral = func(ctx context.Context, paths []string) error {
+		return p.resumeSeveral(ctx, paths, t.App.FilesPath, engine.Options{NoWait: t.NoWait}, l)
+	}
 	c := p.NewDeploymentCommand(&t, "Continue a deployment that was paused or killed",
 		`Continue a deployment that was paused, killed or left waiting.
 
@@ -23,10 +27,14 @@ It uses the plan of that deployment, not the current files, and finds the resour
 that the deployment has created. The journal does not contain the values of
 environment variables: if the task definition is not registered yet, sluice reads them
 from the files again (DIR, -c FILE, or the current directory). If the deployment has
-ended, sluice only releases its claim on the service, if the claim still exists. `+session.IDHelp,
+ended, sluice only releases its claim on the service, if the claim still exists. `+session.IDHelp+`
+
+Several deployments continue concurrently. Each has its own outcome; the exit code is
+the worst of them.`,
 		`  sluice resume
   sluice resume --take-over            take it over from the process that runs it
-  sluice resume slc-01k0…`,
+  sluice resume slc-01k0…
+  sluice resume web api worker         concurrently; exits with the worst exit code`,
 		func(c *cobra.Command, path string, given bool) error {
 			return p.runResume(c.Context(), path, t.App.FilesPath(path), given, engine.Options{NoWait: t.NoWait}, l)
 		})
@@ -81,8 +89,39 @@ func (p *program) resumeEnded(ctx context.Context, t *session.Opened) error {
 	if released {
 		p.PrintResult("released the claim on " + d.Cluster + "/" + d.Service)
 	}
-	p.PrintResult("nothing to resume: " + show.DeploymentSummary(d, ""))
-	return session.ExitWith(d.Outcome.ExitCode())
+	return p.reportEnd(runEnd{deployment: d, result: "nothing to resume: " + show.DeploymentSummary(d, ""),
+		exit: d.Outcome.ExitCode()})
+}
+
+// resumeSeveral continues several deployments concurrently. It first finds all of them.
+func (p *program) resumeSeveral(ctx context.Context, paths []string, filesOf func(string) string, o engine.Options,
+	l conflictFlags) error {
+	j, err := p.OpenJournalForWrite()
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	var errs []error
+	jobs, first := make([]*job, len(paths)), map[string]string{} // deployment → path
+	for i, path := range paths {
+		d, err := p.FindDeployment(ctx, j, "resume", path, true)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		case first[d.ID] != "":
+			errs = append(errs, &sluice.Error{Op: "resume the deployment", Resource: d.ID,
+				Err: fmt.Errorf("%s and %s name the same deployment", first[d.ID], path), Next: "name each deployment once"})
+		}
+		first[d.ID] = path
+		jobs[i] = &job{path: path, name: d.Application, service: d.Cluster + "/" + d.Service,
+			start: func(ctx context.Context, p *program) error {
+				return p.runResume(ctx, path, filesOf(path), true, o, l)
+			}}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	return (&severalRun{program: p, command: "resume", jobs: jobs}).run(ctx, len(jobs))
 }
 
 // restoreSecrets gives the engine the values of environments, which the journal does not contain.

@@ -167,7 +167,7 @@ func (p *program) rollBackRecorded(ctx context.Context, t *session.Opened, of jo
 			Err:  errors.New("the plan of a deployment already contains the plan of its rollback"),
 			Next: "run sluice plan to see it, or leave --dry-run out"}
 	}
-	if err := refuseOlder(ctx, t); err != nil {
+	if err := p.refuseOlder(ctx, t); err != nil {
 		return err
 	}
 	return p.requestRollback(ctx, t, o.noWait)
@@ -278,6 +278,7 @@ func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of 
 
 func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan,
 	nothing string, err error) {
+	defer p.ShowCalls()()
 	pre = &preparedPlan{filter: of, revision: to, returnPlan: &history.Return{}}
 	if pre.account, pre.clock, err = p.OpenAccount(ctx, region); err != nil {
 		return nil, "", err
@@ -287,9 +288,10 @@ func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, 
 }
 
 // refuseOlder returns an error if the journal has a newer deployment of the same service.
-func refuseOlder(ctx context.Context, t *session.Opened) error {
-	d := t.Deployment
-	last, err := t.Journal.LatestDeployment(ctx, d.Account, d.Region, d.Cluster, d.Service)
+func (p *program) refuseOlder(ctx context.Context, t *session.Opened) error {
+	d, at := t.Deployment, p.Endpoint(ctx)
+	last, err := t.Journal.LatestDeployment(ctx, journal.Filter{Account: d.Account, Region: d.Region,
+		Cluster: d.Cluster, Service: d.Service, At: &at})
 	if err != nil || last.ID == d.ID {
 		return err
 	}

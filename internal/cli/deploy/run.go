@@ -80,7 +80,7 @@ func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, d
 // refuseSecondRun returns an error if this journal has a run of the same tasks that has not ended. It
 // prevents a second start of a migration after the terminal of the first run was closed.
 func (p *program) refuseSecondRun(ctx context.Context, j *journal.Journal, pre *preparedPlan) error {
-	open, err := listOpenDeployments(ctx, j, pre.plan)
+	open, err := p.listOpenDeployments(ctx, j, pre.plan)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -101,6 +101,7 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if err != nil {
 		return nil, err
 	}
+	defer p.ShowCalls()()
 	out := &preparedPlan{app: app}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, err

@@ -24,7 +24,17 @@ func (p *program) runHere(ctx context.Context, e *engine.Engine, r show.Renderer
 	return p.concludeRun(ctx, e.Journal, ended, err, want)
 }
 
-// concludeRun prints the result of a run and returns the error that carries the exit code.
+// runEnd is how a run of a deployment ended, for people.
+type runEnd struct {
+	deployment journal.Deployment // the zero value: there was nothing to deploy
+	result     string             // one line
+	runs       string             // family:revision of the primary; empty: unknown
+	err        error              // why the run stopped; nil: the deployment ended, waits or was paused
+	Next       string
+	exit       int
+}
+
+// concludeRun reports how a run ended. It returns an error that carries the exit code.
 func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended engine.RunResult, err error,
 	want sluice.Outcome) error {
 	ctx = context.WithoutCancel(ctx)
@@ -33,83 +43,102 @@ func (p *program) concludeRun(ctx context.Context, j *journal.Journal, ended eng
 	case errors.Is(err, journal.ErrHeld), errors.Is(err, engine.ErrTakenOver):
 		return err
 	case d.State == journal.Ended:
-		return errors.Join(err, p.printOutcome(ctx, j, d, want))
+		end, readErr := describeOutcome(ctx, j, d, want)
+		if readErr != nil {
+			return errors.Join(err, readErr)
+		}
+		return errors.Join(err, p.reportEnd(end))
 	case ended.WaitingFor != "" && err == nil:
-		return p.printWaiting(ctx, j, d, ended.WaitingFor)
+		end, err := describeWait(ctx, j, d, ended.WaitingFor)
+		if err != nil {
+			return err
+		}
+		return p.reportEnd(end)
 	case err != nil && !isInterrupt(err):
-		p.PrintError(err)
-		p.printResumeHints(d)
-		return session.ExitStatus(pausedExitCode(err))
+		return p.reportEnd(runEnd{deployment: d, err: err, Next: resumeHint(d), exit: pausedExitCode(err)})
 	case d.State != journal.Paused:
 		// The interrupt arrived between two stages.
 		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {
 			return err
 		}
+		d.State = journal.Paused
 	}
-	p.PrintResult("paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
-	p.printResumeHints(d)
-	return session.ExitStatus(sluice.ExitStopped)
+	return p.reportEnd(runEnd{deployment: d, result: "paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID,
+		Next: resumeHint(d), exit: sluice.ExitStopped})
+}
+
+// reportEnd prints how a run ended, or passes it to the program of several applications. It returns
+// the exit code as an error.
+func (p *program) reportEnd(e runEnd) error {
+	if p.onEnd != nil {
+		p.onEnd(e)
+		return session.ExitWith(e.exit)
+	}
+	if e.err != nil {
+		p.PrintError(e.err)
+	}
+	if e.result != "" {
+		p.PrintResult(e.result)
+	}
+	if e.Next != "" {
+		fmt.Fprintln(p.Env.Err, "next: "+e.Next)
+	}
+	return session.ExitWith(e.exit)
 }
 
 func isInterrupt(err error) bool {
 	return errors.Is(err, error(session.ErrInterrupted)) || errors.Is(err, context.Canceled)
 }
 
-// printResumeHints prints the commands that continue or end an unfinished deployment.
-func (p *program) printResumeHints(d journal.Deployment) {
+// resumeHint returns the commands that continue or end an unfinished deployment.
+func resumeHint(d journal.Deployment) string {
 	if session.IsTaskRun(d.Service) {
-		fmt.Fprintf(p.Env.Err, "next: run sluice resume %s to wait for the tasks, or sluice abort %s to end the "+
-			"deployment without stopping them\n", d.ID, d.ID)
-		return
+		return fmt.Sprintf("run sluice resume %s to wait for the tasks, or sluice abort %s to end the deployment "+
+			"without stopping them", d.ID, d.ID)
 	}
-	fmt.Fprintf(p.Env.Err, "next: run sluice resume %s to continue, sluice rollback %s to restore the previous state, "+
-		"or sluice abort %s to stop here and change nothing\n", d.ID, d.ID, d.ID)
+	return fmt.Sprintf("run sluice resume %s to continue, sluice rollback %s to restore the previous state, or sluice "+
+		"abort %s to stop here and change nothing", d.ID, d.ID, d.ID)
 }
 
-// printWaiting prints what a deployment waits for. It is used with --no-wait.
-func (p *program) printWaiting(ctx context.Context, j *journal.Journal, d journal.Deployment, what string) error {
+// describeWait describes what a deployment waits for. It is used with --no-wait.
+func describeWait(ctx context.Context, j *journal.Journal, d journal.Deployment, what string) (runEnd, error) {
 	approval, err := needsApproval(ctx, j, d)
-	if err != nil {
-		return err
+	e := runEnd{deployment: d, result: "waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID}
+	switch {
+	case what == engine.HandedToECS && session.IsTaskRun(d.Service):
+		e.Next = fmt.Sprintf("run sluice resume %s to wait for the tasks", d.ID)
+	case what == engine.HandedToECS || what == engine.HandedToCodeDeploy:
+		e.Next = fmt.Sprintf("run sluice resume %s to follow it, or sluice wait --cluster %s --service %s", d.ID, d.Cluster,
+			d.Service)
+	case approval:
+		e.Next = fmt.Sprintf("run sluice approve %s, then sluice resume %s", d.ID, d.ID)
+		e.exit = sluice.ExitAwaitApprove
+	default:
+		e.Next = fmt.Sprintf("run sluice resume %s to continue", d.ID)
 	}
-	p.PrintResult("waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
-	if what == engine.HandedToECS && session.IsTaskRun(d.Service) {
-		fmt.Fprintf(p.Env.Err, "next: run sluice resume %s to wait for the tasks\n", d.ID)
-		return nil
-	}
-	if what == engine.HandedToECS || what == engine.HandedToCodeDeploy {
-		fmt.Fprintf(p.Env.Err, "next: run sluice resume %s to follow it, or sluice wait --cluster %s --service %s\n",
-			d.ID, d.Cluster, d.Service)
-		return nil
-	}
-	if approval {
-		fmt.Fprintf(p.Env.Err, "next: run sluice approve %s, then sluice resume %s\n", d.ID, d.ID)
-		return session.ExitStatus(sluice.ExitAwaitApprove)
-	}
-	fmt.Fprintf(p.Env.Err, "next: run sluice resume %s to continue\n", d.ID)
-	return nil
+	return e, err
 }
 
-// printOutcome prints how a deployment ended. It repeats the cause of a failure, because the
+// describeOutcome describes how a deployment ended. It repeats the cause of a failure, because the
 // failure may have been printed long ago.
-func (p *program) printOutcome(ctx context.Context, j *journal.Journal, d journal.Deployment,
-	want sluice.Outcome) error {
+func describeOutcome(ctx context.Context, j *journal.Journal, d journal.Deployment, want sluice.Outcome) (runEnd, error) {
 	events, err := j.Events(ctx, d.ID, 0, 0)
 	if err != nil {
-		return err
+		return runEnd{}, err
 	}
+	e := runEnd{deployment: d, runs: show.LastPrimaryRevision(events)}
 	if session.IsTaskRun(d.Service) {
-		p.PrintResult(show.TaskSummary(d, events))
+		e.result = show.TaskSummary(d, events)
 	} else {
-		p.PrintResult(show.DeploymentSummary(d, show.LastPrimaryRevision(events)))
+		e.result = show.DeploymentSummary(d, e.runs)
 	}
 	if d.Next != "" && (d.Outcome != want || d.Outcome == sluice.Succeeded || d.Outcome == sluice.RolledBack) {
-		fmt.Fprintln(p.Env.Err, "next: "+d.Next)
+		e.Next = d.Next
 	}
-	if d.Outcome == want {
-		return nil
+	if d.Outcome != want {
+		e.exit = d.Outcome.ExitCode()
 	}
-	return session.ExitWith(d.Outcome.ExitCode())
+	return e, nil
 }
 
 // needsApproval reports whether the first stage that is not done waits for approval.

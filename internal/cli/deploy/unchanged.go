@@ -15,41 +15,30 @@ import (
 // finishUnchanged ends a deploy whose plan has no changes. It succeeds only if the verdict of `sluice
 // wait` is success. It waits for the verdict on a deployment that still runs.
 func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait bool) error {
-	now := pre.plan.Current
+	now, app := pre.plan.Current, pre.plan.Application
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:
-		return p.printNoChanges(show.NoChanges(pre.plan), sluice.ExitDone)
+		return p.reportNoChanges(app, runEnd{result: show.NoChanges(pre.plan)})
 	case now.Does == plan.DoesNotRun:
-		err := p.printNoChanges(fmt.Sprintf("No changes: %s has %s, as the files specify, but %s", pre.serviceName(),
-			pre.plan.To, now.Detail), sluice.ExitUndecided)
-		p.printNext(now.Next)
-		return err
+		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: %s has %s, as the files specify, but %s",
+			pre.serviceName(), pre.plan.To, now.Detail), Next: now.Next, exit: sluice.ExitUndecided})
 	}
 	if noWait && now.Outcome == "" {
-		err := p.printNoChanges(fmt.Sprintf("No changes: the deployment of %s to %s still runs: %s", pre.serviceName(),
-			pre.plan.To, now.Detail), sluice.ExitDone)
-		p.printNext(fmt.Sprintf("run sluice wait --cluster %s --service %s to wait for its result", pre.plan.Cluster,
-			pre.plan.Service))
-		return err
+		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: the deployment of %s to %s still runs: %s",
+			pre.serviceName(), pre.plan.To, now.Detail),
+			Next: fmt.Sprintf("run sluice wait --cluster %s --service %s to wait for its result", pre.plan.Cluster,
+				pre.plan.Service)})
 	}
 	return p.followCurrent(ctx, pre)
 }
 
-// printNoChanges prints, as text or as an event, that there are no changes.
-func (p *program) printNoChanges(message string, with int) error {
+// reportNoChanges reports, as text or as an event, that there are no changes.
+func (p *program) reportNoChanges(application string, e runEnd) error {
 	if p.Flags.Output == session.JSON {
-		p.Terminal().NewHistoryRenderer().ShowEvent(sluice.Seal("", "", sluice.Noted{Message: message}))
-		return session.ExitWith(with)
+		p.Terminal().NewHistoryRenderer(application).ShowEvent(sluice.Seal("", "", sluice.Noted{Message: e.result}))
+		e.Next = ""
 	}
-	p.PrintResult(message)
-	return session.ExitWith(with)
-}
-
-// printNext prints the next step in text output.
-func (p *program) printNext(next string) {
-	if next != "" && p.Flags.Output == session.Text {
-		fmt.Fprintln(p.Env.Err, "next: "+next)
-	}
+	return p.reportEnd(e)
 }
 
 // followCurrent waits for the verdict on the deployment that AWS runs already. The exit code is that

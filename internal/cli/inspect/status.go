@@ -125,6 +125,9 @@ func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path st
 	events int) (t *ServiceReport, found bool, err error) {
 	app, err := p.LoadApplication(path)
 	switch {
+	case err != nil && path == "all" && session.IsNoApplication(err):
+		return nil, false, &sluice.Error{Op: "show the status", Resource: path, Err: errors.New("there is no folder all"),
+			Next: "run sluice history to list the deployments of all services, or sluice status DIR for each"}
 	case err != nil && !given && session.IsNoApplication(err):
 		return nil, false, nil
 	case err != nil:
@@ -150,7 +153,9 @@ func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *accou
 	if err != nil {
 		return nil, err
 	}
-	d, err := j.LatestDeployment(ctx, id, a.Region(), s.cluster, s.service)
+	at := p.Endpoint(ctx)
+	d, err := j.LatestDeployment(ctx, journal.Filter{Account: id, Region: a.Region(), Cluster: s.cluster,
+		Service: s.service, At: &at})
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, nil
 	}

@@ -41,7 +41,7 @@ type reportedState struct {
 func newWaitView(s *session.Session, several bool, began time.Time) *waitView {
 	v := &waitView{session: s, several: several, began: began, reported: map[string]*reportedState{}}
 	if s.Flags.Output == session.JSON {
-		v.json = show.NewJSONLines(s.Env.Out, s.Env.Err)
+		v.json = s.Terminal().NewJSONLines("")
 	}
 	return v
 }

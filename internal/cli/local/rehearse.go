@@ -62,12 +62,16 @@ not end safely.`,
 			if err != nil {
 				return err
 			}
+			if r.Flags.Output == session.JSON { // --json
+				r.format = "json"
+			}
 			return r.runRehearsal(c.Context(), path)
 		},
 	}
 	at.Register(c)
 	c.Flags().BoolVar(&r.fromLive, "from-live", false, "simulate the running service; only reads AWS")
 	c.Flags().StringVar(&r.faults, "faults", "all", "`names` of scenarios, separated by commas, or all")
+	_ = c.RegisterFlagCompletionFunc("faults", completeScenarios)
 	c.Flags().IntVar(&r.seeds, "seeds", 3, "random seeds per scenario; the worst result is shown")
 	c.Flags().StringVar(&r.format, "output", "text", "text, json or markdown")
 	return c
@@ -173,6 +177,7 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 	if err != nil {
 		return c, nil, err
 	}
+	defer r.ShowCalls()()
 	c.World, err = shape.FromLive(ctx, account, clock, app)
 	return c, app, err
 }
@@ -180,7 +185,8 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 // runScenarios runs every scenario with every seed, on all processors.
 func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []catalogue.Scenario,
 	stages int) []catalogue.Row {
-	rows := make([]catalogue.Row, len(scenarios))
+	rows, progress := make([]catalogue.Row, len(scenarios)), &rehearsalProgress{total: len(scenarios) * r.seeds}
+	defer r.Terminal().NewStatusLine(progress.text).Close()
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
 	for i, s := range scenarios {
@@ -190,7 +196,9 @@ func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []catalogue.
 			for seed := range r.seeds {
 				c := s.Apply(base, max(1, stages))
 				c.Seed = uint64(seed + 1)
+				end := progress.begin(s.Name, seed+1)
 				row := s.RowOf(c, rehearsals.Run(c))
+				end()
 				if seed == 0 || row.IsWorse(rows[i]) {
 					rows[i] = row
 				}

@@ -6,16 +6,27 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/oklog/ulid/v2"
 
-	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
+
+// openedAccounts are the accounts that a session has opened, by Region.
+type openedAccounts struct {
+	mu       sync.Mutex
+	byRegion map[string]*account.Account
+	limits   *account.Limits // of all of them
+}
+
+func newOpenedAccounts() *openedAccounts {
+	return &openedAccounts{byRegion: map[string]*account.Account{}, limits: account.NewLimits()}
+}
 
 // OpenAccount opens the AWS account in a Region. The flag --region overrides the argument.
 func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Account, clock.Clock, error) {
@@ -26,14 +37,21 @@ func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Acco
 	if s.Flags.Region != "" {
 		region = s.Flags.Region
 	}
-	if a := s.accounts[region]; a != nil {
+	if s.accounts == nil {
+		s.accounts = newOpenedAccounts()
+	}
+	s.accounts.mu.Lock()
+	defer s.accounts.mu.Unlock()
+	if a := s.accounts.byRegion[region]; a != nil {
 		return a, c, nil
 	}
 	a, err := account.Open(ctx, account.Config{
 		Region: region, Profile: s.Flags.profile, AssumeRole: s.Flags.role, EndpointURL: s.Flags.endpoint,
 		HTTPClient: s.Env.HTTPClient, Credentials: s.Env.Credentials, APIOptions: s.Env.APIOptions, Clock: c,
 		Jitter:    s.RandomFraction,
+		Limits:    s.accounts.limits,
 		OnSilence: s.printSilence,
+		OnBegin:   s.calls.Begin,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -42,17 +60,10 @@ func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Acco
 		err = a.SpeedAllowed()
 	}
 	if err == nil {
-		if s.accounts == nil {
-			s.accounts = map[string]*account.Account{}
-		}
-		s.accounts[region] = a
+		s.accounts.byRegion[region] = a
 	}
 	return a, c, err
 }
-
-// printSilence prints that AWS does not respond. It is used where no deployment reports this by an
-// event.
-func (s *Session) printSilence(e sluice.Unanswered) { fmt.Fprintln(s.Env.Err, e.Text()) }
 
 // RandomFraction returns a random number in [0,1).
 func (s *Session) RandomFraction() float64 {

@@ -2,12 +2,9 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -56,9 +53,6 @@ type offsetClock struct {
 
 func (s offsetClock) Now() time.Time { return s.Clock.Now().Add(s.offset) }
 
-// simTimeout limits the request for the local AWS's time.
-const simTimeout = 2 * time.Second
-
 // readSimTime requests the time of the local AWS. ok is false if no local AWS responds.
 func (s *Session) readSimTime() (now time.Time, ok bool) {
 	endpoint := s.Flags.endpoint
@@ -68,22 +62,6 @@ func (s *Session) readSimTime() (now time.Time, ok bool) {
 	if !account.IsLoopback(endpoint) {
 		return now, false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), simTimeout)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/world", nil)
-	if err != nil {
-		return now, false
-	}
-	do := http.DefaultClient.Do
-	if s.Env.HTTPClient != nil {
-		do = s.Env.HTTPClient.Do
-	}
-	resp, err := do(r)
-	if err != nil {
-		return now, false
-	}
-	defer resp.Body.Close()
-	var world struct{ Now time.Time }
-	err = json.NewDecoder(resp.Body).Decode(&world)
-	return world.Now, err == nil && !world.Now.IsZero()
+	sim := s.askSim(context.Background(), endpoint)
+	return sim.Now, !sim.Now.IsZero()
 }

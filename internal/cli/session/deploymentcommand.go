@@ -17,8 +17,10 @@ type DeploymentCommand struct {
 	OnlyOpen bool // the command is for deployments that have not ended
 	// TakesSeveral allows several names; the command runs for each in turn.
 	TakesSeveral bool
-	App          ApplicationFlag
-	NoWait       bool
+	// RunSeveral runs the command for several names, if TakesSeveral is set. Nil: each in turn.
+	RunSeveral func(ctx context.Context, paths []string) error
+	App        ApplicationFlag
+	NoWait     bool
 }
 
 // NewDeploymentCommand returns the cobra command of a DeploymentCommand.
@@ -37,13 +39,16 @@ func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, exampl
 			if err := s.RefuseDuplicates(t.Name, args); err != nil {
 				return err
 			}
+			if t.RunSeveral != nil {
+				return t.RunSeveral(c.Context(), args)
+			}
 			return s.ForEachPath(c.Context(), args, func(path string) error { return run(c, path, true) })
 		}}
 	if t.TakesSeveral {
 		c.Use, c.Args = t.Name+" [ID… | DIR… | -c FILE]", nil
 	}
 	t.App.Register(c)
-	c.ValidArgsFunction = s.CompleteIDs(t.OnlyOpen)
+	c.ValidArgsFunction = s.CompleteIDs(t.OnlyOpen, t.TakesSeveral)
 	return c
 }
 

@@ -40,7 +40,8 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 		return s.NewestOfService(ctx, j, verb, journal.Filter{Cluster: ClusterName(app), Service: ServiceOrGroup(app),
 			Region: app.Region})
 	}
-	open, err := j.Deployments(ctx, journal.Filter{Open: true})
+	at := s.Endpoint(ctx)
+	open, err := j.Deployments(ctx, journal.Filter{Open: true, At: &at})
 	if err != nil {
 		return journal.Deployment{}, err
 	}
@@ -71,15 +72,14 @@ func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb 
 	if s.Flags.Region != "" {
 		f.Region = s.Flags.Region
 	}
+	at := s.Endpoint(ctx)
+	f.At = &at
 	all, err := j.Deployments(ctx, f)
 	if err != nil {
 		return journal.Deployment{}, err
 	}
 	if len(all) == 0 {
-		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service,
-			Kind: sluice.NotFound,
-			Err:  fmt.Errorf("%w is in the journal %s", ErrNoDeployment, j.Path()),
-			Next: "run sluice deploy to create one, or select another journal with --state"}
+		return journal.Deployment{}, noDeploymentError(ctx, j, verb, f)
 	}
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {
@@ -89,6 +89,26 @@ func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb 
 		}
 	}
 	return all[0], nil
+}
+
+// noDeploymentError returns the error if the journal has no deployment of a service at the endpoint.
+// It mentions those of other endpoints.
+func noDeploymentError(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) error {
+	e := &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service, Kind: sluice.NotFound,
+		Err:  fmt.Errorf("%w is in the journal %s", ErrNoDeployment, j.Path()),
+		Next: "run sluice deploy to create one, or select another journal with --state"}
+	at := *f.At
+	f.At, f.Limit = nil, 1
+	others, err := j.Deployments(ctx, f)
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		e.Err = fmt.Errorf("%w at %s is in the journal %s; its last one was at %s", ErrNoDeployment,
+			EndpointText(at), j.Path(), formerEndpointText(at, others[0].Endpoint))
+		e.Next = "run sluice deploy to create one, or run sluice history --all to list those of all endpoints"
+	}
+	return e
 }
 
 // ambiguousError returns an error that lists the possible deployments.

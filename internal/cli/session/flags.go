@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,6 +26,25 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
 	f.Output = Text
 	set.Var(&f.Output, "output", "text or json")
+	set.VarPF(jsonFlag{f}, "json", "", "the same as --output json").NoOptDefVal = "true"
+}
+
+// jsonFlag sets the output to JSON.
+type jsonFlag struct{ flags *Flags }
+
+func (f jsonFlag) String() string { return "" }
+
+func (f jsonFlag) Type() string { return "bool" }
+
+func (f jsonFlag) Set(s string) error {
+	on, err := strconv.ParseBool(s)
+	if err != nil {
+		return err
+	}
+	if on {
+		f.flags.Output = JSON
+	}
+	return nil
 }
 
 // OutputFormat is the format of results.

@@ -51,6 +51,9 @@ func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
 			d.Region, s.Flags.Region),
 			Next: "leave --region out"}
 	}
+	if err := s.checkEndpoint(ctx, d); err != nil {
+		return err
+	}
 	if t.Account, t.Clock, err = s.OpenAccount(ctx, d.Region); err != nil {
 		return err
 	}
@@ -67,7 +70,7 @@ func (s *Session) EnterAccount(ctx context.Context, t *Opened) error {
 // RunningProcess returns the name of the process that runs the deployment now, or "".
 func (s *Session) RunningProcess(ctx context.Context, t *Opened) (string, error) {
 	d := t.Deployment
-	owner, _, err := t.Journal.Holder(ctx, engine.LeaseResource(d.Account, d.Region, d.Cluster, d.Service))
+	owner, _, err := t.Journal.Holder(ctx, engine.LeaseResource(d))
 	if err != nil || owner == "" || !s.IsOwnerAlive(owner) {
 		return "", err
 	}

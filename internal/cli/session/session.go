@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -24,7 +23,12 @@ type Session struct {
 
 	time     clock.Clock // see OpenClock
 	scaled   bool
-	accounts map[string]*account.Account // by Region; see OpenAccount
+	accounts *openedAccounts
+	terminal *show.Terminal // of one of several applications; nil: see Terminal
+
+	calls show.Calls // in progress
+	// noteShower shows notes while a part of the terminal is rendered in place. Nil: they are printed.
+	noteShower atomic.Pointer[func(string)]
 
 	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
 	onInterrupt atomic.Pointer[func()]
@@ -37,9 +41,18 @@ func New(env Env) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Env: env}
+	s := &Session{Env: env, accounts: newOpenedAccounts()}
 	s.Paint = s.PaintFor(env.Err)
 	return s, nil
+}
+
+// Child returns a session for one of several applications, which writes to t. It shares what this
+// session has opened. Call OpenClock first.
+func (s *Session) Child(t show.Terminal) *Session {
+	env := s.Env
+	env.Out, env.Err = t.Out, t.Err
+	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, time: s.time, scaled: s.scaled, accounts: s.accounts,
+		terminal: &t}
 }
 
 // PaintFor returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
@@ -49,6 +62,9 @@ func (s *Session) PaintFor(w io.Writer) show.Paint {
 
 // Terminal returns what the command writes to.
 func (s *Session) Terminal() show.Terminal {
+	if s.terminal != nil {
+		return *s.terminal
+	}
 	t := show.Terminal{Out: s.Env.Out, Err: s.Env.Err, OutPaint: s.PaintFor(s.Env.Out), ErrPaint: s.Paint,
 		JSON: s.Flags.Output == JSON, Groups: s.isOnGitHub()}
 	if s.Env.IsTerminal(s.Env.Err) {
@@ -70,9 +86,12 @@ func (s *Session) noteInterrupt() {
 	}
 }
 
+// NoteShower shows a line that is not an event.
+type NoteShower interface{ ShowNote(string) }
+
 // SetInterruptNote sets the text that the first Ctrl-C prints. It returns a function that clears
 // the text.
-func (s *Session) SetInterruptNote(r show.Renderer, says string) func() {
+func (s *Session) SetInterruptNote(r NoteShower, says string) func() {
 	f := func() { r.ShowNote(says) }
 	s.onInterrupt.Store(&f)
 	return func() { s.onInterrupt.Store(nil) }

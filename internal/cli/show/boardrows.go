@@ -144,7 +144,7 @@ func rowLine(label string, c sluice.CapacityChanged, weights string) string {
 	if c.Revision != "" {
 		what = c.Revision + "  " + rowText(c)
 	}
-	return strings.TrimRight("  "+PadRight(label, 8)+PadRight(what, 42)+weights, " ")
+	return strings.TrimRight("  "+PadRight(label, 8)+PadRight(what+"  ", 42)+weights, " ")
 }
 
 // rowText returns the task counts. sluice does not read the healthy targets of an outgoing set.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/eventtest"
 )
 
@@ -78,7 +77,7 @@ func runOutput(_ *testing.T, e sluice.Envelope) string {
 // jsonOutput returns the line of an event, and fails if it is not the whole event.
 func jsonOutput(t *testing.T, e sluice.Envelope) string {
 	var b bytes.Buffer
-	j := JSONLines{w: &b, notes: io.Discard}
+	j := NewJSONLines(&b, io.Discard)
 	j.ShowEvent(e)
 	return eventtest.LastEnvelope(t, b.String(), e)
 }
@@ -87,8 +86,9 @@ func jsonOutput(t *testing.T, e sluice.Envelope) string {
 // middle of a deployment.
 func boardOutput(_ *testing.T, e sluice.Envelope) string {
 	s := &screen{}
-	l := &progressView{w: s, board: NewBoard(canaryPlan()), clock: clock.NewVirtual(e.At),
-		size: func() (int, int) { return 200, 50 }}
+	b := NewBoard(canaryPlan())
+	l := &progressView{board: b, area: &liveArea{w: s, size: func() (int, int) { return 200, 50 },
+		render: func(width, height int) []string { return b.renderLines(e.At, width, height, Paint{}) }}}
 	for _, ev := range []sluice.Event{
 		sluice.DeploymentStarted{Cluster: "prod", Service: "web"},
 		sluice.StageStarted{Index: 0, Name: appfile.StageCanaryRollout, Attempt: 1},

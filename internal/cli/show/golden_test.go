@@ -29,7 +29,7 @@ func TestLinesOnGitHub(t *testing.T) {
 
 func TestJSONLines(t *testing.T) {
 	var b, notes bytes.Buffer
-	play(&JSONLines{w: &b, notes: &notes})
+	play(NewJSONLines(&b, &notes))
 	goldentest.Check(t, "events.jsonl", b.String())
 }
 

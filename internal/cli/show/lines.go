@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -149,40 +148,3 @@ func FormatElapsed(d time.Duration) string {
 	}
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
 }
-
-// JSONLines writes each event in the JSON of the journal, after a first line that names the
-// schema.
-type JSONLines struct {
-	w           io.Writer
-	notes       io.Writer // for people
-	headWritten bool
-}
-
-func NewJSONLines(w, notes io.Writer) *JSONLines { return &JSONLines{w: w, notes: notes} }
-
-func (j *JSONLines) ShowEvent(e sluice.Envelope) {
-	j.WriteHead()
-	j.WriteLine(e)
-}
-
-func (j *JSONLines) WriteHead() {
-	if !j.headWritten {
-		j.headWritten = true
-		j.WriteLine(struct {
-			Schema string `json:"schema"`
-		}{sluice.EventSchema})
-	}
-}
-
-// WriteLine writes v as one line of JSON. It does not escape characters for HTML.
-func (j *JSONLines) WriteLine(v any) {
-	enc := json.NewEncoder(j.w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v)
-}
-
-func (j *JSONLines) ReplayEvent(sluice.Envelope) {}
-
-func (j *JSONLines) ShowNote(s string) { fmt.Fprintln(j.notes, s) }
-
-func (j *JSONLines) Close() { j.WriteHead() }

@@ -72,7 +72,7 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 		"lines":  func(w io.Writer, p Paint) { show(&lineRenderer{w: w, paint: p}) },
 		"groups": func(w io.Writer, p Paint) { show(&lineRenderer{w: w, paint: p, groups: true}) },
 		"output": func(w io.Writer, p Paint) { show(&lineRenderer{w: w, out: w, paint: p}) },
-		"JSON":   func(w io.Writer, _ Paint) { show(&JSONLines{w: w, notes: io.Discard}) },
+		"JSON":   func(w io.Writer, _ Paint) { show(NewJSONLines(w, io.Discard)) },
 		"live": func(w io.Writer, p Paint) {
 			show(newProgressView(w, p, NewBoard(pl), clock.NewVirtual(start),
 				func() (int, int) { return 80, 24 }))

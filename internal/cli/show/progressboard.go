@@ -155,12 +155,12 @@ func (b *Board) addFailure(f sluice.FailureSeen) {
 // renderLines returns the board as lines for a terminal. If the height is too small, it leaves out
 // finished stages first.
 func (b *Board) renderLines(now time.Time, width, height int, p Paint) []string {
+	head := p.Bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + PlanRevisions(b.plan) + "  " +
+		FormatElapsed(b.elapsed(now))
+	foot := b.footLines(p)
 	if !b.ended.IsZero() {
 		now = b.ended
 	}
-	head := p.Bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + PlanRevisions(b.plan) + "  " +
-		FormatElapsed(now.Sub(b.began))
-	foot := b.footLines(p)
 	stages := b.stageLines(now, p)
 	if room := height - len(foot) - 2; height > 0 && len(stages) > room {
 		stages = stages[b.firstVisible(len(stages), max(room, 1)):]

@@ -13,6 +13,9 @@ type Terminal struct {
 	OutPaint, ErrPaint Paint
 	JSON               bool                       // events are JSON Lines on Out
 	Groups             bool                       // Err is a log of GitHub Actions: stages fold
+	stream             *JSONLines                 // nil: a new one for each deployment
+	board              *severalBoard              // of several deployments on one terminal; nil: each has its own
+	entry              int                        // of this application, on board
 	Size               func() (width, height int) // of the terminal Err; nil: Err is no terminal
 }
 
@@ -21,7 +24,9 @@ type Terminal struct {
 func (t Terminal) NewRenderer(pl *plan.Plan, c clock.Clock) Renderer {
 	switch {
 	case t.JSON:
-		return NewJSONLines(t.Out, t.Err)
+		return t.NewJSONLines(pl.Application)
+	case t.board != nil:
+		return t.board.newRenderer(t.entry, pl)
 	case !pl.Mode().HasService():
 		return &lineRenderer{w: t.Err, out: t.Out, paint: t.ErrPaint, groups: t.Groups}
 	case t.Size != nil && !t.Groups:
@@ -30,10 +35,18 @@ func (t Terminal) NewRenderer(pl *plan.Plan, c clock.Clock) Renderer {
 	return &lineRenderer{w: t.Err, paint: t.ErrPaint, groups: t.Groups}
 }
 
+// NewJSONLines returns a writer of the events of an application in JSON.
+func (t Terminal) NewJSONLines(application string) *JSONLines {
+	if t.stream != nil {
+		return t.stream
+	}
+	return NewJSONLines(t.Out, t.Err).Of(application)
+}
+
 // NewHistoryRenderer returns the renderer for the events of an earlier run: lines on Out.
-func (t Terminal) NewHistoryRenderer() Renderer {
+func (t Terminal) NewHistoryRenderer(application string) Renderer {
 	if t.JSON {
-		return NewJSONLines(t.Out, t.Err)
+		return t.NewJSONLines(application)
 	}
 	return &lineRenderer{w: t.Out, paint: t.OutPaint}
 }
