@@ -14,10 +14,11 @@ func TestECSEndpoint(t *testing.T) {
 		flag string
 		want string
 	}{
-		"none":              {nil, "", ""},
-		"the flag":          {[]string{"AWS_ENDPOINT_URL=http://127.0.0.1:1"}, "http://127.0.0.1:3/", "http://127.0.0.1:3"},
-		"the variable":      {[]string{"AWS_ENDPOINT_URL=http://127.0.0.1:1"}, "", "http://127.0.0.1:1"},
-		"the one of ECS":    {[]string{"AWS_ENDPOINT_URL=http://a.test", "AWS_ENDPOINT_URL_ECS=http://b.test"}, "", "http://b.test"},
+		"none":         {nil, "", ""},
+		"the flag":     {[]string{"AWS_ENDPOINT_URL=http://127.0.0.1:1"}, "http://127.0.0.1:3/", "http://127.0.0.1:3"},
+		"the variable": {[]string{"AWS_ENDPOINT_URL=http://127.0.0.1:1"}, "", "http://127.0.0.1:1"},
+		"the one of ECS": {[]string{"AWS_ENDPOINT_URL=http://a.test", "AWS_ENDPOINT_URL_ECS=http://b.test"}, "",
+			"http://b.test"},
 		"only one of STS":   {[]string{"AWS_ENDPOINT_URL_STS=http://127.0.0.1:1"}, "", ""},
 		"a VPC endpoint":    {nil, "https://vpce-0-1.ecs.us-east-1.vpce.amazonaws.com", ""},
 		"AWS in China":      {nil, "https://ecs.cn-north-1.amazonaws.com.cn", ""},

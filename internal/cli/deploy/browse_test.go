@@ -30,8 +30,9 @@ func TestCodeDeploysPageIsOpenedForPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var opened, shown []string
-			p := &program{Session: &session.Session{Env: session.Env{OpenBrowser: func(url string) { opened = append(opened, url) },
-				IsTerminal: func(io.Writer) bool { return c.terminal }}}}
+			p := &program{Session: &session.Session{Env: session.Env{
+				OpenBrowser: func(url string) { opened = append(opened, url) },
+				IsTerminal:  func(io.Writer) bool { return c.terminal }}}}
 			show := p.withConsolePage("eu-west-1", c.endpoints,
 				func(e sluice.Envelope) { shown = append(shown, e.Kind) })
 			show(refused)

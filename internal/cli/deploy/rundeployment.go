@@ -103,7 +103,8 @@ func resumeHint(d journal.Deployment) string {
 // describeWait describes what a deployment waits for. It is used with --no-wait.
 func describeWait(ctx context.Context, j *journal.Journal, d journal.Deployment, what string) (runEnd, error) {
 	approval, err := needsApproval(ctx, j, d)
-	e := runEnd{deployment: d, result: "waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID}
+	e := runEnd{deployment: d,
+		result: "waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID}
 	switch {
 	case what == engine.HandedToECS && session.IsTaskRun(d.Service):
 		e.Next = fmt.Sprintf("run sluice resume %s to wait for the tasks", d.ID)
