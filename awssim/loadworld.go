@@ -36,6 +36,7 @@ const leadTime = 10 * time.Minute
 //	  - {name: api, count: 4, image: "sim/web:v1", port: 80, registry: api.shop.local}
 //	  - {name: web, count: 4, image: "sim/web:v1", port: 80, targetGroup: web-primary}  # controller: EXTERNAL or ECS
 //	  - {name: pay, count: 2, image: "sim/pay:v1", targetGroup: pay-a, controller: CODE_DEPLOY, demand: 120}  # CPU that callers request, in percent of a task
+//	  - {name: own, taskDefinition: {containerDefinitions: […]}, aws: {desiredCount: 2, …}}  # in AWS's shape, as its command line prints them
 //	functions: [{name: validate, result: succeed, after: 5s}]  # or fail, hang: called by the hooks of deployments
 //	deploymentConfigs: [{name: Half, canary: 50, every: 1m}]   # or linear
 //	applications:

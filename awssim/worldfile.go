@@ -29,6 +29,7 @@ type worldFile struct {
 	Images        map[string]map[string]any `yaml:"images"`
 	Subnets       []string                  `yaml:"subnets"`
 	Clusters      []string                  `yaml:"clusters"`
+	LogGroups     []string                  `yaml:"logGroups"`
 	LoadBalancers []balancerFile            `yaml:"loadBalancers"`
 	TargetGroups  []groupFile               `yaml:"targetGroups"`
 	Namespaces    []namespaceFile           `yaml:"namespaces"`
@@ -60,6 +61,8 @@ type listenerFile struct {
 	// Protocol is that of a network load balancer: TCP (the default), TLS, UDP or TCP_UDP.
 	Protocol string     `yaml:"protocol"`
 	Rules    []ruleFile `yaml:"rules"`
+	// AWS has members of CreateListener, such as DefaultActions, in AWS's shape.
+	AWS awsMembers `yaml:"aws"`
 	// The default rule's action.
 	Action actionFile `yaml:",inline"`
 }
@@ -71,7 +74,9 @@ type ruleFile struct {
 	Host     []string          `yaml:"host"`
 	Method   []string          `yaml:"method"`
 	Header   map[string]string `yaml:"header"`
-	Action   actionFile        `yaml:",inline"`
+	// AWS has members of CreateRule, such as Conditions and Actions, in AWS's shape.
+	AWS    awsMembers `yaml:"aws"`
+	Action actionFile `yaml:",inline"`
 }
 
 type actionFile struct {
@@ -94,6 +99,8 @@ type groupFile struct {
 	HealthCheck         healthFile        `yaml:"healthCheck"`
 	DeregistrationDelay *time.Duration    `yaml:"deregistrationDelay"`
 	Attributes          map[string]string `yaml:"attributes"`
+	// AWS has members of CreateTargetGroup in AWS's shape.
+	AWS awsMembers `yaml:"aws"`
 }
 
 type healthFile struct {
@@ -136,6 +143,12 @@ type serviceFile struct {
 	// MaxPercent is the greatest percentage of tasks that may run during a rolling update;
 	// controller ECS.
 	MaxPercent *int32 `yaml:"maximumPercent"`
+	// TaskDefinition is its task definition in AWS's shape, as RegisterTaskDefinition takes it. Then
+	// image, port, environment, stopTimeout and containerCheck do not count.
+	TaskDefinition awsMembers `yaml:"taskDefinition"`
+	// AWS is the service in AWS's shape, as CreateService takes it. Then the other keys do not count,
+	// except name, cluster, count and demand.
+	AWS awsMembers `yaml:"aws"`
 }
 
 // readWorld reads a world file. Errors begin with file:line.
@@ -228,6 +241,9 @@ func (f *worldFile) lineOf(path string) int {
 	return 1
 }
 
+// maxFileSubnets is how many subnets fit in the default network next to the load balancers.
+const maxFileSubnets = 12
+
 var regionForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func (f *worldFile) checkLocation() error {
@@ -236,8 +252,8 @@ func (f *worldFile) checkLocation() error {
 		return invalidAt("account", "%q is not 12 digits; write it in quotes", f.Account)
 	case f.Region != "" && !regionForm.MatchString(f.Region):
 		return invalidAt("region", "%q is not a Region", f.Region)
-	case len(f.Subnets) > 3:
-		return invalidAt("subnets", "at most 3: one per zone of the default network")
+	case len(f.Subnets) > maxFileSubnets:
+		return invalidAt("subnets", "at most %d", maxFileSubnets)
 	}
 	for i, id := range f.Subnets {
 		if !strings.HasPrefix(id, "subnet-") {
@@ -319,15 +335,15 @@ func (f *worldFile) checkBalancers() error {
 			if l.Port < 1 || l.Port > 65535 {
 				return invalidAt(at, "port is missing, or not from 1 to 65535")
 			}
-			if err := f.checkAction(at, l.Action); err != nil {
+			if err := f.checkAction(at, l.Action, l.AWS["DefaultActions"] != nil); err != nil {
 				return err
 			}
 			for k, r := range l.Rules {
 				at := fmt.Sprintf("%s.rules[%d]", at, k)
-				if len(r.Path)+len(r.Host)+len(r.Method)+len(r.Header) == 0 {
+				if len(r.Path)+len(r.Host)+len(r.Method)+len(r.Header) == 0 && r.AWS["Conditions"] == nil {
 					return invalidAt(at, "the rule has no condition: path, host, method or header")
 				}
-				if err := f.checkAction(at, r.Action); err != nil {
+				if err := f.checkAction(at, r.Action, r.AWS["Actions"] != nil); err != nil {
 					return err
 				}
 			}
@@ -356,7 +372,12 @@ func (lb balancerFile) checkProtocol(at string, l listenerFile) error {
 	return nil
 }
 
-func (f *worldFile) checkAction(at string, a actionFile) error {
+// checkAction refuses an action of the file's own keys. inAWSShape reports whether the file has the
+// actions in AWS's shape too, which replace it.
+func (f *worldFile) checkAction(at string, a actionFile, inAWSShape bool) error {
+	if inAWSShape && len(a.Forward) == 0 && a.Fixed == nil {
+		return nil
+	}
 	if (len(a.Forward) > 0) == (a.Fixed != nil) {
 		return invalidAt(at, "needs one of forward (target group: weight, …) and fixed (status, body)")
 	}
@@ -419,7 +440,7 @@ func (f *worldFile) checkServices() error {
 		case s.Cluster != "" && !slices.Contains(f.Clusters, s.Cluster):
 			return invalidAt(at+".cluster", "there is no cluster %q; there are %s", s.Cluster,
 				strings.Join(f.Clusters, ", "))
-		case s.Image == "":
+		case s.Image == "" && s.TaskDefinition == nil:
 			return invalidAt(at, "image is missing")
 		case !slices.Contains([]string{"", "EXTERNAL", "ECS", "CODE_DEPLOY"}, s.Controller):
 			return invalidAt(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY",
@@ -438,7 +459,7 @@ func (f *worldFile) checkServices() error {
 			return invalidAt(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry,
 				joinOrNone(f.registryNames()))
 		}
-		if _, ok := f.catalog[s.Image]; !ok {
+		if _, ok := f.catalog[s.Image]; !ok && s.TaskDefinition == nil {
 			if _, err := image.Parse(s.Image); err != nil {
 				return invalidAt(at+".image", "%w", err)
 			}

@@ -11,6 +11,7 @@ import (
 // Defaults for keys that the file omits.
 const (
 	defaultTaskFile     = "taskdef.json"
+	defaultServiceFile  = "servicedef.json" // of a folder without an application file
 	defaultLaunchType   = "FARGATE"
 	defaultTimeout      = 6 * time.Hour    // PipeCD's, of deployments and of stages
 	defaultProgressTime = 10 * time.Minute // PipeCD v0's wait for a task set

@@ -73,10 +73,11 @@ var remarks = map[string]string{
 		"everything begins now",
 	"images": "images by name, with the options below, `version`, and `commands`: " +
 		"what the image does when it is started with another command, by that command",
-	"knobs":    "delays, below",
-	"faults":   "lines, below",
-	"subnets":  "ids of the default network's subnets, at most three",
-	"clusters": "names",
+	"knobs":     "delays, below",
+	"faults":    "lines, below",
+	"subnets":   "ids of the default network's subnets, at most 12; the first three are in zones a, b and c",
+	"clusters":  "names",
+	"logGroups": "names of log groups of CloudWatch Logs",
 	"loadBalancers[].listeners[].rules[]": "at least one condition (`path`, `host`, `method`, `header`) and an " +
 		"action",
 	"loadBalancers[].listeners[].fixed":      "an answer of the load balancer's own",

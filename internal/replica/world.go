@@ -1,0 +1,242 @@
+package replica
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// World is a world file of the local AWS; docs/reference/sim.md has its keys.
+type World struct {
+	Account           string           `json:"account"`
+	Region            string           `json:"region"`
+	Subnets           []string         `json:"subnets,omitempty"`
+	Clusters          []string         `json:"clusters"`
+	LogGroups         []string         `json:"logGroups,omitempty"`
+	Images            map[string]Image `json:"images,omitempty"`
+	TargetGroups      []Group          `json:"targetGroups,omitempty"`
+	LoadBalancers     []Balancer       `json:"loadBalancers,omitempty"`
+	Namespaces        []Namespace      `json:"namespaces,omitempty"`
+	Services          []Service        `json:"services"`
+	Functions         []Function       `json:"functions,omitempty"`
+	DeploymentConfigs []Config         `json:"deploymentConfigs,omitempty"`
+	Applications      []Application    `json:"applications,omitempty"`
+	ScalableTargets   []Scalable       `json:"scalableTargets,omitempty"`
+
+	// Files are the names of the definition files, for messages.
+	Files Files `json:"-"`
+	// deployed are images that a deployment of the files will run; see declareImages.
+	deployed []string
+	// Notes are sentences for the user: values that the files do not have, and parts without effect.
+	Notes []string `json:"-"`
+}
+
+// Files are the places that the definitions come from.
+type Files struct{ Task, Service string }
+
+// Image is the behaviour of a container image.
+type Image struct {
+	Version string `json:"version"`
+}
+
+// Group is a target group.
+type Group struct {
+	Name                string            `json:"name"`
+	ARN                 string            `json:"arn"`
+	Port                int32             `json:"port,omitempty"`
+	Protocol            string            `json:"protocol,omitempty"`
+	DeregistrationDelay string            `json:"deregistrationDelay,omitempty"`
+	HealthCheck         *HealthCheck      `json:"healthCheck,omitempty"`
+	Attributes          map[string]string `json:"attributes,omitempty"`
+	AWS                 map[string]any    `json:"aws,omitempty"`
+}
+
+// HealthCheck is the health check of a target group. Durations are texts such as "30s".
+type HealthCheck struct {
+	Protocol  string `json:"protocol,omitempty"`
+	Interval  string `json:"interval"`
+	Timeout   string `json:"timeout"`
+	Healthy   int    `json:"healthy"`
+	Unhealthy int    `json:"unhealthy"`
+}
+
+// Balancer is a load balancer.
+type Balancer struct {
+	Name      string     `json:"name"`
+	ARN       string     `json:"arn"`
+	Type      string     `json:"type,omitempty"`
+	Listeners []Listener `json:"listeners"`
+}
+
+// Listener is a listener with its rules.
+type Listener struct {
+	Port       int32          `json:"port"`
+	ARN        string         `json:"arn,omitempty"`
+	Protocol   string         `json:"protocol,omitempty"`
+	Forward    map[string]int `json:"forward,omitempty"`
+	Stickiness string         `json:"stickiness,omitempty"`
+	Fixed      *Fixed         `json:"fixed,omitempty"`
+	AWS        map[string]any `json:"aws,omitempty"`
+	Rules      []Rule         `json:"rules,omitempty"`
+}
+
+// Fixed is a response of the load balancer itself.
+type Fixed struct {
+	Status int    `json:"status"`
+	Body   string `json:"body"`
+}
+
+// Rule is a listener rule.
+type Rule struct {
+	Priority int            `json:"priority"`
+	ARN      string         `json:"arn,omitempty"`
+	Path     []string       `json:"path,omitempty"`
+	Forward  map[string]int `json:"forward,omitempty"`
+	AWS      map[string]any `json:"aws,omitempty"`
+}
+
+// Namespace is a Cloud Map namespace.
+type Namespace struct {
+	Name     string     `json:"name"`
+	Kind     string     `json:"kind"`
+	Services []Registry `json:"services"`
+}
+
+// Registry is a Cloud Map service.
+type Registry struct {
+	Name    string            `json:"name"`
+	ID      string            `json:"id"`
+	Records map[string]string `json:"records,omitempty"`
+	Routing string            `json:"routing,omitempty"`
+	Health  string            `json:"health"`
+}
+
+// Service is an ECS service with its task definition, both in AWS's shape.
+type Service struct {
+	Name           string         `json:"name"`
+	Cluster        string         `json:"cluster"`
+	Count          int            `json:"count"`
+	TaskDefinition map[string]any `json:"taskDefinition"`
+	AWS            map[string]any `json:"aws"`
+}
+
+// Function is a Lambda function of a hook.
+type Function struct {
+	Name  string `json:"name"`
+	After string `json:"after"`
+}
+
+// Config is a deployment configuration of CodeDeploy.
+type Config struct {
+	Name   string `json:"name"`
+	Canary int    `json:"canary"`
+	Every  string `json:"every"`
+}
+
+// Application is an application of CodeDeploy with its deployment group.
+type Application struct {
+	Name   string            `json:"name"`
+	Groups []DeploymentGroup `json:"groups"`
+}
+
+// DeploymentGroup is a deployment group of CodeDeploy.
+type DeploymentGroup struct {
+	Name         string   `json:"name"`
+	Cluster      string   `json:"cluster"`
+	Service      string   `json:"service"`
+	TargetGroups []string `json:"targetGroups"`
+	Listener     string   `json:"listener"`
+	TestListener string   `json:"testListener,omitempty"`
+	Config       string   `json:"config,omitempty"`
+	Rollback     []string `json:"rollback,omitempty"`
+	Ready        string   `json:"ready,omitempty"`
+	Terminate    string   `json:"terminate,omitempty"`
+}
+
+// Scalable is a scalable target of Application Auto Scaling.
+type Scalable struct {
+	Service   string   `json:"service"`
+	Cluster   string   `json:"cluster"`
+	Min       int      `json:"min"`
+	Max       int      `json:"max"`
+	Suspended []string `json:"suspended,omitempty"`
+}
+
+// Text returns the world file. It is JSON, which is YAML too.
+func (w *World) Text() ([]byte, error) {
+	w.declareImages()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(w)
+	return b.Bytes(), err
+}
+
+// declareImages lets the local AWS run the images of the task definitions as web servers that answer
+// their name and tag. A local AWS that runs every image does not need it.
+func (w *World) declareImages() {
+	refs := slices.Clone(w.deployed)
+	for _, s := range w.Services {
+		refs = append(refs, imagesOf(s.TaskDefinition)...)
+	}
+	w.Images = map[string]Image{}
+	for _, ref := range refs {
+		if !isSimImage(ref) {
+			w.Images[ref] = Image{nameAndTag(ref)}
+		}
+	}
+}
+
+// logGroupsOf returns the log groups of a task definition in AWS's shape.
+func logGroupsOf(task map[string]any) (names []string) {
+	containers, _ := task["containerDefinitions"].([]any)
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		log, _ := container["logConfiguration"].(map[string]any)
+		options, _ := log["options"].(map[string]any)
+		if name, ok := options["awslogs-group"].(string); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// imagesOf returns the images of a task definition in AWS's shape.
+func imagesOf(task map[string]any) (refs []string) {
+	containers, _ := task["containerDefinitions"].([]any)
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		if ref, ok := container["image"].(string); ok {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// isSimImage reports whether the local AWS has the image itself.
+func isSimImage(ref string) bool {
+	return strings.HasPrefix(ref, "sim/") || strings.Contains(ref, "/sim/") || strings.HasPrefix(ref, "host:")
+}
+
+// nameAndTag returns the last part of an image's repository with its tag: "nginx:1.27" for
+// public.ecr.aws/nginx/nginx:1.27.
+func nameAndTag(ref string) string {
+	repository, tag := cutTag(ref)
+	return repository[strings.LastIndexByte(repository, '/')+1:] + ":" + tag
+}
+
+// cutTag splits an image into repository and tag or digest. An image without either has the tag
+// latest. A colon before a slash belongs to the port of a registry.
+func cutTag(ref string) (repository, tag string) {
+	if repository, digest, ok := strings.Cut(ref, "@"); ok {
+		name, _ := cutTag(repository)
+		return name, digest
+	}
+	i := strings.LastIndexByte(ref, ':')
+	if i < 0 || strings.ContainsRune(ref[i:], '/') {
+		return ref, "latest"
+	}
+	return ref[:i], ref[i+1:]
+}
