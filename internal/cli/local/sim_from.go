@@ -145,7 +145,7 @@ func explainUnsimulated(w *replica.World, err error) error {
 		all = append(all, &sluice.Error{Op: "build the local AWS", Err: err})
 	}
 	if last, ok := all[len(all)-1].(*sluice.Error); ok {
-		last.Next = "nothing was started; remove these parts in a copy of the files, and run sluice sim --from COPY"
+		last.Next = "remove these parts in a copy of the files, and run sluice sim --from COPY; nothing was started"
 	}
 	return errors.Join(all...)
 }
