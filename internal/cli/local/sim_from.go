@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -120,11 +122,33 @@ func loadReplica(s *awssim.Sim, w *replica.World) error {
 // printNotes prints what differs from AWS before the local AWS starts.
 func printNotes(out io.Writer, w *replica.World) {
 	for _, s := range w.Services {
-		fmt.Fprintf(out, "# built from %s and %s: service %s/%s\n", w.Files.Task, w.Files.Service, s.Cluster, s.Name)
+		printComment(out, "# ", "#   ", fmt.Sprintf("service %s/%s, built from %s and %s", s.Cluster, s.Name,
+			w.Files.Task, w.Files.Service))
 	}
 	for _, n := range w.Notes {
-		fmt.Fprintf(out, "# - %s\n", n)
+		printComment(out, "# - ", "#   ", n)
 	}
+}
+
+// commentWidth is the maximum width of a comment, in characters.
+const commentWidth = 80
+
+// printComment prints a comment in lines of at most commentWidth, if its words allow it. first begins
+// the first line, next the others.
+func printComment(out io.Writer, first, next, text string) {
+	line := first
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > commentWidth:
+			fmt.Fprintln(out, line)
+			line = next + word
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(out, line)
 }
 
 // explainUnsimulated returns one error for each part that the local AWS cannot have, by its key and
