@@ -36,7 +36,8 @@ type worldBuilder struct {
 
 func (l *worldBuilder) buildAll() error {
 	for _, step := range []func() error{l.pinSubnets, l.createLogGroups, l.createClusters, l.createTargetGroups,
-		l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions, l.createApplications, l.createScalableTargets} {
+		l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions, l.createApplications,
+		l.createScalableTargets} {
 		if err := step(); err != nil {
 			return err
 		}

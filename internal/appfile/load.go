@@ -34,7 +34,7 @@ func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*App
 	}
 	l := &loader{fsys: fsys, app: &Application{File: file, Source: map[string]string{}}}
 	data := []byte(onlyDefinitions)
-	implied := file != name && path.Base(file) == defaultServiceFile
+	implied := file != path.Clean(name) && path.Base(file) == defaultServiceFile
 	if !implied {
 		if data, err = l.readFile(file); err != nil {
 			return nil, &sluice.Error{Op: "read the application", Resource: file, Err: withoutPath(err),

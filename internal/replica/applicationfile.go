@@ -278,14 +278,14 @@ func (s Setup) Suggestions() []string {
 	case s.NoCanary != "":
 		return []string{"the service cannot have a canary: " + s.NoCanary}
 	case s.Canary != nil && !s.CanaryExists:
-		return []string{"a canary needs a second target group: the local AWS has " + groupName(s.Canary.ARN) +
-			"; before you deploy in AWS, create one with the settings of " + groupName(s.Primary.ARN) +
-			" (aws elbv2 create-target-group), and put its ARN in the application file"}
+		return []string{fmt.Sprintf("a canary needs a second target group. The local AWS has %s. In AWS, create one "+
+			"with the settings of %s (aws elbv2 create-target-group) before you deploy, and put its ARN in the "+
+			"application file", groupName(s.Canary.ARN), groupName(s.Primary.ARN))}
 	case s.Canary == nil && s.Access == sluice.ELB:
-		return []string{"a canary needs a second target group, and no listener rule forwards to " +
-			groupName(s.Primary.ARN) + " and to one other group; until then, sluice deploy replaces all tasks: create " +
-			"one with the same settings (aws elbv2 create-target-group), and add it under targetGroups.canary with a " +
-			"pipeline"}
+		return []string{fmt.Sprintf("a canary needs a second target group, and no listener rule forwards to %s and "+
+			"one other group. Create one with the settings of %[1]s (aws elbv2 create-target-group), then add it "+
+			"under targetGroups.canary, and a pipeline. Until then sluice deploy replaces all tasks",
+			groupName(s.Primary.ARN))}
 	}
 	return nil
 }

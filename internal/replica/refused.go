@@ -95,7 +95,8 @@ func (w *World) findCause(rest *World, refusal string, build func(*World) error)
 		return Refused{File: w.fileOf(part.task), Key: part.path, Answer: answerText(refusal), Meaning: part.meaning},
 			without, true
 	}
-	return Refused{File: w.fileOf(strings.Contains(refusal, "services[0]: taskDefinition: ")), Answer: answerText(refusal)}, nil, false
+	task := strings.Contains(refusal, "services[0]: taskDefinition: ")
+	return Refused{File: w.fileOf(task), Answer: answerText(refusal)}, nil, false
 }
 
 func (w *World) fileOf(task bool) string {

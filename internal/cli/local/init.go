@@ -32,7 +32,7 @@ func (p *program) newInitCommand() *cobra.Command {
 	r := &initRun{Session: p.Session}
 	c := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write the files of an application, from a running service or from its definitions",
+		Short: "Write the files of an application, also of a running service",
 		Long: `Write the files of an application into DIR, or into the current directory.
 
 With --service, sluice reads the running service and writes taskdef.json,
@@ -278,7 +278,7 @@ func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes
 		fmt.Fprintf(r.Env.Out, "wrote %s\n", filepath.Join(dir, f.name))
 	}
 	for _, n := range append(notes, s.Suggestions()...) {
-		fmt.Fprintf(r.Env.Out, "note: %s\n", n)
+		printWrapped(r.Env.Out, "note: ", "  ", n)
 	}
 	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir
 	if r.service != "" {

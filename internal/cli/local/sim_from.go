@@ -122,26 +122,26 @@ func loadReplica(s *awssim.Sim, w *replica.World) error {
 // printNotes prints what differs from AWS before the local AWS starts.
 func printNotes(out io.Writer, w *replica.World) {
 	for _, s := range w.Services {
-		printComment(out, "# ", "#   ", fmt.Sprintf("service %s/%s, built from %s and %s", s.Cluster, s.Name,
+		printWrapped(out, "# ", "#   ", fmt.Sprintf("service %s/%s, built from %s and %s", s.Cluster, s.Name,
 			w.Files.Task, w.Files.Service))
 	}
 	for _, n := range w.Notes {
-		printComment(out, "# - ", "#   ", n)
+		printWrapped(out, "# - ", "#   ", n)
 	}
 }
 
-// commentWidth is the maximum width of a comment, in characters.
-const commentWidth = 80
+// sentenceWidth is the maximum width of a sentence, in characters.
+const sentenceWidth = 80
 
-// printComment prints a comment in lines of at most commentWidth, if its words allow it. first begins
-// the first line, next the others.
-func printComment(out io.Writer, first, next, text string) {
+// printWrapped prints a sentence in lines of at most sentenceWidth, if its words allow it. first
+// begins the first line, next the others.
+func printWrapped(out io.Writer, first, next, text string) {
 	line := first
 	for i, word := range strings.Fields(text) {
 		switch {
 		case i == 0:
 			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > commentWidth:
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > sentenceWidth:
 			fmt.Fprintln(out, line)
 			line = next + word
 		default:
