@@ -33,8 +33,8 @@ type worldBuilder struct {
 }
 
 func (l *worldBuilder) buildAll() error {
-	for _, step := range []func() error{l.pinSubnets, l.createClusters, l.createTargetGroups, l.createLoadBalancers,
-		l.createNamespaces, l.createServices, l.addFunctions, l.createApplications, l.createScalableTargets} {
+	for _, step := range []func() error{l.pinSubnets, l.createClusters, l.addCapacity, l.createTargetGroups,
+		l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions, l.createApplications, l.createScalableTargets} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -96,7 +96,8 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	h := g.HealthCheck
 	in := &awselb.CreateTargetGroupInput{
 		Name: aws.String(g.Name), Protocol: cmp.Or(elbtypes.ProtocolEnum(g.Protocol), elbtypes.ProtocolEnumHttp),
-		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc), TargetType: elbtypes.TargetTypeEnumIp,
+		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc),
+		TargetType:          cmp.Or(elbtypes.TargetTypeEnum(g.Type), elbtypes.TargetTypeEnumIp),
 		HealthCheckProtocol: elbtypes.ProtocolEnum(h.Protocol), HealthCheckPath: optionalText(h.Path),
 		HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
 		HealthCheckTimeoutSeconds:  optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy),

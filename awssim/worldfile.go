@@ -29,6 +29,7 @@ type worldFile struct {
 	Images        map[string]map[string]any `yaml:"images"`
 	Subnets       []string                  `yaml:"subnets"`
 	Clusters      []string                  `yaml:"clusters"`
+	Capacity      []capacityFile            `yaml:"capacity"`
 	LoadBalancers []balancerFile            `yaml:"loadBalancers"`
 	TargetGroups  []groupFile               `yaml:"targetGroups"`
 	Namespaces    []namespaceFile           `yaml:"namespaces"`
@@ -90,7 +91,9 @@ type groupFile struct {
 	ARN  string `yaml:"arn"`
 	Port int32  `yaml:"port"`
 	// Protocol is HTTP (the default) or that of a network load balancer: TCP, TLS, UDP or TCP_UDP.
-	Protocol            string            `yaml:"protocol"`
+	Protocol string `yaml:"protocol"`
+	// Type is ip (the default) or instance, for tasks in network mode bridge or host.
+	Type                string            `yaml:"type"`
 	HealthCheck         healthFile        `yaml:"healthCheck"`
 	DeregistrationDelay *time.Duration    `yaml:"deregistrationDelay"`
 	Attributes          map[string]string `yaml:"attributes"`
@@ -151,8 +154,8 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.withLine(err)
 		}
 	}
-	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkBalancers,
-		f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
+	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkCapacity,
+		f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
 		if err := check(); err != nil {
 			return nil, f.withLine(err)
 		}
@@ -250,7 +253,11 @@ func (f *worldFile) checkLocation() error {
 func (f *worldFile) checkImages() error {
 	f.catalog = image.Catalog{}
 	for _, ref := range slices.Sorted(maps.Keys(f.Images)) {
-		b, err := imageBehaviour(ref[strings.LastIndexByte(ref, ':')+1:], f.Images[ref])
+		version := ref[strings.LastIndexByte(ref, ':')+1:]
+		if image.IsPattern(ref) {
+			version = "" // that of each image
+		}
+		b, err := imageBehaviour(version, f.Images[ref])
 		if err != nil {
 			return invalidAt("images", "%s: %w", ref, err)
 		}
@@ -400,6 +407,9 @@ func (f *worldFile) checkGroups() error {
 		if g.Name == "" {
 			return invalidAt(fmt.Sprintf("targetGroups[%d]", i), "name is missing")
 		}
+		if !slices.Contains([]string{"", "ip", "instance"}, g.Type) {
+			return invalidAt(fmt.Sprintf("targetGroups[%d].type", i), "%q is neither ip nor instance", g.Type)
+		}
 		if p := g.Protocol; p != "" && p != "HTTP" && !slices.Contains(networkProtocols, p) {
 			return invalidAt(fmt.Sprintf("targetGroups[%d].protocol", i), "%q is none of HTTP, %s", p,
 				strings.Join(networkProtocols, ", "))
@@ -438,10 +448,9 @@ func (f *worldFile) checkServices() error {
 			return invalidAt(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry,
 				joinOrNone(f.registryNames()))
 		}
-		if _, ok := f.catalog[s.Image]; !ok {
-			if _, err := image.Parse(s.Image); err != nil {
-				return invalidAt(at+".image", "%w", err)
-			}
+		if _, ok := f.catalog.Lookup(s.Image); !ok {
+			_, err := image.Parse(s.Image)
+			return invalidAt(at+".image", "%w", err)
 		}
 	}
 	return nil

@@ -20,7 +20,8 @@ type StartProcess struct {
 	Container   string
 	Service     string // "" for a standalone task
 	Address     netip.Addr
-	Ports       []int32
+	Ports       []int32 // published ones
+	OwnPorts    []int32 // those of the container, in the same order
 	Behaviour   image.Behaviour
 	Environment map[string]string
 	StopTimeout time.Duration
