@@ -270,7 +270,7 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 	if err != nil {
 		return err
 	}
-	network := &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.taskSubnets()}}
+	network := l.taskNetwork(svc)
 	var lbs []ecstypes.LoadBalancer
 	if svc.TargetGroup != "" {
 		lbs = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groupARNs[svc.TargetGroup]),
@@ -306,6 +306,26 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 	return err
 }
 
+// taskNetwork returns the network configuration of a service; only those in awsvpc mode have one.
+func (l *worldBuilder) taskNetwork(svc serviceFile) *ecstypes.NetworkConfiguration {
+	if svc.networkMode() != ecstypes.NetworkModeAwsvpc {
+		return nil
+	}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.taskSubnets()}}
+}
+
+func (f serviceFile) networkMode() ecstypes.NetworkMode {
+	return cmp.Or(ecstypes.NetworkMode(f.NetworkMode), ecstypes.NetworkModeAwsvpc)
+}
+
+// compatibilities returns what the task definition requires: Fargate, except for services on EC2.
+func (f serviceFile) compatibilities() []ecstypes.Compatibility {
+	if f.LaunchType == "EC2" {
+		return []ecstypes.Compatibility{ecstypes.CompatibilityEc2}
+	}
+	return []ecstypes.Compatibility{ecstypes.CompatibilityFargate}
+}
+
 // registerDefinition registers the service's one container, named after the service.
 func (l *worldBuilder) registerDefinition(svc serviceFile) (arn string, err error) {
 	c := ecstypes.ContainerDefinition{
@@ -323,9 +343,8 @@ func (l *worldBuilder) registerDefinition(svc serviceFile) (arn string, err erro
 			Value: aws.String(svc.Environment[k])})
 	}
 	out, err := l.ecs.RegisterTaskDefinition(l.ctx, &awsecs.RegisterTaskDefinitionInput{
-		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"),
-		Memory:               aws.String("512"),
+		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: svc.networkMode(),
+		RequiresCompatibilities: svc.compatibilities(), Cpu: aws.String("256"), Memory: aws.String("512"),
 		ExecutionRoleArn:     aws.String("arn:aws:iam::" + l.account + ":role/ecsTaskExecutionRole"),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{c},
 	})

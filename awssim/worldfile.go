@@ -121,6 +121,9 @@ type serviceFile struct {
 	TargetGroup string `yaml:"targetGroup"`
 	// LaunchType is FARGATE (the default) or EC2.
 	LaunchType string `yaml:"launchType"`
+	// NetworkMode is awsvpc (the default), bridge or host; the latter need launch type EC2 and a target
+	// group of type instance.
+	NetworkMode string `yaml:"networkMode"`
 	// Registry is "<service>.<namespace>" of Cloud Map.
 	Registry string `yaml:"registry"`
 	// ContainerCheck is the interval of the container's own health check; 0: it has none.
@@ -436,6 +439,8 @@ func (f *worldFile) checkServices() error {
 				s.Controller)
 		case !slices.Contains([]string{"", "FARGATE", "EC2"}, s.LaunchType):
 			return invalidAt(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
+		case !slices.Contains([]string{"", "awsvpc", "bridge", "host"}, s.NetworkMode):
+			return invalidAt(at+".networkMode", "%q is none of awsvpc, bridge, host", s.NetworkMode)
 		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
 			return invalidAt(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
 		case s.Breaker && s.Controller != "ECS":

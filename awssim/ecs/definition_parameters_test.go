@@ -184,10 +184,10 @@ func TestGapsNameTheFieldsAndTheRefusals(t *testing.T) {
 		got[g.String()] = g.Refused
 	}
 	want := map[string]bool{
-		"deploymentConfiguration.strategy: Deployment strategy BLUE_GREEN":                           true,
-		"serviceConnectConfiguration: Service Connect: no proxy routes requests by its names":        false,
-		"volumes: volumes: they have no content":                                                     false,
-		"containerDefinitions[web].dependsOn: container dependencies: all containers start together": false,
+		"Deployment strategy BLUE_GREEN (deploymentConfiguration.strategy)":                     true,
+		"serviceConnectConfiguration: no proxy routes requests by the names of Service Connect": false,
+		"volumes: volumes have no content":                                                      false,
+		"containerDefinitions[web].dependsOn: all containers start together":                    false,
 	}
 	for text, isRefused := range want {
 		if is, ok := got[text]; !ok || is != isRefused {

@@ -11,16 +11,23 @@ import (
 // Gap is a part of a service or a task definition that the simulator does not carry out.
 type Gap struct {
 	Field string // "deploymentConfiguration.strategy"
-	Text  string // what is not simulated: "deployment strategy BLUE_GREEN"
-	// Refused says that the API refuses the request. Otherwise the API stores the field, and it has
-	// no effect.
+	// Text is what is not simulated, if the API refuses the request: "Deployment strategy BLUE_GREEN".
+	// Otherwise the API stores the field, and Text says what happens instead.
+	Text    string
 	Refused bool
 }
 
-func (g Gap) String() string { return g.Field + ": " + g.Text }
+// String returns the gap in one line.
+func (g Gap) String() string {
+	if g.Refused {
+		return g.Text + " (" + g.Field + ")"
+	}
+	return g.Field + ": " + g.Text
+}
 
 // Gaps returns what of a service and its task definition is not simulated, the refused parts first.
-// Both may be nil. It needs no world, so a tool can ask before its first call.
+// Both may be nil. It needs no world, so a tool can ask before its first call. What containers do by
+// themselves (health check commands, secrets, file systems) is never simulated and not listed.
 func Gaps(service *awsecs.CreateServiceInput, definition *awsecs.RegisterTaskDefinitionInput) []Gap {
 	var all []Gap
 	if service != nil {
@@ -76,29 +83,26 @@ func hasAdvanced(b ecstypes.LoadBalancer) bool { return b.AdvancedConfiguration 
 func storedParts(in *awsecs.CreateServiceInput) []Gap {
 	return gapsOf([]part{
 		{isConnected(in.ServiceConnectConfiguration), "serviceConnectConfiguration",
-			"Service Connect: no proxy routes requests by its names"},
-		{len(in.VolumeConfigurations) > 0, "volumeConfigurations", "EBS volumes: they have no content"},
-		{len(in.PlacementConstraints) > 0, "placementConstraints", "placement constraints: tasks ignore them"},
-		{len(in.PlacementStrategy) > 0, "placementStrategy", "placement strategies: tasks are spread over zones"},
+			"no proxy routes requests by the names of Service Connect"},
+		{len(in.VolumeConfigurations) > 0, "volumeConfigurations", "EBS volumes have no content"},
+		{len(in.PlacementConstraints) > 0, "placementConstraints", "tasks ignore placement constraints"},
+		{len(in.PlacementStrategy) > 0, "placementStrategy", "tasks are spread over zones, whatever the strategy"},
 	}, false)
 }
 
 // definitionGaps returns the parts of a task definition that are stored and have no effect.
 func definitionGaps(in *awsecs.RegisterTaskDefinitionInput) []Gap {
 	list := []part{
-		{len(in.Volumes) > 0, "volumes", "volumes: they have no content"},
-		{in.ProxyConfiguration != nil, "proxyConfiguration", "App Mesh: no proxy routes requests"},
-		{len(in.PlacementConstraints) > 0, "placementConstraints", "placement constraints: tasks ignore them"},
+		{len(in.Volumes) > 0, "volumes", "volumes have no content"},
+		{in.ProxyConfiguration != nil, "proxyConfiguration", "no proxy of App Mesh routes requests"},
+		{len(in.PlacementConstraints) > 0, "placementConstraints", "tasks ignore placement constraints"},
 	}
 	for _, c := range in.ContainerDefinitions {
 		at := "containerDefinitions[" + val(c.Name) + "]."
 		list = append(list,
-			part{len(c.DependsOn) > 0, at + "dependsOn", "container dependencies: all containers start together"},
-			part{c.RestartPolicy != nil, at + "restartPolicy", "restart policies: a container that exits stays stopped"},
-			part{c.FirelensConfiguration != nil, at + "firelensConfiguration", "FireLens: it sends no logs"},
-			part{c.HealthCheck != nil && len(c.HealthCheck.Command) > 0, at + "healthCheck.command",
-				"commands of container health checks: the image's behaviour decides"},
-			part{len(c.Secrets) > 0, at + "secrets", "secrets: containers do not get their values"},
+			part{len(c.DependsOn) > 0, at + "dependsOn", "all containers start together"},
+			part{c.RestartPolicy != nil, at + "restartPolicy", "a container that exits stays stopped"},
+			part{c.FirelensConfiguration != nil, at + "firelensConfiguration", "FireLens sends no logs"},
 		)
 	}
 	return gapsOf(list, false)
