@@ -35,9 +35,9 @@ type worldBuilder struct {
 }
 
 func (l *worldBuilder) buildAll() error {
-	for _, step := range []func() error{l.pinSubnets, l.createLogGroups, l.createClusters, l.createTargetGroups,
-		l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions, l.createApplications,
-		l.createScalableTargets} {
+	for _, step := range []func() error{l.pinSubnets, l.createLogGroups, l.createClusters, l.addCapacity,
+		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions,
+		l.createApplications, l.createScalableTargets} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -123,7 +123,8 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	h := g.HealthCheck
 	in := &awselb.CreateTargetGroupInput{
 		Name: aws.String(g.Name), Protocol: cmp.Or(elbtypes.ProtocolEnum(g.Protocol), elbtypes.ProtocolEnumHttp),
-		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc), TargetType: elbtypes.TargetTypeEnumIp,
+		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc),
+		TargetType:          cmp.Or(elbtypes.TargetTypeEnum(g.Type), elbtypes.TargetTypeEnumIp),
 		HealthCheckProtocol: elbtypes.ProtocolEnum(h.Protocol), HealthCheckPath: optionalText(h.Path),
 		HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
 		HealthCheckTimeoutSeconds:  optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy),
@@ -329,15 +330,34 @@ func (l *worldBuilder) plainService(svc serviceFile, cluster, definition string)
 		HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
 		TaskDefinition:                aws.String(definition),
 		LaunchType:                    ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE")),
-		NetworkConfiguration: &ecstypes.NetworkConfiguration{
-			AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.taskSubnets()}},
-		DeploymentConfiguration: svc.deploymentConfiguration(), ServiceRegistries: l.serviceRegistries(svc),
+		NetworkConfiguration:          l.taskNetwork(svc),
+		DeploymentConfiguration:       svc.deploymentConfiguration(), ServiceRegistries: l.serviceRegistries(svc),
 	}
 	if svc.TargetGroup != "" {
 		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groupARNs[svc.TargetGroup]),
 			ContainerName: aws.String(svc.Name), ContainerPort: aws.Int32(cmp.Or(svc.Port, 80))}}
 	}
 	return in
+}
+
+// taskNetwork returns the network configuration of a service; only those in awsvpc mode have one.
+func (l *worldBuilder) taskNetwork(svc serviceFile) *ecstypes.NetworkConfiguration {
+	if svc.networkMode() != ecstypes.NetworkModeAwsvpc {
+		return nil
+	}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.taskSubnets()}}
+}
+
+func (f serviceFile) networkMode() ecstypes.NetworkMode {
+	return cmp.Or(ecstypes.NetworkMode(f.NetworkMode), ecstypes.NetworkModeAwsvpc)
+}
+
+// compatibilities returns what the task definition requires: Fargate, except for services on EC2.
+func (f serviceFile) compatibilities() []ecstypes.Compatibility {
+	if f.LaunchType == "EC2" {
+		return []ecstypes.Compatibility{ecstypes.CompatibilityEc2}
+	}
+	return []ecstypes.Compatibility{ecstypes.CompatibilityFargate}
 }
 
 // registerDefinition registers the task definition of the file, or one with the service's one
@@ -378,9 +398,8 @@ func (l *worldBuilder) plainDefinition(svc serviceFile) *awsecs.RegisterTaskDefi
 			Value: aws.String(svc.Environment[k])})
 	}
 	return &awsecs.RegisterTaskDefinitionInput{
-		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"),
-		Memory:               aws.String("512"),
+		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: svc.networkMode(),
+		RequiresCompatibilities: svc.compatibilities(), Cpu: aws.String("256"), Memory: aws.String("512"),
 		ExecutionRoleArn:     aws.String("arn:aws:iam::" + l.account + ":role/ecsTaskExecutionRole"),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{c},
 	}

@@ -30,6 +30,7 @@ type worldFile struct {
 	Subnets       []string                  `yaml:"subnets"`
 	Clusters      []string                  `yaml:"clusters"`
 	LogGroups     []string                  `yaml:"logGroups"`
+	Capacity      []capacityFile            `yaml:"capacity"`
 	LoadBalancers []balancerFile            `yaml:"loadBalancers"`
 	TargetGroups  []groupFile               `yaml:"targetGroups"`
 	Namespaces    []namespaceFile           `yaml:"namespaces"`
@@ -95,7 +96,9 @@ type groupFile struct {
 	ARN  string `yaml:"arn"`
 	Port int32  `yaml:"port"`
 	// Protocol is HTTP (the default) or that of a network load balancer: TCP, TLS, UDP or TCP_UDP.
-	Protocol            string            `yaml:"protocol"`
+	Protocol string `yaml:"protocol"`
+	// Type is ip (the default) or instance, for tasks in network mode bridge or host.
+	Type                string            `yaml:"type"`
 	HealthCheck         healthFile        `yaml:"healthCheck"`
 	DeregistrationDelay *time.Duration    `yaml:"deregistrationDelay"`
 	Attributes          map[string]string `yaml:"attributes"`
@@ -125,6 +128,9 @@ type serviceFile struct {
 	TargetGroup string `yaml:"targetGroup"`
 	// LaunchType is FARGATE (the default) or EC2.
 	LaunchType string `yaml:"launchType"`
+	// NetworkMode is awsvpc (the default), bridge or host; the latter need launch type EC2 and a target
+	// group of type instance.
+	NetworkMode string `yaml:"networkMode"`
 	// Registry is "<service>.<namespace>" of Cloud Map.
 	Registry string `yaml:"registry"`
 	// ContainerCheck is the interval of the container's own health check; 0: it has none.
@@ -164,8 +170,8 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.withLine(err)
 		}
 	}
-	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkBalancers,
-		f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
+	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkCapacity,
+		f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
 		if err := check(); err != nil {
 			return nil, f.withLine(err)
 		}
@@ -266,7 +272,11 @@ func (f *worldFile) checkLocation() error {
 func (f *worldFile) checkImages() error {
 	f.catalog = image.Catalog{}
 	for _, ref := range slices.Sorted(maps.Keys(f.Images)) {
-		b, err := imageBehaviour(ref[strings.LastIndexByte(ref, ':')+1:], f.Images[ref])
+		version := ref[strings.LastIndexByte(ref, ':')+1:]
+		if image.IsPattern(ref) {
+			version = "" // that of each image
+		}
+		b, err := imageBehaviour(version, f.Images[ref])
 		if err != nil {
 			return invalidAt("images", "%s: %w", ref, err)
 		}
@@ -421,6 +431,9 @@ func (f *worldFile) checkGroups() error {
 		if g.Name == "" {
 			return invalidAt(fmt.Sprintf("targetGroups[%d]", i), "name is missing")
 		}
+		if !slices.Contains([]string{"", "ip", "instance"}, g.Type) {
+			return invalidAt(fmt.Sprintf("targetGroups[%d].type", i), "%q is neither ip nor instance", g.Type)
+		}
 		if p := g.Protocol; p != "" && p != "HTTP" && !slices.Contains(networkProtocols, p) {
 			return invalidAt(fmt.Sprintf("targetGroups[%d].protocol", i), "%q is none of HTTP, %s", p,
 				strings.Join(networkProtocols, ", "))
@@ -447,6 +460,8 @@ func (f *worldFile) checkServices() error {
 				s.Controller)
 		case !slices.Contains([]string{"", "FARGATE", "EC2"}, s.LaunchType):
 			return invalidAt(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
+		case !slices.Contains([]string{"", "awsvpc", "bridge", "host"}, s.NetworkMode):
+			return invalidAt(at+".networkMode", "%q is none of awsvpc, bridge, host", s.NetworkMode)
 		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
 			return invalidAt(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
 		case s.Breaker && s.Controller != "ECS":
@@ -459,10 +474,9 @@ func (f *worldFile) checkServices() error {
 			return invalidAt(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry,
 				joinOrNone(f.registryNames()))
 		}
-		if _, ok := f.catalog[s.Image]; !ok && s.TaskDefinition == nil {
-			if _, err := image.Parse(s.Image); err != nil {
-				return invalidAt(at+".image", "%w", err)
-			}
+		if _, ok := f.catalog.Lookup(s.Image); !ok && s.TaskDefinition == nil {
+			_, err := image.Parse(s.Image)
+			return invalidAt(at+".image", "%w", err)
 		}
 	}
 	return nil

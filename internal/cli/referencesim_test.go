@@ -72,7 +72,9 @@ var remarks = map[string]string{
 	"settled": "`true`, the default: it has been there for ten minutes; `false`: " +
 		"everything begins now",
 	"images": "images by name, with the options below, `version`, and `commands`: " +
-		"what the image does when it is started with another command, by that command",
+		"what the image does when it is started with another command, by that command; `*` stands for any text, " +
+		"so `\"registry.test/*\": {noboot: true}` selects images that cannot be pulled. Any other image is a healthy " +
+		"server that answers its name and tag",
 	"knobs":     "delays, below",
 	"faults":    "lines, below",
 	"subnets":   "ids of the default network's subnets, at most 12; the first three are in zones a, b and c",
