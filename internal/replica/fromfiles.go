@@ -27,7 +27,7 @@ func FromFiles(app *appfile.Application) (*World, error) {
 	}
 	takeAccount(&like, app.Cluster)
 	w := &World{Account: like.Account, Region: like.Region, Clusters: []string{like.Cluster},
-		Files: Files{Task: app.Task.File, Service: app.Service.File}}
+		Task: app.Task, Definition: app.Service}
 	if n := app.Service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
 		w.Subnets = n.AwsvpcConfiguration.Subnets
 	}
@@ -37,6 +37,7 @@ func FromFiles(app *appfile.Application) (*World, error) {
 	w.addShapedGroups(app, like)
 	w.addShapedBalancer(like)
 	w.addShapedName(like)
+	w.addCapacity(like.Capacity.Providers, like.Capacity.Connect)
 	w.addShapedDeployer(like)
 	if like.Scaling.Max > 0 {
 		w.ScalableTargets = []Scalable{{Service: like.Service, Cluster: like.Cluster, Min: like.Scaling.Min,
@@ -63,7 +64,6 @@ func (w *World) addFilesService(app *appfile.Application, like shape.World) erro
 	if err != nil {
 		return err
 	}
-	w.deployed = imagesOf(task)
 	was, now := setPreviousImage(task, mainContainer(app))
 	if was != "" {
 		w.note("the service runs %s before the first deployment; the files have %s", nameAndTag(was), nameAndTag(now))
@@ -90,7 +90,31 @@ func (w *World) addService(s Service) {
 		delete(s.AWS, "role")
 	}
 	w.Services, w.LogGroups = append(w.Services, s), logGroupsOf(s.TaskDefinition)
-	w.noteWithoutEffect(s)
+	w.noteSecrets()
+}
+
+// addCapacity adds the capacity providers of the cluster, and the namespace of Service Connect.
+func (w *World) addCapacity(providers []string, connect string) {
+	if len(providers) > 0 {
+		w.Capacity = []Capacity{{w.Clusters[0], providers}}
+	}
+	if connect != "" && !slices.ContainsFunc(w.Namespaces, func(n Namespace) bool { return n.Name == connect }) {
+		w.Namespaces = append(w.Namespaces, Namespace{Name: connect, Kind: "http"})
+	}
+}
+
+// noteSecrets adds a note if containers have values that the local AWS does not read.
+func (w *World) noteSecrets() {
+	secrets, files := false, false
+	for _, c := range w.Task.Input.ContainerDefinitions {
+		secrets, files = secrets || len(c.Secrets) > 0, files || len(c.EnvironmentFiles) > 0
+	}
+	if secrets {
+		w.note("%s: secrets: no effect here: no secret is read, and the tasks start without them", w.Task.File)
+	}
+	if files {
+		w.note("%s: environmentFiles: no effect here: no file is read", w.Task.File)
+	}
 }
 
 func (w *World) note(format string, args ...any) {
@@ -172,6 +196,9 @@ func (w *World) addShapedGroup(g shape.Group, like shape.World) {
 			Healthy: g.Healthy, Unhealthy: g.Unhealthy}}
 	if like.UsesNetworkBalancer() {
 		out.Protocol = "TCP"
+	}
+	if like.Capacity.NetworkMode != "" {
+		out.Type = "instance" // a task has the address of its container instance
 	}
 	if out.HealthCheck.Protocol = "HTTP"; g.TCP {
 		out.HealthCheck.Protocol = "TCP"

@@ -134,7 +134,7 @@ func (l *Live) GroupARNs() (arns []string) {
 // World returns the AWS around the service as it is.
 func (l *Live) World() (*World, error) {
 	w := &World{Account: l.Account, Region: l.Region, Clusters: []string{l.Cluster}, Notes: l.Notes,
-		Files: Files{Task: "task definition " + l.Revision, Service: "service " + l.Cluster + "/" + l.Service}}
+		Task: l.Task, Definition: l.Definition}
 	if n := l.Definition.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
 		w.Subnets = n.AwsvpcConfiguration.Subnets
 	}
@@ -155,6 +155,7 @@ func (l *Live) World() (*World, error) {
 		w.LoadBalancers = append(w.LoadBalancers, balancerCopy(b))
 	}
 	w.addNames(l.Registries)
+	w.addCapacity(l.capacity())
 	for _, s := range l.Scaling {
 		if s.Dimension == "ecs:service:DesiredCount" {
 			w.ScalableTargets = append(w.ScalableTargets, Scalable{Service: l.Service, Cluster: l.Cluster, Min: s.Min,
@@ -165,6 +166,20 @@ func (l *Live) World() (*World, error) {
 		w.note("auto scaling has its bounds here, and no policies: the desired count changes by deployments only")
 	}
 	return w, l.addDeployer(w)
+}
+
+// capacity returns the capacity providers of the service, and its namespace of Service Connect.
+func (l *Live) capacity() (providers []string, connect string) {
+	in := l.Definition.Input
+	for _, x := range in.CapacityProviderStrategy {
+		if x.CapacityProvider != nil {
+			providers = append(providers, sluice.ARNName(*x.CapacityProvider))
+		}
+	}
+	if c := in.ServiceConnectConfiguration; c != nil && c.Enabled && c.Namespace != nil {
+		connect = sluice.ARNName(*c.Namespace)
+	}
+	return providers, connect
 }
 
 // effectiveAttributes returns the attributes of a target group that change what the local AWS does.

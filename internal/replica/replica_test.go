@@ -2,7 +2,6 @@ package replica_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -151,7 +150,6 @@ services:
       loadBalancers: [{targetGroupArn: GROUP, containerName: app, containerPort: 8080}]
 scalableTargets: [{service: web, min: 2, max: 9, suspended: [in]}]
 logGroups: [/ecs/web]
-images: {"example.com/shop/app:v7": {version: v7}}
 `
 
 const groupARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
@@ -265,38 +263,5 @@ func TestLiveCopyOfOtherWays(t *testing.T) {
 				t.Errorf("the copy of the copy differs:\n%s\nwant\n%s", jsonText(got), jsonText(want))
 			}
 		})
-	}
-}
-
-// Every part that the local AWS refuses is found, with its file and key.
-func TestRefusedPartsAreNamed(t *testing.T) {
-	app, err := appfile.Load(folder.New("../../examples/shop"), ".", nil)
-	failOn(t, err)
-	w, err := replica.FromFiles(app)
-	failOn(t, err)
-	w.Services[0].AWS["vpcLatticeConfigurations"] = []any{"x"}
-	w.Services[0].TaskDefinition["proxyConfiguration"] = map[string]any{"containerName": "envoy"}
-	w.Services[0].AWS["placementStrategy"] = []any{"y"}
-	build := func(w *replica.World) error {
-		switch s := w.Services[0]; {
-		case s.TaskDefinition["proxyConfiguration"] != nil:
-			return errors.New("world:3: services[0]: taskDefinition: no proxies")
-		case s.AWS["vpcLatticeConfigurations"] != nil:
-			return errors.New("world:3: services[0]: no lattice")
-		case s.AWS["placementStrategy"] != nil:
-			return errors.New("world:3: services[0]: no placement")
-		}
-		return errors.New("world:3: services[0]: not at all")
-	}
-	var got []string
-	for _, r := range w.FindRefused(build) {
-		got = append(got, r.Place()+" = "+r.Answer)
-	}
-	want := []string{"taskdef.json: proxyConfiguration = the local AWS answers: no proxies",
-		"servicedef.json: vpcLatticeConfigurations = the local AWS answers: no lattice",
-		"servicedef.json: placementStrategy = the local AWS answers: no placement",
-		"servicedef.json = the local AWS answers: not at all"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

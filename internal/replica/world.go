@@ -5,39 +5,38 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // World is a world file of the local AWS; docs/reference/sim.md has its keys.
 type World struct {
-	Account           string           `json:"account"`
-	Region            string           `json:"region"`
-	Subnets           []string         `json:"subnets,omitempty"`
-	Clusters          []string         `json:"clusters"`
-	LogGroups         []string         `json:"logGroups,omitempty"`
-	Images            map[string]Image `json:"images,omitempty"`
-	TargetGroups      []Group          `json:"targetGroups,omitempty"`
-	LoadBalancers     []Balancer       `json:"loadBalancers,omitempty"`
-	Namespaces        []Namespace      `json:"namespaces,omitempty"`
-	Services          []Service        `json:"services"`
-	Functions         []Function       `json:"functions,omitempty"`
-	DeploymentConfigs []Config         `json:"deploymentConfigs,omitempty"`
-	Applications      []Application    `json:"applications,omitempty"`
-	ScalableTargets   []Scalable       `json:"scalableTargets,omitempty"`
+	Account           string        `json:"account"`
+	Region            string        `json:"region"`
+	Subnets           []string      `json:"subnets,omitempty"`
+	Clusters          []string      `json:"clusters"`
+	LogGroups         []string      `json:"logGroups,omitempty"`
+	Capacity          []Capacity    `json:"capacity,omitempty"`
+	TargetGroups      []Group       `json:"targetGroups,omitempty"`
+	LoadBalancers     []Balancer    `json:"loadBalancers,omitempty"`
+	Namespaces        []Namespace   `json:"namespaces,omitempty"`
+	Services          []Service     `json:"services"`
+	Functions         []Function    `json:"functions,omitempty"`
+	DeploymentConfigs []Config      `json:"deploymentConfigs,omitempty"`
+	Applications      []Application `json:"applications,omitempty"`
+	ScalableTargets   []Scalable    `json:"scalableTargets,omitempty"`
 
-	// Files are the names of the definition files, for messages.
-	Files Files `json:"-"`
-	// deployed are images that a deployment of the files will run; see declareImages.
-	deployed []string
-	// Notes are sentences for the user: values that the files do not have, and parts without effect.
+	// Task and Definition are the definitions that the world was built from.
+	Task       *definition.Task    `json:"-"`
+	Definition *definition.Service `json:"-"`
+	// Notes are sentences for the user: values that the source does not have.
 	Notes []string `json:"-"`
 }
 
-// Files are the places that the definitions come from.
-type Files struct{ Task, Service string }
-
-// Image is the behaviour of a container image.
-type Image struct {
-	Version string `json:"version"`
+// Capacity is the capacity of a cluster.
+type Capacity struct {
+	Cluster   string   `json:"cluster"`
+	Providers []string `json:"capacityProviders"`
 }
 
 // Group is a target group.
@@ -45,6 +44,7 @@ type Group struct {
 	Name                string            `json:"name"`
 	ARN                 string            `json:"arn"`
 	Port                int32             `json:"port,omitempty"`
+	Type                string            `json:"type,omitempty"` // instance; empty: ip
 	Protocol            string            `json:"protocol,omitempty"`
 	DeregistrationDelay string            `json:"deregistrationDelay,omitempty"`
 	HealthCheck         *HealthCheck      `json:"healthCheck,omitempty"`
@@ -100,7 +100,7 @@ type Rule struct {
 type Namespace struct {
 	Name     string     `json:"name"`
 	Kind     string     `json:"kind"`
-	Services []Registry `json:"services"`
+	Services []Registry `json:"services,omitempty"`
 }
 
 // Registry is a Cloud Map service.
@@ -165,28 +165,12 @@ type Scalable struct {
 
 // Text returns the world file. It is JSON, which is YAML too.
 func (w *World) Text() ([]byte, error) {
-	w.declareImages()
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(w)
 	return b.Bytes(), err
-}
-
-// declareImages lets the local AWS run the images of the task definitions as web servers that answer
-// their name and tag. A local AWS that runs every image does not need it.
-func (w *World) declareImages() {
-	refs := slices.Clone(w.deployed)
-	for _, s := range w.Services {
-		refs = append(refs, imagesOf(s.TaskDefinition)...)
-	}
-	w.Images = map[string]Image{}
-	for _, ref := range refs {
-		if !isSimImage(ref) {
-			w.Images[ref] = Image{nameAndTag(ref)}
-		}
-	}
 }
 
 // logGroupsOf returns the log groups of a task definition in AWS's shape.
@@ -201,23 +185,6 @@ func logGroupsOf(task map[string]any) (names []string) {
 		}
 	}
 	return names
-}
-
-// imagesOf returns the images of a task definition in AWS's shape.
-func imagesOf(task map[string]any) (refs []string) {
-	containers, _ := task["containerDefinitions"].([]any)
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		if ref, ok := container["image"].(string); ok {
-			refs = append(refs, ref)
-		}
-	}
-	return refs
-}
-
-// isSimImage reports whether the local AWS has the image itself.
-func isSimImage(ref string) bool {
-	return strings.HasPrefix(ref, "sim/") || strings.Contains(ref, "/sim/") || strings.HasPrefix(ref, "host:")
 }
 
 // nameAndTag returns the last part of an image's repository with its tag: "nginx:1.27" for

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/replica"
 )
@@ -71,8 +72,12 @@ func (p *program) runSimLike(ctx context.Context, o simOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := checkGaps(w); err != nil {
+		return err
+	}
 	if err := loadReplica(s, w); err != nil {
-		return explainUnsimulated(w, err)
+		return &sluice.Error{Op: "build the local AWS", Resource: w.Task.File + " and " + w.Definition.File,
+			Err: fmt.Errorf("the local AWS answers: %w", err), Next: removeParts}
 	}
 	if o.like.print {
 		data, err := w.Text()
@@ -123,7 +128,7 @@ func loadReplica(s *awssim.Sim, w *replica.World) error {
 func printNotes(out io.Writer, w *replica.World) {
 	for _, s := range w.Services {
 		printWrapped(out, "# ", "#   ", fmt.Sprintf("service %s/%s, built from %s and %s", s.Cluster, s.Name,
-			w.Files.Task, w.Files.Service))
+			w.Task.File, w.Definition.File))
 	}
 	for _, n := range w.Notes {
 		printWrapped(out, "# - ", "#   ", n)
@@ -151,25 +156,29 @@ func printWrapped(out io.Writer, first, next, text string) {
 	fmt.Fprintln(out, line)
 }
 
-// explainUnsimulated returns one error for each part that the local AWS cannot have, by its key and
-// file.
-func explainUnsimulated(w *replica.World, err error) error {
-	build := func(w *replica.World) error {
-		s, err := awssim.New(awssim.Options{})
-		if err != nil {
-			return err
+const removeParts = "remove these parts in a copy of the files, and run sluice sim --from COPY; nothing was started"
+
+// checkGaps returns an error for each part of the definitions that the local AWS refuses, by its file
+// and key. It adds a note for each part that has no effect there.
+func checkGaps(w *replica.World) error {
+	var refused []error
+	for _, of := range []struct {
+		file string
+		gaps []ecs.Gap
+	}{
+		{w.Task.File, ecs.Gaps(nil, w.Task.Input)}, {w.Definition.File, ecs.Gaps(w.Definition.Input, nil)},
+	} {
+		for _, g := range of.gaps {
+			if !g.Refused {
+				w.Notes = append(w.Notes, fmt.Sprintf("%s: %s: no effect here: %s", of.file, g.Field, g.Text))
+				continue
+			}
+			refused = append(refused, &sluice.Error{Op: "build the local AWS", Resource: of.file + ": " + g.Field,
+				Err: fmt.Errorf("the local AWS does not simulate this: %s", g.Text)})
 		}
-		return loadReplica(s, w)
 	}
-	var all []error
-	for _, f := range w.FindRefused(build) {
-		all = append(all, &sluice.Error{Op: "build the local AWS", Resource: f.Place(), Err: errors.New(f.Text())})
+	if n := len(refused); n > 0 {
+		refused[n-1].(*sluice.Error).Next = removeParts
 	}
-	if len(all) == 0 {
-		all = append(all, &sluice.Error{Op: "build the local AWS", Err: err})
-	}
-	if last, ok := all[len(all)-1].(*sluice.Error); ok {
-		last.Next = "remove these parts in a copy of the files, and run sluice sim --from COPY; nothing was started"
-	}
-	return errors.Join(all...)
+	return errors.Join(refused...)
 }
