@@ -91,6 +91,7 @@ var remarks = map[string]string{
 	"targetGroups[].attributes":              "any other attribute, as AWS names it",
 	"services[].controller":                  "`EXTERNAL`, the default, `ECS` or `CODE_DEPLOY`",
 	"services[].cluster":                     "may be left out where there is one",
+	"capacity[].cluster":                     "may be left out where there is one",
 	"services[].family":                      "of its task definition; its name if not given",
 	"services[].port":                        "80 if not given",
 	"services[].grace":                       "health check grace period",

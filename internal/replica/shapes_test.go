@@ -36,7 +36,8 @@ var shapes = map[string]struct{ service, task, container string }{
 	"connect off": {fargate + `, "serviceConnectConfiguration": {"enabled": false}`, fargateTask, ""},
 	"EFS": {fargate, fargateTask + `, "volumes": [{"name": "data",
 		"efsVolumeConfiguration": {"fileSystemId": "fs-1", "rootDirectory": "/"}}]`,
-		`"mountPoints": [{"sourceVolume": "data", "containerPath": "/data"}]`},
+		`"mountPoints": [
+		{"sourceVolume": "data", "containerPath": "/data"}]`},
 	"circuit breaker": {fargate + `,
 		"deploymentConfiguration": {"deploymentCircuitBreaker": {"enable": true, "rollback": true},
 		"maximumPercent": 150, "minimumHealthyPercent": 50}`, fargateTask, ""},
@@ -48,7 +49,7 @@ var shapes = map[string]struct{ service, task, container string }{
 	"two groups": {fargate + `, "loadBalancers": [` + attachment("web") + `,
 		` + attachment("internal") + `]`, fargateTask, web},
 	"named": {fargate + `,
-		"serviceRegistries": [{"registryArn": "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-utcrh6wavdkggqtk"}]`, fargateTask, web},
+		"serviceRegistries": [{"registryArn": "` + registryARN + `"}]`, fargateTask, web},
 	"task sets": {fargate + `, "deploymentController": {"type": "EXTERNAL"}`, fargateTask, ""},
 	"many subnets": {`"launchType": "FARGATE",
 		"networkConfiguration": {"awsvpcConfiguration": {"subnets": ["subnet-1", "subnet-2", "subnet-3",
@@ -64,6 +65,8 @@ var shapes = map[string]struct{ service, task, container string }{
 }
 
 const (
+	registryARN = "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-utcrh6wavdkggqtk"
+
 	vpc = `"networkConfiguration": {"awsvpcConfiguration": {"subnets": ["subnet-12344321"], ` +
 		`"securityGroups": ["sg-12344321"], "assignPublicIp": "ENABLED"}}`
 	fargate     = `"launchType": "FARGATE", ` + vpc
