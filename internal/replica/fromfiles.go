@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -20,7 +21,12 @@ const PreviousTag = "previous"
 // FromFiles returns the AWS that an application's files expect, as it is before their deployment: the
 // service runs their task definition with the image tag [PreviousTag]. Values that the files do not
 // have are AWS's defaults, as in a rehearsal.
+//
+// A standalone task needs only its cluster and its network.
 func FromFiles(app *appfile.Application) (*World, error) {
+	if app.Service == nil {
+		return fromTask(app), nil
+	}
 	like, err := shape.FromFiles(app)
 	if err != nil {
 		return nil, err
@@ -34,6 +40,7 @@ func FromFiles(app *appfile.Application) (*World, error) {
 	if err := w.addFilesService(app, like); err != nil {
 		return nil, err
 	}
+	w.addStepLogs(app)
 	w.addShapedGroups(app, like)
 	w.addShapedBalancer(like)
 	w.addShapedName(like)
@@ -44,6 +51,47 @@ func FromFiles(app *appfile.Application) (*World, error) {
 			Max: like.Scaling.Max}}
 	}
 	return w, nil
+}
+
+// fromTask returns the AWS that a standalone task expects.
+func fromTask(app *appfile.Application) *World {
+	w := &World{Account: "123456789012", Region: app.Region, Clusters: []string{sluice.ARNName(app.Cluster)},
+		Subnets: app.Standalone.Subnets, Services: []Service{}, Task: app.Task}
+	if w.Clusters[0] == "" {
+		w.Clusters[0] = "default"
+	}
+	if parts := strings.Split(app.Cluster, ":"); len(parts) > 5 {
+		w.Region, w.Account = parts[3], parts[4]
+	}
+	if w.Region == "" {
+		w.Region = "us-east-1"
+	}
+	w.addLogs(app.Task)
+	w.addStepLogs(app)
+	w.noteSecrets()
+	return w
+}
+
+// addStepLogs adds the log groups of the tasks that run before and after the stages.
+func (w *World) addStepLogs(app *appfile.Application) {
+	for _, step := range append(slices.Clone(app.Before), app.After...) {
+		w.addLogs(step.Task)
+	}
+}
+
+// addLogs adds the log groups of a task definition: containers start only if they exist.
+func (w *World) addLogs(task *definition.Task) {
+	if task == nil {
+		return
+	}
+	for _, c := range task.Input.ContainerDefinitions {
+		if c.LogConfiguration == nil {
+			continue
+		}
+		if name := c.LogConfiguration.Options["awslogs-group"]; name != "" && !slices.Contains(w.LogGroups, name) {
+			w.LogGroups = append(w.LogGroups, name)
+		}
+	}
 }
 
 // takeAccount takes the account and Region from the ARN of the cluster if no target group gives them.
@@ -89,7 +137,8 @@ func (w *World) addService(s Service) {
 	if role, _ := s.AWS["role"].(string); strings.Contains(role, ":role/aws-service-role/") {
 		delete(s.AWS, "role")
 	}
-	w.Services, w.LogGroups = append(w.Services, s), logGroupsOf(s.TaskDefinition)
+	w.Services = append(w.Services, s)
+	w.addLogs(w.Task)
 	w.noteSecrets()
 }
 

@@ -61,6 +61,22 @@ func copyLive(t *testing.T, s *awssim.Sim, cluster, service string) (*replica.Li
 	return live, newSim(t, text)
 }
 
+// The files of a standalone task build a local AWS with its cluster, and no service.
+func TestTaskBuildsItsCluster(t *testing.T) {
+	app, err := appfile.Load(folder.New("../../examples/job"), ".", nil)
+	failOn(t, err)
+	w, err := replica.FromFiles(app)
+	failOn(t, err)
+	text, err := w.Text()
+	failOn(t, err)
+	s := newSim(t, text)
+	out, err := awsecs.NewFromConfig(s.Config()).DescribeClusters(t.Context(), &awsecs.DescribeClustersInput{
+		Clusters: []string{"prod"}})
+	if err != nil || len(out.Clusters) != 1 || out.Clusters[0].ActiveServicesCount != 0 {
+		t.Errorf("%+v %v", out, err)
+	}
+}
+
 // Each example's files build a local AWS in which the previous version serves.
 func TestEveryExampleBuilds(t *testing.T) {
 	folders, err := os.ReadDir("../../examples")

@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -28,7 +27,7 @@ type World struct {
 
 	// Task and Definition are the definitions that the world was built from.
 	Task       *definition.Task    `json:"-"`
-	Definition *definition.Service `json:"-"`
+	Definition *definition.Service `json:"-"` // nil: a standalone task
 	// Notes are sentences for the user: values that the source does not have.
 	Notes []string `json:"-"`
 }
@@ -163,6 +162,14 @@ type Scalable struct {
 	Suspended []string `json:"suspended,omitempty"`
 }
 
+// Sources returns the names of the definitions that the world was built from.
+func (w *World) Sources() string {
+	if w.Definition == nil {
+		return w.Task.File
+	}
+	return w.Task.File + " and " + w.Definition.File
+}
+
 // Text returns the world file. It is JSON, which is YAML too.
 func (w *World) Text() ([]byte, error) {
 	var b bytes.Buffer
@@ -171,20 +178,6 @@ func (w *World) Text() ([]byte, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(w)
 	return b.Bytes(), err
-}
-
-// logGroupsOf returns the log groups of a task definition in AWS's shape.
-func logGroupsOf(task map[string]any) (names []string) {
-	containers, _ := task["containerDefinitions"].([]any)
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		log, _ := container["logConfiguration"].(map[string]any)
-		options, _ := log["options"].(map[string]any)
-		if name, ok := options["awslogs-group"].(string); ok && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // nameAndTag returns the last part of an image's repository with its tag: "nginx:1.27" for

@@ -76,7 +76,7 @@ func (p *program) runSimLike(ctx context.Context, o simOptions) error {
 		return err
 	}
 	if err := loadReplica(s, w); err != nil {
-		return &sluice.Error{Op: "build the local AWS", Resource: w.Task.File + " and " + w.Definition.File,
+		return &sluice.Error{Op: "build the local AWS", Resource: w.Sources(),
 			Err: fmt.Errorf("the local AWS answers: %w", err), Next: removeParts}
 	}
 	if o.like.print {
@@ -99,8 +99,13 @@ func (p *program) findWorld(ctx context.Context, l simSource) (*replica.World, e
 		if err != nil {
 			return nil, err
 		}
-		if !l.fromLive || app.Service == nil {
+		if !l.fromLive {
 			return replica.FromFiles(app)
+		}
+		if app.Service == nil {
+			return nil, &sluice.Error{Op: "sluice sim", Resource: app.File,
+				Err:  errors.New("the application is a standalone task, and there is no service to copy"),
+				Next: "leave --from-live out"}
 		}
 		cluster, service, region = session.ClusterName(app), *app.Service.Input.ServiceName, app.Region
 	}
@@ -126,10 +131,11 @@ func loadReplica(s *awssim.Sim, w *replica.World) error {
 
 // printNotes prints what differs from AWS before the local AWS starts.
 func printNotes(out io.Writer, w *replica.World) {
+	what := "cluster " + w.Clusters[0]
 	for _, s := range w.Services {
-		printWrapped(out, "# ", "#   ", fmt.Sprintf("service %s/%s, built from %s and %s", s.Cluster, s.Name,
-			w.Task.File, w.Definition.File))
+		what = "service " + s.Cluster + "/" + s.Name
 	}
+	printWrapped(out, "# ", "#   ", what+", built from "+w.Sources())
 	for _, n := range w.Notes {
 		printWrapped(out, "# - ", "#   ", n)
 	}
@@ -162,18 +168,18 @@ const removeParts = "remove these parts in a copy of the files, and run sluice s
 // and key. It adds a note for each part that has no effect there.
 func checkGaps(w *replica.World) error {
 	var refused []error
-	for _, of := range []struct {
-		file string
-		gaps []ecs.Gap
-	}{
-		{w.Task.File, ecs.Gaps(nil, w.Task.Input)}, {w.Definition.File, ecs.Gaps(w.Definition.Input, nil)},
-	} {
-		for _, g := range of.gaps {
+	gaps := map[string][]ecs.Gap{w.Task.File: ecs.Gaps(nil, w.Task.Input)}
+	files := []string{w.Task.File}
+	if s := w.Definition; s != nil {
+		gaps[s.File], files = ecs.Gaps(s.Input, nil), append(files, s.File)
+	}
+	for _, file := range files {
+		for _, g := range gaps[file] {
 			if !g.Refused {
-				w.Notes = append(w.Notes, fmt.Sprintf("%s: %s: no effect here: %s", of.file, g.Field, g.Text))
+				w.Notes = append(w.Notes, fmt.Sprintf("%s: %s: no effect here: %s", file, g.Field, g.Text))
 				continue
 			}
-			refused = append(refused, &sluice.Error{Op: "build the local AWS", Resource: of.file + ": " + g.Field,
+			refused = append(refused, &sluice.Error{Op: "build the local AWS", Resource: file + ": " + g.Field,
 				Err: fmt.Errorf("the local AWS does not simulate this: %s", g.Text)})
 		}
 	}
