@@ -7,7 +7,7 @@ import (
 )
 
 // Catalog maps references to images, in addition to the built-in sim/* ones. Its entries take
-// precedence. A key with * is a pattern: * stands for any text, slashes included.
+// precedence. A key with * is a pattern: * matches any text, slashes included.
 type Catalog map[string]Behaviour
 
 // HostImages is the key that allows a catalogue to start programs of the host. Without it, a host:

@@ -72,7 +72,7 @@ var remarks = map[string]string{
 	"settled": "`true`, the default: it has been there for ten minutes; `false`: " +
 		"everything begins now",
 	"images": "images by name, with the options below, `version`, and `commands`: " +
-		"what the image does when it is started with another command, by that command; `*` stands for any text, " +
+		"what the image does when it is started with another command, by that command; `*` matches any text, " +
 		"so `\"registry.test/*\": {noboot: true}` selects images that cannot be pulled. Any other image is a healthy " +
 		"server that answers its name and tag",
 	"knobs":     "delays, below",

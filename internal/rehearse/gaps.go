@@ -23,7 +23,7 @@ func CheckGaps(app *appfile.Application) (advice []string, err error) {
 	if len(refused) > 0 {
 		return nil, &sluice.Error{Op: "rehearse", Resource: app.File,
 			Err:  errors.New("the simulated AWS does not support " + strings.Join(refused, "; ")),
-			Next: "rehearse a copy of the files without it, or test it in an AWS account"}
+			Next: "remove it from a copy of the files and rehearse that, or test it in an AWS account"}
 	}
 	for _, text := range stored {
 		advice = append(advice, "not simulated: "+text)

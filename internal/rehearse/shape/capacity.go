@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
@@ -23,23 +20,26 @@ type Capacity struct {
 // setCapacity sets the capacity that an application's files need.
 func (w *World) setCapacity(app *appfile.Application) {
 	in := app.Service.Input
-	mode := app.Task.Input.NetworkMode
-	if mode == "" {
-		mode = ecstypes.NetworkModeBridge
-	}
-	if mode != ecstypes.NetworkModeAwsvpc {
+	switch mode := app.Task.Input.NetworkMode; mode {
+	case "awsvpc":
+	case "":
+		w.Capacity.NetworkMode = "bridge" // AWS's default
+	default:
 		w.Capacity.NetworkMode = string(mode)
 	}
-	w.Capacity.OnEC2 = in.LaunchType == ecstypes.LaunchTypeEc2 || w.Capacity.NetworkMode != ""
+	w.Capacity.OnEC2 = in.LaunchType == "EC2" || w.Capacity.NetworkMode != ""
 	for _, x := range in.CapacityProviderStrategy {
-		name := sluice.ARNName(aws.ToString(x.CapacityProvider))
+		if x.CapacityProvider == nil {
+			continue
+		}
+		name := sluice.ARNName(*x.CapacityProvider)
 		w.Capacity.OnEC2 = w.Capacity.OnEC2 || !strings.HasPrefix(name, "FARGATE")
 		if !slices.Contains(w.Capacity.Providers, name) {
 			w.Capacity.Providers = append(w.Capacity.Providers, name)
 		}
 	}
-	if c := in.ServiceConnectConfiguration; c != nil && c.Enabled {
-		w.Capacity.Connect = sluice.ARNName(aws.ToString(c.Namespace))
+	if c := in.ServiceConnectConfiguration; c != nil && c.Enabled && c.Namespace != nil {
+		w.Capacity.Connect = sluice.ARNName(*c.Namespace)
 	}
 }
 
