@@ -20,6 +20,7 @@ const leadTime = 10 * time.Minute
 //	region: us-east-1
 //	subnets: [subnet-…]        # ids of the default network's subnets, in zones a, b, c; services run in these
 //	clusters: [prod]
+//	capacity: [{cluster: prod, instances: 3, capacityProviders: [FARGATE, FARGATE_SPOT]}]  # defaultStrategy: [{provider: FARGATE_SPOT, weight: 1}]
 //	targetGroups:
 //	  - {name: web-primary, arn: …, port: 80, deregistrationDelay: 10s, healthCheck: {interval: 5s}}
 //	  - {name: web-canary}
@@ -36,6 +37,7 @@ const leadTime = 10 * time.Minute
 //	  - {name: api, count: 4, image: "sim/web:v1", port: 80, registry: api.shop.local}
 //	  - {name: web, count: 4, image: "sim/web:v1", port: 80, targetGroup: web-primary}  # controller: EXTERNAL or ECS
 //	  - {name: pay, count: 2, image: "sim/pay:v1", targetGroup: pay-a, controller: CODE_DEPLOY, demand: 120}  # CPU that callers request, in percent of a task
+//	  - {name: own, taskDefinition: {containerDefinitions: […]}, aws: {desiredCount: 2, …}}  # in AWS's shape, as its command line prints them
 //	functions: [{name: validate, result: succeed, after: 5s}]  # or fail, hang: called by the hooks of deployments
 //	deploymentConfigs: [{name: Half, canary: 50, every: 1m}]   # or linear
 //	applications:
@@ -43,7 +45,7 @@ const leadTime = 10 * time.Minute
 //	    groups: [{name: pay, service: pay, targetGroups: [pay-a, pay-b], listener: "web:80", testListener: "web:8080"}]
 //	scalableTargets: [{service: pay, min: 2, max: 8, suspended: [in], policy: {name: cpu, target: 50}}]
 //	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: a policy document; SimulatePrincipalPolicy evaluates them
-//	images: {"shop:slow": {version: v1, latency: 50ms}}  # options as in image.Options
+//	images: {"shop:slow": {latency: 50ms}, "registry.test/*": {noboot: true}}  # options as in image.Options
 //	knobs: {delays: none, provisioning: 2s..4s, throttle: true}
 //	faults: ["throttle ecs:CreateTaskSet times=1"]
 //	settled: true              # false: all resources are created now

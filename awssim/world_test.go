@@ -139,7 +139,7 @@ func TestWorldFileErrorsNameFileAndLine(t *testing.T) {
 		"region: Mars\n":                     `world.yaml:1: region: "Mars" is not a Region`,
 		"clusters: [prod]\nservices:\n  - {name: web, image: sim/web:v1, count: four}\n": `world.yaml:3: "four" is used where a number is expected`,
 		"settled: perhaps\n": `world.yaml:1: "perhaps" is used where true or false is expected`,
-		"clusters: [prod]\nservices:\n  - {name: web, image: nginx}\n":                              `world.yaml:3: services[0].image: image "nginx" is not one of the simulator's`,
+		"clusters: [prod]\nservices:\n  - {name: web, image: \"sim/web:v1?speed=3\"}\n":             `world.yaml:3: services[0].image: image "sim/web:v1?speed=3": option speed: not known`,
 		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    cluster: tset\n":    `world.yaml:5: services[0].cluster: there is no cluster "tset"; there are prod`,
 		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    controller: MINE\n": `world.yaml:5: services[0].controller: "MINE" is not simulated`,
 		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    targetGroup: x\n":   `world.yaml:5: services[0].targetGroup: there is no target group "x"; there are none`,

@@ -3,8 +3,10 @@ package awssim
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -33,8 +35,9 @@ type worldBuilder struct {
 }
 
 func (l *worldBuilder) buildAll() error {
-	for _, step := range []func() error{l.pinSubnets, l.createClusters, l.createTargetGroups, l.createLoadBalancers,
-		l.createNamespaces, l.createServices, l.addFunctions, l.createApplications, l.createScalableTargets} {
+	for _, step := range []func() error{l.pinSubnets, l.createLogGroups, l.createClusters, l.addCapacity,
+		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions,
+		l.createApplications, l.createScalableTargets} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -51,6 +54,7 @@ func withPath(path string, err error) error {
 }
 
 // pinSubnets gives the default network's subnets their pinned ids. No resource refers to them yet.
+// Further ids become further subnets of that network, in the same zones.
 func (l *worldBuilder) pinSubnets() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		all := tx.Subnets.Values()
@@ -64,6 +68,29 @@ func (l *worldBuilder) pinSubnets() error {
 		for _, n := range all {
 			tx.Subnets.Put(n.ID, n)
 			l.vpc, l.subnets = n.VPC, append(l.subnets, n.ID)
+		}
+		for i := len(all); i < len(l.file.Subnets); i++ {
+			like := all[i%len(all)]
+			tx.Subnets.Put(l.file.Subnets[i], &world.Subnet{ID: l.file.Subnets[i], VPC: like.VPC, Zone: like.Zone,
+				CIDR: nthRange(all[0].CIDR, i)})
+		}
+		return nil
+	})
+}
+
+// nthRange returns the range of the n-th subnet of a network whose first subnet has the given range.
+func nthRange(first netip.Prefix, n int) netip.Prefix {
+	at := binary.BigEndian.Uint32(first.Addr().AsSlice()) + uint32(n)<<(32-first.Bits())
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], at)
+	return netip.PrefixFrom(netip.AddrFrom4(b), first.Bits())
+}
+
+// createLogGroups creates log groups of CloudWatch Logs, which containers need to start.
+func (l *worldBuilder) createLogGroups() error {
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		for _, name := range l.file.LogGroups {
+			tx.AddLogGroup(name)
 		}
 		return nil
 	})
@@ -96,7 +123,8 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	h := g.HealthCheck
 	in := &awselb.CreateTargetGroupInput{
 		Name: aws.String(g.Name), Protocol: cmp.Or(elbtypes.ProtocolEnum(g.Protocol), elbtypes.ProtocolEnumHttp),
-		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc), TargetType: elbtypes.TargetTypeEnumIp,
+		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc),
+		TargetType:          cmp.Or(elbtypes.TargetTypeEnum(g.Type), elbtypes.TargetTypeEnumIp),
 		HealthCheckProtocol: elbtypes.ProtocolEnum(h.Protocol), HealthCheckPath: optionalText(h.Path),
 		HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
 		HealthCheckTimeoutSeconds:  optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy),
@@ -104,6 +132,9 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	}
 	if h.Matcher != "" {
 		in.Matcher = &elbtypes.Matcher{HttpCode: aws.String(h.Matcher)}
+	}
+	if err := g.AWS.fillRequest(in); err != nil {
+		return err
 	}
 	out, err := l.elb.CreateTargetGroup(ctx, in)
 	if err != nil {
@@ -183,6 +214,9 @@ func (l *worldBuilder) createListener(at, balancer string, lb balancerFile, ls l
 	if in.Protocol == elbtypes.ProtocolEnumTls {
 		in.Certificates = []elbtypes.Certificate{{CertificateArn: aws.String(simulatedCertificate)}}
 	}
+	if err := ls.AWS.fillRequest(in); err != nil {
+		return "", withPath(at, err)
+	}
 	out, err := l.elb.CreateListener(ctx, in)
 	if err != nil {
 		return "", withPath(at, err)
@@ -201,10 +235,12 @@ func (l *worldBuilder) createRule(listener string, r ruleFile) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.elb.CreateRule(ctx, &awselb.CreateRuleInput{
-		ListenerArn: aws.String(listener), Priority: aws.Int32(r.Priority), Conditions: r.ruleConditions(),
-		Actions: l.ruleActions(r.Action),
-	})
+	in := &awselb.CreateRuleInput{ListenerArn: aws.String(listener), Priority: aws.Int32(r.Priority),
+		Conditions: r.ruleConditions(), Actions: l.ruleActions(r.Action)}
+	if err := r.AWS.fillRequest(in); err != nil {
+		return err
+	}
+	_, err = l.elb.CreateRule(ctx, in)
 	return err
 }
 
@@ -231,6 +267,9 @@ func (l *worldBuilder) ruleActions(a actionFile) []elbtypes.Action {
 			FixedResponseConfig: &elbtypes.FixedResponseActionConfig{
 				StatusCode: aws.String(strconv.Itoa(a.Fixed.Status)), ContentType: aws.String("text/plain"),
 				MessageBody: aws.String(a.Fixed.Body)}}}
+	}
+	if len(a.Forward) == 0 {
+		return nil
 	}
 	f := &elbtypes.ForwardActionConfig{}
 	for _, share := range a.Forward {
@@ -269,44 +308,81 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 	if err != nil {
 		return err
 	}
-	network := &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.taskSubnets()}}
-	var lbs []ecstypes.LoadBalancer
-	if svc.TargetGroup != "" {
-		lbs = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groupARNs[svc.TargetGroup]),
-			ContainerName: aws.String(svc.Name), ContainerPort: aws.Int32(cmp.Or(svc.Port, 80))}}
+	in := l.plainService(svc, cluster, definition)
+	if svc.AWS != nil {
+		if in, err = l.definedService(svc, cluster, definition); err != nil {
+			return err
+		}
 	}
-	controller := ecstypes.DeploymentControllerType(cmp.Or(svc.Controller, "EXTERNAL"))
-	launch := ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE"))
-	in := &awsecs.CreateServiceInput{
-		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
-		DeploymentController:          &ecstypes.DeploymentController{Type: controller},
-		HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
+	if isExternal(in) {
+		return l.createWithTaskSet(in)
 	}
-	if controller != ecstypes.DeploymentControllerTypeExternal {
-		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), launch,
-			network, lbs
-		in.DeploymentConfiguration = svc.deploymentConfiguration()
-		in.ServiceRegistries = l.serviceRegistries(svc)
-	}
-	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller != ecstypes.DeploymentControllerTypeExternal {
-		return err
-	}
-	out, err := l.ecs.CreateTaskSet(l.ctx, &awsecs.CreateTaskSetInput{
-		Cluster: in.Cluster, Service: in.ServiceName, TaskDefinition: aws.String(definition), LaunchType: launch,
-		NetworkConfiguration: network, LoadBalancers: lbs, ServiceRegistries: l.serviceRegistries(svc),
-		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = l.ecs.UpdateServicePrimaryTaskSet(l.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{
-		Cluster: in.Cluster, Service: in.ServiceName, PrimaryTaskSet: out.TaskSet.TaskSetArn,
-	})
+	_, err = l.ecs.CreateService(l.ctx, in)
 	return err
 }
 
-// registerDefinition registers the service's one container, named after the service.
+// plainService returns the request that creates a service of the file's own keys.
+func (l *worldBuilder) plainService(svc serviceFile, cluster, definition string) *awsecs.CreateServiceInput {
+	in := &awsecs.CreateServiceInput{
+		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
+		DeploymentController: &ecstypes.DeploymentController{
+			Type: ecstypes.DeploymentControllerType(cmp.Or(svc.Controller, "EXTERNAL"))},
+		HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
+		TaskDefinition:                aws.String(definition),
+		LaunchType:                    ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE")),
+		NetworkConfiguration:          l.taskNetwork(svc),
+		DeploymentConfiguration:       svc.deploymentConfiguration(), ServiceRegistries: l.serviceRegistries(svc),
+	}
+	if svc.TargetGroup != "" {
+		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groupARNs[svc.TargetGroup]),
+			ContainerName: aws.String(svc.Name), ContainerPort: aws.Int32(cmp.Or(svc.Port, 80))}}
+	}
+	return in
+}
+
+// taskNetwork returns the network configuration of a service; only those in awsvpc mode have one.
+func (l *worldBuilder) taskNetwork(svc serviceFile) *ecstypes.NetworkConfiguration {
+	if svc.networkMode() != ecstypes.NetworkModeAwsvpc {
+		return nil
+	}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.taskSubnets()}}
+}
+
+func (f serviceFile) networkMode() ecstypes.NetworkMode {
+	return cmp.Or(ecstypes.NetworkMode(f.NetworkMode), ecstypes.NetworkModeAwsvpc)
+}
+
+// compatibilities returns what the task definition requires: Fargate, except for services on EC2.
+func (f serviceFile) compatibilities() []ecstypes.Compatibility {
+	if f.LaunchType == "EC2" {
+		return []ecstypes.Compatibility{ecstypes.CompatibilityEc2}
+	}
+	return []ecstypes.Compatibility{ecstypes.CompatibilityFargate}
+}
+
+// registerDefinition registers the task definition of the file, or one with the service's one
+// container, named after the service.
 func (l *worldBuilder) registerDefinition(svc serviceFile) (arn string, err error) {
+	if svc.TaskDefinition == nil {
+		return l.registerRequest(l.plainDefinition(svc))
+	}
+	in := &awsecs.RegisterTaskDefinitionInput{Family: aws.String(cmp.Or(svc.Family, svc.Name))}
+	if err := svc.TaskDefinition.fillRequest(in); err != nil {
+		return "", withPath("taskDefinition", err)
+	}
+	arn, err = l.registerRequest(in)
+	return arn, withPath("taskDefinition", err)
+}
+
+func (l *worldBuilder) registerRequest(in *awsecs.RegisterTaskDefinitionInput) (arn string, err error) {
+	out, err := l.ecs.RegisterTaskDefinition(l.ctx, in)
+	if err != nil {
+		return "", err
+	}
+	return *out.TaskDefinition.TaskDefinitionArn, nil
+}
+
+func (l *worldBuilder) plainDefinition(svc serviceFile) *awsecs.RegisterTaskDefinitionInput {
 	c := ecstypes.ContainerDefinition{
 		Name: aws.String(svc.Name), Image: aws.String(svc.Image), Essential: aws.Bool(true),
 		StopTimeout: optionalSeconds(svc.StopTimeout),
@@ -321,17 +397,12 @@ func (l *worldBuilder) registerDefinition(svc serviceFile) (arn string, err erro
 		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: aws.String(k),
 			Value: aws.String(svc.Environment[k])})
 	}
-	out, err := l.ecs.RegisterTaskDefinition(l.ctx, &awsecs.RegisterTaskDefinitionInput{
-		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: ecstypes.NetworkModeAwsvpc,
-		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"),
-		Memory:               aws.String("512"),
+	return &awsecs.RegisterTaskDefinitionInput{
+		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: svc.networkMode(),
+		RequiresCompatibilities: svc.compatibilities(), Cpu: aws.String("256"), Memory: aws.String("512"),
 		ExecutionRoleArn:     aws.String("arn:aws:iam::" + l.account + ":role/ecsTaskExecutionRole"),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{c},
-	})
-	if err != nil {
-		return "", err
 	}
-	return *out.TaskDefinition.TaskDefinitionArn, nil
 }
 
 // pinARN makes the next resource get the given ARN, which must be one that AWS would give.

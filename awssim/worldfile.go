@@ -29,6 +29,8 @@ type worldFile struct {
 	Images        map[string]map[string]any `yaml:"images"`
 	Subnets       []string                  `yaml:"subnets"`
 	Clusters      []string                  `yaml:"clusters"`
+	LogGroups     []string                  `yaml:"logGroups"`
+	Capacity      []capacityFile            `yaml:"capacity"`
 	LoadBalancers []balancerFile            `yaml:"loadBalancers"`
 	TargetGroups  []groupFile               `yaml:"targetGroups"`
 	Namespaces    []namespaceFile           `yaml:"namespaces"`
@@ -60,6 +62,8 @@ type listenerFile struct {
 	// Protocol is that of a network load balancer: TCP (the default), TLS, UDP or TCP_UDP.
 	Protocol string     `yaml:"protocol"`
 	Rules    []ruleFile `yaml:"rules"`
+	// AWS has members of CreateListener, such as DefaultActions, in AWS's shape.
+	AWS awsMembers `yaml:"aws"`
 	// The default rule's action.
 	Action actionFile `yaml:",inline"`
 }
@@ -71,7 +75,9 @@ type ruleFile struct {
 	Host     []string          `yaml:"host"`
 	Method   []string          `yaml:"method"`
 	Header   map[string]string `yaml:"header"`
-	Action   actionFile        `yaml:",inline"`
+	// AWS has members of CreateRule, such as Conditions and Actions, in AWS's shape.
+	AWS    awsMembers `yaml:"aws"`
+	Action actionFile `yaml:",inline"`
 }
 
 type actionFile struct {
@@ -90,10 +96,14 @@ type groupFile struct {
 	ARN  string `yaml:"arn"`
 	Port int32  `yaml:"port"`
 	// Protocol is HTTP (the default) or that of a network load balancer: TCP, TLS, UDP or TCP_UDP.
-	Protocol            string            `yaml:"protocol"`
+	Protocol string `yaml:"protocol"`
+	// Type is ip (the default) or instance, for tasks in network mode bridge or host.
+	Type                string            `yaml:"type"`
 	HealthCheck         healthFile        `yaml:"healthCheck"`
 	DeregistrationDelay *time.Duration    `yaml:"deregistrationDelay"`
 	Attributes          map[string]string `yaml:"attributes"`
+	// AWS has members of CreateTargetGroup in AWS's shape.
+	AWS awsMembers `yaml:"aws"`
 }
 
 type healthFile struct {
@@ -118,6 +128,9 @@ type serviceFile struct {
 	TargetGroup string `yaml:"targetGroup"`
 	// LaunchType is FARGATE (the default) or EC2.
 	LaunchType string `yaml:"launchType"`
+	// NetworkMode is awsvpc (the default), bridge or host; the latter need launch type EC2 and a target
+	// group of type instance.
+	NetworkMode string `yaml:"networkMode"`
 	// Registry is "<service>.<namespace>" of Cloud Map.
 	Registry string `yaml:"registry"`
 	// ContainerCheck is the interval of the container's own health check; 0: it has none.
@@ -136,6 +149,12 @@ type serviceFile struct {
 	// MaxPercent is the greatest percentage of tasks that may run during a rolling update;
 	// controller ECS.
 	MaxPercent *int32 `yaml:"maximumPercent"`
+	// TaskDefinition is its task definition in AWS's shape, as RegisterTaskDefinition takes it. Then
+	// image, port, environment, stopTimeout and containerCheck do not count.
+	TaskDefinition awsMembers `yaml:"taskDefinition"`
+	// AWS is the service in AWS's shape, as CreateService takes it. Then the other keys do not count,
+	// except name, cluster, count and demand.
+	AWS awsMembers `yaml:"aws"`
 }
 
 // readWorld reads a world file. Errors begin with file:line.
@@ -151,8 +170,8 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.withLine(err)
 		}
 	}
-	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkBalancers,
-		f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
+	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkCapacity,
+		f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
 		if err := check(); err != nil {
 			return nil, f.withLine(err)
 		}
@@ -228,6 +247,9 @@ func (f *worldFile) lineOf(path string) int {
 	return 1
 }
 
+// maxFileSubnets is how many subnets fit in the default network next to the load balancers.
+const maxFileSubnets = 12
+
 var regionForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func (f *worldFile) checkLocation() error {
@@ -236,8 +258,8 @@ func (f *worldFile) checkLocation() error {
 		return invalidAt("account", "%q is not 12 digits; write it in quotes", f.Account)
 	case f.Region != "" && !regionForm.MatchString(f.Region):
 		return invalidAt("region", "%q is not a Region", f.Region)
-	case len(f.Subnets) > 3:
-		return invalidAt("subnets", "at most 3: one per zone of the default network")
+	case len(f.Subnets) > maxFileSubnets:
+		return invalidAt("subnets", "at most %d", maxFileSubnets)
 	}
 	for i, id := range f.Subnets {
 		if !strings.HasPrefix(id, "subnet-") {
@@ -250,7 +272,11 @@ func (f *worldFile) checkLocation() error {
 func (f *worldFile) checkImages() error {
 	f.catalog = image.Catalog{}
 	for _, ref := range slices.Sorted(maps.Keys(f.Images)) {
-		b, err := imageBehaviour(ref[strings.LastIndexByte(ref, ':')+1:], f.Images[ref])
+		version := ref[strings.LastIndexByte(ref, ':')+1:]
+		if image.IsPattern(ref) {
+			version = "" // that of each image
+		}
+		b, err := imageBehaviour(version, f.Images[ref])
 		if err != nil {
 			return invalidAt("images", "%s: %w", ref, err)
 		}
@@ -319,15 +345,15 @@ func (f *worldFile) checkBalancers() error {
 			if l.Port < 1 || l.Port > 65535 {
 				return invalidAt(at, "port is missing, or not from 1 to 65535")
 			}
-			if err := f.checkAction(at, l.Action); err != nil {
+			if err := f.checkAction(at, l.Action, l.AWS["DefaultActions"] != nil); err != nil {
 				return err
 			}
 			for k, r := range l.Rules {
 				at := fmt.Sprintf("%s.rules[%d]", at, k)
-				if len(r.Path)+len(r.Host)+len(r.Method)+len(r.Header) == 0 {
+				if len(r.Path)+len(r.Host)+len(r.Method)+len(r.Header) == 0 && r.AWS["Conditions"] == nil {
 					return invalidAt(at, "the rule has no condition: path, host, method or header")
 				}
-				if err := f.checkAction(at, r.Action); err != nil {
+				if err := f.checkAction(at, r.Action, r.AWS["Actions"] != nil); err != nil {
 					return err
 				}
 			}
@@ -356,7 +382,12 @@ func (lb balancerFile) checkProtocol(at string, l listenerFile) error {
 	return nil
 }
 
-func (f *worldFile) checkAction(at string, a actionFile) error {
+// checkAction refuses an action of the file's own keys. inAWSShape reports whether the file has the
+// actions in AWS's shape too, which replace it.
+func (f *worldFile) checkAction(at string, a actionFile, inAWSShape bool) error {
+	if inAWSShape && len(a.Forward) == 0 && a.Fixed == nil {
+		return nil
+	}
 	if (len(a.Forward) > 0) == (a.Fixed != nil) {
 		return invalidAt(at, "needs one of forward (target group: weight, …) and fixed (status, body)")
 	}
@@ -400,6 +431,9 @@ func (f *worldFile) checkGroups() error {
 		if g.Name == "" {
 			return invalidAt(fmt.Sprintf("targetGroups[%d]", i), "name is missing")
 		}
+		if !slices.Contains([]string{"", "ip", "instance"}, g.Type) {
+			return invalidAt(fmt.Sprintf("targetGroups[%d].type", i), "%q is neither ip nor instance", g.Type)
+		}
 		if p := g.Protocol; p != "" && p != "HTTP" && !slices.Contains(networkProtocols, p) {
 			return invalidAt(fmt.Sprintf("targetGroups[%d].protocol", i), "%q is none of HTTP, %s", p,
 				strings.Join(networkProtocols, ", "))
@@ -419,13 +453,15 @@ func (f *worldFile) checkServices() error {
 		case s.Cluster != "" && !slices.Contains(f.Clusters, s.Cluster):
 			return invalidAt(at+".cluster", "there is no cluster %q; there are %s", s.Cluster,
 				strings.Join(f.Clusters, ", "))
-		case s.Image == "":
+		case s.Image == "" && s.TaskDefinition == nil:
 			return invalidAt(at, "image is missing")
 		case !slices.Contains([]string{"", "EXTERNAL", "ECS", "CODE_DEPLOY"}, s.Controller):
 			return invalidAt(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY",
 				s.Controller)
 		case !slices.Contains([]string{"", "FARGATE", "EC2"}, s.LaunchType):
 			return invalidAt(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
+		case !slices.Contains([]string{"", "awsvpc", "bridge", "host"}, s.NetworkMode):
+			return invalidAt(at+".networkMode", "%q is none of awsvpc, bridge, host", s.NetworkMode)
 		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
 			return invalidAt(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
 		case s.Breaker && s.Controller != "ECS":
@@ -438,10 +474,9 @@ func (f *worldFile) checkServices() error {
 			return invalidAt(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry,
 				joinOrNone(f.registryNames()))
 		}
-		if _, ok := f.catalog[s.Image]; !ok {
-			if _, err := image.Parse(s.Image); err != nil {
-				return invalidAt(at+".image", "%w", err)
-			}
+		if _, ok := f.catalog.Lookup(s.Image); !ok && s.TaskDefinition == nil {
+			_, err := image.Parse(s.Image)
+			return invalidAt(at+".image", "%w", err)
 		}
 	}
 	return nil

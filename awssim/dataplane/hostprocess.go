@@ -121,7 +121,7 @@ func (g *hostProgram) programEnvironment() []string {
 		if i == 0 {
 			env = append(env, "PORT="+n)
 		}
-		env = append(env, "PORT_"+strconv.Itoa(int(port))+"="+n)
+		env = append(env, "PORT_"+strconv.Itoa(int(g.start.OwnPort(i)))+"="+n)
 	}
 	return append(env, "SLUICE_TASK="+g.start.Task, "SLUICE_CONTAINER="+g.start.Container,
 		"SLUICE_SERVICE="+g.start.Service, "SLUICE_ADDRESS="+g.start.Address.String())

@@ -292,11 +292,7 @@ func startEffectOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartP
 	if t.Service != nil {
 		e.Service = t.Service.Name
 	}
-	for _, port := range c.Spec.Ports {
-		if c.Behaviour.ListensOn(port.Container) {
-			e.Ports = append(e.Ports, port.Container)
-		}
-	}
+	e.Ports, e.OwnPorts = c.ListeningPorts()
 	return e
 }
 

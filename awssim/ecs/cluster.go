@@ -81,6 +81,7 @@ var everyField = []ecstypes.ClusterField{"ATTACHMENTS", "CONFIGURATIONS", "SETTI
 
 func showCluster(tx *world.Tx, c *world.Cluster, include []ecstypes.ClusterField) *ecstypes.Cluster {
 	d := deepCopy(*docOfCluster(c))
+	d.RegisteredContainerInstancesCount = int32(len(c.Instances))
 	d.ClusterArn, d.ClusterName, d.Status = ptr(c.ARN), ptr(c.Name), ptr(c.Status)
 	countCluster(tx, c, &d)
 	if !hasItem(include, "CONFIGURATIONS") {

@@ -79,6 +79,10 @@ func firstSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (
 		return nil,
 			invalidParameter("Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
 	}
+	if isConnected(in.ServiceConnectConfiguration) || len(in.VolumeConfigurations) > 0 {
+		return nil, invalidParameter("Service Connect and volume configurations are not supported on services with a " +
+			"CODE_DEPLOY deployment controller.")
+	}
 	ts, err := firstDeployment(tx, svc, in)
 	if err != nil {
 		return nil, err
@@ -108,9 +112,8 @@ func checkUpdateCodeDeploy(in *awsecs.UpdateServiceInput) error {
 		{"load balancers", in.LoadBalancers != nil},
 		{"service registries", in.ServiceRegistries != nil},
 		{"capacity provider strategy", in.CapacityProviderStrategy != nil},
-		{"service connect configuration", in.ServiceConnectConfiguration != nil},
-		{"volume configurations", in.VolumeConfigurations != nil},
-		{"VPC Lattice configurations", in.VpcLatticeConfigurations != nil},
+		{"service connect configuration", isConnected(in.ServiceConnectConfiguration)},
+		{"volume configurations", len(in.VolumeConfigurations) > 0},
 	} {
 		if x.set {
 			return invalidParameter("Unable to update %s"+useCodeDeploy, x.name)

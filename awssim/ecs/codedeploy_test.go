@@ -45,7 +45,7 @@ func TestWhatOnlyCodeDeployMayChangeIsRefused(t *testing.T) {
 	b := newBench(t, world.Options{})
 	in := rollingInput(b.register("sim/web:v1"), 1, b.blue)
 	in.DeploymentController = controller("CODE_DEPLOY")
-	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{}}
+	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true}}
 	refused(b.CreateService(b.ctx, in))(t, invalidParameter,
 		"Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the "+
 			"ECS deployment controller.")

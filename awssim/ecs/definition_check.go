@@ -37,7 +37,7 @@ func checkDefinition(in *awsecs.RegisterTaskDefinitionInput) error {
 	if documentSize(in) > maxDefinitionBytes {
 		return clientError("The task definition is larger than %d KiB.", maxDefinitionBytes>>10)
 	}
-	if err := checkContainers(in); err != nil {
+	if err := firstError(checkContainers(in), checkDefinitionVolumes(in)); err != nil {
 		return err
 	}
 	if hasItem(in.RequiresCompatibilities, "FARGATE") {
@@ -132,9 +132,13 @@ func checkPorts(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDef
 		switch {
 		case p.ContainerPortRange == nil && (port < 1 || port > 65535):
 			return clientError("Invalid container port %d in container '%s'.", port, *c.Name)
-		case in.NetworkMode == "awsvpc" && p.HostPort != nil && *p.HostPort != 0 && *p.HostPort != port:
+		case val(p.HostPort) < 0 || val(p.HostPort) > 65535:
+			return clientError("Invalid host port %d in container '%s'.", *p.HostPort, *c.Name)
+		case in.NetworkMode == "none":
+			return clientError("Port mappings are not supported when networkMode=none.")
+		case (in.NetworkMode == "awsvpc" || in.NetworkMode == "host") && val(p.HostPort) != 0 && *p.HostPort != port:
 			return clientError(
-				"When networkMode=awsvpc, the host ports and container ports in port mappings must match.")
+				"When networkMode=%s, the host ports and container ports in port mappings must match.", in.NetworkMode)
 		}
 	}
 	return nil
@@ -180,6 +184,9 @@ func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
 	}
 	if !fargateSize(cpu, memory) {
 		return clientError(fargateNoSuchSize, cpu, memory)
+	}
+	if err := checkFargateParameters(in); err != nil {
+		return err
 	}
 	for _, c := range in.ContainerDefinitions {
 		if val(c.StopTimeout) > maxFargateStopTimeout {

@@ -29,7 +29,7 @@ func buildDefinition(in *awsecs.RegisterTaskDefinitionInput) (*ecstypes.TaskDefi
 		InferenceAccelerators: in.InferenceAccelerators,
 		IpcMode:               in.IpcMode, PidMode: in.PidMode, ProxyConfiguration: in.ProxyConfiguration,
 		RequiresCompatibilities: in.RequiresCompatibilities, RuntimePlatform: in.RuntimePlatform,
-		Volumes: orEmpty(in.Volumes), PlacementConstraints: orEmpty(in.PlacementConstraints),
+		Volumes: fillVolumes(in.Volumes), PlacementConstraints: orEmpty(in.PlacementConstraints),
 		Compatibilities: launchCompatibilities(in, mode), RequiresAttributes: requiredAttributes(in, mode),
 	}
 	for i := range d.ContainerDefinitions {

@@ -2,6 +2,8 @@ package ecs
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -9,16 +11,30 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ListContainerInstances returns an empty list: the simulator has no container instances.
+// ListContainerInstances lists the container instances of a cluster, 100 at a time. All of them are
+// ACTIVE. Filters of the cluster query language are refused.
 func (s *Service) ListContainerInstances(ctx context.Context,
 	in *awsecs.ListContainerInstancesInput) (*awsecs.ListContainerInstancesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListContainerInstancesOutput, error) {
-		_, err := clusterOf(tx, in.Cluster)
-		return &awsecs.ListContainerInstancesOutput{ContainerInstanceArns: []string{}}, err
+		c, err := clusterOf(tx, in.Cluster)
+		switch {
+		case err != nil:
+			return nil, err
+		case val(in.Filter) != "":
+			return nil, notSimulated("The cluster query language")
+		}
+		var arns []string
+		for _, i := range c.Instances {
+			if in.Status == "" || in.Status == ecstypes.ContainerInstanceStatusActive {
+				arns = append(arns, i.ARN)
+			}
+		}
+		page, next, err := pageOf(arns, in.NextToken, int(val(in.MaxResults)), 100)
+		return &awsecs.ListContainerInstancesOutput{ContainerInstanceArns: page, NextToken: next}, err
 	})
 }
 
-// DescribeContainerInstances returns a failure for each of up to 100 ids.
+// DescribeContainerInstances returns up to 100 container instances by id or ARN.
 func (s *Service) DescribeContainerInstances(ctx context.Context,
 	in *awsecs.DescribeContainerInstancesInput) (*awsecs.DescribeContainerInstancesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeContainerInstancesOutput, error) {
@@ -31,16 +47,91 @@ func (s *Service) DescribeContainerInstances(ctx context.Context,
 		case len(in.ContainerInstances) > 100:
 			return nil, invalidParameter("Container instances cannot have more than 100 elements.")
 		}
-		return &awsecs.DescribeContainerInstancesOutput{
-			ContainerInstances: []ecstypes.ContainerInstance{}, Failures: noInstances(tx, c, in.ContainerInstances),
-		}, nil
+		out := &awsecs.DescribeContainerInstancesOutput{ContainerInstances: []ecstypes.ContainerInstance{},
+			Failures: []ecstypes.Failure{}}
+		for _, id := range in.ContainerInstances {
+			if i := instanceIn(c, id); i != nil {
+				out.ContainerInstances = append(out.ContainerInstances, showInstance(tx, i))
+				continue
+			}
+			out.Failures = append(out.Failures, missingInstance(tx, c, id))
+		}
+		return out, nil
 	})
 }
 
-func noInstances(tx *world.Tx, c *world.Cluster, ids []string) []ecstypes.Failure {
-	failures := []ecstypes.Failure{}
-	for _, id := range ids {
-		failures = append(failures, missingFailure(tx.ARN("ecs", "container-instance/"+c.Name+"/"+lastSegment(id))))
+func instanceIn(c *world.Cluster, id string) *world.ContainerInstance {
+	for _, i := range c.Instances {
+		if i.ARN == id || !isARN(id) && lastSegment(i.ARN) == id {
+			return i
+		}
 	}
-	return failures
+	return nil
+}
+
+func missingInstance(tx *world.Tx, c *world.Cluster, id string) ecstypes.Failure {
+	return missingFailure(tx.ARN("ecs", "container-instance/"+c.Name+"/"+lastSegment(id)))
+}
+
+// showInstance returns an instance in AWS's form. CPU and memory are those of an m5.large; tasks do
+// not use them up.
+func showInstance(tx *world.Tx, i *world.ContainerInstance) ecstypes.ContainerInstance {
+	d := ecstypes.ContainerInstance{
+		ContainerInstanceArn: ptr(i.ARN), Ec2InstanceId: ptr(i.ID), Status: ptr("ACTIVE"), AgentConnected: true,
+		RegisteredAt: optionalTime(i.RegisteredAt), Version: 1, Attachments: []ecstypes.Attachment{},
+		Tags: []ecstypes.Tag{}, VersionInfo: &ecstypes.VersionInfo{AgentVersion: ptr("1.100.0")},
+		RegisteredResources: instanceResources(nil), RemainingResources: instanceResources(usedPorts(i)),
+		CapacityProviderName: instanceProvider(tx, i.Cluster),
+	}
+	for _, a := range [][2]string{{"ecs.availability-zone", i.Zone}, {"ecs.instance-type", "m5.large"},
+		{"ecs.os-type", "linux"}, {"ecs.cpu-architecture", "x86_64"}, {"ecs.subnet-id", i.Subnet.ID},
+		{"ecs.vpc-id", i.Subnet.VPC}} {
+		d.Attributes = append(d.Attributes, ecstypes.Attribute{Name: ptr(a[0]), Value: ptr(a[1])})
+	}
+	for _, t := range i.Tasks {
+		switch {
+		case t.LastStatus == "RUNNING":
+			d.RunningTasksCount++
+		case isPending(t):
+			d.PendingTasksCount++
+		}
+	}
+	return d
+}
+
+// agentPorts are the host ports that the container agent and SSH use.
+var agentPorts = []string{"22", "2375", "2376", "51678", "51679"}
+
+func instanceResources(ports []string) []ecstypes.Resource {
+	return []ecstypes.Resource{
+		{Name: ptr("CPU"), Type: ptr("INTEGER"), IntegerValue: 2048},
+		{Name: ptr("MEMORY"), Type: ptr("INTEGER"), IntegerValue: 7680},
+		{Name: ptr("PORTS"), Type: ptr("STRINGSET"), StringSetValue: append(slices.Clone(agentPorts), ports...)},
+		{Name: ptr("PORTS_UDP"), Type: ptr("STRINGSET"), StringSetValue: []string{}},
+	}
+}
+
+func usedPorts(i *world.ContainerInstance) (ports []string) {
+	for _, t := range i.Tasks {
+		if t.Definition.HasOwnAddress() {
+			continue
+		}
+		for _, c := range t.Containers {
+			for _, p := range c.Spec.Ports {
+				ports = append(ports, fmt.Sprint(p.Published()))
+			}
+		}
+	}
+	return ports
+}
+
+// instanceProvider returns the cluster's first capacity provider with an Auto Scaling group: all its
+// instances belong to it.
+func instanceProvider(tx *world.Tx, c *world.Cluster) *string {
+	for _, name := range docOfCluster(c).CapacityProviders {
+		if p, ok := providersOf(tx).Get(lastSegment(name)); ok && !p.predefined {
+			return ptr(lastSegment(name))
+		}
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package ecs
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -39,22 +41,44 @@ func checkProviders(tx *world.Tx, names []string, strategy []ecstypes.CapacityPr
 	return checkStrategy(names, strategy)
 }
 
+// maxStrategy is how many capacity providers a strategy may have (API Reference, CreateService).
+const maxStrategy = 20
+
+// checkStrategy rejects a strategy that AWS rejects. names are the cluster's capacity providers.
 func checkStrategy(names []string, strategy []ecstypes.CapacityProviderStrategyItem) error {
-	bases := 0
+	bases, weights, fargate, seen := 0, 0, 0, map[string]bool{}
 	for _, x := range strategy {
-		if !hasItem(names, val(x.CapacityProvider)) {
+		name := lastSegment(val(x.CapacityProvider))
+		isName := func(s string) bool { return lastSegment(s) == name }
+		switch {
+		case !slices.ContainsFunc(names, isName):
 			return invalidParameter("The specified capacity provider strategy contains a capacity provider that is "+
 				"not associated with the cluster: %s.", val(x.CapacityProvider))
-		}
-		if x.Base > 0 {
-			bases++
-		}
-		if x.Weight < 0 || x.Weight > 1000 {
+		case seen[name]:
+			return invalidParameter("A capacity provider can only be specified once in a capacity provider strategy: %s.",
+				name)
+		case x.Weight < 0 || x.Weight > 1000:
 			return invalidParameter("The capacity provider weight must be between 0 and 1000.")
+		case x.Base < 0 || x.Base > 100_000:
+			return invalidParameter("The capacity provider base must be between 0 and 100000.")
+		}
+		seen[name] = true
+		bases, weights = bases+min(int(x.Base), 1), weights+int(x.Weight)
+		if strings.HasPrefix(name, "FARGATE") {
+			fargate++
 		}
 	}
-	if bases > 1 {
+	switch {
+	case len(strategy) > maxStrategy:
+		return invalidParameter("A capacity provider strategy can have at most %d capacity providers.", maxStrategy)
+	case bases > 1:
 		return invalidParameter("Only one capacity provider in a capacity provider strategy can have a base defined.")
+	case len(strategy) > 1 && weights == 0:
+		return invalidParameter("At least one capacity provider in a capacity provider strategy must have a weight " +
+			"greater than 0.")
+	case fargate > 0 && fargate < len(strategy):
+		return invalidParameter("A capacity provider strategy cannot contain both Fargate and Auto Scaling group " +
+			"capacity providers.")
 	}
 	return nil
 }

@@ -49,12 +49,16 @@ func registryAttachment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.Servic
 		if err := (&workload{definition: d}).checkPort(a); err != nil {
 			return e, err
 		}
-		e.Port = a.ContainerPort
+		e.Port, e.Container = a.ContainerPort, a.Container
+	}
+	if _, a := r.TTL("A"); a && !d.HasOwnAddress() {
+		return e, invalidParameter("When using network mode '%s', only service discovery SRV records are supported.",
+			d.NetworkMode)
 	}
 	if _, srv := r.TTL("SRV"); srv && e.Port == 0 {
 		return e,
-			invalidParameter("When using network mode 'awsvpc' and a service discovery SRV record, either a " +
-				"container name and container port combination or a port value must be specified.")
+			invalidParameter("When using network mode '%s' and a service discovery SRV record, either a "+
+				"container name and container port combination or a port value must be specified.", d.NetworkMode)
 	}
 	return e, nil
 }

@@ -27,7 +27,7 @@ type program struct {
 
 var images = []string{"sim/web:v1", "sim/web:v2-crash-after-40s", "sim/web:v3-never-healthy", "sim/web:v4-noboot",
 	"sim/web:v5-term-10s",
-	"sim/web:v6-ignores-term", "sim/web:v7-start-delay-30s", "nobody/knows:it",
+	"sim/web:v6-ignores-term", "sim/web:v7-start-delay-30s", "sim/missing:v1-noboot",
 	"sim/web:v8-oom-after-3s", "sim/web:v9-listen-9090", "sim/web:v10-no-role", "sim/web:v11-latency-50ms",
 	"sim/web:v12"}
 

@@ -27,6 +27,8 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 		PlatformVersion:          doc.PlatformVersion, PlatformFamily: doc.PlatformFamily,
 		NetworkConfiguration: doc.NetworkConfiguration,
 		LoadBalancers:        doc.LoadBalancers, ServiceRegistries: doc.ServiceRegistries,
+		VolumeConfigurations:        deepCopy(docOfDeployment(ts).volumes),
+		ServiceConnectConfiguration: deepCopy(docOfDeployment(ts).connect),
 	}}
 	for _, c := range ts.Definition.Containers {
 		x := ecstypes.ContainerImage{ContainerName: ptr(c.Name), Image: ptr(c.Image)}

@@ -81,7 +81,7 @@ func TestARolledBackDeploymentThroughTheAPI(t *testing.T) {
 	b := newBench(t, world.Options{})
 	b.rolling(2, breaker(true))
 	first := b.service().Deployments[0]
-	arn := b.deploy("nobody/knows:it")
+	arn := b.deploy("sim/missing:v1-noboot")
 	if d := b.rollout(arn); d.Status != "PENDING" || d.StartedAt != nil ||
 		d.DeploymentCircuitBreaker.Status != "MONITORING" || d.DeploymentCircuitBreaker.Threshold != 3 ||
 		d.Alarms.Status != "DISABLED" || d.Rollback != nil {
@@ -130,7 +130,7 @@ func TestARolledBackDeploymentThroughTheAPI(t *testing.T) {
 // Each cause of failure shows in stopped tasks, whatever the circuit breaker does.
 func TestCausesAreSeenInStoppedTasks(t *testing.T) {
 	for image, want := range map[string]string{
-		"nobody/knows:it": "TaskFailedToStart CannotPullContainerError: ",
+		"sim/missing:v1-noboot": "TaskFailedToStart CannotPullContainerError: ",
 		"sim/web:v2-no-secret": "TaskFailedToStart ResourceInitializationError: unable to pull " +
 			"secrets or registry auth: ",
 		"sim/web:v2-no-role":                "TaskFailedToStart ECS was unable to assume the role ",
@@ -379,8 +379,6 @@ func TestDeploymentConfigurationsAreRefused(t *testing.T) {
 		{early(aws.Int32(50), ""), "sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success " +
 			"criteria are enabled."},
 		{&config{BakeTimeInMinutes: aws.Int32(1441)}, "bakeTimeInMinutes must be between 0 and 1440."},
-		{&config{Strategy: "CANARY"}, "Deployment strategy CANARY: not simulated."},
-		{&config{Strategy: "LINEAR"}, "Deployment strategy LINEAR: not simulated."},
 	} {
 		refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"),
 			Service: aws.String("api"), DeploymentConfiguration: c.config}))(t, invalidParameter, c.text)

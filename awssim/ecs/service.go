@@ -7,11 +7,10 @@
 // are stored on the object (its Doc) and returned unchanged. Stored and returned values never point
 // into a request or into the world.
 //
-// It does not simulate container instances: tasks of launch type EC2 run on instances that always
-// exist and that the API does not return. It does not simulate the native progressive strategies,
-// daemons, Service Connect, VPC Lattice, EBS volumes and task protection. Requests for those fail
-// with an explanation, or as unknown operations. FIDELITY.part.md lists which behaviour follows
-// which AWS page.
+// It does not simulate the native progressive strategies, VPC Lattice and task protection. Requests
+// for those fail with an explanation, or as unknown operations. Service Connect and volumes are
+// stored and have no effect. [Gaps] lists what of a service is not simulated. FIDELITY.part.md lists
+// which behaviour follows which AWS page.
 //
 // Start reading at [New] and runStep, then taskset.go and service_create.go.
 package ecs

@@ -47,11 +47,11 @@ func mergedConfiguration(svc *world.Service, controller string,
 	}
 	in = deepCopy(in)
 	lo, hi = *orDefault(in.MinimumHealthyPercent, lo), *orDefault(in.MaximumPercent, hi)
-	if err := checkDeployment(in, controller, lo, hi); err != nil {
+	if err := checkDeployment(in, controller, svc.Daemon, lo, hi); err != nil {
 		return nil, err
 	}
 	next.MinimumHealthyPercent, next.MaximumPercent = ptr(lo), ptr(hi)
-	if in.DeploymentCircuitBreaker != nil {
+	if in.DeploymentCircuitBreaker != nil && controller != "CODE_DEPLOY" {
 		next.DeploymentCircuitBreaker = in.DeploymentCircuitBreaker
 	}
 	if in.Alarms != nil {
@@ -66,24 +66,20 @@ func mergedConfiguration(svc *world.Service, controller string,
 	return next, checkEarlySuccess(next.EarlySuccessCriteria, lo)
 }
 
-func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo, hi int32) error {
+func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, daemon bool, lo, hi int32) error {
 	switch {
 	case lo < 0 || lo > 100:
 		return invalidParameter("minimumHealthyPercent must be between 0 and 100.")
 	case hi < 100:
 		return invalidParameter("maximumPercent must be at least 100.")
+	case daemon && hi != 100:
+		return invalidParameter("maximumPercent must be 100 for services with the DAEMON scheduling strategy.")
 	case lo == 100 && hi == 100:
 		return invalidParameter(
 			"Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
 	case controller != "ECS" && (needsECSController(in) || in.Strategy != "" && in.Strategy != "ROLLING" ||
 		val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
 		return invalidParameter("%s", onlyForECS)
-	case controller == "CODE_DEPLOY" && in.DeploymentCircuitBreaker != nil:
-		return invalidParameter("%s", onlyForECS)
-	case in.Strategy != "" && in.Strategy != "ROLLING":
-		return invalidParameter("Deployment strategy %s: not simulated.", in.Strategy)
-	case in.CanaryConfiguration != nil || in.LinearConfiguration != nil || len(in.LifecycleHooks) > 0:
-		return invalidParameter("Lifecycle hooks and canary or linear configurations: not simulated.")
 	case val(in.BakeTimeInMinutes) < 0 || val(in.BakeTimeInMinutes) > maxBakeMinutes:
 		return invalidParameter("bakeTimeInMinutes must be between 0 and %d.", maxBakeMinutes)
 	case in.Alarms != nil && in.Alarms.Enable && len(in.Alarms.AlarmNames) == 0:

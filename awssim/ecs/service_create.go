@@ -6,6 +6,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -99,6 +100,11 @@ func newService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (
 		Grace: secondsDuration(in.HealthCheckGracePeriodSeconds), CreatedAt: tx.Now(),
 		Doc: &serviceDoc{shape: shapeOf(tx, in, controller)},
 	}
+	if in.SchedulingStrategy == "DAEMON" {
+		scheduler.AddInstances(tx, c)
+		svc.Daemon, svc.Desired, svc.MinPercent, svc.MaxPercent = true, len(c.Instances), 0, 100
+		docOfService(svc).shape.SchedulingStrategy = "DAEMON"
+	}
 	return svc, setConfiguration(svc, controller, in.DeploymentConfiguration)
 }
 
@@ -132,7 +138,7 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 	case !nameForm.MatchString(*in.ServiceName):
 		return invalidParameter("Invalid service name.")
 	case in.SchedulingStrategy == "DAEMON":
-		return checkDaemon(in, controller)
+		return firstError(checkDaemon(in, controller), checkNotSimulated(in))
 	case val(in.DesiredCount) < 0:
 		return invalidParameter("Desired count can not be negative.")
 	case val(in.DesiredCount) > maxServiceTasks:
@@ -157,24 +163,25 @@ func checkDaemon(in *awsecs.CreateServiceInput, controller string) error {
 		return invalidParameter("The %s deployment controller only supports the REPLICA scheduling strategy.",
 			controller)
 	case in.DesiredCount != nil:
-		return invalidParameter("The daemon scheduling strategy does not support a desired count for services. " +
-			"Remove the desired count value and try again")
+		return errDaemonCount()
+	case in.LaunchType == "FARGATE":
+		return invalidParameter("Tasks using the Fargate launch type do not support the DAEMON scheduling strategy.")
+	case len(in.PlacementStrategy) > 0:
+		return invalidParameter("Placement strategies are not supported with the DAEMON scheduling strategy.")
 	}
-	return notSimulated("Scheduling strategy DAEMON")
+	return nil
 }
 
-func checkNotSimulated(in *awsecs.CreateServiceInput) error {
-	switch {
-	case in.ServiceConnectConfiguration != nil && in.ServiceConnectConfiguration.Enabled:
-		return notSimulated("Service Connect")
-	case len(in.VpcLatticeConfigurations) > 0:
-		return notSimulated("VPC Lattice")
-	case len(in.VolumeConfigurations) > 0:
-		return notSimulated("EBS volumes of services")
-	case len(in.GatewayConnectors) > 0:
-		return notSimulated("Service gateways")
-	case in.Monitoring != nil:
-		return notSimulated("Monitoring of services")
+func errDaemonCount() error {
+	return invalidParameter("The daemon scheduling strategy does not support a desired count for services. Remove " +
+		"the desired count value and try again")
+}
+
+func firstError(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -191,6 +198,8 @@ func checkExternal(in *awsecs.CreateServiceInput) error {
 		{"ServiceRegistries", len(in.ServiceRegistries) > 0},
 		{"LaunchType", in.LaunchType != ""},
 		{"CapacityProviderStrategy", len(in.CapacityProviderStrategy) > 0},
+		{"ServiceConnectConfiguration", isConnected(in.ServiceConnectConfiguration)},
+		{"VolumeConfigurations", len(in.VolumeConfigurations) > 0},
 	} {
 		if x.set {
 			return invalidParameter("%s must be empty or null.", x.name)
@@ -221,14 +230,15 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 		return nil, err
 	}
 	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
-		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers}
+		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers,
+		deploymentDoc: deploymentDoc{in.VolumeConfigurations, in.ServiceConnectConfiguration}}
 	if err := w.checkWorkload(tx, svc.Cluster, maxTargetGroups); err != nil {
 		return nil, err
 	}
 	if err := w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy); err != nil {
 		return nil, err
 	}
-	if val(in.Role) != "" {
+	if val(in.Role) != "" && d.HasOwnAddress() {
 		return nil, invalidParameter("You cannot specify an IAM role for services that require a service linked role.")
 	}
 	if in.HealthCheckGracePeriodSeconds != nil && *in.HealthCheckGracePeriodSeconds > 0 && !hasGraceChecks(w) {

@@ -61,7 +61,7 @@ func (s *Service) ListServices(ctx context.Context, in *awsecs.ListServicesInput
 }
 
 func isListed(svc *world.Service, in *awsecs.ListServicesInput) bool {
-	if in.SchedulingStrategy != "" && in.SchedulingStrategy != "REPLICA" {
+	if in.SchedulingStrategy != "" && in.SchedulingStrategy != docOfService(svc).shape.SchedulingStrategy {
 		return false
 	}
 	if in.ResourceManagementType != "" && in.ResourceManagementType != "CUSTOMER" {
@@ -95,11 +95,28 @@ func (s *Service) showService(svc *world.Service, tags bool) *ecstypes.Service {
 	for i, e := range svc.Events {
 		d.Events[i] = ecstypes.ServiceEvent{Id: ptr(e.ID), CreatedAt: ptr(e.At), Message: ptr(e.Message)}
 	}
-	if p := svc.Primary(); p != nil {
+	if p := shownPrimary(svc); p != nil {
 		showPrimary(&d, p)
 	}
 	s.showSets(&d, svc)
 	return &d
+}
+
+// shownPrimary returns the task set (or deployment) that describe calls return as PRIMARY, or nil. A
+// DRAINING service keeps it until it is INACTIVE.
+func shownPrimary(svc *world.Service) *world.TaskSet {
+	if svc.Status == "DRAINING" {
+		return svc.Drained
+	}
+	return svc.Primary()
+}
+
+// shownStatus returns the status of a task set (or deployment) in describe calls.
+func shownStatus(ts *world.TaskSet) string {
+	if ts.Service.Status == "DRAINING" && ts == ts.Service.Drained {
+		return "PRIMARY"
+	}
+	return ts.Status
 }
 
 // showPrimary copies the workload of the primary task set (or deployment) to the service. Without a
@@ -148,7 +165,7 @@ func showDeployment(ts *world.TaskSet) ecstypes.Deployment {
 		desired = running + pending
 	}
 	return ecstypes.Deployment{
-		Id: ptr(ts.ID), Status: ptr(ts.Status), TaskDefinition: ptr(ts.Definition.ARN),
+		Id: ptr(ts.ID), Status: ptr(shownStatus(ts)), TaskDefinition: ptr(ts.Definition.ARN),
 		DesiredCount: int32(desired), RunningCount: int32(running), PendingCount: int32(pending),
 		FailedTasks: int32(ts.FailedTasks),
 		CreatedAt:   optionalTime(ts.CreatedAt), UpdatedAt: optionalTime(ts.UpdatedAt), LaunchType: doc.LaunchType,
@@ -157,5 +174,8 @@ func showDeployment(ts *world.TaskSet) ecstypes.Deployment {
 		NetworkConfiguration: doc.NetworkConfiguration,
 		RolloutState:         ecstypes.DeploymentRolloutState(ts.RolloutState),
 		RolloutStateReason:   optionalText(ts.RolloutReason),
+		VolumeConfigurations: deepCopy(docOfDeployment(ts).volumes),
+
+		ServiceConnectConfiguration: deepCopy(docOfDeployment(ts).connect),
 	}
 }

@@ -264,7 +264,8 @@ func TestRollingServicesAreRefusedInAWSsWords(t *testing.T) {
 			"value and try again")
 	in = rollingInput(v1, 1, b.blue)
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Strategy: "BLUE_GREEN"}
-	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "Deployment strategy BLUE_GREEN: not simulated.")
+	refused(b.CreateService(b.ctx, in))(t, "UnsupportedFeatureException",
+		"Deployment strategy BLUE_GREEN: not simulated.")
 	in.DeploymentConfiguration = nil
 	in.DeploymentController, in.LoadBalancers = &ecstypes.DeploymentController{Type: "CODE_DEPLOY"}, nil
 	refused(b.CreateService(b.ctx, in))(t, invalidParameter,

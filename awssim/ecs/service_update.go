@@ -39,6 +39,9 @@ func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.Upd
 	if err := checkUpdate(in, to, switches); err != nil {
 		return err
 	}
+	if svc.Daemon && in.DesiredCount != nil {
+		return errDaemonCount()
+	}
 	if err := checkStrategy(docOfCluster(svc.Cluster).CapacityProviders, in.CapacityProviderStrategy); err != nil {
 		return err
 	}
@@ -84,16 +87,9 @@ func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool
 		return errTooManyTasks()
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
 		return invalidParameter("healthCheckGracePeriodSeconds can not be negative.")
-	case in.ServiceConnectConfiguration != nil && in.ServiceConnectConfiguration.Enabled:
-		return notSimulated("Service Connect")
-	case len(in.VpcLatticeConfigurations) > 0:
-		return notSimulated("VPC Lattice")
-	case len(in.VolumeConfigurations) > 0:
-		return notSimulated("EBS volumes of services")
-	case len(in.GatewayConnectors) > 0:
-		return notSimulated("Service gateways")
-	case in.Monitoring != nil:
-		return notSimulated("Monitoring of services")
+	}
+	if err := checkUpdateNotSimulated(in, ecstypes.DeploymentControllerType(controller)); err != nil {
+		return err
 	}
 	switch controller {
 	case "EXTERNAL":
@@ -122,9 +118,8 @@ func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 		{"service registries", in.ServiceRegistries != nil},
 		{"capacity provider strategy", in.CapacityProviderStrategy != nil},
 		{"deployment configuration", in.DeploymentConfiguration != nil && !switches},
-		{"service connect configuration", in.ServiceConnectConfiguration != nil},
-		{"volume configurations", in.VolumeConfigurations != nil},
-		{"VPC Lattice configurations", in.VpcLatticeConfigurations != nil},
+		{"service connect configuration", isConnected(in.ServiceConnectConfiguration)},
+		{"volume configurations", len(in.VolumeConfigurations) > 0},
 	} {
 		if x.set {
 			return invalidParameter("Unable to update %s on services with a EXTERNAL deployment controller.", x.name)
@@ -137,8 +132,8 @@ func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 // UpdateService).
 func startsDeployment(in *awsecs.UpdateServiceInput) bool {
 	return in.TaskDefinition != nil || in.NetworkConfiguration != nil || in.PlatformVersion != nil ||
-		in.LoadBalancers != nil ||
-		in.ServiceRegistries != nil || in.ForceNewDeployment
+		in.LoadBalancers != nil || in.ServiceRegistries != nil || in.VolumeConfigurations != nil ||
+		in.ServiceConnectConfiguration != nil || in.ForceNewDeployment
 }
 
 // nextDeployment creates a deployment from the running one and the given fields. It returns nil if
@@ -177,7 +172,12 @@ func sameWorkload(a, b *world.TaskSet) bool {
 	x.CapacityProviderStrategy, y.CapacityProviderStrategy = nil, nil
 	x.ExternalId, x.Tags, x.LaunchType, y.LaunchType = nil, nil, "", ""
 	x.ServiceRegistries, y.ServiceRegistries = orEmpty(x.ServiceRegistries), orEmpty(y.ServiceRegistries)
-	return requestFingerprint(x) == requestFingerprint(y)
+	return requestFingerprint(x) == requestFingerprint(y) && sameDeploymentDoc(docOfDeployment(a), docOfDeployment(b))
+}
+
+func sameDeploymentDoc(a, b *deploymentDoc) bool {
+	return requestFingerprint(orEmpty(a.volumes)) == requestFingerprint(orEmpty(b.volumes)) &&
+		requestFingerprint(a.connect) == requestFingerprint(b.connect)
 }
 
 func runningWorkload(ts *world.TaskSet) *workload {
@@ -186,7 +186,8 @@ func runningWorkload(ts *world.TaskSet) *workload {
 	}
 	doc := deepCopy(*docOfSet(ts))
 	return &workload{definition: ts.Definition, launchType: doc.LaunchType, strategy: doc.CapacityProviderStrategy,
-		platform: doc.PlatformVersion, network: doc.NetworkConfiguration, balancers: doc.LoadBalancers}
+		platform: doc.PlatformVersion, network: doc.NetworkConfiguration, balancers: doc.LoadBalancers,
+		deploymentDoc: deploymentDoc{deepCopy(docOfDeployment(ts).volumes), deepCopy(docOfDeployment(ts).connect)}}
 }
 
 // mergeUpdate applies the fields of an update to a workload.
@@ -209,6 +210,12 @@ func (w *workload) mergeUpdate(tx *world.Tx, in *awsecs.UpdateServiceInput) erro
 	}
 	if in.CapacityProviderStrategy != nil {
 		w.strategy, w.launchType = in.CapacityProviderStrategy, ""
+	}
+	if in.VolumeConfigurations != nil {
+		w.volumes = in.VolumeConfigurations
+	}
+	if in.ServiceConnectConfiguration != nil {
+		w.connect = in.ServiceConnectConfiguration
 	}
 	return nil
 }
@@ -241,6 +248,7 @@ func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 	}
 	if p := svc.Primary(); p != nil && svc.Controller == "ECS" && in.CapacityProviderStrategy != nil && goesOn {
 		docOfSet(p).CapacityProviderStrategy = in.CapacityProviderStrategy
+		p.Providers = providersIn(in.CapacityProviderStrategy)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 type taskDoc struct {
 	tags      []ecstypes.Tag
 	overrides *ecstypes.TaskOverride
-	provider  string
 	platform  *string
 	exec      bool
 }
@@ -31,9 +30,6 @@ func attachTaskDoc(_ *world.Tx, c world.Change) {
 	}
 	set, svc := docOfSet(t.Set), docOfService(t.Service).shape
 	d.platform, d.exec = deepCopy(set.PlatformVersion), svc.EnableExecuteCommand
-	if len(set.CapacityProviderStrategy) > 0 {
-		d.provider = val(heaviestProvider(set.CapacityProviderStrategy).CapacityProvider)
-	}
 	switch svc.PropagateTags {
 	case "SERVICE":
 		d.tags = deepCopy(svc.Tags)

@@ -109,12 +109,17 @@ func filterOf(tx *world.Tx, c *world.Cluster, in *awsecs.ListTasksInput) (func(*
 		}
 		group = "service:" + svc.Name
 	}
-	nowhere := val(in.ContainerInstance) != "" || val(in.DaemonName) != ""
+	nowhere := val(in.DaemonName) != ""
 	return func(t *world.Task) bool {
-		return !nowhere && t.DesiredStatus == desired &&
+		return !nowhere && isOn(t, val(in.ContainerInstance)) && t.DesiredStatus == desired &&
 			(val(in.StartedBy) == "" || t.StartedBy == *in.StartedBy) &&
 			(val(in.Family) == "" || t.Definition.Family == *in.Family) &&
 			(in.LaunchType == "" || t.LaunchType == string(in.LaunchType)) &&
 			(group == "" || t.Service != nil && t.Group == group)
 	}, nil
+}
+
+// isOn reports whether a task runs on the container instance of that id or ARN; every task is on "".
+func isOn(t *world.Task, instance string) bool {
+	return instance == "" || t.Instance != nil && lastSegment(t.Instance.ARN) == lastSegment(instance)
 }

@@ -72,8 +72,6 @@ func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workloa
 		return nil, invalidParameter("startedBy can have at most %d characters.", maxStartedBy)
 	case in.PropagateTags == "SERVICE":
 		return nil, invalidParameter("Invalid value for propagateTags. SERVICE is not supported when running a task.")
-	case len(in.VolumeConfigurations) > 0:
-		return nil, notSimulated("EBS volumes of tasks")
 	}
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
@@ -82,7 +80,7 @@ func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workloa
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOverrides(d, in.Overrides); err != nil {
+	if err := firstError(checkOverrides(d, in.Overrides), checkTaskVolumes(d, in.VolumeConfigurations)); err != nil {
 		return nil, err
 	}
 	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
@@ -116,42 +114,45 @@ next:
 // placeTasks starts the tasks, spread over the zones of the subnets.
 func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput,
 	out *awsecs.RunTaskOutput) (arns []string) {
-	group := val(in.Group)
-	if group == "" {
-		group = "family:" + w.definition.Family
-	}
-	perZone := map[string]int{}
+	r := scheduler.Request{Cluster: c, Definition: w.definition, LaunchType: string(w.launchType),
+		Subnets: w.subnets, PerZone: map[string]int{}}
+	strategy, perProvider := providersIn(w.strategy), map[string]int{}
 	for range *orDefault(in.Count, 1) {
-		sub := scheduler.ChooseSubnet(tx, c.Name, w.subnets, perZone)
-		if sub == nil {
-			out.Failures = append(out.Failures, noCapacityFailure(w))
+		place, obstacle := scheduler.FindPlace(tx, r)
+		if obstacle != nil {
+			out.Failures = append(out.Failures, ecstypes.Failure{Reason: ptr(obstacle.Failure)})
 			continue
 		}
-		perZone[sub.Zone]++
-		t := s.sched.StartTask(tx, scheduler.Launch{
-			Cluster: c, Definition: w.definition, Containers: overriddenContainers(w.definition, in.Overrides),
-			Group:     group,
-			StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Subnet: sub, Doc: runDoc(w, in),
-		})
-		if in.EnableECSManagedTags {
-			docOfTask(t).tags = append(docOfTask(t).tags, managedTags(t)...)
-		}
+		provider := scheduler.NextProvider(strategy, perProvider)
+		r.PerZone[place.Subnet.Zone]++
+		perProvider[provider]++
+		t := s.startOn(tx, c, w, in, place, provider)
 		arns = append(arns, t.ARN)
 		out.Tasks = append(out.Tasks, *showTask(t, true))
 	}
 	return arns
 }
 
-func noCapacityFailure(w *workload) ecstypes.Failure {
-	if w.launchType == "FARGATE" {
-		return ecstypes.Failure{Reason: ptr(
-			"Capacity is unavailable at this time. Please try again later or in a different availability zone")}
+// startOn starts a standalone task in a place.
+func (s *Service) startOn(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput, at scheduler.Place,
+	provider string) *world.Task {
+	group := val(in.Group)
+	if group == "" {
+		group = "family:" + w.definition.Family
 	}
-	return ecstypes.Failure{Reason: ptr("RESOURCE:CPU")}
+	t := s.sched.StartTask(tx, scheduler.Launch{
+		Cluster: c, Definition: w.definition, Containers: overriddenContainers(w.definition, in.Overrides),
+		Group: group, StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Provider: provider,
+		Place: at, Doc: runDoc(w, in),
+	})
+	if in.EnableECSManagedTags {
+		docOfTask(t).tags = append(docOfTask(t).tags, managedTags(t)...)
+	}
+	return t
 }
 
 func runDoc(w *workload, in *awsecs.RunTaskInput) *taskDoc {
-	d := &taskDoc{overrides: deepCopy(in.Overrides), provider: w.provider, platform: deepCopy(w.platform),
+	d := &taskDoc{overrides: deepCopy(in.Overrides), platform: deepCopy(w.platform),
 		exec: in.EnableExecuteCommand}
 	if in.PropagateTags == "TASK_DEFINITION" {
 		d.tags = deepCopy(docOfDefinition(w.definition).tags)
@@ -188,8 +189,8 @@ func overriddenContainers(d *world.TaskDefinition, o *ecstypes.TaskOverride) []w
 	return specs
 }
 
-// StartTask would place tasks on named container instances. It returns failures: the simulator has
-// no instances.
+// StartTask starts a task on each of the named container instances, also if a host port is in use
+// there. Instances that do not exist are in failures.
 func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*awsecs.StartTaskOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.StartTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -202,12 +203,31 @@ func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*aw
 		case n > maxRunTasks:
 			return nil, invalidParameter("Container instances cannot have more than %d elements.", maxRunTasks)
 		}
-		if _, err := definitionFor(tx, val(in.TaskDefinition)); err != nil {
-			return nil, err
-		}
-		return &awsecs.StartTaskOutput{Tasks: []ecstypes.Task{}, Failures: noInstances(tx, c, in.ContainerInstances)},
-			nil
+		return s.startTasks(tx, c, deepCopy(in))
 	})
+}
+
+func (s *Service) startTasks(tx *world.Tx, c *world.Cluster, in *awsecs.StartTaskInput) (*awsecs.StartTaskOutput,
+	error) {
+	run := &awsecs.RunTaskInput{TaskDefinition: in.TaskDefinition, LaunchType: "EC2", Overrides: in.Overrides,
+		NetworkConfiguration: in.NetworkConfiguration, StartedBy: in.StartedBy, Tags: in.Tags, Group: in.Group,
+		PropagateTags: in.PropagateTags, VolumeConfigurations: in.VolumeConfigurations,
+		EnableECSManagedTags: in.EnableECSManagedTags, EnableExecuteCommand: in.EnableExecuteCommand}
+	w, err := checkRun(tx, c, run)
+	if err != nil {
+		return nil, err
+	}
+	out := &awsecs.StartTaskOutput{Tasks: []ecstypes.Task{}, Failures: []ecstypes.Failure{}}
+	for _, id := range in.ContainerInstances {
+		i := instanceIn(c, id)
+		if i == nil {
+			out.Failures = append(out.Failures, missingInstance(tx, c, id))
+			continue
+		}
+		t := s.startOn(tx, c, w, run, scheduler.Place{Subnet: i.Subnet, Instance: i}, "")
+		out.Tasks = append(out.Tasks, *showTask(t, true))
+	}
+	return out, nil
 }
 
 // StopTask stops a task. A stopped task is returned unchanged.

@@ -17,7 +17,7 @@ func showTask(t *world.Task, tags bool) *ecstypes.Task {
 		LastStatus: ptr(t.LastStatus), DesiredStatus: ptr(t.DesiredStatus), Version: t.Version,
 		Group: optionalText(t.Group), StartedBy: optionalText(t.StartedBy),
 		LaunchType:           ecstypes.LaunchType(t.LaunchType),
-		CapacityProviderName: optionalText(doc.provider), AvailabilityZone: optionalText(t.Zone),
+		CapacityProviderName: optionalText(t.Provider), AvailabilityZone: optionalText(t.Zone),
 		HealthStatus: ecstypes.HealthStatus(t.Health),
 		Cpu:          deepCopy(def.Cpu), Memory: deepCopy(def.Memory), EnableExecuteCommand: doc.exec,
 		Overrides: showOverrides(t, doc),
@@ -27,8 +27,14 @@ func showTask(t *world.Task, tags bool) *ecstypes.Task {
 		StartedAt:  optionalTime(t.StartedAt),
 		StoppingAt: optionalTime(t.StoppingAt), ExecutionStoppedAt: optionalTime(t.ExecutionStoppedAt),
 		StoppedAt:   optionalTime(t.StoppedAt),
-		Attachments: []ecstypes.Attachment{showInterface(t)}, Containers: []ecstypes.Container{},
+		Attachments: []ecstypes.Attachment{}, Containers: []ecstypes.Container{},
 		Attributes: []ecstypes.Attribute{{Name: ptr("ecs.cpu-architecture"), Value: ptr("x86_64")}},
+	}
+	if t.Definition.HasOwnAddress() {
+		d.Attachments = append(d.Attachments, showInterface(t))
+	}
+	if t.Instance != nil {
+		d.ContainerInstanceArn = ptr(t.Instance.ARN)
 	}
 	if !t.ConnectivityAt.IsZero() {
 		d.Connectivity = "CONNECTED"
@@ -134,13 +140,26 @@ func showContainer(t *world.Task, c *world.Container) ecstypes.Container {
 	if c.RuntimeID != "" {
 		d.ImageDigest = ptr(digestOf(c.Spec.Image))
 	}
-	if t.Address.IsValid() {
+	if !t.Definition.HasOwnAddress() && c.Status == "RUNNING" {
+		d.NetworkBindings = showBindings(c)
+	}
+	if t.Definition.HasOwnAddress() && t.Address.IsValid() {
 		d.NetworkInterfaces = append(d.NetworkInterfaces, ecstypes.NetworkInterface{
 			AttachmentId: ptr(attachmentOf(t)), PrivateIpv4Address: ptr(t.Address.String()),
 		})
 	}
 	fillSizes(&d, t, c)
 	return d
+}
+
+// showBindings returns the ports of the container instance that belong to a container.
+func showBindings(c *world.Container) []ecstypes.NetworkBinding {
+	out := []ecstypes.NetworkBinding{}
+	for _, p := range c.Spec.Ports {
+		out = append(out, ecstypes.NetworkBinding{BindIP: ptr("0.0.0.0"), ContainerPort: ptr(p.Container),
+			HostPort: ptr(p.Published()), Protocol: ecstypes.TransportProtocol(p.Protocol)})
+	}
+	return out
 }
 
 func fillSizes(d *ecstypes.Container, t *world.Task, c *world.Container) {

@@ -185,7 +185,7 @@ func TestRunTaskRefusals(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	out := must(b.StartTask(b.ctx, &awsecs.StartTaskInput{Cluster: aws.String("web"), TaskDefinition: aws.String("api"),
-		ContainerInstances: []string{"i1"}}))(t)
+		NetworkConfiguration: network(), ContainerInstances: []string{"i1"}}))(t)
 	if *out.Failures[0].Reason != "MISSING" {
 		t.Errorf("%+v", out)
 	}

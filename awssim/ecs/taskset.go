@@ -10,7 +10,21 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func docOfSet(ts *world.TaskSet) *ecstypes.TaskSet { return ts.Doc.(*ecstypes.TaskSet) }
+// setDoc holds the parts of a task set or deployment that no controller reads.
+type setDoc struct {
+	ecstypes.TaskSet
+	deploymentDoc
+}
+
+// deploymentDoc holds the parts that only deployments of controller ECS have.
+type deploymentDoc struct {
+	volumes []ecstypes.ServiceVolumeConfiguration
+	connect *ecstypes.ServiceConnectConfiguration
+}
+
+func docOfSet(ts *world.TaskSet) *ecstypes.TaskSet { return &ts.Doc.(*setDoc).TaskSet }
+
+func docOfDeployment(ts *world.TaskSet) *deploymentDoc { return &ts.Doc.(*setDoc).deploymentDoc }
 
 // CreateTaskSet creates an additional task set of an EXTERNAL service.
 func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInput) (*awsecs.CreateTaskSetOutput,
@@ -91,11 +105,12 @@ func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput)
 
 // buildTaskSet creates the task set (or deployment) of a checked workload.
 func (w *workload) buildTaskSet(tx *world.Tx, svc *world.Service) *world.TaskSet {
-	doc := &ecstypes.TaskSet{
+	doc := &setDoc{deploymentDoc: w.deploymentDoc}
+	doc.TaskSet = ecstypes.TaskSet{
 		LaunchType: w.launchType, CapacityProviderStrategy: w.strategy, PlatformVersion: w.platform,
 		NetworkConfiguration: w.network, LoadBalancers: orEmpty(w.balancers),
 	}
-	if w.provider != "" {
+	if len(w.strategy) > 0 {
 		doc.LaunchType = ""
 	}
 	if w.launchType == "FARGATE" {
@@ -106,8 +121,19 @@ func (w *workload) buildTaskSet(tx *world.Tx, svc *world.Service) *world.TaskSet
 	}
 	return &world.TaskSet{
 		ID: "ecs-svc/" + tx.NewDigits("task set", 19), Service: svc, Definition: w.definition, Attached: w.attached,
-		Subnets: w.subnets, LaunchType: string(w.launchType), Doc: doc,
+		Subnets: w.subnets, LaunchType: string(w.launchType), Providers: providersIn(w.strategy), Doc: doc,
 	}
+}
+
+// providersIn returns a strategy for the scheduler. A weight of a single provider has no effect.
+func providersIn(strategy []ecstypes.CapacityProviderStrategyItem) (all []world.Provider) {
+	for _, x := range strategy {
+		all = append(all, world.Provider{Name: lastSegment(val(x.CapacityProvider)), Base: x.Base, Weight: x.Weight})
+	}
+	if len(all) == 1 {
+		all[0].Weight = max(all[0].Weight, 1)
+	}
+	return all
 }
 
 // parseScale reads a scale. The SDK omits the value 0, so a scale without a value is 0 percent. A
@@ -244,7 +270,7 @@ func showTaskSet(ts *world.TaskSet, tags bool) *ecstypes.TaskSet {
 	running, pending := countTasks(ts)
 	d.Id, d.TaskSetArn = ptr(ts.ID), ptr(ts.ARN)
 	d.ServiceArn, d.ClusterArn = ptr(ts.Service.ARN), ptr(ts.Service.Cluster.ARN)
-	d.Status, d.TaskDefinition = ptr(ts.Status), ptr(ts.Definition.ARN)
+	d.Status, d.TaskDefinition = ptr(shownStatus(ts)), ptr(ts.Definition.ARN)
 	d.Scale = &ecstypes.Scale{Unit: "PERCENT", Value: ts.Scale}
 	d.ComputedDesiredCount, d.RunningCount, d.PendingCount = int32(ts.Computed), int32(running), int32(pending)
 	d.CreatedAt, d.UpdatedAt = optionalTime(ts.CreatedAt), optionalTime(ts.UpdatedAt)

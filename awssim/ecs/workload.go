@@ -22,10 +22,10 @@ type workload struct {
 	platform   *string
 	network    *ecstypes.NetworkConfiguration
 	balancers  []ecstypes.LoadBalancer
+	deploymentDoc
 
 	subnets  []string
 	attached []world.Attachment
-	provider string // capacity provider that places the tasks, or ""
 }
 
 // checkWorkload rejects a workload that AWS rejects, and fills in the derived fields.
@@ -34,6 +34,8 @@ func (w *workload) checkWorkload(tx *world.Tx, c *world.Cluster, mostBalancers i
 		func() error { return w.checkLaunch(tx, c) },
 		func() error { return w.checkNetwork(tx) },
 		func() error { return w.checkBalancers(tx, mostBalancers) },
+		w.checkVolumes,
+		func() error { return w.checkConnect(tx, c) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -57,8 +59,8 @@ func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
 		return err
 	}
 	if len(w.strategy) > 0 {
-		w.provider, w.launchType = val(heaviestProvider(w.strategy).CapacityProvider), "EC2"
-		if p, ok := providersOf(tx).Get(w.provider); ok && p.predefined {
+		w.launchType = "EC2"
+		if p, ok := providersOf(tx).Get(lastSegment(val(w.strategy[0].CapacityProvider))); ok && p.predefined {
 			w.launchType = "FARGATE"
 		}
 	}
@@ -81,7 +83,7 @@ var platforms = []string{"LATEST", "1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0"}
 
 func (w *workload) checkPlatform() error {
 	switch {
-	case w.launchType != "FARGATE" && w.provider != "":
+	case w.launchType != "FARGATE" && len(w.strategy) > 0:
 		w.platform = nil
 	case w.launchType != "FARGATE" && val(w.platform) != "":
 		return invalidParameter("The platform version must be null when specifying an EC2 launch type.")
@@ -107,18 +109,13 @@ func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint,
 	return nil
 }
 
-// heaviestProvider returns the item with the highest weight: the simulator places every task by it.
-func heaviestProvider(s []ecstypes.CapacityProviderStrategyItem) ecstypes.CapacityProviderStrategyItem {
-	return slices.MaxFunc(s, func(a, b ecstypes.CapacityProviderStrategyItem) int { return int(a.Weight - b.Weight) })
-}
-
 func (w *workload) checkNetwork(tx *world.Tx) error {
-	if w.definition.NetworkMode != "awsvpc" {
+	if !w.definition.HasOwnAddress() {
 		if w.network != nil {
 			return invalidParameter(
 				"Network Configuration is not valid for the given networkMode of this task definition.")
 		}
-		return notSimulated("Network mode " + w.definition.NetworkMode)
+		return nil
 	}
 	if w.network == nil || w.network.AwsvpcConfiguration == nil {
 		return invalidParameter("Network Configuration must be provided when networkMode 'awsvpc' is specified.")
@@ -183,7 +180,7 @@ func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a worl
 	if err := w.checkPort(a); err != nil {
 		return a, err
 	}
-	return a, checkGroup(tx, a.TargetGroup)
+	return a, w.checkGroup(tx, a.TargetGroup)
 }
 
 func (w *workload) checkPort(a world.Attachment) error {
@@ -202,14 +199,20 @@ func (w *workload) checkPort(a world.Attachment) error {
 	return invalidParameter("The container %s does not exist in the task definition.", a.Container)
 }
 
-func checkGroup(tx *world.Tx, arn string) error {
+// checkGroup rejects a target group of another target type than the network mode needs: ip for
+// awsvpc, instance otherwise.
+func (w *workload) checkGroup(tx *world.Tx, arn string) error {
+	want := "instance"
+	if w.definition.HasOwnAddress() {
+		want = "ip"
+	}
 	g, ok := tx.TargetGroups.Get(arn)
 	switch {
 	case !ok:
 		return invalidParameter("The specified target group does not exist: %s", arn)
-	case g.TargetType != "ip":
+	case g.TargetType != want:
 		return invalidParameter("The provided target group %s has target type %s, which is incompatible with the "+
-			"awsvpc network mode specified in the task definition.", arn, g.TargetType)
+			"%s network mode specified in the task definition.", arn, g.TargetType, w.definition.NetworkMode)
 	case g.Balancer == "":
 		return invalidParameter("The target group with targetGroupArn %s does not have an associated load balancer.",
 			arn)

@@ -11,7 +11,10 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-const maxConditionValues = 5 // per rule
+const (
+	maxConditionValues = 5   // per rule
+	maxConditionLength = 128 // characters of a value
+)
 
 // newConditions checks the conditions of a rule and converts them for the world.
 func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
@@ -96,24 +99,49 @@ func checkCondition(c world.Condition) error {
 		return validationError("Regex values are not supported for condition '%s'", c.Field)
 	}
 	for _, v := range c.Values {
-		if !check(v) {
+		switch {
+		case len(v) > maxConditionLength:
+			return tooLong(c.Field)
+		case !hasAllowedCharacters(c.Field, v):
+			return validationError("The value '%s' of condition '%s' contains characters that are not allowed", v,
+				c.Field)
+		case !check(v):
 			return validationError("The value '%s' of condition '%s' is not valid", v, c.Field)
 		}
 	}
 	for _, v := range c.Regex {
+		if len(v) > maxConditionLength {
+			return tooLong(c.Field)
+		}
 		if _, err := regexp.Compile(v); err != nil || !hasUpTo128(v) {
 			return validationError("The regex value '%s' of condition '%s' is not valid", v, c.Field)
 		}
 	}
 	for _, q := range c.Query {
-		if len(q.Key) > 128 || !hasUpTo128(q.Value) {
+		if len(q.Key) > maxConditionLength || len(q.Value) > maxConditionLength {
+			return tooLong(c.Field)
+		}
+		if !hasUpTo128(q.Value) {
 			return validationError("The value '%s' of condition '%s' is not valid", q.Value, c.Field)
 		}
 	}
 	return nil
 }
 
-func hasUpTo128(s string) bool { return s != "" && len(s) <= 128 }
+func hasUpTo128(s string) bool { return s != "" && len(s) <= maxConditionLength }
+
+func tooLong(field string) error {
+	return validationError("The '%s' value is too long; the limit is '%d'", field, maxConditionLength)
+}
+
+// allowedCharacters are the characters of host names and paths in conditions, besides letters and
+// digits (ALB user guide, "Condition types for listener rules").
+var allowedCharacters = map[string]string{"host-header": "-.*?", "path-pattern": "_-.$/~\"'@:+&;*?"}
+
+func hasAllowedCharacters(field, value string) bool {
+	more, limited := allowedCharacters[field]
+	return !limited || strings.Trim(value, more+"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
+}
 
 func isMethod(s string) bool {
 	return s != "" && len(s) <= 40 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == ""

@@ -230,6 +230,12 @@ func TestConditionRefusals(t *testing.T) {
 		{[]elbtypes.RuleCondition{{Field: aws.String("http-header"),
 			HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{
 				HttpHeaderName: aws.String(strings.Repeat("x", 41)), Values: []string{"y"}}}}, "1 to 40 characters"},
+		{path("/" + strings.Repeat("x", 128)), "The 'path-pattern' value is too long; the limit is '128'"},
+		{[]elbtypes.RuleCondition{{Field: aws.String("host-header"), Values: []string{strings.Repeat("x", 129)}}},
+			"The 'host-header' value is too long; the limit is '128'"},
+		{[]elbtypes.RuleCondition{{Field: aws.String("host-header"), Values: []string{"shop_1.test"}}},
+			"The value 'shop_1.test' of condition 'host-header' contains characters that are not allowed"},
+		{path("/a b"), "The value '/a b' of condition 'path-pattern' contains characters that are not allowed"},
 		{[]elbtypes.RuleCondition{{Field: aws.String("colour"), Values: []string{"red"}}}, "must be one of"},
 	} {
 		_, err := b.CreateRule(b.ctx, &awselb.CreateRuleInput{ListenerArn: &l, Priority: aws.Int32(1),

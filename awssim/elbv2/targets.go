@@ -41,7 +41,7 @@ func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTarget
 					"The maximum number of targets for the target group or its load balancer is '%d'", maxTargets)
 		}
 		for _, t := range in.Targets {
-			zone, task := locateTarget(tx, *t.Id, val(t.AvailabilityZone))
+			zone, task := locateTarget(tx, *t.Id, portOf(g, t), val(t.AvailabilityZone))
 			tx.RegisterTarget(g, *t.Id, portOf(g, t), zone, task)
 		}
 		return &awselb.RegisterTargetsOutput{}, nil
@@ -94,10 +94,14 @@ func invalidTarget(format string, args ...any) error {
 	return world.Refuse("InvalidTarget", format, args...)
 }
 
-// locateTarget returns the zone of a target's address, and the task that has the address.
-func locateTarget(tx *world.Tx, id, zone string) (string, *world.Task) {
+// locateTarget returns the zone of a target, and the task that has the address, or the host port of
+// the container instance.
+func locateTarget(tx *world.Tx, id string, port int32, zone string) (string, *world.Task) {
 	a, err := netip.ParseAddr(id)
 	if err != nil {
+		if i := tx.InstanceOf(id); i != nil {
+			return i.Zone, i.PortUser(port)
+		}
 		return zone, nil
 	}
 	for _, sub := range tx.Subnets.All() {

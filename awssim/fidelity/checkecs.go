@@ -26,6 +26,8 @@ func ecsChecks() []rowCheck {
 		{"Tags: limits, aws: refused; propagateTags", "", checkServiceTags},
 		{"Values that an enumeration of the model does not have", "", checkEnumerations},
 		{"UpdateService starts a deployment only if", "", checkForcedDeployment},
+		{"Task definitions: parameters that Fargate does not have", "", checkDefinitionParameters},
+		{"DAEMON: one task on each container instance", "", checkDaemonCount},
 	}
 }
 
@@ -250,4 +252,33 @@ func checkForcedDeployment(c *rowRun) {
 	_, err := s.ecs.UpdateService(c.ctx, &awsecs.UpdateServiceInput{Cluster: ptr(s.clusterName(c)),
 		Service: ptr(s.serviceName(c)), ForceNewDeployment: true})
 	c.expectRefusal("a forced deployment of an EXTERNAL service", err, invalidParameter)
+}
+
+func checkDefinitionParameters(c *rowRun) {
+	s := c.site
+	register := func(edit func(*awsecs.RegisterTaskDefinitionInput)) error {
+		in := &awsecs.RegisterTaskDefinitionInput{Family: &s.prefix, NetworkMode: "awsvpc", Cpu: ptr("256"),
+			Memory: ptr("512"), RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"},
+			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: ptr("app"), Image: ptr("x")}}}
+		edit(in)
+		_, err := s.ecs.RegisterTaskDefinition(c.ctx, in)
+		return err
+	}
+	c.expectRefusal("pidMode host on Fargate", register(func(in *awsecs.RegisterTaskDefinitionInput) {
+		in.PidMode = "host"
+	}), "ClientException")
+	c.expectRefusal("a mount point of an unknown volume", register(func(in *awsecs.RegisterTaskDefinitionInput) {
+		in.ContainerDefinitions[0].MountPoints = []ecstypes.MountPoint{{SourceVolume: ptr("none"),
+			ContainerPath: ptr("/x")}}
+	}), "ClientException")
+	c.expectRefusal("a privileged container on Fargate", register(func(in *awsecs.RegisterTaskDefinitionInput) {
+		in.ContainerDefinitions[0].Privileged = aws.Bool(true)
+	}), "ClientException")
+}
+
+func checkDaemonCount(c *rowRun) {
+	in := &awsecs.CreateServiceInput{Cluster: ptr(c.site.clusterName(c)), ServiceName: ptr(c.site.prefix + "-refused"),
+		TaskDefinition: ptr(c.site.definitionARN(c)), SchedulingStrategy: "DAEMON", DesiredCount: aws.Int32(1)}
+	_, err := c.site.ecs.CreateService(c.ctx, in)
+	c.expectRefusal("a daemon with a desired count", err, invalidParameter)
 }

@@ -134,9 +134,6 @@ func TestCatalogWinsAndHostImagesAreOffByDefault(t *testing.T) {
 			t.Errorf("%s: %+v %v", ref, b, ok)
 		}
 	}
-	if _, ok := c.Lookup("nginx"); ok {
-		t.Error("nginx is known")
-	}
 	if b, ok := c.Lookup("host:./server"); !ok || !strings.Contains(b.NoBoot, "--allow-host-images") ||
 		!b.IsModelled() {
 		t.Errorf("a host image without leave: %+v %v", b, ok)
@@ -191,4 +188,49 @@ func TestSignalledContainerServesOnThenRefuses(t *testing.T) {
 			t.Fatalf("%v after SIGTERM: refuses %v", since, got)
 		}
 	})
+}
+
+func TestAnyImageIsAHealthyServer(t *testing.T) {
+	for ref, want := range map[string]string{
+		"nginx": "nginx:latest", "public.ecr.aws/nginx/nginx:1.27": "nginx:1.27",
+		"localhost:5000/shop/api": "api:latest", "mysim/web:v1": "web:v1",
+		"busybox@sha256:0123456789abcdef0": "busybox@sha256:0123456789ab",
+	} {
+		if b, ok := (image.Catalog{}).Lookup(ref); !ok || !same(b, image.Behaviour{Version: want}) {
+			t.Errorf("%s: %+v %v, want version %s", ref, b, ok, want)
+		}
+	}
+	for _, ref := range []string{"", "my image", "Shop:v1", "shop:", "sim/web:v1?speed=3", "a//b", "web/"} {
+		if b, ok := (image.Catalog{}).Lookup(ref); ok {
+			t.Errorf("%q is an image: %+v", ref, b)
+		}
+	}
+}
+
+func TestPatternsSelectImages(t *testing.T) {
+	c := image.Catalog{
+		"*":                 {NoBoot: "missing"},
+		"registry.test/*":   {Latency: time.Second, Commands: map[string]image.Behaviour{"migrate": {}}},
+		"registry.test/*v2": {Version: "two"},
+		"registry.test/own": {Version: "own"},
+		image.HostImages:    {},
+	}
+	for ref, want := range map[string]image.Behaviour{
+		"nginx":                   {Version: "nginx:latest", NoBoot: "missing"},
+		"sim/web:v1":              {Version: "web:v1", NoBoot: "missing"},
+		"registry.test/a/web:v1":  {Version: "web:v1", Latency: time.Second},
+		"registry.test/a/web:v2":  {Version: "two"},
+		"registry.test/own":       {Version: "own"},
+		"registry.test:5000/a:v2": {Version: "a:v2", NoBoot: "missing"},
+	} {
+		if b, ok := c.Lookup(ref); !ok || !same(b, want) {
+			t.Errorf("%s: %+v %v, want %+v", ref, b, ok, want)
+		}
+	}
+	if b, _ := c.Lookup("registry.test/job:v1"); b.StartedWith([]string{"migrate"}).Version != "job:v1" {
+		t.Errorf("a command of a pattern: %+v", b)
+	}
+	if b, _ := c.Lookup("host:./server"); b.NoBoot != "" || b.IsModelled() {
+		t.Errorf("a pattern selects a program of the host: %+v", b)
+	}
 }

@@ -106,7 +106,7 @@ func (s *Scheduler) DrainService(tx *world.Tx, svc *world.Service) {
 		return
 	}
 	latestRollout(svc).stopSuperseded(tx)
-	svc.Status, svc.Desired = "DRAINING", 0
+	svc.Status, svc.Desired, svc.Drained = "DRAINING", 0, svc.Primary()
 	tx.Log("service", svc.ID(), "DRAINING")
 	for _, ts := range svc.TaskSets {
 		s.DrainTaskSet(tx, ts)

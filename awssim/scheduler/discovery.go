@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -68,10 +66,10 @@ func instanceAttributes(tx *world.Tx, t *world.Task, r *world.Registry, e world.
 		"ECS_TASK_DEFINITION_FAMILY": t.Definition.Family,
 	}
 	if e.Port != 0 {
-		a[world.AttributePort] = strconv.Itoa(int(e.Port))
+		a[world.AttributePort] = strconv.Itoa(int(t.PublishedPort(e.Container, e.Port)))
 	}
-	if t.LaunchType == "EC2" {
-		a["EC2_INSTANCE_ID"] = hostID(t)
+	if t.Instance != nil {
+		a["EC2_INSTANCE_ID"] = t.Instance.ID
 	}
 	if t.Set.ExternalID != "" {
 		a["ECS_TASK_SET_EXTERNAL_ID"] = t.Set.ExternalID
@@ -83,13 +81,6 @@ func instanceAttributes(tx *world.Tx, t *world.Task, r *world.Registry, e world.
 		}
 	}
 	return a
-}
-
-// hostID returns the id of the instance that runs a task of launch type EC2. A cluster has one
-// instance in each zone.
-func hostID(t *world.Task) string {
-	sum := sha256.Sum256([]byte(t.Cluster.Name + " " + t.Zone))
-	return "i-" + hex.EncodeToString(sum[:])[:17]
 }
 
 // deregisterTask deregisters the instances with the task's id, whoever registered them. It does not

@@ -52,8 +52,8 @@ func resetFailures(ts *world.TaskSet) {
 
 // countUnplaced counts a start that could not be placed. With an enabled circuit breaker the
 // scheduler tries again by itself; otherwise it waits for a change.
-func (s *Scheduler) countUnplaced(tx *world.Tx, ts *world.TaskSet) {
-	addNoPlaceEvent(tx, ts)
+func (s *Scheduler) countUnplaced(tx *world.Tx, ts *world.TaskSet, why *Obstacle) {
+	addNoPlaceEvent(tx, ts, why)
 	n, svc := stateOfSet(ts), ts.Service
 	if svc.Controller != "ECS" || ts.RolloutState != "IN_PROGRESS" || tx.Settings().BreakerIgnoresPlacement {
 		return

@@ -83,7 +83,11 @@ func unhealthyTarget(t *world.Task) *world.Target {
 // addUnhealthyEvent reports why a task is stopped.
 func addUnhealthyEvent(tx *world.Tx, t *world.Task) {
 	svc := t.Service
-	if x := unhealthyTarget(t); x != nil {
+	if x := unhealthyTarget(t); x != nil && t.Instance != nil && x.ID == t.Instance.ID {
+		addEvent(tx, svc, "(service %s) (instance %s) (port %d) is unhealthy in (target-group %s) due to (reason %s)",
+			svc.Name, x.ID, x.Port, x.Group.ARN, x.Description)
+		return
+	} else if x != nil {
 		addEvent(tx, svc, "(service %s) (task %s) (port %d) is unhealthy in (target-group %s) due to (reason %s)",
 			svc.Name, t.ID, x.Port, x.Group.ARN, x.Description)
 		return

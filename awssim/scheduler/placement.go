@@ -1,27 +1,142 @@
 package scheduler
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ChooseSubnet returns the subnet of the next task: the first whose zone has the fewest tasks in
-// perZone. It returns nil if no subnet can take a task now. Lost zones and clusters without
-// capacity take none.
-func ChooseSubnet(tx *world.Tx, cluster string, subnets []string, perZone map[string]int) *world.Subnet {
-	if lacksCapacity(tx, cluster) {
+// Place is where a task runs.
+type Place struct {
+	Subnet   *world.Subnet
+	Instance *world.ContainerInstance // nil on Fargate
+}
+
+// Request describes a task to place.
+type Request struct {
+	Cluster    *world.Cluster
+	Definition *world.TaskDefinition
+	LaunchType string
+	Subnets    []string       // network mode awsvpc
+	PerZone    map[string]int // tasks of the same set or request, by zone
+	// Service is set for a task of a service. Its daemons run once on each container instance.
+	Service *world.Service
+}
+
+// Obstacle says why no place was found.
+type Obstacle struct {
+	Event   string // the end of the service event
+	Failure string // the reason in RunTask's failures
+	// Leaving says that the service's own stopping tasks are in the way.
+	Leaving bool
+}
+
+// FindPlace returns the place of the next task: in the first zone that has the fewest tasks in
+// PerZone, on the container instance there that has the fewest tasks. Lost zones and clusters
+// without capacity take none. Without a place it returns why.
+func FindPlace(tx *world.Tx, r Request) (Place, *Obstacle) {
+	if r.LaunchType != "EC2" {
+		if sub := chooseSubnet(tx, r, func(string) bool { return true }); sub != nil {
+			return Place{Subnet: sub}, nil
+		}
+		return Place{}, &Obstacle{Event: "was unable to place a task. Reason: " + noCapacity, Failure: noCapacity}
+	}
+	AddInstances(tx, r.Cluster)
+	free, obstacle := freeInstances(r)
+	if !r.Definition.HasOwnAddress() {
+		r.Subnets = nil
+		for _, i := range free {
+			r.Subnets = append(r.Subnets, i.Subnet.ID)
+		}
+	}
+	inZone := func(zone string) bool {
+		return slices.ContainsFunc(free, func(i *world.ContainerInstance) bool { return i.Zone == zone })
+	}
+	sub := chooseSubnet(tx, r, inZone)
+	if sub == nil {
+		return Place{}, obstacle
+	}
+	var best *world.ContainerInstance
+	for _, i := range free {
+		if i.Zone == sub.Zone && (best == nil || len(i.Tasks) < len(best.Tasks)) {
+			best = i
+		}
+	}
+	return Place{Subnet: sub, Instance: best}, nil
+}
+
+const (
+	noCapacity = "Capacity is unavailable at this time. Please try again later or in a different availability zone"
+	noInstance = "was unable to place a task because no container instance met all of its requirements. "
+)
+
+func chooseSubnet(tx *world.Tx, r Request, allowed func(zone string) bool) *world.Subnet {
+	if lacksCapacity(tx, r.Cluster.Name) {
 		return nil
 	}
 	var best *world.Subnet
-	for _, id := range subnets {
+	for _, id := range r.Subnets {
 		sub, ok := tx.Subnets.Get(id)
-		if !ok || tx.ActiveFaults.ZonesLost[sub.Zone] {
+		if !ok || tx.ActiveFaults.ZonesLost[sub.Zone] || !allowed(sub.Zone) {
 			continue
 		}
-		if best == nil || perZone[sub.Zone] < perZone[best.Zone] {
+		if best == nil || r.PerZone[sub.Zone] < r.PerZone[best.Zone] {
 			best = sub
 		}
 	}
 	return best
+}
+
+// freeInstances returns the container instances that can take the task, and why others cannot.
+func freeInstances(r Request) (free []*world.ContainerInstance, why *Obstacle) {
+	why = &Obstacle{Event: noInstance + "Reason: No Container Instances were found in your cluster.",
+		Failure: "RESOURCE:CPU"}
+	for _, i := range r.Cluster.Instances {
+		user := portUser(r.Definition, i)
+		switch {
+		case r.Service != nil && r.Service.Daemon && hasTaskOf(i, r.Service):
+		case user == nil:
+			free = append(free, i)
+			why = &Obstacle{Event: noInstance + "The closest matching (container-instance " + shortID(i) +
+				") has insufficient CPU units available.", Failure: "RESOURCE:CPU"}
+		default:
+			why = &Obstacle{Event: noInstance + "The closest matching (container-instance " + shortID(i) +
+				") is already using a port required by your task.", Failure: "RESOURCE:PORTS",
+				Leaving: user.Service != nil && user.Service == r.Service && user.DesiredStatus == "STOPPED"}
+		}
+		if why.Leaving {
+			break
+		}
+	}
+	return free, why
+}
+
+func shortID(i *world.ContainerInstance) string { return i.ARN[strings.LastIndexByte(i.ARN, '/')+1:] }
+
+// portUser returns the task on an instance that uses a host port that the definition requires, or
+// nil.
+func portUser(d *world.TaskDefinition, i *world.ContainerInstance) *world.Task {
+	if d.HasOwnAddress() {
+		return nil
+	}
+	for _, c := range d.Containers {
+		for _, p := range c.Ports {
+			if p.Host == 0 {
+				continue
+			}
+			if t := i.PortUser(p.Host); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+func hasTaskOf(i *world.ContainerInstance, svc *world.Service) bool {
+	return slices.ContainsFunc(i.Tasks, func(t *world.Task) bool {
+		return t.Service == svc && t.DesiredStatus == "RUNNING"
+	})
 }
 
 func lacksCapacity(tx *world.Tx, cluster string) bool {
@@ -38,20 +153,23 @@ func (s *Scheduler) launchTasks(tx *world.Tx, ts *world.TaskSet, n int) (started
 		s.reconcileAt(tx, svc, note.noStartBefore)
 		return 0
 	}
-	perZone := countByZone(ts)
+	r := Request{Cluster: svc.Cluster, Definition: ts.Definition, LaunchType: ts.LaunchType, Subnets: ts.Subnets,
+		PerZone: countByZone(ts), Service: svc}
 	var tasks []*world.Task
 	for range n {
-		sub := ChooseSubnet(tx, svc.Cluster.Name, ts.Subnets, perZone)
-		if sub == nil {
-			s.countUnplaced(tx, ts)
+		place, obstacle := FindPlace(tx, r)
+		if obstacle != nil {
+			if !obstacle.Leaving { // otherwise the turn after that task's end finds the place
+				s.countUnplaced(tx, ts, obstacle)
+			}
 			break
 		}
 		if at, ok := takeStart(tx, ts); !ok {
 			s.reconcileAt(tx, svc, at)
 			break
 		}
-		perZone[sub.Zone]++
-		tasks = append(tasks, s.startTask(tx, ts, sub))
+		r.PerZone[place.Subnet.Zone]++
+		tasks = append(tasks, s.startTask(tx, ts, place))
 	}
 	if len(tasks) > 0 {
 		note.noPlaceReported, note.unplacedInRow = false, 0
@@ -60,11 +178,15 @@ func (s *Scheduler) launchTasks(tx *world.Tx, ts *world.TaskSet, n int) (started
 	return len(tasks)
 }
 
-func (s *Scheduler) startTask(tx *world.Tx, ts *world.TaskSet, sub *world.Subnet) *world.Task {
-	t := s.StartTask(tx, Launch{
+func (s *Scheduler) startTask(tx *world.Tx, ts *world.TaskSet, place Place) *world.Task {
+	l := Launch{
 		Cluster: ts.Service.Cluster, Service: ts.Service, Set: ts, Definition: ts.Definition,
-		Group: "service:" + ts.Service.Name, StartedBy: ts.ID, LaunchType: ts.LaunchType, Subnet: sub,
-	})
+		Group: "service:" + ts.Service.Name, StartedBy: ts.ID, LaunchType: ts.LaunchType, Place: place,
+	}
+	if len(ts.Providers) > 0 {
+		l.Provider = NextProvider(ts.Providers, countByProvider(ts))
+	}
+	t := s.StartTask(tx, l)
 	stateOfTask(t).epoch = stateOfSet(ts).epoch
 	return t
 }
@@ -80,11 +202,10 @@ func countByZone(ts *world.TaskSet) map[string]int {
 	return n
 }
 
-func addNoPlaceEvent(tx *world.Tx, ts *world.TaskSet) {
+func addNoPlaceEvent(tx *world.Tx, ts *world.TaskSet, why *Obstacle) {
 	if n := stateOfSet(ts); !n.noPlaceReported {
 		n.noPlaceReported = true
-		addEvent(tx, ts.Service, "(service %s) was unable to place a task. Reason: Capacity is unavailable at this "+
-			"time. Please try again later or in a different availability zone", ts.Service.Name)
+		addEvent(tx, ts.Service, "(service %s) %s", ts.Service.Name, why.Event)
 	}
 }
 

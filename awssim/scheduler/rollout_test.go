@@ -70,7 +70,7 @@ func withCheck(ts *world.TaskSet) {
 // is what it was before.
 func TestEveryFailureRollsBack(t *testing.T) {
 	for image, edit := range map[string]func(*world.TaskSet){
-		"nobody/knows:it":              plain,
+		"sim/missing:v1-noboot":        plain,
 		"sim/web:v2-noboot":            nil,
 		"sim/web:v2-no-secret":         nil,
 		"sim/web:v2-no-role":           plain,

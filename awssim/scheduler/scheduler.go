@@ -11,7 +11,10 @@
 // A rolling update is a [Rollout]. Its [Rules] (circuit breaker, alarms, bake time, early success)
 // decide whether it fails and is rolled back.
 //
-// The package does not simulate the native progressive strategies, daemons and container instances.
+// Tasks of launch type EC2 run on container instances, which are there from the first such task on
+// (instances.go). Their CPU and memory are unlimited, their host ports are not.
+//
+// The package does not simulate the native progressive strategies.
 //
 // Start reading at [New] and handleChange in this file. Then read starttask.go (how a task starts),
 // stop.go (how it stops) and loop.go (what a service needs). rolling.go and circuitbreaker.go replace a

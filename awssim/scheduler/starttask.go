@@ -21,7 +21,8 @@ type Launch struct {
 	Group      string
 	StartedBy  string
 	LaunchType string
-	Subnet     *world.Subnet
+	Provider   string // capacity provider, or ""
+	Place      Place
 	Doc        any
 }
 
@@ -32,17 +33,20 @@ func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
 		ARN: tx.ARN("ecs", "task/"+l.Cluster.Name+"/"+id), ID: id, Cluster: l.Cluster, Service: l.Service, Set: l.Set,
 		Definition: l.Definition, Group: l.Group, StartedBy: l.StartedBy, LaunchType: l.LaunchType,
 		LastStatus: "PROVISIONING", DesiredStatus: "RUNNING", Version: 1, Health: "UNKNOWN",
-		Subnet: l.Subnet, Zone: l.Subnet.Zone, CreatedAt: tx.Now(), Doc: l.Doc,
+		Subnet: l.Place.Subnet, Zone: l.Place.Subnet.Zone, Instance: l.Place.Instance, Provider: l.Provider,
+		CreatedAt: tx.Now(), Doc: l.Doc,
 	}
 	specs := l.Containers
 	if specs == nil {
 		specs = l.Definition.Containers
 	}
 	for _, spec := range specs {
+		if t.Instance != nil && !l.Definition.HasOwnAddress() {
+			spec.Ports = t.Instance.Publish(spec.Ports)
+		}
 		b, ok := tx.Image(spec.Image)
 		if !ok && b.NoBoot == "" {
-			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to " +
-				"resolve ref " + spec.Image + ": not found"
+			b.NoBoot = "CannotPullContainerError: invalid reference format: " + spec.Image
 		}
 		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.StartedWith(spec.Command),
 			Status: "PENDING", Health: "UNKNOWN"})
@@ -50,6 +54,9 @@ func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
 	tx.Tasks.Put(t.ARN, t)
 	if l.Set != nil {
 		l.Set.Tasks = append(l.Set.Tasks, t)
+	}
+	if t.Instance != nil {
+		t.Instance.Tasks = append(t.Instance.Tasks, t)
 	}
 	tx.Log("task", t.ID, "started in %s by %s", t.Zone, t.StartedBy)
 	tx.Changed(world.TaskChanged, t)
@@ -162,11 +169,7 @@ func newStartProcess(tx *world.Tx, t *world.Task, c *world.Container) world.Star
 	if t.Service != nil {
 		e.Service = t.Service.Name
 	}
-	for _, p := range c.Spec.Ports {
-		if c.Behaviour.ListensOn(p.Container) {
-			e.Ports = append(e.Ports, p.Container)
-		}
-	}
+	e.Ports, e.OwnPorts = c.ListeningPorts()
 	return e
 }
 
@@ -197,9 +200,19 @@ func (s *Scheduler) registerTargets(tx *world.Tx, t *world.Task) {
 				t.Service.Name, t.Set.ID, t.ID, a.TargetGroup)
 			continue
 		}
-		n.targets = append(n.targets, tx.RegisterTarget(g, t.Address.String(), a.ContainerPort, t.Zone, t))
+		id, port := targetOf(g, t, a)
+		n.targets = append(n.targets, tx.RegisterTarget(g, id, port, t.Zone, t))
 		countEvent(t.Service, "registered", a.TargetGroup)
 	}
+}
+
+// targetOf returns the target under which a task is registered: its own address and the container's
+// port, or its container instance and the host port.
+func targetOf(g *world.TargetGroup, t *world.Task, a world.Attachment) (id string, port int32) {
+	if g.TargetType == "instance" && t.Instance != nil {
+		return t.Instance.ID, t.PublishedPort(a.Container, a.ContainerPort)
+	}
+	return t.Address.String(), a.ContainerPort
 }
 
 // stopTimeout returns the time between a container's SIGTERM and SIGKILL: 30 s by default, at most

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -162,7 +163,10 @@ func (s *Scheduler) finishStop(tx *world.Tx, t *world.Task) {
 		t.Subnet.ReleaseAddress(t.Address)
 	}
 	if t.Set != nil {
-		removeTask(t.Set, t)
+		t.Set.Tasks = withoutTask(t.Set.Tasks, t)
+	}
+	if t.Instance != nil {
+		t.Instance.Tasks = withoutTask(t.Instance.Tasks, t)
 	}
 	keep := tx.Settings().StoppedTaskRetention
 	t.RemoveAfter = tx.Now().Add(keep)
@@ -170,13 +174,11 @@ func (s *Scheduler) finishStop(tx *world.Tx, t *world.Task) {
 	tx.After(keep, func(tx *world.Tx) { tx.Tasks.Delete(t.ARN) })
 }
 
-func removeTask(ts *world.TaskSet, t *world.Task) {
-	for i, x := range ts.Tasks {
-		if x == t {
-			ts.Tasks = append(ts.Tasks[:i], ts.Tasks[i+1:]...)
-			return
-		}
+func withoutTask(tasks []*world.Task, t *world.Task) []*world.Task {
+	if i := slices.Index(tasks, t); i >= 0 {
+		return append(tasks[:i], tasks[i+1:]...)
 	}
+	return tasks
 }
 
 func allStopped(t *world.Task) bool {

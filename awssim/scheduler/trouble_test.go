@@ -45,7 +45,7 @@ func TestACrashLoopContinuesWithoutBackoff(t *testing.T) {
 func TestStartsThatFailAreHeldBackLongerAndLonger(t *testing.T) {
 	b := newBench(t, world.Options{})
 	svc := b.service("EXTERNAL", 2)
-	ts := b.set(svc, "nobody/knows:this", 100)
+	ts := b.set(svc, "sim/missing:v1-noboot", 100)
 	b.Run(3 * time.Hour)
 	var starts []time.Time
 	b.until("a start", time.Hour, func() bool { return len(ts.Tasks) > 0 })

@@ -90,8 +90,9 @@ type Instance struct {
 
 // RegistryAttachment connects the tasks of a task set to a registry. ECS allows one per task set.
 type RegistryAttachment struct {
-	Registry string // ARN
-	Port     int32  // for SRV records; 0 if there are none
+	Registry  string // ARN
+	Port      int32  // for SRV records; 0 if there are none
+	Container string // whose port it is, or ""
 }
 
 // AddNamespace adds a namespace.

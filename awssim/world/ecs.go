@@ -9,8 +9,9 @@ import (
 
 // Cluster is an ECS cluster.
 type Cluster struct {
-	ARN, Name, Status string // ACTIVE, INACTIVE
-	Doc               any    // fields of the API that no controller reads
+	ARN, Name, Status string               // ACTIVE, INACTIVE
+	Instances         []*ContainerInstance // in order of registration
+	Doc               any                  // fields of the API that no controller reads
 }
 
 // TaskDefinition is a registered revision.
@@ -57,10 +58,12 @@ type Service struct {
 	MinPercent int
 	MaxPercent int
 	Grace      time.Duration // healthCheckGracePeriodSeconds
-	Daemon     bool
-	TaskSets   []*TaskSet // oldest first; with controller ECS the deployments, the PRIMARY last
+	Daemon     bool          // one task on each container instance
+	TaskSets   []*TaskSet    // oldest first; with controller ECS the deployments, the PRIMARY last
 	Events     []ServiceEvent
 	CreatedAt  time.Time
+	// Drained is the task set (or deployment) that was PRIMARY when the service was deleted.
+	Drained *TaskSet
 	// DeployedBy is the id of the CodeDeploy deployment that works on the service, or "".
 	DeployedBy string
 	// Demand is how much CPU the callers request of all tasks together, in percent of one task.
@@ -127,6 +130,7 @@ type TaskSet struct {
 	Registries []RegistryAttachment
 	Subnets    []string
 	LaunchType string
+	Providers  []Provider // capacity provider strategy; empty: LaunchType alone
 	ExternalID string
 	StartedBy  string
 	CreatedAt  time.Time
@@ -166,6 +170,8 @@ type Task struct {
 	Group         string
 	StartedBy     string
 	LaunchType    string
+	Provider      string             // capacity provider, or ""
+	Instance      *ContainerInstance // launch type EC2; otherwise nil
 	LastStatus    string
 	DesiredStatus string // RUNNING, STOPPED
 	Version       int64
@@ -197,11 +203,22 @@ type Container struct {
 	printed   outputState
 }
 
+// ListeningPorts returns the published ports of a container behind which it listens, and its own
+// ports in the same order.
+func (c *Container) ListeningPorts() (published, own []int32) {
+	for _, p := range c.Spec.Ports {
+		if c.Behaviour.ListensOn(p.Container) {
+			published, own = append(published, p.Published()), append(own, p.Container)
+		}
+	}
+	return published, own
+}
+
 // IsRunning reports whether LastStatus is RUNNING: all containers were started and none is being
 // stopped.
 func (t *Task) IsRunning() bool { return t.LastStatus == "RUNNING" }
 
-// IsListening reports whether a container listens on the port at now. A task that is being stopped
+// IsListening reports whether a container listens on the published port at now. A task that is being stopped
 // listens as long as its image serves after SIGTERM.
 func (t *Task) IsListening(port int32, now time.Time) bool {
 	c := t.ContainerFor(port)
@@ -209,11 +226,11 @@ func (t *Task) IsListening(port int32, now time.Time) bool {
 		SinceStart: now.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: now.Sub(t.SignalledAt)})
 }
 
-// ContainerFor returns the container that publishes port and listens on it, or nil.
+// ContainerFor returns the container that publishes a port and listens behind it, or nil.
 func (t *Task) ContainerFor(port int32) *Container {
 	for _, c := range t.Containers {
 		for _, p := range c.Spec.Ports {
-			if p.Container == port && c.Behaviour.ListensOn(port) {
+			if p.Published() == port && c.Behaviour.ListensOn(p.Container) {
 				return c
 			}
 		}

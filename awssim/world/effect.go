@@ -20,11 +20,20 @@ type StartProcess struct {
 	Container   string
 	Service     string // "" for a standalone task
 	Address     netip.Addr
-	Ports       []int32
+	Ports       []int32 // published ones
+	OwnPorts    []int32 // those of the container, in the same order; nil: Ports
 	Behaviour   image.Behaviour
 	Environment map[string]string
 	StopTimeout time.Duration
 	At          time.Time
+}
+
+// OwnPort returns the container's own port behind the published port at an index of Ports.
+func (e StartProcess) OwnPort(i int) int32 {
+	if e.OwnPorts == nil {
+		return e.Ports[i]
+	}
+	return e.OwnPorts[i]
 }
 
 // SignalProcess sends SIGTERM, or SIGKILL if Kill is set, to every process of the task.

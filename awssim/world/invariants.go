@@ -146,11 +146,13 @@ func checkStoppedReleased(tx *Tx, c Change) error {
 	}
 	for _, a := range t.Set.Attached {
 		g, ok := tx.TargetGroups.Get(a.TargetGroup)
-		if !ok || !t.Address.IsValid() {
+		if !ok {
 			continue
 		}
-		if x := g.Find(t.Address.String(), a.ContainerPort); x != nil && x.Task == t && x.State != "draining" {
-			return fmt.Errorf("target %s of stopped task %s is %s in %s", x.ID, t.ID, x.State, g.Name)
+		for _, x := range g.Targets {
+			if x.Task == t && x.State != "draining" {
+				return fmt.Errorf("target %s of stopped task %s is %s in %s", x.ID, t.ID, x.State, g.Name)
+			}
 		}
 	}
 	return nil

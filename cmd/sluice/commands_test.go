@@ -40,6 +40,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"start":      start,   // start NAME sluice …: run it beside the script
 	"until":      until,   // until NAME REGEXP: wait for it in what NAME wrote
 	"signal":     signal,  // signal NAME INT|HUP|KILL
+	"enter":      enter,   // enter NAME: reach the sluice sim that was started as NAME; $BALANCER is its load balancer
 	"finish":     finish,  // finish NAME CODE: wait for its end
 }
 
@@ -101,7 +102,10 @@ func traffic(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	url := theSim(ts).url(ts, args[0])
+	url := args[0]
+	if !strings.HasPrefix(url, "http://") {
+		url = theSim(ts).url(ts, url)
+	}
 	counts := map[string]int{}
 	for range n {
 		counts[answer(url)]++
@@ -115,7 +119,7 @@ func traffic(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), strings.Join(rows, "\n"))
 }
 
-var version = regexp.MustCompile(`\bv\d+\b`)
+var version = regexp.MustCompile(`\b(v\d+|previous)\b`)
 
 func answer(url string) string {
 	resp, err := http.Get(url)

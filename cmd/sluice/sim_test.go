@@ -81,6 +81,30 @@ func sim(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// exported matches a variable that sluice sim prints, balanced the address of a load balancer.
+var (
+	exported = regexp.MustCompile(`(?:^export | )([A-Z_]+)=(\S+)`)
+	balanced = regexp.MustCompile(`(?m)^# load balancer .*: curl (http://\S+)$`)
+)
+
+// enter sets the variables that a sluice sim printed.
+func enter(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: enter name")
+	}
+	text := named(ts, args[0]).text()
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "export ") {
+			for _, m := range exported.FindAllStringSubmatch(line, -1) {
+				scriptOf(ts).setenv(ts, m[1], m[2])
+			}
+		}
+	}
+	if m := balanced.FindStringSubmatch(text); m != nil {
+		ts.Setenv("BALANCER", m[1])
+	}
+}
+
 func theSim(ts *testscript.TestScript) *local {
 	s := scriptOf(ts).sim
 	if s == nil {

@@ -14,6 +14,7 @@ const DefaultTimeout = 6 * time.Hour
 // Further defaults for keys that the file omits.
 const (
 	defaultTaskFile     = "taskdef.json"
+	defaultServiceFile  = "servicedef.json" // of a folder without an application file
 	defaultLaunchType   = "FARGATE"
 	defaultProgressTime = 10 * time.Minute // PipeCD v0's wait for a task set
 )

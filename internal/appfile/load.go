@@ -20,6 +20,7 @@ const apiVersion = "pipecd.dev/v1beta1"
 // Load reads an application. name is its file or a folder, with slashes, relative to fsys ("." is
 // its root). In a folder the application file is app.pipecd.yaml, another *.pipecd.yaml or
 // sluice.yaml, and there must be only one. Load reads definitions relative to the application file.
+// A folder with only taskdef.json and servicedef.json is an application without a pipeline.
 //
 // lookup returns values that a format takes from its environment. None of the three formats does,
 // so lookup may be nil.
@@ -32,16 +33,22 @@ func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*App
 			Next: "name the application file, or a folder with one app.pipecd.yaml or sluice.yaml"}
 	}
 	l := &loader{fsys: fsys, app: &Application{File: file, Source: map[string]string{}}}
-	data, err := l.readFile(file)
-	if err != nil {
-		return nil, &sluice.Error{Op: "read the application", Resource: file, Err: withoutPath(err),
-			Next: "create a regular file with this name in the folder of the application"}
+	data := []byte(onlyDefinitions)
+	implied := file != path.Clean(name) && path.Base(file) == defaultServiceFile
+	if !implied {
+		if data, err = l.readFile(file); err != nil {
+			return nil, &sluice.Error{Op: "read the application", Resource: file, Err: withoutPath(err),
+				Next: "create a regular file with this name in the folder of the application"}
+		}
 	}
 	if l.src, err = definition.Parse(file, data); err != nil {
 		return nil, err
 	}
 	l.src.HideSecrets()
 	l.loadApplication()
+	if implied {
+		l.implyAccess()
+	}
 	if err := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...)); err != nil {
 		return nil, flattenErrors(err)
 	}
@@ -82,6 +89,9 @@ func findFile(fsys fs.FS, name string) (string, error) {
 	switch {
 	case err != nil:
 		return "", withoutPath(err)
+	case len(found) == 0 && isFile(fsys, path.Join(name, defaultTaskFile)) &&
+		isFile(fsys, path.Join(name, defaultServiceFile)):
+		return path.Join(name, defaultServiceFile), nil
 	case len(found) == 0:
 		return "", errors.New("the folder has no application file")
 	case len(found) > 1:

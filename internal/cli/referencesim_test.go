@@ -72,11 +72,14 @@ var remarks = map[string]string{
 	"settled": "`true`, the default: it has been there for ten minutes; `false`: " +
 		"everything begins now",
 	"images": "images by name, with the options below, `version`, and `commands`: " +
-		"what the image does when it is started with another command, by that command",
-	"knobs":    "delays, below",
-	"faults":   "lines, below",
-	"subnets":  "ids of the default network's subnets, at most three",
-	"clusters": "names",
+		"what the image does when it is started with another command, by that command; `*` matches any text, " +
+		"so `\"registry.test/*\": {noboot: true}` selects images that cannot be pulled. Any other image is a healthy " +
+		"server that answers its name and tag",
+	"knobs":     "delays, below",
+	"faults":    "lines, below",
+	"subnets":   "ids of the default network's subnets, at most 12; the first three are in zones a, b and c",
+	"clusters":  "names",
+	"logGroups": "names of log groups of CloudWatch Logs",
 	"loadBalancers[].listeners[].rules[]": "at least one condition (`path`, `host`, `method`, `header`) and an " +
 		"action",
 	"loadBalancers[].listeners[].fixed":      "an answer of the load balancer's own",
@@ -88,6 +91,7 @@ var remarks = map[string]string{
 	"targetGroups[].attributes":              "any other attribute, as AWS names it",
 	"services[].controller":                  "`EXTERNAL`, the default, `ECS` or `CODE_DEPLOY`",
 	"services[].cluster":                     "may be left out where there is one",
+	"capacity[].cluster":                     "may be left out where there is one",
 	"services[].family":                      "of its task definition; its name if not given",
 	"services[].port":                        "80 if not given",
 	"services[].grace":                       "health check grace period",

@@ -9,8 +9,8 @@ import (
 // program is one run of a command of this package.
 type program struct{ *session.Session }
 
-// Commands returns the commands that run the local AWS, in the order of sluice --help.
+// Commands returns the commands of this package, in the order of sluice --help.
 func Commands(s *session.Session) []*cobra.Command {
 	p := &program{s}
-	return []*cobra.Command{p.newRehearseCommand(), p.newSimCommand(), p.newDemoCommand()}
+	return []*cobra.Command{p.newInitCommand(), p.newRehearseCommand(), p.newSimCommand(), p.newDemoCommand()}
 }

@@ -86,6 +86,10 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	gaps, err := rehearsals.CheckGaps(app)
+	if err != nil {
+		return err
+	}
 	if scenarios, err = r.possibleScenarios(scenarios, app, base); err != nil {
 		return err
 	}
@@ -94,7 +98,7 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	}
 	began := time.Now()
 	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shapeText(base.World),
-		Advice: append(append([]string{}, shape.Advice(base.World, app)...), catalogue.MeasureDrain(base)...),
+		Advice: slices.Concat(gaps, shape.Advice(base.World, app), catalogue.MeasureDrain(base)),
 		Rows:   r.runScenarios(base, scenarios, len(app.Pipeline))}
 	report.Took = time.Since(began)
 	if err := r.printRehearsal(report); err != nil {

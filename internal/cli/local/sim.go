@@ -21,6 +21,7 @@ type simOptions struct {
 	speed       float64
 	seed        uint64
 	world       string
+	like        simSource
 	hostImages  bool
 	allowRemote bool
 }
@@ -35,8 +36,14 @@ func (p *program) newSimCommand() *cobra.Command {
 		Short: "Serve a local AWS with real traffic",
 		Long: `Serve a local AWS with ECS, working load balancers and tasks that respond to requests,
 for sluice, the aws command line, SDKs and curl. It runs on this machine only and saves
-no data. It prints the variables to export. Ctrl-C stops it.`,
+no data. It prints the variables to export. Ctrl-C stops it.
+
+--from DIR builds the AWS that the application in DIR expects: cluster, load balancer,
+target groups, and the service with the previous version. --from-live builds it from a
+service in AWS, with all listener rules, with read calls only.`,
 		Example: `  sluice sim --world examples/canary/world.yaml
+  sluice sim --from shop                your own files; then sluice deploy shop
+  sluice sim --from-live --cluster prod --service web
   sluice sim --speed 20                 time runs 20 times as fast
   curl 127.0.0.1:4566/_sluice/world     show its resources
   curl -d 'throttle ecs:CreateTaskSet times=1' 127.0.0.1:4566/_sluice/faults`,
@@ -48,6 +55,7 @@ no data. It prints the variables to export. Ctrl-C stops it.`,
 	f.Float64Var(&o.speed, "speed", 1, "how many times faster time passes")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
 	f.StringVar(&o.world, "world", "", "YAML `file` with the resources at the start")
+	o.like.register(f)
 	f.BoolVar(&o.hostImages, "allow-host-images", false, "let images host:<command> run that command on this machine")
 	f.BoolVar(&o.allowRemote, "allow-remote", false,
 		"accept requests from other machines, without authentication")
@@ -55,10 +63,17 @@ no data. It prints the variables to export. Ctrl-C stops it.`,
 }
 
 func (p *program) runSim(ctx context.Context, o simOptions) error {
+	if o.like.isGiven() {
+		return p.runSimLike(ctx, o)
+	}
 	s, err := p.newSim(o)
 	if err != nil {
 		return err
 	}
+	return p.serveSim(ctx, s, o)
+}
+
+func (p *program) serveSim(ctx context.Context, s *awssim.Sim, o simOptions) error {
 	at, err := s.Listen(ctx, o.listen)
 	if errors.Is(err, awssim.ErrRemote) {
 		return &sluice.Error{Op: "serve the local AWS", Err: err,

@@ -90,7 +90,8 @@ func (w World) writeNamedService(line func(string, ...any), serving string) {
 	}
 	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, registry: %s.%s, stopTimeout: "+
 		"120s%s%s}",
-		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Service, Namespace, check, w.Scaling.serviceText(w.Tasks))
+		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Service, Namespace, check,
+		w.Capacity.serviceText()+w.Scaling.serviceText(w.Tasks))
 	if w.OtherService {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80}")
 	}

@@ -51,6 +51,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 	w.setDeployer(app)
 	w.setListeners(app)
 	w.setCloudMap(app)
+	w.setCapacity(app)
 	return w, nil
 }
 

@@ -46,6 +46,7 @@ type World struct {
 	Lags           Lags
 	CanaryOnlyRule bool // a rule sends all its requests to the canary group
 	LeftoverCanary bool // a canary of an earlier deployment exists
+	Capacity       Capacity
 	OtherToolSet   bool // a task set of another tool exists, in none of the groups
 }
 
@@ -155,6 +156,7 @@ func (w World) File(serving string) []byte {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("account: %q\nregion: %s\nsubnets: [%s]\nclusters: [%s]", w.Account, w.Region, strings.Join(w.Subnets, ", "),
 		w.Cluster)
+	w.writeCapacity(line)
 	knobs := "throttle: true"
 	if w.Nodes > 0 {
 		knobs += fmt.Sprintf(", %s: 0s..%s", w.propagationSetting(), w.Nodes)
@@ -172,9 +174,10 @@ func (w World) File(serving string) []byte {
 		return []byte(b.String())
 	}
 	line("knobs: {%s}\ntargetGroups:", knobs)
-	w.Primary.writeGroup(line, w.Port, w.protocolText())
+	options := w.protocolText() + w.Capacity.groupText()
+	w.Primary.writeGroup(line, w.Port, options)
 	if w.Canary.ARN != "" {
-		w.Canary.writeGroup(line, w.Port, w.protocolText())
+		w.Canary.writeGroup(line, w.Port, options)
 	}
 	if w.OtherService {
 		line("  - {name: others, port: 80%s}", w.protocolText())
@@ -192,7 +195,7 @@ func (w World) File(serving string) []byte {
 	if w.Primary.ARN != "" {
 		group = ", targetGroup: " + w.Primary.Name()
 	}
-	group += w.Scaling.serviceText(w.Tasks)
+	group += w.Capacity.serviceText() + w.Scaling.serviceText(w.Tasks)
 	if w.Percents != (Percents{}) {
 		group += fmt.Sprintf(", minimumHealthyPercent: %d, maximumPercent: %d", w.Percents.Least, w.Percents.Most)
 	}
@@ -207,14 +210,14 @@ func (w World) File(serving string) []byte {
 	return []byte(b.String())
 }
 
-// writeGroup writes the group with its protocol.
-func (g Group) writeGroup(line func(string, ...any), port int32, protocol string) {
+// writeGroup writes the group with further options.
+func (g Group) writeGroup(line func(string, ...any), port int32, options string) {
 	if g.ARN == "" {
 		return
 	}
 	line("  - {name: %s, arn: %s, port: %d, deregistrationDelay: %s%s, healthCheck: {%s, interval: %s, timeout: "+
 		"%s, healthy: %d, unhealthy: %d}}",
-		g.Name(), g.ARN, port, g.Drain, protocol, g.checkText(), g.Interval, g.Timeout, g.Healthy, g.Unhealthy)
+		g.Name(), g.ARN, port, g.Drain, options, g.checkText(), g.Interval, g.Timeout, g.Healthy, g.Unhealthy)
 }
 
 func (w World) writeListener(line func(string, ...any), l Listener) {

@@ -1,0 +1,127 @@
+package ecs
+
+import (
+	"fmt"
+	"slices"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// Gap is a part of a service or a task definition that the simulator does not carry out.
+type Gap struct {
+	Field string // "deploymentConfiguration.strategy"
+	// Text is what is not simulated, if the API refuses the request: "Deployment strategy BLUE_GREEN".
+	// Otherwise the API stores the field, and Text says what happens instead.
+	Text    string
+	Refused bool
+}
+
+// String returns the gap in one line.
+func (g Gap) String() string {
+	if g.Refused {
+		return g.Text + " (" + g.Field + ")"
+	}
+	return g.Field + ": " + g.Text
+}
+
+// Gaps returns what of a service and its task definition is not simulated, the refused parts first.
+// Both may be nil. It needs no world, so a tool can ask before its first call. What containers do by
+// themselves (health check commands, secrets, file systems) is never simulated and not listed.
+func Gaps(service *awsecs.CreateServiceInput, definition *awsecs.RegisterTaskDefinitionInput) []Gap {
+	var all []Gap
+	if service != nil {
+		all = append(refusedParts(service), storedParts(service)...)
+	}
+	if definition != nil {
+		all = append(all, definitionGaps(definition)...)
+	}
+	return all
+}
+
+// part is one possible gap.
+type part struct {
+	set         bool
+	field, text string
+}
+
+func gapsOf(parts []part, refused bool) (all []Gap) {
+	for _, p := range parts {
+		if p.set {
+			all = append(all, Gap{p.field, p.text, refused})
+		}
+	}
+	return all
+}
+
+// refusedParts returns the parts of a service that the API refuses.
+func refusedParts(in *awsecs.CreateServiceInput) []Gap {
+	c, controller := in.DeploymentConfiguration, in.DeploymentController
+	if c == nil || controller != nil && controller.Type != "" && controller.Type != "ECS" {
+		c = &ecstypes.DeploymentConfiguration{}
+	}
+	launch := in.LaunchType
+	return gapsOf([]part{
+		{c.Strategy != "" && c.Strategy != ecstypes.DeploymentStrategyRolling, "deploymentConfiguration.strategy",
+			fmt.Sprintf("Deployment strategy %s", c.Strategy)},
+		{c.CanaryConfiguration != nil, "deploymentConfiguration.canaryConfiguration", "Canary configurations"},
+		{c.LinearConfiguration != nil, "deploymentConfiguration.linearConfiguration", "Linear configurations"},
+		{len(c.LifecycleHooks) > 0, "deploymentConfiguration.lifecycleHooks", "Lifecycle hooks"},
+		{slices.ContainsFunc(in.LoadBalancers, hasAdvanced), "loadBalancers.advancedConfiguration",
+			"advancedConfiguration of a load balancer"},
+		{launch == ecstypes.LaunchTypeExternal || launch == ecstypes.LaunchTypeManagedInstances, "launchType",
+			fmt.Sprintf("Launch type %s", launch)},
+		{len(in.VpcLatticeConfigurations) > 0, "vpcLatticeConfigurations", "VPC Lattice"},
+		{len(in.GatewayConnectors) > 0, "gatewayConnectors", "Service gateways"},
+		{in.Monitoring != nil, "monitoring", "Monitoring of services"},
+	}, true)
+}
+
+func hasAdvanced(b ecstypes.LoadBalancer) bool { return b.AdvancedConfiguration != nil }
+
+// storedParts returns the parts of a service that are stored and have no effect.
+func storedParts(in *awsecs.CreateServiceInput) []Gap {
+	return gapsOf([]part{
+		{isConnected(in.ServiceConnectConfiguration), "serviceConnectConfiguration",
+			"no proxy routes requests by the names of Service Connect"},
+		{len(in.VolumeConfigurations) > 0, "volumeConfigurations", "EBS volumes have no content"},
+		{len(in.PlacementConstraints) > 0, "placementConstraints", "tasks ignore placement constraints"},
+		{len(in.PlacementStrategy) > 0, "placementStrategy", "tasks are spread over zones, whatever the strategy"},
+	}, false)
+}
+
+// definitionGaps returns the parts of a task definition that are stored and have no effect.
+func definitionGaps(in *awsecs.RegisterTaskDefinitionInput) []Gap {
+	list := []part{
+		{len(in.Volumes) > 0, "volumes", "volumes have no content"},
+		{in.ProxyConfiguration != nil, "proxyConfiguration", "no proxy of App Mesh routes requests"},
+		{len(in.PlacementConstraints) > 0, "placementConstraints", "tasks ignore placement constraints"},
+	}
+	for _, c := range in.ContainerDefinitions {
+		at := "containerDefinitions[" + val(c.Name) + "]."
+		list = append(list,
+			part{len(c.DependsOn) > 0, at + "dependsOn", "all containers start together"},
+			part{c.RestartPolicy != nil, at + "restartPolicy", "a container that exits stays stopped"},
+			part{c.FirelensConfiguration != nil, at + "firelensConfiguration", "FireLens sends no logs"},
+		)
+	}
+	return gapsOf(list, false)
+}
+
+// checkNotSimulated refuses the first part of a request that the simulator does not support.
+func checkNotSimulated(in *awsecs.CreateServiceInput) error {
+	for _, g := range refusedParts(in) {
+		return notSimulated(g.Text)
+	}
+	return nil
+}
+
+// checkUpdateNotSimulated is [checkNotSimulated] for an update, after which the service has the
+// deployment controller to.
+func checkUpdateNotSimulated(in *awsecs.UpdateServiceInput, to ecstypes.DeploymentControllerType) error {
+	return checkNotSimulated(&awsecs.CreateServiceInput{
+		DeploymentConfiguration: in.DeploymentConfiguration, LoadBalancers: in.LoadBalancers,
+		VpcLatticeConfigurations: in.VpcLatticeConfigurations, GatewayConnectors: in.GatewayConnectors,
+		Monitoring: in.Monitoring, DeploymentController: &ecstypes.DeploymentController{Type: to},
+	})
+}

@@ -1,0 +1,34 @@
+package appfile
+
+import (
+	"io/fs"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// onlyDefinitions is the application file of a folder that has only the two definition files.
+const onlyDefinitions = "input: {taskDefinitionFile: " + defaultTaskFile + ", serviceDefinitionFile: " +
+	defaultServiceFile + "}\n"
+
+// implyAccess sets the access type of a folder that has only the two definition files: how the
+// service definition says that callers reach the service.
+func (l *loader) implyAccess() {
+	l.app.Notes = append(l.app.Notes, "there is no application file, so there is no pipeline: sluice init writes one")
+	if l.app.Service == nil {
+		return
+	}
+	switch in := l.app.Service.Input; {
+	case len(in.LoadBalancers) > 0:
+		l.app.Access = sluice.ELB
+	case len(in.ServiceRegistries) > 0:
+		l.app.Access = sluice.ServiceDiscovery
+	default:
+		l.app.Access = sluice.NoAccess
+	}
+}
+
+// isFile reports whether a name is a file and not a folder.
+func isFile(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name)
+	return err == nil && !info.IsDir()
+}

@@ -1,0 +1,288 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/folder"
+	"github.com/sluice-ecs/sluice/internal/replica"
+	"github.com/sluice-ecs/sluice/internal/validate"
+)
+
+// initRun is one run of sluice init.
+type initRun struct {
+	*session.Session
+	cluster, service string
+	format           string
+	force            bool
+}
+
+func (p *program) newInitCommand() *cobra.Command {
+	r := &initRun{Session: p.Session}
+	c := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write the files of an application, also of a running service",
+		Long: `Write the files of an application into DIR, or into the current directory.
+
+With --service, sluice reads the running service and writes taskdef.json,
+servicedef.json and sluice.yaml. sluice plan on them shows no change. It only reads AWS.
+
+Without --service, DIR has taskdef.json and servicedef.json, and sluice writes
+sluice.yaml with a canary pipeline for them. It calls no AWS.
+
+It says what a canary lacks, such as a second target group. It overwrites no file
+without --force, and writes all files or none.`,
+		Example: `  sluice init shop --cluster prod --service web
+  sluice init shop                      for the two definition files in shop
+  sluice init shop --format pipecd      app.pipecd.yaml instead of sluice.yaml`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return r.runInit(c.Context(), dir)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&r.cluster, "cluster", "", "`cluster` of the running service (default: default)")
+	f.StringVar(&r.service, "service", "", "`name` of the running service")
+	f.StringVar(&r.format, "format", "sluice", "application file: sluice or pipecd")
+	f.BoolVar(&r.force, "force", false, "overwrite files")
+	return c
+}
+
+// initFile is one file to write.
+type initFile struct {
+	name string
+	data []byte
+}
+
+func (r *initRun) runInit(ctx context.Context, dir string) error {
+	file, err := r.applicationFile()
+	if err != nil {
+		return err
+	}
+	names := []string{file}
+	if r.service != "" {
+		names = []string{replica.TaskFile, replica.ServiceFile, file}
+	}
+	target, err := r.initFolder(dir)
+	if err != nil {
+		return err
+	}
+	if err := r.refuseOverwrite(target, dir, file, names); err != nil {
+		return err
+	}
+	files, setup, notes, err := r.makeFiles(ctx, target, dir)
+	if err != nil {
+		return err
+	}
+	if err := writeAll(target, dir, files); err != nil {
+		return err
+	}
+	r.printInit(dir, files, setup, notes)
+	return nil
+}
+
+// applicationFile returns the name of the application file of the format.
+func (r *initRun) applicationFile() (string, error) {
+	switch {
+	case r.format == "sluice":
+		return replica.SluiceFile, nil
+	case r.format == "pipecd":
+		return replica.PipeCDFile, nil
+	case r.cluster != "" && r.service == "":
+		return "", &sluice.Error{Op: "sluice init", Err: errors.New("--cluster is for --service"),
+			Next: "give --service too"}
+	}
+	return "", &sluice.Error{Op: "sluice init", Err: fmt.Errorf("--format must be sluice or pipecd, not %q", r.format),
+		Next: "run sluice init --help"}
+}
+
+// initFolder returns the absolute path of the folder.
+func (r *initRun) initFolder(dir string) (string, error) {
+	if filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	wd, err := r.Env.Getwd()
+	return filepath.Join(wd, dir), err
+}
+
+// refuseOverwrite refuses to replace files, and a folder with another application file.
+func (r *initRun) refuseOverwrite(target, dir, file string, names []string) error {
+	entries, err := fs.ReadDir(r.Env.FS(target), ".")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &sluice.Error{Op: "sluice init", Resource: dir, Err: err, Next: "name a folder"}
+	}
+	var taken []string
+	for _, e := range entries {
+		switch isApplication := strings.HasSuffix(e.Name(), ".pipecd.yaml") || e.Name() == replica.SluiceFile; {
+		case slices.Contains(names, e.Name()) && !r.force:
+			taken = append(taken, e.Name())
+		case isApplication && e.Name() != file:
+			return &sluice.Error{Op: "sluice init", Resource: dir,
+				Err:  fmt.Errorf("the folder has another application file, %s; nothing was written", e.Name()),
+				Next: "name another folder, or remove that file"}
+		}
+	}
+	if len(taken) > 0 {
+		return &sluice.Error{Op: "sluice init", Resource: dir,
+			Err:  fmt.Errorf("it has %s already; nothing was written", strings.Join(taken, " and ")),
+			Next: "name another folder, or give --force to overwrite"}
+	}
+	return nil
+}
+
+// makeFiles returns the files of the application.
+func (r *initRun) makeFiles(ctx context.Context, target, dir string) (files []initFile, setup replica.Setup,
+	notes []string, err error) {
+	if r.service == "" {
+		setup, err = r.readDefinitions(target, dir)
+	} else {
+		files, setup, notes, err = r.readService(ctx)
+	}
+	if r.format == "pipecd" {
+		return append(files, initFile{replica.PipeCDFile, []byte(setup.PipeCDText())}), setup, notes, err
+	}
+	return append(files, initFile{replica.SluiceFile, []byte(setup.SluiceText())}), setup, notes, err
+}
+
+// readDefinitions reads the two definition files of the folder.
+func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err error) {
+	files := folder.WithPrefix(filepath.ToSlash(dir), r.Env.FS(target))
+	named := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
+	if filepath.IsAbs(dir) || strings.HasPrefix(filepath.Clean(dir), "..") {
+		files, named = r.Env.FS(target), func(name string) string { return name }
+	}
+	task, err := fs.ReadFile(files, named(replica.TaskFile))
+	if err == nil {
+		_, err = validate.LoadTask(named(replica.TaskFile), task)
+	}
+	if err != nil {
+		return s, explainMissing(dir, replica.TaskFile, err)
+	}
+	data, err := fs.ReadFile(files, named(replica.ServiceFile))
+	if err != nil {
+		return s, explainMissing(dir, replica.ServiceFile, err)
+	}
+	service, err := validate.LoadService(named(replica.ServiceFile), data)
+	if err != nil {
+		return s, err
+	}
+	return replica.SetupFromDefinitions(service), nil
+}
+
+// explainMissing says what sluice init needs if a definition file cannot be read.
+func explainMissing(dir, name string, err error) error {
+	var why *fs.PathError
+	if !errors.As(err, &why) {
+		return err
+	}
+	err = why.Err
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("the file does not exist")
+	}
+	return &sluice.Error{Op: "sluice init", Resource: dir, Err: fmt.Errorf("%s: %w", name, err),
+		Next: "give --cluster and --service to read a running service, or put taskdef.json and servicedef.json there"}
+}
+
+// readService reads the running service.
+func (r *initRun) readService(ctx context.Context) (files []initFile, s replica.Setup, notes []string, err error) {
+	a, _, err := r.OpenAccount(ctx, "")
+	if err != nil {
+		return nil, s, nil, err
+	}
+	live, err := replica.Read(ctx, a, r.cluster, r.service)
+	if err != nil {
+		return nil, s, nil, err
+	}
+	s = live.Setup()
+	service, notes := live.FileDefinition()
+	task, err := live.Task.FileJSON()
+	if err != nil {
+		return nil, s, nil, err
+	}
+	data, err := service.FileJSON()
+	return []initFile{{replica.TaskFile, task}, {replica.ServiceFile, data}}, s, append(live.Notes, notes...), err
+}
+
+// writeAll writes all files, or none. It writes them next to their place and checks them first.
+func writeAll(target, dir string, files []initFile) (err error) {
+	explain := func(err error) error {
+		var why *fs.PathError
+		if errors.As(err, &why) {
+			err = why.Err
+		}
+		return &sluice.Error{Op: "sluice init", Resource: dir, Err: fmt.Errorf("write the files: %w", err),
+			Next: "name a folder that you may write to; nothing was written"}
+	}
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return explain(err)
+	}
+	draft, err := os.MkdirTemp(target, ".sluice-init-")
+	if err != nil {
+		return explain(err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(draft)) }()
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(draft, f.name), f.data, 0o644); err != nil {
+			return explain(err)
+		}
+	}
+	if err := checkDraft(target, draft, files); err != nil {
+		return fmt.Errorf("sluice init: the files would not be valid, so nothing was written: %w", err)
+	}
+	for _, f := range files {
+		if err := os.Rename(filepath.Join(draft, f.name), filepath.Join(target, f.name)); err != nil {
+			return explain(err)
+		}
+	}
+	return nil
+}
+
+// checkDraft loads the application that the files make, with the definitions of the folder if they
+// are not written.
+func checkDraft(target, draft string, files []initFile) error {
+	for _, name := range []string{replica.TaskFile, replica.ServiceFile} {
+		if slices.ContainsFunc(files, func(f initFile) bool { return f.name == name }) {
+			continue
+		}
+		data, err := fs.ReadFile(folder.New(target), name)
+		if err != nil {
+			return err
+		}
+		copied := filepath.Join(draft, name)
+		if err := os.WriteFile(copied, data, 0o600); err != nil {
+			return err
+		}
+	}
+	_, err := appfile.Load(folder.New(draft), ".", nil)
+	return err
+}
+
+// printInit prints the files, what a canary lacks, and the next command.
+func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes []string) {
+	for _, f := range files {
+		fmt.Fprintf(r.Env.Out, "wrote %s\n", filepath.Join(dir, f.name))
+	}
+	for _, n := range append(notes, s.Suggestions()...) {
+		printWrapped(r.Env.Out, "note: ", "  ", n)
+	}
+	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir
+	if r.service != "" {
+		next = "run sluice plan " + dir + ", which shows no change"
+	}
+	fmt.Fprintf(r.Env.Out, "next: %s\n", next)
+}

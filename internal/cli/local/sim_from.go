@@ -1,0 +1,190 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/ecs"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/replica"
+)
+
+// simSource is what a local AWS is built from: an application's files, or a service in AWS.
+type simSource struct {
+	from     string
+	fromLive bool
+	cluster  string
+	service  string
+	print    bool
+}
+
+func (l *simSource) register(f *pflag.FlagSet) {
+	f.StringVar(&l.from, "from", "", "build the world that the application in this `folder` expects")
+	f.BoolVar(&l.fromLive, "from-live", false, "build the world from a service in AWS; only reads AWS")
+	f.StringVar(&l.cluster, "cluster", "", "`cluster` of --from-live, if --from is not given")
+	f.StringVar(&l.service, "service", "", "`service` of --from-live, if --from is not given")
+	f.BoolVar(&l.print, "print-world", false, "with --from or --from-live: print the world file, and start nothing")
+}
+
+func (l *simSource) isGiven() bool { return *l != simSource{} }
+
+// check refuses flags that do not fit together.
+func (l *simSource) check(world string) error {
+	wrong := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "sluice sim", Err: fmt.Errorf(format, args...), Next: next}
+	}
+	switch named := l.cluster != "" || l.service != ""; {
+	case world != "" && (l.from != "" || l.fromLive):
+		return wrong("give one of them", "--world, --from and --from-live are different worlds")
+	case l.from == "" && !l.fromLive:
+		return wrong("give --from DIR, or --from-live", "--cluster, --service and --print-world need a service")
+	case named && !l.fromLive:
+		return wrong("give --from-live too, or leave them out", "--cluster and --service are for --from-live")
+	case named && l.from != "":
+		return wrong("leave --from out, or --cluster and --service",
+			"the files of %s name the cluster and the service", l.from)
+	case l.fromLive && l.from == "" && l.service == "":
+		return wrong("give --service, with --cluster if it is not in the cluster default, or --from DIR",
+			"--from-live needs the name of a service")
+	}
+	return nil
+}
+
+// runSimLike serves a local AWS that is like the one of an application.
+func (p *program) runSimLike(ctx context.Context, o simOptions) error {
+	if err := o.like.check(o.world); err != nil {
+		return err
+	}
+	w, err := p.findWorld(ctx, o.like)
+	if err != nil {
+		return err
+	}
+	s, err := p.newSim(o)
+	if err != nil {
+		return err
+	}
+	if err := checkGaps(w); err != nil {
+		return err
+	}
+	if err := loadReplica(s, w); err != nil {
+		return &sluice.Error{Op: "build the local AWS", Resource: w.Sources(),
+			Err: fmt.Errorf("the local AWS answers: %w", err), Next: removeParts}
+	}
+	if o.like.print {
+		data, err := w.Text()
+		if err == nil {
+			_, err = p.Env.Out.Write(data)
+		}
+		return err
+	}
+	printNotes(p.Env.Out, w)
+	return p.serveSim(ctx, s, o)
+}
+
+// findWorld returns the world that the flags name.
+func (p *program) findWorld(ctx context.Context, l simSource) (*replica.World, error) {
+	cluster, service := l.cluster, l.service
+	region := ""
+	if l.from != "" {
+		app, err := p.LoadApplication(filepath.Clean(l.from))
+		if err != nil {
+			return nil, err
+		}
+		if !l.fromLive {
+			return replica.FromFiles(app)
+		}
+		if app.Service == nil {
+			return nil, &sluice.Error{Op: "sluice sim", Resource: app.File,
+				Err:  errors.New("the application is a standalone task, and there is no service to copy"),
+				Next: "leave --from-live out"}
+		}
+		cluster, service, region = session.ClusterName(app), *app.Service.Input.ServiceName, app.Region
+	}
+	a, _, err := p.OpenAccount(ctx, region)
+	if err != nil {
+		return nil, err
+	}
+	live, err := replica.Read(ctx, a, cluster, service)
+	if err != nil {
+		return nil, err
+	}
+	return live.World()
+}
+
+// loadReplica loads a world into a local AWS.
+func loadReplica(s *awssim.Sim, w *replica.World) error {
+	data, err := w.Text()
+	if err == nil {
+		err = s.Load("world", data)
+	}
+	return err
+}
+
+// printNotes prints what differs from AWS before the local AWS starts.
+func printNotes(out io.Writer, w *replica.World) {
+	what := "cluster " + w.Clusters[0]
+	for _, s := range w.Services {
+		what = "service " + s.Cluster + "/" + s.Name
+	}
+	printWrapped(out, "# ", "#   ", what+", built from "+w.Sources())
+	for _, n := range w.Notes {
+		printWrapped(out, "# - ", "#   ", n)
+	}
+}
+
+// sentenceWidth is the maximum width of a sentence, in characters.
+const sentenceWidth = 80
+
+// printWrapped prints a sentence in lines of at most sentenceWidth, if its words allow it. first
+// begins the first line, next the others.
+func printWrapped(out io.Writer, first, next, text string) {
+	line := first
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > sentenceWidth:
+			fmt.Fprintln(out, line)
+			line = next + word
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(out, line)
+}
+
+const removeParts = "remove these parts in a copy of the files, and run sluice sim --from COPY; nothing was started"
+
+// checkGaps returns an error for each part of the definitions that the local AWS refuses, by its file
+// and key. It adds a note for each part that has no effect there.
+func checkGaps(w *replica.World) error {
+	var refused []error
+	gaps := map[string][]ecs.Gap{w.Task.File: ecs.Gaps(nil, w.Task.Input)}
+	files := []string{w.Task.File}
+	if s := w.Definition; s != nil {
+		gaps[s.File], files = ecs.Gaps(s.Input, nil), append(files, s.File)
+	}
+	for _, file := range files {
+		for _, g := range gaps[file] {
+			if !g.Refused {
+				w.Notes = append(w.Notes, fmt.Sprintf("%s: %s: no effect here: %s", file, g.Field, g.Text))
+				continue
+			}
+			refused = append(refused, &sluice.Error{Op: "build the local AWS", Resource: file + ": " + g.Field,
+				Err: fmt.Errorf("the local AWS does not simulate this: %s", g.Text)})
+		}
+	}
+	if n := len(refused); n > 0 {
+		refused[n-1].(*sluice.Error).Next = removeParts
+	}
+	return errors.Join(refused...)
+}

@@ -1,0 +1,74 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Capacity is where the tasks of a service run. The zero value is Fargate.
+type Capacity struct {
+	OnEC2       bool
+	NetworkMode string   // bridge, host; empty: awsvpc
+	Providers   []string // capacity providers of the cluster
+	Connect     string   // namespace of Service Connect
+}
+
+// setCapacity sets the capacity that an application's files need.
+func (w *World) setCapacity(app *appfile.Application) {
+	in := app.Service.Input
+	switch mode := app.Task.Input.NetworkMode; mode {
+	case "awsvpc":
+	case "":
+		w.Capacity.NetworkMode = "bridge" // AWS's default
+	default:
+		w.Capacity.NetworkMode = string(mode)
+	}
+	w.Capacity.OnEC2 = in.LaunchType == "EC2" || w.Capacity.NetworkMode != ""
+	for _, x := range in.CapacityProviderStrategy {
+		if x.CapacityProvider == nil {
+			continue
+		}
+		name := sluice.ARNName(*x.CapacityProvider)
+		w.Capacity.OnEC2 = w.Capacity.OnEC2 || !strings.HasPrefix(name, "FARGATE")
+		if !slices.Contains(w.Capacity.Providers, name) {
+			w.Capacity.Providers = append(w.Capacity.Providers, name)
+		}
+	}
+	if c := in.ServiceConnectConfiguration; c != nil && c.Enabled && c.Namespace != nil {
+		w.Capacity.Connect = sluice.ARNName(*c.Namespace)
+	}
+}
+
+// writeCapacity writes the capacity of the cluster and the namespace of Service Connect.
+func (w World) writeCapacity(line func(string, ...any)) {
+	c := w.Capacity
+	if len(c.Providers) > 0 {
+		line("capacity: [{capacityProviders: [%s]}]", strings.Join(c.Providers, ", "))
+	}
+	if c.Connect != "" && !w.UsesCloudMap() {
+		line("namespaces: [{name: %q, kind: http}]", c.Connect)
+	}
+}
+
+// serviceText returns these keys of the service.
+func (c Capacity) serviceText() (text string) {
+	if c.OnEC2 {
+		text = ", launchType: EC2"
+	}
+	if c.NetworkMode != "" {
+		text += fmt.Sprintf(", networkMode: %s", c.NetworkMode)
+	}
+	return text
+}
+
+// groupText returns these keys of the target groups.
+func (c Capacity) groupText() string {
+	if c.NetworkMode != "" {
+		return ", type: instance"
+	}
+	return ""
+}

@@ -1,0 +1,298 @@
+package replica
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Names of the files of an application.
+const (
+	TaskFile    = "taskdef.json"
+	ServiceFile = "servicedef.json"
+	SluiceFile  = "sluice.yaml"
+	PipeCDFile  = "app.pipecd.yaml"
+)
+
+// Setup is what an application file says of a service.
+type Setup struct {
+	Name, Region    string
+	Controller      string // ECS, EXTERNAL or CODE_DEPLOY
+	Access          sluice.Access
+	Primary, Canary *SetupGroup // nil: none
+	// CanaryExists is false if no target group of the canary is known: then Canary has an ARN that
+	// only the local AWS has.
+	CanaryExists    bool
+	Application     string // of CodeDeploy
+	DeploymentGroup string
+	// NoCanary says why the service cannot have a canary; empty: it can have one.
+	NoCanary string
+}
+
+// SetupGroup is a target group of a variant.
+type SetupGroup struct {
+	ARN, Container string
+	Port           int32
+}
+
+// hasPipeline reports whether the application file has a canary pipeline.
+func (s Setup) hasPipeline() bool {
+	return s.NoCanary == "" && (s.Canary != nil || s.Access == sluice.ServiceDiscovery)
+}
+
+// SetupFromDefinitions returns the setup of two definition files. The target group of the canary is
+// one that only the local AWS has.
+func SetupFromDefinitions(service *definition.Service) Setup {
+	in := service.Input
+	s := Setup{Controller: "ECS", Access: sluice.NoAccess}
+	if in.ServiceName != nil {
+		s.Name = *in.ServiceName
+	}
+	if c := in.DeploymentController; c != nil && c.Type != "" {
+		s.Controller = string(c.Type)
+	}
+	s.takeAccess(service)
+	s.NoCanary = whyNoCanary(service, s.Controller)
+	if s.Primary != nil && s.NoCanary == "" {
+		s.Canary = s.Primary.canaryTwin()
+	}
+	return s
+}
+
+// takeAccess sets how callers reach the service.
+func (s *Setup) takeAccess(service *definition.Service) {
+	in := service.Input
+	for _, lb := range in.LoadBalancers {
+		if lb.TargetGroupArn == nil || s.Primary != nil {
+			continue
+		}
+		s.Access, s.Primary = sluice.ELB, &SetupGroup{ARN: *lb.TargetGroupArn}
+		if lb.ContainerName != nil {
+			s.Primary.Container = *lb.ContainerName
+		}
+		if lb.ContainerPort != nil {
+			s.Primary.Port = *lb.ContainerPort
+		}
+		if parts := strings.Split(s.Primary.ARN, ":"); len(parts) > 5 {
+			s.Region = parts[3]
+		}
+	}
+	if s.Primary == nil && len(in.ServiceRegistries) > 0 {
+		s.Access = sluice.ServiceDiscovery
+	}
+}
+
+// canaryTwin returns a target group for the canary that only the local AWS has.
+func (g SetupGroup) canaryTwin() *SetupGroup {
+	head, rest, _ := strings.Cut(g.ARN, ":targetgroup/")
+	name, _, _ := strings.Cut(rest, "/")
+	const suffix = "-canary"
+	name = strings.TrimRight(name[:min(len(name), 32-len(suffix))], "-") + suffix
+	g.ARN = head + ":targetgroup/" + name + "/0123456789abcdef"
+	return &g
+}
+
+// whyNoCanary returns why a service cannot have a canary, or "".
+func whyNoCanary(service *definition.Service, controller string) string {
+	in := service.Input
+	switch c := in.DeploymentConfiguration; {
+	case controller == "CODE_DEPLOY":
+		return "CodeDeploy shifts its traffic"
+	case in.SchedulingStrategy == "DAEMON":
+		return "it is a DAEMON with one task on each instance"
+	case c != nil && c.Strategy != "" && c.Strategy != "ROLLING":
+		return fmt.Sprintf("ECS shifts its traffic itself, with strategy %s", c.Strategy)
+	case len(in.LoadBalancers)+len(in.ServiceRegistries) == 0:
+		return "it has neither a load balancer nor a Cloud Map name, so no share of requests can be shifted"
+	}
+	return ""
+}
+
+// Setup returns the setup of a running service.
+func (l *Live) Setup() Setup {
+	s := Setup{Name: l.Service, Region: l.Region, Controller: l.Controller, Access: sluice.NoAccess}
+	s.takeAccess(l.Definition)
+	s.Region = l.Region
+	s.NoCanary = whyNoCanary(l.Definition, l.Controller)
+	if l.Deployer != nil {
+		s.Application, s.DeploymentGroup = l.Deployer.Application, l.Deployer.Name
+	}
+	if s.Primary != nil && s.NoCanary == "" {
+		if arn := l.secondGroup(s.Primary.ARN); arn != "" {
+			s.CanaryExists, s.Canary = true, &SetupGroup{arn, s.Primary.Container, s.Primary.Port}
+		}
+	}
+	return s
+}
+
+// secondGroup returns the target group that rules forward to together with the primary group, and to
+// no other. It returns "" if there is none, or if several could be meant.
+func (l *Live) secondGroup(primary string) string {
+	found := map[string]bool{}
+	note := func(shares []sluice.Share) {
+		if len(shares) != 2 {
+			return
+		}
+		for i, share := range shares {
+			if other := shares[1-i].Group; share.Group == primary && other != primary {
+				found[other] = true
+			}
+		}
+	}
+	for _, b := range l.Surroundings.Balancers {
+		for _, c := range b.Listeners {
+			note(c.Groups)
+			for _, r := range c.Rules {
+				note(r.Groups)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	for arn := range found {
+		return arn
+	}
+	return ""
+}
+
+// lines collects the lines of a file, with an indentation.
+type lines struct {
+	b      strings.Builder
+	indent string
+}
+
+func (l *lines) add(format string, args ...any) {
+	l.b.WriteString(l.indent + fmt.Sprintf(format, args...) + "\n")
+}
+
+// SluiceText returns the sluice.yaml of a service.
+func (s Setup) SluiceText() string {
+	l := &lines{}
+	l.add("# sluice plan shows the changes of a deployment, sluice deploy makes them.")
+	l.add("name: %s", yamlText(s.Name))
+	if s.Region != "" {
+		l.add("region: %s", s.Region)
+	}
+	s.addInput(l)
+	s.addCodeDeploy(l)
+	s.addPipeline(l)
+	return l.b.String()
+}
+
+// PipeCDText returns the app.pipecd.yaml of a service, for PipeCD v1 and sluice.
+func (s Setup) PipeCDText() string {
+	l := &lines{}
+	l.add("apiVersion: pipecd.dev/v1beta1\nkind: Application\nspec:\n  name: %s\n  plugins:\n    ecs:",
+		yamlText(s.Name))
+	l.indent = "      "
+	s.addInput(l)
+	l.indent = "        "
+	s.addCodeDeploy(l)
+	l.indent = "  "
+	s.addPipeline(l)
+	return l.b.String()
+}
+
+func (s Setup) addInput(l *lines) {
+	l.add("input:")
+	l.add("  taskDefinitionFile: %s", TaskFile)
+	l.add("  serviceDefinitionFile: %s", ServiceFile)
+	switch s.Access {
+	case sluice.ServiceDiscovery:
+		l.add("  accessType: SERVICE_DISCOVERY")
+	case sluice.NoAccess:
+		l.add("  accessType: NONE")
+	}
+	if s.Primary == nil || s.Controller == "CODE_DEPLOY" {
+		return
+	}
+	l.add("  targetGroups:")
+	s.Primary.addLines(l, "primary")
+	if s.Canary != nil && !s.CanaryExists {
+		l.add("    # The local AWS has this target group. In AWS, create one like the primary's, and put its ARN here.")
+	}
+	s.Canary.addLines(l, "canary")
+}
+
+func (g *SetupGroup) addLines(l *lines, variant string) {
+	if g == nil {
+		return
+	}
+	l.add("    %s:", variant)
+	l.add("      targetGroupArn: %s", g.ARN)
+	l.add("      containerName: %s", yamlText(g.Container))
+	l.add("      containerPort: %d", g.Port)
+}
+
+func (s Setup) addCodeDeploy(l *lines) {
+	if s.Application != "" {
+		l.add("codedeploy:")
+		l.add("  applicationName: %s", yamlText(s.Application))
+		l.add("  deploymentGroupName: %s", yamlText(s.DeploymentGroup))
+	}
+}
+
+// plainText matches text that YAML reads as text without quotes.
+var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$`)
+
+// yamlText returns a text as a YAML value.
+func yamlText(s string) string {
+	switch strings.ToLower(s) {
+	case "true", "false", "yes", "no", "on", "off", "null", "y", "n":
+		return strconv.Quote(s)
+	}
+	if plainText.MatchString(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// addPipeline adds a canary pipeline, if the service can have one.
+func (s Setup) addPipeline(l *lines) {
+	if !s.hasPipeline() {
+		return
+	}
+	for _, line := range []string{
+		"pipeline:",
+		"  stages:",
+		"    # The new version starts next to the old one. No requests yet.",
+		"    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}",
+		"    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 20}}",
+		"    - {name: WAIT, with: {duration: 1m}}",
+		"    - {name: ECS_PRIMARY_ROLLOUT}",
+		"    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}",
+		"    - {name: ECS_CANARY_CLEAN}",
+	} {
+		l.add("%s", line)
+	}
+}
+
+// Suggestions returns what a canary lacks, in sentences.
+func (s Setup) Suggestions() []string {
+	switch {
+	case s.NoCanary != "":
+		return []string{"the service cannot have a canary: " + s.NoCanary}
+	case s.Canary != nil && !s.CanaryExists:
+		return []string{fmt.Sprintf("a canary needs a second target group. The local AWS has %s. In AWS, create one "+
+			"with the settings of %s (aws elbv2 create-target-group) before you deploy, and put its ARN in the "+
+			"application file", groupName(s.Canary.ARN), groupName(s.Primary.ARN))}
+	case s.Canary == nil && s.Access == sluice.ELB:
+		return []string{fmt.Sprintf("a canary needs a second target group, and no listener rule forwards to %s and "+
+			"one other group. Create one with the settings of %[1]s (aws elbv2 create-target-group), then add it "+
+			"under targetGroups.canary, and a pipeline. Until then sluice deploy replaces all tasks",
+			groupName(s.Primary.ARN))}
+	}
+	return nil
+}
+
+// groupName returns the name in the ARN of a target group.
+func groupName(arn string) string {
+	_, rest, _ := strings.Cut(arn, ":targetgroup/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}

@@ -1,0 +1,364 @@
+package replica
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
+)
+
+// PreviousTag is the tag of the version that runs before the first deployment of the files.
+const PreviousTag = "previous"
+
+// FromFiles returns the AWS that an application's files expect, as it is before their deployment: the
+// service runs their task definition with the image tag [PreviousTag]. Values that the files do not
+// have are AWS's defaults, as in a rehearsal.
+//
+// A standalone task needs only its cluster and its network.
+func FromFiles(app *appfile.Application) (*World, error) {
+	if app.Service == nil {
+		return fromTask(app), nil
+	}
+	like, err := shape.FromFiles(app)
+	if err != nil {
+		return nil, err
+	}
+	takeAccount(&like, app.Cluster)
+	w := &World{Account: like.Account, Region: like.Region, Clusters: []string{like.Cluster},
+		Task: app.Task, Definition: app.Service}
+	if n := app.Service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
+		w.Subnets = n.AwsvpcConfiguration.Subnets
+	}
+	if err := w.addFilesService(app, like); err != nil {
+		return nil, err
+	}
+	w.addStepLogs(app)
+	w.addShapedGroups(app, like)
+	w.addShapedBalancer(like)
+	w.addShapedName(like)
+	w.addCapacity(like.Capacity.Providers, like.Capacity.Connect)
+	w.addShapedDeployer(like)
+	if like.Scaling.Max > 0 {
+		w.ScalableTargets = []Scalable{{Service: like.Service, Cluster: like.Cluster, Min: like.Scaling.Min,
+			Max: like.Scaling.Max}}
+	}
+	return w, nil
+}
+
+// fromTask returns the AWS that a standalone task expects.
+func fromTask(app *appfile.Application) *World {
+	w := &World{Account: "123456789012", Region: app.Region, Clusters: []string{sluice.ARNName(app.Cluster)},
+		Subnets: app.Standalone.Subnets, Services: []Service{}, Task: app.Task}
+	if w.Clusters[0] == "" {
+		w.Clusters[0] = "default"
+	}
+	if parts := strings.Split(app.Cluster, ":"); len(parts) > 5 {
+		w.Region, w.Account = parts[3], parts[4]
+	}
+	if w.Region == "" {
+		w.Region = "us-east-1"
+	}
+	w.addLogs(app.Task)
+	w.addStepLogs(app)
+	w.noteSecrets()
+	return w
+}
+
+// addStepLogs adds the log groups of the tasks that run before and after the stages.
+func (w *World) addStepLogs(app *appfile.Application) {
+	for _, step := range append(slices.Clone(app.Before), app.After...) {
+		w.addLogs(step.Task)
+	}
+}
+
+// addLogs adds the log groups of a task definition: containers start only if they exist.
+func (w *World) addLogs(task *definition.Task) {
+	if task == nil {
+		return
+	}
+	for _, c := range task.Input.ContainerDefinitions {
+		if c.LogConfiguration == nil {
+			continue
+		}
+		if name := c.LogConfiguration.Options["awslogs-group"]; name != "" && !slices.Contains(w.LogGroups, name) {
+			w.LogGroups = append(w.LogGroups, name)
+		}
+	}
+}
+
+// takeAccount takes the account and Region from the ARN of the cluster if no target group gives them.
+func takeAccount(like *shape.World, cluster string) {
+	parts := strings.Split(cluster, ":")
+	if like.Primary.ARN == "" && !like.UsesCloudMap() && len(parts) > 5 && parts[0] == "arn" {
+		like.Region, like.Account = parts[3], parts[4]
+	}
+}
+
+// addFilesService adds the service of the files, with its previous version.
+func (w *World) addFilesService(app *appfile.Application, like shape.World) error {
+	task, err := membersOf(app.Task.JSON())
+	if err != nil {
+		return err
+	}
+	service, err := membersOf(app.Service.JSON())
+	if err != nil {
+		return err
+	}
+	was, now := setPreviousImage(task, mainContainer(app))
+	if was != "" {
+		w.note("the service runs %s before the first deployment; the files have %s", nameAndTag(was), nameAndTag(now))
+	}
+	if p := app.Primary; p != nil && p.Container != "" && service["loadBalancers"] == nil {
+		service["loadBalancers"] = []any{map[string]any{"targetGroupArn": p.ARN, "containerName": p.Container,
+			"containerPort": p.Port}}
+	}
+	w.addService(Service{Name: like.Service, Cluster: like.Cluster, Count: like.Tasks, TaskDefinition: task,
+		AWS: service})
+	if service["desiredCount"] == nil && service["schedulingStrategy"] != "DAEMON" {
+		w.note("the files have no desiredCount: %s here", sluice.Plural(like.Tasks, "task"))
+	}
+	return nil
+}
+
+// addService adds a service in AWS's shape, without the members that the world file gives itself.
+func (w *World) addService(s Service) {
+	s.AWS = maps.Clone(s.AWS)
+	for _, name := range []string{"cluster", "serviceName", "taskDefinition", "clientToken"} {
+		delete(s.AWS, name)
+	}
+	if role, _ := s.AWS["role"].(string); strings.Contains(role, ":role/aws-service-role/") {
+		delete(s.AWS, "role")
+	}
+	w.Services = append(w.Services, s)
+	w.addLogs(w.Task)
+	w.noteSecrets()
+}
+
+// addCapacity adds the capacity providers of the cluster, and the namespace of Service Connect.
+func (w *World) addCapacity(providers []string, connect string) {
+	if len(providers) > 0 {
+		w.Capacity = []Capacity{{w.Clusters[0], providers}}
+	}
+	if connect != "" && !slices.ContainsFunc(w.Namespaces, func(n Namespace) bool { return n.Name == connect }) {
+		w.Namespaces = append(w.Namespaces, Namespace{Name: connect, Kind: "http"})
+	}
+}
+
+// noteSecrets adds a note if containers have values that the local AWS does not read.
+func (w *World) noteSecrets() {
+	secrets, files := false, false
+	for _, c := range w.Task.Input.ContainerDefinitions {
+		secrets, files = secrets || len(c.Secrets) > 0, files || len(c.EnvironmentFiles) > 0
+	}
+	if secrets {
+		w.note("%s: secrets: no effect here: no secret is read, and the tasks start without them", w.Task.File)
+	}
+	if files {
+		w.note("%s: environmentFiles: no effect here: no file is read", w.Task.File)
+	}
+}
+
+func (w *World) note(format string, args ...any) {
+	w.Notes = append(w.Notes, fmt.Sprintf(format, args...))
+}
+
+// membersOf decodes a definition in AWS's shape.
+func membersOf(data []byte, err error) (map[string]any, error) {
+	out := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	return out, err
+}
+
+// mainContainer returns the name of the container that callers reach, otherwise of the first
+// essential one.
+func mainContainer(app *appfile.Application) string {
+	if app.Primary != nil && app.Primary.Container != "" {
+		return app.Primary.Container
+	}
+	for _, lb := range app.Service.Input.LoadBalancers {
+		if lb.ContainerName != nil {
+			return *lb.ContainerName
+		}
+	}
+	for _, c := range app.Task.Input.ContainerDefinitions {
+		if c.Name != nil && (c.Essential == nil || *c.Essential) {
+			return *c.Name
+		}
+	}
+	return ""
+}
+
+// setPreviousImage sets the tag of the container's image to [PreviousTag]. It returns the image as it
+// is then and as it was.
+func setPreviousImage(task map[string]any, name string) (previous, image string) {
+	containers, _ := task["containerDefinitions"].([]any)
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		image, _ := container["image"].(string)
+		if container["name"] != name || image == "" || strings.HasPrefix(image, "host:") {
+			continue
+		}
+		repository, _ := cutTag(image)
+		previous = repository + ":" + PreviousTag
+		container["image"] = previous
+		return previous, image
+	}
+	return "", ""
+}
+
+// addShapedGroups adds the target groups that the files name.
+func (w *World) addShapedGroups(app *appfile.Application, like shape.World) {
+	for _, g := range []shape.Group{like.Primary, like.Canary} {
+		w.addShapedGroup(g, like)
+	}
+	for _, lb := range app.Service.Input.LoadBalancers {
+		if lb.TargetGroupArn == nil || w.hasGroup(*lb.TargetGroupArn) {
+			continue
+		}
+		g := like.Primary
+		g.ARN = *lb.TargetGroupArn
+		w.addShapedGroup(g, like)
+	}
+	if len(w.TargetGroups) > 0 && app.Rehearsal == nil {
+		w.note("the files have no health checks and drains: every %s, %d must pass, drain %s, as AWS's defaults; the "+
+			"key rehearse of the application file sets them", secondsText(like.Primary.Interval),
+			like.Primary.Healthy, secondsText(like.Primary.Drain))
+	}
+}
+
+func (w *World) addShapedGroup(g shape.Group, like shape.World) {
+	if g.ARN == "" || w.hasGroup(g.ARN) {
+		return
+	}
+	out := Group{Name: g.Name(), ARN: g.ARN, Port: like.Port, DeregistrationDelay: secondsText(g.Drain),
+		HealthCheck: &HealthCheck{Interval: secondsText(g.Interval), Timeout: secondsText(g.Timeout),
+			Healthy: g.Healthy, Unhealthy: g.Unhealthy}}
+	if like.UsesNetworkBalancer() {
+		out.Protocol = "TCP"
+	}
+	if like.Capacity.NetworkMode != "" {
+		out.Type = "instance" // a task has the address of its container instance
+	}
+	if out.HealthCheck.Protocol = "HTTP"; g.TCP {
+		out.HealthCheck.Protocol = "TCP"
+	}
+	w.TargetGroups = append(w.TargetGroups, out)
+}
+
+func (w *World) hasGroup(arn string) bool {
+	return slices.ContainsFunc(w.TargetGroups, func(g Group) bool { return g.ARN == arn })
+}
+
+func secondsText(d time.Duration) string { return fmt.Sprintf("%ds", int(d/time.Second)) }
+
+// furtherPort is the first port of the listeners of further target groups.
+const furtherPort = 8081
+
+// addShapedBalancer adds the load balancer with the rules that the files name. Further target groups
+// get a listener each, because AWS requires a load balancer for the groups of a service.
+func (w *World) addShapedBalancer(like shape.World) {
+	if like.Primary.ARN == "" || len(like.Listeners) == 0 {
+		return
+	}
+	b := Balancer{ARN: strings.Replace(like.Balancer, "/rehearsal/", "/"+balancerName(like.Service)+"/", 1)}
+	b.Name = path.Base(path.Dir(b.ARN))
+	if like.UsesNetworkBalancer() {
+		b.Type = "network"
+	}
+	for _, l := range like.Listeners {
+		b.Listeners = append(b.Listeners, w.shapedListener(l, like))
+	}
+	port := int32(furtherPort)
+	for _, g := range w.TargetGroups {
+		if g.ARN == like.Primary.ARN || g.ARN == like.Canary.ARN {
+			continue
+		}
+		b.Listeners = append(b.Listeners, Listener{Port: port, Forward: map[string]int{g.Name: 1}})
+		w.note("target group %s is behind port %d: the files do not name its listener", g.Name, port)
+		port++
+	}
+	w.LoadBalancers = []Balancer{b}
+}
+
+// balancerName returns a valid name of a load balancer: at most 32 letters, digits and hyphens.
+func balancerName(service string) string {
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		if r == '_' {
+			return '-'
+		}
+		return r
+	}, service), "-")
+	return strings.TrimRight(name[:min(len(name), 32)], "-")
+}
+
+func (w *World) shapedListener(l shape.Listener, like shape.World) Listener {
+	out := Listener{Port: l.Port, ARN: l.ARN, Fixed: &Fixed{Status: 404, Body: "no rule of the files matches"}}
+	for i, r := range l.Rules {
+		forward := map[string]int{like.Primary.Name(): r.Primary}
+		if like.Canary.ARN != "" && !r.Alone {
+			forward[like.Canary.Name()] = r.Canary
+		}
+		if r.Priority == 0 {
+			out.Fixed, out.Forward = nil, forward
+			continue
+		}
+		at := "/*"
+		if i < len(l.Rules)-1 {
+			at = fmt.Sprintf("/rule%d/*", i+1)
+		}
+		out.Rules = append(out.Rules, Rule{Priority: r.Priority, ARN: r.ARN, Path: []string{at}, Forward: forward})
+		w.note("the files do not have the condition of listener rule %s: it matches %s here", path.Base(r.ARN), at)
+	}
+	return out
+}
+
+// addShapedName adds the Cloud Map name.
+func (w *World) addShapedName(like shape.World) {
+	if !like.UsesCloudMap() {
+		return
+	}
+	n := Namespace{Name: shape.Namespace, Kind: "private", Services: []Registry{{Name: like.Service,
+		ID: sluice.ARNName(like.RegistryARN()), Health: "custom",
+		Records: map[string]string{"A": secondsText(like.TTL)}}}}
+	w.Namespaces = []Namespace{n}
+	w.note("the files have no name for the Cloud Map service: callers resolve %s.%s here, with a TTL of %s",
+		like.Service, n.Name, secondsText(like.TTL))
+}
+
+// addShapedDeployer adds what CodeDeploy has for the service.
+func (w *World) addShapedDeployer(like shape.World) {
+	if !like.UsesCodeDeploy() || len(w.LoadBalancers) == 0 {
+		return
+	}
+	d := like.Deployer
+	g := DeploymentGroup{Name: d.Group, Cluster: like.Cluster, Service: like.Service, Config: like.Config,
+		TargetGroups: []string{like.Primary.Name(), like.Canary.Name()},
+		Listener:     fmt.Sprintf("%s:%d", w.LoadBalancers[0].Name, like.Listeners[0].Port)}
+	if g.Name == "" {
+		g.Name = like.Service
+	}
+	app := Application{Name: d.Application, Groups: []DeploymentGroup{g}}
+	if app.Name == "" {
+		app.Name = like.Service
+	}
+	for _, name := range d.Hooks {
+		w.Functions = append(w.Functions, Function{name, "3s"})
+	}
+	if d.CustomConfig != "" {
+		w.DeploymentConfigs = []Config{{d.CustomConfig, 10, "5m"}}
+		w.note("the files do not have the content of deployment configuration %s: 10%%, then the rest after 5 minutes "+
+			"here", d.CustomConfig)
+	}
+	w.Applications = []Application{app}
+	w.note("the second target group of CodeDeploy is %s here", like.Canary.Name())
+}
