@@ -173,6 +173,11 @@ func TestADaemonRunsOnEachInstance(t *testing.T) {
 			len(s.Deployments) != 1 || s.Deployments[0].FailedTasks != 0 {
 			t.Errorf("revision %d: %d instances, %+v", revision+1, len(used), s)
 		}
+		for _, e := range s.Events {
+			if strings.Contains(*e.Message, "unable to place") {
+				t.Errorf("revision %d: %s", revision+1, *e.Message)
+			}
+		}
 	}
 	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
 		DesiredCount: aws.Int32(3)}))(t, invalidParameter,
