@@ -21,10 +21,11 @@ const (
         serviceDefinitionFile: servicedef.yaml
         taskDefinitionFile: taskdef.yaml
         targetGroups:
-          primary: {targetGroupArn: tg-p, containerName: web, containerPort: 80}
-          canary: {targetGroupArn: tg-c, containerName: web, containerPort: 80}
+          primary: {targetGroupArn: "arn:tg-p", containerName: web, containerPort: 80}
+          canary: {targetGroupArn: "arn:tg-c", containerName: web, containerPort: 80}
 `
-	keysTask    = "family: web\ncpu: 256\nmemory: 512\ncontainerDefinitions: [{name: web, image: a}]\n"
+	keysTask = "family: web\ncpu: 256\nmemory: 512\ncontainerDefinitions: [{name: web, image: a, " +
+		"portMappings: [{containerPort: 80}]}]\n"
 	keysService = "serviceName: web\ncluster: prod\ndeploymentController: {type: EXTERNAL}\n"
 )
 
