@@ -21,10 +21,11 @@ const (
         serviceDefinitionFile: servicedef.yaml
         taskDefinitionFile: taskdef.yaml
         targetGroups:
-          primary: {targetGroupArn: tg-p, containerName: web, containerPort: 80}
-          canary: {targetGroupArn: tg-c, containerName: web, containerPort: 80}
+          primary: {targetGroupArn: "arn:tg-p", containerName: web, containerPort: 80}
+          canary: {targetGroupArn: "arn:tg-c", containerName: web, containerPort: 80}
 `
-	keysTask    = "family: web\ncpu: 256\nmemory: 512\ncontainerDefinitions: [{name: web, image: a}]\n"
+	keysTask = "family: web\ncpu: 256\nmemory: 512\ncontainerDefinitions: [{name: web, image: a, " +
+		"portMappings: [{containerPort: 80}]}]\n"
 	keysService = "serviceName: web\ncluster: prod\ndeploymentController: {type: EXTERNAL}\n"
 )
 
@@ -98,7 +99,7 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 	for name, files := range map[string][2]string{
 		"JSON": {`{"family":"web","containerDefinitions":[{"name":"web","image":"a"}]}`,
 			`{"serviceName":"web","cluster":"prod","deploymentController":{"type":"EXTERNAL"}}`},
-		"capital letters": {"Family: web\nContainerDefinitions: [{Name: web, Image: a}]\n",
+		"capital letters": {"Family: web\nContainerDefinitions: [{Name: web, Image: a, Memory: 512, PortMappings: [{ContainerPort: 80}]}]\n",
 			"ServiceName: web\nCluster: prod\nDeploymentController: {Type: EXTERNAL}\n"},
 		"aliases and what is read": {keysTask,
 			"serviceName: web\nclusterArn: prod\nroleArn: arn:aws:iam::123456789012:role/a\ndeploymentController: " +

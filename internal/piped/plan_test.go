@@ -73,7 +73,8 @@ func TestVersions(t *testing.T) {
 			[]string{"web", "c1", "c2", "c3", "c4"}[i], image, 80+i)
 	}
 	out := got(r.plugin.DetermineVersions(context.Background(), &contract.DetermineVersionsRequest{
-		Input: r.input(nil, source{task: "family: web\ncontainerDefinitions:\n" + containers.String()}.write(t))}))(t)
+		Input: r.input(nil, source{task: "family: web\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" +
+			"containerDefinitions:\n" + containers.String()}.write(t))}))(t)
 	var all []string
 	for _, v := range out.GetVersions() {
 		all = append(all, v.GetName()+" "+v.GetVersion())
