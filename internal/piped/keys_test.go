@@ -97,7 +97,7 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 		}
 	}
 	for name, files := range map[string][2]string{
-		"JSON": {`{"family":"web","containerDefinitions":[{"name":"web","image":"a"}]}`,
+		"JSON": {`{"family":"web","containerDefinitions":[{"name":"web","image":"a","memory":512,"portMappings":[{"containerPort":80}]}]}`,
 			`{"serviceName":"web","cluster":"prod","deploymentController":{"type":"EXTERNAL"}}`},
 		"capital letters": {"Family: web\nContainerDefinitions: [{Name: web, Image: a, Memory: 512, PortMappings: [{ContainerPort: 80}]}]\n",
 			"ServiceName: web\nCluster: prod\nDeploymentController: {Type: EXTERNAL}\n"},
