@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-const onlyTask = `{"family": "web", "containerDefinitions": [{"name": "web", "image": "web:1", "memory": 128}]}`
+const onlyTask = `{"family": "web", "containerDefinitions": [{"name": "web", "image": "web:1", "memory": 128,
+	"portMappings": [{"containerPort": 80}]}]}`
 
 // A folder with only the two definition files is an application, and its service definition says how
 // callers reach it.

@@ -165,9 +165,12 @@ did you mean "SERVICE_DISCOVERY"?`,
 		},
 		{
 			name: "a target group without a port",
-			file: "input: {targetGroups: {primary: {targetGroupArn: a, containerName: web}}}\n",
-			want: `app.pipecd.yaml:1:33: input.targetGroups.primary has no containerPort
-   1 | input: {targetGroups: {primary: {targetGroupArn: a, containerName: web}}}
+			file: "input: {targetGroups: {primary: {containerName: web}}}\n",
+			want: `app.pipecd.yaml:1:33: input.targetGroups.primary has no targetGroupArn
+   1 | input: {targetGroups: {primary: {containerName: web}}}
+     |                                 ^
+app.pipecd.yaml:1:33: input.targetGroups.primary has no containerPort
+   1 | input: {targetGroups: {primary: {containerName: web}}}
      |                                 ^`,
 		},
 		{

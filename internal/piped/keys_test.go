@@ -21,8 +21,8 @@ const (
         serviceDefinitionFile: servicedef.yaml
         taskDefinitionFile: taskdef.yaml
         targetGroups:
-          primary: {targetGroupArn: "arn:tg-p", containerName: web, containerPort: 80}
-          canary: {targetGroupArn: "arn:tg-c", containerName: web, containerPort: 80}
+          primary: {targetGroupArn: "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/p/0123456789abcdef", containerName: web, containerPort: 80}
+          canary: {targetGroupArn: "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/c/0123456789abcdef", containerName: web, containerPort: 80}
 `
 	keysTask = "family: web\ncpu: 256\nmemory: 512\ncontainerDefinitions: [{name: web, image: a, " +
 		"portMappings: [{containerPort: 80}]}]\n"

@@ -15,6 +15,7 @@ type Board struct {
 	plan      *plan.Plan
 	began     time.Time
 	stages    []boardStage // the last one is the rollback
+	forecast  mode.Forecast
 	rows      boardRows
 	actual    sluice.Weights // as AWS last returned them
 	requested sluice.Weights
@@ -31,7 +32,8 @@ type boardStage struct {
 }
 
 func NewBoard(p *plan.Plan) *Board {
-	b := &Board{plan: p, stages: make([]boardStage, len(p.Stages)+1), rows: initialRows(p)}
+	b := &Board{plan: p, stages: make([]boardStage, len(p.Stages)+1), rows: initialRows(p),
+		forecast: mode.NewForecast(p, mode.Timings{Tasks: servingTasks(p)})}
 	if len(p.Rollback.Routes) > 0 {
 		b.actual = p.Rollback.Routes[0].Weights
 		b.requested = b.actual
@@ -39,6 +41,14 @@ func NewBoard(p *plan.Plan) *Board {
 		b.actual, b.requested = sluice.CanaryShare(0), sluice.CanaryShare(0)
 	}
 	return b
+}
+
+// servingTasks returns the desired count of the service when the plan was made, or 0.
+func servingTasks(p *plan.Plan) int {
+	if p.Serving == nil {
+		return 0
+	}
+	return p.Serving.Desired
 }
 
 // requestedWeights returns the weights that a stage sets: of listener rules, or of the tasks under
@@ -156,7 +166,7 @@ func (b *Board) addFailure(f sluice.FailureSeen) {
 // finished stages first.
 func (b *Board) renderLines(now time.Time, width, height int, p Paint) []string {
 	head := p.Bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + PlanRevisions(b.plan) + "  " +
-		FormatElapsed(b.elapsed(now))
+		FormatElapsed(b.elapsed(now)) + p.Dim(b.remainingText(now))
 	foot := b.footLines(p)
 	if !b.ended.IsZero() {
 		now = b.ended
@@ -171,6 +181,34 @@ func (b *Board) renderLines(now time.Time, width, height int, p Paint) []string 
 		all[i] = p.ClipLine(all[i], width)
 	}
 	return all
+}
+
+// remainingText returns how long the stages still take by the forecast of the plan, which assumes a
+// good version. It is empty before the first stage, after a failure, in a rollback and at the end.
+func (b *Board) remainingText(now time.Time) string {
+	var left time.Duration
+	begun, people := false, false
+	for i, s := range b.stages {
+		of := b.plan.Stage(i)
+		switch {
+		case i == len(b.plan.Stages):
+			begun = begun && s.status == ""
+		case s.status == "running":
+			begun = true
+			left += max(0, b.forecast.Stages[i]-now.Sub(s.began))
+			people = people || of.NeedsApproval()
+		case s.status == "":
+			left += b.forecast.Stages[i]
+			people = people || of.NeedsApproval()
+		}
+	}
+	switch left = left.Round(time.Second); {
+	case !begun || !b.ended.IsZero() || left == 0 || len(b.failures) > 0:
+		return ""
+	case people:
+		return ", about " + FormatDuration(left) + " left without approvals"
+	}
+	return ", about " + FormatDuration(left) + " left"
 }
 
 // firstVisible returns the index of the first stage line to show. It is chosen so that the running

@@ -211,13 +211,9 @@ func TestCallsOfAShiftThatFail(t *testing.T) {
 // What CodeDeploy would refuse is refused in the plan.
 func TestAppSpecsAreRefusedBeforeAnyWrite(t *testing.T) {
 	onGroup(t, "", func(b *stagetest.Bench) {
-		many := ""
-		for range 4000 {
-			many += "subnet-0123456789abcdef0, "
-		}
 		files := codeDeployFiles(b, "sim/web:v2", "")
 		files["servicedef.yaml"].Data = append(files["servicedef.yaml"].Data,
-			"networkConfiguration: {awsvpcConfiguration: {subnets: ["+many+"]}}\n"...)
+			"platformVersion: "+strings.Repeat("1.4.0", 20_480)+"\n"...)
 		b.Calls = nil
 		_, err := b.Plan(files, mode.Options{})
 		if err == nil || !strings.Contains(err.Error(), "bytes; at most 102400 are sent") {
