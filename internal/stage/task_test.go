@@ -93,7 +93,7 @@ func TestAStandaloneTaskRunsToItsEnd(t *testing.T) {
 // an event.
 func TestATasksLinesAndExitCodeAreTold(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
-		b.Deploy(standaloneFiles(b, "sim/job:v1?crash-after=20s&exit=3&prints=row 1 of 2|row 2 of 2", ""))
+		b.Deploy(standaloneFiles(b, "sim/job:v1?crash-after=20s&exit=3&prints=row+1+of+2|row+2+of+2", ""))
 		var told []string
 		for _, e := range b.Events {
 			switch ev := e.Open().(type) {
