@@ -3,6 +3,7 @@ package simtest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -106,10 +107,11 @@ type touchedRecord struct {
 }
 
 // recordTouch records another actor's change of an instance if sluice must detect it. The task must
-// have run so long that ECS must have registered it, and ECS must not register it again by itself.
+// have run so long that ECS must have registered it, and ECS must not register it again by itself. An
+// instance that sluice deregisters at the same time ends as sluice wants it.
 func (f *simulation) recordTouch(tx *world.Tx, id string, in bool) {
 	const enrolled = 2 * time.Minute
-	if !in && f.env.Case.World.Naming.Restores {
+	if !in && (f.env.Case.World.Naming.Restores || f.deregistering[id]) {
 		return
 	}
 	t := f.env.TaskOf(tx, id)
@@ -123,8 +125,12 @@ func (f *simulation) recordTouch(tx *world.Tx, id string, in bool) {
 // polls (P6).
 func (f *simulation) checkRecordNoticed(e sluice.Envelope) {
 	t := f.touched
-	_, back := e.Open().(sluice.RollbackStarted)
-	f.rollbackBegun = f.rollbackBegun || back // a rollback does not compare instances
+	switch ev := e.Open().(type) {
+	case sluice.RollbackStarted:
+		f.rollbackBegun = true // a rollback does not compare instances
+	case sluice.Writing:
+		f.trackDeregistration(ev.Write)
+	}
 	if t.id == "" {
 		return
 	}
@@ -143,4 +149,15 @@ func (f *simulation) checkRecordNoticed(e sluice.Envelope) {
 				e.Stage)
 		}
 	})
+}
+
+// trackDeregistration records which instances sluice has asked Cloud Map to deregister.
+func (f *simulation) trackDeregistration(w sluice.Write) {
+	id := w.Resource[strings.LastIndexByte(w.Resource, '/')+1:]
+	switch w.Operation {
+	case "servicediscovery:DeregisterInstance":
+		f.deregistering[id] = true
+	case "servicediscovery:RegisterInstance":
+		delete(f.deregistering, id)
+	}
 }

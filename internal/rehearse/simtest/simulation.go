@@ -15,9 +15,10 @@ type simulation struct {
 	env           *rehearse.Environment // of the rehearsal
 	report        *rehearse.Report      // of the rehearsal
 	tracer        *tracer
-	rollbackBegun bool          // the rollback has begun
-	takenOverAt   time.Time     // when a second sluice took the claim of the first
-	touched       touchedRecord // the instance that another actor changed, until sluice reports it
+	rollbackBegun bool            // the rollback has begun
+	takenOverAt   time.Time       // when a second sluice took the claim of the first
+	touched       touchedRecord   // the instance that another actor changed, until sluice reports it
+	deregistering map[string]bool // instances that sluice has asked Cloud Map to deregister
 }
 
 // Run runs a generated case to its end and checks it against the promises.
@@ -44,7 +45,8 @@ func withFiles(c rehearse.Case) rehearse.Case {
 }
 
 func newExtension(r *rehearse.Rehearsal, t *tracer) rehearse.Extension {
-	f := &simulation{rehearsal: r, env: r.Env, report: r.Report, tracer: t}
+	f := &simulation{rehearsal: r, env: r.Env, report: r.Report, tracer: t,
+		deregistering: map[string]bool{}}
 	return rehearse.Extension{AddImages: f.addImages, Build: f.addToWorld, Acts: f.acts(), OnWriting: t.traceWrite,
 		OnRow: f.traceRow, OnEvent: f.onEvent, CheckEnd: f.checkEnd}
 }
