@@ -72,9 +72,12 @@ const (
 	groupLocal   = "local"
 )
 
+// Commands are listed in the order in which they are used. The setting is global in cobra: it is
+// written once, because several commands run at the same time in one process of tests.
+func init() { cobra.EnableCommandSorting = false }
+
 func (p *program) newRootCommand() *cobra.Command {
 	version := false
-	cobra.EnableCommandSorting = false // commands are listed in the order in which they are used
 	root := &cobra.Command{
 		Use:   "sluice",
 		Short: "Deploys Amazon ECS services without dropping a request",

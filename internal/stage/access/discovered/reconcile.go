@@ -12,8 +12,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// MaintainShare restores the share while tasks come and go. In a rollback it does so only after the
-// name has been restored.
+// MaintainShare restores the share while tasks come and go. A rollback restores no share before it
+// restores the name. It only deregisters canary tasks that another actor stops: their addresses
+// remain in the caches of callers for the TTL, and the rollback may take longer than that.
 func (d *traffic) MaintainShare(ctx context.Context) error {
 	saved, err := d.step.Memory.Names.Load(ctx)
 	held := saved.MaintainedShare
@@ -23,13 +24,13 @@ func (d *traffic) MaintainShare(ctx context.Context) error {
 	if err := loadSaved(ctx, d); err != nil {
 		return err
 	}
-	switch {
-	case d.names.IgnoresChanges && held == 100 && d.step.Plan.BridgesRollback():
-		return deregisterNewPrimary(ctx, d)
-	case d.names.IgnoresChanges:
-		return nil
+	if !d.names.IgnoresChanges {
+		return reconcileShare(ctx, d, sluice.CanaryShare(held))
 	}
-	return reconcileShare(ctx, d, sluice.CanaryShare(held))
+	if err := deregisterDead(ctx, d); err != nil || held < 100 || !d.step.Plan.BridgesRollback() {
+		return err
+	}
+	return deregisterNewPrimary(ctx, d)
 }
 
 // reconcileShare polls once and brings the counts back to the weights.
