@@ -98,6 +98,7 @@ type Rule struct {
 // Namespace is a Cloud Map namespace.
 type Namespace struct {
 	Name     string     `json:"name"`
+	ID       string     `json:"id,omitempty"`
 	Kind     string     `json:"kind"`
 	Services []Registry `json:"services,omitempty"`
 }
