@@ -55,6 +55,30 @@ func TestShapesOfServicesDeploy(t *testing.T) {
 	}
 }
 
+// sluice plan warns about limits that AWS accepts and with which ECS can replace no task.
+func TestPlanWarnsThatECSCanReplaceNoTask(t *testing.T) {
+	noMachine(t)
+	for most, blocked := range map[string]bool{"150": true, "200": false} {
+		t.Run("maximumPercent "+most, func(t *testing.T) {
+			a := readArchive(t, "testdata/shapes/defaults.txtar")
+			for i, f := range a.Files {
+				a.Files[i].Data = bytes.Replace(f.Data, []byte(`"desiredCount": 1`), []byte(`"desiredCount": 1, `+
+					`"deploymentConfiguration": {"minimumHealthyPercent": 100, "maximumPercent": `+most+`}`), 1)
+			}
+			b := newShapeBench(t, a)
+			b.clock.Run(func() {
+				if !b.load() {
+					return
+				}
+				code, out, log := b.sluice("plan", "files", "--region", "us-east-1")
+				if code != 0 || strings.Contains(out, "ECS can replace no task") != blocked {
+					t.Errorf("exit %d\n%s%s", code, out, log)
+				}
+			})
+		})
+	}
+}
+
 // shapeBench is one service, its files and its local AWS.
 type shapeBench struct {
 	t       *testing.T
