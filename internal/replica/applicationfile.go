@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
@@ -85,10 +83,10 @@ func (s *Setup) takeAccess(task *definition.Task, service *definition.Service) {
 	if s.Primary != nil || len(in.ServiceRegistries) == 0 {
 		return
 	}
-	if mode := task.Input.NetworkMode; mode != ecstypes.NetworkModeAwsvpc {
+	if mode := task.Input.NetworkMode; mode != "awsvpc" {
 		if s.NoCanary == "" {
 			s.NoCanary = fmt.Sprintf("network mode %s registers tasks in SRV records only, which sluice does not manage",
-				cmp.Or(mode, ecstypes.NetworkModeBridge))
+				cmp.Or(mode, "bridge"))
 		}
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
@@ -115,7 +116,7 @@ func (w *World) addFilesService(app *appfile.Application, like shape.World) erro
 	}
 	was, now := setPreviousImage(task, mainContainer(app))
 	if was != "" {
-		w.note("the service runs %s before the first deployment; the files have %s", nameAndTag(was), nameAndTag(now))
+		w.note("the service runs %s before the first deployment; the files have %s", image.NameAndTag(was), image.NameAndTag(now))
 	}
 	if p := app.Primary; p != nil && p.Container != "" && service["loadBalancers"] == nil {
 		service["loadBalancers"] = []any{map[string]any{"targetGroupArn": p.ARN, "containerName": p.Container,
@@ -205,18 +206,18 @@ func mainContainer(app *appfile.Application) string {
 
 // setPreviousImage sets the tag of the container's image to [PreviousTag]. It returns the image as it
 // is then and as it was.
-func setPreviousImage(task map[string]any, name string) (previous, image string) {
+func setPreviousImage(task map[string]any, name string) (previous, ref string) {
 	containers, _ := task["containerDefinitions"].([]any)
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
-		image, _ := container["image"].(string)
-		if container["name"] != name || image == "" || strings.HasPrefix(image, "host:") {
+		ref, _ := container["image"].(string)
+		if container["name"] != name || ref == "" || strings.HasPrefix(ref, "host:") {
 			continue
 		}
-		repository, _ := cutTag(image)
+		repository, _ := image.SplitReference(ref)
 		previous = repository + ":" + PreviousTag
 		container["image"] = previous
-		return previous, image
+		return previous, ref
 	}
 	return "", ""
 }

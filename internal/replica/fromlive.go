@@ -175,7 +175,7 @@ func (l *Live) capacity() (providers []string, connect shape.ConnectNamespace) {
 			providers = append(providers, sluice.ARNName(*x.CapacityProvider))
 		}
 	}
-	return providers, shape.ConnectNamespaceOf(in.ServiceConnectConfiguration)
+	return providers, shape.ConnectNamespaceOf(l.Definition)
 }
 
 // effectiveAttributes returns the attributes of a target group that change what the local AWS does.

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // Capacity is where the tasks of a service run. The zero value is Fargate.
@@ -26,7 +25,8 @@ type ConnectNamespace struct {
 }
 
 // ConnectNamespaceOf returns the namespace that a service names.
-func ConnectNamespaceOf(c *ecstypes.ServiceConnectConfiguration) ConnectNamespace {
+func ConnectNamespaceOf(service *definition.Service) ConnectNamespace {
+	c := service.Input.ServiceConnectConfiguration
 	if c == nil || !c.Enabled || c.Namespace == nil {
 		return ConnectNamespace{}
 	}
@@ -57,7 +57,7 @@ func (w *World) setCapacity(app *appfile.Application) {
 			w.Capacity.Providers = append(w.Capacity.Providers, name)
 		}
 	}
-	w.Capacity.Connect = ConnectNamespaceOf(in.ServiceConnectConfiguration)
+	w.Capacity.Connect = ConnectNamespaceOf(app.Service)
 	if w.Capacity.Connect.ID != "" && w.Primary.ARN == "" && !w.UsesCloudMap() {
 		w.Region, w.Account, _ = sluice.ARNPlace(*in.ServiceConnectConfiguration.Namespace)
 	}
