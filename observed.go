@@ -105,6 +105,26 @@ func ARNName(arn string) string {
 	return arn[strings.LastIndexAny(arn, "/:")+1:]
 }
 
+// ARNPlace returns the Region and the account of an ARN. ok is false for a name.
+func ARNPlace(arn string) (region, account string, ok bool) {
+	parts := strings.SplitN(arn, ":", 6)
+	if len(parts) < 6 || parts[0] != "arn" {
+		return "", "", false
+	}
+	return parts[3], parts[4], true
+}
+
+// TargetGroupName returns the name in the ARN of a target group, "…:targetgroup/<name>/<id>". It returns
+// other text unchanged.
+func TargetGroupName(arn string) string {
+	_, rest, ok := strings.Cut(arn, ":targetgroup/")
+	if !ok {
+		return arn
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
 // RevisionOf returns family:revision from a task definition's ARN or name.
 func RevisionOf(arn string) string {
 	return arn[strings.LastIndexByte(arn, '/')+1:]

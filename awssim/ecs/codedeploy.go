@@ -42,7 +42,7 @@ func replacementInput(svc *world.Service, r world.Replacement) *awsecs.CreateTas
 		doc := deepCopy(*docOfSet(p))
 		in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration = doc.LaunchType,
 			doc.CapacityProviderStrategy, doc.NetworkConfiguration
-		in.PlatformVersion, in.ServiceRegistries = doc.PlatformVersion, doc.ServiceRegistries
+		in.PlatformVersion, in.ServiceRegistries = requestedPlatform(p), doc.ServiceRegistries
 	}
 	if r.PlatformVersion != "" {
 		in.PlatformVersion = ptr(r.PlatformVersion)

@@ -127,11 +127,8 @@ func showPrimary(d *ecstypes.Service, p *world.TaskSet) {
 	d.CapacityProviderStrategy, d.NetworkConfiguration = doc.CapacityProviderStrategy, doc.NetworkConfiguration
 	d.LoadBalancers, d.ServiceRegistries = orEmpty(doc.LoadBalancers), orEmpty(doc.ServiceRegistries)
 	d.PlatformFamily = doc.PlatformFamily
-	if doc.PlatformVersion != nil {
-		d.PlatformVersion = ptr("LATEST")
-		if v := val(doc.PlatformVersion); v != "1.4.0" {
-			d.PlatformVersion = ptr(v)
-		}
+	if v := requestedPlatform(p); v != nil {
+		d.PlatformVersion = v
 	}
 }
 

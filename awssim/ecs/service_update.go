@@ -186,7 +186,7 @@ func runningWorkload(ts *world.TaskSet) *workload {
 	}
 	doc := deepCopy(*docOfSet(ts))
 	return &workload{definition: ts.Definition, launchType: doc.LaunchType, strategy: doc.CapacityProviderStrategy,
-		platform: doc.PlatformVersion, network: doc.NetworkConfiguration, balancers: doc.LoadBalancers,
+		platform: requestedPlatform(ts), network: doc.NetworkConfiguration, balancers: doc.LoadBalancers,
 		deploymentDoc: deploymentDoc{deepCopy(docOfDeployment(ts).volumes), deepCopy(docOfDeployment(ts).connect)}}
 }
 

@@ -14,6 +14,7 @@ import (
 type setDoc struct {
 	ecstypes.TaskSet
 	deploymentDoc
+	platform *string // version of the request: LATEST, or the one that the task set has
 }
 
 // deploymentDoc holds the parts that only deployments of controller ECS have.
@@ -23,6 +24,9 @@ type deploymentDoc struct {
 }
 
 func docOfSet(ts *world.TaskSet) *ecstypes.TaskSet { return &ts.Doc.(*setDoc).TaskSet }
+
+// requestedPlatform returns the platform version of the request, which AWS describes with the service.
+func requestedPlatform(ts *world.TaskSet) *string { return deepCopy(ts.Doc.(*setDoc).platform) }
 
 func docOfDeployment(ts *world.TaskSet) *deploymentDoc { return &ts.Doc.(*setDoc).deploymentDoc }
 
@@ -105,7 +109,7 @@ func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput)
 
 // buildTaskSet creates the task set (or deployment) of a checked workload.
 func (w *workload) buildTaskSet(tx *world.Tx, svc *world.Service) *world.TaskSet {
-	doc := &setDoc{deploymentDoc: w.deploymentDoc}
+	doc := &setDoc{deploymentDoc: w.deploymentDoc, platform: w.platform}
 	doc.TaskSet = ecstypes.TaskSet{
 		LaunchType: w.launchType, CapacityProviderStrategy: w.strategy, PlatformVersion: w.platform,
 		NetworkConfiguration: w.network, LoadBalancers: orEmpty(w.balancers),

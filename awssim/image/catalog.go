@@ -98,14 +98,14 @@ func matchesPattern(pattern, ref string) bool {
 // isBuiltIn reports whether a reference describes a behaviour itself; see [Parse].
 func isBuiltIn(ref string) bool {
 	name, _, _ := strings.Cut(ref, "?")
-	repo, _ := splitReference(name)
+	repo, _ := SplitReference(name)
 	return strings.HasPrefix(ref, HostImages) || isSimImage(repo)
 }
 
 // isReference reports whether a container runtime accepts the text as an image reference. It checks
 // only what people get wrong: spaces, capital letters in the repository, empty parts.
 func isReference(ref string) bool {
-	repo, tag := splitReference(ref)
+	repo, tag := SplitReference(ref)
 	if i := strings.IndexByte(repo, '/'); i > 0 && strings.ContainsAny(repo[:i], ".:") {
 		repo = repo[i+1:] // a registry may have capital letters
 	}
@@ -113,11 +113,11 @@ func isReference(ref string) bool {
 		!strings.HasPrefix(repo, "/") && !strings.HasSuffix(repo, "/") && !strings.Contains(repo, "//")
 }
 
-// splitReference splits a reference into repository and tag or digest. A reference without either
+// SplitReference splits a reference into repository and tag or digest. A reference without either
 // has the tag latest. A colon before a slash belongs to the registry's port.
-func splitReference(ref string) (repo, tag string) {
+func SplitReference(ref string) (repo, tag string) {
 	if repo, digest, ok := strings.Cut(ref, "@"); ok {
-		name, _ := splitReference(repo)
+		name, _ := SplitReference(repo)
 		return name, digest
 	}
 	i := strings.LastIndexByte(ref, ':')
@@ -130,7 +130,7 @@ func splitReference(ref string) (repo, tag string) {
 // NameAndTag returns the last part of an image's repository with its tag: "nginx:1.27" for
 // public.ecr.aws/nginx/nginx:1.27. Of a digest it returns the first characters.
 func NameAndTag(ref string) string {
-	repo, tag := splitReference(ref)
+	repo, tag := SplitReference(ref)
 	name := repo[strings.LastIndexByte(repo, '/')+1:]
 	if algorithm, sum, ok := strings.Cut(tag, ":"); ok {
 		return name + "@" + algorithm + ":" + sum[:min(12, len(sum))]

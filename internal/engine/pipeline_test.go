@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
@@ -44,18 +45,25 @@ func TestWithoutTheHealthWaitRequestsAreLost(t *testing.T) {
 }
 
 // An approval that is not given within the stage's timeout fails the stage, and the deployment is
-// rolled back: also if no process ran it when the timeout passed.
+// rolled back: also if no process ran it when the timeout passed, and a person approved it after that.
 func TestApprovalHasATimeout(t *testing.T) {
 	pipeline := strings.Replace(canaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT",
 		"    - {name: WAIT_APPROVAL, timeout: 30m}\n    - {name: ECS_PRIMARY_ROLLOUT", 1)
-	for _, runs := range []bool{true, false} {
-		t.Run(fmt.Sprintf("a process runs it: %t", runs), func(t *testing.T) {
+	before, _, _ := strings.Cut(pipeline, "- {name: WAIT_APPROVAL")
+	approval := strings.Count(before, "- {name: ")
+	for name, c := range map[string]struct{ runs, approvedLate bool }{
+		"a process runs it": {runs: true}, "no process runs it": {}, "approved too late": {approvedLate: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			on(t, options{}, func(b *bench) {
 				ctx := context.Background()
 				id := b.Start(b.Files("sim/web:v2", pipeline))
-				if !runs {
+				if !c.runs {
 					got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 					must(b, b.Clock.Sleep(ctx, 31*time.Minute))
+				}
+				if c.approvedLate {
+					must(b, b.Engine.SendCommand(ctx, id, journal.Approve, approval, "ann"))
 				}
 				b.ExpectEnd(got(b.Engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack,
 					"1 approval missing after the stage's timeout of 30m0s", servesV1)

@@ -129,7 +129,7 @@ func (r *run) readCommands(ctx context.Context) ([]plan.Command, error) {
 	var all []plan.Command
 	for _, c := range rows {
 		index, _ := strconv.Atoi(c.Stage)
-		all = append(all, plan.Command{Kind: c.Kind, Stage: index, By: c.By})
+		all = append(all, plan.Command{Kind: c.Kind, Stage: index, By: c.By, At: c.At})
 	}
 	return all, err
 }

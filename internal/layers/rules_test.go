@@ -99,7 +99,8 @@ var layerTable = []layerRow{
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
 	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}},
-	{pkg: "internal/replica", layer: 4, below: []int{3, 2, 1, 0}, also: []string{"internal/rehearse/shape"}},
+	{pkg: "internal/replica", layer: 4, below: []int{3, 2, 1, 0}, // the local AWS answers as the image names it
+		also: []string{"internal/rehearse/shape", "awssim/image"}},
 	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy},
 		also: []string{"internal/engine", "internal/rehearse/shape", "awssim/..."}},
 	{pkg: "internal/rehearse/catalogue", layer: 4, below: []int{3, 2, 1, 0},

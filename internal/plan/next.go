@@ -34,6 +34,7 @@ type Command struct {
 	Kind  string // approve, pause, resume, abort, rollback
 	Stage int    // approve: index of the stage
 	By    string
+	At    time.Time
 }
 
 // Commands that users give.
@@ -135,8 +136,12 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 					Passed: passed}
 			}
 		case s.NeedsApproval():
-			if n := missingApprovals(s, commands); n > 0 {
-				late := begun && s.Timeout > 0 && !now.Before(r.Began.Add(s.Timeout))
+			var end time.Time // of the time to approve; zero: none
+			if begun && s.Timeout > 0 {
+				end = r.Began.Add(s.Timeout)
+			}
+			if n := missingApprovals(s, commands, end); n > 0 {
+				late := !end.IsZero() && !now.Before(end)
 				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Expired: late, Passed: passed}
 			}
 			if r.Trouble != "" {
@@ -157,11 +162,12 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 // troubleRecheck is the time until the trouble of a waiting stage is checked again.
 const troubleRecheck = time.Second
 
-// missingApprovals returns how many people must still approve the stage.
-func missingApprovals(s Stage, commands []Command) int {
+// missingApprovals returns how many people must still approve the stage. An approval at end or later
+// does not count, also if no process read it at that time.
+func missingApprovals(s Stage, commands []Command, end time.Time) int {
 	yes := map[string]bool{}
 	for _, c := range commands {
-		if c.Kind != Approve || c.Stage != s.Index {
+		if c.Kind != Approve || c.Stage != s.Index || !end.IsZero() && !c.At.Before(end) {
 			continue
 		}
 		if mayApprove(s, c.By) {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -46,7 +47,7 @@ func (s Setup) hasPipeline() bool {
 
 // SetupFromDefinitions returns the setup of two definition files. The target group of the canary is
 // one that only the local AWS has.
-func SetupFromDefinitions(service *definition.Service) Setup {
+func SetupFromDefinitions(task *definition.Task, service *definition.Service) Setup {
 	in := service.Input
 	s := Setup{Controller: "ECS", Access: sluice.NoAccess}
 	if in.ServiceName != nil {
@@ -55,16 +56,15 @@ func SetupFromDefinitions(service *definition.Service) Setup {
 	if c := in.DeploymentController; c != nil && c.Type != "" {
 		s.Controller = string(c.Type)
 	}
-	s.takeAccess(service)
-	s.NoCanary = whyNoCanary(service, s.Controller)
+	s.takeAccess(task, service)
 	if s.Primary != nil && s.NoCanary == "" {
 		s.Canary = s.Primary.canaryTwin()
 	}
 	return s
 }
 
-// takeAccess sets how callers reach the service.
-func (s *Setup) takeAccess(service *definition.Service) {
+// takeAccess sets how callers reach the service, and why it cannot have a canary.
+func (s *Setup) takeAccess(task *definition.Task, service *definition.Service) {
 	in := service.Input
 	for _, lb := range in.LoadBalancers {
 		if lb.TargetGroupArn == nil || s.Primary != nil {
@@ -77,19 +77,26 @@ func (s *Setup) takeAccess(service *definition.Service) {
 		if lb.ContainerPort != nil {
 			s.Primary.Port = *lb.ContainerPort
 		}
-		if parts := strings.Split(s.Primary.ARN, ":"); len(parts) > 5 {
-			s.Region = parts[3]
+		s.Region, _, _ = sluice.ARNPlace(s.Primary.ARN)
+	}
+	s.NoCanary = whyNoCanary(service, s.Controller)
+	if s.Primary != nil || len(in.ServiceRegistries) == 0 {
+		return
+	}
+	if mode := task.Input.NetworkMode; mode != "awsvpc" {
+		if s.NoCanary == "" {
+			s.NoCanary = fmt.Sprintf("network mode %s registers tasks in SRV records only, which sluice does not manage",
+				cmp.Or(mode, "bridge"))
 		}
+		return
 	}
-	if s.Primary == nil && len(in.ServiceRegistries) > 0 {
-		s.Access = sluice.ServiceDiscovery
-	}
+	s.Access = sluice.ServiceDiscovery
 }
 
 // canaryTwin returns a target group for the canary that only the local AWS has.
 func (g SetupGroup) canaryTwin() *SetupGroup {
-	head, rest, _ := strings.Cut(g.ARN, ":targetgroup/")
-	name, _, _ := strings.Cut(rest, "/")
+	head, _, _ := strings.Cut(g.ARN, ":targetgroup/")
+	name := sluice.TargetGroupName(g.ARN)
 	const suffix = "-canary"
 	name = strings.TrimRight(name[:min(len(name), 32-len(suffix))], "-") + suffix
 	g.ARN = head + ":targetgroup/" + name + "/0123456789abcdef"
@@ -115,9 +122,8 @@ func whyNoCanary(service *definition.Service, controller string) string {
 // Setup returns the setup of a running service.
 func (l *Live) Setup() Setup {
 	s := Setup{Name: l.Service, Region: l.Region, Controller: l.Controller, Access: sluice.NoAccess}
-	s.takeAccess(l.Definition)
+	s.takeAccess(l.Task, l.Definition)
 	s.Region = l.Region
-	s.NoCanary = whyNoCanary(l.Definition, l.Controller)
 	if l.Deployer != nil {
 		s.Application, s.DeploymentGroup = l.Deployer.Application, l.Deployer.Name
 	}
@@ -280,19 +286,13 @@ func (s Setup) Suggestions() []string {
 	case s.Canary != nil && !s.CanaryExists:
 		return []string{fmt.Sprintf("a canary needs a second target group. The local AWS has %s. In AWS, create one "+
 			"with the settings of %s (aws elbv2 create-target-group) before you deploy, and put its ARN in the "+
-			"application file", groupName(s.Canary.ARN), groupName(s.Primary.ARN))}
+			"application file", sluice.TargetGroupName(s.Canary.ARN),
+			sluice.TargetGroupName(s.Primary.ARN))}
 	case s.Canary == nil && s.Access == sluice.ELB:
 		return []string{fmt.Sprintf("a canary needs a second target group, and no listener rule forwards to %s and "+
 			"one other group. Create one with the settings of %[1]s (aws elbv2 create-target-group), then add it "+
 			"under targetGroups.canary, and a pipeline. Until then sluice deploy replaces all tasks",
-			groupName(s.Primary.ARN))}
+			sluice.TargetGroupName(s.Primary.ARN))}
 	}
 	return nil
-}
-
-// groupName returns the name in the ARN of a target group.
-func groupName(arn string) string {
-	_, rest, _ := strings.Cut(arn, ":targetgroup/")
-	name, _, _ := strings.Cut(rest, "/")
-	return name
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
@@ -60,8 +62,8 @@ func fromTask(app *appfile.Application) *World {
 	if w.Clusters[0] == "" {
 		w.Clusters[0] = "default"
 	}
-	if parts := strings.Split(app.Cluster, ":"); len(parts) > 5 {
-		w.Region, w.Account = parts[3], parts[4]
+	if region, account, ok := sluice.ARNPlace(app.Cluster); ok {
+		w.Region, w.Account = region, account
 	}
 	if w.Region == "" {
 		w.Region = "us-east-1"
@@ -96,9 +98,9 @@ func (w *World) addLogs(task *definition.Task) {
 
 // takeAccount takes the account and Region from the ARN of the cluster if no target group gives them.
 func takeAccount(like *shape.World, cluster string) {
-	parts := strings.Split(cluster, ":")
-	if like.Primary.ARN == "" && !like.UsesCloudMap() && len(parts) > 5 && parts[0] == "arn" {
-		like.Region, like.Account = parts[3], parts[4]
+	region, account, ok := sluice.ARNPlace(cluster)
+	if ok && like.Primary.ARN == "" && !like.UsesCloudMap() {
+		like.Region, like.Account = region, account
 	}
 }
 
@@ -114,7 +116,7 @@ func (w *World) addFilesService(app *appfile.Application, like shape.World) erro
 	}
 	was, now := setPreviousImage(task, mainContainer(app))
 	if was != "" {
-		w.note("the service runs %s before the first deployment; the files have %s", nameAndTag(was), nameAndTag(now))
+		w.note("the service runs %s before the first deployment; the files have %s", image.NameAndTag(was), image.NameAndTag(now))
 	}
 	if p := app.Primary; p != nil && p.Container != "" && service["loadBalancers"] == nil {
 		service["loadBalancers"] = []any{map[string]any{"targetGroupArn": p.ARN, "containerName": p.Container,
@@ -143,12 +145,16 @@ func (w *World) addService(s Service) {
 }
 
 // addCapacity adds the capacity providers of the cluster, and the namespace of Service Connect.
-func (w *World) addCapacity(providers []string, connect string) {
+func (w *World) addCapacity(providers []string, connect shape.ConnectNamespace) {
 	if len(providers) > 0 {
 		w.Capacity = []Capacity{{w.Clusters[0], providers}}
 	}
-	if connect != "" && !slices.ContainsFunc(w.Namespaces, func(n Namespace) bool { return n.Name == connect }) {
-		w.Namespaces = append(w.Namespaces, Namespace{Name: connect, Kind: "http"})
+	if connect.Name == "" || slices.ContainsFunc(w.Namespaces, func(n Namespace) bool { return n.Name == connect.Name }) {
+		return
+	}
+	w.Namespaces = append(w.Namespaces, Namespace{Name: connect.Name, ID: connect.ID, Kind: "http"})
+	if connect.ID != "" {
+		w.note("the name of the Service Connect namespace %s is not read: it is %s here", connect.ID, connect.Name)
 	}
 }
 
@@ -200,18 +206,18 @@ func mainContainer(app *appfile.Application) string {
 
 // setPreviousImage sets the tag of the container's image to [PreviousTag]. It returns the image as it
 // is then and as it was.
-func setPreviousImage(task map[string]any, name string) (previous, image string) {
+func setPreviousImage(task map[string]any, name string) (previous, ref string) {
 	containers, _ := task["containerDefinitions"].([]any)
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
-		image, _ := container["image"].(string)
-		if container["name"] != name || image == "" || strings.HasPrefix(image, "host:") {
+		ref, _ := container["image"].(string)
+		if container["name"] != name || ref == "" || strings.HasPrefix(ref, "host:") {
 			continue
 		}
-		repository, _ := cutTag(image)
+		repository, _ := image.SplitReference(ref)
 		previous = repository + ":" + PreviousTag
 		container["image"] = previous
-		return previous, image
+		return previous, ref
 	}
 	return "", ""
 }
@@ -329,7 +335,7 @@ func (w *World) addShapedName(like shape.World) {
 	}
 	n := Namespace{Name: shape.Namespace, Kind: "private", Services: []Registry{{Name: like.Service,
 		ID: sluice.ARNName(like.RegistryARN()), Health: "custom",
-		Records: map[string]string{"A": secondsText(like.TTL)}}}}
+		Records: map[string]string{cmp.Or(like.Naming.Records, "A"): secondsText(like.TTL)}}}}
 	w.Namespaces = []Namespace{n}
 	w.note("the files have no name for the Cloud Map service: callers resolve %s.%s here, with a TTL of %s",
 		like.Service, n.Name, secondsText(like.TTL))

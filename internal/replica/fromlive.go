@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
@@ -53,9 +54,7 @@ func Read(ctx context.Context, a *account.Account, cluster, service string) (*Li
 			Err:  errors.New("the service does not exist"),
 			Next: "check --cluster and --service, the account and the Region: aws ecs list-services --cluster " + l.Cluster}
 	}
-	if parts := strings.Split(state.ARN, ":"); len(parts) > 5 {
-		l.Account = parts[4]
-	}
+	_, l.Account, _ = sluice.ARNPlace(state.ARN)
 	l.Controller, l.Count = state.Controller, state.Desired
 	if l.Definition, err = definition.ServiceFromAWS(&state.Raw); err != nil {
 		return nil, fmt.Errorf("read the service: %w", err)
@@ -169,17 +168,14 @@ func (l *Live) World() (*World, error) {
 }
 
 // capacity returns the capacity providers of the service, and its namespace of Service Connect.
-func (l *Live) capacity() (providers []string, connect string) {
+func (l *Live) capacity() (providers []string, connect shape.ConnectNamespace) {
 	in := l.Definition.Input
 	for _, x := range in.CapacityProviderStrategy {
 		if x.CapacityProvider != nil {
 			providers = append(providers, sluice.ARNName(*x.CapacityProvider))
 		}
 	}
-	if c := in.ServiceConnectConfiguration; c != nil && c.Enabled && c.Namespace != nil {
-		connect = sluice.ARNName(*c.Namespace)
-	}
-	return providers, connect
+	return providers, shape.ConnectNamespaceOf(l.Definition)
 }
 
 // effectiveAttributes returns the attributes of a target group that change what the local AWS does.

@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
@@ -98,6 +97,7 @@ type Rule struct {
 // Namespace is a Cloud Map namespace.
 type Namespace struct {
 	Name     string     `json:"name"`
+	ID       string     `json:"id,omitempty"`
 	Kind     string     `json:"kind"`
 	Services []Registry `json:"services,omitempty"`
 }
@@ -178,25 +178,4 @@ func (w *World) Text() ([]byte, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(w)
 	return b.Bytes(), err
-}
-
-// nameAndTag returns the last part of an image's repository with its tag: "nginx:1.27" for
-// public.ecr.aws/nginx/nginx:1.27.
-func nameAndTag(ref string) string {
-	repository, tag := cutTag(ref)
-	return repository[strings.LastIndexByte(repository, '/')+1:] + ":" + tag
-}
-
-// cutTag splits an image into repository and tag or digest. An image without either has the tag
-// latest. A colon before a slash belongs to the port of a registry.
-func cutTag(ref string) (repository, tag string) {
-	if repository, digest, ok := strings.Cut(ref, "@"); ok {
-		name, _ := cutTag(repository)
-		return name, digest
-	}
-	i := strings.LastIndexByte(ref, ':')
-	if i < 0 || strings.ContainsRune(ref[i:], '/') {
-		return ref, "latest"
-	}
-	return ref[:i], ref[i+1:]
 }

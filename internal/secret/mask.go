@@ -22,8 +22,9 @@ var (
 
 	// assignedPattern matches NAME=value, also in the query of a URL and after `--`.
 	assignedPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern + `\\?["']?=\\?["']?)` + valuePattern)
-	// flaggedPattern matches `--name value`, also as two entries of a list.
-	flaggedPattern = regexp.MustCompile(`(?i)(--?[\w-]*` + namePattern + `)(\\?["']?[,\s]\s*\\?["']?)` + valuePattern)
+	// flaggedPattern matches `--name value`, also as two entries of a list. The
+	// hyphen begins the word: the text "splunk-token" is no flag.
+	flaggedPattern = regexp.MustCompile(`(?i)((?:^|[^\w-])--?[\w-]*` + namePattern + `)(\\?["']?[,\s]\s*\\?["']?)` + valuePattern)
 	// keyedPattern matches `name: value` of YAML and JSON. Prose contains such text too, so the
 	// value needs a digit.
 	keyedPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern +

@@ -46,6 +46,7 @@ func TestOtherTextStays(t *testing.T) {
 		"123456789012.dkr.ecr.us-east-1.amazonaws.com/web:v2",
 		"containerDefinitions[web].secrets: none -> [{name: DB_PASSWORD, valueFrom: " +
 			"arn:aws:ssm:us-east-1:123456789012:parameter/db}]",
+		"\"name\": \"splunk-token\",\n\"valueFrom\": \"arn:aws:ssm:us-east-1:123456789012:parameter/a\"",
 		"--take-over the service from DEPLOYMENT", "there is no key \"password\"",
 	} {
 		if got := Mask(text); got != text {

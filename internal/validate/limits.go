@@ -25,8 +25,8 @@ const noMaximum = math.MaxInt32
 var ranges = [...]limit{
 	{"desiredCount", 0, noMaximum},
 	{"healthCheckGracePeriodSeconds", 0, noMaximum},
-	{"deploymentConfiguration.minimumHealthyPercent", 0, noMaximum},
-	{"deploymentConfiguration.maximumPercent", 0, noMaximum},
+	{"deploymentConfiguration.minimumHealthyPercent", 0, 100},
+	{"deploymentConfiguration.maximumPercent", 100, noMaximum},
 	{"deploymentConfiguration.bakeTimeInMinutes", 0, 1440},
 	{"deploymentConfiguration.canaryConfiguration.canaryBakeTimeInMinutes", 0, 1440},
 	{"deploymentConfiguration.canaryConfiguration.canaryPercent", 0.1, 100},

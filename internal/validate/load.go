@@ -66,7 +66,7 @@ func (c *checker) addProblem(n *definition.Node, next, format string, args ...an
 	return p
 }
 
-// isGiven reports whether a member is present and not empty.
+// isGiven reports whether a member is present and not null. It may be empty.
 func isGiven(n *definition.Node) bool {
 	return n != nil && n.Kind != definition.Null
 }

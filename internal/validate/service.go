@@ -21,6 +21,7 @@ func (c *checker) checkService(service *definition.Service) {
 	if in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon {
 		c.checkDaemon(service)
 	}
+	c.checkPercents(service)
 	if in.LaunchType == ecstypes.LaunchTypeEc2 && hasContent(body.Find("platformVersion")) {
 		c.addProblem(body.Find("platformVersion"), "remove it, or set launchType: FARGATE",
 			"platformVersion is for Fargate only, and launchType is EC2")
@@ -58,6 +59,27 @@ func isFargateService(launch ecstypes.LaunchType, strategy []ecstypes.CapacityPr
 		})
 	}
 	return launch == ecstypes.LaunchTypeFargate
+}
+
+// checkPercents refuses limits of a deployment that AWS refuses because they block every deployment: no
+// task may stop and none may start. The maximum of a daemon is always 100.
+func (c *checker) checkPercents(service *definition.Service) {
+	config := service.Input.DeploymentConfiguration
+	if config == nil {
+		return
+	}
+	daemon := service.Input.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon
+	node := service.Text.Body.Find("deploymentConfiguration")
+	least, most := node.Find("minimumHealthyPercent"), node.Find("maximumPercent")
+	if daemon && config.MaximumPercent != nil && *config.MaximumPercent != 100 {
+		c.addProblem(most, "set maximumPercent to 100, or remove it",
+			"maximumPercent of a service with schedulingStrategy DAEMON is 100")
+	}
+	full := daemon || config.MaximumPercent != nil && *config.MaximumPercent == 100
+	if full && config.MinimumHealthyPercent != nil && *config.MinimumHealthyPercent == 100 {
+		c.addProblem(least, "lower minimumHealthyPercent",
+			"minimumHealthyPercent 100 and maximumPercent 100 block every deployment: no task may stop, and none may start")
+	}
 }
 
 // checkProviders refuses two capacity providers with a base, and one that is given twice.

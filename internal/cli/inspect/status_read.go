@@ -274,7 +274,7 @@ func (t *ServiceReport) addTargets(ctx context.Context, a *account.Account, s St
 		}
 		for _, target := range targets {
 			if !t.matchTarget(group, target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID,
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: sluice.TargetGroupName(group), Address: target.ID,
 					State: targetText(target)})
 			}
 		}
@@ -302,15 +302,6 @@ func targetText(t sluice.Target) string {
 		return t.State
 	}
 	return t.State + ": " + t.Description
-}
-
-// groupName returns the name in "…:targetgroup/<name>/<id>".
-func groupName(arn string) string {
-	if _, rest, ok := strings.Cut(arn, ":targetgroup/"); ok {
-		name, _, _ := strings.Cut(rest, "/")
-		return name
-	}
-	return arn
 }
 
 // addRules reads the rules whose weights a deployment sets.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
@@ -134,7 +135,7 @@ func (t *ServiceReport) addSetTargets(ctx context.Context, a *account.Account) e
 		}
 		for _, target := range targets {
 			if !t.matchTarget(group, target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID,
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: sluice.TargetGroupName(group), Address: target.ID,
 					State: targetText(target)})
 			}
 		}

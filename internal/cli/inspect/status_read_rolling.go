@@ -110,7 +110,7 @@ func (t *ServiceReport) addGroupTargets(ctx context.Context, a *account.Account,
 		}
 		for _, target := range targets {
 			if !t.matchRolloutTarget(target) {
-				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID,
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: sluice.TargetGroupName(group), Address: target.ID,
 					State: targetText(target)})
 			}
 		}

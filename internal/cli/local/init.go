@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/replica"
 	"github.com/sluice-ecs/sluice/internal/validate"
@@ -166,14 +167,15 @@ func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err erro
 	if filepath.IsAbs(dir) || strings.HasPrefix(filepath.Clean(dir), "..") {
 		files, named = r.Env.FS(target), func(name string) string { return name }
 	}
-	task, err := fs.ReadFile(files, named(replica.TaskFile))
+	data, err := fs.ReadFile(files, named(replica.TaskFile))
+	var task *definition.Task
 	if err == nil {
-		_, err = validate.LoadTask(named(replica.TaskFile), task)
+		task, err = validate.LoadTask(named(replica.TaskFile), data)
 	}
 	if err != nil {
 		return s, explainMissing(dir, replica.TaskFile, err)
 	}
-	data, err := fs.ReadFile(files, named(replica.ServiceFile))
+	data, err = fs.ReadFile(files, named(replica.ServiceFile))
 	if err != nil {
 		return s, explainMissing(dir, replica.ServiceFile, err)
 	}
@@ -181,7 +183,7 @@ func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err erro
 	if err != nil {
 		return s, err
 	}
-	return replica.SetupFromDefinitions(service), nil
+	return replica.SetupFromDefinitions(task, service), nil
 }
 
 // explainMissing says what sluice init needs if a definition file cannot be read.

@@ -69,7 +69,7 @@ func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) err
 
 // groupARN returns the ARN of the target's group.
 func groupARN(t plan.ExternalTarget, app *appfile.Application) string {
-	if app.Canary != nil && groupName(app.Canary.ARN) == t.Group {
+	if app.Canary != nil && sluice.TargetGroupName(app.Canary.ARN) == t.Group {
 		return app.Canary.ARN
 	}
 	return app.Primary.ARN
@@ -80,14 +80,7 @@ func requestSource(set sluice.TaskSet) string {
 	if set.TargetGroup == "" {
 		return "the service registry"
 	}
-	return "target group " + groupName(set.TargetGroup)
-}
-
-// groupName returns the name in "…:targetgroup/<name>/<id>".
-func groupName(arn string) string {
-	_, rest, _ := strings.Cut(arn, ":targetgroup/")
-	name, _, _ := strings.Cut(rest, "/")
-	return name
+	return "target group " + sluice.TargetGroupName(set.TargetGroup)
 }
 
 // ChangesOutsideFiles returns what gets requests, or would at the next release, and is not

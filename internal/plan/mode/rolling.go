@@ -5,6 +5,7 @@ import (
 
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -56,12 +57,37 @@ func guardRolling(p *plan.Plan, s *plan.Stage, live plan.AWSState, _ plan.State)
 	guardService(p, s, live)
 }
 
-func warnRolling(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
+func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	if live.IsFirstDeployment() {
 		addWarning(p, "no version is running: a rollback leaves the service without a running version")
 	}
 	if p.HasChanges() && isRolling(live) {
 		addWarning(p, "a deployment of the service is running; this deployment replaces it")
+	}
+	warnBlocked(p, app, live)
+}
+
+// warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task: the minimum is
+// rounded up, the maximum down (ECS Developer Guide, "Deployment configuration").
+func warnBlocked(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	in := app.Service.Input
+	if live.Service == nil || p.Strategy != "" || in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon ||
+		!p.HasChanges() {
+		return
+	}
+	tasks := *orDefault(in.DesiredCount, live.Service.DesiredCount)
+	least, most := int32(100), int32(200)
+	for _, c := range []*ecstypes.DeploymentConfiguration{live.Service.DeploymentConfiguration,
+		in.DeploymentConfiguration} {
+		if c != nil {
+			least, most = *orDefault(c.MinimumHealthyPercent, least), *orDefault(c.MaximumPercent, most)
+		}
+	}
+	floor, ceiling := (tasks*least+99)/100, tasks*most/100
+	if tasks > 0 && floor >= tasks && ceiling <= tasks {
+		addWarning(p, "ECS can replace no task, and the deployment makes no progress: of %s, minimumHealthyPercent %d "+
+			"requires %d, and maximumPercent %d allows %d. Raise maximumPercent, or lower minimumHealthyPercent",
+			sluice.Plural(int(tasks), "task"), least, floor, most, ceiling)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // Capacity is where the tasks of a service run. The zero value is Fargate.
@@ -14,7 +15,25 @@ type Capacity struct {
 	OnEC2       bool
 	NetworkMode string   // bridge, host; empty: awsvpc
 	Providers   []string // capacity providers of the cluster
-	Connect     string   // namespace of Service Connect
+	Connect     ConnectNamespace
+}
+
+// ConnectNamespace is the namespace of Service Connect. The zero value is none.
+type ConnectNamespace struct {
+	Name string
+	ID   string // if the service names the namespace by its ARN; then Name is one of the local AWS
+}
+
+// ConnectNamespaceOf returns the namespace that a service names.
+func ConnectNamespaceOf(service *definition.Service) ConnectNamespace {
+	c := service.Input.ServiceConnectConfiguration
+	if c == nil || !c.Enabled || c.Namespace == nil {
+		return ConnectNamespace{}
+	}
+	if _, _, ok := sluice.ARNPlace(*c.Namespace); ok {
+		return ConnectNamespace{Name: Namespace, ID: sluice.ARNName(*c.Namespace)}
+	}
+	return ConnectNamespace{Name: *c.Namespace}
 }
 
 // setCapacity sets the capacity that an application's files need.
@@ -38,8 +57,9 @@ func (w *World) setCapacity(app *appfile.Application) {
 			w.Capacity.Providers = append(w.Capacity.Providers, name)
 		}
 	}
-	if c := in.ServiceConnectConfiguration; c != nil && c.Enabled && c.Namespace != nil {
-		w.Capacity.Connect = sluice.ARNName(*c.Namespace)
+	w.Capacity.Connect = ConnectNamespaceOf(app.Service)
+	if w.Capacity.Connect.ID != "" && w.Primary.ARN == "" && !w.UsesCloudMap() {
+		w.Region, w.Account, _ = sluice.ARNPlace(*in.ServiceConnectConfiguration.Namespace)
 	}
 }
 
@@ -49,8 +69,12 @@ func (w World) writeCapacity(line func(string, ...any)) {
 	if len(c.Providers) > 0 {
 		line("capacity: [{capacityProviders: [%s]}]", strings.Join(c.Providers, ", "))
 	}
-	if c.Connect != "" && !w.UsesCloudMap() {
-		line("namespaces: [{name: %q, kind: http}]", c.Connect)
+	switch connect := c.Connect; {
+	case w.UsesCloudMap() || connect.Name == "":
+	case connect.ID != "":
+		line("namespaces: [{name: %q, id: %q, kind: http}]", connect.Name, connect.ID)
+	default:
+		line("namespaces: [{name: %q, kind: http}]", connect.Name)
 	}
 }
 

@@ -3,7 +3,6 @@ package shape
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -37,8 +36,11 @@ func (w *World) setCloudMap(app *appfile.Application) {
 		return
 	}
 	w.TTL, w.Registry = defaultTTL, arn
-	if parts := strings.Split(arn, ":"); len(parts) > 5 {
-		w.Region, w.Account = parts[3], parts[4]
+	if mode := app.Task.Input.NetworkMode; mode != "awsvpc" {
+		w.Naming.Records = "SRV" // the only records of tasks that share the address of their instance
+	}
+	if region, account, ok := sluice.ARNPlace(arn); ok {
+		w.Region, w.Account = region, account
 	}
 	for _, c := range app.Task.Input.ContainerDefinitions {
 		if c.HealthCheck != nil && w.Check == 0 {

@@ -65,8 +65,8 @@ func (w *World) setGroups(app *appfile.Application) {
 		if port > 0 {
 			w.Port = port
 		}
-		if parts := strings.Split(arn, ":"); len(parts) > 5 {
-			w.Region, w.Account = parts[3], parts[4]
+		if region, account, ok := sluice.ARNPlace(arn); ok {
+			w.Region, w.Account = region, account
 		}
 	}
 	if app.Primary != nil {

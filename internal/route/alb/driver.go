@@ -364,13 +364,7 @@ func describeShares(groups []sluice.Share) string {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s %d", groupName(g.Group), g.Weight)
+		text += fmt.Sprintf("%s %d", sluice.TargetGroupName(g.Group), g.Weight)
 	}
 	return text
-}
-
-// groupName returns the name in "…:targetgroup/<name>/<id>".
-func groupName(arn string) string {
-	rest := arn[:max(0, len(arn)-len(sluice.ARNName(arn))-1)]
-	return sluice.ARNName(rest)
 }
