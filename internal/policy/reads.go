@@ -57,7 +57,7 @@ func IsOptional(action string) bool { return action == "cloudwatch:GetMetricData
 var modeReads = map[plan.Mode]func(*builder){
 	plan.ModeTaskSets:      (*builder).allowTaskSetReads,
 	plan.ModeCanaryService: (*builder).allowHistoryReads,
-	plan.ModeRolling:       (*builder).allowHistoryReads,
+	plan.ModeRolling:       (*builder).allowRollingReads,
 	plan.ModeCodeDeploy:    (*builder).allowCodeDeployReads,
 	plan.ModeTask:          (*builder).allowNoReads,
 }
@@ -73,6 +73,12 @@ func (b *builder) allowNoReads() {}
 
 func (b *builder) allowTaskSetReads() {
 	b.allowActions(readTaskSets, b.taskSetARNs(), "ecs:DescribeTaskSets")
+}
+
+// allowRollingReads also allows the read of a canary service that an earlier pipeline may have left.
+func (b *builder) allowRollingReads() {
+	b.allowActions(readServices, []string{b.serviceARN(b.canaryName())}, "ecs:DescribeServices")
+	b.allowHistoryReads()
 }
 
 // allowHistoryReads allows to read the history that ECS keeps of its own deployments.

@@ -79,8 +79,12 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 	if err != nil {
 		return err
 	}
-	if mode.Of(app).HasCanaryService() {
-		if err := surveyCanaryService(ctx, hand, live); err != nil {
+	if m := mode.Of(app); m.HasCanaryService() || m == plan.ModeRolling {
+		err := surveyCanaryService(ctx, hand, live)
+		if sluice.KindOf(err) == sluice.Denied && !m.HasCanaryService() {
+			err = nil // policies written for this mode by earlier versions do not allow the read
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -109,7 +113,8 @@ func clusterOf(app *appfile.Application) string {
 	return app.Cluster
 }
 
-// surveyCanaryService reads the canary service, if there is one.
+// surveyCanaryService reads the canary service, if there is one. A service that ECS rolls has one
+// if its application had a pipeline until now and a deployment of it never ended.
 func surveyCanaryService(ctx context.Context, primary ecs.Service, live *plan.AWSState) error {
 	primary.Name, primary.Confirm = plan.CanaryServiceName(primary.Name), nil
 	now, err := primary.Observe(ctx)

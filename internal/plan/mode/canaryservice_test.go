@@ -58,6 +58,13 @@ func TestCanaryServiceIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"a stranger of that name": {pipeline: threeSteps, edits: []string{ecs},
 			live: rollingLive(func(l *plan.AWSState) { l.Beside = &ecstypes.Service{Status: aws.String("ACTIVE")} }),
 			err:  "sluice did not create that service", next: "another name"},
+		"a canary service of the pipeline that was removed": {edits: []string{ecs},
+			live: rollingLive(func(l *plan.AWSState) {
+				l.Beside = &ecstypes.Service{Status: aws.String("ACTIVE"), ServiceName: aws.String("web-canary"),
+					TaskDefinition: aws.String("web:2"), RunningCount: 2, Tags: []ecstypes.Tag{{Key: aws.String(plan.CanaryTag),
+						Value: aws.String("slc-01m85at22fy00xkjt5078yka4m/0 ECS_CANARY_ROLLOUT/create")}}}
+			}), err: "canary service web-canary of deployment slc-01m85at22fy00xkjt5078yka4m still exists (web:2, 2 running)",
+			next: "with the pipeline"},
 		"another target group": {pipeline: threeSteps, edits: []string{ecs},
 			live: rollingLive(func(l *plan.AWSState) { l.Service.LoadBalancers[0].TargetGroupArn = aws.String(other) }),
 			err:  "not in the primary target group", next: "targetGroups.primary"},

@@ -1,8 +1,10 @@
 package mode
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
@@ -15,7 +17,7 @@ import (
 func rollingRules() rules {
 	return rules{
 		mode: plan.ModeRolling, ecsReplacesTasks: true, make: makeService,
-		refuseEarly: refuseRollbackEvents, refuse: refuseNothing, refuseIdle: allowIdle,
+		refuseEarly: refuseRollbackEvents, refuse: refuseLeftCanary, refuseIdle: allowIdle,
 		prepare: prepareNothing, finish: finishNothing,
 		hasLeftovers: hasNoLeftovers, listChanges: listServiceChanges,
 		syncWrites: addUpdateWrites, canaryWrites: writeNothing, primaryWrites: writeNothing,
@@ -28,6 +30,21 @@ func rollingRules() rules {
 			rollback: "stop the deployment if it runs, and roll back to the previous revision",
 		},
 	}
+}
+
+// refuseLeftCanary rejects a service whose canary service still exists. It may still get requests,
+// so the new revision would not get all of them, and no stage of this mode removes it.
+func refuseLeftCanary(_ *appfile.Application, live plan.AWSState, _ Options) error {
+	made, stands := live.FindCanaryService()
+	if !stands || !plan.IsSluiceID(made) {
+		return nil
+	}
+	c := live.Beside
+	return &sluice.Error{Op: "plan", Resource: aws.ToString(c.ServiceArn), Kind: sluice.Conflict,
+		Err: fmt.Errorf("the canary service %s of deployment %s still exists (%s, %d running) and may get requests; "+
+			"without a pipeline, no stage removes it", aws.ToString(c.ServiceName), sluice.ActionID(made).Deployment(),
+			sluice.RevisionOf(aws.ToString(c.TaskDefinition)), c.RunningCount),
+		Next: "deploy once with the pipeline in the application file: its first stage removes the canary service"}
 }
 
 // rollText describes the single stage of a service that ECS itself rolls.
