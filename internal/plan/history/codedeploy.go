@@ -75,7 +75,7 @@ func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*pla
 		s.Stop = back.Stop
 		s.AddWrite("codedeploy:StopDeployment", back.Stop)
 		p.Changes = append(p.Changes, plan.Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs",
-			Want: "rolled back"})
+			Want: "rolled back", Kind: plan.Alters})
 	}
 	return p, nil
 }

@@ -213,5 +213,5 @@ func leftoverCanaryService(live plan.AWSState) []plan.Change {
 	}
 	return []plan.Change{{Of: "canary service", Path: aws.ToString(live.Beside.ServiceName),
 		Have: fmt.Sprintf("%s, %d running", sluice.RevisionOf(aws.ToString(live.Beside.TaskDefinition)),
-			live.Beside.RunningCount), Want: "none"}}
+			live.Beside.RunningCount), Want: "none", Kind: plan.Removes}}
 }

@@ -215,7 +215,8 @@ func MakeRun(app *appfile.Application, live plan.AWSState, o RunOptions) (*plan.
 	}
 	p.Stages = []plan.Stage{newTaskStage(p, 0, t, app.Timeout, live)}
 	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)),
-		plan.Change{Of: "task", Path: "run", Have: "-", Want: plan.TaskCountText(t.Count) + " of " + p.To})
+		plan.Change{Of: "task", Path: "run", Have: "-", Want: plan.TaskCountText(t.Count) + " of " + p.To,
+			Kind: plan.Adds})
 	return withRollback(p), nil
 }
 
