@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
@@ -16,7 +17,7 @@ import (
 type planView struct{ Paint }
 
 // Plan writes a plan and, if f is not nil, its forecast.
-func Plan(w io.Writer, p Paint, pl *plan.Plan, f *mode.Forecast) error {
+func Plan(w io.Writer, p Paint, pl *plan.Plan, f *forecast.Forecast) error {
 	v := planView{p}
 	if err := v.writePlan(w, pl); err != nil || f == nil {
 		return err

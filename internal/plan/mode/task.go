@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // taskRules are the rules of a task without a service. Its plan has no stage of a service, so most
@@ -26,7 +27,7 @@ func taskRules() rules {
 		hasLeftovers: hasNoLeftovers, listChanges: listServiceChanges,
 		syncWrites: writeNothing, canaryWrites: writeNothing, primaryWrites: writeNothing,
 		cleanWrites: writeNothing, adoptWrites: writeNothing, rollbackWrites: writeNothing,
-		growWrites: growNothing, guardWrites: guardNothing, replaceTime: (*forecaster).noTime,
+		growWrites: growNothing, guardWrites: guardNothing, replaceTime: (*forecast.Estimate).NoTime,
 		warnService: warnNothing, warn: warnNothing,
 		words: words{
 			stages: "Stages", sync: noWords, summary: noWords, canary: noWords,
