@@ -28,19 +28,19 @@ type rolloutDoc struct {
 func docOfRollout(r *scheduler.Rollout) *rolloutDoc { return r.Doc.(*rolloutDoc) }
 
 // recordDeployment adds the document and the revision of the newest service deployment.
-func (s *Service) recordDeployment(tx *world.Tx, svc *world.Service) {
-	all := s.sched.Rollouts(svc)
+func (h rolloutHistory) recordDeployment(tx *world.Tx, svc *world.Service) {
+	all := h.sched.Rollouts(svc)
 	r := all[len(all)-1]
 	r.Doc = &rolloutDoc{arn: tx.ARN("ecs", "service-deployment/"+svc.ID()+"/"+r.ID)}
 	docOfService(svc).revisions = append(docOfService(svc).revisions, newRevision(tx, r.Target))
-	s.dropOldRevisions(tx, svc)
-	s.refreshConfiguration(svc)
+	h.dropOldRevisions(tx, svc)
+	h.refreshConfiguration(svc)
 }
 
 // refreshConfiguration copies the service's deployment configuration to the running deployment:
 // that configuration decides its success.
-func (s *Service) refreshConfiguration(svc *world.Service) {
-	all := s.sched.Rollouts(svc)
+func (h rolloutHistory) refreshConfiguration(svc *world.Service) {
+	all := h.sched.Rollouts(svc)
 	if len(all) == 0 {
 		return
 	}
@@ -50,8 +50,8 @@ func (s *Service) refreshConfiguration(svc *world.Service) {
 }
 
 // recentRollouts returns a service's deployments of the last 90 days, oldest first.
-func (s *Service) recentRollouts(tx *world.Tx, svc *world.Service) []*scheduler.Rollout {
-	all := s.sched.Rollouts(svc)
+func (h rolloutHistory) recentRollouts(tx *world.Tx, svc *world.Service) []*scheduler.Rollout {
+	all := h.sched.Rollouts(svc)
 	for len(all) > 0 && all[0].HasEnded() && tx.Now().Sub(all[0].CreatedAt) > historyRetention {
 		all = all[1:]
 	}
@@ -86,7 +86,7 @@ func (s *Service) ListServiceDeployments(ctx context.Context,
 		}
 		byARN := map[string]*scheduler.Rollout{}
 		var arns []string
-		for _, r := range s.recentRollouts(tx, svc) {
+		for _, r := range s.history.recentRollouts(tx, svc) {
 			if isAskedFor(r, in) {
 				arn := docOfRollout(r).arn
 				byARN[arn], arns = r, append(arns, arn)
@@ -113,12 +113,12 @@ func isAskedFor(r *scheduler.Rollout, in *awsecs.ListServiceDeploymentsInput) bo
 }
 
 // rolloutBy returns a service deployment by ARN, or nil if the API no longer returns it.
-func (s *Service) rolloutBy(tx *world.Tx, arn string) *scheduler.Rollout {
+func (h rolloutHistory) rolloutBy(tx *world.Tx, arn string) *scheduler.Rollout {
 	svc := serviceOfARN(tx, arn, "service-deployment")
 	if svc == nil {
 		return nil
 	}
-	for _, r := range s.recentRollouts(tx, svc) {
+	for _, r := range h.recentRollouts(tx, svc) {
 		if docOfRollout(r).arn == arn {
 			return r
 		}
@@ -146,7 +146,7 @@ func (s *Service) DescribeServiceDeployments(ctx context.Context,
 		out := &awsecs.DescribeServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeployment{},
 			Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceDeploymentArns {
-			if r := s.rolloutBy(tx, arn); r != nil {
+			if r := s.history.rolloutBy(tx, arn); r != nil {
 				out.ServiceDeployments = append(out.ServiceDeployments, showRollout(r))
 			} else {
 				out.Failures = append(out.Failures, missingFailure(arn))
@@ -165,7 +165,7 @@ func (s *Service) StopServiceDeployment(ctx context.Context,
 		if in.StopType != "" && in.StopType != ecstypes.StopServiceDeploymentStopTypeRollback {
 			return nil, invalidParameter("Invalid stopType: %s. The valid value is ROLLBACK.", in.StopType)
 		}
-		r := s.rolloutBy(tx, val(in.ServiceDeploymentArn))
+		r := s.history.rolloutBy(tx, val(in.ServiceDeploymentArn))
 		if r == nil {
 			return nil, world.Refuse("ServiceDeploymentNotFoundException", "Service deployment not found.")
 		}

@@ -71,8 +71,8 @@ func requestedTasks(ts *world.TaskSet) int32 {
 }
 
 // showCurrent adds the current deployment and the current revisions to the service.
-func (s *Service) showCurrent(d *ecstypes.Service, svc *world.Service) {
-	all := s.sched.Rollouts(svc)
+func (h rolloutHistory) showCurrent(d *ecstypes.Service, svc *world.Service) {
+	all := h.sched.Rollouts(svc)
 	if len(all) == 0 {
 		return
 	}

@@ -58,12 +58,12 @@ func revisionOf(ts *world.TaskSet) string {
 }
 
 // dropOldRevisions deletes revisions that the API no longer returns.
-func (s *Service) dropOldRevisions(tx *world.Tx, svc *world.Service) {
+func (h rolloutHistory) dropOldRevisions(tx *world.Tx, svc *world.Service) {
 	doc, used := docOfService(svc), map[*world.TaskSet]bool{}
 	for _, ts := range svc.TaskSets {
 		used[ts] = true
 	}
-	for _, r := range s.sched.Rollouts(svc) {
+	for _, r := range h.sched.Rollouts(svc) {
 		used[r.Target] = true
 		for _, ts := range r.Sources {
 			used[ts] = true

@@ -25,13 +25,31 @@ import (
 // Service implements the API. Its methods of the form func(ctx, *awsecs.XInput) (*awsecs.XOutput,
 // error) are ECS's operations; they act in the account and Region of [world.KeyOf].
 type Service struct {
-	world *world.World
-	sched *scheduler.Scheduler
+	world   *world.World
+	sched   *scheduler.Scheduler
+	history rolloutHistory
+	editor  serviceEditor
+	tasks   taskStarter
 }
+
+// rolloutHistory records the deployments of services and shows them.
+type rolloutHistory struct{ sched *scheduler.Scheduler }
+
+// serviceEditor creates and updates services.
+type serviceEditor struct {
+	sched   *scheduler.Scheduler
+	history rolloutHistory
+}
+
+// taskStarter starts the tasks of RunTask and StartTask.
+type taskStarter struct{ sched *scheduler.Scheduler }
 
 // New creates the API and its scheduler. Call it once per world, before the first step.
 func New(w *world.World) *Service {
-	s := &Service{world: w, sched: scheduler.New(w)}
+	sched := scheduler.New(w)
+	history := rolloutHistory{sched}
+	s := &Service{world: w, sched: sched, history: history, editor: serviceEditor{sched, history},
+		tasks: taskStarter{sched}}
 	w.Watch(attachTaskDoc)
 	return s
 }

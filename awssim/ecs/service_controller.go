@@ -20,11 +20,11 @@ func currentSet(svc *world.Service) *world.TaskSet {
 
 // checkControllerSwitch rejects a change of the deployment controller that AWS rejects (API
 // Reference, UpdateService, deploymentController).
-func (s *Service) checkControllerSwitch(svc *world.Service, in *awsecs.UpdateServiceInput, to string) error {
+func (edit serviceEditor) checkControllerSwitch(svc *world.Service, in *awsecs.UpdateServiceInput, to string) error {
 	switch {
 	case to == "CODE_DEPLOY":
 		return notSimulated("Changing the deployment controller from " + svc.Controller + " to CODE_DEPLOY")
-	case s.isBusy(svc):
+	case edit.history.isBusy(svc):
 		return invalidParameter("Unable to update the deployment controller from %s to %s while a deployment is in "+
 			"progress.", svc.Controller, to)
 	case to == "ECS":
@@ -41,8 +41,8 @@ func (s *Service) checkControllerSwitch(svc *world.Service, in *awsecs.UpdateSer
 
 // isBusy reports whether a service is being changed. With controller ECS that is a running
 // deployment; otherwise more than one task set or a CodeDeploy deployment.
-func (s *Service) isBusy(svc *world.Service) bool {
-	if all := s.sched.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].HasEnded() {
+func (h rolloutHistory) isBusy(svc *world.Service) bool {
+	if all := h.sched.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].HasEnded() {
 		return true
 	}
 	return svc.DeployedBy != "" || len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 &&
@@ -50,18 +50,18 @@ func (s *Service) isBusy(svc *world.Service) bool {
 }
 
 // switchController changes the deployment controller in place. Running tasks continue.
-func (s *Service) switchController(tx *world.Tx, svc *world.Service, to string) {
+func (edit serviceEditor) switchController(tx *world.Tx, svc *world.Service, to string) {
 	d := &docOfService(svc).shape
 	d.DeploymentController.Type = ecstypes.DeploymentControllerType(to)
 	if to == "EXTERNAL" && svc.Controller == "CODE_DEPLOY" {
-		s.sched.ReleaseFromCodeDeploy(tx, svc)
+		edit.sched.ReleaseFromCodeDeploy(tx, svc)
 		return
 	}
 	if to == "EXTERNAL" {
 		for _, ts := range svc.TaskSets {
 			ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))
 		}
-		s.sched.SwitchToExternal(tx, svc)
+		edit.sched.SwitchToExternal(tx, svc)
 		return
 	}
 	c := d.DeploymentConfiguration
@@ -71,9 +71,9 @@ func (s *Service) switchController(tx *world.Tx, svc *world.Service, to string) 
 	if c.DeploymentCircuitBreaker == nil {
 		c.DeploymentCircuitBreaker = &ecstypes.DeploymentCircuitBreaker{}
 	}
-	s.sched.SetRules(tx, svc, rulesOf(c))
-	s.sched.SwitchToECS(tx, svc)
+	edit.sched.SetRules(tx, svc, rulesOf(c))
+	edit.sched.SwitchToECS(tx, svc)
 	if len(svc.TaskSets) > 0 {
-		s.recordDeployment(tx, svc)
+		edit.history.recordDeployment(tx, svc)
 	}
 }

@@ -31,15 +31,16 @@ func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInp
 		if err != nil {
 			return nil, err
 		}
-		svc, err := s.createService(tx, c, deepCopy(in))
+		svc, err := s.editor.createService(tx, c, deepCopy(in))
 		if err != nil {
 			return nil, err
 		}
-		return &awsecs.CreateServiceOutput{Service: s.showService(svc, true)}, nil
+		return &awsecs.CreateServiceOutput{Service: s.history.showService(svc, true)}, nil
 	})
 }
 
-func (s *Service) createService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (*world.Service, error) {
+func (edit serviceEditor) createService(tx *world.Tx, c *world.Cluster,
+	in *awsecs.CreateServiceInput) (*world.Service, error) {
 	given := val(in.ClientToken)
 	in.ClientToken, in.Cluster = nil, ptr(c.ARN)
 	print := requestFingerprint(in)
@@ -58,14 +59,14 @@ func (s *Service) createService(tx *world.Tx, c *world.Cluster, in *awsecs.Creat
 		return nil, err
 	}
 	svc.Doc.(*serviceDoc).fingerprint = print
-	s.sched.AddService(tx, svc)
+	edit.sched.AddService(tx, svc)
 	switch svc.Controller {
 	case "CODE_DEPLOY":
-		s.sched.AddTaskSet(tx, first)
+		edit.sched.AddTaskSet(tx, first)
 	case "ECS":
-		s.sched.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
-		s.sched.AddTaskSet(tx, first)
-		s.recordDeployment(tx, svc)
+		edit.sched.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
+		edit.sched.AddTaskSet(tx, first)
+		edit.history.recordDeployment(tx, svc)
 	}
 	rememberToken(tx, "CreateService", c.Name, given, print, svc.ARN)
 	return svc, nil
@@ -83,7 +84,8 @@ func sameService(old *world.Service, print string) (*world.Service, error) {
 
 // newService checks a request and creates the service, without the settings that belong to its
 // deployments or task sets.
-func newService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (*world.Service, error) {
+func newService(tx *world.Tx, c *world.Cluster,
+	in *awsecs.CreateServiceInput) (*world.Service, error) {
 	controller := "ECS"
 	if in.DeploymentController != nil && in.DeploymentController.Type != "" {
 		controller = string(in.DeploymentController.Type)

@@ -36,7 +36,7 @@ func (s *Service) DescribeServices(ctx context.Context,
 				out.Failures = append(out.Failures, missingFailure(arn))
 				continue
 			}
-			out.Services = append(out.Services, *s.showService(svc, hasItem(in.Include, "TAGS")))
+			out.Services = append(out.Services, *s.history.showService(svc, hasItem(in.Include, "TAGS")))
 		}
 		return out, nil
 	})
@@ -83,7 +83,7 @@ func (s *Service) ListServicesByNamespace(ctx context.Context,
 	return &awsecs.ListServicesByNamespaceOutput{ServiceArns: []string{}}, nil
 }
 
-func (s *Service) showService(svc *world.Service, tags bool) *ecstypes.Service {
+func (h rolloutHistory) showService(svc *world.Service, tags bool) *ecstypes.Service {
 	d := deepCopy(docOfService(svc).shape)
 	if !tags {
 		d.Tags = nil
@@ -98,7 +98,7 @@ func (s *Service) showService(svc *world.Service, tags bool) *ecstypes.Service {
 	if p := shownPrimary(svc); p != nil {
 		showPrimary(&d, p)
 	}
-	s.showSets(&d, svc)
+	h.showSets(&d, svc)
 	return &d
 }
 
@@ -134,7 +134,7 @@ func showPrimary(d *ecstypes.Service, p *world.TaskSet) {
 
 // showSets adds the deployments with controller ECS, newest first, and the task sets with any other
 // controller.
-func (s *Service) showSets(d *ecstypes.Service, svc *world.Service) {
+func (h rolloutHistory) showSets(d *ecstypes.Service, svc *world.Service) {
 	d.Deployments = []ecstypes.Deployment{}
 	if svc.Controller != "ECS" {
 		d.TaskSets = []ecstypes.TaskSet{}
@@ -150,7 +150,7 @@ func (s *Service) showSets(d *ecstypes.Service, svc *world.Service) {
 		}
 	}
 	if svc.Controller == "ECS" {
-		s.showCurrent(d, svc)
+		h.showCurrent(d, svc)
 	}
 }
 

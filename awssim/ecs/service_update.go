@@ -18,21 +18,21 @@ func (s *Service) UpdateService(ctx context.Context, in *awsecs.UpdateServiceInp
 		if err != nil {
 			return nil, err
 		}
-		if err := s.updateService(tx, svc, deepCopy(in)); err != nil {
+		if err := s.editor.updateService(tx, svc, deepCopy(in)); err != nil {
 			return nil, err
 		}
-		return &awsecs.UpdateServiceOutput{Service: s.showService(svc, true)}, nil
+		return &awsecs.UpdateServiceOutput{Service: s.history.showService(svc, true)}, nil
 	})
 }
 
-func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput) error {
+func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput) error {
 	to := svc.Controller
 	if c := in.DeploymentController; c != nil && c.Type != "" {
 		to = string(c.Type)
 	}
 	switches := to != svc.Controller
 	if switches {
-		if err := s.checkControllerSwitch(svc, in, to); err != nil {
+		if err := edit.checkControllerSwitch(svc, in, to); err != nil {
 			return err
 		}
 	}
@@ -57,26 +57,27 @@ func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.Upd
 	}
 	setShape(svc, in, next == nil)
 	if switches {
-		s.switchController(tx, svc, to)
+		edit.switchController(tx, svc, to)
 	}
-	s.applyUpdate(tx, svc, in, next)
+	edit.applyUpdate(tx, svc, in, next)
 	return nil
 }
 
 // applyUpdate calls the scheduler for a checked update.
-func (s *Service) applyUpdate(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput, next *world.TaskSet) {
+func (edit serviceEditor) applyUpdate(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput,
+	next *world.TaskSet) {
 	if svc.Controller == "ECS" && in.DeploymentConfiguration != nil {
-		s.sched.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
-		s.refreshConfiguration(svc)
+		edit.sched.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
+		edit.history.refreshConfiguration(svc)
 	}
 	if in.DesiredCount != nil {
-		s.sched.SetDesired(tx, svc, int(*in.DesiredCount))
+		edit.sched.SetDesired(tx, svc, int(*in.DesiredCount))
 	}
 	if next != nil {
-		s.sched.AddTaskSet(tx, next)
-		s.recordDeployment(tx, svc)
+		edit.sched.AddTaskSet(tx, next)
+		edit.history.recordDeployment(tx, svc)
 	}
-	s.sched.RetryHeldStarts(tx, svc)
+	edit.sched.RetryHeldStarts(tx, svc)
 }
 
 func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool) error {
@@ -270,7 +271,7 @@ func (s *Service) DeleteService(ctx context.Context, in *awsecs.DeleteServiceInp
 			}
 		}
 		s.sched.DrainService(tx, svc)
-		return &awsecs.DeleteServiceOutput{Service: s.showService(svc, true)}, nil
+		return &awsecs.DeleteServiceOutput{Service: s.history.showService(svc, true)}, nil
 	})
 }
 

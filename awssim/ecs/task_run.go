@@ -26,11 +26,12 @@ func (s *Service) RunTask(ctx context.Context, in *awsecs.RunTaskInput) (*awsecs
 		if err != nil {
 			return nil, err
 		}
-		return s.runTask(tx, c, deepCopy(in))
+		return s.tasks.runTask(tx, c, deepCopy(in))
 	})
 }
 
-func (s *Service) runTask(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*awsecs.RunTaskOutput, error) {
+func (starter taskStarter) runTask(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (
+	*awsecs.RunTaskOutput, error) {
 	given := val(in.ClientToken)
 	in.ClientToken, in.Cluster = nil, ptr(c.ARN)
 	print := requestFingerprint(in)
@@ -51,7 +52,7 @@ func (s *Service) runTask(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInpu
 	if err != nil {
 		return nil, err
 	}
-	arns = s.placeTasks(tx, c, w, in, out)
+	arns = starter.placeTasks(tx, c, w, in, out)
 	rememberToken(tx, "RunTask", c.Name, given, print, arns...)
 	return out, nil
 }
@@ -112,7 +113,7 @@ next:
 }
 
 // placeTasks starts the tasks, spread over the zones of the subnets.
-func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput,
+func (starter taskStarter) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput,
 	out *awsecs.RunTaskOutput) (arns []string) {
 	r := scheduler.Request{Cluster: c, Definition: w.definition, LaunchType: string(w.launchType),
 		Subnets: w.subnets, PerZone: map[string]int{}}
@@ -126,7 +127,7 @@ func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *aw
 		provider := scheduler.NextProvider(strategy, perProvider)
 		r.PerZone[place.Subnet.Zone]++
 		perProvider[provider]++
-		t := s.startOn(tx, c, w, in, place, provider)
+		t := starter.startOn(tx, c, w, in, place, provider)
 		arns = append(arns, t.ARN)
 		out.Tasks = append(out.Tasks, *showTask(t, true))
 	}
@@ -134,13 +135,13 @@ func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *aw
 }
 
 // startOn starts a standalone task in a place.
-func (s *Service) startOn(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput, at scheduler.Place,
-	provider string) *world.Task {
+func (starter taskStarter) startOn(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput,
+	at scheduler.Place, provider string) *world.Task {
 	group := val(in.Group)
 	if group == "" {
 		group = "family:" + w.definition.Family
 	}
-	t := s.sched.StartTask(tx, scheduler.Launch{
+	t := starter.sched.StartTask(tx, scheduler.Launch{
 		Cluster: c, Definition: w.definition, Containers: overriddenContainers(w.definition, in.Overrides),
 		Group: group, StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Provider: provider,
 		Place: at, Doc: runDoc(w, in),
@@ -203,12 +204,12 @@ func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*aw
 		case n > maxRunTasks:
 			return nil, invalidParameter("Container instances cannot have more than %d elements.", maxRunTasks)
 		}
-		return s.startTasks(tx, c, deepCopy(in))
+		return s.tasks.startTasks(tx, c, deepCopy(in))
 	})
 }
 
-func (s *Service) startTasks(tx *world.Tx, c *world.Cluster, in *awsecs.StartTaskInput) (*awsecs.StartTaskOutput,
-	error) {
+func (starter taskStarter) startTasks(tx *world.Tx, c *world.Cluster, in *awsecs.StartTaskInput) (
+	*awsecs.StartTaskOutput, error) {
 	run := &awsecs.RunTaskInput{TaskDefinition: in.TaskDefinition, LaunchType: "EC2", Overrides: in.Overrides,
 		NetworkConfiguration: in.NetworkConfiguration, StartedBy: in.StartedBy, Tags: in.Tags, Group: in.Group,
 		PropagateTags: in.PropagateTags, VolumeConfigurations: in.VolumeConfigurations,
@@ -224,7 +225,7 @@ func (s *Service) startTasks(tx *world.Tx, c *world.Cluster, in *awsecs.StartTas
 			out.Failures = append(out.Failures, missingInstance(tx, c, id))
 			continue
 		}
-		t := s.startOn(tx, c, w, run, scheduler.Place{Subnet: i.Subnet, Instance: i}, "")
+		t := starter.startOn(tx, c, w, run, scheduler.Place{Subnet: i.Subnet, Instance: i}, "")
 		out.Tasks = append(out.Tasks, *showTask(t, true))
 	}
 	return out, nil

@@ -46,11 +46,11 @@ func bakeTime(tx *world.Tx, r Rules) time.Duration {
 }
 
 // alarmChanged schedules the services whose rollout the alarm monitors.
-func (s *Scheduler) alarmChanged(tx *world.Tx, a *world.Alarm) {
+func alarmChanged(tx *world.Tx, a *world.Alarm) {
 	for _, svc := range tx.Services.All() {
 		r := latestRollout(svc)
 		if r != nil && r.isActive() && slices.Contains(stateOfService(svc).rules.Alarms.Names, a.Name) {
-			s.scheduleReconcile(tx, svc)
+			scheduleReconcile(tx, svc)
 		}
 	}
 }

@@ -18,19 +18,19 @@ func (s *Scheduler) AddTaskSet(tx *world.Tx, ts *world.TaskSet) {
 	svc := ts.Service
 	ts.CreatedAt, ts.UpdatedAt = tx.Now(), tx.Now()
 	if svc.Controller == "ECS" {
-		s.startDeployment(tx, ts)
+		startDeployment(tx, ts)
 		return
 	}
 	svc.TaskSets = append(svc.TaskSets, ts)
 	tx.Log("task set", ts.ID, "created in %s, %s, scale %g %%", svc.ID(), ts.Status, ts.Scale)
-	s.resizeSet(tx, ts)
+	resizeSet(tx, ts)
 }
 
 // SetScale sets a task set's share of the desired count, in percent.
 func (s *Scheduler) SetScale(tx *world.Tx, ts *world.TaskSet, percent float64) {
 	tx.Log("task set", ts.ID, "scale %g %% -> %g %%", ts.Scale, percent)
 	ts.Scale, ts.UpdatedAt = percent, tx.Now()
-	s.resizeSet(tx, ts)
+	resizeSet(tx, ts)
 }
 
 // SetDesired changes a service's desired count and the computed counts of its task sets.
@@ -40,9 +40,9 @@ func (s *Scheduler) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
 	}
 	svc.Desired = desired
 	for _, ts := range svc.TaskSets {
-		if ts.Computed != s.wantedCount(ts) {
+		if ts.Computed != wantedCount(ts) {
 			ts.UpdatedAt = tx.Now()
-			s.resizeSet(tx, ts)
+			resizeSet(tx, ts)
 		}
 	}
 	s.RetryHeldStarts(tx, svc)
@@ -58,7 +58,7 @@ func (s *Scheduler) RetryHeldStarts(tx *world.Tx, svc *world.Service) {
 	tx.Changed(world.ServiceChanged, svc)
 }
 
-func (s *Scheduler) wantedCount(ts *world.TaskSet) int {
+func wantedCount(ts *world.TaskSet) int {
 	switch {
 	case ts.Status == "DRAINING" || ts.Service.Status != "ACTIVE":
 		return 0
@@ -68,8 +68,8 @@ func (s *Scheduler) wantedCount(ts *world.TaskSet) int {
 	return ComputedCount(ts.Service.Desired, ts.Scale)
 }
 
-func (s *Scheduler) resizeSet(tx *world.Tx, ts *world.TaskSet) {
-	ts.Computed = s.wantedCount(ts)
+func resizeSet(tx *world.Tx, ts *world.TaskSet) {
+	ts.Computed = wantedCount(ts)
 	ts.StabilityAt = tx.Now()
 	if ts.Stability != "STABILIZING" {
 		setStability(tx, ts, "STABILIZING")
@@ -97,7 +97,7 @@ func (s *Scheduler) DrainTaskSet(tx *world.Tx, ts *world.TaskSet) {
 	}
 	ts.Status, ts.UpdatedAt = "DRAINING", tx.Now()
 	tx.Log("task set", ts.ID, "DRAINING")
-	s.resizeSet(tx, ts)
+	resizeSet(tx, ts)
 }
 
 // DrainService drains a service and all its task sets.

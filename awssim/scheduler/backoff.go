@@ -11,7 +11,7 @@ const maxBackoff = 27 * time.Minute
 
 // countFailedStart counts a start that did not reach RUNNING. All starts of one round count once.
 // From the second failed round in a row on, the next start waits, twice as long each time.
-func (s *Scheduler) countFailedStart(tx *world.Tx, t *world.Task) {
+func countFailedStart(tx *world.Tx, t *world.Task) {
 	countFailure(t.Set)
 	n := stateOfSet(t.Set)
 	if stateOfTask(t).epoch != n.epoch {
@@ -42,7 +42,7 @@ func backoffDelay(first time.Duration, doublings int) time.Duration {
 }
 
 // noteStarted ends the backoff: a task reached RUNNING.
-func (s *Scheduler) noteStarted(t *world.Task) {
+func noteStarted(t *world.Task) {
 	resetBackoff(t.Set)
 	noteRunning(t)
 }

@@ -44,23 +44,23 @@ const noRollbackTarget = "No rollback candidate was found to run the rollback."
 
 // stopIfFailed ends a rollout that failed by its monitors or that a user stopped. It reports
 // whether the rollout ended.
-func (s *Scheduler) stopIfFailed(tx *world.Tx, svc *world.Service, r *Rollout) bool {
+func stopIfFailed(tx *world.Tx, svc *world.Service, r *Rollout) bool {
 	if r == nil || !r.isActive() || r.currentTarget().RolloutState != "IN_PROGRESS" {
 		return false
 	}
 	rules := stateOfService(svc).rules
 	switch {
 	case r.Status == "ROLLBACK_REQUESTED":
-		s.failRollout(tx, svc, r, userRequest)
+		failRollout(tx, svc, r, userRequest)
 	case rules.Breaker.Enable && stateOfSet(r.currentTarget()).failures >= rules.Breaker.Threshold(svc.Desired):
 		r.breakerOpen = true
 		c := tooManyFailures
 		c.rollback = rules.Breaker.Rollback
-		s.failRollout(tx, svc, r, c)
+		failRollout(tx, svc, r, c)
 	case r.checkAlarms(tx, rules.Alarms):
 		c := alarmRaised
 		c.rollback = rules.Alarms.Rollback
-		s.failRollout(tx, svc, r, c)
+		failRollout(tx, svc, r, c)
 	default:
 		return false
 	}
@@ -68,7 +68,7 @@ func (s *Scheduler) stopIfFailed(tx *world.Tx, svc *world.Service, r *Rollout) b
 }
 
 // failRollout fails the current deployment of a rollout. A failed rollback is not rolled back.
-func (s *Scheduler) failRollout(tx *world.Tx, svc *world.Service, r *Rollout, c failureCause) {
+func failRollout(tx *world.Tx, svc *world.Service, r *Rollout, c failureCause) {
 	failed := r.currentTarget()
 	addEvent(tx, svc, "(service %s) (deployment %s) %s", svc.Name, failed.ID, c.event)
 	switch to := rollbackTarget(svc, failed); {
@@ -83,7 +83,7 @@ func (s *Scheduler) failRollout(tx *world.Tx, svc *world.Service, r *Rollout, c 
 		r.setStatus(tx, "ROLLBACK_FAILED", noRollbackTarget)
 	default:
 		stateOfService(svc).failedSet, stateOfService(svc).failureReason = failed, c.state
-		s.rollBack(tx, svc, r, to, c)
+		rollBack(tx, svc, r, to, c)
 	}
 	tx.Changed(world.TaskSetChanged, failed)
 }
@@ -101,14 +101,14 @@ func rollbackTarget(svc *world.Service, but *world.TaskSet) *world.TaskSet {
 
 // rollBack makes an earlier deployment PRIMARY again. No new deployment is created: the same
 // rollout covers the rollback, and tasks are replaced as in any rolling update.
-func (s *Scheduler) rollBack(tx *world.Tx, svc *world.Service, r *Rollout, to *world.TaskSet, c failureCause) {
-	s.demotePrimary(tx, svc)
+func rollBack(tx *world.Tx, svc *world.Service, r *Rollout, to *world.TaskSet, c failureCause) {
+	demotePrimary(tx, svc)
 	removeSet(svc, to)
 	svc.TaskSets = append(svc.TaskSets, to)
 	r.Rollback = &Rollback{To: to, At: tx.Now(), Reason: c.status}
 	r.setStatus(tx, "ROLLBACK_IN_PROGRESS", c.status)
 	addEvent(tx, svc, "(service %s) rolling back to deployment %s.", svc.Name, to.ID)
-	s.makePrimary(tx, to, fmt.Sprintf(c.back, to.ID))
+	makePrimary(tx, to, fmt.Sprintf(c.back, to.ID))
 }
 
 func setFailed(tx *world.Tx, ts *world.TaskSet, reason string) {

@@ -6,12 +6,12 @@ import (
 
 // completeDeployments deletes deployments without tasks. It completes the PRIMARY one's rollout
 // when the needed tasks are ready and the bake time is over.
-func (s *Scheduler) completeDeployments(tx *world.Tx, svc *world.Service, st rollingState, r *Rollout) {
+func completeDeployments(tx *world.Tx, svc *world.Service, st rollingState, r *Rollout) {
 	deleteEmptyDeployments(tx, svc)
-	p, ready := st.primary, s.countReady(tx, st.primary)
+	p, ready := st.primary, countReady(tx, st.primary)
 	whole := len(svc.TaskSets) == 1 && ready == svc.Desired && len(p.Tasks) == svc.Desired
-	if p.RolloutState == "IN_PROGRESS" && (whole || isEarlySuccess(svc, r, ready)) && s.hasBaked(tx, svc, r) {
-		s.completeRollout(tx, svc, r)
+	if p.RolloutState == "IN_PROGRESS" && (whole || isEarlySuccess(svc, r, ready)) && hasBaked(tx, svc, r) {
+		completeRollout(tx, svc, r)
 	}
 	n := stateOfService(svc)
 	switch {
@@ -47,7 +47,7 @@ func isEarlySuccess(svc *world.Service, r *Rollout, ready int) bool {
 
 // hasBaked reports whether the bake time is over; the first call starts it. A rollback has no bake
 // time.
-func (s *Scheduler) hasBaked(tx *world.Tx, svc *world.Service, r *Rollout) bool {
+func hasBaked(tx *world.Tx, svc *world.Service, r *Rollout) bool {
 	d := bakeTime(tx, stateOfService(svc).rules)
 	if d <= 0 || r.Rollback != nil {
 		return true
@@ -57,14 +57,14 @@ func (s *Scheduler) hasBaked(tx *world.Tx, svc *world.Service, r *Rollout) bool 
 		tx.Log("rollout", r.ID, "bakes for %s", d)
 	}
 	if r.bakeEnd.After(tx.Now()) {
-		s.reconcileAt(tx, svc, r.bakeEnd)
+		reconcileAt(tx, svc, r.bakeEnd)
 		return false
 	}
 	return true
 }
 
 // completeRollout sets the current deployment of a rollout to COMPLETED.
-func (s *Scheduler) completeRollout(tx *world.Tx, svc *world.Service, r *Rollout) {
+func completeRollout(tx *world.Tx, svc *world.Service, r *Rollout) {
 	p := r.currentTarget()
 	p.RolloutState, p.RolloutReason, p.UpdatedAt = "COMPLETED", "ECS deployment "+p.ID+" completed.", tx.Now()
 	addEvent(tx, svc, "(service %s) (deployment %s) deployment completed.", svc.Name, p.ID)

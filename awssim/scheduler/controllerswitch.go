@@ -14,7 +14,7 @@ func (s *Scheduler) SwitchToExternal(tx *world.Tx, svc *world.Service) {
 	}
 	for _, ts := range svc.TaskSets {
 		ts.Status, ts.Scale, ts.UpdatedAt = "ACTIVE", 100, tx.Now()
-		s.resizeSet(tx, ts)
+		resizeSet(tx, ts)
 	}
 	tx.Log("service", svc.ID(), "controller ECS -> EXTERNAL")
 	tx.Changed(world.ServiceChanged, svc)
@@ -36,10 +36,10 @@ func (s *Scheduler) SwitchToECS(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		steady := ts.Stability == "STEADY_STATE" && ts.Scale == 100
 		r := openRollout(tx, ts)
-		s.makePrimary(tx, ts, progressReason(ts))
+		makePrimary(tx, ts, progressReason(ts))
 		r.startRollout(tx)
 		if steady {
-			s.completeRollout(tx, svc, r)
+			completeRollout(tx, svc, r)
 		}
 	}
 	tx.Changed(world.ServiceChanged, svc)

@@ -15,19 +15,19 @@ type registration struct {
 // registerInCloudMap registers a RUNNING task with the registries of its set. A task with a
 // container health check is registered immediately as UNHEALTHY and becomes HEALTHY with the task.
 // Any other task is registered as HEALTHY after the setting RegistrationGap.
-func (s *Scheduler) registerInCloudMap(tx *world.Tx, t *world.Task) {
+func registerInCloudMap(tx *world.Tx, t *world.Task) {
 	if t.Set == nil || len(t.Set.Registries) == 0 {
 		return
 	}
 	if isChecked(t) {
-		s.registerTask(tx, t)
+		registerTask(tx, t)
 		return
 	}
-	s.afterRegistrationGap(tx, t, func(tx *world.Tx) { s.registerTask(tx, t) })
+	afterRegistrationGap(tx, t, func(tx *world.Tx) { registerTask(tx, t) })
 }
 
 // afterRegistrationGap calls f after the setting RegistrationGap, if the task still runs.
-func (s *Scheduler) afterRegistrationGap(tx *world.Tx, t *world.Task, f func(*world.Tx)) {
+func afterRegistrationGap(tx *world.Tx, t *world.Task, f func(*world.Tx)) {
 	n, k := &stateOfTask(t).registration, tx.Settings().RegistrationGap
 	tx.Cancel(n.next)
 	d := tx.RandomBetween(k.Min, k.Max, "registration gap", t.ID, int(t.Version))
@@ -43,7 +43,7 @@ func (s *Scheduler) afterRegistrationGap(tx *world.Tx, t *world.Task, f func(*wo
 }
 
 // registerTask registers a task with each registry of its set that lacks it.
-func (s *Scheduler) registerTask(tx *world.Tx, t *world.Task) {
+func registerTask(tx *world.Tx, t *world.Task) {
 	stateOfTask(t).registration.made = true
 	for _, e := range t.Set.Registries {
 		r, ok := tx.Registries.Get(e.Registry)
@@ -54,7 +54,7 @@ func (s *Scheduler) registerTask(tx *world.Tx, t *world.Task) {
 			tx.RegisterInstance(r, t.ID, instanceAttributes(tx, t, r, e))
 		}
 	}
-	s.scheduleReconcile(tx, t.Service)
+	scheduleReconcile(tx, t.Service)
 }
 
 // instanceAttributes returns the attributes that ECS gives an instance (Developer Guide, "Use
@@ -85,7 +85,7 @@ func instanceAttributes(tx *world.Tx, t *world.Task, r *world.Registry, e world.
 
 // deregisterTask deregisters the instances with the task's id, whoever registered them. It does not
 // wait for callers that still cache the address.
-func (s *Scheduler) deregisterTask(tx *world.Tx, t *world.Task) {
+func deregisterTask(tx *world.Tx, t *world.Task) {
 	tx.Cancel(stateOfTask(t).registration.next)
 	for _, i := range registeredInstances(tx, t) {
 		tx.DeregisterInstance(i)
@@ -118,17 +118,17 @@ func countRegistries(tx *world.Tx, ts *world.TaskSet) (n int) {
 }
 
 // reportHealth reports the health of a task with container health checks to Cloud Map.
-func (s *Scheduler) reportHealth(tx *world.Tx, t *world.Task) {
+func reportHealth(tx *world.Tx, t *world.Task) {
 	if t.Set == nil || len(t.Set.Registries) == 0 || !isChecked(t) || t.LastStatus != "RUNNING" {
 		return
 	}
 	switch worstCheckedHealth(t) {
 	case "UNHEALTHY":
-		s.setInstanceHealth(tx, t, "UNHEALTHY")
+		setInstanceHealth(tx, t, "UNHEALTHY")
 	case "HEALTHY":
-		s.afterRegistrationGap(tx, t, func(tx *world.Tx) {
+		afterRegistrationGap(tx, t, func(tx *world.Tx) {
 			if worstCheckedHealth(t) == "HEALTHY" {
-				s.setInstanceHealth(tx, t, "HEALTHY")
+				setInstanceHealth(tx, t, "HEALTHY")
 			}
 		})
 	}
@@ -150,7 +150,7 @@ func worstCheckedHealth(t *world.Task) string {
 	return health
 }
 
-func (s *Scheduler) setInstanceHealth(tx *world.Tx, t *world.Task, health string) {
+func setInstanceHealth(tx *world.Tx, t *world.Task, health string) {
 	for _, i := range registeredInstances(tx, t) {
 		tx.SetInstanceHealth(i, health)
 	}
@@ -175,15 +175,15 @@ func isRegistered(tx *world.Tx, t *world.Task) bool {
 }
 
 // instanceChanged schedules the service whose task is registered as the instance.
-func (s *Scheduler) instanceChanged(tx *world.Tx, i *world.Instance) {
+func instanceChanged(tx *world.Tx, i *world.Instance) {
 	t, ok := tx.Tasks.Get(tx.ARN("ecs", "task/"+i.Attributes["ECS_CLUSTER_NAME"]+"/"+i.ID))
 	if ok && t.Service != nil {
-		s.scheduleReconcile(tx, t.Service)
+		scheduleReconcile(tx, t.Service)
 	}
 }
 
 // restoreInstances registers the instances of running tasks again that another actor deregistered.
-func (s *Scheduler) restoreInstances(tx *world.Tx, svc *world.Service) {
+func restoreInstances(tx *world.Tx, svc *world.Service) {
 	if !tx.Settings().ECSRestoresInstances {
 		return
 	}
@@ -191,7 +191,7 @@ func (s *Scheduler) restoreInstances(tx *world.Tx, svc *world.Service) {
 		for _, t := range ts.Tasks {
 			if t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" && stateOfTask(t).registration.made &&
 				len(registeredInstances(tx, t)) < countRegistries(tx, ts) {
-				s.registerTask(tx, t)
+				registerTask(tx, t)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ func (s *Scheduler) ProcessExited(tx *world.Tx, taskARN, container string, code 
 	}
 	for _, c := range t.Containers {
 		if c.Spec.Name == container {
-			s.containerExited(tx, t, c, code, "")
+			containerExited(tx, t, c, code, "")
 		}
 	}
 }
@@ -23,14 +23,14 @@ func (s *Scheduler) ProcessExited(tx *world.Tx, taskARN, container string, code 
 func (s *Scheduler) CrashTask(tx *world.Tx, t *world.Task, code int) {
 	for _, c := range t.Containers {
 		if c.Spec.Essential {
-			s.containerExited(tx, t, c, code, "")
+			containerExited(tx, t, c, code, "")
 		}
 	}
 }
 
 // containerExited records that a container ended. The first essential container that ends stops the
 // whole task.
-func (s *Scheduler) containerExited(tx *world.Tx, t *world.Task, c *world.Container, code int, reason string) {
+func containerExited(tx *world.Tx, t *world.Task, c *world.Container, code int, reason string) {
 	if c.Status != "RUNNING" {
 		return
 	}
@@ -40,31 +40,31 @@ func (s *Scheduler) containerExited(tx *world.Tx, t *world.Task, c *world.Contai
 	tx.Changed(world.TaskChanged, t)
 	if t.LastStatus == "STOPPING" {
 		if allStopped(t) {
-			s.startDeprovisioning(tx, t)
+			startDeprovisioning(tx, t)
 		}
 		return
 	}
 	if t.DesiredStatus == "RUNNING" && (c.Spec.Essential || allStopped(t)) {
 		countExit(tx, t)
-		s.stopWithoutDrain(tx, t, ByExit, "Essential container in task exited")
+		stopWithoutDrain(tx, t, ByExit, "Essential container in task exited")
 	}
 }
 
 // stopWithoutDrain stops a task that ended by itself or lost its host. Its targets are deregistered
 // after the setting Deactivating; requests sent to them until then are lost.
-func (s *Scheduler) stopWithoutDrain(tx *world.Tx, t *world.Task, code, reason string) {
-	if !s.setDesiredStopped(tx, t, code, reason) {
+func stopWithoutDrain(tx *world.Tx, t *world.Task, code, reason string) {
+	if !setDesiredStopped(tx, t, code, reason) {
 		return
 	}
 	tx.SetStatus(t, "DEACTIVATING")
-	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", func(tx *world.Tx, t *world.Task) {
-		s.removeFromTraffic(tx, t)
-		s.sendStopSignal(tx, t)
+	scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", func(tx *world.Tx, t *world.Task) {
+		removeFromTraffic(tx, t)
+		sendStopSignal(tx, t)
 	})
 }
 
 // stopInLostZone stops a task whose zone is lost.
-func (s *Scheduler) stopInLostZone(tx *world.Tx, t *world.Task) {
+func stopInLostZone(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Status == "RUNNING" {
 			code := 137
@@ -75,18 +75,18 @@ func (s *Scheduler) stopInLostZone(tx *world.Tx, t *world.Task) {
 	tx.Changed(world.TaskChanged, t)
 	switch {
 	case t.DesiredStatus == "RUNNING":
-		s.stopWithoutDrain(tx, t, ByHost,
+		stopWithoutDrain(tx, t, ByHost,
 			"ECS is performing maintenance on the underlying infrastructure hosting the task.")
 	case t.LastStatus == "RUNNING" || t.LastStatus == "STOPPING":
-		s.removeFromTraffic(tx, t)
-		s.startDeprovisioning(tx, t)
+		removeFromTraffic(tx, t)
+		startDeprovisioning(tx, t)
 	}
 }
 
-func (s *Scheduler) failToStart(tx *world.Tx, t *world.Task, reason string) {
-	s.setDesiredStopped(tx, t, ByStart, reason)
+func failToStart(tx *world.Tx, t *world.Task, reason string) {
+	setDesiredStopped(tx, t, ByStart, reason)
 	if t.Set != nil {
 		addRoleEvent(tx, t, reason)
-		s.countFailedStart(tx, t)
+		countFailedStart(tx, t)
 	}
 }

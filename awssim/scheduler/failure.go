@@ -52,7 +52,7 @@ func resetFailures(ts *world.TaskSet) {
 
 // countUnplaced counts a start that could not be placed. With an enabled circuit breaker the
 // scheduler tries again by itself; otherwise it waits for a change.
-func (s *Scheduler) countUnplaced(tx *world.Tx, ts *world.TaskSet, why *Obstacle) {
+func countUnplaced(tx *world.Tx, ts *world.TaskSet, why *Obstacle) {
 	addNoPlaceEvent(tx, ts, why)
 	n, svc := stateOfSet(ts), ts.Service
 	if svc.Controller != "ECS" || ts.RolloutState != "IN_PROGRESS" || tx.Settings().BreakerIgnoresPlacement {
@@ -64,5 +64,5 @@ func (s *Scheduler) countUnplaced(tx *world.Tx, ts *world.TaskSet, why *Obstacle
 	}
 	n.noStartBefore = tx.Now().Add(backoffDelay(tx.Settings().RestartBackoff, n.unplacedInRow))
 	n.unplacedInRow++
-	s.reconcileAt(tx, svc, n.noStartBefore)
+	reconcileAt(tx, svc, n.noStartBefore)
 }

@@ -96,10 +96,10 @@ func addUnhealthyEvent(tx *world.Tx, t *world.Task) {
 }
 
 // startContainerChecks starts the containers' own health checks.
-func (s *Scheduler) startContainerChecks(tx *world.Tx, t *world.Task) {
+func startContainerChecks(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Spec.Health != nil {
-			s.scheduleNextCheck(tx, t, c, 0, 0)
+			scheduleNextCheck(tx, t, c, 0, 0)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (s *Scheduler) startContainerChecks(tx *world.Tx, t *world.Task) {
 // answers of a modelled image are known in advance, so a container whose health does not change
 // costs nothing. k is the number of the last check; fails is how many checks in a row failed up to
 // it.
-func (s *Scheduler) scheduleNextCheck(tx *world.Tx, t *world.Task, c *world.Container, k, fails int) {
+func scheduleNextCheck(tx *world.Tx, t *world.Task, c *world.Container, k, fails int) {
 	h, b := c.Spec.Health, c.Behaviour
 	every := h.Interval
 	if every <= 0 {
@@ -129,7 +129,7 @@ func (s *Scheduler) scheduleNextCheck(tx *world.Tx, t *world.Task, c *world.Cont
 			}
 		}
 		if next != c.Health {
-			tx.At(t.StartedAt.Add(since), func(tx *world.Tx) { s.setContainerHealth(tx, t, c, next, k, fails) })
+			tx.At(t.StartedAt.Add(since), func(tx *world.Tx) { setContainerHealth(tx, t, c, next, k, fails) })
 			return
 		}
 		if _, more := b.NextChange(since); !more && (good || c.Health == "UNHEALTHY") || !b.IsModelled() {
@@ -138,7 +138,7 @@ func (s *Scheduler) scheduleNextCheck(tx *world.Tx, t *world.Task, c *world.Cont
 	}
 }
 
-func (s *Scheduler) setContainerHealth(tx *world.Tx, t *world.Task, c *world.Container, health string, k, fails int) {
+func setContainerHealth(tx *world.Tx, t *world.Task, c *world.Container, health string, k, fails int) {
 	if c.Status != "RUNNING" || t.DesiredStatus != "RUNNING" {
 		return
 	}
@@ -147,8 +147,8 @@ func (s *Scheduler) setContainerHealth(tx *world.Tx, t *world.Task, c *world.Con
 	t.Version++
 	tx.Log("task", t.ID, "container %s is %s", c.Spec.Name, health)
 	tx.Changed(world.TaskChanged, t)
-	s.reportHealth(tx, t)
-	s.scheduleNextCheck(tx, t, c, k, fails)
+	reportHealth(tx, t)
+	scheduleNextCheck(tx, t, c, k, fails)
 }
 
 // taskHealth returns the worst health of a task's essential containers, in the order UNHEALTHY,

@@ -7,15 +7,15 @@ import (
 )
 
 // invariants returns the scheduler's invariants.
-func (s *Scheduler) invariants() []world.Invariant {
+func invariants() []world.Invariant {
 	return []world.Invariant{
-		{Name: "a task set wants its share of the desired count", CheckChange: s.checkComputedCount},
+		{Name: "a task set wants its share of the desired count", CheckChange: checkComputedCount},
 		{Name: "a running task has an address", CheckChange: checkAddress},
 		{Name: "a service has one rollout in progress, that of its PRIMARY deployment", CheckChange: checkOneRollout},
 	}
 }
 
-func (s *Scheduler) checkComputedCount(_ *world.Tx, c world.Change) error {
+func checkComputedCount(_ *world.Tx, c world.Change) error {
 	var sets []*world.TaskSet
 	switch o := c.Object.(type) {
 	case *world.Service:
@@ -24,9 +24,9 @@ func (s *Scheduler) checkComputedCount(_ *world.Tx, c world.Change) error {
 		sets = []*world.TaskSet{o}
 	}
 	for _, ts := range sets {
-		if ts.Status != "INACTIVE" && ts.Computed != s.wantedCount(ts) {
+		if ts.Status != "INACTIVE" && ts.Computed != wantedCount(ts) {
 			return fmt.Errorf("%s of %s wants %d tasks, %g %% of %d are %d", ts.ID, ts.Service.ID(), ts.Computed,
-				ts.Scale, ts.Service.Desired, s.wantedCount(ts))
+				ts.Scale, ts.Service.Desired, wantedCount(ts))
 		}
 	}
 	return nil

@@ -8,39 +8,39 @@ import (
 
 // scheduleReconcile schedules the reconciliation of a service one loop turn from now, unless an
 // earlier one is scheduled.
-func (s *Scheduler) scheduleReconcile(tx *world.Tx, svc *world.Service) {
+func scheduleReconcile(tx *world.Tx, svc *world.Service) {
 	if svc.Status == "INACTIVE" {
 		return
 	}
 	k, n := tx.Settings().SchedulerLoop, stateOfService(svc)
-	s.reconcileAt(tx, svc, tx.Now().Add(tx.RandomBetween(k.Min, k.Max, "loop", svc.ARN, n.passes)))
+	reconcileAt(tx, svc, tx.Now().Add(tx.RandomBetween(k.Min, k.Max, "loop", svc.ARN, n.passes)))
 }
 
-func (s *Scheduler) reconcileAt(tx *world.Tx, svc *world.Service, at time.Time) {
+func reconcileAt(tx *world.Tx, svc *world.Service, at time.Time) {
 	n := stateOfService(svc)
 	if n.nextPass.Pending() && !n.nextPass.When().After(at) {
 		return
 	}
 	tx.Cancel(n.nextPass)
-	n.nextPass = tx.At(at, func(tx *world.Tx) { s.reconcileService(tx, svc) })
+	n.nextPass = tx.At(at, func(tx *world.Tx) { reconcileService(tx, svc) })
 }
 
 // reconcileService is one turn of the scheduler's loop for one service.
-func (s *Scheduler) reconcileService(tx *world.Tx, svc *world.Service) {
+func reconcileService(tx *world.Tx, svc *world.Service) {
 	if svc.Status == "INACTIVE" {
 		return
 	}
 	stateOfService(svc).passes++
 	addCountedEvents(tx, svc)
-	defer s.restoreInstances(tx, svc) // after the turn has counted missing instances
+	defer restoreInstances(tx, svc) // after the turn has counted missing instances
 	if svc.Controller == "ECS" && svc.Status == "ACTIVE" {
-		s.reconcileRolling(tx, svc)
+		reconcileRolling(tx, svc)
 		return
 	}
 	for _, ts := range svc.TaskSets {
-		s.reconcileSet(tx, ts)
+		reconcileSet(tx, ts)
 	}
-	s.deleteDrained(tx, svc)
+	deleteDrained(tx, svc)
 }
 
 // taskCount groups the tasks of a task set.
@@ -53,7 +53,7 @@ type taskCount struct {
 }
 
 // countTasks groups the tasks of a set. It schedules a turn at the end of a grace period.
-func (s *Scheduler) countTasks(tx *world.Tx, ts *world.TaskSet) (c taskCount) {
+func countTasks(tx *world.Tx, ts *world.TaskSet) (c taskCount) {
 	for _, t := range ts.Tasks {
 		if t.DesiredStatus != "RUNNING" {
 			continue
@@ -61,7 +61,7 @@ func (s *Scheduler) countTasks(tx *world.Tx, ts *world.TaskSet) (c taskCount) {
 		c.wanted = append(c.wanted, t)
 		why, at := replaceReason(tx, t)
 		if !at.IsZero() {
-			s.reconcileAt(tx, ts.Service, at)
+			reconcileAt(tx, ts.Service, at)
 		}
 		if why != "" {
 			c.unhealthy, c.reasons = append(c.unhealthy, t), append(c.reasons, why)
@@ -77,49 +77,49 @@ func (s *Scheduler) countTasks(tx *world.Tx, ts *world.TaskSet) (c taskCount) {
 
 // reconcileSet keeps a task set at its computed desired count: it replaces stopped and unhealthy
 // tasks and stops surplus ones.
-func (s *Scheduler) reconcileSet(tx *world.Tx, ts *world.TaskSet) {
-	c := s.countTasks(tx, ts)
+func reconcileSet(tx *world.Tx, ts *world.TaskSet) {
+	c := countTasks(tx, ts)
 	want := ts.Computed
 	room := upperLimit(want, ts.Service.MaxPercent) - len(c.wanted)
-	s.replaceMissing(tx, ts, c, want, room)
+	replaceMissing(tx, ts, c, want, room)
 	if extra := len(c.usable) - want; extra > 0 {
-		s.scaleIn(tx, ts, chooseSurplus(c.usable, extra))
+		scaleIn(tx, ts, chooseSurplus(c.usable, extra))
 	}
-	s.updateStability(tx, ts)
+	updateStability(tx, ts)
 }
 
 // replaceMissing starts the missing tasks. An unhealthy task is stopped when its replacement is
 // healthy. If the maximum leaves no capacity for the replacement, the task is stopped immediately
 // (Developer Guide: "the scheduler starts the replacement first when maximumPercent allows").
-func (s *Scheduler) replaceMissing(tx *world.Tx, ts *world.TaskSet, c taskCount, want, room int) {
+func replaceMissing(tx *world.Tx, ts *world.TaskSet, c taskCount, want, room int) {
 	missing := max(want-len(c.usable), 0)
 	leave := len(c.unhealthy)
 	if c.healthy < want {
 		leave = min(max(missing-max(room, 0), 0), len(c.unhealthy))
 	}
 	for i := range leave {
-		s.stopUnhealthy(tx, ts, c.unhealthy[i], c.reasons[i])
+		stopUnhealthy(tx, ts, c.unhealthy[i], c.reasons[i])
 	}
-	s.launchTasks(tx, ts, min(missing, max(room, 0)+leave))
+	launchTasks(tx, ts, min(missing, max(room, 0)+leave))
 }
 
 // stopUnhealthy stops an unhealthy task.
-func (s *Scheduler) stopUnhealthy(tx *world.Tx, ts *world.TaskSet, t *world.Task, why string) {
+func stopUnhealthy(tx *world.Tx, ts *world.TaskSet, t *world.Task, why string) {
 	addUnhealthyEvent(tx, t)
 	countFailure(ts)
-	s.stopAfterDrain(tx, t, why)
+	stopAfterDrain(tx, t, why)
 	addStoppedEvents(tx, ts.Service, []*world.Task{t})
 }
 
-func (s *Scheduler) scaleIn(tx *world.Tx, ts *world.TaskSet, tasks []*world.Task) {
+func scaleIn(tx *world.Tx, ts *world.TaskSet, tasks []*world.Task) {
 	for _, t := range tasks {
-		s.stopAfterDrain(tx, t, "Scaling activity initiated by (deployment "+ts.ID+")")
+		stopAfterDrain(tx, t, "Scaling activity initiated by (deployment "+ts.ID+")")
 	}
 	addStoppedEvents(tx, ts.Service, tasks)
 }
 
 // updateStability sets a task set's stability.
-func (s *Scheduler) updateStability(tx *world.Tx, ts *world.TaskSet) {
+func updateStability(tx *world.Tx, ts *world.TaskSet) {
 	status := "STABILIZING"
 	if ts.Status != "DRAINING" && isSteady(tx, ts) {
 		status = "STEADY_STATE"
@@ -154,9 +154,9 @@ func isSteady(tx *world.Tx, ts *world.TaskSet) bool {
 }
 
 // deleteDrained deletes drained task sets, and ends a draining service.
-func (s *Scheduler) deleteDrained(tx *world.Tx, svc *world.Service) {
+func deleteDrained(tx *world.Tx, svc *world.Service) {
 	if svc.Status == "DRAINING" {
-		s.endDrainedService(tx, svc)
+		endDrainedService(tx, svc)
 		return
 	}
 	var kept []*world.TaskSet
@@ -179,7 +179,7 @@ func deactivateSet(tx *world.Tx, ts *world.TaskSet) {
 
 // endDrainedService makes a draining service INACTIVE once all its tasks are stopping or stopped.
 // Describe calls return it for some time.
-func (s *Scheduler) endDrainedService(tx *world.Tx, svc *world.Service) {
+func endDrainedService(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		for _, t := range ts.Tasks {
 			if t.LastStatus != "STOPPING" && t.LastStatus != "DEPROVISIONING" {

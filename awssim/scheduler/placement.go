@@ -144,13 +144,13 @@ func lacksCapacity(tx *world.Tx, cluster string) bool {
 }
 
 // launchTasks starts up to n tasks of a set, as many as can be placed now.
-func (s *Scheduler) launchTasks(tx *world.Tx, ts *world.TaskSet, n int) (started int) {
+func launchTasks(tx *world.Tx, ts *world.TaskSet, n int) (started int) {
 	note, svc := stateOfSet(ts), ts.Service
 	if n <= 0 {
 		return 0
 	}
 	if note.noStartBefore.After(tx.Now()) {
-		s.reconcileAt(tx, svc, note.noStartBefore)
+		reconcileAt(tx, svc, note.noStartBefore)
 		return 0
 	}
 	r := Request{Cluster: svc.Cluster, Definition: ts.Definition, LaunchType: ts.LaunchType, Subnets: ts.Subnets,
@@ -160,16 +160,16 @@ func (s *Scheduler) launchTasks(tx *world.Tx, ts *world.TaskSet, n int) (started
 		place, obstacle := FindPlace(tx, r)
 		if obstacle != nil {
 			if !obstacle.Leaving { // otherwise the turn after that task's end finds the place
-				s.countUnplaced(tx, ts, obstacle)
+				countUnplaced(tx, ts, obstacle)
 			}
 			break
 		}
 		if at, ok := takeStart(tx, ts); !ok {
-			s.reconcileAt(tx, svc, at)
+			reconcileAt(tx, svc, at)
 			break
 		}
 		r.PerZone[place.Subnet.Zone]++
-		tasks = append(tasks, s.startTask(tx, ts, place))
+		tasks = append(tasks, startTask(tx, ts, place))
 	}
 	if len(tasks) > 0 {
 		note.noPlaceReported, note.unplacedInRow = false, 0
@@ -178,7 +178,7 @@ func (s *Scheduler) launchTasks(tx *world.Tx, ts *world.TaskSet, n int) (started
 	return len(tasks)
 }
 
-func (s *Scheduler) startTask(tx *world.Tx, ts *world.TaskSet, place Place) *world.Task {
+func startTask(tx *world.Tx, ts *world.TaskSet, place Place) *world.Task {
 	l := Launch{
 		Cluster: ts.Service.Cluster, Service: ts.Service, Set: ts, Definition: ts.Definition,
 		Group: "service:" + ts.Service.Name, StartedBy: ts.ID, LaunchType: ts.LaunchType, Place: place,
@@ -186,7 +186,7 @@ func (s *Scheduler) startTask(tx *world.Tx, ts *world.TaskSet, place Place) *wor
 	if len(ts.Providers) > 0 {
 		l.Provider = NextProvider(ts.Providers, countByProvider(ts))
 	}
-	t := s.StartTask(tx, l)
+	t := launchTask(tx, l)
 	stateOfTask(t).epoch = stateOfSet(ts).epoch
 	return t
 }

@@ -5,19 +5,19 @@ import (
 )
 
 // startDeployment makes ts the PRIMARY deployment of a service with controller ECS.
-func (s *Scheduler) startDeployment(tx *world.Tx, ts *world.TaskSet) {
+func startDeployment(tx *world.Tx, ts *world.TaskSet) {
 	svc := ts.Service
 	latestRollout(svc).stopSuperseded(tx)
 	failRolledBack(tx, svc)
-	s.demotePrimary(tx, svc)
+	demotePrimary(tx, svc)
 	svc.TaskSets = append(svc.TaskSets, ts)
 	openRollout(tx, ts)
-	s.makePrimary(tx, ts, progressReason(ts))
+	makePrimary(tx, ts, progressReason(ts))
 	tx.Log("task set", ts.ID, "created in %s, %s", svc.ID(), ts.Status)
 }
 
 // demotePrimary sets the PRIMARY deployment to ACTIVE.
-func (s *Scheduler) demotePrimary(tx *world.Tx, svc *world.Service) {
+func demotePrimary(tx *world.Tx, svc *world.Service) {
 	if old := svc.Primary(); old != nil {
 		old.Status, old.UpdatedAt = "ACTIVE", tx.Now()
 		tx.Changed(world.TaskSetChanged, old)
@@ -25,13 +25,13 @@ func (s *Scheduler) demotePrimary(tx *world.Tx, svc *world.Service) {
 }
 
 // makePrimary makes a deployment PRIMARY and clears its failure counts.
-func (s *Scheduler) makePrimary(tx *world.Tx, ts *world.TaskSet, reason string) {
+func makePrimary(tx *world.Tx, ts *world.TaskSet, reason string) {
 	n, note := stateOfService(ts.Service), stateOfSet(ts)
 	n.steadyReported, n.stuckReported = false, false
 	note.failures, note.reachedRunning, note.wasHealthy = 0, false, false
 	ts.Status, ts.Scale, ts.FailedTasks, ts.UpdatedAt = "PRIMARY", 100, 0, tx.Now()
 	ts.RolloutState, ts.RolloutReason = "IN_PROGRESS", reason
-	s.resizeSet(tx, ts)
+	resizeSet(tx, ts)
 }
 
 func progressReason(ts *world.TaskSet) string { return "ECS deployment " + ts.ID + " in progress." }
@@ -48,7 +48,7 @@ type rollingState struct {
 }
 
 // reconcileRolling is one turn of the scheduler's loop for a service with controller ECS.
-func (s *Scheduler) reconcileRolling(tx *world.Tx, svc *world.Service) {
+func reconcileRolling(tx *world.Tx, svc *world.Service) {
 	primary, r := svc.Primary(), latestRollout(svc)
 	if primary == nil || r == nil {
 		return
@@ -58,24 +58,24 @@ func (s *Scheduler) reconcileRolling(tx *world.Tx, svc *world.Service) {
 	}
 	settled := failRolledBack(tx, svc)
 	switch {
-	case s.stopIfFailed(tx, svc, r):
+	case stopIfFailed(tx, svc, r):
 	case primary.RolloutState == "FAILED":
-		s.scaleInFailed(tx, svc)
+		scaleInFailed(tx, svc)
 	default:
-		st := s.advanceRollout(tx, svc, primary, r)
+		st := advanceRollout(tx, svc, primary, r)
 		if !settled {
-			s.completeDeployments(tx, svc, st, r)
+			completeDeployments(tx, svc, st, r)
 		}
 	}
 }
 
 // scaleInFailed keeps a failed deployment as it is: it starts no tasks and only follows a lower
 // desired count.
-func (s *Scheduler) scaleInFailed(tx *world.Tx, svc *world.Service) {
+func scaleInFailed(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
-		c := s.countTasks(tx, ts)
+		c := countTasks(tx, ts)
 		if extra := len(c.wanted) - svc.Desired; extra > 0 {
-			s.scaleIn(tx, ts, chooseSurplus(c.wanted, extra))
+			scaleIn(tx, ts, chooseSurplus(c.wanted, extra))
 		}
 	}
 	deleteEmptyDeployments(tx, svc)
@@ -84,36 +84,36 @@ func (s *Scheduler) scaleInFailed(tx *world.Tx, svc *world.Service) {
 // advanceRollout continues a rolling update. It stops old tasks, starts new ones and replaces
 // stopped ones, between minimumHealthyPercent (rounded up) and maximumPercent (rounded down).
 // Stopping tasks do not count (Developer Guide, "Deploy Amazon ECS services by replacing tasks").
-func (s *Scheduler) advanceRollout(tx *world.Tx, svc *world.Service, primary *world.TaskSet, r *Rollout) rollingState {
-	st := s.collectState(tx, svc, primary)
-	stopped := s.stopOldTasks(tx, svc, st)
+func advanceRollout(tx *world.Tx, svc *world.Service, primary *world.TaskSet, r *Rollout) rollingState {
+	st := collectState(tx, svc, primary)
+	stopped := stopOldTasks(tx, svc, st)
 	room := st.upper - (st.wanted - stopped)
 	before := len(primary.Tasks)
-	s.replaceMissing(tx, primary, st.primaryTasks, svc.Desired, room)
+	replaceMissing(tx, primary, st.primaryTasks, svc.Desired, room)
 	if extra := len(st.primaryTasks.usable) - svc.Desired; extra > 0 {
-		s.scaleIn(tx, primary, chooseSurplus(st.primaryTasks.usable, extra))
+		scaleIn(tx, primary, chooseSurplus(st.primaryTasks.usable, extra))
 	}
 	r.hasStarted = r.hasStarted || len(r.currentTarget().Tasks) > 0
-	s.addStuckEvent(tx, svc, st, stopped > 0 || len(primary.Tasks) != before)
+	addStuckEvent(tx, svc, st, stopped > 0 || len(primary.Tasks) != before)
 	return st
 }
 
-func (s *Scheduler) collectState(tx *world.Tx, svc *world.Service, primary *world.TaskSet) rollingState {
+func collectState(tx *world.Tx, svc *world.Service, primary *world.TaskSet) rollingState {
 	st := rollingState{primary: primary, upper: upperLimit(svc.Desired, svc.MaxPercent),
 		lower: lowerLimit(svc.Desired, svc.MinPercent)}
-	st.primaryTasks = s.countTasks(tx, primary)
+	st.primaryTasks = countTasks(tx, primary)
 	for _, ts := range svc.TaskSets {
 		if ts != primary {
 			st.oldSets = append(st.oldSets, ts)
 		}
 		for _, t := range ts.Tasks {
-			s.collectTask(tx, &st, t)
+			collectTask(tx, &st, t)
 		}
 	}
 	return st
 }
 
-func (s *Scheduler) collectTask(tx *world.Tx, st *rollingState, t *world.Task) {
+func collectTask(tx *world.Tx, st *rollingState, t *world.Task) {
 	if t.DesiredStatus != "RUNNING" {
 		st.inTransition = true
 		return
@@ -121,7 +121,7 @@ func (s *Scheduler) collectTask(tx *world.Tx, st *rollingState, t *world.Task) {
 	st.wanted++
 	ready, at := isReady(tx, t)
 	if !at.IsZero() {
-		s.reconcileAt(tx, t.Service, at)
+		reconcileAt(tx, t.Service, at)
 	}
 	if ready {
 		st.ready++
@@ -137,7 +137,7 @@ func (s *Scheduler) collectTask(tx *world.Tx, st *rollingState, t *world.Task) {
 // stopOldTasks stops tasks of old deployments. Tasks that are not healthy are stopped immediately,
 // others as long as enough ready tasks remain. If cleanup is deferred until an early success, it
 // stops only as many as must free capacity.
-func (s *Scheduler) stopOldTasks(tx *world.Tx, svc *world.Service, st rollingState) (stopped int) {
+func stopOldTasks(tx *world.Tx, svc *world.Service, st rollingState) (stopped int) {
 	budget := max(st.ready-st.lower, 0)
 	if defersCleanup(svc, st.primary) {
 		missing := svc.Desired - len(st.primaryTasks.usable)
@@ -157,13 +157,13 @@ func (s *Scheduler) stopOldTasks(tx *world.Tx, svc *world.Service, st rollingSta
 		leave := chooseSurplus(serving, min(budget, len(serving)))
 		budget -= len(leave)
 		leave = append(idle, leave...)
-		s.scaleIn(tx, ts, leave)
+		scaleIn(tx, ts, leave)
 		stopped += len(leave)
 	}
 	return stopped
 }
 
-func (s *Scheduler) addStuckEvent(tx *world.Tx, svc *world.Service, st rollingState, acted bool) {
+func addStuckEvent(tx *world.Tx, svc *world.Service, st rollingState, acted bool) {
 	n := stateOfService(svc)
 	held := stateOfSet(st.primary)
 	if acted || st.inTransition || n.stuckReported || defersCleanup(svc, st.primary) || len(st.oldTasks) == 0 ||
@@ -175,7 +175,7 @@ func (s *Scheduler) addStuckEvent(tx *world.Tx, svc *world.Service, st rollingSt
 		"deployment configuration. Update the minimumHealthyPercent or maximumPercent value and try again.", svc.Name)
 }
 
-func (s *Scheduler) countReady(tx *world.Tx, ts *world.TaskSet) int {
+func countReady(tx *world.Tx, ts *world.TaskSet) int {
 	return ts.Count(func(t *world.Task) bool {
 		ready, _ := isReady(tx, t)
 		return ready

@@ -34,37 +34,37 @@ type Scheduler struct{}
 // the first step.
 func New(w *world.World) *Scheduler {
 	s := &Scheduler{}
-	w.Watch(s.handleChange)
-	for _, c := range s.invariants() {
+	w.Watch(handleChange)
+	for _, c := range invariants() {
 		w.AddInvariant(c)
 	}
 	return s
 }
 
-func (s *Scheduler) handleChange(tx *world.Tx, c world.Change) {
+func handleChange(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Service:
-		s.scheduleReconcile(tx, o)
+		scheduleReconcile(tx, o)
 	case *world.TaskSet:
-		s.scheduleReconcile(tx, o.Service)
+		scheduleReconcile(tx, o.Service)
 	case *world.Task:
-		s.taskChanged(tx, o)
+		taskChanged(tx, o)
 	case *world.Target:
-		s.targetChanged(tx, o)
+		targetChanged(tx, o)
 	case *world.TargetGroup:
-		s.groupChanged(tx, o)
+		groupChanged(tx, o)
 	case *world.Alarm:
-		s.alarmChanged(tx, o)
+		alarmChanged(tx, o)
 	case *world.Instance:
-		s.instanceChanged(tx, o)
+		instanceChanged(tx, o)
 	}
 	if c.Kind == world.FaultsChanged {
-		s.faultsChanged(tx)
+		faultsChanged(tx)
 	}
 }
 
 // taskChanged schedules the service when its task has a status that the scheduler acts on.
-func (s *Scheduler) taskChanged(tx *world.Tx, t *world.Task) {
+func taskChanged(tx *world.Tx, t *world.Task) {
 	if t.Service == nil {
 		return
 	}
@@ -72,49 +72,49 @@ func (s *Scheduler) taskChanged(tx *world.Tx, t *world.Task) {
 	case "PENDING", "ACTIVATING", "DEPROVISIONING":
 		return
 	}
-	s.scheduleReconcile(tx, t.Service)
+	scheduleReconcile(tx, t.Service)
 }
 
-func (s *Scheduler) targetChanged(tx *world.Tx, target *world.Target) {
+func targetChanged(tx *world.Tx, target *world.Target) {
 	t := target.Task
 	if t == nil {
 		return
 	}
 	switch target.State {
 	case "gone":
-		s.finishDrain(tx, t)
+		finishDrain(tx, t)
 		addMissingTargetEvent(tx, t, target)
 	case "initial", "draining":
 		return
 	}
 	if t.Service != nil {
-		s.scheduleReconcile(tx, t.Service)
+		scheduleReconcile(tx, t.Service)
 	}
 }
 
 // groupChanged continues tasks that wait for the drain of a deleted target group.
-func (s *Scheduler) groupChanged(tx *world.Tx, g *world.TargetGroup) {
+func groupChanged(tx *world.Tx, g *world.TargetGroup) {
 	if _, ok := tx.TargetGroups.Get(g.ARN); ok {
 		return
 	}
 	for _, target := range g.Targets {
 		if target.Task != nil {
-			s.finishDrain(tx, target.Task)
+			finishDrain(tx, target.Task)
 		}
 	}
 }
 
 // faultsChanged stops the tasks in lost zones and schedules every service: capacity may be back.
-func (s *Scheduler) faultsChanged(tx *world.Tx) {
+func faultsChanged(tx *world.Tx) {
 	for _, t := range tx.Tasks.Values() {
 		if t.LastStatus != "STOPPED" && tx.ActiveFaults.ZonesLost[t.Zone] {
-			s.stopInLostZone(tx, t)
+			stopInLostZone(tx, t)
 		}
 	}
 	for _, svc := range tx.Services.Values() {
 		if svc.Status != "INACTIVE" {
 			retryPlacement(svc)
-			s.scheduleReconcile(tx, svc)
+			scheduleReconcile(tx, svc)
 		}
 	}
 }

@@ -27,7 +27,9 @@ type Launch struct {
 }
 
 // StartTask creates a task in PROVISIONING and schedules its next step.
-func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
+func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task { return launchTask(tx, l) }
+
+func launchTask(tx *world.Tx, l Launch) *world.Task {
 	id := tx.NewHex("task", 32)
 	t := &world.Task{
 		ARN: tx.ARN("ecs", "task/"+l.Cluster.Name+"/"+id), ID: id, Cluster: l.Cluster, Service: l.Service, Set: l.Set,
@@ -60,26 +62,26 @@ func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
 	}
 	tx.Log("task", t.ID, "started in %s by %s", t.Zone, t.StartedBy)
 	tx.Changed(world.TaskChanged, t)
-	s.scheduleStep(tx, t, tx.Settings().Provisioning, "provisioning", s.finishProvisioning)
+	scheduleStep(tx, t, tx.Settings().Provisioning, "provisioning", finishProvisioning)
 	return t
 }
 
 // scheduleStep runs the next step of a task after a random delay.
-func (s *Scheduler) scheduleStep(tx *world.Tx, t *world.Task, r world.Range, purpose string,
+func scheduleStep(tx *world.Tx, t *world.Task, r world.Range, purpose string,
 	f func(*world.Tx, *world.Task)) {
-	s.scheduleAfter(tx, t, tx.RandomBetween(r.Min, r.Max, purpose, t.ID, 0), f)
+	scheduleAfter(tx, t, tx.RandomBetween(r.Min, r.Max, purpose, t.ID, 0), f)
 }
 
-func (s *Scheduler) scheduleAfter(tx *world.Tx, t *world.Task, d time.Duration, f func(*world.Tx, *world.Task)) {
+func scheduleAfter(tx *world.Tx, t *world.Task, d time.Duration, f func(*world.Tx, *world.Task)) {
 	n := stateOfTask(t)
 	tx.Cancel(n.nextStep)
 	n.nextStep = tx.After(d, func(tx *world.Tx) { f(tx, t) })
 }
 
-func (s *Scheduler) finishProvisioning(tx *world.Tx, t *world.Task) {
+func finishProvisioning(tx *world.Tx, t *world.Task) {
 	a, ok := t.Subnet.TakeAddress()
 	if !ok {
-		s.failToStart(tx, t, "Timeout waiting for network interface provisioning to complete.")
+		failToStart(tx, t, "Timeout waiting for network interface provisioning to complete.")
 		return
 	}
 	if tx.TasksByAddress == nil {
@@ -88,18 +90,18 @@ func (s *Scheduler) finishProvisioning(tx *world.Tx, t *world.Task) {
 	t.Address = a
 	tx.TasksByAddress[a] = t
 	tx.SetStatus(t, "PENDING")
-	s.scheduleStep(tx, t, tx.Settings().Pending, "pending", s.activateTask)
+	scheduleStep(tx, t, tx.Settings().Pending, "pending", activateTask)
 }
 
-func (s *Scheduler) activateTask(tx *world.Tx, t *world.Task) {
+func activateTask(tx *world.Tx, t *world.Task) {
 	t.ConnectivityAt, t.PullStartedAt = tx.Now(), tx.Now()
 	tx.SetStatus(t, "ACTIVATING")
 	k, slowest := tx.Settings().Activating, time.Duration(0)
 	for _, c := range t.Containers {
 		slowest = max(slowest, c.Behaviour.StartDelay)
 	}
-	s.scheduleAfter(tx, t, tx.RandomBetween(k.Min, k.Max, "activating", t.ID, 0)+slowest+extraStartDelay(tx, t),
-		s.runTask)
+	scheduleAfter(tx, t, tx.RandomBetween(k.Min, k.Max, "activating", t.ID, 0)+slowest+extraStartDelay(tx, t),
+		runTask)
 }
 
 // extraStartDelay returns the delay that the active faults add to a task's start.
@@ -116,16 +118,16 @@ func extraStartDelay(tx *world.Tx, t *world.Task) (d time.Duration) {
 // runTask moves a task to RUNNING: containers start, targets are registered. AWS's lifecycle page
 // says that targets are registered in ACTIVATING; published logs show it after RUNNING. The code
 // follows the logs.
-func (s *Scheduler) runTask(tx *world.Tx, t *world.Task) {
+func runTask(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Behaviour.NoBoot != "" {
 			c.Reason = c.Behaviour.NoBoot
-			s.failToStart(tx, t, c.Behaviour.NoBoot)
+			failToStart(tx, t, c.Behaviour.NoBoot)
 			return
 		}
 		if why := logDriverError(tx, t, c); why != "" {
 			c.Reason = why
-			s.failToStart(tx, t, why)
+			failToStart(tx, t, why)
 			return
 		}
 	}
@@ -135,15 +137,15 @@ func (s *Scheduler) runTask(tx *world.Tx, t *world.Task) {
 	}
 	tx.SetStatus(t, "RUNNING")
 	if t.Set != nil {
-		s.noteStarted(t)
+		noteStarted(t)
 	}
 	for _, c := range t.Containers {
 		tx.Emit(newStartProcess(tx, t, c))
-		s.scheduleCrash(tx, t, c)
+		scheduleCrash(tx, t, c)
 	}
-	s.registerTargets(tx, t)
-	s.registerInCloudMap(tx, t)
-	s.startContainerChecks(tx, t)
+	registerTargets(tx, t)
+	registerInCloudMap(tx, t)
+	startContainerChecks(tx, t)
 }
 
 // logDriverError returns why a container's log driver cannot start, in AWS's words: its log group
@@ -173,9 +175,9 @@ func newStartProcess(tx *world.Tx, t *world.Task, c *world.Container) world.Star
 	return e
 }
 
-func (s *Scheduler) scheduleCrash(tx *world.Tx, t *world.Task, c *world.Container) {
+func scheduleCrash(tx *world.Tx, t *world.Task, c *world.Container) {
 	if b := c.Behaviour; b.CrashAfter > 0 && hasModelledExit(tx, c) {
-		tx.After(b.CrashAfter, func(tx *world.Tx) { s.containerExited(tx, t, c, b.ExitCode, b.ExitReason) })
+		tx.After(b.CrashAfter, func(tx *world.Tx) { containerExited(tx, t, c, b.ExitCode, b.ExitReason) })
 	}
 }
 
@@ -186,7 +188,7 @@ func hasModelledExit(tx *world.Tx, c *world.Container) bool {
 }
 
 // registerTargets registers the task in the target groups of its set.
-func (s *Scheduler) registerTargets(tx *world.Tx, t *world.Task) {
+func registerTargets(tx *world.Tx, t *world.Task) {
 	if t.Set == nil {
 		return
 	}

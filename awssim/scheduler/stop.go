@@ -23,36 +23,36 @@ func (s *Scheduler) StopByUser(tx *world.Tx, t *world.Task, reason string) {
 	if reason == "" {
 		reason = "Task stopped by user"
 	}
-	if !s.setDesiredStopped(tx, t, ByUser, reason) {
+	if !setDesiredStopped(tx, t, ByUser, reason) {
 		return
 	}
 	tx.SetStatus(t, "DEACTIVATING")
-	s.removeFromTraffic(tx, t)
+	removeFromTraffic(tx, t)
 	if tx.Settings().StopTaskAwaitsDrain && !isDrained(tx, t) {
 		stateOfTask(t).waitsForDrain = true
 		return
 	}
-	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", s.sendStopSignal)
+	scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", sendStopSignal)
 }
 
 // stopAfterDrain stops a service's task in the scheduler's order: deregister, wait for the drain,
 // signal. The task stays RUNNING with desired status STOPPED for one turn of the scheduler's loop,
 // as published logs show.
-func (s *Scheduler) stopAfterDrain(tx *world.Tx, t *world.Task, reason string) {
-	if !s.setDesiredStopped(tx, t, BySchedulers, reason) {
+func stopAfterDrain(tx *world.Tx, t *world.Task, reason string) {
+	if !setDesiredStopped(tx, t, BySchedulers, reason) {
 		return
 	}
 	if len(stateOfTask(t).targets) == 0 {
-		s.startDrain(tx, t)
+		startDrain(tx, t)
 		return
 	}
-	s.scheduleStep(tx, t, tx.Settings().SchedulerLoop, "retire", s.startDrain)
+	scheduleStep(tx, t, tx.Settings().SchedulerLoop, "retire", startDrain)
 }
 
 // setDesiredStopped sets the desired status to STOPPED and reports whether the caller must continue
 // the stop. It returns false if the task is already stopping, or if it never ran and is
 // deprovisioned immediately.
-func (s *Scheduler) setDesiredStopped(tx *world.Tx, t *world.Task, code, reason string) bool {
+func setDesiredStopped(tx *world.Tx, t *world.Task, code, reason string) bool {
 	if t.DesiredStatus == "STOPPED" {
 		return false
 	}
@@ -62,24 +62,24 @@ func (s *Scheduler) setDesiredStopped(tx *world.Tx, t *world.Task, code, reason 
 	tx.Log("task", t.ID, "stops: %s: %s", code, reason)
 	tx.Changed(world.TaskChanged, t)
 	if t.LastStatus != "RUNNING" {
-		s.startDeprovisioning(tx, t)
+		startDeprovisioning(tx, t)
 		return false
 	}
 	return true
 }
 
-func (s *Scheduler) startDrain(tx *world.Tx, t *world.Task) {
+func startDrain(tx *world.Tx, t *world.Task) {
 	tx.SetStatus(t, "DEACTIVATING")
-	s.removeFromTraffic(tx, t)
+	removeFromTraffic(tx, t)
 	if !isDrained(tx, t) {
 		stateOfTask(t).waitsForDrain = true
 		return
 	}
-	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", s.sendStopSignal)
+	scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", sendStopSignal)
 }
 
-func (s *Scheduler) removeFromTraffic(tx *world.Tx, t *world.Task) {
-	s.deregisterTask(tx, t)
+func removeFromTraffic(tx *world.Tx, t *world.Task) {
+	deregisterTask(tx, t)
 	had := false
 	for _, x := range stateOfTask(t).targets {
 		if x.Task != t || x.State == "gone" || x.State == "draining" {
@@ -95,13 +95,13 @@ func (s *Scheduler) removeFromTraffic(tx *world.Tx, t *world.Task) {
 }
 
 // finishDrain continues the stop of a task whose targets are drained.
-func (s *Scheduler) finishDrain(tx *world.Tx, t *world.Task) {
+func finishDrain(tx *world.Tx, t *world.Task) {
 	n := stateOfTask(t)
 	if !n.waitsForDrain || !isDrained(tx, t) {
 		return
 	}
 	n.waitsForDrain = false
-	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", s.sendStopSignal)
+	scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", sendStopSignal)
 }
 
 func isDrained(tx *world.Tx, t *world.Task) bool {
@@ -117,9 +117,9 @@ func isDrained(tx *world.Tx, t *world.Task) bool {
 }
 
 // sendStopSignal sends the stop signal; SIGKILL follows after the stop timeout.
-func (s *Scheduler) sendStopSignal(tx *world.Tx, t *world.Task) {
+func sendStopSignal(tx *world.Tx, t *world.Task) {
 	if allStopped(t) {
-		s.startDeprovisioning(tx, t)
+		startDeprovisioning(tx, t)
 		return
 	}
 	t.SignalledAt = tx.Now()
@@ -133,31 +133,31 @@ func (s *Scheduler) sendStopSignal(tx *world.Tx, t *world.Task) {
 		limit := stopTimeout(t, c)
 		longest = max(longest, limit)
 		if b := c.Behaviour; hasModelledExit(tx, c) && !b.IgnoresTerm && b.ServesAfterTerm < limit {
-			tx.After(b.ServesAfterTerm, func(tx *world.Tx) { s.containerExited(tx, t, c, 0, "") })
+			tx.After(b.ServesAfterTerm, func(tx *world.Tx) { containerExited(tx, t, c, 0, "") })
 		}
 	}
-	s.scheduleAfter(tx, t, longest, s.killContainers)
+	scheduleAfter(tx, t, longest, killContainers)
 }
 
-func (s *Scheduler) killContainers(tx *world.Tx, t *world.Task) {
+func killContainers(tx *world.Tx, t *world.Task) {
 	tx.Emit(world.SignalProcess{Key: tx.Key, Task: t.ARN, Kill: true})
 	for _, c := range t.Containers {
-		s.containerExited(tx, t, c, 137, "")
+		containerExited(tx, t, c, 137, "")
 	}
 }
 
 // startDeprovisioning removes the network interface of a task whose containers have stopped.
 // Containers that never ran have no exit code.
-func (s *Scheduler) startDeprovisioning(tx *world.Tx, t *world.Task) {
+func startDeprovisioning(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		c.Status = "STOPPED"
 	}
 	tx.SetStatus(t, "DEPROVISIONING")
-	s.scheduleStep(tx, t, tx.Settings().Deprovisioning, "deprovisioning", s.finishStop)
+	scheduleStep(tx, t, tx.Settings().Deprovisioning, "deprovisioning", finishStop)
 }
 
-func (s *Scheduler) finishStop(tx *world.Tx, t *world.Task) {
-	s.removeFromTraffic(tx, t)
+func finishStop(tx *world.Tx, t *world.Task) {
+	removeFromTraffic(tx, t)
 	if t.Address.IsValid() {
 		delete(tx.TasksByAddress, t.Address)
 		t.Subnet.ReleaseAddress(t.Address)

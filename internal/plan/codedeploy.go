@@ -20,6 +20,10 @@ type Deployer struct {
 	Running        string        // id of its deployment that has not ended; empty: none
 }
 
+// AllAtOnce is the predefined configuration that shifts all traffic in one step. It is the only
+// predefined one that Network Load Balancers support.
+const AllAtOnce = "CodeDeployDefault.ECSAllAtOnce"
+
 // CodeDeploy describes the deployment that sluice requests from CodeDeploy.
 type CodeDeploy struct {
 	Application    string         `json:"application,omitempty"` // empty: the service is created without CodeDeploy

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -96,8 +95,8 @@ type Change struct {
 	Path string `json:"path"`
 	Have string `json:"have"`
 	Want string `json:"want"`
-	// Kind says what the change does; empty if Have and Want say it.
-	Kind ChangeKind `json:"kind,omitempty"`
+	// Kind says what the change does. The place that makes a change sets it.
+	Kind ChangeKind `json:"kind"`
 }
 
 // ChangeKind is what a change does to a member or a resource.
@@ -109,20 +108,6 @@ const (
 	Alters  ChangeKind = "change"
 	Removes ChangeKind = "remove"
 )
-
-// Effect returns the kind of the change. Changes of resources have none of their own: their values
-// say that a resource does not exist before or after.
-func (c Change) Effect() ChangeKind {
-	switch {
-	case c.Kind != "":
-		return c.Kind
-	case slices.Contains([]string{"none", "-", "does not exist", "not registered"}, c.Have):
-		return Adds
-	case slices.Contains([]string{"none", "-"}, c.Want):
-		return Removes
-	}
-	return Alters
-}
 
 // Stage is one stage with its options and the writes that it may make.
 type Stage struct {

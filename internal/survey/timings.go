@@ -7,12 +7,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
 // ReadTimings reads the inputs of a forecast of the plan's length. It makes no write.
-func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.AWSState) (t mode.Timings,
+func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.AWSState) (t forecast.Timings,
 	err error) {
 	if live.Service == nil {
 		return t, nil

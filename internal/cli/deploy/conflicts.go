@@ -38,79 +38,87 @@ func (l *conflictFlags) registerAdopt(c *cobra.Command) {
 		"clean up after a deployment whose journal is lost: route all traffic to the primary, delete its canary")
 }
 
+// serviceConflicts finds what another deployment owns of the service that is about to be deployed,
+// and ends it or returns an error, as the flags say.
+type serviceConflicts struct {
+	program *program
+	journal *journal.Journal
+	pre     *preparedPlan
+	flags   conflictFlags
+}
+
 // freeService ends whatever owns the service, as far as the flags allow. It rolls back a deployment
 // of this journal, takes over the claim of another machine, or plans the removal of leftovers.
 // Without those flags it returns an error that names the owner.
-func (p *program) freeService(ctx context.Context, j *journal.Journal, pre *preparedPlan, l conflictFlags) error {
-	if !pre.plan.Mode().HasService() {
-		return p.refuseSecondRun(ctx, j, pre)
+func (c *serviceConflicts) freeService(ctx context.Context) error {
+	if !c.pre.plan.Mode().HasService() {
+		return c.program.refuseSecondRun(ctx, c.journal, c.pre)
 	}
-	open, err := p.listOpenDeployments(ctx, j, pre.plan)
+	open, err := c.program.listOpenDeployments(ctx, c.journal, c.pre.plan)
 	if err != nil {
 		return err
 	}
 	if len(open) > 0 {
-		over, err := p.finishHandedOver(ctx, j, pre, open[0])
+		over, err := c.program.finishHandedOver(ctx, c.journal, c.pre, open[0])
 		switch {
 		case err != nil:
 			return err
 		case over:
-			return p.freeService(ctx, j, pre, l)
-		case !l.takeOver:
-			return p.underwayError(ctx, j, pre, open[0])
+			return c.freeService(ctx)
+		case !c.flags.takeOver:
+			return c.underwayError(ctx, open[0])
 		}
-		return p.rollBackRunning(ctx, j, pre, open[0])
+		return c.rollBackRunning(ctx, open[0])
 	}
-	return p.planAroundLeftovers(ctx, j, pre, l)
+	return c.planAroundLeftovers(ctx)
 }
 
 // refuseConflicts returns the error with which freeService would refuse the service, as far as that is
 // known before a write.
-func (p *program) refuseConflicts(ctx context.Context, j *journal.Journal, pre *preparedPlan, l conflictFlags) error {
-	open, err := p.listOpenDeployments(ctx, j, pre.plan)
+func (c *serviceConflicts) refuseConflicts(ctx context.Context) error {
+	open, err := c.program.listOpenDeployments(ctx, c.journal, c.pre.plan)
 	switch {
 	case err != nil:
 		return err
-	case len(open) == 0 && pre.plan.Mode().HasService():
-		return p.planAroundLeftovers(ctx, j, pre, l)
+	case len(open) == 0 && c.pre.plan.Mode().HasService():
+		return c.planAroundLeftovers(ctx)
 	case len(open) == 0:
 		return nil
-	case !pre.plan.Mode().HasService():
-		return p.refuseSecondRun(ctx, j, pre)
-	case l.takeOver:
+	case !c.pre.plan.Mode().HasService():
+		return c.program.refuseSecondRun(ctx, c.journal, c.pre)
+	case c.flags.takeOver:
 		return nil
 	}
-	to, err := handedOverTo(ctx, j, open[0])
+	to, err := handedOverTo(ctx, c.journal, open[0])
 	if err != nil || to != "" {
 		return err // freeService ends the deployment if it has succeeded since
 	}
-	return p.underwayError(ctx, j, pre, open[0])
+	return c.underwayError(ctx, open[0])
 }
 
 // planAroundLeftovers plans to take over the claim of another machine and to remove leftovers, as far
 // as the flags allow. It makes no changes.
-func (p *program) planAroundLeftovers(ctx context.Context, j *journal.Journal, pre *preparedPlan,
-	l conflictFlags) error {
-	if ended, err := p.findUnreleasedClaim(ctx, j, pre); ended != nil || err != nil {
-		if err == nil && !l.takeOver && !l.adopt {
+func (c *serviceConflicts) planAroundLeftovers(ctx context.Context) error {
+	if ended, err := c.findUnreleasedClaim(ctx); ended != nil || err != nil {
+		if err == nil && !c.flags.takeOver && !c.flags.adopt {
 			err = ended
 		}
 		if err != nil {
 			return err
 		}
 	}
-	marks := plan.FindLeftovers(pre.state, func(id string) bool {
-		_, err := j.Deployment(ctx, id)
+	marks := plan.FindLeftovers(c.pre.state, func(id string) bool {
+		_, err := c.journal.Deployment(ctx, id)
 		return err == nil
 	})
-	if !marks.IsEmpty() && !l.takeOver && !l.adopt {
-		return p.leftoversError(pre, marks)
+	if !marks.IsEmpty() && !c.flags.takeOver && !c.flags.adopt {
+		return c.leftoversError(marks)
 	}
-	pre.options.TakeOver, pre.options.Adopt = claimOwner(pre.state.Claim), l.adopt || !marks.IsEmpty()
-	if err := pre.planAgain(); err != nil {
+	c.pre.options.TakeOver, c.pre.options.Adopt = claimOwner(c.pre.state.Claim), c.flags.adopt || !marks.IsEmpty()
+	if err := c.pre.planAgain(); err != nil {
 		return err
 	}
-	return codeDeployBusyError(pre)
+	return codeDeployBusyError(c.pre)
 }
 
 // claimOwner returns the deployment of a claim. A plan uses this text to name the claim that may be
@@ -124,17 +132,16 @@ func claimOwner(claim string) string {
 
 const startOperation = "start a deployment"
 
-func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *preparedPlan,
-	d journal.Deployment) error {
+func (c *serviceConflicts) underwayError(ctx context.Context, d journal.Deployment) error {
 	who := "no process runs it now"
-	owner, _, err := j.Holder(ctx, engine.LeaseResource(d))
+	owner, _, err := c.journal.Holder(ctx, engine.LeaseResource(d))
 	if err != nil {
 		return err
 	}
-	if owner != "" && p.IsOwnerAlive(owner) {
+	if owner != "" && c.program.IsOwnerAlive(owner) {
 		who = "process " + owner + " runs it"
 	}
-	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
+	return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("deployment %s of this service is %s; %s", d.ID, d.State, who),
 		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy "+
 			"--take-over to roll it back and deploy", d.ID, d.ID, d.ID)}
@@ -142,16 +149,16 @@ func (p *program) underwayError(ctx context.Context, j *journal.Journal, pre *pr
 
 // findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment
 // of this journal that has ended and could not release it.
-func (p *program) findUnreleasedClaim(ctx context.Context, j *journal.Journal, pre *preparedPlan) (held, err error) {
-	claim, err := plan.ParseClaim(pre.state.Claim)
-	if pre.state.Claim == "" || err != nil {
+func (c *serviceConflicts) findUnreleasedClaim(ctx context.Context) (held, err error) {
+	claim, err := plan.ParseClaim(c.pre.state.Claim)
+	if c.pre.state.Claim == "" || err != nil {
 		return nil, nil
 	}
-	d, err := j.Deployment(ctx, claim.Deployment)
+	d, err := c.journal.Deployment(ctx, claim.Deployment)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, nil
 	}
-	return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
+	return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("deployment %s of this service has ended (%s) but could not release its claim, which "+
 			"expires at %s", d.ID, d.Outcome, show.FormatTime(claim.Until)),
 		Next: "run sluice resume " + d.ID + " to release it, or sluice deploy --take-over; or wait until it " +
@@ -160,9 +167,9 @@ func (p *program) findUnreleasedClaim(ctx context.Context, j *journal.Journal, p
 
 // leftoversError returns the error for a service that has leftovers of a deployment that is not in
 // this journal. Another machine runs that deployment, or ran it and is lost.
-func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
+func (c *serviceConflicts) leftoversError(m plan.Leftovers) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: startOperation, Resource: pre.serviceName(), Kind: sluice.Overtaken,
+		return &sluice.Error{Op: startOperation, Resource: c.pre.serviceName(), Kind: sluice.Overtaken,
 			Err: fmt.Errorf(format, args...), Next: next}
 	}
 	k, err := plan.ParseClaim(m.Claim)
@@ -170,7 +177,7 @@ func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
 	case m.Claim == "":
 		return problem("continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt "+
 			"to clean up and deploy",
-			"the service has leftovers of a deployment that is not in this journal (%s): %s", p.StatePath(), m)
+			"the service has leftovers of a deployment that is not in this journal (%s): %s", c.program.StatePath(), m)
 	case err != nil:
 		return problem("remove the tag if no deployment of the service runs, or run sluice deploy --take-over",
 			"%w", err)
@@ -179,7 +186,7 @@ func (p *program) leftoversError(pre *preparedPlan, m plan.Leftovers) error {
 		"that machine is lost, run sluice deploy --adopt to clean up and deploy",
 		"deployment %s has claimed the service until %s and is not in this journal (%s): another machine runs it%s",
 		k.Deployment,
-		show.FormatTime(k.Until), p.StatePath(), leftoversText(m))
+		show.FormatTime(k.Until), c.program.StatePath(), leftoversText(m))
 }
 
 // leftoversText describes what a deployment has created in addition to its claim.
@@ -193,29 +200,28 @@ func leftoversText(m plan.Leftovers) string {
 // rollBackRunning ends a deployment of this journal by its rollback, whichever process runs it. The
 // rollback is possible because this journal has the state before that deployment. Then the method
 // plans the new deployment again.
-func (p *program) rollBackRunning(ctx context.Context, j *journal.Journal, pre *preparedPlan,
-	d journal.Deployment) error {
-	t := &session.Opened{Journal: j, Deployment: d, Account: pre.account, Clock: pre.clock}
+func (c *serviceConflicts) rollBackRunning(ctx context.Context, d journal.Deployment) error {
+	t := &session.Opened{Journal: c.journal, Deployment: d, Account: c.pre.account, Clock: c.pre.clock}
 	var err error
 	if t.Plan, err = session.ReadPlan(d); err != nil {
 		return err
 	}
-	e := p.NewEngine(pre.account, pre.clock, j)
-	if err := p.takeOverProcess(ctx, e, d); err != nil {
+	e := c.program.NewEngine(c.pre.account, c.pre.clock, c.journal)
+	if err := c.program.takeOverProcess(ctx, e, d); err != nil {
 		return err
 	}
-	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, p.ActorName("")); err != nil {
+	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, c.program.ActorName("")); err != nil {
 		return err
 	}
-	r := p.Terminal().NewRenderer(t.Plan, t.Clock)
+	r := c.program.Terminal().NewRenderer(t.Plan, t.Clock)
 	if _, err := replayEvents(ctx, t, r); err != nil {
 		r.Close()
 		return err
 	}
-	if err := p.runHere(ctx, e, r, d.ID, engine.Options{}, sluice.RolledBack); err != nil {
+	if err := c.program.runHere(ctx, e, r, d.ID, engine.Options{}, sluice.RolledBack); err != nil {
 		return err
 	}
-	return pre.readAndPlan(ctx)
+	return c.pre.readAndPlan(ctx)
 }
 
 // takeOverProcess stops the process that runs a deployment and prints which process that was and

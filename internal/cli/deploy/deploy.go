@@ -82,7 +82,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 			case dry:
 				return p.dryRun(c.Context(), path, args, how)
 			case len(args) > 1:
-				return p.deploySeveral(c.Context(), args, how, s)
+				return deploySeveral(c.Context(), p, args, how, s)
 			}
 			return p.runDeploy(c.Context(), path, how)
 		},
@@ -139,7 +139,7 @@ func (p *program) runDeploy(ctx context.Context, path string, o deployOptions) e
 // deployPrepared deploys what was planned. It first ends or refuses other deployments of the service.
 func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *preparedPlan, o deployOptions) error {
 	how, force := o.run, o.force
-	if err := p.freeService(ctx, j, pre, o.conflicts); err != nil {
+	if err := (&serviceConflicts{p, j, pre, o.conflicts}).freeService(ctx); err != nil {
 		return err
 	}
 	if !force {

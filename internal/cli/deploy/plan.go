@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -116,7 +117,7 @@ func (p *program) runPlan(ctx context.Context, path string, o mode.Options, show
 
 // prepareForecast makes a plan and, if forecast is set, its forecast. It makes no changes.
 func (p *program) prepareForecast(ctx context.Context, path string, o mode.Options, forecast bool) (*preparedPlan,
-	*mode.Forecast, error) {
+	*forecast.Forecast, error) {
 	defer p.ShowCalls()()
 	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
@@ -129,7 +130,7 @@ func (p *program) prepareForecast(ctx context.Context, path string, o mode.Optio
 }
 
 // showPlan prints a plan and, if f is not nil, its forecast. It makes no changes.
-func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *mode.Forecast) error {
+func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *forecast.Forecast) error {
 	if err := p.warnOfOpen(ctx, pl); err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *mode.Forecast)
 
 // forecastPlan returns how long a plan will take, or nil if the plan changes nothing. If the state of
 // the service cannot be read, it assumes usual values and says so.
-func forecastPlan(ctx context.Context, pre *preparedPlan) *mode.Forecast {
+func forecastPlan(ctx context.Context, pre *preparedPlan) *forecast.Forecast {
 	if !pre.plan.HasChanges() || !pre.plan.Mode().HasService() {
 		return nil
 	}

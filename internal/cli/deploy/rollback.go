@@ -49,7 +49,7 @@ succeeded again, with AllAtOnce.`,
   sluice rollback --cluster prod --service web
   sluice rollback --cluster prod --service web --to web:41`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runRollback(c.Context(), path, given, o)
+			return (&rollbackRun{p, path, given, o}).execute(c.Context())
 		})
 	f := c.Flags()
 	f.StringVar(&o.cluster, "cluster", "",
@@ -80,49 +80,56 @@ func (o rollbackOptions) checkRollback(path string, given bool) error {
 	return nil
 }
 
-func (p *program) runRollback(ctx context.Context, path string, given bool, o rollbackOptions) error {
-	if err := o.checkRollback(path, given); err != nil {
+// rollbackRun is one run of sluice rollback.
+type rollbackRun struct {
+	program *program
+	path    string // of the application, or the ID of a deployment
+	given   bool   // the user named the path
+	options rollbackOptions
+}
+
+func (r *rollbackRun) execute(ctx context.Context) error {
+	if err := r.options.checkRollback(r.path, r.given); err != nil {
 		return err
 	}
-	j, err := p.OpenJournalForWrite()
+	j, err := r.program.OpenJournalForWrite()
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	of, region, err := p.targetService(path, given, o)
+	of, region, err := r.targetService()
 	if err != nil {
 		return err
 	}
 	t := &session.Opened{Journal: j}
-	if t.Deployment, err = p.findLastDeployment(ctx, j, path, given, o, of); err == nil && o.to == "" {
-		return p.rollBackRecorded(ctx, t, of, o)
+	if t.Deployment, err = r.findLastDeployment(ctx, j, of); err == nil && r.options.to == "" {
+		return r.rollBackRecorded(ctx, t, of)
 	}
 	if of.Service == "" || err != nil && !errors.Is(err, session.ErrNoDeployment) {
 		return err
 	}
-	if o.adopt && o.service == "" && err != nil {
-		return p.adoptLeftovers(ctx, j, path, o)
+	if r.options.adopt && r.options.service == "" && err != nil {
+		return r.adoptLeftovers(ctx, j)
 	}
-	return p.rollBackByHistory(ctx, j, of, region, o)
+	return r.rollBackByHistory(ctx, j, of, region)
 }
 
 // targetService returns the service to roll back. Its name is empty if only the journal identifies
 // the service.
-func (p *program) targetService(path string, given bool, o rollbackOptions) (of journal.Filter, region string,
-	err error) {
-	if o.service != "" {
+func (r *rollbackRun) targetService() (of journal.Filter, region string, err error) {
+	if r.options.service != "" {
 		cluster := "default"
-		if o.cluster != "" {
-			cluster = sluice.ARNName(o.cluster)
+		if r.options.cluster != "" {
+			cluster = sluice.ARNName(r.options.cluster)
 		}
-		return journal.Filter{Cluster: cluster, Service: sluice.ARNName(o.service)}, "", nil
+		return journal.Filter{Cluster: cluster, Service: sluice.ARNName(r.options.service)}, "", nil
 	}
-	if session.IsDeploymentID(path) {
+	if session.IsDeploymentID(r.path) {
 		return of, "", nil
 	}
-	app, err := p.LoadApplication(path)
+	app, err := r.program.LoadApplication(r.path)
 	switch {
-	case err != nil && !given && session.IsNoApplication(err) && o.to == "":
+	case err != nil && !r.given && session.IsNoApplication(err) && r.options.to == "":
 		return of, "", nil
 	case err != nil || app.Service == nil:
 		return of, "", err
@@ -131,18 +138,18 @@ func (p *program) targetService(path string, given bool, o rollbackOptions) (of 
 		app.Region, nil
 }
 
-func (p *program) findLastDeployment(ctx context.Context, j *journal.Journal, path string, given bool,
-	o rollbackOptions, of journal.Filter) (journal.Deployment, error) {
-	if o.service != "" {
-		return p.NewestOfService(ctx, j, "rollback", of)
+func (r *rollbackRun) findLastDeployment(ctx context.Context, j *journal.Journal, of journal.Filter) (
+	journal.Deployment, error) {
+	if r.options.service != "" {
+		return r.program.NewestOfService(ctx, j, "rollback", of)
 	}
-	return p.FindDeployment(ctx, j, "rollback", path, given)
+	return r.program.FindDeployment(ctx, j, "rollback", r.path, r.given)
 }
 
 // rollBackRecorded rolls a deployment of the journal back. If another process or person has deployed
 // the service since, it rolls back by the history of AWS instead.
-func (p *program) rollBackRecorded(ctx context.Context, t *session.Opened, of journal.Filter, o rollbackOptions) error {
-	if err := p.EnterAccount(ctx, t); err != nil {
+func (r *rollbackRun) rollBackRecorded(ctx context.Context, t *session.Opened, of journal.Filter) error {
+	if err := r.program.EnterAccount(ctx, t); err != nil {
 		return err
 	}
 	d := t.Deployment
@@ -156,42 +163,42 @@ func (p *program) rollBackRecorded(ctx context.Context, t *session.Opened, of jo
 		return err
 	}
 	if (overtaken || onlyAdopted(t)) && of.Service != "" {
-		return p.rollBackByHistory(ctx, t.Journal, of, d.Region, o)
+		return r.rollBackByHistory(ctx, t.Journal, of, d.Region)
 	}
 	if d.State == journal.Ended && d.Outcome == sluice.RolledBack {
-		p.PrintResult("nothing to roll back: " + show.DeploymentSummary(d, ""))
+		r.program.PrintResult("nothing to roll back: " + show.DeploymentSummary(d, ""))
 		return nil
 	}
-	if o.dry {
+	if r.options.dry {
 		return &sluice.Error{Op: "sluice rollback --dry-run", Resource: d.ID,
 			Err:  errors.New("the plan of a deployment already contains the plan of its rollback"),
 			Next: "run sluice plan to see it, or leave --dry-run out"}
 	}
-	if err := p.refuseOlder(ctx, t); err != nil {
+	if err := r.refuseOlder(ctx, t); err != nil {
 		return err
 	}
-	return p.requestRollback(ctx, t, o.noWait)
+	return r.requestRollback(ctx, t)
 }
 
 // requestRollback saves the command to roll back. It then runs the rollback here, or follows the
 // process that runs it.
-func (p *program) requestRollback(ctx context.Context, t *session.Opened, noWait bool) error {
-	runs, err := p.RunningProcess(ctx, t)
+func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened) error {
+	runs, err := r.program.RunningProcess(ctx, t)
 	if err != nil {
 		return err
 	}
-	d, e := t.Deployment, p.NewEngine(t.Account, t.Clock, t.Journal)
-	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, p.ActorName("")); err != nil {
+	d, e := t.Deployment, r.program.NewEngine(t.Account, t.Clock, t.Journal)
+	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, r.program.ActorName("")); err != nil {
 		return err
 	}
 	if err := e.Reopen(ctx, d.ID); err != nil {
 		return err
 	}
-	if noWait && runs != "" {
-		p.PrintResult("rollback requested from process " + runs + ", deployment " + d.ID)
+	if r.options.noWait && runs != "" {
+		r.program.PrintResult("rollback requested from process " + runs + ", deployment " + d.ID)
 		return nil
 	}
-	return p.runOrFollow(ctx, e, t, engine.Options{}, sluice.RolledBack)
+	return r.program.runOrFollow(ctx, e, t, engine.Options{}, sluice.RolledBack)
 }
 
 // isOvertaken reports whether another process or person has deployed the service since the last
@@ -233,54 +240,55 @@ func onlyAdopted(t *session.Opened) bool {
 
 // adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no
 // revision.
-func (p *program) adoptLeftovers(ctx context.Context, j *journal.Journal, path string, o rollbackOptions) error {
-	pre, err := p.preparePlan(ctx, path, mode.Options{Adopt: true, Only: true})
+func (r *rollbackRun) adoptLeftovers(ctx context.Context, j *journal.Journal) error {
+	pre, err := r.program.preparePlan(ctx, r.path, mode.Options{Adopt: true, Only: true})
 	if err != nil {
 		return err
 	}
 	if pre.plan.Mode().ReturnsByHistory() {
-		return p.rollBackByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service},
-			pre.app.Region, o)
+		return r.rollBackByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service},
+			pre.app.Region)
 	}
-	if o.dry {
-		return p.showPlan(ctx, pre.plan, nil)
+	if r.options.dry {
+		return r.program.showPlan(ctx, pre.plan, nil)
 	}
-	if err := p.freeService(ctx, j, pre, conflictFlags{adopt: true}); err != nil {
+	if err := (&serviceConflicts{r.program, j, pre, conflictFlags{adopt: true}}).freeService(ctx); err != nil {
 		return err
 	}
-	return p.runNewDeployment(ctx, j, pre, engine.Options{})
+	return r.program.runNewDeployment(ctx, j, pre, engine.Options{})
 }
 
 // rollBackByHistory returns a rolling service to the previous revision in ECS's history, as a
 // deployment of its own.
-func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string,
-	o rollbackOptions) error {
-	pre, nothing, err := p.prepareReturn(ctx, of, region, o.to)
+func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal, of journal.Filter,
+	region string) error {
+	pre, nothing, err := r.prepareReturn(ctx, of, region)
 	if err != nil {
 		return err
 	}
 	if nothing != "" {
-		p.PrintResult("nothing to roll back: " + of.Cluster + "/" + of.Service + ": " + nothing)
+		r.program.PrintResult("nothing to roll back: " + of.Cluster + "/" + of.Service + ": " + nothing)
 		return nil
 	}
-	if o.dry {
-		return p.showPlan(ctx, pre.plan, nil)
+	if r.options.dry {
+		return r.program.showPlan(ctx, pre.plan, nil)
 	}
-	if err := p.freeService(ctx, j, pre, conflictFlags{adopt: o.adopt}); err != nil {
+	conflicts := &serviceConflicts{r.program, j, pre, conflictFlags{adopt: r.options.adopt}}
+	if err := conflicts.freeService(ctx); err != nil {
 		return err
 	}
 	if !pre.plan.HasChanges() {
-		p.PrintResult(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
+		r.program.PrintResult(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
 		return nil
 	}
-	return p.runNewDeployment(ctx, j, pre, engine.Options{NoWait: o.noWait})
+	return r.program.runNewDeployment(ctx, j, pre, engine.Options{NoWait: r.options.noWait})
 }
 
-func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan,
+func (r *rollbackRun) prepareReturn(ctx context.Context, of journal.Filter, region string) (pre *preparedPlan,
 	nothing string, err error) {
-	defer p.ShowCalls()()
-	pre = &preparedPlan{filter: of, revision: to, returnPlan: &history.Return{}}
-	if pre.account, pre.clock, err = p.OpenAccount(ctx, region); err != nil {
+	defer r.program.ShowCalls()()
+	pre = &preparedPlan{filter: of, revision: r.options.to, returnPlan: &history.Return{}}
+	if pre.account, pre.clock, err = r.program.OpenAccount(ctx, region); err != nil {
 		return nil, "", err
 	}
 	err = pre.readAndPlan(ctx)
@@ -288,8 +296,8 @@ func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, 
 }
 
 // refuseOlder returns an error if the journal has a newer deployment of the same service.
-func (p *program) refuseOlder(ctx context.Context, t *session.Opened) error {
-	d, at := t.Deployment, p.Endpoint(ctx)
+func (r *rollbackRun) refuseOlder(ctx context.Context, t *session.Opened) error {
+	d, at := t.Deployment, r.program.Endpoint(ctx)
 	last, err := t.Journal.LatestDeployment(ctx, journal.Filter{Account: d.Account, Region: d.Region,
 		Cluster: d.Cluster, Service: d.Service, At: &at})
 	if err != nil || last.ID == d.ID {

@@ -17,13 +17,13 @@ const readsAtOnce = 8
 
 // deploySeveral deploys several applications. It first reads and plans all of them, and writes only if
 // all can be deployed.
-func (p *program) deploySeveral(ctx context.Context, paths []string, o deployOptions, f severalFlags) error {
+func deploySeveral(ctx context.Context, p *program, paths []string, o deployOptions, f severalFlags) error {
 	j, err := p.OpenJournalForWrite()
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	all, err := p.prepareSeveral(ctx, j, paths, o)
+	all, err := prepareSeveral(ctx, p, j, paths, o)
 	if err != nil {
 		return err
 	}
@@ -46,16 +46,16 @@ func (p *program) deploySeveral(ctx context.Context, paths []string, o deployOpt
 
 // prepareSeveral reads and plans all applications, without changes. If one of them cannot be deployed,
 // it prints the problems of all and returns the worst exit code.
-func (p *program) prepareSeveral(ctx context.Context, j *journal.Journal, paths []string,
+func prepareSeveral(ctx context.Context, p *program, j *journal.Journal, paths []string,
 	o deployOptions) ([]*preparedPlan, error) {
 	if _, _, err := p.OpenClock(); err != nil {
 		return nil, err
 	}
 	all, errs := make([]*preparedPlan, len(paths)), make([]error, len(paths))
-	p.prepareEach(ctx, paths, func(i int) {
+	prepareEach(ctx, p, paths, func(i int) {
 		all[i], errs[i] = p.preparePlan(ctx, paths[i], o.plan)
 		if errs[i] == nil {
-			errs[i] = p.refuseConflicts(ctx, j, all[i], o.conflicts)
+			errs[i] = (&serviceConflicts{p, j, all[i], o.conflicts}).refuseConflicts(ctx)
 		}
 		if errs[i] == nil && all[i].plan.HasChanges() {
 			errs[i] = refuseSuspendedScaling(all[i].plan, o.run.NoWait)
@@ -81,7 +81,7 @@ func (p *program) prepareSeveral(ctx context.Context, j *journal.Journal, paths 
 }
 
 // prepareEach calls prepare for each application, several at once.
-func (p *program) prepareEach(ctx context.Context, paths []string, prepare func(i int)) {
+func prepareEach(ctx context.Context, p *program, paths []string, prepare func(i int)) {
 	defer p.ShowCalls()()
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, readsAtOnce)

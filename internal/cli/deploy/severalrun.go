@@ -28,7 +28,7 @@ type job struct {
 
 // severalRun runs jobs concurrently.
 type severalRun struct {
-	*program
+	program       *program
 	command       string // deploy or resume
 	jobs          []*job
 	stopAtFailure bool // a failed job stops the start of the others
@@ -40,7 +40,7 @@ type severalRun struct {
 // worst result.
 func (r *severalRun) run(ctx context.Context, limit int) error {
 	r.nameJobs()
-	c, _, err := r.OpenClock()
+	c, _, err := r.program.OpenClock()
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func (r *severalRun) run(ctx context.Context, limit int) error {
 	for i, x := range r.jobs {
 		names[i] = x.name
 	}
-	r.view = r.Terminal().NewSeveral(names, c)
-	clearNotes := r.UseNoteShower(r.view)
-	clearInterrupt := r.SetInterruptNote(r.view,
+	r.view = r.program.Terminal().NewSeveral(names, c)
+	clearNotes := r.program.UseNoteShower(r.view)
+	clearInterrupt := r.program.SetInterruptNote(r.view,
 		"pausing all at a safe point; press Ctrl-C again to exit immediately")
 	r.runJobs(ctx, limit)
 	clearInterrupt()
@@ -117,7 +117,7 @@ func (r *severalRun) skipJob(ctx context.Context, i int) {
 		x.exit = sluice.ExitStopped
 	}
 	r.view.SetState(i, "not started", true)
-	if r.Flags.Output == session.JSON {
+	if r.program.Flags.Output == session.JSON {
 		t := r.view.Terminal(i)
 		t.NewJSONLines(x.name).ShowEvent(sluice.Seal("", "", sluice.Noted{Message: "not started: " + x.service}))
 	}
@@ -127,7 +127,7 @@ func (r *severalRun) skipJob(ctx context.Context, i int) {
 func (r *severalRun) runJob(ctx context.Context, i int) {
 	x := r.jobs[i]
 	t := r.view.Terminal(i)
-	child := &program{Session: r.Child(t), onEnd: func(e runEnd) { x.end = e }}
+	child := &program{Session: r.program.Child(t), onEnd: func(e runEnd) { x.end = e }}
 	r.view.SetState(i, "begins", false)
 	x.err = func() (err error) {
 		defer func() {

@@ -14,20 +14,20 @@ import (
 
 // printSummary prints the results, and the commands that continue.
 func (r *severalRun) printSummary(ctx context.Context) {
-	if r.Flags.Output == session.Text {
+	if r.program.Flags.Output == session.Text {
 		r.printTable()
 	}
 	for _, next := range r.nextSteps(ctx) {
-		fmt.Fprintln(r.Env.Err, "next: "+next)
+		fmt.Fprintln(r.program.Env.Err, "next: "+next)
 	}
 }
 
 // printTable prints a table of all jobs, and the causes of those that did not succeed.
 func (r *severalRun) printTable() {
-	if r.Env.IsTerminal(r.Env.Out) {
-		fmt.Fprintln(r.Env.Out) // below the board
+	if r.program.Env.IsTerminal(r.program.Env.Out) {
+		fmt.Fprintln(r.program.Env.Out) // below the board
 	}
-	w := tabwriter.NewWriter(r.Env.Out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(r.program.Env.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "APPLICATION\tSERVICE\tRESULT\tTOOK\tRUNS")
 	for _, x := range r.jobs {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.name, x.service, x.resultText(), x.tookText(), x.revision())
@@ -35,7 +35,7 @@ func (r *severalRun) printTable() {
 	_ = w.Flush()
 	for _, x := range r.jobs {
 		if text := x.causeText(); text != "" {
-			fmt.Fprintln(r.Env.Out, x.name+": "+text)
+			fmt.Fprintln(r.program.Env.Out, x.name+": "+text)
 		}
 	}
 }

@@ -40,8 +40,9 @@ func canaryPlan() *plan.Plan {
 			Writes: []sluice.Write{modify}},
 		Finish: []sluice.Write{{Operation: "ecs:UntagResource", Resource: "prod/web"}},
 		Changes: []plan.Change{
-			{Of: "task definition", Path: "containerDefinitions[web].image", Have: "sim/web:v1", Want: "sim/web:v2"},
-			{Of: "service", Path: "desiredCount", Have: "2", Want: "4"},
+			{Of: "task definition", Path: "containerDefinitions[web].image", Have: "sim/web:v1", Want: "sim/web:v2",
+				Kind: plan.Alters},
+			{Of: "service", Path: "desiredCount", Have: "2", Want: "4", Kind: plan.Alters},
 		},
 		Warnings: []string{"target group web-primary drains for 5m0s"},
 		Notes:    []string{"ignored by sluice (used by piped): spec.labels"},

@@ -13,8 +13,9 @@ func changesOfAllKinds() []plan.Change {
 		{Of: "service", Path: "networkMode", Have: "none", Want: "host", Kind: plan.Alters},
 		{Of: "service", Path: "tags[team]", Have: "none", Want: "{key: team, value: shop}", Kind: plan.Adds},
 		{Of: "service", Path: "role", Have: "deploy", Want: "none", Kind: plan.Removes},
-		{Of: "task sets", Path: "ecs-svc/1", Have: "of web:1", Want: "none"},
-		{Of: "task sets", Path: strings.Repeat("p", 50), Have: "a former value", Want: "another value"},
+		{Of: "task sets", Path: "ecs-svc/1", Have: "of web:1", Want: "none", Kind: plan.Removes},
+		{Of: "task sets", Path: strings.Repeat("p", 50), Have: "a former value", Want: "another value",
+			Kind: plan.Alters},
 	}
 }
 

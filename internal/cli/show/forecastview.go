@@ -6,11 +6,11 @@ import (
 	"io"
 
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // writeForecast writes how long a plan will take, and the assumptions of the forecast.
-func (v planView) writeForecast(w io.Writer, p *plan.Plan, f mode.Forecast) error {
+func (v planView) writeForecast(w io.Writer, p *plan.Plan, f forecast.Forecast) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n%s\n  about %s", v.Bold("Forecast"), plan.FormatDuration(f.Took))
 	longest := 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
@@ -16,7 +17,7 @@ import (
 type planView struct{ Paint }
 
 // Plan writes a plan and, if f is not nil, its forecast.
-func Plan(w io.Writer, p Paint, pl *plan.Plan, f *mode.Forecast) error {
+func Plan(w io.Writer, p Paint, pl *plan.Plan, f *forecast.Forecast) error {
 	v := planView{p}
 	if err := v.writePlan(w, pl); err != nil || f == nil {
 		return err
@@ -85,21 +86,21 @@ const maxAdded = 5
 func Changes(w io.Writer, p Paint, pl *plan.Plan) {
 	added := map[string]int{}
 	for _, c := range pl.Changes {
-		if c.Effect() == plan.Adds {
+		if c.Kind == plan.Adds {
 			added[c.Of]++
 		}
 	}
 	for _, c := range pl.Changes {
-		if n := added[c.Of]; c.Effect() == plan.Adds && n > maxAdded {
+		if n := added[c.Of]; c.Kind == plan.Adds && n > maxAdded {
 			fmt.Fprintf(w, "  %s %s: %s (sluice plan lists them)\n", p.Good("+"), c.Of, sluice.Plural(n, "member"))
 			added[c.Of] = -1
 		}
-		if c.Effect() == plan.Adds && added[c.Of] < 0 {
+		if c.Kind == plan.Adds && added[c.Of] < 0 {
 			continue
 		}
 		text := printable.Line(c.Have) + " -> " + printable.Line(c.Want)
 		sign := p.Warn("~")
-		switch c.Effect() {
+		switch c.Kind {
 		case plan.Adds:
 			sign, text = p.Good("+"), printable.Line(c.Want)
 		case plan.Removes:
@@ -116,9 +117,9 @@ const maxChangeLine = 80
 func (v planView) writeChange(b *bytes.Buffer, c plan.Change) {
 	path, have, want := printable.Line(c.Path), printable.Line(c.Have), printable.Line(c.Want)
 	switch {
-	case c.Effect() == plan.Adds:
+	case c.Kind == plan.Adds:
 		fmt.Fprintf(b, "    %s %s:%s%s\n", v.Good("+"), path, beforeValue(path, want), v.Good(want))
-	case c.Effect() == plan.Removes:
+	case c.Kind == plan.Removes:
 		fmt.Fprintf(b, "    %s %s:%s%s\n", v.Bad("-"), path, beforeValue(path, have), v.Bad(have))
 	case len([]rune("    ~ "+path+": "+have+" -> "+want)) <= maxChangeLine:
 		fmt.Fprintf(b, "    %s %s: %s -> %s\n", v.Warn("~"), path, v.Bad(have), v.Good(want))

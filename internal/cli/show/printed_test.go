@@ -12,7 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
-	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
@@ -79,7 +79,7 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 		},
 		"plan": func(w io.Writer, p Paint) { _ = planView{p}.writePlan(w, pl) },
 		"plan as JSON": func(w io.Writer, _ Paint) {
-			_ = PlanJSON(w, pl, &mode.Forecast{})
+			_ = PlanJSON(w, pl, &forecast.Forecast{})
 		},
 	} {
 		mark, err := printable.NewCodePrefix(strings.NewReader("\xfe\xdc\xba\x98\x76\x54\x32\x10"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 )
 
@@ -15,7 +16,7 @@ type Board struct {
 	plan      *plan.Plan
 	began     time.Time
 	stages    []boardStage // the last one is the rollback
-	forecast  mode.Forecast
+	forecast  forecast.Forecast
 	rows      boardRows
 	actual    sluice.Weights // as AWS last returned them
 	requested sluice.Weights
@@ -33,7 +34,7 @@ type boardStage struct {
 
 func NewBoard(p *plan.Plan) *Board {
 	b := &Board{plan: p, stages: make([]boardStage, len(p.Stages)+1), rows: initialRows(p),
-		forecast: mode.NewForecast(p, mode.Timings{Tasks: servingTasks(p)})}
+		forecast: mode.NewForecast(p, forecast.Timings{Tasks: servingTasks(p)})}
 	if len(p.Rollback.Routes) > 0 {
 		b.actual = p.Rollback.Routes[0].Weights
 		b.requested = b.actual

@@ -58,7 +58,7 @@ func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*pla
 		Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
-		CodeDeploy: appfile.CodeDeploy{Config: mode.AllAtOnce},
+		CodeDeploy: appfile.CodeDeploy{Config: plan.AllAtOnce},
 		Notes: []string{fmt.Sprintf("the desired count (%d) and the other attributes of the service are not changed; "+
 			"no hook is called", live.Service.DesiredCount)}}
 	live.Deployer.Running = "" // it is stopped first, or there is none
@@ -75,7 +75,7 @@ func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*pla
 		s.Stop = back.Stop
 		s.AddWrite("codedeploy:StopDeployment", back.Stop)
 		p.Changes = append(p.Changes, plan.Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs",
-			Want: "rolled back"})
+			Want: "rolled back", Kind: plan.Alters})
 	}
 	return p, nil
 }

@@ -188,6 +188,6 @@ func MakeReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, er
 	s.Stop = back.Stop
 	s.AddWrite("ecs:StopServiceDeployment", back.Stop)
 	p.Changes = append(p.Changes, plan.Change{Of: "service deployment", Path: back.Stop, Have: "runs",
-		Want: "rolled back"})
+		Want: "rolled back", Kind: plan.Alters})
 	return p, nil
 }

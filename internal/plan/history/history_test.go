@@ -8,7 +8,22 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
+
+// A deployment that a return stops is changed: it is rolled back.
+func TestAStoppedDeploymentIsAChange(t *testing.T) {
+	live := plan.AWSState{Service: serving("web:2"), Account: "123456789012", Region: "us-east-1"}
+	back := Return{To: "web:1", Stop: "service-deployment/a",
+		Definition: &ecstypes.TaskDefinition{Family: aws.String("web"), Revision: 1}}
+	p, err := MakeReturn("prod", live, back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := p.Changes[len(p.Changes)-1]; c.Path != back.Stop || c.Kind != plan.Alters {
+		t.Errorf("%+v", c)
+	}
+}
 
 // past is "web:2 SUCCESSFUL" as an entry of a history.
 func past(entries ...string) []PastDeployment {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 const networkListener = elb + "listener/net/web/0123456789abcdef/0123456789abcdef"
@@ -37,7 +38,7 @@ func TestNetworkPlan(t *testing.T) {
 		shift.Routes[0].Name != "default action of port 80" || !p.Rollback.MayWrite(write) {
 		t.Errorf("%s, shift %+v", p.Balancer, shift)
 	}
-	f := NewForecast(p, Timings{})
+	f := NewForecast(p, forecast.Timings{})
 	if f.Stages[1] != p.ShiftPropagation() || f.Stages[3] != p.ShiftPropagation() ||
 		f.Stages[4] >= p.ShiftPropagation() || f.Took < 20*time.Minute {
 		t.Errorf("forecast %s in all: %v", f.Took, f.Stages)
@@ -54,7 +55,7 @@ func TestNetworkForecastOfACleanThatShifts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := NewForecast(p, Timings{}); f.Stages[3] < p.ShiftPropagation() {
+	if f := NewForecast(p, forecast.Timings{}); f.Stages[3] < p.ShiftPropagation() {
 		t.Errorf("the clean stage takes %s", f.Stages[3])
 	}
 }

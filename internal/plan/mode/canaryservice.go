@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // canaryServiceRules are the rules of a canary service next to a service that ECS rolls. The writes
@@ -24,7 +25,7 @@ func canaryServiceRules() rules {
 		syncWrites: addCanaryServiceSync, canaryWrites: addCanaryServiceStart, primaryWrites: addUpdateWrites,
 		cleanWrites: addCanaryServiceClean, adoptWrites: addCanaryServiceEnd,
 		rollbackWrites: addCanaryServiceRollback, growWrites: addCanaryServiceUpdate,
-		guardWrites: guardCanaryService, replaceTime: (*forecaster).rollingTime,
+		guardWrites: guardCanaryService, replaceTime: (*forecast.Estimate).RollingTime,
 		warnService: warnRolling, warn: warnNextToService,
 		words: words{
 			stages: "Stages", sync: rollText, summary: rollText, canary: canaryServiceText,
@@ -213,5 +214,5 @@ func leftoverCanaryService(live plan.AWSState) []plan.Change {
 	}
 	return []plan.Change{{Of: "canary service", Path: aws.ToString(live.Beside.ServiceName),
 		Have: fmt.Sprintf("%s, %d running", sluice.RevisionOf(aws.ToString(live.Beside.TaskDefinition)),
-			live.Beside.RunningCount), Want: "none"}}
+			live.Beside.RunningCount), Want: "none", Kind: plan.Removes}}
 }

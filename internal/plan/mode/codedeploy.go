@@ -2,11 +2,8 @@ package mode
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -15,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // breakerRule says why the circuit breaker is rejected.
@@ -31,7 +29,7 @@ func codeDeployRules() rules {
 		syncWrites: addShiftWrites, canaryWrites: writeNothing, primaryWrites: writeNothing,
 		cleanWrites: writeNothing, adoptWrites: writeNothing, rollbackWrites: addShiftBackWrites,
 		growWrites: growNothing, guardWrites: guardNothing, // only CodeDeploy changes a deployment that it runs
-		replaceTime: (*forecaster).codeDeployTime,
+		replaceTime: (*forecast.Estimate).CodeDeployTime,
 		warnService: warnNothing, warn: warnCodeDeploy,
 		words: words{
 			stages: "Stages", sync: codeDeployText, summary: codeDeployText, canary: noWords,
@@ -276,10 +274,6 @@ func refusePipeline(app *appfile.Application, o Options) error {
 	}
 }
 
-// AllAtOnce is the predefined configuration that shifts all traffic in one step. It is the only
-// predefined one that Network Load Balancers support.
-const AllAtOnce = "CodeDeployDefault.ECSAllAtOnce"
-
 // warnCodeDeploy warns about effects of the deployment group that a user may not expect.
 func warnCodeDeploy(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
 	c, d := p.CodeDeploy, live.Deployer
@@ -298,7 +292,7 @@ func warnCodeDeploy(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
 		addWarning(p, "CodeDeploy deployment %s of %s is running, and a group allows one at a time: this deployment "+
 			"is refused until it ends", d.Running, c.Name())
 	}
-	if strings.Contains(d.Listener, ":listener/net/") && c.ConfigUsed != AllAtOnce {
+	if strings.Contains(d.Listener, ":listener/net/") && c.ConfigUsed != plan.AllAtOnce {
 		addWarning(p, "the listener belongs to a Network Load Balancer, which does not support %s: CodeDeploy shifts "+
 			"its traffic only with AllAtOnce", c.ConfigUsed)
 	}
@@ -316,61 +310,4 @@ func warnCodeDeploy(p *plan.Plan, _ *appfile.Application, live plan.AWSState) {
 		addWarning(p, "the hook AfterAllowTestTraffic is not called: deployment group %s has no test listener",
 			c.Name())
 	}
-}
-
-// predefinedConfig matches the predefined deployment configurations of AWS other than AllAtOnce.
-// Their names state how they shift (CodeDeploy User Guide, "Predefined deployment configurations
-// for an Amazon ECS compute platform").
-const predefinedConfig = `^CodeDeployDefault\.ECS(Canary|Linear)(\d+)Percent(?:Every)?(\d+)Minutes?$`
-
-// shiftDuration returns the time between the first share of the traffic and all of it. ok is false
-// if the name of the configuration does not state it.
-func shiftDuration(config string) (d time.Duration, ok bool) {
-	if config == AllAtOnce {
-		return 0, true
-	}
-	m := regexp.MustCompile(predefinedConfig).FindStringSubmatch(config)
-	if m == nil {
-		return 0, false
-	}
-	percent, _ := strconv.Atoi(m[2])
-	minutes, _ := strconv.Atoi(m[3])
-	steps := 1
-	if m[1] == "Linear" {
-		steps = (100+percent-1)/percent - 1
-	}
-	return time.Duration(steps*minutes) * time.Minute, true
-}
-
-// lifecycleTime is about what CodeDeploy takes for its eight events in addition to starts, shifts
-// and hooks (observed).
-const lifecycleTime = 25 * time.Second
-
-// codeDeployTime returns the time of a blue/green deployment by CodeDeploy.
-func (f *forecaster) codeDeployTime(s plan.Stage) time.Duration {
-	c := f.plan.CodeDeploy
-	if c == nil || !c.Deploys {
-		return f.rollingTime(s)
-	}
-	d, _ := shiftDuration(c.ConfigUsed)
-	return f.taskStartTime() + lifecycleTime + d + c.Keeps
-}
-
-// shiftAssumptions returns the times that the forecast of such a deployment excludes.
-func (f *forecaster) shiftAssumptions() (all []string) {
-	c := f.plan.CodeDeploy
-	if c == nil || !c.Deploys {
-		return nil
-	}
-	if _, ok := shiftDuration(c.ConfigUsed); !ok {
-		all = append(all, fmt.Sprintf("the time between the steps of %s is not included: only CodeDeploy knows it",
-			c.ConfigUsed))
-	}
-	if len(c.Hooks) > 0 {
-		all = append(all, "the hooks return immediately")
-	}
-	if c.Ready {
-		all = append(all, "the approval is given immediately")
-	}
-	return all
 }

@@ -91,11 +91,12 @@ func ChangesOutsideFiles(app *appfile.Application, live plan.AWSState) []plan.Ch
 		all = append(all, plan.Change{Of: "task set", Path: ts.ID,
 			Have: fmt.Sprintf("of %s, not created by sluice, %d running in %s", ts.Revision, ts.Running,
 				requestSource(ts)),
-			Want: "none"})
+			Want: "none", Kind: plan.Removes})
 	}
 	for _, t := range live.Foreign {
 		all = append(all, plan.Change{Of: "target", Path: t.ID,
-			Have: fmt.Sprintf("%s in target group %s, not a task of the service", t.State, t.Group), Want: "none"})
+			Have: fmt.Sprintf("%s in target group %s, not a task of the service", t.State, t.Group), Want: "none",
+			Kind: plan.Removes})
 	}
 	return append(all, weightedRules(app, live)...)
 }
@@ -105,11 +106,11 @@ func listLeftovers(live plan.AWSState, want string) (all []plan.Change) {
 	all = append(all, leftoverCanaryService(live)...)
 	for _, ts := range live.LeftoverSets() {
 		all = append(all, plan.Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("a canary of %s, %d running",
-			ts.Revision, ts.Running), Want: want})
+			ts.Revision, ts.Running), Want: want, Kind: plan.Removes})
 	}
 	if live.LeftRecords > 0 {
 		all = append(all, plan.Change{Of: "instances", Path: live.Registry.FullName(),
-			Have: fmt.Sprintf("%d of canaries", live.LeftRecords), Want: want})
+			Have: fmt.Sprintf("%d of canaries", live.LeftRecords), Want: want, Kind: plan.Removes})
 	}
 	return all
 }
@@ -122,7 +123,7 @@ func weightedRules(app *appfile.Application, live plan.AWSState) (all []plan.Cha
 	for _, r := range live.Steered {
 		if w, _ := r.Weight(app.Canary.ARN); w > 0 {
 			all = append(all, plan.Change{Of: "traffic", Path: r.Name(), Have: fmt.Sprintf("canary weight %d", w),
-				Want: "canary weight 0"})
+				Want: "canary weight 0", Kind: plan.Alters})
 		}
 	}
 	return all

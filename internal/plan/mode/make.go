@@ -95,7 +95,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	listChanges(p, app, live, o)
 	if p.Force = o.Force; p.Force {
 		p.Changes = append(p.Changes, plan.Change{Of: "service", Path: "forceNewDeployment", Have: "-",
-			Want: "a new deployment"})
+			Want: "a new deployment", Kind: plan.Adds})
 	}
 	planRestart(p, o)
 	p.Serving = live.FindServing()

@@ -203,7 +203,7 @@ func TestFirstDeploymentListsAllThatIsCreated(t *testing.T) {
 	}
 	var got []string
 	for _, c := range p.Changes {
-		got = append(got, fmt.Sprintf("%s %s %s: %s", c.Effect(), c.Of, c.Path, c.Want))
+		got = append(got, fmt.Sprintf("%s %s %s: %s", c.Kind, c.Of, c.Path, c.Want))
 	}
 	for _, want := range []string{"add task definition family: web",
 		"add task definition containerDefinitions[web].image: sim/web:v2",

@@ -2,10 +2,10 @@ package mode
 
 import (
 	"slices"
-	"time"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // rules are everything that the making of a plan asks a mode. Each mode has a file with its rules.
@@ -41,7 +41,7 @@ type rules struct {
 	growWrites     func(*plan.Plan, *plan.Stage) // a share by counts needs more canary tasks
 	guardWrites    func(*plan.Plan, *plan.Stage, plan.AWSState, plan.State)
 
-	replaceTime func(*forecaster, plan.Stage) time.Duration // until the new revision is primary
+	replaceTime forecast.ReplaceTime // until the new revision is primary
 
 	warnService func(*plan.Plan, *appfile.Application, plan.AWSState)
 	warn        func(*plan.Plan, *appfile.Application, plan.AWSState)
@@ -127,3 +127,8 @@ func guardNothing(*plan.Plan, *plan.Stage, plan.AWSState, plan.State) {}
 func warnNothing(*plan.Plan, *appfile.Application, plan.AWSState) {}
 
 func noWords(*plan.Plan, plan.Stage) string { return "" }
+
+// NewForecast returns how long the plan takes with the given timings.
+func NewForecast(p *plan.Plan, t forecast.Timings) forecast.Forecast {
+	return forecast.New(p, t, rulesOf(p.Mode()).replaceTime)
+}

@@ -13,7 +13,7 @@ func planRestart(p *plan.Plan, o Options) {
 		return
 	}
 	p.Changes = append(p.Changes, plan.Change{Of: "service", Path: "deployment", Have: o.Restart,
-		Want: "a new deployment"})
+		Want: "a new deployment", Kind: plan.Alters})
 	if !rulesOf(p.Mode()).ecsReplacesTasks {
 		return
 	}

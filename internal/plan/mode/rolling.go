@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // rollingRules are the rules of a service that ECS deploys with its own update, without a canary of
@@ -22,7 +23,7 @@ func rollingRules() rules {
 		hasLeftovers: hasNoLeftovers, listChanges: listServiceChanges,
 		syncWrites: addUpdateWrites, canaryWrites: writeNothing, primaryWrites: writeNothing,
 		cleanWrites: writeNothing, adoptWrites: writeNothing, rollbackWrites: addRollingRollback,
-		growWrites: growNothing, guardWrites: guardRolling, replaceTime: (*forecaster).rollingTime,
+		growWrites: growNothing, guardWrites: guardRolling, replaceTime: (*forecast.Estimate).RollingTime,
 		warnService: warnRolling, warn: warnNothing,
 		words: words{
 			stages: "Stages", sync: rollText, summary: rollText, canary: noWords,

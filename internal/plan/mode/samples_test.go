@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/plan/mode/modetest"
 )
@@ -14,7 +15,7 @@ import (
 func TestEveryModePlansEveryStage(t *testing.T) {
 	modetest.Each(t, func(t *testing.T, s modetest.Sample) {
 		p := s.Plan(t)
-		f := mode.NewForecast(p, mode.Timings{Start: time.Minute, Tasks: 4})
+		f := mode.NewForecast(p, forecast.Timings{Start: time.Minute, Tasks: 4})
 		for i, stage := range p.Stages {
 			if mode.StageText(p, stage) == "" || mode.StageSummary(p, stage) == "" {
 				t.Errorf("stage %s has no words", stage.Name)

@@ -69,12 +69,12 @@ func scalingChanges(p *plan.Plan, live plan.AWSState) (all []plan.Change) {
 		}
 		to := p.Scaling.FinalTarget(was)
 		for _, c := range []plan.Change{
-			{Path: "minCapacity", Have: strconv.Itoa(was.Min), Want: strconv.Itoa(to.Min)},
-			{Path: "maxCapacity", Have: strconv.Itoa(was.Max), Want: strconv.Itoa(to.Max)},
-			{Path: "suspended", Have: was.Suspended.String(), Want: to.Suspended.String()},
+			{Path: "minCapacity", Have: strconv.Itoa(was.Min), Want: strconv.Itoa(to.Min), Kind: plan.Alters},
+			{Path: "maxCapacity", Have: strconv.Itoa(was.Max), Want: strconv.Itoa(to.Max), Kind: plan.Alters},
+			{Path: "suspended", Have: was.Suspended.String(), Want: to.Suspended.String(), Kind: plan.Alters},
 		} {
 			if c.Have != c.Want {
-				c.Of, c.Kind = "auto scaling", plan.Alters
+				c.Of = "auto scaling"
 				all = append(all, c)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // taskRules are the rules of a task without a service. Its plan has no stage of a service, so most
@@ -26,7 +27,7 @@ func taskRules() rules {
 		hasLeftovers: hasNoLeftovers, listChanges: listServiceChanges,
 		syncWrites: writeNothing, canaryWrites: writeNothing, primaryWrites: writeNothing,
 		cleanWrites: writeNothing, adoptWrites: writeNothing, rollbackWrites: writeNothing,
-		growWrites: growNothing, guardWrites: guardNothing, replaceTime: (*forecaster).noTime,
+		growWrites: growNothing, guardWrites: guardNothing, replaceTime: (*forecast.Estimate).NoTime,
 		warnService: warnNothing, warn: warnNothing,
 		words: words{
 			stages: "Stages", sync: noWords, summary: noWords, canary: noWords,
@@ -215,7 +216,8 @@ func MakeRun(app *appfile.Application, live plan.AWSState, o RunOptions) (*plan.
 	}
 	p.Stages = []plan.Stage{newTaskStage(p, 0, t, app.Timeout, live)}
 	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)),
-		plan.Change{Of: "task", Path: "run", Have: "-", Want: plan.TaskCountText(t.Count) + " of " + p.To})
+		plan.Change{Of: "task", Path: "run", Have: "-", Want: plan.TaskCountText(t.Count) + " of " + p.To,
+			Kind: plan.Adds})
 	return withRollback(p), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 )
 
 // taskSetLimit is how many task sets a service can have, including DRAINING ones (observed; the
@@ -23,7 +24,7 @@ func taskSetRules() rules {
 		hasLeftovers: hasLeftoverSets, listChanges: listServiceChanges,
 		syncWrites: addTaskSetSync, canaryWrites: addTaskSetStart, primaryWrites: addTaskSetPromotion,
 		cleanWrites: addTaskSetClean, adoptWrites: addTaskSetAdoption, rollbackWrites: addTaskSetRollback,
-		growWrites: addTaskSetUpdate, guardWrites: guardTaskSets, replaceTime: (*forecaster).taskSetTime,
+		growWrites: addTaskSetUpdate, guardWrites: guardTaskSets, replaceTime: (*forecast.Estimate).TaskSetTime,
 		warnService: warnTaskSets, warn: warnSetVariants,
 		words: words{
 			stages: "Stages (quick sync)", sync: taskSetText, summary: noWords, canary: canaryText,

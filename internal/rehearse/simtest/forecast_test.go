@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/forecast"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
@@ -40,7 +41,7 @@ func TestForecastIsNearTheSimulatedLength(t *testing.T) {
 				if r.Outcome != sluice.Succeeded || c.Before+c.After != "" || c.IsJob() {
 					t.Skip("how long a program runs that ends by itself, nobody knows")
 				}
-				said := mode.NewForecast(p, mode.Timings{Start: c.World.Start, Tasks: c.World.Tasks,
+				said := mode.NewForecast(p, forecast.Timings{Start: c.World.Start, Tasks: c.World.Tasks,
 					Drain: c.World.Primary.Drain})
 				t.Logf("%s, forecast %s %v; %v", r.Took, said.Took, said.Stages, r.Stages)
 				if off := (said.Took - r.Took).Abs(); off > max(r.Took/5, 30*time.Second) {

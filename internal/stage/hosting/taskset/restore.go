@@ -24,7 +24,7 @@ func (t taskSets) RestorePrimary(ctx context.Context, live *ecs.ServiceState) er
 	}
 	if set := live.TaskSet(old.ID); set != nil && set.Status != "DRAINING" {
 		err := t.returnToOldPrimary(ctx, *set, *old)
-		if gone, readErr := t.isOldDeleted(ctx, err, old.ID); readErr != nil || !gone {
+		if gone, readErr := isOldDeleted(ctx, t.step, err, old.ID); readErr != nil || !gone {
 			return err
 		}
 	}
@@ -33,8 +33,8 @@ func (t taskSets) RestorePrimary(ctx context.Context, live *ecs.ServiceState) er
 
 // isOldDeleted reports whether AWS refused a write because the old primary is deleted. The read
 // before that write was older than the deletion.
-func (t taskSets) isOldDeleted(ctx context.Context, refused error, id string) (bool, error) {
-	primary, err := t.step.Memory.Primary.Load(ctx)
+func isOldDeleted(ctx context.Context, s *step.Step, refused error, id string) (bool, error) {
+	primary, err := s.Memory.Primary.Load(ctx)
 	if refused == nil || err != nil || primary.Progress == "" || sluice.KindOf(refused) != "" &&
 		sluice.KindOf(refused) != sluice.OutsideChange {
 		return false, err
@@ -43,8 +43,8 @@ func (t taskSets) isOldDeleted(ctx context.Context, refused error, id string) (b
 		set := live.TaskSet(id)
 		return set == nil || set.Status == "DRAINING"
 	}
-	live, err := t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the deletion of task set " + id,
-		SentAt: t.step.Clock.Now(),
+	live, err := s.ReadAfter(ctx, step.WriteProof{WriteName: "the deletion of task set " + id,
+		SentAt: s.Clock.Now(),
 		Shows:  goes})
 	return err == nil && goes(live), err
 }
@@ -190,11 +190,11 @@ func (t taskSets) RepromotePrimary(ctx context.Context) error {
 		now := live.Primary()
 		return now != nil && (now.ExternalID == string(t.step.NewPrimaryID()) || now.ExternalID == string(canaryID))
 	}
-	live, err := t.readPromoted(ctx, func(live *ecs.ServiceState) bool { return !ours(live) })
+	live, err := readPromoted(ctx, t.step, func(live *ecs.ServiceState) bool { return !ours(live) })
 	if err != nil {
 		return err
 	}
-	now, back := live.Primary(), t.findRestored(live, restored)
+	now, back := live.Primary(), findRestored(t.step, live, restored)
 	if back == nil {
 		return nil
 	}
@@ -224,26 +224,26 @@ func (t taskSets) RepromotePrimary(ctx context.Context) error {
 
 // readPromoted reads until a read shows the task set that we promoted, if this deployment promoted
 // one. A read that does not show it may be older. After a time limit another actor has changed it.
-func (t taskSets) readPromoted(ctx context.Context, shows func(*ecs.ServiceState) bool) (*ecs.ServiceState, error) {
-	primary, err := t.step.Memory.Primary.Load(ctx)
+func readPromoted(ctx context.Context, s *step.Step, shows func(*ecs.ServiceState) bool) (*ecs.ServiceState, error) {
+	primary, err := s.Memory.Primary.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if primary.Progress != memory.PrimaryPromoted {
-		return t.step.ObserveService(ctx)
+		return s.ObserveService(ctx)
 	}
-	return t.step.ReadAfter(ctx, step.WriteProof{WriteName: "the task set that sluice made PRIMARY",
-		SentAt: t.step.WroteAt,
+	return s.ReadAfter(ctx, step.WriteProof{WriteName: "the task set that sluice made PRIMARY",
+		SentAt: s.WroteAt,
 		Shows:  shows})
 }
 
 // findRestored is the task set to which the rollback returned: the old primary, or the one that was
 // started in its place.
-func (t taskSets) findRestored(live *ecs.ServiceState, restored sluice.ActionID) *sluice.TaskSet {
-	if t.step.Snapshot.Primary == nil {
+func findRestored(s *step.Step, live *ecs.ServiceState, restored sluice.ActionID) *sluice.TaskSet {
+	if s.Snapshot.Primary == nil {
 		return nil
 	}
-	if old := live.TaskSet(t.step.Snapshot.Primary.ID); old != nil && old.Status != "DRAINING" {
+	if old := live.TaskSet(s.Snapshot.Primary.ID); old != nil && old.Status != "DRAINING" {
 		return old
 	}
 	return live.CreatedByAction(restored)
@@ -261,9 +261,9 @@ func (t taskSets) ListLeftovers(_ context.Context, live *ecs.ServiceState, forme
 	for _, set := range live.TaskSets {
 		switch {
 		case set.Status == "PRIMARY", sluice.ActionID(set.ExternalID).Deployment() == t.step.Deployment:
-		case plan.IsLeftover(set, former), set.Status == "ACTIVE" && t.isLeftover(set):
+		case plan.IsLeftover(set, former), set.Status == "ACTIVE" && isLeftover(t.step, set):
 			all = append(all, t.newMember(set, sluice.Canary, plan.OtherSets))
-		case t.isRemovableOther(live, set):
+		case isRemovableOther(t.step, live, set):
 			all = append(all, t.newMember(set, sluice.Canary, plan.ExternalSets))
 		}
 	}

@@ -206,8 +206,8 @@ func (t taskSets) ListOthers(ctx context.Context, primary step.Member) (all []st
 			m.Variant, m.Label = sluice.Primary, plan.PreviousPrimarySet
 		case canary != nil && set.ID == canary.ID:
 			m.Label = plan.CanarySet
-		case plan.IsSluiceID(set.ExternalID) || t.isLeftover(set):
-		case t.isRemovableOther(live, set):
+		case plan.IsSluiceID(set.ExternalID) || isLeftover(t.step, set):
+		case isRemovableOther(t.step, live, set):
 			m.Label = plan.ExternalSets
 		default:
 			continue
@@ -219,25 +219,25 @@ func (t taskSets) ListOthers(ctx context.Context, primary step.Member) (all []st
 
 // isLeftover reports whether a former tool of the application created a task set, or whether the
 // set served before a deployment that did not end.
-func (t taskSets) isLeftover(set sluice.TaskSet) bool {
-	return t.step.MayRemove != nil && t.step.MayRemove(set.ID) || t.step.Plan.PreviousSet != "" &&
-		set.ID == t.step.Plan.PreviousSet
+func isLeftover(s *step.Step, set sluice.TaskSet) bool {
+	return s.MayRemove != nil && s.MayRemove(set.ID) || s.Plan.PreviousSet != "" &&
+		set.ID == s.Plan.PreviousSet
 }
 
 // isRemovableOther reports whether another actor's task set gets requests from our groups or by our
 // name, and is to be removed (onOtherTargets: remove).
-func (t taskSets) isRemovableOther(live *ecs.ServiceState, set sluice.TaskSet) bool {
-	if t.step.Plan.OnOtherTargets != sluice.RemoveTargets || set.Status != "ACTIVE" {
+func isRemovableOther(s *step.Step, live *ecs.ServiceState, set sluice.TaskSet) bool {
+	if s.Plan.OnOtherTargets != sluice.RemoveTargets || set.Status != "ACTIVE" {
 		return false
 	}
-	if t.step.Plan.Registry != nil && plan.IsRegisteredIn(*t.step.Plan.Registry, live.Raw.TaskSets, set.ID) {
+	if s.Plan.Registry != nil && plan.IsRegisteredIn(*s.Plan.Registry, live.Raw.TaskSets, set.ID) {
 		return true
 	}
 	if set.TargetGroup == "" {
 		return false
 	}
 	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
-		if set.TargetGroup == t.step.Access.AttachmentOf(v).TargetGroup {
+		if set.TargetGroup == s.Access.AttachmentOf(v).TargetGroup {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package mode
+package forecast
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestForecastOfABlueGreenDeployment(t *testing.T) {
 	p := &plan.Plan{Controller: plan.ControllerCodeDeploy, Stages: []plan.Stage{{Name: "ECS_SYNC"}},
 		CodeDeploy: &plan.CodeDeploy{Deploys: true, ConfigUsed: "CodeDeployDefault.ECSCanary10Percent5Minutes",
 			Keeps: 10 * time.Minute}}
-	f := NewForecast(p, Timings{Start: 30 * time.Second, Tasks: 4})
+	f := New(p, Timings{Start: 30 * time.Second, Tasks: 4}, (*Estimate).CodeDeployTime)
 	if f.Took < 16*time.Minute || f.Took > 17*time.Minute {
 		t.Errorf("%s: five minutes of shift, ten of keeping, a start", f.Took)
 	}

@@ -1,4 +1,4 @@
-package mode
+package forecast
 
 import (
 	"fmt"
@@ -37,9 +37,13 @@ const (
 	delistTime   = 18 * time.Second // until ECS no longer lists a deleted task set
 )
 
-// NewForecast returns how long the plan takes with the given timings.
-func NewForecast(p *plan.Plan, t Timings) Forecast {
-	f := forecaster{plan: p, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
+// ReplaceTime returns the time until the new revision is primary. Each mode has one of the methods of
+// [Estimate] for it.
+type ReplaceTime func(*Estimate, plan.Stage) time.Duration
+
+// New returns how long the plan takes with the given timings. replace is that of the plan's mode.
+func New(p *plan.Plan, t Timings, replace ReplaceTime) Forecast {
+	f := Estimate{plan: p, replace: replace, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
 	if r := p.Registry; r != nil {
 		f.drain = r.CacheExpiry()
 	}
@@ -59,15 +63,17 @@ func NewForecast(p *plan.Plan, t Timings) Forecast {
 	return out
 }
 
-type forecaster struct {
+// Estimate adds up the times of the stages of a plan, one after the other.
+type Estimate struct {
 	plan    *plan.Plan
+	replace ReplaceTime
 	start   time.Duration
 	tasks   int
 	drain   time.Duration // how long callers may use a task that is stopping
 	shifted bool          // weights moved in the stage before
 }
 
-func (f *forecaster) stageTime(s plan.Stage) time.Duration {
+func (f *Estimate) stageTime(s plan.Stage) time.Duration {
 	switch {
 	case s.IsWait():
 		f.shifted = false
@@ -80,15 +86,15 @@ func (f *forecaster) stageTime(s plan.Stage) time.Duration {
 	case s.ShiftsTraffic():
 		return f.weightsTime()
 	case s.ReplacesPrimary():
-		return rulesOf(f.plan.Mode()).replaceTime(f, s)
+		return f.replace(f, s)
 	case s.EndsCanary():
 		return f.propagationWait(s) + f.retireTime() // the canary and a kept old primary drain concurrently
 	}
 	return 0
 }
 
-// taskSetTime returns the time until a new task set is primary and the previous one is deleted.
-func (f *forecaster) taskSetTime(s plan.Stage) time.Duration {
+// TaskSetTime returns the time until a new task set is primary and the previous one is deleted.
+func (f *Estimate) TaskSetTime(s plan.Stage) time.Duration {
 	switch {
 	case s.ReplacesAll():
 		return f.taskStartTime() + f.syncPropagation() + f.retireTime()
@@ -98,21 +104,21 @@ func (f *forecaster) taskSetTime(s plan.Stage) time.Duration {
 	return f.taskStartTime() + f.retireTime()
 }
 
-// noTime is the forecast of a mode without a primary.
-func (f *forecaster) noTime(plan.Stage) time.Duration { return 0 }
+// NoTime is the forecast of a mode without a primary.
+func (f *Estimate) NoTime(plan.Stage) time.Duration { return 0 }
 
 // taskStartTime returns the time from the creation of new tasks until they are healthy.
-func (f *forecaster) taskStartTime() time.Duration {
+func (f *Estimate) taskStartTime() time.Duration {
 	f.shifted = false
 	return scheduleTime + f.start + registerTime + noticeTime
 }
 
 // retireTime returns the time from the write that removes capacity until the capacity is deleted.
-func (f *forecaster) retireTime() time.Duration {
+func (f *Estimate) retireTime() time.Duration {
 	return f.drain + stopTime + noticeTime + delistTime
 }
 
-func (f *forecaster) weightsTime() time.Duration {
+func (f *Estimate) weightsTime() time.Duration {
 	if f.plan.WaitsAfterShift() {
 		return f.plan.ShiftPropagation()
 	}
@@ -122,7 +128,7 @@ func (f *forecaster) weightsTime() time.Duration {
 
 // propagationWait returns the wait, in a stage that removes the canary, for weights that moved
 // shortly before.
-func (f *forecaster) propagationWait(s plan.Stage) time.Duration {
+func (f *Estimate) propagationWait(s plan.Stage) time.Duration {
 	own := f.plan.WaitsAfterShift() && f.plan.StateBefore(s.Index).CanaryShare() > 0 // the stage shifts
 	if f.shifted || own {
 		return f.plan.ShiftPropagation()
@@ -132,16 +138,16 @@ func (f *forecaster) propagationWait(s plan.Stage) time.Duration {
 
 // syncPropagation returns the wait for weights in a stage that replaces everything. Behind a load
 // balancer that takes minutes, weights move only if a canary was left.
-func (f *forecaster) syncPropagation() time.Duration {
+func (f *Estimate) syncPropagation() time.Duration {
 	if f.plan.WaitsAfterShift() {
 		return 0
 	}
 	return f.plan.ShiftPropagation()
 }
 
-// rollingTime returns the time of ECS's own rolling update, in batches. A batch begins when the
+// RollingTime returns the time of ECS's own rolling update, in batches. A batch begins when the
 // tasks of the previous batch are healthy, while the replaced tasks still drain.
-func (f *forecaster) rollingTime(plan.Stage) time.Duration {
+func (f *Estimate) RollingTime(plan.Stage) time.Duration {
 	f.shifted = false
 	n, ahead := f.batchCount()
 	one, last := f.start+registerTime, f.drain+stopTime
@@ -154,7 +160,7 @@ func (f *forecaster) rollingTime(plan.Stage) time.Duration {
 // batchCount returns in how many batches tasks are replaced. A batch has as many tasks as may be
 // added, otherwise as many as may be missing (ECS Developer Guide, "Deployment configuration").
 // ahead reports whether new tasks start before old ones stop.
-func (f *forecaster) batchCount() (n int, ahead bool) {
+func (f *Estimate) batchCount() (n int, ahead bool) {
 	least, most := 100, 200
 	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {
 		c := s.Input.DeploymentConfiguration
@@ -173,7 +179,7 @@ func orDefault[T any](p *T, other T) *T {
 	return p
 }
 
-func (f *forecaster) listAssumptions(measured bool) (all []string) {
+func (f *Estimate) listAssumptions(measured bool) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	from := "the usual time"
 	if measured {
