@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -93,12 +94,12 @@ func warnBlocked(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		!p.HasChanges() {
 		return
 	}
-	tasks := *orDefault(in.DesiredCount, live.Service.DesiredCount)
+	tasks := *cmp.Or(in.DesiredCount, &live.Service.DesiredCount)
 	least, most := int32(100), int32(200)
 	for _, c := range []*ecstypes.DeploymentConfiguration{live.Service.DeploymentConfiguration,
 		in.DeploymentConfiguration} {
 		if c != nil {
-			least, most = *orDefault(c.MinimumHealthyPercent, least), *orDefault(c.MaximumPercent, most)
+			least, most = *cmp.Or(c.MinimumHealthyPercent, &least), *cmp.Or(c.MaximumPercent, &most)
 		}
 	}
 	floor, ceiling := (tasks*least+99)/100, tasks*most/100
