@@ -96,16 +96,18 @@ func (r *initRun) runInit(ctx context.Context, dir string) error {
 	return nil
 }
 
-// applicationFile returns the name of the application file of the format.
+// applicationFile checks the flags, and returns the name of the application file of the format.
 func (r *initRun) applicationFile() (string, error) {
-	switch {
-	case r.format == "sluice":
+	if r.cluster != "" && r.service == "" {
+		return "", &sluice.Error{Op: "sluice init",
+			Err:  errors.New("--cluster names the cluster of --service, which is missing"),
+			Next: "give --service too, or leave --cluster out"}
+	}
+	switch r.format {
+	case "sluice":
 		return replica.SluiceFile, nil
-	case r.format == "pipecd":
+	case "pipecd":
 		return replica.PipeCDFile, nil
-	case r.cluster != "" && r.service == "":
-		return "", &sluice.Error{Op: "sluice init", Err: errors.New("--cluster is for --service"),
-			Next: "give --service too"}
 	}
 	return "", &sluice.Error{Op: "sluice init", Err: fmt.Errorf("--format must be sluice or pipecd, not %q", r.format),
 		Next: "run sluice init --help"}
