@@ -218,7 +218,7 @@ func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes
 		fmt.Fprintf(r.Env.Out, "wrote %s\n", filepath.Join(dir, f.name))
 	}
 	for _, n := range append(notes, s.Suggestions()...) {
-		printWrapped(r.Env.Out, "note: ", "  ", n)
+		fmt.Fprintf(r.Env.Out, "note: %s\n", n)
 	}
 	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir
 	if r.service != "" {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -135,31 +133,10 @@ func printNotes(out io.Writer, w *replica.World) {
 	for _, s := range w.Services {
 		what = "service " + s.Cluster + "/" + s.Name
 	}
-	printWrapped(out, "# ", "#   ", what+", built from "+w.Sources())
+	fmt.Fprintf(out, "# %s, built from %s\n", what, w.Sources())
 	for _, n := range w.Notes {
-		printWrapped(out, "# - ", "#   ", n)
+		fmt.Fprintf(out, "# - %s\n", n)
 	}
-}
-
-// sentenceWidth is the maximum width of a sentence, in characters.
-const sentenceWidth = 80
-
-// printWrapped prints a sentence in lines of at most sentenceWidth, if its words allow it. first
-// begins the first line, next the others.
-func printWrapped(out io.Writer, first, next, text string) {
-	line := first
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > sentenceWidth:
-			fmt.Fprintln(out, line)
-			line = next + word
-		default:
-			line += " " + word
-		}
-	}
-	fmt.Fprintln(out, line)
 }
 
 const removeParts = "remove these parts in a copy of the files, and run sluice sim --from COPY; nothing was started"
