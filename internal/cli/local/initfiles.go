@@ -56,9 +56,10 @@ func writeAll(target, dir string, files []initFile) (err error) {
 		return nil
 	}
 	if failed := undo.run(); failed != nil {
-		draft = "" // it has the former files
+		kept := draft
+		draft = "" // it has the former files, and stays
 		return &sluice.Error{Op: "sluice init", Resource: dir, Err: fmt.Errorf("write the files: %w", err),
-			Next: fmt.Sprintf("move the former files back by hand (%v)", failed)}
+			Next: fmt.Sprintf("move the former files back from %s (%v)", kept, failed)}
 	}
 	return explain(err)
 }
