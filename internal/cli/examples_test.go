@@ -78,15 +78,28 @@ func TestEveryExampleIsPlayed(t *testing.T) {
 // playExample runs the commands one after the other in virtual time.
 func playExample(t *testing.T, name, world string, commands []string) string {
 	t.Helper()
+	var out bytes.Buffer
+	lines := make([]string, len(commands))
+	for i, line := range commands {
+		lines[i] = strings.ReplaceAll(line, "%s", "examples/"+name)
+	}
+	dir := playCommands(t, world, lines, &out, func(*session.Env) {})
+	return strings.ReplaceAll(out.String(), dir, "STATE")
+}
+
+// playCommands runs the commands one after the other in virtual time, with the world of an example.
+// change changes the environment of each. It returns the folder of the journal.
+func playCommands(t *testing.T, world string, commands []string, out io.Writer,
+	change func(*session.Env)) (dir string) {
+	t.Helper()
 	file := filepath.Join("../../examples", world, "world.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	virtual := clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
-	dir := t.TempDir()
+	dir = t.TempDir()
 	random := rand.NewChaCha8([32]byte{1})
-	var out bytes.Buffer
 	virtual.Run(func() {
 		sim, err := awssim.New(awssim.Options{Clock: virtual, Seed: 1, Strict: true})
 		if err != nil {
@@ -99,25 +112,27 @@ func playExample(t *testing.T, name, world string, commands []string) string {
 		}
 		cfg := sim.Config()
 		for i, line := range commands {
-			args := strings.Fields(strings.ReplaceAll(line, "%s", "examples/"+name))
-			out.WriteString("$ sluice " + strings.Join(args, " ") + "\n")
+			args := strings.Fields(line)
+			fmt.Fprintln(out, "$ sluice "+line)
 			pid := 1000 + i
-			s, err := session.New(session.Env{
-				Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Getenv: func(string) string { return "" },
+			env := session.Env{
+				Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
 				Clock: virtual, Rand: random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions,
 				Credentials: cfg.Credentials,
 				OpenJournal: journal.Open, StateDir: dir, Getwd: func() (string, error) { return "/work", nil },
 				FS:   func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) },
 				Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },
 				IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
-			})
+			}
+			change(&env)
+			s, err := session.New(env)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			code := (&program{s}).run(context.Background())
-			fmt.Fprintf(&out, "exit %d\n\n", code)
+			fmt.Fprintf(out, "exit %d\n\n", code)
 		}
 	})
-	return strings.ReplaceAll(out.String(), dir, "STATE")
+	return dir
 }

@@ -50,12 +50,12 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 }
 
 func formatWrote(e sluice.Wrote) (contract.LogSeverity, string) {
-	text := e.Operation + " " + shortARN(e.Resource)
+	text := e.Operation + " " + sluice.ARNNames(nil).Shorten(e.Resource)
 	if e.Cause != "" {
 		return contract.LogSeverity_ERROR, text + ": failed: " + e.Cause
 	}
 	if e.Result != "" {
-		text += ": " + shortARN(e.Result)
+		text += ": " + sluice.ARNNames(nil).Shorten(e.Result)
 	}
 	return contract.LogSeverity_INFO, text
 }
@@ -108,12 +108,4 @@ func displayText(ev sluice.Event) string {
 		return fmt.Sprintf("primary %d%% / canary %d%%", e.ToPrimary, e.ToCanary)
 	}
 	return ""
-}
-
-// shortARN returns an ARN without the parts that every line would repeat.
-func shortARN(resource string) string {
-	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
-		return parts[5]
-	}
-	return resource
 }

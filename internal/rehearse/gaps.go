@@ -2,31 +2,37 @@ package rehearse
 
 import (
 	"errors"
-	"strings"
+	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
-	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// CheckGaps returns an error if the simulated AWS refuses a part of the application's definitions.
-// Otherwise it returns advice about the parts that have no effect there.
-func CheckGaps(app *appfile.Application) (advice []string, err error) {
-	var refused, stored []string
-	for _, g := range ecs.Gaps(app.Service.Input, app.Task.Input) {
-		if g.Refused {
-			refused = append(refused, g.String())
-		} else {
-			stored = append(stored, g.String())
+// CheckGaps returns an error for each part of the definitions that the local AWS refuses. Otherwise it
+// returns a note for each part that has no effect there. Each has the file and the key. service is nil
+// for a standalone task.
+func CheckGaps(service *definition.Service, task *definition.Task) (notes []string, err error) {
+	var refused []error
+	check := func(file string, gaps []ecs.Gap) {
+		for _, g := range gaps {
+			place := file + ": " + g.Field
+			if g.Refused {
+				refused = append(refused, &sluice.Error{Op: "run on the local AWS", Resource: place,
+					Err: fmt.Errorf("it does not simulate %s", g.Text)})
+			} else {
+				notes = append(notes, fmt.Sprintf("%s: no effect on the local AWS: %s", place, g.Text))
+			}
 		}
 	}
-	if len(refused) > 0 {
-		return nil, &sluice.Error{Op: "rehearse", Resource: app.File,
-			Err:  errors.New("the simulated AWS does not support " + strings.Join(refused, "; ")),
-			Next: "remove it from a copy of the files and rehearse that, or test it in an AWS account"}
+	if service != nil {
+		check(service.File, ecs.Gaps(service.Input, nil))
 	}
-	for _, text := range stored {
-		advice = append(advice, "not simulated: "+text)
+	check(task.File, ecs.Gaps(nil, task.Input))
+	if len(refused) == 0 {
+		return notes, nil
 	}
-	return advice, nil
+	refused[len(refused)-1].(*sluice.Error).Next =
+		"remove these parts from a copy of the files and use the copy here, or use an AWS account"
+	return nil, errors.Join(refused...)
 }

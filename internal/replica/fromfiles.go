@@ -165,10 +165,10 @@ func (w *World) noteSecrets() {
 		secrets, files = secrets || len(c.Secrets) > 0, files || len(c.EnvironmentFiles) > 0
 	}
 	if secrets {
-		w.note("%s: secrets: no effect here: no secret is read, and the tasks start without them", w.Task.File)
+		w.note("%s: secrets: no effect on the local AWS: no secret is read, and the tasks start without them", w.Task.File)
 	}
 	if files {
-		w.note("%s: environmentFiles: no effect here: no file is read", w.Task.File)
+		w.note("%s: environmentFiles: no effect on the local AWS: no file is read", w.Task.File)
 	}
 }
 

@@ -225,10 +225,10 @@ func (p *program) printSummary(pl *plan.Plan) {
 	}
 	fmt.Fprintf(w, "  %s: %s\n", sluice.Plural(len(pl.Stages), "stage"), strings.Join(names, ", "))
 	for _, s := range pl.Warnings {
-		fmt.Fprintln(w, "  "+p.Paint.Warn("warning: "+s))
+		fmt.Fprintln(w, "  "+p.Paint.Warn("warning: "+p.Paint.ARNs(s)))
 		p.WriteAnnotation(w, "warning", s, "")
 	}
 	for _, s := range pl.Notes {
-		fmt.Fprintln(w, "  note: "+s)
+		fmt.Fprintln(w, "  note: "+p.Paint.ARNs(s))
 	}
 }

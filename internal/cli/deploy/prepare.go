@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/history"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -102,6 +103,13 @@ func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) 
 	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, p.adviseLocalAWS(err, path)
+	}
+	if p.IsLocalAWS(ctx) {
+		gaps, err := rehearse.CheckGaps(app.Service, app.Task)
+		if err != nil {
+			return nil, err
+		}
+		app.Notes = append(app.Notes, gaps...)
 	}
 	return out, out.readAndPlan(ctx)
 }

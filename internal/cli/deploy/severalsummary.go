@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
@@ -27,7 +26,7 @@ func (r *severalRun) printTable() {
 	if r.program.Env.IsTerminal(r.program.Env.Out) {
 		fmt.Fprintln(r.program.Env.Out) // below the board
 	}
-	w := tabwriter.NewWriter(r.program.Env.Out, 0, 0, 2, ' ', 0)
+	w := show.NewTable(r.program.Env.Out)
 	fmt.Fprintln(w, "APPLICATION\tSERVICE\tRESULT\tTOOK\tRUNS")
 	for _, x := range r.jobs {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.name, x.service, x.resultText(), x.tookText(), x.revision())

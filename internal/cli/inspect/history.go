@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -171,7 +170,7 @@ func (p *program) printDeployments(all []journal.Deployment, withEndpoint bool) 
 		p.PrintResult("no deployments")
 		return nil
 	}
-	w := tabwriter.NewWriter(p.Env.Out, 0, 0, 2, ' ', 0)
+	w := show.NewTable(p.Env.Out)
 	head, worlds := "ID\tSERVICE\tREGION\tBEGAN\tTOOK\tHOW\tSTATE", map[string]int{}
 	if withEndpoint {
 		head += "\tENDPOINT"

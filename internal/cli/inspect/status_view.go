@@ -51,7 +51,7 @@ func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
 	if t.Problem != "" {
 		fmt.Fprintln(&b, v.Warn("warning: "+t.Problem))
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, v.ARNs(b.String()))
 	return err
 }
 

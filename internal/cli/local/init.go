@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/folder"
@@ -64,12 +62,6 @@ without --force, and writes all files or none.`,
 	return c
 }
 
-// initFile is one file to write.
-type initFile struct {
-	name string
-	data []byte
-}
-
 func (r *initRun) runInit(ctx context.Context, dir string) error {
 	file, err := r.applicationFile()
 	if err != nil {
@@ -97,16 +89,18 @@ func (r *initRun) runInit(ctx context.Context, dir string) error {
 	return nil
 }
 
-// applicationFile returns the name of the application file of the format.
+// applicationFile checks the flags, and returns the name of the application file of the format.
 func (r *initRun) applicationFile() (string, error) {
-	switch {
-	case r.format == "sluice":
+	if r.cluster != "" && r.service == "" {
+		return "", &sluice.Error{Op: "sluice init",
+			Err:  errors.New("--cluster names the cluster of --service, which is missing"),
+			Next: "give --service too, or leave --cluster out"}
+	}
+	switch r.format {
+	case "sluice":
 		return replica.SluiceFile, nil
-	case r.format == "pipecd":
+	case "pipecd":
 		return replica.PipeCDFile, nil
-	case r.cluster != "" && r.service == "":
-		return "", &sluice.Error{Op: "sluice init", Err: errors.New("--cluster is for --service"),
-			Next: "give --service too"}
 	}
 	return "", &sluice.Error{Op: "sluice init", Err: fmt.Errorf("--format must be sluice or pipecd, not %q", r.format),
 		Next: "run sluice init --help"}
@@ -220,67 +214,13 @@ func (r *initRun) readService(ctx context.Context) (files []initFile, s replica.
 	return []initFile{{replica.TaskFile, task}, {replica.ServiceFile, data}}, s, append(live.Notes, notes...), err
 }
 
-// writeAll writes all files, or none. It writes them next to their place and checks them first.
-func writeAll(target, dir string, files []initFile) (err error) {
-	explain := func(err error) error {
-		var why *fs.PathError
-		if errors.As(err, &why) {
-			err = why.Err
-		}
-		return &sluice.Error{Op: "sluice init", Resource: dir, Err: fmt.Errorf("write the files: %w", err),
-			Next: "name a folder that you may write to; nothing was written"}
-	}
-	if err := os.MkdirAll(target, 0o755); err != nil {
-		return explain(err)
-	}
-	draft, err := os.MkdirTemp(target, ".sluice-init-")
-	if err != nil {
-		return explain(err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(draft)) }()
-	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(draft, f.name), f.data, 0o644); err != nil {
-			return explain(err)
-		}
-	}
-	if err := checkDraft(target, draft, files); err != nil {
-		return fmt.Errorf("sluice init: the files would not be valid, so nothing was written: %w", err)
-	}
-	for _, f := range files {
-		if err := os.Rename(filepath.Join(draft, f.name), filepath.Join(target, f.name)); err != nil {
-			return explain(err)
-		}
-	}
-	return nil
-}
-
-// checkDraft loads the application that the files make, with the definitions of the folder if they
-// are not written.
-func checkDraft(target, draft string, files []initFile) error {
-	for _, name := range []string{replica.TaskFile, replica.ServiceFile} {
-		if slices.ContainsFunc(files, func(f initFile) bool { return f.name == name }) {
-			continue
-		}
-		data, err := fs.ReadFile(folder.New(target), name)
-		if err != nil {
-			return err
-		}
-		copied := filepath.Join(draft, name)
-		if err := os.WriteFile(copied, data, 0o600); err != nil {
-			return err
-		}
-	}
-	_, err := appfile.Load(folder.New(draft), ".", nil)
-	return err
-}
-
 // printInit prints the files, what a canary lacks, and the next command.
 func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes []string) {
 	for _, f := range files {
 		fmt.Fprintf(r.Env.Out, "wrote %s\n", filepath.Join(dir, f.name))
 	}
 	for _, n := range append(notes, s.Suggestions()...) {
-		printWrapped(r.Env.Out, "note: ", "  ", n)
+		fmt.Fprintf(r.Env.Out, "note: %s\n", n)
 	}
 	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir
 	if r.service != "" {

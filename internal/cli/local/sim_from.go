@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/replica"
 )
 
@@ -72,12 +70,15 @@ func (p *program) runSimLike(ctx context.Context, o simOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := checkGaps(w); err != nil {
+	gaps, err := rehearsals.CheckGaps(w.Definition, w.Task)
+	if err != nil {
 		return err
 	}
+	w.Notes = append(w.Notes, gaps...)
 	if err := loadReplica(s, w); err != nil {
 		return &sluice.Error{Op: "build the local AWS", Resource: w.Sources(),
-			Err: fmt.Errorf("the local AWS answers: %w", err), Next: removeParts}
+			Err:  fmt.Errorf("the local AWS answers: %w", err),
+			Next: "remove what it names from a copy of the files, and run sluice sim --from COPY"}
 	}
 	if o.like.print {
 		data, err := w.Text()
@@ -135,56 +136,8 @@ func printNotes(out io.Writer, w *replica.World) {
 	for _, s := range w.Services {
 		what = "service " + s.Cluster + "/" + s.Name
 	}
-	printWrapped(out, "# ", "#   ", what+", built from "+w.Sources())
+	fmt.Fprintf(out, "# %s, built from %s\n", what, w.Sources())
 	for _, n := range w.Notes {
-		printWrapped(out, "# - ", "#   ", n)
+		fmt.Fprintf(out, "# - %s\n", n)
 	}
-}
-
-// sentenceWidth is the maximum width of a sentence, in characters.
-const sentenceWidth = 80
-
-// printWrapped prints a sentence in lines of at most sentenceWidth, if its words allow it. first
-// begins the first line, next the others.
-func printWrapped(out io.Writer, first, next, text string) {
-	line := first
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > sentenceWidth:
-			fmt.Fprintln(out, line)
-			line = next + word
-		default:
-			line += " " + word
-		}
-	}
-	fmt.Fprintln(out, line)
-}
-
-const removeParts = "remove these parts in a copy of the files, and run sluice sim --from COPY; nothing was started"
-
-// checkGaps returns an error for each part of the definitions that the local AWS refuses, by its file
-// and key. It adds a note for each part that has no effect there.
-func checkGaps(w *replica.World) error {
-	var refused []error
-	gaps := map[string][]ecs.Gap{w.Task.File: ecs.Gaps(nil, w.Task.Input)}
-	files := []string{w.Task.File}
-	if s := w.Definition; s != nil {
-		gaps[s.File], files = ecs.Gaps(s.Input, nil), append(files, s.File)
-	}
-	for _, file := range files {
-		for _, g := range gaps[file] {
-			if !g.Refused {
-				w.Notes = append(w.Notes, fmt.Sprintf("%s: %s: no effect here: %s", file, g.Field, g.Text))
-				continue
-			}
-			refused = append(refused, &sluice.Error{Op: "build the local AWS", Resource: file + ": " + g.Field,
-				Err: fmt.Errorf("the local AWS does not simulate this: %s", g.Text)})
-		}
-	}
-	if n := len(refused); n > 0 {
-		refused[n-1].(*sluice.Error).Next = removeParts
-	}
-	return errors.Join(refused...)
 }

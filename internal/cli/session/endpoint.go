@@ -23,6 +23,9 @@ func (s *Session) Endpoint(ctx context.Context) journal.Endpoint {
 	return journal.Endpoint{URL: url, World: s.askSim(ctx, url).World}
 }
 
+// IsLocalAWS reports whether the endpoint of this command is a local AWS.
+func (s *Session) IsLocalAWS(ctx context.Context) bool { return s.Endpoint(ctx).World != "" }
+
 // endpointURL returns the endpoint of ECS, or "" for AWS. If the AWS config files cannot be read, it
 // is that of the flag or the environment; opening the account then fails with the reason.
 func (s *Session) endpointURL(ctx context.Context) string {

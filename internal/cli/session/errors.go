@@ -69,7 +69,7 @@ func (s *Session) printOneError(err error) {
 	if _, noisy := err.(*smithy.OperationError); noisy {
 		err = sluice.Inner(err)
 	}
-	fmt.Fprintln(s.Env.Err, s.Paint.Bad(err.Error()))
+	fmt.Fprintln(s.Env.Err, s.Paint.Bad(s.Paint.ARNs(err.Error())))
 	if next := sluice.NextStep(err); next != "" {
 		fmt.Fprintln(s.Env.Err, "next: "+next)
 	}

@@ -16,6 +16,7 @@ type Flags struct {
 	Region, profile, role, endpoint string
 	state                           string
 	Output                          OutputFormat
+	verbose                         bool // ARNs in full
 }
 
 func (f *Flags) Register(set *pflag.FlagSet) {
@@ -24,6 +25,7 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.StringVar(&f.role, "assume-role", "", "`ARN` of a role to assume")
 	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
 	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
+	set.BoolVar(&f.verbose, "verbose", false, "show ARNs in full")
 	f.Output = Text
 	set.Var(&f.Output, "output", "text or json")
 	set.VarPF(jsonFlag{f}, "json", "", "the same as --output json").NoOptDefVal = "true"

@@ -57,7 +57,7 @@ func (s *Session) Child(t show.Terminal) *Session {
 
 // PaintFor returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
 func (s *Session) PaintFor(w io.Writer) show.Paint {
-	return show.NewPaint(s.Env.IsTerminal(w) && s.Env.Getenv("NO_COLOR") == "", s.Env.own)
+	return show.NewPaint(s.Env.IsTerminal(w) && s.Env.Getenv("NO_COLOR") == "", s.Env.own, &s.Flags.verbose)
 }
 
 // Terminal returns what the command writes to.
@@ -100,7 +100,7 @@ func (s *Session) SetInterruptNote(r NoteShower, says string) func() {
 // PrintResult prints a result in text output. In JSON output the events contain the result.
 func (s *Session) PrintResult(text string) {
 	if s.Flags.Output == Text {
-		fmt.Fprintln(s.Env.Out, text)
+		fmt.Fprintln(s.Env.Out, s.Paint.ARNs(text))
 	}
 }
 

@@ -4,17 +4,42 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// Paint colors text, or returns it unchanged.
+// Paint is how text is shown: it colors text, or returns it unchanged, and shortens ARNs.
 type Paint struct {
-	on  bool
-	own printable.CodePrefix // precedes each code
+	on      bool
+	own     printable.CodePrefix // precedes each code
+	names   *sluice.ARNNames     // nil: there are none
+	verbose *bool                // ARNs are shown in full; nil: they are not
 }
 
-// NewPaint returns a paint that colors text if on is set. own precedes each code.
-func NewPaint(on bool, own printable.CodePrefix) Paint { return Paint{on, own} }
+// NewPaint returns a paint that colors text if on is set. own precedes each code. ARNs are shown in
+// full if verbose is set when the text is shown.
+func NewPaint(on bool, own printable.CodePrefix, verbose *bool) Paint {
+	return Paint{on: on, own: own, verbose: verbose}
+}
+
+// WithNames returns a paint that knows the names of the plan's listeners.
+func (p Paint) WithNames(pl *plan.Plan) Paint {
+	names := pl.ARNNames()
+	p.names = &names
+	return p
+}
+
+// ARNs returns a text with short names for ARNs, or unchanged with --verbose.
+func (p Paint) ARNs(s string) string {
+	if p.verbose != nil && *p.verbose {
+		return s
+	}
+	if p.names == nil {
+		return sluice.ARNNames(nil).Shorten(s)
+	}
+	return p.names.Shorten(s)
+}
 
 func (p Paint) wrapCode(code, s string) string {
 	if !p.on || s == "" {

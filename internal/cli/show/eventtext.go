@@ -26,8 +26,9 @@ const (
 
 // line is an event as text. The text is empty for an event that is not shown.
 type line struct {
-	level level
-	text  string
+	level    level
+	text     string
+	verbatim bool // the text is another program's, and keeps its ARNs
 }
 
 // eventLine returns an event as text.
@@ -35,24 +36,24 @@ func eventLine(of sluice.Envelope) line {
 	ev := of.Open()
 	switch e := ev.(type) {
 	case sluice.DeploymentStarted:
-		return line{title, "deployment " + of.Deployment + " of " + e.Cluster + "/" + e.Service + " in " + e.Region +
+		return line{level: title, text: "deployment " + of.Deployment + " of " + e.Cluster + "/" + e.Service + " in " + e.Region +
 			", " + engine.TriggerText(e.Trigger)}
 	case sluice.DeploymentEnded:
 		return endedLine(e)
 	case sluice.DeploymentPaused:
-		return line{warning, "paused: " + e.Why}
+		return line{level: warning, text: "paused: " + e.Why}
 	case sluice.DeploymentResumed:
-		return line{plain, "resumed by " + e.By}
+		return line{level: plain, text: "resumed by " + e.By}
 	case sluice.StageStarted:
-		return line{title, stageStartedText(e)}
+		return line{level: title, text: stageStartedText(e)}
 	case sluice.StageEnded:
 		return stageEndedLine(e)
 	case sluice.RollbackStarted:
-		return line{warning, "rolling back: " + e.Cause}
+		return line{level: warning, text: "rolling back: " + e.Cause}
 	case sluice.ApprovalAwaited:
-		return line{warning, "waiting for " + mode.ApprovalText(e.Missing, e.Approvers)}
+		return line{level: warning, text: "waiting for " + mode.ApprovalText(e.Missing, e.Approvers)}
 	case sluice.Approved:
-		return line{plain, "approved by " + e.By}
+		return line{level: plain, text: "approved by " + e.By}
 	}
 	return stepLine(ev)
 }
@@ -61,40 +62,40 @@ func eventLine(of sluice.Envelope) line {
 func stepLine(ev sluice.Event) line {
 	switch e := ev.(type) {
 	case sluice.Waiting:
-		return line{faint, waitingText(e)}
+		return line{level: faint, text: waitingText(e)}
 	case sluice.Writing:
 		return line{} // Wrote reports the result
 	case sluice.Wrote:
 		return wroteLine(e)
 	case sluice.Adopted:
-		return line{plain, "found " + e.Resource + ", created by an earlier attempt; continuing with it"}
+		return line{level: plain, text: "found " + e.Resource + ", created by an earlier attempt; continuing with it"}
 	case sluice.CapacityChanged:
 		if e.Variant == sluice.Leaving {
 			return line{} // Waiting reports the progress
 		}
-		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityText(e)}
+		return line{level: plain, text: string(e.Variant) + " " + e.Revision + ": " + capacityText(e)}
 	case sluice.TrafficShifted:
-		return line{success, shiftText(e)}
+		return line{level: success, text: shiftText(e)}
 	case sluice.RequestsCounted:
-		return line{faint, e.Text()}
+		return line{level: faint, text: e.Text()}
 	case sluice.LifecycleChanged:
 		return lifecycleLine(e)
 	case sluice.TaskChanged:
-		return line{plain, "task " + e.Task + ": " + e.Status}
+		return line{level: plain, text: "task " + e.Task + ": " + e.Status}
 	case sluice.TaskEnded:
 		return taskEndedLine(e)
 	case sluice.Printed:
-		return line{faint, e.Container + " | " + e.Line}
+		return line{level: faint, text: e.Container + " | " + e.Line, verbatim: true}
 	case sluice.FailureSeen:
-		return line{failure, failureText(e)}
+		return line{level: failure, text: failureText(e)}
 	case sluice.Warned:
-		return line{warning, "warning: " + e.Message}
+		return line{level: warning, text: "warning: " + e.Message}
 	case sluice.Noted:
-		return line{plain, e.Message}
+		return line{level: plain, text: e.Message}
 	case sluice.Unanswered:
-		return line{warning, e.Text()}
+		return line{level: warning, text: e.Text()}
 	case sluice.Unknown:
-		return line{faint, e.Name + " " + compactJSON(e.Data)}
+		return line{level: faint, text: e.Name + " " + compactJSON(e.Data), verbatim: true}
 	}
 	return line{}
 }
@@ -105,9 +106,9 @@ func endedLine(e sluice.DeploymentEnded) line {
 		text += ": " + e.Cause
 	}
 	if e.Outcome == sluice.Succeeded {
-		return line{success, text}
+		return line{level: success, text: text}
 	}
-	return line{failure, text}
+	return line{level: failure, text: text}
 }
 
 func stageStartedText(e sluice.StageStarted) string {
@@ -124,11 +125,11 @@ func stageStartedText(e sluice.StageStarted) string {
 func stageEndedLine(e sluice.StageEnded) line {
 	switch e.Status {
 	case "done":
-		return line{success, "done"}
+		return line{level: success, text: "done"}
 	case "failed":
-		return line{failure, "failed: " + e.Cause}
+		return line{level: failure, text: "failed: " + e.Cause}
 	}
-	return line{plain, e.Status}
+	return line{level: plain, text: e.Status}
 }
 
 func waitingText(e sluice.Waiting) string {
@@ -143,14 +144,14 @@ func waitingText(e sluice.Waiting) string {
 }
 
 func wroteLine(e sluice.Wrote) line {
-	what := e.Operation + " " + shortResource(e.Resource)
+	what := e.Operation + " " + e.Resource
 	if e.Cause != "" {
-		return line{failure, what + ": failed: " + e.Cause}
+		return line{level: failure, text: what + ": failed: " + e.Cause}
 	}
 	if e.Result != "" {
-		what += ": " + shortResource(e.Result)
+		what += ": " + e.Result
 	}
-	return line{plain, what}
+	return line{level: plain, text: what}
 }
 
 func capacityText(e sluice.CapacityChanged) string {
@@ -197,15 +198,7 @@ func taskEndedLine(e sluice.TaskEnded) line {
 	if e.StopCode != "EssentialContainerExited" && e.Reason != "" {
 		text += " (" + e.Reason + ")"
 	}
-	return line{l, text}
-}
-
-// shortResource returns an ARN without partition, service, Region and account.
-func shortResource(resource string) string {
-	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
-		return parts[5]
-	}
-	return resource
+	return line{level: l, text: text}
 }
 
 func compactJSON(data json.RawMessage) string {
@@ -230,7 +223,7 @@ func FormatDuration(d time.Duration) string { return plan.FormatDuration(d) }
 
 // lifecycleLine returns, for example, "AfterInstall: Failed: cause".
 func lifecycleLine(e sluice.LifecycleChanged) line {
-	l := line{faint, e.Name + ": " + e.Status}
+	l := line{level: faint, text: e.Name + ": " + e.Status}
 	if e.Message != "" {
 		l.text += ": " + e.Message
 	}

@@ -98,9 +98,9 @@ func (l *lineRenderer) writeGroup(ev sluice.Event, words line) bool {
 		l.groupOpen = true
 		return true
 	case words.level == warning:
-		fmt.Fprintln(l.w, l.paint.Annotation("warning", strings.TrimPrefix(words.text, "warning: "), ""))
+		fmt.Fprintln(l.w, l.paint.Annotation("warning", l.paint.ARNs(strings.TrimPrefix(words.text, "warning: ")), ""))
 	case words.level == failure:
-		fmt.Fprintln(l.w, l.paint.Annotation("error", words.text, ""))
+		fmt.Fprintln(l.w, l.paint.Annotation("error", l.paint.ARNs(words.text), ""))
 	}
 	return false
 }
@@ -125,6 +125,9 @@ func indentOf(ev sluice.Event) string {
 }
 
 func colorLine(p Paint, l line) string {
+	if !l.verbatim {
+		l.text = p.ARNs(l.text)
+	}
 	switch l.level {
 	case faint:
 		return p.Dim(l.text)

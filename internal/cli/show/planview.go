@@ -18,7 +18,7 @@ type planView struct{ Paint }
 
 // Plan writes a plan and, if f is not nil, its forecast.
 func Plan(w io.Writer, p Paint, pl *plan.Plan, f *forecast.Forecast) error {
-	v := planView{p}
+	v := planView{p.WithNames(pl)}
 	if err := v.writePlan(w, pl); err != nil || f == nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (v planView) writeList(b *bytes.Buffer, writes []sluice.Write) {
 		width = max(width, len(w.Operation))
 	}
 	for _, w := range writes {
-		fmt.Fprintf(b, "     %s  %s\n", v.Dim(PadRight(w.Operation, width)), printable.Line(w.Resource))
+		fmt.Fprintf(b, "     %s  %s\n", v.Dim(PadRight(w.Operation, width)), v.ARNs(printable.Line(w.Resource)))
 	}
 }
 
@@ -194,6 +194,6 @@ func (v planView) writeBullets(b *bytes.Buffer, title string, items []string, co
 	}
 	fmt.Fprintf(b, "\n%s\n", v.Bold(title))
 	for _, s := range items {
-		fmt.Fprintf(b, "  - %s\n", color(strings.ReplaceAll(s, "\n", "\n    ")))
+		fmt.Fprintf(b, "  - %s\n", color(v.ARNs(strings.ReplaceAll(s, "\n", "\n    "))))
 	}
 }

@@ -100,7 +100,7 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 			b.silence = ""
 		}
 	case sluice.Writing:
-		b.current = ev.Operation + " " + shortResource(ev.Resource)
+		b.current = ev.Operation + " " + ev.Resource
 	case sluice.Wrote, sluice.Approved:
 		b.current = ""
 	case sluice.DeploymentEnded:
@@ -284,13 +284,13 @@ func (b *Board) footLines(p Paint) []string {
 		all = append(all, "  "+b.requests)
 	}
 	if b.current != "" {
-		all = append(all, "  "+p.Dim(b.current))
+		all = append(all, "  "+p.Dim(p.ARNs(b.current)))
 	}
 	if b.silence != "" {
 		all = append(all, "  "+p.Bad(b.silence))
 	}
 	for _, f := range b.failures {
-		all = append(all, "  "+p.Bad(failureText(f)))
+		all = append(all, "  "+p.Bad(p.ARNs(failureText(f))))
 	}
 	return all
 }

@@ -41,7 +41,7 @@ func linesAbove(p Paint, e sluice.Envelope, causes *causeMemory) []string {
 		return []string{colorLine(p, words)}
 	case sluice.StageEnded:
 		if ev.Status == "failed" {
-			return []string{colorLine(p, line{failure, fmt.Sprintf("%d %s: %s", ev.Index+1, ev.Name, ev.Cause)})}
+			return []string{colorLine(p, line{level: failure, text: fmt.Sprintf("%d %s: %s", ev.Index+1, ev.Name, ev.Cause)})}
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func (t Terminal) NewSeveral(names []string, c clock.Clock) *Several {
 // Terminal returns what the commands of one application write to.
 func (s *Several) Terminal(entry int) Terminal {
 	t := s.terminal
-	t.Size, t.Groups, t.OutPaint = nil, false, Paint{own: t.OutPaint.own}
+	t.Size, t.Groups, t.OutPaint = nil, false, Paint{own: t.OutPaint.own, verbose: t.OutPaint.verbose}
 	t.Err = &namedWriter{several: s, entry: entry}
 	if s.json != nil {
 		t.stream = s.json.Of(s.names[entry])

@@ -94,7 +94,7 @@ func TestStatusLineOfCalls(t *testing.T) {
 		t.Error(got)
 	}
 	endFirst()
-	if got := calls.Text(0); !strings.Contains(got, ": elasticloadbalancing:DescribeRules listener/app/web/1/2, for") {
+	if got := calls.Text(0); !strings.Contains(got, ": elasticloadbalancing:DescribeRules listener of web, for") {
 		t.Error(got)
 	}
 	endSecond()

@@ -180,7 +180,7 @@ type entryRenderer struct {
 func (r *entryRenderer) ShowEvent(e sluice.Envelope) {
 	r.board.area.update(func() []string {
 		r.entry.board.ApplyEvent(e)
-		return r.board.named(r.entry, linesAbove(r.board.paint, e, &r.causes))
+		return r.board.named(r.entry, linesAbove(r.board.paint.WithNames(r.entry.board.plan), e, &r.causes))
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/sluice-ecs/sluice"
 )
 
 // statusLineDelay is how long a command may take before its status line appears, in the machine's
@@ -57,7 +59,7 @@ type call struct {
 func (c *Calls) Begin(operation, resource string) (end func()) {
 	x := &call{what: operation, began: time.Now()}
 	if resource != "" {
-		x.what += " " + shortResource(resource)
+		x.what += " " + sluice.ARNNames(nil).Shorten(resource)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

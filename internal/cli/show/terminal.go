@@ -22,6 +22,7 @@ type Terminal struct {
 // NewRenderer returns the renderer for the events of a deployment: JSON Lines with --output json,
 // a progress view on a terminal, and one line per change otherwise.
 func (t Terminal) NewRenderer(pl *plan.Plan, c clock.Clock) Renderer {
+	t.ErrPaint = t.ErrPaint.WithNames(pl)
 	switch {
 	case t.JSON:
 		return t.NewJSONLines(pl.Application)

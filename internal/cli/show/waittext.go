@@ -14,19 +14,19 @@ func WaitEvent(p Paint, e sluice.Event) string { return colorLine(p, waitLine(e)
 func waitLine(e sluice.Event) line {
 	switch e := e.(type) {
 	case sluice.Waiting:
-		return line{plain, e.Detail}
+		return line{level: plain, text: e.Detail}
 	case sluice.FailureSeen:
 		text := e.Cause
 		if e.Task != "" {
 			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(e.Count, "task"), e.Cause, e.Task)
 		}
-		return line{failure, text}
+		return line{level: failure, text: text}
 	case sluice.LifecycleChanged:
 		return lifecycleLine(e)
 	case sluice.Noted:
-		return line{faint, e.Message}
+		return line{level: faint, text: e.Message}
 	case sluice.Warned:
-		return line{warning, "warning: " + e.Message}
+		return line{level: warning, text: "warning: " + e.Message}
 	}
 	return line{}
 }

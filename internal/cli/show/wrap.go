@@ -11,8 +11,10 @@ import (
 const narrowest = 40
 
 // WrapWriter breaks lines at spaces that are wider than a terminal. It indents what follows a break, so
-// that it does not look like a line of its own. Lines of JSON pass unchanged, because programs read
-// them. The last line of a write passes unchanged too if no line feed ends it, as of a question.
+// that it does not look like a line of its own. What follows a break in a comment of a shell begins with
+// # too. Lines of JSON pass unchanged, because programs read them, and export lines, because people paste
+// them into a shell. The last line of a write passes unchanged too if no line feed ends it, as of a
+// question.
 type WrapWriter struct {
 	to    io.Writer
 	width func() int // of the terminal in columns; 0: unknown, and nothing is wrapped
@@ -44,20 +46,24 @@ func (w *WrapWriter) Write(p []byte) (int, error) {
 // terminalCode matches the codes that sluice writes to a terminal. They have no width.
 var terminalCode = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]|\r")
 
-// lineHead matches what precedes the text of a line: spaces, and a bullet, a time, a number, a sign or
-// a label.
-var lineHead = regexp.MustCompile(`^ *(?:(?:[-+~•] |[0-9]+(?::[0-9]{2})+ +|[0-9]+ |next: |warning: |note: ))?`)
+// lineHead matches what precedes the text of a line: the sign of a comment, spaces, and a bullet, a time,
+// a number, a sign or a label.
+var lineHead = regexp.MustCompile(`^(?:# )? *(?:(?:[-+~•] |[0-9]+(?::[0-9]{2})+ +|[0-9]+ |next: |warning: |note: ))?`)
 
 // wrapLine breaks a line at spaces, so that no part is wider than the terminal. A word that is wider
 // itself, such as an ARN, is not broken.
 func wrapLine(line string, width int) string {
 	plain := terminalCode.ReplaceAllString(line, "")
-	if utf8.RuneCountInString(plain) <= width || strings.HasPrefix(strings.TrimLeft(plain, " "), "{") {
+	if utf8.RuneCountInString(plain) <= width || isWhole(plain) {
 		return line
 	}
 	head := lineHead.FindString(plain)
-	indent := len(head)
-	if strings.TrimLeft(head, " ") == "" {
+	comment := ""
+	if strings.HasPrefix(head, "# ") {
+		comment = "#"
+	}
+	indent := utf8.RuneCountInString(head)
+	if strings.TrimLeft(head, "# ") == "" {
 		indent += 2
 	}
 	indent = min(indent, width/2)
@@ -67,7 +73,7 @@ func wrapLine(line string, width int) string {
 		word, rest := cutWord(line)
 		wide := utf8.RuneCountInString(terminalCode.ReplaceAllString(word, ""))
 		if text := strings.TrimLeft(word, " "); column > indent && column+wide > width && text != "" {
-			out.WriteString("\n" + strings.Repeat(" ", indent))
+			out.WriteString("\n" + comment + strings.Repeat(" ", indent-len(comment)))
 			wide -= len(word) - len(text)
 			word, column = text, indent
 		}
@@ -76,6 +82,11 @@ func wrapLine(line string, width int) string {
 		line = rest
 	}
 	return out.String()
+}
+
+// isWhole reports whether a line is never broken.
+func isWhole(line string) bool {
+	return strings.HasPrefix(strings.TrimLeft(line, " "), "{") || strings.HasPrefix(line, "export ")
 }
 
 // cutWord returns the first word of a line with the spaces before it, and the rest.

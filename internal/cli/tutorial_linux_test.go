@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+)
+
+// tutorialCommand matches the commands of the tutorial that are played on a terminal.
+var tutorialCommand = regexp.MustCompile(
+	`(?m)^\$ sluice ((?:plan|deploy|status|history|approve|resume|rollback)(?: [a-z/-]+)*)$`)
+
+// TestTutorialScreens plays the sections of the tutorial that deploy examples/canary and
+// examples/experiment in a pseudo-terminal of 80 and of 120 columns, and compares the last screen.
+func TestTutorialScreens(t *testing.T) {
+	noMachine(t)
+	page, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := strings.Split(string(page), "\n## ")
+	for _, width := range []int{80, 120} {
+		for _, s := range []struct{ name, text string }{
+			{"canary", sections[2] + sections[3]}, {"experiment", sections[4]}, {"rollback", sections[6]},
+		} {
+			t.Run(fmt.Sprintf("%s-%d", s.name, width), func(t *testing.T) {
+				t.Parallel()
+				var commands []string
+				for _, m := range tutorialCommand.FindAllStringSubmatch(s.text, -1) {
+					commands = append(commands, m[1])
+				}
+				if len(commands) < 2 {
+					t.Fatalf("the section has too few commands: %q", commands)
+				}
+				text := playOnTerminal(t, width, commands)
+				for line := range strings.Lines(text) {
+					if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > width {
+						t.Errorf("wider than %d columns: %q", width, line)
+					}
+				}
+				goldentest.Check(t, fmt.Sprintf("tutorial/%s-%d.txt", s.name, width), text)
+			})
+		}
+	}
+}
+
+// playOnTerminal runs the commands in virtual time on a pseudo-terminal, and returns its last screen.
+func playOnTerminal(t *testing.T, width int, commands []string) string {
+	t.Helper()
+	screen, tty := openPseudoTerminal(t, width)
+	drawn := make(chan []byte)
+	go func() {
+		data, _ := io.ReadAll(screen) // ends with an error when the terminal is closed
+		drawn <- data
+	}()
+	playCommands(t, "canary", commands, tty, func(env *session.Env) {
+		env.IsTerminal = func(io.Writer) bool { return true }
+		env.Size = func(io.Writer) (int, int) {
+			size, err := unix.IoctlGetWinsize(int(tty.Fd()), unix.TIOCGWINSZ)
+			if err != nil {
+				return 0, 0
+			}
+			return int(size.Col), int(size.Row)
+		}
+	})
+	if err := tty.Close(); err != nil {
+		t.Error(err)
+	}
+	return lastScreen(t, <-drawn, width)
+}
+
+// openPseudoTerminal opens a pseudo-terminal (Linux manual, pts(4)).
+func openPseudoTerminal(t *testing.T, width int) (screen, tty *os.File) {
+	t.Helper()
+	failOn := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	failOn(err)
+	t.Cleanup(func() { _ = screen.Close() })
+	fd := int(screen.Fd())
+	failOn(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	failOn(err)
+	failOn(unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 60, Col: uint16(width)}))
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	failOn(err)
+	return screen, tty
+}
+
+// drawnPart matches a code, a control character or text of a terminal.
+var drawnPart = regexp.MustCompile("\x1b\\[([0-9;]*)([A-Za-z])|\r|\n|[^\x1b\r\n]+|\x1b")
+
+// lastScreen returns the lines of a terminal after it has drawn the data, with those that have left it
+// at the top. It knows the codes that sluice writes: colors, rows up, and erase to the end.
+func lastScreen(t *testing.T, data []byte, width int) string {
+	t.Helper()
+	rows, row, column := [][]rune{nil}, 0, 0
+	for _, m := range drawnPart.FindAllStringSubmatch(string(data), -1) {
+		switch {
+		case m[0] == "\r":
+			column = 0
+		case m[0] == "\n":
+			if row++; row == len(rows) {
+				rows = append(rows, nil)
+			}
+		case m[2] == "m":
+		case m[2] == "A":
+			up, err := strconv.Atoi(m[1])
+			if err != nil || up > row {
+				t.Fatalf("%q from row %d", m[0], row)
+			}
+			row -= up
+		case m[2] == "J" && m[1] == "":
+			rows = rows[:row+1]
+			rows[row] = rows[row][:min(column, len(rows[row]))]
+		case strings.HasPrefix(m[0], "\x1b"):
+			t.Fatalf("the terminal gets %q", m[0])
+		default:
+			text := []rune(m[0])
+			rows[row] = append(rows[row][:min(column, len(rows[row]))], text...)
+			column += len(text)
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString(strings.TrimRight(string(r), " ") + "\n")
+	}
+	return b.String()
+}
