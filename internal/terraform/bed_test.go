@@ -51,7 +51,9 @@ func TestMain(m *testing.M) {
 		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "SLUICE_SPEED": strconv.Itoa(speed)} {
 		os.Setenv(name, value)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(builtFolder)
+	os.Exit(code)
 }
 
 // bed is a local AWS with the service prod/web, reached over HTTP.
@@ -89,8 +91,8 @@ func newBed(t *testing.T, example string) *bed {
 }
 
 // countCalls returns an address that passes requests on and counts the calls of AWS.
-func (b *bed) countCalls(url1 string) string {
-	target, err := url.Parse(url1)
+func (b *bed) countCalls(of string) string {
+	target, err := url.Parse(of)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,18 +11,23 @@ import (
 )
 
 func TestChooseForward(t *testing.T) {
+	type shares = []sluice.Share
+	of := func(group string, weight int) sluice.Share { return sluice.Share{Group: group, Weight: weight} }
 	for name, c := range map[string]struct {
-		live    []sluice.Share
+		live    shares
 		initial map[string]int64
 		source  string
 		want    string
 	}{
-		"nothing live":           {nil, map[string]int64{"a": 100, "b": 0}, "initial", "[{a 100} {b 0}]"},
-		"a running release":      {[]sluice.Share{{"b", 20}, {"a", 80}}, map[string]int64{"a": 100, "b": 0}, "live", "[{a 80} {b 20}]"},
-		"without initial":        {[]sluice.Share{{"b", 20}, {"a", 80}}, nil, "live", "[{b 20} {a 80}]"},
-		"a group is added":       {[]sluice.Share{{"a", 1}}, map[string]int64{"a": 100, "b": 5}, "live", "[{a 1} {b 0}]"},
-		"a group is replaced":    {[]sluice.Share{{"old", 100}, {"b", 0}}, map[string]int64{"a": 100, "b": 0}, "initial", "[{a 100} {b 0}]"},
-		"an idle one is removed": {[]sluice.Share{{"a", 100}, {"old", 0}}, map[string]int64{"a": 7}, "live", "[{a 100}]"},
+		"nothing live": {nil, map[string]int64{"a": 100, "b": 0}, "initial", "[{a 100} {b 0}]"},
+		"a running release": {shares{of("b", 20), of("a", 80)}, map[string]int64{"a": 100, "b": 0}, "live",
+			"[{a 80} {b 20}]"},
+		"without initial": {shares{of("b", 20), of("a", 80)}, nil, "live", "[{b 20} {a 80}]"},
+		"a group is added": {shares{of("a", 1)}, map[string]int64{"a": 100, "b": 5}, "live",
+			"[{a 1} {b 0}]"},
+		"a group is replaced": {shares{of("old", 100), of("b", 0)}, map[string]int64{"a": 100, "b": 0}, "initial",
+			"[{a 100} {b 0}]"},
+		"an idle one is removed": {shares{of("a", 100), of("old", 0)}, map[string]int64{"a": 7}, "live", "[{a 100}]"},
 	} {
 		got, source := chooseForward(alb.Forward{Groups: c.live}, c.initial)
 		if text := fmt.Sprint(got.Groups); source != c.source || text != c.want {
