@@ -146,7 +146,7 @@ size: build
 	@mb=$$(( ($$(wc -c < bin/sluice) + 999999) / 1000000 )); \
 	echo "sluice is $$mb MB (at most $(MAX_MB))"; [ $$mb -lt $(MAX_MB) ]
 	@mb=$$(( ($$(wc -c < bin/terraform-provider-sluice) + 999999) / 1000000 )); \
-	echo "terraform-provider-sluice is $$mb MB (at most $(MAX_TF_MB))"; [ $$mb -le $(MAX_TF_MB) ]
+	echo "terraform-provider-sluice is $$mb MB (at most $(MAX_TF_MB))"; [ $$mb -lt $(MAX_TF_MB) ]
 
 clean:
 	rm -rf bin
