@@ -66,7 +66,8 @@ func TestBinaryStartsFastAndIsSmall(t *testing.T) {
 		t.Errorf("it starts within %s, at most %s", best, maxStart)
 	}
 	t.Logf("%.1f MB, starts within %s", float64(info.Size())/1e6, best.Round(time.Millisecond))
-	if out, err := exec.Command(program).CombinedOutput(); err == nil || !strings.Contains(string(out), "terraform starts") {
+	out, err := exec.Command(program).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "terraform starts") {
 		t.Errorf("started by a person: %v %s", err, out)
 	}
 }
@@ -174,6 +175,19 @@ func TestExampleIsApplied(t *testing.T) {
 	}
 	expect([]string{"sluice_wait.shop will be updated in-place"}, false, "plan", "-var=image="+crashes)
 	expect([]string{"4 destroyed"}, false, "destroy", "-auto-approve")
+}
+
+// The example for a local AWS started by hand is valid.
+func TestLocalExampleIsValid(t *testing.T) {
+	needTerraform(t)
+	example, err := os.ReadFile("../../examples/terraform/local/main.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newBed(t, "rolling").newWorkspace(string(example))
+	if out, err := w.run("validate"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // An interrupt of terraform ends the wait, and the state has no resource.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -45,12 +44,6 @@ type waitModel struct {
 type timeoutsModel struct {
 	Create types.String `tfsdk:"create"`
 	Update types.String `tfsdk:"update"`
-}
-
-// outputs are the attributes that a wait sets, apart from the ID.
-var outputs = map[string]attr.Type{
-	"outcome": types.StringType, "message": types.StringType, "reasons": types.ListType{ElemType: types.StringType},
-	"rolled_back_to": types.StringType, "revision": types.StringType, "deployment": types.StringType,
 }
 
 // Metadata returns the name of the resource.

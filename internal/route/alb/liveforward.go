@@ -87,7 +87,8 @@ func findListener(ctx context.Context, api *awselb.Client, p ActionPlace) (l elb
 	return l, missingForward(p, "there is no such listener")
 }
 
-func describeRules(ctx context.Context, api *awselb.Client, in *awselb.DescribeRulesInput) (all []elbtypes.Rule, err error) {
+func describeRules(ctx context.Context, api *awselb.Client, in *awselb.DescribeRulesInput) ([]elbtypes.Rule, error) {
+	var all []elbtypes.Rule
 	for {
 		out, err := api.DescribeRules(ctx, in)
 		if err != nil {
