@@ -128,6 +128,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/piped/contract/...", layer: 5, libs: []string{"google.golang.org/"}, free: true,
 		also: []string{"internal/piped/contract/..."}},
 	{pkg: "internal/pulumi", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
+	{pkg: "internal/terraform", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
 	{pkg: "internal/eventtest", layer: 0}, // tests of front ends run it
 	{pkg: "internal/layers", layer: 5, free: true},
 	{pkg: "internal/mutants", layer: 5, free: true},
@@ -136,6 +137,7 @@ var layerTable = []layerRow{
 
 	{pkg: "cmd/sluice", layer: 5, also: []string{"internal/cli", "internal/cli/session"}, free: true},
 	{pkg: "cmd/piped-plugin-sluice", layer: 5, also: []string{"internal/piped"}, free: true},
+	{pkg: "cmd/terraform-provider-sluice", layer: 5, also: []string{"internal/terraform"}, free: true},
 	{pkg: "cmd/pulumi-resource-sluice", layer: 5, also: []string{"internal/pulumi"}, free: true},
 }
 
@@ -221,7 +223,10 @@ var commands = []struct {
 	never []string
 	but   []string
 }{
-	{cmd: "cmd/sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "google.golang.org/grpc"}},
+	{cmd: "cmd/sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "google.golang.org/grpc",
+		"github.com/hashicorp/"}},
+	{cmd: "cmd/terraform-provider-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",
+		"github.com/spf13/cobra", "modernc.org/sqlite", "github.com/hashicorp/terraform-plugin-testing"}},
 	{cmd: "cmd/piped-plugin-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",
 		"github.com/spf13/cobra", "modernc.org/sqlite"}},
 	{cmd: "cmd/pulumi-resource-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",

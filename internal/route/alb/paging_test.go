@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,10 @@ func TestRulesAreReadToTheLastPage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+		}
+		_, err = alb.ReadForward(ctx, elb, alb.ActionPlace{Listener: listener, Priority: 5})
+		if err == nil || !strings.Contains(err.Error(), "does not forward") {
+			t.Errorf("the rule of the last page: %v", err)
 		}
 		d := &alb.Driver{API: elb, Groups: alb.TargetGroups{Primary: groupPrimary, Canary: groupCanary},
 			Listeners: []string{listener}}

@@ -1,0 +1,175 @@
+package terraform
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// defaultTimeout is the hard limit of a wait without timeouts. It is that of aws_ecs_service.
+const defaultTimeout = 20 * time.Minute
+
+// waitResource is the resource sluice_wait: one wait per create and per update.
+type waitResource struct{ connection *connection }
+
+// waitModel is the configuration and the state of a sluice_wait.
+type waitModel struct {
+	ID             types.String   `tfsdk:"id"`
+	Cluster        types.String   `tfsdk:"cluster"`
+	Service        types.String   `tfsdk:"service"`
+	TaskDefinition types.String   `tfsdk:"task_definition"`
+	DeploymentID   types.String   `tfsdk:"deployment_id"`
+	Triggers       types.Map      `tfsdk:"triggers"`
+	FailOnError    types.Bool     `tfsdk:"fail_on_error"`
+	Timeouts       *timeoutsModel `tfsdk:"timeouts"`
+
+	Outcome      types.String `tfsdk:"outcome"`
+	Message      types.String `tfsdk:"message"`
+	Reasons      types.List   `tfsdk:"reasons"`
+	RolledBackTo types.String `tfsdk:"rolled_back_to"`
+	Revision     types.String `tfsdk:"revision"`
+	Deployment   types.String `tfsdk:"deployment"`
+}
+
+type timeoutsModel struct {
+	Create types.String `tfsdk:"create"`
+	Update types.String `tfsdk:"update"`
+}
+
+// Metadata returns the name of the resource.
+func (r *waitResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_wait"
+}
+
+// Configure receives the connection of the provider.
+func (r *waitResource) Configure(_ context.Context, req resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	r.connection = connectionOf(req.ProviderData)
+}
+
+// Schema returns the attributes of the resource.
+func (r *waitResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Waits for a deployment of an ECS service. A create and an update end when the " +
+			"deployment has ended, and fail with the cause unless it succeeded. A plan never waits. A destroy only " +
+			"removes the resource from the state.",
+		Attributes: waitAttributes(),
+		Blocks: map[string]schema.Block{
+			"timeouts": schema.SingleNestedBlock{
+				MarkdownDescription: "Hard limits of a wait, for example `15m`. Default: `20m`.",
+				Attributes: map[string]schema.Attribute{
+					"create": schema.StringAttribute{Optional: true, MarkdownDescription: "Limit of a create."},
+					"update": schema.StringAttribute{Optional: true, MarkdownDescription: "Limit of an update."},
+				},
+			},
+		},
+	}
+}
+
+func waitAttributes() map[string]schema.Attribute {
+	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
+	output := func(text string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: text}
+	}
+	return map[string]schema.Attribute{
+		"id": schema.StringAttribute{Computed: true, MarkdownDescription: "Cluster and service.",
+			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()}},
+		"cluster": schema.StringAttribute{Optional: true, PlanModifiers: replace,
+			MarkdownDescription: "Name or ARN of the cluster. Default: the cluster `default`."},
+		"service": schema.StringAttribute{Optional: true, PlanModifiers: replace,
+			MarkdownDescription: "Name or ARN of the service. Optional if `deployment_id` is one of CodeDeploy."},
+		"task_definition": schema.StringAttribute{Optional: true,
+			MarkdownDescription: "`family:revision` or ARN of the task definition that has to serve. Without it and " +
+				"`deployment_id`, the wait is for the deployment that is current when it begins."},
+		"deployment_id": schema.StringAttribute{Optional: true,
+			MarkdownDescription: "ARN or ID of a service deployment, `ecs-svc/<number>` of a deployment or a task set, " +
+				"or `d-XXXXXXXXX` of CodeDeploy. It excludes `task_definition`."},
+		"triggers": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+			MarkdownDescription: "Any values. If one changes, the next apply waits again."},
+		"fail_on_error": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(true),
+			MarkdownDescription: "Whether an outcome other than `succeeded` fails the apply. Default: `true`. With " +
+				"`false` it is a warning, and the next apply waits again."},
+		"outcome": output("`succeeded`, `failed`, `rolled back`, `superseded`, `stalled`, `timed out`, `stopped` or " +
+			"`gone`."),
+		"message": output("Outcome and cause in one line."),
+		"reasons": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+			MarkdownDescription: "Causes of a failure, the leading one first. Empty after success."},
+		"rolled_back_to": output("`family:revision` that serves after a rollback; otherwise empty."),
+		"revision":       output("`family:revision` that was waited for."),
+		"deployment":     output("ARN or ID of the deployment that was waited for."),
+	}
+}
+
+// ValidateConfig returns an error for attributes that exclude each other or have no valid value.
+func (r *waitResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest,
+	resp *resource.ValidateConfigResponse) {
+	var m waitModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	wrong := func(name, summary, detail string) {
+		resp.Diagnostics.AddAttributeError(path.Root(name), summary, detail)
+	}
+	for name, s := range map[string]types.String{"cluster": m.Cluster, "service": m.Service,
+		"task_definition": m.TaskDefinition, "deployment_id": m.DeploymentID} {
+		if isEmpty(s) {
+			wrong(name, "Empty "+name, "Set "+name+" to a value, or remove it.")
+		}
+	}
+	if m.Service.IsNull() && !m.DeploymentID.IsUnknown() && !strings.HasPrefix(m.DeploymentID.ValueString(), "d-") {
+		wrong("service", "No service given",
+			"Set service to the name or ARN of a service. Only a deployment of CodeDeploy needs none.")
+	}
+	if !m.TaskDefinition.IsNull() && !m.DeploymentID.IsNull() {
+		wrong("deployment_id", "Both deployment_id and task_definition given", "Remove one of them.")
+	}
+	m.Timeouts.validate(&resp.Diagnostics)
+}
+
+// validate returns an error for a limit that is not a duration above 0.
+func (t *timeoutsModel) validate(to *diag.Diagnostics) {
+	if t == nil {
+		return
+	}
+	for name, s := range map[string]types.String{"create": t.Create, "update": t.Update} {
+		if s.IsNull() || s.IsUnknown() {
+			continue
+		}
+		if d, err := time.ParseDuration(s.ValueString()); err != nil || d <= 0 {
+			to.AddAttributeError(path.Root("timeouts").AtName(name), "Not a limit",
+				fmt.Sprintf("%q is not a duration above 0. Set it to a value such as 90s, 15m or 1h.", s.ValueString()))
+		}
+	}
+}
+
+// limitOr returns a validated limit, or the default.
+func limitOr(s types.String) time.Duration {
+	if d, err := time.ParseDuration(s.ValueString()); err == nil && d > 0 {
+		return d
+	}
+	return defaultTimeout
+}
+
+func (t *timeoutsModel) createLimit() time.Duration {
+	if t == nil {
+		return defaultTimeout
+	}
+	return limitOr(t.Create)
+}
+
+func (t *timeoutsModel) updateLimit() time.Duration {
+	if t == nil {
+		return defaultTimeout
+	}
+	return limitOr(t.Update)
+}
