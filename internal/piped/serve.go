@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
@@ -114,7 +115,7 @@ func runPlugin(f flags) error {
 	if err != nil {
 		return err
 	}
-	c, scaled, err := openClock(os.Getenv)
+	c, scaled, err := account.ProcessClock(os.Getenv)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,10 @@ type Wanted struct {
 
 	AfterWrite Written // observations older than this write are skipped
 
+	// JustStarted: a deployment of Revision was just started, perhaps of the revision that served before. A success
+	// at the first poll may belong to the earlier one, so it is read again.
+	JustStarted bool
+
 	JustCreated     bool // the CodeDeploy deployment was just created: the first poll waits
 	FromStart       bool // the ECS deployment was just created: no task of it can have failed before the first poll
 	ExpectsRollback bool // the CodeDeploy deployment was stopped with a rollback
@@ -229,9 +233,10 @@ func (r *ServiceFollower) judgeBySource(o Observation) *conclusion {
 
 // needsSecondPoll reports whether the end was already there at the first poll and may belong to an
 // earlier deployment, because AWS's responses lag. It is false if the caller named the deployment,
-// or waits for a revision that serves.
+// or waits for a revision that serves, unless a deployment of it was just started.
 func (r *ServiceFollower) needsSecondPoll(o Observation, end *conclusion) bool {
-	if r.want.Deployment != "" || r.want.Revision != "" && end.outcome == sluice.Succeeded {
+	serves := r.want.Revision != "" && !r.want.JustStarted && end.outcome == sluice.Succeeded
+	if r.want.Deployment != "" || serves {
 		return false
 	}
 	if r.polls == 1 {

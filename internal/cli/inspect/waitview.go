@@ -8,7 +8,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
-	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -30,12 +29,8 @@ type waitView struct {
 
 // reportedState is what the view has printed about one service.
 type reportedState struct {
-	detail   string
-	counts   map[string]int // of causes
-	logs     map[string]bool
-	unread   int
-	seq      int64
-	progress *verdict.CodeTarget
+	changes watch.Changes
+	seq     int64
 }
 
 func newWaitView(s *session.Session, several bool, began time.Time) *waitView {
@@ -53,60 +48,12 @@ func (v *waitView) handleUpdate(s watch.Update) {
 	name := s.Target.Name()
 	t := v.reported[name]
 	if t == nil {
-		t = &reportedState{counts: map[string]int{}, logs: map[string]bool{}}
+		t = &reportedState{}
 		v.reported[name] = t
 	}
-	for _, e := range t.newEvents(s) {
+	for _, e := range t.changes.Events(s) {
 		v.printEvent(s, t, e)
 	}
-}
-
-// newEvents returns the events of an update that were not printed before.
-func (t *reportedState) newEvents(s watch.Update) []sluice.Event {
-	all := t.lifecycleEvents(s.CodeTarget)
-	for _, c := range s.Verdict.Causes {
-		if t.counts[c.Text] < c.Count {
-			t.counts[c.Text] = c.Count
-			all = append(all, sluice.FailureSeen{Variant: sluice.Primary, Cause: c.Text, Count: c.Count, Task: c.Task})
-		}
-	}
-	for _, l := range s.Verdict.Logs {
-		if !t.logs[l.Task] && len(l.Lines) > 0 {
-			t.logs[l.Task] = true
-			for _, text := range l.Lines {
-				all = append(all, sluice.Noted{Message: "log of " + l.Container + ": " + text})
-			}
-		}
-	}
-	for _, u := range s.Verdict.Unread[min(t.unread, len(s.Verdict.Unread)):] {
-		all = append(all, sluice.Warned{Message: "not read: " + u})
-	}
-	t.unread = len(s.Verdict.Unread)
-	switch {
-	case s.Verdict.State == verdict.Ended:
-		all = append(all, sluice.DeploymentEnded{Outcome: s.Verdict.Outcome, Cause: s.Verdict.Detail,
-			Next: s.Verdict.Next})
-	case s.Verdict.Detail != t.detail:
-		all = append(all, sluice.Waiting{For: s.Target.Name(), Detail: s.Verdict.Detail})
-	}
-	t.detail = s.Verdict.Detail
-	return all
-}
-
-// lifecycleEvents returns the lifecycle events of a CodeDeploy deployment that began or ended.
-func (t *reportedState) lifecycleEvents(now *verdict.CodeTarget) (all []sluice.Event) {
-	if now == nil {
-		return nil
-	}
-	if t.progress != nil && t.progress.Deployment != now.Deployment {
-		t.progress = nil
-	}
-	for _, e := range now.ChangedSince(t.progress) {
-		all = append(all, sluice.LifecycleChanged{Deployment: now.Deployment, Name: e.Name, Status: e.Status,
-			Message: e.Message})
-	}
-	t.progress = now
-	return all
 }
 
 func (v *waitView) printEvent(s watch.Update, t *reportedState, e sluice.Event) {

@@ -1,32 +1,24 @@
 package show
 
-import (
-	"fmt"
-
-	"github.com/sluice-ecs/sluice"
-)
+import "github.com/sluice-ecs/sluice"
 
 // WaitEvent returns one event of sluice wait as colored text. It is empty for an event that is not
 // shown.
 func WaitEvent(p Paint, e sluice.Event) string { return colorLine(p, waitLine(e)) }
 
-// waitLine returns one event as text. The end has none, because printResults prints the result.
+// waitLine returns one event as text with its level. The end has none, because printResults prints the
+// result.
 func waitLine(e sluice.Event) line {
+	l := line{plain, sluice.WaitText(e)}
 	switch e := e.(type) {
-	case sluice.Waiting:
-		return line{plain, e.Detail}
 	case sluice.FailureSeen:
-		text := e.Cause
-		if e.Task != "" {
-			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(e.Count, "task"), e.Cause, e.Task)
-		}
-		return line{failure, text}
+		l.level = failure
 	case sluice.LifecycleChanged:
-		return lifecycleLine(e)
+		l.level = lifecycleLine(e).level
 	case sluice.Noted:
-		return line{faint, e.Message}
+		l.level = faint
 	case sluice.Warned:
-		return line{warning, "warning: " + e.Message}
+		l.level = warning
 	}
-	return line{}
+	return l
 }

@@ -1,7 +1,6 @@
-package piped
+package account
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,14 +10,13 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// openClock returns the machine's time, or with SLUICE_SPEED a faster clock that follows the local
+// ProcessClock returns the machine's time, or with SLUICE_SPEED a faster clock that follows the local
 // AWS's clock. A restarted plugin then has the same time. If the machine is slow, neither clock
 // runs ahead of the other.
-func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err error) {
+func ProcessClock(getenv func(string) string) (c clock.Clock, scaled bool, err error) {
 	text := getenv("SLUICE_SPEED")
 	if text == "" || text == "1" {
 		return clock.Real(), false, nil
@@ -29,7 +27,7 @@ func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err erro
 			Next: "unset SLUICE_SPEED"}
 	}
 	endpoint := getenv("AWS_ENDPOINT_URL")
-	if !account.IsLoopback(endpoint) {
+	if !IsLoopback(endpoint) {
 		return clock.Scaled(speed), true, nil
 	}
 	return clock.Following(speed, func() (time.Time, bool) { return readSimTime(endpoint) }), true, nil
@@ -40,13 +38,8 @@ const simTimeTimeout = 2 * time.Second
 
 // readSimTime reads the time of the local AWS; false if there is no local AWS.
 func readSimTime(endpoint string) (time.Time, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), simTimeTimeout)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/time", nil)
-	if err != nil {
-		return time.Time{}, false
-	}
-	resp, err := http.DefaultClient.Do(r)
+	client := http.Client{Timeout: simTimeTimeout}
+	resp, err := client.Get(strings.TrimSuffix(endpoint, "/") + "/_sluice/time")
 	if err != nil {
 		return time.Time{}, false
 	}
