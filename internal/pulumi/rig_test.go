@@ -45,7 +45,7 @@ func buildAndRun(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary,
+	build := exec.Command("go", "build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", binary,
 		"github.com/sluice-ecs/sluice/cmd/pulumi-resource-sluice")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -123,9 +123,9 @@ func (r *rig) start() {
 	out := got(r.cmd.StdoutPipe())(r)
 	must(r, r.cmd.Start())
 	line := got(bufio.NewReader(out).ReadString('\n'))(r)
-	ended := r.ended
+	cmd, ended := r.cmd, r.ended
 	go func() {
-		_ = r.cmd.Wait()
+		_ = cmd.Wait()
 		close(ended)
 	}()
 	conn := got(grpc.NewClient("passthrough:///127.0.0.1:"+strings.TrimSpace(line),
@@ -133,7 +133,7 @@ func (r *rig) start() {
 	r.ResourceProviderClient = pulumirpc.NewResourceProviderClient(conn)
 	r.Cleanup(func() {
 		_ = conn.Close()
-		_ = r.cmd.Process.Kill()
+		_ = cmd.Process.Kill()
 		<-ended
 	})
 }
