@@ -220,7 +220,8 @@ func (m *monitor) run(dir, address, image string) (string, error) {
 	cmd := exec.Command("node", append(args, ".")...)
 	cmd.Dir = dir
 	config := fmt.Sprintf(`{"shop:image": %q, "shop:subnets": "[\"subnet-0123456789abcdef0\"]"}`, image)
-	cmd.Env = append(m.rig.environ(), "PULUMI_CONFIG="+config, "PULUMI_NODEJS_TYPESCRIPT=true", "PULUMI_NODEJS_TRANSPILE_ONLY=true",
+	cmd.Env = append(m.rig.environ(), "PULUMI_CONFIG="+config, "PULUMI_NODEJS_TYPESCRIPT=true",
+		"PULUMI_NODEJS_TRANSPILE_ONLY=true",
 		"PULUMI_NODEJS_PROJECT=shop", "PULUMI_NODEJS_STACK=dev")
 	out, err := cmd.CombinedOutput()
 	return string(out) + m.rig.engine.lines(), err

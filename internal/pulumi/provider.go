@@ -29,7 +29,7 @@ var schema []byte
 // provider serves the engine. Calls for several resources run concurrently.
 type provider struct {
 	pulumirpc.UnimplementedResourceProviderServer
-	judge  *watch.Judge
+	judge *watch.Judge
 
 	stopping context.Context
 	stop     context.CancelCauseFunc
