@@ -32,6 +32,7 @@ type monitor struct {
 	mu      sync.Mutex
 	state   map[string]*stored // by URN
 	outputs map[string]any     // of the stack
+	stop    func(error)        // ends the program, as the engine does after a failure
 }
 
 type stored struct {
@@ -74,6 +75,9 @@ func (m *monitor) RegisterResource(ctx context.Context, r *pulumirpc.RegisterRes
 		now, err = m.registerOfProvider(ctx, urn, r.GetObject(), old)
 	}
 	if err != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.stop(err)
 		return nil, err
 	}
 	if !m.preview {
@@ -217,13 +221,20 @@ func (m *monitor) run(dir, address, image string) (string, error) {
 	if m.preview {
 		args = append(args, "--dry-run")
 	}
-	cmd := exec.Command("node", append(args, ".")...)
+	ctx, stop := context.WithCancelCause(context.Background())
+	m.mu.Lock()
+	m.stop = stop
+	m.mu.Unlock()
+	cmd := exec.CommandContext(ctx, "node", append(args, ".")...)
 	cmd.Dir = dir
 	config := fmt.Sprintf(`{"shop:image": %q, "shop:subnets": "[\"subnet-0123456789abcdef0\"]"}`, image)
 	cmd.Env = append(m.rig.environ(), "PULUMI_CONFIG="+config, "PULUMI_NODEJS_TYPESCRIPT=true",
 		"PULUMI_NODEJS_TRANSPILE_ONLY=true",
 		"PULUMI_NODEJS_PROJECT=shop", "PULUMI_NODEJS_STACK=dev")
 	out, err := cmd.CombinedOutput()
+	if failed := context.Cause(ctx); failed != nil {
+		err = failed
+	}
 	return string(out) + m.rig.engine.lines(), err
 }
 
@@ -252,7 +263,7 @@ func TestExampleProgramOfNode(t *testing.T) {
 		t.Fatalf("first update: %v, %v\n%s", err, m.outputs, out)
 	}
 	out, err := m.run(dir, address, crash)
-	if err == nil || !strings.Contains(out, "web:2 was rolled back to web:1") || !strings.Contains(out, "exit code 3") {
+	if c := initError(err); !c.kept || !strings.Contains(c.reasons[0], "web:2 was rolled back to web:1") {
 		t.Errorf("update that fails: %v\n%s", err, out)
 	}
 	if out, err := m.run(dir, address, "sim/web:v3"); err != nil || m.outputs["status"] != "COMPLETED" {

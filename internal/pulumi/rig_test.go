@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	_ "github.com/sluice-ecs/sluice/internal/pulumi" // a changed provider runs its tests again
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
