@@ -21,7 +21,7 @@ GO         ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 MAX_MB      = 35
-MAX_TF_MB   = 25
+PROVIDER_MB = 25
 BENCH      ?=
 ONLY       ?=
 SEEDS      ?= 2000
@@ -145,8 +145,9 @@ tidy:
 size: build
 	@mb=$$(( ($$(wc -c < bin/sluice) + 999999) / 1000000 )); \
 	echo "sluice is $$mb MB (at most $(MAX_MB))"; [ $$mb -lt $(MAX_MB) ]
-	@mb=$$(( ($$(wc -c < bin/terraform-provider-sluice) + 999999) / 1000000 )); \
-	echo "terraform-provider-sluice is $$mb MB (at most $(MAX_TF_MB))"; [ $$mb -lt $(MAX_TF_MB) ]
+	@for p in pulumi-resource-sluice terraform-provider-sluice; do \
+		mb=$$(( ($$(wc -c < bin/$$p) + 999999) / 1000000 )); \
+		echo "$$p is $$mb MB (at most $(PROVIDER_MB))"; [ $$mb -lt $(PROVIDER_MB) ] || exit 1; done
 
 clean:
 	rm -rf bin

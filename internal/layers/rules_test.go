@@ -123,11 +123,13 @@ var layerTable = []layerRow{
 		also: []string{"internal/cli/session", "internal/cli/deploy", "internal/cli/inspect", "internal/cli/local"}},
 	{pkg: "internal/load", layer: 5, libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}, free: true},
 	{pkg: "internal/web", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
+	{pkg: "internal/parent", layer: 5, free: true}, // plugins end with the process that started them
 	{pkg: "internal/piped", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
-		also: []string{"internal/piped/contract/..."}},
+		also: []string{"internal/piped/contract/...", "internal/parent"}},
 	{pkg: "internal/piped/contract/...", layer: 5, libs: []string{"google.golang.org/"}, free: true,
 		also: []string{"internal/piped/contract/..."}},
-	{pkg: "internal/pulumi", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
+	{pkg: "internal/pulumi", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+		also: []string{"internal/parent"}},
 	{pkg: "internal/terraform", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
 	{pkg: "internal/eventtest", layer: 0}, // tests of front ends run it
 	{pkg: "internal/layers", layer: 5, free: true},
@@ -230,7 +232,7 @@ var commands = []struct {
 	{cmd: "cmd/piped-plugin-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",
 		"github.com/spf13/cobra", "modernc.org/sqlite"}},
 	{cmd: "cmd/pulumi-resource-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",
-		"github.com/spf13/cobra"},
+		"github.com/spf13/cobra", "modernc.org/sqlite"},
 		but: []string{"github.com/pulumi/pulumi/sdk/v3/proto/go"}},
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/parent"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
@@ -186,7 +187,7 @@ func stopServer(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duratio
 	signals, orphaned := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		awaitOrphaned()
+		parent.AwaitEnd()
 		close(orphaned)
 	}()
 	select {

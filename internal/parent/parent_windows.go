@@ -1,15 +1,15 @@
-package piped
+package parent
 
 import "os"
 
-// awaitOrphaned returns when the process that started this one has ended.
-func awaitOrphaned() {
+// AwaitEnd returns when the process that started this one has ended.
+func AwaitEnd() {
 	parent, err := os.FindProcess(os.Getppid())
 	if err != nil {
 		return
 	}
 	// On Windows any process can wait for another one.
 	if _, err := parent.Wait(); err != nil {
-		select {} // the parent cannot be watched; piped ends its plugins itself
+		select {} // the parent cannot be watched; it ends its plugins itself
 	}
 }

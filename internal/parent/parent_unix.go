@@ -1,18 +1,18 @@
 //go:build unix
 
-package piped
+package parent
 
 import (
 	"os"
 	"time"
 )
 
-// parentPollInterval is how often the plugin checks whether piped still runs.
+// parentPollInterval is how often this process checks whether the parent still runs.
 const parentPollInterval = 100 * time.Millisecond
 
-// awaitOrphaned returns when the process that started this one has ended. The system then gives
+// AwaitEnd returns when the process that started this one has ended. The system then gives
 // this process another parent; it sends no signal.
-func awaitOrphaned() {
+func AwaitEnd() {
 	parent := os.Getppid()
 	for os.Getppid() == parent {
 		time.Sleep(parentPollInterval)
