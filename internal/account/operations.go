@@ -267,5 +267,5 @@ func joinFew(all []string) string {
 	if len(all) > 3 {
 		return strings.Join(all[:3], ",") + ",…"
 	}
-	return strings.Join(all, ",")
+	return strings.Join(all, ", ")
 }
