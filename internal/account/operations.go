@@ -265,7 +265,7 @@ func shortNames(arnsOrNames []string) string {
 // joinFew keeps an error readable when a batch has a hundred names.
 func joinFew(all []string) string {
 	if len(all) > 3 {
-		return strings.Join(all[:3], ",") + ",…"
+		return strings.Join(all[:3], ", ") + ", …"
 	}
 	return strings.Join(all, ", ")
 }

@@ -235,7 +235,11 @@ func (r *ServiceFollower) endText(v Verdict) string {
 	if r.polls > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled) {
 		why = append(why, "last seen: "+v.Detail)
 	}
-	return strings.TrimSuffix(what+outcomeText(v.Outcome, v.By)+": "+strings.Join(why, "; "), ": ")
+	ended := outcomeText(v.Outcome, v.By)
+	if ended == "" && v.Revision == "" && v.Deployment == "" {
+		return strings.Join(why, "; ") // the service does not exist: there is nothing to name
+	}
+	return strings.TrimSuffix(what+ended+": "+strings.Join(why, "; "), ": ")
 }
 
 func outcomeText(o sluice.Outcome, by string) string {
