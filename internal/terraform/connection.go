@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/printable"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -120,5 +121,5 @@ func errorText(err error) string {
 	if next := sluice.NextStep(err); next != "" {
 		text += "\nnext: " + next
 	}
-	return flagWords.Replace(text)
+	return flagWords.Replace(printable.Text(text))
 }

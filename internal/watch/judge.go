@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/printable"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -65,7 +66,8 @@ type Request struct {
 	Report func(line string)
 }
 
-// Result is how the deployment ended.
+// Result is how the deployment ended. Its texts may be printed: they have no characters that control a terminal,
+// and nothing that looks like a secret.
 type Result struct {
 	Outcome      sluice.Outcome
 	Revision     string   // family:revision that was waited for
@@ -99,7 +101,7 @@ func (j *Judge) Wait(ctx context.Context, r Request) (Result, error) {
 	last, err := w.Wait(ctx, t, func(u Update) {
 		for _, e := range changes.Events(u) {
 			if line := sluice.WaitText(e); line != "" && r.Report != nil {
-				r.Report(line)
+				r.Report(printable.Text(line))
 			}
 		}
 	})
@@ -134,7 +136,7 @@ func (j *Judge) open(ctx context.Context, r Request) (*Watch, error) {
 }
 
 func newResult(v verdict.Verdict) Result {
-	r := Result{Outcome: v.Outcome, Revision: v.Revision, Deployment: v.Deployment, Detail: v.Detail}
+	r := Result{Outcome: v.Outcome, Revision: v.Revision, Deployment: v.Deployment, Detail: printable.Text(v.Detail)}
 	if v.Outcome == sluice.RolledBack {
 		r.RolledBackTo = v.By
 	}
@@ -142,7 +144,7 @@ func newResult(v verdict.Verdict) Result {
 		return r
 	}
 	for _, c := range v.Causes {
-		r.Reasons = append(r.Reasons, c.String())
+		r.Reasons = append(r.Reasons, printable.Text(c.String()))
 	}
 	lines := []string{v.Detail}
 	for _, l := range v.Logs {
@@ -153,6 +155,6 @@ func newResult(v verdict.Verdict) Result {
 	if v.Next != "" {
 		lines = append(lines, "next: "+v.Next)
 	}
-	r.Message = strings.Join(lines, "\n")
+	r.Message = printable.Text(strings.Join(lines, "\n"))
 	return r
 }

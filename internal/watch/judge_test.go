@@ -122,3 +122,25 @@ func TestJudgeEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// Lines of a container's log reach state files and screens of other tools: without escape bytes and secrets.
+func TestJudgeReturnsPrintableTexts(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+		b.deploy("web", b.revision(crash+"&prints=\x1b[2Jgone|DB_PASSWORD=correct-horse-battery"))
+		j, _ := b.judge()
+		var all []string
+		r := request("web:2")
+		r.Report = func(line string) { all = append(all, line) }
+		got, err := j.Wait(context.Background(), r)
+		if err != nil || !strings.Contains(got.Message, "log of web: ") {
+			t.Fatalf("%+v %v", got, err)
+		}
+		text := strings.Join(append(all, got.Message, got.Detail, strings.Join(got.Reasons, "\n")), "\n")
+		for _, never := range []string{"\x1b", "correct-horse-battery"} {
+			if strings.Contains(text, never) {
+				t.Errorf("%q in %q", never, text)
+			}
+		}
+	})
+}
