@@ -11,8 +11,8 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/printable"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/printable"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
