@@ -162,7 +162,7 @@ func TestAPIErrorsStayReachable(t *testing.T) {
 		var typed *elbtypes.RuleNotFoundException
 		equal(t, "typed", errors.As(err, &typed), true)
 		equal(t, "text", told(t, err).Error(),
-			"elasticloadbalancing:DescribeRules (a,b,c,…): RuleNotFound: One or more rules not found (request id "+
+			"elasticloadbalancing:DescribeRules (a, b, c, …): RuleNotFound: One or more rules not found (request id "+
 				"req-1)")
 		equal(t, "next", sluice.NextStep(err), "check the resource's name, and that it is in this account and Region")
 	})

@@ -113,10 +113,12 @@ func (d *Driver) RegisterAllPrimary(ctx context.Context, act sluice.Act) (int, e
 }
 
 // IsDiscoverable reports whether callers can be sent to a task of the primary, as of the last read.
-// The task is registered, or it is healthy and this deployment or another actor deregistered it.
+// The task is registered, or it is healthy and this deployment or another actor deregistered it. In
+// a rollback a healthy task counts as well that another actor set UNHEALTHY: ECS does not set its
+// instance HEALTHY again, so no wait would end.
 func (d *Driver) IsDiscoverable(task string) bool {
 	return slices.ContainsFunc(d.lastState.members, func(m member) bool {
-		aside := !m.registered && m.Healthy && (m.unmanaged || d.IgnoresChanges && m.Age > registrationLimit)
+		aside := m.Healthy && (m.unmanaged && !m.registered || d.IgnoresChanges && m.Age > registrationLimit)
 		return m.Variant == sluice.Primary && m.ID == task && (m.isReady() || aside)
 	})
 }

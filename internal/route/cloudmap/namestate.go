@@ -61,6 +61,17 @@ func (s NameState) IsUnhealthy(task string) bool {
 	})
 }
 
+// SetUnhealthy returns the ids of the primary's registered instances that another actor set
+// UNHEALTHY: their tasks are healthy in ECS, and have run longer than Cloud Map needs to show that.
+func (s NameState) SetUnhealthy() (ids []string) {
+	for _, m := range s.members {
+		if m.Variant == sluice.Primary && m.registered && m.Healthy && !m.cloudMapHealthy && m.Age > registrationLimit {
+			ids = append(ids, m.instance)
+		}
+	}
+	return ids
+}
+
 // InstancesOf returns the ids under which a task is registered.
 func (s NameState) InstancesOf(task string) []string {
 	var ids []string

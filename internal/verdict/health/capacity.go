@@ -227,7 +227,7 @@ func detailText(o verdict.Observation, n verdict.Counts) string {
 	}
 	text := fmt.Sprintf("%d of %d tasks running", n.Running, n.Desired)
 	if o.Targets != nil {
-		text += fmt.Sprintf(", %d healthy in the target group", n.Healthy)
+		text += fmt.Sprintf(", %d healthy", n.Healthy)
 		if n.Unhealthy > 0 {
 			text += fmt.Sprintf(" (%d unhealthy: %s)", n.Unhealthy, unhealthyReason(o))
 		}

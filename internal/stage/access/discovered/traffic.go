@@ -2,6 +2,7 @@ package discovered
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -232,13 +233,27 @@ func (d *traffic) RestoreRoutes(ctx context.Context) error {
 		return err
 	}
 	sends, err := d.CanaryGetsTraffic(ctx)
-	if err != nil || !sends {
+	if err != nil {
 		return err
+	}
+	warnSetUnhealthy(d)
+	if !sends {
+		return nil
 	}
 	if d.names.LastRead().Pool().Primary == 0 {
 		return d.RouteAllToPrimary(ctx)
 	}
 	return d.SetWeights(ctx, sluice.CanaryShare(0))
+}
+
+// warnSetUnhealthy names the primary's instances that another actor set UNHEALTHY, as of the last read.
+func warnSetUnhealthy(d *traffic) {
+	if ids := d.names.LastRead().SetUnhealthy(); len(ids) > 0 {
+		d.step.EmitWarning("external change: %s of the primary under %s set UNHEALTHY (%s), although ECS reports "+
+			"its tasks healthy. Callers are not sent to it. Set the status HEALTHY again, or stop the task, which ECS "+
+			"replaces", sluice.Plural(len(ids), "instance"), d.names.Instances.Registry.FullName(),
+			strings.Join(ids, ", "))
+	}
 }
 
 func (d *traffic) CheckCanaryUnrouted(context.Context, step.Member) error { return nil }
