@@ -18,8 +18,13 @@ const describeBatch = 100
 
 // StoppedOfSet returns each stopped task of one task set once. The zero value has read nothing.
 type StoppedOfSet struct {
-	seen map[string]bool // ARNs of tasks that were read when they had stopped
+	seen     map[string]bool // ARNs of tasks that were read when they had stopped
+	stopping int
 }
+
+// CountStopping returns how many tasks of the set ECS has told to stop, although they still count as
+// running, as of the last Update.
+func (p *StoppedOfSet) CountStopping() int { return p.stopping }
 
 // Update returns the tasks of the set that stopped since the last Update, oldest first. AWS lists
 // stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
@@ -33,8 +38,12 @@ func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([
 	arns = slices.DeleteFunc(arns, func(arn string) bool { return p.seen[arn] })
 	tasks, err := s.describeTasks(ctx, arns)
 	var stopped []diagnosis.Stopped
+	p.stopping = 0
 	for _, t := range tasks {
-		if aws.ToString(t.LastStatus) != "STOPPED" {
+		if status := aws.ToString(t.LastStatus); status != "STOPPED" {
+			if status == "RUNNING" && aws.ToString(t.StartedBy) == taskSet {
+				p.stopping++
+			}
 			continue
 		}
 		if p.seen == nil {

@@ -29,6 +29,7 @@ type Observation struct {
 	Set         *sluice.TaskSet
 	IsOwnTarget func(id string) bool // which targets are tasks of this set; nil: unknown
 	Events      []diagnosis.Event    // of its service, newest first
+	Stopping    int                  // tasks that still count as running, although ECS has told them to stop
 
 	// Of a service. Fields that [ServiceFollower.Needs] did not request may be empty.
 	Service   *Service // nil: there is none

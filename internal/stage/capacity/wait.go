@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict"
-	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/verdict/health"
 )
 
@@ -122,7 +121,7 @@ func observeMember(ctx context.Context, s *step.Step, w *step.MemberWatch) (verd
 	}
 	w.Latest, w.LatestAt = now, s.Clock.Now()
 	o := verdict.Observation{At: w.LatestAt, Set: &now.TaskSet, Events: now.Events}
-	if o.NewlyStopped, err = newlyStopped(ctx, s, w, now); err != nil {
+	if err := readStopped(ctx, s, w, &o); err != nil {
 		return o, err
 	}
 	if now.Desired > 0 && now.Running == 0 && TargetsDecide(s, w) {
@@ -143,12 +142,14 @@ const (
 	quietStoppedReadAge = 30 * time.Second
 )
 
-// newlyStopped reads the tasks that stopped since the last read. It reads at the first poll,
-// unless the member was just created, when the running count fell, and then every maxStoppedReadAge
-// or quietStoppedReadAge.
-func newlyStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, set step.Member) ([]diagnosis.Stopped,
-	error) {
-	now, fewer := s.Clock.Now(), set.Running < w.LastRunning
+// readStopped adds the tasks that stopped since the last read to the observation. It reads at the
+// first poll, unless the member was just created, when the running count fell, and then every
+// maxStoppedReadAge or quietStoppedReadAge. In a rollback it also reads when all tasks seem to run:
+// the deployment may have scaled the member down just before, and tasks that ECS has told to stop
+// still count as running.
+func readStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, o *verdict.Observation) (err error) {
+	now, set := s.Clock.Now(), w.Latest
+	fewer := set.Running < w.LastRunning
 	w.LastRunning = set.Running
 	w.Signs = w.Signs.See(set.Live.ForVerdictOrNil(), set.ID)
 	if w.StoppedReadAt.IsZero() && now.Sub(w.CreatedAt) < maxStoppedReadAge {
@@ -158,11 +159,14 @@ func newlyStopped(ctx context.Context, s *step.Step, w *step.MemberWatch, set st
 	if w.Signs.Seen() {
 		limit = maxStoppedReadAge
 	}
-	if !fewer && now.Sub(w.StoppedReadAt) < limit {
-		return nil, nil
+	seemsComplete := s.IsRollback() && set.Running >= set.Desired
+	if !fewer && !seemsComplete && now.Sub(w.StoppedReadAt) < limit {
+		return nil
 	}
 	w.StoppedReadAt = now
-	return w.Stopped.Update(ctx, w.Service, w.ID)
+	o.NewlyStopped, err = w.Stopped.Update(ctx, w.Service, w.ID)
+	o.Stopping = w.Stopped.CountStopping()
+	return err
 }
 
 // EmitCapacity emits the counts of a member if they changed, and why its tasks fail.

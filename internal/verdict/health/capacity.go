@@ -91,8 +91,12 @@ func countObservation(o verdict.Observation) verdict.Counts {
 			n.Initial++
 		}
 	}
+	n.Running = max(n.Running-o.Stopping, 0)
 	if o.Targets == nil && o.Set != nil && o.Set.Steady {
 		n.Healthy = n.Running
+	}
+	if o.Stopping > 0 {
+		n.Healthy = min(n.Healthy, n.Running)
 	}
 	return n
 }

@@ -112,6 +112,16 @@ func TestHealthIsSeenTwice(t *testing.T) {
 	}
 }
 
+// A task that ECS has told to stop runs, and its target is healthy, for some seconds.
+func TestStoppingTasksDoNotCount(t *testing.T) {
+	o := look{0, 2, 0, 2, 2, 0, nil}.observation()
+	o.Stopping = 1
+	if _, v := AwaitCapacity(t0, time.Minute, 1).See(o); v.State != verdict.Progressing ||
+		v.Counts.Running != 1 || v.Counts.Healthy != 1 {
+		t.Errorf("%s: %+v", v.State, v.Counts)
+	}
+}
+
 func TestOnlyTargetsOfTheSetCount(t *testing.T) {
 	o := look{0, 1, 0, 1, 2, 0, nil}.observation()
 	o.IsOwnTarget = func(id string) bool { return id == "elsewhere" }
