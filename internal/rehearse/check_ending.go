@@ -29,11 +29,12 @@ type EndChecks struct {
 }
 
 // isBlocked reports whether ECS can neither stop nor start a task of the service, because auto scaling
-// set a count at which its limits leave no room. Then no deployment of any tool can end.
+// or another actor set a count at which its limits leave no room. Then no deployment of any tool can end.
 func (c *EndChecks) isBlocked() (blocked bool) {
 	c.env.InWorld(func(tx *world.Tx) {
 		s := c.env.FindService(tx)
-		blocked = s != nil && c.env.Case.World.Scaling.IsActive() && c.env.Case.World.Percents.Block(s.Desired)
+		scaled := c.env.Case.World.Scaling.IsActive() || c.env.Case.HasIntervention(SetDesiredCount)
+		blocked = s != nil && scaled && c.env.Case.World.Percents.Block(s.Desired)
 	})
 	return blocked
 }

@@ -40,14 +40,20 @@ func AwaitNewTasks(ctx context.Context, s *step.Step, m step.Member, minimum int
 }
 
 // AwaitRestored is AwaitNewTasks for the version that served before the deployment. Only the
-// deadline ends it, not a number of failures.
-func AwaitRestored(ctx context.Context, s *step.Step, m step.Member) error {
-	return AwaitMember(ctx, s, m, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
-		0).RequireTwoPolls().IgnoreFailures())
+// deadline ends it, not a number of failures. whileMissing, if not nil, runs at each poll at which
+// ECS has started fewer tasks than desired.
+func AwaitRestored(ctx context.Context, s *step.Step, m step.Member, whileMissing func(context.Context) error) error {
+	return awaitMember(ctx, s, m, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
+		0).RequireTwoPolls().IgnoreFailures(), whileMissing)
 }
 
 // AwaitMember polls a member until the judge ends the wait. An unhealthy or stalled member is an error.
 func AwaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.Capacity) error {
+	return awaitMember(ctx, s, m, judge, nil)
+}
+
+func awaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.Capacity,
+	whileMissing func(context.Context) error) error {
 	w := step.NewMemberWatch(m)
 	for {
 		if err := CheckDuringWait(ctx, s); err != nil {
@@ -69,6 +75,11 @@ func AwaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.
 			return errMemberUnhealthy(s, w, now)
 		case verdict.Stalling:
 			return errMemberStalled(s, w, now)
+		}
+		if whileMissing != nil && o.Set.Running+o.Set.Pending < o.Set.Desired {
+			if err := whileMissing(ctx); err != nil {
+				return err
+			}
 		}
 		if err := s.PauseFor(ctx, now.NextPoll); err != nil {
 			return err

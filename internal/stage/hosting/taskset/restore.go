@@ -73,7 +73,7 @@ func (t taskSets) returnToOldPrimary(ctx context.Context, set, was sluice.TaskSe
 		if err := t.sets.Scale(ctx, t.step.MakeWrite, set, m.Label, int(was.Scale)); err != nil {
 			return err
 		}
-		if err := capacity.AwaitRestored(ctx, t.step, m); err != nil {
+		if err := capacity.AwaitRestored(ctx, t.step, m, t.stopIdleCanary); err != nil {
 			return err
 		}
 	}
@@ -94,16 +94,13 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 	if err != nil {
 		return err
 	}
-	if err := t.stopIdleCanary(ctx); err != nil {
-		return err
-	}
 	m, err := t.ensureSet(ctx, sluice.Primary, ecs.WantedTaskSet{By: by, Label: plan.RestoredSet, Scale: int(was.Scale),
 		Attach:   attachment,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
 	if err != nil {
 		return err
 	}
-	if err := capacity.AwaitRestored(ctx, t.step, m); err != nil {
+	if err := capacity.AwaitRestored(ctx, t.step, m, t.stopIdleCanary); err != nil {
 		return step.AdvanceRestoredID(ctx, t.step, err)
 	}
 	if err := t.maintainScale(ctx, m, was.Scale); err != nil {
@@ -169,7 +166,7 @@ func (t taskSets) maintainScale(ctx context.Context, m step.Member, scale float6
 		if err := t.sets.Scale(ctx, t.step.MakeWrite, now.TaskSet, m.Label, int(scale)); err != nil {
 			return err
 		}
-		if err := capacity.AwaitRestored(ctx, t.step, m); err != nil {
+		if err := capacity.AwaitRestored(ctx, t.step, m, t.stopIdleCanary); err != nil {
 			return err
 		}
 	}
