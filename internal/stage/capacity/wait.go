@@ -39,21 +39,34 @@ func AwaitNewTasks(ctx context.Context, s *step.Step, m step.Member, minimum int
 		minimum).RequireTwoPolls())
 }
 
+// Restored is a member of the version that served before the deployment.
+type Restored struct {
+	step.Member
+	// HasScale, if not nil, reports whether a read shows the scale that was written. A read that does
+	// not is older than the write, unless step.UnseenLimit has passed since.
+	HasScale func(sluice.TaskSet) bool
+	// WhileMissing, if not nil, runs at each poll at which ECS has started fewer tasks than desired.
+	WhileMissing func(context.Context) error
+}
+
+func (r Restored) isOutdated(o verdict.Observation, since time.Time) bool {
+	return r.HasScale != nil && !r.HasScale(*o.Set) && o.At.Sub(since) < step.UnseenLimit
+}
+
 // AwaitRestored is AwaitNewTasks for the version that served before the deployment. Only the
-// deadline ends it, not a number of failures. whileMissing, if not nil, runs at each poll at which
-// ECS has started fewer tasks than desired.
-func AwaitRestored(ctx context.Context, s *step.Step, m step.Member, whileMissing func(context.Context) error) error {
-	return awaitMember(ctx, s, m, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
-		0).RequireTwoPolls().IgnoreFailures(), whileMissing)
+// deadline ends it, not a number of failures.
+func AwaitRestored(ctx context.Context, s *step.Step, r Restored) error {
+	return awaitMember(ctx, s, r, health.AwaitCapacity(s.Clock.Now(), s.Plan.ProgressDeadline,
+		0).RequireTwoPolls().IgnoreFailures())
 }
 
 // AwaitMember polls a member until the judge ends the wait. An unhealthy or stalled member is an error.
 func AwaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.Capacity) error {
-	return awaitMember(ctx, s, m, judge, nil)
+	return awaitMember(ctx, s, Restored{Member: m}, judge)
 }
 
-func awaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.Capacity,
-	whileMissing func(context.Context) error) error {
+func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Capacity) error {
+	began, m := s.Clock.Now(), r.Member
 	w := step.NewMemberWatch(m)
 	for {
 		if err := CheckDuringWait(ctx, s); err != nil {
@@ -62,6 +75,12 @@ func awaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.
 		o, err := observeMember(ctx, s, w)
 		if err != nil {
 			return err
+		}
+		if r.isOutdated(o, began) {
+			if err := s.PauseFor(ctx, step.CheckInterval); err != nil {
+				return err
+			}
+			continue
 		}
 		var now verdict.Verdict
 		judge, now = judge.See(o)
@@ -76,8 +95,8 @@ func awaitMember(ctx context.Context, s *step.Step, m step.Member, judge health.
 		case verdict.Stalling:
 			return errMemberStalled(s, w, now)
 		}
-		if whileMissing != nil && o.Set.Running+o.Set.Pending < o.Set.Desired {
-			if err := whileMissing(ctx); err != nil {
+		if r.WhileMissing != nil && o.Set.Running+o.Set.Pending < o.Set.Desired {
+			if err := r.WhileMissing(ctx); err != nil {
 				return err
 			}
 		}

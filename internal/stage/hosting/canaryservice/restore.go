@@ -80,7 +80,7 @@ func (s services) restoreCanary(ctx context.Context) error {
 	}
 	m := s.canaryMember(now)
 	m.Revision = was.Revision
-	return step.AdvanceRestoredID(ctx, s.step, capacity.AwaitRestored(ctx, s.step, m, nil))
+	return step.AdvanceRestoredID(ctx, s.step, capacity.AwaitRestored(ctx, s.step, capacity.Restored{Member: m}))
 }
 
 // observeFormerCanary reads the canary service of an earlier deployment. It exists unless this

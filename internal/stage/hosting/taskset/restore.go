@@ -73,7 +73,7 @@ func (t taskSets) returnToOldPrimary(ctx context.Context, set, was sluice.TaskSe
 		if err := t.sets.Scale(ctx, t.step.MakeWrite, set, m.Label, int(was.Scale)); err != nil {
 			return err
 		}
-		if err := capacity.AwaitRestored(ctx, t.step, m, t.stopIdleCanary); err != nil {
+		if err := t.awaitRestored(ctx, m, was.Scale); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 	if err != nil {
 		return err
 	}
-	if err := capacity.AwaitRestored(ctx, t.step, m, t.stopIdleCanary); err != nil {
+	if err := t.awaitRestored(ctx, m, was.Scale); err != nil {
 		return step.AdvanceRestoredID(ctx, t.step, err)
 	}
 	if err := t.maintainScale(ctx, m, was.Scale); err != nil {
@@ -166,10 +166,17 @@ func (t taskSets) maintainScale(ctx context.Context, m step.Member, scale float6
 		if err := t.sets.Scale(ctx, t.step.MakeWrite, now.TaskSet, m.Label, int(scale)); err != nil {
 			return err
 		}
-		if err := capacity.AwaitRestored(ctx, t.step, m, t.stopIdleCanary); err != nil {
+		if err := t.awaitRestored(ctx, m, scale); err != nil {
 			return err
 		}
 	}
+}
+
+// awaitRestored waits until the tasks of a set that was scaled or created run. It scales an idle canary
+// to 0 whose tasks keep ECS from starting them.
+func (t taskSets) awaitRestored(ctx context.Context, m step.Member, scale float64) error {
+	return capacity.AwaitRestored(ctx, t.step, capacity.Restored{Member: m, WhileMissing: t.stopIdleCanary,
+		HasScale: func(set sluice.TaskSet) bool { return int(set.Scale) == int(scale) }})
 }
 
 // RepromotePrimary keeps the restored primary PRIMARY and at its scale. It promotes it again if
