@@ -46,6 +46,15 @@ func isReservedKey(key string) bool { return strings.HasPrefix(strings.ToLower(k
 
 func shownTags(tags []ecstypes.Tag) []ecstypes.Tag { return orEmpty(deepCopy(tags)) }
 
+// ServiceTags returns the tags of a service by key.
+func ServiceTags(s *world.Service) map[string]string {
+	tags := make(map[string]string)
+	for _, tag := range docOfService(s).shape.Tags {
+		tags[val(tag.Key)] = val(tag.Value)
+	}
+	return tags
+}
+
 // tagsOf returns a pointer to the stored tags of a resource.
 func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
 	kind, rest, _ := strings.Cut(resourcePart(arn), "/")

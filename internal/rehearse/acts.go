@@ -69,10 +69,13 @@ func (a *Acts) Perform(h Intervention) {
 	}
 }
 
+// takeClaim writes another deployment's claim. The claim counts as taken if the service has it then:
+// during an outage, a call can be answered and not done.
 func (a *Acts) takeClaim() {
 	other := plan.Claim{Deployment: plan.IDPrefix + "other", Until: a.env.Clock.Now().Add(24 * time.Hour)}
-	if a.env.CallECS("TagResource", map[string]any{"resourceArn": a.env.serviceARN(),
-		"tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
+	a.env.CallECS("TagResource", map[string]any{"resourceArn": a.env.serviceARN(),
+		"tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}})
+	if a.env.serviceTags()[plan.ClaimTag] == other.String() {
 		a.writes.claimTakenAt = a.env.Clock.Now()
 	}
 }

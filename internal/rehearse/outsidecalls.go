@@ -13,7 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim"
 )
 
-// CallECS calls ECS as another tool would, and reports whether the call succeeded.
+// CallECS calls ECS as another tool would, and reports whether the answer was a success. During an outage
+// that does not mean that the call was done.
 func (e *Environment) CallECS(operation string, in map[string]any) bool {
 	return e.CallAWS("ecs", "AmazonEC2ContainerServiceV20141113."+operation, in)
 }

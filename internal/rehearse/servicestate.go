@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	simecs "github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -126,11 +127,15 @@ func (e *Environment) readService() *ecs.ServiceState {
 	return live
 }
 
-func (e *Environment) serviceTags() map[string]string {
-	if live := e.readService(); live != nil {
-		return live.Tags
-	}
-	return nil
+// serviceTags returns the tags that the service has in the world, which no fault of a call hides. A service
+// that does not exist has none.
+func (e *Environment) serviceTags() (tags map[string]string) {
+	e.InWorld(func(tx *world.Tx) {
+		if s := e.FindService(tx); s != nil {
+			tags = simecs.ServiceTags(s)
+		}
+	})
+	return tags
 }
 
 // countOtherToolSets returns how many task sets of another tool the service has.

@@ -112,12 +112,13 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 	return t.step.Access.RestoreRoutes(ctx)
 }
 
-// stopIdleCanary scales a canary without requests to 0 if ECS still starts tasks of it. ECS starts a
-// limited number of tasks a minute, and a canary whose tasks crash would take those that the restored
-// tasks need. A canary that is complete, or gets requests, is removed later with all that was created.
+// stopIdleCanary scales a canary without requests to 0. ECS starts a limited number of tasks a minute, and
+// replaces the tasks of a canary that crash or fail the health check of the load balancer, though the
+// canary may be complete now: they would take the starts that the restored tasks need. A canary that gets
+// requests is removed later with all that was created.
 func (t taskSets) stopIdleCanary(ctx context.Context) error {
 	canary, err := t.FindVariant(ctx, sluice.Canary)
-	if err != nil || canary == nil || canary.Status == "DRAINING" || canary.Running >= canary.Desired {
+	if err != nil || canary == nil || canary.Status == "DRAINING" || canary.Desired == 0 {
 		return err
 	}
 	err = t.step.Access.CheckCanaryUnrouted(ctx, *canary)
