@@ -114,9 +114,9 @@ func (t taskSets) restartOldPrimary(ctx context.Context, was sluice.TaskSet) err
 
 // stopIdleCanary scales a canary without requests to 0. ECS starts a limited number of tasks a minute, and
 // replaces the tasks of a canary that crash or fail the health check of the load balancer, though the
-// canary may be complete now: they would take the starts that the restored tasks need. A canary to which a
-// rule sends requests is removed later with all that was created. A rule that did so before the deployment
-// does not count: its requests get the same answer as before.
+// canary may be complete now: they would take the starts that the restored tasks need. A canary that gets
+// requests is removed later with all that was created. A rule that sent requests to it before the
+// deployment does not count: they get the same answer as before.
 func (t taskSets) stopIdleCanary(ctx context.Context) error {
 	canary, err := t.FindVariant(ctx, sluice.Canary)
 	if err != nil || canary == nil || canary.Status == "DRAINING" || canary.Desired == 0 {
@@ -126,6 +126,9 @@ func (t taskSets) stopIdleCanary(ctx context.Context) error {
 	case sluice.KindOf(err) == sluice.OutsideChange:
 		return nil // a rule sends requests to it
 	case err != nil:
+		return err
+	}
+	if gets, err := t.step.Access.CanaryGetsTraffic(ctx); gets || err != nil {
 		return err
 	}
 	if err := t.step.Access.WaitForPropagation(ctx); err != nil {
