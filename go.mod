@@ -20,6 +20,8 @@ require (
 	github.com/aws/smithy-go v1.28.7
 	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/goccy/go-yaml v1.19.2
+	github.com/google/go-jsonnet v0.22.0
+	github.com/hashicorp/go-envparse v0.1.0
 	github.com/hashicorp/go-plugin v1.7.0
 	github.com/hashicorp/terraform-plugin-framework v1.19.0
 	github.com/hashicorp/terraform-plugin-go v0.31.0
@@ -106,4 +108,5 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
+	sigs.k8s.io/yaml v1.4.0 // indirect
 )

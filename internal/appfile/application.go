@@ -1,7 +1,7 @@
 // Package appfile turns the files of an application into an [Application].
 //
-// It reads three formats: PipeCD v0 (`kind: ECSApp`), PipeCD v1 (`kind: Application`) and
-// sluice.yaml, with the definitions that they name, all through an [io/fs.FS]. It is strict: it
+// It reads four formats: PipeCD v0 (`kind: ECSApp`), PipeCD v1 (`kind: Application`), sluice.yaml and
+// ecspresso's, with the definitions that they name, all through an [io/fs.FS]. It is strict: it
 // honours a key, ignores it as one that only piped uses, or refuses it with a sentence ([Keys]
 // lists them). It does not call AWS. Package plan decides whether an application can be deployed.
 //
@@ -26,6 +26,8 @@ const (
 	PipeCDv1 Format = "PipeCD v1"
 	// Sluice is sluice.yaml, with the keys of v0's spec and without the envelope.
 	Sluice Format = "sluice.yaml"
+	// Ecspresso is the configuration of ecspresso: ecspresso.yml and the definitions that it names.
+	Ecspresso Format = "ecspresso"
 )
 
 // Hosting is where the canary runs.
@@ -48,7 +50,7 @@ type Application struct {
 	Format Format
 
 	Name    string // empty if the file gives none
-	Region  string // only sluice.yaml has one
+	Region  string // only sluice.yaml and ecspresso's files have one
 	Cluster string // name or ARN; from the application file, otherwise from the service definition
 	Labels  map[string]string
 

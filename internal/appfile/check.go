@@ -51,7 +51,10 @@ func (c *checker) checkValue(n *definition.Node, s shape, path string) {
 	case request:
 		c.checkKind(n, definition.Map, path)
 	case text, flag:
-		c.checkKind(n, map[kind]definition.NodeKind{text: definition.Text, flag: definition.Bool}[s.kind], path)
+		if c.checkKind(n, map[kind]definition.NodeKind{text: definition.Text, flag: definition.Bool}[s.kind], path) &&
+			s.min > 0 && n.Text == "" {
+			c.addProblem(n, "%s is empty", path)
+		}
 	case integer, percent, span, delay:
 		c.checkMeasure(n, s, path)
 	}
@@ -141,7 +144,7 @@ func (c *checker) refuseUnknownKey(e definition.Entry, s shape, path string) {
 // findHome returns another place where a key of this name belongs, if there is exactly one.
 func (c *checker) findHome(name string) string {
 	root, home := "spec", ""
-	if c.format == Sluice {
+	if c.format == Sluice || c.format == Ecspresso {
 		root = ""
 	}
 	for _, k := range keysOf(specShape(c.format), root, c.format) {

@@ -47,6 +47,11 @@ func (l *loader) fillCodeDeploy(spec, input *definition.Node) {
 		Group:       textOf(of.Get("deploymentGroupName")),
 		Config:      textOf(of.Get("deploymentConfigName")),
 	}
+	l.fillHooks(hooks)
+}
+
+// fillHooks reads the hooks of the AppSpec.
+func (l *loader) fillHooks(hooks *definition.Node) {
 	if hooks == nil {
 		return
 	}

@@ -10,10 +10,9 @@ import (
 const onlyDefinitions = "input: {taskDefinitionFile: " + defaultTaskFile + ", serviceDefinitionFile: " +
 	defaultServiceFile + "}\n"
 
-// implyAccess sets the access type of a folder that has only the two definition files: how the
-// service definition says that callers reach the service.
+// implyAccess sets the access type of an application whose file has none: how the service definition says
+// that callers reach the service.
 func (l *loader) implyAccess() {
-	l.app.Notes = append(l.app.Notes, "there is no application file, so there is no pipeline: sluice init writes one")
 	if l.app.Service == nil {
 		return
 	}

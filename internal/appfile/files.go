@@ -23,8 +23,13 @@ func (l *loader) loadDefinitions(spec, input *definition.Node) {
 		l.loadTask(place, defaultTaskFile, "taskDefinitionFile is not given")
 	}
 	if name := input.Get("serviceDefinitionFile"); textOf(name) != "" {
-		l.loadService(name, name.Text)
+		l.loadService(name, name.Text, "serviceDefinitionFile")
 	}
+	l.compareDefinitions()
+}
+
+// compareDefinitions refuses definitions that do not fit together.
+func (l *loader) compareDefinitions() {
 	if task, service := l.app.Task, l.app.Service; task != nil && service != nil {
 		l.others = append(l.others, definition.JoinProblems(validate.CompareTogether(task, service)))
 	}
@@ -46,12 +51,12 @@ func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.
 	return task
 }
 
-func (l *loader) loadService(at *definition.Node, name string) {
-	file, data, ok := l.readNamed(at, name, "serviceDefinitionFile")
+func (l *loader) loadService(at *definition.Node, name, what string) {
+	file, data, ok := l.readNamed(at, name, what)
 	if !ok {
 		return
 	}
-	service, err := validate.LoadService(file, data)
+	service, err := validate.LoadNamedService(file, data, l.serviceName)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
@@ -93,8 +98,8 @@ func (l *loader) checkGroupARN(n *definition.Node) {
 	l.addProblem(p)
 }
 
-// readNamed reads a file relative to the application file. It reports a problem at the key that
-// names the file.
+// readNamed reads a file relative to the application file, and evaluates it if the format says so. It
+// reports a problem at the key that names the file.
 func (l *loader) readNamed(at *definition.Node, name, what string) (string, []byte, bool) {
 	file := path.Join(path.Dir(l.app.File), name)
 	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
@@ -110,7 +115,12 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (string, []by
 		l.addProblem(l.src.At(at, "%s: %s: %v", what, file, withoutPath(err)))
 		return "", nil, false
 	}
-	return file, data, true
+	shown, text, err := l.render(file, data)
+	if err != nil {
+		l.others = append(l.others, err)
+		return "", nil, false
+	}
+	return shown, text, true
 }
 
 // fillCluster sets the cluster. The application file and the service definition must name the same

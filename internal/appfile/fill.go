@@ -17,6 +17,8 @@ const (
 	defaultServiceFile  = "servicedef.json" // of a folder without an application file
 	defaultLaunchType   = "FARGATE"
 	defaultProgressTime = 10 * time.Minute // PipeCD v0's wait for a task set
+	defaultOnOutside    = sluice.StopOnChange
+	defaultOnTargets    = sluice.StopOnTargets
 )
 
 // fillApplication reads the values of a checked file. If the file has problems, the values are not
@@ -37,9 +39,9 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
 	app.KeepDefinitions = int(integerOr(input.Get("keepTaskDefinitions"), 0))
 	app.OnOutsideChange = sluice.OnOutside(textOr(spec.Get("onOutsideChange"),
-		textOr(input.Get("onOutsideChange"), string(sluice.StopOnChange))))
+		textOr(input.Get("onOutsideChange"), string(defaultOnOutside))))
 	app.OnOtherTargets = sluice.OnTargets(textOr(spec.Get("onOtherTargets"),
-		textOr(input.Get("onOtherTargets"), string(sluice.StopOnTargets))))
+		textOr(input.Get("onOtherTargets"), string(defaultOnTargets))))
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
 	app.AccessGiven = isGiven(input.Get("accessType")) || isGiven(input.Get("ecsAccessType"))

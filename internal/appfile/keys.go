@@ -59,7 +59,7 @@ type shape struct {
 	single   []string      // keys of an object of which at most one is given
 	one      bool          // an object has exactly one entry
 	of       *shape        // of a list
-	min, max int64         // of a whole number, a percent or a delay
+	min, max int64         // of a whole number, a percent or a delay; min is the least length of a text
 	words    []string      // of a choice
 	refused  []refusedWord // words of a choice that are refused with a sentence
 	remark   string        // added to the message that refuses the value
@@ -98,7 +98,7 @@ func refusedKey(name, says string) key {
 }
 
 // allFormats returns all formats, in the order of the documentation.
-func allFormats() []Format { return []Format{PipeCDv0, PipeCDv1, Sluice} }
+func allFormats() []Format { return []Format{PipeCDv0, PipeCDv1, Sluice, Ecspresso} }
 
 // pluginPath is the path of the plugin's part under the spec of PipeCD v1.
 const pluginPath = "plugins.<name>"

@@ -17,16 +17,24 @@ import (
 // apiVersion is the API version of PipeCD files.
 const apiVersion = "pipecd.dev/v1beta1"
 
+// Evaluator evaluates files that are programs, such as Jsonnet. Package render has one.
+type Evaluator interface {
+	// Evaluate returns the text of a file of a folder, and the name under which problems report it. Its error is
+	// a [*definition.Problem].
+	Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error)
+	// LookupEnv returns an environment variable that is set and not empty.
+	LookupEnv(name string) (value string, ok bool)
+}
+
 // Load reads an application. name is its file or a folder, with slashes, relative to fsys ("." is
-// its root). In a folder the application file is app.pipecd.yaml, another *.pipecd.yaml or
-// sluice.yaml, and there must be only one. Load reads definitions relative to the application file.
+// its root). In a folder the application file is app.pipecd.yaml, another *.pipecd.yaml, sluice.yaml or
+// ecspresso's configuration, and there must be only one. Load reads definitions relative to it.
 // A folder with only taskdef.json and servicedef.json is an application without a pipeline.
 //
-// lookup returns values that a format takes from its environment. None of the three formats does,
-// so lookup may be nil.
+// from evaluates the files of ecspresso's format, which are refused if it is nil. Other formats do not use it.
 //
 // Load returns all problems of the files together, as joined [*definition.Problem]s.
-func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*Application, error) {
+func Load(fsys fs.FS, name string, from Evaluator) (*Application, error) {
 	file, err := findFile(fsys, name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
@@ -41,13 +49,25 @@ func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*App
 				Next: "create a regular file with this name in the folder of the application"}
 		}
 	}
-	if l.src, err = definition.Parse(file, data); err != nil {
+	if isEcspresso(file, data) {
+		if from == nil {
+			return nil, &sluice.Error{Op: "read the application", Resource: file,
+				Err: errors.New("only the command line reads files of ecspresso"), Next: "use sluice deploy"}
+		}
+		l.evaluator = from
+	}
+	shown, data, err := l.render(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if l.src, err = definition.Parse(shown, data); err != nil {
 		return nil, err
 	}
 	l.src.HideSecrets()
 	l.loadApplication()
 	if implied {
 		l.implyAccess()
+		l.app.Notes = append(l.app.Notes, "there is no application file, so there is no pipeline: sluice init writes one")
 	}
 	if err := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...)); err != nil {
 		return nil, flattenErrors(err)
@@ -120,6 +140,11 @@ func listCandidates(fsys fs.FS, dir string) ([]string, error) {
 			found = append(found, e.Name())
 		}
 	}
+	for _, name := range ecspressoFiles() {
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == name }) {
+			return append(found, name), nil
+		}
+	}
 	return found, nil
 }
 
@@ -137,9 +162,14 @@ func withoutPath(err error) error {
 
 // loader reads the files of one application.
 type loader struct {
-	fsys     fs.FS
-	src      *definition.Source
-	app      *Application
+	fsys fs.FS
+	src  *definition.Source
+	app  *Application
+	// evaluator evaluates the files of a format whose files are programs; nil for other formats.
+	evaluator Evaluator
+	// serviceName is the name that the application file gives the service; empty: its definition does.
+	serviceName string
+
 	problems []*definition.Problem // of the application file
 	others   []error               // of the definitions
 }
@@ -163,13 +193,17 @@ func (l *loader) loadApplication() {
 	}
 	l.app.Format = format
 	path := "spec"
-	if format == Sluice {
+	if format == Sluice || format == Ecspresso {
 		path = ""
 	}
 	c := &checker{src: l.src, format: format}
 	c.checkObject(spec, specShape(format), path)
 	l.problems = append(l.problems, c.problems...)
-	l.fillApplication(spec)
+	if format == Ecspresso {
+		l.fillEcspresso(spec)
+	} else {
+		l.fillApplication(spec)
+	}
 	l.notePipedKeys(c.piped)
 	l.noteUnusedKeys(c.unused)
 }
@@ -179,6 +213,9 @@ func (l *loader) readEnvelope(root *definition.Node) (Format, *definition.Node, 
 	if root.Kind != definition.Map {
 		l.addProblem(l.src.At(root, "an application file is a map, and this is %s", root.Kind))
 		return "", nil, false
+	}
+	if l.evaluator != nil {
+		return Ecspresso, root, true
 	}
 	if root.Get("kind") == nil && root.Get("apiVersion") == nil {
 		return Sluice, root, true

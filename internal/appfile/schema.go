@@ -5,28 +5,34 @@ import (
 	"strings"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of application files: both envelopes of PipeCD and
-// sluice.yaml. It is made from the tables that [Load] uses. It does not express rules that need
+// Schema returns the JSON Schema (draft 2020-12) of application files: both envelopes of PipeCD,
+// sluice.yaml, and ecspresso's configuration. It is made from the tables that [Load] uses. It does not express rules that need
 // arithmetic or another file. Such rules are: shares sum to 100, a duration lies between two
 // others, there are enough approvers, definitions exist.
 func Schema() []byte {
 	defs := map[string]any{
-		"pipecdV0": envelopeSchema("ECSApp", specSchema(PipeCDv0)),
-		"pipecdV1": envelopeSchema("Application", specSchema(PipeCDv1)),
-		"sluice":   specSchema(Sluice),
+		"pipecdV0":  envelopeSchema("ECSApp", specSchema(PipeCDv0)),
+		"pipecdV1":  envelopeSchema("Application", specSchema(PipeCDv1)),
+		"sluice":    specSchema(Sluice),
+		"ecspresso": specSchema(Ecspresso),
 	}
 	text, err := json.MarshalIndent(map[string]any{
-		"$schema":     "https://json-schema.org/draft/2020-12/schema",
-		"title":       "An application of sluice",
-		"description": "PipeCD v0 (kind: ECSApp), PipeCD v1 (kind: Application) or sluice.yaml (no kind).",
-		"type":        "object",
-		"if":          map[string]any{"anyOf": []any{requireKeys("kind"), requireKeys("apiVersion")}},
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"title":   "An application of sluice",
+		"description": "PipeCD v0 (kind: ECSApp), PipeCD v1 (kind: Application), ecspresso (task_definition) or " +
+			"sluice.yaml.",
+		"type": "object",
+		"if":   map[string]any{"anyOf": []any{requireKeys("kind"), requireKeys("apiVersion")}},
 		"then": map[string]any{
 			"if":   map[string]any{"properties": map[string]any{"kind": map[string]any{"const": "Application"}}},
 			"then": map[string]any{"$ref": "#/$defs/pipecdV1"},
 			"else": map[string]any{"$ref": "#/$defs/pipecdV0"},
 		},
-		"else":  map[string]any{"$ref": "#/$defs/sluice"},
+		"else": map[string]any{
+			"if":   map[string]any{"anyOf": []any{requireKeys("task_definition"), requireKeys("service_definition")}},
+			"then": map[string]any{"$ref": "#/$defs/ecspresso"},
+			"else": map[string]any{"$ref": "#/$defs/sluice"},
+		},
 		"$defs": defs,
 	}, "", "  ")
 	if err != nil {
@@ -73,6 +79,9 @@ func schemaOf(s shape, f Format) map[string]any {
 	case choice:
 		return allowNull(map[string]any{"type": "string", "enum": s.words})
 	case text:
+		if s.min > 0 {
+			return map[string]any{"type": []string{"string", "null"}, "minLength": s.min}
+		}
 		return map[string]any{"type": []string{"string", "null"}}
 	case word:
 		return map[string]any{"type": []string{"string", "null"}, "pattern": "^[A-Za-z0-9_-]{1,40}$"}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sluice-ecs/sluice/internal/appfile/render"
 )
 
 func compiled(t *testing.T) *jsonschema.Schema {
@@ -93,7 +95,7 @@ func TestSchemaAgreesOnEveryKey(t *testing.T) {
 				if !ok {
 					continue
 				}
-				_, err := Load(files("app.pipecd.yaml", file), ".", nil)
+				_, err := Load(files("app.pipecd.yaml", file), ".", render.Environment{})
 				if err != nil && (strings.Contains(err.Error(), "no file") ||
 					strings.Contains(err.Error(), "approvers names") ||
 					strings.Contains(err.Error(), "is a duration from")) {

@@ -8,6 +8,9 @@ import (
 
 // specShape returns the shape of spec, or of the top level of sluice.yaml.
 func specShape(f Format) shape {
+	if f == Ecspresso {
+		return shape{kind: object, keys: ecspressoKeys()}
+	}
 	keys := []key{
 		honouredKey("name", shape{kind: text}, "The application's name, for people."),
 		{name: "labels", treatment: PipedsOwn, sentence: "Labels for PipeCD's web UI; sluice only keeps them.",

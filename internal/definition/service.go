@@ -10,7 +10,7 @@ import (
 // returns it, wrapped or not. file appears only in errors. It returns all problems together, in the
 // order of the file, as joined [*Problem]s.
 func DecodeService(file string, data []byte) (*Service, error) {
-	service, problems, err := ReadService(file, data)
+	service, problems, err := ReadService(file, data, "")
 	if err == nil {
 		err = JoinProblems(problems)
 	}
@@ -21,8 +21,8 @@ func DecodeService(file string, data []byte) (*Service, error) {
 }
 
 // ReadService is DecodeService for a caller that searches for further problems, as [ReadTask] is
-// DecodeTask.
-func ReadService(file string, data []byte) (*Service, []*Problem, error) {
+// DecodeTask. name is the service's name if the definition gives none; empty: the definition has to.
+func ReadService(file string, data []byte, name string) (*Service, []*Problem, error) {
 	src, err := Parse(file, data)
 	if err != nil {
 		return nil, nil, err
@@ -34,11 +34,11 @@ func ReadService(file string, data []byte) (*Service, []*Problem, error) {
 	if body == nil {
 		return &Service{Input: in, File: file, Text: FileText{src, &Node{}}}, d.problems, nil
 	}
-	given := d.decodeServiceDefinition(body, in)
+	given := d.decodeServiceDefinition(body, in, name)
 	return &Service{Input: in, Given: given, File: file, Text: FileText{src, body}}, d.problems, nil
 }
 
-func (d *decoder) decodeServiceDefinition(body *Node, in *awsecs.CreateServiceInput) map[string]bool {
+func (d *decoder) decodeServiceDefinition(body *Node, in *awsecs.CreateServiceInput, name string) map[string]bool {
 	const what = "the service definition"
 	v := reflect.ValueOf(in).Elem()
 	given := d.decodeRoot(body, v, rootOptions{
@@ -50,6 +50,9 @@ func (d *decoder) decodeServiceDefinition(body *Node, in *awsecs.CreateServiceIn
 		return given
 	}
 	d.takeFromPrimary(body.Find("deployments"), v, given)
+	if name != "" && !given["serviceName"] {
+		in.ServiceName, given["serviceName"] = &name, true
+	}
 	d.requireMembers(body, given, what, "serviceName")
 	return given
 }

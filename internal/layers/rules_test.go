@@ -48,8 +48,11 @@ var layerTable = []layerRow{
 	{pkg: "internal/validate", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition"}},
 	{pkg: "internal/appfile", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml, schema,
-		"github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
-		also: []string{"internal/definition", "internal/definition/appspec", "internal/validate"}},
+		"github.com/fujiwara/tfstate-lookup"},
+		also:  []string{"internal/definition", "internal/definition/appspec", "internal/validate"},
+		tests: []string{"internal/appfile/render"}},
+	{pkg: "internal/appfile/render", layer: 1, below: []int{0}, libs: []string{"github.com/google/go-jsonnet"},
+		also: []string{"internal/definition"}},
 	{pkg: "internal/plan", layer: 1, below: []int{0},
 		libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/definition/appspec", "internal/appfile"}},
@@ -226,7 +229,7 @@ var commands = []struct {
 	but   []string
 }{
 	{cmd: "cmd/sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "google.golang.org/grpc",
-		"github.com/hashicorp/"}},
+		"github.com/hashicorp/"}, but: []string{"github.com/hashicorp/go-envparse"}},
 	{cmd: "cmd/terraform-provider-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",
 		"github.com/spf13/cobra", "modernc.org/sqlite", "github.com/hashicorp/terraform-plugin-testing"}},
 	{cmd: "cmd/piped-plugin-sluice", never: []string{"github.com/pulumi/", "github.com/pipe-cd/", "charm.land/",

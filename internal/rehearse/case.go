@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -34,8 +35,8 @@ type Case struct {
 	// Files and File are the application. If it is not generated, it replaces Pipeline.
 	Files       fs.FS
 	File        string
-	FailingStep string                      // [StepBefore] or [StepAfter]: the first step there fails
-	Lookup      func(string) (string, bool) // environment variables for the files; nil: none
+	FailingStep string            // [StepBefore] or [StepAfter]: the first step there fails
+	From        appfile.Evaluator // of files that are programs; nil: there are none
 	// Generated: the files were generated from this case, see simtest.
 	Generated bool
 	// QuickSync is the option of the plan.

@@ -101,7 +101,7 @@ func (f *Rehearsal) buildWorld() (err error) {
 
 // LoadApplication reads the application. It sets the world's subnets in a user's own application.
 func (c Case) LoadApplication() (*appfile.Application, error) {
-	app, err := appfile.Load(c.Files, c.File, c.Lookup)
+	app, err := appfile.Load(c.Files, c.File, c.From)
 	if err != nil || c.Generated || app.Service == nil {
 		return app, err
 	}

@@ -87,7 +87,7 @@ func (r *release) run(v *clock.Virtual, files fstest.MapFS) error {
 		return err
 	}
 	defer j.Close()
-	app, err := appfile.Load(files, "sluice.yaml", func(string) (string, bool) { return "", false })
+	app, err := appfile.Load(files, "sluice.yaml", nil)
 	if err != nil {
 		return err
 	}

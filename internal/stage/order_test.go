@@ -117,7 +117,7 @@ func deployExample(t *testing.T, name string, f func(*deployment)) {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 			file = "app.pipecd.yaml"
 		}
-		app, err := appfile.Load(os.DirFS(dir), file, func(string) (string, bool) { return "", false })
+		app, err := appfile.Load(os.DirFS(dir), file, nil)
 		check(t, err)
 		live, err := survey.ReadInputs(context.Background(), d.account, v, app)
 		check(t, err)

@@ -47,7 +47,7 @@ func onExample(t *testing.T, name, file string, f func(*bench)) {
 			Credentials: sim.Config().Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
 			APIOptions: sim.APIOptions(), Clock: v})
 		check(t, err)
-		b.app, err = appfile.Load(os.DirFS(dir), file, func(string) (string, bool) { return "", false })
+		b.app, err = appfile.Load(os.DirFS(dir), file, nil)
 		check(t, err)
 		f(b)
 	})

@@ -36,7 +36,12 @@ func LoadTask(file string, data []byte) (*definition.Task, error) {
 // LoadService reads a service definition as [definition.DecodeService] does, for a file that AWS
 // has not seen: values that AWS refuses are problems too.
 func LoadService(file string, data []byte) (*definition.Service, error) {
-	service, problems, err := definition.ReadService(file, data)
+	return LoadNamedService(file, data, "")
+}
+
+// LoadNamedService is LoadService for a definition whose name may be given elsewhere.
+func LoadNamedService(file string, data []byte, name string) (*definition.Service, error) {
+	service, problems, err := definition.ReadService(file, data, name)
 	if err != nil {
 		return nil, err
 	}

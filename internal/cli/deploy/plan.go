@@ -71,6 +71,7 @@ func registerPlanFlags(c *cobra.Command, o *mode.Options) {
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
+	c.Flags().BoolVar(&o.AutoRollback, "auto-rollback", false, "roll a failed deployment back, whatever the file says")
 	registerScalingFlags(c, &o.Scaling)
 }
 

@@ -99,6 +99,10 @@ func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) 
 			Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
+	app.AutoRollback = app.AutoRollback || o.AutoRollback
+	if app.Format == appfile.Ecspresso && !app.AutoRollback {
+		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
+	}
 	defer p.ShowCalls()()
 	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {

@@ -167,7 +167,11 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 		_, err := shape.FromFiles(app) // the error says why the task cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
-	c := rehearsals.Case{Lookup: r.LookupEnv}
+	from, err := r.FileEnvironment()
+	if err != nil {
+		return rehearsals.Case{}, nil, err
+	}
+	c := rehearsals.Case{From: from}
 	at, err := r.LocateApplication(path)
 	if err != nil {
 		return c, nil, err

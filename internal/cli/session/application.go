@@ -21,10 +21,14 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.local {
-		return appfile.Load(at.Files, at.Name, s.LookupEnv)
+	from, err := s.FileEnvironment()
+	if err != nil {
+		return nil, err
 	}
-	return nameOutsideFiles(at.folder)(appfile.Load(at.Files, at.Name, s.LookupEnv))
+	if at.local {
+		return appfile.Load(at.Files, at.Name, from)
+	}
+	return nameOutsideFiles(at.folder)(appfile.Load(at.Files, at.Name, from))
 }
 
 // ApplicationLocation is the folder that an application is read from. Files outside this folder

@@ -69,7 +69,7 @@ input:
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	a, err := appfile.Load(fsys, "sluice.yaml", func(string) (string, bool) { return "", false })
+	a, err := appfile.Load(fsys, "sluice.yaml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

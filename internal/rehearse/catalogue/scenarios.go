@@ -192,7 +192,7 @@ func (s Scenario) Apply(base rehearse.Case, stages int) rehearse.Case {
 // HasEffect reports whether the scenario changes the case. For example, it cannot edit a rule if no
 // rule forwards to the target groups.
 func (s Scenario) HasEffect(base rehearse.Case, stages int) bool {
-	base.Files, base.Lookup = nil, nil
+	base.Files, base.From = nil, nil
 	return s.Name == goodVersion || !reflect.DeepEqual(s.Apply(base, stages), base)
 }
 

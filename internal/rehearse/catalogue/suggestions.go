@@ -72,7 +72,7 @@ func waitBeforePrimary(c rehearse.Case) (sum time.Duration, canary bool) {
 	if c.Files == nil {
 		return 0, false
 	}
-	app, err := appfile.Load(c.Files, c.File, c.Lookup)
+	app, err := appfile.Load(c.Files, c.File, c.From)
 	if err != nil {
 		return 0, false
 	}

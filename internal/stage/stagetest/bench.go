@@ -326,7 +326,7 @@ pipeline:
 
 // Plan makes the plan of an application.
 func (b *Bench) Plan(files fstest.MapFS, o mode.Options) (*plan.Plan, error) {
-	app, err := appfile.Load(files, "sluice.yaml", func(string) (string, bool) { return "", false })
+	app, err := appfile.Load(files, "sluice.yaml", nil)
 	if err != nil {
 		return nil, err
 	}

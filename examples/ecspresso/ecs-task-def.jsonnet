@@ -1,0 +1,28 @@
+local must_env = std.native('must_env');
+local env = std.native('env');
+{
+  family: 'web',
+  networkMode: 'awsvpc',
+  requiresCompatibilities: ['FARGATE'],
+  cpu: '256',
+  memory: '512',
+  executionRoleArn: 'arn:aws:iam::123456789012:role/ecsTaskExecutionRole',
+  containerDefinitions: [
+    {
+      name: 'web',
+      image: 'sim/web:' + must_env('IMAGE_TAG'),
+      essential: true,
+      environment: [{ name: 'LOG_LEVEL', value: env('LOG_LEVEL', 'info') }],
+      portMappings: [{ containerPort: 80, protocol: 'tcp' }],
+      logConfiguration: {
+        logDriver: 'awslogs',
+        options: {
+          'awslogs-group': '/ecs/web',
+          'awslogs-region': 'us-east-1',
+          'awslogs-stream-prefix': 'web',
+          'awslogs-create-group': 'true',
+        },
+      },
+    },
+  ],
+}

@@ -1,0 +1,148 @@
+package appfile
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// ecspressoTimeout is the timeout of a configuration of ecspresso that gives none.
+const ecspressoTimeout = 10 * time.Minute
+
+// ecspressoFiles returns the names of ecspresso's configuration in a folder. It reads the first that exists.
+func ecspressoFiles() []string {
+	return []string{"ecspresso.yml", "ecspresso.yaml", "ecspresso.json", "ecspresso.jsonnet"}
+}
+
+// ecspressoKey is a key that a configuration of ecspresso has and no other application file: at the start of
+// a line of YAML or JSON.
+var ecspressoKey = regexp.MustCompile(`(?m)^[ \t{]*["']?(?:task_definition|service_definition|express_definition)["']?[ \t]*:`)
+
+// isEcspresso reports whether a file is a configuration of ecspresso, by its name or by its keys.
+func isEcspresso(file string, data []byte) bool {
+	return slices.Contains(ecspressoFiles(), path.Base(file)) || path.Ext(file) == ".jsonnet" || ecspressoKey.Match(data)
+}
+
+// ecspressoKeys returns the keys of ecspresso's configuration.
+func ecspressoKeys() []key {
+	return []key{
+		honouredKey("region", shape{kind: text}, "The AWS Region. --region overrides it."),
+		honouredKey("cluster", shape{kind: text}, "The cluster, by name or ARN. Default: that of the service definition, "+
+			"otherwise default."),
+		honouredKey("service", shape{kind: text, min: 1}, "The service. It is the serviceName of the service definition. "+
+			"Without it, the file is for tasks only."),
+		neededKey("task_definition", shape{kind: text, min: 1}, "The file of the task definition: JSON, YAML or Jsonnet, with "+
+			"template functions."),
+		honouredKey("service_definition", shape{kind: text, min: 1}, "The file of the service definition."),
+		honouredKey("timeout", shape{kind: span, remark: "a bare number means nanoseconds in ecspresso 2 and seconds in " +
+			"ecspresso 3: add the unit"}, "The maximum duration of a deployment. Default: 10m."),
+		honouredKey("codedeploy", shape{kind: object, keys: []key{
+			honouredKey("application_name", shape{kind: text}, "As applicationName in sluice.yaml."),
+			honouredKey("deployment_group_name", shape{kind: text}, "As deploymentGroupName in sluice.yaml."),
+			honouredKey("deployment_config_name", shape{kind: text}, "As deploymentConfigName in sluice.yaml."),
+		}}, "The CodeDeploy settings of a service with deployment controller CODE_DEPLOY."),
+		honouredKey("appspec", shape{kind: object, keys: []key{
+			honouredKey("Hooks", shape{kind: list, of: hookShape()}, "Lambda functions that CodeDeploy calls."),
+		}}, "Fields of the AppSpec in addition to the definitions."),
+		honouredKey("ignore", shape{kind: object, keys: []key{
+			honouredKey("tags", shape{kind: list, of: &shape{kind: text}}, "Keys of tags that sluice neither compares "+
+				"nor writes."),
+		}}, "What a deployment leaves alone."),
+		honouredKey("required_version", shape{kind: text}, "A condition on the version of ecspresso. sluice does not "+
+			"check it, and says so."),
+		refusedKey("plugins", "sluice has no lookups yet: pass the values as environment variables, and read them with "+
+			"must_env in the definitions."),
+		refusedKey("express_definition", "sluice does not deploy Express Mode services."),
+		refusedKey("filter_command", "sluice selects a task by its ID and never by a dialogue: remove the key."),
+	}
+}
+
+// fillEcspresso reads the values of a checked configuration of ecspresso, as [loader.fillApplication] does for
+// the other formats.
+func (l *loader) fillEcspresso(root *definition.Node) {
+	app := l.app
+	app.Region, app.Cluster = textOf(root.Get("region")), textOf(root.Get("cluster"))
+	if app.Region == "" {
+		app.Region, _ = l.evaluator.LookupEnv("AWS_REGION") // a file of --envfile may have it
+	}
+	app.Timeout, app.ProgressDeadline = spanOr(root.Get("timeout"), ecspressoTimeout), defaultProgressTime
+	app.ProgressDeadline = min(app.ProgressDeadline, app.Timeout)
+	app.OnOutsideChange, app.OnOtherTargets = defaultOnOutside, defaultOnTargets
+	app.Standalone = standaloneOf(nil, app.Format)
+	app.Standalone.Run = false // a deployment registers the task definition; sluice run runs it
+	l.fillStandaloneRun(nil)
+	of := root.Get("codedeploy")
+	app.CodeDeploy = CodeDeploy{Application: textOf(of.Get("application_name")),
+		Group: textOf(of.Get("deployment_group_name")), Config: textOf(of.Get("deployment_config_name"))}
+	l.fillHooks(root.Get("appspec").Get("Hooks"))
+
+	if name := root.Get("task_definition"); textOf(name) != "" {
+		l.loadTask(name, name.Text, "task_definition")
+	}
+	l.loadEcspressoService(root)
+	l.compareDefinitions()
+	l.fillCluster(root.Get("cluster"))
+	if app.Cluster == "" {
+		app.Cluster = "default"
+	}
+	l.implyAccess()
+	if isGiven(root.Get("required_version")) {
+		app.Notes = append(app.Notes, "required_version is about ecspresso, and sluice does not check it")
+	}
+	l.ignoreTags(textsOf(root.Get("ignore").Get("tags")))
+}
+
+// loadEcspressoService loads the service definition, whose name is that of the configuration.
+func (l *loader) loadEcspressoService(root *definition.Node) {
+	service, file := root.Get("service"), root.Get("service_definition")
+	switch {
+	case textOf(file) == "" && textOf(service) == "":
+		return
+	case textOf(file) == "":
+		l.addProblem(l.src.At(service, "service is %s, but the file has no service_definition", service.Text))
+		return
+	case textOf(service) == "":
+		l.addProblem(l.src.At(file, "the file has service_definition, but no service"))
+		return
+	}
+	l.serviceName = service.Text
+	l.loadService(file, file.Text, "service_definition")
+	if l.app.Service == nil {
+		return
+	}
+	if in := l.app.Service.Input; aws.ToString(in.ServiceName) != service.Text {
+		l.addProblem(l.src.At(service, "service is %s, but %s has serviceName %s", service.Text, l.app.Service.File,
+			aws.ToString(in.ServiceName)))
+	}
+}
+
+// ignoreTags removes tags from the definitions: they are neither compared nor written.
+func (l *loader) ignoreTags(keys []string) {
+	kept := func(tags []ecstypes.Tag) []ecstypes.Tag {
+		return slices.DeleteFunc(tags, func(t ecstypes.Tag) bool { return slices.Contains(keys, aws.ToString(t.Key)) })
+	}
+	if len(keys) == 0 {
+		return
+	}
+	if l.app.Task != nil {
+		l.app.Task.Input.Tags = kept(l.app.Task.Input.Tags)
+	}
+	if l.app.Service != nil {
+		l.app.Service.Input.Tags = kept(l.app.Service.Input.Tags)
+	}
+}
+
+// render evaluates a file of a format whose files are programs. It returns the files of other formats as
+// they are, with the name under which their problems are reported.
+func (l *loader) render(file string, data []byte) (string, []byte, error) {
+	if l.evaluator == nil {
+		return file, data, nil
+	}
+	return l.evaluator.Evaluate(l.fsys, file, data)
+}

@@ -1,0 +1,148 @@
+package appfile_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/appfile/render"
+)
+
+const taskInJsonnet = `{family: 'web', tags: [{key: 'owner', value: 'a'}, {key: 'cost', value: 'b'}],
+	containerDefinitions: [{name: 'web', image: 'web:' + std.native('must_env')('TAG'), memory: 128,
+	portMappings: [{containerPort: 80}]}]}`
+
+const serviceInJSON = `{"desiredCount": {{ env "COUNT" "3" }}, "loadBalancers": [{"targetGroupArn": "arn:a",
+	"containerName": "web", "containerPort": 80}], "tags": [{"key": "owner", "value": "a"}]}`
+
+const ecspressoConfig = `region: '{{ must_env "AWS_REGION" }}'
+cluster: prod
+service: web
+task_definition: ecs-task-def.jsonnet
+service_definition: ecs-service-def.json
+`
+
+// ecspressoFiles are the files of a service, with a configuration of that name and text.
+func ecspressoFiles(name, config string) fstest.MapFS {
+	return fstest.MapFS{name: {Data: []byte(config)}, "ecs-task-def.jsonnet": {Data: []byte(taskInJsonnet)},
+		"ecs-service-def.json": {Data: []byte(serviceInJSON)}}
+}
+
+func environment(vars map[string]string) *render.Environment {
+	return &render.Environment{Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}
+}
+
+func TestEcspressoFilesAreAnApplication(t *testing.T) {
+	from := environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"})
+	const more = "required_version: '>= 2.3'\ntimeout: 15m\nignore: {tags: [owner]}\nappspec: {Hooks: [{BeforeInstall: f}]}\n" +
+		"codedeploy: {application_name: a, deployment_group_name: g, deployment_config_name: c}\n"
+	for _, name := range []string{"ecspresso.yml", "ecspresso.yaml", "prod.yml"} {
+		app, err := appfile.Load(ecspressoFiles(name, ecspressoConfig+more), name, from)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		in := app.Service.Input
+		if app.Format != appfile.Ecspresso || app.Region != "us-east-1" || app.Cluster != "prod" || *in.ServiceName != "web" ||
+			*in.Cluster != "prod" || *in.DesiredCount != 3 || *app.Task.Input.ContainerDefinitions[0].Image != "web:v2" {
+			t.Errorf("%s: the application is %+v", name, app)
+		}
+		if app.AutoRollback || app.Timeout != 15*time.Minute || app.Access != sluice.ELB || len(app.Pipeline) != 0 {
+			t.Errorf("%s: rollback %t, timeout %s, access %s", name, app.AutoRollback, app.Timeout, app.Access)
+		}
+		if got := (appfile.CodeDeploy{Application: "a", Group: "g", Config: "c"}); app.CodeDeploy != got ||
+			len(app.Hooks) != 1 || app.Hooks[0].Function != "f" {
+			t.Errorf("%s: CodeDeploy %+v, hooks %v", name, app.CodeDeploy, app.Hooks)
+		}
+		if tags := app.Task.Input.Tags; len(tags) != 1 || *tags[0].Key != "cost" || len(in.Tags) != 0 {
+			t.Errorf("%s: the ignored tag remains: %v, %v", name, tags, in.Tags)
+		}
+		if len(app.Notes) != 1 || !strings.Contains(app.Notes[0], "required_version") {
+			t.Errorf("%s: notes %q", name, app.Notes)
+		}
+		if read := slices.Sorted(maps.Keys(app.Source)); len(read) != 3 {
+			t.Errorf("%s: the digests are of %v", name, read)
+		}
+	}
+	const json = `{"cluster": "prod", "service": "web", "task_definition": "ecs-task-def.jsonnet",
+		"service_definition": "ecs-service-def.json"}`
+	const jsonnet = `local name = 'web'; {service: name, task_definition: 'ecs-task-def.jsonnet',
+		service_definition: 'ecs-service-def.json'}`
+	for name, text := range map[string]string{"ecspresso.json": json, "ecspresso.jsonnet": jsonnet} {
+		app, err := appfile.Load(ecspressoFiles(name, text), ".", from)
+		if err != nil || app.Timeout != 10*time.Minute || app.Region != "us-east-1" {
+			t.Errorf("%s: %+v, %v", name, app, err)
+		}
+	}
+}
+
+func TestEcspressoFileForTasksOnly(t *testing.T) {
+	app, err := appfile.Load(ecspressoFiles("ecspresso.yml", "task_definition: ecs-task-def.jsonnet\n"), ".",
+		environment(map[string]string{"TAG": "v2"}))
+	if err != nil || app.Service != nil || app.Standalone.Run || app.Cluster != "default" {
+		t.Errorf("%+v, %v", app, err)
+	}
+}
+
+// TestEcspressoFilesAreRefused checks that nothing in the files is lost silently.
+func TestEcspressoFilesAreRefused(t *testing.T) {
+	vars := map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"}
+	for _, c := range []struct {
+		name, config, want string
+		without            string // a variable that is not set
+	}{
+		{"an unknown key", ecspressoConfig + "task_defintion: a\n", `ecspresso.yml:6:1: unknown key "task_defintion"`, ""},
+		{"a timeout without its unit", ecspressoConfig + "timeout: 600\n", "ecspresso.yml:6:10: timeout is a duration", ""},
+		{"its advice", ecspressoConfig + "timeout: 600\n", "add the unit", ""},
+		{"plugins", ecspressoConfig + "plugins: [{name: tfstate}]\n", "ecspresso.yml:6:1: plugins is refused", ""},
+		{"Express Mode", ecspressoConfig + "express_definition: a.json\n", "express_definition is refused", ""},
+		{"a picker", ecspressoConfig + "filter_command: peco\n", "filter_command is refused", ""},
+		{"a missing variable of the configuration", ecspressoConfig, `ecspresso.yml:1:13: must_env: the environment ` +
+			`variable AWS_REGION is not set`, "AWS_REGION"},
+		{"a missing variable of a definition", ecspressoConfig, "ecs-task-def.jsonnet:2:55: must_env: the environment " +
+			"variable TAG is not set", "TAG"},
+		{"no task definition", "service: web\nservice_definition: ecs-service-def.json\n", "the file has no task_definition", ""},
+		{"no service definition", "service: web\ntask_definition: ecs-task-def.jsonnet\n", "no service_definition", ""},
+		{"no service", "task_definition: ecs-task-def.jsonnet\nservice_definition: ecs-service-def.json\n", "but no service", ""},
+		{"a file outside of the folder", "task_definition: ../task.json\n", "is outside the folder", ""},
+		{"a missing file", "task_definition: none.json\n", "there is no file none.json", ""},
+		{"camel case", "taskDefinition: a\ntask_definition: ecs-task-def.jsonnet\n", `unknown key "taskDefinition"`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			given := maps.Clone(vars)
+			delete(given, c.without)
+			_, err := appfile.Load(ecspressoFiles("ecspresso.yml", c.config), ".", environment(given))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// A service definition may name the service too, but not another one.
+func TestEcspressoServiceHasOneName(t *testing.T) {
+	files := ecspressoFiles("ecspresso.yml", ecspressoConfig)
+	files["ecs-service-def.json"].Data = []byte(`{"serviceName": "other", "desiredCount": 1}`)
+	_, err := appfile.Load(files, ".", environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"}))
+	if err == nil || !strings.Contains(err.Error(), "service is web, but ecs-service-def.json has serviceName other") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Two formats in one folder are ambiguous; two names of ecspresso's file are not: it takes the first too.
+func TestEcspressoFileIsFoundByName(t *testing.T) {
+	from := environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"})
+	files := ecspressoFiles("ecspresso.yml", ecspressoConfig)
+	files["ecspresso.json"] = &fstest.MapFile{Data: []byte("{}")}
+	if app, err := appfile.Load(files, ".", from); err != nil || app.File != "ecspresso.yml" {
+		t.Errorf("%+v, %v", app, err)
+	}
+	files["sluice.yaml"] = &fstest.MapFile{Data: []byte("name: web\n")}
+	if _, err := appfile.Load(files, ".", from); err == nil || !strings.Contains(err.Error(), "sluice.yaml, ecspresso.yml") {
+		t.Errorf("got %v", err)
+	}
+}

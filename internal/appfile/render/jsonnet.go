@@ -1,0 +1,142 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/go-jsonnet"
+	"github.com/google/go-jsonnet/ast"
+)
+
+// evaluateJsonnet returns the JSON text of a Jsonnet file.
+func (e Environment) evaluateJsonnet(files fs.FS, name, text string) (string, error) {
+	vm := jsonnet.MakeVM()
+	vm.SetTraceOut(io.Discard)
+	vm.Importer(&importer{files: files, read: map[string]jsonnet.Contents{}})
+	for key, value := range e.ExtStr {
+		vm.ExtVar(key, value)
+	}
+	for key, code := range e.ExtCode {
+		vm.ExtCode(key, code)
+	}
+	for _, f := range e.nativeFunctions() {
+		vm.NativeFunction(f)
+	}
+	node, err := jsonnet.SnippetToAST(name, text)
+	if err != nil {
+		return "", jsonnetProblem(name, err)
+	}
+	out, err := vm.Evaluate(node)
+	if err != nil {
+		return "", jsonnetProblem(name, err)
+	}
+	return out, nil
+}
+
+// nativeFunctions returns the functions that std.native finds.
+func (e Environment) nativeFunctions() []*jsonnet.NativeFunction {
+	return []*jsonnet.NativeFunction{
+		{Name: "must_env", Params: ast.Identifiers{"name"}, Func: func(args []any) (any, error) {
+			names, err := textsOf("must_env", args)
+			if err != nil {
+				return nil, err
+			}
+			return e.mustEnv(names[0])
+		}},
+		{Name: "env", Params: ast.Identifiers{"name", "default"}, Func: func(args []any) (any, error) {
+			names, err := textsOf("env", args)
+			if err != nil {
+				return nil, err
+			}
+			return e.env(names...)
+		}},
+	}
+}
+
+func textsOf(function string, args []any) ([]string, error) {
+	texts := make([]string, len(args))
+	for i, arg := range args {
+		text, ok := arg.(string)
+		if !ok {
+			return nil, fmt.Errorf("%s takes text, and its argument %d is not text", function, i+1)
+		}
+		texts[i] = text
+	}
+	return texts, nil
+}
+
+// jsonnetProblem returns an error of an evaluation with its place: that of the file's own code that is
+// nearest to it.
+func jsonnetProblem(name string, err error) error {
+	var static interface{ Loc() ast.LocationRange }
+	var runtime jsonnet.RuntimeError
+	switch {
+	case errors.As(err, &runtime):
+		file, line, column := name, 1, 1
+		for _, frame := range slices.Backward(runtime.StackTrace) {
+			if at := frame.Loc; at.Begin.Line > 0 && at.FileName != "" && !strings.HasPrefix(at.FileName, "<") {
+				file, line, column = at.FileName, at.Begin.Line, at.Begin.Column
+				break
+			}
+		}
+		return problemOf(file, line, column, meantBy(err, runtime.Msg), withoutMark(runtime.Msg))
+	case errors.As(err, &static):
+		at := static.Loc()
+		file := name
+		if at.FileName != "" {
+			file = at.FileName
+		}
+		return problemOf(file, at.Begin.Line, at.Begin.Column, err,
+			"the Jsonnet is not valid: "+strings.TrimSpace(strings.TrimPrefix(err.Error(), at.String())))
+	}
+	message, _, _ := strings.Cut(err.Error(), "\n") // a crash of the evaluation has a stack trace
+	return problemOf(name, 1, 1, err, "the Jsonnet cannot be evaluated: "+message)
+}
+
+// meantBy returns the error of one of our functions, which Jsonnet keeps only as text.
+func meantBy(err error, message string) error {
+	for _, function := range []string{"must_env", "env"} {
+		rest, ok := strings.CutPrefix(withoutMark(message), function+": the environment variable ")
+		if name, _, found := strings.Cut(rest, " is not set"); ok && found {
+			return unsetError{function, name}
+		}
+	}
+	return err
+}
+
+// withoutMark returns the message of a runtime error without the words that Jsonnet puts before it.
+func withoutMark(message string) string { return strings.TrimPrefix(message, "RUNTIME ERROR: ") }
+
+// importer reads what Jsonnet imports, from the folder only.
+type importer struct {
+	files fs.FS
+	read  map[string]jsonnet.Contents
+}
+
+// Import reads a file by its name relative to the file that imports it.
+func (i *importer) Import(from, name string) (jsonnet.Contents, string, error) {
+	file := path.Join(path.Dir(from), name)
+	if path.IsAbs(name) || !fs.ValidPath(file) {
+		return jsonnet.Contents{}, "", fmt.Errorf("%s is outside the folder", name)
+	}
+	if c, ok := i.read[file]; ok {
+		return c, file, nil
+	}
+	data, err := fs.ReadFile(i.files, file)
+	var pathErr *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return jsonnet.Contents{}, "", fmt.Errorf("there is no file %s", file)
+	case errors.As(err, &pathErr):
+		return jsonnet.Contents{}, "", fmt.Errorf("%s: %w", file, pathErr.Err)
+	case err != nil:
+		return jsonnet.Contents{}, "", err
+	}
+	i.read[file] = jsonnet.MakeContentsRaw(data)
+	return i.read[file], file, nil
+}

@@ -1,0 +1,99 @@
+// Package render evaluates definition files that are programs: Jsonnet, and templates with the functions
+// env, must_env and json_escape, as users of ecspresso write them.
+//
+// It reads only files of the folder that it is given, and environment variables by name. It does not call
+// AWS, and does not write files.
+//
+// Start reading at [Environment.Evaluate].
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Environment evaluates files, with what they may take from the process that reads them.
+type Environment struct {
+	// Lookup returns an environment variable that is set and not empty. Nil: there is none.
+	Lookup func(name string) (value string, ok bool)
+	// ExtStr and ExtCode are the external variables of Jsonnet: text, and Jsonnet code.
+	ExtStr, ExtCode map[string]string
+}
+
+// LookupEnv returns an environment variable that is set and not empty.
+func (e Environment) LookupEnv(name string) (value string, ok bool) {
+	if e.Lookup == nil {
+		return "", false
+	}
+	return e.Lookup(name)
+}
+
+// Evaluate returns the text of a file after Jsonnet, if its name says so, and then its template are
+// evaluated. Jsonnet imports from files. shown is how problems name the text: the lines of a template remain
+// where they are, and those of Jsonnet do not. Its error is a [*definition.Problem].
+func (e Environment) Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error) {
+	shown = name
+	if path.Ext(name) == ".jsonnet" {
+		evaluated, err := e.evaluateJsonnet(files, name, string(data))
+		if err != nil {
+			return "", nil, err
+		}
+		shown, data = name+" (evaluated)", []byte(evaluated)
+	}
+	text, err = e.executeTemplate(shown, string(data))
+	return shown, text, err
+}
+
+// unsetError is a variable that a file asks for and that is not set.
+type unsetError struct{ function, name string }
+
+func (e unsetError) Error() string {
+	return fmt.Sprintf("%s: the environment variable %s is not set, or is empty", e.function, e.name)
+}
+
+// next returns what to do about the error of a function.
+func next(err error) string {
+	var unset unsetError
+	switch {
+	case !errors.As(err, &unset):
+		return ""
+	case unset.function == "env":
+		return fmt.Sprintf("set %s, or give env a default", unset.name)
+	}
+	return fmt.Sprintf("set %s, or put it into a file that --envfile names", unset.name)
+}
+
+// mustEnv returns a variable that has to be set.
+func (e Environment) mustEnv(name string) (string, error) {
+	if v, ok := e.LookupEnv(name); ok {
+		return v, nil
+	}
+	return "", unsetError{"must_env", name}
+}
+
+// env returns the first variable that is set. The last argument of several is the default.
+func (e Environment) env(names ...string) (string, error) {
+	if len(names) == 0 {
+		return "", errors.New("env needs the name of a variable")
+	}
+	for i, name := range names {
+		if i > 0 && i == len(names)-1 {
+			return name, nil
+		}
+		if v, err := e.mustEnv(name); err == nil {
+			return v, nil
+		}
+	}
+	return "", unsetError{"env", names[0]}
+}
+
+// problemOf returns an error of an evaluation as a problem of a place. A column of 0 is unknown.
+func problemOf(file string, line, column int, err error, message string) *definition.Problem {
+	return &definition.Problem{File: file, Line: max(line, 1), Column: max(column, 1),
+		Message: strings.TrimSpace(message), Next: next(err)}
+}

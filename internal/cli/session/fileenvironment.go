@@ -1,0 +1,89 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/go-envparse"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile/render"
+)
+
+// fileFlags are the flags for what the files of an application may take from outside. Each has a variable of
+// ecspresso, which is used if the flag is not given.
+type fileFlags struct {
+	envFiles        []string // --envfile, or ECSPRESSO_ENVFILE
+	extStr, extCode []string // --ext-str, --ext-code, or ECSPRESSO_EXT_STR, ECSPRESSO_EXT_CODE
+}
+
+// FileEnvironment returns what the files of an application may take from outside: the variables of this
+// process and of the files that --envfile names, which come first, and the external variables of Jsonnet.
+func (s *Session) FileEnvironment() (*render.Environment, error) {
+	given := map[string]string{}
+	for _, file := range s.orVariable(s.Flags.files.envFiles, "ECSPRESSO_ENVFILE", ",") {
+		vars, err := s.readEnvFile(file)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(given, vars)
+	}
+	from := &render.Environment{Lookup: func(key string) (string, bool) {
+		if v, ok := given[key]; ok && v != "" {
+			return v, true
+		}
+		return s.LookupEnv(key)
+	}}
+	var err error
+	from.ExtStr, err = parsePairs("--ext-str", s.orVariable(s.Flags.files.extStr, "ECSPRESSO_EXT_STR", "\x00"))
+	if err != nil {
+		return nil, err
+	}
+	from.ExtCode, err = parsePairs("--ext-code", s.orVariable(s.Flags.files.extCode, "ECSPRESSO_EXT_CODE", "\x00"))
+	return from, err
+}
+
+// orVariable returns the values of a flag, or those of an environment variable if the flag is not given.
+func (s *Session) orVariable(values []string, name, separator string) []string {
+	if v, ok := s.LookupEnv(name); ok && len(values) == 0 {
+		return strings.Split(v, separator)
+	}
+	return values
+}
+
+// readEnvFile returns the variables of a file with lines NAME=value.
+func (s *Session) readEnvFile(file string) (map[string]string, error) {
+	data, err := s.ReadFile(file)
+	if err != nil {
+		return nil, &sluice.Error{Op: "read the environment file", Resource: file, Err: err,
+			Next: "give --envfile a file with lines NAME=value"}
+	}
+	vars, err := envparse.Parse(bytes.NewReader(data))
+	var at *envparse.ParseError
+	if errors.As(err, &at) {
+		return nil, &sluice.Error{Op: "read the environment file",
+			Resource: fmt.Sprintf("%s:%d", filepath.ToSlash(file), at.Line), Err: at.Err,
+			Next: "write the line as NAME=value, with quotes around a value that has blanks"}
+	}
+	return vars, err
+}
+
+// parsePairs returns the pairs name=value of a flag, which a semicolon separates.
+func parsePairs(flag string, values []string) (map[string]string, error) {
+	pairs := map[string]string{}
+	for _, value := range values {
+		for pair := range strings.SplitSeq(value, ";") {
+			name, v, ok := strings.Cut(pair, "=")
+			if !ok || name == "" {
+				return nil, &sluice.Error{Op: "read the flags", Resource: flag,
+					Err: fmt.Errorf("%q is not of the form name=value", pair), Next: "give " + flag + " name=value"}
+			}
+			pairs[name] = v
+		}
+	}
+	return pairs, nil
+}
