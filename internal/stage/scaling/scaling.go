@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -48,7 +49,36 @@ func Before(ctx context.Context, s *step.Step, live *ecs.ServiceState) ([]sluice
 	if err != nil || live == nil {
 		return now, err
 	}
-	return plan.TargetsBefore(now, live.Tags[plan.ScalingTag]), nil
+	return baseOf(ctx, s, live, now)
+}
+
+// baseOf returns the targets as they were before the deployment: those of its snapshot, if it has one.
+func baseOf(ctx context.Context, s *step.Step, live *ecs.ServiceState, now []sluice.Scalable) ([]sluice.Scalable,
+	error) {
+	if s.Snapshot != nil {
+		return s.Snapshot.Scaling, nil
+	}
+	tag, err := savedSuspensions(ctx, s, live, now)
+	return plan.TargetsBefore(now, tag), err
+}
+
+// savedSuspensions returns the value of [plan.ScalingTag] that belongs to targets that were read as now. A
+// deployment writes the tag before it suspends a target. If a target is fully suspended and there is no tag, the
+// tags may be older than the targets: then they are read again.
+func savedSuspensions(ctx context.Context, s *step.Step, live *ecs.ServiceState, now []sluice.Scalable) (string, error) {
+	tag := live.Tags[plan.ScalingTag]
+	isSuspended := func(t sluice.Scalable) bool { return t.Suspended == sluice.AllSuspended }
+	if tag != "" || !slices.ContainsFunc(now, isSuspended) {
+		return tag, nil
+	}
+	if err := s.AwaitSecondRead(ctx); err != nil {
+		return "", err
+	}
+	again, err := s.Client.Observe(ctx)
+	if err != nil {
+		return "", err
+	}
+	return again.Tags[plan.ScalingTag], nil
 }
 
 // Override sets the requested auto scaling. It is the first step after the claim, in
@@ -71,9 +101,9 @@ func Override(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
 	case ok && h.Phase == memory.OverrideReturned:
 		h = memory.Override{Repeated: true, Base: now, Wanted: repeatOverride(s, now)}
 	case !ok:
-		base := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])
-		if s.Snapshot != nil {
-			base = s.Snapshot.Scaling
+		base, err := baseOf(ctx, s, live, now)
+		if err != nil {
+			return err
 		}
 		h = memory.Override{Base: base, Wanted: firstOverride(s, base, now)}
 	}
