@@ -18,6 +18,7 @@ type ruleChecks struct {
 
 	initialActions map[string][]world.Action // of the rules that forward to the two groups
 	weights        map[string][2]int32       // of those rules, after the last change
+	editedBefore   map[string][2]int32       // by another actor before the first write
 	editedWeights  map[string][2]int32       // by another actor since the first write
 	editedAt       time.Time                 // time of the last such edit
 	ruleDriftAt    time.Time                 // when another actor set a rule to weights that it never had
@@ -25,7 +26,7 @@ type ruleChecks struct {
 
 func newRuleChecks(env *Environment, report *Report) *ruleChecks {
 	return &ruleChecks{env: env, report: report, initialActions: map[string][]world.Action{},
-		weights: map[string][2]int32{}, editedWeights: map[string][2]int32{}}
+		weights: map[string][2]int32{}, editedBefore: map[string][2]int32{}, editedWeights: map[string][2]int32{}}
 }
 
 // maxUnseenEdit is how long a write in progress may miss an edit: AWS has no compare-and-set for
@@ -42,9 +43,11 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 	now := c.env.weightsOf(r)
 	c.weights[r.ARN] = now
 	if c.env.externalActs {
-		if c.writes.hasWritten { // an earlier edit is part of the initial rule
+		if c.writes.hasWritten {
 			c.editedWeights[r.ARN], c.editedAt = now, c.env.Clock.Now()
 			c.recordRuleDrift(r, now)
+		} else {
+			c.editedBefore[r.ARN] = now
 		}
 	} else if now != was && c.editedWeights[r.ARN] == was && was[0]+was[1] == 1000 && c.env.Case.OutsidePolicy == "" &&
 		c.env.hasHealthyTarget(tx, c.env.Case.World.Canary) &&
@@ -65,8 +68,7 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 		return
 	}
 	c.scaling.checkSuspended(tx)
-	first := c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
-	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] {
+	if sum := now[0] + now[1]; sum != 100 && sum != c.initialSum(r) {
 		c.report.AddViolation("P4", "weights %d and %d of %s do not add up to 100 or to the sum before", now[0], now[1],
 			r.Name())
 	}
@@ -75,6 +77,16 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 			c.checkReady(tx, g, now[i])
 		}
 	}
+}
+
+// initialSum returns the sum of a rule's weights before the first write: those at the start, or those that
+// another actor set since then.
+func (c *ruleChecks) initialSum(r *world.Rule) int32 {
+	first, edited := c.editedBefore[r.ARN]
+	if !edited {
+		first = c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
+	}
+	return first[0] + first[1]
 }
 
 // checkReady checks that the group has a healthy target for each task that its task set should
