@@ -132,9 +132,9 @@ var mutants = []mutant{
 		"\tif err := scaling.Return(ctx, s); err != nil {\n",
 		"\tif err := error(nil); err != nil {\n"},
 	{"what was suspended before is saved after the write", "internal/stage/scaling/scaling.go",
-		"\t\tbase := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])\n" +
-			"\t\tif s.Snapshot != nil {\n" +
-			"\t\t\tbase = s.Snapshot.Scaling\n" +
+		"\t\tbase, err := baseOf(ctx, s, live, now)\n" +
+			"\t\tif err != nil {\n" +
+			"\t\t\treturn err\n" +
 			"\t\t}\n" +
 			"\t\th = memory.Override{Base: base, Wanted: firstOverride(s, base, now)}\n" +
 			"\t}\n" +
