@@ -22,7 +22,8 @@ func ecspressoFiles() []string {
 
 // ecspressoKey is a key that a configuration of ecspresso has and no other application file: at the start of
 // a line of YAML or JSON.
-var ecspressoKey = regexp.MustCompile(`(?m)^[ \t{]*["']?(?:task_definition|service_definition|express_definition)["']?[ \t]*:`)
+var ecspressoKey = regexp.MustCompile(
+	`(?m)^[ \t{]*["']?(?:task_definition|service_definition|express_definition)["']?[ \t]*:`)
 
 // isEcspresso reports whether a file is a configuration of ecspresso, by its name or by its keys.
 func isEcspresso(file string, data []byte) bool {
@@ -33,8 +34,8 @@ func isEcspresso(file string, data []byte) bool {
 func ecspressoKeys() []key {
 	return []key{
 		honouredKey("region", shape{kind: text}, "The AWS Region. --region overrides it."),
-		honouredKey("cluster", shape{kind: text}, "The cluster, by name or ARN. Default: that of the service definition, "+
-			"otherwise default."),
+		honouredKey("cluster", shape{kind: text},
+			"The cluster, by name or ARN. Default: that of the service definition, otherwise default."),
 		honouredKey("service", shape{kind: text, min: 1}, "The service. It is the serviceName of the service definition. "+
 			"Without it, the file is for tasks only."),
 		neededKey("task_definition", shape{kind: text, min: 1}, "The file of the task definition: JSON, YAML or Jsonnet, with "+

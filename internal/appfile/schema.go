@@ -6,9 +6,9 @@ import (
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of application files: both envelopes of PipeCD,
-// sluice.yaml, and ecspresso's configuration. It is made from the tables that [Load] uses. It does not express rules that need
-// arithmetic or another file. Such rules are: shares sum to 100, a duration lies between two
-// others, there are enough approvers, definitions exist.
+// sluice.yaml, and ecspresso's configuration. It is made from the tables that [Load] uses. It does not
+// express rules that need arithmetic or another file. Such rules are: shares sum to 100, a duration lies
+// between two others, there are enough approvers, definitions exist.
 func Schema() []byte {
 	defs := map[string]any{
 		"pipecdV0":  envelopeSchema("ECSApp", specSchema(PipeCDv0)),

@@ -1,5 +1,5 @@
-// Package render evaluates definition files that are programs: Jsonnet, and templates with the functions
-// env, must_env and json_escape, as users of ecspresso write them.
+// Package render evaluates files that are programs: Jsonnet, and templates with the functions env, must_env
+// and json_escape, as users of ecspresso write them.
 //
 // It reads only files of the folder that it is given, and environment variables by name. It does not call
 // AWS, and does not write files.
@@ -33,9 +33,9 @@ func (e Environment) LookupEnv(name string) (value string, ok bool) {
 	return e.Lookup(name)
 }
 
-// Evaluate returns the text of a file after Jsonnet, if its name says so, and then its template are
-// evaluated. Jsonnet imports from files. shown is how problems name the text: the lines of a template remain
-// where they are, and those of Jsonnet do not. Its error is a [*definition.Problem].
+// Evaluate returns the text of a file: Jsonnet is evaluated if its name says so, then a template. Jsonnet
+// imports from files. shown is how problems name the text: the lines of a template remain where they are, and
+// those of Jsonnet do not. Its error is a [*definition.Problem].
 func (e Environment) Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error) {
 	shown = name
 	if path.Ext(name) == ".jsonnet" {

@@ -27,7 +27,8 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
 	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
 	set.BoolVar(&f.verbose, "verbose", false, "show ARNs in full")
-	set.StringArrayVar(&f.files.envFiles, "envfile", nil, "`file` of environment variables for templates (ecspresso's files)")
+	set.StringArrayVar(&f.files.envFiles, "envfile", nil,
+		"`file` of environment variables for templates (ecspresso's files)")
 	set.StringArrayVar(&f.files.extStr, "ext-str", nil, "external text of Jsonnet: `name=value`, several with ;")
 	set.StringArrayVar(&f.files.extCode, "ext-code", nil, "external code of Jsonnet: `name=code`, several with ;")
 	f.Output = Text

@@ -65,7 +65,8 @@ func baseOf(ctx context.Context, s *step.Step, live *ecs.ServiceState, now []slu
 // savedSuspensions returns the value of [plan.ScalingTag] that belongs to targets that were read as now. A
 // deployment writes the tag before it suspends a target. If a target is fully suspended and there is no tag, the
 // tags may be older than the targets: then they are read again.
-func savedSuspensions(ctx context.Context, s *step.Step, live *ecs.ServiceState, now []sluice.Scalable) (string, error) {
+func savedSuspensions(ctx context.Context, s *step.Step, live *ecs.ServiceState,
+	now []sluice.Scalable) (string, error) {
 	tag := live.Tags[plan.ScalingTag]
 	isSuspended := func(t sluice.Scalable) bool { return t.Suspended == sluice.AllSuspended }
 	if tag != "" || !slices.ContainsFunc(now, isSuspended) {
