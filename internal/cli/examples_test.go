@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ var playedExamples = []struct {
 	{"ecspresso", "ecspresso", []string{"plan %s", "plan %s --envfile %s/prod.env", "deploy %s --envfile %s/prod.env",
 		"deploy %s --envfile %s/prod.env", "rollback %s --envfile %s/prod.env",
 		"deploy %s --auto-rollback --dry-run --envfile %s/prod.env", "history"}},
+	{"ecspresso/codedeploy", "codedeploy", append([]string{"appspec %s"}, deployAndBack...)},
 	{"experiment", "canary", []string{"plan %s", "deploy %s --no-wait", "status %s", "approve %s", "resume",
 		"history"}},
 	{"job", "job", []string{"plan %s", "plan %s --output json", "run %s", "status %s", "history"}},
@@ -67,8 +69,8 @@ func TestEveryExampleIsPlayed(t *testing.T) {
 		played[e.name] = true
 	}
 	err := fs.WalkDir(os.DirFS("../../examples"), ".", func(path string, d fs.DirEntry, err error) error {
-		if dir := filepath.ToSlash(filepath.Dir(path)); (d.Name() == "sluice.yaml" || d.Name() == "app.pipecd.yaml") &&
-			!played[dir] {
+		if dir := filepath.ToSlash(filepath.Dir(path)); !played[dir] &&
+			slices.Contains([]string{"sluice.yaml", "app.pipecd.yaml", "ecspresso.yml"}, d.Name()) {
 			t.Errorf("examples/%s is not played", dir)
 		}
 		return err
