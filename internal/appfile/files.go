@@ -48,6 +48,9 @@ func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.
 	if err != nil {
 		l.others = append(l.others, err)
 	}
+	if task != nil {
+		task.File = l.fileOf(name)
+	}
 	return task
 }
 
@@ -59,6 +62,9 @@ func (l *loader) loadService(at *definition.Node, name, what string) {
 	service, err := validate.LoadNamedService(file, data, l.serviceName)
 	if err != nil {
 		l.others = append(l.others, err)
+	}
+	if service != nil {
+		service.File = l.fileOf(name)
 	}
 	l.app.Service = service
 	if service != nil && service.Input.TaskDefinition != nil {
@@ -98,10 +104,13 @@ func (l *loader) checkGroupARN(n *definition.Node) {
 	l.addProblem(p)
 }
 
+// fileOf returns the path of a file that the application file names.
+func (l *loader) fileOf(name string) string { return path.Join(path.Dir(l.app.File), name) }
+
 // readNamed reads a file relative to the application file, and evaluates it if the format says so. It
 // reports a problem at the key that names the file.
 func (l *loader) readNamed(at *definition.Node, name, what string) (string, []byte, bool) {
-	file := path.Join(path.Dir(l.app.File), name)
+	file := l.fileOf(name)
 	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
 		l.addProblem(l.src.At(at, "%s: %s is outside the folder", what, name))
 		return "", nil, false
