@@ -130,11 +130,27 @@ func (l *ServiceState) isInGroup(a Attachment) bool {
 	return len(groups) == 1 && groups[0] == a.TargetGroup
 }
 
-// SetCount sets the desired count of the canary service.
+// SetCount sets the desired count of the canary service. A service that does not exist has no tasks, so 0 is
+// no error then.
 func (b CanaryService) SetCount(ctx context.Context, act sluice.Act, count int) error {
-	_, err := b.updateService(ctx, act, "scale the canary service", awsecs.UpdateServiceInput{
-		Cluster: aws.String(b.Cluster), Service: aws.String(b.Name), DesiredCount: aws.Int32(int32(count))})
-	return err
+	in := awsecs.UpdateServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name),
+		DesiredCount: aws.Int32(int32(count))}
+	w := sluice.Write{Operation: "ecs:UpdateService", Resource: b.Resource()}
+	return act(ctx, sluice.Attempt{Action: "scale the canary service", Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			_, err := b.API.UpdateService(ctx, &in)
+			if count == 0 && isDeleted(err) {
+				return "already deleted", nil
+			}
+			return sluice.Plural(count, "task"), err
+		})
+}
+
+// isDeleted reports whether a write was refused because the service is being deleted or does not exist.
+func isDeleted(err error) bool {
+	var gone *ecstypes.ServiceNotFoundException
+	var going *ecstypes.ServiceNotActiveException
+	return errors.As(err, &gone) || errors.As(err, &going)
 }
 
 func (b CanaryService) updateService(ctx context.Context, act sluice.Act, action string,
@@ -172,9 +188,7 @@ func (b CanaryService) deleteOnce(ctx context.Context, act sluice.Act) error {
 		func(ctx context.Context) (string, error) {
 			_, err := b.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(b.Cluster),
 				Service: aws.String(b.Name), Force: aws.Bool(true)})
-			var gone *ecstypes.ServiceNotFoundException
-			var going *ecstypes.ServiceNotActiveException
-			if errors.As(err, &gone) || errors.As(err, &going) {
+			if isDeleted(err) {
 				return "already deleted", nil
 			}
 			return "DRAINING", err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -194,6 +195,25 @@ func TestRollingServiceIsCreated(t *testing.T) {
 		if live.Controller != "ECS" || live.Desired != 1 || live.Serving() != rev.Name ||
 			live.Tags["sluice:deployment"] != "d1" {
 			t.Errorf("%+v", live)
+		}
+	})
+}
+
+// A canary service that somebody deletes or deleted has no tasks: only another count than 0 is an error.
+func TestScaleDeletedCanaryService(t *testing.T) {
+	onWorld(t, func(b *bench) {
+		canary := ecs.CanaryService{Service: b.service("api")}
+		_, err := b.plain.DeleteService(b.ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+			Service: aws.String("api"), Force: aws.Bool(true)})
+		b.check(err)
+		for _, when := range []string{"while ECS deletes it", "later"} {
+			if err := canary.SetCount(b.ctx, b.act, 0); err != nil {
+				t.Errorf("%s: %v", when, err)
+			}
+			if err := canary.SetCount(b.ctx, b.act, 1); err == nil {
+				t.Errorf("%s: no error for a count of 1", when)
+			}
+			b.check(b.clock.Sleep(b.ctx, time.Hour))
 		}
 	})
 }

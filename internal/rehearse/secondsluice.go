@@ -24,7 +24,7 @@ type SecondSluices struct {
 	deployedNew bool         // it deployed the new version
 }
 
-// Start starts a sluice on another machine that deploys the same service. onEvent receives its
+// Start starts a sluice on another machine that deploys the same service, and resumes it after a pause. onEvent receives its
 // events; nil: they are ignored.
 func (s *SecondSluices) Start(o mode.Options, onEvent func(sluice.Envelope)) {
 	s.running++
@@ -67,6 +67,10 @@ func (s *SecondSluices) runElsewhere(o mode.Options, onEvent func(sluice.Envelop
 		return engine.RunResult{}, err
 	}
 	end, err := e.Run(ctx, id, engine.Options{})
+	for n := 1; end.State != journal.Ended && n < maxTries; n++ {
+		s.env.Sleep(pauseRetryDelay) // a person resumes it
+		end, err = e.Run(ctx, id, engine.Options{})
+	}
 	s.deployedNew = s.deployedNew || end.Outcome == sluice.Succeeded && !s.env.Case.IsJob()
 	s.finished = s.finished || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
 	return end, err

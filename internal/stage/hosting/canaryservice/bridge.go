@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/verdict/health"
 )
 
@@ -58,6 +59,9 @@ func (s services) startFormerCanary(ctx context.Context) error {
 	if err := s.deregisterCanary(ctx); err != nil {
 		return err
 	}
+	if err := s.replaceDeletedCanary(ctx); err != nil {
+		return err
+	}
 	m, err := s.EnsureCanary(ctx, ecs.Revision{ARN: s.step.Snapshot.Revision, Name: s.step.Snapshot.Revision}, 100)
 	if err != nil {
 		return err
@@ -69,6 +73,19 @@ func (s services) startFormerCanary(ctx context.Context) error {
 	}
 	s.step.EmitNote("the %s runs %s while ECS rolls the service back", m.Label, s.step.Snapshot.Revision)
 	return nil
+}
+
+// replaceDeletedCanary lets the next canary be another one, if another actor deleted the canary of this
+// deployment. AWS answers a client token that was used before with the deleted service or with an error.
+func (s services) replaceDeletedCanary(ctx context.Context) error {
+	canary, err := step.FindOwnCanary(ctx, s.step)
+	if err != nil || canary != nil && canary.Live.IsActive() {
+		return err
+	}
+	if err := step.SaveNextGeneration(ctx, s.step); err != nil {
+		return err
+	}
+	return step.SaveCanaryRollout(ctx, s.step)
 }
 
 // deregisterCanary deregisters the canary of the new revision, if it is registered. It returns when
