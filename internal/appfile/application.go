@@ -59,7 +59,9 @@ type Application struct {
 	AccessGiven bool
 	Hosting     Hosting // empty if not given
 	Task        *definition.Task
-	Service     *definition.Service // nil: a standalone task
+	// Registered is the family:revision that Task was read from. Empty: Task is the file's.
+	Registered string
+	Service    *definition.Service // nil: a standalone task
 
 	Primary, Canary *TargetGroup // nil if not given
 	ListenerRules   []string     // ARNs of the only rules to write; empty: sluice selects them

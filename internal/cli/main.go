@@ -155,7 +155,6 @@ func explainFlagError(err error) error {
 var otherCommands = map[string]string{
 	"apply": "run sluice deploy",
 	"check": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"diff":  "run sluice plan: it shows every difference between the files and AWS, and writes nothing",
 	"events": "run sluice history ID for the events of a deployment, or sluice status --events 20 for those of " +
 		"the service",
 	"lint": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
@@ -165,7 +164,6 @@ var otherCommands = map[string]string{
 	"ls":       "run sluice history to list the deployments, or sluice status DIR for one service",
 	"promote":  "run sluice approve if the deployment waits for approval, or sluice resume if it is paused",
 	"register": "run sluice deploy: it registers the task definition",
-	"scale":    "run sluice deploy --tasks N",
 	"simulate": "run sluice rehearse for deployments with faults, or sluice sim for a local AWS",
 	"start":    "run sluice deploy for a service, sluice run for a task, or sluice sim for a local AWS",
 	"stop":     "run sluice abort to end a deployment where it is, or sluice rollback to restore the state before it",

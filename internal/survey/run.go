@@ -24,8 +24,12 @@ func ReadRunInputs(ctx context.Context, a *account.Account, _ clock.Clock, app *
 	return live, surveyFamily(ctx, a, app, &live)
 }
 
-// surveyFamily reads the newest revision of the family.
+// surveyFamily reads the newest revision of the family, or the one that is asked for.
 func surveyFamily(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) (err error) {
+	if live.Identical = app.Registered; live.Identical != "" {
+		live.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), live.Identical)
+		return err
+	}
 	live.Definition, err = ecs.LatestDefinition(ctx, a.ECS(), *app.Task.Input.Family)
 	if err != nil || live.Definition == nil {
 		return err

@@ -96,6 +96,9 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 func surveyDefinitions(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
 	now *ecs.ServiceState, live *plan.AWSState) error {
 	definitions := ecs.NewDefinitionCache(a.ECS())
+	if live.Identical = app.Registered; live.Identical != "" {
+		return recordServing(ctx, definitions, c, now, live)
+	}
 	newest, err := definitions.ReadLatest(ctx, *app.Task.Input.Family)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ const deployExamples = `  sluice deploy examples/canary
 
 func (p *program) newDeployCommand() *cobra.Command {
 	var at session.ApplicationFlag
-	var o mode.Options
+	var o planFlags
 	var l conflictFlags
 	var s severalFlags
 	var noWait, force, dry bool
@@ -107,7 +107,7 @@ const noWaitHelp = "exit at the first WAIT or approval (8: waits for approval), 
 
 // deployOptions are the flags of sluice deploy for each application.
 type deployOptions struct {
-	plan      mode.Options
+	plan      planFlags
 	run       engine.Options
 	conflicts conflictFlags
 	force     bool // run the stages even if nothing changes

@@ -19,7 +19,7 @@ import (
 
 func (p *program) newPlanCommand() *cobra.Command {
 	var at session.ApplicationFlag
-	var o mode.Options
+	var o planFlags
 	var shows planOutput
 	c := &cobra.Command{
 		Use:   "plan [DIR | -c FILE]",
@@ -61,17 +61,27 @@ If the caller lacks any, the exit code is 7.`,
 // planOutput are the flags of `sluice plan` for its output and its exit code.
 type planOutput struct {
 	detailed bool // exit code 2 if there are changes
+	changes  bool // print only the changes
 	iam      bool // print the policy instead of the plan
 	check    bool // print which permissions of the policy the caller lacks
 }
 
-func registerPlanFlags(c *cobra.Command, o *mode.Options) {
+// planFlags are the flags of the commands that plan a deployment.
+type planFlags struct {
+	mode.Options
+	definitions liveDefinitions
+	creates     bool // the service must not exist
+	refreshes   bool // all tasks are replaced
+}
+
+func registerPlanFlags(c *cobra.Command, o *planFlags) {
 	c.Flags().BoolVar(&o.Force, "force-new-deployment", false,
 		"start a new ECS or CodeDeploy deployment even if there are no changes")
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
 	c.Flags().BoolVar(&o.AutoRollback, "auto-rollback", false, "roll a failed deployment back, whatever the file says")
+	o.definitions.register(c.Flags())
 	registerScalingFlags(c, &o.Scaling)
 }
 
@@ -97,17 +107,20 @@ func (f countFlag) Set(s string) error {
 	return nil
 }
 
-func (p *program) runPlan(ctx context.Context, path string, o mode.Options, shows planOutput) error {
+func (p *program) runPlan(ctx context.Context, path string, o planFlags, shows planOutput) error {
 	if err := checkPlanFlags(shows); err != nil {
 		return err
 	}
-	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam)
+	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam && !shows.changes)
 	if err != nil {
 		return err
 	}
-	if shows.iam {
+	switch {
+	case shows.iam:
 		err = p.showPolicy(ctx, pre, shows.check)
-	} else {
+	case shows.changes && p.Flags.Output != session.JSON:
+		err = show.Differences(p.Env.Out, p.PaintFor(p.Env.Out), pre.plan)
+	default:
 		err = p.showPlan(ctx, pre.plan, f)
 	}
 	if err == nil && shows.detailed && pre.plan.HasWork() {
@@ -117,7 +130,7 @@ func (p *program) runPlan(ctx context.Context, path string, o mode.Options, show
 }
 
 // prepareForecast makes a plan and, if forecast is set, its forecast. It makes no changes.
-func (p *program) prepareForecast(ctx context.Context, path string, o mode.Options, forecast bool) (*preparedPlan,
+func (p *program) prepareForecast(ctx context.Context, path string, o planFlags, forecast bool) (*preparedPlan,
 	*forecast.Forecast, error) {
 	defer p.ShowCalls()()
 	pre, err := p.preparePlan(ctx, path, o)

@@ -86,8 +86,8 @@ func (p *preparedPlan) judgeCurrent(ctx context.Context) error {
 func (p *preparedPlan) serviceName() string { return p.plan.Cluster + "/" + p.plan.Service }
 
 // preparePlan reads the files and AWS and makes the plan. It makes no changes.
-func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) (*preparedPlan, error) {
-	if err := checkBounds(o.Scaling); err != nil {
+func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*preparedPlan, error) {
+	if err := errors.Join(checkBounds(o.Scaling), o.definitions.check()); err != nil {
 		return nil, err
 	}
 	app, err := p.LoadApplication(path)
@@ -104,9 +104,18 @@ func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) 
 		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
 	}
 	defer p.ShowCalls()()
-	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
+	out := &preparedPlan{app: app, options: o.Options, findLost: p.findLostClaim}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, p.adviseLocalAWS(err, path)
+	}
+	if err := o.definitions.replaceIn(ctx, out.account, app); err != nil {
+		return nil, err
+	}
+	if o.refreshes {
+		out.options.Force = true
+		if mode.Of(app) == plan.ModeTaskSets { // ECS replaces no task of a task set
+			out.options.Force, out.options.Restart = false, "the present tasks"
+		}
 	}
 	if p.IsLocalAWS(ctx) {
 		gaps, err := rehearse.CheckGaps(app.Service, app.Task)
@@ -115,7 +124,19 @@ func (p *program) preparePlan(ctx context.Context, path string, o mode.Options) 
 		}
 		app.Notes = append(app.Notes, gaps...)
 	}
-	return out, out.readAndPlan(ctx)
+	if err := out.readAndPlan(ctx); err != nil {
+		return nil, err
+	}
+	return out, out.refuseExisting(o.creates)
+}
+
+// refuseExisting returns an error if a service must not exist, and does.
+func (p *preparedPlan) refuseExisting(creates bool) error {
+	if !creates || p.state.ServiceStatus() != "ACTIVE" {
+		return nil
+	}
+	return &sluice.Error{Op: "create the service", Resource: p.serviceName(), Kind: sluice.Conflict,
+		Err: errors.New("it exists already"), Next: "run sluice deploy to update it"}
 }
 
 // adviseLocalAWS adds to a missing Region how to plan against the local AWS, if a world file is next

@@ -241,7 +241,7 @@ func onlyAdopted(t *session.Opened) bool {
 // adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no
 // revision.
 func (r *rollbackRun) adoptLeftovers(ctx context.Context, j *journal.Journal) error {
-	pre, err := r.program.preparePlan(ctx, r.path, mode.Options{Adopt: true, Only: true})
+	pre, err := r.program.preparePlan(ctx, r.path, planFlags{Options: mode.Options{Adopt: true, Only: true}})
 	if err != nil {
 		return err
 	}

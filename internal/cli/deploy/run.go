@@ -101,9 +101,15 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if err != nil {
 		return nil, err
 	}
+	if err := o.definitions.check(); err != nil {
+		return nil, err
+	}
 	defer p.ShowCalls()()
 	out := &preparedPlan{app: app}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
+		return nil, err
+	}
+	if err := o.definitions.replaceIn(ctx, out.account, app); err != nil {
 		return nil, err
 	}
 	if out.state, err = survey.ReadRunInputs(ctx, out.account, out.clock, app); err != nil {

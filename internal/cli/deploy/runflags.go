@@ -22,6 +22,7 @@ type runFlags struct {
 	overrides, file string
 	tags            []string
 	watch           string
+	definitions     liveDefinitions
 }
 
 func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
@@ -34,6 +35,7 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` as tags of the tasks; repeatable")
 	f.StringVar(&o.watch, "watch-container", "",
 		"`name` of the container whose exit code decides (default: the first essential one)")
+	o.definitions.registerTask(f)
 }
 
 // runOptions converts the flags to the input of RunTask.

@@ -40,6 +40,18 @@ func (v planView) writePlan(w io.Writer, p *plan.Plan) error {
 	return err
 }
 
+// Differences writes the changes of a plan, and its notes.
+func Differences(w io.Writer, p Paint, pl *plan.Plan) error {
+	v := planView{p.WithNames(pl)}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.Bold(pl.Cluster+"/"+pl.Service), pl.Region, pl.Account,
+		PlanRevisions(pl))
+	v.writeChanges(&b, pl)
+	v.writeBullets(&b, "Notes", pl.Notes, func(s string) string { return s })
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
 // PlanRevisions returns "web:1 -> web:2", or a text for a revision that does not exist yet.
 func PlanRevisions(p *plan.Plan) string {
 	to := p.To

@@ -1,0 +1,135 @@
+package deploy
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/engine"
+)
+
+// deployVariant is a command that is sluice deploy with some flags already given.
+type deployVariant struct {
+	at        session.ApplicationFlag
+	plan      planFlags
+	conflicts conflictFlags
+	noWait    bool
+	dry       bool
+}
+
+// complete adds what the variants have in common to the command. check completes the flags.
+func (v *deployVariant) complete(p *program, c *cobra.Command, check func() error) *cobra.Command {
+	c.Use += " [DIR | -c FILE]"
+	c.Args = session.AtMost(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		path, _, err := v.at.Path(c, args)
+		if err != nil {
+			return err
+		}
+		if err := check(); err != nil {
+			return err
+		}
+		how := deployOptions{plan: v.plan, run: engine.Options{NoWait: v.noWait}, conflicts: v.conflicts}
+		if v.dry {
+			return p.dryRun(c.Context(), path, nil, how)
+		}
+		return p.runDeploy(c.Context(), path, how)
+	}
+	v.at.Register(c)
+	v.conflicts.registerAll(c)
+	c.Flags().BoolVar(&v.plan.AutoRollback, "auto-rollback", false,
+		"roll a failed deployment back, whatever the file says")
+	c.Flags().BoolVar(&v.noWait, "no-wait", false, noWaitHelp)
+	c.Flags().BoolVar(&v.dry, "dry-run", false, "show the plan and write nothing")
+	return c
+}
+
+func (p *program) newScaleCommand() *cobra.Command {
+	v := &deployVariant{}
+	v.plan.definitions = liveDefinitions{skipTask: true, keepService: true}
+	v.plan.QuickSync = true
+	c := v.complete(p, &cobra.Command{
+		Use:   "scale",
+		Short: "Change the desired count of a service",
+		Long: `Change the desired count of a service, or the settings of its auto scaling. The
+task definition and all other attributes of the service stay as they are, whatever the
+files say. It waits until the tasks run. It is the same as
+sluice deploy --quick-sync --skip-task-definition --no-update-service --tasks N.`,
+		Example: `  sluice scale examples/rolling --tasks 4
+  sluice scale --auto-scaling-min 2 --auto-scaling-max 8`,
+	}, func() error {
+		if v.plan.Tasks == nil && !v.plan.Scaling.IsRequested() {
+			return &sluice.Error{Op: "sluice scale", Err: errors.New("nothing to change is given"),
+				Next: "give --tasks N"}
+		}
+		return nil
+	})
+	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count")
+	registerScalingFlags(c, &v.plan.Scaling)
+	return c
+}
+
+func (p *program) newRefreshCommand() *cobra.Command {
+	v := &deployVariant{}
+	v.plan.definitions = liveDefinitions{skipTask: true, keepService: true}
+	v.plan.refreshes, v.plan.QuickSync = true, true
+	return v.complete(p, &cobra.Command{
+		Use:   "refresh",
+		Short: "Replace all tasks by new ones of the same revision",
+		Long: `Replace all tasks of a service by new ones of the same revision, for example to pull
+an image or a secret again. The files change nothing. For a service that ECS or
+CodeDeploy deploys, it is the same as sluice deploy --quick-sync --skip-task-definition
+--no-update-service --force-new-deployment. A service of task sets gets a new one.`,
+		Example: `  sluice refresh examples/rolling
+  sluice refresh --no-wait`,
+	}, func() error { return nil })
+}
+
+func (p *program) newCreateCommand() *cobra.Command {
+	v := &deployVariant{}
+	v.plan.creates = true
+	c := v.complete(p, &cobra.Command{
+		Use:   "create",
+		Short: "Create a service that does not exist",
+		Long: `Create a service as its files describe it, with a desired count of 0 unless --tasks
+gives another one. If the service exists, it is an error and nothing is written.
+sluice deploy also creates a service, with the desired count of the file.`,
+		Example: `  sluice create examples/rolling
+  sluice create examples/rolling --tasks 2`,
+	}, func() error {
+		if v.plan.Tasks == nil {
+			v.plan.Tasks = new(int)
+		}
+		return nil
+	})
+	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count (default 0)")
+	return c
+}
+
+func (p *program) newDiffCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o planFlags
+	c := &cobra.Command{
+		Use:   "diff [DIR | -c FILE]",
+		Short: "Show the differences between the files and AWS",
+		Long: `Show the differences between the files and AWS: of the task definition that serves, and
+of the service. Values that AWS fills in are no difference. The exit code is 2 if there
+are differences, and 0 if there are none. sluice plan also shows the stages and every
+write.`,
+		Example: `  sluice diff examples/canary
+  sluice diff --output json | jq .changes`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runPlan(c.Context(), path, o, planOutput{detailed: true, changes: true})
+		},
+	}
+	at.Register(c)
+	o.definitions.registerTask(c.Flags())
+	return c
+}
