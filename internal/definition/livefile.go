@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -72,6 +73,17 @@ func (s *Service) dropDerivedMembers() {
 	if in.Tags = tags; len(tags) == 0 {
 		delete(s.Given, "tags")
 	}
+}
+
+// WithAnyCount returns the definition without a desired count: a deployment of it keeps the count that the service has.
+func (s *Service) WithAnyCount() *Service {
+	in := *s.Input
+	in.DesiredCount = nil
+	given := maps.Clone(s.Given)
+	delete(given, "desiredCount")
+	out := *s
+	out.Input, out.Given = &in, given
+	return &out
 }
 
 func (s *Service) dropMember(name string, clear func()) {

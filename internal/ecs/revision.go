@@ -101,6 +101,22 @@ func ReadDefinition(ctx context.Context, api *awsecs.Client, name string) (*ecst
 	return out.TaskDefinition, nil
 }
 
+// ReadActive reads a registered task definition, a family:revision or a family for its newest, as the request that
+// registers it. ECS has to start tasks of it.
+func ReadActive(ctx context.Context, api *awsecs.Client, name string) (*definition.Task, Revision, error) {
+	td, err := ReadDefinition(ctx, api, name)
+	if err != nil {
+		return nil, Revision{}, err
+	}
+	rev := newRevision(td)
+	if td.Status != ecstypes.TaskDefinitionStatusActive {
+		return nil, rev, &sluice.Error{Op: "select the task definition", Resource: rev.Name,
+			Err:  fmt.Errorf("it is %s: ECS starts no new task of it", td.Status),
+			Next: "run sluice revisions to list the revisions"}
+	}
+	return definition.TaskOf(td), rev, nil
+}
+
 // IsDeregistered reports whether a revision is INACTIVE: ECS starts no more tasks of it.
 func IsDeregistered(ctx context.Context, api *awsecs.Client, name string) (bool, error) {
 	td, err := ReadDefinition(ctx, api, name)

@@ -69,7 +69,7 @@ type planOutput struct {
 // planFlags are the flags of the commands that plan a deployment.
 type planFlags struct {
 	mode.Options
-	definitions liveDefinitions
+	definitions survey.LiveDefinitions
 	creates     bool // the service must not exist
 	refreshes   bool // all tasks are replaced
 }
@@ -81,7 +81,7 @@ func registerPlanFlags(c *cobra.Command, o *planFlags) {
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
 	c.Flags().BoolVar(&o.AutoRollback, "auto-rollback", false, "roll a failed deployment back, whatever the file says")
-	o.definitions.register(c.Flags())
+	registerSources(c.Flags(), &o.definitions)
 	registerScalingFlags(c, &o.Scaling)
 }
 

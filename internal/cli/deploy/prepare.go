@@ -87,7 +87,7 @@ func (p *preparedPlan) serviceName() string { return p.plan.Cluster + "/" + p.pl
 
 // preparePlan reads the files and AWS and makes the plan. It makes no changes.
 func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*preparedPlan, error) {
-	if err := errors.Join(checkBounds(o.Scaling), o.definitions.check()); err != nil {
+	if err := errors.Join(checkBounds(o.Scaling), checkSources(o.definitions)); err != nil {
 		return nil, err
 	}
 	app, err := p.LoadApplication(path)
@@ -108,7 +108,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, p.adviseLocalAWS(err, path)
 	}
-	if err := o.definitions.replaceIn(ctx, out.account, app); err != nil {
+	if err := o.definitions.ReplaceIn(ctx, out.account, app); err != nil {
 		return nil, err
 	}
 	if o.refreshes {

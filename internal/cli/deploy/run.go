@@ -101,7 +101,7 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if err != nil {
 		return nil, err
 	}
-	if err := o.definitions.check(); err != nil {
+	if err := checkSources(o.definitions); err != nil {
 		return nil, err
 	}
 	defer p.ShowCalls()()
@@ -109,7 +109,7 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, err
 	}
-	if err := o.definitions.replaceIn(ctx, out.account, app); err != nil {
+	if err := o.definitions.ReplaceIn(ctx, out.account, app); err != nil {
 		return nil, err
 	}
 	if out.state, err = survey.ReadRunInputs(ctx, out.account, out.clock, app); err != nil {

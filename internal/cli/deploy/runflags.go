@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // runFlags are the flags of sluice run.
@@ -22,7 +23,7 @@ type runFlags struct {
 	overrides, file string
 	tags            []string
 	watch           string
-	definitions     liveDefinitions
+	definitions     survey.LiveDefinitions
 }
 
 func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
@@ -35,7 +36,7 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` as tags of the tasks; repeatable")
 	f.StringVar(&o.watch, "watch-container", "",
 		"`name` of the container whose exit code decides (default: the first essential one)")
-	o.definitions.registerTask(f)
+	registerTaskSource(f, &o.definitions)
 }
 
 // runOptions converts the flags to the input of RunTask.

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // deployVariant is a command that is sluice deploy with some flags already given.
@@ -48,7 +49,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 
 func (p *program) newScaleCommand() *cobra.Command {
 	v := &deployVariant{}
-	v.plan.definitions = liveDefinitions{skipTask: true, keepService: true}
+	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
 	v.plan.QuickSync = true
 	c := v.complete(p, &cobra.Command{
 		Use:   "scale",
@@ -73,7 +74,7 @@ sluice deploy --quick-sync --skip-task-definition --no-update-service --tasks N.
 
 func (p *program) newRefreshCommand() *cobra.Command {
 	v := &deployVariant{}
-	v.plan.definitions = liveDefinitions{skipTask: true, keepService: true}
+	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
 	v.plan.refreshes, v.plan.QuickSync = true, true
 	return v.complete(p, &cobra.Command{
 		Use:   "refresh",
@@ -130,6 +131,6 @@ write.`,
 		},
 	}
 	at.Register(c)
-	o.definitions.registerTask(c.Flags())
+	registerTaskSource(c.Flags(), &o.definitions)
 	return c
 }
