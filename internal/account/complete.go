@@ -140,6 +140,8 @@ var requiredFields = map[string]missingField{
 	}),
 	"ecs:DeregisterTaskDefinition": hasField("taskDefinition",
 		func(o *awsecs.DeregisterTaskDefinitionOutput) bool { return o.TaskDefinition != nil }),
+	"ecs:DeleteTaskDefinitions": hasField("taskDefinitions or failures",
+		func(o *awsecs.DeleteTaskDefinitionsOutput) bool { return o.TaskDefinitions != nil || o.Failures != nil }),
 	"ecs:RunTask": hasField("tasks or failures",
 		func(o *awsecs.RunTaskOutput) bool { return o.Tasks != nil || o.Failures != nil }),
 	"ecs:StopTask": hasField("task", func(o *awsecs.StopTaskOutput) bool { return o.Task != nil }),

@@ -105,7 +105,7 @@ var whole = map[string]string{
 	"DeleteTaskSet":               `{"taskSet": {}}`,
 	"UpdateServicePrimaryTaskSet": `{"taskSet": {}}`,
 	"RegisterTaskDefinition":      `{"taskDefinition": {"taskDefinitionArn": "a"}}`,
-	"DeregisterTaskDefinition":    `{"taskDefinition": {}}`, "RunTask": `{"tasks": [{}], "failures": []}`,
+	"DeregisterTaskDefinition":    `{"taskDefinition": {}}`, "DeleteTaskDefinitions": `{"taskDefinitions": [{}]}`, "RunTask": `{"tasks": [{}], "failures": []}`,
 	"StopTask":                  `{"task": {}}`,
 	"StopServiceDeployment":     `{"serviceDeploymentArn": "a"}`,
 	"ContinueServiceDeployment": `{"serviceDeploymentArn": "a"}`,

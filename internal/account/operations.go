@@ -95,6 +95,13 @@ var writeTable = map[string]writeRow{
 		func(i *awsecs.RegisterTaskDefinitionInput) string { return aws.ToString(i.Family) }, nil),
 	"ecs:DeregisterTaskDefinition": newRow(
 		func(i *awsecs.DeregisterTaskDefinitionInput) string { return lastPart(i.TaskDefinition) }, alwaysRepeat),
+	"ecs:DeleteTaskDefinitions": newRow(func(i *awsecs.DeleteTaskDefinitionsInput) string {
+		var names []string
+		for _, arn := range i.TaskDefinitions {
+			names = append(names, lastPart(&arn))
+		}
+		return strings.Join(names, ",")
+	}, alwaysRepeat),
 	"ecs:RunTask": newRow(func(i *awsecs.RunTaskInput) string {
 		return inCluster(i.Cluster,
 			lastPart(i.TaskDefinition))

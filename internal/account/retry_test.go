@@ -202,6 +202,10 @@ var writeTable = []newRow{
 		return sent(w.CodeDeploy().ContinueDeployment(ctx,
 			&awscd.ContinueDeploymentInput{DeploymentId: ptr("d-ABCDEFGHI")}))
 	}},
+	{"ecs:DeleteTaskDefinitions web:7,web:8", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().DeleteTaskDefinitions(ctx, &awsecs.DeleteTaskDefinitionsInput{TaskDefinitions: []string{
+			"arn:aws:ecs:us-east-1:123456789012:task-definition/web:7", "web:8"}}))
+	}},
 }
 
 // cutBody is an answer that breaks off.

@@ -86,6 +86,8 @@ type Application struct {
 
 	// Notes are sentences for the user, to be printed once.
 	Notes []string
+	// Text is the application file, evaluated if its format is a program.
+	Text []byte
 	// Source is the SHA-256 in hex of every file read, by path.
 	Source map[string]string
 }

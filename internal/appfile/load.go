@@ -60,6 +60,7 @@ func Load(fsys fs.FS, name string, from Evaluator) (*Application, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.app.Text = data
 	if l.src, err = definition.Parse(shown, data); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/definitions"
 	"github.com/sluice-ecs/sluice/internal/cli/deploy"
 	"github.com/sluice-ecs/sluice/internal/cli/inspect"
 	"github.com/sluice-ecs/sluice/internal/cli/local"
@@ -67,9 +68,10 @@ func (p *program) run(ctx context.Context) (code int) {
 }
 
 const (
-	groupDeploy  = "deploy"
-	groupInspect = "look"
-	groupLocal   = "local"
+	groupDeploy      = "deploy"
+	groupInspect     = "look"
+	groupDefinitions = "definitions"
+	groupLocal       = "local"
 )
 
 // Commands are listed in the order in which they are used. The setting is global in cobra: it is
@@ -106,6 +108,7 @@ traffic, the new primary, and the rollback if a stage fails.`,
 	root.AddGroup(
 		&cobra.Group{ID: groupDeploy, Title: "Deploy:"},
 		&cobra.Group{ID: groupInspect, Title: "Inspect:"},
+		&cobra.Group{ID: groupDefinitions, Title: "Task definitions:"},
 		&cobra.Group{ID: groupLocal, Title: "Try and set up:"},
 	)
 	p.addCommands(root)
@@ -126,6 +129,7 @@ func (p *program) addCommands(root *cobra.Command) {
 	}
 	add(groupDeploy, deploy.Commands(p.Session)...)
 	add(groupInspect, inspect.Commands(p.Session)...)
+	add(groupDefinitions, definitions.Commands(p.Session)...)
 	add(groupLocal, local.Commands(p.Session)...)
 	add(groupLocal, p.newSchemaCommand(), p.newVersionCommand())
 }
@@ -163,7 +167,6 @@ var otherCommands = map[string]string{
 		"failed container. For all lines, run aws logs tail GROUP --follow",
 	"ls":       "run sluice history to list the deployments, or sluice status DIR for one service",
 	"promote":  "run sluice approve if the deployment waits for approval, or sluice resume if it is paused",
-	"register": "run sluice deploy: it registers the task definition",
 	"simulate": "run sluice rehearse for deployments with faults, or sluice sim for a local AWS",
 	"start":    "run sluice deploy for a service, sluice run for a task, or sluice sim for a local AWS",
 	"stop":     "run sluice abort to end a deployment where it is, or sluice rollback to restore the state before it",

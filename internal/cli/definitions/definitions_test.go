@@ -1,0 +1,78 @@
+package definitions
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+)
+
+// Which revisions of web:9 to web:1 are deregistered, if 8 serves, 5 runs in another cluster and 2 is of a
+// service with 0 tasks.
+func TestChosenRevisions(t *testing.T) {
+	f := &family{Family: ecs.Family{Name: "web"}}
+	var all []ecs.Revision
+	for n := 9; n > 0; n-- {
+		all = append(all, ecs.Revision{Name: fmt.Sprintf("web:%d", n), ARN: fmt.Sprintf("arn/web:%d", n)})
+	}
+	users := map[string][]string{"web:8": {"service prod/web"}, "web:5": {"tasks in test"}, "web:2": {"service prod/idle"}}
+	for _, c := range []struct {
+		flags deregisterFlags
+		want  string
+	}{
+		{deregisterFlags{keeps: 0}, "web:1 web:3 web:4 web:6 web:7 web:9"},
+		{deregisterFlags{keeps: 2}, "web:1 web:3 web:4 web:6"},
+		{deregisterFlags{keeps: 6}, ""},
+		{deregisterFlags{keeps: 1 << 40}, ""},
+		{deregisterFlags{keeps: -1, revision: "3"}, "web:3"},
+		{deregisterFlags{keeps: -1, revision: "latest"}, "web:9"},
+		{deregisterFlags{keeps: -1, revision: "5"}, "deregister (web:5): it is used by tasks in test"},
+		{deregisterFlags{keeps: -1, revision: "12"}, "deregister (web:12): there is no such ACTIVE revision"},
+	} {
+		old, err := c.flags.choose(f, all, users)
+		var names []string
+		for _, rev := range old {
+			names = append(names, rev.Name)
+		}
+		got := strings.Join(names, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%+v: %s, not %s", c.flags, got, c.want)
+		}
+	}
+}
+
+func TestDeregisterNeedsOneSelection(t *testing.T) {
+	for want, o := range map[string]deregisterFlags{
+		"nothing is selected": {keeps: -1},
+		"exclude each other":  {keeps: 3, revision: "4"},
+		"is below 0":          {keeps: -2},
+		"is in use":           {keeps: -1, revision: "current"},
+	} {
+		if err := o.check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, not %s", o, err, want)
+		}
+	}
+}
+
+func TestRenderedConfig(t *testing.T) {
+	for from, want := range map[string]string{
+		`{"region":"us-east-1"}`:    "{\n  \"region\": \"us-east-1\"\n}\n",
+		"region: us-east-1\n\n\n":   "region: us-east-1\n",
+		"# with a comment\na: {}\n": "# with a comment\na: {}\n",
+	} {
+		got, err := renderedText(&appfile.Application{Text: []byte(from)}, "config")
+		if err != nil || string(got) != want {
+			t.Errorf("%q: %q %v", from, got, err)
+		}
+	}
+	for _, target := range []string{"servicedef", "taskdef", "all"} {
+		if text, err := renderedText(&appfile.Application{File: "sluice.yaml"}, target); err == nil {
+			t.Errorf("%s: %s and no error", target, text)
+		}
+	}
+}

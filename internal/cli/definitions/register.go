@@ -1,0 +1,82 @@
+package definitions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+)
+
+func (p *program) newRegisterCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var dry bool
+	c := &cobra.Command{
+		Use:   "register [DIR | -c FILE]",
+		Short: "Register the task definition of an application",
+		Long: `Register the task definition of an application, without a deployment, and print its
+revision. If the newest revision equals the file, nothing is registered and that one is
+printed. sluice deploy registers the task definition itself.`,
+		Example: `  sluice register examples/canary
+  sluice register --output json | jq -r .arn`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runRegister(c.Context(), path, dry)
+		},
+	}
+	at.Register(c)
+	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be registered and write nothing")
+	return c
+}
+
+func (p *program) runRegister(ctx context.Context, path string, dry bool) error {
+	f, err := p.openFamily(ctx, path)
+	if err != nil {
+		return err
+	}
+	rev, err := ecs.FindRegistered(ctx, f.API, f.task)
+	if err != nil {
+		return err
+	}
+	if rev.ARN == "" && dry {
+		p.PrintResult("would register a new revision of " + f.Name)
+		return nil
+	}
+	registered := rev.ARN == ""
+	if registered {
+		if rev, err = p.register(ctx, f); err != nil {
+			return err
+		}
+	}
+	if p.Flags.Output == session.JSON {
+		return json.NewEncoder(p.Env.Out).Encode(map[string]any{"revision": rev.Name, "arn": rev.ARN,
+			"registered": registered})
+	}
+	text := "registered " + rev.Name
+	if !registered {
+		text = rev.Name + " equals the file; nothing was registered"
+	}
+	_, err = fmt.Fprintln(p.Env.Out, text)
+	return err
+}
+
+// register registers the task definition once, also if the response of ECS is lost.
+func (p *program) register(ctx context.Context, f *family) (ecs.Revision, error) {
+	c, _, err := p.OpenClock()
+	if err != nil {
+		return ecs.Revision{}, err
+	}
+	return ecs.EnsureRevision(ctx, f.API, p.NewAct("register"), f.task, func(ctx context.Context) (ecs.Revision, error) {
+		if err := c.Sleep(ctx, ecs.ReadLag); err != nil {
+			return ecs.Revision{}, err
+		}
+		return ecs.FindRecent(ctx, f.API, f.task)
+	})
+}
