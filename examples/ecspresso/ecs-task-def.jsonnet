@@ -1,12 +1,13 @@
 local must_env = std.native('must_env');
 local env = std.native('env');
+local tfstate = std.native('tfstate');
 {
   family: 'web',
   networkMode: 'awsvpc',
   requiresCompatibilities: ['FARGATE'],
   cpu: '256',
   memory: '512',
-  executionRoleArn: 'arn:aws:iam::123456789012:role/ecsTaskExecutionRole',
+  executionRoleArn: tfstate('aws_iam_role.execution.arn'),
   containerDefinitions: [
     {
       name: 'web',

@@ -1,9 +1,13 @@
 package appfile
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -57,8 +61,8 @@ func ecspressoKeys() []key {
 		}}, "What a deployment leaves alone."),
 		honouredKey("required_version", shape{kind: text}, "A condition on the version of ecspresso. sluice does not "+
 			"check it, and says so."),
-		refusedKey("plugins", "sluice has no lookups yet: pass the values as environment variables, and read them with "+
-			"must_env in the definitions."),
+		honouredKey("plugins", shape{kind: list, of: &shape{kind: object, keys: pluginKeys()}}, "The lookups of the "+
+			"definitions. sluice has tfstate."),
 		refusedKey("express_definition", "sluice does not deploy Express Mode services."),
 		refusedKey("filter_command", "sluice selects a task by its ID and never by a dialogue: remove the key."),
 	}
@@ -83,6 +87,7 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 		Group: textOf(of.Get("deployment_group_name")), Config: textOf(of.Get("deployment_config_name"))}
 	l.fillHooks(root.Get("appspec").Get("Hooks"))
 
+	l.loadPlugins(root.Get("plugins"))
 	if name := root.Get("task_definition"); textOf(name) != "" {
 		l.loadTask(name, name.Text, "task_definition")
 	}
@@ -97,6 +102,90 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 		app.Notes = append(app.Notes, "required_version is about ecspresso, and sluice does not check it")
 	}
 	l.ignoreTags(textsOf(root.Get("ignore").Get("tags")))
+}
+
+// pluginKeys returns the keys of a plugin.
+func pluginKeys() []key {
+	return []key{
+		neededKey("name", shape{kind: text, min: 1}, "tfstate. Others are refused."),
+		honouredKey("func_prefix", shape{kind: text}, "What the names of its functions begin with."),
+		honouredKey("config", shape{kind: object, keys: []key{
+			honouredKey("path", shape{kind: text, min: 1}, "The file of the Terraform state, inside the folder."),
+			honouredKey("url", shape{kind: text, min: 1}, "A path, or a URL with file. Others are refused."),
+			honouredKey("optional", shape{kind: flag}, "A state that does not exist has no values."),
+		}}, "Its settings."),
+	}
+}
+
+// maxState is the maximum size of a Terraform state in bytes.
+const maxState = 64 << 20
+
+// loadPlugins adds the lookups to the evaluator of the definitions.
+func (l *loader) loadPlugins(plugins *definition.Node) {
+	if plugins == nil || plugins.Kind != definition.List {
+		return
+	}
+	for _, p := range plugins.Items {
+		name := p.Get("name")
+		switch textOf(name) {
+		case "":
+			continue // reported by the check of the keys
+		case "tfstate":
+			l.loadState(p)
+			continue
+		}
+		problem := l.src.At(name, "the plugin %s is not supported", name.Text)
+		problem.Next = "set environment variables to the values, and read them with must_env in the definitions"
+		l.addProblem(problem)
+	}
+}
+
+// loadState reads a Terraform state for the functions tfstate and tfstatef.
+func (l *loader) loadState(plugin *definition.Node) {
+	at := plugin.Get("config").Get("path")
+	if !isGiven(at) {
+		at = plugin.Get("config").Get("url")
+	}
+	if !isGiven(at) {
+		l.addProblem(l.src.At(plugin, "the plugin tfstate has neither config.path nor config.url"))
+		return
+	}
+	file, err := l.stateFile(at.Text)
+	if err != nil {
+		problem := l.src.At(at, "%s: %v", at.Text, err)
+		problem.Next = "copy the state into the folder, for example with terraform state pull > terraform.tfstate"
+		l.addProblem(problem)
+		return
+	}
+	data, err := l.readFile(file)
+	switch isOptional := plugin.Get("config").Get("optional"); {
+	case errors.Is(err, fs.ErrNotExist) && isOptional != nil && isOptional.Text == "true":
+		data = []byte(`{"version": 4}`)
+	case err != nil:
+		l.addProblem(l.src.At(at, "%s: %v", file, withoutPath(err)))
+		return
+	case len(data) > maxState:
+		l.addProblem(l.src.At(at, "%s has %d bytes, and the limit is %d", file, len(data), maxState))
+		return
+	}
+	if err := l.evaluator.AddState(textOf(plugin.Get("func_prefix")), data); err != nil {
+		l.addProblem(l.src.At(at, "%s: %v", file, err))
+	}
+}
+
+// stateFile returns the file of a state in the folder of the configuration.
+func (l *loader) stateFile(at string) (string, error) {
+	if scheme, rest, isURL := strings.Cut(at, "://"); isURL {
+		if scheme != "file" {
+			return "", fmt.Errorf("sluice does not read a state by %s", scheme)
+		}
+		at = rest
+	}
+	file := path.Join(path.Dir(l.app.File), at)
+	if path.IsAbs(at) || !fs.ValidPath(file) {
+		return "", errors.New("it is outside the folder of the configuration")
+	}
+	return file, nil
 }
 
 // loadEcspressoService loads the service definition, whose name is that of the configuration.

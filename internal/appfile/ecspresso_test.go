@@ -98,7 +98,17 @@ func TestEcspressoFilesAreRefused(t *testing.T) {
 		{"an unknown key", ecspressoConfig + "task_defintion: a\n", `ecspresso.yml:6:1: unknown key "task_defintion"`, ""},
 		{"a timeout without its unit", ecspressoConfig + "timeout: 600\n", "ecspresso.yml:6:10: timeout is a duration", ""},
 		{"its advice", ecspressoConfig + "timeout: 600\n", "add the unit", ""},
-		{"plugins", ecspressoConfig + "plugins: [{name: tfstate}]\n", "ecspresso.yml:6:1: plugins is refused", ""},
+		{"another plugin", ecspressoConfig + "plugins: [{name: ssm}]\n", "ecspresso.yml:6:18: the plugin ssm is not " +
+			"supported", ""},
+		{"a state without a place", ecspressoConfig + "plugins: [{name: tfstate}]\n", "ecspresso.yml:6:11: the plugin " +
+			"tfstate has neither config.path nor config.url", ""},
+		{"a state outside of the folder", ecspressoConfig + state("path: ../a.tfstate"), "../a.tfstate: it is outside the " +
+			"folder", ""},
+		{"a state in S3", ecspressoConfig + state("url: 's3://bucket/key'"), "sluice does not read a state by s3", ""},
+		{"a missing state", ecspressoConfig + state("path: none.tfstate"), "none.tfstate: the file does not exist", ""},
+		{"a file that is no state", ecspressoConfig + state("path: ecs-service-def.json"), "it is not a Terraform state", ""},
+		{"two states with one name", ecspressoConfig + state("path: terraform.tfstate") +
+			"  - {name: tfstate, config: {path: terraform.tfstate}}\n", "the function tfstate is defined twice", ""},
 		{"Express Mode", ecspressoConfig + "express_definition: a.json\n", "express_definition is refused", ""},
 		{"a picker", ecspressoConfig + "filter_command: peco\n", "filter_command is refused", ""},
 		{"a missing variable of the configuration", ecspressoConfig, `ecspresso.yml:1:13: must_env: the environment ` +
@@ -115,7 +125,9 @@ func TestEcspressoFilesAreRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			given := maps.Clone(vars)
 			delete(given, c.without)
-			_, err := appfile.Load(ecspressoFiles("ecspresso.yml", c.config), ".", environment(given))
+			files := ecspressoFiles("ecspresso.yml", c.config)
+			files["terraform.tfstate"] = &fstest.MapFile{Data: []byte(terraformState)}
+			_, err := appfile.Load(files, ".", environment(given))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -144,5 +156,56 @@ func TestEcspressoFileIsFoundByName(t *testing.T) {
 	files["sluice.yaml"] = &fstest.MapFile{Data: []byte("name: web\n")}
 	if _, err := appfile.Load(files, ".", from); err == nil || !strings.Contains(err.Error(), "sluice.yaml, ecspresso.yml") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// state is the plugin tfstate with its settings.
+func state(settings string) string {
+	return "plugins:\n  - {name: tfstate, config: {" + settings + "}}\n"
+}
+
+const terraformState = `{"version": 4, "outputs": {"count": {"value": 2}}, "resources": [
+	{"mode": "managed", "type": "aws_lb_target_group", "name": "web", "instances": [
+		{"index_key": "blue", "attributes": {"arn": "arn:tg"}}]},
+	{"mode": "managed", "type": "aws_iam_role", "name": "task", "instances": [{"attributes": {"arn": "arn:role"}}]}]}`
+
+// Values of a Terraform state come into templates and Jsonnet, with the prefix of the plugin.
+func TestEcspressoReadsATerraformState(t *testing.T) {
+	const task = `{family: 'web', executionRoleArn: std.native('net_tfstate')('aws_iam_role.task.arn'),
+	containerDefinitions: [{name: 'web', image: 'web:1', memory: 128, portMappings: [{containerPort: 80}]}]}`
+	const service = `{"desiredCount": {{ net_tfstate "output.count" }}, "loadBalancers": [{"containerName": "web",
+	"targetGroupArn": "{{ net_tfstatef "aws_lb_target_group.web['%s'].arn" (env "COLOR" "blue") }}", "containerPort": 80}]}`
+	load := func(task, service, more string) (*appfile.Application, error) {
+		files := ecspressoFiles("ecspresso.yml", ecspressoConfig+"plugins:\n  - name: tfstate\n    func_prefix: net_\n"+
+			"    config: {path: terraform.tfstate"+more+"}\n")
+		files["ecs-task-def.jsonnet"].Data, files["ecs-service-def.json"].Data = []byte(task), []byte(service)
+		if more == "" {
+			files["terraform.tfstate"] = &fstest.MapFile{Data: []byte(terraformState)}
+		}
+		return appfile.Load(files, ".", environment(map[string]string{"AWS_REGION": "us-east-1"}))
+	}
+	app, err := load(task, service, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := app.Service.Input; *in.DesiredCount != 2 || *in.LoadBalancers[0].TargetGroupArn != "arn:tg" ||
+		*app.Task.Input.ExecutionRoleArn != "arn:role" {
+		t.Errorf("the application has %+v and %+v", in, app.Task.Input)
+	}
+	if app.Source["terraform.tfstate"] == "" {
+		t.Errorf("the state is no source of the application: %v", app.Source)
+	}
+	for _, c := range []struct{ task, service, more, want string }{
+		{strings.Replace(task, "task.arn", "tsk.arn", 1), service, "", "ecs-task-def.jsonnet:1:35: net_tfstate: the state has " +
+			"no aws_iam_role.tsk.arn"},
+		{strings.Replace(task, "task.arn", "tsk.arn", 1), service, "", "check the address: terraform state list prints them"},
+		{task, strings.Replace(service, "blue", "green", 1), "", "ecs-service-def.json:2:24: net_tfstate: the state has no " +
+			"aws_lb_target_group.web['green'].arn: the resource has 1 instance"},
+		{task, strings.Replace(service, "net_tfstate ", "tfstate ", 1), "", "the template function tfstate is not known"},
+		{task, service, ", optional: true", "the state has no aws_iam_role.task.arn"},
+	} {
+		if _, err := load(c.task, c.service, c.more); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
 	}
 }

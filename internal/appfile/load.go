@@ -24,6 +24,8 @@ type Evaluator interface {
 	Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error)
 	// LookupEnv returns an environment variable that is set and not empty.
 	LookupEnv(name string) (value string, ok bool)
+	// AddState adds the functions of a Terraform state, whose names begin with the prefix.
+	AddState(prefix string, state []byte) error
 }
 
 // Load reads an application. name is its file or a folder, with slashes, relative to fsys ("." is

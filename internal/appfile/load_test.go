@@ -49,7 +49,8 @@ func TestFormatsAgree(t *testing.T) {
 // alike is an application without what its format makes of it.
 func alike(app *Application) Application {
 	a := *app
-	a.File, a.Format, a.Region, a.Cluster, a.ProgressDeadline, a.Notes, a.Source = "", "", "", "", 0, nil, nil
+	a.File, a.Format, a.Region, a.Cluster, a.ProgressDeadline = "", "", "", "", 0
+	a.Notes, a.Text, a.Source = nil, nil, nil
 	a.Standalone.Run = false
 	a.Pipeline = nil
 	for _, st := range app.Pipeline {

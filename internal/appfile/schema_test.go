@@ -95,7 +95,7 @@ func TestSchemaAgreesOnEveryKey(t *testing.T) {
 				if !ok {
 					continue
 				}
-				_, err := Load(files("app.pipecd.yaml", file), ".", render.Environment{})
+				_, err := Load(files("app.pipecd.yaml", file), ".", &render.Environment{})
 				if err != nil && (strings.Contains(err.Error(), "no file") ||
 					strings.Contains(err.Error(), "approvers names") ||
 					strings.Contains(err.Error(), "is a duration from")) {

@@ -24,23 +24,30 @@ func (e Environment) evaluateJsonnet(files fs.FS, name, text string) (string, er
 	for key, code := range e.ExtCode {
 		vm.ExtCode(key, code)
 	}
+	var failed error // of the native function that was called last
 	for _, f := range e.nativeFunctions() {
+		call := f.Func
+		f.Func = func(args []any) (any, error) {
+			value, err := call(args)
+			failed = err
+			return value, err
+		}
 		vm.NativeFunction(f)
 	}
 	node, err := jsonnet.SnippetToAST(name, text)
 	if err != nil {
-		return "", jsonnetProblem(name, err)
+		return "", jsonnetProblem(name, err, nil)
 	}
 	out, err := vm.Evaluate(node)
 	if err != nil {
-		return "", jsonnetProblem(name, err)
+		return "", jsonnetProblem(name, err, failed)
 	}
 	return out, nil
 }
 
 // nativeFunctions returns the functions that std.native finds.
 func (e Environment) nativeFunctions() []*jsonnet.NativeFunction {
-	return []*jsonnet.NativeFunction{
+	all := []*jsonnet.NativeFunction{
 		{Name: "must_env", Params: ast.Identifiers{"name"}, Func: func(args []any) (any, error) {
 			names, err := textsOf("must_env", args)
 			if err != nil {
@@ -56,6 +63,17 @@ func (e Environment) nativeFunctions() []*jsonnet.NativeFunction {
 			return e.env(names...)
 		}},
 	}
+	for _, l := range e.lookups {
+		all = append(all, &jsonnet.NativeFunction{Name: l.name, Params: ast.Identifiers{ast.Identifier(l.param)},
+			Func: func(args []any) (any, error) {
+				keys, err := textsOf(l.name, args)
+				if err != nil {
+					return nil, err
+				}
+				return l.read(keys[0])
+			}})
+	}
+	return all
 }
 
 func textsOf(function string, args []any) ([]string, error) {
@@ -71,8 +89,8 @@ func textsOf(function string, args []any) ([]string, error) {
 }
 
 // jsonnetProblem returns an error of an evaluation with its place: that of the file's own code that is
-// nearest to it.
-func jsonnetProblem(name string, err error) error {
+// nearest to it. failed is the last error of a native function, of which Jsonnet keeps only the text.
+func jsonnetProblem(name string, err, failed error) error {
 	var static interface{ Loc() ast.LocationRange }
 	var runtime jsonnet.RuntimeError
 	switch {
@@ -84,7 +102,7 @@ func jsonnetProblem(name string, err error) error {
 				break
 			}
 		}
-		return problemOf(file, line, column, meantBy(err, runtime.Msg), withoutMark(runtime.Msg))
+		return problemOf(file, line, column, meantBy(err, failed, runtime.Msg), withoutMark(runtime.Msg))
 	case errors.As(err, &static):
 		at := static.Loc()
 		file := name
@@ -98,13 +116,10 @@ func jsonnetProblem(name string, err error) error {
 	return problemOf(name, 1, 1, err, "the Jsonnet cannot be evaluated: "+message)
 }
 
-// meantBy returns the error of one of our functions, which Jsonnet keeps only as text.
-func meantBy(err error, message string) error {
-	for _, function := range []string{"must_env", "env"} {
-		rest, ok := strings.CutPrefix(withoutMark(message), function+": the environment variable ")
-		if name, _, found := strings.Cut(rest, " is not set"); ok && found {
-			return unsetError{function, name}
-		}
+// meantBy returns the error of a native function if that is the one that Jsonnet reports.
+func meantBy(err, failed error, message string) error {
+	if failed != nil && withoutMark(message) == failed.Error() {
+		return failed
 	}
 	return err
 }

@@ -23,6 +23,8 @@ type Environment struct {
 	Lookup func(name string) (value string, ok bool)
 	// ExtStr and ExtCode are the external variables of Jsonnet: text, and Jsonnet code.
 	ExtStr, ExtCode map[string]string
+
+	lookups []lookup
 }
 
 // LookupEnv returns an environment variable that is set and not empty.
@@ -59,7 +61,10 @@ func (e unsetError) Error() string {
 // next returns what to do about the error of a function.
 func next(err error) string {
 	var unset unsetError
+	var failed lookupError
 	switch {
+	case errors.As(err, &failed):
+		return failed.next
 	case !errors.As(err, &unset):
 		return ""
 	case unset.function == "env":

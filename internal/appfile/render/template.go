@@ -66,7 +66,9 @@ func unknownFunction(message string) (string, bool) {
 // adviceOn returns what to do about a function that is not known.
 func adviceOn(function string) string {
 	switch function {
-	case "ssm", "ssm_list", "secretsmanager_arn", "tfstate", "tfstatef", "cfn_output", "cfn_export", "caller_identity":
+	case "tfstate", "tfstatef":
+		return "add the plugin tfstate to the configuration"
+	case "ssm", "ssm_list", "secretsmanager_arn", "cfn_output", "cfn_export", "caller_identity":
 		return "set an environment variable to the value, and read it with must_env: sluice has no such lookup yet"
 	}
 	return "use env, must_env, json_escape, print, printf, eq, ne, not, and, or"
@@ -224,7 +226,7 @@ func (e *execution) problem(at parse.Node, err error) error {
 
 // functions returns the functions of a template by name.
 func (e Environment) functions() map[string]func(args []any) (any, error) {
-	return map[string]func(args []any) (any, error){
+	all := map[string]func(args []any) (any, error){
 		"env":         withTexts("env", -1, func(names []string) (any, error) { return e.env(names...) }),
 		"must_env":    withTexts("must_env", 1, func(names []string) (any, error) { return e.mustEnv(names[0]) }),
 		"json_escape": withTexts("json_escape", 1, func(texts []string) (any, error) { return escapeJSON(texts[0]) }),
@@ -245,6 +247,8 @@ func (e Environment) functions() map[string]func(args []any) (any, error) {
 		"and": func(args []any) (any, error) { return choose(args, false), nil },
 		"or":  func(args []any) (any, error) { return choose(args, true), nil },
 	}
+	e.addLookups(all)
+	return all
 }
 
 // withTexts returns a function that takes a number of texts, or any number if it is -1.
