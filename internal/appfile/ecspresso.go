@@ -153,7 +153,7 @@ func (l *loader) loadState(plugin *definition.Node) {
 	file, err := l.stateFile(at.Text)
 	if err != nil {
 		problem := l.src.At(at, "%s: %v", at.Text, err)
-		problem.Next = "copy the state into the folder, for example with terraform state pull > terraform.tfstate"
+		problem.Next = "run terraform state pull > terraform.tfstate in the folder, and name that file"
 		l.addProblem(problem)
 		return
 	}
