@@ -22,6 +22,7 @@ var (
 	// others are reads of other verbs than those that plan and deploy.
 	others = map[string]string{
 		"cloudwatch:GetMetricStatistics": "sluice rehearse --from-live reads how many requests there are",
+		"ecs:ListServices":               "sluice revisions and deregister read what uses a revision",
 		"iam:SimulatePrincipalPolicy":    "sluice plan --iam --check asks what the caller may do",
 		"iam:GetRole":                    "and for the path of its role",
 	}

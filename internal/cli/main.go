@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/inspect"
 	"github.com/sluice-ecs/sluice/internal/cli/local"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/tasks"
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
@@ -129,6 +130,7 @@ func (p *program) addCommands(root *cobra.Command) {
 	}
 	add(groupDeploy, deploy.Commands(p.Session)...)
 	add(groupInspect, inspect.Commands(p.Session)...)
+	add(groupInspect, tasks.Commands(p.Session)...)
 	add(groupDefinitions, definitions.Commands(p.Session)...)
 	add(groupLocal, local.Commands(p.Session)...)
 	add(groupLocal, p.newSchemaCommand(), p.newVersionCommand())
@@ -161,10 +163,8 @@ var otherCommands = map[string]string{
 	"check": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
 	"events": "run sluice history ID for the events of a deployment, or sluice status --events 20 for those of " +
 		"the service",
-	"lint": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"list": "run sluice history to list the deployments, or sluice status DIR for one service",
-	"logs": "run sluice status: it shows why tasks fail. sluice deploy, wait and run print the last log lines of a " +
-		"failed container. For all lines, run aws logs tail GROUP --follow",
+	"lint":     "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"list":     "run sluice history to list the deployments, or sluice status DIR for one service",
 	"ls":       "run sluice history to list the deployments, or sluice status DIR for one service",
 	"promote":  "run sluice approve if the deployment waits for approval, or sluice resume if it is paused",
 	"simulate": "run sluice rehearse for deployments with faults, or sluice sim for a local AWS",

@@ -36,9 +36,8 @@ func TestUnknownCommandNamesAnother(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"logs":       "sluice status: it shows why tasks fail",
 		"validate":   "run sluice plan",
-		"diff":       "run sluice plan",
+		"verify":     "run sluice wait",
 		"depoly":     "run sluice deploy, or sluice --help",
 		"status all": "run sluice history to list the deployments of all services",
 	} {

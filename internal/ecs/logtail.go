@@ -48,6 +48,30 @@ type LogLine struct {
 // tailPages limits the pages of one read; the next read returns the rest.
 const tailPages = 20
 
+// ReadLast returns the last lines of a log, at most n. Read then returns those after them.
+func (t *Tail) ReadLast(ctx context.Context, api *awslogs.Client, n int) ([]LogLine, error) {
+	out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String(t.Place.Group),
+		LogStreamName: aws.String(t.Place.Stream), StartFromHead: aws.Bool(false), Limit: aws.Int32(int32(n))}, t.setRegion)
+	var missing *logstypes.ResourceNotFoundException
+	switch {
+	case errors.As(err, &missing):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read log %s: %w", t.Place, sluice.Inner(err))
+	}
+	t.next = out.NextForwardToken
+	return logLines(out.Events), nil
+}
+
+func logLines(events []logstypes.OutputLogEvent) []LogLine {
+	var all []LogLine
+	for _, e := range events {
+		all = append(all, LogLine{time.UnixMilli(aws.ToInt64(e.Timestamp)).UTC(),
+			strings.TrimRight(aws.ToString(e.Message), "\r\n")})
+	}
+	return all
+}
+
 // Read returns the lines since the last read. A log that does not exist yet has none.
 func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error) {
 	var all []LogLine
@@ -62,10 +86,7 @@ func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error)
 		case err != nil:
 			return all, fmt.Errorf("read log %s: %w", t.Place, sluice.Inner(err))
 		}
-		for _, e := range out.Events {
-			all = append(all, LogLine{time.UnixMilli(aws.ToInt64(e.Timestamp)).UTC(),
-				strings.TrimRight(aws.ToString(e.Message), "\r\n")})
-		}
+		all = append(all, logLines(out.Events)...)
 		// At the end of a log, AWS returns the token unchanged.
 		if end := aws.ToString(out.NextForwardToken) == aws.ToString(t.next); end || len(out.Events) == 0 {
 			t.next = out.NextForwardToken

@@ -50,7 +50,16 @@ func containerHealth(t ecstypes.Task) map[string]string {
 
 // Tasks returns the tasks of the service whose desired status is not STOPPED.
 func (s Service) Tasks(ctx context.Context) ([]Task, error) {
-	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name)})
+	return s.tasksOf(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name)})
+}
+
+// TasksOfFamily returns the tasks of a family in the cluster whose desired status is not STOPPED.
+func (s Service) TasksOfFamily(ctx context.Context, family string) ([]Task, error) {
+	return s.tasksOf(ctx, awsecs.ListTasksInput{Family: &family})
+}
+
+func (s Service) tasksOf(ctx context.Context, in awsecs.ListTasksInput) ([]Task, error) {
+	arns, err := s.listTasks(ctx, in)
 	if err != nil {
 		return nil, err
 	}

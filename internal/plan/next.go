@@ -154,7 +154,7 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 		passed = append(passed, s.Index)
 	}
 	if p.Idle {
-		return Step{Do: Finish, Outcome: sluice.Gone, Cause: p.idleCause(), Passed: passed}
+		return Step{Do: Finish, Outcome: sluice.Gone, Cause: p.IdleCause(), Passed: passed}
 	}
 	return Step{Do: Finish, Outcome: sluice.Succeeded, Passed: passed}
 }

@@ -28,7 +28,7 @@ func (p *Plan) HasWork() bool {
 	return p.HasChanges() || p.Current != nil && p.Current.Does == DoesFollow
 }
 
-// idleCause says why a service without tasks ends without success.
-func (p *Plan) idleCause() string {
+// IdleCause says why a service without tasks ends without success.
+func (p *Plan) IdleCause() string {
 	return fmt.Sprintf("the desired count of %s is 0: no task shows whether the revision works", p.Service)
 }

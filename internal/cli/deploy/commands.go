@@ -18,5 +18,5 @@ func Commands(s *session.Session) []*cobra.Command {
 	p := &program{Session: s}
 	return []*cobra.Command{p.newPlanCommand(), p.newDiffCommand(), p.newDeployCommand(), p.newCreateCommand(),
 		p.newScaleCommand(), p.newRefreshCommand(), p.newRunCommand(), p.newResumeCommand(),
-		p.newRollbackCommand(), p.newAbortCommand(), p.newApproveCommand()}
+		p.newRollbackCommand(), p.newAbortCommand(), p.newApproveCommand(), p.newDeleteCommand()}
 }

@@ -208,7 +208,11 @@ func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre 
 		r.Close()
 		return err
 	}
-	return p.runHere(ctx, e, r, id, how, sluice.Succeeded)
+	want := sluice.Succeeded
+	if pre.idles {
+		want = sluice.Gone
+	}
+	return p.runHere(ctx, e, r, id, how, want)
 }
 
 // printSummary prints the plan in short form before it runs.

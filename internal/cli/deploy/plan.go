@@ -72,6 +72,7 @@ type planFlags struct {
 	definitions survey.LiveDefinitions
 	creates     bool // the service must not exist
 	refreshes   bool // all tasks are replaced
+	idles       bool // a desired count of 0 is asked for: that no task shows whether the revision works is no failure
 }
 
 func registerPlanFlags(c *cobra.Command, o *planFlags) {

@@ -28,6 +28,7 @@ type preparedPlan struct {
 	state      plan.AWSState
 	options    mode.Options
 	plan       *plan.Plan
+	idles      bool            // see planFlags
 	returnPlan *history.Return // of a rollback by ECS's history; replaces the files
 	filter     journal.Filter
 	revision   string
@@ -104,7 +105,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
 	}
 	defer p.ShowCalls()()
-	out := &preparedPlan{app: app, options: o.Options, findLost: p.findLostClaim}
+	out := &preparedPlan{app: app, options: o.Options, idles: o.idles, findLost: p.findLostClaim}
 	if out.account, out.clock, err = p.OpenAccount(ctx, app.Region); err != nil {
 		return nil, p.adviseLocalAWS(err, path)
 	}

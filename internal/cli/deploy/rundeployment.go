@@ -136,10 +136,19 @@ func describeOutcome(ctx context.Context, j *journal.Journal, d journal.Deployme
 	if d.Next != "" && (d.Outcome != want || d.Outcome == sluice.Succeeded || d.Outcome == sluice.RolledBack) {
 		e.Next = d.Next
 	}
-	if d.Outcome != want {
+	switch {
+	case d.Outcome == sluice.Gone && want == sluice.Gone && isIdle(d):
+		e.result, e.Next = fmt.Sprintf("done: %s/%s has 0 tasks, as requested (%s)", d.Cluster, d.Service, d.ID), ""
+	case d.Outcome != want || d.Outcome == sluice.Gone:
 		e.exit = d.Outcome.ExitCode()
 	}
 	return e, nil
+}
+
+// isIdle reports whether a deployment is gone only because its desired count is 0.
+func isIdle(d journal.Deployment) bool {
+	pl, err := session.ReadPlan(d)
+	return err == nil && pl.Idle && d.Cause == pl.IdleCause()
 }
 
 // needsApproval reports whether the first stage that is not done waits for approval.

@@ -1,0 +1,133 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// deleteFlags are the flags of sluice delete.
+type deleteFlags struct {
+	force     bool // without confirmation
+	terminate bool // also with tasks
+	dry       bool
+}
+
+func (p *program) newDeleteCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o deleteFlags
+	c := &cobra.Command{
+		Use:   "delete [DIR | -c FILE]",
+		Short: "Delete a service",
+		Long: `Delete the service of an application, after the name of the service is entered as a
+confirmation. A service with a desired count above 0 is deleted only with --terminate,
+which stops its tasks; their requests are lost. A service that a deployment owns is not
+deleted. The task definitions, load balancers and target groups stay.`,
+		Example: `  sluice delete examples/rolling
+  sluice delete --terminate --force examples/rolling
+  sluice delete --dry-run`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runDelete(c.Context(), path, o)
+		},
+	}
+	at.Register(c)
+	c.Flags().BoolVar(&o.force, "force", false, "delete without confirmation")
+	c.Flags().BoolVar(&o.terminate, "terminate", false, "also delete a service that has tasks, and stop them")
+	c.Flags().BoolVar(&o.dry, "dry-run", false, "print what would be deleted and write nothing")
+	return c
+}
+
+func (p *program) runDelete(ctx context.Context, path string, o deleteFlags) error {
+	app, err := p.LoadApplication(path)
+	if err != nil {
+		return err
+	}
+	if app.Service == nil {
+		return &sluice.Error{Op: "delete the service", Resource: app.File,
+			Err: errors.New("the application is a standalone task, and has no service"), Next: "name an application with a service"}
+	}
+	a, c, err := p.OpenAccount(ctx, app.Region)
+	if err != nil {
+		return err
+	}
+	service := ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
+	live, err := service.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	if !live.IsActive() {
+		p.PrintResult("there is no service " + service.Resource())
+		return nil
+	}
+	if err := p.refuseDelete(ctx, app, live, c, o); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("delete the service %s with %s", service.Resource(), sluice.Plural(live.Running+live.Pending, "task"))
+	if o.dry {
+		p.PrintResult("would " + what)
+		return nil
+	}
+	if !o.force {
+		if err := p.Confirm(what, service.Name); err != nil {
+			return err
+		}
+	}
+	if err := service.Delete(ctx, p.NewAct("delete"), live.ARN, o.terminate); err != nil {
+		return err
+	}
+	p.PrintResult("ECS deletes the service " + service.Resource())
+	return nil
+}
+
+// refuseDelete returns an error if the service has tasks, or if a deployment owns it.
+func (p *program) refuseDelete(ctx context.Context, app *appfile.Application, live *ecs.ServiceState, c clock.Clock,
+	o deleteFlags) error {
+	refuse := func(next, why string, args ...any) error {
+		return &sluice.Error{Op: "delete the service", Resource: session.ClusterName(app) + "/" +
+			*app.Service.Input.ServiceName, Kind: sluice.Conflict, Err: fmt.Errorf(why, args...), Next: next}
+	}
+	if claim, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && claim.Until.After(c.Now()) {
+		return refuse("wait for that deployment to end, or end it with sluice abort "+claim.Deployment,
+			"deployment %s owns it until %s", claim.Deployment, claim.Until.UTC().Format("15:04:05Z"))
+	}
+	open, err := p.openOf(ctx, app)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		return refuse("end it first with sluice resume, rollback or abort", "deployment %s of it is %s", open[0].ID,
+			open[0].State)
+	}
+	if hasTasks := live.Desired > 0 || live.Running > 0; hasTasks && !o.terminate {
+		return refuse("run sluice scale --tasks 0 first, or give --terminate", "it has a desired count of %d, and %s",
+			live.Desired, sluice.Plural(live.Running, "running task"))
+	}
+	return nil
+}
+
+// openOf returns the deployments of the application in this journal that have not ended.
+func (p *program) openOf(ctx context.Context, app *appfile.Application) ([]journal.Deployment, error) {
+	j, err := p.FindJournal()
+	if err != nil || j == nil {
+		return nil, err
+	}
+	defer j.Close()
+	at := p.Endpoint(ctx)
+	return j.Deployments(ctx, journal.Filter{Cluster: session.ClusterName(app), Service: session.ServiceOrGroup(app),
+		Region: app.Region, At: &at, Open: true})
+}

@@ -1,0 +1,46 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// StopTask stops a task of the cluster.
+func (s Service) StopTask(ctx context.Context, act sluice.Act, id, reason string) error {
+	w := sluice.Write{Operation: "ecs:StopTask", Resource: sluice.ARNName(s.Cluster) + "/" + id}
+	return act(ctx, sluice.Attempt{Action: "stop task " + id, Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			_, err := s.API.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String(s.Cluster), Task: aws.String(id),
+				Reason: aws.String(reason)})
+			return "STOPPED requested", err
+		})
+}
+
+// Delete deletes the service. ECS refuses a service with a desired count above 0, unless force is set: then it stops
+// its tasks. After a lost response Delete reads the service, because the name may belong to a new one by then.
+func (s Service) Delete(ctx context.Context, act sluice.Act, arn string, force bool) error {
+	w := sluice.Write{Operation: "ecs:DeleteService", Resource: s.Resource()}
+	for attempt := 1; ; attempt++ {
+		err := act(ctx, sluice.Attempt{Action: "delete the service", Planned: w, Actual: w},
+			func(ctx context.Context) (string, error) {
+				_, err := s.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(s.Cluster),
+					Service: aws.String(s.Name), Force: aws.Bool(force)})
+				if isDeleted(err) {
+					return "already deleted", nil
+				}
+				return "DRAINING", err
+			})
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
+			return err
+		}
+		now, err := s.Observe(ctx)
+		if err != nil || !now.IsActive() || now.ARN != arn {
+			return err
+		}
+	}
+}
