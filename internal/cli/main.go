@@ -56,7 +56,7 @@ func (p *program) run(ctx context.Context) (code int) {
 	root.SetIn(p.Env.In)
 	root.SetOut(p.Env.Out)
 	root.SetErr(p.Env.Err)
-	err := root.ExecuteContext(ctx)
+	err := p.EndTime(root.ExecuteContext(ctx))
 	var ended session.ExitStatus
 	if errors.As(err, &ended) {
 		return int(ended)
@@ -97,6 +97,9 @@ traffic, the new primary, and the rollback if a stage fails.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          refuseUnknownCommand,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			return p.LimitTime(c)
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if version {
 				return p.printVersion()

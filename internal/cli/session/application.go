@@ -15,7 +15,7 @@ import (
 )
 
 // LoadApplication reads the application at a path. The names of its files are relative to the
-// working directory, if the files are below it.
+// working directory, if the files are below it. --timeout replaces the timeout of its deployments.
 func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	at, err := s.LocateApplication(path)
 	if err != nil {
@@ -25,10 +25,14 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.local {
-		return appfile.Load(at.Files, at.Name, from)
+	app, err := appfile.Load(at.Files, at.Name, from)
+	if !at.local {
+		app, err = nameOutsideFiles(at.folder)(app, err)
 	}
-	return nameOutsideFiles(at.folder)(appfile.Load(at.Files, at.Name, from))
+	if err == nil && s.Flags.timeout > 0 {
+		app.Timeout, app.ProgressDeadline = s.Flags.timeout, min(app.ProgressDeadline, s.Flags.timeout)
+	}
+	return app, err
 }
 
 // ApplicationLocation is the folder that an application is read from. Files outside this folder

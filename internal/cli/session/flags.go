@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 type Flags struct {
 	Region, profile, role, endpoint string
 	state                           string
+	timeout                         time.Duration // 0: not given
 	Output                          OutputFormat
 	verbose                         bool // ARNs in full
 	files                           fileFlags
@@ -24,6 +26,8 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.StringVar(&f.Region, "region", "", "AWS `Region` (default: the file's, AWS_REGION, the profile's)")
 	set.StringVar(&f.profile, "profile", "", "`name` of a profile of the AWS config files")
 	set.StringVar(&f.role, "assume-role", "", "`ARN` of a role to assume")
+	set.StringVar(&f.role, "assume-role-arn", "", "the same as --assume-role")
+	set.DurationVar(&f.timeout, "timeout", 0, "`time` that a deployment, or any other command, may take, such as 15m")
 	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
 	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
 	set.BoolVar(&f.verbose, "verbose", false, "show ARNs in full")

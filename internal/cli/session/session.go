@@ -21,6 +21,9 @@ type Session struct {
 	Flags Flags
 	Paint show.Paint // for progress on Err
 
+	limited context.Context // of a command with --timeout; nil: it has no limit
+	endTime func()
+
 	time     clock.Clock // see OpenClock
 	scaled   bool
 	accounts *openedAccounts
