@@ -57,7 +57,7 @@ func (b CanaryService) EnsureService(ctx context.Context, act sluice.Act, w Cana
 			return b.updateTo(ctx, act, live, w)
 		}
 		now, err = b.createService(ctx, act, w)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == MaxTries {
 			return now, false, err
 		}
 	}
@@ -139,15 +139,15 @@ func (b CanaryService) SetCount(ctx context.Context, act sluice.Act, count int) 
 	return act(ctx, sluice.Attempt{Action: "scale the canary service", Planned: w, Actual: w},
 		func(ctx context.Context) (string, error) {
 			_, err := b.API.UpdateService(ctx, &in)
-			if count == 0 && isDeleted(err) {
+			if count == 0 && IsDeleted(err) {
 				return "already deleted", nil
 			}
 			return sluice.Plural(count, "task"), err
 		})
 }
 
-// isDeleted reports whether a write was refused because the service is being deleted or does not exist.
-func isDeleted(err error) bool {
+// IsDeleted reports whether a write was refused because the service is being deleted or does not exist.
+func IsDeleted(err error) bool {
 	var gone *ecstypes.ServiceNotFoundException
 	var going *ecstypes.ServiceNotActiveException
 	return errors.As(err, &gone) || errors.As(err, &going)
@@ -172,7 +172,7 @@ func (b CanaryService) updateService(ctx context.Context, act sluice.Act, action
 func (b CanaryService) Remove(ctx context.Context, act sluice.Act, maker sluice.ActionID) error {
 	for attempt := 1; ; attempt++ {
 		err := b.deleteOnce(ctx, act)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == MaxTries {
 			return err
 		}
 		now, err := b.Observe(ctx)
@@ -188,7 +188,7 @@ func (b CanaryService) deleteOnce(ctx context.Context, act sluice.Act) error {
 		func(ctx context.Context) (string, error) {
 			_, err := b.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(b.Cluster),
 				Service: aws.String(b.Name), Force: aws.Bool(true)})
-			if isDeleted(err) {
+			if IsDeleted(err) {
 				return "already deleted", nil
 			}
 			return "DRAINING", err

@@ -62,7 +62,7 @@ func (s Service) UsedRevisions(ctx context.Context, family string) (map[string]b
 			use(ts.TaskDefinition)
 		}
 	}
-	clusters, err := s.listClusters(ctx)
+	clusters, err := s.ListClusters(ctx)
 	for _, c := range clusters {
 		in := Service{API: s.API, Cluster: c}
 		arns, err := in.listTasks(ctx, awsecs.ListTasksInput{Family: aws.String(family)})
@@ -80,7 +80,8 @@ func (s Service) UsedRevisions(ctx context.Context, family string) (map[string]b
 	return used, err
 }
 
-func (s Service) listClusters(ctx context.Context) (all []string, err error) {
+// ListClusters returns the ARNs of all clusters of the Region.
+func (s Service) ListClusters(ctx context.Context) (all []string, err error) {
 	in := &awsecs.ListClustersInput{}
 	for {
 		out, err := s.API.ListClusters(ctx, in)

@@ -128,9 +128,9 @@ func newRevision(td *ecstypes.TaskDefinition) Revision {
 	return Revision{ARN: arn, Name: sluice.RevisionOf(arn)}
 }
 
-// maxTries is how often a create call without a response is repeated. Each repetition first
+// MaxTries is how often a create call without a response is repeated. Each repetition first
 // searches for the resource, so an unreliable network creates nothing twice.
-const maxTries = 8
+const MaxTries = 8
 
 // EnsureRevision finds want among the revisions or registers it. RegisterTaskDefinition has no
 // client token. After a lost response EnsureRevision searches for the revision and registers it
@@ -144,7 +144,7 @@ func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, wan
 			return rev, err
 		}
 		rev, err = Register(ctx, api, act, want)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == MaxTries {
 			return rev, err
 		}
 		if rev, err = shown(ctx); err != nil || rev.ARN != "" {

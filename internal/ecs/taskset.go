@@ -68,7 +68,7 @@ func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w WantedTaskSet
 			return *have, true, err
 		}
 		set, err = t.createSet(ctx, act, w)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == MaxTries {
 			return set, false, err
 		}
 	}

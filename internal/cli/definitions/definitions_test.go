@@ -7,12 +7,13 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
 // Which revisions of web:9 to web:1 are deregistered, if 8 serves, 5 runs in another cluster and 2 is of a
 // service with 0 tasks.
 func TestChosenRevisions(t *testing.T) {
-	f := &family{Family: ecs.Family{Name: "web"}}
+	f := &family{Family: upkeep.Family{Name: "web"}}
 	var all []ecs.Revision
 	for n := 9; n > 0; n-- {
 		all = append(all, ecs.Revision{Name: fmt.Sprintf("web:%d", n), ARN: fmt.Sprintf("arn/web:%d", n)})

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
 func (p *program) newRevisionsCommand() *cobra.Command {
@@ -110,7 +111,7 @@ func (p *program) printRevision(ctx context.Context, f *family, of string) error
 
 // family is the task definitions of an application's family.
 type family struct {
-	ecs.Family
+	upkeep.Family
 	task    *definition.Task
 	service *ecs.Service // nil: a standalone task
 }
@@ -125,7 +126,7 @@ func (p *program) openFamily(ctx context.Context, path string) (*family, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &family{Family: ecs.Family{API: a.ECS(), Name: *app.Task.Input.Family}, task: app.Task}
+	f := &family{Family: upkeep.Family{API: a.ECS(), Name: *app.Task.Input.Family}, task: app.Task}
 	if app.Service != nil {
 		f.service = &ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
 	}

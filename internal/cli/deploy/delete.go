@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
 // deleteFlags are the flags of sluice delete.
@@ -87,7 +88,7 @@ func (p *program) runDelete(ctx context.Context, path string, o deleteFlags) err
 			return err
 		}
 	}
-	if err := service.Delete(ctx, p.NewAct("delete"), live.ARN, o.terminate); err != nil {
+	if err := upkeep.DeleteService(ctx, service, p.NewAct("delete"), live.ARN, o.terminate); err != nil {
 		return err
 	}
 	p.PrintResult("ECS deletes the service " + service.Resource())

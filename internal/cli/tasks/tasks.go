@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
 // tasksFlags are the flags of sluice tasks.
@@ -118,7 +119,7 @@ func (p *program) stopTask(ctx context.Context, t *target, task ecs.Task, force 
 			return err
 		}
 	}
-	if err := t.service.StopTask(ctx, p.NewAct("tasks"), task.ID, "stopped by sluice tasks --stop"); err != nil {
+	if err := upkeep.StopTask(ctx, t.service, p.NewAct("tasks"), task.ID, "stopped by sluice tasks --stop"); err != nil {
 		return err
 	}
 	p.PrintResult("ECS stops task " + task.ID)

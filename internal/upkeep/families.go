@@ -1,4 +1,4 @@
-package ecs
+package upkeep
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
 // Family is the task definitions of one name.
@@ -19,18 +20,18 @@ type Family struct {
 }
 
 // ListActive returns the ACTIVE revisions, newest first.
-func (f Family) ListActive(ctx context.Context) ([]Revision, error) {
+func (f Family) ListActive(ctx context.Context) ([]ecs.Revision, error) {
 	return f.list(ctx, ecstypes.TaskDefinitionStatusActive)
 }
 
 // ListInactive returns the deregistered revisions, newest first.
-func (f Family) ListInactive(ctx context.Context) ([]Revision, error) {
+func (f Family) ListInactive(ctx context.Context) ([]ecs.Revision, error) {
 	return f.list(ctx, ecstypes.TaskDefinitionStatusInactive)
 }
 
 // list returns the revisions of a status. ECS lists the families that have the name as a prefix.
-func (f Family) list(ctx context.Context, status ecstypes.TaskDefinitionStatus) ([]Revision, error) {
-	var all []Revision
+func (f Family) list(ctx context.Context, status ecstypes.TaskDefinitionStatus) ([]ecs.Revision, error) {
+	var all []ecs.Revision
 	pages := awsecs.NewListTaskDefinitionsPaginator(f.API, &awsecs.ListTaskDefinitionsInput{FamilyPrefix: &f.Name,
 		Sort: ecstypes.SortOrderDesc, Status: status})
 	for pages.HasMorePages() {
@@ -39,7 +40,7 @@ func (f Family) list(ctx context.Context, status ecstypes.TaskDefinitionStatus) 
 			return nil, fmt.Errorf("list revisions of %s: %w", f.Name, sluice.Inner(err))
 		}
 		for _, arn := range out.TaskDefinitionArns {
-			if rev := (Revision{ARN: arn, Name: sluice.RevisionOf(arn)}); f.has(rev.Name) {
+			if rev := (ecs.Revision{ARN: arn, Name: sluice.RevisionOf(arn)}); f.has(rev.Name) {
 				all = append(all, rev)
 			}
 		}
@@ -61,7 +62,7 @@ func (f Family) Users(ctx context.Context) (map[string][]string, error) {
 			all[rev] = append(all[rev], user)
 		}
 	}
-	clusters, err := Service{API: f.API}.listClusters(ctx)
+	clusters, err := ecs.Service{API: f.API}.ListClusters(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,17 +70,12 @@ func (f Family) Users(ctx context.Context) (map[string][]string, error) {
 		if err := f.readServices(ctx, c, use); err != nil {
 			return nil, err
 		}
-		in := Service{API: f.API, Cluster: c}
-		arns, err := in.listTasks(ctx, awsecs.ListTasksInput{Family: &f.Name})
-		if err != nil {
-			return nil, err
-		}
-		tasks, err := in.describeTasks(ctx, arns)
+		tasks, err := ecs.Service{API: f.API, Cluster: c}.TasksOfFamily(ctx, f.Name)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range tasks {
-			use(t.TaskDefinitionArn, "tasks in "+sluice.ARNName(c))
+			use(&t.Revision, "tasks in "+sluice.ARNName(c))
 		}
 	}
 	return all, nil
@@ -122,7 +118,7 @@ func (f Family) readServices(ctx context.Context, cluster string, use func(arn *
 const maxDeleted = 10
 
 // Delete requests the deletion of INACTIVE revisions.
-func (f Family) Delete(ctx context.Context, act sluice.Act, all []Revision) error {
+func (f Family) Delete(ctx context.Context, act sluice.Act, all []ecs.Revision) error {
 	for len(all) > 0 {
 		n := min(maxDeleted, len(all))
 		var arns, names []string

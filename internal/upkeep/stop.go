@@ -1,4 +1,4 @@
-package ecs
+package upkeep
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// StopTask stops a task of the cluster.
-func (s Service) StopTask(ctx context.Context, act sluice.Act, id, reason string) error {
+// StopTask stops a task of the service's cluster.
+func StopTask(ctx context.Context, s ecs.Service, act sluice.Act, id, reason string) error {
 	w := sluice.Write{Operation: "ecs:StopTask", Resource: sluice.ARNName(s.Cluster) + "/" + id}
 	return act(ctx, sluice.Attempt{Action: "stop task " + id, Planned: w, Actual: w},
 		func(ctx context.Context) (string, error) {
@@ -21,21 +22,21 @@ func (s Service) StopTask(ctx context.Context, act sluice.Act, id, reason string
 		})
 }
 
-// Delete deletes the service. ECS refuses a service with a desired count above 0, unless force is set: then it stops
-// its tasks. After a lost response Delete reads the service, because the name may belong to a new one by then.
-func (s Service) Delete(ctx context.Context, act sluice.Act, arn string, force bool) error {
+// DeleteService deletes a service. ECS refuses a service with a desired count above 0, unless force is set: then it stops
+// its tasks. After a lost response it reads the service, because the name may belong to a new one by then.
+func DeleteService(ctx context.Context, s ecs.Service, act sluice.Act, arn string, force bool) error {
 	w := sluice.Write{Operation: "ecs:DeleteService", Resource: s.Resource()}
 	for attempt := 1; ; attempt++ {
 		err := act(ctx, sluice.Attempt{Action: "delete the service", Planned: w, Actual: w},
 			func(ctx context.Context) (string, error) {
 				_, err := s.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(s.Cluster),
 					Service: aws.String(s.Name), Force: aws.Bool(force)})
-				if isDeleted(err) {
+				if ecs.IsDeleted(err) {
 					return "already deleted", nil
 				}
 				return "DRAINING", err
 			})
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == ecs.MaxTries {
 			return err
 		}
 		now, err := s.Observe(ctx)
