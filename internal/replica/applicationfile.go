@@ -17,11 +17,16 @@ const (
 	ServiceFile = "servicedef.json"
 	SluiceFile  = "sluice.yaml"
 	PipeCDFile  = "app.pipecd.yaml"
+
+	EcspressoFile        = "ecspresso.yml"
+	EcspressoTaskFile    = "ecs-task-def.json"
+	EcspressoServiceFile = "ecs-service-def.json"
 )
 
 // Setup is what an application file says of a service.
 type Setup struct {
 	Name, Region    string
+	Cluster         string // empty: default
 	Controller      string // ECS, EXTERNAL or CODE_DEPLOY
 	Access          sluice.Access
 	Primary, Canary *SetupGroup // nil: none
@@ -52,6 +57,9 @@ func SetupFromDefinitions(task *definition.Task, service *definition.Service) Se
 	s := Setup{Controller: "ECS", Access: sluice.NoAccess}
 	if in.ServiceName != nil {
 		s.Name = *in.ServiceName
+	}
+	if in.Cluster != nil {
+		s.Cluster = sluice.ARNName(*in.Cluster)
 	}
 	if c := in.DeploymentController; c != nil && c.Type != "" {
 		s.Controller = string(c.Type)
@@ -121,7 +129,7 @@ func whyNoCanary(service *definition.Service, controller string) string {
 
 // Setup returns the setup of a running service.
 func (l *Live) Setup() Setup {
-	s := Setup{Name: l.Service, Region: l.Region, Controller: l.Controller, Access: sluice.NoAccess}
+	s := Setup{Name: l.Service, Region: l.Region, Cluster: l.Cluster, Controller: l.Controller, Access: sluice.NoAccess}
 	s.takeAccess(l.Task, l.Definition)
 	s.Region = l.Region
 	if l.Deployer != nil {
@@ -201,6 +209,25 @@ func (s Setup) PipeCDText() string {
 	s.addCodeDeploy(l)
 	l.indent = "  "
 	s.addPipeline(l)
+	return l.b.String()
+}
+
+// EcspressoText returns the ecspresso.yml of a service, with the names of its definition files.
+func (s Setup) EcspressoText(task, service string) string {
+	l := &lines{}
+	if s.Region != "" {
+		l.add("region: %s", s.Region)
+	}
+	l.add("cluster: %s", yamlText(cmp.Or(s.Cluster, "default")))
+	l.add("service: %s", yamlText(s.Name))
+	l.add("task_definition: %s", task)
+	l.add("service_definition: %s", service)
+	l.add("timeout: 10m")
+	if s.Application != "" {
+		l.add("codedeploy:")
+		l.add("  application_name: %s", yamlText(s.Application))
+		l.add("  deployment_group_name: %s", yamlText(s.DeploymentGroup))
+	}
 	return l.b.String()
 }
 

@@ -61,7 +61,6 @@ If the caller lacks any, the exit code is 7.`,
 // planOutput are the flags of `sluice plan` for its output and its exit code.
 type planOutput struct {
 	detailed bool // exit code 2 if there are changes
-	changes  bool // print only the changes
 	iam      bool // print the policy instead of the plan
 	check    bool // print which permissions of the policy the caller lacks
 }
@@ -112,16 +111,13 @@ func (p *program) runPlan(ctx context.Context, path string, o planFlags, shows p
 	if err := checkPlanFlags(shows); err != nil {
 		return err
 	}
-	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam && !shows.changes)
+	pre, f, err := p.prepareForecast(ctx, path, o, !shows.iam)
 	if err != nil {
 		return err
 	}
-	switch {
-	case shows.iam:
+	if shows.iam {
 		err = p.showPolicy(ctx, pre, shows.check)
-	case shows.changes && p.Flags.Output != session.JSON:
-		err = show.Differences(p.Env.Out, p.PaintFor(p.Env.Out), pre.plan)
-	default:
+	} else {
 		err = p.showPlan(ctx, pre.plan, f)
 	}
 	if err == nil && shows.detailed && pre.plan.HasWork() {

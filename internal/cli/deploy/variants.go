@@ -1,12 +1,14 @@
 package deploy
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
@@ -128,10 +130,27 @@ write.`,
 			if err != nil {
 				return err
 			}
-			return p.runPlan(c.Context(), path, o, planOutput{detailed: true, changes: true})
+			return p.runDiff(c.Context(), path, o)
 		},
 	}
 	at.Register(c)
 	registerTaskSource(c.Flags(), &o.definitions)
 	return c
+}
+
+// runDiff prints the differences. It does not ask whether the running revision works, as a plan does.
+func (p *program) runDiff(ctx context.Context, path string, o planFlags) error {
+	pre, err := p.preparePlan(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	if p.Flags.Output == session.JSON {
+		err = show.PlanJSON(p.Env.Out, pre.plan, nil)
+	} else {
+		err = show.Differences(p.Env.Out, p.PaintFor(p.Env.Out), pre.plan)
+	}
+	if err == nil && pre.plan.HasChanges() {
+		err = session.ExitStatus(sluice.ExitChanges)
+	}
+	return err
 }

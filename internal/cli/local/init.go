@@ -36,6 +36,8 @@ func (p *program) newInitCommand() *cobra.Command {
 
 With --service, sluice reads the running service and writes taskdef.json,
 servicedef.json and sluice.yaml. sluice plan on them shows no change. It only reads AWS.
+With --format ecspresso, they are ecs-task-def.json, ecs-service-def.json and
+ecspresso.yml.
 
 Without --service, DIR has taskdef.json and servicedef.json, and sluice writes
 sluice.yaml with a canary pipeline for them. It calls no AWS.
@@ -44,7 +46,8 @@ It says what a canary lacks, such as a second target group. It overwrites no fil
 without --force, and writes all files or none.`,
 		Example: `  sluice init shop --cluster prod --service web
   sluice init shop                      for the two definition files in shop
-  sluice init shop --format pipecd      app.pipecd.yaml instead of sluice.yaml`,
+  sluice init shop --format pipecd      app.pipecd.yaml instead of sluice.yaml
+  sluice init shop --cluster prod --service web --format ecspresso`,
 		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
@@ -57,7 +60,7 @@ without --force, and writes all files or none.`,
 	f := c.Flags()
 	f.StringVar(&r.cluster, "cluster", "", "`cluster` of the running service (default: default)")
 	f.StringVar(&r.service, "service", "", "`name` of the running service")
-	f.StringVar(&r.format, "format", "sluice", "application file: sluice or pipecd")
+	f.StringVar(&r.format, "format", "sluice", "application file: sluice, pipecd or ecspresso")
 	f.BoolVar(&r.force, "force", false, "overwrite files")
 	return c
 }
@@ -69,7 +72,8 @@ func (r *initRun) runInit(ctx context.Context, dir string) error {
 	}
 	names := []string{file}
 	if r.service != "" {
-		names = []string{replica.TaskFile, replica.ServiceFile, file}
+		task, service := r.definitionFiles()
+		names = []string{task, service, file}
 	}
 	target, err := r.initFolder(dir)
 	if err != nil {
@@ -101,9 +105,20 @@ func (r *initRun) applicationFile() (string, error) {
 		return replica.SluiceFile, nil
 	case "pipecd":
 		return replica.PipeCDFile, nil
+	case "ecspresso":
+		return replica.EcspressoFile, nil
 	}
-	return "", &sluice.Error{Op: "sluice init", Err: fmt.Errorf("--format must be sluice or pipecd, not %q", r.format),
+	return "", &sluice.Error{Op: "sluice init",
+		Err:  fmt.Errorf("--format must be sluice, pipecd or ecspresso, not %q", r.format),
 		Next: "run sluice init --help"}
+}
+
+// definitionFiles returns the names of the definition files.
+func (r *initRun) definitionFiles() (task, service string) {
+	if r.format == "ecspresso" && r.service != "" {
+		return replica.EcspressoTaskFile, replica.EcspressoServiceFile
+	}
+	return replica.TaskFile, replica.ServiceFile
 }
 
 // initFolder returns the absolute path of the folder.
@@ -123,7 +138,9 @@ func (r *initRun) refuseOverwrite(target, dir, file string, names []string) erro
 	}
 	var taken []string
 	for _, e := range entries {
-		switch isApplication := strings.HasSuffix(e.Name(), ".pipecd.yaml") || e.Name() == replica.SluiceFile; {
+		isApplication := strings.HasSuffix(e.Name(), ".pipecd.yaml") || e.Name() == replica.SluiceFile ||
+			strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())) == "ecspresso"
+		switch {
 		case slices.Contains(names, e.Name()) && !r.force:
 			taken = append(taken, e.Name())
 		case isApplication && e.Name() != file:
@@ -148,8 +165,11 @@ func (r *initRun) makeFiles(ctx context.Context, target, dir string) (files []in
 	} else {
 		files, setup, notes, err = r.readService(ctx)
 	}
-	if r.format == "pipecd" {
+	switch r.format {
+	case "pipecd":
 		return append(files, initFile{replica.PipeCDFile, []byte(setup.PipeCDText())}), setup, notes, err
+	case "ecspresso":
+		return append(files, initFile{replica.EcspressoFile, []byte(setup.EcspressoText(r.definitionFiles()))}), setup, notes, err
 	}
 	return append(files, initFile{replica.SluiceFile, []byte(setup.SluiceText())}), setup, notes, err
 }
@@ -211,7 +231,8 @@ func (r *initRun) readService(ctx context.Context) (files []initFile, s replica.
 		return nil, s, nil, err
 	}
 	data, err := service.FileJSON()
-	return []initFile{{replica.TaskFile, task}, {replica.ServiceFile, data}}, s, append(live.Notes, notes...), err
+	taskFile, serviceFile := r.definitionFiles()
+	return []initFile{{taskFile, task}, {serviceFile, data}}, s, append(live.Notes, notes...), err
 }
 
 // printInit prints the files, what a canary lacks, and the next command.
@@ -219,7 +240,12 @@ func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes
 	for _, f := range files {
 		fmt.Fprintf(r.Env.Out, "wrote %s\n", filepath.Join(dir, f.name))
 	}
-	for _, n := range append(notes, s.Suggestions()...) {
+	if r.format == "ecspresso" {
+		notes = append(notes, "a pipeline with a canary needs the format sluice or pipecd")
+	} else {
+		notes = append(notes, s.Suggestions()...)
+	}
+	for _, n := range notes {
 		fmt.Fprintf(r.Env.Out, "note: %s\n", n)
 	}
 	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir

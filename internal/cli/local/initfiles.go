@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/appfile/render"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/replica"
 )
@@ -109,10 +109,11 @@ func replaceFiles(target, draft string, files []initFile) (undo undoList, err er
 // checkDraft loads the application that the files make, with the definitions of the folder if they
 // are not written.
 func checkDraft(target, draft string, files []initFile) error {
-	for _, name := range []string{replica.TaskFile, replica.ServiceFile} {
-		if slices.ContainsFunc(files, func(f initFile) bool { return f.name == name }) {
-			continue
-		}
+	var existing []string // definitions of the folder
+	if len(files) == 1 {
+		existing = []string{replica.TaskFile, replica.ServiceFile}
+	}
+	for _, name := range existing {
 		data, err := fs.ReadFile(folder.New(target), name)
 		if err != nil {
 			return err
@@ -122,6 +123,6 @@ func checkDraft(target, draft string, files []initFile) error {
 			return err
 		}
 	}
-	_, err := appfile.Load(folder.New(draft), ".", nil)
+	_, err := appfile.Load(folder.New(draft), ".", &render.Environment{})
 	return err
 }
