@@ -164,6 +164,7 @@ func explainFlagError(err error) error {
 var otherCommands = map[string]string{
 	"apply": "run sluice deploy",
 	"check": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"exec":  "run aws ecs execute-command with the ID of a task from sluice tasks",
 	"events": "run sluice history ID for the events of a deployment, or sluice status --events 20 for those of " +
 		"the service",
 	"lint":     "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
@@ -176,7 +177,8 @@ var otherCommands = map[string]string{
 	"undo":     "run sluice rollback",
 	"up":       "run sluice deploy for a service, or sluice sim for a local AWS",
 	"validate": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"verify":   "run sluice wait to wait for the outcome of a deployment, or sluice status for the current state",
+	"verify": "run sluice plan: it checks the files, the target groups and the listener rules. It does not check images, " +
+		"secrets and roles",
 }
 
 func refuseUnknownCommand(c *cobra.Command, args []string) error {

@@ -35,7 +35,7 @@ const noChange = "\nNo changes. prod/"
 // TestShapesOfServicesDeploy takes each service of testdata/shapes through the first hour of a user:
 // sluice sim --from builds its local AWS, sluice plan shows the new image, sluice deploy deploys it.
 // Afterwards AWS describes what the files specify, and sluice plan shows no change. The files that
-// sluice init writes of the service show no change either.
+// sluice init writes of the service, also in the format of ecspresso, show no change either.
 func TestShapesOfServicesDeploy(t *testing.T) {
 	noMachine(t)
 	names, err := filepath.Glob("testdata/shapes/*.txtar")
@@ -169,16 +169,21 @@ func (b *shapeBench) deploy() {
 	b.compareRevision(primaryRevision(s), primaryRevision(previous))
 	b.compareService(s)
 	b.expectNoChange("files")
-	if code, out, log = b.sluice("init", "written", "--cluster", "prod", "--service", *s.ServiceName); code != 0 {
-		b.t.Errorf("init: exit %d\n%s%s", code, out, log)
-		return
+	for _, format := range []string{"sluice", "ecspresso"} {
+		if code, out, log = b.sluice("init", format, "--cluster", "prod", "--service", *s.ServiceName, "--format",
+			format); code != 0 {
+			b.t.Errorf("init --format %s: exit %d\n%s%s", format, code, out, log)
+			return
+		}
+		b.expectNoChange(format)
 	}
-	b.expectNoChange("written")
 }
 
 func (b *shapeBench) expectNoChange(dir string) {
-	if code, out, log := b.sluice("plan", dir, "--region", "us-east-1"); code != 0 || !strings.Contains(out, noChange) {
-		b.t.Errorf("plan %s: exit %d\n%s%s", dir, code, out, log)
+	for _, command := range []string{"plan", "diff"} {
+		if code, out, log := b.sluice(command, dir, "--region", "us-east-1"); code != 0 || !strings.Contains(out, noChange) {
+			b.t.Errorf("%s %s: exit %d\n%s%s", command, dir, code, out, log)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func TestUnknownCommandNamesAnother(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"validate":   "run sluice plan",
-		"verify":     "run sluice wait",
+		"verify":     "run sluice plan",
 		"depoly":     "run sluice deploy, or sluice --help",
 		"status all": "run sluice history to list the deployments of all services",
 	} {

@@ -95,6 +95,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 		"events after which CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
 			"DEPLOYMENT_STOP_ON_REQUEST (default: those of the deployment group)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
+	session.RegisterWaitUntil(c)
 	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false,
 		"with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")

@@ -59,6 +59,7 @@ succeeded again, with AllAtOnce.`,
 	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a rollback by ECS's history and make no changes")
 	f.BoolVar(&o.adopt, "adopt", false,
 		"if the journal is lost: route all traffic to the primary, delete everything else that sluice created")
+	session.RegisterWaitUntil(c)
 	f.BoolVar(&o.noWait, "no-wait", false,
 		"exit after requesting the rollback; do not wait for it")
 	return c

@@ -46,6 +46,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	c.Flags().BoolVar(&v.plan.AutoRollback, "auto-rollback", false,
 		"roll a failed deployment back, whatever the file says")
 	c.Flags().BoolVar(&v.noWait, "no-wait", false, noWaitHelp)
+	session.RegisterWaitUntil(c)
 	c.Flags().BoolVar(&v.dry, "dry-run", false, "show the plan and write nothing")
 	return c
 }

@@ -55,6 +55,7 @@ serves. If the revision serves already, the wait succeeds immediately.`,
 	f.StringVar(&o.deployment, "deployment", "",
 		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of "+
 			"CodeDeploy, which needs no --service")
+	session.RegisterWaitUntil(c)
 	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
 	f.IntVar(&o.failAfter, "fail-after", diagnosis.FailAfter,
