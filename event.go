@@ -79,6 +79,7 @@ var eventKinds = map[string]func([]byte) (Event, error){
 	CapacityChanged{}.eventKind():   decodeAs[CapacityChanged],
 	TrafficShifted{}.eventKind():    decodeAs[TrafficShifted],
 	RequestsCounted{}.eventKind():   decodeAs[RequestsCounted],
+	GateRead{}.eventKind():          decodeAs[GateRead],
 	LifecycleChanged{}.eventKind():  decodeAs[LifecycleChanged],
 	FailureSeen{}.eventKind():       decodeAs[FailureSeen],
 	TaskChanged{}.eventKind():       decodeAs[TaskChanged],
@@ -282,6 +283,7 @@ func (Adopted) eventKind() string           { return "adopted" }
 func (CapacityChanged) eventKind() string   { return "capacityChanged" }
 func (TrafficShifted) eventKind() string    { return "trafficShifted" }
 func (RequestsCounted) eventKind() string   { return "requestsCounted" }
+func (GateRead) eventKind() string          { return "gateRead" }
 func (LifecycleChanged) eventKind() string  { return "lifecycleChanged" }
 func (FailureSeen) eventKind() string       { return "failureSeen" }
 func (Warned) eventKind() string            { return "warned" }

@@ -68,6 +68,7 @@ type Application struct {
 	Recreate        bool         // quick sync stops the old tasks first
 
 	Pipeline         []Stage // empty: quick sync
+	Gates            []Gate  // of the whole pipeline
 	AutoRollback     bool
 	ProgressDeadline time.Duration // how long a stage may make no progress
 	Timeout          time.Duration // hard limit of a deployment

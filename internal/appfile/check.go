@@ -57,6 +57,8 @@ func (c *checker) checkValue(n *definition.Node, s shape, path string) {
 		}
 	case integer, percent, span, delay:
 		c.checkMeasure(n, s, path)
+	case number, ratio, fraction, signal, secretPlace:
+		c.checkGateValue(n, s, path)
 	}
 }
 

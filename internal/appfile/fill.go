@@ -56,7 +56,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	l.fillCodeDeploy(spec, input)
 
 	l.fillAutoRollback(spec, input)
-	l.fillPipeline(spec.Get("pipeline").Get("stages"))
+	l.fillPipeline(spec)
 	l.loadDefinitions(spec, input)
 	l.fillCluster(spec.Get("cluster"))
 	l.checkTargetGroups(input.Get("targetGroups"))
@@ -70,16 +70,19 @@ func (l *loader) checkWaits(list *definition.Node) {
 	}
 	left := l.app.Timeout
 	for i, s := range l.app.Pipeline {
-		w, ok := s.With.(Wait)
-		if !ok {
-			continue
+		var d time.Duration
+		switch with := s.With.(type) {
+		case Wait:
+			d = with.Duration
+		case Analysis:
+			d = with.Duration
 		}
-		if w.Duration > left {
+		if d > left {
 			l.addProblem(l.src.At(list.Items[i],
-				"the WAIT stages together take longer than the timeout of the deployment (%s)", l.app.Timeout))
+				"the %s stages together take longer than the timeout of the deployment (%s)", s.Name, l.app.Timeout))
 			return
 		}
-		left -= w.Duration
+		left -= d
 	}
 }
 
@@ -149,7 +152,10 @@ func (l *loader) fillAutoRollback(spec, input *definition.Node) {
 	}
 }
 
-func (l *loader) fillPipeline(list *definition.Node) {
+func (l *loader) fillPipeline(spec *definition.Node) {
+	gates := l.newGateReader(spec)
+	l.app.Gates = gates.readGates(spec.Get("gates"), "gates")
+	list := spec.Get("pipeline").Get("stages")
 	if list == nil {
 		return
 	}
@@ -161,12 +167,12 @@ func (l *loader) fillPipeline(list *definition.Node) {
 			Timeout: spanOr(item.Get("timeout"), spanOr(with.Get("timeout"), DefaultTimeout)),
 			Line:    item.Line,
 		}
-		st.With = l.stageOptions(st, with)
+		st.With = l.stageOptions(st, with, gates)
 		l.app.Pipeline = append(l.app.Pipeline, st)
 	}
 }
 
-func (l *loader) stageOptions(st Stage, with *definition.Node) Options {
+func (l *loader) stageOptions(st Stage, with *definition.Node, gates *gateReader) Options {
 	switch st.Name {
 	case StageSync:
 		return Sync{}
@@ -180,7 +186,10 @@ func (l *loader) stageOptions(st Stage, with *definition.Node) Options {
 	case StageCanaryClean:
 		return CanaryClean{}
 	case StageWait:
-		return Wait{Duration: spanOr(with.Get("duration"), 0)}
+		return Wait{Duration: spanOr(with.Get("duration"), 0),
+			Gates: gates.readGates(with.Get("gates"), "gates of WAIT")}
+	case StageAnalysis:
+		return gates.readAnalysis(with)
 	case StageApproval:
 		return Approval{
 			Approvers:    textsOf(with.Get("approvers")),

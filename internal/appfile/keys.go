@@ -35,21 +35,26 @@ type Key struct {
 type kind int
 
 const (
-	anyValue kind = iota // any value: only piped uses it
-	object               // a map of keys
-	list                 // a list of shapes
-	text                 // text
-	labels               // a map of text
-	flag                 // true or false
-	integer              // a whole number
-	percent              // a whole number, or text like "10%"
-	span                 // a duration like "10m"
-	delay                // a duration from min to max seconds
-	choice               // one of several words
-	word                 // text that names a step
-	request              // fields of AWS's RunTask request
-	stages               // the stages of a pipeline
-	plugins              // PipeCD v1's map of plugins
+	anyValue    kind = iota // any value: only piped uses it
+	object                  // a map of keys
+	list                    // a list of shapes
+	text                    // text
+	labels                  // a map of text
+	flag                    // true or false
+	integer                 // a whole number
+	percent                 // a whole number, or text like "10%"
+	span                    // a duration like "10m"
+	delay                   // a duration from min to max seconds
+	number                  // a number
+	ratio                   // a number of at least 1
+	fraction                // a share above 0 and below 100 percent, like "1%" or 0.01
+	signal                  // a metric of a load balancer
+	secretPlace             // where a secret is: env:NAME or ssm:/name
+	choice                  // one of several words
+	word                    // text that names a step
+	request                 // fields of AWS's RunTask request
+	stages                  // the stages of a pipeline
+	plugins                 // PipeCD v1's map of plugins
 )
 
 // shape describes the value that a key takes, in detail.
@@ -58,6 +63,7 @@ type shape struct {
 	keys     []key         // of an object
 	single   []string      // keys of an object of which at most one is given
 	one      bool          // an object has exactly one entry
+	complete [][]string    // an object has all keys of one of these sets
 	of       *shape        // of a list
 	min, max int64         // of a whole number, a percent or a delay; min is the least length of a text
 	words    []string      // of a choice

@@ -107,7 +107,7 @@ func TestBlueGreen(t *testing.T) {
 	}
 	got := alike(app).Pipeline
 	if got[0].Timeout != 30*time.Minute || got[0].Desc != "green" || got[0].With != (CanaryRollout{Scale: 100}) ||
-		got[1].With != (TrafficRouting{Weights: sluice.CanaryShare(100)}) || got[2].With != (Wait{5 * time.Minute}) ||
+		got[1].With != (TrafficRouting{Weights: sluice.CanaryShare(100)}) || !reflect.DeepEqual(got[2].With, Wait{Duration: 5 * time.Minute}) ||
 		got[3].With != (PrimaryRollout{KeepOld: true}) {
 		t.Errorf("%+v", got)
 	}

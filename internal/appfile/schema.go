@@ -91,6 +91,8 @@ func schemaOf(s shape, f Format) map[string]any {
 		return map[string]any{"type": []string{"boolean", "null"}}
 	case integer, percent, span, delay:
 		return measureSchema(s)
+	case number, ratio, fraction, signal, secretPlace:
+		return gateValueSchema(s)
 	}
 	return map[string]any{}
 }
@@ -138,6 +140,13 @@ func objectSchema(s shape, f Format) map[string]any {
 	}
 	if s.one {
 		out["minProperties"], out["maxProperties"] = 1, 1
+	}
+	var sets []any
+	for _, keys := range s.complete {
+		sets = append(sets, hasAllFilled(keys))
+	}
+	if len(sets) > 0 {
+		out["anyOf"] = sets
 	}
 	if len(s.single) == 2 {
 		out["not"] = map[string]any{"type": "object", "required": s.single, "properties": map[string]any{
@@ -206,6 +215,16 @@ func optionsSchema(st stageKind, f Format) map[string]any {
 		with["type"] = "object"
 	}
 	return out
+}
+
+// hasAllFilled is the schema of an object in which all keys have values.
+func hasAllFilled(keys []string) map[string]any {
+	properties := map[string]any{}
+	for _, key := range keys {
+		properties[key] = map[string]any{"not": map[string]any{"anyOf": []any{map[string]any{"type": "null"},
+			map[string]any{"type": "array", "maxItems": 0}}}}
+	}
+	return map[string]any{"required": keys, "properties": properties}
 }
 
 func hasFilled(key string) map[string]any {

@@ -69,6 +69,7 @@ type Adopt struct{}
 // Wait lets time pass (WAIT).
 type Wait struct {
 	Duration time.Duration
+	Gates    []Gate // that must not fail meanwhile
 }
 
 // Approval waits for people (WAIT_APPROVAL).

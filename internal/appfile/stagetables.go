@@ -8,7 +8,13 @@ type stageKind struct {
 	with      []key
 }
 
-func (s stageKind) withShape() shape { return shape{kind: object, keys: s.with} }
+func (s stageKind) withShape() shape {
+	with := shape{kind: object, keys: s.with}
+	if s.name == StageAnalysis {
+		with.complete = [][]string{{"metrics"}, {"https"}, {"commands"}, {"alarms"}}
+	}
+	return with
+}
 
 // needsWith reports whether the stage has a required option.
 func (s stageKind) needsWith() bool {
@@ -24,7 +30,7 @@ const (
 	routingRemark = "PipeCD replaces values outside 1 to 100 with primary 100, canary 0"
 	scaleRemark   = "in PipeCD, 0 is a canary without tasks"
 	knownStages   = "sluice supports ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, " +
-		"ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL."
+		"ECS_CANARY_CLEAN, WAIT, ANALYSIS and WAIT_APPROVAL."
 )
 
 // stageKinds returns all kinds of stages that sluice knows.
@@ -52,7 +58,9 @@ func stageKinds(f Format) []stageKind {
 		{StageCanaryClean, Honoured, "Deletes the canary.", nil},
 		{StageWait, Honoured, "Waits for a fixed time.", []key{
 			neededKey("duration", shape{kind: span}, "How long to wait."),
+			gatesKey("Gates that must not fail while the stage waits."),
 		}},
+		{StageAnalysis, Honoured, "Waits while gates judge the canary by metrics.", analysisKeys()},
 		{StageApproval, Honoured, "Waits for approvals.", []key{
 			honouredKey("approvers", shape{kind: list, of: &shape{kind: text}}, "The users who may approve. Default: "+
 				"any user."),
@@ -61,8 +69,6 @@ func stageKinds(f Format) []stageKind {
 		}},
 		{StageRollback, Refused, "sluice adds the rollback itself; planner.autoRollback controls it.", nil},
 		{"ROLLBACK", Refused, "sluice adds the rollback itself; planner.autoRollback controls it.", nil},
-		{"ANALYSIS", Refused, "This version of sluice has no analysis stage. A rollout fails if its tasks or targets " +
-			"fail. " + knownStages, nil},
 		{"SCRIPT_RUN", Refused, "This version of sluice runs no scripts. " + knownStages, nil},
 		{"SCRIPT_RUN_ROLLBACK", Refused, "This version of sluice runs no scripts. " + knownStages, nil},
 	}

@@ -20,6 +20,8 @@ func specShape(f Format) shape {
 			honouredKey("stages", shape{kind: stages}, "The stages, in order. Default: quick sync."),
 		}}, "The pipeline. Default: quick sync."),
 		honouredKey("timeout", shape{kind: span}, "The maximum duration of a deployment. Default: 6h."),
+		gatesKey("Gates that must not fail while the canary gets requests, in any stage."),
+		analysisProvidersKey(),
 	}
 	keys = append(keys, stepKeys(f)...)
 	keys = append(keys, pipedsKeys()...)

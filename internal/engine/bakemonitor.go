@@ -27,6 +27,14 @@ func (b *bake) troubleOf(index int) string {
 	return b.trouble
 }
 
+// gatesOf returns the verdict of a waiting stage's gates; nil: they have not been read.
+func (b *bake) gatesOf(index int) *plan.GateStatus {
+	if b == nil || b.index != index {
+		return nil
+	}
+	return b.monitor.GateStatus()
+}
+
 // unreadRetryDelay is the time until the next poll after AWS did not answer one.
 const unreadRetryDelay = 30 * time.Second
 

@@ -118,7 +118,7 @@ func (r *run) nextStep(ctx context.Context) (plan.Step, error) {
 	var results []plan.Result
 	for _, s := range stages {
 		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began,
-			Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index)})
+			Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index), Gates: r.bake.gatesOf(s.Index)})
 	}
 	commands, err := r.readCommands(ctx)
 	return plan.Next(r.plan, results, commands, r.Clock.Now()), err

@@ -56,6 +56,9 @@ func describeWait(s plan.Stage, step plan.Step) string {
 	if step.Trouble != "" {
 		return fmt.Sprintf("the serving version to be healthy again (stage %d)", s.Index+1)
 	}
+	if step.Undecided != "" {
+		return fmt.Sprintf("a decision about gate %s (stage %d)", step.Undecided, s.Index+1)
+	}
 	if step.Do == plan.AwaitApproval {
 		return fmt.Sprintf("%s of stage %d", sluice.Plural(step.Missing, "approval"), s.Index+1)
 	}
@@ -84,6 +87,10 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 	}
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
 		return err
+	}
+	if step.Undecided != "" {
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "a decision about gate " + step.Undecided,
+			Detail: fmt.Sprintf("it has no verdict; continue: sluice approve --stage %d, or sluice rollback", s.Index+1)})
 	}
 	if step.Do == plan.AwaitApproval {
 		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers,

@@ -83,6 +83,8 @@ func sampleOf(zero sluice.Event) sluice.Event {
 		e.Over = false
 	case *sluice.RequestsCounted:
 		e.Problem = ""
+	case *sluice.GateRead:
+		e.Problem, e.Verdict = "", sluice.GateUndecided
 	}
 	return v.Elem().Interface().(sluice.Event)
 }
@@ -96,6 +98,8 @@ func fillValue(v reflect.Value, field string) {
 		}
 	case reflect.Int, reflect.Int64:
 		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(1)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Pointer:

@@ -42,6 +42,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/secret", layer: 0},
 	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
 
+	{pkg: "internal/analysis", layer: 1},
 	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
 	{pkg: "internal/definition/appspec", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition"}},
@@ -49,7 +50,8 @@ var layerTable = []layerRow{
 		also: []string{"internal/definition"}},
 	{pkg: "internal/appfile", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml, schema,
 		"github.com/fujiwara/tfstate-lookup"},
-		also:  []string{"internal/definition", "internal/definition/appspec", "internal/validate"},
+		also: []string{"internal/analysis", "internal/definition", "internal/definition/appspec", "internal/secret",
+			"internal/validate"},
 		tests: []string{"internal/appfile/render"}},
 	{pkg: "internal/appfile/tfstate", layer: 1},
 	{pkg: "internal/appfile/render", layer: 1, below: []int{0}, libs: []string{"github.com/google/go-jsonnet"},

@@ -29,6 +29,11 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 			e.ToPrimary, e.ToCanary, e.Was(), sluice.Plural(len(e.Rules), e.Way()))
 	case sluice.RequestsCounted:
 		return info, e.Text()
+	case sluice.GateRead:
+		if e.Verdict == sluice.GateBad {
+			return bad, e.Text()
+		}
+		return info, e.Text()
 	case sluice.LifecycleChanged:
 		return info, strings.TrimSuffix(e.Name+": "+e.Status+": "+e.Message, ": ")
 	case sluice.TaskChanged:

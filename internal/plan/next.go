@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,16 @@ type Result struct {
 	// that serves is less healthy than before. The process that polls its health sets it. It is
 	// empty while the version is healthy.
 	Trouble string
+	// Gates is the verdict of the gates of a waiting stage. Nil: this process has not read them yet.
+	Gates *GateStatus
+}
+
+// GateStatus is the verdict of all gates of a stage. A bad gate is a failure of the stage instead.
+type GateStatus struct {
+	AllGood bool
+	AtEnd   bool // the time of the stage was over: reactions to missing verdicts are part of the status
+	// Undecided names the gates without a verdict that a person must decide; empty: none.
+	Undecided string
 }
 
 // Command is a user's request to a running deployment.
@@ -54,7 +65,9 @@ type Step struct {
 	Missing int       // AwaitApproval: how many approvals are missing
 	Expired bool      // AwaitApproval: the stage's timeout has passed
 	Trouble string    // WaitUntil: why the stage does not pass although its time is over
-	Passed  []int     // WAIT and WAIT_APPROVAL stages that are over by now
+	// Undecided names the gates without a verdict, for AwaitApproval of a stage that is no approval.
+	Undecided string
+	Passed    []int // WAIT and WAIT_APPROVAL stages that are over by now
 
 	Outcome sluice.Outcome // Finish
 	Cause   string         // Finish, and RunStage of the rollback: why
@@ -128,12 +141,9 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 			if !begun {
 				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(s.Duration), Passed: passed}
 			}
-			if until := r.Began.Add(s.Duration); now.Before(until) {
-				return Step{Do: WaitUntil, Index: s.Index, Until: until, Passed: passed}
-			}
-			if r.Trouble != "" {
-				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble,
-					Passed: passed}
+			if step, waits := nextOfWait(s, r, commands, now); waits {
+				step.Passed = passed
+				return step
 			}
 		case s.NeedsApproval():
 			var end time.Time // of the time to approve; zero: none
@@ -157,6 +167,32 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 		return Step{Do: Finish, Outcome: sluice.Gone, Cause: p.IdleCause(), Passed: passed}
 	}
 	return Step{Do: Finish, Outcome: sluice.Succeeded, Passed: passed}
+}
+
+// nextOfWait returns what a stage that has begun waits for: its time, its gates, or a healthy version. waits
+// is false if the stage is over.
+func nextOfWait(s Stage, r Result, commands []Command, now time.Time) (step Step, waits bool) {
+	until := r.Began.Add(s.Duration)
+	isGood := r.Gates != nil && r.Gates.AllGood && s.JudgesGates()
+	switch {
+	case now.Before(until) && (!isGood || r.Trouble != ""):
+		return Step{Do: WaitUntil, Index: s.Index, Until: until}, true
+	case r.Trouble != "":
+		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble}, true
+	case len(s.Gates) > 0 && !isGood && (r.Gates == nil || !r.Gates.AtEnd):
+		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck)}, true
+	case r.Gates != nil && r.Gates.Undecided != "" && !isApprovedAfter(s, commands, until):
+		return Step{Do: AwaitApproval, Index: s.Index, Missing: 1, Undecided: r.Gates.Undecided}, true
+	}
+	return Step{}, false
+}
+
+// isApprovedAfter reports whether a person approved the stage at that time or later. An earlier
+// approval was given without knowing that the gates are undecided.
+func isApprovedAfter(s Stage, commands []Command, at time.Time) bool {
+	return slices.ContainsFunc(commands, func(c Command) bool {
+		return c.Kind == Approve && c.Stage == s.Index && !c.At.Before(at)
+	})
 }
 
 // troubleRecheck is the time until the trouble of a waiting stage is checked again.

@@ -39,6 +39,8 @@ type Plan struct {
 	Stages       []Stage `json:"stages"`
 	Rollback     Stage   `json:"rollback"`
 	AutoRollback bool    `json:"autoRollback"`
+	// Gates judge the canary in every stage in which it gets requests.
+	Gates []appfile.Gate `json:"gates,omitempty"`
 	// OnOutsideChange says what follows a change made outside this deployment; empty is stop.
 	OnOutsideChange sluice.OnOutside `json:"onOutsideChange,omitempty"`
 	// OnOtherTargets says what follows targets of other owners in the two target groups; empty is
@@ -124,11 +126,13 @@ type Stage struct {
 	KeepOld  bool            `json:"keepOld,omitempty"`  // ECS_PRIMARY_ROLLOUT
 	Recreate bool            `json:"recreate,omitempty"` // ECS_SYNC
 	// ECS_SYNC: ARN of the service deployment that is stopped first
-	Stop      string        `json:"stop,omitempty"`
-	Duration  time.Duration `json:"duration,omitempty"` // WAIT
-	Approvers []string      `json:"approvers,omitempty"`
-	Approvals int           `json:"approvals,omitempty"` // WAIT_APPROVAL: how many approvals are required
-	Task      *Task         `json:"task,omitempty"`      // RUN_TASK
+	Stop     string        `json:"stop,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"` // WAIT, ANALYSIS
+	// Gates judge the canary while the stage waits.
+	Gates     []appfile.Gate `json:"gates,omitempty"`
+	Approvers []string       `json:"approvers,omitempty"`
+	Approvals int            `json:"approvals,omitempty"` // WAIT_APPROVAL: how many approvals are required
+	Task      *Task          `json:"task,omitempty"`      // RUN_TASK
 
 	Routes []Route        `json:"routes,omitempty"` // rules and their weights after the stage
 	Writes []sluice.Write `json:"writes,omitempty"`

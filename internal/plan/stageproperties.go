@@ -23,6 +23,7 @@ type stageProperties struct {
 	allToPrimary    bool // the primary has all traffic afterwards
 	waits           bool // lets time pass or waits for approvals; sluice writes only the claim
 	needsApproval   bool // waits for people
+	judgesGates     bool // a wait that ends earlier if every gate is good
 	runsTask        bool // runs a task to its end
 	registers       bool // registers the task definition and runs no task
 	setsScaling     bool // applies auto scaling settings and nothing else
@@ -40,6 +41,7 @@ var stageTable = []stageProperties{
 	{name: appfile.StageTrafficRouting, inPipelines: true, shiftsTraffic: true},
 	{name: appfile.StageCanaryClean, inPipelines: true, endsCanary: true, allToPrimary: true},
 	{name: appfile.StageWait, inPipelines: true, waits: true},
+	{name: appfile.StageAnalysis, inPipelines: true, waits: true, judgesGates: true},
 	{name: appfile.StageApproval, inPipelines: true, waits: true, needsApproval: true},
 	{name: appfile.StageRollback, allToPrimary: true, rollsBack: true},
 	{name: appfile.StageAdopt, adopts: true},
@@ -92,6 +94,9 @@ func (s Stage) IsWait() bool { return propertiesOf(s.Name).waits }
 
 // NeedsApproval reports whether the stage waits for people.
 func (s Stage) NeedsApproval() bool { return propertiesOf(s.Name).needsApproval }
+
+// JudgesGates reports whether the stage waits for the verdict of its gates.
+func (s Stage) JudgesGates() bool { return propertiesOf(s.Name).judgesGates }
 
 // RunsTask reports whether the stage runs a task to its end.
 func (s Stage) RunsTask() bool { return propertiesOf(s.Name).runsTask }

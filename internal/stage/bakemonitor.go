@@ -67,6 +67,25 @@ func (b *Bake) Poll(ctx context.Context) (next time.Duration, trouble string, er
 	ctx = b.retryContext
 	b.run.Reads.EndPoll()
 	r.Memory.Forget() // between polls, the stages that suspend and restore auto scaling save
+	if err := r.Gates.Poll(ctx, r); err != nil {
+		return 0, "", err
+	}
+	next, trouble, err = b.pollVersion(ctx)
+	if due := r.Gates.NextPoll(r); err == nil && !due.IsZero() {
+		next = max(min(next, due.Sub(r.Clock.Now())), minPollInterval)
+	}
+	return next, trouble, err
+}
+
+// minPollInterval is the shortest time between two polls.
+const minPollInterval = time.Second
+
+// GateStatus returns the verdict of the stage's gates at the last poll; nil: there was none.
+func (b *Bake) GateStatus() *plan.GateStatus { return b.run.Gates.Status() }
+
+// pollVersion polls the version that is monitored.
+func (b *Bake) pollVersion(ctx context.Context) (next time.Duration, trouble string, err error) {
+	r := b.run
 	if !b.hasStarted {
 		if b.hasStarted, err = b.loadProgress(ctx); err != nil || !b.hasStarted {
 			return idleInterval, "", err

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
+	"github.com/sluice-ecs/sluice/internal/stage/gates"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/outside"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -33,7 +34,7 @@ func openStep(c step.Config) (*step.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &step.Step{Config: c, WroteAt: c.Clock.Now(), Outside: outside.Watch{}, Stage: c.Plan.Stage(c.Index),
+	r := &step.Step{Config: c, WroteAt: c.Clock.Now(), Outside: outside.Watch{}, Gates: &gates.Watch{}, Stage: c.Plan.Stage(c.Index),
 		Task: task, Service: service,
 		Reads: &step.PollReads{}, Memory: memory.Open(c.Host)}
 	r.Facts = cmp.Or(c.Facts, &step.Facts{})
@@ -90,6 +91,8 @@ func stageFunc(s *step.Step) (func(context.Context) error, error) {
 		return func(ctx context.Context) error { return primaryRollout(ctx, s) }, nil
 	case appfile.StageCanaryClean:
 		return func(ctx context.Context) error { return canaryClean(ctx, s) }, nil
+	case appfile.StageAnalysis:
+		return func(ctx context.Context) error { return runAnalysis(ctx, s) }, nil
 	case appfile.StageRollback:
 		return func(ctx context.Context) error { return runRollback(ctx, s) }, nil
 	case appfile.StageAdopt:

@@ -78,6 +78,8 @@ func stepLine(ev sluice.Event) line {
 		return line{level: success, text: shiftText(e)}
 	case sluice.RequestsCounted:
 		return line{level: faint, text: e.Text()}
+	case sluice.GateRead:
+		return line{level: gateLevel(e.Verdict), text: e.Text()}
 	case sluice.LifecycleChanged:
 		return lifecycleLine(e)
 	case sluice.TaskChanged:
@@ -231,4 +233,15 @@ func lifecycleLine(e sluice.LifecycleChanged) line {
 		l.level = failure
 	}
 	return l
+}
+
+// gateLevel is the importance of a gate's figures.
+func gateLevel(v sluice.GateVerdict) level {
+	switch v {
+	case sluice.GateGood:
+		return success
+	case sluice.GateBad:
+		return failure
+	}
+	return faint
 }

@@ -3,6 +3,7 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -20,9 +21,10 @@ type Board struct {
 	rows      boardRows
 	actual    sluice.Weights // as AWS last returned them
 	requested sluice.Weights
-	current   string // the wait or the write in progress
-	silence   string // says that AWS does not respond; empty: AWS responds
-	requests  string // the requests of the last minute; empty: the canary gets none
+	current   string            // the wait or the write in progress
+	silence   string            // says that AWS does not respond; empty: AWS responds
+	requests  string            // the requests of the last minute; empty: the canary gets none
+	gates     []sluice.GateRead // of the waits that run, by name
 	failures  []sluice.FailureSeen
 	ended     time.Time // of the deployment; zero: it runs
 }
@@ -92,6 +94,8 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 		}
 	case sluice.RequestsCounted:
 		b.requests = ev.Text()
+	case sluice.GateRead:
+		b.addGate(ev)
 	case sluice.FailureSeen:
 		b.addFailure(ev)
 	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
@@ -104,7 +108,7 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 	case sluice.Wrote, sluice.Approved:
 		b.current = ""
 	case sluice.DeploymentEnded:
-		b.ended, b.current, b.requests = e.At, "", ""
+		b.ended, b.current, b.requests, b.gates = e.At, "", "", nil
 		b.stopRunning(e.At)
 	}
 }
@@ -136,7 +140,7 @@ func (b *Board) endStage(ev sluice.StageEnded, at time.Time) {
 	if ev.Index < len(b.stages) {
 		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
 	}
-	b.current = ""
+	b.current, b.gates = "", nil
 	if ev.Status != "done" {
 		return
 	}
@@ -151,6 +155,15 @@ func (b *Board) endStage(ev sluice.StageEnded, at time.Time) {
 			b.rows.removeFinished(false, false)
 		}
 	}
+}
+
+// addGate keeps the newest figures of a gate.
+func (b *Board) addGate(g sluice.GateRead) {
+	if i := slices.IndexFunc(b.gates, func(o sluice.GateRead) bool { return o.Gate == g.Gate }); i >= 0 {
+		b.gates[i] = g
+		return
+	}
+	b.gates = append(b.gates, g)
 }
 
 func (b *Board) addFailure(f sluice.FailureSeen) {
@@ -283,6 +296,9 @@ func (b *Board) footLines(p Paint) []string {
 	if b.requests != "" {
 		all = append(all, "  "+b.requests)
 	}
+	for _, g := range b.gates {
+		all = append(all, "  "+gateLine(g, p))
+	}
 	if b.current != "" {
 		all = append(all, "  "+p.Dim(p.ARNs(b.current)))
 	}
@@ -293,4 +309,12 @@ func (b *Board) footLines(p Paint) []string {
 		all = append(all, "  "+p.Bad(p.ARNs(failureText(f))))
 	}
 	return all
+}
+
+// gateLine returns the figures of a gate.
+func gateLine(g sluice.GateRead, p Paint) string {
+	if g.Verdict == sluice.GateBad {
+		return p.Bad(g.Text())
+	}
+	return g.Text()
 }

@@ -69,6 +69,9 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := checkStages(p, live); err != nil {
 		return nil, err
 	}
+	if err := checkGates(p, live); err != nil {
+		return nil, err
+	}
 	if err := refuseExternal(app, live, o); err != nil {
 		return nil, err
 	}
@@ -135,7 +138,7 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 		Schema: plan.Schema, Application: app.Name, Account: live.Account, Region: live.Region,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName),
 		Access: accessOf(app), Controller: controllerOf(app), Hosting: Of(app).Hosting(),
-		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
+		AutoRollback: app.AutoRollback, Gates: app.Gates, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
 		Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: newGroup(app.Primary),
 		Canary:        newGroup(app.Canary),

@@ -18,7 +18,9 @@ func newStage(index int, from appfile.Stage) plan.Stage {
 	case appfile.PrimaryRollout:
 		s.KeepOld = with.KeepOld
 	case appfile.Wait:
-		s.Duration = with.Duration
+		s.Duration, s.Gates = with.Duration, with.Gates
+	case appfile.Analysis:
+		s.Duration, s.Gates = with.Duration, with.Gates
 	case appfile.Approval:
 		s.Approvers, s.Approvals = with.Approvers, max(1, with.MinApprovers)
 	}

@@ -47,10 +47,28 @@ func StageText(p *plan.Plan, s plan.Stage) string {
 		return "register the task definition; run no task"
 	case s.NeedsApproval():
 		return ApprovalText(s.Approvals, s.Approvers) + approvalLimit(s)
+	case s.JudgesGates():
+		return "at most " + plan.FormatDuration(s.Duration) + gatesText(s)
 	case s.IsWait():
-		return plan.FormatDuration(s.Duration)
+		return plan.FormatDuration(s.Duration) + gatesText(s)
 	}
 	return ""
+}
+
+// gatesText lists the gates of a stage.
+func gatesText(s plan.Stage) string {
+	var names []string
+	for _, g := range s.Gates {
+		name := g.Name
+		if g.DryRun {
+			name += " (dry run)"
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; gates: " + strings.Join(names, ", ")
 }
 
 // StageSummary returns the name of a stage with its most important option.

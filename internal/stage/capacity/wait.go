@@ -109,6 +109,9 @@ func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Cap
 // CheckDuringWait runs first in every poll of every wait.
 func CheckDuringWait(ctx context.Context, s *step.Step) error {
 	step.WatchRequests(ctx, s)
+	if err := s.Gates.Poll(ctx, s); err != nil {
+		return err
+	}
 	if err := s.Access.MaintainShare(ctx); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -88,6 +89,16 @@ func SeenTwice(a, b []OutsideChange) (all []OutsideChange) {
 		}
 	}
 	return all
+}
+
+// gateWatch judges the gates of a stage. Steps call it at every poll.
+type gateWatch interface {
+	// Poll reads and judges. Its error is that of a bad gate.
+	Poll(ctx context.Context, s *Step) error
+	// Status returns the verdict of the stage's own gates; nil before the first poll.
+	Status() *plan.GateStatus
+	// NextPoll returns when the gates need the next poll; zero: there are none.
+	NextPoll(s *Step) time.Time
 }
 
 // outsideWatch reacts to changes by other actors. Steps call it at every read and at every poll.

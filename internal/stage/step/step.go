@@ -68,6 +68,7 @@ type Step struct {
 	Hosting  Hosting
 	Access   Access
 	Outside  outsideWatch
+	Gates    gateWatch
 	Memory   *memory.Memory
 	Snapshot *memory.Snapshot
 	Claim    Claim

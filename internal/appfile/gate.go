@@ -1,0 +1,112 @@
+package appfile
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/analysis"
+)
+
+// StageAnalysis lets a deployment wait while gates judge it.
+const StageAnalysis = "ANALYSIS"
+
+// Gate is a check that a deployment must pass: what it reads, how it judges, and what follows.
+type Gate struct {
+	Name string        `json:"name"` // for people, and unique among the gates of a stage
+	How  analysis.Gate `json:"how"`
+	Read GateSource    `json:"read"`
+
+	Interval time.Duration `json:"interval"`          // between two readings
+	After    time.Duration `json:"after,omitempty"`   // warm-up: earlier windows do not count
+	Timeout  time.Duration `json:"timeout,omitempty"` // of one reading
+
+	OnUndecided Reaction `json:"onUndecided"` // what follows at the end of the time without a verdict
+	OnError     Reaction `json:"onError"`     // what follows if the readings fail
+	DryRun      bool     `json:"dryRun,omitempty"`
+
+	Line int `json:"-"` // of the entry in the application file
+}
+
+// Counts reports whether the gate counts requests of the canary.
+func (g Gate) Counts() bool { return g.How.Strategy == analysis.Sequential }
+
+// Compares reports whether the gate compares the canary with the primary.
+func (g Gate) Compares() bool {
+	return g.Counts() && g.How.Worse > 0 || comparesSeries(g.How.Strategy)
+}
+
+// Reaction is what follows if a gate gives no verdict.
+type Reaction string
+
+// The reactions.
+const (
+	Hold Reaction = "hold" // wait, and ask a person
+	Pass Reaction = "pass"
+	Fail Reaction = "fail"
+)
+
+func reactionWords() []string { return []string{string(Hold), string(Pass), string(Fail)} }
+
+// GateSource is what a gate reads. Exactly one of Signal, Provider, HTTPS, Command and Alarm is set.
+type GateSource struct {
+	Signal   *Signal    `json:"signal,omitempty"`
+	Provider *Provider  `json:"provider,omitempty"`
+	Values   Queries    `json:"values,omitzero"` // of a provider: one series
+	Bad      Queries    `json:"bad,omitzero"`    // of a provider: counts, with All
+	All      Queries    `json:"all,omitzero"`
+	HTTPS    *HTTPCheck `json:"https,omitempty"`
+	Command  []string   `json:"command,omitempty"` // its exit code decides
+	Alarm    string     `json:"alarm,omitempty"`   // name of a CloudWatch alarm
+}
+
+// Signal is a metric that AWS publishes for every target group of an Application Load Balancer.
+type Signal struct {
+	// SlowerThan counts the requests that take longer. Zero counts responses of targets with a status
+	// from 500 to 599.
+	SlowerThan time.Duration `json:"slowerThan,omitempty"`
+}
+
+// Queries are the query of a series for each variant. Queries of a series that is not compared have
+// only Canary.
+type Queries struct {
+	Canary  string `json:"canary"`
+	Control string `json:"control,omitempty"` // primary, or baseline
+}
+
+// Provider is a metric provider of the file, in piped's shape. Config has no secrets, only the places
+// of secrets.
+type Provider struct {
+	Name   string            `json:"name"`
+	Type   string            `json:"type"`
+	Config map[string]string `json:"config,omitempty"`
+}
+
+// HTTPCheck is a request whose response decides.
+type HTTPCheck struct {
+	URL      string   `json:"url"`
+	Method   string   `json:"method"`
+	Headers  []Header `json:"headers,omitempty"`
+	Code     int      `json:"code"`
+	Response string   `json:"response,omitempty"` // expected body; empty: any
+}
+
+// Header is a header of a request. Its value may be a reference to a secret.
+type Header struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Analysis waits while its gates judge the canary (ANALYSIS).
+type Analysis struct {
+	Duration time.Duration
+	Gates    []Gate
+}
+
+func (Analysis) options() {}
+
+func comparesSeries(s analysis.Strategy) bool {
+	switch s {
+	case analysis.CanaryBaseline, analysis.CanaryPrimary, analysis.Paired:
+		return true
+	}
+	return false
+}

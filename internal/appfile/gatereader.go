@@ -1,0 +1,236 @@
+package appfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/secret"
+)
+
+// Defaults of gates.
+const (
+	defaultGateInterval = time.Minute
+	defaultGateTimeout  = 30 * time.Second
+)
+
+// gateReader reads the gates of a checked file.
+type gateReader struct {
+	*loader
+	providers map[string]Provider
+	undecided Reaction // default of the format
+}
+
+// newGateReader reads the providers of the file.
+func (l *loader) newGateReader(spec *definition.Node) *gateReader {
+	r := &gateReader{loader: l, providers: map[string]Provider{}, undecided: Hold}
+	if l.app.Format == PipeCDv0 || l.app.Format == PipeCDv1 {
+		r.undecided = Pass
+	}
+	list := spec.Get("analysisProviders")
+	if list == nil {
+		return r
+	}
+	for _, n := range list.Items {
+		p := Provider{Name: textOf(n.Get("name")), Type: textOf(n.Get("type")), Config: mapOf(n.Get("config"))}
+		if _, twice := r.providers[p.Name]; twice {
+			l.addProblem(l.src.At(n.Get("name"), "analysisProviders: %s is given twice", p.Name))
+		}
+		r.checkProvider(n, p)
+		r.providers[p.Name] = p
+	}
+	return r
+}
+
+// checkProvider refuses a provider without a setting that its type needs, or with one of another type.
+func (r *gateReader) checkProvider(n *definition.Node, p Provider) {
+	allowed, needed := providerSettings(p.Type)
+	for _, name := range needed {
+		if p.Config[name] == "" {
+			r.addProblem(r.src.At(n, "analysisProviders: %s (%s) has no config.%s", p.Name, p.Type, name))
+		}
+	}
+	config := n.Get("config")
+	if config == nil {
+		return
+	}
+	for _, e := range config.Entries {
+		if !slices.Contains(allowed, e.Key) {
+			r.addProblem(r.src.AtKey(e, "analysisProviders: %s (%s) does not use config.%s", p.Name, p.Type, e.Key))
+		}
+	}
+}
+
+// providerSettings returns the settings of a type of provider, and those that it needs.
+func providerSettings(kind string) (allowed, needed []string) {
+	switch kind {
+	case "PROMETHEUS":
+		return []string{"address", "usernameFile", "passwordFile", "bearer", "sigv4"}, []string{"address"}
+	case "DATADOG":
+		return []string{"address", "apiKeyFile", "applicationKeyFile", "apiKey", "applicationKey"}, nil
+	case "WEB":
+		return []string{"address", "bearer"}, nil
+	}
+	return nil, nil
+}
+
+// readAnalysis reads the options of an ANALYSIS stage.
+func (r *gateReader) readAnalysis(with *definition.Node) Analysis {
+	of := *r
+	of.undecided = Reaction(textOr(with.Get("onUndecided"), string(r.undecided)))
+	a := Analysis{Duration: spanOr(with.Get("duration"), 0)}
+	for _, n := range itemsOf(with.Get("metrics")) {
+		a.Gates = append(a.Gates, of.readMetric(n))
+	}
+	for _, n := range itemsOf(with.Get("https")) {
+		a.Gates = append(a.Gates, of.readHTTPS(n, n))
+	}
+	for _, n := range itemsOf(with.Get("commands")) {
+		a.Gates = append(a.Gates, of.readCommand(n, n))
+	}
+	for _, n := range itemsOf(with.Get("alarms")) {
+		a.Gates = append(a.Gates, of.newCheck(n, n, textOf(n), GateSource{Alarm: textOf(n)}))
+	}
+	if len(a.Gates) == 0 && with != nil {
+		r.addProblem(r.src.At(with, "%s has no gate: add metrics, https, commands or alarms", StageAnalysis))
+	}
+	r.refuseSameNames(a.Gates)
+	r.refuseShortDuration(with, a)
+	return a
+}
+
+// refuseShortDuration refuses a stage that ends before its first reading.
+func (r *gateReader) refuseShortDuration(with *definition.Node, a Analysis) {
+	for _, g := range a.Gates {
+		if first := g.After + g.Interval; a.Duration > 0 && first > a.Duration {
+			r.addProblem(r.src.At(with.Get("duration"), "%s takes %s, and the first reading of gate %s is after %s",
+				StageAnalysis, a.Duration, g.Name, first))
+		}
+	}
+}
+
+func itemsOf(n *definition.Node) []*definition.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// readGates reads the entries of gates.
+func (r *gateReader) readGates(list *definition.Node, where string) (all []Gate) {
+	for _, n := range itemsOf(list) {
+		switch {
+		case isGiven(n.Get("alarm")):
+			all = append(all, r.newCheck(n, n, textOf(n.Get("alarm")), GateSource{Alarm: textOf(n.Get("alarm"))}))
+		case isGiven(n.Get("https")):
+			all = append(all, r.readHTTPS(n, n.Get("https")))
+		case isGiven(n.Get("command")):
+			all = append(all, r.readCommand(n, n.Get("command")))
+		default:
+			all = append(all, r.readMetric(n))
+		}
+	}
+	r.refuseSameNames(all)
+	return all
+}
+
+// refuseSameNames refuses two gates with one name: a verdict would not say which one it is.
+func (r *gateReader) refuseSameNames(all []Gate) {
+	for i, g := range all {
+		if slices.ContainsFunc(all[:i], func(o Gate) bool { return o.Name == g.Name }) {
+			r.addProblem(r.src.At(&definition.Node{Line: g.Line, Column: 1}, "two gates are named %q: give one of them "+
+				"another name", g.Name))
+		}
+	}
+}
+
+// newGate returns a gate with the options that all gates have. Options stand in the entry or, for
+// checks of the key gates, in its part.
+func (r *gateReader) newGate(entry, part *definition.Node, name string) Gate {
+	pick := func(key string) *definition.Node {
+		if n := part.Get(key); isGiven(n) {
+			return n
+		}
+		return entry.Get(key)
+	}
+	return Gate{
+		Name: textOr(entry.Get("name"), name), Line: entry.Line,
+		Interval: spanOr(pick("interval"), defaultGateInterval), Timeout: spanOr(pick("timeout"), defaultGateTimeout),
+		OnUndecided: Reaction(textOr(pick("onUndecided"), string(r.undecided))),
+		OnError:     Reaction(textOr(pick("onError"), string(Hold))),
+		DryRun:      flagOr(pick("dryRun"), false), After: spanOr(pick("after"), 0),
+		How: analysis.Gate{FailureLimit: int(integerOr(pick("failureLimit"), 0))},
+	}
+}
+
+// newCheck returns a gate that passes or fails at each reading.
+func (r *gateReader) newCheck(entry, part *definition.Node, name string, read GateSource) Gate {
+	g := r.newGate(entry, part, name)
+	g.How.Strategy, g.Read, g.OnUndecided = analysis.Checked, read, Pass
+	return g
+}
+
+func (r *gateReader) readHTTPS(entry, n *definition.Node) Gate {
+	check := HTTPCheck{URL: textOf(n.Get("url")), Method: textOr(n.Get("method"), "GET"),
+		Code: int(integerOr(n.Get("expectedCode"), 200)), Response: textOf(n.Get("expectedResponse"))}
+	if check.URL != "" && !strings.HasPrefix(check.URL, "https://") && !strings.HasPrefix(check.URL, "http://") {
+		r.addProblem(r.src.At(n.Get("url"), "the URL of a gate begins with https:// or http://"))
+	}
+	for _, h := range itemsOf(n.Get("headers")) {
+		header := Header{Key: textOf(h.Get("key")), Value: textOf(h.Get("value"))}
+		if isSecretHeader(header) {
+			r.addProblem(r.src.At(h.Get("value"), "the value of header %s is a secret: name its place, env:NAME or "+
+				"ssm:/name", header.Key))
+		}
+		check.Headers = append(check.Headers, header)
+	}
+	return r.newCheck(entry, n, secret.URL(check.URL), GateSource{HTTPS: &check})
+}
+
+// isSecretHeader reports whether a header has a secret as its value, and not the place of one.
+func isSecretHeader(h Header) bool {
+	named := secret.IsName(h.Key) || strings.EqualFold(h.Key, "Authorization") || strings.EqualFold(h.Key, "Cookie")
+	return named && !isSecretPlace(h.Value)
+}
+
+func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
+	run := textsOf(n.Get("run"))
+	if isGiven(n.Get("run")) && (len(run) == 0 || run[0] == "") {
+		r.addProblem(r.src.At(n, "the command of a gate has no program"))
+	}
+	return r.newCheck(entry, n, strings.Join(run, " "), GateSource{Command: run})
+}
+
+// readMetric reads a gate on a metric.
+func (r *gateReader) readMetric(n *definition.Node) Gate {
+	m := &metricReader{gateReader: r, entry: n, from: n, file: r.src, args: queryArgs{app: r.app.Name}}
+	if t := n.Get("template"); isGiven(t) {
+		m.args.custom = mapOf(t.Get("appArgs"))
+		if m.from, m.file = r.findTemplate(t); m.from == nil {
+			return Gate{Name: textOf(t.Get("name")), Line: n.Line}
+		}
+	}
+	return m.read()
+}
+
+// strategyWords are the strategies that a file may name.
+func strategyWords() (words []string) {
+	for _, s := range []analysis.Strategy{analysis.Sequential, analysis.Threshold, analysis.Previous,
+		analysis.CanaryBaseline, analysis.CanaryPrimary, analysis.Paired} {
+		words = append(words, string(s))
+	}
+	return words
+}
+
+// nameOf shortens a query to the name of a gate.
+func nameOf(kind, query string) string {
+	const most = 40
+	short := strings.Join(strings.Fields(query), " ")
+	if len(short) > most {
+		short = strings.ToValidUTF8(short[:most-1], "") + "…"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s", kind, short))
+}

@@ -1,0 +1,210 @@
+package appfile
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// metricReader reads one gate on a metric.
+type metricReader struct {
+	*gateReader
+	entry *definition.Node   // of the file
+	from  *definition.Node   // entry, or its template
+	file  *definition.Source // of from
+	args  queryArgs
+}
+
+// queryArgs are the parameters of queries.
+type queryArgs struct {
+	app    string
+	custom map[string]string // AppCustomArgs
+}
+
+func (m *metricReader) get(key string) *definition.Node { return m.from.Get(key) }
+
+func (m *metricReader) problem(n *definition.Node, format string, args ...any) {
+	if n == nil {
+		n = m.from
+	}
+	m.addProblem(m.file.At(n, format, args...))
+}
+
+func (m *metricReader) read() Gate {
+	g := m.newGate(m.from, m.entry, m.name())
+	g.Line = m.entry.Line
+	g.How.Strategy = m.strategy()
+	g.How.Worse, _ = numberOf(m.get("worse"))
+	g.How.Max, _ = fractionOf(m.get("max"))
+	g.How.Alpha, _ = fractionOf(m.get("alpha"))
+	g.How.SkipOnNoData, g.How.Deviation = flagOr(m.get("skipOnNoData"), false), textOf(m.get("deviation"))
+	if x, ok := numberOf(m.get("expected").Get("min")); ok {
+		g.How.ExpectedMin = &x
+	}
+	if x, ok := numberOf(m.get("expected").Get("max")); ok {
+		g.How.ExpectedMax = &x
+	}
+	m.checkOptions(g)
+	g.Read = m.readSource(g)
+	m.checkInterval(g)
+	return g
+}
+
+// name is the name of a gate whose entry gives none.
+func (m *metricReader) name() string {
+	if s := textOf(m.get("signal")); s != "" {
+		return s
+	}
+	query := textOr(m.get("query"), textOf(m.get("bad")))
+	return nameOf(textOf(m.get("provider")), query)
+}
+
+// strategy returns the strategy, or the default for what the gate reads.
+func (m *metricReader) strategy() analysis.Strategy {
+	if s := textOf(m.get("strategy")); s != "" {
+		return analysis.Strategy(s)
+	}
+	if isGiven(m.get("signal")) || isGiven(m.get("bad")) || isGiven(m.get("all")) {
+		return analysis.Sequential
+	}
+	return analysis.Threshold
+}
+
+// checkOptions refuses options that the strategy does not use, and options that it lacks.
+func (m *metricReader) checkOptions(g Gate) {
+	is := g.How.Strategy
+	switch {
+	case is == analysis.Sequential && g.How.Worse == 0 && g.How.Max == 0:
+		m.problem(nil, "gate %s has neither worse nor max: add worse: 1.5 to compare with the primary, or max: 1%% to limit "+
+			"the share", g.Name)
+	case is == analysis.Threshold && g.How.ExpectedMin == nil && g.How.ExpectedMax == nil:
+		m.problem(nil, "gate %s has neither expected.min nor expected.max", g.Name)
+	case is == analysis.Previous:
+		m.problem(m.get("strategy"), "sluice does not keep the series of previous deployments: use SEQUENTIAL, "+
+			"CANARY_PRIMARY or THRESHOLD")
+	}
+	for _, key := range []string{"worse", "max", "alpha"} {
+		if is != analysis.Sequential && isGiven(m.get(key)) {
+			m.problem(m.get(key), "only the strategy SEQUENTIAL uses %s", key)
+		}
+	}
+	if is != analysis.Threshold && isGiven(m.get("expected")) {
+		m.problem(m.get("expected"), "only the strategy THRESHOLD uses expected")
+	}
+}
+
+// readSource reads what the gate reads.
+func (m *metricReader) readSource(g Gate) (s GateSource) {
+	given := 0
+	for _, key := range []string{"signal", "query", "bad"} {
+		if isGiven(m.get(key)) {
+			given++
+		}
+	}
+	if given != 1 || isGiven(m.get("bad")) != isGiven(m.get("all")) {
+		m.problem(nil, "gate %s has exactly one of signal, query, and bad with all", g.Name)
+		return s
+	}
+	if isGiven(m.get("signal")) {
+		signal, _ := signalOf(m.get("signal"))
+		if !g.Counts() {
+			m.problem(m.get("strategy"), "a signal counts requests: use the strategy SEQUENTIAL")
+		}
+		return GateSource{Signal: &signal}
+	}
+	s.Provider = m.findProvider()
+	if isGiven(m.get("query")) {
+		if g.Counts() {
+			m.problem(m.get("query"), "the strategy SEQUENTIAL counts requests: give bad and all, not query")
+		}
+		s.Values = m.readQueries("query", g.Compares())
+		return s
+	}
+	if !g.Counts() {
+		m.problem(m.get("bad"), "bad and all need the strategy SEQUENTIAL")
+	}
+	s.Bad, s.All = m.readQueries("bad", g.Compares()), m.readQueries("all", g.Compares())
+	return s
+}
+
+func (m *metricReader) findProvider() *Provider {
+	n := m.get("provider")
+	p, ok := m.providers[textOf(n)]
+	switch {
+	case ok:
+		return &p
+	case textOf(n) == "":
+		m.problem(nil, "a gate with a query needs a provider")
+	default:
+		var names []string
+		for name := range m.providers {
+			names = append(names, name)
+		}
+		problem := m.file.At(n, "there is no provider %q in analysisProviders", n.Text)
+		problem.Meant = definition.Nearest(n.Text, names)
+		m.addProblem(problem)
+	}
+	return nil
+}
+
+// readQueries returns the query of each side. A comparison needs two different ones.
+func (m *metricReader) readQueries(key string, compares bool) (q Queries) {
+	n := m.get(key)
+	q.Canary = m.expand(n, "canary", mapOf(m.entry.Get("canaryArgs")))
+	if !compares {
+		return q
+	}
+	side, args := "primary", m.entry.Get("primaryArgs")
+	if m.strategy() == analysis.CanaryBaseline {
+		side, args = "baseline", m.entry.Get("baselineArgs")
+	}
+	q.Control = m.expand(n, side, mapOf(args))
+	if q.Control == q.Canary {
+		m.problem(n, "%s is the same query for the canary and the %s: use {{ .VariantArgs.name }} with canaryArgs and "+
+			"%sArgs, or {{ .Variant }}", key, side, side)
+	}
+	return q
+}
+
+// parameterPattern matches one parameter of a query.
+const parameterPattern = `\{\{-?\s*(.*?)\s*-?\}\}`
+
+// expand replaces the parameters of a query.
+func (m *metricReader) expand(n *definition.Node, variant string, args map[string]string) string {
+	return regexp.MustCompile(parameterPattern).ReplaceAllStringFunc(n.Text, func(found string) string {
+		name := strings.TrimSpace(strings.Trim(found, "{}- \t\n"))
+		value, ok := m.parameter(name, variant, args)
+		if !ok {
+			m.problem(n, "the query has the parameter {{ %s }}, which is not known: use .VariantArgs, .AppCustomArgs, "+
+				".App.Name or .Variant", name)
+		}
+		return value
+	})
+}
+
+func (m *metricReader) parameter(name, variant string, args map[string]string) (value string, ok bool) {
+	switch {
+	case name == ".Variant":
+		return variant, true
+	case name == ".App.Name":
+		return m.args.app, m.args.app != ""
+	}
+	if key, is := strings.CutPrefix(name, ".VariantArgs."); is {
+		value, ok = args[key]
+	} else if key, is := strings.CutPrefix(name, ".AppCustomArgs."); is {
+		value, ok = m.args.custom[key]
+	}
+	return value, ok
+}
+
+// checkInterval refuses readings more often than metrics appear.
+func (m *metricReader) checkInterval(g Gate) {
+	fromAWS := g.Read.Signal != nil || g.Read.Provider != nil && g.Read.Provider.Type == "CLOUDWATCH"
+	if fromAWS && g.Interval < time.Minute {
+		m.problem(m.get("interval"), "gate %s is read every %s, and CloudWatch has one value per minute: use 1m or more",
+			g.Name, g.Interval)
+	}
+}

@@ -1,0 +1,56 @@
+package mode
+
+import (
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// checkGates refuses gates that cannot judge anything: where no canary gets requests, or where AWS has no
+// metrics of them.
+func checkGates(p *plan.Plan, live plan.AWSState) error {
+	steered := false
+	for i, s := range p.Stages {
+		steered = steered || p.JudgesCanary(i)
+		for _, g := range s.Gates {
+			if err := checkGate(p, g, p.JudgesCanary(i), fmt.Sprintf("plan stage %d %s", i+1, s.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	if p.QuickSync {
+		return nil // a deployment without its pipeline has no canary to judge
+	}
+	for _, g := range p.Gates {
+		if err := checkGate(p, g, steered, "plan the gates of the pipeline"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkGate refuses one gate. steered: the canary gets requests next to the previous version.
+func checkGate(p *plan.Plan, g appfile.Gate, steered bool, op string) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: op, Resource: p.ServiceResource(), Err: fmt.Errorf(format, args...), Next: next}
+	}
+	if !g.Counts() && !g.Compares() {
+		return nil // the gate does not need two variants
+	}
+	if !steered {
+		return problem("put the stage after ECS_TRAFFIC_ROUTING with a share for the canary, and before "+
+			"ECS_PRIMARY_ROLLOUT; or use a gate of strategy THRESHOLD, an alarm or an https check",
+			"gate %s judges requests of the canary, but no canary gets requests then", g.Name)
+	}
+	if g.Read.Signal == nil {
+		return nil
+	}
+	if p.Access != sluice.ELB || p.Primary == nil || p.Canary == nil || p.Balancer != plan.ApplicationBalancer &&
+		p.Balancer != "" {
+		return problem("name a provider with queries of your own metrics",
+			"gate %s reads metrics of an Application Load Balancer with two target groups, and the service has none", g.Name)
+	}
+	return nil
+}

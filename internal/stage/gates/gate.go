@@ -1,0 +1,154 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// gate is one gate that is read.
+type gate struct {
+	appfile.Gate
+	reader  reader
+	saved   memory.Gate
+	problem string // of the last read
+	emitted string // text of the last event
+
+	mu        sync.Mutex
+	isReading bool
+	startedAt time.Time
+	look      *analysis.Look // read, and not taken yet
+}
+
+// reader reads what a gate judges.
+type reader interface {
+	read(ctx context.Context, t times) analysis.Look
+}
+
+// times are the times of one read.
+type times struct {
+	since time.Time // the gate counts from then on
+	last  time.Time // of the read before; since at the first one
+	now   time.Time
+}
+
+// takeLook returns the result of the last read, once.
+func (g *gate) takeLook() *analysis.Look {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	look := g.look
+	g.look = nil
+	return look
+}
+
+// startRead starts a read beside the stage if one is due. The first is due one interval after the gate
+// begins to count.
+func (g *gate) startRead(ctx context.Context, s *step.Step, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isReading || g.look != nil || now.Before(g.nextRead()) {
+		return
+	}
+	g.isReading, g.startedAt = true, now
+	t := times{since: g.saved.Since, last: g.saved.Since, now: now}
+	if g.saved.Read.After(t.last) {
+		t.last = g.saved.Read
+	}
+	s.Clock.Go(func() {
+		ctx, cancel := s.Clock.WithTimeout(account.WithOptionalReads(ctx), g.Timeout)
+		defer cancel()
+		look := g.reader.read(ctx, t)
+		look.At = now
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.isReading, g.look = false, &look
+	})
+}
+
+// nextRead returns when the next read is due.
+func (g *gate) nextRead() time.Time {
+	last := g.saved.Since
+	for _, at := range []time.Time{g.saved.Read, g.startedAt} {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last.Add(g.Interval)
+}
+
+// pollDelay is the time after which a read that runs is looked at again.
+const pollDelay = time.Second
+
+// nextPoll returns when the next poll has something to do.
+func (g *gate) nextPoll() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isReading || g.look != nil {
+		return g.startedAt.Add(pollDelay)
+	}
+	return g.nextRead()
+}
+
+// verdict judges what the gate has seen. At the end of the stage, a gate without a verdict follows its
+// reactions; it is undecided then only if a person must decide.
+func (g *gate) verdict(atEnd bool) (analysis.Verdict, analysis.Judgement) {
+	j := g.How.Judge(g.saved.State)
+	if atEnd {
+		j = g.How.JudgeAtEnd(g.saved.State)
+	}
+	if j.Verdict != analysis.Undecided {
+		return j.Verdict, j
+	}
+	switch {
+	case j.Silent:
+		return g.react(g.OnError, atEnd, j)
+	case atEnd:
+		if j.Reason == "" {
+			j.Reason = "the time is over without a verdict: " + j.Text()
+		}
+		return g.react(g.OnUndecided, true, j)
+	}
+	return j.Verdict, j
+}
+
+// react returns the verdict that a reaction leads to.
+func (g *gate) react(r appfile.Reaction, atEnd bool, j analysis.Judgement) (analysis.Verdict, analysis.Judgement) {
+	switch {
+	case r == appfile.Fail:
+		return analysis.Bad, j
+	case r == appfile.Pass && atEnd:
+		return analysis.Good, j
+	}
+	return analysis.Undecided, j
+}
+
+// emit reports the figures of the gate, if they have changed.
+func (g *gate) emit(s *step.Step) {
+	v, j := g.verdict(false)
+	ev := sluice.GateRead{Gate: g.Name, Verdict: sluice.GateVerdict(v), DryRun: g.DryRun, Problem: g.problem, Left: j.Left}
+	switch {
+	case g.Counts():
+		ev.Canary, ev.Odds, ev.Evidence, ev.Needed = countOf(j.Canary), j.Odds, j.Evidence, j.Needed
+		if g.Compares() {
+			ev.Primary = countOf(j.Primary)
+		}
+	case v == analysis.Bad:
+		ev.Detail = j.Reason
+	default:
+		ev.Detail = fmt.Sprintf("%d of %s failed", j.Failures, sluice.Plural(j.Looks, "reading"))
+	}
+	if text := ev.Text(); text != g.emitted {
+		g.emitted = text
+		s.Host.Emit(ev)
+	}
+}
+
+func countOf(c analysis.Counts) *sluice.GateCount { return &sluice.GateCount{Bad: c.Bad, All: c.All} }

@@ -1,0 +1,181 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage/memory"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// Watch judges the gates of one stage. The zero value has not polled.
+type Watch struct {
+	own, whole group // of the stage, and of the whole pipeline
+	opened     bool
+	status     *plan.GateStatus
+}
+
+// group is gates whose states are saved together.
+type group struct {
+	gates []*gate
+	saved memory.Concern[map[string]memory.Gate]
+}
+
+// wholePipeline is the index under which the gates of the whole pipeline are saved.
+const wholePipeline = -1
+
+// Status returns the verdict of the stage's own gates at the last poll; nil before the first one.
+func (w *Watch) Status() *plan.GateStatus { return w.status }
+
+// Poll takes what the reads since the last poll returned, judges it, and starts the reads that are due.
+// It waits for none. The error is that of a bad gate, or of a state that cannot be saved.
+func (w *Watch) Poll(ctx context.Context, s *step.Step) error {
+	if s.IsRollback() {
+		return nil
+	}
+	if err := w.open(ctx, s); err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	for _, g := range []*group{&w.own, &w.whole} {
+		if err := g.takeLooks(ctx, s); err != nil {
+			return err
+		}
+	}
+	end := s.Host.Began().Add(s.Stage.Duration)
+	status := plan.GateStatus{AtEnd: !now.Before(end)}
+	if err := w.own.judge(s, &status); err != nil {
+		return err
+	}
+	if err := w.whole.judge(s, &plan.GateStatus{}); err != nil {
+		return err
+	}
+	w.status = &status
+	w.own.startReads(ctx, s, now)
+	w.whole.startReads(ctx, s, now)
+	return nil
+}
+
+// NextPoll returns when the stage's gates need the next poll; zero: there are none.
+func (w *Watch) NextPoll(s *step.Step) (next time.Time) {
+	for _, g := range append(append([]*gate{}, w.own.gates...), w.whole.gates...) {
+		if due := g.nextPoll(); next.IsZero() || due.Before(next) {
+			next = due
+		}
+	}
+	if end := s.Host.Began().Add(s.Stage.Duration); len(w.own.gates) > 0 && s.Clock.Now().Before(end) &&
+		(next.IsZero() || end.Before(next)) {
+		next = end
+	}
+	return next
+}
+
+// open opens the gates at the first poll, with what was saved.
+func (w *Watch) open(ctx context.Context, s *step.Step) error {
+	if w.opened {
+		return nil
+	}
+	own, whole := s.Plan.GatesOf(s.Stage.Index)
+	var err error
+	if w.own, err = openGroup(ctx, s, own, s.Stage.Index, s.Host.Began()); err != nil {
+		return err
+	}
+	if w.whole, err = openGroup(ctx, s, whole, wholePipeline, s.Clock.Now()); err != nil {
+		return err
+	}
+	w.opened = true
+	return nil
+}
+
+// openGroup opens gates. since is when those begin to count that were never saved.
+func openGroup(ctx context.Context, s *step.Step, all []appfile.Gate, index int, since time.Time) (group, error) {
+	g := group{saved: s.Memory.Gates(index)}
+	if len(all) == 0 {
+		return g, nil
+	}
+	saved, err := g.saved.Load(ctx)
+	if err != nil {
+		return g, err
+	}
+	for _, from := range all {
+		state, ok := saved[from.Name]
+		if !ok {
+			state.Since = since.Add(from.After)
+		}
+		r, err := openReader(s, from)
+		if err != nil {
+			return g, err
+		}
+		g.gates = append(g.gates, &gate{Gate: from, reader: r, saved: state})
+	}
+	return g, nil
+}
+
+// takeLooks adds the results of finished reads, and saves all states if there was one.
+func (g *group) takeLooks(ctx context.Context, s *step.Step) error {
+	changed := false
+	for _, x := range g.gates {
+		if look := x.takeLook(); look != nil {
+			x.saved.State, x.saved.Read = x.How.See(x.saved.State, *look), look.At
+			x.problem, changed = look.Problem, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	all := map[string]memory.Gate{}
+	for _, x := range g.gates {
+		all[x.Name] = x.saved
+	}
+	if err := g.saved.Save(ctx, all); err != nil {
+		return err
+	}
+	for _, x := range g.gates {
+		x.emit(s)
+	}
+	return nil
+}
+
+// judge fills in the verdict of all gates. A bad gate is an error, unless it only reports.
+func (g *group) judge(s *step.Step, status *plan.GateStatus) error {
+	var undecided []string
+	judging, good := 0, 0
+	for _, x := range g.gates {
+		if x.DryRun {
+			continue
+		}
+		judging++
+		switch v, j := x.verdict(status.AtEnd); v {
+		case analysis.Bad:
+			return errBadGate(s, x, j)
+		case analysis.Good:
+			good++
+		default:
+			undecided = append(undecided, x.Name)
+		}
+	}
+	status.AllGood = judging > 0 && good == judging
+	if status.AtEnd {
+		status.Undecided = strings.Join(undecided, ", ")
+	}
+	return nil
+}
+
+func (g *group) startReads(ctx context.Context, s *step.Step, now time.Time) {
+	for _, x := range g.gates {
+		x.startRead(ctx, s, now)
+	}
+}
+
+// errBadGate is the error of a gate that refuses the canary.
+func errBadGate(s *step.Step, g *gate, j analysis.Judgement) error {
+	return &sluice.Error{Op: "judge the canary by gate " + g.Name, Resource: s.Client.Resource(), Kind: sluice.Unhealthy,
+		Err: fmt.Errorf("%s", j.Reason), Next: step.RemoveRollback(s, "compare the metrics of both versions around "+
+			s.Clock.Now().UTC().Format("15:04 UTC")+", and deploy a fixed version")}
+}
