@@ -128,15 +128,13 @@ func addRank(ways [][]float64, t, before, m int) [][]float64 {
 	}
 	for had, byU := range ways {
 		control := before - had
-		for i := 0; i <= t && had+i < len(ways); i++ {
-			if control < 0 || control+t-i > m {
-				continue
-			}
+		if control < 0 || control > m {
+			continue
+		}
+		for i := max(0, control+t-m); i <= t && had+i < len(ways); i++ {
 			more, choose := i*(2*control+t-i), binomial(t, i)
-			for u := 0; u+more < len(byU); u++ {
-				if byU[u] > 0 {
-					next[had+i][u+more] += byU[u] * choose
-				}
+			for u, n := range byU[:2*had*control+1] {
+				next[had+i][u+more] += n * choose
 			}
 		}
 	}

@@ -41,15 +41,16 @@ func TestSequentialVerdicts(t *testing.T) {
 		windows []Window
 		want    Verdict
 	}{
-		"three times as many failures":          {Gate{}, repeat(20, window(0, 3, 60, 9, 540)), Bad},
-		"the margin accepts three times":        {Gate{Worse: 3}, repeat(20, window(0, 3, 60, 9, 540)), Undecided},
-		"as many failures":                      {Gate{}, repeat(20, window(0, 1, 60, 9, 540)), Good},
-		"failures of the primary only":          {Gate{}, repeat(20, window(0, 0, 60, 9, 540)), Good},
-		"no failures":                           {Gate{}, repeat(20, window(0, 0, 60, 0, 540)), Undecided},
-		"no failures, with max":                 {Gate{Max: .01}, repeat(7, window(0, 0, 60, 0, 540)), Good},
-		"too few requests for max":              {Gate{Max: .01}, repeat(4, window(0, 0, 60, 0, 540)), Undecided},
-		"more than max":                         {Gate{Max: .01}, repeat(20, window(0, 3, 60, 27, 540)), Bad},
-		"more than max, as bad as the primary":  {Gate{Max: .01, Worse: 1.5}, repeat(20, window(0, 3, 60, 27, 540)), Undecided},
+		"three times as many failures":   {Gate{}, repeat(20, window(0, 3, 60, 9, 540)), Bad},
+		"the margin accepts three times": {Gate{Worse: 3}, repeat(20, window(0, 3, 60, 9, 540)), Undecided},
+		"as many failures":               {Gate{}, repeat(20, window(0, 1, 60, 9, 540)), Good},
+		"failures of the primary only":   {Gate{}, repeat(20, window(0, 0, 60, 9, 540)), Good},
+		"no failures":                    {Gate{}, repeat(20, window(0, 0, 60, 0, 540)), Undecided},
+		"no failures, with max":          {Gate{Max: .01}, repeat(7, window(0, 0, 60, 0, 540)), Good},
+		"too few requests for max":       {Gate{Max: .01}, repeat(4, window(0, 0, 60, 0, 540)), Undecided},
+		"more than max":                  {Gate{Max: .01}, repeat(20, window(0, 3, 60, 27, 540)), Bad},
+		"more than max, as bad as the primary": {Gate{Max: .01, Worse: 1.5}, repeat(20, window(0, 3, 60, 27, 540)),
+			Undecided},
 		"less than max, worse than the primary": {Gate{Max: .5, Worse: 1.5}, repeat(20, window(0, 6, 60, 6, 540)), Bad},
 		"all failures in one minute": {Gate{}, append(repeat(9, window(0, 0, 60, 0, 540)),
 			window(9, 20, 60, 0, 540)), Undecided},
@@ -201,21 +202,25 @@ func TestTextOfSequential(t *testing.T) {
 }
 
 func TestTimeLeft(t *testing.T) {
+	idle, slow := window(0, 0, 60, 0, 540), window(0, 0, 6, 0, 54)
+	spread := append(repeat(4, idle), window(4, 9, 60, 0, 540), window(5, 9, 60, 0, 540))
+	fast := []Window{idle, idle}
+	fast[1].From = idle.From.Add(10 * time.Second)
 	for name, c := range map[string]struct {
 		gate        Gate
 		windows     []Window
 		least, most time.Duration
 	}{
-		"no window":                            {Gate{}, nil, 0, 0},
-		"the first window, with max":           {Gate{Max: .01}, repeat(1, window(0, 0, 60, 0, 540)), 4 * time.Minute, 7 * time.Minute},
-		"the first window, few requests":       {Gate{Max: .01}, repeat(1, window(0, 0, 6, 0, 54)), 50 * time.Minute, 70 * time.Minute},
-		"the first window, nothing failed":     {Gate{}, repeat(1, window(0, 0, 60, 0, 540)), time.Hour, 24 * time.Hour},
-		"evidence that grows":                  {Gate{}, repeat(3, window(0, 4, 60, 9, 540)), time.Minute, time.Hour},
-		"good by and by":                       {Gate{}, repeat(3, window(0, 1, 60, 9, 540)), time.Minute, time.Hour},
-		"no requests of the canary":            {Gate{}, repeat(3, window(0, 0, 0, 9, 540)), 0, 0},
-		"failures in two of three windows":     {Gate{}, append(repeat(4, window(0, 0, 60, 0, 540)), window(4, 9, 60, 0, 540), window(5, 9, 60, 0, 540)), time.Minute, 5 * time.Minute},
-		"decided":                              {Gate{}, repeat(20, window(0, 3, 60, 9, 540)), 0, 0},
-		"windows of ten seconds, first window": {Gate{Max: .01}, repeat(1, window(0, 0, 60, 0, 540)), 4 * time.Minute, 7 * time.Minute},
+		"no window":                        {Gate{}, nil, 0, 0},
+		"one window, with max":             {Gate{Max: .01}, repeat(1, idle), 4 * time.Minute, 7 * time.Minute},
+		"one window, few requests":         {Gate{Max: .01}, repeat(1, slow), 50 * time.Minute, 70 * time.Minute},
+		"one window, nothing failed":       {Gate{}, repeat(1, idle), time.Hour, 24 * time.Hour},
+		"evidence that grows":              {Gate{}, repeat(3, window(0, 4, 60, 9, 540)), time.Minute, time.Hour},
+		"good by and by":                   {Gate{}, repeat(3, window(0, 1, 60, 9, 540)), time.Minute, time.Hour},
+		"no requests of the canary":        {Gate{}, repeat(3, window(0, 0, 0, 9, 540)), 0, 0},
+		"failures in two of three windows": {Gate{}, spread, time.Minute, 5 * time.Minute},
+		"decided":                          {Gate{}, repeat(20, window(0, 3, 60, 9, 540)), 0, 0},
+		"windows of ten seconds":           {Gate{Max: .01}, fast, 40 * time.Second, 80 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if j := judge(c.gate, c.windows...); j.Left < c.least || j.Left > c.most {
@@ -227,7 +232,8 @@ func TestTimeLeft(t *testing.T) {
 
 func TestEstimateBeforeAnyData(t *testing.T) {
 	withMax := Gate{Strategy: Sequential, Max: .01}
-	for perMinute, want := range map[float64]time.Duration{6: 62 * time.Minute, 60: 372 * time.Second, 600: 37 * time.Second} {
+	for perMinute, want := range map[float64]time.Duration{6: 62 * time.Minute, 60: 372 * time.Second,
+		600: 37 * time.Second} {
 		if got := withMax.Estimate(perMinute, 9*perMinute, 0); got < want*9/10 || got > want*11/10 {
 			t.Errorf("%v a minute: %v, want about %v", perMinute, got, want)
 		}
