@@ -3,7 +3,7 @@ package analysis
 import "math"
 
 // State is all that a gate has seen. The zero value is a gate that has seen nothing. Its JSON is small,
-// and a State that was read from JSON goes on exactly as the one that was written.
+// and a State that was read from JSON continues exactly as the one that was written.
 type State struct {
 	Looks      int    `json:"looks,omitempty"`      // looks that were answered
 	Last       int64  `json:"last,omitempty"`       // time of the last look, Unix nanoseconds
