@@ -68,6 +68,42 @@ func TestSequentialVerdicts(t *testing.T) {
 	}
 }
 
+// Alpha and beta set how much evidence the verdicts need.
+func TestAlphaAndBeta(t *testing.T) {
+	worse, better := repeat(3, window(0, 4, 60, 9, 540)), repeat(7, window(0, 0, 60, 0, 540))
+	for _, c := range []struct {
+		gate     Gate
+		windows  []Window
+		evidence [2]float64 // between these
+		want     Verdict
+	}{
+		{Gate{}, worse, [2]float64{5, 99}, Undecided},
+		{Gate{Alpha: .2}, worse, [2]float64{5, 99}, Bad},
+		{Gate{Max: .01, Worse: 1.5}, better, [2]float64{1, 1}, Good},
+		{Gate{Max: .01, Worse: 1.5, Beta: .001}, better, [2]float64{1, 1}, Undecided},
+	} {
+		j := judge(c.gate, c.windows...)
+		if j.Verdict != c.want || j.Evidence < c.evidence[0] || j.Evidence > c.evidence[1] {
+			t.Errorf("%+v: %s, want %s: %s", c.gate, j.Verdict, c.want, j.Text())
+		}
+	}
+}
+
+// The early pass waits while the canary may be worse than the primary, even if its share is below max.
+func TestEarlyPassWaitsForDoubts(t *testing.T) {
+	windows := repeat(3, window(0, 1, 150, 0, 850))
+	j := judge(Gate{Max: .2, Worse: 1.5}, windows...)
+	if j.PassEvidence < j.PassNeeded || j.Evidence < 10 || j.Evidence >= 100 {
+		t.Fatalf("the case does not fit: %+v", j)
+	}
+	if j.Verdict != Undecided {
+		t.Errorf("%s: %s", j.Verdict, j.Text())
+	}
+	if j := judge(Gate{Max: .2, Worse: 1.5}, windows[0]); j.Verdict != Good {
+		t.Errorf("without doubts: %s: %s", j.Verdict, j.Text())
+	}
+}
+
 // The share of the canary changes with the rate of failures: 90 % of the canary's requests come while both
 // variants fail often. Each window alone shows equal variants, and the sums show a canary four times as bad.
 func TestEachWindowHasItsOwnShare(t *testing.T) {
