@@ -13,6 +13,7 @@
 #               one trace
 # make mutants  broken rules; a test or the simulation must fail for each: ONLY=journal
 #               runs those of one area; make test runs a tenth
+# make gates    the error rates of metric gates and of other methods, with simulated releases
 # make bench    the promised figures, with their targets
 # make layers   the rules for the layers of the module
 # make clean    delete the build results
@@ -45,7 +46,7 @@ RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt layers generated test sim kill kill-real outages denials trace mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt layers generated test sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -95,6 +96,10 @@ outages:
 # and the commands that sluice prints are executed. DENIED=name runs those that match.
 denials:
 	$(GO) test ./internal/cli -run '^TestEachWriteDeniedInTurn$$' -count=1 -timeout 4h -v -denials -denied '$(DENIED)'
+
+# The table of docs/gates.md, and whether the code still has these figures.
+gates:
+	$(GO) test ./internal/analysis -run '^(TestErrorRates|TestGoodReleases|TestShare|TestBadCanaries|TestClumped|TestEarlyPass|TestPairedKeeps)' -count=1 -timeout 2h -v -gates $(if $(RECORD),-update) | grep -vE '^(=== |--- PASS)'
 
 trace:
 	$(GO) test ./internal/rehearse/simtest -run '^TestTracesAreAsRecorded$$' -count=1 -timeout 1h -v -traces $(if $(RECORD),-record) $(if $(SEED),-seed-trace $(SEED) -written $(abspath $(INTO)))
