@@ -156,4 +156,3 @@ func (b *sharedBench) runGate(g TargetGroups, until time.Time, pause time.Durati
 		}
 	}
 }
-
