@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"sync"
@@ -60,8 +61,9 @@ type Account struct {
 	endpoint string
 	clients
 
-	mu sync.Mutex
-	id string
+	mu     sync.Mutex
+	id     string
+	shared map[reflect.Type]any // see Shared
 }
 
 // Open finds Region, credentials and endpoint, and builds the clients. It calls AWS only as far as

@@ -8,15 +8,11 @@ package metrics
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
-
-	"github.com/sluice-ecs/sluice"
 )
 
 // Series names the values of one metric.
@@ -45,40 +41,23 @@ const maxQueries = 500
 // Read reads the points of all series, in the order of the series. One call reads up to 500 series;
 // there are more calls only for more series, or if CloudWatch returns the answer in parts.
 func Read(ctx context.Context, api *awscw.Client, span Span, all []Series) ([]Points, error) {
+	queries := make([]Query, 0, len(all))
+	for _, s := range all {
+		queries = append(queries, s.Query())
+	}
+	results, err := readQueries(ctx, api, span, queries)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Points, 0, len(all))
-	for part := range slices.Chunk(all, maxQueries) {
-		points, err := readPart(ctx, api, span, part)
+	for i := range results {
+		points, err := results[i].onePoints()
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, points...)
+		out = append(out, points)
 	}
 	return out, nil
-}
-
-func readPart(ctx context.Context, api *awscw.Client, span Span, part []Series) ([]Points, error) {
-	out := make([]Points, len(part))
-	in := &awscw.GetMetricDataInput{StartTime: &span.From, EndTime: &span.To}
-	indexes := map[string]int{}
-	for i, s := range part {
-		q := s.newQuery(fmt.Sprintf("m%d", i))
-		in.MetricDataQueries = append(in.MetricDataQueries, q)
-		indexes[*q.Id], out[i] = i, Points{}
-	}
-	for {
-		page, err := api.GetMetricData(ctx, in)
-		if err != nil {
-			return nil, fmt.Errorf("read metrics: %w", sluice.Inner(err))
-		}
-		for _, r := range page.MetricDataResults {
-			if i, ok := indexes[aws.ToString(r.Id)]; ok {
-				out[i].addResult(r)
-			}
-		}
-		if in.NextToken = page.NextToken; aws.ToString(in.NextToken) == "" {
-			return out, nil
-		}
-	}
 }
 
 func (s Series) newQuery(id string) cwtypes.MetricDataQuery {

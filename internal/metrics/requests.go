@@ -55,15 +55,39 @@ func CompleteMinutes(since, now time.Time) (Span, bool) {
 // ReadRequests reads how many requests the two groups got in the newest minute of the span for which
 // CloudWatch has data, with one call. If it has none, the minute is the last of the span.
 func ReadRequests(ctx context.Context, api *awscw.Client, g TargetGroups, span Span) (sluice.RequestsCounted, error) {
-	points, err := Read(ctx, api, span, []Series{
-		g.newSeries("RequestCount", ""),
-		g.newSeries("RequestCount", g.primary), g.newSeries("HTTPCode_Target_5XX_Count", g.primary),
-		g.newSeries("RequestCount", g.canary), g.newSeries("HTTPCode_Target_5XX_Count", g.canary),
-	})
+	points, err := Read(ctx, api, span, g.requestSeries())
 	if err != nil {
 		return sluice.RequestsCounted{}, err
 	}
-	return newestMinute(span, points[0], groupPoints{points[1], points[2]}, groupPoints{points[3], points[4]}), nil
+	return newestCount(span, points), nil
+}
+
+// ReadRequests is the function [ReadRequests] as a part of the call for the whole account. It returns
+// nil before the first read of these groups.
+func (r *SharedReader) ReadRequests(ctx context.Context, g TargetGroups, span Span) (*sluice.RequestsCounted, error) {
+	var queries []Query
+	for _, s := range g.requestSeries() {
+		queries = append(queries, s.Query())
+	}
+	got, err := r.Read(ctx, queries, span.From)
+	if err != nil || got.To.IsZero() {
+		return nil, err
+	}
+	counted := newestCount(span, got.Points)
+	return &counted, nil
+}
+
+func (g TargetGroups) requestSeries() []Series {
+	return []Series{
+		g.newSeries("RequestCount", ""),
+		g.newSeries("RequestCount", g.primary), g.newSeries("HTTPCode_Target_5XX_Count", g.primary),
+		g.newSeries("RequestCount", g.canary), g.newSeries("HTTPCode_Target_5XX_Count", g.canary),
+	}
+}
+
+// newestCount returns the newest minute of the points of requestSeries.
+func newestCount(span Span, points []Points) sluice.RequestsCounted {
+	return newestMinute(span, points[0], groupPoints{points[1], points[2]}, groupPoints{points[3], points[4]})
 }
 
 // newSeries returns a metric of one of the groups; without a group, of the load balancer.

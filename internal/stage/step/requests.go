@@ -7,16 +7,21 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 )
 
-const (
-	// requestReadInterval is the time between two reads of the request figures: CloudWatch has one
-	// figure per minute.
-	requestReadInterval = time.Minute
-	// requestReadTimeout is how long one read may take.
-	requestReadTimeout = 10 * time.Second
-)
+// requestReadInterval is the time between two reads of the request figures: CloudWatch has one
+// figure per minute.
+const requestReadInterval = time.Minute
+
+// SharedMetrics returns the reader of metrics that all deployments of the account share. Its calls
+// are optional reads: each is sent once.
+func SharedMetrics(a *account.Account, c clock.Clock) *metrics.SharedReader {
+	return account.Shared(a, func() *metrics.SharedReader {
+		return metrics.NewSharedReader(a.CloudWatch(), c, account.WithOptionalReads)
+	})
+}
 
 // requestWatch reads how many requests the variants got in the last minute, while the canary gets
 // some. Reads run concurrently with the stage: no poll waits for one, and no verdict depends on one.
@@ -46,9 +51,7 @@ func WatchRequests(ctx context.Context, s *Step) {
 	}
 	if span, due := w.startRead(s.Host.Began(), s.Clock.Now()); due {
 		s.Clock.Go(func() {
-			ctx, cancel := s.Clock.WithTimeout(account.WithOptionalReads(ctx), requestReadTimeout)
-			defer cancel()
-			w.endRead(metrics.ReadRequests(ctx, s.Account.CloudWatch(), groups, span))
+			w.endRead(SharedMetrics(s.Account, s.Clock).ReadRequests(ctx, groups, span))
 		})
 	}
 }
@@ -104,14 +107,17 @@ func (w *requestWatch) startRead(began, now time.Time) (span metrics.Span, due b
 	return span, due
 }
 
-// endRead keeps the result of a read, or why there is none.
-func (w *requestWatch) endRead(counted sluice.RequestsCounted, err error) {
+// endRead keeps the result of a read, or why there is none. counted is nil if the account was read in
+// this minute before the groups were known: they are part of the next read.
+func (w *requestWatch) endRead(counted *sluice.RequestsCounted, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.isReading = false
 	if err != nil {
 		w.hasEnded = sluice.KindOf(err) == sluice.Denied
-		counted = sluice.RequestsCounted{Problem: err.Error()}
+		counted = &sluice.RequestsCounted{Problem: err.Error()}
 	}
-	w.result = &counted
+	if counted != nil {
+		w.result = counted
+	}
 }

@@ -1,0 +1,132 @@
+package prometheus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/metrics"
+	"github.com/sluice-ecs/sluice/internal/metrics/httpread"
+	"github.com/sluice-ecs/sluice/internal/metrics/sourcetest"
+)
+
+func openSource(t *testing.T, address string, client *http.Client) metrics.Source {
+	return New(address, httpread.Reader{Name: sourcetest.Name, Client: client, Secrets: []string{sourcetest.Planted},
+		Authorize: func(_ context.Context, r *http.Request, _ string) error {
+			r.Header.Set("Authorization", "Bearer "+sourcetest.Planted)
+			return nil
+		}})
+}
+
+// body returns a matrix with one series. Prometheus writes the time at the end of a step.
+func body(points []metrics.Point, write func(value string) string) string {
+	if points == nil {
+		return `{"status":"success","data":{"resultType":"matrix","result":[]}}`
+	}
+	var values []string
+	for _, p := range points {
+		values = append(values, fmt.Sprintf("[%d,%s]", p.At.Add(time.Minute).Unix(),
+			write(strconv.FormatFloat(p.Value, 'f', -1, 64))))
+	}
+	return `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"job":"web"},"values":[` +
+		strings.Join(values, ",") + `]}]}}`
+}
+
+func TestSource(t *testing.T) {
+	sourcetest.Run(t, sourcetest.Provider{
+		Open: openSource, Query: "sum(rate(x[1m]))", HasTimes: true,
+		Body:       func(all []metrics.Point) string { return body(all, strconv.Quote) },
+		Quoted:     func(all []metrics.Point) string { return body(all[:1], strconv.Quote) },
+		ManySeries: `{"status":"success","data":{"resultType":"vector","result":[{},{},{}]}}`,
+		Incomplete: []string{`{}`, `[]`, `"x"`, `{"status":"success"}`, `{"status":"success","data":{"resultType":"new"}}`,
+			`{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1]]}]}}`,
+			`{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1,"x"]]}]}}`,
+			`{"status":"success","data":{"resultType":"scalar","result":[1,{}]}}`,
+			`{"status":"success","data":{"resultType":"matrix","result":{}}}`},
+	})
+}
+
+// serverOf answers each request with a body and keeps the last request.
+func serverOf(t *testing.T, body string) (metrics.Source, *http.Request) {
+	last := &http.Request{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		*last = *r
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return openSource(t, server.URL+"/prefix/", server.Client()), last
+}
+
+func at(seconds int) time.Time { return time.Date(2027, 1, 2, 12, 0, seconds, 0, time.UTC) }
+
+// A span of whole steps is a range query at the end of each step. A shorter one is one query.
+func TestRequests(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to, step int
+		query          string
+		want           string
+	}{
+		"range":   {0, 600, 60, "up", "GET /prefix/api/v1/query_range query=up start=1798891260 end=1798891800 step=60"},
+		"one":     {0, 60, 60, "up", "GET /prefix/api/v1/query query=up time=1798891260"},
+		"shorter": {50, 60, 60, "up", "GET /prefix/api/v1/query query=up time=1798891260"},
+		"long":    {0, 600, 30, "up + " + strings.Repeat("0", 3000), "POST /prefix/api/v1/query_range"},
+	} {
+		source, last := serverOf(t, body(nil, nil))
+		if _, err := source.Query(t.Context(), c.query, metrics.Span{From: at(c.from), To: at(c.to)},
+			time.Duration(c.step)*time.Second); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got := last.Method + " " + last.URL.Path
+		for _, key := range []string{"query", "start", "end", "step", "time"} {
+			if v := last.Form.Get(key); v != "" && last.Method == "GET" {
+				got += " " + key + "=" + v
+			}
+		}
+		if got != c.want || last.Form.Get("query") != c.query ||
+			last.Header.Get("Authorization") != "Bearer "+sourcetest.Planted {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// All shapes of results become points, or an error that names the shape.
+func TestResults(t *testing.T) {
+	when := at(60).Unix()
+	for result, want := range map[string]string{
+		fmt.Sprintf(`{"resultType":"scalar","result":[%d,"2.5"]}`, when):                     "12:00:00 2.5",
+		fmt.Sprintf(`{"resultType":"vector","result":[{"value":[%d,"0.25"]}]}`, when):        "12:00:00 0.25",
+		fmt.Sprintf(`{"resultType":"vector","result":[{"value":[%d.999,"0.25"]}]}`, when-61): "",
+		`{"resultType":"vector","result":[]}`:                                                "",
+		fmt.Sprintf(`{"resultType":"string","result":[%d,"x"]}`, when):                       "a string, and a gate needs a number",
+		`{"resultType":"vector","result":[{"histogram":[1,{}]}]}`:                            "a histogram, and a gate needs a number",
+		`{"resultType":"matrix","result":[{"histograms":[[1,{}]]}]}`:                         "a histogram, and a gate needs a number",
+	} {
+		source, _ := serverOf(t, `{"status":"success","warnings":["w"],"data":`+result+`}`)
+		points, err := source.Query(t.Context(), "q", metrics.Span{From: at(0), To: at(60)}, time.Minute)
+		got := ""
+		for _, p := range points {
+			got += fmt.Sprintf("%s %v", p.At.Format("15:04:05"), p.Value)
+		}
+		if err != nil && !strings.Contains(err.Error(), want) || err == nil && got != want {
+			t.Errorf("%s: %q, %v; want %q", result, got, err, want)
+		}
+	}
+}
+
+// Prometheus's own reason is in the error of a wrong query.
+func TestErrorsNameTheReason(t *testing.T) {
+	text, _ := json.Marshal(map[string]string{"status": "error", "errorType": "bad_data", "error": "parse error at 3"})
+	source, _ := serverOf(t, string(text))
+	_, err := source.Query(t.Context(), "q", metrics.Span{From: at(0), To: at(60)}, time.Minute)
+	if err == nil || !strings.Contains(err.Error(), "bad_data: parse error at 3") || sluice.KindOf(err) != "" {
+		t.Error(err)
+	}
+}

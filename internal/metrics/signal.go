@@ -1,0 +1,81 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Signal is a built-in pair of bad requests and all requests, which load balancers publish for each
+// target group. The zero value is the signal `errors`: responses of targets with 5xx.
+type Signal struct {
+	// SlowerThan makes responses bad that took longer; 0: those with 5xx.
+	SlowerThan time.Duration
+}
+
+const (
+	signalErrors = "errors"
+	signalSlower = "slower than "
+)
+
+// ParseSignal returns the signal of a text: `errors`, or `slower than` and a time, as in
+// `slower than 500ms`.
+func ParseSignal(text string) (Signal, error) {
+	if text == signalErrors {
+		return Signal{}, nil
+	}
+	limit, ok := strings.CutPrefix(text, signalSlower)
+	if !ok {
+		return Signal{}, fmt.Errorf("%q is no signal: write %s, or %s and a time, as in %s500ms", text, signalErrors,
+			strings.TrimSpace(signalSlower), signalSlower)
+	}
+	d, err := time.ParseDuration(strings.TrimSpace(limit))
+	switch {
+	case err != nil:
+		return Signal{}, fmt.Errorf("%q is no time: write a number and a unit, as in 500ms or 1.5s", limit)
+	case d < time.Millisecond || d > time.Hour:
+		return Signal{}, fmt.Errorf("%q is not between 1ms and 1h", limit)
+	}
+	return Signal{SlowerThan: d}, nil
+}
+
+// String returns the text of the signal.
+func (s Signal) String() string {
+	if s.SlowerThan == 0 {
+		return signalErrors
+	}
+	return signalSlower + s.SlowerThan.String()
+}
+
+// badSeries returns the series of a group's bad requests. CloudWatch's statistic TC(0.5:) is the
+// number of values above 0.5, here of seconds (CloudWatch User Guide, "Statistics definitions").
+func (s Signal) badSeries(g TargetGroups, group string) Series {
+	if s.SlowerThan == 0 {
+		return g.newSeries("HTTPCode_Target_5XX_Count", group)
+	}
+	out := g.newSeries("TargetResponseTime", group)
+	out.Statistic = "TC(" + strconv.FormatFloat(s.SlowerThan.Seconds(), 'f', -1, 64) + ":)"
+	return out
+}
+
+// SignalQueries returns what a gate of a signal registers with a [SharedReader].
+func (g TargetGroups) SignalQueries(s Signal) []Query {
+	return []Query{
+		g.newSeries("RequestCount", "").Query(),
+		s.badSeries(g, g.canary).Query(), g.newSeries("RequestCount", g.canary).Query(),
+		s.badSeries(g, g.primary).Query(), g.newSeries("RequestCount", g.primary).Query(),
+	}
+}
+
+// ReadSignal returns the closed windows of a signal since a time. It has none before the first read,
+// and for a minute in which the load balancer got no request.
+func (r *SharedReader) ReadSignal(ctx context.Context, g TargetGroups, s Signal, from time.Time) ([]Window, error) {
+	got, err := r.Read(ctx, g.SignalQueries(s), from)
+	if err != nil || got.To.IsZero() {
+		return nil, err
+	}
+	return CloseWindows(Span{from, got.To}, minute, Pair{got.Points[1], got.Points[2]},
+		Pair{got.Points[3], got.Points[4]}, got.Points[0]), nil
+}
