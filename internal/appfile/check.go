@@ -57,7 +57,7 @@ func (c *checker) checkValue(n *definition.Node, s shape, path string) {
 		}
 	case integer, percent, span, delay:
 		c.checkMeasure(n, s, path)
-	case number, ratio, fraction, signal, secretPlace:
+	case number, ratio, fraction, signal, webAddress, secretPlace:
 		c.checkGateValue(n, s, path)
 	}
 }

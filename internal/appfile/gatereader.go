@@ -176,14 +176,13 @@ func (r *gateReader) newCheck(entry, part *definition.Node, name string, read Ga
 func (r *gateReader) readHTTPS(entry, n *definition.Node) Gate {
 	check := HTTPCheck{URL: textOf(n.Get("url")), Method: textOr(n.Get("method"), "GET"),
 		Code: int(integerOr(n.Get("expectedCode"), 200)), Response: textOf(n.Get("expectedResponse"))}
-	if check.URL != "" && !strings.HasPrefix(check.URL, "https://") && !strings.HasPrefix(check.URL, "http://") {
-		r.addProblem(r.src.At(n.Get("url"), "the URL of a gate begins with https:// or http://"))
-	}
 	for _, h := range itemsOf(n.Get("headers")) {
 		header := Header{Key: textOf(h.Get("key")), Value: textOf(h.Get("value"))}
 		if isSecretHeader(header) {
-			r.addProblem(r.src.At(h.Get("value"), "the value of header %s is a secret: name its place, env:NAME or "+
-				"ssm:/name", header.Key))
+			p := r.src.At(h.Get("value"), "the value of header %s is a secret: name its place, env:NAME or ssm:/name",
+				header.Key)
+			p.Source = "" // the line shows the secret
+			r.addProblem(p)
 		}
 		check.Headers = append(check.Headers, header)
 	}

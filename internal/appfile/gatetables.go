@@ -11,7 +11,7 @@ func analysisKeys() []key {
 			"Gates on metrics."),
 		honouredKey("https", shape{kind: list, of: &shape{kind: object, keys: httpsKeys()}},
 			"Gates that send a request and check the response."),
-		honouredKey("commands", shape{kind: list, of: &shape{kind: object, keys: commandKeys()}},
+		honouredKey("commands", shape{kind: list, of: commandShape()},
 			"Gates that run a command; its exit code decides. Refused inside piped."),
 		honouredKey("alarms", shape{kind: list, of: &shape{kind: text, min: 1}},
 			"CloudWatch alarms; the gate fails while one is in state ALARM."),
@@ -89,7 +89,7 @@ func commonGateKeys() []key {
 
 func httpsKeys() []key {
 	return append([]key{
-		neededKey("url", shape{kind: text, min: 1}, "The URL."),
+		neededKey("url", shape{kind: webAddress}, "The URL."),
 		honouredKey("method", shape{kind: choice, words: []string{"GET", "HEAD", "POST", "PUT"}},
 			"The method of the request. Default: GET."),
 		honouredKey("headers", shape{kind: list, of: &shape{kind: object, keys: []key{
@@ -101,10 +101,10 @@ func httpsKeys() []key {
 	}, commonGateKeys()...)
 }
 
-func commandKeys() []key {
-	return append([]key{
-		neededKey("run", shape{kind: list, of: &shape{kind: text}}, "The program and its arguments."),
-	}, commonGateKeys()...)
+func commandShape() *shape {
+	return &shape{kind: object, complete: [][]string{{"run"}}, keys: append([]key{
+		neededKey("run", shape{kind: list, of: &shape{kind: text, min: 1}}, "The program and its arguments."),
+	}, commonGateKeys()...)}
 }
 
 // gatesKey returns the key gates of a WAIT, or of a whole file.
@@ -112,7 +112,7 @@ func gatesKey(sentence string) key {
 	keys := append(metricKeys(),
 		honouredKey("alarm", shape{kind: text, min: 1}, "A CloudWatch alarm; the gate fails while it is in state ALARM."),
 		honouredKey("https", shape{kind: object, keys: httpsKeys()}, "A request whose response decides."),
-		honouredKey("command", shape{kind: object, keys: commandKeys()}, "A command whose exit code decides."))
+		honouredKey("command", *commandShape(), "A command whose exit code decides."))
 	return honouredKey("gates", shape{kind: list, of: &shape{kind: object, keys: keys,
 		complete: append(completeMetric(), []string{"alarm"}, []string{"https"}, []string{"command"})}}, sentence)
 }
@@ -120,7 +120,7 @@ func gatesKey(sentence string) key {
 // analysisProvidersKey returns the key of the metric providers, in piped's shape.
 func analysisProvidersKey() key {
 	config := shape{kind: object, keys: []key{
-		honouredKey("address", shape{kind: text, min: 1}, "PROMETHEUS, DATADOG: the address of the API."),
+		honouredKey("address", shape{kind: webAddress}, "PROMETHEUS, DATADOG: the address of the API."),
 		honouredKey("usernameFile", shape{kind: text, min: 1}, "PROMETHEUS: the file with the user name."),
 		honouredKey("passwordFile", shape{kind: text, min: 1}, "PROMETHEUS: the file with the password."),
 		honouredKey("bearer", shape{kind: secretPlace}, "PROMETHEUS, WEB: the place of the token: env:NAME or ssm:/name."),

@@ -14,6 +14,9 @@ const templateFolder = ".pipe"
 // findTemplate returns the metric of a template and its file. It returns nil after adding a problem.
 func (r *gateReader) findTemplate(t *definition.Node) (*definition.Node, *definition.Source) {
 	name := textOf(t.Get("name"))
+	if name == "" {
+		return nil, nil // that is a problem of the entry already
+	}
 	var names []string
 	for _, file := range r.templateFiles() {
 		data, err := r.readFile(file)

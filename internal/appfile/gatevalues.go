@@ -2,6 +2,7 @@ package appfile
 
 import (
 	"math"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,11 +27,18 @@ func (c *checker) checkGateValue(n *definition.Node, s shape, path string) {
 	case signal:
 		_, ok = signalOf(n)
 		want = "errors, or slower than a duration, such as \"slower than 500ms\""
+	case webAddress:
+		ok = n.Kind == definition.Text && isWebAddress(n.Text)
+		want = "a URL that begins with https:// or http://"
+		if !ok { // a URL may have a secret in it
+			c.addSecretProblem(n, "%s is %s", path, want)
+			return
+		}
 	case secretPlace:
 		ok = n.Kind == definition.Text && isSecretPlace(n.Text)
 		want = "the place of a secret: env:NAME or ssm:/name"
 		if !ok { // the value may be the secret itself
-			c.addProblem(n, "%s is %s", path, want)
+			c.addSecretProblem(n, "%s is %s", path, want)
 			return
 		}
 	}
@@ -42,6 +50,12 @@ func (c *checker) checkGateValue(n *definition.Node, s shape, path string) {
 		got = n.Kind.String()
 	}
 	c.addProblem(n, "%s is %s, and this is %s", path, want, got)
+}
+
+// addSecretProblem adds a problem without the line of the file, which may show a secret.
+func (c *checker) addSecretProblem(n *definition.Node, format string, args ...any) {
+	c.addProblem(n, format, args...)
+	c.problems[len(c.problems)-1].Source = ""
 }
 
 // numberOf returns a finite number.
@@ -80,6 +94,11 @@ func signalOf(n *definition.Node) (Signal, bool) {
 	return Signal{SlowerThan: d}, ok && err == nil && d > 0 && d <= time.Hour
 }
 
+func isWebAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+}
+
 // isSecretPlace reports whether a text names where a secret is.
 func isSecretPlace(text string) bool {
 	ok, err := regexp.MatchString(`^(env:[A-Za-z_][A-Za-z0-9_]*|ssm:/?[A-Za-z0-9_./-]+)$`, text)
@@ -112,6 +131,8 @@ func gateValueSchema(s shape) map[string]any {
 		}}
 	case signal:
 		return map[string]any{"type": []string{"string", "null"}, "pattern": "^(errors|slower than .+)$"}
+	case webAddress:
+		return map[string]any{"type": []string{"string", "null"}, "pattern": "^https?://[^/]+"}
 	}
 	return map[string]any{"type": []string{"string", "null"}, "pattern": "^(env:|ssm:).+$"}
 }

@@ -49,6 +49,7 @@ const (
 	ratio                   // a number of at least 1
 	fraction                // a share above 0 and below 100 percent, like "1%" or 0.01
 	signal                  // a metric of a load balancer
+	webAddress              // a URL of http or https
 	secretPlace             // where a secret is: env:NAME or ssm:/name
 	choice                  // one of several words
 	word                    // text that names a step

@@ -219,7 +219,7 @@ app.pipecd.yaml:1:33: input.targetGroups.primary has no containerPort
 		{
 			name: "a stage misspelt",
 			file: "pipeline: {stages: [{name: ECS_CANARY_ROLLUOT}]}\n",
-			want: `app.pipecd.yaml:1:28: unknown stage "ECS_CANARY_ROLLUOT": use one of ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT, WAIT_APPROVAL
+			want: `app.pipecd.yaml:1:28: unknown stage "ECS_CANARY_ROLLUOT": use one of ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT, ANALYSIS, WAIT_APPROVAL
    1 | pipeline: {stages: [{name: ECS_CANARY_ROLLUOT}]}
      |                            ^
 did you mean "ECS_CANARY_ROLLOUT"?`,
@@ -229,13 +229,6 @@ did you mean "ECS_CANARY_ROLLOUT"?`,
 			file: "pipeline: {stages: [{name: ECS_ROLLBACK}]}\n",
 			want: `app.pipecd.yaml:1:28: stage ECS_ROLLBACK is refused. sluice adds the rollback itself; planner.autoRollback controls it.
    1 | pipeline: {stages: [{name: ECS_ROLLBACK}]}
-     |                            ^`,
-		},
-		{
-			name: "an analysis",
-			file: "pipeline: {stages: [{name: ANALYSIS, with: {duration: 5m}}]}\n",
-			want: `app.pipecd.yaml:1:28: stage ANALYSIS is refused. This version of sluice has no analysis stage. A rollout fails if its tasks or targets fail. sluice supports ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL.
-   1 | pipeline: {stages: [{name: ANALYSIS, with: {duration: 5m}}]}
      |                            ^`,
 		},
 		{

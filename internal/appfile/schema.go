@@ -91,7 +91,7 @@ func schemaOf(s shape, f Format) map[string]any {
 		return map[string]any{"type": []string{"boolean", "null"}}
 	case integer, percent, span, delay:
 		return measureSchema(s)
-	case number, ratio, fraction, signal, secretPlace:
+	case number, ratio, fraction, signal, webAddress, secretPlace:
 		return gateValueSchema(s)
 	}
 	return map[string]any{}

@@ -42,7 +42,6 @@ var layerTable = []layerRow{
 	{pkg: "internal/secret", layer: 0},
 	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
 
-	{pkg: "internal/analysis", layer: 1},
 	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
 	{pkg: "internal/definition/appspec", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition"}},
