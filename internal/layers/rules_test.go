@@ -104,6 +104,7 @@ var layerTable = []layerRow{
 	concernRow("memory"),
 	concernRow("task", "memory"),
 	concernRow("step", "memory"),
+	concernRow("gates", "memory", "step"),
 	concernRow("claim", "memory", "step"),
 	concernRow("revision", "memory", "step"),
 	concernRow("capacity", "memory", "step"),

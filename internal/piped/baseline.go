@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -158,10 +157,10 @@ func unpackValue(data []byte, v any) error {
 
 // ownIndex returns the index of a stage among the stages of this plugin: piped counts all plugins'
 // stages.
-func ownIndex(pipeline []string, index int) int {
+func (e *pluginEntry) ownIndex(pipeline []string, index int) int {
 	n := 0
 	for i, name := range pipeline {
-		if i < index && slices.Contains(ourStages, name) {
+		if i < index && e.runs(name) {
 			n++
 		}
 	}

@@ -17,6 +17,15 @@ type pluginEntry struct {
 	Port          int             `json:"port"`
 	Config        json.RawMessage `json:"config"`
 	DeployTargets []deployTarget  `json:"deployTargets"`
+
+	settings pluginSettings
+}
+
+// pluginSettings are the plugin's own settings.
+type pluginSettings struct {
+	// Analysis makes the plugin run the stage ANALYSIS too. If two plugins of piped have a stage, the
+	// later one in piped's configuration runs it.
+	Analysis bool `json:"analysis"`
 }
 
 // deployTarget is an account and Region to which applications are deployed.
@@ -51,8 +60,8 @@ func readEntry(text string) (*pluginEntry, error) {
 			configError(e.Name, fmt.Errorf(
 				"port %d: a plugin needs a port from 1 to 65535, as piped waits for it without a limit", e.Port))
 	}
-	if err := decodeStrict(e.Config, &struct{}{}); err != nil {
-		return nil, configError(e.Name, fmt.Errorf("config: %w: this plugin has no configuration of its own", err))
+	if err := decodeStrict(e.Config, &e.settings); err != nil {
+		return nil, configError(e.Name, fmt.Errorf("config: %w: its only key is analysis, true or false", err))
 	}
 	seen := map[string]bool{}
 	for i := range e.DeployTargets {

@@ -57,7 +57,7 @@ func stopReason(ctx context.Context) string {
 }
 
 func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) error {
-	if !slices.Contains(ourStages, in.GetStage().GetName()) {
+	if !p.entry.runs(in.GetStage().GetName()) {
 		return &sluice.Error{Op: "run stage " + in.GetStage().GetName(),
 			Err: errors.New("this plugin has no such stage")}
 	}
@@ -263,7 +263,7 @@ func (t *targetRun) planIndex() int {
 		i++ // a stage that piped does not know, see removeLeftovers
 	}
 	if !t.baseline.Quick {
-		i += ownIndex(t.target.pipeline, int(t.in.GetStage().GetIndex()))
+		i += t.plugin.entry.ownIndex(t.target.pipeline, int(t.in.GetStage().GetIndex()))
 	}
 	if i >= len(t.plan.Stages) || t.plan.Stages[i].Name != t.in.GetStage().GetName() {
 		return -1
@@ -392,7 +392,7 @@ func (t *targetRun) isLast(err error) bool {
 		return t.index >= len(t.plan.Stages)-1
 	}
 	return !slices.ContainsFunc(all, func(s *contract.PipelineStage) bool {
-		return !s.GetRollback() && s.GetIndex() > t.in.GetStage().GetIndex() && slices.Contains(ourStages, s.GetName())
+		return !s.GetRollback() && s.GetIndex() > t.in.GetStage().GetIndex() && t.plugin.entry.runs(s.GetName())
 	})
 }
 

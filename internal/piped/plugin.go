@@ -31,7 +31,7 @@ type plugin struct {
 // FetchDefinedStages returns the names of the stages that piped must send to this plugin.
 func (p *plugin) FetchDefinedStages(context.Context,
 	*contract.FetchDefinedStagesRequest) (*contract.FetchDefinedStagesResponse, error) {
-	return &contract.FetchDefinedStagesResponse{Stages: slices.Clone(ourStages)}, nil
+	return &contract.FetchDefinedStagesResponse{Stages: slices.Clone(p.entry.stages())}, nil
 }
 
 // DetermineVersions returns the images of the target's task definition.
@@ -50,9 +50,9 @@ func (p *plugin) BuildPipelineSyncStages(_ context.Context,
 	r *contract.BuildPipelineSyncStagesRequest) (*contract.BuildPipelineSyncStagesResponse, error) {
 	var all []*contract.PipelineStage
 	for _, s := range r.GetStages() {
-		if !slices.Contains(ourStages, s.GetName()) || s.GetName() == appfile.StageRollback {
+		if !p.entry.runs(s.GetName()) || s.GetName() == appfile.StageRollback {
 			return nil, status.Errorf(codes.InvalidArgument, "stage %q: this plugin has %s", s.GetName(),
-				strings.Join(ourStages[:len(ourStages)-1], ", "))
+				strings.Join(slices.DeleteFunc(slices.Clone(p.entry.stages()), isRollbackStage), ", "))
 		}
 		all = append(all, newStage(s.GetName(), s.GetDesc(), s.GetIndex(), false))
 	}
@@ -111,3 +111,5 @@ func (p *plugin) targetsOf(d *contract.Deployment) ([]string, error) {
 	}
 	return names, nil
 }
+
+func isRollbackStage(name string) bool { return name == appfile.StageRollback }

@@ -3,7 +3,6 @@ package piped
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -97,7 +96,7 @@ func (p *plugin) previewStages(ctx context.Context, target, application string, 
 		others = nil
 	}
 	for ; len(own) > 0; number++ {
-		if number < len(others) && !slices.Contains(ourStages, others[number]) {
+		if number < len(others) && !p.entry.runs(others[number]) {
 			fmt.Fprintf(&b, "#   %d %s, a stage of another plugin\n", number, others[number])
 			continue
 		}

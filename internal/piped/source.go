@@ -20,8 +20,19 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// ourStages are the stages that the plugin runs: those of pipelines, and the rollback.
+// ourStages are the stages that the plugin always runs: those of pipelines, and the rollback.
 var ourStages = append(plan.PipelineStages(), appfile.StageRollback)
+
+// stages returns the stages that the plugin runs, with the rollback as the last one.
+func (e *pluginEntry) stages() []string {
+	if !e.settings.Analysis {
+		return ourStages
+	}
+	return append([]string{appfile.StageAnalysis}, ourStages...)
+}
+
+// runs reports whether the plugin runs a stage.
+func (e *pluginEntry) runs(name string) bool { return slices.Contains(e.stages(), name) }
 
 // loadedApp is an application from a source, with the pipeline of its file.
 type loadedApp struct {
@@ -52,6 +63,9 @@ func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedAp
 	}
 	app, err := appfile.Load(overlayFS{folder.New(src.GetApplicationDirectory()), name, ours}, name, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := refuseGates(app); err != nil {
 		return nil, err
 	}
 	return &loadedApp{app: app, pipeline: stageNames(spec), commit: src.GetCommitHash()}, nil
@@ -88,7 +102,7 @@ func (e *pluginEntry) ownPart(data []byte, spec *definition.Node) ([]byte, error
 	}
 	names := stageNames(spec)
 	for i, name := range names {
-		if !slices.Contains(ourStages, name) && !strings.HasPrefix(name, "ECS_") {
+		if e.isForeign(name) {
 			item := spec.Get("pipeline").Get("stages").Items[i]
 			others = append(others, yamlBlock{item.Line, 0})
 		}
@@ -110,13 +124,12 @@ func (e *pluginEntry) holdsOwnPart(data []byte, names []string) bool {
 	}
 	spec := src.Root.Get("spec")
 	plugins := spec.Get("plugins")
-	return slices.Equal(stageNames(spec), slices.DeleteFunc(slices.Clone(names), isForeign)) &&
+	return slices.Equal(stageNames(spec), slices.DeleteFunc(slices.Clone(names), e.isForeign)) &&
 		(plugins == nil || len(plugins.Entries) == 1 && plugins.Entries[0].Key == e.Name)
 }
 
-func isForeign(name string) bool {
-	return !slices.Contains(ourStages, name) && !strings.HasPrefix(name, "ECS_")
-}
+// isForeign reports whether another plugin runs a stage.
+func (e *pluginEntry) isForeign(name string) bool { return !e.runs(name) && !strings.HasPrefix(name, "ECS_") }
 
 // yamlBlock is where an entry of a map (by the column of its key) or of a list (column 0) begins,
 // in lines and columns from 1.
@@ -165,7 +178,7 @@ func (e *pluginEntry) rewriteOwn(data []byte) ([]byte, error) {
 		pipeline["stages"] = slices.DeleteFunc(list, func(item any) bool {
 			stage, _ := item.(map[string]any)
 			name, _ := stage["name"].(string)
-			return isForeign(name)
+			return e.isForeign(name)
 		})
 	}
 	return yaml.MarshalWithOptions(file, yaml.JSON())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,8 @@ func (p *program) newApproveCommand() *cobra.Command {
 	var stage int
 	var by string
 	c := p.NewDeploymentCommand(&t, "Approve a stage that waits for approval",
-		`Approve a stage that waits for approval. The journal keeps the approver and the time.
+		`Approve a stage that waits for approval, or that has gates without a verdict at the end
+of its time. The journal keeps the approver and the time.
 
 If a process runs the deployment, that process continues it. Otherwise, run sluice
 resume. If CodeDeploy waits before it moves traffic, this command continues the
@@ -32,7 +34,7 @@ CodeDeploy deployment. `+session.IDHelp,
 		})
 	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the first that waits)")
 	_ = c.RegisterFlagCompletionFunc("stage", p.CompleteStages("approve",
-		func(s plan.Stage) bool { return s.Approvals > 0 }))
+		func(s plan.Stage) bool { return s.Approvals > 0 || len(s.Gates) > 0 }))
 	c.Flags().StringVar(&by, "by", "", "`name` of the approver (default: user@host)")
 	return c
 }
@@ -56,7 +58,7 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 			return err
 		}
 	}
-	s, yes, err := findApprovableStage(ctx, j, d, pl, stage)
+	s, yes, err := findApprovableStage(ctx, j, d, pl, stage, p.Env.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -67,13 +69,13 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 		Stage: strconv.Itoa(s.Index), By: by}); err != nil {
 		return err
 	}
-	return p.printApproved(ctx, j, d, s, by, s.Approvals-len(yes)-1)
+	return p.printApproved(ctx, j, d, s, by, max(1, s.Approvals)-len(yes)-1)
 }
 
 // findApprovableStage returns the stage to approve and the names of those who have approved
 // it already. A number of 0 means the first stage that waits for approval.
 func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan,
-	number int) (plan.Stage, []string, error) {
+	number int, now time.Time) (plan.Stage, []string, error) {
 	fail := func(next, format string, args ...any) (plan.Stage, []string, error) {
 		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...),
 			Next: next}
@@ -85,17 +87,23 @@ func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Depl
 	if err != nil {
 		return plan.Stage{}, nil, err
 	}
-	done := map[int]bool{}
+	rows := map[int]journal.Stage{}
 	for _, s := range stages {
-		done[s.Index] = s.Status == journal.StageDone
+		rows[s.Index] = s
 	}
 	commands, err := j.Commands(ctx, d.ID, 0)
 	if err != nil {
 		return plan.Stage{}, nil, err
 	}
 	for _, s := range pl.Stages {
-		if s.Approvals == 0 || done[s.Index] || number > 0 && s.Index != number-1 {
+		row := rows[s.Index]
+		isOther := s.Approvals == 0 && (len(s.Gates) == 0 || row.Began.IsZero())
+		if isOther || row.Status == journal.StageDone || number > 0 && s.Index != number-1 {
 			continue
+		}
+		if end := row.Began.Add(s.Duration); s.Approvals == 0 && now.Before(end) {
+			return fail("wait for the verdict, or run sluice rollback", "stage %d judges its gates until %s; it asks only if one "+
+				"has no verdict then", s.Index+1, end.UTC().Format("15:04:05 UTC"))
 		}
 		return s, approverNames(commands, s), nil
 	}
