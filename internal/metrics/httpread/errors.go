@@ -18,6 +18,8 @@ import (
 const (
 	// maxExcerpt is how many characters of a response an error contains.
 	maxExcerpt = 200
+	// minSecret is how long a credential is at least: shorter ones are parts of words.
+	minSecret = 4
 	// maxMasked is how many bytes of a response are searched for secrets.
 	maxMasked = 8_000
 )
@@ -75,7 +77,7 @@ func (r Reader) SeriesError(n int, how string) error {
 // Mask returns a text of the provider for an error: one short line without secrets.
 func (r Reader) Mask(text string) string {
 	for _, s := range r.Secrets {
-		if s != "" {
+		if len(s) >= minSecret {
 			text = strings.ReplaceAll(text, s, secret.Stars)
 		}
 	}
@@ -106,30 +108,38 @@ func (r Reader) sendError(ctx context.Context, request *http.Request, err error)
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	address := secret.URL(request.URL.Scheme + "://" + request.URL.Host)
+	address := request.URL.Scheme + "://" + request.URL.Host
 	var redirect redirectError
-	switch cause := context.Cause(ctx); {
+	switch {
 	case errors.As(err, &redirect):
 		return r.noAnswer(err, "set the address to the host that answers, or check for a login page before it")
-	case errors.Is(cause, context.DeadlineExceeded):
-		return r.noAnswer(stoppedError{"no response in time", cause}, "check that "+address+" responds, or raise timeout")
-	case cause != nil:
-		return &sluice.Error{Op: r.Op, Resource: r.Name, Kind: sluice.KindOf(cause), Err: cause}
+	case ctx.Err() != nil:
+		return r.StoppedError(ctx, address)
 	case isTLS(err):
-		return r.noAnswer(stoppedError{tlsText(err), err},
+		return r.noAnswer(coveredError{tlsText(err), err},
 			"trust the certificate authority on this machine, or correct the address")
 	}
-	return r.noAnswer(stoppedError{r.Mask(err.Error()), err}, "check that "+address+" responds")
+	return r.noAnswer(coveredError{r.Mask(err.Error()), err}, "check that "+secret.URL(address)+" responds")
 }
 
-// stoppedError is a short text over an error that errors.Is finds.
-type stoppedError struct {
+// StoppedError returns the error of a query whose context has ended.
+func (r Reader) StoppedError(ctx context.Context, address string) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return r.noAnswer(coveredError{"no response in time", cause},
+			"check that "+secret.URL(address)+" responds, or raise timeout")
+	}
+	return &sluice.Error{Op: r.Op, Resource: r.Name, Kind: sluice.KindOf(cause), Err: cause}
+}
+
+// coveredError is a short text over an error that errors.Is finds.
+type coveredError struct {
 	text  string
 	cause error
 }
 
-func (e stoppedError) Error() string { return e.text }
-func (e stoppedError) Unwrap() error { return e.cause }
+func (e coveredError) Error() string { return e.text }
+func (e coveredError) Unwrap() error { return e.cause }
 
 func isTLS(err error) bool {
 	var header tls.RecordHeaderError

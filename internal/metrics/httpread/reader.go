@@ -23,6 +23,8 @@ type Reader struct {
 	Client *http.Client
 	// Authorize adds credentials to a request, after all other headers are set. nil adds none.
 	Authorize func(ctx context.Context, r *http.Request, body string) error
+	// ReturnsRedirects is whether a redirect to another host is the response. Otherwise it is an error.
+	ReturnsRedirects bool
 	// Secrets never appear in an error, even if the provider returns them.
 	Secrets []string
 }
@@ -43,6 +45,9 @@ func (r Reader) Read(ctx context.Context, method, address string, header http.He
 	}
 	for name, values := range header {
 		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
 	}
 	if r.Authorize != nil {
 		if err := r.Authorize(ctx, request, body); err != nil {
@@ -72,6 +77,9 @@ func (r Reader) newClient() *http.Client {
 	c.CheckRedirect = func(to *http.Request, via []*http.Request) error {
 		first := via[0].URL
 		if to.URL.Host != first.Host || to.URL.Scheme != first.Scheme {
+			if r.ReturnsRedirects {
+				return http.ErrUseLastResponse
+			}
 			return redirectError{to.URL.Scheme + "://" + to.URL.Host}
 		}
 		if len(via) > maxRedirects {
