@@ -27,6 +27,15 @@ func BlueGreenPipeline() []string {
 		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
 }
 
+// GatedPipeline returns a canary pipeline whose wait has a gate: on the counts of both versions, and on the
+// share of the canary's failures.
+func GatedPipeline() []string {
+	return []string{"ECS_CANARY_ROLLOUT scale=50", "ECS_TRAFFIC_ROUTING canary=20",
+		`ANALYSIS duration=15m metrics=[{"signal":"errors","worse":1.5},{"name":"limit","signal":"errors","max":"1%"}] ` +
+			"onUndecided=pass",
+		"ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
+}
+
 // withoutKeepOld returns a pipeline for a rolling service, which keeps no old primary.
 func withoutKeepOld(stages []string) (all []string) {
 	for _, s := range stages {
@@ -70,6 +79,10 @@ func Flows() []Flow {
 		{"blue/green", with(of(BlueGreenPipeline()))},
 		{"quick sync", with()},
 		{"quick sync that crashes", with(bad)},
+		{"canary with gates", with(of(GatedPipeline()))},
+		{"canary that its gate refuses", with(of(GatedPipeline()), func(c *rehearse.Case) { c.New = "errors=5%" })},
+		{"canary service: canary that its gate refuses", with(rolling, of(GatedPipeline()),
+			func(c *rehearse.Case) { c.New = "errors=5%" })},
 		{"rolling", with(rolling, breaker)},
 		{"rolling, rolled back by ECS", with(rolling, breaker, bad)},
 		{"rolling, rolled back by sluice", with(rolling, bad)},

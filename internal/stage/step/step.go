@@ -52,6 +52,8 @@ type Config struct {
 	CheckRetry func() error
 	// Facts are what the stages of one run share; nil: the stage reads them itself.
 	Facts *Facts
+	// OutsideAWS is what gates use besides AWS; nil: nothing.
+	OutsideAWS *OutsideAWS
 	// CannotResume says that the host cannot pause the deployment and run [Run.Finish] again.
 	CannotResume bool
 }

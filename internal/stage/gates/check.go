@@ -1,0 +1,77 @@
+package gates
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/metrics"
+	"github.com/sluice-ecs/sluice/internal/metrics/check"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// httpReader sends a request and checks its response.
+type httpReader struct {
+	check   appfile.HTTPCheck
+	outside *step.OutsideAWS
+}
+
+func (r httpReader) read(ctx context.Context, _ times) analysis.Look {
+	header := http.Header{}
+	for _, h := range r.check.Headers {
+		value, err := r.outside.Resolve(ctx, h.Value)
+		if err != nil {
+			return analysis.Look{Problem: err.Error()}
+		}
+		header.Set(h.Key, value)
+	}
+	got, err := check.HTTP{URL: r.check.URL, Method: r.check.Method, Header: header, ExpectedCode: r.check.Code,
+		ExpectedResponse: r.check.Response}.Run(ctx, r.outside.HTTP)
+	return lookOf(got.Passed, got.Text, err)
+}
+
+// lookOf returns the look of a check.
+func lookOf(passed bool, text string, err error) analysis.Look {
+	if err != nil {
+		return analysis.Look{Problem: err.Error()}
+	}
+	if passed {
+		return analysis.Look{Check: analysis.Check{Passed: true}}
+	}
+	return analysis.Look{Check: analysis.Check{Failed: text}}
+}
+
+// commandReader runs a command.
+type commandReader struct {
+	argv    []string
+	timeout time.Duration
+	clock   clock.Clock
+}
+
+func (r commandReader) read(ctx context.Context, _ times) analysis.Look {
+	exit, tail, err := check.Command{Argv: r.argv, Timeout: r.timeout}.Run(ctx, r.clock)
+	text := fmt.Sprintf("%s: exit code %d", r.argv[0], exit)
+	if tail != "" {
+		text += ": " + tail
+	}
+	return lookOf(exit == 0, text, err)
+}
+
+// alarmReader reads the state of a CloudWatch alarm.
+type alarmReader struct {
+	account *account.Account
+	name    string
+}
+
+func (r alarmReader) read(ctx context.Context, _ times) analysis.Look {
+	all, err := metrics.ReadAlarms(ctx, r.account.CloudWatch(), []string{r.name})
+	if err != nil {
+		return analysis.Look{Problem: err.Error()}
+	}
+	return lookOf(!all[0].IsFiring(), fmt.Sprintf("alarm %s is in state %s: %s", r.name, all[0].State, all[0].Reason), nil)
+}

@@ -1,0 +1,100 @@
+package gates
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/metrics"
+)
+
+// preparer is a source that knows queries before the first read. CloudWatch answers a query that it does not
+// know only in the next minute.
+type preparer interface {
+	Prepare(query string, from time.Time, step, every time.Duration) error
+}
+
+// prepareQueries registers the queries of a gate with its source.
+func prepareQueries(source metrics.Source, g appfile.Gate, from time.Time) error {
+	p, ok := source.(preparer)
+	if !ok {
+		return nil
+	}
+	for _, q := range []appfile.Queries{g.Read.Values, g.Read.Bad, g.Read.All} {
+		for _, text := range []string{q.Canary, q.Control} {
+			if text == "" {
+				continue
+			}
+			if err := p.Prepare(text, from, stepOf(g), g.Interval); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stepOf returns the time between two points of a series.
+func stepOf(g appfile.Gate) time.Duration { return min(g.Interval, time.Minute) }
+
+// valuesReader reads the values of a series, and of its control.
+type valuesReader struct {
+	source metrics.Source
+	query  appfile.Queries
+	step   time.Duration
+}
+
+func (r valuesReader) read(ctx context.Context, t times) (l analysis.Look) {
+	canary, err := r.source.Query(ctx, r.query.Canary, metrics.Span{From: t.last, To: t.now}, r.step)
+	if err == nil && r.query.Control != "" {
+		var control []metrics.Point
+		control, err = r.source.Query(ctx, r.query.Control, metrics.Span{From: t.last, To: t.now}, r.step)
+		l.Control = valuesOf(control)
+	}
+	if l.Canary = valuesOf(canary); err != nil {
+		return analysis.Look{Problem: err.Error()}
+	}
+	return l
+}
+
+func valuesOf(points []metrics.Point) (all []float64) {
+	for _, p := range points {
+		all = append(all, p.Value)
+	}
+	return all
+}
+
+// countsReader counts requests by queries of a provider.
+type countsReader struct {
+	source   metrics.Source
+	bad, all appfile.Queries
+}
+
+// readAgain is how much time before the last read is read again: a minute closes some minutes after its end.
+const readAgain = 10 * time.Minute
+
+func (r countsReader) read(ctx context.Context, t times) analysis.Look {
+	span := metrics.Span{From: t.since, To: metrics.CloseTime(t.now, time.Minute)}
+	if again := t.last.Add(-readAgain); again.After(span.From) {
+		span.From = again
+	}
+	if !span.From.Before(span.To) {
+		return analysis.Look{}
+	}
+	var pairs [2]metrics.Pair
+	for i, q := range []struct{ bad, all string }{{r.bad.Canary, r.all.Canary}, {r.bad.Control, r.all.Control}} {
+		if q.all == "" {
+			continue // the canary is not compared
+		}
+		bad, err := r.source.Query(ctx, q.bad, span, time.Minute)
+		if err != nil {
+			return analysis.Look{Problem: err.Error()}
+		}
+		all, err := r.source.Query(ctx, q.all, span, time.Minute)
+		if err != nil {
+			return analysis.Look{Problem: err.Error()}
+		}
+		pairs[i] = metrics.Pair{Bad: metrics.PointsOf(bad), All: metrics.PointsOf(all)}
+	}
+	return analysis.Look{Windows: windowsOf(metrics.CloseWindows(span, time.Minute, pairs[0], pairs[1], nil))}
+}
