@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/metrics/datadog"
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
@@ -17,8 +18,8 @@ import (
 type Problem struct {
 	Key string // of its config, as "headers.X-Scope-OrgID"; "name", "type" or "config" of itself
 	Err error
-	// Near is the key that was probably meant; "": none.
-	Near string
+	// Meant is the key that was probably meant; "": none.
+	Meant string
 }
 
 // Parse returns the provider of an entry of analysisProviders, as it is decoded from YAML or JSON, and
@@ -111,6 +112,10 @@ func (p *parser) takeAddress() {
 		p.out.Config.Address = ""
 		p.addProblem("address", errors.New("the address contains a password: write username and password as references, "+
 			"as in password: env:PROMETHEUS_PASSWORD"))
+	case secret.Mask(text) != text:
+		p.out.Config.Address = ""
+		p.addProblem("address", errors.New("the address contains text that looks like a secret: write it as a header "+
+			"with a reference, as in headers: {X-Token: env:NAME}"))
 	case p.out.Type == Prometheus && (u.RawQuery != "" || u.Fragment != ""):
 		p.addProblem("address", fmt.Errorf("the address has a query: write only %s://%s%s", u.Scheme, u.Host, u.Path))
 	}
@@ -259,41 +264,14 @@ func (p *parser) refuseOtherKeys() {
 		if slices.Contains(p.taken, key) {
 			continue
 		}
-		problem := Problem{Key: key, Near: nearKey(key, p.taken)}
+		problem := Problem{Key: key, Meant: definition.Nearest(key, p.taken)}
 		text := fmt.Sprintf("a provider of type %s has no key %s", p.out.Type, key)
 		if len(p.taken) == 0 {
 			text += ": it reads the account of the deployment and needs no config"
-		} else if problem.Near != "" {
-			text += ": probably " + problem.Near
+		} else if problem.Meant != "" {
+			text += ": probably " + problem.Meant
 		}
 		problem.Err = errors.New(text)
 		p.problems = append(p.problems, problem)
 	}
-}
-
-// nearKey returns the known key that differs only in case or in one letter.
-func nearKey(key string, known []string) string {
-	for _, k := range known {
-		if strings.EqualFold(k, key) || isOneEditAway(strings.ToLower(k), strings.ToLower(key)) {
-			return k
-		}
-	}
-	return ""
-}
-
-func isOneEditAway(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch len(b) - len(a) {
-	case 0:
-		return i < len(a) && a[i+1:] == b[i+1:]
-	case 1:
-		return a[i:] == b[i+1:]
-	}
-	return false
 }
