@@ -40,7 +40,10 @@ func (c Command) Run(ctx context.Context, clk clock.Clock) (exit int, tail strin
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.Dir, c.Env, output, output, outputDelay
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); ctx.Err() != nil {
+		_ = cmd.Wait()
+		return 0, "", c.stopError(context.Cause(ctx))
+	} else if err != nil {
 		return 0, "", c.startError(err)
 	}
 	err = cmd.Wait()
