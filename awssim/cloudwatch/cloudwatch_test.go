@@ -329,8 +329,6 @@ func TestMetricDataComesBackSummedUp(t *testing.T) {
 		data[0].StatusCode != "Complete" {
 		t.Errorf("data %+v", data)
 	}
-	ask.MetricDataQueries[0].MetricStat.Stat = aws.String("p99")
-	refused(b.GetMetricData(b.ctx, ask))(t, "InvalidParameterValue", "not simulated")
 	ask.MetricDataQueries = []cwtypes.MetricDataQuery{{Id: aws.String("m"), Expression: aws.String("e/2")}}
 	refused(b.GetMetricData(b.ctx, ask))(t, "InvalidParameterValue", "not simulated")
 	refused(b.PutMetricData(b.ctx, &awscw.PutMetricDataInput{Namespace: aws.String("shop"),

@@ -159,7 +159,7 @@ func (s *builtInTask) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.Handler.ServeHTTP(w, r)
 		return
 	}
-	if !s.waitLatency(r, b.Latency) {
+	if !s.waitLatency(w, r, b.Latency) {
 		return
 	}
 	switch status := b.Answer(s.currentMoment()); {
@@ -173,13 +173,17 @@ func (s *builtInTask) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // waitLatency waits for the latency by the clock. It returns false if the caller left.
-func (s *builtInTask) waitLatency(r *http.Request, latency time.Duration) bool {
+func (s *builtInTask) waitLatency(w http.ResponseWriter, r *http.Request, latency time.Duration) bool {
 	if r.URL.Path == "/_slow" {
 		var ms int64
 		fmt.Sscan(r.URL.Query().Get("ms"), &ms)
 		latency += time.Duration(ms) * time.Millisecond
 	}
-	return latency <= 0 || s.plane.clock.Sleep(r.Context(), latency) == nil
+	if latency <= 0 {
+		return true
+	}
+	w.Header().Set(waitedHeader, latency.String())
+	return s.plane.clock.Sleep(r.Context(), latency) == nil
 }
 
 func (s *builtInTask) writeAnswer(w http.ResponseWriter, r *http.Request) {

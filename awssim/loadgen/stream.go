@@ -38,6 +38,7 @@ type sentSpan struct {
 	from, to time.Time
 	rate     float64 // requests per second answered without failure
 	node     int     // of a Network Load Balancer
+	took     time.Duration
 }
 
 // countRequests returns the number of requests of the span.
