@@ -57,7 +57,7 @@ func alarm(name string) *awscw.PutMetricAlarmInput {
 	return &awscw.PutMetricAlarmInput{AlarmName: &name, Namespace: aws.String("AWS/ApplicationELB"),
 		MetricName: aws.String("HTTPCode_Target_5XX_Count"),
 		Statistic:  "Sum", Period: aws.Int32(60), EvaluationPeriods: aws.Int32(2), Threshold: aws.Float64(1),
-		ComparisonOperator: "GreaterThanThreshold", TreatMissingData: aws.String("notBreaching"),
+		ComparisonOperator: "GreaterThanThreshold", TreatMissingData: aws.String("ignore"),
 		AlarmActions: []string{"arn:aws:sns:eu-west-1:123456789012:ops"},
 		Dimensions:   []cwtypes.Dimension{{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web/1")}},
 		Tags:         []cwtypes.Tag{{Key: aws.String("team"), Value: aws.String("a")}}}

@@ -68,9 +68,19 @@ func pointOf(d *cwtypes.MetricDatum) (p point) {
 
 // window is the time range of a query, [from, to), in periods.
 type window struct {
-	from, to time.Time
-	period   time.Duration
-	unit     cwtypes.StandardUnit
+	from, to  time.Time
+	period    time.Duration
+	unit      cwtypes.StandardUnit
+	fromStart bool // the first period begins at from
+}
+
+// periodOf returns the begin of the period of a time. Periods begin at multiples of their length,
+// unless fromStart is set.
+func (w window) periodOf(at time.Time) time.Time {
+	if w.fromStart {
+		return w.from.Add(at.Sub(w.from).Truncate(w.period))
+	}
+	return at.Truncate(w.period)
 }
 
 func windowOf(from, to *time.Time, period *int32, unit cwtypes.StandardUnit) (w window, err error) {
@@ -89,8 +99,7 @@ func windowOf(from, to *time.Time, period *int32, unit cwtypes.StandardUnit) (w 
 	return w, err
 }
 
-// periodSums returns the points of a metric, summed per period. Periods begin at multiples of their
-// length.
+// periodSums returns the points of a metric, summed per period.
 func (w window) periodSums(m *metric) []point {
 	var list []point
 	if m == nil {
@@ -100,7 +109,7 @@ func (w window) periodSums(m *metric) []point {
 		if p.at.Before(w.from) || !p.at.Before(w.to) || w.unit != "" && w.unit != p.unit {
 			continue
 		}
-		at := p.at.Truncate(w.period)
+		at := w.periodOf(p.at)
 		if n := len(list); n == 0 || !list[n-1].at.Equal(at) {
 			list = append(list, point{at: at, unit: p.unit})
 		}
