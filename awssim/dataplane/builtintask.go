@@ -159,17 +159,32 @@ func (s *builtInTask) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.Handler.ServeHTTP(w, r)
 		return
 	}
-	if !s.waitLatency(w, r, b.Latency) {
+	if !s.waitLatency(w, r, s.drawLatency()) {
 		return
 	}
-	switch status := b.Answer(s.currentMoment()); {
+	moment := s.currentMoment()
+	switch status := b.Answer(moment); {
 	case status == http.StatusServiceUnavailable:
 		http.Error(w, b.Version+" is not healthy", status)
-	case b.ErrorRate > 0 && s.plane.nextRandom() < b.ErrorRate:
+	case s.draw(b.ErrorRateAt(moment.SinceStart)):
 		http.Error(w, b.Version+" had an error", http.StatusInternalServerError)
 	default:
 		s.writeAnswer(w, r)
 	}
+}
+
+// drawLatency returns the latency of one answer.
+func (s *builtInTask) drawLatency() time.Duration {
+	b := s.start.Behaviour
+	if latency := b.LatencyAt(s.currentMoment().SinceStart); latency > 0 && s.draw(b.SlowShare()) {
+		return latency
+	}
+	return 0
+}
+
+// draw returns true with a probability. It draws only if both results are possible.
+func (s *builtInTask) draw(share float64) bool {
+	return share > 0 && (share >= 1 || s.plane.nextRandom() < share)
 }
 
 // waitLatency waits for the latency by the clock. It returns false if the caller left.

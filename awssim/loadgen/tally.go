@@ -239,7 +239,7 @@ func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 	}
 	h := s.host
 	line := Line{Group: group, Version: versionOf(h), Status: h.answerAt(from)}
-	span := sentSpan{from: from, to: to, node: s.decision.Node, took: h.behaviour.Latency}
+	span := sentSpan{from: from, to: to, node: s.decision.Node, took: h.latencyAt(from)}
 	if line.Status == 0 {
 		line.Status = 502
 		t.countRequests(line, from, n, "the target refuses connections", h.address)
@@ -248,19 +248,27 @@ func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 	}
 	bad := 0.0
 	if line.Status < 500 {
-		bad = n * h.behaviour.ErrorRate
+		bad = n * h.errorRate(from, to)
 	}
 	t.countRequests(line, from, n-bad, "the image answers this status", h.address)
-	t.countAtBalancer(h, line.Status, span, n-bad)
-	t.countAtBalancer(h, 500, span, bad)
+	t.countAnswers(h, line.Status, span, n-bad)
+	t.countAnswers(h, 500, span, bad)
 	if bad > 0 {
 		t.countRequests(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors",
 			h.address)
 	}
 	if line.Status < 500 {
-		span.rate = (n - bad) / to.Sub(from).Seconds()
+		span.rate = (n - bad) * h.slowShare() / to.Sub(from).Seconds()
 		h.addInFlight(span)
 	}
+}
+
+// countAnswers counts the answers of a target: some have the latency, the others take no time.
+func (t *Tally) countAnswers(h *host, status int, p sentSpan, n float64) {
+	slow := n * h.behaviour.SlowShare()
+	t.countAtBalancer(h, status, p, slow)
+	p.took = 0
+	t.countAtBalancer(h, status, p, n-slow)
 }
 
 // countAtBalancer counts requests of a span for the load balancer's metrics. The status is the
