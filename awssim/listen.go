@@ -165,6 +165,7 @@ func (l *Listening) Close() {
 // returns.
 func (l *Listening) startGeneration(e *generation) {
 	e.dataPlane.Store(dataplane.Start(dataplane.Options{World: e.world, Clock: e.clock, Seed: l.sim.options.Seed,
+		Speed:     l.sim.options.Speed,
 		Callbacks: e.planeCallbacks()}))
 	l.pump = startPump(e.world, e.clock)
 	_ = e.dataPlane.Load().Flush(l.ctx)

@@ -17,8 +17,15 @@ import (
 
 const webDimension = "app/web/0123456789abcdef"
 
-// minuteSums returns the points of a metric of the load balancer, or of one of its groups, by minute.
+// minuteSums returns the sums of a metric of the load balancer, or of one of its groups, by minute.
 func minuteSums(t testing.TB, cfg aws.Config, metric, group string, from, to time.Time) map[time.Time]float64 {
+	t.Helper()
+	return minuteValues(t, cfg, metric, "Sum", group, from, to)
+}
+
+// minuteValues returns a statistic of a metric of the load balancer, or of one of its groups, by
+// minute.
+func minuteValues(t testing.TB, cfg aws.Config, metric, stat, group string, from, to time.Time) map[time.Time]float64 {
 	t.Helper()
 	dims := []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String(webDimension)}}
 	if group != "" {
@@ -28,7 +35,7 @@ func minuteSums(t testing.TB, cfg aws.Config, metric, group string, from, to tim
 	out, err := awscw.NewFromConfig(cfg).GetMetricData(ctx, &awscw.GetMetricDataInput{StartTime: &from, EndTime: &to,
 		MetricDataQueries: []cwtypes.MetricDataQuery{{Id: aws.String("m"), MetricStat: &cwtypes.MetricStat{
 			Metric: &cwtypes.Metric{Namespace: aws.String("AWS/ApplicationELB"), MetricName: &metric, Dimensions: dims},
-			Period: aws.Int32(60), Stat: aws.String("Sum")}}}})
+			Period: aws.Int32(60), Stat: &stat}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,5 +151,72 @@ func TestMetricsAreTheRealRequests(t *testing.T) {
 	until(t, "20 requests are in the metric", func() bool { return sum("RequestCount") == 20 })
 	if ok, bad := sum("HTTPCode_Target_2XX_Count"), sum("HTTPCode_Target_5XX_Count"); ok != 20 || bad != 0 {
 		t.Errorf("%v answered 2XX and %v 5XX", ok, bad)
+	}
+}
+
+// Response times are those of the images, without requests that no target answered. A time of
+// exactly the bound is not slower than it.
+func TestResponseTimesAreTheModelledOnes(t *testing.T) {
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, strings.ReplaceAll(string(canaryFile(t)), "sim/web:v1", "sim/web:v1?errors=10%&latency=500ms"))
+	cfg, from := s.Config(), clock.Now()
+	r := callWeb(s)
+	clock.move(10 * time.Minute)
+	sent, to := r.Report().Requests, clock.Now()
+	clock.move(3 * time.Minute)
+	for stat, want := range map[string]float64{"SampleCount": sent, "Sum": sent / 2, "TC(0.499:)": sent, "TC(0.5:)": 0,
+		"TC(:0.5)": sent, "p99": .5 * 10, "PR(:0.5)": 100 * 10, "Maximum": .5 * 10} {
+		if got := sumOf(minuteValues(t, cfg, "TargetResponseTime", stat, primaryARN, from, to)); got != want {
+			t.Errorf("%s: %v, want %v", stat, got, want)
+		}
+	}
+	if points := minuteValues(t, cfg, "TargetResponseTime", "TC(0:)", canaryARN, from, to); len(points) != 0 {
+		t.Errorf("a group without requests has points: %v", points)
+	}
+}
+
+// All metrics of a minute arrive together: at no time do they contradict each other.
+func TestMetricsOfAMinuteAgree(t *testing.T) {
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, strings.ReplaceAll(string(canaryFile(t)), "sim/web:v1", "sim/web:v1?errors=10%&latency=500ms"))
+	cfg, from := s.Config(), clock.Now()
+	callWeb(s)
+	for range 10 * 6 {
+		clock.move(10 * time.Second)
+		read := func(metric, stat string) map[time.Time]float64 {
+			return minuteValues(t, cfg, metric, stat, primaryARN, from, from.Add(time.Hour))
+		}
+		ok, bad := read("HTTPCode_Target_2XX_Count", "Sum"), read("HTTPCode_Target_5XX_Count", "Sum")
+		timed := read("TargetResponseTime", "SampleCount")
+		for at, n := range read("RequestCount", "Sum") {
+			if ok[at]+bad[at] != n || timed[at] != n {
+				t.Fatalf("%v: %v requests, %v and %v answers, %v times", at, n, ok[at], bad[at], timed[at])
+			}
+			if share := bad[at] / n; share < .099 || share > .101 {
+				t.Fatalf("%v: %v of %v requests failed", at, bad[at], n)
+			}
+		}
+	}
+}
+
+// The clock runs 60 times faster than the machine's. Only the latency of the image follows it.
+func TestResponseTimesAreTheRealOnes(t *testing.T) {
+	s := newSim(t, awssim.Options{Clock: newFast(60), Speed: 60})
+	load(t, s, strings.ReplaceAll(string(canaryFile(t)), "sim/web:v1", "sim/web:v1?latency=20s&check-latency=1ms")+
+		"\nknobs: {metricDelay: 0s}\n")
+	l := listen(t, s)
+	cfg := remote(t, s, l)
+	from, at := s.View().Now.Truncate(time.Minute), door(t, cfg)
+	if status, body := fetch(t, "GET", at, ""); status != 200 {
+		t.Fatal(status, body)
+	}
+	value := func(stat string) float64 {
+		return sumOf(minuteValues(t, cfg, "TargetResponseTime", stat, primaryARN, from, from.Add(time.Hour)))
+	}
+	until(t, "the request is in the metric", func() bool { return value("SampleCount") == 1 })
+	if got := value("Maximum"); got < 20 || got > 22 {
+		t.Errorf("the request took %v s", got)
 	}
 }

@@ -55,8 +55,9 @@ type Options struct {
 	DNS string
 	// LogLimit is how many of the newest entries the world's log keeps; 0 keeps all.
 	LogLimit int
-	// Speed is how much faster than the machine's the Clock runs. It is only reported (GET
-	// /_sluice/world); 0 is 1.
+	// Speed is how much faster than the machine's the Clock runs; 0 is 1. GET /_sluice/world reports
+	// it, and the response times of real requests in CloudWatch are divided by it, but for the
+	// latency of images.
 	Speed float64
 }
 

@@ -14,21 +14,28 @@ import (
 // balancerNamespace is the namespace of Application Load Balancers.
 const balancerNamespace = "AWS/ApplicationELB"
 
+// responseTime is the metric of the time from a request to the header of its target's answer.
+const responseTime = "TargetResponseTime"
+
 // balancerMetrics are the metrics that load balancers publish, with the requests that each counts.
-var balancerMetrics = map[string]world.StatusClass{
-	"RequestCount":              0,
-	"HTTPCode_Target_2XX_Count": 2,
-	"HTTPCode_Target_3XX_Count": 3,
-	"HTTPCode_Target_4XX_Count": 4,
-	"HTTPCode_Target_5XX_Count": 5,
+var balancerMetrics = map[string]func(world.StatusClass) bool{
+	"RequestCount":              func(world.StatusClass) bool { return true },
+	"HTTPCode_Target_2XX_Count": isClass(2),
+	"HTTPCode_Target_3XX_Count": isClass(3),
+	"HTTPCode_Target_4XX_Count": isClass(4),
+	"HTTPCode_Target_5XX_Count": isClass(5),
+	responseTime:                func(c world.StatusClass) bool { return c > 0 },
+}
+
+func isClass(want world.StatusClass) func(world.StatusClass) bool {
+	return func(c world.StatusClass) bool { return c == want }
 }
 
 // findMetric returns the points of a metric: those that were put, and those that a load balancer
 // has published up to now.
 func findMetric(tx *world.Tx, namespace, name *string, dims []cwtypes.Dimension) *metric {
-	key := metricKey(namespace, name, dims)
-	put, _ := metricsOf(tx).all.Get(key)
-	published := publishedPoints(tx, key, val(namespace), val(name), dims)
+	put, _ := metricsOf(tx).all.Get(metricKey(namespace, name, dims))
+	published := publishedPoints(tx, val(namespace), val(name), dims)
 	if put == nil || len(published) == 0 {
 		return &metric{points: append(published, pointsOf(put)...)}
 	}
@@ -46,33 +53,76 @@ func pointsOf(m *metric) []point {
 
 // publishedPoints returns the points of a load balancer's metric that are visible now, oldest
 // first. A minute without requests has no point, and the minute that lasts has none yet.
-func publishedPoints(tx *world.Tx, key, namespace, name string, dims []cwtypes.Dimension) (all []point) {
-	class, known := balancerMetrics[name]
+func publishedPoints(tx *world.Tx, namespace, name string, dims []cwtypes.Dimension) (all []point) {
+	counts, known := balancerMetrics[name]
 	balancer, group, ok := balancerOf(dims)
 	if namespace != balancerNamespace || !known || !ok {
 		return nil
 	}
-	for _, m := range tx.RequestCounts(balancer, group, class) {
-		if n := visibleCount(tx, key, m); n > 0 {
-			all = append(all, point{at: m.Minute, count: n, sum: n, min: 1, max: 1, unit: cwtypes.StandardUnitCount})
+	// All metrics of a minute arrive together, whatever their name.
+	key := metricKey(ptr(namespace), ptr("RequestCount"), dims)
+	for _, m := range tx.RequestCounts(balancer, group) {
+		p := point{at: m.Minute, unit: cwtypes.StandardUnitCount}
+		if name == responseTime {
+			p.unit = cwtypes.StandardUnitSeconds
+		}
+		for _, a := range visibleAnswers(tx, key, m) {
+			if a.Count > 0 && counts(a.Class) {
+				p.addPoint(newPoint(sampleValue(name, a), a.Count))
+			}
+		}
+		if p.count > 0 {
+			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// visibleCount returns how many of a minute's requests CloudWatch shows now. The nodes of a load
-// balancer report in two parts, each after its own delay, so the number of a minute grows.
-func visibleCount(tx *world.Tx, key string, m world.MinuteCount) float64 {
-	total, n := math.Round(m.Count), int(m.Minute.Unix()/60)
-	first := math.Round(total * (0.5 + tx.Random("metric part", key, n)/2))
+// sampleValue returns the value of one request: its time in seconds, or 1.
+func sampleValue(name string, a world.AnswerCount) float64 {
+	if name == responseTime {
+		return float64(a.Took) / float64(time.Second)
+	}
+	return 1
+}
+
+// visibleAnswers returns the requests of a minute that CloudWatch shows now. The nodes of a load
+// balancer report in two parts, each after its own delay, so the numbers of a minute grow.
+func visibleAnswers(tx *world.Tx, key string, m world.MinuteCounts) []world.AnswerCount {
+	n := int(m.Minute.Unix() / 60)
+	whole := wholeCounts(m.Answers, 1, tx.Random("metric rounding", key, n))
+	first := wholeCounts(whole, 0.5+tx.Random("metric part", key, n)/2, 0.5)
 	age, delay := tx.Now().Sub(m.Minute.Add(time.Minute)), tx.Settings().MetricDelay
-	visible := 0.0
-	for part, count := range []float64{first, total - first} {
-		if age >= tx.RandomBetween(delay.Min, delay.Max, "metric delay", key, 2*n+part) {
-			visible += count
+	isVisible := func(part int) bool {
+		return age >= tx.RandomBetween(delay.Min, delay.Max, "metric delay", key, 2*n+part)
+	}
+	seesFirst, seesRest := isVisible(0), isVisible(1)
+	for i := range whole {
+		all, part := whole[i].Count, first[i].Count
+		whole[i].Count = 0
+		if seesFirst {
+			whole[i].Count += part
+		}
+		if seesRest {
+			whole[i].Count += all - part
 		}
 	}
-	return visible
+	return whole
+}
+
+// wholeCounts returns whole numbers of requests, whose sum is the rounded sum of the parts. Modelled
+// callers send parts of requests: with a keyed draw as the offset, a class of half a request a
+// minute gets one every other minute.
+func wholeCounts(all []world.AnswerCount, share, offset float64) []world.AnswerCount {
+	all = slices.Clone(all)
+	sum, before := 0.0, 0.0
+	for i := range all {
+		sum += all[i].Count * share
+		// The sum of whole numbers is whole but for rounding.
+		up := math.Floor(sum + offset + 1e-9)
+		all[i].Count, before = up-before, up
+	}
+	return all
 }
 
 // balancerOf returns the load balancer and the target group of dimensions. ok is false for

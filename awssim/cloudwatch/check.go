@@ -92,6 +92,10 @@ func checkMetric(in *awscw.PutMetricAlarmInput) error {
 	case in.Period == nil:
 		return missingParameter("The parameter Period is required")
 	}
+	if _, ok := parseExtended(val(in.ExtendedStatistic)); !ok && in.ExtendedStatistic != nil {
+		return validationError("The value %s for parameter ExtendedStatistic is not a valid statistic.",
+			*in.ExtendedStatistic)
+	}
 	if err := checkPeriod(*in.Period, "Period"); err != nil {
 		return err
 	}

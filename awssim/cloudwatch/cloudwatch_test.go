@@ -57,7 +57,7 @@ func alarm(name string) *awscw.PutMetricAlarmInput {
 	return &awscw.PutMetricAlarmInput{AlarmName: &name, Namespace: aws.String("AWS/ApplicationELB"),
 		MetricName: aws.String("HTTPCode_Target_5XX_Count"),
 		Statistic:  "Sum", Period: aws.Int32(60), EvaluationPeriods: aws.Int32(2), Threshold: aws.Float64(1),
-		ComparisonOperator: "GreaterThanThreshold", TreatMissingData: aws.String("notBreaching"),
+		ComparisonOperator: "GreaterThanThreshold", TreatMissingData: aws.String("ignore"),
 		AlarmActions: []string{"arn:aws:sns:eu-west-1:123456789012:ops"},
 		Dimensions:   []cwtypes.Dimension{{Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web/1")}},
 		Tags:         []cwtypes.Tag{{Key: aws.String("team"), Value: aws.String("a")}}}
@@ -329,8 +329,6 @@ func TestMetricDataComesBackSummedUp(t *testing.T) {
 		data[0].StatusCode != "Complete" {
 		t.Errorf("data %+v", data)
 	}
-	ask.MetricDataQueries[0].MetricStat.Stat = aws.String("p99")
-	refused(b.GetMetricData(b.ctx, ask))(t, "InvalidParameterValue", "not simulated")
 	ask.MetricDataQueries = []cwtypes.MetricDataQuery{{Id: aws.String("m"), Expression: aws.String("e/2")}}
 	refused(b.GetMetricData(b.ctx, ask))(t, "InvalidParameterValue", "not simulated")
 	refused(b.PutMetricData(b.ctx, &awscw.PutMetricDataInput{Namespace: aws.String("shop"),

@@ -2,7 +2,6 @@ package cloudwatch
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -23,24 +22,6 @@ const (
 	maxReturnedPoints = 100_800 // of GetMetricData
 	maxQueries        = 500
 )
-
-// metric holds the points of one metric, by time.
-type metric struct{ points []point }
-
-// point is a sample, or a set of samples from one datum.
-type point struct {
-	at                   time.Time
-	count, sum, min, max float64
-	unit                 cwtypes.StandardUnit
-}
-
-func (p *point) addPoint(q point) {
-	if p.count == 0 {
-		p.min, p.max = q.min, q.max
-	}
-	p.count, p.sum = p.count+q.count, p.sum+q.sum
-	p.min, p.max = min(p.min, q.min), max(p.max, q.max)
-}
 
 // metricStore holds the metrics of a Region, by name.
 type metricStore struct{ all world.Ordered[*metric] }
@@ -147,84 +128,4 @@ func (m *metricStore) addDatum(namespace *string, d *cwtypes.MetricDatum, now ti
 	if len(x.points) >= 2*maxMetricPoints {
 		x.points = append(x.points[:0:0], x.points[len(x.points)-maxMetricPoints:]...)
 	}
-}
-
-func pointOf(d *cwtypes.MetricDatum) (p point) {
-	one := func(v, n float64) { p.addPoint(point{count: n, sum: v * n, min: v, max: v}) }
-	switch {
-	case d.Value != nil:
-		one(*d.Value, 1)
-	case d.StatisticValues != nil:
-		s := d.StatisticValues
-		p = point{count: val(s.SampleCount), sum: val(s.Sum), min: val(s.Minimum), max: val(s.Maximum)}
-	}
-	for i, v := range d.Values {
-		n := 1.0
-		if len(d.Counts) > 0 {
-			n = d.Counts[i]
-		}
-		one(v, n)
-	}
-	p.unit = d.Unit
-	return p
-}
-
-// window is the time range of a query, [from, to), in periods.
-type window struct {
-	from, to time.Time
-	period   time.Duration
-	unit     cwtypes.StandardUnit
-}
-
-func windowOf(from, to *time.Time, period *int32, unit cwtypes.StandardUnit) (w window, err error) {
-	switch {
-	case from == nil || to == nil:
-		return w, missingParameter("The parameters StartTime and EndTime are required.")
-	case !from.Before(*to):
-		return w, validationError("The parameter StartTime must be less than the parameter EndTime.")
-	case period == nil:
-		return w, missingParameter("The parameter Period is required.")
-	}
-	w = window{from: from.UTC(), to: to.UTC(), period: time.Duration(*period) * time.Second, unit: unit}
-	if p := *period; p != 1 && p != 5 {
-		err = checkPeriod(p, "Period")
-	}
-	return w, err
-}
-
-// periodSums returns the points of a metric, summed per period. Periods begin at multiples of their
-// length.
-func (w window) periodSums(m *metric) []point {
-	var list []point
-	if m == nil {
-		return nil
-	}
-	for _, p := range m.points {
-		if p.at.Before(w.from) || !p.at.Before(w.to) || w.unit != "" && w.unit != p.unit {
-			continue
-		}
-		at := p.at.Truncate(w.period)
-		if n := len(list); n == 0 || !list[n-1].at.Equal(at) {
-			list = append(list, point{at: at, unit: p.unit})
-		}
-		list[len(list)-1].addPoint(p)
-	}
-	return list
-}
-
-// statisticValue returns one statistic of a point.
-func (p point) statisticValue(name string) (float64, error) {
-	switch name {
-	case "SampleCount":
-		return p.count, nil
-	case "Sum":
-		return p.sum, nil
-	case "Average":
-		return p.sum / p.count, nil
-	case "Minimum":
-		return p.min, nil
-	case "Maximum":
-		return p.max, nil
-	}
-	return 0, notSimulated(fmt.Sprintf("Statistic %q", name))
 }

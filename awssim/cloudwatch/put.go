@@ -59,6 +59,7 @@ func (s *Service) PutMetricAlarm(ctx context.Context, in *awscw.PutMetricAlarmIn
 		if !there {
 			tx.AddAlarm(a)
 			tx.NoteAlarm(a.Name, "ConfigurationUpdate", "Alarm \""+a.Name+"\" created", "")
+			evaluateLater(tx, a)
 			return nil, nil
 		}
 		tx.NoteAlarm(a.Name, "ConfigurationUpdate", "Alarm \""+a.Name+"\" updated", "")
@@ -93,8 +94,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// SetAlarmState sets the state. On AWS it lasts until the next evaluation; here it lasts until the
-// next SetAlarmState.
+// SetAlarmState sets the state until the next evaluation.
 func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInput) (*awscw.SetAlarmStateOutput, error) {
 	err := firstOf(checkLength(in.AlarmName, "alarmName", 255), checkLength(in.StateReason, "stateReason", 1023),
 		oneOf(in.StateValue, "stateValue", in.StateValue.Values()))

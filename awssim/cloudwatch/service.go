@@ -1,16 +1,15 @@
 // Package cloudwatch implements the API of Amazon CloudWatch: alarms, and metric data as far as
 // reading back stored data. Application Load Balancers publish how many requests they sent to their
-// targets.
+// targets, and how long the targets took.
 //
-// Alarms are resources of the world, which ECS's deployment alarms read. PutMetricAlarm and
-// SetAlarmState set their state: metrics are never evaluated and actions are never carried out. It
-// does not simulate composite and log alarms, dashboards, insight rules, metric streams and metric
-// math.
+// Alarms are resources of the world, which ECS's deployment alarms read. They are evaluated every
+// minute on their metric; actions are never carried out. It does not simulate composite and log
+// alarms, dashboards, insight rules, metric streams and metric math.
 //
 // The service speaks three protocols: CBOR to the Go SDK, query to older clients, awsJson 1.0 to
 // others.
 //
-// Start reading at [Service.PutMetricAlarm] in put.go, then describe.go and data.go.
+// Start reading at [Service.PutMetricAlarm] in put.go, then evaluate.go, describe.go and data.go.
 package cloudwatch
 
 import (

@@ -159,27 +159,46 @@ func (s *builtInTask) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.Handler.ServeHTTP(w, r)
 		return
 	}
-	if !s.waitLatency(r, b.Latency) {
+	if !s.waitLatency(w, r, s.drawLatency()) {
 		return
 	}
-	switch status := b.Answer(s.currentMoment()); {
+	moment := s.currentMoment()
+	switch status := b.Answer(moment); {
 	case status == http.StatusServiceUnavailable:
 		http.Error(w, b.Version+" is not healthy", status)
-	case b.ErrorRate > 0 && s.plane.nextRandom() < b.ErrorRate:
+	case s.draw(b.ErrorRateAt(moment.SinceStart)):
 		http.Error(w, b.Version+" had an error", http.StatusInternalServerError)
 	default:
 		s.writeAnswer(w, r)
 	}
 }
 
+// drawLatency returns the latency of one answer.
+func (s *builtInTask) drawLatency() time.Duration {
+	b := s.start.Behaviour
+	if latency := b.LatencyAt(s.currentMoment().SinceStart); latency > 0 && s.draw(b.SlowShare()) {
+		return latency
+	}
+	return 0
+}
+
+// draw returns true with a probability. It draws only if both results are possible.
+func (s *builtInTask) draw(share float64) bool {
+	return share > 0 && (share >= 1 || s.plane.nextRandom() < share)
+}
+
 // waitLatency waits for the latency by the clock. It returns false if the caller left.
-func (s *builtInTask) waitLatency(r *http.Request, latency time.Duration) bool {
+func (s *builtInTask) waitLatency(w http.ResponseWriter, r *http.Request, latency time.Duration) bool {
 	if r.URL.Path == "/_slow" {
 		var ms int64
 		fmt.Sscan(r.URL.Query().Get("ms"), &ms)
 		latency += time.Duration(ms) * time.Millisecond
 	}
-	return latency <= 0 || s.plane.clock.Sleep(r.Context(), latency) == nil
+	if latency <= 0 {
+		return true
+	}
+	w.Header().Set(waitedHeader, latency.String())
+	return s.plane.clock.Sleep(r.Context(), latency) == nil
 }
 
 func (s *builtInTask) writeAnswer(w http.ResponseWriter, r *http.Request) {

@@ -40,6 +40,7 @@ type inFlight struct {
 	dec     loadbalancer.Decision
 	target  *targetConns
 	cancel  context.CancelCauseFunc
+	sent    time.Time
 	last    atomic.Int64 // UnixNano of the last byte
 	shard   int
 	counted trafficCell // the cell in which the request was counted
@@ -53,7 +54,8 @@ func inFlightOf(ctx context.Context) *inFlight { return ctx.Value(inFlightKey{})
 func (f *listenerSocket) forwardRequest(w http.ResponseWriter, r *http.Request, dec loadbalancer.Decision) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	fs := f.plane.sockets
-	fl := &inFlight{socket: f, dec: dec, target: fs.targets.connsOf(f.plane, dec), cancel: cancel}
+	fl := &inFlight{socket: f, dec: dec, target: fs.targets.connsOf(f.plane, dec), cancel: cancel,
+		sent: f.plane.clock.Now()}
 	fl.noteBytes()
 	fl.target.load.Add(1)
 	fs.inFlight.addRequest(fl)
@@ -79,12 +81,12 @@ func (fl *inFlight) countOutcome(outcome string, status int) {
 }
 
 // countForMetrics counts the request for the load balancer's metrics. status is the target's; 0: it
-// did not answer.
-func (fl *inFlight) countForMetrics(status int) {
+// did not answer. took is how long the answer took.
+func (fl *inFlight) countForMetrics(status int, took time.Duration) {
 	f := fl.socket
 	now := f.plane.clock.Now().UTC()
 	f.plane.world.CountRequests(world.RequestSample{Key: f.key, Balancer: f.balancer, Group: fl.dec.Group,
-		From: now, To: now, Status: status, Count: 1})
+		From: now, To: now, Status: status, Took: took, Count: 1})
 }
 
 // recountCut changes the request's outcome to cut, or to client gone.
@@ -160,7 +162,7 @@ func (p *Plane) newTraceID(given string) string {
 func handleResponse(r *http.Response) error {
 	fl := inFlightOf(r.Request.Context())
 	fl.noteBytes()
-	fl.countForMetrics(r.StatusCode)
+	fl.countForMetrics(r.StatusCode, fl.responseTime(r))
 	if r.StatusCode == http.StatusSwitchingProtocols {
 		fl.countOutcome("upgraded", r.StatusCode)
 		fl.socket.plane.sockets.inFlight.removeRequest(fl) // an open socket may be idle
@@ -187,7 +189,7 @@ func handleProxyError(w http.ResponseWriter, r *http.Request, err error) {
 		outcome = "refused by target"
 	}
 	fl.countOutcome(outcome, status)
-	fl.countForMetrics(0)
+	fl.countForMetrics(0, 0)
 	writePage(w, status)
 }
 

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -31,6 +32,7 @@ type Options struct {
 	World     *world.World
 	Clock     world.Clock
 	Seed      uint64
+	Speed     float64 // of the clock, times the machine's; 0 is 1
 	Callbacks Callbacks
 }
 
@@ -40,6 +42,7 @@ type Plane struct {
 	clock       world.Clock
 	callbacks   Callbacks
 	seed        uint64
+	speed       float64
 	randomCount atomic.Uint64
 	todo        *queue[any] // world.Effect, ending and func(), in the world's order
 	processes   *processes
@@ -60,7 +63,8 @@ type Plane struct {
 // effects. Until Close it is the world's sink.
 func Start(o Options) *Plane {
 	p := &Plane{
-		world: o.World, clock: o.Clock, callbacks: o.Callbacks, seed: o.Seed, todo: newQueue[any](),
+		world: o.World, clock: o.Clock, callbacks: o.Callbacks, seed: o.Seed,
+		speed: cmp.Or(o.Speed, 1), todo: newQueue[any](),
 		processes: newProcesses(), budget: newBudget(fileLimit()), traffic: &trafficCounts{},
 		dialer: net.Dialer{Timeout: connectTimeout}, dispatched: make(chan struct{}),
 	}

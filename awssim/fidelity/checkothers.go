@@ -28,6 +28,7 @@ func allChecks() []rowCheck {
 		rowCheck{"DescribeAlarms by names", "", checkAlarmNames},
 		rowCheck{"DeleteAlarms deletes none", "", checkDeleteAlarms},
 		rowCheck{"Periods of 10, 20, 30", "", checkAlarmPeriods},
+		rowCheck{"Statistics: the five plain ones", "", checkStatisticNames},
 		rowCheck{"GetLogEvents: newest events", "", checkReadLogs},
 		rowCheck{"PutLogEvents: chronological", "", checkPutLogs},
 		rowCheck{"DescribeLogStreams by name", "", checkStreams},
@@ -152,6 +153,24 @@ func checkAlarmPeriods(c *rowRun) {
 	for _, p := range []int32{1, 45, 90} {
 		_, err := c.site.cw.PutMetricAlarm(c.ctx, c.site.alarmInput(p))
 		c.expectRefusal(fmt.Sprintf("a period of %d s", p), err, "ValidationError", "InvalidParameterValue")
+	}
+}
+
+// checkStatisticNames reads a metric without data.
+func checkStatisticNames(c *rowRun) {
+	read := func(name string) error {
+		_, err := c.site.cw.GetMetricData(c.ctx, &awscw.GetMetricDataInput{StartTime: ptr(c.site.wait.Now().Add(-time.Hour)),
+			EndTime: ptr(c.site.wait.Now()), MetricDataQueries: []cwtypes.MetricDataQuery{{Id: ptr("m"),
+				MetricStat: &cwtypes.MetricStat{Stat: &name, Period: aws.Int32(60),
+					Metric: &cwtypes.Metric{Namespace: ptr("AwssimFidelity"), MetricName: ptr("none")}}}}})
+		return err
+	}
+	for _, name := range []string{"Sum", "p0", "p99.9", "tm90", "IQM", "TC(0.5:)", "PR(:0.5)", "WM(2%:98%)"} {
+		err := read(name)
+		c.expectTrue("statistic "+name+" is accepted", err == nil, err)
+	}
+	for _, name := range []string{"sum", "p101", "TC(0.5)", "TC(1%:2)", "PR(:)"} {
+		c.expectRefusal("statistic "+name, read(name), "ValidationError")
 	}
 }
 

@@ -29,6 +29,12 @@ type Behaviour struct {
 	Latency        time.Duration // of each answer
 	CheckLatency   time.Duration // of answers to health checks, if it differs from Latency
 	ErrorRate      float64       // share of requests answered 500
+	ErrorsAfter    time.Duration // time after start from which requests are answered 500
+	ErrorGrowth    float64       // that the share grows by each minute from then on
+	ErrorBursts    Bursts        // the only times at which requests are answered 500; zero: always
+	LatencyAfter   time.Duration // time after start from which answers have the latency
+	LatencyGrowth  time.Duration // that the latency grows by each minute from then on
+	LatencyShare   float64       // of the answers that have the latency; 0: all
 	CrashAfter     time.Duration // 0: never
 	ExitCode       int           // of the crash, or of a job that ends
 	ExitReason     string        // the container's reason after the crash: "OutOfMemoryError: …"

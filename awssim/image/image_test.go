@@ -85,7 +85,7 @@ func TestParseRefuses(t *testing.T) {
 		"sim/web:":              "version after the colon is missing",
 		"sim/web@sha256:00":     "no digest",
 		"sim/web:never-healthy": "needs a version before its options, as in v1-never-healthy",
-		"sim/web:v1?speed=3": "option speed: not known; known are check-latency, crash-after, " +
+		"sim/web:v1?speed=3": "option speed: not known; known are check-latency, crash-after, error-bursts, " +
 			"errors,",
 		"sim/web:v1?latency=-5s":                 `option latency: "-5s" is not a duration`,
 		"sim/web:v1-latency":                     `option latency: "" is not a duration`,

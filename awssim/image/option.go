@@ -17,8 +17,14 @@ var Options = map[string]string{
 	"unhealthy-after": "answers 503 from that long after its start",
 	"never-healthy":   "always answers 503",
 	"latency":         "of each answer",
+	"latency-after":   "answers have the latency from that long after its start",
+	"latency-grow":    "what the latency grows by, as 20ms/m",
+	"latency-share":   "share of the answers that have the latency, as 5%; all if not given",
 	"check-latency":   "of answers to health checks; latency if not given",
 	"errors":          "share of requests answered 500, as 1% or 0.01",
+	"errors-after":    "answers 500 from that long after its start; all requests, or the share of errors",
+	"errors-grow":     "what the share of errors grows by, as 1%/m",
+	"error-bursts":    "answers 500 only for 10s in every 2m, as 10s/2m; all requests, or the share of errors",
 	"crash-after":     "exits that long after its start",
 	"exit":            "exit code of the crash, 0 to 255 (1 by default)",
 	"exec-format":     "built for another processor: exits with 1 as soon as it starts",
@@ -99,10 +105,22 @@ func (b *Behaviour) setOption(name, value string) (err error) {
 		b.NeverHealthy, err = parseFlag(value)
 	case "latency":
 		b.Latency, err = parseDuration(value)
+	case "latency-after":
+		b.LatencyAfter, err = parsePositive(value)
+	case "latency-grow":
+		b.LatencyGrowth, err = parseGrowth(value, parsePositive)
+	case "latency-share":
+		b.LatencyShare, err = parseSomeShare(value)
 	case "check-latency":
 		b.CheckLatency, err = parsePositive(value)
 	case "errors":
 		b.ErrorRate, err = parseShare(value)
+	case "errors-after":
+		b.ErrorsAfter, err = parsePositive(value)
+	case "errors-grow":
+		b.ErrorGrowth, err = parseGrowth(value, parseSomeShare)
+	case "error-bursts":
+		b.ErrorBursts, err = parseBursts(value)
 	case "crash-after":
 		b.CrashAfter, err = parsePositive(value)
 	case "exit":
@@ -216,4 +234,13 @@ func parseShare(s string) (float64, error) {
 		return 0, fmt.Errorf("%q is not a share between 0%% and 100%%", s)
 	}
 	return f, nil
+}
+
+// parseSomeShare reads a share for which 0 would mean something else.
+func parseSomeShare(s string) (float64, error) {
+	f, err := parseShare(s)
+	if err == nil && f == 0 {
+		err = fmt.Errorf("must be more than 0")
+	}
+	return f, err
 }

@@ -247,6 +247,53 @@ func TestBadImages(t *testing.T) {
 			Status: 500, Count: 50})
 }
 
+// Errors that grow are accounted exactly, however often the report is read.
+func TestDegradingImagesAreAccounted(t *testing.T) {
+	for img, want := range map[string]float64{
+		"sim/web:v1?errors-after=30s":                              10 * 570,
+		"sim/web:v1?errors=2%&errors-after=30s":                    10 * 570 * .02,
+		"sim/web:v1?errors-grow=1%/m":                              10 * 600 * .05,
+		"sim/web:v1?errors-grow=20%/m&errors-after=1m":             10 * (300*.5 + 240),
+		"sim/web:v1?error-bursts=10s/1m&errors=50%":                10 * 100 * .5,
+		"sim/web:v1?latency=1s&latency-share=5%&latency-grow=1s/m": 0,
+		"sim/web:v1?latency=50ms&latency-after=2m&errors=1%":       60,
+	} {
+		for _, reads := range []int{1, 37} {
+			b := newBench(t)
+			web := b.group("web")
+			b.weigh(web, 1)
+			b.start(web, img)
+			calls := b.call(10)
+			for range reads {
+				b.pass(10 * time.Minute / time.Duration(reads))
+				calls.Report()
+			}
+			b.pass(10*time.Minute - time.Duration(reads)*(10*time.Minute/time.Duration(reads)))
+			if r := calls.Report(); math.Abs(r.Failed-want) > 1e-3 || math.Abs(r.Requests-6000) > 1e-6 {
+				t.Errorf("%s, read %d times: %v of %v failed, want %v", img, reads, r.Failed, r.Requests, want)
+			}
+		}
+	}
+}
+
+// Only the slow requests are in flight when the target dies.
+func TestOnlySlowRequestsAreInFlight(t *testing.T) {
+	b := newBench(t)
+	web := b.group("web")
+	b.weigh(web, 1)
+	task := b.start(web, "sim/web:v1?latency=2s&latency-share=25%")
+	calls := b.call(10)
+	b.pass(20 * time.Second)
+	b.do(func(tx *world.Tx) {
+		task.Containers[0].Status = "STOPPED"
+		tx.SetStatus(task, "DEPROVISIONING")
+		tx.DeregisterTarget(web, task.Address.String(), 80)
+	})
+	if r := calls.Report(); math.Abs(r.Failed-5) > 1e-6 {
+		t.Errorf("%v lost, want a quarter of two seconds' requests", r.Failed)
+	}
+}
+
 func TestNoListener(t *testing.T) {
 	b := newBench(t)
 	web := b.group("web")

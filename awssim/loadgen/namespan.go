@@ -42,6 +42,7 @@ func (t *NameTally) spanEnd(now time.Time) time.Time {
 // accountSpan accounts one span.
 func (t *NameTally) accountSpan(from, to time.Time) {
 	t.report.Requests += t.caller.Rate * to.Sub(from).Seconds()
+	t.spanUntil = to
 	well := map[*host]float64{}
 	for i, f := range t.answers {
 		fresh, stale := t.answerWeights(i, from, to)
@@ -49,7 +50,7 @@ func (t *NameTally) accountSpan(from, to time.Time) {
 		t.reuseConnections(f, from, stale*t.caller.Rate, well)
 	}
 	for _, h := range t.hosts.All() {
-		if n := well[h]; n > 0 {
+		if n := well[h] * h.slowShare(); n > 0 {
 			h.addInFlight(sentSpan{from: from, to: to, rate: n / to.Sub(from).Seconds()})
 		}
 		if !h.ended && h.running && h.answerAt(to) == 0 {
@@ -157,7 +158,7 @@ func (t *NameTally) countAnswered(h *host, from time.Time, n float64, well map[*
 		t.countLost(line, from, n, causeBadStatus, h.address)
 		return
 	}
-	bad := n * h.behaviour.ErrorRate
+	bad := n * h.errorRate(from, t.spanUntil)
 	t.report.addCount(line, n-bad)
 	well[h] += n - bad
 	if bad > 0 {

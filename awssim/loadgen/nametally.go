@@ -16,10 +16,12 @@ type NameTally struct {
 	name   string
 	w      *world.World
 
-	since   time.Time      // accounted up to here
-	answers []lookupResult // oldest first; the last is the current one
-	hosts   world.Ordered[*host]
-	report  NameReport
+	since time.Time // accounted up to here
+	// spanUntil is the end of the span that is accounted now.
+	spanUntil time.Time
+	answers   []lookupResult // oldest first; the last is the current one
+	hosts     world.Ordered[*host]
+	report    NameReport
 }
 
 // NameReport holds the outcomes of a name caller's requests.

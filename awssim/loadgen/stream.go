@@ -38,6 +38,7 @@ type sentSpan struct {
 	from, to time.Time
 	rate     float64 // requests per second answered without failure
 	node     int     // of a Network Load Balancer
+	took     time.Duration
 }
 
 // countRequests returns the number of requests of the span.
@@ -87,6 +88,9 @@ func (h *host) answerChanges(from, to time.Time) []time.Time {
 	if s := h.task.SignalledAt; !s.IsZero() {
 		all = append(all, s, s.Add(h.behaviour.ServesAfterTerm))
 	}
+	if at, ok := h.behaviour.NextRateChange(from.Sub(start)); ok {
+		all = append(all, start.Add(at))
+	}
 	var out []time.Time
 	for _, t := range all {
 		if t.After(from) && t.Before(to) {
@@ -98,19 +102,40 @@ func (h *host) answerChanges(from, to time.Time) []time.Time {
 
 // addInFlight keeps requests answered without failure for as long as they may be in flight.
 func (h *host) addInFlight(p sentSpan) {
-	if h.openFor() <= 0 || p.rate == 0 {
+	if h.openFor(p.to) <= 0 || p.rate == 0 {
 		return
 	}
 	h.recent = append(h.recent, p)
 	keep := 0
-	for keep < len(h.recent) && !h.recent[keep].to.Add(h.openFor()).After(p.to) {
+	for keep < len(h.recent) && !h.recent[keep].to.Add(h.openFor(p.to)).After(p.to) {
 		keep++
 	}
 	h.recent = h.recent[keep:]
 }
 
-// openFor returns how long a request or connection is in flight.
-func (h *host) openFor() time.Duration { return max(h.behaviour.Latency, h.hold) }
+// openFor returns how long a request or connection of that time is in flight.
+func (h *host) openFor(at time.Time) time.Duration { return max(h.latencyAt(at), h.hold) }
+
+// latencyAt returns how long the slow answers of that time take.
+func (h *host) latencyAt(at time.Time) time.Duration {
+	if h.task == nil {
+		return 0
+	}
+	return h.behaviour.LatencyAt(at.Sub(h.task.StartedAt))
+}
+
+// slowShare returns the share of the requests that are in flight for a time.
+func (h *host) slowShare() float64 {
+	if h.hold > 0 {
+		return 1
+	}
+	return h.behaviour.SlowShare()
+}
+
+// errorRate returns the mean share of errors in a span without changes: that of its middle.
+func (h *host) errorRate(from, to time.Time) float64 {
+	return h.behaviour.ErrorRateAt(from.Add(to.Sub(from) / 2).Sub(h.task.StartedAt))
+}
 
 // anyNode as a node means all nodes.
 const anyNode = -1
@@ -118,7 +143,7 @@ const anyNode = -1
 // takeInFlight returns the spans of the requests in flight at that time, when the host ends or a
 // node closes its connections to it, and clears them.
 func (h *host) takeInFlight(at time.Time, node int) (lost []sentSpan) {
-	begin := at.Add(-h.openFor())
+	begin := at.Add(-h.openFor(at))
 	var rest []sentSpan
 	for _, p := range h.recent {
 		if node != anyNode && p.node != node {

@@ -159,8 +159,8 @@ func (t *Tally) loseInFlight(h *host, at time.Time, node int, cause string) {
 	for _, p := range h.takeInFlight(at, node) {
 		n := p.countRequests()
 		lost += n
-		t.countAtBalancer(h, 200, p.from, p.to, -n)
-		t.countAtBalancer(h, 0, p.from, p.to, n)
+		t.countAtBalancer(h, 200, p, -n)
+		t.countAtBalancer(h, 0, p, n)
 	}
 	if lost == 0 {
 		return
@@ -239,33 +239,44 @@ func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 	}
 	h := s.host
 	line := Line{Group: group, Version: versionOf(h), Status: h.answerAt(from)}
+	span := sentSpan{from: from, to: to, node: s.decision.Node, took: h.latencyAt(from)}
 	if line.Status == 0 {
 		line.Status = 502
 		t.countRequests(line, from, n, "the target refuses connections", h.address)
-		t.countAtBalancer(h, 0, from, to, n)
+		t.countAtBalancer(h, 0, span, n)
 		return
 	}
 	bad := 0.0
 	if line.Status < 500 {
-		bad = n * h.behaviour.ErrorRate
+		bad = n * h.errorRate(from, to)
 	}
 	t.countRequests(line, from, n-bad, "the image answers this status", h.address)
-	t.countAtBalancer(h, line.Status, from, to, n-bad)
-	t.countAtBalancer(h, 500, from, to, bad)
+	t.countAnswers(h, line.Status, span, n-bad)
+	t.countAnswers(h, 500, span, bad)
 	if bad > 0 {
 		t.countRequests(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors",
 			h.address)
 	}
 	if line.Status < 500 {
-		h.addInFlight(sentSpan{from, to, (n - bad) / to.Sub(from).Seconds(), s.decision.Node})
+		span.rate = (n - bad) * h.slowShare() / to.Sub(from).Seconds()
+		h.addInFlight(span)
 	}
 }
 
-// countAtBalancer counts requests for the load balancer's metrics. The status is the target's.
-func (t *Tally) countAtBalancer(h *host, status int, from, to time.Time, n float64) {
+// countAnswers counts the answers of a target: some have the latency, the others take no time.
+func (t *Tally) countAnswers(h *host, status int, p sentSpan, n float64) {
+	slow := n * h.behaviour.SlowShare()
+	t.countAtBalancer(h, status, p, slow)
+	p.took = 0
+	t.countAtBalancer(h, status, p, n-slow)
+}
+
+// countAtBalancer counts requests of a span for the load balancer's metrics. The status is the
+// target's.
+func (t *Tally) countAtBalancer(h *host, status int, p sentSpan, n float64) {
 	if n != 0 {
 		t.w.CountRequests(world.RequestSample{Key: t.caller.Key, Balancer: t.caller.Balancer, Group: h.groupARN,
-			From: from, To: to, Status: status, Count: n})
+			From: p.from, To: p.to, Status: status, Took: p.took, Count: n})
 	}
 }
 

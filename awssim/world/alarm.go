@@ -13,7 +13,8 @@ const (
 	AlarmInsufficient = "INSUFFICIENT_DATA"
 )
 
-// Alarm is a CloudWatch alarm. Only [Tx.SetAlarm] changes its state; metrics are not evaluated.
+// Alarm is a CloudWatch alarm. [Tx.SetAlarm] changes its state; package cloudwatch evaluates the
+// alarms that its API created.
 type Alarm struct {
 	ARN, Name          string
 	State              string // OK, ALARM, INSUFFICIENT_DATA

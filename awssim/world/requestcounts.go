@@ -2,7 +2,6 @@ package world
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -20,50 +19,79 @@ type RequestSample struct {
 	Balancer, Group string    // ARNs
 	From, To        time.Time // the requests are spread evenly over this time; equal: all at From
 	Status          int       // that the target answered; 0: the load balancer answered for it
+	Took            time.Duration
 	Count           float64
 }
 
-// StatusClass is the first digit of the status that targets answered. 0 stands for all requests,
-// with an answer of the target or without.
+// StatusClass is the first digit of the status that targets answered. 0 stands for requests that the
+// load balancer answered for the target.
 type StatusClass int
 
-// MinuteCount is the number of requests of one minute.
-type MinuteCount struct {
-	Minute time.Time // its begin
-	Count  float64
+// MinuteCounts are the requests of one minute.
+type MinuteCounts struct {
+	Minute  time.Time     // its begin
+	Answers []AnswerCount // by class and time
+}
+
+// AnswerCount is the number of requests with one result. Took is the time from the request to the
+// header of the target's answer, in three digits, or 0 without an answer.
+type AnswerCount struct {
+	Class StatusClass
+	Took  time.Duration
+	Count float64
 }
 
 // requestCell names the requests that are counted together.
 type requestCell struct {
 	key             Key
 	balancer, group string
-	class           StatusClass
 	minute          int64 // Unix time of its begin
 }
 
 // requestCounts counts requests by minute. The data plane adds to it without a lock of the world.
 type requestCounts struct {
-	cells  sync.Map     // requestCell -> *atomicFloat
+	cells  sync.Map     // requestCell -> *answerCounts
 	pruned atomic.Int64 // the minute at which old cells were deleted last
 }
 
-// atomicFloat is a float64 that several goroutines add to.
-type atomicFloat struct{ bits atomic.Uint64 }
-
-func (f *atomicFloat) addValue(v float64) {
-	for {
-		old := f.bits.Load()
-		if f.bits.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+v)) {
-			return
-		}
-	}
+// answerKey names the requests of a cell with one result.
+type answerKey struct {
+	class StatusClass
+	took  time.Duration
 }
 
-func (f *atomicFloat) value() float64 { return math.Float64frombits(f.bits.Load()) }
+// answerCounts are the counts of one cell.
+type answerCounts struct {
+	mu     sync.Mutex
+	counts map[answerKey]float64
+}
+
+func (a *answerCounts) addCount(k answerKey, n float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counts == nil {
+		a.counts = map[answerKey]float64{}
+	}
+	a.counts[k] += n
+}
+
+// addTo adds the counts to a list.
+func (a *answerCounts) addTo(all []AnswerCount) []AnswerCount {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for k, n := range a.counts {
+		all = append(all, AnswerCount{k.class, k.took, n})
+	}
+	return all
+}
 
 // CountRequests adds a sample to the counts of its minutes. It takes no lock of the world.
 func (w *World) CountRequests(s RequestSample) {
 	c := requestCell{key: s.Key, balancer: s.Balancer, group: s.Group}
+	k := answerKey{class: StatusClass(s.Status / 100)}
+	if k.class > 0 {
+		k.took = roundTime(s.Took)
+	}
 	total := s.To.Sub(s.From).Seconds()
 	for from := s.From; ; {
 		begin := from.Truncate(time.Minute)
@@ -75,25 +103,33 @@ func (w *World) CountRequests(s RequestSample) {
 			n = s.Count * to.Sub(from).Seconds() / total
 		}
 		c.minute = begin.Unix()
-		w.requests.addCount(c, n)
-		if class := StatusClass(s.Status / 100); class > 0 {
-			c.class = class
-			w.requests.addCount(c, n)
-			c.class = 0
-		}
+		w.requests.cellOf(c).addCount(k, n)
 		if from = to; !from.Before(s.To) {
 			return
 		}
 	}
 }
 
-func (r *requestCounts) addCount(c requestCell, n float64) {
+// minTime is the time of the fastest answer.
+const minTime = time.Millisecond / 10
+
+// roundTime rounds a time to three decimal digits, so that a minute has few different times. The
+// error is at most half a percent, and a time such as 500 ms does not change.
+func roundTime(d time.Duration) time.Duration {
+	unit := time.Microsecond
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return max(d.Round(unit), minTime)
+}
+
+func (r *requestCounts) cellOf(c requestCell) *answerCounts {
 	v, ok := r.cells.Load(c)
 	if !ok {
 		r.pruneBefore(c.minute - int64(requestRetention/time.Second))
-		v, _ = r.cells.LoadOrStore(c, new(atomicFloat))
+		v, _ = r.cells.LoadOrStore(c, new(answerCounts))
 	}
-	v.(*atomicFloat).addValue(n)
+	return v.(*answerCounts)
 }
 
 // pruneBefore deletes the cells of older minutes, once for each minute.
@@ -118,21 +154,41 @@ func (tx *Tx) AddRequestSource(f func(now time.Time)) {
 // RequestCounts returns the requests per minute of a load balancer and a target group, oldest
 // first, without minutes that have none. The balancer and the group are the ends of their ARNs, as
 // in CloudWatch's dimensions; without a group, the counts are those of all groups.
-func (tx *Tx) RequestCounts(balancer, group string, class StatusClass) []MinuteCount {
+func (tx *Tx) RequestCounts(balancer, group string) []MinuteCounts {
 	for _, f := range tx.requestSources {
 		f(tx.Now())
 	}
-	var all []MinuteCount
+	var all []MinuteCounts
 	for _, c := range tx.w.requests.sortedCells(func(c requestCell) bool {
-		return c.key == tx.Key && c.class == class && hasARNEnd(c.balancer, balancer) &&
-			(group == "" || hasARNEnd(c.group, group))
+		return c.key == tx.Key && hasARNEnd(c.balancer, balancer) && (group == "" || hasARNEnd(c.group, group))
 	}) {
 		if n := len(all); n == 0 || all[n-1].Minute.Unix() != c.minute {
-			all = append(all, MinuteCount{Minute: time.Unix(c.minute, 0).UTC()})
+			all = append(all, MinuteCounts{Minute: time.Unix(c.minute, 0).UTC()})
 		}
-		all[len(all)-1].Count += tx.w.requests.countOf(c)
+		last := &all[len(all)-1]
+		last.Answers = tx.w.requests.cellOf(c).addTo(last.Answers)
 	}
-	return slices.DeleteFunc(all, func(m MinuteCount) bool { return m.Count < minCount })
+	for i := range all {
+		all[i].Answers = mergeAnswers(all[i].Answers)
+	}
+	return slices.DeleteFunc(all, func(m MinuteCounts) bool { return len(m.Answers) == 0 })
+}
+
+// mergeAnswers sorts the counts and adds up those with the same result. It drops results that no
+// request had.
+func mergeAnswers(all []AnswerCount) []AnswerCount {
+	slices.SortFunc(all, func(a, b AnswerCount) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Took, b.Took), cmp.Compare(a.Count, b.Count))
+	})
+	merged := all[:0]
+	for _, a := range all {
+		if n := len(merged); n > 0 && merged[n-1].Class == a.Class && merged[n-1].Took == a.Took {
+			merged[n-1].Count += a.Count
+			continue
+		}
+		merged = append(merged, a)
+	}
+	return slices.DeleteFunc(merged, func(a AnswerCount) bool { return a.Count < minCount })
 }
 
 // minCount is below every count of requests. A count that rounding left is less.
@@ -150,13 +206,6 @@ func (r *requestCounts) sortedCells(matches func(requestCell) bool) (all []reque
 		return cmp.Or(cmp.Compare(a.minute, b.minute), cmp.Compare(a.group, b.group))
 	})
 	return all
-}
-
-func (r *requestCounts) countOf(c requestCell) float64 {
-	if v, ok := r.cells.Load(c); ok {
-		return v.(*atomicFloat).value()
-	}
-	return 0
 }
 
 // hasARNEnd reports whether an ARN ends with a resource, such as app/edge/0123456789abcdef.
