@@ -184,6 +184,9 @@ var simulatorTable = []layerRow{
 	serviceRow("applicationautoscaling", "autoscaler"),
 	serviceRow("sts"), serviceRow("iam"), serviceRow("ec2"), serviceRow("cloudwatch"), serviceRow("cloudwatchlogs"),
 	serviceRow("vpclattice"),
+	// reads of what definitions name
+	serviceRow("cloudformation"), serviceRow("ecr"), serviceRow("lambda"), serviceRow("s3"),
+	serviceRow("secretsmanager"), serviceRow("ssm"),
 
 	{pkg: "awssim/wire", also: []string{"awssim/world", "awssim/fault"}, libs: []string{sdk, smithy}, free: true},
 	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/loadbalancer",
