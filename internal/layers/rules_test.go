@@ -79,6 +79,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/folder", layer: 2, below: []int{0}},
 	{pkg: "internal/codedeploy", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/iam", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/signedread", layer: 2, below: []int{1, 0}, libs: []string{smithy}},
 	{pkg: "internal/autoscaling", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/metrics", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/route", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
