@@ -12,6 +12,8 @@ type principalFile struct {
 	ARN      string   `yaml:"arn"`      // of a user or a role, with its path
 	Policies []string `yaml:"policies"` // policy documents in JSON; they are simulated, never enforced
 	Boundary string   `yaml:"boundary"` // the permissions boundary, a policy document in JSON
+	// Trusts are the services that may assume a role, such as ecs-tasks.amazonaws.com.
+	Trusts []string `yaml:"trusts"`
 }
 
 var principalForm = regexp.MustCompile(`^arn:aws:iam::\d{12}:(user|role)/[\w+=,.@/-]+$`)
@@ -23,7 +25,7 @@ func (f *worldFile) checkPrincipals() error {
 		if !principalForm.MatchString(p.ARN) {
 			return invalidAt(at, "%q is not the ARN of a user or a role", p.ARN)
 		}
-		out := iam.Principal{ARN: p.ARN}
+		out := iam.Principal{ARN: p.ARN, Trusts: p.Trusts}
 		for j, text := range p.Policies {
 			policy, err := iam.Parse(text)
 			if err != nil {

@@ -44,7 +44,12 @@ const leadTime = 10 * time.Minute
 //	  - name: pay              # config:, ready: 10m (wait for ContinueDeployment), terminate: 5m or keepAlive, rollback: [DEPLOYMENT_FAILURE], alarms:
 //	    groups: [{name: pay, service: pay, targetGroups: [pay-a, pay-b], listener: "web:80", testListener: "web:8080"}]
 //	scalableTargets: [{service: pay, min: 2, max: 8, suspended: [in], policy: {name: cpu, target: 50}}]
-//	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: a policy document; SimulatePrincipalPolicy evaluates them
+//	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: a policy document; SimulatePrincipalPolicy evaluates them; trusts: [ecs-tasks.amazonaws.com]
+//	secrets: [{name: shop/db, value: '{"password": "…"}'}]     # arn: pins the ARN
+//	parameters: [{name: /shop/level, value: info}]             # type: SecureString
+//	repositories: [{name: web, images: [{tag: v1, platforms: [linux/amd64, linux/arm64]}]}]
+//	buckets: [{name: shop-config, objects: {prod.env: "LEVEL=info"}}]
+//	stacks: [{name: network, outputs: {VpcId: vpc-…}, exports: {vpc-id: vpc-…}}]
 //	images: {"shop:slow": {latency: 50ms}, "registry.test/*": {noboot: true}}  # options as in image.Options
 //	knobs: {delays: none, provisioning: 2s..4s, throttle: true}
 //	faults: ["throttle ecs:CreateTaskSet times=1"]

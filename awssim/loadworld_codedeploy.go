@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// addFunctions adds the Lambda functions of the file. The simulator has no API for them.
+// addFunctions adds the Lambda functions of the file. Lambda returns them, and CodeDeploy calls them.
 func (l *worldBuilder) addFunctions() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		for _, f := range l.file.Functions {

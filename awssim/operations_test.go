@@ -6,14 +6,20 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice/awssim/applicationautoscaling"
+	"github.com/sluice-ecs/sluice/awssim/cloudformation"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatch"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatchlogs"
 	"github.com/sluice-ecs/sluice/awssim/codedeploy"
 	"github.com/sluice-ecs/sluice/awssim/ec2"
+	"github.com/sluice-ecs/sluice/awssim/ecr"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
 	"github.com/sluice-ecs/sluice/awssim/iam"
+	"github.com/sluice-ecs/sluice/awssim/lambda"
+	"github.com/sluice-ecs/sluice/awssim/s3"
+	"github.com/sluice-ecs/sluice/awssim/secretsmanager"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
+	"github.com/sluice-ecs/sluice/awssim/ssm"
 	"github.com/sluice-ecs/sluice/awssim/sts"
 )
 
@@ -30,7 +36,9 @@ func TestEveryOperationIsListed(t *testing.T) {
 		"logs":       (*cloudwatchlogs.Service)(nil), "ec2": (*ec2.Service)(nil), "ecs": (*ecs.Service)(nil),
 		"elasticloadbalancing": (*elbv2.Service)(nil), "servicediscovery": (*servicediscovery.Service)(nil),
 		"sts": (*sts.Service)(nil),
-		"iam": (*iam.Service)(nil),
+		"iam": (*iam.Service)(nil), "secretsmanager": (*secretsmanager.Service)(nil), "ssm": (*ssm.Service)(nil),
+		"ecr": (*ecr.Service)(nil), "lambda": (*lambda.Service)(nil), "s3": (*s3.Service)(nil),
+		"cloudformation": (*cloudformation.Service)(nil),
 	} {
 		methods := reflect.TypeOf(service)
 		for i := range methods.NumMethod() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/applicationautoscaling"
 	"github.com/sluice-ecs/sluice/awssim/autoscaler"
+	"github.com/sluice-ecs/sluice/awssim/cloudformation"
 	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatch"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatchlogs"
@@ -17,13 +18,18 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
 	"github.com/sluice-ecs/sluice/awssim/ec2"
+	"github.com/sluice-ecs/sluice/awssim/ecr"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
 	"github.com/sluice-ecs/sluice/awssim/fault"
 	"github.com/sluice-ecs/sluice/awssim/iam"
 	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/lambda"
 	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
+	"github.com/sluice-ecs/sluice/awssim/s3"
+	"github.com/sluice-ecs/sluice/awssim/secretsmanager"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
+	"github.com/sluice-ecs/sluice/awssim/ssm"
 	"github.com/sluice-ecs/sluice/awssim/sts"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -143,7 +149,8 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	e.scaling = applicationautoscaling.New(e.world, autoscaler.New(e.world, e.ecs))
 	rooms := []wire.API{e.ecs.API(), e.elb.API(), sts.NewAPI(e.world), ec2.NewAPI(e.world),
 		e.scaling.API(), e.discovery.API(), cloudwatch.NewAPI(e.world), cloudwatchlogs.NewAPI(e.world),
-		e.codeDeploy.API(), iam.NewAPI(f.principals)}
+		e.codeDeploy.API(), iam.NewAPI(f.principals), secretsmanager.NewAPI(e.world), ssm.NewAPI(e.world),
+		ecr.NewAPI(e.world), lambda.NewAPI(e.world), s3.NewAPI(e.world), cloudformation.NewAPI(e.world)}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.SetFaulter(faultInjector{e})
 	return e

@@ -37,7 +37,7 @@ type worldBuilder struct {
 func (l *worldBuilder) buildAll() error {
 	for _, step := range []func() error{l.pinSubnets, l.createLogGroups, l.createClusters, l.addCapacity,
 		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions,
-		l.createApplications, l.createScalableTargets} {
+		l.createApplications, l.createScalableTargets, l.addReadable} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -40,6 +40,11 @@ type worldFile struct {
 	Applications  []applicationFile         `yaml:"applications"`
 	Scalable      []scalableFile            `yaml:"scalableTargets"`
 	Principals    []principalFile           `yaml:"principals"`
+	Secrets       []secretFile              `yaml:"secrets"`
+	Parameters    []parameterFile           `yaml:"parameters"`
+	Repositories  []repositoryFile          `yaml:"repositories"`
+	Buckets       []bucketFile              `yaml:"buckets"`
+	Stacks        []stackFile               `yaml:"stacks"`
 	Faults        []string                  `yaml:"faults"`
 
 	name       string
@@ -171,7 +176,8 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 		}
 	}
 	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkCapacity,
-		f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
+		f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals,
+		f.checkReadable} {
 		if err := check(); err != nil {
 			return nil, f.withLine(err)
 		}

@@ -40,8 +40,8 @@ var (
 	}
 
 	// serviceNames are the service names with which an operation may begin: those of IAM policies.
-	serviceNames = []string{"application-autoscaling", "cloudwatch", "codedeploy", "ec2", "ecs", "elasticloadbalancing",
-		"logs", "servicediscovery", "sts"}
+	serviceNames = []string{"application-autoscaling", "cloudformation", "cloudwatch", "codedeploy", "ec2", "ecr", "ecs",
+		"elasticloadbalancing", "iam", "lambda", "logs", "s3", "secretsmanager", "servicediscovery", "ssm", "sts"}
 )
 
 // Parse reads one line:

@@ -93,6 +93,12 @@ var reasonsBySection = map[string]string{
 	"Elastic Load Balancing v2":        "it is about requests through a load balancer to targets that respond",
 	"Cloud Map":                        "it needs tasks that run, or a resolver in the VPC",
 	"IAM":                              "it needs principals whose policies are known",
+	"CloudFormation":                   "it needs stacks whose outputs are known",
+	"ECR":                              "it needs images that are pushed",
+	"Lambda":                           "it needs functions, which need code and a role",
+	"S3":                               "it needs objects that are written",
+	"Secrets Manager":                  "secrets cost money, and a deleted one keeps its name for days",
+	"Systems Manager":                  "it needs parameters that are written",
 	"Protocols, credentials, networks": "it is about the wire protocol, or about networks that the account shares",
 }
 

@@ -10,6 +10,8 @@ package iam
 
 import (
 	"context"
+	"encoding/json"
+	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,7 +27,8 @@ import (
 type Principal struct {
 	ARN      string
 	Policies []Policy
-	Boundary *Policy // nil: it has none
+	Boundary *Policy  // nil: it has none
+	Trusts   []string // services that may assume the role
 }
 
 // principalName returns the name of the user or role, without its path.
@@ -124,8 +127,21 @@ func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam
 	}
 	path := strings.TrimSuffix(role.ARN[strings.IndexByte(role.ARN, '/'):], role.principalName())
 	return &awsiam.GetRoleOutput{Role: &iamtypes.Role{Arn: &role.ARN, RoleName: in.RoleName, Path: &path,
-		RoleId:     aws.String("AROA" + strings.Repeat("0", 17)),
-		CreateDate: aws.Time(roleCreation())}}, nil
+		AssumeRolePolicyDocument: aws.String(role.trustPolicy(account)),
+		RoleId:                   aws.String("AROA" + strings.Repeat("0", 17)),
+		CreateDate:               aws.Time(roleCreation())}}, nil
+}
+
+// trustPolicy returns the policy of a role that says who may assume it, as IAM returns it: a URL-encoded text.
+// Without a service it is the account.
+func (p Principal) trustPolicy(account string) string {
+	who := map[string]any{"AWS": "arn:aws:iam::" + account + ":root"}
+	if len(p.Trusts) > 0 {
+		who = map[string]any{"Service": p.Trusts}
+	}
+	text, _ := json.Marshal(map[string]any{"Version": "2012-10-17", "Statement": []any{
+		map[string]any{"Effect": "Allow", "Principal": who, "Action": "sts:AssumeRole"}}})
+	return url.QueryEscape(string(text))
 }
 
 func missingMember(member string) error {

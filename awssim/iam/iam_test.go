@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,22 @@ func TestGetRoleReturnsThePath(t *testing.T) {
 	var none *iamtypes.NoSuchEntityException
 	if !errors.As(err, &none) {
 		t.Error(err)
+	}
+}
+
+func TestGetRoleReturnsTheTrustPolicy(t *testing.T) {
+	account := "arn:aws:iam::123456789012:role/"
+	s := iam.New([]iam.Principal{{ARN: account + "task", Trusts: []string{"ecs-tasks.amazonaws.com"}}, {ARN: account + "other"}})
+	ctx := world.WithKey(context.Background(), world.Key{Account: "123456789012", Region: "us-east-1"})
+	for name, want := range map[string]string{"task": `"Service":["ecs-tasks.amazonaws.com"]`, "other": "123456789012:root"} {
+		out, err := s.GetRole(ctx, &awsiam.GetRoleInput{RoleName: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := url.QueryUnescape(*out.Role.AssumeRolePolicyDocument)
+		if err != nil || !strings.Contains(text, want) || text == *out.Role.AssumeRolePolicyDocument {
+			t.Errorf("%s: %s, %v", name, text, err)
+		}
 	}
 }
 

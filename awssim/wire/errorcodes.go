@@ -43,7 +43,7 @@ func (r *preparedAPI) protocolCode(ref *world.Refusal) string {
 	if m, ok := r.errors[ref.Code]; ok {
 		return m.code
 	}
-	if r.Protocol.isJSON() && !r.isQueryCompatible() {
+	if (r.Protocol.isJSON() || r.Protocol == REST) && !r.isQueryCompatible() {
 		return ref.Code
 	}
 	if code, ok := irregularCode(r.Protocol, ref.Code); ok {
@@ -84,6 +84,8 @@ func (r *preparedAPI) refusalReply(ref *world.Refusal, id string) reply {
 		return r.refusalCBOR(ref, code)
 	case JSON11, JSON10:
 		return r.refusalJSON(ref, code)
+	case REST:
+		return r.refusalREST(ref, code, id)
 	case EC2Query:
 		return xmlReply(httpStatus(ref), refusalEC2(code, ref.Message, id))
 	}

@@ -25,6 +25,8 @@ type request struct {
 	token   string // X-Amz-Security-Token
 	isQuery bool
 	rpc     *rpcPath // of RPC v2 CBOR, else nil
+
+	method, path string
 }
 
 // scope is the credential scope of a signature.
@@ -45,6 +47,9 @@ func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, id string
 		return rm.refusalReply(ref, id), nil
 	}
 	operation := q.operationName(rm)
+	if rm.Protocol == REST {
+		operation = q.routeREST(rm)
+	}
 	caller, ref := s.identifyCaller(rm, q, operation)
 	if ref != nil {
 		return rm.refusalReply(ref, id), nil
@@ -70,7 +75,7 @@ func (s *Server) performCall(r *http.Request, rm *preparedAPI, q *request, opera
 	switch {
 	case rm.Protocol == CBOR:
 		c.in, ref = in.decodeCBOR(q.body)
-	case rm.Protocol.isJSON():
+	case rm.Protocol.isJSON(), rm.Protocol == REST:
 		c.in, ref = in.decodeJSON(q.body)
 	default:
 		c.in, ref = form{rm.Protocol}.decodeForm(in, q.values)
@@ -106,6 +111,8 @@ func (r *preparedAPI) successReply(o *operation, out reflect.Value, id string) r
 		return cborReply(200, plan.appendCBOR(make([]byte, 0, 1024), v))
 	case JSON11, JSON10:
 		return reply{status: 200, contentType: r.Protocol.jsonType(), body: plan.appendJSON(make([]byte, 0, 1024), v)}
+	case REST:
+		return r.restReply(plan, out)
 	case EC2Query:
 		b := append([]byte(xmlHead+"<"+o.name+`Response xmlns="`+r.Namespace+`"><requestId>`), id...)
 		b = plan.appendXML(append(b, "</requestId>"...), v, "item")
@@ -213,7 +220,8 @@ func (s *Server) refuseUnknownService(q *request, id string) reply {
 // readRequest parses a request. With a refusal it still returns the parts that it has read, for
 // dispatching.
 func readRequest(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
-	q := &request{target: r.Header.Get("X-Amz-Target"), token: r.Header.Get("X-Amz-Security-Token"), rpc: rpcPathOf(r)}
+	q := &request{target: r.Header.Get("X-Amz-Target"), token: r.Header.Get("X-Amz-Security-Token"), rpc: rpcPathOf(r),
+		method: r.Method, path: r.URL.Path}
 	q.isQuery = q.target == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
 	q.scope = scopeOf(r.Header.Get("Authorization"))
 	if r.URL.RawQuery != "" {

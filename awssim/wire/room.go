@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"reflect"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ const (
 	EC2Query                 // EC2's dialect of query
 	JSON10                   // awsJson 1.0
 	CBOR                     // Smithy RPC v2 CBOR: the operation in the path, a CBOR map
+	REST                     // the operation in method and path, see [API.Route]; JSON or the output's own bytes out
 )
 
 // API is one AWS API on the world.
@@ -36,6 +38,11 @@ type API struct {
 	Target    string // X-Amz-Target before the dot; for CBOR the service in the path
 	Version   string // the API's version, query protocols only
 	Namespace string // XML namespace, query protocols only
+
+	// Route returns the operation of a request and the members of its input, which are texts; REST only.
+	Route func(method, path string, query url.Values) (operation string, members map[string]string)
+	// XMLErrors: refusals are XML, as of S3; REST only. Otherwise they are JSON, as of Lambda.
+	XMLErrors bool
 
 	// Operations are the calls of the API: bound methods of the form
 	// func(context.Context, *XInput) (*XOutput, error), called X, or [Named].

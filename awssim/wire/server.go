@@ -88,10 +88,14 @@ type reply struct {
 	contentType string
 	body        []byte
 	queryError  string // X-Amzn-Query-Error: "InvalidFormat;Sender"
+	header      map[string]string
 }
 
 func (a *reply) httpHeader(id string) http.Header {
 	h := http.Header{requestID: {id}, "Content-Type": {a.contentType}}
+	for name, value := range a.header {
+		h.Set(name, value)
+	}
 	if a.contentType == cborType {
 		h[rpcHeader] = []string{rpcCBOR}
 	}
@@ -140,11 +144,15 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, io.EOF
 	}
+	sent := a.body
+	if r.Method == http.MethodHead {
+		sent = nil
+	}
 	return &http.Response{
 		Status: strconv.Itoa(a.status) + " " + http.StatusText(a.status), StatusCode: a.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header:        a.httpHeader(id),
-		ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(a.body)),
+		ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(sent)),
 	}, nil
 }
 

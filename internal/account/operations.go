@@ -173,6 +173,8 @@ func Writes() []string { return slices.Sorted(maps.Keys(writeTable)) }
 // readResource returns the resource of the most frequent reads. It is used in their errors only.
 func readResource(input any) string {
 	switch i := input.(type) {
+	case *namedRead:
+		return i.resource
 	case *awsecs.DescribeServicesInput:
 		return inCluster(i.Cluster, shortNames(i.Services))
 	case *awsecs.DescribeTaskSetsInput:

@@ -89,6 +89,8 @@ type Application struct {
 	Notes []string
 	// Text is the application file, evaluated if its format is a program.
 	Text []byte
+	// Secrets are values in the definitions that lookups have read and that must not be shown.
+	Secrets []string
 	// Source is the SHA-256 in hex of every file read, by path.
 	Source map[string]string
 }

@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -62,7 +64,7 @@ func ecspressoKeys() []key {
 		honouredKey("required_version", shape{kind: text}, "A condition on the version of ecspresso. sluice does not "+
 			"check it, and says so."),
 		honouredKey("plugins", shape{kind: list, of: &shape{kind: object, keys: pluginKeys()}}, "The lookups of the "+
-			"definitions. sluice has tfstate."),
+			"definitions. ssm and secretsmanager work without a plugin."),
 		refusedKey("express_definition", "sluice does not deploy Express Mode services."),
 		refusedKey("filter_command", "sluice selects a task by its ID and never by a dialogue: remove the key."),
 	}
@@ -107,11 +109,13 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 // pluginKeys returns the keys of a plugin.
 func pluginKeys() []key {
 	return []key{
-		neededKey("name", shape{kind: text, min: 1}, "tfstate. Others are refused."),
+		neededKey("name", shape{kind: text, min: 1}, "tfstate, ssm, secretsmanager or "+
+			"cloudformation. Others are refused."),
 		honouredKey("func_prefix", shape{kind: text}, "What the names of its functions begin with."),
 		honouredKey("config", shape{kind: object, keys: []key{
 			honouredKey("path", shape{kind: text, min: 1}, "The file of the Terraform state, inside the folder."),
-			honouredKey("url", shape{kind: text, min: 1}, "A path, or a URL with file. Others are refused."),
+			honouredKey("url", shape{kind: text, min: 1}, "A path, or a URL with file, s3 or https. "+
+				"Others are refused."),
 			honouredKey("optional", shape{kind: flag}, "A state that does not exist has no values."),
 		}}, "Its settings."),
 	}
@@ -122,6 +126,7 @@ const maxState = 64 << 20
 
 // loadPlugins adds the lookups to the evaluator of the definitions.
 func (l *loader) loadPlugins(plugins *definition.Node) {
+	l.evaluator.StartPlugins(l.app.Region)
 	if plugins == nil || plugins.Kind != definition.List {
 		return
 	}
@@ -132,6 +137,9 @@ func (l *loader) loadPlugins(plugins *definition.Node) {
 			continue // reported by the check of the keys
 		case "tfstate":
 			l.loadState(p)
+			continue
+		}
+		if l.evaluator.AddPlugin(name.Text, textOf(p.Get("func_prefix"))) {
 			continue
 		}
 		problem := l.src.At(name, "the plugin %s is not supported", name.Text)
@@ -150,27 +158,45 @@ func (l *loader) loadState(plugin *definition.Node) {
 		l.addProblem(l.src.At(plugin, "the plugin tfstate has neither config.path nor config.url"))
 		return
 	}
-	file, err := l.stateFile(at.Text)
-	if err != nil {
-		problem := l.src.At(at, "%s: %v", at.Text, err)
-		problem.Next = "run terraform state pull > terraform.tfstate in the folder, and name that file"
-		l.addProblem(problem)
-		return
-	}
-	data, err := l.readFile(file)
-	switch isOptional := plugin.Get("config").Get("optional"); {
-	case errors.Is(err, fs.ErrNotExist) && isOptional != nil && isOptional.Text == "true":
-		data = []byte(`{"version": 4}`)
-	case err != nil:
-		l.addProblem(l.src.At(at, "%s: %v", file, withoutPath(err)))
-		return
-	case len(data) > maxState:
-		l.addProblem(l.src.At(at, "%s has %d bytes, and the limit is %d", file, len(data), maxState))
+	data, name, ok := l.readState(at, isTrue(plugin.Get("config").Get("optional")))
+	if !ok {
 		return
 	}
 	if err := l.evaluator.AddState(textOf(plugin.Get("func_prefix")), data); err != nil {
-		l.addProblem(l.src.At(at, "%s: %v", file, err))
+		l.addProblem(l.src.At(at, "%s: %v", name, err))
 	}
+}
+
+func isTrue(n *definition.Node) bool { return n != nil && n.Text == "true" }
+
+// readState returns the text of a state and its name, and reports a problem if it cannot be read. An optional state
+// that does not exist is empty.
+func (l *loader) readState(at *definition.Node, isOptional bool) (data []byte, name string, ok bool) {
+	scheme, _, _ := strings.Cut(at.Text, "://")
+	var err error
+	name = at.Text
+	next := "run terraform state pull > terraform.tfstate in the folder, and name that file"
+	if scheme == "s3" || scheme == "https" {
+		data, err = l.evaluator.ReadState(at.Text)
+		next = cmp.Or(sluice.NextStep(err), next)
+	} else if name, err = l.stateFile(at.Text); err == nil {
+		data, err = l.readFile(name)
+	} else {
+		name = at.Text
+	}
+	switch {
+	case isOptional && (errors.Is(err, fs.ErrNotExist) || sluice.KindOf(err) == sluice.NotFound):
+		return []byte(`{"version": 4}`), name, true
+	case err != nil:
+		problem := l.src.At(at, "%s: %v", name, withoutPath(err))
+		problem.Next = next
+		l.addProblem(problem)
+		return nil, "", false
+	case len(data) > maxState:
+		l.addProblem(l.src.At(at, "%s has %d bytes, and the limit is %d", name, len(data), maxState))
+		return nil, "", false
+	}
+	return data, name, true
 }
 
 // stateFile returns the file of a state in the folder of the configuration.

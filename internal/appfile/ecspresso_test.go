@@ -98,13 +98,16 @@ func TestEcspressoFilesAreRefused(t *testing.T) {
 		{"an unknown key", ecspressoConfig + "task_defintion: a\n", `ecspresso.yml:6:1: unknown key "task_defintion"`, ""},
 		{"a timeout without its unit", ecspressoConfig + "timeout: 600\n", "ecspresso.yml:6:10: timeout is a duration", ""},
 		{"its advice", ecspressoConfig + "timeout: 600\n", "add the unit", ""},
-		{"another plugin", ecspressoConfig + "plugins: [{name: ssm}]\n", "ecspresso.yml:6:18: the plugin ssm is not " +
+		{"another plugin", ecspressoConfig + "plugins: [{name: external}]\n", "ecspresso.yml:6:18: the plugin external is not " +
 			"supported", ""},
 		{"a state without a place", ecspressoConfig + "plugins: [{name: tfstate}]\n", "ecspresso.yml:6:11: the plugin " +
 			"tfstate has neither config.path nor config.url", ""},
 		{"a state outside of the folder", ecspressoConfig + state("path: ../a.tfstate"), "../a.tfstate: it is outside the " +
 			"folder", ""},
-		{"a state in S3", ecspressoConfig + state("url: 's3://bucket/key'"), "sluice does not read a state by s3", ""},
+		{"a state in another cloud", ecspressoConfig + state("url: 'gs://bucket/key'"), "sluice does not read a state by gs",
+			""},
+		{"a state in S3 without AWS", ecspressoConfig + state("url: 's3://bucket/key'"),
+			"ecspresso.yml:7:35: s3://bucket/key: this command does not read values of AWS", ""},
 		{"a missing state", ecspressoConfig + state("path: none.tfstate"), "none.tfstate: the file does not exist", ""},
 		{"a file that is no state", ecspressoConfig + state("path: ecs-service-def.json"), "it is not a Terraform state", ""},
 		{"two states with one name", ecspressoConfig + state("path: terraform.tfstate") +

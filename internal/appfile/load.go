@@ -24,8 +24,16 @@ type Evaluator interface {
 	Evaluate(files fs.FS, name string, data []byte) (shown string, text []byte, err error)
 	// LookupEnv returns an environment variable that is set and not empty.
 	LookupEnv(name string) (value string, ok bool)
+	// StartPlugins removes the functions of plugins, for files with lookups in a Region of AWS.
+	StartPlugins(region string)
 	// AddState adds the functions of a Terraform state, whose names begin with the prefix.
 	AddState(prefix string, state []byte) error
+	// ReadState returns the text of a Terraform state at an s3 or https URL.
+	ReadState(url string) ([]byte, error)
+	// AddPlugin adds the functions of any other plugin. It returns false for one that is not supported.
+	AddPlugin(name, prefix string) bool
+	// Secrets returns the values that lookups have read and that are secret.
+	Secrets() []string
 }
 
 // Load reads an application. name is its file or a folder, with slashes, relative to fsys ("." is
@@ -71,6 +79,9 @@ func Load(fsys fs.FS, name string, from Evaluator) (*Application, error) {
 	if implied {
 		l.implyAccess()
 		l.app.Notes = append(l.app.Notes, "there is no application file, so there is no pipeline: sluice init writes one")
+	}
+	if l.evaluator != nil {
+		l.app.Secrets = l.evaluator.Secrets()
 	}
 	if err := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...)); err != nil {
 		return nil, flattenErrors(err)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // Action is one change to AWS that was begun. It is evidence for people; AWS is the source of
@@ -50,7 +49,7 @@ func (j *Journal) BeginAction(ctx context.Context, id sluice.ActionID, w sluice.
 func (j *Journal) EndAction(ctx context.Context, id sluice.ActionID, result, cause string) error {
 	return j.runWrite(ctx, "record the end of the action", string(id), func(tx *tx) error {
 		return tx.execOrNotFound(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`,
-			secret.Mask(result), secret.Mask(cause), j.nowNanos(), id)
+			j.mask(result), j.mask(cause), j.nowNanos(), id)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // State is the state of a deployment.
@@ -154,7 +153,7 @@ func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 func (j *Journal) EndDeployment(ctx context.Context, id string, o sluice.Outcome, cause, next string) error {
 	return j.runWrite(ctx, "record the deployment's end", id, func(tx *tx) error {
 		return tx.execOrNotFound(`UPDATE deployments SET state = ?1, outcome = ?2, cause = ?3, next = ?4, ended = ?5, updated = ?5 WHERE id = ?6`,
-			Ended, o, secret.Mask(cause), secret.Mask(next), j.nowNanos(), id)
+			Ended, o, j.mask(cause), j.mask(next), j.nowNanos(), id)
 	})
 }
 

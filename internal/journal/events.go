@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 func scanEvent(row scanner) (sluice.Envelope, error) {
@@ -26,7 +25,7 @@ func (j *Journal) AppendEvent(ctx context.Context, e sluice.Envelope) (sluice.En
 		now := j.nowNanos()
 		e.At = timeOfNanos(now)
 		if len(e.Data) > 0 {
-			e.Data = []byte(secret.Mask(string(e.Data)))
+			e.Data = []byte(j.mask(string(e.Data)))
 		}
 		err := tx.queryRow(`SELECT coalesce(max(seq), 0) + 1 FROM events WHERE deployment = ?`,
 			e.Deployment).Scan(&e.Seq)

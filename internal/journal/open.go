@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // Memory is the path of a journal that exists only as long as its handle.
@@ -34,7 +35,14 @@ type Journal struct {
 	statements statementCache
 	wrapWrite  func(op string, write func() error) error
 	file       os.FileInfo // the file that was opened; nil in memory
+	known      *secret.Known
 }
+
+// HideKnown makes the journal mask values that are known to be secret, in events, results and causes, in addition to
+// text that looks like a secret. Call it before the first write.
+func (j *Journal) HideKnown(known *secret.Known) { j.known = known }
+
+func (j *Journal) mask(text string) string { return secret.Mask(j.known.Mask(text)) }
 
 // Open opens the journal at path. It creates the file (readable by its owner only) and migrates its
 // schema where needed. All times come from c.

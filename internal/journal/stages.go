@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // Statuses of a Stage.
@@ -84,7 +83,7 @@ func (j *Journal) EndStage(ctx context.Context, deployment string, index int, st
 		}
 		return tx.execOrNotFound(
 			`UPDATE stages SET status = ?, cause = ?, kind = ?, ended = ? WHERE deployment = ? AND place = ?`,
-			status, secret.Mask(cause), kind, j.nowNanos(), deployment, index)
+			status, j.mask(cause), kind, j.nowNanos(), deployment, index)
 	})
 }
 

@@ -82,6 +82,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/folder", layer: 2, below: []int{0}},
 	{pkg: "internal/codedeploy", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/iam", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/signedread", layer: 2, below: []int{1, 0}, libs: []string{smithy}},
 	{pkg: "internal/autoscaling", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/metrics", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/metrics/sourcetest", layer: 2, below: []int{1, 0}, also: []string{"internal/metrics"}},
@@ -197,6 +198,9 @@ var simulatorTable = []layerRow{
 	serviceRow("applicationautoscaling", "autoscaler"),
 	serviceRow("sts"), serviceRow("iam"), serviceRow("ec2"), serviceRow("cloudwatch"), serviceRow("cloudwatchlogs"),
 	serviceRow("vpclattice"),
+	// reads of what definitions name
+	serviceRow("cloudformation"), serviceRow("ecr"), serviceRow("lambda"), serviceRow("s3"),
+	serviceRow("secretsmanager"), serviceRow("ssm"),
 
 	{pkg: "awssim/wire", also: []string{"awssim/world", "awssim/fault"}, libs: []string{sdk, smithy}, free: true},
 	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/loadbalancer",

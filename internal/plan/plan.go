@@ -54,10 +54,12 @@ type Plan struct {
 	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
 	Timeout          time.Duration `json:"timeout,omitempty"`
 
-	Task       json.RawMessage `json:"taskDefinition"`     // request shape
-	Digest     string          `json:"digest"`             // of the task definition, see definition.Digest
-	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.ForJournal]
-	Definition json.RawMessage `json:"serviceDefinition"`  // request shape
+	Task     json.RawMessage `json:"taskDefinition"`     // request shape
+	Digest   string          `json:"digest"`             // of the task definition, see definition.Digest
+	Redacted bool            `json:"redacted,omitempty"` // see [Plan.ForJournal]
+	// Hidden are values of the definitions that lookups have read and that are secret.
+	Hidden     []string        `json:"-"`
+	Definition json.RawMessage `json:"serviceDefinition"` // request shape
 	// ServiceRedacted is the digest of the complete service definition. It is set in a plan whose
 	// service definition lost values.
 	ServiceRedacted string   `json:"serviceRedacted,omitempty"`

@@ -19,31 +19,31 @@ import (
 func (p *Plan) ForJournal() *Plan {
 	kept := *p
 	var lost bool
-	if kept.Task, lost = withoutSecrets(p.Task); lost {
+	if kept.Task, lost = withoutSecrets(p.Task, p.Hidden); lost {
 		kept.Redacted = true
 	}
 	if len(p.Definition) > 0 && p.ServiceRedacted == "" {
-		if kept.Definition, lost = withoutSecrets(p.Definition); lost {
+		if kept.Definition, lost = withoutSecrets(p.Definition, p.Hidden); lost {
 			kept.ServiceRedacted = serviceDigest(p.Definition)
 		}
 	}
 	kept.Stages = slices.Clone(p.Stages)
 	for i := range kept.Stages {
 		if t := kept.Stages[i].Task; t != nil {
-			kept.Stages[i].Task = t.forJournal()
+			kept.Stages[i].Task = t.forJournal(p.Hidden)
 		}
 	}
 	return &kept
 }
 
-func (t *Task) forJournal() *Task {
+func (t *Task) forJournal(hidden []string) *Task {
 	kept := *t
 	var lost bool
-	if kept.Request, lost = withoutSecrets(t.Request); lost {
+	if kept.Request, lost = withoutSecrets(t.Request, hidden); lost {
 		kept.Redacted = true
 	}
 	if t.HasOwnDefinition() {
-		if kept.Definition, lost = withoutSecrets(t.Definition); lost {
+		if kept.Definition, lost = withoutSecrets(t.Definition, hidden); lost {
 			kept.Redacted = true
 		}
 	}
@@ -70,7 +70,7 @@ func (p *Plan) RestoreDefinitions(app *appfile.Application) bool {
 	if p.ServiceRedacted != "" && !p.restoreService(app) {
 		return false
 	}
-	p.Task, p.Redacted = whole, false
+	p.Task, p.Redacted, p.Hidden = whole, false, app.Secrets
 	for i := range p.Stages {
 		if t := p.Stages[i].Task; t != nil && t.Redacted {
 			t.restoreFrom(app)
@@ -107,14 +107,18 @@ func (t *Task) rebuildFrom(app *appfile.Application) (*Task, error) {
 // registration.
 func (p *Plan) IsRegistered() bool { return strings.Contains(p.To, ":") }
 
-// withoutSecrets empties the strings under keys whose values may be secret.
-func withoutSecrets(data json.RawMessage) (json.RawMessage, bool) {
+// withoutSecrets empties the strings under keys whose values may be secret, and those that contain a value that is
+// known to be secret.
+func withoutSecrets(data json.RawMessage, known []string) (json.RawMessage, bool) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, true
 	}
 	lost := false
 	clearSecrets(v, false, &lost)
+	if len(known) > 0 {
+		v = clearKnown(v, known, &lost)
+	}
 	if !lost {
 		return data, false
 	}
@@ -148,6 +152,33 @@ func clearSecrets(v any, hidden bool, lost *bool) {
 			clearSecrets(x, hidden, lost)
 		}
 	}
+}
+
+// clearKnown empties the strings that are a known value, or contain one of at least four characters: a shorter one
+// occurs in most texts.
+func clearKnown(v any, known []string, lost *bool) any {
+	switch v := v.(type) {
+	case string:
+		for _, k := range known {
+			if k != "" && (v == k || len(k) >= 4 && strings.Contains(v, k)) {
+				*lost = true
+				return ""
+			}
+		}
+	case map[string]any:
+		for k, x := range v {
+			v[k] = clearKnown(x, known, lost)
+		}
+	case []string:
+		for i, x := range v {
+			v[i], _ = clearKnown(x, known, lost).(string)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = clearKnown(x, known, lost)
+		}
+	}
+	return v
 }
 
 func isSecret(key, text string, hidden bool) bool {

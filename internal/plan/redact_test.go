@@ -64,9 +64,19 @@ func TestSecretsOfTasksAreEmptied(t *testing.T) {
 		`{"logConfiguration":{"options":{"awslogs-group":"g","x":"y"}}}`:  `{"logConfiguration":{"options":{"awslogs-group":"g","x":""}}}`,
 		`{"secrets":[{"name":"PASSWORD","valueFrom":"db"}]}`:              `{"secrets":[{"name":"PASSWORD","valueFrom":"db"}]}`,
 	} {
-		got, lost := withoutSecrets([]byte(text))
+		got, lost := withoutSecrets([]byte(text), nil)
 		if string(got) != want || lost != (text != want) {
 			t.Errorf("%s\n is %s\nnot %s", text, got, want)
 		}
+	}
+}
+
+// A value that a lookup has read is removed wherever it is, also if it looks harmless.
+func TestKnownSecretsAreNotJournaled(t *testing.T) {
+	const text = `{"image":"web:sesame","command":["--open","sesame"],"tag":"a","family":"web"}`
+	got, lost := withoutSecrets([]byte(text), []string{"sesame", "a"})
+	const want = `{"command":["--open",""],"family":"web","image":"","tag":""}`
+	if !lost || string(got) != want {
+		t.Errorf("%s, %v; want %s", got, lost, want)
 	}
 }

@@ -57,6 +57,7 @@ type Writer struct {
 	to      io.Writer
 	prefix  CodePrefix
 	maxLine int // characters of a line; 0: no limit
+	known   *secret.Known
 
 	mu      sync.Mutex
 	cleaner cleaner
@@ -67,6 +68,12 @@ type Writer struct {
 // above 0.
 func NewWriter(to io.Writer, mark CodePrefix, longest int) *Writer {
 	return &Writer{to: to, prefix: mark, maxLine: longest, cleaner: cleaner{isLineStart: true}}
+}
+
+// HideKnown makes the writer mask values that are known to be secret, in addition to text that looks like a secret.
+func (w *Writer) HideKnown(known *secret.Known) *Writer {
+	w.known = known
+	return w
 }
 
 // Unwrap returns the underlying writer.
@@ -80,7 +87,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	text, w.pending = w.splitPending(text)
 	for text != "" {
 		before, after, found := w.cutPrefix(text)
-		w.cleaner.writeText(secret.Mask(w.clipLines(before)))
+		w.cleaner.writeText(secret.Mask(w.known.Mask(w.clipLines(before))))
 		if text = after; found {
 			text = w.passCode(after)
 		}

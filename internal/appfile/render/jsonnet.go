@@ -64,14 +64,11 @@ func (e Environment) nativeFunctions() []*jsonnet.NativeFunction {
 		}},
 	}
 	for _, l := range e.lookups {
-		all = append(all, &jsonnet.NativeFunction{Name: l.name, Params: ast.Identifiers{ast.Identifier(l.param)},
-			Func: func(args []any) (any, error) {
-				keys, err := textsOf(l.name, args)
-				if err != nil {
-					return nil, err
-				}
-				return l.read(keys[0])
-			}})
+		f := &jsonnet.NativeFunction{Name: l.name, Func: l.read}
+		for _, name := range l.params {
+			f.Params = append(f.Params, ast.Identifier(name))
+		}
+		all = append(all, f)
 	}
 	return all
 }

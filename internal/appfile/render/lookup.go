@@ -4,14 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile/tfstate"
 )
 
-// lookup is a function that reads a value by one text. Templates have it by its name, and Jsonnet by std.native.
+// lookup is a function that reads a value. Templates have it by its name, and Jsonnet by std.native.
 type lookup struct {
-	name  string
-	param string
-	read  func(key string) (any, error)
+	name   string
+	params []string // in Jsonnet, which needs all of them
+	least  int      // how many arguments a template needs
+	// maxArgs is how many arguments a template may have; 0: as many as Jsonnet has.
+	maxArgs int
+	read    func(args []any) (any, error)
+	// isFormatted reports whether templates have a form of it with f, which takes a format and its arguments.
+	isFormatted bool
+	onlyJsonnet bool
 }
 
 // lookupError is a lookup without a value.
@@ -25,6 +32,49 @@ func (e lookupError) Error() string { return e.function + ": " + e.err.Error() }
 
 func (e lookupError) Unwrap() error { return e.err }
 
+// StartPlugins removes the functions of plugins that were added before, and adds those that ecspresso's files have
+// without a plugin: ssm and secretsmanager_arn. They read from the Region.
+func (e *Environment) StartPlugins(region string) {
+	e.lookups, e.isStarted = nil, true
+	if e.remote == nil || e.region != region {
+		e.region, e.remote = region, nil
+	}
+	e.addParameters("")
+	e.addSecrets("")
+}
+
+// AddPlugin adds the functions of the plugin ssm, secretsmanager or cloudformation. Their names begin with the
+// prefix. It returns false for any other plugin.
+func (e *Environment) AddPlugin(name, prefix string) bool {
+	switch name {
+	case "ssm":
+		e.addParameters(prefix)
+	case "secretsmanager":
+		e.addSecrets(prefix)
+	case "cloudformation":
+		e.addStacks(prefix)
+	default:
+		return false
+	}
+	return true
+}
+
+// add adds a function, unless there is one of that name.
+func (e *Environment) add(l lookup) {
+	if !e.hasLookup(l.name) {
+		e.lookups = append(e.lookups, l)
+	}
+}
+
+func (e *Environment) hasLookup(name string) bool {
+	for _, l := range e.lookups {
+		if l.name == name {
+			return true
+		}
+	}
+	return false
+}
+
 // AddState adds the functions tfstate and tfstatef for a Terraform state. Their names begin with the prefix.
 func (e *Environment) AddState(prefix string, state []byte) error {
 	parsed, err := tfstate.Parse(state)
@@ -32,14 +82,16 @@ func (e *Environment) AddState(prefix string, state []byte) error {
 		return err
 	}
 	name := prefix + "tfstate"
-	for _, l := range e.lookups {
-		if l.name == name {
-			return fmt.Errorf("the function %s is defined twice: give one of the plugins a func_prefix", name)
-		}
+	if e.hasLookup(name) {
+		return fmt.Errorf("the function %s is defined twice: give one of the plugins a func_prefix", name)
 	}
-	e.lookups = append(e.lookups, lookup{name: name, param: "address",
-		read: func(address string) (any, error) {
-			value, err := parsed.Lookup(address)
+	e.add(lookup{name: name, params: []string{"address"}, least: 1, isFormatted: true,
+		read: func(args []any) (any, error) {
+			address, err := textsOf(name, args)
+			if err != nil {
+				return nil, err
+			}
+			value, err := parsed.Lookup(address[0])
 			if err != nil {
 				return nil, lookupError{name, err, "check the address: terraform state list prints them"}
 			}
@@ -57,24 +109,40 @@ func textOf(value any) (any, error) {
 	return string(data), err
 }
 
-// addLookups adds the lookups to the functions of a template. Each has a form with f, which takes a format and
-// its arguments.
+// call checks the number of arguments and reads the value.
+func (l lookup) call(args []any) (any, error) {
+	if len(args) < l.least || len(args) > max(l.maxArgs, len(l.params)) {
+		return nil, fmt.Errorf("%s takes %s, and got %d", l.name, sluice.Plural(l.least, "argument"), len(args))
+	}
+	return l.read(args)
+}
+
+// addLookups adds the lookups to the functions of a template.
 func (e Environment) addLookups(functions map[string]func(args []any) (any, error)) {
 	for _, l := range e.lookups {
-		read := func(key string) (any, error) {
-			value, err := l.read(key)
+		if l.onlyJsonnet {
+			continue
+		}
+		functions[l.name] = func(args []any) (any, error) {
+			value, err := l.call(args)
 			if err != nil {
 				return nil, err
 			}
 			return textOf(value)
 		}
-		functions[l.name] = withTexts(l.name, 1, func(texts []string) (any, error) { return read(texts[0]) })
+		if !l.isFormatted {
+			continue
+		}
 		functions[l.name+"f"] = func(args []any) (any, error) {
 			format, ok := first(args).(string)
 			if !ok {
 				return nil, fmt.Errorf("%sf needs a format", l.name)
 			}
-			return read(fmt.Sprintf(format, args[1:]...))
+			value, err := l.read([]any{fmt.Sprintf(format, args[1:]...)})
+			if err != nil {
+				return nil, err
+			}
+			return textOf(value)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package render evaluates files that are programs: Jsonnet, and templates with the functions env, must_env
 // and json_escape, as users of ecspresso write them.
 //
-// It reads only files of the folder that it is given, and environment variables by name. It does not call
-// AWS, and does not write files.
+// It reads only files of the folder that it is given, environment variables by name, and for lookups the values that
+// its [Remote] reads. It does not write files.
 //
 // Start reading at [Environment.Evaluate].
 package render
@@ -24,7 +24,16 @@ type Environment struct {
 	// ExtStr and ExtCode are the external variables of Jsonnet: text, and Jsonnet code.
 	ExtStr, ExtCode map[string]string
 
-	lookups []lookup
+	// Open opens a Region of AWS for lookups, at the first one; empty: the Region that the environment gives. Nil:
+	// there are no lookups in AWS.
+	Open func(region string) (Remote, error)
+
+	lookups    []lookup
+	isStarted  bool // see StartPlugins
+	region     string
+	remote     Remote // nil: not open yet
+	parameters map[string][2]string
+	secrets    []string
 }
 
 // LookupEnv returns an environment variable that is set and not empty.

@@ -65,7 +65,7 @@ func TestProblemsHaveTheirPlace(t *testing.T) {
 		{"no name", "a.json", `{{ env }}`, "a.json:1:4", "env needs the name of a variable", ""},
 		{"an unknown function", "a.json", "{}\n{{ must_enf `A` }}", "a.json:2:1", "the template function must_enf is not known",
 			"use env, must_env"},
-		{"a lookup", "a.json", "{{ ssm `/a` }}", "a.json:1:1", "the template function ssm is not known", "set an environment variable"},
+		{"a lookup", "a.json", "{{ ssm `/a` }}", "a.json:1:1", "the template function ssm is not known", "use ssm in the definitions"},
 		{"a broken template", "a.json", "{{ must_env", "a.json:1:1", "the template is not valid: unclosed action", ""},
 		{"piped's template", "a.json", "{{ .encryptedSecrets.key }}", "a.json:1:", ".encryptedSecrets.key has no value", ""},
 		{"a loop", "a.json", `{{ range 1000000000 }}0123456789{{ end }}`, "a.json:1:10", "the template action range is not supported", ""},

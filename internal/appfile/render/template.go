@@ -33,7 +33,7 @@ func (e Environment) executeTemplate(file, text string) ([]byte, error) {
 	}
 	run.tree = parse.New("text")
 	if _, err := run.tree.Parse(text, "", "", map[string]*parse.Tree{}, known); err != nil {
-		return nil, parseProblem(file, err)
+		return nil, parseProblem(file, err, e.isStarted)
 	}
 	if err := run.run(run.tree.Root); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (e Environment) executeTemplate(file, text string) ([]byte, error) {
 	return []byte(run.out.String()), nil
 }
 
-// parseProblem returns an error of the parser with its line.
-func parseProblem(file string, err error) error {
+// parseProblem returns an error of the parser with its line. inDefinition is as in adviceOn.
+func parseProblem(file string, err error, inDefinition bool) error {
 	line, message := 1, err.Error()
 	if parts := parseError.FindStringSubmatch(message); parts != nil {
 		line, _ = strconv.Atoi(parts[1])
@@ -51,7 +51,7 @@ func parseProblem(file string, err error) error {
 	p := problemOf(file, line, 1, err, "the template is not valid: "+message)
 	if name, ok := unknownFunction(message); ok {
 		p.Message = fmt.Sprintf("the template function %s is not known", name)
-		p.Next = adviceOn(name)
+		p.Next = adviceOn(name, inDefinition)
 	}
 	return p
 }
@@ -63,13 +63,20 @@ func unknownFunction(message string) (string, bool) {
 	return name, ok && isQuoted && strings.HasSuffix(message, "not defined")
 }
 
-// adviceOn returns what to do about a function that is not known.
-func adviceOn(function string) string {
-	switch function {
-	case "tfstate", "tfstatef":
-		return "add the plugin tfstate to the configuration"
-	case "ssm", "ssm_list", "secretsmanager_arn", "cfn_output", "cfn_export", "caller_identity":
-		return "set an environment variable to the value, and read it with must_env: sluice has no such lookup yet"
+// adviceOn returns what to do about a function that is not known. inDefinition reports whether the text may have
+// lookups: the configuration itself has none.
+func adviceOn(function string, inDefinition bool) string {
+	plugins := map[string]string{"tfstate": "tfstate", "tfstatef": "tfstate", "cfn_output": "cloudformation",
+		"cfn_export": "cloudformation", "ssm": "ssm", "secretsmanager_arn": "secretsmanager"}
+	switch plugin := plugins[function]; {
+	case plugin != "" && inDefinition:
+		return "add the plugin " + plugin + " to the configuration"
+	case plugin != "":
+		return "use " + function + " in the definitions: the configuration itself has no lookups"
+	case function == "ssm_list":
+		return "use ssm with an index as its second argument: ssm_list is for Jsonnet"
+	case function == "caller_identity":
+		return "set an environment variable to the value, and read it with must_env: sluice has no such lookup"
 	}
 	return "use env, must_env, json_escape, print, printf, eq, ne, not, and, or"
 }

@@ -20,12 +20,14 @@ func renderTargets() []string { return []string{"config", "servicedef", "taskdef
 
 func (p *program) newRenderCommand() *cobra.Command {
 	var at session.ApplicationFlag
+	var showSecrets bool
 	c := &cobra.Command{
 		Use:   "render config|servicedef|taskdef [DIR | -c FILE]",
 		Short: "Print a file of an application, evaluated",
 		Long: `Print a file of an application after Jsonnet and templates have been evaluated: the
 application file (config), or the service or task definition as the JSON of the request
-that AWS gets. It calls no AWS.`,
+that AWS gets. It calls no AWS, unless the files have lookups in it. A value that a lookup
+read and that is secret, such as a SecureString, is masked unless --show-secrets is given.`,
 		Example: `  sluice render taskdef examples/ecspresso --envfile examples/ecspresso/prod.env
   sluice render servicedef examples/canary | jq .loadBalancers
   sluice render config examples/ecspresso`,
@@ -36,14 +38,15 @@ that AWS gets. It calls no AWS.`,
 			if err != nil {
 				return err
 			}
-			return p.runRender(args[0], path)
+			return p.runRender(args[0], path, showSecrets)
 		},
 	}
 	at.Register(c)
+	c.Flags().BoolVar(&showSecrets, "show-secrets", false, "print secret values that lookups read")
 	return c
 }
 
-func (p *program) runRender(target, path string) error {
+func (p *program) runRender(target, path string, showSecrets bool) error {
 	app, err := p.LoadApplication(path)
 	if err != nil {
 		return err
@@ -51,6 +54,11 @@ func (p *program) runRender(target, path string) error {
 	text, err := renderedText(app, target)
 	if err != nil {
 		return err
+	}
+	if showSecrets {
+		p.ShowKnownSecrets()
+	} else if len(app.Secrets) > 0 {
+		fmt.Fprintln(p.Env.Err, "note: secret values of lookups are masked; --show-secrets prints them")
 	}
 	_, err = p.Env.Out.Write(text)
 	return err

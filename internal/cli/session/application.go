@@ -25,7 +25,9 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	if err != nil {
 		return nil, err
 	}
+	from.Open = s.openLookups
 	app, err := appfile.Load(at.Files, at.Name, from)
+	s.known.Add(from.Secrets()...)
 	if !at.local {
 		app, err = nameOutsideFiles(at.folder)(app, err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/printable"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // Env is everything that the command line uses outside the process. [OS] is the real one; tests
@@ -79,7 +80,7 @@ const maxLineLength = 16 << 10
 
 // sanitizeWriters returns an environment whose writers make all text printable, and wrap it on a
 // terminal. The terminal codes that sluice itself writes pass unchanged.
-func (e Env) sanitizeWriters() (Env, error) {
+func (e Env) sanitizeWriters(known *secret.Known) (Env, error) {
 	var err error
 	if e.own, err = printable.NewCodePrefix(e.Rand); err != nil {
 		return e, err
@@ -93,8 +94,8 @@ func (e Env) sanitizeWriters() (Env, error) {
 		}
 		return show.NewWrapWriter(w, func() int { width, _ := size(w); return width })
 	}
-	e.Out = printable.NewWriter(wrap(e.Out), e.own, 0)
-	e.Err = printable.NewWriter(wrap(e.Err), e.own, maxLineLength)
+	e.Out = printable.NewWriter(wrap(e.Out), e.own, 0).HideKnown(known)
+	e.Err = printable.NewWriter(wrap(e.Err), e.own, maxLineLength).HideKnown(known)
 	return e, nil
 }
 

@@ -30,7 +30,11 @@ func (s *Session) openJournal() (*journal.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Env.OpenJournal(s.StatePath(), c)
+	j, err := s.Env.OpenJournal(s.StatePath(), c)
+	if err == nil {
+		j.HideKnown(s.known)
+	}
+	return j, err
 }
 
 // FindJournal opens the journal, or returns nil if it does not exist. Commands that only read do

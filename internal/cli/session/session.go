@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // Session is one run of the command line: its environment, the flags of every command, and what
@@ -27,7 +28,9 @@ type Session struct {
 	time     clock.Clock // see OpenClock
 	scaled   bool
 	accounts *openedAccounts
-	terminal *show.Terminal // of one of several applications; nil: see Terminal
+	known    *secret.Known   // values of lookups that no output shows
+	command  context.Context // of the running command
+	terminal *show.Terminal  // of one of several applications; nil: see Terminal
 
 	calls show.Calls // in progress
 	// noteShower shows notes while a part of the terminal is rendered in place. Nil: they are printed.
@@ -40,11 +43,12 @@ type Session struct {
 // New returns a session whose writers make all text printable. It returns an error if there
 // are no random numbers.
 func New(env Env) (*Session, error) {
-	env, err := env.sanitizeWriters()
+	known := secret.NewKnown()
+	env, err := env.sanitizeWriters(known)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Env: env, accounts: newOpenedAccounts()}
+	s := &Session{Env: env, accounts: newOpenedAccounts(), known: known}
 	s.Paint = s.PaintFor(env.Err)
 	return s, nil
 }
@@ -55,8 +59,11 @@ func (s *Session) Child(t show.Terminal) *Session {
 	env := s.Env
 	env.Out, env.Err = t.Out, t.Err
 	return &Session{Env: env, Flags: s.Flags, Paint: s.Paint, time: s.time, scaled: s.scaled, accounts: s.accounts,
-		terminal: &t}
+		known: s.known, command: s.command, terminal: &t}
 }
+
+// ShowKnownSecrets makes output show the secret values of lookups.
+func (s *Session) ShowKnownSecrets() { s.known.Show() }
 
 // PaintFor returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
 func (s *Session) PaintFor(w io.Writer) show.Paint {

@@ -18,6 +18,7 @@ var boundByDeployment = []string{"deploy", "create", "scale", "refresh", "run", 
 
 // LimitTime ends a command after --timeout, if it runs no deployment. EndTime has to be called at its end.
 func (s *Session) LimitTime(c *cobra.Command) error {
+	s.command = c.Context()
 	isBound := slices.Contains(boundByDeployment, c.Name())
 	if flag := c.InheritedFlags().Lookup("timeout"); flag == nil || !flag.Changed {
 		return nil // not given, or the command's own flag
@@ -30,6 +31,7 @@ func (s *Session) LimitTime(c *cobra.Command) error {
 		ctx, cancel := context.WithTimeout(c.Context(), s.Flags.timeout)
 		s.limited, s.endTime = ctx, cancel
 		c.SetContext(ctx)
+		s.command = ctx
 	}
 	return nil
 }

@@ -140,7 +140,8 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 		Access: accessOf(app), Controller: controllerOf(app), Hosting: Of(app).Hosting(),
 		AutoRollback: app.AutoRollback, Gates: app.Gates, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
 		Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
-		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: newGroup(app.Primary),
+		Task: task, Digest: definition.Digest(app.Task), Definition: service, Hidden: app.Secrets,
+		Primary:       newGroup(app.Primary),
 		Canary:        newGroup(app.Canary),
 		ListenerRules: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}

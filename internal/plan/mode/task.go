@@ -106,6 +106,7 @@ func newTaskPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, erro
 		Cluster: sluice.ARNName(app.Cluster), Service: plan.TaskGroup(app), QuickSync: true,
 		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
+		Hidden: app.Secrets,
 	}
 	if p.Application == "" {
 		p.Application = p.To

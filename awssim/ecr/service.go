@@ -1,0 +1,267 @@
+// Package ecr implements the part of the API of Amazon ECR that definitions need: repositories and images are
+// read. A world file has them; tasks do not pull them.
+//
+// Its inputs and outputs are small structs of its own. Start reading at [NewAPI], then [Service.BatchGetImage].
+package ecr
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// indexType is the media type of an image for several platforms.
+const indexType = "application/vnd.oci.image.index.v1+json"
+
+// Service implements the API of ECR.
+type Service struct{ world *world.World }
+
+// New creates the API over w.
+func New(w *world.World) *Service { return &Service{world: w} }
+
+// NewAPI returns the API in the form that wire serves.
+func NewAPI(w *world.World) wire.API {
+	return wire.API{
+		Name: "ecr", ServiceID: "ECR", Protocol: wire.JSON11, Target: "AmazonEC2ContainerRegistry_V20150921",
+		LowerFirst: true, Operations: New(w).apiOperations(),
+		Known: []string{"BatchCheckLayerAvailability", "CreateRepository", "DeleteRepository", "DescribeImageScanFindings",
+			"GetAuthorizationToken", "GetDownloadUrlForLayer", "ListImages", "PutImage"},
+	}
+}
+
+// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
+func (s *Service) apiOperations() []any {
+	return []any{s.BatchGetImage, s.DescribeImages, s.DescribeRepositories}
+}
+
+// state holds the repositories of a Region.
+type state struct{ repositories world.Ordered[*repository] } // by name
+
+type repository struct {
+	name    string
+	created time.Time
+	images  []image
+}
+
+type image struct {
+	tag, digest, manifest string
+	pushed                time.Time
+}
+
+func stateOf(tx *world.Tx) *state { return world.PrivateState[state](tx.Region, "ecr") }
+
+// AddRepository adds a repository.
+func AddRepository(tx *world.Tx, name string) {
+	stateOf(tx).repositories.Put(name, &repository{name: name, created: tx.Now()})
+}
+
+// AddImage adds an image with a tag to a repository, for platforms such as linux/amd64.
+func AddImage(tx *world.Tx, repositoryName, tag string, platforms []string) {
+	r, _ := stateOf(tx).repositories.Get(repositoryName)
+	manifest := indexOf(repositoryName+":"+tag, platforms)
+	r.images = append(r.images, image{tag: tag, digest: digestOf(manifest), manifest: manifest, pushed: tx.Now()})
+}
+
+// indexOf returns an image index (OCI Image Format Specification, "Image Index").
+func indexOf(name string, platforms []string) string {
+	type platform struct {
+		Architecture string `json:"architecture"`
+		OS           string `json:"os"`
+	}
+	type entry struct {
+		MediaType string   `json:"mediaType"`
+		Digest    string   `json:"digest"`
+		Size      int      `json:"size"`
+		Platform  platform `json:"platform"`
+	}
+	var all []entry
+	for _, p := range platforms {
+		os, architecture, _ := strings.Cut(p, "/")
+		all = append(all, entry{MediaType: "application/vnd.oci.image.manifest.v1+json", Digest: digestOf(name + p),
+			Size: 500, Platform: platform{Architecture: architecture, OS: os}})
+	}
+	text, _ := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": indexType, "manifests": all})
+	return string(text)
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// find returns a repository of the caller's registry.
+func find(tx *world.Tx, registry, name string) (*repository, error) {
+	if registry != "" && registry != tx.Key.Account {
+		return nil, world.Refuse("RepositoryNotFoundException",
+			"The repository with name '%s' does not exist in the registry with id '%s'", name, registry)
+	}
+	r, ok := stateOf(tx).repositories.Get(name)
+	if !ok {
+		return nil, world.Refuse("RepositoryNotFoundException",
+			"The repository with name '%s' does not exist in the registry with id '%s'", name, tx.Key.Account)
+	}
+	return r, nil
+}
+
+// ImageIdentifier is an image by digest or tag.
+type ImageIdentifier struct{ ImageDigest, ImageTag string }
+
+func (r *repository) image(id ImageIdentifier) (image, bool) {
+	i := slices.IndexFunc(r.images, func(x image) bool {
+		return (id.ImageDigest == "" || x.digest == id.ImageDigest) && (id.ImageTag == "" || x.tag == id.ImageTag)
+	})
+	if i < 0 || id == (ImageIdentifier{}) {
+		return image{}, false
+	}
+	return r.images[i], true
+}
+
+// DescribeRepositoriesInput is the input of DescribeRepositories.
+type DescribeRepositoriesInput struct {
+	RegistryId      string
+	RepositoryNames []string
+}
+
+// DescribeRepositoriesOutput is the output of DescribeRepositories.
+type DescribeRepositoriesOutput struct{ Repositories []Repository }
+
+// Repository is a repository as described.
+type Repository struct {
+	RepositoryArn, RegistryId, RepositoryName, RepositoryUri string
+	CreatedAt                                                time.Time
+}
+
+// DescribeRepositories returns repositories by name, or all.
+func (s *Service) DescribeRepositories(ctx context.Context,
+	in *DescribeRepositoriesInput) (*DescribeRepositoriesOutput, error) {
+	out := &DescribeRepositoriesOutput{Repositories: []Repository{}}
+	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		names := in.RepositoryNames
+		if len(names) == 0 {
+			names = stateOf(tx).repositories.Keys()
+		}
+		for _, name := range names {
+			r, err := find(tx, in.RegistryId, name)
+			if err != nil {
+				return err
+			}
+			out.Repositories = append(out.Repositories, Repository{RepositoryName: name, RegistryId: tx.Key.Account,
+				RepositoryArn: tx.ARN("ecr", "repository/"+name), CreatedAt: r.created,
+				RepositoryUri: tx.Key.Account + ".dkr.ecr." + tx.Key.Region + ".amazonaws.com/" + name})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// DescribeImagesInput is the input of DescribeImages.
+type DescribeImagesInput struct {
+	RegistryId, RepositoryName string
+	ImageIds                   []ImageIdentifier
+}
+
+// DescribeImagesOutput is the output of DescribeImages.
+type DescribeImagesOutput struct{ ImageDetails []ImageDetail }
+
+// ImageDetail is an image as described.
+type ImageDetail struct {
+	RegistryId, RepositoryName, ImageDigest, ImageManifestMediaType string
+	ImageTags                                                       []string
+	ImagePushedAt                                                   time.Time
+}
+
+// DescribeImages returns images of a repository.
+func (s *Service) DescribeImages(ctx context.Context, in *DescribeImagesInput) (*DescribeImagesOutput, error) {
+	out := &DescribeImagesOutput{ImageDetails: []ImageDetail{}}
+	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		r, err := find(tx, in.RegistryId, in.RepositoryName)
+		if err != nil {
+			return err
+		}
+		ids := in.ImageIds
+		for i := 0; len(in.ImageIds) == 0 && i < len(r.images); i++ {
+			ids = append(ids, ImageIdentifier{ImageTag: r.images[i].tag})
+		}
+		for _, id := range ids {
+			x, ok := r.image(id)
+			if !ok {
+				return world.Refuse("ImageNotFoundException", "The image with imageId {imageDigest:'%s', imageTag:'%s'} "+
+					"does not exist within the repository with name '%s' in the registry with id '%s'",
+					orNull(id.ImageDigest), orNull(id.ImageTag), r.name, tx.Key.Account)
+			}
+			out.ImageDetails = append(out.ImageDetails, ImageDetail{RegistryId: tx.Key.Account, RepositoryName: r.name,
+				ImageDigest: x.digest, ImageTags: []string{x.tag}, ImagePushedAt: x.pushed,
+				ImageManifestMediaType: indexType})
+		}
+		return nil
+	})
+	return out, err
+}
+
+func orNull(text string) string {
+	if text == "" {
+		return "null"
+	}
+	return text
+}
+
+// BatchGetImageInput is the input of BatchGetImage.
+type BatchGetImageInput struct {
+	RegistryId, RepositoryName string
+	ImageIds                   []ImageIdentifier
+	AcceptedMediaTypes         []string
+}
+
+// BatchGetImageOutput is the output of BatchGetImage.
+type BatchGetImageOutput struct {
+	Images   []Image
+	Failures []ImageFailure
+}
+
+// Image is an image with its manifest.
+type Image struct {
+	RegistryId, RepositoryName            string
+	ImageId                               ImageIdentifier
+	ImageManifest, ImageManifestMediaType string
+}
+
+// ImageFailure is an image that could not be returned.
+type ImageFailure struct {
+	ImageId                    ImageIdentifier
+	FailureCode, FailureReason string
+}
+
+// BatchGetImage returns the manifests of images. An image that does not exist is a failure of the output.
+func (s *Service) BatchGetImage(ctx context.Context, in *BatchGetImageInput) (*BatchGetImageOutput, error) {
+	out := &BatchGetImageOutput{Images: []Image{}, Failures: []ImageFailure{}}
+	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		r, err := find(tx, in.RegistryId, in.RepositoryName)
+		if err != nil {
+			return err
+		}
+		for _, id := range in.ImageIds {
+			x, ok := r.image(id)
+			switch {
+			case !ok:
+				out.Failures = append(out.Failures, ImageFailure{ImageId: id, FailureCode: "ImageNotFound",
+					FailureReason: "Requested image not found"})
+			case len(in.AcceptedMediaTypes) > 0 && !slices.Contains(in.AcceptedMediaTypes, indexType):
+				out.Failures = append(out.Failures, ImageFailure{ImageId: id, FailureCode: "UnsupportedImageType",
+					FailureReason: "The image has a media type that the request does not accept"})
+			default:
+				out.Images = append(out.Images, Image{RegistryId: tx.Key.Account, RepositoryName: r.name,
+					ImageId:       ImageIdentifier{ImageDigest: x.digest, ImageTag: x.tag},
+					ImageManifest: x.manifest, ImageManifestMediaType: indexType})
+			}
+		}
+		return nil
+	})
+	return out, err
+}
