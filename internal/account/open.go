@@ -117,6 +117,9 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 // Region returns the Region of every client.
 func (a *Account) Region() string { return a.region }
 
+// Credentials returns the credentials of every client, for requests to other systems that AWS's keys sign.
+func (a *Account) Credentials() aws.CredentialsProvider { return a.builder.gate.credentials }
+
 // Endpoint returns the custom endpoint of all services, or "" for AWS's own.
 func (a *Account) Endpoint() string { return a.endpoint }
 

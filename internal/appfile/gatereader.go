@@ -30,27 +30,54 @@ func (l *loader) newGateReader(spec *definition.Node) *gateReader {
 	if l.app.Format == PipeCDv0 || l.app.Format == PipeCDv1 {
 		r.undecided = Pass
 	}
-	list := spec.Get("analysisProviders")
-	if list == nil {
-		return r
-	}
-	for _, n := range list.Items {
-		p := Provider{Name: textOf(n.Get("name")), Type: textOf(n.Get("type")), Config: mapOf(n.Get("config"))}
-		if _, twice := r.providers[p.Name]; twice {
-			l.addProblem(l.src.At(n.Get("name"), "analysisProviders: %s is given twice", p.Name))
-		}
-		r.checkProvider(n, p)
-		r.providers[p.Name] = p
-	}
+	r.addProviders(l.src, spec.Get("analysisProviders"))
+	r.readProvidersFile()
 	return r
 }
 
+// readProvidersFile adds the providers of a separate file, such as piped's configuration. Its other keys are
+// not read.
+func (r *gateReader) readProvidersFile() {
+	if r.providersFile == nil {
+		return
+	}
+	src, err := definition.Parse(r.providersFile.Name, r.providersFile.Data)
+	if err != nil {
+		r.others = append(r.others, err)
+		return
+	}
+	src.HideSecrets()
+	list := src.Root.Get("analysisProviders")
+	if list == nil {
+		list = src.Root.Get("spec").Get("analysisProviders")
+	}
+	if list == nil {
+		r.addProblem(src.At(src.Root, "the file has no analysisProviders"))
+		return
+	}
+	c := &checker{src: src, format: r.app.Format}
+	c.checkValue(list, analysisProvidersKey().shape, "analysisProviders")
+	r.problems = append(r.problems, c.problems...)
+	r.addProviders(src, list)
+}
+
+func (r *gateReader) addProviders(src *definition.Source, list *definition.Node) {
+	for _, n := range itemsOf(list) {
+		p := Provider{Name: textOf(n.Get("name")), Type: textOf(n.Get("type")), Config: mapOf(n.Get("config"))}
+		if _, twice := r.providers[p.Name]; twice {
+			r.addProblem(src.At(n, "analysisProviders: %s is given twice", p.Name))
+		}
+		r.checkProvider(src, n, p)
+		r.providers[p.Name] = p
+	}
+}
+
 // checkProvider refuses a provider without a setting that its type needs, or with one of another type.
-func (r *gateReader) checkProvider(n *definition.Node, p Provider) {
+func (r *gateReader) checkProvider(src *definition.Source, n *definition.Node, p Provider) {
 	allowed, needed := providerSettings(p.Type)
 	for _, name := range needed {
 		if p.Config[name] == "" {
-			r.addProblem(r.src.At(n, "analysisProviders: %s (%s) has no config.%s", p.Name, p.Type, name))
+			r.addProblem(src.At(n, "analysisProviders: %s (%s) has no config.%s", p.Name, p.Type, name))
 		}
 	}
 	config := n.Get("config")
@@ -59,7 +86,7 @@ func (r *gateReader) checkProvider(n *definition.Node, p Provider) {
 	}
 	for _, e := range config.Entries {
 		if !slices.Contains(allowed, e.Key) {
-			r.addProblem(r.src.AtKey(e, "analysisProviders: %s (%s) does not use config.%s", p.Name, p.Type, e.Key))
+			r.addProblem(src.AtKey(e, "analysisProviders: %s (%s) does not use config.%s", p.Name, p.Type, e.Key))
 		}
 	}
 }
@@ -174,6 +201,12 @@ func (r *gateReader) newCheck(entry, part *definition.Node, name string, read Ga
 }
 
 func (r *gateReader) readHTTPS(entry, n *definition.Node) Gate {
+	if url := textOf(n.Get("url")); secret.URL(url) != url {
+		p := r.src.At(n.Get("url"), "the URL of a gate has a secret in it: put the secret into a header, as env:NAME or "+
+			"ssm:/name")
+		p.Source = "" // the line shows the secret
+		r.addProblem(p)
+	}
 	check := HTTPCheck{URL: textOf(n.Get("url")), Method: textOr(n.Get("method"), "GET"),
 		Code: int(integerOr(n.Get("expectedCode"), 200)), Response: textOf(n.Get("expectedResponse"))}
 	for _, h := range itemsOf(n.Get("headers")) {

@@ -45,12 +45,23 @@ type Evaluator interface {
 //
 // Load returns all problems of the files together, as joined [*definition.Problem]s.
 func Load(fsys fs.FS, name string, from Evaluator) (*Application, error) {
+	return LoadWithProviders(fsys, name, from, nil)
+}
+
+// ProvidersFile is a file with metric providers in the shape of piped's configuration.
+type ProvidersFile struct {
+	Name string
+	Data []byte
+}
+
+// LoadWithProviders is [Load] with further metric providers; nil: there are none.
+func LoadWithProviders(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*Application, error) {
 	file, err := findFile(fsys, name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
 			Next: "name the application file, or a folder with one app.pipecd.yaml or sluice.yaml"}
 	}
-	l := &loader{fsys: fsys, app: &Application{File: file, Source: map[string]string{}}}
+	l := &loader{fsys: fsys, providersFile: more, app: &Application{File: file, Source: map[string]string{}}}
 	data := []byte(onlyDefinitions)
 	implied := file != path.Clean(name) && path.Base(file) == defaultServiceFile
 	if !implied {
@@ -180,7 +191,8 @@ type loader struct {
 	src  *definition.Source
 	app  *Application
 	// evaluator evaluates the files of a format whose files are programs; nil for other formats.
-	evaluator Evaluator
+	evaluator     Evaluator
+	providersFile *ProvidersFile // nil: none is given
 	// serviceName is the name that the application file gives the service; empty: its definition does.
 	serviceName string
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 // leaseDuration is how long an engine keeps its lease without renewing it. It renews at every poll.
@@ -35,6 +36,8 @@ type Engine struct {
 	// NewID creates the ID of a deployment; it begins with [plan.IDPrefix].
 	NewID     func() string
 	fullPlans map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
+	// OutsideAWS is what gates use besides AWS; nil: nothing, and such gates fail.
+	OutsideAWS *stage.OutsideAWS
 	// OnEvent is called with each event after it is in the journal, by one goroutine at a time. Nil:
 	// no callback.
 	OnEvent func(sluice.Envelope)

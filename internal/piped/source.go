@@ -129,7 +129,9 @@ func (e *pluginEntry) holdsOwnPart(data []byte, names []string) bool {
 }
 
 // isForeign reports whether another plugin runs a stage.
-func (e *pluginEntry) isForeign(name string) bool { return !e.runs(name) && !strings.HasPrefix(name, "ECS_") }
+func (e *pluginEntry) isForeign(name string) bool {
+	return !e.runs(name) && !strings.HasPrefix(name, "ECS_")
+}
 
 // yamlBlock is where an entry of a map (by the column of its key) or of a list (column 0) begins,
 // in lines and columns from 1.

@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/bluegreen"
 	"github.com/sluice-ecs/sluice/internal/stage/claim"
+	"github.com/sluice-ecs/sluice/internal/stage/gates"
 	"github.com/sluice-ecs/sluice/internal/stage/rolling"
 	"github.com/sluice-ecs/sluice/internal/stage/scaling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -17,7 +19,14 @@ type (
 	Config = step.Config
 	Host   = step.Host
 	Facts  = step.Facts
+	// OutsideAWS is what gates use besides AWS.
+	OutsideAWS = step.OutsideAWS
 )
+
+// CheckGates refuses gates of an application that can never answer; see [gates.CheckFiles].
+func CheckGates(ctx context.Context, app *appfile.Application, outside *OutsideAWS) error {
+	return gates.CheckFiles(ctx, app, outside)
+}
 
 // ErrHandedOver is [rolling.ErrHandedOver].
 var ErrHandedOver = rolling.ErrHandedOver

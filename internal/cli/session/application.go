@@ -26,7 +26,11 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 		return nil, err
 	}
 	from.Open = s.openLookups
-	app, err := appfile.Load(at.Files, at.Name, from)
+	providers, err := s.readProvidersFile()
+	if err != nil {
+		return nil, err
+	}
+	app, err := appfile.LoadWithProviders(at.Files, at.Name, from, providers)
 	s.known.Add(from.Secrets()...)
 	if !at.local {
 		app, err = nameOutsideFiles(at.folder)(app, err)

@@ -20,6 +20,7 @@ type Flags struct {
 	Output                          OutputFormat
 	verbose                         bool // ARNs in full
 	files                           fileFlags
+	providers                       string
 }
 
 func (f *Flags) Register(set *pflag.FlagSet) {
@@ -35,6 +36,7 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 		"`file` of environment variables for templates (ecspresso's files)")
 	set.StringArrayVar(&f.files.extStr, "ext-str", nil, "external text of Jsonnet: `name=value`, several with ;")
 	set.StringArrayVar(&f.files.extCode, "ext-code", nil, "external code of Jsonnet: `name=code`, several with ;")
+	set.StringVar(&f.providers, "providers", "", "`file` with further analysisProviders, such as piped's configuration")
 	f.Output = Text
 	set.Var(&f.Output, "output", "text or json")
 	set.VarPF(jsonFlag{f}, "json", "", "the same as --output json").NoOptDefVal = "true"

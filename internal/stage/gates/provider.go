@@ -1,17 +1,72 @@
 package gates
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/metrics"
+	"github.com/sluice-ecs/sluice/internal/metrics/provider"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// openSource opens a metric provider of the file.
-func openSource(s *step.Step, p appfile.Provider) (metrics.Source, error) {
-	if p.Type == "CLOUDWATCH" {
-		return metrics.NewCloudWatch(p.Name, step.SharedMetrics(s.Account, s.Clock)), nil
+// lazySource opens its provider at the first query: credentials that cannot be read then are a missing
+// answer, not the end of the stage.
+type lazySource struct {
+	provider provider.Provider
+	env      provider.Environment
+
+	mu     sync.Mutex
+	source metrics.Source
+}
+
+func (l *lazySource) Query(ctx context.Context, query string, span metrics.Span, step time.Duration) ([]metrics.Point,
+	error) {
+	source, err := l.open(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("provider %s has the unknown type %s", p.Name, p.Type)
+	return source.Query(ctx, query, span, step)
+}
+
+func (l *lazySource) open(ctx context.Context) (_ metrics.Source, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.source == nil {
+		l.source, err = l.provider.Open(ctx, l.env)
+	}
+	return l.source, err
+}
+
+// openSource returns the source of a provider of the file. It makes no call.
+func openSource(s *step.Step, from appfile.Provider) (metrics.Source, error) {
+	if from.Type == string(provider.CloudWatch) {
+		return metrics.NewCloudWatch(from.Name, step.SharedMetrics(s.Account, s.Clock)), nil
+	}
+	p, err := parseProvider(from)
+	if err != nil {
+		return nil, err
+	}
+	return &lazySource{provider: p, env: provider.Environment{Client: s.OutsideAWS.HTTP, Resolve: s.OutsideAWS.Secret,
+		Credentials: s.Account.Credentials(), Region: s.Account.Region(), Now: s.Clock.Now}}, nil
+}
+
+// parseProvider returns the provider with its settings checked.
+func parseProvider(from appfile.Provider) (provider.Provider, error) {
+	config := map[string]any{}
+	for key, value := range from.Config {
+		config[key] = value
+	}
+	if region := from.Config["sigv4"]; region != "" {
+		config["sigv4"] = map[string]any{"region": region}
+	}
+	p, problems := provider.Parse(from.Name, from.Type, config)
+	var all []error
+	for _, x := range problems {
+		all = append(all, fmt.Errorf("provider %s: %w", from.Name, x.Err))
+	}
+	return p, errors.Join(all...)
 }

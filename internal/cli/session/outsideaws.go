@@ -1,0 +1,67 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/signedread"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// OutsideAWS returns what gates use besides AWS. a reads secrets of Systems Manager; nil: there are none.
+func (s *Session) OutsideAWS(a *account.Account) *stage.OutsideAWS {
+	return &stage.OutsideAWS{HTTP: &http.Client{}, Secret: func(ctx context.Context, place string) (string, error) {
+		kind, name, _ := strings.Cut(place, ":")
+		switch {
+		case kind == "env":
+			if value, ok := s.LookupEnv(name); ok {
+				return value, nil
+			}
+			return "", &sluice.Error{Op: "read secret", Resource: place, Err: fmt.Errorf("the environment variable is not set"),
+				Next: "set the environment variable " + name}
+		case kind == "ssm" && a != nil:
+			p, err := signedread.Reader{Sender: a}.Parameter(ctx, name)
+			return p.Value, err
+		case kind == "file":
+			return s.readSecretFile(name)
+		}
+		return "", &sluice.Error{Op: "read secret", Resource: place, Err: fmt.Errorf("this place is not known"),
+			Next: "use env:NAME, ssm:/name or a file"}
+	}}
+}
+
+// readProvidersFile reads the file of --providers; nil: none is given.
+func (s *Session) readProvidersFile() (*appfile.ProvidersFile, error) {
+	name := s.Flags.providers
+	if name == "" {
+		return nil, nil
+	}
+	data, err := s.readFile(name)
+	if err != nil {
+		return nil, &sluice.Error{Op: "read --providers", Resource: name, Err: err,
+			Next: "name a file with the key analysisProviders"}
+	}
+	return &appfile.ProvidersFile{Name: name, Data: data}, nil
+}
+
+// readSecretFile reads a file that has a secret, such as the passwordFile of a metric provider.
+func (s *Session) readSecretFile(path string) (string, error) {
+	data, err := s.readFile(path)
+	return string(data), err
+}
+
+// readFile reads a regular file that the user names.
+func (s *Session) readFile(path string) ([]byte, error) {
+	abs, err := s.absolutePath(path)
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadFile(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
+}

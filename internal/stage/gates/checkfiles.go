@@ -1,0 +1,68 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/metrics/provider"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// CheckFiles refuses gates of an application that can never answer: whose query does not parse, or whose
+// credentials are missing. It asks no provider. All problems are returned together.
+func CheckFiles(ctx context.Context, app *appfile.Application, outside *step.OutsideAWS) error {
+	var all []error
+	for _, g := range gatesOf(app) {
+		if err := checkGate(ctx, g, outside); err != nil {
+			all = append(all, &sluice.Error{Op: "read gate " + g.Name, Resource: fmt.Sprintf("%s:%d", app.File, g.Line),
+				Err: err, Next: sluice.NextStep(err)})
+		}
+	}
+	return errors.Join(all...)
+}
+
+// gatesOf returns all gates of an application.
+func gatesOf(app *appfile.Application) []appfile.Gate {
+	all := append([]appfile.Gate{}, app.Gates...)
+	for _, s := range app.Pipeline {
+		switch with := s.With.(type) {
+		case appfile.Analysis:
+			all = append(all, with.Gates...)
+		case appfile.Wait:
+			all = append(all, with.Gates...)
+		}
+	}
+	return all
+}
+
+func checkGate(ctx context.Context, g appfile.Gate, outside *step.OutsideAWS) error {
+	if g.Read.HTTPS != nil {
+		for _, h := range g.Read.HTTPS.Headers {
+			if _, err := outside.Resolve(ctx, h.Value); err != nil {
+				return err
+			}
+		}
+	}
+	if g.Read.Provider == nil {
+		return nil
+	}
+	p, err := parseProvider(*g.Read.Provider)
+	if err != nil {
+		return err
+	}
+	for _, q := range []appfile.Queries{g.Read.Values, g.Read.Bad, g.Read.All} {
+		for _, text := range []string{q.Canary, q.Control} {
+			if text == "" {
+				continue
+			}
+			if err := p.CheckQuery(text, stepOf(g)); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = p.Open(ctx, provider.Environment{Client: outside.HTTP, Resolve: outside.Secret})
+	return err
+}
