@@ -68,7 +68,7 @@ func (g Gate) Judge(s State) Judgement {
 // bad or no look had an answer. The others need evidence, so that they may stay undecided.
 func (g Gate) JudgeAtEnd(s State) Judgement {
 	j := g.Judge(s)
-	if g.withDefaults().judgesLooks() && j.Verdict == Undecided && !j.Silent && s.Looks > 0 {
+	if g.withDefaults().judgesLooks() && j.Verdict == Undecided && !j.Silent && s.Looks > j.Empty {
 		j.Verdict = Good
 	}
 	j.Left = 0

@@ -142,7 +142,7 @@ func listDenied(r iamtypes.EvaluationResult, s policy.Statement, examples map[st
 			by, elsewhere := denialReason(r, decision, boundary)
 			action := aws.ToString(r.EvalActionName)
 			all = append(all, Denied{Action: action, Resource: resource, Decision: string(decision), By: by,
-				Elsewhere: elsewhere, Optional: policy.IsOptional(action)})
+				Elsewhere: elsewhere, Optional: s.IsOptional()})
 		}
 	}
 	for _, one := range r.ResourceSpecificResults {

@@ -4,6 +4,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -28,6 +29,7 @@ func (b *builder) allowReads(definitions []plannedDefinition) {
 		}
 	}
 	b.allowRequestReads()
+	b.allowGateReads()
 	accessReads[b.plan.Access](b)
 	if b.plan.KeepDefinitions > 0 { // no task of any cluster may run what is deregistered
 		b.allowActions(readAll, nil, "ecs:ListClusters")
@@ -49,9 +51,25 @@ func (b *builder) allowRequestReads() {
 	}
 }
 
-// IsOptional reports whether a deployment is the same without the permission for an action: only
+// allowGateReads allows to read what the gates judge in AWS. IAM has no resources for the metrics.
+func (b *builder) allowGateReads() {
+	all := append([]appfile.Gate{}, b.plan.Gates...)
+	for _, s := range b.plan.Stages {
+		all = append(all, s.Gates...)
+	}
+	for _, g := range all {
+		switch from := g.Read; {
+		case from.Signal != nil, from.Provider != nil && from.Provider.Type == "CLOUDWATCH":
+			b.allowActions(readGates, []string{wildcard}, "cloudwatch:GetMetricData")
+		case from.Alarm != "":
+			b.allowActions(readGates, []string{wildcard}, "cloudwatch:DescribeAlarms")
+		}
+	}
+}
+
+// IsOptional reports whether a deployment is the same without the permissions of a statement: only
 // figures for users are missing.
-func IsOptional(action string) bool { return action == "cloudwatch:GetMetricData" }
+func (s Statement) IsOptional() bool { return s.Sid == readRequests }
 
 // modeReads are the reads of each way of deploying.
 var modeReads = map[plan.Mode]func(*builder){

@@ -14,6 +14,7 @@ const (
 	readApplication = "ReadCodeDeployApplications"
 	readConfigs     = "ReadCodeDeployConfigurations"
 	readRequests    = "ShowRequestsOfCanary"
+	readGates       = "ReadMetricsOfGates"
 
 	claimService        = "ClaimService"
 	tagCanary           = "TagCanaryService"
@@ -43,7 +44,7 @@ const (
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var sidOrder = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces,
-	readApplication, readGroups, readConfigs, readRequests,
+	readApplication, readGroups, readConfigs, readRequests, readGates,
 	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets,
 	stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
 	registerNames, keepRecords, createChecks, keepChecks, suspendScaling, registerAppSpec, createShift, steerShift,

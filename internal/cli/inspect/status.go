@@ -58,6 +58,8 @@ type DeploymentReport struct {
 	Requested *sluice.Weights `json:"asked,omitempty"`
 	Stages    []stageReport   `json:"stages"`
 	Waiting   string          `json:"waiting,omitempty"`
+	// Gates are the figures of the gates of the stage that runs.
+	Gates []string `json:"gates,omitempty"`
 }
 
 type stageReport struct {
@@ -182,6 +184,7 @@ func reportDeployment(ctx context.Context, s *session.Session, t *session.Opened
 	for _, e := range events {
 		b.ApplyEvent(e)
 	}
+	out.Gates = b.GateTexts()
 	out.Requested, out.Waiting = b.RequestedWeights(), b.WaitingText()
 	out.Stages = reportStages(t.Plan, b)
 	out.Runner, err = s.RunningProcess(ctx, t)

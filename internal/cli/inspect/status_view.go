@@ -86,6 +86,9 @@ func (v serviceView) writeDeployment(b *bytes.Buffer, t *ServiceReport) {
 		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(show.PadRight(status, 8), s.Status), s.Number,
 			show.PadRight(s.Name, 20), s.What)
 	}
+	for _, g := range d.Gates {
+		fmt.Fprintf(b, "  %s\n", g)
+	}
 	if d.Waiting != "" {
 		fmt.Fprintf(b, "  %s\n", d.Waiting)
 	}

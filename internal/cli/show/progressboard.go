@@ -260,6 +260,14 @@ func (b *Board) RequestedWeights() *sluice.Weights {
 // WaitingText returns what the deployment waits for, or that AWS does not respond.
 func (b *Board) WaitingText() string { return cmp.Or(b.silence, b.current) }
 
+// GateTexts returns the figures of the gates of the stage that runs.
+func (b *Board) GateTexts() (all []string) {
+	for _, g := range b.gates {
+		all = append(all, g.Text())
+	}
+	return all
+}
+
 func (b *Board) stageLines(now time.Time, p Paint) []string {
 	var all []string
 	for i, s := range b.stages {

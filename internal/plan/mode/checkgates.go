@@ -2,6 +2,8 @@ package mode
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -29,6 +31,22 @@ func checkGates(p *plan.Plan, live plan.AWSState) error {
 		}
 	}
 	return nil
+}
+
+// noteGates notes the gates of the whole pipeline, and where gates of PipeCD's files differ from PipeCD.
+func noteGates(p *plan.Plan) {
+	if len(p.Gates) > 0 && !p.QuickSync {
+		p.Notes = append(slices.Clone(p.Notes), "gates of the whole pipeline, while the canary gets requests"+
+			strings.TrimPrefix(gatesText(plan.Stage{Gates: p.Gates}), "; gates"))
+	}
+	for _, s := range p.Stages {
+		for _, g := range s.Gates {
+			if g.Read.Provider != nil && !g.Counts() && !g.How.SkipOnNoData {
+				p.Notes = append(slices.Clone(p.Notes), "readings without values do not make a gate good, as they do in PipeCD")
+				return
+			}
+		}
+	}
 }
 
 // checkGate refuses one gate. steered: the canary gets requests next to the previous version.

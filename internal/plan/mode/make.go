@@ -106,6 +106,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	p.Serving = live.FindServing()
 	p.Idle = wantsNoTasks(app, live) && !o.Only
 	collectWarnings(p, app, live)
+	noteGates(p)
 	planDeregistration(p, app)
 	reduceToScaling(p, app, live, o)
 	return p, nil
