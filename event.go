@@ -162,6 +162,9 @@ type ApprovalAwaited struct {
 	Index     int      `json:"index"`
 	Approvers []string `json:"approvers,omitempty"`
 	Missing   int      `json:"missing"`
+	// Undecided names the gates of a stage that has none of its own approvals: they have no verdict at the
+	// end of its time.
+	Undecided string `json:"undecided,omitempty"`
 }
 
 // Approved is emitted when a person has approved.

@@ -110,3 +110,17 @@ func comparesSeries(s analysis.Strategy) bool {
 	}
 	return false
 }
+
+// AllGates returns the gates of the whole pipeline, and those of its stages.
+func (a *Application) AllGates() []Gate {
+	all := append([]Gate{}, a.Gates...)
+	for _, s := range a.Pipeline {
+		switch with := s.With.(type) {
+		case Analysis:
+			all = append(all, with.Gates...)
+		case Wait:
+			all = append(all, with.Gates...)
+		}
+	}
+	return all
+}

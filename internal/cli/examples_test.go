@@ -39,6 +39,7 @@ var playedExamples = []struct {
 	{"ecspresso/codedeploy", "codedeploy", append([]string{"appspec %s"}, deployAndBack...)},
 	{"experiment", "canary", []string{"plan %s", "deploy %s --no-wait", "status %s", "approve %s", "resume",
 		"history"}},
+	{"gates", "gates", []string{"plan %s", "deploy %s --no-wait", "status %s", "rollback", "history"}},
 	{"job", "job", []string{"plan %s", "plan %s --output json", "run %s", "status %s", "history"}},
 	{"migration", "migration", deployAndBack},
 	{"nlb", "nlb", deployAndBack},

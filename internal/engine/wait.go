@@ -89,8 +89,8 @@ func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, wh
 		return err
 	}
 	if step.Undecided != "" {
-		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "a decision about gate " + step.Undecided,
-			Detail: fmt.Sprintf("it has no verdict; continue: sluice approve --stage %d, or sluice rollback", s.Index+1)})
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.ApprovalAwaited{Index: s.Index, Missing: step.Missing,
+			Undecided: step.Undecided})
 	}
 	if step.Do == plan.AwaitApproval {
 		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers,

@@ -83,6 +83,8 @@ func sampleOf(zero sluice.Event) sluice.Event {
 		e.Over = false
 	case *sluice.RequestsCounted:
 		e.Problem = ""
+	case *sluice.ApprovalAwaited:
+		e.Undecided = ""
 	case *sluice.GateRead:
 		e.Problem, e.Verdict = "", sluice.GateUndecided
 	}

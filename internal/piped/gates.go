@@ -11,17 +11,8 @@ import (
 // refuseGates refuses gates that piped cannot have: commands, which would run on piped's machine, and those
 // that ask a person, which piped has no way to do.
 func refuseGates(app *appfile.Application) error {
-	gates := app.Gates
-	for _, s := range app.Pipeline {
-		switch with := s.With.(type) {
-		case appfile.Analysis:
-			gates = append(gates, with.Gates...)
-		case appfile.Wait:
-			gates = append(gates, with.Gates...)
-		}
-	}
 	var all []error
-	for _, g := range gates {
+	for _, g := range app.AllGates() {
 		refuse := func(next, why string) {
 			all = append(all, &sluice.Error{Op: "read the application", Resource: fmt.Sprintf("%s:%d", app.File, g.Line),
 				Err: fmt.Errorf("gate %s %s", g.Name, why), Next: next})

@@ -42,7 +42,7 @@ func (c Case) HasNewOption(options ...string) bool {
 func (c Case) MayLoseRequests() bool {
 	return c.HasFault("task-crash", "zone-lost") || c.HasIntervention(DeleteService) || c.HasIntervention(EditRule) ||
 		c.HasIntervention(UpdateService) || c.HasIntervention(DeleteCanary) ||
-		c.HasNewOption("unhealthy-after", "errors", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
+		c.HasNewOption("unhealthy-after", "errors", "errors-grow", "error-bursts", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
 }
 
 // crashesAfterHealthy reports whether the new version gets healthy before it crashes.

@@ -51,7 +51,7 @@ func eventLine(of sluice.Envelope) line {
 	case sluice.RollbackStarted:
 		return line{level: warning, text: "rolling back: " + e.Cause}
 	case sluice.ApprovalAwaited:
-		return line{level: warning, text: "waiting for " + mode.ApprovalText(e.Missing, e.Approvers)}
+		return line{level: warning, text: approvalAwaitedText(e)}
 	case sluice.Approved:
 		return line{level: plain, text: "approved by " + e.By}
 	}
@@ -244,4 +244,13 @@ func gateLevel(v sluice.GateVerdict) level {
 		return failure
 	}
 	return faint
+}
+
+// approvalAwaitedText says what a person must decide.
+func approvalAwaitedText(e sluice.ApprovalAwaited) string {
+	if e.Undecided == "" {
+		return "waiting for " + mode.ApprovalText(e.Missing, e.Approvers)
+	}
+	return fmt.Sprintf("waiting for a decision: gate %s has no verdict; continue: sluice approve --stage %d, or go back: "+
+		"sluice rollback", e.Undecided, e.Index+1)
 }

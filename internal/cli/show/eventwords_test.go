@@ -37,6 +37,7 @@ func TestEveryEventHasWords(t *testing.T) {
 			"adopted":           notOfWait,
 			"approvalAwaited":   notOfWait,
 			"approved":          notOfWait,
+			"gateRead":          notOfWait,
 			"capacityChanged":   notOfWait,
 			"deploymentEnded":   "silent: printResults prints the outcome of each service",
 			"deploymentPaused":  notOfWait,

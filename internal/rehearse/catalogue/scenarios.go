@@ -34,7 +34,27 @@ func (s Scenario) AppliesTo(app *appfile.Application) bool {
 
 // Scenarios returns the scenarios that a pipeline is rehearsed with, in the order of the table.
 func Scenarios() []Scenario {
-	return slices.Concat(versionScenarios(), awsScenarios(), processScenarios(), peopleScenarios(), stepScenarios())
+	return slices.Concat(versionScenarios(), awsScenarios(), processScenarios(), peopleScenarios(), stepScenarios(), gateScenarios())
+}
+
+// gateScenarios are about what the gates of a pipeline see.
+func gateScenarios() []Scenario {
+	return []Scenario{
+		{"slow-leak", "the new version fails one more percent of its requests every minute", true,
+			setVersion("errors-grow=1%/m"), countsRequests},
+		{"both-fail", "both versions fail one request in fifty", true, func(c *rehearse.Case, _ int) {
+			c.Old, c.New = "errors=2%", "errors=2%"
+		}, countsRequests},
+		{"clumped-failures", "both versions fail all requests for two seconds every ten minutes", true,
+			func(c *rehearse.Case, _ int) { c.Old, c.New = "error-bursts=2s/10m", "error-bursts=2s/10m" }, countsRequests},
+		{"few-requests", "the service gets one request a second", false, func(c *rehearse.Case, _ int) { c.World.Rate = 1 },
+			countsRequests},
+	}
+}
+
+// countsRequests reports whether a gate of the application counts requests.
+func countsRequests(app *appfile.Application) bool {
+	return slices.ContainsFunc(app.AllGates(), appfile.Gate.Counts)
 }
 
 // versionScenarios are about how the new version behaves.

@@ -15,27 +15,13 @@ import (
 // credentials are missing. It asks no provider. All problems are returned together.
 func CheckFiles(ctx context.Context, app *appfile.Application, outside *step.OutsideAWS) error {
 	var all []error
-	for _, g := range gatesOf(app) {
+	for _, g := range app.AllGates() {
 		if err := checkGate(ctx, g, outside); err != nil {
 			all = append(all, &sluice.Error{Op: "read gate " + g.Name, Resource: fmt.Sprintf("%s:%d", app.File, g.Line),
 				Err: err, Next: sluice.NextStep(err)})
 		}
 	}
 	return errors.Join(all...)
-}
-
-// gatesOf returns all gates of an application.
-func gatesOf(app *appfile.Application) []appfile.Gate {
-	all := append([]appfile.Gate{}, app.Gates...)
-	for _, s := range app.Pipeline {
-		switch with := s.With.(type) {
-		case appfile.Analysis:
-			all = append(all, with.Gates...)
-		case appfile.Wait:
-			all = append(all, with.Gates...)
-		}
-	}
-	return all
 }
 
 func checkGate(ctx context.Context, g appfile.Gate, outside *step.OutsideAWS) error {

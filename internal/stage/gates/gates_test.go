@@ -99,7 +99,7 @@ func TestUndecidedGateAsks(t *testing.T) {
 			for asked.IsZero() {
 				stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
 				for _, e := range b.Events {
-					if ev, ok := e.Open().(sluice.Waiting); ok && strings.HasPrefix(ev.For, "a decision about gate errors") {
+					if ev, ok := e.Open().(sluice.ApprovalAwaited); ok && ev.Undecided == "errors" {
 						asked = e.At
 					}
 				}
