@@ -158,3 +158,17 @@ func TestCommandThatCannotStart(t *testing.T) {
 		}
 	}
 }
+
+// The first line of an output that is too long may be the rest of one, and half of a secret.
+func TestTailDropsTheCutLine(t *testing.T) {
+	w := &tailWriter{}
+	secret := "PASSWORD=" + strings.Repeat("PLANTED", 10)
+	for _, part := range []string{secret, "\n", strings.Repeat("x", maxKept-40), "\nlast\n"} {
+		if _, err := w.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.text(); strings.Contains(got, "PLANTED") || !strings.HasSuffix(got, "x\nlast") {
+		t.Errorf("%.200q", got)
+	}
+}
