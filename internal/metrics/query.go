@@ -49,7 +49,8 @@ func (r *seriesResult) onePoints() (Points, error) {
 		return nil, r.err
 	}
 	if n := len(r.points); n > 1 {
-		return nil, &sluice.Error{Op: "read metrics", Err: fmt.Errorf("the query has %d series, and a gate needs one", n),
+		return nil, &sluice.Error{Op: "read metrics",
+			Err:  fmt.Errorf("the query has %d series, and a gate needs one", n),
 			Next: "reduce them to one with SUM, AVG or MAX, or name all dimensions"}
 	}
 	for _, p := range r.points {

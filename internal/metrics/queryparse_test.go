@@ -32,19 +32,22 @@ func partText(q Query) string {
 }
 
 func TestParseQuery(t *testing.T) {
-	const stat = `{"Metric": {"Namespace": "My App", "MetricName": "Orders", "Dimensions": [{"Name": "A", "Value": "b, c"}]}, "Stat": "p99.9"}`
+	const stat = `{"Metric": {"Namespace": "My App", "MetricName": "Orders",
+		"Dimensions": [{"Name": "A", "Value": "b, c"}]}, "Stat": "p99.9"}`
 	for text, want := range map[string]string{
-		"AWS/ApplicationELB RequestCount Sum LoadBalancer=app/x/1,TargetGroup=targetgroup/y/2": "q3_m: AWS/ApplicationELB " +
-			"RequestCount Sum /120 LoadBalancer=app/x/1 TargetGroup=targetgroup/y/2",
+		"AWS/ApplicationELB RequestCount Sum LoadBalancer=app/x/1,TargetGroup=targetgroup/y/2": "q3_m: " +
+			"AWS/ApplicationELB RequestCount Sum /120 LoadBalancer=app/x/1 TargetGroup=targetgroup/y/2",
 		"  Shop Orders p99\n": "q3_m: Shop Orders p99 /120",
 		"S M Sum A=b=c, D=e":  "q3_m: S M Sum /120 A=b=c D=e",
-		"= 100 * e / (a + ea)\ne: S Errors Sum A=b\n\n a : S All Sum\nea: S Other Sum": "q3_result: 100 * q3_e / (q3_a + q3_ea) /120; " +
-			"q3_e: S Errors Sum /120 A=b hidden; q3_a: S All Sum /120 hidden; q3_ea: S Other Sum /120 hidden",
-		`= SUM(SEARCH('{S,a} a="a"', 'Sum'))` + "\na: S M Sum": `q3_result: SUM(SEARCH('{S,a} a="a"', 'Sum')) /120; q3_a: S M Sum /120 hidden`,
-		`= SELECT SUM(Orders) FROM "Shop"`:                     `q3_result: SELECT SUM(Orders) FROM "Shop" /120`,
-		stat:                                                   "q3_m: My App Orders p99.9 /120 A=b, c",
-		`[{"Id": "x", "Expression": "y * 2"}, {"Id": "y", "ReturnData": false, "MetricStat": ` + stat + `}]`: "q3_x: q3_y * 2 /120; " +
-			"q3_y: My App Orders p99.9 /120 A=b, c hidden",
+		"= 100 * e / (a + ea)\ne: S Errors Sum A=b\n\n a : S All Sum\nea: S Other Sum": "q3_result: " +
+			"100 * q3_e / (q3_a + q3_ea) /120; q3_e: S Errors Sum /120 A=b hidden; " +
+			"q3_a: S All Sum /120 hidden; q3_ea: S Other Sum /120 hidden",
+		`= SUM(SEARCH('{S,a} a="a"', 'Sum'))` +
+			"\na: S M Sum": `q3_result: SUM(SEARCH('{S,a} a="a"', 'Sum')) /120; q3_a: S M Sum /120 hidden`,
+		`= SELECT SUM(Orders) FROM "Shop"`: `q3_result: SELECT SUM(Orders) FROM "Shop" /120`,
+		stat:                               "q3_m: My App Orders p99.9 /120 A=b, c",
+		`[{"Id": "x", "Expression": "y * 2"}, {"Id": "y", "ReturnData": false, "MetricStat": ` + stat + `}]`: "q3_x: " +
+			"q3_y * 2 /120; q3_y: My App Orders p99.9 /120 A=b, c hidden",
 
 		"":                            "the query is empty",
 		"Shop Orders":                 "is no metric: write namespace",
@@ -78,7 +81,8 @@ func TestParseQuery(t *testing.T) {
 
 func TestPeriodsOfCloudWatch(t *testing.T) {
 	for step, want := range map[time.Duration]string{
-		30 * time.Second: "an interval of 30s is too short", 90 * time.Second: "not a whole number of minutes", time.Minute: "",
+		30 * time.Second: "an interval of 30s is too short", time.Minute: "",
+		90 * time.Second: "not a whole number of minutes",
 	} {
 		_, err := ParseQuery("S M Sum", step)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -89,7 +93,8 @@ func TestPeriodsOfCloudWatch(t *testing.T) {
 
 // Every statistic of CloudWatch's documentation is accepted.
 func TestStatistics(t *testing.T) {
-	for _, s := range strings.Fields(`SampleCount Sum Average Minimum Maximum IQM p50 p99 p99.9 p100 p5 tm99 tm99.9 TM(25%:75%)
+	for _, s := range strings.Fields(`SampleCount Sum Average Minimum Maximum IQM p50 p99 p99.9 p100 p5 tm99 tm99.9
+		TM(25%:75%)
 		TM(:0.5) TM(0.005:0.030) wm98 WM(10%:90%) TC(0.5:) TC(:80%) tc95 ts90 TS(80%:) PR(:300) PR(0.1:0.5)`) {
 		if !statistics.MatchString(s) {
 			t.Errorf("%s is refused", s)

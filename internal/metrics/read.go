@@ -1,9 +1,10 @@
-// Package metrics reads metrics of AWS's own services from CloudWatch: any number of series, one
-// value per minute, in as few calls as AWS allows. It also turns series into figures about a
-// deployment, such as the requests of the canary in the last minute.
+// Package metrics has the interface of metric sources, and CloudWatch: metrics and alarms. A
+// [SharedReader] reads the series of all deployments of an account with one call a minute. The
+// package also turns series into figures about a deployment: the requests of the canary in the last
+// minute, and the closed windows of a gate.
 //
-// The package decides nothing about a deployment, and no stage waits for it. Start reading at
-// [ReadRequests], then [Read].
+// It decides nothing about a deployment. Other sources are in the packages below it. Start reading at
+// [Source], then [SharedReader.Read].
 package metrics
 
 import (

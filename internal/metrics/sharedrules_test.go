@@ -239,3 +239,42 @@ func TestLongSpansAreReadAlone(t *testing.T) {
 		b.expectCalls(before + 1)
 	})
 }
+
+// After reads that failed for longer than a read looks back, the next one has all minutes.
+func TestLongFailureIsCaughtUp(t *testing.T) {
+	runShared(t, 1, func(b *sharedBench) {
+		b.sleepUntil(5, 0)
+		b.expectWindows(0, 2)
+		if err := b.sim.Inject("denied cloudwatch:GetMetricData times=25"); err != nil {
+			t.Fatal(err)
+		}
+		for b.clock.Now().Before(at(30)) {
+			b.sleep(time.Minute)
+			if _, err := b.windows(0); err == nil {
+				t.Fatalf("%s: no error", b.clock.Now())
+			}
+		}
+		b.sleep(time.Minute)
+		b.expectWindows(0, 28)
+	})
+}
+
+// An error is the answer in its minute only. A later caller whose time has not closed yet has no
+// windows, and no error.
+func TestErrorOfAnotherMinuteIsNoAnswer(t *testing.T) {
+	runShared(t, 2, func(b *sharedBench) {
+		if err := b.sim.Inject("denied cloudwatch:GetMetricData times=1"); err != nil {
+			t.Fatal(err)
+		}
+		b.sleepUntil(5, 0)
+		if _, err := b.windows(0); err == nil {
+			t.Fatal("no error")
+		}
+		b.reader.registry = newRegistry() // the caller is gone
+		b.sleepUntil(6, 0)
+		if all, err := b.reader.ReadSignal(t.Context(), b.groups[1], Signal{}, at(6)); err != nil || len(all) != 0 {
+			t.Errorf("%v, %v", all, err)
+		}
+		b.expectCalls(1)
+	})
+}

@@ -12,8 +12,10 @@ import (
 // passes.
 type Source interface {
 	// Query returns the points of the query in the span, oldest first, at most one per step. The time
-	// of a point is the begin of its step, as in CloudWatch. No point is no error. Every error is a *sluice.Error: its Resource is the name of the provider, and its
-	// kind tells a denied query, a throttled one and a missing answer apart from a wrong query.
+	// of a point is the begin of its step, as in CloudWatch. No point is no error.
+	//
+	// Every error is a *sluice.Error. Its Resource is the name of the provider, and its kind tells a
+	// denied query, a throttled one and a missing answer apart from a wrong query.
 	Query(ctx context.Context, query string, span Span, step time.Duration) ([]Point, error)
 }
 

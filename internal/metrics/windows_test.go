@@ -126,7 +126,8 @@ func TestSignalQueries(t *testing.T) {
 			}
 		}
 		const lb, of = "AWS/ApplicationELB ", " LoadBalancer=app/web/0123456789abcdef"
-		const c, p = " TargetGroup=targetgroup/web-canary/fedcba9876543210", " TargetGroup=targetgroup/web-primary/0123456789abcdef"
+		const c = " TargetGroup=targetgroup/web-canary/fedcba9876543210"
+		const p = " TargetGroup=targetgroup/web-primary/0123456789abcdef"
 		want := []string{lb + "RequestCount Sum" + of, lb + bad + of + c, lb + "RequestCount Sum" + of + c,
 			lb + bad + of + p, lb + "RequestCount Sum" + of + p}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -158,3 +158,19 @@ func TestCommandThatCannotStart(t *testing.T) {
 		}
 	}
 }
+
+// The first line of an output that is too long may be the rest of one, and half of a secret.
+func TestTailDropsTheCutLine(t *testing.T) {
+	w := &tailWriter{}
+	secret := "PASSWORD=" + strings.Repeat("PLANTED", 10)
+	// A key is masked as a whole, so that the begin of what is kept is in the last lines.
+	key := "-----BEGIN PRIVATE KEY-----" + strings.Repeat("A", maxKept-60)
+	for _, part := range []string{secret, "\n", key, "\nlast!\n"} {
+		if _, err := w.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.text(); strings.Contains(got, "PLANTED") || got != "***!" {
+		t.Errorf("%.200q", got)
+	}
+}

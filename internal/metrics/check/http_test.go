@@ -68,7 +68,8 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("%+v, %v: %s %s %v", got, err, last.Method, last.Host, last.Header)
 	}
 	server.Close()
-	if got, err := h.Run(t.Context(), server.Client()); err != nil || got.Passed || !strings.Contains(got.Text, "refused") {
+	if got, err := h.Run(t.Context(), server.Client()); err != nil || got.Passed ||
+		!strings.Contains(got.Text, "refused") {
 		t.Errorf("without a server: %+v, %v", got, err)
 	}
 }

@@ -105,9 +105,9 @@ func TestResults(t *testing.T) {
 		fmt.Sprintf(`{"resultType":"vector","result":[{"value":[%d,"0.25"]}]}`, when):        "12:00:00 0.25",
 		fmt.Sprintf(`{"resultType":"vector","result":[{"value":[%d.999,"0.25"]}]}`, when-61): "",
 		`{"resultType":"vector","result":[]}`:                                                "",
-		fmt.Sprintf(`{"resultType":"string","result":[%d,"x"]}`, when):                       "a string, and a gate needs a number",
-		`{"resultType":"vector","result":[{"histogram":[1,{}]}]}`:                            "a histogram, and a gate needs a number",
-		`{"resultType":"matrix","result":[{"histograms":[[1,{}]]}]}`:                         "a histogram, and a gate needs a number",
+		fmt.Sprintf(`{"resultType":"string","result":[%d,"x"]}`, when):                       "a string, and a gate needs",
+		`{"resultType":"vector","result":[{"histogram":[1,{}]}]}`:                            "a histogram, and a gate needs",
+		`{"resultType":"matrix","result":[{"histograms":[[1,{}]]}]}`:                         "a histogram, and a gate needs",
 	} {
 		source, _ := serverOf(t, `{"status":"success","warnings":["w"],"data":`+result+`}`)
 		points, err := source.Query(t.Context(), "q", metrics.Span{From: at(0), To: at(60)}, time.Minute)

@@ -199,8 +199,8 @@ func (o *opener) signer() func(context.Context, *http.Request, string) error {
 		if err == nil {
 			return nil
 		}
-		return &sluice.Error{Op: "sign query", Resource: o.provider.Name, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
-			Next: sluice.NextStep(err)}
+		return &sluice.Error{Op: "sign query", Resource: o.provider.Name, Kind: sluice.KindOf(err),
+			Err: sluice.Inner(err), Next: sluice.NextStep(err)}
 	}
 }
 

@@ -33,7 +33,8 @@ func resolve(_ context.Context, ref string) (string, error) {
 type fixedKeys struct{}
 
 func (fixedKeys) Retrieve(context.Context) (aws.Credentials, error) {
-	return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "PLANTED-secret", SessionToken: "PLANTED-session"}, nil
+	return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "PLANTED-secret",
+		SessionToken: "PLANTED-session"}, nil
 }
 
 // open opens a provider whose requests arrive at a server, and returns a query's error and its request.
@@ -70,7 +71,8 @@ func TestRequestsAreAuthorized(t *testing.T) {
 		body         string
 		header, want string
 	}{
-		{Provider{Type: Prometheus, Config: Config{Bearer: "env:TOKEN"}}, emptyMatrix, "Authorization", "Bearer PLANTED-token"},
+		{Provider{Type: Prometheus, Config: Config{Bearer: "env:TOKEN"}}, emptyMatrix, "Authorization",
+			"Bearer PLANTED-token"},
 		{Provider{Type: Prometheus, Config: Config{Username: "file:/u", Password: "ssm:/p"}}, emptyMatrix, "Authorization",
 			"Basic cmVhZGVyOlBMQU5URUQtcGFzc3dvcmQ="},
 		{Provider{Type: Prometheus, Config: Config{Headers: []Header{{"x-scope-orgid", "team"}}}}, emptyMatrix,
@@ -109,14 +111,15 @@ func TestErrorsHaveNoCredentials(t *testing.T) {
 
 // Requests for Amazon Managed Service for Prometheus are signed for the Region of the workspace.
 func TestSigV4(t *testing.T) {
-	p := Provider{Name: "amp", Type: Prometheus, Config: Config{Address: "https://p.test/workspaces/ws-1", SigV4: &SigV4{}}}
+	p := Provider{Name: "amp", Type: Prometheus,
+		Config: Config{Address: "https://p.test/workspaces/ws-1", SigV4: &SigV4{}}}
 	r, err := open(t, p, 200, emptyMatrix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20270102/us-east-1/aps/aws4_request, SignedHeaders="
-	if got := r.Header.Get("Authorization"); !strings.HasPrefix(got, want) || !strings.Contains(got, "x-amz-security-token") ||
-		r.Header.Get("X-Amz-Date") != "20270102T121000Z" || r.Header.Get("X-Amz-Security-Token") != "PLANTED-session" {
+	if got := r.Header.Get("Authorization"); !strings.HasPrefix(got, want) ||
+		!strings.Contains(got, "x-amz-security-token") || r.Header.Get("X-Amz-Date") != "20270102T121000Z" || r.Header.Get("X-Amz-Security-Token") != "PLANTED-session" {
 		t.Errorf("%v", r.Header)
 	}
 	for address, want := range map[string]string{
@@ -144,7 +147,8 @@ func TestMissingCredentials(t *testing.T) {
 		"env:EMPTY": {"env:EMPTY is empty", "set the environment variable EMPTY"},
 		"env:LINES": {"env:LINES has several lines", "correct the value"},
 	} {
-		_, err := open(t, Provider{Name: "prom", Type: Prometheus, Config: Config{Address: "https://p.test", Bearer: ref}}, 200, "")
+		_, err := open(t, Provider{Name: "prom", Type: Prometheus,
+			Config: Config{Address: "https://p.test", Bearer: ref}}, 200, "")
 		if err == nil || !strings.Contains(err.Error(), want[0]) || !strings.Contains(sluice.NextStep(err), want[1]) ||
 			!strings.Contains(err.Error(), "(prom)") {
 			t.Errorf("%s: %v, next %s", ref, err, sluice.NextStep(err))

@@ -57,10 +57,11 @@ func Parse(name, kind string, config map[string]any) (Provider, []Problem) {
 func typeError(kind string) error {
 	const types = "PROMETHEUS, DATADOG, CLOUDWATCH or WEB"
 	if strings.EqualFold(kind, "STACKDRIVER") {
-		return errors.New("sluice does not read metrics of STACKDRIVER, which needs Google's credentials and client; use " +
-			types + ", or a command")
+		return errors.New("sluice does not read metrics of STACKDRIVER, which needs Google's client; use " + types +
+			", or a command")
 	}
-	if up := strings.ToUpper(kind); up != kind && slices.Contains([]Type{Prometheus, Datadog, CloudWatch, Web}, Type(up)) {
+	known := []Type{Prometheus, Datadog, CloudWatch, Web}
+	if up := strings.ToUpper(kind); up != kind && slices.Contains(known, Type(up)) {
 		return fmt.Errorf("%q is no type of provider: write %s", kind, up)
 	}
 	return fmt.Errorf("%q is no type of provider: use %s", kind, types)
@@ -110,8 +111,8 @@ func (p *parser) takeAddress() {
 		p.addProblem("address", fmt.Errorf("%s is no URL with http:// or https://", secret.URL(text)))
 	case u.User != nil:
 		p.out.Config.Address = ""
-		p.addProblem("address", errors.New("the address contains a password: write username and password as references, "+
-			"as in password: env:PROMETHEUS_PASSWORD"))
+		p.addProblem("address", errors.New("the address contains a password: write username and password as "+
+			"references, as in password: env:PROMETHEUS_PASSWORD"))
 	case secret.Mask(text) != text:
 		p.out.Config.Address = ""
 		p.addProblem("address", errors.New("the address contains text that looks like a secret: write it as a header "+
@@ -162,8 +163,8 @@ func (p *parser) takeTextOrRef(key string) Ref {
 func (p *parser) takeSecret(key string) Ref {
 	ref := p.takeTextOrRef(key)
 	if ref != "" && !ref.IsReference() {
-		p.addProblem(key, fmt.Errorf("%s is a literal, and files and plans must not contain secrets: write a reference, "+
-			"as in %s: env:NAME or ssm:/path", key, key))
+		p.addProblem(key, fmt.Errorf("%s is a literal, and files and plans must not contain secrets: write a "+
+			"reference, as in %s: env:NAME or ssm:/path", key, key))
 		return ""
 	}
 	return ref
@@ -176,8 +177,8 @@ func (p *parser) takeKey(key string) Ref {
 	p.taken = append(p.taken, key+"Data")
 	switch {
 	case p.has(key + "Data"):
-		p.addProblem(key+"Data", fmt.Errorf("%sData is a literal, and files and plans must not contain secrets: write %s "+
-			"as a reference, as in %s: env:NAME, or %sFile", key, key, key, key))
+		p.addProblem(key+"Data", fmt.Errorf("%sData is a literal, and files and plans must not contain secrets: write "+
+			"%s as a reference, as in %s: env:NAME, or %sFile", key, key, key, key))
 	case ref == "" && len(p.problems) == before:
 		p.addProblem(key, fmt.Errorf("%s is missing: write a reference, as in %s: env:NAME, or %sFile", key, key, key))
 	}
@@ -199,8 +200,8 @@ func (p *parser) takeHeaders() {
 		case !isHeaderName(name):
 			p.addProblem(key, fmt.Errorf("%q is no name of a header", name))
 		case isSecretHeader(name, value) && !Ref(value).IsReference():
-			p.addProblem(key, fmt.Errorf("the value of header %s is a literal that looks like a secret: write a reference, "+
-				"as in env:NAME or ssm:/path", name))
+			p.addProblem(key, fmt.Errorf("the value of header %s is a literal that looks like a secret: write a "+
+				"reference, as in env:NAME or ssm:/path", name))
 		default:
 			p.out.Config.Headers = append(p.out.Config.Headers, Header{name, Ref(value)})
 		}
@@ -230,7 +231,8 @@ func (p *parser) takeSigV4() {
 	case map[string]any:
 		region, ok := v["region"].(string)
 		if !ok || region == "" || len(v) != 1 {
-			p.addProblem("sigv4", errors.New("sigv4 is true, or has the key region, as in sigv4: {region: eu-central-1}"))
+			p.addProblem("sigv4",
+				errors.New("sigv4 is true, or has the key region, as in sigv4: {region: eu-central-1}"))
 			return
 		}
 		p.out.Config.SigV4 = &SigV4{Region: region}

@@ -35,8 +35,8 @@ const page = "<html><head><title>502 Bad Gateway</title></head><body>token=" + P
 func (p Provider) statusCases() []testCase {
 	refusal := func(status int, kind sluice.Kind) testCase {
 		body := fmt.Sprintf(`{"status":"error","error":"no \u001b[31m for %s","errors":["no %s"]}`, Planted, Planted)
-		return testCase{name: fmt.Sprint(status), serve: serve(status, "application/json", body), fails: true, kind: kind,
-			part: fmt.Sprintf("HTTP %d", status)}
+		return testCase{name: fmt.Sprint(status), serve: serve(status, "application/json", body), fails: true,
+			kind: kind, part: fmt.Sprintf("HTTP %d", status)}
 	}
 	return []testCase{
 		refusal(http.StatusUnauthorized, sluice.Denied),
@@ -64,7 +64,8 @@ func (p Provider) bodyCases() []testCase {
 		broken("text after the JSON", "application/json", whole+"{}", "broken JSON"),
 		broken("empty response", "application/json", "", "an empty response"),
 		broken("login page", "text/html; charset=utf-8", page, "a page instead of JSON (text/html)"),
-		broken("more than a megabyte", "application/json", `["`+strings.Repeat(Planted, 500_000)+`"]`, "more than 1000000 bytes"),
+		broken("more than a megabyte", "application/json", `["`+strings.Repeat(Planted, 500_000)+`"]`,
+			"more than 1000000 bytes"),
 		{name: "more than a megabyte, compressed", serve: serveCompressed(strings.Repeat(" ", 10_000_000)), fails: true,
 			kind: sluice.Unreachable, part: "more than 1000000 bytes"},
 		{name: "cut off", serve: serveCutOff(whole), fails: true, kind: sluice.Unreachable, part: "EOF"},
