@@ -220,3 +220,52 @@ func TestResponseTimesAreTheRealOnes(t *testing.T) {
 		t.Errorf("the request took %v s", got)
 	}
 }
+
+// A request that no target answered counts, and has no response time and no status class.
+func TestResponseTimesAreOfAnswers(t *testing.T) {
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, strings.ReplaceAll(string(canaryFile(t)), "sim/web:v1", "sim/web:v1?crash-after=90s"))
+	cfg, from := s.Config(), clock.Now()
+	callWeb(s)
+	clock.move(10 * time.Minute)
+	sum := func(metric, stat string) float64 {
+		return sumOf(minuteValues(t, cfg, metric, stat, primaryARN, from, from.Add(5*time.Minute)))
+	}
+	all, answered := sum("RequestCount", "Sum"), sum("HTTPCode_Target_2XX_Count", "Sum")
+	if timed := sum("TargetResponseTime", "SampleCount"); answered >= all || timed != answered {
+		t.Errorf("%v requests, %v answered, %v with a time", all, answered, timed)
+	}
+}
+
+// An alarm follows what callers got.
+func TestAlarmsFollowTheRequests(t *testing.T) {
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, strings.ReplaceAll(string(canaryFile(t)), "sim/web:v1", "sim/web:v1?errors-grow=1%/m"))
+	alarms := awscw.NewFromConfig(s.Config())
+	if _, err := alarms.PutMetricAlarm(ctx, &awscw.PutMetricAlarmInput{AlarmName: aws.String("5xx"),
+		Namespace: aws.String("AWS/ApplicationELB"), MetricName: aws.String("HTTPCode_Target_5XX_Count"),
+		Dimensions: []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String(webDimension)}},
+		Statistic:  "Sum", Period: aws.Int32(60), EvaluationPeriods: aws.Int32(3), Threshold: aws.Float64(1000),
+		DatapointsToAlarm:  aws.Int32(1), // the newest minute is not whole yet
+		ComparisonOperator: "GreaterThanThreshold", TreatMissingData: aws.String("notBreaching")}); err != nil {
+		t.Fatal(err)
+	}
+	callWeb(s)
+	var states []string
+	for range 20 * 4 {
+		clock.move(15 * time.Second)
+		out, err := alarms.DescribeAlarms(ctx, &awscw.DescribeAlarmsInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := string(out.MetricAlarms[0].StateValue)
+		if n := len(states); n == 0 || states[n-1] != state {
+			states = append(states, state)
+		}
+	}
+	if got := strings.Join(states, ", "); got != "INSUFFICIENT_DATA, OK, ALARM" {
+		t.Errorf("the alarm was %s", got)
+	}
+}

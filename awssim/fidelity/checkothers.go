@@ -25,6 +25,7 @@ func allChecks() []rowCheck {
 		rowCheck{"Tags of scalable targets", "", checkTargetTags},
 		rowCheck{"A new alarm is INSUFFICIENT_DATA", "", checkNewAlarm},
 		rowCheck{"StateUpdatedTimestamp moves", "", checkAlarmTimes},
+		rowCheck{"An alarm is evaluated every minute", "", checkEvaluation},
 		rowCheck{"DescribeAlarms by names", "", checkAlarmNames},
 		rowCheck{"DeleteAlarms deletes none", "", checkDeleteAlarms},
 		rowCheck{"Periods of 10, 20, 30", "", checkAlarmPeriods},
@@ -130,6 +131,18 @@ func checkAlarmTimes(c *rowRun) {
 		two.StateUpdatedTimestamp.After(*one.StateUpdatedTimestamp), two.StateUpdatedTimestamp)
 	c.expectSame("StateTransitionedTimestamp with the same state", two.StateTransitionedTimestamp.UTC(),
 		one.StateTransitionedTimestamp.UTC())
+}
+
+// checkEvaluation sets a state that has no reason in the metric, which has no data.
+func checkEvaluation(c *rowRun) {
+	name := c.site.createAlarm(c)
+	_, err := c.site.cw.SetAlarmState(c.ctx, &awscw.SetAlarmStateInput{AlarmName: &name, StateValue: "ALARM",
+		StateReason: ptr("fidelity")})
+	c.requireCall("set the alarm's state", err)
+	back := c.waitUntil(3*time.Minute, func() bool {
+		return c.describeAlarms(&awscw.DescribeAlarmsInput{AlarmNames: []string{name}})[0].StateValue == "INSUFFICIENT_DATA"
+	})
+	c.expectTrue("the next evaluation overwrites the state", back, "it is still ALARM")
 }
 
 func checkAlarmNames(c *rowRun) {

@@ -78,6 +78,8 @@ var reasonsByText = []struct{ begins, why string }{
 	{"Application Load Balancers publish", "it is about requests through a load balancer to targets that respond"},
 	{"TargetResponseTime", "it is about requests through a load balancer to targets that respond"},
 	{"Points come late", "it is about requests through a load balancer to targets that respond"},
+	{"Missing data of alarms", "custom metrics cost money and take minutes to show"},
+	{"StateReason and", "custom metrics cost money and take minutes to show"},
 	{"History:", "AWS writes the history minutes later"},
 	{"One seed", "it is a property of the simulator"},
 	{"An OIDC client secret", "it needs an identity provider"},

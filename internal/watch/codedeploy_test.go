@@ -152,7 +152,8 @@ func TestAnAlarmEndsACodeDeployment(t *testing.T) {
 			got(alarms.PutMetricAlarm(context.Background(), &awscw.PutMetricAlarmInput{AlarmName: aws.String("slow"),
 				MetricName: aws.String("m"), Namespace: aws.String("n"),
 				Statistic: cwtypes.StatisticAverage, ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold,
-				Threshold: aws.Float64(1), Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1)}))(b)
+				Threshold: aws.Float64(1), Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1),
+				TreatMissingData: aws.String("ignore")}))(b)
 			got(alarms.SetAlarmState(context.Background(), &awscw.SetAlarmStateInput{AlarmName: aws.String("slow"),
 				StateValue: cwtypes.StateValueOk, StateReason: aws.String("t")}))(b)
 			id := b.bring("sim/web:v2", "half")

@@ -331,7 +331,7 @@ func TestAnAlarmRollsBack(t *testing.T) {
 			MetricName: aws.String("HTTPCode_Target_5XX_Count"), Namespace: aws.String("AWS/ApplicationELB"),
 			Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1), Threshold: aws.Float64(1),
 			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold,
-			Statistic:          cwtypes.StatisticSum}))(b)
+			Statistic:          cwtypes.StatisticSum, TreatMissingData: aws.String("ignore")}))(b)
 		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2})
 		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
 			TaskDefinition:          aws.String(b.revision("sim/web:v2")),

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,13 +26,6 @@ type demo struct {
 	keepServing bool    // serves until Ctrl-C after the release
 	files       fs.FS   // the world and the application, as in demoFiles
 	loadScale   float64 // factor on the time that each step is under load
-}
-
-// brokenImages maps each value of --break to its image.
-var brokenImages = map[string]string{
-	"crash":     "sim/web:v2-crash-after-2s",
-	"unhealthy": "sim/web:v2-never-healthy",
-	"noboot":    "sim/web:v2-noboot",
 }
 
 const (
@@ -63,9 +53,12 @@ AWS's delays (task starts, health checks, drains) pass --speed times faster. The
 requests run in real time.
 
 Exit code 0: no request failed, and the deployment ended as expected (with --break:
-rolled back). Exit code 5: a request failed.`,
+rolled back). Exit code 5: a request failed. A version that is broken by errors= or
+slow= gets healthy, so that only a metric gate detects it. For it, the exit code is 0
+if the deployment succeeded or was rolled back, however many requests failed.`,
 		Example: `  sluice demo
   sluice demo --break crash      a version that crashes: count the failed requests
+  sluice demo --break errors=2%  a version that answers 2% of the requests with 500
   sluice demo --speed 1          in real time: about four minutes
   sluice demo --url              keep it running for curl`,
 		Args: session.AtMost(0),
@@ -76,7 +69,7 @@ rolled back). Exit code 5: a request failed.`,
 			return d.runDemo(c.Context())
 		},
 	}
-	c.Flags().StringVar(&d.brokenBy, "break", "", "deploy a v2 that fails: `crash`, unhealthy or noboot")
+	c.Flags().StringVar(&d.brokenBy, "break", "", "deploy a v2 that fails: `crash`, unhealthy, noboot, errors=2% or slow=800ms")
 	c.Flags().Float64Var(&d.speed, "speed", demoSpeed, "how many times faster AWS's time passes, 1 to 60")
 	c.Flags().Float64Var(&d.rate, "rate", demoRate, "requests per second, 1 to 5000")
 	c.Flags().Uint64Var(&d.seed, "seed", 1, "random seed for AWS's delays and the load balancer's choices")
@@ -88,9 +81,8 @@ func (d *demo) checkDemoFlags() error {
 	wrong := func(format string, args ...any) error {
 		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf(format, args...), Next: "run sluice demo --help"}
 	}
-	if _, ok := brokenImages[d.brokenBy]; d.brokenBy != "" && !ok {
-		return wrong("--break %s: it must be one of %s", d.brokenBy,
-			strings.Join(slices.Sorted(maps.Keys(brokenImages)), ", "))
+	if _, err := d.brokenImage(); d.brokenBy != "" && err != nil {
+		return wrong("--break %s: %w", d.brokenBy, err)
 	}
 	if !(d.speed >= 1 && d.speed <= 60) {
 		return wrong("--speed %g: it must be 1 to 60; above 60, requests last longer than AWS's seconds", d.speed)
@@ -164,13 +156,15 @@ func (d *demo) serveUntilInterrupt(ctx context.Context, s *demoSetup) {
 }
 
 // exitCode returns 0 if no request failed and the deployment ended as expected: succeeded, or
-// rolled back with --break.
+// rolled back with --break. A degraded version may do either, and its errors are expected.
 func (d *demo) exitCode(r *demoResult) int {
 	want := sluice.Succeeded
 	if d.brokenBy != "" {
 		want = sluice.RolledBack
 	}
 	switch {
+	case d.isDegraded() && (r.Outcome == sluice.Succeeded || r.Outcome == sluice.RolledBack):
+		return sluice.ExitDone
 	case r.Failed > 0:
 		return sluice.ExitFailed
 	case r.Outcome == want:

@@ -148,7 +148,7 @@ func (s *demoSetup) fitToFlags(data []byte) []byte {
 		hold := propagationTime + time.Duration(float64(s.demo.loadDuration(d))*s.demo.speed)
 		return []byte("duration: " + hold.Round(time.Second).String())
 	})
-	if image := brokenImages[s.demo.brokenBy]; image != "" {
+	if image, err := s.demo.brokenImage(); err == nil {
 		data = bytes.ReplaceAll(data, []byte("sim/web:v2"), []byte(image))
 	}
 	return data

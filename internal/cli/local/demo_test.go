@@ -109,6 +109,23 @@ func TestDemoOfABrokenVersionReachesNoCaller(t *testing.T) {
 	}
 }
 
+// Callers get the answers of a version that is healthy and answers badly: without a gate, the
+// release succeeds, and the demo counts what failed.
+func TestDemoOfADegradedVersion(t *testing.T) {
+	code, r := shortDemo(t, func(_ *testing.T, d *demo) { d.brokenBy = "errors=50%" })
+	if share := float64(r.Failed) / float64(r.Failed+r.New); code != sluice.ExitDone || r.Outcome != sluice.Succeeded ||
+		r.Failed == 0 || share < .3 || share > .7 {
+		t.Errorf("exit %d, %s: %s, %d of %d failed, %d answered by v2", code, r.Outcome, r.Cause, r.Failed, r.Requests,
+			r.New)
+	}
+	code, r = shortDemo(t, func(_ *testing.T, d *demo) { d.brokenBy = "slow=80ms" })
+	first, last := r.Steps[0], r.Steps[len(r.Steps)-1]
+	if code != sluice.ExitDone || r.Outcome != sluice.Succeeded || r.Failed != 0 || last.P50 < 80*time.Millisecond ||
+		first.P50 > last.P50/2 {
+		t.Errorf("exit %d, %s: %s, %d failed, p50 %v and then %v", code, r.Outcome, r.Cause, r.Failed, first.P50, last.P50)
+	}
+}
+
 // A proof that cannot fail proves nothing: without the waits for health, or
 // without the drain, requests are lost and the demo says so.
 func TestTheProofCanFail(t *testing.T) {
@@ -205,6 +222,10 @@ func TestDemoExits(t *testing.T) {
 		{"crash", sluice.RolledBack, 1, 5},
 		{"crash", sluice.Succeeded, 0, 5},
 		{"crash", sluice.Stalled, 0, 9},
+		{"errors=2%", sluice.Succeeded, 7, 0},
+		{"errors=2%", sluice.RolledBack, 7, 0},
+		{"slow=1s", sluice.Stalled, 0, 9},
+		{"slow=1s", "", 0, 4},
 	} {
 		d := &demo{brokenBy: c.broken}
 		if got := d.exitCode(&demoResult{Outcome: c.outcome, Failed: c.failed}); got != c.code {
@@ -215,9 +236,14 @@ func TestDemoExits(t *testing.T) {
 
 func TestDemoFlags(t *testing.T) {
 	for want, d := range map[string]*demo{
-		"--break panic: it must be one of crash, noboot, unhealthy": {brokenBy: "panic", speed: 1, rate: 1},
-		"--speed 0: it must be 1 to 60":                             {rate: 1},
-		"--rate 9000: it must be 1 to 5000":                         {speed: 1, rate: 9000},
+		"--break panic: it must be one of crash, noboot, unhealthy":   {brokenBy: "panic", speed: 1, rate: 1},
+		"--break errors=200%: option errors: \"200%\" is not a share": {brokenBy: "errors=200%", speed: 1, rate: 1},
+		"--break errors=0%: it must be more than 0":                   {brokenBy: "errors=0%", speed: 1, rate: 1},
+		"--break errors=1%&exit=3: option errors: \"1%&exit=3\"":      {brokenBy: "errors=1%&exit=3", speed: 1, rate: 1},
+		"--break slow=0s: \"0s\" is not a time such as 800ms":         {brokenBy: "slow=0s", speed: 1, rate: 1},
+		"--break slow: \"\" is not a time such as 800ms":              {brokenBy: "slow", speed: 1, rate: 1},
+		"--speed 0: it must be 1 to 60":                               {rate: 1},
+		"--rate 9000: it must be 1 to 5000":                           {speed: 1, rate: 9000},
 	} {
 		if err := d.checkDemoFlags(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

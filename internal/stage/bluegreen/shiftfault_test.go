@@ -86,7 +86,7 @@ func setAlarm(b *stagetest.Bench, state cwtypes.StateValue) {
 		stagetest.Got(api.PutMetricAlarm(ctx, &awscw.PutMetricAlarmInput{AlarmName: ptr("slow"), MetricName: ptr("m"),
 			Namespace: ptr("n"), Statistic: cwtypes.StatisticAverage,
 			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, Threshold: ptr(1.0),
-			Period: ptr(int32(60)), EvaluationPeriods: ptr(int32(1))}))(b)
+			Period: ptr(int32(60)), EvaluationPeriods: ptr(int32(1)), TreatMissingData: ptr("ignore")}))(b)
 	}
 	stagetest.Got(api.SetAlarmState(ctx, &awscw.SetAlarmStateInput{AlarmName: ptr("slow"), StateValue: state,
 		StateReason: ptr("t")}))(b)
