@@ -61,7 +61,7 @@ func parseImage(name string) (Image, error) {
 	if i.Host == dockerHub && !strings.Contains(i.Repository, "/") {
 		i.Repository = "library/" + i.Repository
 	}
-	if i.Repository == "" || i.Tag == "" || strings.ContainsAny(name, " {}") {
+	if i.Repository == "" || strings.HasSuffix(i.Repository, "/") || i.Tag == "" || strings.ContainsAny(name, " {}") {
 		return Image{}, fmt.Errorf("%q is not the name of an image", name)
 	}
 	if parts := ecrHost.FindStringSubmatch(i.Host); parts != nil {
