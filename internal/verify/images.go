@@ -117,7 +117,7 @@ func (c *checker) judgeImage(subject string, image Image, platforms []string, er
 	if inner := errors.Unwrap(err); inner != nil {
 		missing += ": " + inner.Error()
 	}
-	if !c.judge(subject, err, missing, "push the image, or correct its name") {
+	if !c.judge(subject, err, missing, "build and push the image, or correct its name") {
 		return
 	}
 	want := c.platform()

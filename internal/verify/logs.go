@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
@@ -38,7 +37,7 @@ func LogGroups(definitions []ecstypes.ContainerDefinition, region string) (all [
 func (c *checker) checkLogGroups(ctx context.Context) {
 	for _, g := range LogGroups(c.task.ContainerDefinitions, c.aws.Region) {
 		subject := "log group " + g.Name
-		found, err := findLogGroup(ctx, c.aws.Logs, g)
+		found, err := c.aws.Existing.HasLogGroup(ctx, g.Name, g.Region)
 		if !c.judge(subject, err, "it does not exist", "") {
 			continue
 		}
@@ -49,25 +48,7 @@ func (c *checker) checkLogGroups(ctx context.Context) {
 			c.ok(subject, "the first task creates it, with logs:CreateLogGroup of the execution role")
 		default:
 			c.fail(subject, "it does not exist in "+g.Region,
-				"aws logs create-log-group --region "+g.Region+" --log-group-name "+g.Name)
-		}
-	}
-}
-
-func findLogGroup(ctx context.Context, api *awslogs.Client, g LogGroup) (bool, error) {
-	in := &awslogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String(g.Name)}
-	for {
-		out, err := api.DescribeLogGroups(ctx, in, func(o *awslogs.Options) { o.Region = g.Region })
-		if err != nil {
-			return false, err
-		}
-		for _, l := range out.LogGroups {
-			if aws.ToString(l.LogGroupName) == g.Name {
-				return true, nil
-			}
-		}
-		if in.NextToken = out.NextToken; in.NextToken == nil {
-			return false, nil
+				"create it: aws logs create-log-group --region "+g.Region+" --log-group-name "+g.Name)
 		}
 	}
 }
@@ -89,7 +70,7 @@ func (c *checker) checkEnvironmentFiles(ctx context.Context) {
 			continue
 		}
 		err = c.aws.Read.FindObject(ctx, bucket, key)
-		if c.judge(subject, err, "the object does not exist", "upload it: aws s3 cp FILE s3://"+bucket+"/"+key) {
+		if c.judge(subject, err, "the object does not exist", "create it: aws s3 cp FILE s3://"+bucket+"/"+key) {
 			c.ok(subject, "")
 		}
 	}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
 // partAt returns the n-th part of a text, or the whole text if it has fewer.
@@ -81,14 +82,14 @@ func (c *checker) judgeMembers(what string, ids []string, networks map[string]st
 }
 
 // isInOtherNetwork reports whether a target group is in another VPC than the subnets, as far as they can be read.
-func (c *checker) isInOtherNetwork(ctx context.Context, g elbtypes.TargetGroup) bool {
+func (c *checker) isInOtherNetwork(ctx context.Context, g upkeep.TargetGroup) bool {
 	subnets, _ := c.network()
 	if len(subnets) == 0 {
 		return false
 	}
 	networks, err := c.aws.Read.Networks(ctx, subnets)
-	vpc := aws.ToString(g.VpcId)
-	return err == nil && vpc != "" && len(networks) > 0 && !slices.Contains(slices.Collect(maps.Values(networks)), vpc)
+	return err == nil && g.VPC != "" && len(networks) > 0 &&
+		!slices.Contains(slices.Collect(maps.Values(networks)), g.VPC)
 }
 
 // checkHooks requires the functions that CodeDeploy or ECS calls during a deployment.
@@ -112,7 +113,8 @@ func (c *checker) checkHooks(ctx context.Context) {
 		}
 		switch state {
 		case "Failed":
-			c.fail(functions[f], "its state is Failed, so that it cannot be called", "aws lambda get-function --function-name "+f)
+			c.fail(functions[f], "its state is Failed, so that it cannot be called",
+				"find the reason: aws lambda get-function --function-name "+f)
 		case "", "Active", "Inactive": // an inactive one becomes active when it is called
 			c.ok(functions[f], "")
 		default:

@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/url"
 	"slices"
@@ -11,10 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
-	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
-
-	"github.com/sluice-ecs/sluice"
 )
 
 // Services that assume the roles of definitions.
@@ -96,15 +91,11 @@ func (c *checker) checkRole(ctx context.Context, what, role, service string) {
 		c.warn(subject, "it belongs to account "+a.account+" and cannot be read", "")
 		return
 	}
-	out, err := c.aws.IAM.GetRole(ctx, &awsiam.GetRoleInput{RoleName: aws.String(name)})
-	var none *iamtypes.NoSuchEntityException
-	if errors.As(err, &none) {
-		err = &sluice.Error{Kind: sluice.NotFound, Err: err}
-	}
+	document, err := c.aws.Existing.TrustPolicy(ctx, name)
 	if !c.judge(subject, err, "it does not exist", "create the role, or correct its ARN") {
 		return
 	}
-	trusts, err := trustsService(aws.ToString(out.Role.AssumeRolePolicyDocument), service)
+	trusts, err := trustsService(document, service)
 	switch {
 	case err != nil:
 		c.warn(subject, "its trust policy cannot be read: "+err.Error(), "")

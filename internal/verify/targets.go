@@ -7,10 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
 // attachment is a target group with the container and port of its targets.
@@ -48,34 +47,29 @@ func (c *checker) checkTargetGroups(ctx context.Context) {
 	for _, a := range c.attachments() {
 		name := targetGroupName(a.arn)
 		subject := "target group " + name
-		out, err := c.aws.ELB.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: []string{a.arn}})
-		if !c.judge(subject, err, "it does not exist", "create it, or correct its ARN: aws elbv2 describe-target-groups") {
-			continue
+		g, err := c.aws.Existing.TargetGroup(ctx, a.arn)
+		if c.judge(subject, err, "it does not exist", "create it, or correct its ARN: aws elbv2 describe-target-groups") {
+			c.judgeTargetGroup(ctx, subject, a, g)
 		}
-		if len(out.TargetGroups) == 0 {
-			c.fail(subject, "it does not exist", "create it, or correct its ARN: aws elbv2 describe-target-groups")
-			continue
-		}
-		c.judgeTargetGroup(ctx, subject, a, out.TargetGroups[0])
 	}
 }
 
-func (c *checker) judgeTargetGroup(ctx context.Context, subject string, a attachment, g elbtypes.TargetGroup) {
+func (c *checker) judgeTargetGroup(ctx context.Context, subject string, a attachment, g upkeep.TargetGroup) {
 	want := c.targetType()
 	switch {
-	case g.TargetType != want:
-		c.fail(subject, fmt.Sprintf("its targets are of type %s, and tasks with network mode %s need %s", g.TargetType,
-			c.networkMode(), want), "create a target group with --target-type "+string(want))
-	case len(g.LoadBalancerArns) == 0 && !c.isExternal():
+	case g.Type != want:
+		c.fail(subject, fmt.Sprintf("its targets are of type %s, and tasks with network mode %s need %s", g.Type,
+			c.networkMode(), want), "create a target group with --target-type "+want)
+	case !g.IsForwarded && !c.isExternal():
 		c.fail(subject, "no load balancer forwards to it, and AWS refuses such a service",
 			"add a listener rule that forwards to it")
-	case len(g.LoadBalancerArns) == 0:
+	case !g.IsForwarded:
 		c.warn(subject, "no load balancer forwards to it", "add a listener rule that forwards to it")
 	case a.container != "" && !c.hasPort(a.container, a.port):
 		c.fail(subject, fmt.Sprintf("container %s has no port mapping for port %d", a.container, a.port),
 			"add the port to portMappings in "+c.app.Task.File)
 	case c.isInOtherNetwork(ctx, g):
-		c.fail(subject, "it is in "+aws.ToString(g.VpcId)+", and the subnets of the tasks are not",
+		c.fail(subject, "it is in "+g.VPC+", and the subnets of the tasks are not",
 			"name a target group of the same VPC")
 	default:
 		c.ok(subject, "")
@@ -89,11 +83,11 @@ func (c *checker) networkMode() ecstypes.NetworkMode {
 	return c.task.NetworkMode
 }
 
-func (c *checker) targetType() elbtypes.TargetTypeEnum {
+func (c *checker) targetType() string {
 	if c.networkMode() == ecstypes.NetworkModeAwsvpc {
-		return elbtypes.TargetTypeEnumIp
+		return "ip"
 	}
-	return elbtypes.TargetTypeEnumInstance
+	return "instance"
 }
 
 // isExternal reports whether the service has task sets, for which AWS accepts a target group without a load balancer.

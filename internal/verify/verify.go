@@ -7,26 +7,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/signedread"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
 // AWS reads from one account and Region.
 type AWS struct {
 	Account, Region string
 
-	ECS  *awsecs.Client
-	ELB  *awselb.Client
-	IAM  *awsiam.Client
-	Logs *awslogs.Client
-	Read signedread.Reader
+	Existing upkeep.Existing
+	Read     signedread.Reader
 	// ReadIn reads from another Region.
 	ReadIn func(ctx context.Context, region string) (signedread.Reader, error)
 }
@@ -82,22 +76,19 @@ func (c *checker) clusterName() string {
 	return c.app.Cluster
 }
 
-// checkCluster requires a cluster that is ACTIVE. AWS also describes an INACTIVE one for a while.
+// checkCluster requires a cluster that is ACTIVE.
 func (c *checker) checkCluster(ctx context.Context) {
 	name := c.clusterName()
 	subject := "cluster " + lastPart(name, "/")
-	out, err := c.aws.ECS.DescribeClusters(ctx, &awsecs.DescribeClustersInput{Clusters: []string{name}})
-	if !c.judge(subject, err, "it does not exist", "create it, or correct the cluster in the files") {
+	status, err := c.aws.Existing.ClusterStatus(ctx, name)
+	if !c.judge(subject, err, "it does not exist in "+c.aws.Region, "create it, or correct the cluster in the files") {
 		return
 	}
-	switch {
-	case len(out.Clusters) == 0:
-		c.fail(subject, "it does not exist in "+c.aws.Region, "create it, or correct the cluster in the files")
-	case aws.ToString(out.Clusters[0].Status) != "ACTIVE":
-		c.fail(subject, "it is "+aws.ToString(out.Clusters[0].Status), "create it again, or name another cluster")
-	default:
-		c.ok(subject, "")
+	if status != "ACTIVE" {
+		c.fail(subject, "it is "+status, "create it again, or name another cluster")
+		return
 	}
+	c.ok(subject, "")
 }
 
 // containers calls f for each container of the task definition.
