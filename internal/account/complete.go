@@ -242,6 +242,8 @@ var requiredFields = map[string]missingField{
 		func(o *awscw.GetMetricDataOutput) bool { return o.MetricDataResults != nil }),
 	"cloudwatch:GetMetricStatistics": listsField("Datapoints",
 		func(o *awscw.GetMetricStatisticsOutput) bool { return o.Datapoints != nil }),
+	"logs:CreateLogStream": noFields,
+	"logs:PutLogEvents":    noFields,
 	"logs:GetLogEvents": listsField("events",
 		func(o *awslogs.GetLogEventsOutput) bool { return o.Events != nil }),
 	"logs:FilterLogEvents": listsField("events",

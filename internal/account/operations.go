@@ -158,6 +158,15 @@ var writeTable = map[string]writeRow{
 			return aws.ToString(i.ResourceId)
 		}, alwaysRepeat),
 
+	"logs:CreateLogStream": newRow(
+		func(i *awslogs.CreateLogStreamInput) string {
+			return logName(i.LogGroupName, nil, aws.ToString(i.LogStreamName))
+		}, alwaysRepeat),
+	"logs:PutLogEvents": newRow(
+		func(i *awslogs.PutLogEventsInput) string {
+			return logName(i.LogGroupName, nil, aws.ToString(i.LogStreamName))
+		}, nil),
+
 	"codedeploy:CreateDeployment": newRow(func(i *awscd.CreateDeploymentInput) string {
 		return groupName(i.ApplicationName, i.DeploymentGroupName)
 	}, nil),

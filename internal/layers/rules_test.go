@@ -82,6 +82,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/folder", layer: 2, below: []int{0}},
 	{pkg: "internal/codedeploy", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/iam", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/registry", layer: 2, below: []int{0}},
 	{pkg: "internal/signedread", layer: 2, below: []int{1, 0}, libs: []string{smithy}},
 	{pkg: "internal/autoscaling", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/metrics", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
@@ -100,6 +101,7 @@ var layerTable = []layerRow{
 
 	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
 	{pkg: "internal/survey", layer: 3, below: []int{2, 1, 0}},
+	{pkg: "internal/verify", layer: 3, below: []int{2, 1, 0}, libs: []string{sdkCore, sdkServices}},
 	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch", "internal/stage/..."},
 		tests: []string{"internal/engine"}}, // a stage is tested as the engine runs it
 	concernRow("memory"),

@@ -27,6 +27,7 @@ func (p *Plan) ForJournal() *Plan {
 			kept.ServiceRedacted = serviceDigest(p.Definition)
 		}
 	}
+	kept.Changes = maskChanges(p.Changes, p.Hidden)
 	kept.Stages = slices.Clone(p.Stages)
 	for i := range kept.Stages {
 		if t := kept.Stages[i].Task; t != nil {
@@ -34,6 +35,18 @@ func (p *Plan) ForJournal() *Plan {
 		}
 	}
 	return &kept
+}
+
+// maskChanges returns the changes without the values that are known to be secret.
+func maskChanges(all []Change, hidden []string) []Change {
+	if len(hidden) == 0 {
+		return all
+	}
+	known, masked := secret.NewKnown(hidden...), slices.Clone(all)
+	for i := range masked {
+		masked[i].Have, masked[i].Want = known.Mask(masked[i].Have), known.Mask(masked[i].Want)
+	}
+	return masked
 }
 
 func (t *Task) forJournal(hidden []string) *Task {

@@ -69,9 +69,21 @@ func (k *Known) Mask(text string) string {
 		return text
 	}
 	for _, form := range k.forms {
-		if strings.Contains(text, form) {
-			text = strings.ReplaceAll(text, form, Stars)
+		text = strings.ReplaceAll(text, form, Stars)
+		if strings.Contains(text, cutMark) {
+			text = maskCut(text, form)
 		}
+	}
+	return text
+}
+
+// cutMark ends a text that was cut off, in differences.
+const cutMark = " …"
+
+// maskCut replaces the beginning of a value that was cut off.
+func maskCut(text, form string) string {
+	for n := len(form) - 1; n >= leastKnown; n-- {
+		text = strings.ReplaceAll(text, form[:n]+cutMark, Stars+cutMark)
 	}
 	return text
 }

@@ -11,6 +11,7 @@ func TestKnownValuesAreMasked(t *testing.T) {
 		"two-lines alone":          "*** alone",
 		"abc is too short to mask": "abc is too short to mask",
 		"hush":                     "hush",
+		"a hush-hu … b":            "a *** … b",
 	} {
 		if got := k.Mask(text); got != want {
 			t.Errorf("%q is %q, not %q", text, got, want)

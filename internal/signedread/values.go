@@ -112,9 +112,9 @@ func (r Reader) Object(ctx context.Context, bucket, key string) ([]byte, error) 
 	return r.callPath(ctx, "s3", http.MethodGet, "GetObject", bucket+"/"+key, objectPath(bucket, key))
 }
 
-// FindObject returns an error if an object of S3 does not exist.
+// FindObject returns an error if an object of S3 does not exist. HEAD needs the permission s3:GetObject, and is named so.
 func (r Reader) FindObject(ctx context.Context, bucket, key string) error {
-	_, err := r.callPath(ctx, "s3", http.MethodHead, "HeadObject", bucket+"/"+key, objectPath(bucket, key))
+	_, err := r.callPath(ctx, "s3", http.MethodHead, "GetObject", bucket+"/"+key, objectPath(bucket, key))
 	return err
 }
 

@@ -37,7 +37,7 @@ func (e lookupError) Unwrap() error { return e.err }
 func (e *Environment) StartPlugins(region string) {
 	e.lookups, e.isStarted = nil, true
 	if e.remote == nil || e.region != region {
-		e.region, e.remote = region, nil
+		e.region, e.remote, e.parameters = region, nil, nil
 	}
 	e.addParameters("")
 	e.addSecrets("")

@@ -12,8 +12,9 @@ type program struct {
 	requests requestFigures // of a watched status
 }
 
-// Commands returns the commands that read and change nothing, in the order of sluice --help.
+// Commands returns the commands that read, in the order of sluice --help.
 func Commands(s *session.Session) []*cobra.Command {
 	p := &program{Session: s}
-	return []*cobra.Command{p.newStatusCommand(), p.newHistoryCommand(), p.newWaitCommand(), p.newAppspecCommand()}
+	return []*cobra.Command{p.newStatusCommand(), p.newHistoryCommand(), p.newWaitCommand(), p.newAppspecCommand(),
+		p.newVerifyCommand()}
 }

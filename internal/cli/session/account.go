@@ -37,13 +37,27 @@ func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Acco
 	if s.Flags.Region != "" {
 		region = s.Flags.Region
 	}
+	a, err := s.openIn(ctx, region, c, scaled)
+	return a, c, err
+}
+
+// OpenAccountIn opens the AWS account in exactly that Region.
+func (s *Session) OpenAccountIn(ctx context.Context, region string) (*account.Account, error) {
+	c, scaled, err := s.OpenClock()
+	if err != nil {
+		return nil, err
+	}
+	return s.openIn(ctx, region, c, scaled)
+}
+
+func (s *Session) openIn(ctx context.Context, region string, c clock.Clock, scaled bool) (*account.Account, error) {
 	if s.accounts == nil {
 		s.accounts = newOpenedAccounts()
 	}
 	s.accounts.mu.Lock()
 	defer s.accounts.mu.Unlock()
 	if a := s.accounts.byRegion[region]; a != nil {
-		return a, c, nil
+		return a, nil
 	}
 	a, err := account.Open(ctx, account.Config{
 		Region: region, Profile: s.Flags.profile, AssumeRole: s.Flags.role, EndpointURL: s.Flags.endpoint,
@@ -54,7 +68,7 @@ func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Acco
 		OnBegin:   s.calls.Begin,
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if scaled {
 		err = a.SpeedAllowed()
@@ -62,7 +76,7 @@ func (s *Session) OpenAccount(ctx context.Context, region string) (*account.Acco
 	if err == nil {
 		s.accounts.byRegion[region] = a
 	}
-	return a, c, err
+	return a, err
 }
 
 // RandomFraction returns a random number in [0,1).

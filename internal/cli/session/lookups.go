@@ -70,7 +70,7 @@ func (l lookups) fetch(address string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := l.session.httpClient().Do(r)
+	reply, err := l.session.HTTPClient().Do(r)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the Terraform state", Resource: u.Host, Err: withoutURL(err),
 			Next: "check the URL and the network"}
@@ -96,8 +96,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// httpClient returns the client for servers that are not AWS.
-func (s *Session) httpClient() interface {
+// HTTPClient returns the client for servers that are not AWS.
+func (s *Session) HTTPClient() interface {
 	Do(r *http.Request) (*http.Response, error)
 } {
 	if s.Env.HTTPClient != nil {

@@ -1,0 +1,180 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/registry"
+	"github.com/sluice-ecs/sluice/internal/signedread"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
+	"github.com/sluice-ecs/sluice/internal/verify"
+)
+
+// registryTimeout is how long verify waits for a registry, which may not be reachable from this machine.
+const registryTimeout = 5 * time.Second
+
+// verifyFlags are the flags of sluice verify.
+type verifyFlags struct{ putLogs, getSecrets bool }
+
+func (p *program) newVerifyCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var f verifyFlags
+	c := &cobra.Command{
+		Use:   "verify [DIR | -c FILE]",
+		Short: "Check that what the files name exists in AWS",
+		Long: `Check that the resources which the files of an application name exist in AWS and fit
+together: the cluster, the execution and task role and whom they trust, images and their
+platforms, secrets and parameters, log groups, environment files, target groups and
+ports, the network, and hook functions. It prints all findings, and reads only.
+
+An error is what would make a deployment fail; the exit code is then 1. What you may not
+read, or what cannot be reached, is a warning. Images of registries other than ECR are
+looked for over HTTPS, without credentials.
+
+The value of a secret is read only if a container gets one key of its JSON, to check the
+key. It is neither printed nor kept. --get-secrets=false does not read it.`,
+		Example: `  sluice verify examples/ecspresso --envfile examples/ecspresso/prod.env
+  sluice verify --output json
+  sluice verify --put-logs`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runVerify(c.Context(), path, f)
+		},
+	}
+	at.Register(c)
+	c.Flags().BoolVar(&f.putLogs, "put-logs", false, "also write a line to each log group, in a log stream of its own")
+	c.Flags().BoolVar(&f.getSecrets, "get-secrets", true, "read secrets of which a container gets one JSON key")
+	return c
+}
+
+func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) error {
+	app, err := p.LoadApplication(path)
+	if err != nil {
+		return err
+	}
+	defer p.ShowCalls()()
+	a, _, err := p.OpenAccount(ctx, app.Region)
+	if err != nil {
+		return err
+	}
+	from, err := p.verifyReads(ctx, a)
+	if err != nil {
+		return err
+	}
+	all, err := verify.Run(ctx, app, from, imageRegistry{registry.Client{HTTP: p.HTTPClient()}},
+		verify.Options{Secrets: f.getSecrets, LocalAWS: p.IsLocalAWS(ctx)})
+	if err != nil {
+		return err
+	}
+	if f.putLogs {
+		written, err := p.putLogs(ctx, a, app)
+		if err != nil {
+			return err
+		}
+		all = append(all, written...)
+	}
+	if err := p.printFindings(app, all); err != nil {
+		return err
+	}
+	if verify.Count(all, verify.Error) > 0 {
+		return session.ExitWith(sluice.ExitUsage)
+	}
+	return nil
+}
+
+// verifyReads returns the clients that read. Without valid credentials it returns an error: then nothing could be read.
+func (p *program) verifyReads(ctx context.Context, a *account.Account) (verify.AWS, error) {
+	id, err := a.ID(ctx)
+	if err != nil {
+		return verify.AWS{}, err
+	}
+	return verify.AWS{Account: id, Region: a.Region(),
+		Existing: upkeep.Existing{ECS: a.ECS(), ELB: a.ELB(), IAM: account.IAM(a), Logs: a.Logs()},
+		Read:     signedread.Reader{Sender: a},
+		ReadIn: func(ctx context.Context, region string) (signedread.Reader, error) {
+			other, err := p.OpenAccountIn(ctx, region)
+			return signedread.Reader{Sender: other}, err
+		}}, nil
+}
+
+// imageRegistry looks for images in registries other than ECR.
+type imageRegistry struct{ client registry.Client }
+
+func (r imageRegistry) Platforms(ctx context.Context, i verify.Image) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, registryTimeout)
+	defer cancel()
+	return r.client.Platforms(ctx, i.Host, i.Repository, i.Reference())
+}
+
+// putLogs writes a line to each log group that exists.
+func (p *program) putLogs(ctx context.Context, a *account.Account, app *appfile.Application) ([]verify.Finding, error) {
+	var all []verify.Finding
+	w := upkeep.LogWriter{API: a.Logs(), Act: p.NewAct("verify")}
+	c, _, err := p.OpenClock()
+	if err != nil {
+		return nil, err
+	}
+	stream := "sluice-verify/" + strings.ToLower(p.NewEngine(a, c, nil).NewID())
+	for _, g := range verify.LogGroups(app.Task.Input.ContainerDefinitions, a.Region()) {
+		found := verify.Finding{Status: verify.OK, Subject: "write to log group " + g.Name, Detail: "stream " + stream}
+		if err := w.Put(ctx, g.Name, g.Region, stream, "sluice verify", c.Now()); err != nil {
+			found = verify.Finding{Status: verify.Error, Subject: found.Subject, Detail: sluice.Inner(err).Error(),
+				Next: sluice.NextStep(err)}
+			if g.IsCreated && sluice.KindOf(err) == sluice.NotFound {
+				found = verify.Finding{Status: verify.OK, Subject: found.Subject, Detail: "it does not exist yet"}
+			}
+		}
+		all = append(all, found)
+	}
+	return all, nil
+}
+
+// verifySchema names the format of the findings in JSON.
+const verifySchema = "sluice.verify/1"
+
+// verifyView is the findings in JSON.
+type verifyView struct {
+	Schema   string           `json:"schema"`
+	File     string           `json:"file"`
+	Errors   int              `json:"errors"`
+	Warnings int              `json:"warnings"`
+	Findings []verify.Finding `json:"findings"`
+}
+
+func (p *program) printFindings(app *appfile.Application, all []verify.Finding) error {
+	errors, warnings := verify.Count(all, verify.Error), verify.Count(all, verify.Warning)
+	if p.Flags.Output == session.JSON {
+		return json.NewEncoder(p.Env.Out).Encode(verifyView{verifySchema, app.File, errors, warnings, all})
+	}
+	for _, f := range all {
+		writeFinding(p.Env.Out, f)
+	}
+	_, err := fmt.Fprintf(p.Env.Out, "\n%s, %s, %d ok\n", sluice.Plural(errors, "error"),
+		sluice.Plural(warnings, "warning"), len(all)-errors-warnings)
+	return err
+}
+
+func writeFinding(w io.Writer, f verify.Finding) {
+	line := fmt.Sprintf("%-8s %s", f.Status, f.Subject)
+	if f.Detail != "" {
+		line += ": " + f.Detail
+	}
+	fmt.Fprintln(w, line)
+	if f.Next != "" {
+		fmt.Fprintf(w, "%-8s next: %s\n", "", f.Next)
+	}
+}

@@ -1,0 +1,63 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Status is the result of one check.
+type Status string
+
+const (
+	OK      Status = "ok"
+	Warning Status = "warning" // it could not be checked, or may be wrong
+	Error   Status = "error"   // a deployment of the files would fail
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Status  Status `json:"status"`
+	Subject string `json:"subject"` // what was checked: "execution role ecsTaskExecutionRole"
+	Detail  string `json:"detail,omitempty"`
+	Next    string `json:"next,omitempty"`
+}
+
+// findings collects results.
+type findings struct{ all []Finding }
+
+func (f *findings) ok(subject, detail string) {
+	f.all = append(f.all, Finding{Status: OK, Subject: subject, Detail: detail})
+}
+
+func (f *findings) warn(subject, detail, next string) {
+	f.all = append(f.all, Finding{Status: Warning, Subject: subject, Detail: detail, Next: next})
+}
+
+func (f *findings) fail(subject, detail, next string) {
+	f.all = append(f.all, Finding{Status: Error, Subject: subject, Detail: detail, Next: next})
+}
+
+// judge records a read that failed, and reports whether it succeeded. A resource that does not exist is an error. Any
+// other failure says nothing about the resource.
+func (f *findings) judge(subject string, err error, missing, next string) bool {
+	switch {
+	case err == nil:
+		return true
+	case sluice.KindOf(err) == sluice.NotFound:
+		f.fail(subject, missing, next)
+	default:
+		f.warn(subject, fmt.Sprintf("it cannot be read: %v", sluice.Inner(err)), sluice.NextStep(err))
+	}
+	return false
+}
+
+// Count returns how many findings have a status.
+func Count(all []Finding, status Status) (n int) {
+	for _, f := range all {
+		if f.Status == status {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,114 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
+)
+
+// attachment is a target group with the container and port of its targets.
+type attachment struct {
+	arn, container string
+	port           int32
+}
+
+// attachments returns the target groups that the files name, each once.
+func (c *checker) attachments() (all []attachment) {
+	add := func(a attachment) {
+		if a.arn != "" && !slices.ContainsFunc(all, func(b attachment) bool { return a.arn == b.arn }) {
+			all = append(all, a)
+		}
+	}
+	if c.app.Service != nil {
+		for _, b := range c.app.Service.Input.LoadBalancers {
+			container, port := aws.ToString(b.ContainerName), aws.ToInt32(b.ContainerPort)
+			add(attachment{aws.ToString(b.TargetGroupArn), container, port})
+			if b.AdvancedConfiguration != nil {
+				add(attachment{aws.ToString(b.AdvancedConfiguration.AlternateTargetGroupArn), container, port})
+			}
+		}
+	}
+	for _, g := range []*appfile.TargetGroup{c.app.Primary, c.app.Canary} {
+		if g != nil {
+			add(attachment{g.ARN, g.Container, g.Port})
+		}
+	}
+	return all
+}
+
+// checkTargetGroups requires target groups that exist and take the tasks, and containers that have the ports.
+func (c *checker) checkTargetGroups(ctx context.Context) {
+	for _, a := range c.attachments() {
+		name := targetGroupName(a.arn)
+		subject := "target group " + name
+		g, err := c.aws.Existing.TargetGroup(ctx, a.arn)
+		if c.judge(subject, err, "it does not exist", "create it, or correct its ARN: aws elbv2 describe-target-groups") {
+			c.judgeTargetGroup(ctx, subject, a, g)
+		}
+	}
+}
+
+func (c *checker) judgeTargetGroup(ctx context.Context, subject string, a attachment, g upkeep.TargetGroup) {
+	want := c.targetType()
+	switch {
+	case g.Type != want:
+		c.fail(subject, fmt.Sprintf("its targets are of type %s, and tasks with network mode %s need %s", g.Type,
+			c.networkMode(), want), "create a target group with --target-type "+want)
+	case !g.IsForwarded && !c.isExternal():
+		c.fail(subject, "no load balancer forwards to it, and AWS refuses such a service",
+			"add a listener rule that forwards to it")
+	case !g.IsForwarded:
+		c.warn(subject, "no load balancer forwards to it", "add a listener rule that forwards to it")
+	case a.container != "" && !c.hasPort(a.container, a.port):
+		c.fail(subject, fmt.Sprintf("container %s has no port mapping for port %d", a.container, a.port),
+			"add the port to portMappings in "+c.app.Task.File)
+	case c.isInOtherNetwork(ctx, g):
+		c.fail(subject, "it is in "+g.VPC+", and the subnets of the tasks are not",
+			"name a target group of the same VPC")
+	default:
+		c.ok(subject, "")
+	}
+}
+
+func (c *checker) networkMode() ecstypes.NetworkMode {
+	if c.task.NetworkMode == "" {
+		return ecstypes.NetworkModeBridge
+	}
+	return c.task.NetworkMode
+}
+
+func (c *checker) targetType() string {
+	if c.networkMode() == ecstypes.NetworkModeAwsvpc {
+		return "ip"
+	}
+	return "instance"
+}
+
+// isExternal reports whether the service has task sets, for which AWS accepts a target group without a load balancer.
+func (c *checker) isExternal() bool {
+	s := c.app.Service
+	return s != nil && s.Input.DeploymentController != nil &&
+		s.Input.DeploymentController.Type == ecstypes.DeploymentControllerTypeExternal
+}
+
+func (c *checker) hasPort(container string, port int32) bool {
+	return slices.ContainsFunc(c.task.ContainerDefinitions, func(d ecstypes.ContainerDefinition) bool {
+		return aws.ToString(d.Name) == container && slices.ContainsFunc(d.PortMappings,
+			func(p ecstypes.PortMapping) bool { return aws.ToInt32(p.ContainerPort) == port })
+	})
+}
+
+// targetGroupName returns the name in the ARN of a target group.
+func targetGroupName(arn string) string {
+	a, err := parseARN(arn)
+	if err != nil {
+		return arn
+	}
+	return partAt(a.resource, "/", 1)
+}

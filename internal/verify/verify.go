@@ -1,0 +1,120 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/signedread"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
+)
+
+// AWS reads from one account and Region.
+type AWS struct {
+	Account, Region string
+
+	Existing upkeep.Existing
+	Read     signedread.Reader
+	// ReadIn reads from another Region.
+	ReadIn func(ctx context.Context, region string) (signedread.Reader, error)
+}
+
+// in returns the reader of a Region.
+func (a AWS) in(ctx context.Context, region string) (signedread.Reader, error) {
+	if region == "" || region == a.Region {
+		return a.Read, nil
+	}
+	return a.ReadIn(ctx, region)
+}
+
+// Registry reads from registries of images that are not ECR.
+type Registry interface {
+	// Platforms returns the platforms of an image, such as "linux/amd64".
+	Platforms(ctx context.Context, image Image) ([]string, error)
+}
+
+// Options are what to check.
+type Options struct {
+	// Secrets reads the values of secrets of which a container gets one JSON key, and checks the key.
+	Secrets bool
+	// LocalAWS: AWS is the local one, which pulls no images from other registries.
+	LocalAWS bool
+}
+
+// checker is one run of the checks.
+type checker struct {
+	findings
+	aws      AWS
+	registry Registry
+	options  Options
+	app      *appfile.Application
+	task     *awsecs.RegisterTaskDefinitionInput
+}
+
+// Run checks the resources that the files of an application name. It returns an error only if ctx has ended.
+func Run(ctx context.Context, app *appfile.Application, from AWS, registry Registry, o Options) ([]Finding, error) {
+	c := &checker{aws: from, registry: registry, options: o, app: app, task: app.Task.Input}
+	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
+		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkNetwork, c.checkHooks} {
+		if check(ctx); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return c.all, nil
+}
+
+func (c *checker) clusterName() string {
+	if c.app.Cluster == "" {
+		return "default"
+	}
+	return c.app.Cluster
+}
+
+// checkCluster requires a cluster that is ACTIVE.
+func (c *checker) checkCluster(ctx context.Context) {
+	name := c.clusterName()
+	subject := "cluster " + lastPart(name, "/")
+	status, err := c.aws.Existing.ClusterStatus(ctx, name)
+	if !c.judge(subject, err, "it does not exist in "+c.aws.Region, "create it, or correct the cluster in the files") {
+		return
+	}
+	if status != "ACTIVE" {
+		c.fail(subject, "it is "+status, "create it again, or name another cluster")
+		return
+	}
+	c.ok(subject, "")
+}
+
+// containers calls f for each container of the task definition.
+func (c *checker) containers(f func(d ecstypes.ContainerDefinition)) {
+	for _, d := range c.task.ContainerDefinitions {
+		f(d)
+	}
+}
+
+// runsOnFargate reports whether tasks run on Fargate, as far as the files say.
+func (c *checker) runsOnFargate() bool {
+	return slices.Contains(c.task.RequiresCompatibilities, ecstypes.CompatibilityFargate)
+}
+
+// lastPart returns the part of a text after the last separator.
+func lastPart(text, separator string) string { return text[strings.LastIndex(text, separator)+1:] }
+
+// arn is a parsed ARN.
+type arn struct{ service, region, account, resource string }
+
+var errNoARN = errors.New("it is not an ARN")
+
+func parseARN(text string) (arn, error) {
+	parts := strings.SplitN(text, ":", 6)
+	if len(parts) != 6 || parts[0] != "arn" {
+		return arn{}, fmt.Errorf("%s: %w", text, errNoARN)
+	}
+	return arn{parts[2], parts[3], parts[4], parts[5]}, nil
+}
