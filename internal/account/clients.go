@@ -70,6 +70,8 @@ type clientBuilder struct {
 	endpointFlag string // the endpoint flag; overrides every variable
 	extra        []func(*middleware.Stack) error
 	gate         gate // service and endpoint are filled in per client
+	// http sends signed reads. Like the SDK's own, it follows no redirects.
+	http aws.HTTPClient
 }
 
 // useRole makes every client built from now on use the role.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
 
@@ -102,11 +103,15 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 	}
 	b := clientBuilder{
 		shared:       shared,
+		http:         shared.HTTPClient,
 		endpointFlag: c.EndpointURL,
 		extra:        c.APIOptions,
 		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region,
 			onCall: c.OnCall, onBegin: c.OnBegin, credentials: shared.Credentials,
 			silence: &silence{}, onSilence: c.OnSilence},
+	}
+	if b.http == nil {
+		b.http = awshttp.NewBuildableClient()
 	}
 	if c.AssumeRole != "" && c.TokenFile == "" {
 		b.useRole(&role{arn: c.AssumeRole, session: c.sessionName(c.AssumeRole), clock: c.Clock, sts: b.newSTS()})

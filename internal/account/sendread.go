@@ -74,11 +74,7 @@ func (a *Account) SendRead(ctx context.Context, service, operation, resource str
 		return nil, err
 	}
 	ctx = middleware.WithOperationName(middleware.WithServiceID(middleware.ClearStackValues(ctx), of.sdkID), operation)
-	var client aws.HTTPClient = http.DefaultClient
-	if b.shared.HTTPClient != nil {
-		client = b.shared.HTTPClient
-	}
-	handler := middleware.DecorateHandler(smithyhttp.NewClientHandler(client), stack)
+	handler := middleware.DecorateHandler(smithyhttp.NewClientHandler(b.http), stack)
 	out, _, err := handler.Handle(ctx, &namedRead{resource, r})
 	if err != nil {
 		return nil, err

@@ -80,3 +80,13 @@ func TestKnownSecretsAreNotJournaled(t *testing.T) {
 		t.Errorf("%s, %v; want %s", got, lost, want)
 	}
 }
+
+// A change shows values of the definitions.
+func TestKnownSecretsAreNotInChanges(t *testing.T) {
+	p := &Plan{Task: []byte(`{}`), Hidden: []string{"sesame"}, Changes: []Change{{Path: "command", Have: "[a]",
+		Want: "[--open=sesame]"}}}
+	if got := p.ForJournal().Changes[0]; got.Want != "[--open=***]" || got.Have != "[a]" ||
+		p.Changes[0].Want != "[--open=sesame]" {
+		t.Errorf("%+v", got)
+	}
+}
