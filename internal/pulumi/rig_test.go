@@ -33,7 +33,15 @@ import (
 // binary is the provider as users get it, built once.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	if isLanguage() {
+		if err := serveLanguage(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "provider")
@@ -89,6 +97,7 @@ clusters: [prod]
 type rig struct {
 	testing.TB
 	sim    *awssim.Sim
+	clock  clock.Clock // of the local AWS
 	url    string
 	ecs    *awsecs.Client
 	engine *engine
@@ -99,11 +108,12 @@ type rig struct {
 
 func newRig(t testing.TB, world string) *rig {
 	t.Helper()
-	s := got(awssim.New(awssim.Options{Clock: clock.Scaled(speed), Seed: 1, Speed: speed, Strict: true}))(t)
+	c := clock.Scaled(speed)
+	s := got(awssim.New(awssim.Options{Clock: c, Seed: 1, Speed: speed, Strict: true}))(t)
 	must(t, s.Load("world.yaml", []byte(world)))
 	at := got(s.Listen(context.Background(), "127.0.0.1:0"))(t)
 	t.Cleanup(at.Close)
-	r := &rig{TB: t, sim: s, url: at.URL(), ecs: awsecs.NewFromConfig(s.Config()), engine: newEngine(t)}
+	r := &rig{TB: t, sim: s, clock: c, url: at.URL(), ecs: awsecs.NewFromConfig(s.Config()), engine: newEngine(t)}
 	r.start()
 	return r
 }
