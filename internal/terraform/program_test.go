@@ -179,6 +179,41 @@ func TestExampleIsApplied(t *testing.T) {
 	expect([]string{"4 destroyed"}, false, "destroy", "-auto-approve")
 }
 
+// A sensitive trigger is in no output and in no log of an apply that fails, and terraform keeps it marked. The log has
+// the lines of progress.
+func TestSensitiveTriggerIsNotShown(t *testing.T) {
+	needTerraform(t)
+	b := newBed(t, "rolling")
+	w := b.newWorkspace(`terraform {
+  required_providers { sluice = { source = "sluice-ecs/sluice" } }
+}
+variable "key" { sensitive = true }
+resource "sluice_wait" "web" {
+  cluster         = "prod"
+  service         = "web"
+  task_definition = "` + b.deploy(crashes, true) + `"
+  triggers        = { key = var.key }
+}
+`)
+	log := filepath.Join(w.dir, "provider.log")
+	w.env = append(w.env, "TF_VAR_key=planted-value", "TF_LOG_PROVIDER=INFO", "TF_LOG_PATH="+log)
+	out, err := w.run("apply", "-auto-approve", "-input=false")
+	if err == nil || !strings.Contains(out, "prod/web: rolled back") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	lines, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(lines), "exit code 3") {
+		t.Errorf("%v\n%s", err, lines)
+	}
+	shown, err := w.run("show")
+	if err != nil || !strings.Contains(shown, "(sensitive value)") {
+		t.Errorf("%v\n%s", err, shown)
+	}
+	if strings.Contains(out+string(lines)+shown, "planted-value") {
+		t.Errorf("%s\n%s\n%s", out, lines, shown)
+	}
+}
+
 // The example for a local AWS started by hand is valid.
 func TestLocalExampleIsValid(t *testing.T) {
 	needTerraform(t)
