@@ -97,7 +97,6 @@ clusters: [prod]
 type rig struct {
 	testing.TB
 	sim    *awssim.Sim
-	clock  clock.Clock // of the local AWS
 	url    string
 	ecs    *awsecs.Client
 	engine *engine
@@ -108,12 +107,11 @@ type rig struct {
 
 func newRig(t testing.TB, world string) *rig {
 	t.Helper()
-	c := clock.Scaled(speed)
-	s := got(awssim.New(awssim.Options{Clock: c, Seed: 1, Speed: speed, Strict: true}))(t)
+	s := got(awssim.New(awssim.Options{Clock: clock.Scaled(speed), Seed: 1, Speed: speed, Strict: true}))(t)
 	must(t, s.Load("world.yaml", []byte(world)))
 	at := got(s.Listen(context.Background(), "127.0.0.1:0"))(t)
 	t.Cleanup(at.Close)
-	r := &rig{TB: t, sim: s, clock: c, url: at.URL(), ecs: awsecs.NewFromConfig(s.Config()), engine: newEngine(t)}
+	r := &rig{TB: t, sim: s, url: at.URL(), ecs: awsecs.NewFromConfig(s.Config()), engine: newEngine(t)}
 	r.start()
 	return r
 }
