@@ -202,7 +202,7 @@ resource "sluice_wait" "web" {
 		t.Errorf("%v\n%s", err, out)
 	}
 	lines, err := os.ReadFile(log)
-	if err != nil || !strings.Contains(string(lines), "exit code 3") {
+	if err != nil || !strings.Contains(string(lines), "service=prod/web") {
 		t.Errorf("%v\n%s", err, lines)
 	}
 	shown, err := w.run("show")
