@@ -117,7 +117,7 @@ func figures() []figure {
 		{"50 deployments at once in one account: succeeded without a failed request", "all", fiftyAtOnce},
 		{"binary", "< 35 MB", binarySize},
 		{"sluice version", "< 30 ms", versionTime},
-	}, slices.Concat(gateFigures(), simulationFigures())...)
+	}, slices.Concat(gateFigures(), providerFigures(), simulationFigures())...)
 }
 
 // written are the figures of docs/benchmarks.md, by name.

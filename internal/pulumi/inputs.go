@@ -75,7 +75,7 @@ func roleProblem(v *structpb.Value) string {
 	if problem := textProblem(v); problem != "" {
 		return problem
 	}
-	if role := v.GetStringValue(); !strings.HasPrefix(role, "arn:") || !strings.Contains(role, ":role/") {
+	if !isRole(v.GetStringValue()) {
 		return "must be the ARN of a role, such as arn:aws:iam::123456789012:role/deploy"
 	}
 	return ""
@@ -95,8 +95,9 @@ func endpointProblem(v *structpb.Value) string {
 // checkInputs returns the inputs with their defaults, and what is wrong with each property.
 func checkInputs(news *structpb.Struct) (*structpb.Struct, []*pulumirpc.CheckFailure) {
 	var failures []*pulumirpc.CheckFailure
+	hide := newInputs(news).hide
 	fail := func(name, reason string) {
-		failures = append(failures, &pulumirpc.CheckFailure{Property: name, Reason: reason})
+		failures = append(failures, &pulumirpc.CheckFailure{Property: name, Reason: hide.Replace(reason)})
 	}
 	in := &structpb.Struct{Fields: maps.Clone(news.GetFields())}
 	if in.Fields == nil {
@@ -106,7 +107,7 @@ func checkInputs(news *structpb.Struct) (*structpb.Struct, []*pulumirpc.CheckFai
 	var names []string
 	for _, p := range properties() {
 		known[p.name], names = true, append(names, p.name)
-		v := in.Fields[p.name]
+		v := plainValue(in.Fields[p.name])
 		switch {
 		case isAbsent(v) && p.required:
 			fail(p.name, "is required")
@@ -121,7 +122,10 @@ func checkInputs(news *structpb.Struct) (*structpb.Struct, []*pulumirpc.CheckFai
 			}
 		}
 	}
-	if isAbsent(in.Fields["desiredTaskDef"]) && isAbsent(in.Fields["deploymentId"]) {
+	for _, p := range nameProblems(in) {
+		fail(inputOf[p.Part], p.Text)
+	}
+	if isAbsent(plainValue(in.Fields["desiredTaskDef"])) && isAbsent(plainValue(in.Fields["deploymentId"])) {
 		fail("desiredTaskDef", "is required without deploymentId: give the ARN or family:revision that must serve")
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Fields)) {
@@ -132,7 +136,25 @@ func checkInputs(news *structpb.Struct) (*structpb.Struct, []*pulumirpc.CheckFai
 	return in, failures
 }
 
-// diffInputs returns the inputs that changed. A value that is not known yet may have changed.
+// inputOf has the input of each part of a request.
+var inputOf = map[watch.Part]string{watch.PartCluster: "clusterName", watch.PartService: "serviceName",
+	watch.PartTaskDefinition: "desiredTaskDef", watch.PartDeployment: "deploymentId"}
+
+// nameProblems returns what is wrong with the names and ARNs that are known.
+func nameProblems(in *structpb.Struct) []watch.Problem {
+	known := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	for name, v := range plainStruct(in).GetFields() {
+		if !isUnknown(v) && strings.TrimSpace(v.GetStringValue()) != "" {
+			known.Fields[name] = v
+		}
+	}
+	if known.Fields["clusterName"] == nil {
+		return nil // a service is compared with its cluster
+	}
+	return inputs{plain: known}.newRequest().Problems()
+}
+
+// diffInputs returns the inputs that changed, without marks of secrets. A value that is not known yet may have changed.
 func diffInputs(olds, news *structpb.Struct, ignored []string) (changed, replaces []string) {
 	for _, p := range properties() {
 		old, now := olds.GetFields()[p.name], news.GetFields()[p.name]
@@ -155,7 +177,8 @@ func isIgnored(name string, ignored []string) bool {
 }
 
 // newRequest returns the wait that the inputs ask for.
-func newRequest(in *structpb.Struct) watch.Request {
+func (i inputs) newRequest() watch.Request {
+	in := i.plain
 	text := func(name string) string { return in.GetFields()[name].GetStringValue() }
 	return watch.Request{Cluster: text("clusterName"), Service: text("serviceName"),
 		TaskDefinition: text("desiredTaskDef"), Deployment: text("deploymentId"),

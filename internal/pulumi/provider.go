@@ -72,11 +72,10 @@ func (p *provider) log(ctx context.Context, urn string, severity pulumirpc.LogSe
 		Message: printable.Text(line)})
 }
 
-// Handshake tells the engine that plain values are enough: it marks outputs with the name of a secret input as
-// secret itself.
+// Handshake tells the engine that the provider keeps the marks of secrets.
 func (p *provider) Handshake(_ context.Context, r *pulumirpc.ProviderHandshakeRequest) (
 	*pulumirpc.ProviderHandshakeResponse, error) {
-	return &pulumirpc.ProviderHandshakeResponse{}, p.connectTo(r.GetEngineAddress())
+	return &pulumirpc.ProviderHandshakeResponse{AcceptSecrets: true}, p.connectTo(r.GetEngineAddress())
 }
 
 // Attach connects a provider that the user started, for debugging.
@@ -128,9 +127,9 @@ func (p *provider) DiffConfig(context.Context, *pulumirpc.DiffRequest) (*pulumir
 	return &pulumirpc.DiffResponse{Changes: pulumirpc.DiffResponse_DIFF_NONE}, nil
 }
 
-// Configure reports what the provider supports: previews, and plain values only.
+// Configure reports what the provider supports: previews and secrets.
 func (p *provider) Configure(context.Context, *pulumirpc.ConfigureRequest) (*pulumirpc.ConfigureResponse, error) {
-	return &pulumirpc.ConfigureResponse{SupportsPreview: true}, nil
+	return &pulumirpc.ConfigureResponse{SupportsPreview: true, AcceptSecrets: true}, nil
 }
 
 // Cancel ends all waits immediately. The engine also calls it at every normal end.

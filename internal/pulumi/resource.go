@@ -2,7 +2,6 @@ package pulumi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/printable"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -46,14 +44,15 @@ func (p *provider) Diff(_ context.Context, r *pulumirpc.DiffRequest) (*pulumirpc
 	if olds == nil {
 		olds = r.GetOlds() // an old engine: the outputs repeat the inputs
 	}
-	changed, replaces := diffInputs(olds, r.GetNews(), r.GetIgnoreChanges())
+	olds, news := plainStruct(olds), plainStruct(r.GetNews())
+	changed, replaces := diffInputs(olds, news, r.GetIgnoreChanges())
 	out := &pulumirpc.DiffResponse{Changes: pulumirpc.DiffResponse_DIFF_NONE, Diffs: changed, Replaces: replaces,
 		DetailedDiff: map[string]*pulumirpc.PropertyDiff{}, HasDetailedDiff: true}
 	for _, name := range changed {
 		out.DetailedDiff[name] = &pulumirpc.PropertyDiff{InputDiff: true,
-			Kind: diffKind(olds.GetFields()[name], r.GetNews().GetFields()[name], slices.Contains(replaces, name))}
+			Kind: diffKind(olds.GetFields()[name], news.GetFields()[name], slices.Contains(replaces, name))}
 	}
-	if r.GetOlds().GetFields()["status"].GetStringValue() == failed {
+	if plainValue(r.GetOlds().GetFields()["status"]).GetStringValue() == failed {
 		out.Diffs = append(out.Diffs, "status")
 		out.DetailedDiff["status"] = &pulumirpc.PropertyDiff{Kind: pulumirpc.PropertyDiff_UPDATE}
 	}
@@ -79,11 +78,11 @@ func diffKind(old, now *structpb.Value, replaces bool) pulumirpc.PropertyDiff_Ki
 
 // Create waits. In a preview it does not: the outcome is unknown then.
 func (p *provider) Create(ctx context.Context, r *pulumirpc.CreateRequest) (*pulumirpc.CreateResponse, error) {
-	in := r.GetProperties()
 	if r.GetPreview() {
-		return &pulumirpc.CreateResponse{Properties: previewOutputs(in)}, nil
+		return &pulumirpc.CreateResponse{Properties: previewOutputs(r.GetProperties())}, nil
 	}
-	id := idOf(in)
+	in := newInputs(r.GetProperties())
+	id := in.id()
 	out, err := p.wait(ctx, call{urn: r.GetUrn(), id: id, timeout: r.GetTimeout(), inputs: in})
 	if err != nil {
 		return nil, err
@@ -93,13 +92,12 @@ func (p *provider) Create(ctx context.Context, r *pulumirpc.CreateRequest) (*pul
 
 // Update waits again, as Create does.
 func (p *provider) Update(ctx context.Context, r *pulumirpc.UpdateRequest) (*pulumirpc.UpdateResponse, error) {
-	in := r.GetNews()
 	if r.GetPreview() {
-		return &pulumirpc.UpdateResponse{Properties: previewOutputs(in)}, nil
+		return &pulumirpc.UpdateResponse{Properties: previewOutputs(r.GetNews())}, nil
 	}
-	olds := r.GetOldInputs()
+	in := newInputs(r.GetNews())
 	// The same revision is deployed once more: its earlier success does not count.
-	again := !isEqual(olds.GetFields()["triggers"], in.GetFields()["triggers"])
+	again := !isEqual(plainValue(r.GetOldInputs().GetFields()["triggers"]), in.plain.GetFields()["triggers"])
 	out, err := p.wait(ctx, call{urn: r.GetUrn(), id: r.GetId(), timeout: r.GetTimeout(), inputs: in, again: again})
 	if err != nil {
 		return nil, err
@@ -121,10 +119,10 @@ func (p *provider) Delete(context.Context, *pulumirpc.DeleteRequest) (*emptypb.E
 	return &emptypb.Empty{}, nil
 }
 
-// idOf returns the ID of the resource, cluster/service.
-func idOf(in *structpb.Struct) string {
-	name := func(key string) string { return sluice.ARNName(in.GetFields()[key].GetStringValue()) }
-	return name("clusterName") + "/" + name("serviceName")
+// id returns the ID of the resource, cluster/service. An ID is shown, so it has no secrets.
+func (i inputs) id() string {
+	name := func(key string) string { return sluice.ARNName(i.plain.GetFields()[key].GetStringValue()) }
+	return i.hide.Replace(name("clusterName") + "/" + name("serviceName"))
 }
 
 // previewOutputs repeats the inputs. What only a wait knows is unknown.
@@ -141,7 +139,7 @@ func previewOutputs(in *structpb.Struct) *structpb.Struct {
 type call struct {
 	urn, id string
 	timeout float64 // customTimeouts, in seconds; 0: none
-	inputs  *structpb.Struct
+	inputs  inputs
 	again   bool // the revision was perhaps deployed before
 }
 
@@ -151,29 +149,31 @@ func (p *provider) wait(ctx context.Context, c call) (*structpb.Struct, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.stopping, func() { cancel(context.Cause(p.stopping)) })()
-	r := newRequest(c.inputs)
+	r := c.inputs.newRequest()
 	r.JustStarted = c.again
 	if c.timeout > 0 {
 		r.Timeout = time.Duration(c.timeout * float64(time.Second))
 	}
-	r.Report = func(line string) { p.log(ctx, c.urn, pulumirpc.LogSeverity_INFO, true, line) }
-	p.log(ctx, c.urn, pulumirpc.LogSeverity_INFO, true, startText(r))
+	r.Report = func(line string) {
+		p.log(ctx, c.urn, pulumirpc.LogSeverity_INFO, true, c.inputs.hide.Replace(line))
+	}
+	r.Report(startText(r))
 	got, err := p.judge.Wait(ctx, r)
 	if err != nil {
-		return nil, errorStatus(ctx, err)
+		return nil, c.inputs.errorStatus(ctx, err)
 	}
 	checkRevision(r, &got)
-	out := newOutputs(c.inputs, got)
+	out := c.inputs.newOutputs(got)
 	if got.Succeeded() {
 		return out, nil
 	}
 	message := out.GetFields()["failureMessage"].GetStringValue()
-	if !c.inputs.GetFields()["failOnError"].GetBoolValue() {
+	if !c.inputs.plain.GetFields()["failOnError"].GetBoolValue() {
 		p.log(ctx, c.urn, pulumirpc.LogSeverity_WARNING, false, message)
 		return out, nil
 	}
 	kept, err := status.New(codes.Unknown, message).WithDetails(&pulumirpc.ErrorResourceInitFailed{Id: c.id,
-		Properties: out, Inputs: c.inputs, Reasons: []string{message}})
+		Properties: out, Inputs: c.inputs.sent, Reasons: []string{message}})
 	if err != nil {
 		return nil, err
 	}
@@ -202,39 +202,46 @@ func checkRevision(r watch.Request, got *watch.Result) {
 	got.Reasons = []string{got.Detail}
 }
 
-// newOutputs returns the inputs and the outcome.
-func newOutputs(in *structpb.Struct, got watch.Result) *structpb.Struct {
+// newOutputs returns the inputs and the outcome. Texts of the outcome have no secrets.
+func (i inputs) newOutputs(got watch.Result) *structpb.Struct {
 	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
-	maps.Copy(out.Fields, in.GetFields())
+	maps.Copy(out.Fields, i.sent.GetFields())
+	text := func(s string) *structpb.Value { return structpb.NewStringValue(i.hide.Replace(printable.Text(s))) }
 	reasons := make([]*structpb.Value, 0, len(got.Reasons))
 	for _, reason := range got.Reasons {
-		reasons = append(reasons, structpb.NewStringValue(printable.Text(reason)))
+		reasons = append(reasons, text(reason))
 	}
 	state := failed
 	if got.Succeeded() {
 		state = completed
 	}
 	out.Fields["status"] = structpb.NewStringValue(state)
-	out.Fields["failureMessage"] = structpb.NewStringValue(printable.Text(got.Message))
+	out.Fields["failureMessage"] = text(got.Message)
 	out.Fields["outcome"] = structpb.NewStringValue(string(got.Outcome))
 	out.Fields["reasons"] = structpb.NewListValue(&structpb.ListValue{Values: reasons})
-	out.Fields["rolledBackTo"] = structpb.NewStringValue(got.RolledBackTo)
+	out.Fields["rolledBackTo"] = text(got.RolledBackTo)
 	return out
 }
 
 // errorStatus returns an error without a verdict. The engine keeps the state as it was, so the next update waits
 // again.
-func errorStatus(ctx context.Context, err error) error {
+func (i inputs) errorStatus(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return status.Error(codes.Canceled, context.Cause(ctx).Error()+
 			"; the deployment continues, and the next pulumi up waits for it again")
 	}
 	text := err.Error()
-	switch next := sluice.NextStep(err); {
-	case errors.Is(err, account.ErrNoRegion):
-		text += "\nnext: set awsRegion, or set AWS_REGION"
-	case next != "":
-		text += "\nnext: " + strings.ReplaceAll(next, "--profile", "AWS_PROFILE")
+	if next := sluice.NextStep(err); next != "" {
+		text += "\nnext: " + flagWords.Replace(next)
 	}
-	return status.Error(codes.Unknown, printable.Text(text))
+	return status.Error(codes.Unknown, i.hide.Replace(printable.Text(text)))
 }
+
+// flagWords replaces the flags of the command line in an advice with inputs and variables.
+var flagWords = strings.NewReplacer(
+	"give --region", "set awsRegion",
+	"give --profile", "set AWS_PROFILE",
+	"set --profile", "set AWS_PROFILE",
+	"set by --endpoint-url", "set by endpoint",
+	"point --endpoint-url at", "set endpoint to the URL of",
+)

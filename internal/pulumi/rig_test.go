@@ -33,7 +33,15 @@ import (
 // binary is the provider as users get it, built once.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	if isLanguage() {
+		if err := serveLanguage(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "provider")

@@ -2,7 +2,9 @@ package pulumi_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +168,49 @@ func TestSupersededIsTold(t *testing.T) {
 	first := r.deploy(slow)
 	r.deploy(r.revision("sim/web:v3"))
 	r.create(inputs(t, "", map[string]any{"deploymentId": first}), 0).expect(t, "superseded", "web:3")
+	r.create(inputs(t, slow, nil), 0).expect(t, "superseded", "web:3")
+}
+
+// Reads from before the deployment are no verdict: neither for a new revision nor for the same one once more.
+func TestStaleFirstReadsAreTolerated(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, worldFile)
+	r.serve("sim/web:v1", breaker{true, true})
+	must(t, r.sim.Inject("stale ecs:DescribeServices by=3s"))
+	arn := r.revision("sim/web:v2")
+	r.deploy(arn)
+	before := inputs(t, arn, map[string]any{"triggers": []any{"1"}})
+	c := r.create(before, 0)
+	c.expect(t, "succeeded")
+	forced := r.deploy("")
+	_, err := r.ecs.StopServiceDeployment(context.Background(), &awsecs.StopServiceDeploymentInput{
+		ServiceDeploymentArn: aws.String(forced), StopType: ecstypes.StopServiceDeploymentStopTypeRollback})
+	must(t, err)
+	_, err = r.Update(context.Background(), &pulumirpc.UpdateRequest{Id: c.id, Urn: urn, OldInputs: before,
+		Olds: got(structpb.NewStruct(c.out))(t), News: inputs(t, arn, map[string]any{"triggers": []any{"2"}})})
+	initError(err).expect(t, "rolled back", "same revision")
+}
+
+// A stopped provider ends its waits, then itself.
+func TestStoppedProviderEnds(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	r := newRig(t, worldFile)
+	r.serve("sim/web:v1", breaker{})
+	arn := r.revision("sim/web:v2?start-delay=10m")
+	r.deploy(arn)
+	r.engine.onLog = func(l *pulumirpc.LogRequest) {
+		if strings.HasPrefix(l.GetMessage(), "web:2: ") {
+			_ = r.cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}
+	c := r.create(inputs(t, arn, map[string]any{"timeoutMs": 3.6e6}), 0)
+	if status.Code(c.err) != codes.Canceled || c.kept || !strings.Contains(c.err.Error(), "the provider was stopped") {
+		t.Errorf("%v", c)
+	}
+	<-r.ended
 }
 
 // A deployment that is named must deploy the revision that is wanted.

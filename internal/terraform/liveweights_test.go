@@ -78,6 +78,23 @@ func TestMissingRules(t *testing.T) {
 	}
 }
 
+// A read that AWS denies is an error, also with initial weights: they would reset a running release.
+func TestDeniedReadIsNoMissingRule(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "canary")
+	c := newCore(t, values{"endpoint": b.url})
+	b.addRule(map[string]int32{stableARN: 80, canaryARN: 20})
+	if err := b.sim.Inject("denied *:*"); err != nil {
+		t.Fatal(err)
+	}
+	source, _, text := c.readWeights(values{"listener_arn": listenerARN, "priority": 10,
+		"initial_weights": map[string]any{stableARN: 100, canaryARN: 0}})
+	c.expectText(text, "ERROR: Cannot read the live weights", "AccessDenied")
+	if source != "" {
+		t.Errorf("source %s", source)
+	}
+}
+
 func TestLiveWeightsConfigurations(t *testing.T) {
 	t.Parallel()
 	c := newCore(t, values{"region": "us-east-1"})

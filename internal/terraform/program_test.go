@@ -58,22 +58,24 @@ func TestBinaryStartsFastAndIsSmall(t *testing.T) {
 	if info.Size() >= maxSize {
 		t.Errorf("%d bytes, at most %d", info.Size(), maxSize)
 	}
-	best := time.Hour
+	best, took := time.Hour, time.Hour
 	for range 5 {
-		best = min(best, startTime(t, program))
+		passed, worked := startTime(t, program)
+		took, best = min(took, passed), min(best, worked)
 	}
 	if best >= maxStart {
-		t.Errorf("it starts within %s, at most %s", best, maxStart)
+		t.Errorf("it starts with %s of processor time, at most %s", best, maxStart)
 	}
-	t.Logf("%.1f MB, starts within %s", float64(info.Size())/1e6, best.Round(time.Millisecond))
+	t.Logf("%.1f MB, start: %s until terraform can connect, %s of processor time", float64(info.Size())/1e6, took, best)
 	out, err := exec.Command(program).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "terraform starts") {
 		t.Errorf("started by a person: %v %s", err, out)
 	}
 }
 
-// startTime returns how long a provider takes until terraform can connect.
-func startTime(t *testing.T, program string) time.Duration {
+// startTime returns how long a provider takes until terraform can connect, and its processor time. Other work of the
+// machine delays only the first.
+func startTime(t *testing.T, program string) (took, worked time.Duration) {
 	t.Helper()
 	began := time.Now()
 	c := exec.Command(program)
@@ -86,13 +88,13 @@ func startTime(t *testing.T, program string) time.Duration {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	took := time.Since(began)
+	took = time.Since(began)
 	_ = c.Process.Kill()
 	_ = c.Wait()
 	if err != nil || !strings.HasPrefix(line, "1|6|") {
 		t.Fatalf("%q %v", line, err)
 	}
-	return took
+	return took, c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 }
 
 // workspace is a folder in which terraform runs with the built provider and the stand-in for "aws",
@@ -175,6 +177,41 @@ func TestExampleIsApplied(t *testing.T) {
 	}
 	expect([]string{"sluice_wait.shop will be updated in-place"}, false, "plan", "-var=image="+crashes)
 	expect([]string{"4 destroyed"}, false, "destroy", "-auto-approve")
+}
+
+// A sensitive trigger is in no output and in no log of an apply that fails, and terraform keeps it marked. The log has
+// the lines of progress.
+func TestSensitiveTriggerIsNotShown(t *testing.T) {
+	needTerraform(t)
+	b := newBed(t, "rolling")
+	w := b.newWorkspace(`terraform {
+  required_providers { sluice = { source = "sluice-ecs/sluice" } }
+}
+variable "key" { sensitive = true }
+resource "sluice_wait" "web" {
+  cluster         = "prod"
+  service         = "web"
+  task_definition = "` + b.deploy(crashes, true) + `"
+  triggers        = { key = var.key }
+}
+`)
+	log := filepath.Join(w.dir, "provider.log")
+	w.env = append(w.env, "TF_VAR_key=planted-value", "TF_LOG_PROVIDER=INFO", "TF_LOG_PATH="+log)
+	out, err := w.run("apply", "-auto-approve", "-input=false")
+	if err == nil || !strings.Contains(out, "prod/web: rolled back") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	lines, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(lines), "service=prod/web") {
+		t.Errorf("%v\n%s", err, lines)
+	}
+	shown, err := w.run("show")
+	if err != nil || !strings.Contains(shown, "(sensitive value)") {
+		t.Errorf("%v\n%s", err, shown)
+	}
+	if strings.Contains(out+string(lines)+shown, "planted-value") {
+		t.Errorf("%s\n%s\n%s", out, lines, shown)
+	}
 }
 
 // The example for a local AWS started by hand is valid.

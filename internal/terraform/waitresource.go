@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // defaultTimeout is the hard limit of a wait without timeouts. It is that of aws_ecs_service.
@@ -126,6 +128,9 @@ func (r *waitResource) ValidateConfig(ctx context.Context, req resource.Validate
 			wrong(name, "Empty "+name, "Set "+name+" to a value, or remove it.")
 		}
 	}
+	for _, p := range m.nameProblems() {
+		wrong(attributeOf[p.Part], "Not a "+string(p.Part)+" of this wait", "The "+string(p.Part)+" "+p.Text+".")
+	}
 	if m.Service.IsNull() && !m.DeploymentID.IsUnknown() && !strings.HasPrefix(m.DeploymentID.ValueString(), "d-") {
 		wrong("service", "No service given",
 			"Set service to the name or ARN of a service. Only a deployment of CodeDeploy needs none.")
@@ -134,6 +139,20 @@ func (r *waitResource) ValidateConfig(ctx context.Context, req resource.Validate
 		wrong("deployment_id", "Both deployment_id and task_definition given", "Remove one of them.")
 	}
 	m.Timeouts.validate(&resp.Diagnostics)
+}
+
+// attributeOf has the attribute of each part of a request.
+var attributeOf = map[watch.Part]string{watch.PartCluster: "cluster", watch.PartService: "service",
+	watch.PartTaskDefinition: "task_definition", watch.PartDeployment: "deployment_id"}
+
+// nameProblems returns what is wrong with the names and ARNs that are known.
+func (m *waitModel) nameProblems() []watch.Problem {
+	r := watch.Request{Service: m.Service.ValueString(), Cluster: m.Cluster.ValueString(),
+		TaskDefinition: m.TaskDefinition.ValueString(), Deployment: m.DeploymentID.ValueString()}
+	if m.Cluster.IsUnknown() {
+		return nil // a service is compared with its cluster
+	}
+	return r.Problems()
 }
 
 // validate returns an error for a limit that is not a duration above 0.

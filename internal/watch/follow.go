@@ -17,6 +17,7 @@ import (
 type waiter struct {
 	watch         *Watch
 	target        Target
+	given         []string        // ARNs of the caller
 	first         ecs.ServiceRead // of the caller, until the first poll
 	readers       *clusterReaders
 	judge         verdict.ServiceFollower
@@ -76,6 +77,11 @@ func (f *waiter) pollService(ctx context.Context, due time.Time) (Update, error)
 		return f.newUpdate(verdict.Verdict{}), err
 	}
 	f.hasAnswer = true
+	if s != nil {
+		if err := checkAccount(f.given, s.ARN); err != nil {
+			return f.newUpdate(verdict.Verdict{}), err
+		}
+	}
 	if s != nil && s.Controller == "CODE_DEPLOY" {
 		return f.newUpdate(verdict.Verdict{}), errCodeDeploy
 	}

@@ -106,11 +106,15 @@ func (w *Watch) Wait(ctx context.Context, t Target, tell func(Update)) (Update, 
 
 // newWaiter prepares a wait: it converts names to the form of AWS's responses.
 func (w *Watch) newWaiter(ctx context.Context, t Target, tell func(Update)) (*waiter, error) {
+	if err := t.checkPlaces(w.account.Region()); err != nil {
+		return nil, err
+	}
+	given := t.givenARNs()
 	t.Service = sluice.ARNName(t.Service)
 	if t.Service == "" && !t.isCodeDeploy() {
 		return nil, &sluice.Error{Op: "wait for a deployment", Err: errors.New("no service given")}
 	}
-	f := &waiter{watch: w, target: t, first: t.First, readers: w.readersOf(t.Cluster), report: tell}
+	f := &waiter{watch: w, target: t, given: given, first: t.First, readers: w.readersOf(t.Cluster), report: tell}
 	if err := f.resolveRevision(ctx); err != nil {
 		return nil, err
 	}
