@@ -248,10 +248,14 @@ func (r ruleFile) ruleConditions() (all []elbtypes.RuleCondition) {
 	for _, c := range []struct {
 		field  string
 		values []string
-	}{{"path-pattern", r.Path}, {"host-header", r.Host}, {"http-request-method", r.Method}} {
+	}{{"path-pattern", r.Path}, {"host-header", r.Host}} {
 		if len(c.values) > 0 {
 			all = append(all, elbtypes.RuleCondition{Field: aws.String(c.field), Values: c.values})
 		}
+	}
+	if len(r.Method) > 0 {
+		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-request-method"),
+			HttpRequestMethodConfig: &elbtypes.HttpRequestMethodConditionConfig{Values: r.Method}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-header"),

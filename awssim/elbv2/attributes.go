@@ -2,8 +2,10 @@ package elbv2
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -14,22 +16,30 @@ import (
 // attributeSpec is a key that a resource supports, with its default and its check.
 type attributeSpec struct {
 	key, value string
-	isValid    func(string) bool
+	form       valueForm
 }
 
-func anyText(string) bool { return true }
-
-func isBool(s string) bool { return s == "true" || s == "false" }
-
-func isOneOf(words ...string) func(string) bool {
-	return func(s string) bool { return slices.Contains(words, s) }
+// valueForm is what the values of an attribute have in common.
+type valueForm struct {
+	isValid func(string) bool
+	text    string // what AWS says of other values
 }
 
-func isBetween(lo, hi int, words ...string) func(string) bool {
-	return func(s string) bool {
+var (
+	anyText = valueForm{isValid: func(string) bool { return true }}
+	isBool  = isOneOf("true", "false")
+)
+
+func isOneOf(words ...string) valueForm {
+	return valueForm{isValid: func(s string) bool { return slices.Contains(words, s) },
+		text: "must be one of '" + strings.Join(words, ", ") + "'"}
+}
+
+func isBetween(lo, hi int, words ...string) valueForm {
+	return valueForm{isValid: func(s string) bool {
 		n, err := strconv.Atoi(s)
 		return slices.Contains(words, s) || err == nil && lo <= n && n <= hi
-	}
+	}, text: fmt.Sprintf("must be between '%d-%d' inclusive", lo, hi)}
 }
 
 func defaultValues(list []attributeSpec) map[string]string {
@@ -41,8 +51,9 @@ func defaultValues(list []attributeSpec) map[string]string {
 }
 
 // changeAttributes checks a change of attributes against the supported ones and returns the
-// attributes after the change.
-func changeAttributes(have map[string]string, list []attributeSpec, keys, values []*string) (map[string]string, error) {
+// attributes after the change. of is what the attributes belong to, such as "Target group".
+func changeAttributes(of string, have map[string]string, list []attributeSpec, keys, values []*string) (
+	map[string]string, error) {
 	if len(keys) == 0 {
 		return nil, validationError("At least one attribute must be specified")
 	}
@@ -56,10 +67,10 @@ func changeAttributes(have map[string]string, list []attributeSpec, keys, values
 	for i, k := range keys {
 		at := slices.IndexFunc(list, func(a attributeSpec) bool { return a.key == val(k) })
 		if at < 0 {
-			return nil, validationError("Attribute key '%s' is not recognized", val(k))
+			return nil, validationError("%s attribute key '%s' is not recognized", of, val(k))
 		}
-		if !list[at].isValid(val(values[i])) {
-			return nil, validationError("The value '%s' for attribute '%s' is not valid", val(values[i]), *k)
+		if form := list[at].form; !form.isValid(val(values[i])) {
+			return nil, validationError("'%s' value '%s' %s", *k, val(values[i]), form.text)
 		}
 		out[*k] = val(values[i])
 	}
@@ -158,6 +169,21 @@ func groupAttributes(g *world.TargetGroup) []attributeSpec {
 
 func isHTTP(protocol string) bool { return protocol == "HTTP" || protocol == "HTTPS" || protocol == "" }
 
+// checkStickinessType rejects a type of stickiness that belongs to groups of other protocols.
+func checkStickinessType(g *world.TargetGroup, key, value string) error {
+	byCookie, byAddress := isOneOf("lb_cookie", "app_cookie"), isOneOf("source_ip", "source_ip_dest_ip",
+		"source_ip_dest_ip_proto")
+	other := byAddress
+	if !isHTTP(g.Protocol) {
+		other = byCookie
+	}
+	if key == "stickiness.type" && other.isValid(value) {
+		return world.Refuse("InvalidConfigurationRequest",
+			"Stickiness type '%s' is not supported for target groups with the %s protocol", value, g.Protocol)
+	}
+	return nil
+}
+
 // checkGroupAttributes checks a group's attributes against each other and against the rules that
 // forward to the group.
 func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]string) error {
@@ -172,6 +198,9 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 	case want["stickiness.enabled"] == "true" && want["stickiness.type"] == "app_cookie" &&
 		want["stickiness.app_cookie.cookie_name"] == "":
 		return validationError("An application cookie name must be specified")
+	case strings.HasPrefix(want["stickiness.app_cookie.cookie_name"], "AWSALB"):
+		return validationError("Names of application cookies cannot begin with 'AWSALB': '%s'",
+			want["stickiness.app_cookie.cookie_name"])
 	}
 	if want["stickiness.enabled"] != "true" {
 		return nil
@@ -225,7 +254,7 @@ func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context,
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
 		}
-		want, err := changeAttributes(lb.Attributes, balancerAttributes(lb.Type), keys, values)
+		want, err := changeAttributes("Load balancer", lb.Attributes, balancerAttributes(lb.Type), keys, values)
 		if err != nil {
 			return nil, err
 		}
@@ -264,8 +293,11 @@ func (s *Service) ModifyTargetGroupAttributes(ctx context.Context,
 		var keys, values []*string
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
+			if err := checkStickinessType(g, val(a.Key), val(a.Value)); err != nil {
+				return nil, err
+			}
 		}
-		want, err := changeAttributes(g.Attributes, groupAttributes(g), keys, values)
+		want, err := changeAttributes("Target group", g.Attributes, groupAttributes(g), keys, values)
 		if err != nil {
 			return nil, err
 		}
@@ -309,7 +341,8 @@ func (s *Service) ModifyListenerAttributes(ctx context.Context,
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
 		}
-		want, err := changeAttributes(listenerOf(l).attributes, listenerAttributes(l.Protocol), keys, values)
+		want, err := changeAttributes("Listener", listenerOf(l).attributes, listenerAttributes(l.Protocol), keys,
+			values)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
@@ -68,6 +70,8 @@ func awsScenarios() []Scenario {
 			addFaults("task-crash SERVICE count=1 exit=137 after=60s"), nil},
 		{"zone-lost", "an Availability Zone fails for ten minutes", true, addFaults("zone-lost ZONE after=60s for=10m"),
 			nil},
+		{spotInterruption, "a task on Fargate Spot is interrupted during the deployment", false,
+			addFaults("spot-interruption SERVICE count=1 after=60s"), runsOnSpot},
 		{"no-capacity", "no task can be placed for five minutes", false,
 			addFaults("no-capacity CLUSTER after=5s for=5m"),
 			nil},
@@ -83,6 +87,16 @@ func awsScenarios() []Scenario {
 		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false,
 			addFaults("expired-credentials after=60s for=15m"), nil},
 	}
+}
+
+const spotInterruption = "spot-interruption"
+
+// runsOnSpot reports whether tasks of the application's service may run on Fargate Spot.
+func runsOnSpot(app *appfile.Application) bool {
+	return app.Service != nil && slices.ContainsFunc(app.Service.Input.CapacityProviderStrategy,
+		func(x ecstypes.CapacityProviderStrategyItem) bool {
+			return x.CapacityProvider != nil && sluice.ARNName(*x.CapacityProvider) == "FARGATE_SPOT"
+		})
 }
 
 // processScenarios are about the process that runs sluice.
