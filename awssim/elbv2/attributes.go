@@ -25,10 +25,9 @@ type valueForm struct {
 	text    string // what AWS says of other values
 }
 
-var (
-	anyText = valueForm{isValid: func(string) bool { return true }}
-	isBool  = isOneOf("true", "false")
-)
+var anyText = valueForm{isValid: func(string) bool { return true }}
+
+func isBool() valueForm { return isOneOf("true", "false") }
 
 func isOneOf(words ...string) valueForm {
 	return valueForm{isValid: func(s string) bool { return slices.Contains(words, s) },
@@ -92,13 +91,13 @@ func listAttributes[T any](have map[string]string, list []attributeSpec, make fu
 
 func balancerAttributes(kind string) []attributeSpec {
 	list := []attributeSpec{
-		{"access_logs.s3.enabled", "false", isBool}, {"access_logs.s3.bucket", "", anyText},
+		{"access_logs.s3.enabled", "false", isBool()}, {"access_logs.s3.bucket", "", anyText},
 		{"access_logs.s3.prefix", "", anyText},
-		{"deletion_protection.enabled", "false", isBool}, {"ipv6.deny_all_igw_traffic", "false", isBool},
-		{"zonal_shift.config.enabled", "false", isBool},
+		{"deletion_protection.enabled", "false", isBool()}, {"ipv6.deny_all_igw_traffic", "false", isBool()},
+		{"zonal_shift.config.enabled", "false", isBool()},
 	}
 	if kind == "network" {
-		return append(list, attributeSpec{"load_balancing.cross_zone.enabled", "false", isBool},
+		return append(list, attributeSpec{"load_balancing.cross_zone.enabled", "false", isBool()},
 			attributeSpec{"dns_record.client_routing_policy", "any_availability_zone", isOneOf("any_availability_zone",
 				"availability_zone_affinity", "partial_availability_zone_affinity")})
 	}
@@ -106,14 +105,14 @@ func balancerAttributes(kind string) []attributeSpec {
 		attributeSpec{"idle_timeout.timeout_seconds", "60", isBetween(1, 4000)},
 		attributeSpec{"client_keep_alive.seconds", "3600", isBetween(60, 604800)},
 		attributeSpec{"routing.http.desync_mitigation_mode", "defensive", isOneOf("monitor", "defensive", "strictest")},
-		attributeSpec{"routing.http.drop_invalid_header_fields.enabled", "false", isBool},
-		attributeSpec{"routing.http.preserve_host_header.enabled", "false", isBool},
-		attributeSpec{"routing.http.x_amzn_tls_version_and_cipher_suite.enabled", "false", isBool},
-		attributeSpec{"routing.http.xff_client_port.enabled", "false", isBool},
+		attributeSpec{"routing.http.drop_invalid_header_fields.enabled", "false", isBool()},
+		attributeSpec{"routing.http.preserve_host_header.enabled", "false", isBool()},
+		attributeSpec{"routing.http.x_amzn_tls_version_and_cipher_suite.enabled", "false", isBool()},
+		attributeSpec{"routing.http.xff_client_port.enabled", "false", isBool()},
 		attributeSpec{"routing.http.xff_header_processing.mode", "append", isOneOf("append", "preserve", "remove")},
-		attributeSpec{"routing.http2.enabled", "true", isBool}, attributeSpec{"waf.fail_open.enabled", "false", isBool},
+		attributeSpec{"routing.http2.enabled", "true", isBool()}, attributeSpec{"waf.fail_open.enabled", "false", isBool()},
 		attributeSpec{"load_balancing.cross_zone.enabled", "true", isOneOf("true")},
-		attributeSpec{"connection_logs.s3.enabled", "false", isBool}, attributeSpec{"connection_logs.s3.bucket", "",
+		attributeSpec{"connection_logs.s3.enabled", "false", isBool()}, attributeSpec{"connection_logs.s3.bucket", "",
 			anyText},
 		attributeSpec{"connection_logs.s3.prefix", "", anyText})
 }
@@ -122,7 +121,7 @@ func listenerAttributes(protocol string) []attributeSpec {
 	if protocol != "HTTP" && protocol != "HTTPS" {
 		return []attributeSpec{{"tcp.idle_timeout.seconds", "350", isBetween(60, 6000)}}
 	}
-	list := []attributeSpec{{"routing.http.response.server.enabled", "true", isBool}}
+	list := []attributeSpec{{"routing.http.response.server.enabled", "true", isBool()}}
 	for _, h := range []string{"strict_transport_security", "access_control_allow_origin",
 		"access_control_allow_methods",
 		"access_control_allow_headers", "access_control_allow_credentials", "access_control_expose_headers",
@@ -139,7 +138,7 @@ const targetGroupHealth = "target_group_health."
 func groupAttributes(g *world.TargetGroup) []attributeSpec {
 	list := []attributeSpec{
 		{"deregistration_delay.timeout_seconds", "300", isBetween(0, 3600)},
-		{"stickiness.enabled", "false", isBool},
+		{"stickiness.enabled", "false", isBool()},
 		{"load_balancing.cross_zone.enabled", "use_load_balancer_configuration",
 			isOneOf("true", "false", "use_load_balancer_configuration")},
 		{targetGroupHealth + "dns_failover.minimum_healthy_targets.count", "1", isBetween(1, 1000, "off")},
@@ -150,10 +149,10 @@ func groupAttributes(g *world.TargetGroup) []attributeSpec {
 	}
 	if !isHTTP(g.Protocol) {
 		return append(list, attributeSpec{"stickiness.type", "source_ip", isOneOf("source_ip")},
-			attributeSpec{"deregistration_delay.connection_termination.enabled", "false", isBool},
-			attributeSpec{"preserve_client_ip.enabled", "false", isBool}, attributeSpec{"proxy_protocol_v2.enabled",
-				"false", isBool},
-			attributeSpec{"target_health_state.unhealthy.connection_termination.enabled", "true", isBool},
+			attributeSpec{"deregistration_delay.connection_termination.enabled", "false", isBool()},
+			attributeSpec{"preserve_client_ip.enabled", "false", isBool()}, attributeSpec{"proxy_protocol_v2.enabled",
+				"false", isBool()},
+			attributeSpec{"target_health_state.unhealthy.connection_termination.enabled", "true", isBool()},
 			attributeSpec{"target_health_state.unhealthy.draining_interval_seconds", "0", isBetween(0, 360000)})
 	}
 	return append(list,

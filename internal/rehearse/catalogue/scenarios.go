@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
@@ -93,10 +91,15 @@ const spotInterruption = "spot-interruption"
 
 // runsOnSpot reports whether tasks of the application's service may run on Fargate Spot.
 func runsOnSpot(app *appfile.Application) bool {
-	return app.Service != nil && slices.ContainsFunc(app.Service.Input.CapacityProviderStrategy,
-		func(x ecstypes.CapacityProviderStrategyItem) bool {
-			return x.CapacityProvider != nil && sluice.ARNName(*x.CapacityProvider) == "FARGATE_SPOT"
-		})
+	if app.Service == nil {
+		return false
+	}
+	for _, x := range app.Service.Input.CapacityProviderStrategy {
+		if x.CapacityProvider != nil && sluice.ARNName(*x.CapacityProvider) == "FARGATE_SPOT" {
+			return true
+		}
+	}
+	return false
 }
 
 // processScenarios are about the process that runs sluice.
