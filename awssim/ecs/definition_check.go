@@ -185,9 +185,6 @@ func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
 			return clientError("Container '%s': stopTimeout must be at most %d seconds on Fargate.", *c.Name,
 				maxFargateStopTimeout)
 		}
-		if l := c.LogConfiguration; l != nil && l.LogDriver == "awslogs" && val(in.ExecutionRoleArn) == "" {
-			return clientError("Fargate requires task definition to have execution role ARN to support log driver awslogs.")
-		}
 	}
 	return nil
 }

@@ -91,8 +91,6 @@ var refusedDefinitions = []struct{ input, answer string }{
 	{containers(`"LogConfiguration": {"LogDriver": "awslogs", "Options": {"awslogs-group": "g"}}`, `]`),
 		"ClientException: Log driver awslogs requires options: awslogs-region, awslogs-group"},
 	{containers(awslogs, `]`), ""},
-	{onFargate(awslogs), "ClientException: Fargate requires task definition to have execution role ARN to support log " +
-		"driver awslogs."},
 	{containers(`"LogConfiguration": {"LogDriver": "awsfirelens"}`, `]`),
 		"ClientException: Container 'app': the log driver awsfirelens requires a container with a firelensConfiguration."},
 	{containers(`"LogConfiguration": {"LogDriver": "awsfirelens"}`,

@@ -4,27 +4,20 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// checkRoles refuses members of containers that need a role which the task definition does not have.
+// checkRoles refuses secrets of containers without the role that reads them.
 // AWS refuses them at RegisterTaskDefinition.
 func (c *checker) checkRoles(task *definition.Task) {
 	if aws.ToString(task.Input.ExecutionRoleArn) != "" {
 		return
 	}
-	const next = "set executionRoleArn of the task definition"
 	for _, k := range containersOf(task) {
 		if n := k.node.Find("secrets"); hasContent(n) {
-			c.addProblem(n, next, "container %s has secrets, and the task definition has no executionRoleArn to read them",
-				k.name())
-		}
-		if l := k.LogConfiguration; isForFargate(task) && l != nil && l.LogDriver == ecstypes.LogDriverAwslogs {
-			c.addProblem(k.node.Find("logConfiguration"), next,
-				"container %s uses the log driver awslogs on Fargate, and the task definition has no executionRoleArn",
-				k.name())
+			c.addProblem(n, "set executionRoleArn of the task definition",
+				"container %s has secrets, and the task definition has no executionRoleArn to read them", k.name())
 		}
 	}
 }

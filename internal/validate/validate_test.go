@@ -138,15 +138,11 @@ func TestRefusedServiceDefinitions(t *testing.T) {
 	}
 }
 
-// What a role must do in the container or the service is refused without the role.
+// ECS Exec is refused without the role of the tasks.
 func TestDefinitionsThatNeedARole(t *testing.T) {
 	const text = "family: web\nrequiresCompatibilities: [FARGATE]\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" +
-		"containerDefinitions: [{name: web, image: x, logConfiguration: {logDriver: awslogs, options: " +
-		"{awslogs-group: g, awslogs-region: r, awslogs-stream-prefix: p}}}]\n"
-	if _, err := LoadTask("t", []byte(text)); err == nil || !strings.Contains(err.Error(), "awslogs on Fargate") {
-		t.Errorf("%v", err)
-	}
-	task, err := LoadTask("t", []byte(text+"executionRoleArn: arn:x\n"))
+		"containerDefinitions: [{name: web, image: x}]\n"
+	task, err := LoadTask("t", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
