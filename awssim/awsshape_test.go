@@ -41,6 +41,7 @@ services:
       requiresCompatibilities: [FARGATE]
       cpu: "512"
       memory: "1024"
+      taskRoleArn: arn:aws:iam::123456789012:role/app
       containerDefinitions:
         - {name: app, image: "sim/app:v7", portMappings: [{containerPort: 8080, name: http}]}
         - {name: proxy, image: "sim/proxy:v1", essential: false}

@@ -19,6 +19,11 @@ type capacityFile struct {
 	// Instances is how many container instances it has, spread over the zones. Absent: one in each
 	// zone as soon as a task of launch type EC2 needs them.
 	Instances int `yaml:"instances"`
+	// CPU is the number of CPU units of each of these instances, which its tasks share. Absent: without
+	// limit, like memory.
+	CPU int `yaml:"cpu"`
+	// Memory is the memory of each of these instances in MiB.
+	Memory int `yaml:"memory"`
 	// Providers are the capacity providers of the cluster: FARGATE, FARGATE_SPOT, or any other name for
 	// one with an Auto Scaling group.
 	Providers []string `yaml:"capacityProviders"`
@@ -46,6 +51,8 @@ func (f *worldFile) checkCapacity() error {
 				strings.Join(f.Clusters, ", "))
 		case c.Instances < 0 || c.Instances > maxInstances:
 			return invalidAt(at+".instances", "%d is not a number from 0 to %d", c.Instances, maxInstances)
+		case (c.CPU != 0 || c.Memory != 0) && (c.CPU < 1 || c.Memory < 1 || c.Instances < 1):
+			return invalidAt(at, "cpu, memory and instances are above 0 if cpu or memory is given")
 		}
 		for j, s := range c.Strategy {
 			if !slices.Contains(c.Providers, s.Provider) {
@@ -69,7 +76,7 @@ func (l *worldBuilder) addCapacity() error {
 func (l *worldBuilder) addClusterCapacity(c capacityFile, cluster string) error {
 	err := l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		at, _ := tx.Clusters.Get(cluster)
-		l.ecs.Scheduler().RegisterInstances(tx, at, c.Instances)
+		l.ecs.Scheduler().RegisterInstances(tx, at, c.Instances, world.Size{CPU: c.CPU, Memory: c.Memory})
 		return nil
 	})
 	if err != nil || len(c.Providers) == 0 {

@@ -144,7 +144,7 @@ func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	e.cloudMap.SetFailFunc(func(tx *world.Tx, call string) bool {
 		return e.faults.OperationFails("servicediscovery", call, tx.Now())
 	})
-	e.faults = fault.New(e.world, o.Seed, e.ecs.Scheduler().CrashTask)
+	e.faults = fault.New(e.world, o.Seed, e.ecs.Scheduler())
 	e.codeDeploy = codedeploy.New(e.world, codedeployer.New(e.world, e.ecs))
 	e.scaling = applicationautoscaling.New(e.world, autoscaler.New(e.world, e.ecs))
 	rooms := []wire.API{e.ecs.API(), e.elb.API(), sts.NewAPI(e.world), ec2.NewAPI(e.world),

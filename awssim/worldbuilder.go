@@ -248,10 +248,14 @@ func (r ruleFile) ruleConditions() (all []elbtypes.RuleCondition) {
 	for _, c := range []struct {
 		field  string
 		values []string
-	}{{"path-pattern", r.Path}, {"host-header", r.Host}, {"http-request-method", r.Method}} {
+	}{{"path-pattern", r.Path}, {"host-header", r.Host}} {
 		if len(c.values) > 0 {
 			all = append(all, elbtypes.RuleCondition{Field: aws.String(c.field), Values: c.values})
 		}
+	}
+	if len(r.Method) > 0 {
+		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-request-method"),
+			HttpRequestMethodConfig: &elbtypes.HttpRequestMethodConditionConfig{Values: r.Method}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-header"),
@@ -329,7 +333,7 @@ func (l *worldBuilder) plainService(svc serviceFile, cluster, definition string)
 			Type: ecstypes.DeploymentControllerType(cmp.Or(svc.Controller, "EXTERNAL"))},
 		HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
 		TaskDefinition:                aws.String(definition),
-		LaunchType:                    ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE")),
+		LaunchType:                    l.launchType(svc, cluster),
 		NetworkConfiguration:          l.taskNetwork(svc),
 		DeploymentConfiguration:       svc.deploymentConfiguration(), ServiceRegistries: l.serviceRegistries(svc),
 	}
@@ -338,6 +342,18 @@ func (l *worldBuilder) plainService(svc serviceFile, cluster, definition string)
 			ContainerName: aws.String(svc.Name), ContainerPort: aws.Int32(cmp.Or(svc.Port, 80))}}
 	}
 	return in
+}
+
+// launchType returns the launch type of a service: "" if the cluster has a default strategy, which then
+// applies.
+func (l *worldBuilder) launchType(svc serviceFile, cluster string) ecstypes.LaunchType {
+	hasDefault := slices.ContainsFunc(l.file.Capacity, func(c capacityFile) bool {
+		return len(c.Strategy) > 0 && cmp.Or(c.Cluster, l.file.Clusters[0]) == cluster
+	})
+	if svc.LaunchType == "" && hasDefault {
+		return ""
+	}
+	return ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE"))
 }
 
 // taskNetwork returns the network configuration of a service; only those in awsvpc mode have one.

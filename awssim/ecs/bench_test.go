@@ -90,7 +90,7 @@ func (b *bench) register(image string) string {
 func fargate(family, image string) *awsecs.RegisterTaskDefinitionInput {
 	return &awsecs.RegisterTaskDefinitionInput{
 		Family: aws.String(family), NetworkMode: "awsvpc", Cpu: aws.String("256"), Memory: aws.String("512"),
-		RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"},
+		RequiresCompatibilities: []ecstypes.Compatibility{"FARGATE"}, TaskRoleArn: aws.String("task"),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{{
 			Name: aws.String("web"), Image: aws.String(image),
 			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}},

@@ -26,10 +26,8 @@ func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInp
 		if c, ok := tx.Clusters.Get(name); ok && c.Status == "ACTIVE" {
 			return &awsecs.CreateClusterOutput{Cluster: showCluster(tx, c, everyField)}, nil
 		}
-		if err := checkTags(in.Tags); err != nil {
-			return nil, err
-		}
-		if err := checkProviders(tx, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
+		if err := firstError(checkTags(in.Tags), checkClusterSettings(in.Settings),
+			checkProviders(tx, in.CapacityProviders, in.DefaultCapacityProviderStrategy)); err != nil {
 			return nil, err
 		}
 		c := &world.Cluster{ARN: tx.ARN("ecs", "cluster/"+name), Name: name, Status: "ACTIVE",
@@ -58,6 +56,18 @@ func setDefaults(d *ecstypes.Cluster, r *ecstypes.ClusterServiceConnectDefaultsR
 	if r != nil {
 		d.ServiceConnectDefaults = &ecstypes.ClusterServiceConnectDefaults{Namespace: deepCopy(r.Namespace)}
 	}
+}
+
+// insights are the values of the setting containerInsights (API Reference, ClusterSetting).
+var insights = []string{"enhanced", "enabled", "disabled"}
+
+func checkClusterSettings(settings []ecstypes.ClusterSetting) error {
+	for _, x := range settings {
+		if x.Name == "containerInsights" && !hasItem(insights, val(x.Value)) {
+			return invalidParameter("Invalid value for the setting containerInsights: %s.", val(x.Value))
+		}
+	}
+	return nil
 }
 
 func setClusterSettings(d *ecstypes.Cluster, settings []ecstypes.ClusterSetting) {
@@ -194,7 +204,7 @@ func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInp
 	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
-		if err != nil {
+		if err := firstError(err, checkClusterSettings(in.Settings)); err != nil {
 			return nil, err
 		}
 		d := docOfCluster(c)
@@ -212,7 +222,7 @@ func (s *Service) UpdateClusterSettings(ctx context.Context,
 	in *awsecs.UpdateClusterSettingsInput) (*awsecs.UpdateClusterSettingsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterSettingsOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
-		if err != nil {
+		if err := firstError(err, checkClusterSettings(in.Settings)); err != nil {
 			return nil, err
 		}
 		setClusterSettings(docOfCluster(c), in.Settings)

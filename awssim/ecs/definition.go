@@ -91,7 +91,7 @@ func addRevision(tx *world.Tx, def *ecstypes.TaskDefinition) *world.TaskDefiniti
 	def.RegisteredBy = ptr(rootOf(tx))
 	d := &world.TaskDefinition{
 		ARN: arn, Family: name, Revision: f.last, Status: "ACTIVE", Containers: specsOf(def),
-		NetworkMode: string(def.NetworkMode), Doc: &definitionDoc{def: *def},
+		NetworkMode: string(def.NetworkMode), Reserved: reservedBy(def), Doc: &definitionDoc{def: *def},
 	}
 	f.revs = append(f.revs, d)
 	tx.TaskDefinitions.Put(arn, d)
@@ -119,7 +119,10 @@ func (s *Service) DescribeTaskDefinition(ctx context.Context,
 func numberedRevision(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 	if !isARN(id) {
 		_, rev, ok := strings.Cut(id, ":")
-		if _, err := strconv.Atoi(rev); !ok || err != nil {
+		if !ok {
+			return nil, clientError("Revision is missing.")
+		}
+		if _, err := strconv.Atoi(rev); err != nil {
 			return nil, invalidParameter("Invalid revision number. Number: %s", rev)
 		}
 	}

@@ -95,15 +95,7 @@ func checkContainers(in *awsecs.RegisterTaskDefinitionInput) error {
 	if !essential {
 		return clientError("A task definition must have at least one essential container.")
 	}
-	for _, c := range in.ContainerDefinitions {
-		for _, d := range c.DependsOn {
-			if !names[val(d.ContainerName)] {
-				return clientError("Container '%s' depends on container '%s', which is not in the task definition.",
-					*c.Name, val(d.ContainerName))
-			}
-		}
-	}
-	return nil
+	return checkTogether(in)
 }
 
 func checkContainer(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDefinition) error {
@@ -120,10 +112,10 @@ func checkContainer(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.Containe
 		return clientError("Invalid setting for container '%s'. 'memory' must be greater than or equal to "+
 			"'memoryReservation'.", *c.Name)
 	}
-	if err := checkPorts(in, c); err != nil {
-		return err
+	if in.NetworkMode == "awsvpc" && len(c.Links) > 0 {
+		return clientError("Links are not supported when networkMode=awsvpc")
 	}
-	return checkHealth(c)
+	return firstError(checkPorts(in, c), checkHealth(c))
 }
 
 func checkPorts(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDefinition) error {

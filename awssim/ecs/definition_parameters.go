@@ -80,7 +80,7 @@ func checkFileSystem(v *ecstypes.Volume) error {
 	switch {
 	case efs == nil:
 		return nil
-	case val(v.ConfiguredAtLaunch) || v.DockerVolumeConfiguration != nil:
+	case val(v.ConfiguredAtLaunch) || v.DockerVolumeConfiguration != nil || v.Host != nil && val(v.Host.SourcePath) != "":
 		return clientError("Volume '%s' can have only one configuration.", *v.Name)
 	case val(efs.FileSystemId) == "":
 		return clientError("Volume '%s': fileSystemId should not be null or empty.", *v.Name)

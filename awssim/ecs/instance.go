@@ -73,14 +73,21 @@ func missingInstance(tx *world.Tx, c *world.Cluster, id string) ecstypes.Failure
 	return missingFailure(tx.ARN("ecs", "container-instance/"+c.Name+"/"+lastSegment(id)))
 }
 
-// showInstance returns an instance in AWS's form. CPU and memory are those of an m5.large; tasks do
-// not use them up.
+// unlimited is the size that is shown of an instance without limit: that of an m5.large. Its tasks do
+// not use it up.
+var unlimited = world.Size{CPU: 2048, Memory: 7680}
+
+// showInstance returns an instance in AWS's form.
 func showInstance(tx *world.Tx, i *world.ContainerInstance) ecstypes.ContainerInstance {
+	size, free := i.Size, i.Free()
+	if size.IsZero() {
+		size, free = unlimited, unlimited
+	}
 	d := ecstypes.ContainerInstance{
 		ContainerInstanceArn: ptr(i.ARN), Ec2InstanceId: ptr(i.ID), Status: ptr("ACTIVE"), AgentConnected: true,
 		RegisteredAt: optionalTime(i.RegisteredAt), Version: 1, Attachments: []ecstypes.Attachment{},
 		Tags: []ecstypes.Tag{}, VersionInfo: &ecstypes.VersionInfo{AgentVersion: ptr("1.100.0")},
-		RegisteredResources: instanceResources(nil), RemainingResources: instanceResources(usedPorts(i)),
+		RegisteredResources: instanceResources(size, nil), RemainingResources: instanceResources(free, usedPorts(i)),
 		CapacityProviderName: instanceProvider(tx, i.Cluster),
 	}
 	for _, a := range [][2]string{{"ecs.availability-zone", i.Zone}, {"ecs.instance-type", "m5.large"},
@@ -102,10 +109,10 @@ func showInstance(tx *world.Tx, i *world.ContainerInstance) ecstypes.ContainerIn
 // agentPorts are the host ports that the container agent and SSH use.
 var agentPorts = []string{"22", "2375", "2376", "51678", "51679"}
 
-func instanceResources(ports []string) []ecstypes.Resource {
+func instanceResources(size world.Size, ports []string) []ecstypes.Resource {
 	return []ecstypes.Resource{
-		{Name: ptr("CPU"), Type: ptr("INTEGER"), IntegerValue: 2048},
-		{Name: ptr("MEMORY"), Type: ptr("INTEGER"), IntegerValue: 7680},
+		{Name: ptr("CPU"), Type: ptr("INTEGER"), IntegerValue: int32(size.CPU)},
+		{Name: ptr("MEMORY"), Type: ptr("INTEGER"), IntegerValue: int32(size.Memory)},
 		{Name: ptr("PORTS"), Type: ptr("STRINGSET"), StringSetValue: append(slices.Clone(agentPorts), ports...)},
 		{Name: ptr("PORTS_UDP"), Type: ptr("STRINGSET"), StringSetValue: []string{}},
 	}

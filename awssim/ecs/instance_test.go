@@ -147,7 +147,7 @@ func TestADaemonRunsOnEachInstance(t *testing.T) {
 	b := newBench(t, world.Options{})
 	b.Do(func(tx *world.Tx) {
 		c, _ := tx.Clusters.Get("web")
-		b.room.Scheduler().RegisterInstances(tx, c, 5)
+		b.room.Scheduler().RegisterInstances(tx, c, 5, world.Size{})
 	})
 	must(b.RegisterTaskDefinition(b.ctx, onInstances("host", "log/agent:1", 8080)))(t)
 	in := onEC2("api:1", 0, "")

@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ func (s *Service) CreateCapacityProvider(ctx context.Context,
 	in *awsecs.CreateCapacityProviderInput) (*awsecs.CreateCapacityProviderOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateCapacityProviderOutput, error) {
 		name := val(in.Name)
-		if !nameForm.MatchString(name) {
+		if !nameForm.MatchString(name) || hasReservedPrefix(name) {
 			return nil, invalidParameter("Invalid capacity provider name.")
 		}
 		if in.ManagedInstancesProvider != nil {
@@ -108,13 +109,13 @@ func (s *Service) CreateCapacityProvider(ctx context.Context,
 		if _, ok := providersOf(tx).Get(name); ok {
 			return nil, clientError("A capacity provider with the name %s already exists.", name)
 		}
-		if err := checkTags(in.Tags); err != nil {
+		group := fillGroup(deepCopy(in.AutoScalingGroupProvider))
+		if err := firstError(checkTags(in.Tags), checkScaling(group)); err != nil {
 			return nil, err
 		}
 		p := &provider{doc: ecstypes.CapacityProvider{
 			Name: ptr(name), CapacityProviderArn: ptr(tx.ARN("ecs", "capacity-provider/"+name)), Status: "ACTIVE",
-			AutoScalingGroupProvider: deepCopy(in.AutoScalingGroupProvider), Tags: deepCopy(in.Tags),
-			Type: "EC2_AUTOSCALING",
+			AutoScalingGroupProvider: group, Tags: deepCopy(in.Tags), Type: "EC2_AUTOSCALING",
 		}}
 		providersOf(tx).Put(name, p)
 		return &awsecs.CreateCapacityProviderOutput{CapacityProvider: ptr(showProvider(p, true))}, nil
@@ -147,6 +148,50 @@ func (s *Service) DescribeCapacityProviders(ctx context.Context,
 	})
 }
 
+// hasReservedPrefix reports whether a name begins as no capacity provider's may (API Reference,
+// CreateCapacityProvider).
+func hasReservedPrefix(name string) bool {
+	lower := strings.ToLower(name)
+	return strings.HasPrefix(lower, "aws") || strings.HasPrefix(lower, "ecs") || strings.HasPrefix(lower, "fargate")
+}
+
+// fillGroup fills in AWS's defaults (API Reference, ManagedScaling).
+func fillGroup(g *ecstypes.AutoScalingGroupProvider) *ecstypes.AutoScalingGroupProvider {
+	g.ManagedTerminationProtection = cmp.Or(g.ManagedTerminationProtection, "DISABLED")
+	g.ManagedDraining = cmp.Or(g.ManagedDraining, "ENABLED")
+	if g.ManagedScaling == nil {
+		g.ManagedScaling = &ecstypes.ManagedScaling{Status: "DISABLED"}
+	}
+	m := g.ManagedScaling
+	m.Status = cmp.Or(m.Status, "ENABLED")
+	m.TargetCapacity, m.InstanceWarmupPeriod = orDefault(m.TargetCapacity, 100), orDefault(m.InstanceWarmupPeriod, 300)
+	m.MinimumScalingStepSize = orDefault(m.MinimumScalingStepSize, 1)
+	m.MaximumScalingStepSize = orDefault(m.MaximumScalingStepSize, 10_000)
+	return g
+}
+
+// checkScaling rejects managed scaling outside of its ranges (API Reference, ManagedScaling).
+func checkScaling(g *ecstypes.AutoScalingGroupProvider) error {
+	m := g.ManagedScaling
+	for _, x := range []struct {
+		name   string
+		value  *int32
+		lo, hi int32
+	}{
+		{"targetCapacity", m.TargetCapacity, 1, 100}, {"minimumScalingStepSize", m.MinimumScalingStepSize, 1, 10_000},
+		{"maximumScalingStepSize", m.MaximumScalingStepSize, 1, 10_000},
+		{"instanceWarmupPeriod", m.InstanceWarmupPeriod, 0, 10_000},
+	} {
+		if v := val(x.value); v < x.lo || v > x.hi {
+			return invalidParameter("The managed scaling %s must be between %d and %d.", x.name, x.lo, x.hi)
+		}
+	}
+	if g.ManagedTerminationProtection == "ENABLED" && m.Status != "ENABLED" {
+		return invalidParameter("Managed termination protection requires managed scaling to be enabled.")
+	}
+	return nil
+}
+
 func ownProvider(tx *world.Tx, id *string) (*provider, error) {
 	p, ok := providersOf(tx).Get(lastSegment(val(id)))
 	switch {
@@ -167,16 +212,17 @@ func (s *Service) UpdateCapacityProvider(ctx context.Context,
 			return nil, err
 		}
 		if u := deepCopy(in.AutoScalingGroupProvider); u != nil {
-			g := p.doc.AutoScalingGroupProvider
+			g := *p.doc.AutoScalingGroupProvider
 			if u.ManagedScaling != nil {
 				g.ManagedScaling = u.ManagedScaling
 			}
-			if u.ManagedTerminationProtection != "" {
-				g.ManagedTerminationProtection = u.ManagedTerminationProtection
+			g.ManagedTerminationProtection = cmp.Or(u.ManagedTerminationProtection, g.ManagedTerminationProtection)
+			g.ManagedDraining = cmp.Or(u.ManagedDraining, g.ManagedDraining)
+			fillGroup(&g)
+			if err := checkScaling(&g); err != nil {
+				return nil, err
 			}
-			if u.ManagedDraining != "" {
-				g.ManagedDraining = u.ManagedDraining
-			}
+			p.doc.AutoScalingGroupProvider = &g
 		}
 		p.doc.UpdateStatus = "UPDATE_COMPLETE"
 		return &awsecs.UpdateCapacityProviderOutput{CapacityProvider: ptr(showProvider(p, true))}, nil

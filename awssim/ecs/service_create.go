@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"context"
+	"slices"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -240,26 +241,23 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 	if err := w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy); err != nil {
 		return nil, err
 	}
+	if err := checkExec(d, in.EnableExecuteCommand, "service couldn't be created"); err != nil {
+		return nil, err
+	}
 	if val(in.Role) != "" && d.HasOwnAddress() {
 		return nil, invalidParameter("You cannot specify an IAM role for services that require a service linked role.")
 	}
-	if in.HealthCheckGracePeriodSeconds != nil && *in.HealthCheckGracePeriodSeconds > 0 && !hasGraceChecks(w) {
-		return nil,
-			invalidParameter("Health check grace period is only valid for services configured to use load balancers")
-	}
 	ts := w.buildTaskSet(tx, svc)
+	if val(in.HealthCheckGracePeriodSeconds) > 0 && !hasGraceChecks(ts) {
+		return nil, errGrace()
+	}
 	return ts, attachRegistry(tx, ts, in.ServiceRegistries)
 }
 
-// hasGraceChecks reports whether a workload has any check that a grace period applies to.
-func hasGraceChecks(w *workload) bool {
-	if len(w.attached) > 0 {
+// hasGraceChecks reports whether a task set has any check that a grace period applies to.
+func hasGraceChecks(ts *world.TaskSet) bool {
+	if len(docOfSet(ts).LoadBalancers) > 0 {
 		return true
 	}
-	for _, c := range w.definition.Containers {
-		if c.Health != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ts.Definition.Containers, func(c world.ContainerSpec) bool { return c.Health != nil })
 }

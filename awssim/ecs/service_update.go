@@ -42,7 +42,9 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 	if svc.Daemon && in.DesiredCount != nil {
 		return errDaemonCount()
 	}
-	if err := checkStrategy(docOfCluster(svc.Cluster).CapacityProviders, in.CapacityProviderStrategy); err != nil {
+	if err := firstError(
+		checkStrategy(docOfCluster(svc.Cluster).CapacityProviders, in.CapacityProviderStrategy),
+		checkOtherStrategy(svc, in), checkUpdatedPlacement(svc, in)); err != nil {
 		return err
 	}
 	var next *world.TaskSet
@@ -52,7 +54,9 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 			return err
 		}
 	}
-	if err := setConfiguration(svc, to, in.DeploymentConfiguration); err != nil {
+	err := firstError(checkUpdatedExec(svc, in, next), checkUpdatedGrace(svc, in, next),
+		setConfiguration(svc, to, in.DeploymentConfiguration))
+	if err != nil {
 		return err
 	}
 	setShape(svc, in, next == nil)
@@ -61,6 +65,61 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 	}
 	edit.applyUpdate(tx, svc, in, next)
 	return nil
+}
+
+// checkOtherStrategy rejects another capacity provider strategy without a new deployment.
+func checkOtherStrategy(svc *world.Service, in *awsecs.UpdateServiceInput) error {
+	running := currentSet(svc)
+	if in.CapacityProviderStrategy == nil || in.ForceNewDeployment || running == nil {
+		return nil
+	}
+	had := docOfSet(running).CapacityProviderStrategy
+	if requestFingerprint(orEmpty(had)) != requestFingerprint(in.CapacityProviderStrategy) {
+		return invalidParameter("When switching from launch type to capacity provider strategy on an existing service, or " +
+			"making a change to a capacity provider strategy on a service that is already using one, you must force a new " +
+			"deployment.")
+	}
+	return nil
+}
+
+func checkUpdatedPlacement(svc *world.Service, in *awsecs.UpdateServiceInput) error {
+	w := &workload{}
+	if running := currentSet(svc); running != nil {
+		w.launchType = ecstypes.LaunchType(running.LaunchType)
+	}
+	return w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy)
+}
+
+// updatedSet returns the task set that runs after an update.
+func updatedSet(svc *world.Service, next *world.TaskSet) *world.TaskSet {
+	if next != nil {
+		return next
+	}
+	return currentSet(svc)
+}
+
+func checkUpdatedExec(svc *world.Service, in *awsecs.UpdateServiceInput, next *world.TaskSet) error {
+	ts := updatedSet(svc, next)
+	if ts == nil {
+		return nil
+	}
+	enabled := docOfService(svc).shape.EnableExecuteCommand
+	if in.EnableExecuteCommand != nil {
+		enabled = *in.EnableExecuteCommand
+	}
+	return checkExec(ts.Definition, enabled, "service couldn't be updated")
+}
+
+func checkUpdatedGrace(svc *world.Service, in *awsecs.UpdateServiceInput, next *world.TaskSet) error {
+	ts := updatedSet(svc, next)
+	if svc.Controller != "ECS" || ts == nil || val(in.HealthCheckGracePeriodSeconds) == 0 || hasGraceChecks(ts) {
+		return nil
+	}
+	return errGrace()
+}
+
+func errGrace() error {
+	return invalidParameter("Health check grace period is only valid for services configured to use load balancers")
 }
 
 // applyUpdate calls the scheduler for a checked update.

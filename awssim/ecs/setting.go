@@ -24,6 +24,17 @@ var defaultSettings = []struct{ name, value string }{
 	{"taskLongArnFormat", "enabled"},
 }
 
+// settingValues are the values that a setting may have (API Reference, PutAccountSetting). Others are
+// not checked.
+var settingValues = map[string][]string{
+	"awsvpcTrunking": {"enabled", "disabled"}, "containerInsights": insights,
+	"containerInstanceLongArnFormat": {"enabled", "disabled"}, "defaultLogDriverMode": {"blocking", "non-blocking"},
+	"dualStackIPv6": {"enabled", "disabled"}, "fargateFIPSMode": {"enabled", "disabled"},
+	"fargateTaskRetirementWaitPeriod": {"0", "7", "14"}, "guardDutyActivate": {"on", "off"},
+	"serviceLongArnFormat": {"enabled", "disabled"}, "tagResourceAuthorization": {"on", "off"},
+	"taskLongArnFormat": {"enabled", "disabled"},
+}
+
 func defaultSetting(name string) (string, bool) {
 	for _, d := range defaultSettings {
 		if d.name == name {
@@ -74,6 +85,9 @@ func settingShape(tx *world.Tx, principal, name, value string) ecstypes.Setting 
 func (s *Service) ListAccountSettings(ctx context.Context,
 	in *awsecs.ListAccountSettingsInput) (*awsecs.ListAccountSettingsOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListAccountSettingsOutput, error) {
+		if val(in.Value) != "" && in.Name == "" {
+			return nil, invalidParameter("A setting name must be specified together with a setting value.")
+		}
 		principal := principalOf(tx, in.PrincipalArn)
 		var names []string
 		for _, d := range defaultSettings {
@@ -116,6 +130,9 @@ func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) stri
 		}
 		if val(value) == "" {
 			return nil, invalidParameter("Setting value cannot be empty.")
+		}
+		if valid, ok := settingValues[string(name)]; ok && !hasItem(valid, *value) {
+			return nil, invalidParameter("Invalid value for the setting %s: %s.", name, *value)
 		}
 		p := principal(tx)
 		stateOf(tx).settings.Put(settingKey(p, string(name)), *value)

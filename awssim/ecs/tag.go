@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -16,6 +17,9 @@ const (
 	maxTagKey   = 128
 	maxTagValue = 256
 )
+
+// tagForm is the form of keys and values (API Reference, Tag).
+var tagForm = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
 // checkTags rejects tags that AWS rejects.
 func checkTags(tags []ecstypes.Tag) error {
@@ -34,6 +38,9 @@ func checkTags(tags []ecstypes.Tag) error {
 			return invalidParameter("Tag values can have at most %d characters.", maxTagValue)
 		case isReservedKey(k):
 			return invalidParameter("Tag keys cannot start with aws: (%s).", k)
+		case !tagForm.MatchString(k) || !tagForm.MatchString(val(t.Value)):
+			return invalidParameter("Some tags contain invalid characters. Valid characters: UTF-8 letters, spaces, " +
+				"numbers and _ . / = + - : @.")
 		case had[k]:
 			return invalidParameter("Duplicate tag keys found: %s.", k)
 		}

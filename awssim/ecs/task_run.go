@@ -89,7 +89,16 @@ func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workloa
 	if err := w.checkWorkload(tx, c, 0); err != nil {
 		return nil, err
 	}
-	return w, w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy)
+	return w, firstError(w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy),
+		checkExec(d, in.EnableExecuteCommand && val(roleOf(in.Overrides)) == "", "task couldn't be started"))
+}
+
+// roleOf returns the task role of the overrides, or nil.
+func roleOf(o *ecstypes.TaskOverride) *string {
+	if o == nil {
+		return nil
+	}
+	return o.TaskRoleArn
 }
 
 func checkOverrides(d *world.TaskDefinition, o *ecstypes.TaskOverride) error {

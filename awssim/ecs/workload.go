@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"slices"
+	"strings"
 
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
@@ -96,15 +97,65 @@ func (w *workload) checkPlatform() error {
 	return nil
 }
 
-// checkPlacement rejects placement settings for tasks on Fargate, which has no instances.
+const (
+	maxConstraints = 10 // placement constraints of a service or task (API Reference, CreateService)
+	maxRules       = 5  // rules of a placement strategy (API Reference, CreateService)
+)
+
+// checkPlacement rejects placement settings for tasks on Fargate, which has no instances, and settings
+// that AWS's reference does not allow.
 func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint,
 	strategy []ecstypes.PlacementStrategy) error {
+	fargate := w.launchType == "FARGATE"
 	switch {
-	case w.launchType != "FARGATE":
-	case len(constraints) > 0:
+	case fargate && len(constraints) > 0:
 		return invalidParameter("Placement constraints are not supported with FARGATE launch type.")
-	case len(strategy) > 0:
+	case fargate && len(strategy) > 0:
 		return invalidParameter("Placement strategies are not supported with FARGATE launch type.")
+	case len(constraints) > maxConstraints:
+		return invalidParameter("placement constraints can have at most %d items.", maxConstraints)
+	case len(strategy) > maxRules:
+		return invalidParameter("placement strategies can have at most %d items.", maxRules)
+	}
+	for _, c := range constraints {
+		if err := checkConstraint(c); err != nil {
+			return err
+		}
+	}
+	for _, r := range strategy {
+		if err := checkStrategyRule(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkConstraint(c ecstypes.PlacementConstraint) error {
+	switch expression := val(c.Expression); {
+	case c.Type == "distinctInstance" && expression != "":
+		return invalidParameter("A placement constraint of type distinctInstance cannot have an expression.")
+	case c.Type == "memberOf" && expression == "":
+		return invalidParameter("A placement constraint of type memberOf must have an expression.")
+	}
+	return nil
+}
+
+func checkStrategyRule(r ecstypes.PlacementStrategy) error {
+	field := strings.ToLower(val(r.Field))
+	switch {
+	case r.Type == "random" && field != "":
+		return invalidParameter("The placement strategy random cannot have a field.")
+	case r.Type == "binpack" && field != "cpu" && field != "memory":
+		return invalidParameter("The field of the placement strategy binpack must be cpu or memory.")
+	}
+	return nil
+}
+
+// checkExec rejects ECS Exec without the role that the tasks need for it. what is the refused action.
+func checkExec(d *world.TaskDefinition, enabled bool, what string) error {
+	if enabled && val(docOfDefinition(d).def.TaskRoleArn) == "" {
+		return invalidParameter("The %s because a valid taskRoleArn is not being used. Specify a valid task role in "+
+			"your task definition and try again.", what)
 	}
 	return nil
 }
@@ -156,6 +207,10 @@ func (w *workload) checkBalancers(tx *world.Tx, most int) error {
 		a, err := w.checkBalancer(tx, &w.balancers[i])
 		if err != nil {
 			return err
+		}
+		if slices.Contains(w.attached, a) {
+			return invalidParameter("The target group %s is specified more than once for container %s, port %d.",
+				a.TargetGroup, a.Container, a.ContainerPort)
 		}
 		w.attached = append(w.attached, a)
 	}

@@ -281,7 +281,8 @@ func newFixed(c *elbtypes.FixedResponseActionConfig) (*world.Fixed, error) {
 	f.Status = code
 	types := []string{"", "text/plain", "text/css", "text/html", "application/javascript", "application/json"}
 	if !slices.Contains(types, f.ContentType) {
-		return nil, validationError("Fixed-response content type '%s' is not valid", f.ContentType)
+		return nil, badAction("The ContentType must be one of:'text/html', 'application/json', " +
+			"'application/javascript', 'text/css', 'text/plain'")
 	}
 	if len(f.Body) > 1024 {
 		return nil, validationError("The fixed-response message body cannot be longer than 1024 characters")

@@ -2,8 +2,10 @@ package elbv2
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -14,22 +16,29 @@ import (
 // attributeSpec is a key that a resource supports, with its default and its check.
 type attributeSpec struct {
 	key, value string
-	isValid    func(string) bool
+	form       valueForm
 }
 
-func anyText(string) bool { return true }
-
-func isBool(s string) bool { return s == "true" || s == "false" }
-
-func isOneOf(words ...string) func(string) bool {
-	return func(s string) bool { return slices.Contains(words, s) }
+// valueForm is what the values of an attribute have in common.
+type valueForm struct {
+	isValid func(string) bool
+	text    string // what AWS says of other values
 }
 
-func isBetween(lo, hi int, words ...string) func(string) bool {
-	return func(s string) bool {
+var anyText = valueForm{isValid: func(string) bool { return true }}
+
+func isBool() valueForm { return isOneOf("true", "false") }
+
+func isOneOf(words ...string) valueForm {
+	return valueForm{isValid: func(s string) bool { return slices.Contains(words, s) },
+		text: "must be one of '" + strings.Join(words, ", ") + "'"}
+}
+
+func isBetween(lo, hi int, words ...string) valueForm {
+	return valueForm{isValid: func(s string) bool {
 		n, err := strconv.Atoi(s)
 		return slices.Contains(words, s) || err == nil && lo <= n && n <= hi
-	}
+	}, text: fmt.Sprintf("must be between '%d-%d' inclusive", lo, hi)}
 }
 
 func defaultValues(list []attributeSpec) map[string]string {
@@ -41,8 +50,9 @@ func defaultValues(list []attributeSpec) map[string]string {
 }
 
 // changeAttributes checks a change of attributes against the supported ones and returns the
-// attributes after the change.
-func changeAttributes(have map[string]string, list []attributeSpec, keys, values []*string) (map[string]string, error) {
+// attributes after the change. of is what the attributes belong to, such as "Target group".
+func changeAttributes(of string, have map[string]string, list []attributeSpec, keys, values []*string) (
+	map[string]string, error) {
 	if len(keys) == 0 {
 		return nil, validationError("At least one attribute must be specified")
 	}
@@ -56,10 +66,10 @@ func changeAttributes(have map[string]string, list []attributeSpec, keys, values
 	for i, k := range keys {
 		at := slices.IndexFunc(list, func(a attributeSpec) bool { return a.key == val(k) })
 		if at < 0 {
-			return nil, validationError("Attribute key '%s' is not recognized", val(k))
+			return nil, validationError("%s attribute key '%s' is not recognized", of, val(k))
 		}
-		if !list[at].isValid(val(values[i])) {
-			return nil, validationError("The value '%s' for attribute '%s' is not valid", val(values[i]), *k)
+		if form := list[at].form; !form.isValid(val(values[i])) {
+			return nil, validationError("'%s' value '%s' %s", *k, val(values[i]), form.text)
 		}
 		out[*k] = val(values[i])
 	}
@@ -81,13 +91,13 @@ func listAttributes[T any](have map[string]string, list []attributeSpec, make fu
 
 func balancerAttributes(kind string) []attributeSpec {
 	list := []attributeSpec{
-		{"access_logs.s3.enabled", "false", isBool}, {"access_logs.s3.bucket", "", anyText},
+		{"access_logs.s3.enabled", "false", isBool()}, {"access_logs.s3.bucket", "", anyText},
 		{"access_logs.s3.prefix", "", anyText},
-		{"deletion_protection.enabled", "false", isBool}, {"ipv6.deny_all_igw_traffic", "false", isBool},
-		{"zonal_shift.config.enabled", "false", isBool},
+		{"deletion_protection.enabled", "false", isBool()}, {"ipv6.deny_all_igw_traffic", "false", isBool()},
+		{"zonal_shift.config.enabled", "false", isBool()},
 	}
 	if kind == "network" {
-		return append(list, attributeSpec{"load_balancing.cross_zone.enabled", "false", isBool},
+		return append(list, attributeSpec{"load_balancing.cross_zone.enabled", "false", isBool()},
 			attributeSpec{"dns_record.client_routing_policy", "any_availability_zone", isOneOf("any_availability_zone",
 				"availability_zone_affinity", "partial_availability_zone_affinity")})
 	}
@@ -95,14 +105,14 @@ func balancerAttributes(kind string) []attributeSpec {
 		attributeSpec{"idle_timeout.timeout_seconds", "60", isBetween(1, 4000)},
 		attributeSpec{"client_keep_alive.seconds", "3600", isBetween(60, 604800)},
 		attributeSpec{"routing.http.desync_mitigation_mode", "defensive", isOneOf("monitor", "defensive", "strictest")},
-		attributeSpec{"routing.http.drop_invalid_header_fields.enabled", "false", isBool},
-		attributeSpec{"routing.http.preserve_host_header.enabled", "false", isBool},
-		attributeSpec{"routing.http.x_amzn_tls_version_and_cipher_suite.enabled", "false", isBool},
-		attributeSpec{"routing.http.xff_client_port.enabled", "false", isBool},
+		attributeSpec{"routing.http.drop_invalid_header_fields.enabled", "false", isBool()},
+		attributeSpec{"routing.http.preserve_host_header.enabled", "false", isBool()},
+		attributeSpec{"routing.http.x_amzn_tls_version_and_cipher_suite.enabled", "false", isBool()},
+		attributeSpec{"routing.http.xff_client_port.enabled", "false", isBool()},
 		attributeSpec{"routing.http.xff_header_processing.mode", "append", isOneOf("append", "preserve", "remove")},
-		attributeSpec{"routing.http2.enabled", "true", isBool}, attributeSpec{"waf.fail_open.enabled", "false", isBool},
+		attributeSpec{"routing.http2.enabled", "true", isBool()}, attributeSpec{"waf.fail_open.enabled", "false", isBool()},
 		attributeSpec{"load_balancing.cross_zone.enabled", "true", isOneOf("true")},
-		attributeSpec{"connection_logs.s3.enabled", "false", isBool}, attributeSpec{"connection_logs.s3.bucket", "",
+		attributeSpec{"connection_logs.s3.enabled", "false", isBool()}, attributeSpec{"connection_logs.s3.bucket", "",
 			anyText},
 		attributeSpec{"connection_logs.s3.prefix", "", anyText})
 }
@@ -111,7 +121,7 @@ func listenerAttributes(protocol string) []attributeSpec {
 	if protocol != "HTTP" && protocol != "HTTPS" {
 		return []attributeSpec{{"tcp.idle_timeout.seconds", "350", isBetween(60, 6000)}}
 	}
-	list := []attributeSpec{{"routing.http.response.server.enabled", "true", isBool}}
+	list := []attributeSpec{{"routing.http.response.server.enabled", "true", isBool()}}
 	for _, h := range []string{"strict_transport_security", "access_control_allow_origin",
 		"access_control_allow_methods",
 		"access_control_allow_headers", "access_control_allow_credentials", "access_control_expose_headers",
@@ -128,7 +138,7 @@ const targetGroupHealth = "target_group_health."
 func groupAttributes(g *world.TargetGroup) []attributeSpec {
 	list := []attributeSpec{
 		{"deregistration_delay.timeout_seconds", "300", isBetween(0, 3600)},
-		{"stickiness.enabled", "false", isBool},
+		{"stickiness.enabled", "false", isBool()},
 		{"load_balancing.cross_zone.enabled", "use_load_balancer_configuration",
 			isOneOf("true", "false", "use_load_balancer_configuration")},
 		{targetGroupHealth + "dns_failover.minimum_healthy_targets.count", "1", isBetween(1, 1000, "off")},
@@ -139,10 +149,10 @@ func groupAttributes(g *world.TargetGroup) []attributeSpec {
 	}
 	if !isHTTP(g.Protocol) {
 		return append(list, attributeSpec{"stickiness.type", "source_ip", isOneOf("source_ip")},
-			attributeSpec{"deregistration_delay.connection_termination.enabled", "false", isBool},
-			attributeSpec{"preserve_client_ip.enabled", "false", isBool}, attributeSpec{"proxy_protocol_v2.enabled",
-				"false", isBool},
-			attributeSpec{"target_health_state.unhealthy.connection_termination.enabled", "true", isBool},
+			attributeSpec{"deregistration_delay.connection_termination.enabled", "false", isBool()},
+			attributeSpec{"preserve_client_ip.enabled", "false", isBool()}, attributeSpec{"proxy_protocol_v2.enabled",
+				"false", isBool()},
+			attributeSpec{"target_health_state.unhealthy.connection_termination.enabled", "true", isBool()},
 			attributeSpec{"target_health_state.unhealthy.draining_interval_seconds", "0", isBetween(0, 360000)})
 	}
 	return append(list,
@@ -158,6 +168,21 @@ func groupAttributes(g *world.TargetGroup) []attributeSpec {
 
 func isHTTP(protocol string) bool { return protocol == "HTTP" || protocol == "HTTPS" || protocol == "" }
 
+// checkStickinessType rejects a type of stickiness that belongs to groups of other protocols.
+func checkStickinessType(g *world.TargetGroup, key, value string) error {
+	byCookie, byAddress := isOneOf("lb_cookie", "app_cookie"), isOneOf("source_ip", "source_ip_dest_ip",
+		"source_ip_dest_ip_proto")
+	other := byAddress
+	if !isHTTP(g.Protocol) {
+		other = byCookie
+	}
+	if key == "stickiness.type" && other.isValid(value) {
+		return world.Refuse("InvalidConfigurationRequest",
+			"Stickiness type '%s' is not supported for target groups with the %s protocol", value, g.Protocol)
+	}
+	return nil
+}
+
 // checkGroupAttributes checks a group's attributes against each other and against the rules that
 // forward to the group.
 func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]string) error {
@@ -172,6 +197,9 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 	case want["stickiness.enabled"] == "true" && want["stickiness.type"] == "app_cookie" &&
 		want["stickiness.app_cookie.cookie_name"] == "":
 		return validationError("An application cookie name must be specified")
+	case strings.HasPrefix(want["stickiness.app_cookie.cookie_name"], "AWSALB"):
+		return validationError("Names of application cookies cannot begin with 'AWSALB': '%s'",
+			want["stickiness.app_cookie.cookie_name"])
 	}
 	if want["stickiness.enabled"] != "true" {
 		return nil
@@ -225,7 +253,7 @@ func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context,
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
 		}
-		want, err := changeAttributes(lb.Attributes, balancerAttributes(lb.Type), keys, values)
+		want, err := changeAttributes("Load balancer", lb.Attributes, balancerAttributes(lb.Type), keys, values)
 		if err != nil {
 			return nil, err
 		}
@@ -264,8 +292,11 @@ func (s *Service) ModifyTargetGroupAttributes(ctx context.Context,
 		var keys, values []*string
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
+			if err := checkStickinessType(g, val(a.Key), val(a.Value)); err != nil {
+				return nil, err
+			}
 		}
-		want, err := changeAttributes(g.Attributes, groupAttributes(g), keys, values)
+		want, err := changeAttributes("Target group", g.Attributes, groupAttributes(g), keys, values)
 		if err != nil {
 			return nil, err
 		}
@@ -309,7 +340,8 @@ func (s *Service) ModifyListenerAttributes(ctx context.Context,
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
 		}
-		want, err := changeAttributes(listenerOf(l).attributes, listenerAttributes(l.Protocol), keys, values)
+		want, err := changeAttributes("Listener", listenerOf(l).attributes, listenerAttributes(l.Protocol), keys,
+			values)
 		if err != nil {
 			return nil, err
 		}

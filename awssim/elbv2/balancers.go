@@ -333,8 +333,12 @@ func checkName(kind, name string) error {
 		return validationError("%s name '%s' cannot be longer than '32' characters", kind, name)
 	case strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
 		strings.ContainsAny(name, " _./:"):
-		return validationError(
-			"%s name '%s' can only contain characters that are alphanumeric characters and hyphens(-)", kind, name)
+		and := "and"
+		if kind == "Target group" {
+			and = "or" // as AWS's texts differ
+		}
+		return validationError("%s name '%s' can only contain characters that are alphanumeric characters %s hyphens(-)",
+			kind, name, and)
 	case strings.HasPrefix(name, "-"), strings.HasSuffix(name, "-"):
 		return validationError("%s name '%s' cannot begin or end with '-'", kind, name)
 	}

@@ -180,3 +180,10 @@ func (b *bench) refused(err error, code, text string) {
 		b.Errorf("got %s %q, want %s %q", api.ErrorCode(), api.ErrorMessage(), code, text)
 	}
 }
+
+func (b *bench) groupNamed(name string) elbtypes.TargetGroup {
+	b.Helper()
+	out, err := b.DescribeTargetGroups(b.ctx, &awselb.DescribeTargetGroupsInput{Names: []string{name}})
+	b.ok(err)
+	return out.TargetGroups[0]
+}

@@ -14,6 +14,8 @@ import (
 const (
 	maxConditionValues = 5   // per rule
 	maxConditionLength = 128 // characters of a value
+	maxWildcards       = 6   // per rule
+	maxNameLength      = 40  // of methods and of the names of headers
 )
 
 // newConditions checks the conditions of a rule and converts them for the world.
@@ -22,7 +24,7 @@ func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 		return nil, validationError("A condition must be specified")
 	}
 	var out []world.Condition
-	seen, values := map[string]bool{}, 0
+	seen, values, wildcards := map[string]bool{}, 0, 0
 	for _, c := range in {
 		x, err := newCondition(c)
 		if err != nil {
@@ -33,12 +35,28 @@ func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 		}
 		seen[x.Field] = true
 		values += len(x.Values) + len(x.Regex) + len(x.Query)
+		wildcards += countWildcards(x)
 		out = append(out, x)
+	}
+	if wildcards > maxWildcards {
+		return nil, validationError("The maximum number of condition wildcards per rule is '%d'", maxWildcards)
 	}
 	if values > maxConditionValues {
 		return nil, validationError("The maximum number of condition values per rule is '%d'", maxConditionValues)
 	}
 	return out, nil
+}
+
+func countWildcards(c world.Condition) (n int) {
+	count := func(s string) { n += strings.Count(s, "*") + strings.Count(s, "?") }
+	for _, v := range c.Values {
+		count(v)
+	}
+	for _, q := range c.Query {
+		count(q.Key)
+		count(q.Value)
+	}
+	return n
 }
 
 func newCondition(c elbtypes.RuleCondition) (world.Condition, error) {
@@ -47,6 +65,9 @@ func newCondition(c elbtypes.RuleCondition) (world.Condition, error) {
 	values, regex, query := configuredValues(c)
 	if len(x.Values)+len(x.Regex) > 0 && len(values)+len(regex)+len(query) > 0 {
 		return x, validationError("You cannot specify both values and a configuration for condition '%s'", x.Field)
+	}
+	if len(x.Values) > 0 && x.Field != "host-header" && x.Field != "path-pattern" && isField(x.Field) {
+		return x, validationError("The 'Values' field is not compatible with '%s'", x.Field)
 	}
 	x.Values, x.Regex = append(x.Values, values...), append(x.Regex, regex...)
 	for _, q := range query {
@@ -82,31 +103,28 @@ func configuredValues(c elbtypes.RuleCondition) (values, regex []string, query [
 	return nil, nil, nil
 }
 
+var conditionFields = []string{"path-pattern", "host-header", "http-header", "http-request-method", "query-string",
+	"source-ip"}
+
+func isField(name string) bool { return slices.Contains(conditionFields, name) }
+
 func checkCondition(c world.Condition) error {
-	check, ok := map[string]func(string) bool{
-		"host-header": hasUpTo128, "path-pattern": hasUpTo128, "http-header": hasUpTo128, "query-string": hasUpTo128,
-		"http-request-method": isMethod, "source-ip": isRange,
-	}[c.Field]
 	switch {
-	case !ok:
+	case !isField(c.Field):
 		return validationError("Condition field '%s' must be one of '[path-pattern, host-header, http-header, "+
 			"http-request-method, query-string, source-ip]'", c.Field)
 	case len(c.Values)+len(c.Regex)+len(c.Query) == 0:
 		return validationError("A condition value must be specified for '%s'", c.Field)
-	case c.Field == "http-header" && (c.Header == "" || len(c.Header) > 40 || strings.ContainsAny(c.Header, "*?")):
+	case len(c.Header) > maxNameLength:
+		return validationError("The 'HttpHeaderName' value is too long; the limit is '%d'", maxNameLength)
+	case c.Field == "http-header" && (c.Header == "" || strings.ContainsAny(c.Header, "*?")):
 		return validationError("The HTTP header name '%s' must have 1 to 40 characters and no wildcards", c.Header)
 	case len(c.Regex) > 0 && c.Field != "host-header" && c.Field != "path-pattern" && c.Field != "http-header":
 		return validationError("Regex values are not supported for condition '%s'", c.Field)
 	}
 	for _, v := range c.Values {
-		switch {
-		case len(v) > maxConditionLength:
-			return tooLong(c.Field)
-		case !hasAllowedCharacters(c.Field, v):
-			return validationError("The value '%s' of condition '%s' contains characters that are not allowed", v,
-				c.Field)
-		case !check(v):
-			return validationError("The value '%s' of condition '%s' is not valid", v, c.Field)
+		if err := checkValue(c.Field, v); err != nil {
+			return err
 		}
 	}
 	for _, v := range c.Regex {
@@ -121,9 +139,27 @@ func checkCondition(c world.Condition) error {
 		if len(q.Key) > maxConditionLength || len(q.Value) > maxConditionLength {
 			return tooLong(c.Field)
 		}
-		if !hasUpTo128(q.Value) {
-			return validationError("The value '%s' of condition '%s' is not valid", q.Value, c.Field)
+		if q.Value == "" {
+			return validationError("A 'Value' must be specified in 'QueryStringKeyValuePair'")
 		}
+	}
+	return nil
+}
+
+// checkValue rejects a value that the field cannot have.
+func checkValue(field, v string) error {
+	_, notRange := netip.ParsePrefix(v)
+	switch {
+	case len(v) > maxConditionLength:
+		return tooLong(field)
+	case !hasAllowedCharacters(field, v):
+		return validationError("The value '%s' of condition '%s' contains characters that are not allowed", v, field)
+	case field == "http-request-method" && len(v) > maxNameLength:
+		return validationError("The '%s' value is too long; the limit is '%d'", field, maxNameLength)
+	case field == "http-request-method" && strings.Trim(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != "":
+		return validationError("The '%s' value is invalid; the allowed characters are A-Z, hyphen and underscore", field)
+	case v == "", field == "source-ip" && notRange != nil:
+		return validationError("The value '%s' of condition '%s' is not valid", v, field)
 	}
 	return nil
 }
@@ -141,15 +177,6 @@ var allowedCharacters = map[string]string{"host-header": "-.*?", "path-pattern":
 func hasAllowedCharacters(field, value string) bool {
 	more, limited := allowedCharacters[field]
 	return !limited || strings.Trim(value, more+"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
-}
-
-func isMethod(s string) bool {
-	return s != "" && len(s) <= 40 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == ""
-}
-
-func isRange(s string) bool {
-	_, err := netip.ParsePrefix(s)
-	return err == nil
 }
 
 // shapeConditions returns conditions in the form in which AWS returns them: host and path also in

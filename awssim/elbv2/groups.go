@@ -1,6 +1,7 @@
 package elbv2
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -13,7 +14,10 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-const maxGroups = 3000 // per Region
+const (
+	maxGroups   = 3000 // per Region
+	grpcVersion = "GRPC"
+)
 
 // groupDoc holds the data of a target group that no controller reads.
 type groupDoc struct {
@@ -93,7 +97,7 @@ func checkGroup(tx *world.Tx, g *world.TargetGroup) error {
 		return validationError("Target type '%s' must be one of 'instance', 'ip', 'lambda', 'alb'", g.TargetType)
 	}
 	if g.TargetType == "lambda" {
-		return nil
+		return checkLambdaGroup(g)
 	}
 	switch {
 	case g.Protocol == "":
@@ -113,11 +117,45 @@ func checkGroup(tx *world.Tx, g *world.TargetGroup) error {
 	return nil
 }
 
+// checkLambdaGroup rejects what a group of a Lambda function does not have.
+func checkLambdaGroup(g *world.TargetGroup) error {
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{{"Protocol", g.Protocol != ""}, {"Port", g.Port != 0}, {"VPC ID", g.VPC != ""}} {
+		if x.set {
+			return validationError("%s cannot be specified for target groups with target type 'lambda'", x.name)
+		}
+	}
+	return nil
+}
+
+// checkVersion rejects a protocol version that the group's protocol does not have, and a matcher of
+// another version.
+func checkVersion(g *world.TargetGroup, m *elbtypes.Matcher) error {
+	version := groupOf(g).version
+	switch {
+	case version != "" && (!isHTTP(g.Protocol) || g.TargetType == "lambda"):
+		return world.Refuse("InvalidConfigurationRequest",
+			"Protocol version '%s' is not supported for target groups with the %s protocol", version, g.Protocol)
+	case version != "" && !slices.Contains([]string{"HTTP1", "HTTP2", grpcVersion}, version):
+		return validationError("Protocol version '%s' must be one of 'HTTP1, HTTP2, GRPC'", version)
+	case m != nil && m.GrpcCode != nil && version != grpcVersion:
+		return validationError("A GRPC code can be specified only for target groups with the protocol version 'GRPC'")
+	case m != nil && m.HttpCode != nil && version == grpcVersion:
+		return validationError("An HTTP code cannot be specified for target groups with the protocol version 'GRPC'")
+	}
+	return nil
+}
+
 // defaultCheck returns the default health check of a group.
 func defaultCheck(g *world.TargetGroup) world.HealthCheck {
 	c := world.HealthCheck{
 		Enabled: g.TargetType != "lambda", Protocol: "HTTP", Path: "/", Port: "traffic-port",
 		Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2, Matcher: "200",
+	}
+	if groupOf(g).version == grpcVersion {
+		c.Path = "/AWS.ALB/healthcheck"
 	}
 	if !isHTTP(g.Protocol) {
 		c.Protocol, c.Path, c.Matcher, c.Timeout = "TCP", "", "", 10*time.Second
@@ -157,6 +195,9 @@ func setCheck(g *world.TargetGroup, in checkInput) error {
 	setSeconds(&c.Timeout, in.timeout)
 	setCount(&c.Healthy, in.healthy)
 	setCount(&c.Unhealthy, in.unhealthy)
+	if err := firstError(checkVersion(g, in.matcher), checkTCP(c, in)); err != nil {
+		return err
+	}
 	grpc := groupOf(g).grpc
 	if in.matcher != nil {
 		setIf(&c.Matcher, in.matcher.HttpCode)
@@ -166,6 +207,27 @@ func setCheck(g *world.TargetGroup, in checkInput) error {
 		return err
 	}
 	g.Check, groupOf(g).grpc = c, grpc
+	return nil
+}
+
+// checkTCP rejects what a health check by TCP does not have.
+func checkTCP(c world.HealthCheck, in checkInput) error {
+	switch {
+	case c.Protocol != "TCP":
+	case val(in.path) != "":
+		return world.Refuse("InvalidConfigurationRequest", "Health check paths are not supported for TCP health checks")
+	case in.matcher != nil:
+		return world.Refuse("InvalidConfigurationRequest", "Health check matchers are not supported for TCP health checks")
+	}
+	return nil
+}
+
+func firstError(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -311,8 +373,14 @@ func shapeGroup(g *world.TargetGroup) elbtypes.TargetGroup {
 	if g.Balancer != "" {
 		out.LoadBalancerArns = append(out.LoadBalancerArns, g.Balancer)
 	}
-	if c.Matcher != "" || d.grpc != "" {
-		out.Matcher = &elbtypes.Matcher{HttpCode: optionalText(c.Matcher), GrpcCode: optionalText(d.grpc)}
+	switch {
+	case d.version == grpcVersion:
+		out.Matcher = &elbtypes.Matcher{GrpcCode: ptr(cmp.Or(d.grpc, "12"))}
+	case c.Matcher != "":
+		out.Matcher = &elbtypes.Matcher{HttpCode: ptr(c.Matcher)}
+	}
+	if g.TargetType == "lambda" {
+		out.HealthCheckProtocol, out.HealthCheckPort = "", nil
 	}
 	return out
 }

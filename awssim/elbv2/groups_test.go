@@ -47,7 +47,7 @@ func TestTargetGroupRefusals(t *testing.T) {
 	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.Name = aws.String(strings.Repeat("x", 33)) }),
 		"ValidationError", "cannot be longer than '32' characters")
 	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.Name = aws.String("a_b") }), "ValidationError",
-		"alphanumeric characters and hyphens")
+		"alphanumeric characters or hyphens")
 	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.VpcId = aws.String("vpc-2") }), "ValidationError",
 		"The VPC ID 'vpc-2' is not found")
 	b.refused(create(func(in *awselb.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(4) }),

@@ -97,6 +97,8 @@ func checkListener(l *world.Listener) error {
 		return validationError("A listener protocol must be specified")
 	case !slices.Contains(fits, l.Protocol):
 		return validationError("Listener protocol '%s' must be one of '%s'", l.Protocol, strings.Join(fits, ", "))
+	case l.Port == 0:
+		return validationError("A listener port must be specified")
 	case l.Port < 1 || l.Port > 65535:
 		return validationError("Port '%d' must be between 1 and 65535", l.Port)
 	case secure && len(d.certificates) == 0:

@@ -163,6 +163,9 @@ func (s *Service) ModifyRule(ctx context.Context, in *awselb.ModifyRuleInput) (*
 		if val(in.ResetTransforms) && len(in.Transforms) > 0 {
 			return nil, validationError("Transforms cannot be specified when ResetTransforms is true")
 		}
+		if in.Conditions == nil && in.Actions == nil && in.Transforms == nil && in.ResetTransforms == nil {
+			return nil, validationError("Either conditions or actions must be specified")
+		}
 		conditions, actions := r.Conditions, r.Actions
 		if in.Conditions != nil {
 			if conditions, err = newConditions(in.Conditions); err != nil {
@@ -236,8 +239,11 @@ func checkMoves(tx *world.Tx, in []elbtypes.RulePriorityPair) (rules []*world.Ru
 			return nil, nil, err
 		}
 		spot := r.Listener.ARN + " " + strconv.Itoa(place)
-		if taken[spot] || moving[r] {
-			return nil, nil, priorityInUse(place)
+		switch {
+		case taken[spot]:
+			return nil, nil, validationError("Priority '%d' was provided multiple times", place)
+		case moving[r]:
+			return nil, nil, validationError("Rule '%s' was provided multiple times", r.ARN)
 		}
 		taken[spot], moving[r] = true, true
 		rules, places = append(rules, r), append(places, place)

@@ -229,7 +229,7 @@ func TestConditionRefusals(t *testing.T) {
 			SourceIpConfig: &elbtypes.SourceIpConditionConfig{Values: []string{"10.0.0.1"}}}}, "not valid"},
 		{[]elbtypes.RuleCondition{{Field: aws.String("http-header"),
 			HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{
-				HttpHeaderName: aws.String(strings.Repeat("x", 41)), Values: []string{"y"}}}}, "1 to 40 characters"},
+				HttpHeaderName: aws.String(strings.Repeat("x", 41)), Values: []string{"y"}}}}, "the limit is '40'"},
 		{path("/" + strings.Repeat("x", 128)), "The 'path-pattern' value is too long; the limit is '128'"},
 		{[]elbtypes.RuleCondition{{Field: aws.String("host-header"), Values: []string{strings.Repeat("x", 129)}}},
 			"The 'host-header' value is too long; the limit is '128'"},

@@ -26,6 +26,7 @@ const (
 	NoCapacity         Kind = "no-capacity"         // no task can be placed in a cluster
 	ZoneLost           Kind = "zone-lost"           // tasks in an Availability Zone die, none can start there
 	TaskCrash          Kind = "task-crash"          // running tasks of a service exit
+	SpotInterruption   Kind = "spot-interruption"   // running tasks of a service on FARGATE_SPOT get SIGTERM and stop
 )
 
 // Fault is one line, parsed.
@@ -37,7 +38,7 @@ type Fault struct {
 	Skip  int     // matching calls without the fault first; For counts from the first call with it
 	Times int     // maximum number of hits; 0 is without limit
 	P     float64 // chance per call, in (0, 1]; 0 is always
-	Count int     // tasks that crash
+	Count int     // tasks that crash or are interrupted
 	Exit  int     // exit code of a crash
 	By    time.Duration
 	After time.Duration // begins that long after it was injected
@@ -139,6 +140,9 @@ func (f Fault) Matches(service, operation string) bool {
 	svc, op, _ := strings.Cut(f.On, ":")
 	return matchesPattern(svc, service) && matchesPattern(op, operation)
 }
+
+// endsTasks reports whether the fault ends running tasks once, at its beginning.
+func (f Fault) endsTasks() bool { return f.Kind == TaskCrash || f.Kind == SpotInterruption }
 
 // isOfCalls reports whether the fault applies to API calls, not to the world.
 func (f Fault) isOfCalls() bool {

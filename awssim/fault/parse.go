@@ -37,6 +37,7 @@ var (
 		NoCapacity:         {on: "cluster", accepts: worldOptions},
 		ZoneLost:           {on: "Availability Zone", accepts: worldOptions},
 		TaskCrash:          {on: "service", accepts: []string{"count", "exit", "after"}},
+		SpotInterruption:   {on: "service", accepts: []string{"count", "after"}},
 	}
 
 	// serviceNames are the service names with which an operation may begin: those of IAM policies.
@@ -61,6 +62,7 @@ var (
 //	no-capacity prod for=60s
 //	zone-lost us-east-1a after=10s
 //	task-crash web count=1 exit=137
+//	spot-interruption web count=2 after=30s
 //
 // An asterisk matches any text. after= delays the beginning, for= limits the duration,
 // times= limits the number of hits, p= is the chance per call. skip= passes that many
@@ -113,8 +115,11 @@ func checkOperation(on string) error {
 }
 
 func (f *Fault) readOptions(form kindForm, words []string) error {
+	if f.endsTasks() {
+		f.Count = 1
+	}
 	if f.Kind == TaskCrash {
-		f.Count, f.Exit = 1, 1
+		f.Exit = 1
 	}
 	known := append(slices.Clone(form.needs), form.accepts...)
 	seen := map[string]bool{}

@@ -9,11 +9,17 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
+// Tasks ends running tasks, as the scheduler does.
+type Tasks interface {
+	CrashTask(tx *world.Tx, t *world.Task, code int)
+	InterruptTask(tx *world.Tx, t *world.Task)
+}
+
 // Set holds the faults of one world.
 type Set struct {
 	w     *world.World
 	seed  uint64
-	crash func(tx *world.Tx, t *world.Task, code int)
+	tasks Tasks
 
 	mu     sync.Mutex
 	active []*activeFault
@@ -22,32 +28,31 @@ type Set struct {
 // activeFault is an injected fault.
 type activeFault struct {
 	Fault
-	from      time.Time
-	passed    int       // calls that passed because of skip=
-	firstHit  time.Time // time of the first hit after those
-	calls     int       // calls that it matched
-	hitCount  int
-	crashedIn map[world.Key]bool // Regions in which its tasks have crashed
+	from     time.Time
+	passed   int       // calls that passed because of skip=
+	firstHit time.Time // time of the first hit after those
+	calls    int       // calls that it matched
+	hitCount int
+	endedIn  map[world.Key]bool // Regions in which it has ended tasks
 }
 
 // Status is the current state of a fault.
 type Status struct {
 	Line   string `json:"fault"`
-	Struck int    `json:"struck"` // calls hit, or tasks crashed
+	Struck int    `json:"struck"` // calls hit, or tasks ended
 	Over   bool   `json:"over"`   // no more hits will follow
 }
 
-// New creates the faults of a world; call it before the world's first step. crash ends a running
-// task, as the scheduler does.
-func New(w *world.World, seed uint64, crash func(tx *world.Tx, t *world.Task, code int)) *Set {
-	s := &Set{w: w, seed: seed, crash: crash}
+// New creates the faults of a world; call it before the world's first step.
+func New(w *world.World, seed uint64, tasks Tasks) *Set {
+	s := &Set{w: w, seed: seed, tasks: tasks}
 	w.OnNewRegion(s.startInRegion)
 	return s
 }
 
 // Inject starts a fault. A fault of the world applies in every existing Region and in later ones.
 func (s *Set) Inject(f Fault) {
-	a := &activeFault{Fault: f, from: s.w.Now(), crashedIn: map[world.Key]bool{}}
+	a := &activeFault{Fault: f, from: s.w.Now(), endedIn: map[world.Key]bool{}}
 	s.mu.Lock()
 	s.active = append(s.active, a)
 	s.mu.Unlock()
@@ -56,7 +61,7 @@ func (s *Set) Inject(f Fault) {
 	}
 }
 
-// Clear ends all faults. Tasks that crashed stay crashed.
+// Clear ends all faults. Tasks that it ended stay ended.
 func (s *Set) Clear() {
 	s.mu.Lock()
 	s.active = nil
@@ -71,7 +76,7 @@ func (s *Set) List() []Status {
 	defer s.mu.Unlock()
 	list := make([]Status, 0, len(s.active))
 	for _, a := range s.active {
-		over := a.Times > 0 && a.hitCount >= a.Times || a.hasEnded(now) || a.Kind == TaskCrash && len(a.crashedIn) > 0
+		over := a.Times > 0 && a.hitCount >= a.Times || a.hasEnded(now) || a.endsTasks() && len(a.endedIn) > 0
 		list = append(list, Status{a.String(), a.hitCount, over})
 	}
 	return list

@@ -32,15 +32,19 @@ type bench struct {
 func newBench(t *testing.T, lines ...string) *bench {
 	b := &bench{t: t, clock: &hands{epoch}}
 	b.w = world.New(world.Options{Clock: b.clock, Strict: true})
-	b.Set = fault.New(b.w, 7, func(_ *world.Tx, task *world.Task, code int) {
-		b.crashed = append(b.crashed, task.ID)
-		task.LastStatus = "DEACTIVATING"
-	})
+	b.Set = fault.New(b.w, 7, b)
 	for _, l := range lines {
 		b.inject(l)
 	}
 	return b
 }
+
+func (b *bench) CrashTask(_ *world.Tx, task *world.Task, _ int) {
+	b.crashed = append(b.crashed, task.ID)
+	task.LastStatus = "DEACTIVATING"
+}
+
+func (b *bench) InterruptTask(tx *world.Tx, task *world.Task) { b.CrashTask(tx, task, 0) }
 
 func (b *bench) inject(line string) {
 	b.t.Helper()

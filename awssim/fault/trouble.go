@@ -29,8 +29,8 @@ func (s *Set) scheduleFault(tx *world.Tx, a *activeFault) {
 		}
 		f(tx)
 	}
-	if a.Kind == TaskCrash {
-		at(a.from.Add(a.After), func(tx *world.Tx) { s.crashTasks(tx, a) })
+	if a.endsTasks() {
+		at(a.from.Add(a.After), func(tx *world.Tx) { s.endTasks(tx, a) })
 		return
 	}
 	at(a.from.Add(a.After), s.writeActiveFaults)
@@ -61,9 +61,9 @@ func (s *Set) writeActiveFaults(tx *world.Tx) {
 	tx.Changed(world.FaultsChanged, nil)
 }
 
-// crashTasks ends the oldest running tasks of the service.
-func (s *Set) crashTasks(tx *world.Tx, a *activeFault) {
-	if !s.mayCrash(a, tx.Key) {
+// endTasks ends the oldest running tasks of the service that the fault applies to.
+func (s *Set) endTasks(tx *world.Tx, a *activeFault) {
+	if !s.mayEnd(a, tx.Key) {
 		return
 	}
 	left := a.Count
@@ -71,26 +71,35 @@ func (s *Set) crashTasks(tx *world.Tx, a *activeFault) {
 		if left == 0 {
 			return
 		}
-		if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || t.Service == nil ||
-			!matchesPattern(a.On, t.Service.Name) {
+		if !a.endsTask(t) {
 			continue
 		}
 		left--
 		tx.Log("fault", t.ID, "%s", a)
-		s.crash(tx, t, a.Exit)
+		if a.Kind == SpotInterruption {
+			s.tasks.InterruptTask(tx, t)
+		} else {
+			s.tasks.CrashTask(tx, t, a.Exit)
+		}
 		s.mu.Lock()
 		a.hitCount++
 		s.mu.Unlock()
 	}
 }
 
-// mayCrash returns true once per Region, and never after the fault was cleared.
-func (s *Set) mayCrash(a *activeFault, key world.Key) bool {
+// endsTask reports whether the fault applies to a task. Only tasks on FARGATE_SPOT are interrupted.
+func (f Fault) endsTask(t *world.Task) bool {
+	return t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" && t.Service != nil &&
+		matchesPattern(f.On, t.Service.Name) && (f.Kind != SpotInterruption || t.Provider == "FARGATE_SPOT")
+}
+
+// mayEnd returns true once per Region, and never after the fault was cleared.
+func (s *Set) mayEnd(a *activeFault, key world.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a.crashedIn[key] || !slices.Contains(s.active, a) {
+	if a.endedIn[key] || !slices.Contains(s.active, a) {
 		return false
 	}
-	a.crashedIn[key] = true
+	a.endedIn[key] = true
 	return true
 }

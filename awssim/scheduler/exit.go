@@ -63,6 +63,23 @@ func stopWithoutDrain(tx *world.Tx, t *world.Task, code, reason string) {
 	})
 }
 
+// InterruptTask stops a task because Fargate Spot takes its capacity back. The stop signal is the
+// two-minute warning, and SIGKILL follows after the stop timeout. Targets are deregistered only after
+// the setting Deactivating: AWS's documentation has no order, and this one is the unkind one. A task
+// must serve for some seconds after SIGTERM to lose no request.
+func (s *Scheduler) InterruptTask(tx *world.Tx, t *world.Task) {
+	if !setDesiredStopped(tx, t, BySpot, "Your Spot Task was interrupted.") {
+		return
+	}
+	k := tx.Settings().Deactivating
+	tx.After(tx.RandomBetween(k.Min, k.Max, "interrupted", t.ID, 0), func(tx *world.Tx) {
+		if t.LastStatus != "STOPPED" {
+			removeFromTraffic(tx, t)
+		}
+	})
+	sendStopSignal(tx, t)
+}
+
 // stopInLostZone stops a task whose zone is lost.
 func stopInLostZone(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {

@@ -18,15 +18,16 @@ func AddInstances(tx *world.Tx, c *world.Cluster) {
 		return
 	}
 	for _, sub := range zoneSubnets(tx) {
-		addInstance(tx, c, sub)
+		addInstance(tx, c, sub, world.Size{})
 	}
 }
 
-// RegisterInstances registers n container instances, spread over the zones of the default network.
-func (s *Scheduler) RegisterInstances(tx *world.Tx, c *world.Cluster, n int) {
+// RegisterInstances registers n container instances of a size, spread over the zones of the default
+// network. The zero size is without limit.
+func (s *Scheduler) RegisterInstances(tx *world.Tx, c *world.Cluster, n int, size world.Size) {
 	subnets := zoneSubnets(tx)
 	for i := range n {
-		addInstance(tx, c, subnets[i%len(subnets)])
+		addInstance(tx, c, subnets[i%len(subnets)], size)
 	}
 }
 
@@ -37,7 +38,7 @@ func zoneSubnets(tx *world.Tx) []*world.Subnet {
 	return slices.CompactFunc(all, func(a, b *world.Subnet) bool { return a.Zone == b.Zone })
 }
 
-func addInstance(tx *world.Tx, c *world.Cluster, sub *world.Subnet) {
+func addInstance(tx *world.Tx, c *world.Cluster, sub *world.Subnet, size world.Size) {
 	seed := c.Name + " " + sub.Zone
 	if n := countInZone(c, sub.Zone); n > 0 {
 		seed += fmt.Sprint(" ", n)
@@ -46,7 +47,7 @@ func addInstance(tx *world.Tx, c *world.Cluster, sub *world.Subnet) {
 	id := hex.EncodeToString(sum[:])
 	i := &world.ContainerInstance{
 		ARN: tx.ARN("ecs", "container-instance/"+c.Name+"/"+id[32:]), ID: "i-" + id[:17], Cluster: c,
-		Zone: sub.Zone, Subnet: sub, RegisteredAt: tx.Now(),
+		Zone: sub.Zone, Subnet: sub, RegisteredAt: tx.Now(), Size: size,
 	}
 	c.Instances = append(c.Instances, i)
 	tx.Log("container instance", i.ID, "registered in %s, %s", c.Name, i.Zone)

@@ -93,23 +93,63 @@ func freeInstances(r Request) (free []*world.ContainerInstance, why *Obstacle) {
 	why = &Obstacle{Event: noInstance + "Reason: No Container Instances were found in your cluster.",
 		Failure: "RESOURCE:CPU"}
 	for _, i := range r.Cluster.Instances {
-		user := portUser(r.Definition, i)
-		switch {
-		case r.Service != nil && r.Service.Daemon && hasTaskOf(i, r.Service):
-		case user == nil:
-			free = append(free, i)
-			why = &Obstacle{Event: noInstance + "The closest matching (container-instance " + shortID(i) +
-				") has insufficient CPU units available.", Failure: "RESOURCE:CPU"}
-		default:
-			why = &Obstacle{Event: noInstance + "The closest matching (container-instance " + shortID(i) +
-				") is already using a port required by your task.", Failure: "RESOURCE:PORTS",
-				Leaving: user.Service != nil && user.Service == r.Service && user.DesiredStatus == "STOPPED"}
+		if r.Service != nil && r.Service.Daemon && hasTaskOf(i, r.Service) {
+			continue
 		}
-		if why.Leaving {
+		obstacle := obstacleOn(i, r)
+		if obstacle == nil {
+			free = append(free, i)
+			obstacle = lacks(i, "insufficient CPU units available.", "RESOURCE:CPU")
+		}
+		if why = obstacle; why.Leaving {
 			break
 		}
 	}
 	return free, why
+}
+
+// obstacleOn returns why a container instance cannot take the task, or nil.
+func obstacleOn(i *world.ContainerInstance, r Request) *Obstacle {
+	if user := portUser(r.Definition, i); user != nil {
+		o := lacks(i, "", "RESOURCE:PORTS")
+		o.Leaving = isLeaving(user, r.Service)
+		return o
+	}
+	if i.Size.IsZero() {
+		return nil
+	}
+	need, free := r.Definition.Reserved, i.Free()
+	var o *Obstacle
+	switch {
+	case need.CPU > free.CPU:
+		o = lacks(i, "insufficient CPU units available.", "RESOURCE:CPU")
+	case need.Memory > free.Memory:
+		o = lacks(i, "insufficient memory available.", "RESOURCE:MEMORY")
+	default:
+		return nil
+	}
+	for _, t := range i.Tasks {
+		if isLeaving(t, r.Service) {
+			free.CPU, free.Memory = free.CPU+t.Definition.Reserved.CPU, free.Memory+t.Definition.Reserved.Memory
+		}
+	}
+	o.Leaving = need.CPU <= free.CPU && need.Memory <= free.Memory
+	return o
+}
+
+// isLeaving reports whether a task of the service is about to leave its place.
+func isLeaving(t *world.Task, svc *world.Service) bool {
+	return t.Service != nil && t.Service == svc && t.DesiredStatus == "STOPPED"
+}
+
+// lacks returns the obstacle of the closest container instance.
+func lacks(i *world.ContainerInstance, what, failure string) *Obstacle {
+	event := "has " + what
+	if failure == "RESOURCE:PORTS" {
+		event = "is already using a port required by your task."
+	}
+	return &Obstacle{Event: noInstance + "The closest matching (container-instance " + shortID(i) + ") " + event,
+		Failure: failure}
 }
 
 func shortID(i *world.ContainerInstance) string { return i.ARN[strings.LastIndexByte(i.ARN, '/')+1:] }

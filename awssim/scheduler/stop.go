@@ -14,6 +14,7 @@ const (
 	ByExit       = "EssentialContainerExited"
 	ByStart      = "TaskFailedToStart"
 	ByHost       = "TerminationNotice"
+	BySpot       = "SpotInterruption"
 )
 
 // StopByUser stops a task as StopTask does. Targets are deregistered immediately; the stop signal

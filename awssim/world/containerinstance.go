@@ -18,8 +18,25 @@ type ContainerInstance struct {
 	Subnet       *Subnet
 	RegisteredAt time.Time
 	Tasks        []*Task // not yet STOPPED, oldest first
+	Size         Size    // what its tasks share; zero: without limit
 
 	dynamicPorts int // dynamic host ports that were taken so far
+}
+
+// Size is an amount of CPU units and of memory in MiB.
+type Size struct{ CPU, Memory int }
+
+// IsZero reports whether the size is not set.
+func (s Size) IsZero() bool { return s == Size{} }
+
+// Free returns what the tasks of the instance leave of its size.
+func (i *ContainerInstance) Free() Size {
+	free := i.Size
+	for _, t := range i.Tasks {
+		free.CPU -= t.Definition.Reserved.CPU
+		free.Memory -= t.Definition.Reserved.Memory
+	}
+	return free
 }
 
 // takePort returns the next free dynamic host port. A port is used again only after all others, so

@@ -21,6 +21,7 @@ type TaskDefinition struct {
 	Status      string // ACTIVE, INACTIVE, DELETE_IN_PROGRESS
 	Containers  []ContainerSpec
 	NetworkMode string // awsvpc, bridge, host, none
+	Reserved    Size   // what each task takes of its container instance
 	Doc         any
 }
 

@@ -89,20 +89,20 @@ func playExample(t *testing.T, name, world string, commands []string) string {
 	for i, line := range commands {
 		lines[i] = strings.ReplaceAll(line, "%s", "examples/"+name)
 	}
-	dir := playCommands(t, world, lines, &out, func(*session.Env) {})
-	return strings.ReplaceAll(out.String(), dir, "STATE")
-}
-
-// playCommands runs the commands one after the other in virtual time, with the world of an example.
-// change changes the environment of each. It returns the folder of the journal.
-func playCommands(t *testing.T, world string, commands []string, out io.Writer,
-	change func(*session.Env)) (dir string) {
-	t.Helper()
 	file := filepath.Join("../../examples", world, "world.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := playCommands(t, file, text, lines, &out, func(*session.Env) {})
+	return strings.ReplaceAll(out.String(), dir, "STATE")
+}
+
+// playCommands runs the commands one after the other in virtual time, with the world of a file.
+// change changes the environment of each. It returns the folder of the journal.
+func playCommands(t *testing.T, file string, text []byte, commands []string, out io.Writer,
+	change func(*session.Env)) (dir string) {
+	t.Helper()
 	virtual := clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	dir = t.TempDir()
 	random := rand.NewChaCha8([32]byte{1})

@@ -100,6 +100,14 @@ func refusedContainers() []refusedInput {
 		{badTask, "stopTimeout: 30", "privileged: true", "44:17", "Fargate does not support privileged", "remove it"},
 		{badTask, "stopTimeout: 30", "hostname: web", "44:15", "awsvpc does not support hostname", "remove it"},
 		{badTask, "stopTimeout: 30", "essential: false", "44:16", "no container is essential", "set essential: true"},
+		{badTask, "stopTimeout: 30", "cpu: 513", "4:6", "the containers have 513 CPU units, and the task has 512",
+			"lower cpu of the containers"},
+		{badTask, "softLimit: 1024", "softLimit: 5000", "42:20", "the soft limit 5000 of ulimit nofile",
+			"lower softLimit, or raise hardLimit"},
+		{badTask, "- name: DB_PASSWORD", "- name: GREETING", "29:15", "container web has two variables GREETING",
+			"remove one of the two"},
+		{badTask, "executionRoleArn: arn:aws:iam::123456789012:role/ecsTaskExecutionRole", "", "29:9",
+			"container web has secrets, and the task definition has no executionRoleArn", "set executionRoleArn"},
 	}
 }
 
@@ -140,6 +148,8 @@ func refusedServices() []refusedInput {
 			"has no volume data that is configured at launch", "configuredAtLaunch: true"},
 		{badService, "propagateTags: SERVICE", "serviceConnectConfiguration: {enabled: true, services: [{portName: " +
 			"htpp}]}", "15:68", "has no port mapping named htpp", `"http"`},
+		{badService, "propagateTags: SERVICE", "enableExecuteCommand: true", "15:23",
+			"enableExecuteCommand needs a role of the tasks", "set taskRoleArn in"},
 		{badService, "key: team", "key: aws:team", "17:10", "begins with aws:, which AWS reserves", "rename the key"},
 		{badService, "value: shop", "value: a;b", "18:12", "does not match AWS's pattern", "only characters"},
 	}

@@ -1,27 +1,32 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-ecs/sluice/internal/cli/goldentest"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/folder"
 )
 
 // tutorialCommand matches the commands of the tutorial that are played on a terminal.
 var tutorialCommand = regexp.MustCompile(
-	`(?m)^\$ sluice ((?:plan|deploy|status|history|approve|resume|rollback)(?: [a-z/-]+)*)$`)
+	`(?m)^(?:\$ )?sluice ((?:plan|deploy|status|history|approve|resume|rollback|init)(?: [a-z/-]+)*)$`)
 
-// TestTutorialScreens plays the sections of the tutorial that deploy examples/canary and
-// examples/experiment in a pseudo-terminal of 80 and of 120 columns, and compares the last screen.
+// TestTutorialScreens plays the sections of the tutorial whose commands need no kill and no sockets in
+// a pseudo-terminal of 80 and of 120 columns, and compares the last screen. Scripts of cmd/sluice play
+// the others.
 func TestTutorialScreens(t *testing.T) {
 	noMachine(t)
 	page, err := os.ReadFile("../../docs/tutorial.md")
@@ -30,8 +35,10 @@ func TestTutorialScreens(t *testing.T) {
 	}
 	sections := strings.Split(string(page), "\n## ")
 	for _, width := range []int{80, 120} {
-		for _, s := range []struct{ name, text string }{
-			{"canary", sections[2] + sections[3]}, {"experiment", sections[4]}, {"rollback", sections[6]},
+		for _, s := range []struct{ name, world, text string }{
+			{"canary", "canary", sections[2] + sections[3]}, {"experiment", "canary", sections[4]},
+			{"rollback", "canary", sections[6]}, {"crash", "canary", sections[7]}, {"migration", "migration", sections[8]},
+			{"discovery", "discovery", sections[9]}, {"shop", "", sections[10]},
 		} {
 			t.Run(fmt.Sprintf("%s-%d", s.name, width), func(t *testing.T) {
 				t.Parallel()
@@ -39,10 +46,11 @@ func TestTutorialScreens(t *testing.T) {
 				for _, m := range tutorialCommand.FindAllStringSubmatch(s.text, -1) {
 					commands = append(commands, m[1])
 				}
-				if len(commands) < 2 {
-					t.Fatalf("the section has too few commands: %q", commands)
+				if len(commands) == 0 {
+					t.Fatal("the section has no commands")
 				}
-				text := playOnTerminal(t, width, commands)
+				work := copyExamples(t)
+				text := playOnTerminal(t, width, s.world, work, commands)
 				for line := range strings.Lines(text) {
 					if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > width {
 						t.Errorf("wider than %d columns: %q", width, line)
@@ -54,16 +62,60 @@ func TestTutorialScreens(t *testing.T) {
 	}
 }
 
-// playOnTerminal runs the commands in virtual time on a pseudo-terminal, and returns its last screen.
-func playOnTerminal(t *testing.T, width int, commands []string) string {
+// copyExamples returns a folder with the examples, and with the folder broken of section 7.
+func copyExamples(t *testing.T) string {
 	t.Helper()
+	work := t.TempDir()
+	fail(t, os.CopyFS(filepath.Join(work, "examples"), os.DirFS("../../examples")))
+	broken := filepath.Join(work, "broken")
+	fail(t, os.CopyFS(broken, os.DirFS("../../examples/canary")))
+	task, err := os.ReadFile(filepath.Join(broken, "taskdef.yaml"))
+	fail(t, err)
+	task = bytes.Replace(task, []byte("sim/web:v2"), []byte("sim/web:v3-crash-after-3s"), 1)
+	fail(t, os.WriteFile(filepath.Join(broken, "taskdef.yaml"), task, 0o600))
+	return work
+}
+
+// worldOf returns the world file of an example, or for "" the one that sluice sim --from builds of
+// examples/shop after sluice init.
+func worldOf(t *testing.T, example string) []byte {
+	t.Helper()
+	if example != "" {
+		text, err := os.ReadFile("../../examples/" + example + "/world.yaml")
+		fail(t, err)
+		return text
+	}
+	var a txtar.Archive
+	for _, name := range []string{"taskdef.json", "servicedef.json"} {
+		data, err := os.ReadFile("../../examples/shop/" + name)
+		fail(t, err)
+		a.Files = append(a.Files, txtar.File{Name: name, Data: data})
+	}
+	b, world := newShapeBench(t, &a), ""
+	b.clock.Run(func() {
+		for _, args := range [][]string{{"init", "files"}, {"sim", "--from", "files", "--print-world"}} {
+			code, out, log := b.sluice(args...)
+			if world = out; code != 0 {
+				t.Errorf("%q: exit %d\n%s", args, code, log)
+			}
+		}
+	})
+	return []byte(world)
+}
+
+// playOnTerminal runs the commands in virtual time on a pseudo-terminal, in the folder work, and
+// returns its last screen.
+func playOnTerminal(t *testing.T, width int, world, work string, commands []string) string {
+	t.Helper()
+	text := worldOf(t, world)
 	screen, tty := openPseudoTerminal(t, width)
 	drawn := make(chan []byte)
 	go func() {
 		data, _ := io.ReadAll(screen) // ends with an error when the terminal is closed
 		drawn <- data
 	}()
-	playCommands(t, "canary", commands, tty, func(env *session.Env) {
+	playCommands(t, world, text, commands, tty, func(env *session.Env) {
+		env.Getwd, env.FS = func() (string, error) { return work, nil }, folder.New
 		env.IsTerminal = func(io.Writer) bool { return true }
 		env.Size = func(io.Writer) (int, int) {
 			size, err := unix.IoctlGetWinsize(int(tty.Fd()), unix.TIOCGWINSZ)

@@ -75,7 +75,7 @@ func (s Service) UpdateRolling(ctx context.Context, act sluice.Act, action strin
 	force bool) (now *ServiceState, err error) {
 	in := u.Values
 	in.Cluster, in.Service, in.TaskDefinition, in.ForceNewDeployment = aws.String(s.Cluster), aws.String(s.Name),
-		aws.String(rev.ARN), force
+		aws.String(rev.ARN), force || u.NeedsNewDeployment()
 	w := sluice.Write{Operation: "ecs:UpdateService", Resource: s.Resource()}
 	err = act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		out, err := s.API.UpdateService(ctx, &in)

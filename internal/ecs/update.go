@@ -153,6 +153,10 @@ func DifferingTags(file *definition.Service, live *ServiceState) map[string]stri
 	return tags
 }
 
+// NeedsNewDeployment reports whether AWS accepts the update only with a new deployment: another
+// capacity provider strategy (ECS API Reference, UpdateService).
+func (u Update) NeedsNewDeployment() bool { return u.Values.CapacityProviderStrategy != nil }
+
 // Update writes the fields of u and nothing else.
 func (s Service) Update(ctx context.Context, act sluice.Act, action string, u Update) error {
 	in := u.Values

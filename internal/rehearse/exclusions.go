@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"strings"
+	"time"
 )
 
 // The promises that a case itself makes impossible to keep.
@@ -38,9 +39,14 @@ func (c Case) HasNewOption(options ...string) bool {
 	return false
 }
 
+// SpotWarningUsed is how long a task must serve after SIGTERM so that its interruption on Fargate Spot
+// loses no request: until the load balancer sends it none. AWS gives it two minutes.
+const SpotWarningUsed = 10 * time.Second
+
 // MayLoseRequests reports whether the case loses requests in any deployment.
 func (c Case) MayLoseRequests() bool {
-	return c.HasFault("task-crash", "zone-lost") || c.HasIntervention(DeleteService) || c.HasIntervention(EditRule) ||
+	return c.HasFault("task-crash", "zone-lost") || c.HasFault("spot-interruption") && c.World.Stop < SpotWarningUsed ||
+		c.HasIntervention(DeleteService) || c.HasIntervention(EditRule) ||
 		c.HasIntervention(UpdateService) || c.HasIntervention(DeleteCanary) ||
 		c.HasNewOption("unhealthy-after", "errors", "errors-grow", "error-bursts", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
 }

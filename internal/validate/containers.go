@@ -62,8 +62,12 @@ func (c *checker) checkContainers(task *definition.Task) {
 		c.checkReferences(k, all, task)
 		c.checkLogOptions(k)
 		c.checkHealthCommand(k)
+		c.checkSecretNames(k)
+		c.checkUlimits(k)
 	}
 	c.refuseCycles(all)
+	c.refuseSamePortNames(all)
+	c.checkCPUSum(all, task)
 }
 
 func (c *checker) refuseSameNames(all []container) {
@@ -113,6 +117,47 @@ func (c *checker) checkPorts(k container, mode ecstypes.NetworkMode) {
 		if host := aws.ToInt32(p.HostPort); shared && host != 0 && host != port {
 			c.addProblem(nodes[i].Find("hostPort"), fmt.Sprintf("set hostPort to %d, or remove it", port),
 				"hostPort %d is not containerPort %d; with network mode %s they are the same", host, port, mode)
+		}
+	}
+}
+
+// refuseSamePortNames refuses two port mappings of one name in a task definition.
+func (c *checker) refuseSamePortNames(all []container) {
+	seen := map[string]bool{}
+	for _, k := range all {
+		for i, p := range k.PortMappings {
+			name := aws.ToString(p.Name)
+			if name != "" && seen[name] {
+				c.addProblem(itemsOf(k.node.Find("portMappings"))[i].Find("name"), "rename one of the two port mappings",
+					"port mapping %s is given twice", name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// checkCPUSum compares the CPU of all containers with that of the task.
+func (c *checker) checkCPUSum(all []container, task *definition.Task) {
+	total := task.Text.Body.Find("cpu")
+	if !hasContent(total) {
+		return
+	}
+	sum := 0
+	for _, k := range all {
+		sum += int(k.Cpu)
+	}
+	if cpu, ok := parseUnits(total, "vcpu"); ok && sum > cpu {
+		c.addProblem(total, "lower cpu of the containers, or raise that of the task",
+			"the containers have %d CPU units, and the task has %d", sum, cpu)
+	}
+}
+
+func (c *checker) checkUlimits(k container) {
+	for i, u := range k.Ulimits {
+		if u.SoftLimit > u.HardLimit {
+			c.addProblem(itemsOf(k.node.Find("ulimits"))[i].Find("softLimit"), "lower softLimit, or raise hardLimit",
+				"the soft limit %d of ulimit %s of container %s is above its hard limit %d", u.SoftLimit, u.Name, k.name(),
+				u.HardLimit)
 		}
 	}
 }

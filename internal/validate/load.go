@@ -19,6 +19,7 @@ func LoadTask(file string, data []byte) (*definition.Task, error) {
 	c.checkModel(task.Text.Body, reflect.TypeFor[awsecs.RegisterTaskDefinitionInput](), "")
 	if len(c.problems) == 0 { // the checks below rely on valid members
 		c.checkContainers(task)
+		c.checkRoles(task)
 		c.checkVolumes(task)
 		c.checkTags(task.Text.Body)
 		c.checkSizes(task.Text.Body)

@@ -41,6 +41,8 @@ func (c *checker) checkService(service *definition.Service) {
 	for _, b := range itemsOf(body.Find("loadBalancers")) {
 		c.checkBalancer(b)
 	}
+	c.refuseSameBalancers(itemsOf(body.Find("loadBalancers")))
+	c.checkPlacement(body)
 }
 
 // later returns the node that is further down in the file.

@@ -28,6 +28,7 @@ func CompareTogether(task *definition.Task, service *definition.Service) []*defi
 	c.checkConnectPorts(task, body.Find("serviceConnectConfiguration"))
 	c.checkLaunchVolumes(task, itemsOf(body.Find("volumeConfigurations")))
 	c.checkNetwork(task, service)
+	c.checkExec(task, service)
 	if len(c.problems) == 0 && runsOnFargate(service) && !isForFargate(task) {
 		size := &checker{src: task.Text.Source}
 		size.checkFargateSize(task.Text.Body)

@@ -74,6 +74,15 @@ func TestRefusedTaskDefinitions(t *testing.T) {
 		{"privileged: true", "dependsOn: [{containerName: web, condition: COMPLETE}]", "web is essential"},
 		{"networkMode: bridge", "volumes: [{name: a}, {name: a}]", "volume a is given twice"},
 		{"networkMode: bridge", "tags: [{key: a, value: b}, {key: a, value: c}]", "tag a is given twice"},
+		{"privileged: true", "secrets: [{name: A, valueFrom: a}]", "no executionRoleArn to read them"},
+		{"networkMode: bridge", "executionRoleArn: arn:x\nmemory: 256", ""},
+		{"environment: [{name: TEXT,", "secrets: [{name: TEXT, valueFrom: a}]\n    environment: [{name: TEXT,",
+			"two variables TEXT"},
+		{"privileged: true", "ulimits: [{name: nofile, softLimit: 2, hardLimit: 1}]", "above its hard limit 1"},
+		{"{containerPort: 80, hostPort: 0}", "{containerPort: 80, hostPort: 0, name: a}, {containerPort: 81, name: a}",
+			"port mapping a is given twice"},
+		{"networkMode: bridge\ncontainerDefinitions:", "cpu: 64\ncontainerDefinitions:\n  - {name: x, image: x, memory: 8, cpu: 65}",
+			"the containers have 65 CPU units, and the task has 64"},
 		{"networkMode: bridge", "tags: [{key: " + strings.Repeat("k", 129) + ", value: b}]", "at most 128 characters"},
 	} {
 		if !strings.Contains(bridge, c.from) {
@@ -114,12 +123,41 @@ func TestRefusedServiceDefinitions(t *testing.T) {
 		"deploymentConfiguration: {canaryConfiguration: {canaryPercent: 0.05}}":    "a number from 0.1 to 100",
 		"serviceConnectConfiguration: {enabled: true, services: [{}]}":             "services[] has no portName",
 		"cluster: '{{ .Env.CLUSTER }}'":                                            "cluster is a template",
-		"placementConstraints: [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]":       "at most 10 entries, and this has 11",
+		"placementConstraints: [{type: memberOf}]":                                 "memberOf has no expression",
+		"placementConstraints: [{type: distinctInstance, expression: x}]":          "has no expression",
+		"placementStrategy: [{type: binpack, field: disk}]":                        "binpack is cpu or memory",
+		"placementStrategy: [{type: random, field: cpu}]":                          "random has no field",
+		"loadBalancers: [{targetGroupArn: 'arn:x', containerName: a, containerPort: 80}, " +
+			"{targetGroupArn: 'arn:x', containerName: a, containerPort: 80}]": "given twice for one container port",
+		"placementConstraints: [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]": "at most 10 entries, and this has 11",
 	} {
 		_, err := LoadService("f", []byte("serviceName: web\n"+text+"\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// ECS Exec is refused without the role of the tasks.
+func TestDefinitionsThatNeedARole(t *testing.T) {
+	const text = "family: web\nrequiresCompatibilities: [FARGATE]\nnetworkMode: awsvpc\ncpu: 256\nmemory: 512\n" +
+		"containerDefinitions: [{name: web, image: x}]\n"
+	task, err := LoadTask("t", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := LoadService("s", []byte("serviceName: web\nlaunchType: FARGATE\nenableExecuteCommand: true\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = definition.JoinProblems(CompareTogether(task, service))
+	if err == nil || !strings.Contains(err.Error(), "enableExecuteCommand needs a role of the tasks") {
+		t.Errorf("%v", err)
+	}
+	task.Input.TaskRoleArn = new(string)
+	*task.Input.TaskRoleArn = "arn:x"
+	if problems := CompareTogether(task, service); len(problems) > 0 {
+		t.Errorf("with a role: %v", problems)
 	}
 }
 

@@ -20,9 +20,10 @@ func (d *demo) printDemo(r *demoResult) error {
 		return enc.Encode(r)
 	}
 	var b strings.Builder
-	writeTable(&b, demoTable(r))
-	fmt.Fprintf(&b, "\nrequested, actual: canary weight as written and as AWS reports it; measured: canary share\n"+
-		"of the requests, ± 95 %%, from %s after the weight was read back\n\n", show.FormatDuration(propagationTime))
+	width, _ := d.Env.Size(d.Env.Out)
+	writeTable(&b, demoTable(r), width)
+	fmt.Fprintf(&b, "\nrequested, actual: canary weight as written and as AWS reports it\n"+
+		"measured: canary share of the requests ± 95 %%, from %s after the read\n\n", show.FormatDuration(propagationTime))
 	fmt.Fprintln(&b, d.endingText(r))
 	for _, row := range r.Steps {
 		for _, f := range row.failures {
@@ -80,18 +81,26 @@ func millisText(d time.Duration) string {
 	return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
 }
 
-// writeTable writes rows in columns: the first is left-aligned, the others right-aligned.
-func writeTable(w io.Writer, rows [][]string) {
+// writeTable writes rows in columns: the first is left-aligned, the others right-aligned. Columns are
+// closer together on a terminal that would break the rows; a width of 0 is unknown.
+func writeTable(w io.Writer, rows [][]string, terminal int) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], len([]rune(cell)))
 		}
 	}
+	total, gap := 2*(len(widths)-1), "  "
+	for _, n := range widths {
+		total += n
+	}
+	if terminal > 0 && total > terminal {
+		gap = " "
+	}
 	for _, row := range rows {
 		line := show.PadRight(row[0], widths[0])
 		for i, cell := range row[1:] {
-			line += "  " + strings.Repeat(" ", widths[i+1]-len([]rune(cell))) + cell
+			line += gap + strings.Repeat(" ", widths[i+1]-len([]rune(cell))) + cell
 		}
 		fmt.Fprintln(w, line)
 	}

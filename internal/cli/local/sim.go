@@ -121,11 +121,12 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 func printSimHelp(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 	url := at.URL()
 	speed := strconv.FormatFloat(o.speed, 'g', -1, 64)
-	fmt.Fprintf(w, "# a local AWS at %s, account %s, %s", url, s.Account(), s.Region())
+	pace := ""
 	if o.speed != 1 {
-		fmt.Fprintf(w, ", %s times as fast", speed)
+		pace = ", " + speed + " times as fast"
 	}
-	fmt.Fprintf(w, "\n# in another terminal:\nexport AWS_ENDPOINT_URL=%s\nexport AWS_ACCESS_KEY_ID=%s\nexport "+
+	fmt.Fprintf(w, "# a local AWS at %s, account %s, %s%s\n", url, s.Account(), s.Region(), pace)
+	fmt.Fprintf(w, "# in another terminal:\nexport AWS_ENDPOINT_URL=%s\nexport AWS_ACCESS_KEY_ID=%s\nexport "+
 		"AWS_SECRET_ACCESS_KEY=sim\nexport AWS_REGION=%[3]s AWS_DEFAULT_REGION=%[3]s\n",
 		url, s.Account(), s.Region())
 	fmt.Fprintf(w, "export AWS_DISABLE_HOST_PREFIX_INJECTION=true\nexport SLUICE_SPEED=%s\n", speed)

@@ -88,6 +88,8 @@ func awsScenarios() []Scenario {
 			addFaults("task-crash SERVICE count=1 exit=137 after=60s"), nil},
 		{"zone-lost", "an Availability Zone fails for ten minutes", true, addFaults("zone-lost ZONE after=60s for=10m"),
 			nil},
+		{spotInterruption, "a task on Fargate Spot is interrupted during the deployment", false,
+			addFaults("spot-interruption SERVICE count=1 after=60s"), runsOnSpot},
 		{"no-capacity", "no task can be placed for five minutes", false,
 			addFaults("no-capacity CLUSTER after=5s for=5m"),
 			nil},
@@ -103,6 +105,21 @@ func awsScenarios() []Scenario {
 		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false,
 			addFaults("expired-credentials after=60s for=15m"), nil},
 	}
+}
+
+const spotInterruption = "spot-interruption"
+
+// runsOnSpot reports whether tasks of the application's service may run on Fargate Spot.
+func runsOnSpot(app *appfile.Application) bool {
+	if app.Service == nil {
+		return false
+	}
+	for _, x := range app.Service.Input.CapacityProviderStrategy {
+		if x.CapacityProvider != nil && sluice.ARNName(*x.CapacityProvider) == "FARGATE_SPOT" {
+			return true
+		}
+	}
+	return false
 }
 
 // processScenarios are about the process that runs sluice.

@@ -19,6 +19,10 @@ func (s Scenario) suggestions(c rehearse.Case, r rehearse.Result) (all []string)
 	case !s.LosesRequests && r.Failed > 0 && cutOffTime(c) > 0:
 		say("a deregistration delay of %s cuts off requests that last %s: set it to %[2]s or more",
 			c.World.Primary.Drain, cutOffTime(c))
+	case s.Name == spotInterruption && r.Failed > 0:
+		say("a task on Spot gets SIGTERM while the load balancer still sends it requests: a task that serves for %s after "+
+			"SIGTERM loses no request (if yours does, set rehearse.servesAfterStop)",
+			shape.ShortDuration(rehearse.SpotWarningUsed))
 	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
 		say("if tasks start two minutes late, the deployment fails: raise progressDeadline")
 	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:

@@ -15,7 +15,10 @@ type Capacity struct {
 	OnEC2       bool
 	NetworkMode string   // bridge, host; empty: awsvpc
 	Providers   []string // capacity providers of the cluster
-	Connect     ConnectNamespace
+	// Strategy is that of the service, as entries of a world file. Empty: the service has none, or one
+	// of container instances.
+	Strategy []string
+	Connect  ConnectNamespace
 }
 
 // ConnectNamespace is the namespace of Service Connect. The zero value is none.
@@ -56,6 +59,11 @@ func (w *World) setCapacity(app *appfile.Application) {
 		if !slices.Contains(w.Capacity.Providers, name) {
 			w.Capacity.Providers = append(w.Capacity.Providers, name)
 		}
+		w.Capacity.Strategy = append(w.Capacity.Strategy,
+			fmt.Sprintf("{provider: %q, weight: %d, base: %d}", name, x.Weight, x.Base))
+	}
+	if w.Capacity.OnEC2 {
+		w.Capacity.Strategy = nil
 	}
 	w.Capacity.Connect = ConnectNamespaceOf(app.Service)
 	if w.Capacity.Connect.ID != "" && w.Primary.ARN == "" && !w.UsesCloudMap() {
@@ -67,7 +75,8 @@ func (w *World) setCapacity(app *appfile.Application) {
 func (w World) writeCapacity(line func(string, ...any)) {
 	c := w.Capacity
 	if len(c.Providers) > 0 {
-		line("capacity: [{capacityProviders: [%s]}]", strings.Join(c.Providers, ", "))
+		line("capacity: [{capacityProviders: [%s], defaultStrategy: [%s]}]", strings.Join(c.Providers, ", "),
+			strings.Join(c.Strategy, ", "))
 	}
 	switch connect := c.Connect; {
 	case w.UsesCloudMap() || connect.Name == "":

@@ -194,7 +194,7 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 	_, now := live.PrimaryDeployment()
 	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed
 	switch {
-	case now != former || failed:
+	case now != former || failed || back.NeedsNewDeployment():
 		before, _ := live.PrimaryDeployment()
 		brought, err := requestFormer(ctx, s, live, ecs.Revision{ARN: former, Name: former}, back, failed)
 		if err != nil {

@@ -1,0 +1,49 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// checkRoles refuses secrets of containers without the role that reads them.
+// AWS refuses them at RegisterTaskDefinition.
+func (c *checker) checkRoles(task *definition.Task) {
+	if aws.ToString(task.Input.ExecutionRoleArn) != "" {
+		return
+	}
+	for _, k := range containersOf(task) {
+		if n := k.node.Find("secrets"); hasContent(n) {
+			c.addProblem(n, "set executionRoleArn of the task definition",
+				"container %s has secrets, and the task definition has no executionRoleArn to read them", k.name())
+		}
+	}
+}
+
+// checkExec refuses ECS Exec without a role of the tasks. AWS refuses it at CreateService and
+// UpdateService.
+func (c *checker) checkExec(task *definition.Task, service *definition.Service) {
+	if service.Input.EnableExecuteCommand && aws.ToString(task.Input.TaskRoleArn) == "" {
+		c.addProblem(service.Text.Body.Find("enableExecuteCommand"),
+			"set taskRoleArn in "+task.File+", or remove enableExecuteCommand",
+			"enableExecuteCommand needs a role of the tasks, and %s has no taskRoleArn", task.File)
+	}
+}
+
+// checkSecretNames refuses a secret with the name of an environment variable or of another secret.
+func (c *checker) checkSecretNames(k container) {
+	var names []string
+	for _, e := range k.Environment {
+		names = append(names, aws.ToString(e.Name))
+	}
+	for i, s := range k.Secrets {
+		name := aws.ToString(s.Name)
+		if slices.Contains(names, name) {
+			c.addProblem(itemsOf(k.node.Find("secrets"))[i].Find("name"), "remove one of the two, or rename it",
+				"container %s has two variables %s: a secret has no name of another variable", k.name(), name)
+		}
+		names = append(names, name)
+	}
+}
