@@ -22,17 +22,18 @@ import (
 
 // preparedPlan is a plan and the inputs that it was made from.
 type preparedPlan struct {
-	app        *appfile.Application
-	account    *account.Account
-	clock      clock.Clock
-	state      plan.AWSState
-	options    mode.Options
-	plan       *plan.Plan
-	idles      bool            // see planFlags
-	returnPlan *history.Return // of a rollback by ECS's history; replaces the files
-	filter     journal.Filter
-	revision   string
-	findLost   func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
+	app          *appfile.Application
+	account      *account.Account
+	clock        clock.Clock
+	state        plan.AWSState
+	options      mode.Options
+	plan         *plan.Plan
+	idles        bool            // see planFlags
+	returnPlan   *history.Return // of a rollback by ECS's history; replaces the files
+	returnEvents []string        // of --rollback-events
+	filter       journal.Filter
+	revision     string
+	findLost     func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
 }
 
 // readAndPlan reads the state from AWS and makes the plan.
@@ -60,6 +61,7 @@ func (p *preparedPlan) planAgain() (err error) {
 	if p.returnPlan != nil {
 		if p.plan, err = history.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
 			p.plan.TakeOver = p.options.TakeOver
+			err = p.setReturnEvents()
 		}
 		return err
 	}
@@ -101,7 +103,7 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
 	app.AutoRollback = app.AutoRollback || o.AutoRollback
-	if app.Format == appfile.Ecspresso && !app.AutoRollback {
+	if app.Format == appfile.Ecspresso && !app.AutoRollback && !o.compares {
 		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
 	}
 	defer p.ShowCalls()()

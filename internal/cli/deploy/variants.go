@@ -45,8 +45,8 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	v.conflicts.registerAll(c)
 	c.Flags().BoolVar(&v.plan.AutoRollback, "auto-rollback", false,
 		"roll a failed deployment back, whatever the file says")
-	c.Flags().BoolVar(&v.noWait, "no-wait", false, noWaitHelp)
-	session.RegisterWaitUntil(c)
+	session.RegisterNoWait(c.Flags(), &v.noWait, noWaitHelp)
+	session.RegisterWaitUntil(c, nil)
 	c.Flags().BoolVar(&v.dry, "dry-run", false, "show the plan and write nothing")
 	return c
 }
@@ -136,11 +136,13 @@ write.`,
 	}
 	at.Register(c)
 	registerTaskSource(c.Flags(), &o.definitions)
+	c.Flags().BoolVar(&o.definitions.Service, "without-service", false, "compare only the task definition")
 	return c
 }
 
 // runDiff prints the differences. It does not ask whether the running revision works, as a plan does.
 func (p *program) runDiff(ctx context.Context, path string, o planFlags) error {
+	o.compares = true
 	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
 		return err

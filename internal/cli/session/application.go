@@ -2,13 +2,16 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	slashpath "path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/appfile/render"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -25,7 +28,7 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	app, err := appfile.Load(at.Files, at.Name, from)
+	app, err := loadInTime(at, from)
 	if !at.local {
 		app, err = nameOutsideFiles(at.folder)(app, err)
 	}
@@ -33,6 +36,39 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 		app.Timeout, app.ProgressDeadline = s.Flags.timeout, min(app.ProgressDeadline, s.Flags.timeout)
 	}
 	return app, err
+}
+
+// loadLimit is the time after which the evaluation of files is given up. Jsonnet may have a loop without an end.
+const loadLimit = 20 * time.Second
+
+// loadInTime reads the application. The evaluation of Jsonnet cannot be stopped: if it takes too long, it goes on
+// until the command has ended.
+func loadInTime(at ApplicationLocation, from *render.Environment) (*appfile.Application, error) {
+	type result struct {
+		app   *appfile.Application
+		err   error
+		panic any
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			r.panic = recover()
+			done <- r
+		}()
+		r.app, r.err = appfile.Load(at.Files, at.Name, from)
+	}()
+	select {
+	case r := <-done:
+		if r.panic != nil {
+			panic(r.panic)
+		}
+		return r.app, r.err
+	case <-time.After(loadLimit):
+		return nil, &sluice.Error{Op: "evaluate the files", Resource: at.Name,
+			Err:  fmt.Errorf("they are not evaluated after %s", loadLimit),
+			Next: "check the Jsonnet for a loop without an end"}
+	}
 }
 
 // ApplicationLocation is the folder that an application is read from. Files outside this folder
