@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -61,22 +62,22 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"register --output":               "next: give --output text or --output json",
-		"continue --config x":             `there is no command "continue"`,
-		"revisions --output tsv":          "jq -r prints json as TSV with @tsv",
-		"deploy --wait-until ecs:BAKE":    "sluice cannot wait for ecs:BAKE: leave the flag out",
-		"deploy --wait-until codedeploy:": `"" is no lifecycle event of ECS: give one of BeforeInstall, Install`,
-		"scale --wait-until codedeploy:X": "sluice cannot wait for codedeploy:X here: give it to sluice deploy or sluice wait",
-		"run --wait-until running":        "give --no-wait",
-		"tasks trace":                     "next: run sluice status, which says why tasks fail",
-		"tasks list":                      "next: run sluice tasks",
-		"exec --port-forward":             "--port-forward needs the port of the container",
-		"exec -L 80:80":                   "-L is not LOCAL:HOST:PORT",
-		"exec --port 80":                  "next: give --port-forward too",
+		"register --output":                               "next: give --output text or --output json",
+		"continue --config x":                             `there is no command "continue"`,
+		"revisions --output tsv":                          "jq -r prints json as TSV with @tsv",
+		"deploy --wait-until ecs:BAKE":                    "sluice cannot wait for ecs:BAKE: leave the flag out",
+		"deploy --wait-until codedeploy:":                 `"" is no lifecycle event of ECS: give one of BeforeInstall, Install`,
+		"scale --wait-until codedeploy:X":                 "sluice cannot wait for codedeploy:X here: give it to sluice deploy or sluice wait",
+		"run --wait-until running":                        "give --no-wait",
+		"tasks trace":                                     "next: run sluice status, which says why tasks fail",
+		"tasks list":                                      "next: run sluice tasks",
+		"exec --port-forward":                             "--port-forward needs the port of the container",
+		"exec -L 80:80":                                   "-L is not LOCAL:HOST:PORT",
+		"exec --port 80":                                  "next: give --port-forward too",
 		"rollback --no-wait --deregister-task-definition": "--no-wait exits before the revision can be deregistered",
-		"init --jsonnet":                       "next: give --format ecspresso",
-		"init --format ecspresso --jsonnet":    "next: give --service or --task-definition",
-		"init --task-definition a --service b": "next: give one of them",
+		"init --jsonnet":                                  "next: give --format ecspresso",
+		"init --format ecspresso --jsonnet":               "next: give --service or --task-definition",
+		"init --task-definition a --service b":            "next: give one of them",
 		"init --format ecspresso --service a --task-definition-path b/c": "the name of a definition's file has a folder",
 	} {
 		code, _, errs := runOffline(t, strings.Fields(args)...)
@@ -97,6 +98,25 @@ func TestFlagsOfEcspressoAreKnown(t *testing.T) {
 		code, out, errs := runOffline(t, append(strings.Fields(args), "--help")...)
 		if code != 0 || out+errs == "" || strings.Contains(errs, "unknown") {
 			t.Errorf("sluice %s: %d\n%s", args, code, errs)
+		}
+	}
+}
+
+// Every command that takes an application has a line in the script of the formats, for each of them.
+func TestEveryFormat(t *testing.T) {
+	script, err := os.ReadFile("../../cmd/sluice/testdata/script/formats.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range reference().Commands() {
+		if c.Flags().Lookup("config") == nil {
+			continue
+		}
+		for _, dir := range []string{"own", "piped", "presso"} {
+			line := regexp.MustCompile(`(?m)^(exec|exits \d) sluice ` + c.Name() + `( .*)? ` + dir + `$`)
+			if !line.Match(script) {
+				t.Errorf("formats.txtar does not run sluice %s %s", c.Name(), dir)
+			}
 		}
 	}
 }

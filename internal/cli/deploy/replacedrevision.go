@@ -71,17 +71,26 @@ func (r *rollbackRun) deregisterReplaced(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	rev, why := r.replaced.findUnused(all, users)
+	if why != "" {
+		fmt.Fprintf(r.program.Env.Err, "note: %s stays as it is: %s\n", r.replaced.name, why)
+		return nil
+	}
+	return ecs.Deregister(ctx, f.API, r.program.NewAct("rollback"), rev.Name, rev)
+}
+
+// findUnused returns the replaced revision, or why it is not deregistered.
+func (r replacedRevision) findUnused(all []ecs.Revision, users map[string][]string) (ecs.Revision, string) {
 	for _, rev := range all {
-		if rev.Name != r.replaced.name {
+		if rev.Name != r.name {
 			continue
 		}
 		if by := users[rev.Name]; len(by) > 0 {
-			fmt.Fprintf(r.program.Env.Err, "note: %s stays registered: it is used by %s\n", rev.Name, strings.Join(by, ", "))
-			return nil
+			return rev, "it is used by " + strings.Join(by, ", ")
 		}
-		return ecs.Deregister(ctx, f.API, r.program.NewAct("rollback"), rev.Name, rev)
+		return rev, ""
 	}
-	return nil
+	return ecs.Revision{}, "it is not ACTIVE"
 }
 
 // setReturnEvents sets the events after which CodeDeploy rolls back the deployment of a rollback.

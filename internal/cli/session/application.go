@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,7 +29,7 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	app, err := loadInTime(at, from)
+	app, err := loadInTime(at, from, cmp.Or(s.Env.LoadLimit, defaultLoadLimit))
 	if !at.local {
 		app, err = nameOutsideFiles(at.folder)(app, err)
 	}
@@ -38,12 +39,12 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	return app, err
 }
 
-// loadLimit is the time after which the evaluation of files is given up. Jsonnet may have a loop without an end.
-const loadLimit = 20 * time.Second
+// defaultLoadLimit is [Env.LoadLimit] if that is zero.
+const defaultLoadLimit = 20 * time.Second
 
 // loadInTime reads the application. The evaluation of Jsonnet cannot be stopped: if it takes too long, it goes on
 // until the command has ended.
-func loadInTime(at ApplicationLocation, from *render.Environment) (*appfile.Application, error) {
+func loadInTime(at ApplicationLocation, from *render.Environment, limit time.Duration) (*appfile.Application, error) {
 	type result struct {
 		app   *appfile.Application
 		err   error
@@ -64,9 +65,9 @@ func loadInTime(at ApplicationLocation, from *render.Environment) (*appfile.Appl
 			panic(r.panic)
 		}
 		return r.app, r.err
-	case <-time.After(loadLimit):
+	case <-time.After(limit):
 		return nil, &sluice.Error{Op: "evaluate the files", Resource: at.Name,
-			Err:  fmt.Errorf("they are not evaluated after %s", loadLimit),
+			Err:  fmt.Errorf("they are not evaluated after %s", limit),
 			Next: "check the Jsonnet for a loop without an end"}
 	}
 }

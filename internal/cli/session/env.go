@@ -46,6 +46,10 @@ type Env struct {
 	OpenJournal func(path string, c clock.Clock) (*journal.Journal, error)
 	StateDir    string // folder of the journal without --state
 
+	// LoadLimit is the time after which the evaluation of files is given up. Jsonnet may have a loop without an end.
+	// Zero: 20 s.
+	LoadLimit time.Duration
+
 	Getwd func() (string, error)
 	FS    func(dir string) fs.FS
 
