@@ -118,8 +118,8 @@ func TestEcspressoFilesAreRefused(t *testing.T) {
 		{"no task definition", "service: web\nservice_definition: ecs-service-def.json\n", "the file has no task_definition", ""},
 		{"no service definition", "service: web\ntask_definition: ecs-task-def.jsonnet\n", "no service_definition", ""},
 		{"no service", "task_definition: ecs-task-def.jsonnet\nservice_definition: ecs-service-def.json\n", "but no service", ""},
-		{"a file outside of the folder", "task_definition: ../task.json\n", "is outside the folder",
-			"copy the file into the folder of the configuration"},
+		{"a file outside of the folder", "task_definition: ../task.json\n", "is outside the folder", ""},
+		{"its advice", "task_definition: ../task.json\n", "copy the file into the folder of the configuration", ""},
 		{"a missing file", "task_definition: none.json\n", "there is no file none.json", ""},
 		{"camel case", "taskDefinition: a\ntask_definition: ecs-task-def.jsonnet\n", `unknown key "taskDefinition"`, ""},
 	} {
