@@ -68,6 +68,23 @@ func TestFilesAreEvaluated(t *testing.T) {
 	}
 }
 
+// A text with the marks of templates is what its escaped form is evaluated to, also as Jsonnet.
+func TestEscapedTemplates(t *testing.T) {
+	const text = `{"a": "{{.Name}} {{` + "`{{`" + `}} }}", "b": ["x"]}`
+	e, files := environmentOf(nil)
+	if _, got, err := e.Evaluate(files, "a.json", render.EscapeTemplates([]byte(text))); err != nil || string(got) != text {
+		t.Errorf("%s %v", got, err)
+	}
+	data, err := render.FormatJsonnet("a.jsonnet", render.EscapeTemplates([]byte(text)))
+	if err != nil || !strings.Contains(string(data), "b: ['x']") {
+		t.Errorf("%s %v", data, err)
+	}
+	_, got, err := e.Evaluate(files, "a.jsonnet", data)
+	if err != nil || !strings.Contains(string(got), `"{{.Name}} {{`+"`{{`"+`}} }}"`) {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
 func TestProblemsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, text, place, message, next string }{
 		{"a missing variable", "a.json", "{\n  \"a\": \"{{ must_env `NONE` }}\"}", "a.json:2:12",
