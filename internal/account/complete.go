@@ -144,6 +144,7 @@ var requiredFields = map[string]missingField{
 		func(o *awsecs.DeleteTaskDefinitionsOutput) bool { return o.TaskDefinitions != nil || o.Failures != nil }),
 	"ecs:RunTask": hasField("tasks or failures",
 		func(o *awsecs.RunTaskOutput) bool { return o.Tasks != nil || o.Failures != nil }),
+	"ecs:ExecuteCommand": hasField("session", func(o *awsecs.ExecuteCommandOutput) bool { return o.Session != nil }),
 	"ecs:StopTask": hasField("task", func(o *awsecs.StopTaskOutput) bool { return o.Task != nil }),
 	"ecs:StopServiceDeployment": hasField("serviceDeploymentArn",
 		func(o *awsecs.StopServiceDeploymentOutput) bool { return aws.ToString(o.ServiceDeploymentArn) != "" }),

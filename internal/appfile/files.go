@@ -114,7 +114,7 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (string, []by
 	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
 		p := l.src.At(at, "%s: %s is outside the folder", what, name)
 		if l.evaluator != nil {
-			p.Next = "copy the file into the folder of the configuration: a deployment reads no file outside of it"
+			p.Next = "move the file into the folder of the configuration: a deployment reads no file outside of it"
 		}
 		l.addProblem(p)
 		return "", nil, false

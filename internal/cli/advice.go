@@ -69,8 +69,8 @@ var otherFlags = map[string]string{
 	"run --no-ebs-delete-on-termination": "leave it out: sluice run attaches no EBS volumes",
 	"tasks --trace":                      "run sluice status, which says why tasks fail, and sluice logs --id ID",
 	"init --sort":                        "leave it out: members of definitions are always in the same order",
-	"init --express":                     "sluice does not deploy Express Mode services",
+	"init --express":                     "leave it out: sluice does not deploy Express Mode services",
 	"init --no-express":                  "leave it out: sluice does not deploy Express Mode services",
-	"init --express-definition-path":     "sluice does not deploy Express Mode services",
+	"init --express-definition-path":     "leave it out: sluice does not deploy Express Mode services",
 	"init --config":                      "name the folder of the files: sluice init DIR",
 }

@@ -82,7 +82,7 @@ func (p *program) runExec(ctx context.Context, path string, o execFlags) error {
 	if p.Env.FindProgram == nil || p.Env.FindProgram(sessionPlugin) != nil {
 		return &sluice.Error{Op: "execute a command", Resource: target.Task,
 			Err:  fmt.Errorf("%s is not installed; no command was started", sessionPlugin),
-			Next: "install it: AWS Systems Manager User Guide, \"Install the Session Manager plugin for the AWS CLI\""}
+			Next: "read \"Install the Session Manager plugin for the AWS CLI\" in the AWS Systems Manager User Guide, and install it"}
 	}
 	started, err := target.Execute(ctx, p.NewAct("exec"), o.command)
 	if err != nil {
