@@ -145,7 +145,7 @@ var requiredFields = map[string]missingField{
 	"ecs:RunTask": hasField("tasks or failures",
 		func(o *awsecs.RunTaskOutput) bool { return o.Tasks != nil || o.Failures != nil }),
 	"ecs:ExecuteCommand": hasField("session", func(o *awsecs.ExecuteCommandOutput) bool { return o.Session != nil }),
-	"ecs:StopTask": hasField("task", func(o *awsecs.StopTaskOutput) bool { return o.Task != nil }),
+	"ecs:StopTask":       hasField("task", func(o *awsecs.StopTaskOutput) bool { return o.Task != nil }),
 	"ecs:StopServiceDeployment": hasField("serviceDeploymentArn",
 		func(o *awsecs.StopServiceDeploymentOutput) bool { return aws.ToString(o.ServiceDeploymentArn) != "" }),
 	"ecs:ContinueServiceDeployment": hasField("serviceDeploymentArn",

@@ -41,13 +41,11 @@ type variable struct {
 	value any
 }
 
-// run evaluates a list of actions and text. Variables that it declares end with it.
+// run evaluates a list of actions and text.
 func (e *execution) run(list *parse.ListNode) error {
 	if list == nil {
 		return nil
 	}
-	outer := len(e.variables)
-	defer func() { e.variables = e.variables[:outer] }()
 	for _, node := range list.Nodes {
 		if err := e.runNode(node); err != nil {
 			return err
