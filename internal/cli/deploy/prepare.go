@@ -101,6 +101,11 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		return nil, &sluice.Error{Op: "plan", Resource: app.File,
 			Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
+	if o.creates {
+		if err := o.setCreateCount(app); err != nil {
+			return nil, err
+		}
+	}
 	app.Scaling = app.Scaling.With(o.Scaling)
 	app.AutoRollback = app.AutoRollback || o.AutoRollback
 	if app.Format == appfile.Ecspresso && !app.AutoRollback && !o.compares {
@@ -131,6 +136,19 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		return nil, err
 	}
 	return out, out.refuseExisting(o.creates)
+}
+
+// setCreateCount sets the desired count of a new service to 0, if the flags give none. A DAEMON service has none.
+func (o *planFlags) setCreateCount(app *appfile.Application) error {
+	if app.Service == nil {
+		return &sluice.Error{Op: "create the service", Resource: app.File,
+			Err:  errors.New("the application is a standalone task, and has no service"),
+			Next: "name an application with a service"}
+	}
+	if o.Tasks == nil && app.Service.Input.SchedulingStrategy != "DAEMON" {
+		o.Tasks, o.idles = new(int), true
+	}
+	return nil
 }
 
 // refuseExisting returns an error if a service must not exist, and does.

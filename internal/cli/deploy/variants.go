@@ -103,12 +103,7 @@ gives another one. If the service exists, it is an error and nothing is written.
 sluice deploy also creates a service, with the desired count of the file.`,
 		Example: `  sluice create examples/rolling
   sluice create examples/rolling --tasks 2`,
-	}, func() error {
-		if v.plan.Tasks == nil {
-			v.plan.Tasks = new(int)
-		}
-		return nil
-	})
+	}, func() error { return nil })
 	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count (default 0)")
 	return c
 }
