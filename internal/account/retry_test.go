@@ -115,10 +115,6 @@ var writeTable = []newRow{
 		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"),
 			ClientToken: ptr("")}))
 	}},
-	{"ecs:ExecuteCommand prod/abc", false, func(ctx context.Context, w *world) error {
-		return sent(w.ECS().ExecuteCommand(ctx, &awsecs.ExecuteCommandInput{Cluster: ptr("prod"), Task: ptr("abc"),
-			Command: ptr("sh"), Interactive: true}))
-	}},
 	{"ecs:StopTask prod/abc", true, func(ctx context.Context, w *world) error {
 		return sent(w.ECS().StopTask(ctx, &awsecs.StopTaskInput{Cluster: ptr("prod"),
 			Task: ptr("arn:aws:ecs:us-east-1:123456789012:task/prod/abc")}))
@@ -209,6 +205,10 @@ var writeTable = []newRow{
 	{"ecs:DeleteTaskDefinitions web:7,web:8", true, func(ctx context.Context, w *world) error {
 		return sent(w.ECS().DeleteTaskDefinitions(ctx, &awsecs.DeleteTaskDefinitionsInput{TaskDefinitions: []string{
 			"arn:aws:ecs:us-east-1:123456789012:task-definition/web:7", "web:8"}}))
+	}},
+	{"ecs:ExecuteCommand prod/abc", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().ExecuteCommand(ctx, &awsecs.ExecuteCommandInput{Cluster: ptr("prod"), Task: ptr("abc"),
+			Command: ptr("sh"), Interactive: true}))
 	}},
 }
 
