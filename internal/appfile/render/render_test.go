@@ -98,7 +98,7 @@ func TestProblemsHaveTheirPlace(t *testing.T) {
 		{"a broken template", "a.json", "{{ must_env", "a.json:1:1", "the template is not valid: unclosed action", ""},
 		{"piped's template", "a.json", "{{ .encryptedSecrets.key }}", "a.json:1:", ".encryptedSecrets.key has no value", ""},
 		{"a long range", "a.json", `{{ range 1000000000 }}0123456789{{ end }}`, "a.json:1:10", "range 1000000000 has more than 200000 turns", ""},
-		{"ranges in ranges", "a.json", `{{ range 10000 }}{{ range 10000 }}{{ end }}{{ end }}`, "a.json:1:", "takes more than 200000 steps", ""},
+		{"ranges in ranges", "a.json", `{{ range 2000 }}{{ range 2000 }}{{ end }}{{ end }}`, "a.json:1:", "takes more than 200000 steps", ""},
 		{"a range of text", "a.json", "{}\n{{ range \"abc\" }}x{{ end }}", "a.json:2:", "range needs a list, an object or a whole number", ""},
 		{"a template that calls itself", "a.json", `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "a.json:1:",
 			"more than 100 templates call each other", ""},
