@@ -24,6 +24,7 @@ func (s *Service) apiOperations() []any {
 		s.DescribeTaskDefinition,
 		s.DescribeTaskSets,
 		s.DescribeTasks,
+		s.ExecuteCommand,
 		s.ListAccountSettings,
 		s.ListClusters,
 		s.ListContainerInstances,

@@ -58,7 +58,7 @@ func unsimulatedOperations() []string {
 		"DeleteExpressGatewayService", "DeleteGateway", "DeregisterContainerInstance", "DescribeDaemon",
 		"DescribeDaemonDeployments", "DescribeDaemonRevisions", "DescribeDaemonTaskDefinition",
 		"DescribeExpressGatewayService", "DescribeGateway", "DescribeGatewayResources", "DescribeGatewayRoute",
-		"DisassociateGatewayFromCluster", "DiscoverPollEndpoint", "ExecuteCommand", "GetTaskProtection",
+		"DisassociateGatewayFromCluster", "DiscoverPollEndpoint", "GetTaskProtection",
 		"ListAttributes", "ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
 		"ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways", "PutAttributes",
 		"RegisterContainerInstance", "RegisterDaemonTaskDefinition",

@@ -106,6 +106,7 @@ var whole = map[string]string{
 	"UpdateServicePrimaryTaskSet": `{"taskSet": {}}`,
 	"RegisterTaskDefinition":      `{"taskDefinition": {"taskDefinitionArn": "a"}}`,
 	"DeregisterTaskDefinition":    `{"taskDefinition": {}}`, "DeleteTaskDefinitions": `{"taskDefinitions": [{}]}`, "RunTask": `{"tasks": [{}], "failures": []}`,
+	"ExecuteCommand":            `{"session": {}}`,
 	"StopTask":                  `{"task": {}}`,
 	"StopServiceDeployment":     `{"serviceDeploymentArn": "a"}`,
 	"ContinueServiceDeployment": `{"serviceDeploymentArn": "a"}`,

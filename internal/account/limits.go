@@ -96,7 +96,7 @@ var ecsBuckets = map[string]bucket{
 	"UpdateServicePrimaryTaskSet": taskSetModify,
 	"DescribeServiceDeployments":  serviceDeployment, "ListServiceDeployments": serviceDeployment,
 	"DescribeServiceRevisions": serviceRevision,
-	"RunTask":                  clusterParts, "StartTask": clusterParts, "StopTask": clusterParts,
+	"RunTask":                  clusterParts, "StartTask": clusterParts, "StopTask": clusterParts, "ExecuteCommand": clusterParts,
 	"DescribeTasks": clusterPartsRead, "ListTasks": clusterPartsRead,
 	"DescribeContainerInstances": clusterPartsRead, "ListContainerInstances": clusterPartsRead,
 	"DescribeClusters": clusterRead, "ListClusters": clusterRead, "DescribeCapacityProviders": clusterRead,

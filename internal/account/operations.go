@@ -24,7 +24,7 @@ import (
 //   - services: "<cluster>/<service>" by names, "default" for no cluster
 //   - task sets: "ecs-svc/N", given as id or as ARN
 //   - task definitions: family, or family:revision
-//   - RunTask, StopTask: "<cluster>/<family:revision>", "<cluster>/<task id>"
+//   - RunTask, StopTask, ExecuteCommand: "<cluster>/<family:revision>", "<cluster>/<task id>"
 //   - Cloud Map instances: "<service id>/<instance id>"
 //   - CodeDeploy: "<application>/<deployment group>" to create, otherwise the deployment's id
 //   - the rest: the ARN or id in the request; CreateRule the listener's
@@ -111,6 +111,10 @@ var writeTable = map[string]writeRow{
 		return inCluster(i.Cluster,
 			lastPart(i.Task))
 	}, alwaysRepeat),
+	"ecs:ExecuteCommand": newRow(func(i *awsecs.ExecuteCommandInput) string {
+		return inCluster(i.Cluster,
+			lastPart(i.Task))
+	}, nil),
 	"ecs:StopServiceDeployment": newRow(
 		func(i *awsecs.StopServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
 	"ecs:ContinueServiceDeployment": newRow(

@@ -206,6 +206,10 @@ var writeTable = []newRow{
 		return sent(w.ECS().DeleteTaskDefinitions(ctx, &awsecs.DeleteTaskDefinitionsInput{TaskDefinitions: []string{
 			"arn:aws:ecs:us-east-1:123456789012:task-definition/web:7", "web:8"}}))
 	}},
+	{"ecs:ExecuteCommand prod/abc", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().ExecuteCommand(ctx, &awsecs.ExecuteCommandInput{Cluster: ptr("prod"), Task: ptr("abc"),
+			Command: ptr("sh"), Interactive: true}))
+	}},
 }
 
 // cutBody is an answer that breaks off.

@@ -66,7 +66,7 @@ func ecspressoKeys() []key {
 		honouredKey("plugins", shape{kind: list, of: &shape{kind: object, keys: pluginKeys()}}, "The lookups of the "+
 			"definitions. ssm and secretsmanager work without a plugin."),
 		refusedKey("express_definition", "sluice does not deploy Express Mode services."),
-		refusedKey("filter_command", "sluice selects a task by its ID and never by a dialogue: remove the key."),
+		refusedKey("filter_command", "sluice starts no program to select a task: remove the key."),
 	}
 }
 

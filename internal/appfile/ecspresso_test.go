@@ -122,6 +122,7 @@ func TestEcspressoFilesAreRefused(t *testing.T) {
 		{"no service definition", "service: web\ntask_definition: ecs-task-def.jsonnet\n", "no service_definition", ""},
 		{"no service", "task_definition: ecs-task-def.jsonnet\nservice_definition: ecs-service-def.json\n", "but no service", ""},
 		{"a file outside of the folder", "task_definition: ../task.json\n", "is outside the folder", ""},
+		{"its advice", "task_definition: ../task.json\n", "move the file into the folder of the configuration", ""},
 		{"a missing file", "task_definition: none.json\n", "there is no file none.json", ""},
 		{"camel case", "taskDefinition: a\ntask_definition: ecs-task-def.jsonnet\n", `unknown key "taskDefinition"`, ""},
 	} {

@@ -112,7 +112,11 @@ func (l *loader) fileOf(name string) string { return path.Join(path.Dir(l.app.Fi
 func (l *loader) readNamed(at *definition.Node, name, what string) (string, []byte, bool) {
 	file := l.fileOf(name)
 	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
-		l.addProblem(l.src.At(at, "%s: %s is outside the folder", what, name))
+		p := l.src.At(at, "%s: %s is outside the folder", what, name)
+		if l.evaluator != nil {
+			p.Next = "move the file into the folder of the configuration: a deployment reads no file outside of it"
+		}
+		l.addProblem(p)
 		return "", nil, false
 	}
 	data, err := l.readFile(file)

@@ -114,6 +114,7 @@ func figures() []figure {
 				func(f float64) result { return least(f, 1000, "per minute") })},
 		{"sluice's own time where AWS takes none", "< 1 s", bench("./internal/engine", "OwnTime", "own-ms/op",
 			func(f float64) result { return most(f, 1000, "ms") })},
+		{"the slowest command that does not deploy, where AWS takes no time", "< 1 s", slowestCommand},
 		{"50 deployments at once in one account: succeeded without a failed request", "all", fiftyAtOnce},
 		{"binary", "< 35 MB", binarySize},
 		{"sluice version", "< 30 ms", versionTime},

@@ -98,6 +98,9 @@ traffic, the new primary, and the rollback if a stage fails.`,
 		SilenceErrors: true,
 		Args:          refuseUnknownCommand,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := p.TakeVariables(c); err != nil {
+				return err
+			}
 			return p.LimitTime(c)
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -108,7 +111,7 @@ traffic, the new primary, and the rollback if a stage fails.`,
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(p.flagError)
 	root.AddGroup(
 		&cobra.Group{ID: groupDeploy, Title: "Deploy:"},
 		&cobra.Group{ID: groupInspect, Title: "Inspect:"},
@@ -139,9 +142,20 @@ func (p *program) addCommands(root *cobra.Command) {
 	add(groupLocal, p.newSchemaCommand(), p.newVersionCommand())
 }
 
-// flagError returns the error for a wrong flag, with the command that lists the flags.
-func flagError(c *cobra.Command, err error) error {
-	return &sluice.Error{Op: c.CommandPath(), Err: explainFlagError(err), Next: "run " + c.CommandPath() + " --help"}
+// flagError returns the error for a wrong flag, with what to use instead or the command that lists the flags.
+func (p *program) flagError(c *cobra.Command, err error) error {
+	if !c.HasParent() { // the flags of a command that does not exist
+		for _, word := range p.Env.Args {
+			if otherCommands[word] != "" {
+				return refuseUnknownCommand(c, []string{word})
+			}
+		}
+	}
+	next := "run " + c.CommandPath() + " --help"
+	if advice := adviseOnFlag(c.Name(), err); advice != "" {
+		next = advice
+	}
+	return &sluice.Error{Op: c.CommandPath(), Err: explainFlagError(err), Next: next}
 }
 
 // explainFlagError names the values that a flag takes. The errors of Go's parsers say only that
@@ -158,27 +172,6 @@ func explainFlagError(err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s is %q, but must be %s", wrong.GetFlag().Name, printable.Clip(wrong.GetValue(), 60), takes)
-}
-
-// otherCommands are commands of similar programs, with what does the same here.
-var otherCommands = map[string]string{
-	"apply": "run sluice deploy",
-	"check": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"exec":  "run aws ecs execute-command with the ID of a task from sluice tasks",
-	"events": "run sluice history ID for the events of a deployment, or sluice status --events 20 for those of " +
-		"the service",
-	"lint":     "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"list":     "run sluice history to list the deployments, or sluice status DIR for one service",
-	"ls":       "run sluice history to list the deployments, or sluice status DIR for one service",
-	"promote":  "run sluice approve if the deployment waits for approval, or sluice resume if it is paused",
-	"simulate": "run sluice rehearse for deployments with faults, or sluice sim for a local AWS",
-	"start":    "run sluice deploy for a service, sluice run for a task, or sluice sim for a local AWS",
-	"stop":     "run sluice abort to end a deployment where it is, or sluice rollback to restore the state before it",
-	"undo":     "run sluice rollback",
-	"up":       "run sluice deploy for a service, or sluice sim for a local AWS",
-	"validate": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"verify": "run sluice plan: it checks the files, the target groups and the listener rules. It does not check images, " +
-		"secrets and roles",
 }
 
 func refuseUnknownCommand(c *cobra.Command, args []string) error {

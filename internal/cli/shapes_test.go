@@ -169,13 +169,15 @@ func (b *shapeBench) deploy() {
 	b.compareRevision(primaryRevision(s), primaryRevision(previous))
 	b.compareService(s)
 	b.expectNoChange("files")
-	for _, format := range []string{"sluice", "ecspresso"} {
-		if code, out, log = b.sluice("init", format, "--cluster", "prod", "--service", *s.ServiceName, "--format",
-			format); code != 0 {
+	for _, format := range []string{"sluice", "ecspresso", "ecspresso --jsonnet"} {
+		dir := strings.ReplaceAll(format, " ", "")
+		args := append([]string{"init", dir, "--cluster", "prod", "--service", *s.ServiceName, "--format"},
+			strings.Fields(format)...)
+		if code, out, log = b.sluice(args...); code != 0 {
 			b.t.Errorf("init --format %s: exit %d\n%s%s", format, code, out, log)
 			return
 		}
-		b.expectNoChange(format)
+		b.expectNoChange(dir)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,6 +45,78 @@ func TestUnknownCommandNamesAnother(t *testing.T) {
 		code, _, errs := runOffline(t, strings.Fields(args)...)
 		if code != 1 || !strings.Contains(errs, want) {
 			t.Errorf("sluice %s: %d\n%s", args, code, errs)
+		}
+	}
+}
+
+// A flag of ecspresso is answered with what to use instead.
+func TestUnknownFlagNamesAnother(t *testing.T) {
+	for words, next := range otherFlags {
+		args := strings.Fields(words)
+		if len(args) == 1 {
+			args = append([]string{"deploy"}, args...)
+		}
+		code, _, errs := runOffline(t, args...)
+		if code != 1 || !strings.Contains(errs, "unknown flag: "+args[1]) || !strings.Contains(errs, "next: "+next) {
+			t.Errorf("%s: %d\n%s", words, code, errs)
+		}
+	}
+	for args, want := range map[string]string{
+		"register --output":                               "next: give --output text or --output json",
+		"continue --config x":                             `there is no command "continue"`,
+		"revisions --output tsv":                          "jq -r prints json as TSV with @tsv",
+		"deploy --wait-until ecs:BAKE":                    "sluice cannot wait for ecs:BAKE: leave the flag out",
+		"deploy --wait-until codedeploy:":                 `"" is no lifecycle event of ECS: give one of BeforeInstall, Install`,
+		"scale --wait-until codedeploy:X":                 "sluice cannot wait for codedeploy:X here: give it to sluice deploy or sluice wait",
+		"run --wait-until running":                        "give --no-wait",
+		"tasks trace":                                     "next: run sluice status, which says why tasks fail",
+		"tasks list":                                      "next: run sluice tasks",
+		"exec --port-forward":                             "--port-forward needs the port of the container",
+		"exec -L 80:80":                                   "-L is not LOCAL:HOST:PORT",
+		"exec --port 80":                                  "next: give --port-forward too",
+		"rollback --no-wait --deregister-task-definition": "--no-wait exits before the revision can be deregistered",
+		"init --jsonnet":                                  "next: give --format ecspresso",
+		"init --format ecspresso --jsonnet":               "next: give --service or --task-definition",
+		"init --task-definition a --service b":            "next: give one of them",
+		"init --format ecspresso --service a --task-definition-path b/c": "the name of a definition's file has a folder",
+	} {
+		code, _, errs := runOffline(t, strings.Fields(args)...)
+		if code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("sluice %s: %d\n%s", args, code, errs)
+		}
+	}
+}
+
+// Flags of ecspresso that change nothing here, or have another name, are known.
+func TestFlagsOfEcspressoAreKnown(t *testing.T) {
+	for _, args := range []string{"deploy --wait --wait-until stable", "deploy --wait=false", "scale --no-wait --wait-until deployed",
+		"refresh --wait", "rollback --no-deregister-task-definition --rollback-events DEPLOYMENT_FAILURE",
+		"wait --until stable --config x", "deregister --force --keeps 3", "run --wait-until stopped --propagate-tags NONE",
+		"appspec --no-update-service", "appspec --update-service", "diff --without-service", "tasks --find", "delete --terminate --force",
+		"deploy --skip-task-definition --revision 3 --no-update-service", "--log-format json status", "revisions --output table",
+		"exec --id a --command sh --container web", "init --force-overwrite --jsonnet"} {
+		code, out, errs := runOffline(t, append(strings.Fields(args), "--help")...)
+		if code != 0 || out+errs == "" || strings.Contains(errs, "unknown") {
+			t.Errorf("sluice %s: %d\n%s", args, code, errs)
+		}
+	}
+}
+
+// Every command that takes an application has a line in the script of the formats, for each of them.
+func TestEveryFormat(t *testing.T) {
+	script, err := os.ReadFile("../../cmd/sluice/testdata/script/formats.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range reference().Commands() {
+		if c.Flags().Lookup("config") == nil {
+			continue
+		}
+		for _, dir := range []string{"own", "piped", "presso"} {
+			line := regexp.MustCompile(`(?m)^(exec|exits \d) sluice ` + c.Name() + `( .*)? ` + dir + `$`)
+			if !line.Match(script) {
+				t.Errorf("formats.txtar does not run sluice %s %s", c.Name(), dir)
+			}
 		}
 	}
 }

@@ -32,6 +32,9 @@ func (r *Run) AddTag(key, value string) {
 	r.Input.Tags = append(r.Input.Tags, ecstypes.Tag{Key: &key, Value: &value})
 }
 
+// SetPropagateTags sets whose tags the tasks get.
+func (r *Run) SetPropagateTags(from string) { r.Input.PropagateTags = ecstypes.PropagateTags(from) }
+
 // overrideOf returns the overrides of a container. It adds them if there are none.
 func (r *Run) overrideOf(container string) *ecstypes.ContainerOverride {
 	o := r.Input.Overrides

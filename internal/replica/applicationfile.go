@@ -219,9 +219,13 @@ func (s Setup) EcspressoText(task, service string) string {
 		l.add("region: %s", s.Region)
 	}
 	l.add("cluster: %s", yamlText(cmp.Or(s.Cluster, "default")))
-	l.add("service: %s", yamlText(s.Name))
-	l.add("task_definition: %s", task)
-	l.add("service_definition: %s", service)
+	if s.Name != "" { // otherwise it is for tasks only
+		l.add("service: %s", yamlText(s.Name))
+	}
+	l.add("task_definition: %s", fileName(task))
+	if s.Name != "" {
+		l.add("service_definition: %s", fileName(service))
+	}
 	l.add("timeout: 10m")
 	if s.Application != "" {
 		l.add("codedeploy:")
@@ -268,6 +272,14 @@ func (s Setup) addCodeDeploy(l *lines) {
 		l.add("  applicationName: %s", yamlText(s.Application))
 		l.add("  deploymentGroupName: %s", yamlText(s.DeploymentGroup))
 	}
+}
+
+// fileName returns the name of a file as a YAML value.
+func fileName(name string) string {
+	if base, _, _ := strings.Cut(name, "."); !plainText.MatchString(base) || strings.ContainsAny(name, " #:'\"") {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // plainText matches text that YAML reads as text without quotes.

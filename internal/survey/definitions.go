@@ -12,12 +12,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// LiveDefinitions says which definitions of the files are replaced by what AWS has. Of the first three, at most one
-// is set.
+// LiveDefinitions says which definitions of the files are replaced by what AWS has. LatestTask excludes the other two
+// task definitions.
 type LiveDefinitions struct {
 	ServingTask bool // the task definition that serves; of a standalone task, the newest one
 	LatestTask  bool // the newest task definition of the family
-	Revision    int  // that revision of the family; 0: none
+	Revision    int  // that revision of the family, also if ServingTask is set; 0: none
 	Service     bool // the service as it is, with any desired count
 }
 
@@ -37,10 +37,10 @@ func (d LiveDefinitions) ReplaceIn(ctx context.Context, a *account.Account, app 
 	}
 	name := *app.Task.Input.Family
 	switch {
-	case d.ServingTask && live != nil:
-		name = live.Serving()
 	case d.Revision != 0:
 		name += ":" + strconv.Itoa(d.Revision)
+	case d.ServingTask && live != nil:
+		name = live.Serving()
 	case !d.ServingTask && !d.LatestTask:
 		return nil
 	}

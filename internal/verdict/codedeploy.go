@@ -77,6 +77,18 @@ func (t *CodeTarget) Event(name string) *LifecycleEvent {
 	return nil
 }
 
+// LifecycleEventNames returns the names of the lifecycle events of ECS, in their order.
+func LifecycleEventNames() []string {
+	return []string{"BeforeInstall", "Install", "AfterInstall", "AllowTestTraffic", "AfterAllowTestTraffic",
+		"BeforeAllowTraffic", "AllowTraffic", "AfterAllowTraffic"}
+}
+
+// HasPassed reports whether the lifecycle event has succeeded or is skipped.
+func (t *CodeTarget) HasPassed(name string) bool {
+	e := t.Event(name)
+	return e != nil && (e.Status == "Succeeded" || e.Status == "Skipped")
+}
+
 // CurrentEvent returns the lifecycle event in progress, or nil.
 func (t *CodeTarget) CurrentEvent() *LifecycleEvent {
 	if t == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-jsonnet"
 	"github.com/google/go-jsonnet/ast"
+	"github.com/google/go-jsonnet/formatter"
 )
 
 // evaluateJsonnet returns the JSON text of a Jsonnet file.
@@ -43,6 +44,17 @@ func (e Environment) evaluateJsonnet(files fs.FS, name, text string) (string, er
 		return "", jsonnetProblem(name, err, failed)
 	}
 	return out, nil
+}
+
+// FormatJsonnet returns JSON as people write Jsonnet.
+func FormatJsonnet(name string, data []byte) ([]byte, error) {
+	text, err := formatter.Format(name, string(data), formatter.DefaultOptions())
+	return []byte(text), err
+}
+
+// EscapeTemplates returns a text that is evaluated to data, also if data has the marks of templates.
+func EscapeTemplates(data []byte) []byte {
+	return []byte(strings.ReplaceAll(string(data), "{{", "{{`{{`}}"))
 }
 
 // nativeFunctions returns the functions that std.native finds.

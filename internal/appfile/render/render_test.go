@@ -37,6 +37,18 @@ func TestFilesAreEvaluated(t *testing.T) {
 		{"a variable of the template", "a.json", `{{ $tag := must_env "IMAGE" }}{{ printf "%s-%d" $tag 3 }}`, "web:2-3"},
 		{"or and and", "a.json", `{{ or (env "NONE" "") "b" }}{{ and "a" (ne 1 2) }}`, "btrue"},
 		{"trimmed blanks and a comment", "a.json", "a {{- /* no */ -}} b", "ab"},
+		{"a variable of an inner part", "a.json", `{{ $a := 1 }}{{ if true }}{{ $a := 2 }}{{ $a }}{{ end }}{{ $a }}`, "21"},
+		{"an assignment", "a.json", `{{ $a := 1 }}{{ if true }}{{ $a = 2 }}{{ end }}{{ $a }}`, "2"},
+		{"an argument that is not needed", "a.json", `{{ or (must_env "IMAGE") (must_env "NONE") }}`, "web:2"},
+		{"a range", "a.json", `{{ range $i, $n := 3 }}{{ if $i }},{{ end }}{{ $n }}{{ end }}`, "0,1,2"},
+		{"its dot", "a.json", `{{ range 2 }}[{{ . }}]{{ end }}`, "[0][1]"},
+		{"a range of nothing", "a.json", `{{ range 0 }}x{{ else }}none{{ end }}`, "none"},
+		{"the end of a range", "a.json", `{{ range $n := 9 }}{{ if eq $n 1 }}{{ continue }}{{ else if gt $n 2 }}{{ break }}{{ end }}{{ $n }}{{ end }}`, "02"},
+		{"a template", "a.json", `{{ define "v" }}{"name": "{{ . }}"}{{ end }}[{{ template "v" "a" }}, {{ template "v" must_env "IMAGE" }}]`,
+			`[{"name": "a"}, {"name": "web:2"}]`},
+		{"a block", "a.json", `{{ block "b" 3 }}<{{ . }}>{{ end }}`, "<3>"},
+		{"a template in a template", "a.json", `{{ define "a" }}a{{ template "b" . }}{{ end }}{{ define "b" }}{{ . }}{{ end }}{{ template "a" 7 }}`, "a7"},
+		{"lengths and parts", "a.json", `{{ len "abc" }}{{ slice "abcdef" 1 3 }}{{ lt 1 2 }}{{ ge "b" "a" }}`, "3bctruetrue"},
 		{"Docker's template in quotes", "a.json", "{{`{{.Name}}`}}", "{{.Name}}"},
 		{"Jsonnet", "a.jsonnet", `{a: std.native('must_env')('IMAGE')}`, "{\n   \"a\": \"web:2\"\n}\n"},
 		{"Jsonnet's default", "a.jsonnet", `std.parseInt(std.native('env')('NONE', '7'))`, "7\n"},
@@ -56,6 +68,23 @@ func TestFilesAreEvaluated(t *testing.T) {
 	}
 }
 
+// A text with the marks of templates is what its escaped form is evaluated to, also as Jsonnet.
+func TestEscapedTemplates(t *testing.T) {
+	const text = `{"a": "{{.Name}} {{` + "`{{`" + `}} }}", "b": ["x"]}`
+	e, files := environmentOf(nil)
+	if _, got, err := e.Evaluate(files, "a.json", render.EscapeTemplates([]byte(text))); err != nil || string(got) != text {
+		t.Errorf("%s %v", got, err)
+	}
+	data, err := render.FormatJsonnet("a.jsonnet", render.EscapeTemplates([]byte(text)))
+	if err != nil || !strings.Contains(string(data), "b: ['x']") {
+		t.Errorf("%s %v", data, err)
+	}
+	_, got, err := e.Evaluate(files, "a.jsonnet", data)
+	if err != nil || !strings.Contains(string(got), `"{{.Name}} {{`+"`{{`"+`}} }}"`) {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
 func TestProblemsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, text, place, message, next string }{
 		{"a missing variable", "a.json", "{\n  \"a\": \"{{ must_env `NONE` }}\"}", "a.json:2:12",
@@ -68,9 +97,15 @@ func TestProblemsHaveTheirPlace(t *testing.T) {
 		{"a lookup", "a.json", "{{ ssm `/a` }}", "a.json:1:1", "the template function ssm is not known", "use ssm in the definitions"},
 		{"a broken template", "a.json", "{{ must_env", "a.json:1:1", "the template is not valid: unclosed action", ""},
 		{"piped's template", "a.json", "{{ .encryptedSecrets.key }}", "a.json:1:", ".encryptedSecrets.key has no value", ""},
-		{"a loop", "a.json", `{{ range 1000000000 }}0123456789{{ end }}`, "a.json:1:10", "the template action range is not supported", ""},
-		{"a template in a template", "a.json", `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "a.json:1:",
-			"the template action template is not supported", ""},
+		{"a long range", "a.json", `{{ range 1000000000 }}0123456789{{ end }}`, "a.json:1:10", "range 1000000000 has more than 200000 turns", ""},
+		{"ranges in ranges", "a.json", `{{ range 2000 }}{{ range 2000 }}{{ end }}{{ end }}`, "a.json:1:", "takes more than 200000 steps", ""},
+		{"a range of text", "a.json", "{}\n{{ range \"abc\" }}x{{ end }}", "a.json:2:", "range needs a list, an object or a whole number", ""},
+		{"a template that calls itself", "a.json", `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "a.json:1:",
+			"more than 100 templates call each other", ""},
+		{"a template that does not exist", "a.json", `{{ template "a" }}`, "a.json:1:", `there is no template "a"`, ""},
+		{"a variable of the caller", "a.json", `{{ $v := 1 }}{{ define "a" }}{{ $v }}{{ end }}{{ template "a" }}`, "a.json:1:",
+			"undefined variable", ""},
+		{"a break outside a range", "a.json", `{{ break }}`, "a.json:1:", "break", ""},
 		{"a long text", "a.json", `{{ printf "%2000000d" 1 }}`, "a.json:1:4", "more than 1048576 bytes", ""},
 		{"a number for a name", "a.json", `{{ must_env 1 }}`, "a.json:1:4", "argument 1 is not text", ""},
 		{"two names", "a.json", `{{ must_env "A" "B" }}`, "a.json:1:4", "must_env takes 1 argument, and got 2", ""},

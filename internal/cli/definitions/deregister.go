@@ -51,6 +51,7 @@ one. A deregistered revision starts no new tasks; with --delete, ECS also delete
 	c.Flags().IntVar(&o.keeps, "keeps", -1, "`number` of unused revisions that stay, the newest ones")
 	c.Flags().StringVar(&o.revision, "revision", "", "this one: a `number` or latest")
 	c.Flags().BoolVar(&o.dry, "dry-run", false, "print what would be deregistered and write nothing")
+	c.Flags().Bool("force", false, "accepted and without effect: nothing is asked, and no revision in use is deregistered")
 	c.Flags().BoolVar(&o.deletes, "delete", false, "also delete what was deregistered")
 	return c
 }

@@ -2,12 +2,14 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -71,6 +73,20 @@ func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d 
 		p.PrintResult("continued: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
 	}
 	return done, err
+}
+
+// refuseEvent returns an error if a deployment that is not of CodeDeploy would be followed until a lifecycle event.
+func refuseEvent(pl *plan.Plan, how engine.Options) error {
+	switch {
+	case how.UntilEvent == "" || pl.CodeDeploy != nil && pl.CodeDeploy.Deploys:
+		return nil
+	case pl.CodeDeploy != nil:
+		return &sluice.Error{Op: "wait for " + how.UntilEvent, Resource: pl.Cluster + "/" + pl.Service,
+			Err: errors.New("this change creates no CodeDeploy deployment"), Next: "leave --wait-until out"}
+	}
+	return &sluice.Error{Op: "wait for " + how.UntilEvent, Resource: pl.Cluster + "/" + pl.Service,
+		Err:  errors.New("CodeDeploy does not deploy the service, so there is no lifecycle event"),
+		Next: "leave --wait-until out"}
 }
 
 // warnNoRollback adds a warning if neither CodeDeploy nor sluice would roll back a failed

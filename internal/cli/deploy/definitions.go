@@ -2,11 +2,11 @@ package deploy
 
 import (
 	"errors"
-	"strconv"
 
 	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -22,31 +22,16 @@ func registerTaskSource(f *pflag.FlagSet, d *survey.LiveDefinitions) {
 // registerSources adds the flags that replace definitions of the files by what AWS has.
 func registerSources(f *pflag.FlagSet, d *survey.LiveDefinitions) {
 	registerTaskSource(f, d)
-	f.Var(invertedFlag{&d.Service}, "update-service",
+	session.RegisterOpposite(f, &d.Service, "update-service",
 		"--update-service=false leaves the attributes of the service as they are")
-	f.Lookup("update-service").NoOptDefVal = "true"
 	f.BoolVar(&d.Service, "no-update-service", false, "the same as --update-service=false")
 }
 
-// invertedFlag is a flag that sets the opposite.
-type invertedFlag struct{ not *bool }
-
-func (f invertedFlag) String() string { return strconv.FormatBool(f.not == nil || !*f.not) }
-
-func (f invertedFlag) Type() string { return "bool" }
-
-func (f invertedFlag) Set(s string) error {
-	v, err := strconv.ParseBool(s)
-	if err == nil {
-		*f.not = !v
-	}
-	return err
-}
-
-// checkSources refuses flags that exclude each other.
+// checkSources refuses flags that exclude each other. --revision may be given with --skip-task-definition, because
+// ecspresso needs both.
 func checkSources(d survey.LiveDefinitions) error {
 	n := 0
-	for _, given := range []bool{d.ServingTask, d.LatestTask, d.Revision != 0} {
+	for _, given := range []bool{d.ServingTask || d.Revision != 0, d.LatestTask} {
 		if given {
 			n++
 		}
@@ -57,7 +42,7 @@ func checkSources(d survey.LiveDefinitions) error {
 			Next: "run sluice revisions to list the revisions"}
 	case n > 1:
 		return &sluice.Error{Op: "select the task definition",
-			Err:  errors.New("--skip-task-definition, --latest-task-definition and --revision exclude each other"),
+			Err:  errors.New("--latest-task-definition excludes --skip-task-definition and --revision"),
 			Next: "give one of them"}
 	}
 	return nil

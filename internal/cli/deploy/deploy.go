@@ -61,6 +61,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 	var l conflictFlags
 	var s severalFlags
 	var noWait, force, dry bool
+	var until string
 	c := &cobra.Command{
 		Use:   "deploy [DIR… | -c FILE]",
 		Short: "Deploy services as described in their files",
@@ -74,7 +75,8 @@ func (p *program) newDeployCommand() *cobra.Command {
 				return errors.New(
 					"--leave-suspended needs --no-wait: without --no-wait, auto scaling is restored at the end")
 			}
-			how := deployOptions{plan: o, run: engine.Options{NoWait: noWait}, conflicts: l, force: force}
+			how := deployOptions{plan: o, run: engine.Options{NoWait: noWait, UntilEvent: until},
+				conflicts: l, force: force}
 			if err := errors.Join(s.check(c), p.RefuseDuplicates("deploy", args)); err != nil {
 				return err
 			}
@@ -94,8 +96,8 @@ func (p *program) newDeployCommand() *cobra.Command {
 	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events",
 		"events after which CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, "+
 			"DEPLOYMENT_STOP_ON_REQUEST (default: those of the deployment group)")
-	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
-	session.RegisterWaitUntil(c)
+	session.RegisterNoWait(c.Flags(), &noWait, noWaitHelp)
+	session.RegisterWaitUntil(c, &until)
 	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false,
 		"with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
@@ -154,7 +156,10 @@ func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *p
 	if !pre.plan.HasChanges() && !force {
 		return p.finishUnchanged(ctx, pre, how.NoWait)
 	}
-	if err := refuseSuspendedScaling(pre.plan, how.NoWait); err != nil {
+	if err := refuseEvent(pre.plan, how); err != nil {
+		return err
+	}
+	if err := refuseSuspendedScaling(pre.plan, how.NoWait || how.UntilEvent != ""); err != nil {
 		return err
 	}
 	if how.NoWait && pre.plan.NeedsBreaker() && !ecsRollsBack(pre) {

@@ -22,17 +22,18 @@ import (
 
 // preparedPlan is a plan and the inputs that it was made from.
 type preparedPlan struct {
-	app        *appfile.Application
-	account    *account.Account
-	clock      clock.Clock
-	state      plan.AWSState
-	options    mode.Options
-	plan       *plan.Plan
-	idles      bool            // see planFlags
-	returnPlan *history.Return // of a rollback by ECS's history; replaces the files
-	filter     journal.Filter
-	revision   string
-	findLost   func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
+	app          *appfile.Application
+	account      *account.Account
+	clock        clock.Clock
+	state        plan.AWSState
+	options      mode.Options
+	plan         *plan.Plan
+	idles        bool            // see planFlags
+	returnPlan   *history.Return // of a rollback by ECS's history; replaces the files
+	returnEvents []string        // of --rollback-events
+	filter       journal.Filter
+	revision     string
+	findLost     func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
 }
 
 // readAndPlan reads the state from AWS and makes the plan.
@@ -60,6 +61,7 @@ func (p *preparedPlan) planAgain() (err error) {
 	if p.returnPlan != nil {
 		if p.plan, err = history.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
 			p.plan.TakeOver = p.options.TakeOver
+			err = p.setReturnEvents()
 		}
 		return err
 	}
@@ -99,9 +101,14 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		return nil, &sluice.Error{Op: "plan", Resource: app.File,
 			Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
+	if o.creates {
+		if err := o.setCreateCount(app); err != nil {
+			return nil, err
+		}
+	}
 	app.Scaling = app.Scaling.With(o.Scaling)
 	app.AutoRollback = app.AutoRollback || o.AutoRollback
-	if app.Format == appfile.Ecspresso && !app.AutoRollback {
+	if app.Format == appfile.Ecspresso && !app.AutoRollback && !o.compares {
 		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
 	}
 	defer p.ShowCalls()()
@@ -132,6 +139,19 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		return nil, err
 	}
 	return out, out.refuseExisting(o.creates)
+}
+
+// setCreateCount sets the desired count of a new service to 0, if the flags give none. A DAEMON service has none.
+func (o *planFlags) setCreateCount(app *appfile.Application) error {
+	if app.Service == nil {
+		return &sluice.Error{Op: "create the service", Resource: app.File,
+			Err:  errors.New("the application is a standalone task, and has no service"),
+			Next: "name an application with a service"}
+	}
+	if o.Tasks == nil && app.Service.Input.SchedulingStrategy != "DAEMON" {
+		o.Tasks, o.idles = new(int), true
+	}
+	return nil
 }
 
 // refuseExisting returns an error if a service must not exist, and does.

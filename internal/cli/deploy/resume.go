@@ -40,7 +40,7 @@ the worst of them.`,
 		})
 	l.registerTakeOver(c, "take it over from the process that runs it, and the service from a deployment of "+
 		"another machine")
-	c.Flags().BoolVar(&t.NoWait, "no-wait", false, noWaitHelp)
+	session.RegisterNoWait(c.Flags(), &t.NoWait, noWaitHelp)
 	return c
 }
 

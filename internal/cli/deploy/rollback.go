@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -22,7 +23,9 @@ type rollbackOptions struct {
 	cluster, service string
 	to               string // family:revision; empty: the state before the deployment
 	dry, noWait      bool
-	adopt            bool // without the journal
+	adopt            bool  // without the journal
+	deregister       *bool // the revision that is replaced; nil: the format of the files decides
+	events           []string
 }
 
 func (p *program) newRollbackCommand() *cobra.Command {
@@ -49,7 +52,7 @@ succeeded again, with AllAtOnce.`,
   sluice rollback --cluster prod --service web
   sluice rollback --cluster prod --service web --to web:41`,
 		func(c *cobra.Command, path string, given bool) error {
-			return (&rollbackRun{p, path, given, o}).execute(c.Context())
+			return (&rollbackRun{program: p, path: path, given: given, options: o}).execute(c.Context())
 		})
 	f := c.Flags()
 	f.StringVar(&o.cluster, "cluster", "",
@@ -57,11 +60,18 @@ succeeded again, with AllAtOnce.`,
 	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
 	f.StringVar(&o.to, "to", "", "`family:revision` to restore, for a service that ECS or CodeDeploy deploys")
 	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a rollback by ECS's history and make no changes")
+	f.Var(optionalFlag{&o.deregister, true}, "deregister-task-definition",
+		"afterwards deregister the revision that was replaced, if nothing uses it (default: only with ecspresso's files)")
+	f.Lookup("deregister-task-definition").NoOptDefVal = "true"
+	f.Var(optionalFlag{&o.deregister, false}, "no-deregister-task-definition",
+		"the same as --deregister-task-definition=false")
+	f.Lookup("no-deregister-task-definition").NoOptDefVal = "true"
+	f.Var(eventsFlag{&o.events}, "rollback-events",
+		"`EVENT,…` after which CodeDeploy rolls back a new deployment that a rollback creates, as in sluice deploy")
 	f.BoolVar(&o.adopt, "adopt", false,
 		"if the journal is lost: route all traffic to the primary, delete everything else that sluice created")
-	session.RegisterWaitUntil(c)
-	f.BoolVar(&o.noWait, "no-wait", false,
-		"exit after requesting the rollback; do not wait for it")
+	session.RegisterWaitUntil(c, nil)
+	session.RegisterNoWait(f, &o.noWait, "exit after requesting the rollback; do not wait for it")
 	return c
 }
 
@@ -74,6 +84,9 @@ func (o rollbackOptions) checkRollback(path string, given bool) error {
 		return wrong("--cluster without --service", "give --service NAME, or leave --cluster out")
 	case o.service != "" && given:
 		return wrong("the service is given twice: "+path+" and --service "+o.service, "give one of them")
+	case o.noWait && o.deregister != nil && *o.deregister:
+		return wrong("--no-wait exits before the revision can be deregistered",
+			"leave --deregister-task-definition out, and run sluice deregister later")
 	case o.to != "" && session.IsDeploymentID(path):
 		return wrong("--to needs a service, but "+path+" is a deployment",
 			"give the application's folder, or --cluster and --service")
@@ -87,6 +100,9 @@ type rollbackRun struct {
 	path    string // of the application, or the ID of a deployment
 	given   bool   // the user named the path
 	options rollbackOptions
+
+	ecspresso bool             // the format of the files
+	replaced  replacedRevision // by the rollback
 }
 
 func (r *rollbackRun) execute(ctx context.Context) error {
@@ -98,6 +114,14 @@ func (r *rollbackRun) execute(ctx context.Context) error {
 		return err
 	}
 	defer j.Close()
+	if err := r.rollBack(ctx, j); err != nil {
+		return err
+	}
+	return r.deregisterReplaced(ctx)
+}
+
+// rollBack rolls back the deployment of the journal, or by the history of AWS.
+func (r *rollbackRun) rollBack(ctx context.Context, j *journal.Journal) error {
 	of, region, err := r.targetService()
 	if err != nil {
 		return err
@@ -135,6 +159,7 @@ func (r *rollbackRun) targetService() (of journal.Filter, region string, err err
 	case err != nil || app.Service == nil:
 		return of, "", err
 	}
+	r.ecspresso = app.Format == appfile.Ecspresso
 	return journal.Filter{Cluster: session.ClusterName(app), Service: *app.Service.Input.ServiceName, Region: app.Region},
 		app.Region, nil
 }
@@ -198,6 +223,9 @@ func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened) er
 	if r.options.noWait && runs != "" {
 		r.program.PrintResult("rollback requested from process " + runs + ", deployment " + d.ID)
 		return nil
+	}
+	if err := r.noteRecorded(ctx, t); err != nil {
+		return err
 	}
 	return r.program.runOrFollow(ctx, e, t, engine.Options{}, sluice.RolledBack)
 }
@@ -282,13 +310,14 @@ func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal,
 		r.program.PrintResult(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
 		return nil
 	}
+	r.replaced = replacedRevision{account: pre.account, name: pre.state.ServingRevision()}
 	return r.program.runNewDeployment(ctx, j, pre, engine.Options{NoWait: r.options.noWait})
 }
 
 func (r *rollbackRun) prepareReturn(ctx context.Context, of journal.Filter, region string) (pre *preparedPlan,
 	nothing string, err error) {
 	defer r.program.ShowCalls()()
-	pre = &preparedPlan{filter: of, revision: r.options.to, returnPlan: &history.Return{}}
+	pre = &preparedPlan{filter: of, revision: r.options.to, returnPlan: &history.Return{}, returnEvents: r.options.events}
 	if pre.account, pre.clock, err = r.program.OpenAccount(ctx, region); err != nil {
 		return nil, "", err
 	}

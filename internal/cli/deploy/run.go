@@ -53,7 +53,7 @@ twice. After Ctrl-C, the tasks keep running; sluice resume waits for them again.
 	}
 	at.Register(c)
 	o.registerRunFlags(c.Flags())
-	c.Flags().BoolVar(&noWait, "no-wait", false, "exit after ECS has started the tasks")
+	session.RegisterNoWait(c.Flags(), &noWait, "exit after ECS has started the tasks")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing")
 	return c
 }

@@ -24,6 +24,7 @@ type runFlags struct {
 	tags            []string
 	watch           string
 	definitions     survey.LiveDefinitions
+	propagate       string
 }
 
 func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
@@ -36,7 +37,26 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` as tags of the tasks; repeatable")
 	f.StringVar(&o.watch, "watch-container", "",
 		"`name` of the container whose exit code decides (default: the first essential one)")
+	f.StringVar(&o.propagate, "propagate-tags", "", "`TASK_DEFINITION` or NONE: whose tags the tasks get")
+	f.Var(runUntilFlag{}, "wait-until", "stopped: sluice always waits for the end of the tasks, except with --no-wait")
 	registerTaskSource(f, &o.definitions)
+}
+
+// runUntilFlag is the flag --wait-until of ecspresso.
+type runUntilFlag struct{}
+
+func (runUntilFlag) String() string { return "" }
+
+func (runUntilFlag) Type() string { return "state" }
+
+func (runUntilFlag) Set(s string) error {
+	switch s {
+	case "stopped":
+		return nil
+	case "running":
+		return errors.New("sluice run does not wait for this state only: give --no-wait, then run sluice status")
+	}
+	return errors.New("it must be stopped")
 }
 
 // runOptions converts the flags to the input of RunTask.
@@ -52,6 +72,9 @@ func (o runFlags) runOptions(s *session.Session) (mode.RunOptions, error) {
 		return mode.RunOptions{}, err
 	}
 	if err := addTags(run, o.tags); err != nil {
+		return mode.RunOptions{}, err
+	}
+	if err := o.setPropagation(run); err != nil {
 		return mode.RunOptions{}, err
 	}
 	return mode.RunOptions{Given: run, Watch: o.watch, Command: o.words}, nil
@@ -121,6 +144,20 @@ func parseCommand(s string) (container string, words []string, err error) {
 			`write a JSON list: --command `+container+`='["sh","-c","…"]', or give the command after --`)
 	}
 	return container, strings.Fields(text), nil
+}
+
+// setPropagation sets whose tags the tasks get.
+func (o runFlags) setPropagation(run *definition.Run) error {
+	switch o.propagate {
+	case "":
+		return nil
+	case "TASK_DEFINITION", "NONE":
+		run.SetPropagateTags(o.propagate)
+		return nil
+	case "SERVICE":
+		return runFlagError("--propagate-tags is SERVICE, and no service starts the task", "give TASK_DEFINITION or NONE")
+	}
+	return runFlagError("--propagate-tags is "+o.propagate, "give TASK_DEFINITION or NONE")
 }
 
 func addTags(run *definition.Run, flags []string) error {

@@ -19,6 +19,9 @@ func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:
 		return p.reportNoChanges(app, runEnd{result: show.NoChanges(pre.plan)})
+	case now.Does == plan.DoesNotRun && pre.idles:
+		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: %s has 0 tasks, as requested",
+			pre.serviceName())})
 	case now.Does == plan.DoesNotRun:
 		return p.reportNoChanges(app, runEnd{result: fmt.Sprintf("No changes: %s has %s, as the files specify, but %s",
 			pre.serviceName(), pre.plan.To, now.Detail), Next: now.Next, exit: sluice.ExitUndecided})

@@ -45,8 +45,8 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	v.conflicts.registerAll(c)
 	c.Flags().BoolVar(&v.plan.AutoRollback, "auto-rollback", false,
 		"roll a failed deployment back, whatever the file says")
-	c.Flags().BoolVar(&v.noWait, "no-wait", false, noWaitHelp)
-	session.RegisterWaitUntil(c)
+	session.RegisterNoWait(c.Flags(), &v.noWait, noWaitHelp)
+	session.RegisterWaitUntil(c, nil)
 	c.Flags().BoolVar(&v.dry, "dry-run", false, "show the plan and write nothing")
 	return c
 }
@@ -103,12 +103,7 @@ gives another one. If the service exists, it is an error and nothing is written.
 sluice deploy also creates a service, with the desired count of the file.`,
 		Example: `  sluice create examples/rolling
   sluice create examples/rolling --tasks 2`,
-	}, func() error {
-		if v.plan.Tasks == nil {
-			v.plan.Tasks = new(int)
-		}
-		return nil
-	})
+	}, func() error { return nil })
 	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count (default 0)")
 	return c
 }
@@ -136,11 +131,13 @@ write.`,
 	}
 	at.Register(c)
 	registerTaskSource(c.Flags(), &o.definitions)
+	c.Flags().BoolVar(&o.definitions.Service, "without-service", false, "compare only the task definition")
 	return c
 }
 
 // runDiff prints the differences. It does not ask whether the running revision works, as a plan does.
 func (p *program) runDiff(ctx context.Context, path string, o planFlags) error {
+	o.compares = true
 	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
 		return err

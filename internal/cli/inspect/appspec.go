@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // taskDefinitionPlaceholder replaces the ARN of a task definition that has no revision yet.
@@ -23,6 +25,7 @@ const taskDefinitionPlaceholder = "<TASK_DEFINITION>"
 func (p *program) newAppspecCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var of string
+	var live survey.LiveDefinitions
 	c := &cobra.Command{
 		Use:   "appspec [DIR | -c FILE]",
 		Short: "Print the AppSpec that CodeDeploy would get",
@@ -42,16 +45,19 @@ none yet, the AppSpec has ` + taskDefinitionPlaceholder + ` instead. --task-defi
 			if err != nil {
 				return err
 			}
-			return p.runAppSpec(c.Context(), path, of)
+			return p.runAppSpec(c.Context(), path, of, live)
 		},
 	}
 	at.Register(c)
+	session.RegisterOpposite(c.Flags(), &live.Service, "update-service",
+		"--update-service=false: the attributes of the service as they are in AWS, instead of the file's")
+	c.Flags().BoolVar(&live.Service, "no-update-service", false, "the same as --update-service=false")
 	c.Flags().StringVar(&of, "task-definition", "",
 		"latest (of the family), current (of the service), or a `family:revision` or ARN")
 	return c
 }
 
-func (p *program) runAppSpec(ctx context.Context, path, of string) error {
+func (p *program) runAppSpec(ctx context.Context, path, of string, live survey.LiveDefinitions) error {
 	app, err := p.LoadApplication(path)
 	if err != nil {
 		return err
@@ -61,7 +67,14 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 			Err:  errors.New("the application is a standalone task, and CodeDeploy deploys only services"),
 			Next: "set input.serviceDefinitionFile"}
 	}
-	arn, err := p.findTaskDefinition(ctx, app, of)
+	a, _, err := p.OpenAccount(ctx, app.Region)
+	if err != nil {
+		return err
+	}
+	if err := live.ReplaceIn(ctx, a, app); err != nil {
+		return err
+	}
+	arn, err := findTaskDefinition(ctx, a, app, of)
 	if err != nil {
 		return err
 	}
@@ -92,11 +105,7 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 
 // findTaskDefinition returns the ARN of the task definition for an AppSpec. The ARN is empty if
 // no registered revision equals the files.
-func (p *program) findTaskDefinition(ctx context.Context, app *appfile.Application, of string) (string, error) {
-	a, _, err := p.OpenAccount(ctx, app.Region)
-	if err != nil {
-		return "", err
-	}
+func findTaskDefinition(ctx context.Context, a *account.Account, app *appfile.Application, of string) (string, error) {
 	switch of {
 	case "":
 		rev, err := ecs.FindRegistered(ctx, a.ECS(), app.Task)

@@ -1,15 +1,18 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/verdict"
@@ -18,6 +21,7 @@ import (
 )
 
 type waitOptions struct {
+	region     string // of the application; empty: that of the session
 	cluster    string
 	services   []string
 	definition string
@@ -25,12 +29,14 @@ type waitOptions struct {
 	timeout    time.Duration
 	deadline   time.Duration
 	failAfter  int
+	event      string // of CodeDeploy: the wait ends when it has succeeded; empty: none
 }
 
 func (p *program) newWaitCommand() *cobra.Command {
 	var o waitOptions
+	var at session.ApplicationFlag
 	c := &cobra.Command{
-		Use:   "wait --cluster NAME --service NAME [flags]",
+		Use:   "wait [DIR | -c FILE | --cluster NAME --service NAME]",
 		Short: "Wait for a deployment of any tool and report its outcome",
 		Long: `Wait for a deployment of ECS services and report its outcome (succeeded, rolled back,
 superseded and so on) and the cause. Any tool may start the deployment. The wait may
@@ -40,14 +46,28 @@ makes no changes.
 
 Without --task-definition or --deployment, it waits for the deployment that is current
 at the first poll. With --task-definition, it waits until that revision appears and
-serves. If the revision serves already, the wait succeeds immediately.`,
-		Example: `  sluice wait --cluster prod --service web
+serves. If the revision serves already, the wait succeeds immediately.
+
+Without --service, it is the service of the application in DIR, or in the current
+directory. The timeout of an ecspresso.yml then replaces the default one.`,
+		Example: `  sluice wait examples/rolling
+  sluice wait --cluster prod --service web
   sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
   sluice wait --cluster prod --service web --service api --output json
   sluice wait --deployment d-ABCDEF123`,
-		Args: session.AtMost(0),
-		RunE: func(c *cobra.Command, _ []string) error { return p.runWait(c.Context(), o) },
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, given, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			if err := p.addApplication(&o, path, given, c.Flags().Changed("timeout")); err != nil {
+				return err
+			}
+			return p.runWait(c.Context(), o)
+		},
 	}
+	at.Register(c)
 	f := c.Flags()
 	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster (default: the account's default cluster)")
 	f.StringArrayVar(&o.services, "service", nil, "`name` or ARN of a service; may be given several times")
@@ -55,12 +75,45 @@ serves. If the revision serves already, the wait succeeds immediately.`,
 	f.StringVar(&o.deployment, "deployment", "",
 		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of "+
 			"CodeDeploy, which needs no --service")
-	session.RegisterWaitUntil(c)
+	session.RegisterWaitUntil(c, &o.event)
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "until" {
+			name = "wait-until" // ecspresso has both
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
 	f.IntVar(&o.failAfter, "fail-after", diagnosis.FailAfter,
 		"number of tasks stopped by one cause that ends the wait, if no circuit breaker does")
 	return c
+}
+
+// addApplication adds the service of an application, if the flags name none.
+func (p *program) addApplication(o *waitOptions, path string, given, hasTimeout bool) error {
+	if len(o.services) > 0 || o.deployment != "" {
+		if given {
+			return &sluice.Error{Op: "sluice wait", Err: errors.New("the service is given twice: " + path + " and by flags"),
+				Next: "give one of them"}
+		}
+		return nil
+	}
+	app, err := p.LoadApplication(path)
+	switch {
+	case err != nil && !given && session.IsNoApplication(err):
+		return nil // checkWait says what is missing
+	case err != nil:
+		return err
+	case app.Service == nil:
+		return &sluice.Error{Op: "sluice wait", Resource: app.File,
+			Err: errors.New("the application is a standalone task, and has no service"), Next: "run sluice status for its tasks"}
+	}
+	o.cluster = cmp.Or(o.cluster, session.ClusterName(app))
+	o.services, o.region = []string{*app.Service.Input.ServiceName}, app.Region
+	if app.Format == appfile.Ecspresso && !hasTimeout {
+		o.timeout = app.Timeout
+	}
+	return nil
 }
 
 // checkWait returns an error for flags that exclude each other or are out of range.
@@ -70,7 +123,7 @@ func (o waitOptions) checkWait() error {
 	}
 	switch {
 	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-"):
-		return wrong("no service given", "give --service NAME")
+		return wrong("no service given", "give --service NAME, or the folder of an application")
 	case o.deployment != "" && len(o.services) > 1:
 		return wrong("a deployment belongs to one service, but several are given",
 			"give one --service, or leave --deployment out")
@@ -91,7 +144,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	if len(o.services) == 0 {
 		o.services = []string{""} // the deployment determines the service
 	}
-	a, c, err := p.OpenAccount(ctx, "")
+	a, c, err := p.OpenAccount(ctx, o.region)
 	if err != nil {
 		return err
 	}
@@ -103,8 +156,9 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 
 // waitOutcome is the result of the wait for one service.
 type waitOutcome struct {
-	update watch.Update
-	err    error
+	update  watch.Update
+	reached string // a lifecycle event that has succeeded; then there is no verdict yet
+	err     error
 }
 
 // waitForAll waits for the services concurrently, with shared reads of AWS.
@@ -118,11 +172,34 @@ func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Cl
 			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
 				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline,
 				FailAfter: o.failAfter}}
-			results[i].update, results[i].err = w.Wait(ctx, t, v.handleUpdate)
+			results[i] = o.waitForOne(ctx, w, t, v)
 		}
 	}
 	clock.All(c, waits...)
 	return results
+}
+
+// waitForOne waits for the verdict on one service, or for the lifecycle event.
+func (o waitOptions) waitForOne(ctx context.Context, w *watch.Watch, t watch.Target, v *waitView) (r waitOutcome) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	seen, reached := false, watch.Update{}
+	r.update, r.err = w.Wait(ctx, t, func(u watch.Update) {
+		seen = seen || u.CodeTarget != nil
+		v.handleUpdate(u)
+		if o.event != "" && u.Verdict.State == verdict.Progressing && u.CodeTarget.HasPassed(o.event) {
+			r.reached, reached = o.event, u
+			cancel()
+		}
+	})
+	switch {
+	case r.reached != "":
+		r.update, r.err = reached, nil
+	case o.event != "" && r.err == nil && !seen:
+		r.err = &sluice.Error{Op: "wait for " + o.event, Resource: t.Cluster + "/" + t.Service,
+			Err: errors.New("no deployment of CodeDeploy has this service"), Next: "leave --wait-until out"}
+	}
+	return r
 }
 
 // Wait waits for the verdict on one target and prints it. The exit code is that of `sluice
@@ -147,6 +224,9 @@ func waitExit(ctx context.Context, results []waitOutcome) error {
 	for _, r := range results {
 		if r.err != nil {
 			errs = append(errs, r.err)
+			continue
+		}
+		if r.reached != "" {
 			continue
 		}
 		codes = append(codes, r.update.Verdict.Outcome.ExitCode())

@@ -113,6 +113,9 @@ func newWaitResult(w waitOutcome) waitResult {
 	for _, c := range v.Causes {
 		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Kind.Advice()})
 	}
+	if w.reached != "" {
+		r.ExitCode, r.Detail, r.Next = sluice.ExitDone, w.reachedText(), ""
+	}
 	if w.err != nil {
 		r.ExitCode, r.Error, r.Next = session.ExitCode(w.err), w.err.Error(), sluice.NextStep(w.err)
 	}
@@ -134,10 +137,18 @@ func (v *waitView) printResults(all []waitOutcome) {
 		return
 	}
 	for _, w := range all {
-		if w.err == nil {
+		switch {
+		case w.reached != "":
+			fmt.Fprintf(v.session.Env.Out, "%s: %s\n", w.update.Target.Name(), w.reachedText())
+		case w.err == nil:
 			v.printVerdict(w.update)
 		}
 	}
+}
+
+// reachedText says which lifecycle event ended the wait.
+func (w waitOutcome) reachedText() string {
+	return fmt.Sprintf("lifecycle event %s has succeeded; deployment %s continues", w.reached, w.update.Verdict.Deployment)
 }
 
 func (v *waitView) printVerdict(s watch.Update) {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,18 +14,19 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
-	"github.com/sluice-ecs/sluice/internal/definition"
-	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/replica"
-	"github.com/sluice-ecs/sluice/internal/validate"
 )
 
 // initRun is one run of sluice init.
 type initRun struct {
 	*session.Session
 	cluster, service string
+	family           string // of --task-definition: files of a task without a service
 	format           string
 	force            bool
+	jsonnet          bool
+	taskPath         string // name of the file; empty: the usual one
+	servicePath      string
 }
 
 func (p *program) newInitCommand() *cobra.Command {
@@ -37,7 +39,8 @@ func (p *program) newInitCommand() *cobra.Command {
 With --service, sluice reads the running service and writes taskdef.json,
 servicedef.json and sluice.yaml. sluice plan on them shows no change. It only reads AWS.
 With --format ecspresso, they are ecs-task-def.json, ecs-service-def.json and
-ecspresso.yml.
+ecspresso.yml, or .jsonnet files with --jsonnet. With --task-definition instead of
+--service, they are for tasks without a service.
 
 Without --service, DIR has taskdef.json and servicedef.json, and sluice writes
 sluice.yaml with a canary pipeline for them. It calls no AWS.
@@ -47,7 +50,8 @@ without --force, and writes all files or none.`,
 		Example: `  sluice init shop --cluster prod --service web
   sluice init shop                      for the two definition files in shop
   sluice init shop --format pipecd      app.pipecd.yaml instead of sluice.yaml
-  sluice init shop --cluster prod --service web --format ecspresso`,
+  sluice init shop --cluster prod --service web --format ecspresso
+  sluice init job --task-definition job --format ecspresso --jsonnet`,
 		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
@@ -61,7 +65,13 @@ without --force, and writes all files or none.`,
 	f.StringVar(&r.cluster, "cluster", "", "`cluster` of the running service (default: default)")
 	f.StringVar(&r.service, "service", "", "`name` of the running service")
 	f.StringVar(&r.format, "format", "sluice", "application file: sluice, pipecd or ecspresso")
+	f.StringVar(&r.family, "task-definition", "", "with --format ecspresso: `family` or family:revision of a task without a service")
+	f.StringVar(&r.taskPath, "task-definition-path", "", "with --format ecspresso: `name` of the task definition's file")
+	f.StringVar(&r.servicePath, "service-definition-path", "",
+		"with --format ecspresso: `name` of the service definition's file")
+	f.BoolVar(&r.jsonnet, "jsonnet", false, "with --format ecspresso: write Jsonnet")
 	f.BoolVar(&r.force, "force", false, "overwrite files")
+	f.BoolVar(&r.force, "force-overwrite", false, "the same as --force")
 	return c
 }
 
@@ -71,9 +81,12 @@ func (r *initRun) runInit(ctx context.Context, dir string) error {
 		return err
 	}
 	names := []string{file}
-	if r.service != "" {
-		task, service := r.definitionFiles()
+	task, service := r.definitionFiles()
+	switch {
+	case r.service != "":
 		names = []string{task, service, file}
+	case r.family != "":
+		names = []string{task, file}
 	}
 	target, err := r.initFolder(dir)
 	if err != nil {
@@ -95,10 +108,13 @@ func (r *initRun) runInit(ctx context.Context, dir string) error {
 
 // applicationFile checks the flags, and returns the name of the application file of the format.
 func (r *initRun) applicationFile() (string, error) {
-	if r.cluster != "" && r.service == "" {
+	if r.cluster != "" && r.service == "" && r.family == "" {
 		return "", &sluice.Error{Op: "sluice init",
 			Err:  errors.New("--cluster names the cluster of --service, which is missing"),
 			Next: "give --service too, or leave --cluster out"}
+	}
+	if err := r.checkEcspresso(); err != nil {
+		return "", err
 	}
 	switch r.format {
 	case "sluice":
@@ -106,19 +122,50 @@ func (r *initRun) applicationFile() (string, error) {
 	case "pipecd":
 		return replica.PipeCDFile, nil
 	case "ecspresso":
-		return replica.EcspressoFile, nil
+		return r.jsonnetName(replica.EcspressoFile), nil
 	}
 	return "", &sluice.Error{Op: "sluice init",
 		Err:  fmt.Errorf("--format must be sluice, pipecd or ecspresso, not %q", r.format),
 		Next: "run sluice init --help"}
 }
 
+// checkEcspresso returns an error for flags that only the format of ecspresso has.
+func (r *initRun) checkEcspresso() error {
+	wrong := func(why, next string) error {
+		return &sluice.Error{Op: "sluice init", Err: errors.New(why), Next: next}
+	}
+	isLive := r.family != "" || r.service != ""
+	switch {
+	case r.family != "" && r.service != "":
+		return wrong("--task-definition is for tasks without a service, and --service is given too", "give one of them")
+	case r.format != "ecspresso" && (r.family != "" || r.jsonnet || r.taskPath != "" || r.servicePath != ""):
+		return wrong("--task-definition, --jsonnet and the names of files need the format of ecspresso",
+			"give --format ecspresso")
+	case !isLive && (r.jsonnet || r.taskPath != "" || r.servicePath != ""):
+		return wrong("--jsonnet and the names of files need the service or the task definition to read",
+			"give --service or --task-definition")
+	case filepath.Base(r.taskPath) != r.taskPath && r.taskPath != "",
+		filepath.Base(r.servicePath) != r.servicePath && r.servicePath != "":
+		return wrong("the name of a definition's file has a folder", "give only the name: it is written into DIR")
+	}
+	return nil
+}
+
 // definitionFiles returns the names of the definition files.
 func (r *initRun) definitionFiles() (task, service string) {
-	if r.format == "ecspresso" && r.service != "" {
-		return replica.EcspressoTaskFile, replica.EcspressoServiceFile
+	if r.format == "ecspresso" && (r.service != "" || r.family != "") {
+		return cmp.Or(r.taskPath, r.jsonnetName(replica.EcspressoTaskFile)),
+			cmp.Or(r.servicePath, r.jsonnetName(replica.EcspressoServiceFile))
 	}
 	return replica.TaskFile, replica.ServiceFile
+}
+
+// jsonnetName returns a name with .jsonnet if that is asked for.
+func (r *initRun) jsonnetName(name string) string {
+	if !r.jsonnet {
+		return name
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name)) + ".jsonnet"
 }
 
 // initFolder returns the absolute path of the folder.
@@ -160,97 +207,23 @@ func (r *initRun) refuseOverwrite(target, dir, file string, names []string) erro
 // makeFiles returns the files of the application.
 func (r *initRun) makeFiles(ctx context.Context, target, dir string) (files []initFile, setup replica.Setup,
 	notes []string, err error) {
-	if r.service == "" {
+	switch {
+	case r.family != "":
+		files, setup, err = r.readFamily(ctx)
+	case r.service == "":
 		setup, err = r.readDefinitions(target, dir)
-	} else {
+	default:
 		files, setup, notes, err = r.readService(ctx)
+	}
+	if err != nil {
+		return nil, setup, nil, err
 	}
 	switch r.format {
 	case "pipecd":
 		return append(files, initFile{replica.PipeCDFile, []byte(setup.PipeCDText())}), setup, notes, err
 	case "ecspresso":
-		return append(files, initFile{replica.EcspressoFile, []byte(setup.EcspressoText(r.definitionFiles()))}), setup, notes, err
+		files, err = r.ecspressoFiles(files, setup)
+		return files, setup, notes, err
 	}
 	return append(files, initFile{replica.SluiceFile, []byte(setup.SluiceText())}), setup, notes, err
-}
-
-// readDefinitions reads the two definition files of the folder.
-func (r *initRun) readDefinitions(target, dir string) (s replica.Setup, err error) {
-	files := folder.WithPrefix(filepath.ToSlash(dir), r.Env.FS(target))
-	named := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
-	if filepath.IsAbs(dir) || strings.HasPrefix(filepath.Clean(dir), "..") {
-		files, named = r.Env.FS(target), func(name string) string { return name }
-	}
-	data, err := fs.ReadFile(files, named(replica.TaskFile))
-	var task *definition.Task
-	if err == nil {
-		task, err = validate.LoadTask(named(replica.TaskFile), data)
-	}
-	if err != nil {
-		return s, explainMissing(dir, replica.TaskFile, err)
-	}
-	data, err = fs.ReadFile(files, named(replica.ServiceFile))
-	if err != nil {
-		return s, explainMissing(dir, replica.ServiceFile, err)
-	}
-	service, err := validate.LoadService(named(replica.ServiceFile), data)
-	if err != nil {
-		return s, err
-	}
-	return replica.SetupFromDefinitions(task, service), nil
-}
-
-// explainMissing says what sluice init needs if a definition file cannot be read.
-func explainMissing(dir, name string, err error) error {
-	var why *fs.PathError
-	if !errors.As(err, &why) {
-		return err
-	}
-	err = why.Err
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("the file does not exist")
-	}
-	return &sluice.Error{Op: "sluice init", Resource: dir, Err: fmt.Errorf("%s: %w", name, err),
-		Next: "give --cluster and --service to read a running service, or put taskdef.json and servicedef.json there"}
-}
-
-// readService reads the running service.
-func (r *initRun) readService(ctx context.Context) (files []initFile, s replica.Setup, notes []string, err error) {
-	a, _, err := r.OpenAccount(ctx, "")
-	if err != nil {
-		return nil, s, nil, err
-	}
-	live, err := replica.Read(ctx, a, r.cluster, r.service)
-	if err != nil {
-		return nil, s, nil, err
-	}
-	s = live.Setup()
-	service, notes := live.FileDefinition()
-	task, err := live.Task.FileJSON()
-	if err != nil {
-		return nil, s, nil, err
-	}
-	data, err := service.FileJSON()
-	taskFile, serviceFile := r.definitionFiles()
-	return []initFile{{taskFile, task}, {serviceFile, data}}, s, append(live.Notes, notes...), err
-}
-
-// printInit prints the files, what a canary lacks, and the next command.
-func (r *initRun) printInit(dir string, files []initFile, s replica.Setup, notes []string) {
-	for _, f := range files {
-		fmt.Fprintf(r.Env.Out, "wrote %s\n", filepath.Join(dir, f.name))
-	}
-	if r.format == "ecspresso" {
-		notes = append(notes, "a pipeline with a canary needs the format sluice or pipecd")
-	} else {
-		notes = append(notes, s.Suggestions()...)
-	}
-	for _, n := range notes {
-		fmt.Fprintf(r.Env.Out, "note: %s\n", n)
-	}
-	next := "run sluice sim --from " + dir + " for a local AWS, then sluice plan " + dir
-	if r.service != "" {
-		next = "run sluice plan " + dir + ", which shows no change"
-	}
-	fmt.Fprintf(r.Env.Out, "next: %s\n", next)
 }

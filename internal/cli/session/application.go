@@ -1,14 +1,18 @@
 package session
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	slashpath "path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/appfile/render"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -30,8 +34,7 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	app, err := appfile.LoadWithProviders(at.Files, at.Name, from, providers)
-	s.known.Add(from.Secrets()...)
+	app, err := s.loadInTime(at, from, providers)
 	if !at.local {
 		app, err = nameOutsideFiles(at.folder)(app, err)
 	}
@@ -39,6 +42,42 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 		app.Timeout, app.ProgressDeadline = s.Flags.timeout, min(app.ProgressDeadline, s.Flags.timeout)
 	}
 	return app, err
+}
+
+// defaultLoadLimit is [Env.LoadLimit] if that is zero.
+const defaultLoadLimit = 20 * time.Second
+
+// loadInTime reads the application. The evaluation of Jsonnet cannot be stopped: if it takes too long, it goes on
+// until the command has ended.
+func (s *Session) loadInTime(at ApplicationLocation, from *render.Environment,
+	providers *appfile.ProvidersFile) (*appfile.Application, error) {
+	limit := cmp.Or(s.Env.LoadLimit, defaultLoadLimit)
+	type result struct {
+		app   *appfile.Application
+		err   error
+		panic any
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			r.panic = recover()
+			done <- r
+		}()
+		r.app, r.err = appfile.LoadWithProviders(at.Files, at.Name, from, providers)
+	}()
+	select {
+	case r := <-done:
+		if r.panic != nil {
+			panic(r.panic)
+		}
+		s.known.Add(from.Secrets()...)
+		return r.app, r.err
+	case <-time.After(limit):
+		return nil, &sluice.Error{Op: "evaluate the files", Resource: at.Name,
+			Err:  fmt.Errorf("they are not evaluated after %s", limit),
+			Next: "check the Jsonnet for a loop without an end, and whether AWS answers the lookups"}
+	}
 }
 
 // ApplicationLocation is the folder that an application is read from. Files outside this folder

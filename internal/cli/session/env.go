@@ -47,6 +47,10 @@ type Env struct {
 	OpenJournal func(path string, c clock.Clock) (*journal.Journal, error)
 	StateDir    string // folder of the journal without --state
 
+	// LoadLimit is the time after which the evaluation of files is given up. Jsonnet may have a loop without an end.
+	// Zero: 20 s.
+	LoadLimit time.Duration
+
 	Getwd func() (string, error)
 	FS    func(dir string) fs.FS
 
@@ -68,6 +72,11 @@ type Env struct {
 
 	// OpenBrowser opens a page in the browser, if the machine has one. Nil opens no page.
 	OpenBrowser func(url string)
+
+	// FindProgram returns an error if a program is not installed. Nil: none is.
+	FindProgram func(name string) error
+	// RunProgram runs a program with this process's terminal until it ends.
+	RunProgram func(name string, args ...string) error
 
 	IsTerminal func(io.Writer) bool
 	Size       func(io.Writer) (width, height int) // of a terminal; 0: unknown
@@ -122,7 +131,7 @@ func OS() Env {
 		Getwd: os.Getwd, FS: folder.New, Notify: notifySignals, SignalDebounce: 250 * time.Millisecond,
 		IgnoreSIGPIPE: ignoreSIGPIPE,
 		Host:          strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), IsAlive: isProcessAlive,
-		OpenBrowser: openBrowser, IsTerminal: isTerminal, Size: terminalSize,
+		FindProgram: findProgram, RunProgram: runProgram, OpenBrowser: openBrowser, IsTerminal: isTerminal, Size: terminalSize,
 	}
 }
 
@@ -151,6 +160,17 @@ func userName() string {
 		return u.Username
 	}
 	return "unknown"
+}
+
+func findProgram(name string) error {
+	_, err := exec.LookPath(name)
+	return err
+}
+
+func runProgram(name string, args ...string) error {
+	c := exec.Command(name, args...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return c.Run()
 }
 
 func isTerminal(w io.Writer) bool {

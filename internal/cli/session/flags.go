@@ -39,6 +39,7 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 	set.StringVar(&f.providers, "providers", "", "`file` with further analysisProviders, such as piped's configuration")
 	f.Output = Text
 	set.Var(&f.Output, "output", "text or json")
+	set.Var(&f.Output, "log-format", "the same as --output")
 	set.VarPF(jsonFlag{f}, "json", "", "the same as --output json").NoOptDefVal = "true"
 }
 
@@ -77,6 +78,11 @@ func (o *OutputFormat) Set(s string) error {
 	case Text, JSON:
 		*o = OutputFormat(s)
 		return nil
+	case "table": // ecspresso's word
+		*o = Text
+		return nil
+	case "tsv":
+		return errors.New("it must be text or json: jq -r prints json as TSV with @tsv")
 	}
 	return errors.New("it must be text or json")
 }
@@ -103,6 +109,9 @@ func (w *ApplicationFlag) Path(c *cobra.Command, args []string) (path string, gi
 		return w.file, true, nil
 	case len(args) > 0:
 		return args[0], true, nil
+	}
+	if file := c.Flags().Lookup("config").DefValue; file != "" {
+		return file, true, nil // see TakeVariables
 	}
 	return ".", false, nil
 }

@@ -14,7 +14,7 @@ import (
 // boundByDeployment are the commands that run a deployment: its own timeout ends it, so that it can be rolled back.
 // The others in the list run until a person ends them.
 var boundByDeployment = []string{"deploy", "create", "scale", "refresh", "run", "resume", "rollback", "abort", "approve",
-	"wait", "sim", "demo", "rehearse"}
+	"wait", "exec", "sim", "demo", "rehearse"}
 
 // LimitTime ends a command after --timeout, if it runs no deployment. EndTime has to be called at its end.
 func (s *Session) LimitTime(c *cobra.Command) error {

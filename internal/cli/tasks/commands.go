@@ -18,7 +18,7 @@ type program struct{ *session.Session }
 // Commands returns the commands of this package, in the order of sluice --help.
 func Commands(s *session.Session) []*cobra.Command {
 	p := &program{s}
-	return []*cobra.Command{p.newTasksCommand(), p.newLogsCommand()}
+	return []*cobra.Command{p.newTasksCommand(), p.newLogsCommand(), p.newExecCommand()}
 }
 
 // target is the tasks of an application: those of its service, or those of the family without a service.

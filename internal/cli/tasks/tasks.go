@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ import (
 // tasksFlags are the flags of sluice tasks.
 type tasksFlags struct {
 	id    string
+	find  bool
 	stop  bool
 	force bool
 }
@@ -34,10 +36,13 @@ func (p *program) newTasksCommand() *cobra.Command {
 		Short: "List the running tasks of an application, or stop one",
 		Long: `List the tasks of the service, or of the task definition's family if there is no
 service. With --id and --stop, stop one: ECS sends SIGTERM, and a service then starts
-another one. Enter the first characters of the task's ID to confirm, or give --force.`,
+another one. Enter the first characters of the task's ID to confirm, or give --force.
+With --find, it lists the tasks and asks for the ID; then it prints that task as JSON,
+or stops it.`,
 		Example: `  sluice tasks examples/canary
   sluice tasks --output json | jq -r .id
-  sluice tasks --id 0123abcd --stop`,
+  sluice tasks --id 0123abcd --stop
+  sluice tasks --find --stop`,
 		Args: session.AtMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.Path(c, args)
@@ -49,7 +54,8 @@ another one. Enter the first characters of the task's ID to confirm, or give --f
 	}
 	at.Register(c)
 	c.Flags().StringVar(&o.id, "id", "", "only the task with this `ID`, or its first characters")
-	c.Flags().BoolVar(&o.stop, "stop", false, "stop the task of --id")
+	c.Flags().BoolVar(&o.find, "find", false, "ask for the ID of a task of the list")
+	c.Flags().BoolVar(&o.stop, "stop", false, "stop the task of --id or --find")
 	c.Flags().BoolVar(&o.force, "force", false, "stop without confirmation")
 	return c
 }
@@ -68,16 +74,21 @@ type taskEntry struct {
 }
 
 func (p *program) runTasks(ctx context.Context, path string, o tasksFlags) error {
-	if o.stop && o.id == "" {
+	if o.stop && o.id == "" && !o.find {
 		return &sluice.Error{Op: "sluice tasks", Err: errors.New("--stop needs the task"), Next: "give --id ID"}
 	}
 	t, err := p.open(ctx, path)
 	if err != nil {
-		return err
+		return adviseSubcommand(path, err)
 	}
 	all, err := t.list(ctx)
 	if err != nil {
 		return err
+	}
+	if o.find && o.id == "" && len(all) > 0 {
+		if o.id, err = p.askForTask(all); err != nil {
+			return err
+		}
 	}
 	if o.id != "" {
 		one, err := findTask(all, o.id)
@@ -86,10 +97,36 @@ func (p *program) runTasks(ctx context.Context, path string, o tasksFlags) error
 		}
 		all = []ecs.Task{one}
 	}
-	if o.stop {
+	if o.stop && len(all) > 0 {
 		return p.stopTask(ctx, t, all[0], o.force)
 	}
+	if o.find {
+		return p.printTasksJSON(all)
+	}
 	return p.printTasks(all)
+}
+
+// askForTask lists the tasks and asks for the ID of one.
+func (p *program) askForTask(all []ecs.Task) (string, error) {
+	if err := printTaskTable(p.Env.Err, all); err != nil {
+		return "", err
+	}
+	id, err := p.Ask("find a task", "Enter the first characters of a task's ID")
+	if err == nil && id == "" {
+		err = &sluice.Error{Op: "find a task", Err: errors.New("no ID was entered"), Next: "give --id ID"}
+	}
+	return id, err
+}
+
+// adviseSubcommand adds the flag that does the same to the error of a word that ecspresso 2.8 has as a subcommand.
+func adviseSubcommand(word string, err error) error {
+	next := map[string]string{"list": "run sluice tasks", "find": "run sluice tasks --find",
+		"stop": "run sluice tasks --id ID --stop", "logs": "run sluice logs",
+		"trace": "run sluice status, which says why tasks fail, and sluice logs"}[word]
+	if next == "" || !session.IsNoApplication(err) {
+		return err
+	}
+	return &sluice.Error{Op: "sluice tasks", Err: fmt.Errorf("there is no subcommand %s, and no folder", word), Next: next}
 }
 
 // findTask returns the task with an ID, an ARN or the first characters of an ID.
@@ -131,20 +168,29 @@ func (p *program) printTasks(all []ecs.Task) error {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
 	if p.Flags.Output == session.JSON {
-		for _, t := range all {
-			e := taskEntry{ID: t.ID, ARN: t.ARN, Revision: t.Revision, Status: t.Status, Health: t.Health, Address: t.Address,
-				Zone: t.Zone, Created: t.CreatedAt, Started: t.StartedAt}
-			if err := json.NewEncoder(p.Env.Out).Encode(e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.printTasksJSON(all)
 	}
 	if len(all) == 0 {
 		p.PrintResult("no running tasks")
 		return nil
 	}
-	w := show.NewTable(p.Env.Out)
+	return printTaskTable(p.Env.Out, all)
+}
+
+// printTasksJSON prints a line for each task.
+func (p *program) printTasksJSON(all []ecs.Task) error {
+	for _, t := range all {
+		e := taskEntry{ID: t.ID, ARN: t.ARN, Revision: t.Revision, Status: t.Status, Health: t.Health, Address: t.Address,
+			Zone: t.Zone, Created: t.CreatedAt, Started: t.StartedAt}
+		if err := json.NewEncoder(p.Env.Out).Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printTaskTable(to io.Writer, all []ecs.Task) error {
+	w := show.NewTable(to)
 	fmt.Fprintln(w, "TASK\tREVISION\tSTATUS\tHEALTH\tADDRESS\tCREATED")
 	for _, t := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Revision, t.Status, t.Health, cmp.Or(t.Address, "-"),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -14,6 +15,9 @@ import (
 func refuseUndeployable(app *appfile.Application, live plan.AWSState, o Options) error {
 	r := rulesOf(Of(app))
 	if err := r.refuseEarly(app, o); err != nil {
+		return err
+	}
+	if err := refuseCount(app, o); err != nil {
 		return err
 	}
 	if err := refuseController(controllerOf(app), live); err != nil {
@@ -37,6 +41,16 @@ func refuseRollbackEvents(app *appfile.Application, o Options) error {
 		Err: fmt.Errorf("rollback events need CodeDeploy, but the service definition has deployment controller %s",
 			controllerOf(app)),
 		Next: "remove --rollback-events"}
+}
+
+// refuseCount rejects a number of tasks for a DAEMON service: ECS starts one task on each instance.
+func refuseCount(app *appfile.Application, o Options) error {
+	if o.Tasks == nil || app.Service == nil || app.Service.Input.SchedulingStrategy != ecstypes.SchedulingStrategyDaemon {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Resource: app.File,
+		Err:  fmt.Errorf("the service is a DAEMON with one task on each instance, so it cannot have %d tasks", *o.Tasks),
+		Next: "leave --tasks out"}
 }
 
 // wantsNoTasks reports whether the desired count is 0. It uses the count of the file, otherwise the

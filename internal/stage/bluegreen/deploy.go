@@ -54,6 +54,9 @@ func Deploy(ctx context.Context, s *step.Step) error {
 	case s.Plan.CodeDeploy.Returns:
 		return followReturn(ctx, s, rev.Name, d)
 	}
+	if s.HandOverAt != "" {
+		return followUntilEvent(ctx, s, rev, d)
+	}
 	return followCodeDeploy(ctx, s, rev.Name, d)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/rolling"
@@ -30,6 +31,29 @@ func followCodeDeploy(ctx context.Context, s *step.Step, revision string, d crea
 		return err
 	}
 	return codeDeployEndError(s, revision, last)
+}
+
+// errEventReached ends a wait at the lifecycle event of HandOverAt.
+var errEventReached = errors.New("the lifecycle event has succeeded")
+
+// followUntilEvent waits until a lifecycle event of the deployment has succeeded, and hands the deployment over. It is
+// [followCodeDeploy] if the deployment ends before.
+func followUntilEvent(ctx context.Context, s *step.Step, rev ecs.Revision, d createdDeployment) error {
+	last, err := watchCodeDeploy(ctx, s, verdict.Wanted{Revision: rev.Name, Deployment: d.ID,
+		JustCreated: d.JustCreated}, func(_ context.Context, update watch.Update) error {
+		if update.CodeTarget.HasPassed(s.HandOverAt) && update.Verdict.State == verdict.Progressing {
+			return errEventReached
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errEventReached):
+		s.EmitNote("lifecycle event %s has succeeded", s.HandOverAt)
+		return rolling.HandOver(s, rev, d.ID)
+	case err != nil:
+		return err
+	}
+	return codeDeployEndError(s, rev.Name, last)
 }
 
 // followStopped waits until a stopped deployment and its rollback have ended.

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+// otherCommands are commands of similar programs, with what does the same here.
+var otherCommands = map[string]string{
+	"apply": "run sluice deploy",
+	"check": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"continue": "run sluice approve if a deployment of sluice waits for approval. sluice does not continue a deployment " +
+		"that ECS paused at a hook: run aws ecs continue-service-deployment",
+	"docs": "read docs/ecspresso.md of sluice, or run sluice COMMAND --help",
+	"events": "run sluice history ID for the events of a deployment, or sluice status --events 20 for those of " +
+		"the service",
+	"lint":     "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"list":     "run sluice history to list the deployments, or sluice status DIR for one service",
+	"ls":       "run sluice history to list the deployments, or sluice status DIR for one service",
+	"promote":  "run sluice approve if the deployment waits for approval, or sluice resume if it is paused",
+	"skills":   "run sluice --help: sluice has no files for agents",
+	"simulate": "run sluice rehearse for deployments with faults, or sluice sim for a local AWS",
+	"start":    "run sluice deploy for a service, sluice run for a task, or sluice sim for a local AWS",
+	"stop":     "run sluice abort to end a deployment where it is, or sluice rollback to restore the state before it",
+	"undo":     "run sluice rollback",
+	"up":       "run sluice deploy for a service, or sluice sim for a local AWS",
+	"validate": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
+	"verify": "run sluice plan: it checks the files, the target groups and the listener rules. It does not check images, " +
+		"secrets and roles",
+}
+
+// adviseOnFlag returns what to use instead of a flag that similar programs have, or "".
+func adviseOnFlag(command string, err error) string {
+	var unknown *pflag.NotExistError
+	var noValue *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if advice := otherFlags[command+" --"+name]; advice != "" {
+			return advice
+		}
+		return otherFlags["--"+name]
+	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output":
+		return "give --output text or --output json"
+	}
+	return ""
+}
+
+// otherFlags are flags of ecspresso that sluice does not have, with what to use instead. A name without a command
+// is about every command.
+var otherFlags = map[string]string{
+	"--color":          "leave it out: text on a terminal is coloured",
+	"--no-color":       "set the environment variable NO_COLOR=1",
+	"--debug":          "leave it out: every write is printed with its result, and sluice history ID lists every event",
+	"--filter-command": "leave it out: give the ID of a task with --id",
+
+	"diff --unified":    "leave it out: a line per change is printed, or JSON with --output json",
+	"diff --no-unified": "leave it out: a line per change is printed, or JSON with --output json",
+	"diff --external": "run sluice render taskdef and sluice revisions --revision current, and give their output to the " +
+		"other program",
+	"diff --jsonnet":   "leave it out: files of both forms are compared",
+	"render --jsonnet": "leave it out: JSON is valid Jsonnet",
+	"run --task-def": "write a configuration with this task_definition and without service_definition, and run " +
+		"sluice run FILE",
+	"run --client-token": "leave it out: sluice gives each run a token of its own, so that a repeated call starts " +
+		"no second task",
+	"run --ebs-delete-on-termination":    "leave it out: sluice run attaches no EBS volumes",
+	"run --no-ebs-delete-on-termination": "leave it out: sluice run attaches no EBS volumes",
+	"tasks --trace":                      "run sluice status, which says why tasks fail, and sluice logs --id ID",
+	"init --sort":                        "leave it out: members of definitions are always in the same order",
+	"init --express":                     "leave it out: sluice does not deploy Express Mode services",
+	"init --no-express":                  "leave it out: sluice does not deploy Express Mode services",
+	"init --express-definition-path":     "leave it out: sluice does not deploy Express Mode services",
+	"init --config":                      "name the folder of the files: sluice init DIR",
+}

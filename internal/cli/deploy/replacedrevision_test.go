@@ -1,0 +1,33 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-ecs/sluice/internal/ecs"
+)
+
+// A revision that something uses, or that is gone, is not deregistered after a rollback.
+func TestReplacedRevisionInUse(t *testing.T) {
+	all := []ecs.Revision{{Name: "web:3"}, {Name: "web:2"}}
+	users := map[string][]string{"web:2": {"service prod/web"}}
+	for name, want := range map[string]string{"web:3": "", "web:2": "used by service prod/web", "web:1": "not ACTIVE"} {
+		rev, why := replacedRevision{name: name}.findUnused(all, users)
+		if (want == "") != (why == "") || !strings.Contains(why, want) || want == "" && rev.Name != name {
+			t.Errorf("%s: %v %q", name, rev, why)
+		}
+	}
+}
+
+// --deregister-task-definition and its opposite have no default.
+func TestOptionalFlag(t *testing.T) {
+	for text, want := range map[string]bool{"true": true, "false": false} {
+		var value *bool
+		if err := (optionalFlag{&value, true}).Set(text); err != nil || *value != want {
+			t.Errorf("%s: %v %v", text, value, err)
+		}
+		if err := (optionalFlag{&value, false}).Set(text); err != nil || *value == want {
+			t.Errorf("no-%s: %v %v", text, value, err)
+		}
+	}
+}

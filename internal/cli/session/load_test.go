@@ -1,0 +1,34 @@
+package session
+
+import (
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Jsonnet that takes too long ends the command with an error. The loop here ends after some seconds, so that the
+// test leaves nothing behind.
+func TestFilesThatTakeTooLong(t *testing.T) {
+	files := fstest.MapFS{
+		"ecspresso.yml": {Data: []byte("region: us-east-1\ntask_definition: task.jsonnet\n")},
+		"task.jsonnet": {Data: []byte("local f(n) = if n == 0 then 'web' else f(n - 1) tailstrict;\n" +
+			"{family: f(1000000)}")},
+	}
+	s, err := New(Env{Rand: strings.NewReader(strings.Repeat("x", 1<<10)), Out: io.Discard, Err: io.Discard,
+		Getenv: func(string) string { return "" }, IsTerminal: func(io.Writer) bool { return false },
+		Getwd: func() (string, error) { return "/", nil }, FS: func(string) fs.FS { return files },
+		LoadLimit: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.LoadApplication(".")
+	if err == nil || !strings.Contains(err.Error(), "they are not evaluated after 1ms") ||
+		sluice.NextStep(err) != "check the Jsonnet for a loop without an end" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,165 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
+)
+
+// sessionPlugin is the program of AWS that connects the terminal to a session.
+const sessionPlugin = "session-manager-plugin"
+
+// execFlags are the flags of sluice exec.
+type execFlags struct {
+	id, container, command string
+	forward                bool
+	port, localPort        int
+	host, ports            string // ports: LOCAL:HOST:PORT
+}
+
+func (p *program) newExecCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o execFlags
+	c := &cobra.Command{
+		Use:   "exec [DIR | -c FILE]",
+		Short: "Run a command in a container of a running task",
+		Long: `Run a command in a container of a running task, by ECS Exec. It needs
+session-manager-plugin, a program of AWS, and enableExecuteCommand in the service
+definition. Without --id, it asks which task is meant, if there are several.
+
+With --port-forward, it prints the command of the AWS CLI that forwards a port.`,
+		Example: `  sluice exec examples/canary
+  sluice exec --id 0123abcd --container web --command 'ls -l'
+  sluice exec --port-forward --port 80 --local-port 8080`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runExec(c.Context(), path, o)
+		},
+	}
+	at.Register(c)
+	f := c.Flags()
+	f.StringVar(&o.id, "id", "", "the task with this `ID`, or its first characters")
+	f.StringVar(&o.container, "container", "", "`name` of the container, if the task has several")
+	f.StringVar(&o.command, "command", "sh", "the command")
+	f.BoolVar(&o.forward, "port-forward", false, "print how to forward a port of the container")
+	f.IntVar(&o.port, "port", 0, "with --port-forward: the `number` of the container's port")
+	f.IntVar(&o.localPort, "local-port", 0, "with --port-forward: the `number` of the port on this machine (default: a free one)")
+	f.StringVar(&o.host, "host", "", "with --port-forward: a `host` that the container reaches, instead of the container")
+	f.StringVarP(&o.ports, "forward", "L", "", "with --port-forward: LOCAL:HOST:PORT in one `text`")
+	return c
+}
+
+func (p *program) runExec(ctx context.Context, path string, o execFlags) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	t, err := p.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	target, err := p.execTarget(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	region := t.account.Region()
+	if o.forward {
+		return &sluice.Error{Op: "forward a port", Resource: target.Task,
+			Err:  errors.New("sluice does not start sessions of AWS Systems Manager"),
+			Next: "run " + o.forwardCommand(target, region) + " (it needs " + sessionPlugin + ")"}
+	}
+	if p.Env.FindProgram == nil || p.Env.FindProgram(sessionPlugin) != nil {
+		return &sluice.Error{Op: "execute a command", Resource: target.Task,
+			Err:  fmt.Errorf("%s is not installed; no command was started", sessionPlugin),
+			Next: "read \"Install the Session Manager plugin for the AWS CLI\" in the AWS Systems Manager User Guide, and install it"}
+	}
+	started, err := target.Execute(ctx, p.NewAct("exec"), o.command)
+	if err != nil {
+		return err
+	}
+	request, err := json.Marshal(map[string]string{"Target": target.SessionTarget()})
+	if err != nil {
+		return err
+	}
+	err = p.Env.RunProgram(sessionPlugin, string(started), region, "StartSession", "", string(request),
+		"https://ssm."+region+".amazonaws.com")
+	if err != nil {
+		return &sluice.Error{Op: "execute a command", Resource: target.Task, Err: fmt.Errorf("%s: %w", sessionPlugin, err)}
+	}
+	return nil
+}
+
+// check refuses flags that do not belong together.
+func (o *execFlags) check() error {
+	wrong := func(why, next string) error {
+		return &sluice.Error{Op: "sluice exec", Err: errors.New(why), Next: next}
+	}
+	if o.ports != "" {
+		parts := strings.Split(o.ports, ":")
+		if len(parts) != 3 {
+			return wrong("-L is not LOCAL:HOST:PORT", "give, for example, -L 8080:localhost:80")
+		}
+		if _, err := fmt.Sscanf(parts[0]+" "+parts[2], "%d %d", &o.localPort, &o.port); err != nil {
+			return wrong("-L has a port that is not a number", "give, for example, -L 8080:localhost:80")
+		}
+		o.host, o.forward = parts[1], true
+	}
+	switch {
+	case o.forward && o.port == 0:
+		return wrong("--port-forward needs the port of the container", "give --port NUMBER")
+	case !o.forward && (o.port != 0 || o.localPort != 0 || o.host != ""):
+		return wrong("--port, --local-port and --host need --port-forward", "give --port-forward too")
+	case o.command == "":
+		return wrong("the command is empty", "give --command, or leave it out for sh")
+	}
+	return nil
+}
+
+// execTarget returns the container that the flags name.
+func (p *program) execTarget(ctx context.Context, t *target, o execFlags) (upkeep.ExecTarget, error) {
+	all, err := t.list(ctx)
+	if err != nil {
+		return upkeep.ExecTarget{}, err
+	}
+	switch {
+	case len(all) == 0:
+		return upkeep.ExecTarget{}, &sluice.Error{Op: "execute a command", Kind: sluice.NotFound,
+			Err: errors.New("no task of the application runs"), Next: "run sluice status"}
+	case o.id == "" && len(all) == 1:
+		o.id = all[0].ID
+	case o.id == "":
+		if o.id, err = p.askForTask(all); err != nil {
+			return upkeep.ExecTarget{}, err
+		}
+	}
+	task, err := findTask(all, o.id)
+	if err != nil {
+		return upkeep.ExecTarget{}, err
+	}
+	return upkeep.FindExecTarget(ctx, t.service, task.ID, o.container)
+}
+
+// forwardCommand returns the command of the AWS CLI that forwards a port.
+func (o execFlags) forwardCommand(t upkeep.ExecTarget, region string) string {
+	document, parameters := "AWS-StartPortForwardingSession", fmt.Sprintf(`{"portNumber":["%d"]`, o.port)
+	if o.host != "" {
+		document += "ToRemoteHost"
+		parameters += fmt.Sprintf(`,"host":["%s"]`, o.host)
+	}
+	if o.localPort != 0 {
+		parameters += fmt.Sprintf(`,"localPortNumber":["%d"]`, o.localPort)
+	}
+	return fmt.Sprintf("aws ssm start-session --region %s --target %s --document-name %s --parameters '%s}'", region,
+		t.SessionTarget(), document, parameters)
+}
