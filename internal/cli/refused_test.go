@@ -106,7 +106,7 @@ func refusedContainers() []refusedInput {
 			"lower softLimit, or raise hardLimit"},
 		{badTask, "- name: DB_PASSWORD", "- name: GREETING", "29:15", "container web has two variables GREETING",
 			"remove one of the two"},
-		{badTask, "executionRoleArn: arn:aws:iam::123456789012:role/ecsTaskExecutionRole", "", "29:9",
+		{badTask, "executionRoleArn: arn:aws:iam::123456789012:role/ecsTaskExecutionRole", "", "29:7",
 			"container web has secrets, and the task definition has no executionRoleArn", "set executionRoleArn"},
 	}
 }
