@@ -177,8 +177,6 @@ var otherCommands = map[string]string{
 	"undo":     "run sluice rollback",
 	"up":       "run sluice deploy for a service, or sluice sim for a local AWS",
 	"validate": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"verify": "run sluice plan: it checks the files, the target groups and the listener rules. It does not check images, " +
-		"secrets and roles",
 }
 
 func refuseUnknownCommand(c *cobra.Command, args []string) error {
