@@ -38,7 +38,6 @@ func TestUnknownCommandNamesAnother(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"validate":   "run sluice plan",
-		"verify":     "run sluice plan",
 		"depoly":     "run sluice deploy, or sluice --help",
 		"status all": "run sluice history to list the deployments of all services",
 	} {

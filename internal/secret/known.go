@@ -12,7 +12,7 @@ import (
 const leastKnown = 4
 
 // Known masks values that are known to be secret, whatever they look like. It is safe for use by several goroutines.
-// The nil Known has no values.
+// The nil Known has no values, and takes none.
 type Known struct {
 	mu       sync.Mutex
 	forms    []string // the values, and how JSON writes them; the longest first
@@ -28,6 +28,9 @@ func NewKnown(values ...string) *Known {
 
 // Add adds values. Each line of a value with several lines is a value too.
 func (k *Known) Add(values ...string) {
+	if k == nil {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.isHidden = true
@@ -53,6 +56,9 @@ func asJSON(text string) string {
 
 // Show makes the values visible.
 func (k *Known) Show() {
+	if k == nil {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.isHidden = false
