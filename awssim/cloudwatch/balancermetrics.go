@@ -90,7 +90,13 @@ func sampleValue(name string, a world.AnswerCount) float64 {
 // balancer report in two parts, each after its own delay, so the numbers of a minute grow.
 func visibleAnswers(tx *world.Tx, key string, m world.MinuteCounts) []world.AnswerCount {
 	n := int(m.Minute.Unix() / 60)
-	whole := wholeCounts(m.Answers, 1, tx.Random("metric rounding", key, n))
+	total := 0.0
+	for _, a := range m.Answers {
+		total += a.Count
+	}
+	// Modelled callers send parts of requests. The keyed draw gives a kind of answer with half a
+	// request a minute one every other minute.
+	whole := wholeCounts(m.Answers, math.Round(total)/total, tx.Random("metric rounding", key, n))
 	first := wholeCounts(whole, 0.5+tx.Random("metric part", key, n)/2, 0.5)
 	age, delay := tx.Now().Sub(m.Minute.Add(time.Minute)), tx.Settings().MetricDelay
 	isVisible := func(part int) bool {
@@ -110,16 +116,14 @@ func visibleAnswers(tx *world.Tx, key string, m world.MinuteCounts) []world.Answ
 	return whole
 }
 
-// wholeCounts returns whole numbers of requests, whose sum is the rounded sum of the parts. Modelled
-// callers send parts of requests: with a keyed draw as the offset, a class of half a request a
-// minute gets one every other minute.
+// wholeCounts returns a share of the requests as whole numbers, whose sum is the share of all
+// requests plus the offset, rounded down.
 func wholeCounts(all []world.AnswerCount, share, offset float64) []world.AnswerCount {
 	all = slices.Clone(all)
 	sum, before := 0.0, 0.0
 	for i := range all {
 		sum += all[i].Count * share
-		// The sum of whole numbers is whole but for rounding.
-		up := math.Floor(sum + offset + 1e-9)
+		up := math.Floor(sum + offset + 1e-9) // a whole sum may be a little less by rounding
 		all[i].Count, before = up-before, up
 	}
 	return all
