@@ -26,8 +26,6 @@ var otherCommands = map[string]string{
 	"undo":     "run sluice rollback",
 	"up":       "run sluice deploy for a service, or sluice sim for a local AWS",
 	"validate": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"verify": "run sluice plan: it checks the files, the target groups and the listener rules. It does not check images, " +
-		"secrets and roles",
 }
 
 // adviseOnFlag returns what to use instead of a flag that similar programs have, or "".

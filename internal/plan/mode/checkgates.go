@@ -58,8 +58,8 @@ func checkGate(p *plan.Plan, g appfile.Gate, steered bool, op string) error {
 		return nil // the gate does not need two variants
 	}
 	if !steered {
-		return problem("put the stage after ECS_TRAFFIC_ROUTING with a share for the canary, and before "+
-			"ECS_PRIMARY_ROLLOUT; or use a gate of strategy THRESHOLD, an alarm or an https check",
+		return problem("move the stage between ECS_TRAFFIC_ROUTING with a share for the canary and ECS_PRIMARY_ROLLOUT, or use the "+
+			"strategy THRESHOLD",
 			"gate %s judges requests of the canary, but no canary gets requests then", g.Name)
 	}
 	if g.Read.Signal == nil {

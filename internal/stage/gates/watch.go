@@ -176,6 +176,6 @@ func (g *group) startReads(ctx context.Context, s *step.Step, now time.Time) {
 // errBadGate is the error of a gate that refuses the canary.
 func errBadGate(s *step.Step, g *gate, j analysis.Judgement) error {
 	return &sluice.Error{Op: "judge the canary by gate " + g.Name, Resource: s.Client.Resource(), Kind: sluice.Unhealthy,
-		Err: fmt.Errorf("%s", j.Reason), Next: step.RemoveRollback(s, "compare the metrics of both versions around "+
+		Err: fmt.Errorf("%s", j.Reason), Next: step.RemoveRollback(s, "read the metrics of both versions around "+
 			s.Clock.Now().UTC().Format("15:04 UTC")+", and deploy a fixed version")}
 }
