@@ -269,3 +269,20 @@ func TestAlarmsFollowTheRequests(t *testing.T) {
 		t.Errorf("the alarm was %s", got)
 	}
 }
+
+// Rare errors are not rounded away: 300 requests a minute with 0.1 % are one error in three minutes.
+func TestRareErrorsAreCounted(t *testing.T) {
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, strings.ReplaceAll(string(canaryFile(t)), "sim/web:v1", "sim/web:v1?errors=0.1%"))
+	cfg, from := s.Config(), clock.Now()
+	v := s.View().Regions[0]
+	loadgen.Attach(s.World(), s.Balancer(), loadgen.Caller{Key: world.Key{Account: v.Account, Region: v.Region},
+		Balancer: v.LoadBalancers[0].ARN, Port: 80, Rate: 5,
+		Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web.test", Path: "/"}})
+	clock.move(5 * time.Hour)
+	errors := minuteValues(t, cfg, "HTTPCode_Target_5XX_Count", "Sum", primaryARN, from, clock.Now())
+	if n := sumOf(errors); n < 60 || n > 120 || len(errors) != int(n) {
+		t.Errorf("%v errors in %d minutes, callers got 90", n, len(errors))
+	}
+}

@@ -86,17 +86,25 @@ func sampleValue(name string, a world.AnswerCount) float64 {
 	return 1
 }
 
+// rareAnswers is the number of requests below which rounding may be wrong by half a percent.
+const rareAnswers = 100
+
 // visibleAnswers returns the requests of a minute that CloudWatch shows now. The nodes of a load
 // balancer report in two parts, each after its own delay, so the numbers of a minute grow.
 func visibleAnswers(tx *world.Tx, key string, m world.MinuteCounts) []world.AnswerCount {
 	n := int(m.Minute.Unix() / 60)
-	total := 0.0
+	total, rarest := 0.0, math.Inf(1)
 	for _, a := range m.Answers {
-		total += a.Count
+		total, rarest = total+a.Count, min(rarest, a.Count)
 	}
-	// Modelled callers send parts of requests. The keyed draw gives a kind of answer with half a
-	// request a minute one every other minute.
-	whole := wholeCounts(m.Answers, math.Round(total)/total, tx.Random("metric rounding", key, n))
+	// Modelled callers send parts of requests, which are rounded to the nearest whole. For a rare kind
+	// of answer that would be wrong by much: with the keyed draw, half a request a minute is one
+	// every other minute.
+	offset := 0.5
+	if rarest < rareAnswers {
+		offset = tx.Random("metric rounding", key, n)
+	}
+	whole := wholeCounts(m.Answers, math.Round(total)/total, offset)
 	first := wholeCounts(whole, 0.5+tx.Random("metric part", key, n)/2, 0.5)
 	age, delay := tx.Now().Sub(m.Minute.Add(time.Minute)), tx.Settings().MetricDelay
 	isVisible := func(part int) bool {
@@ -117,7 +125,7 @@ func visibleAnswers(tx *world.Tx, key string, m world.MinuteCounts) []world.Answ
 }
 
 // wholeCounts returns a share of the requests as whole numbers, whose sum is the share of all
-// requests plus the offset, rounded down.
+// requests plus the offset (0 to 1), rounded down.
 func wholeCounts(all []world.AnswerCount, share, offset float64) []world.AnswerCount {
 	all = slices.Clone(all)
 	sum, before := 0.0, 0.0

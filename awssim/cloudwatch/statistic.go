@@ -80,9 +80,6 @@ func parseBound(text string) (float64, bool) {
 	return v, err == nil
 }
 
-// isExtended reports whether the statistic needs the distribution of the samples.
-func (s statistic) isExtended() bool { return !slices.Contains(plainStatistics, s.kind) }
-
 // valueOf returns the statistic of a point. ok is false if it has none: no sample lies between the
 // bounds, or the distribution is not known.
 func (s statistic) valueOf(p point) (v float64, ok bool) {
