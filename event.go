@@ -162,8 +162,7 @@ type ApprovalAwaited struct {
 	Index     int      `json:"index"`
 	Approvers []string `json:"approvers,omitempty"`
 	Missing   int      `json:"missing"`
-	// Undecided names the gates of a stage that has none of its own approvals: they have no verdict at the
-	// end of its time.
+	// gates without a verdict at the end of the time of a stage; empty for a stage that needs approvals
 	Undecided string `json:"undecided,omitempty"`
 }
 

@@ -70,7 +70,7 @@ func TestBadLinesNameTheWordAndWhatIsKnown(t *testing.T) {
 		"throttle times=3":                  "throttle: names no operation",
 		"slow-start by=3s":                  "slow-start: names no service",
 		"throttle CreateTaskSet":            `"CreateTaskSet" is not an operation such as ecs:CreateTaskSet`,
-		"throttle elbv2:ModifyRule":         `"elbv2" is not a service; known are application-autoscaling, cloudwatch, codedeploy`,
+		"throttle elbv2:ModifyRule":         `"elbv2" is not a service; known are application-autoscaling, cloudformation, cloudwatch`,
 		"throttle ecs:CreateTaskSet tims=3": `option "tims" is not known here; known are times, p, after, for`,
 		"zone-lost us-east-1a times=3":      `option "times" is not known here; known are after, for`,
 		"throttle ecs:* 3":                  `"3" is not an option such as times=`,

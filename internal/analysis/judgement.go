@@ -65,10 +65,10 @@ func (g Gate) Judge(s State) Judgement {
 }
 
 // JudgeAtEnd judges when the time of the gate has ended. A strategy of PipeCD is good then, unless it is
-// bad or no look had an answer. The others need evidence, so that they may stay undecided.
+// bad or no look had values. The others need evidence, so that they may stay undecided.
 func (g Gate) JudgeAtEnd(s State) Judgement {
 	j := g.Judge(s)
-	if g.withDefaults().judgesLooks() && j.Verdict == Undecided && !j.Silent && s.Looks > j.Empty {
+	if g.withDefaults().judgesLooks() && j.Verdict == Undecided && !j.Silent && (s.Looks > j.Empty || g.SkipOnNoData && s.Looks > 0) {
 		j.Verdict = Good
 	}
 	j.Left = 0

@@ -144,6 +144,7 @@ func (m *metricReader) findProvider() *Provider {
 			names = append(names, name)
 		}
 		problem := m.file.At(n, "there is no provider %q in analysisProviders", n.Text)
+		problem.Next = "add it to analysisProviders, or name piped's configuration: --providers FILE"
 		problem.Meant = definition.Nearest(n.Text, names)
 		m.addProblem(problem)
 	}

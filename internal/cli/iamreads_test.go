@@ -25,6 +25,8 @@ var (
 		"ecs:ListServices":               "sluice revisions and deregister read what uses a revision",
 		"iam:SimulatePrincipalPolicy":    "sluice plan --iam --check asks what the caller may do",
 		"iam:GetRole":                    "and for the path of its role",
+		"ecs:DescribeClusters":           "sluice verify reads whether the cluster exists",
+		"logs:DescribeLogGroups":         "sluice verify reads whether the log groups exist",
 	}
 )
 

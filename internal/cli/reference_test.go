@@ -148,7 +148,7 @@ func fieldTable(t *testing.T, name string) string {
 
 func eventPages(t *testing.T) string {
 	return eventsIn(t, "event.go") + eventsIn(t, "taskevent.go") + eventsIn(t, "unanswered.go") +
-		eventsIn(t, "requestscounted.go")
+		eventsIn(t, "requestscounted.go") + eventsIn(t, "gates.go")
 }
 
 func eventsIn(t *testing.T, name string) string {

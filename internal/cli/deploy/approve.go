@@ -58,7 +58,11 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 			return err
 		}
 	}
-	s, yes, err := findApprovableStage(ctx, j, d, pl, stage, p.Env.Clock.Now())
+	c, _, err := p.OpenClock()
+	if err != nil {
+		return err
+	}
+	s, yes, err := findApprovableStage(ctx, j, d, pl, stage, c.Now())
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,10 @@ func (d *demo) printDemo(r *demoResult) error {
 		return enc.Encode(r)
 	}
 	var b strings.Builder
-	width, _ := d.Env.Size(d.Env.Out)
+	width := 0
+	if d.Env.Size != nil {
+		width, _ = d.Env.Size(d.Env.Out)
+	}
 	writeTable(&b, demoTable(r), width)
 	fmt.Fprintf(&b, "\nrequested, actual: canary weight as written and as AWS reports it\n"+
 		"measured: canary share of the requests ± 95 %%, from %s after the read\n\n", show.FormatDuration(propagationTime))

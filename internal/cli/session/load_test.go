@@ -28,7 +28,7 @@ func TestFilesThatTakeTooLong(t *testing.T) {
 	}
 	_, err = s.LoadApplication(".")
 	if err == nil || !strings.Contains(err.Error(), "they are not evaluated after 1ms") ||
-		sluice.NextStep(err) != "check the Jsonnet for a loop without an end" {
+		sluice.NextStep(err) != "check the Jsonnet for a loop without an end, and whether AWS answers the lookups" {
 		t.Errorf("%v", err)
 	}
 }
