@@ -63,13 +63,32 @@ func (r *gateReader) readProvidersFile() {
 
 func (r *gateReader) addProviders(src *definition.Source, list *definition.Node) {
 	for _, n := range itemsOf(list) {
-		p := Provider{Name: textOf(n.Get("name")), Type: textOf(n.Get("type")), Config: mapOf(n.Get("config"))}
+		p := Provider{Name: textOf(n.Get("name")), Type: textOf(n.Get("type")), Config: providerConfig(n.Get("config"))}
 		if _, twice := r.providers[p.Name]; twice {
 			r.addProblem(src.At(n, "analysisProviders: %s is given twice", p.Name))
 		}
 		r.checkProvider(src, n, p)
 		r.providers[p.Name] = p
 	}
+}
+
+// providerConfig returns the settings of a provider: a header is under its name after "headers.", and sigv4 is
+// true or a Region.
+func providerConfig(n *definition.Node) map[string]string {
+	config := map[string]string{}
+	for _, e := range entriesOf(n) {
+		switch {
+		case e.Key == "headers":
+			for _, h := range entriesOf(e.Value) {
+				config["headers."+h.Key] = h.Value.Text
+			}
+		case e.Key == "sigv4" && e.Value.Kind == definition.Map:
+			config[e.Key] = textOf(e.Value.Get("region"))
+		case isGiven(e.Value):
+			config[e.Key] = e.Value.Text
+		}
+	}
+	return config
 }
 
 // checkProvider refuses a provider without a setting that its type needs, or with one of another type.
@@ -95,11 +114,13 @@ func (r *gateReader) checkProvider(src *definition.Source, n *definition.Node, p
 func providerSettings(kind string) (allowed, needed []string) {
 	switch kind {
 	case "PROMETHEUS":
-		return []string{"address", "usernameFile", "passwordFile", "bearer", "sigv4"}, []string{"address"}
+		return []string{"address", "username", "password", "usernameFile", "passwordFile", "bearer", "sigv4", "headers"},
+			[]string{"address"}
 	case "DATADOG":
 		return []string{"address", "apiKeyFile", "applicationKeyFile", "apiKey", "applicationKey"}, nil
 	case "WEB":
-		return []string{"address", "bearer"}, nil
+		return []string{"address", "username", "password", "usernameFile", "passwordFile", "bearer", "headers"},
+			[]string{"address"}
 	}
 	return nil, nil
 }

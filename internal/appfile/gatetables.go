@@ -120,12 +120,15 @@ func gatesKey(sentence string) key {
 // analysisProvidersKey returns the key of the metric providers, in piped's shape.
 func analysisProvidersKey() key {
 	config := shape{kind: object, keys: []key{
-		honouredKey("address", shape{kind: webAddress}, "PROMETHEUS, DATADOG: the address of the API."),
+		honouredKey("address", shape{kind: text, min: 1}, "PROMETHEUS, WEB: the URL of the API. DATADOG: the site."),
+		honouredKey("username", shape{kind: text, min: 1}, "PROMETHEUS, WEB: the user name, or its place."),
+		honouredKey("password", shape{kind: secretPlace}, "PROMETHEUS, WEB: the place of the password: env:NAME or ssm:/name."),
+		honouredKey("headers", shape{kind: labels}, "PROMETHEUS, WEB: headers of each request; secrets by their place."),
 		honouredKey("usernameFile", shape{kind: text, min: 1}, "PROMETHEUS: the file with the user name."),
 		honouredKey("passwordFile", shape{kind: text, min: 1}, "PROMETHEUS: the file with the password."),
 		honouredKey("bearer", shape{kind: secretPlace}, "PROMETHEUS, WEB: the place of the token: env:NAME or ssm:/name."),
-		honouredKey("sigv4", shape{kind: text, min: 1}, "PROMETHEUS: the Region whose Amazon Managed Service for Prometheus "+
-			"gets signed requests."),
+		honouredKey("sigv4", shape{}, "PROMETHEUS: true, or {region: NAME}: sign the requests for Amazon Managed Service for "+
+			"Prometheus."),
 		honouredKey("apiKeyFile", shape{kind: text, min: 1}, "DATADOG: the file with the API key."),
 		honouredKey("applicationKeyFile", shape{kind: text, min: 1}, "DATADOG: the file with the application key."),
 		honouredKey("apiKey", shape{kind: secretPlace}, "DATADOG: the place of the API key: env:NAME or ssm:/name."),

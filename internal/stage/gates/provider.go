@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,11 +58,19 @@ func openSource(s *step.Step, from appfile.Provider) (metrics.Source, error) {
 // parseProvider returns the provider with its settings checked.
 func parseProvider(from appfile.Provider) (provider.Provider, error) {
 	config := map[string]any{}
+	headers := map[string]any{}
 	for key, value := range from.Config {
-		config[key] = value
-	}
-	if region := from.Config["sigv4"]; region != "" {
-		config["sigv4"] = map[string]any{"region": region}
+		name, isHeader := strings.CutPrefix(key, "headers.")
+		switch {
+		case isHeader:
+			headers[name], config["headers"] = value, headers
+		case key == "sigv4" && value == "true":
+			config[key] = true
+		case key == "sigv4":
+			config[key] = map[string]any{"region": value}
+		default:
+			config[key] = value
+		}
 	}
 	p, problems := provider.Parse(from.Name, from.Type, config)
 	var all []error

@@ -78,7 +78,8 @@ func (r countsReader) read(ctx context.Context, t times) analysis.Look {
 	if again := t.last.Add(-readAgain); again.After(span.From) {
 		span.From = again
 	}
-	if !span.From.Before(span.To) {
+	// Points of a window have the times of whole minutes.
+	if span.From = span.From.Add(time.Minute - 1).Truncate(time.Minute); !span.From.Before(span.To) {
 		return analysis.Look{}
 	}
 	var pairs [2]metrics.Pair
