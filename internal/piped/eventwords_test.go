@@ -33,6 +33,7 @@ func TestEveryEventHasWords(t *testing.T) {
 	display := map[string]string{
 		"adopted":          logHasIt,
 		"failureSeen":      logHasIt,
+		"gateRead":         logHasIt,
 		"lifecycleChanged": logHasIt,
 		"noted":            logHasIt,
 		"printed":          logHasIt,

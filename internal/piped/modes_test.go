@@ -34,7 +34,7 @@ func TestEveryModeIsDeployedByPipeCD(t *testing.T) {
 		if !reflect.DeepEqual(p.Stages, want.Stages) || !reflect.DeepEqual(p.Rollback, want.Rollback) {
 			t.Errorf("piped's plan is\n%+v\n%+v\nnot\n%+v\n%+v", p.Stages, p.Rollback, want.Stages, want.Rollback)
 		}
-		run := &targetRun{plan: p, baseline: saved, target: &loadedApp{app: s.App}}
+		run := &targetRun{plugin: &plugin{entry: &pluginEntry{}}, plan: p, baseline: saved, target: &loadedApp{app: s.App}}
 		for _, stage := range s.App.Pipeline {
 			run.target.pipeline = append(run.target.pipeline, stage.Name)
 		}

@@ -150,6 +150,7 @@ services:
       requiresCompatibilities: [FARGATE]
       cpu: "512"
       memory: "1024"
+      taskRoleArn: arn:aws:iam::123456789012:role/shop
       containerDefinitions:
         - name: app
           image: "example.com/shop/app:v7"

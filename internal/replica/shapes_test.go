@@ -43,7 +43,7 @@ var shapes = map[string]struct{ service, task, container string }{
 		"maximumPercent": 150, "minimumHealthyPercent": 50}`, fargateTask, ""},
 	"no rebalancing": {fargate + `, "availabilityZoneRebalancing": "DISABLED",
 		"enableExecuteCommand": true, "propagateTags": "SERVICE", "tags": [{"key": "team",
-		"value": "shop"}]`, fargateTask, ""},
+		"value": "shop"}]`, fargateTask + `, "taskRoleArn": "arn:aws:iam::123456789012:role/shop"`, ""},
 	"balanced": {fargate + `, "loadBalancers": [` + attachment("web") + `],
 		"healthCheckGracePeriodSeconds": 60`, fargateTask, web},
 	"two groups": {fargate + `, "loadBalancers": [` + attachment("web") + `,

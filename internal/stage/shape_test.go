@@ -81,6 +81,8 @@ func TestCanaryRolloutLeavesTheServiceAlone(t *testing.T) {
 		files := b.Files("sim/web:v2", stagetest.PipelineHeldAfter(1))
 		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data,
 			[]byte("desiredCount: 8\nenableExecuteCommand: true\nhealthCheckGracePeriodSeconds: 30\n")...)}
+		files["taskdef.yaml"] = &fstest.MapFile{Data: append(files["taskdef.yaml"].Data,
+			[]byte("taskRoleArn: arn:aws:iam::123456789012:role/web\n")...)}
 		stagetest.Got(b.Engine.Run(context.Background(), b.Start(files), engine.Options{NoWait: true}))(b)
 		s := stagetest.Got(b.ECS.DescribeServices(context.Background(),
 			&awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
