@@ -182,7 +182,7 @@ func TestHazard12CanaryDoesNotChangeTheService(t *testing.T) {
 	r := newRig(t, external+quick)
 	got(r.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
 		Service:              aws.String("web"),
-		EnableExecuteCommand: aws.Bool(true), DesiredCount: aws.Int32(3)}))(t)
+		EnableECSManagedTags: aws.Bool(true), DesiredCount: aws.Int32(3)}))(t)
 	d := r.begin(source{image: "sim/web:v1"}, source{service: serviceFile + "healthCheckGracePeriodSeconds: 7\n"},
 		stagesOf()...)
 	d.run(d.forward()[0])
@@ -191,9 +191,9 @@ func TestHazard12CanaryDoesNotChangeTheService(t *testing.T) {
 	}
 	d.run(d.forward()[1])
 	d.run(d.forward()[2])
-	if s := r.service(); !s.EnableExecuteCommand || s.DesiredCount != 3 ||
+	if s := r.service(); !s.EnableECSManagedTags || s.DesiredCount != 3 ||
 		aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 7 {
-		t.Errorf("execute command %t, desired count %d, grace period %v", s.EnableExecuteCommand, s.DesiredCount,
+		t.Errorf("managed tags %t, desired count %d, grace period %v", s.EnableECSManagedTags, s.DesiredCount,
 			s.HealthCheckGracePeriodSeconds)
 	}
 }
