@@ -6,9 +6,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/analysis"
 )
 
-// StageAnalysis lets a deployment wait while gates judge it.
-const StageAnalysis = "ANALYSIS"
-
 // Gate is a check that a deployment must pass: what it reads, how it judges, and what follows.
 type Gate struct {
 	Name string        `json:"name"` // for people, and unique among the gates of a stage
@@ -94,14 +91,6 @@ type Header struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
-
-// Analysis waits while its gates judge the canary (ANALYSIS).
-type Analysis struct {
-	Duration time.Duration
-	Gates    []Gate
-}
-
-func (Analysis) options() {}
 
 func comparesSeries(s analysis.Strategy) bool {
 	switch s {

@@ -118,6 +118,9 @@ spec:
 	if g := a.Gates[1]; g.Read.Values != (Queries{Canary: `latency{v="new"}`, Control: `latency{v="old"}`}) || !g.Compares() {
 		t.Errorf("%+v", g)
 	}
+	if name := a.Gates[1].Name; name != `prom latency{v="*"}` { // people see no parameters of templates
+		t.Errorf("the gate is named %q", name)
+	}
 	if g := a.Gates[2]; g.Read.Values.Canary != `rate{job="web"}` || *g.How.ExpectedMin != 1 {
 		t.Errorf("%+v", g)
 	}

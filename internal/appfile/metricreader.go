@@ -11,7 +11,7 @@ import (
 
 // metricReader reads one gate on a metric.
 type metricReader struct {
-	*gateReader
+	gates *gateReader
 	entry *definition.Node   // of the file
 	from  *definition.Node   // entry, or its template
 	file  *definition.Source // of from
@@ -30,11 +30,11 @@ func (m *metricReader) problem(n *definition.Node, format string, args ...any) {
 	if n == nil {
 		n = m.from
 	}
-	m.addProblem(m.file.At(n, format, args...))
+	m.gates.addProblem(m.file.At(n, format, args...))
 }
 
 func (m *metricReader) read() Gate {
-	g := m.newGate(m.from, m.entry, m.name())
+	g := m.gates.newGate(m.from, m.entry, m.name())
 	g.Line = m.entry.Line
 	g.How.Strategy = m.strategy()
 	g.How.Worse, _ = numberOf(m.get("worse"))
@@ -59,7 +59,7 @@ func (m *metricReader) name() string {
 		return s
 	}
 	query := textOr(m.get("query"), textOf(m.get("bad")))
-	return nameOf(textOf(m.get("provider")), query)
+	return nameOf(textOf(m.get("provider")), regexp.MustCompile(parameterPattern).ReplaceAllString(query, "*"))
 }
 
 // strategy returns the strategy, or the default for what the gate reads.
@@ -132,7 +132,7 @@ func (m *metricReader) readSource(g Gate) (s GateSource) {
 
 func (m *metricReader) findProvider() *Provider {
 	n := m.get("provider")
-	p, ok := m.providers[textOf(n)]
+	p, ok := m.gates.providers[textOf(n)]
 	switch {
 	case ok:
 		return &p
@@ -140,13 +140,13 @@ func (m *metricReader) findProvider() *Provider {
 		m.problem(nil, "a gate with a query needs a provider")
 	default:
 		var names []string
-		for name := range m.providers {
+		for name := range m.gates.providers {
 			names = append(names, name)
 		}
 		problem := m.file.At(n, "there is no provider %q in analysisProviders", n.Text)
 		problem.Next = "add it to analysisProviders, or name piped's configuration: --providers FILE"
 		problem.Meant = definition.Nearest(n.Text, names)
-		m.addProblem(problem)
+		m.gates.addProblem(problem)
 	}
 	return nil
 }

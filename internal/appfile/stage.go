@@ -17,6 +17,7 @@ const (
 	StageAdopt          = "ECS_ADOPT"
 	StageWait           = "WAIT"
 	StageApproval       = "WAIT_APPROVAL"
+	StageAnalysis       = "ANALYSIS"
 	StageRunTask        = "RUN_TASK" // no file names it: before, after, and tasks without a service
 	StageRegister       = "REGISTER" // no file names it: a task with runStandaloneTask false
 )
@@ -72,6 +73,12 @@ type Wait struct {
 	Gates    []Gate // that must not fail meanwhile
 }
 
+// Analysis waits while its gates judge the canary (ANALYSIS).
+type Analysis struct {
+	Duration time.Duration
+	Gates    []Gate
+}
+
 // Approval waits for people (WAIT_APPROVAL).
 type Approval struct {
 	Approvers    []string // users that may approve; empty: any user
@@ -86,4 +93,5 @@ func (CanaryClean) options()    {}
 func (Rollback) options()       {}
 func (Adopt) options()          {}
 func (Wait) options()           {}
+func (Analysis) options()       {}
 func (Approval) options()       {}
