@@ -20,10 +20,12 @@ type TargetOwners struct {
 
 type taskCounts struct{ pending, running int }
 
-// Update reads the addresses of the set's new tasks.
-func (r *TargetOwners) Update(ctx context.Context, s Service, set sluice.TaskSet) error {
+// Update reads the addresses of the set's new tasks, if the counts changed since the last read, or if more
+// tasks run than targets of known tasks are registered. A task may have replaced another one with unchanged
+// counts. The targets are those of the group of the set.
+func (r *TargetOwners) Update(ctx context.Context, s Service, set sluice.TaskSet, targets []sluice.Target) error {
 	now := taskCounts{set.Pending, set.Running}
-	if r.addresses != nil && now == r.readCounts && len(r.addresses) >= set.Running {
+	if r.addresses != nil && now == r.readCounts && r.countRegistered(targets) >= set.Running {
 		return nil
 	}
 	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{StartedBy: aws.String(set.ID)})
@@ -49,19 +51,14 @@ func (r *TargetOwners) Update(ctx context.Context, s Service, set sluice.TaskSet
 	return err
 }
 
-// UpdateFor is Update for reads with long intervals. A task may have replaced another one with
-// unchanged counts. If fewer targets are known than tasks run, UpdateFor reads again.
-func (r *TargetOwners) UpdateFor(ctx context.Context, s Service, set sluice.TaskSet, targets []sluice.Target) error {
-	known := 0
+// countRegistered counts the targets of known tasks. A draining target is that of a task that stops.
+func (r *TargetOwners) countRegistered(targets []sluice.Target) (n int) {
 	for _, t := range targets {
-		if r.Has(t.ID) {
-			known++
+		if t.State != "draining" && r.Has(t.ID) {
+			n++
 		}
 	}
-	if known < set.Running {
-		r.readCounts = taskCounts{-1, -1}
-	}
-	return r.Update(ctx, s, set)
+	return n
 }
 
 // addressOf returns the private address of a task's network interface. It returns "" before the

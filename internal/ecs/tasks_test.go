@@ -179,6 +179,16 @@ func TestStoppedTasksAreReturnedOnce(t *testing.T) {
 	})
 }
 
+// targetsOf returns the targets of a set's tasks, all in one state.
+func targetsOf(tasks []ecs.Task, set, state string) (all []sluice.Target) {
+	for _, x := range tasks {
+		if x.StartedBy == set {
+			all = append(all, sluice.Target{ID: x.Address, State: state})
+		}
+	}
+	return all
+}
+
 // The targets of two task sets in one target group are told apart, also while tasks stop.
 func TestTargetOwners(t *testing.T) {
 	onWorld(t, func(b *bench) {
@@ -189,7 +199,7 @@ func TestTargetOwners(t *testing.T) {
 		b.until("the canary runs", func() bool { return b.observe("web").TaskSet(made.ID).Running == 2 })
 		set := *b.observe("web").TaskSet(made.ID)
 		owners := &ecs.TargetOwners{}
-		b.check(owners.Update(b.ctx, b.service("web"), set))
+		b.check(owners.Update(b.ctx, b.service("web"), set, nil))
 		tasks, err := b.service("web").Tasks(b.ctx)
 		b.check(err)
 		for _, x := range tasks {
@@ -197,14 +207,21 @@ func TestTargetOwners(t *testing.T) {
 				t.Errorf("%s of %s: %v", x.Address, x.StartedBy, owners.Has(x.Address))
 			}
 		}
-		reads := b.calls["ListTasks"]
-		b.check(owners.Update(b.ctx, b.service("web"), set))
-		if n := b.calls["ListTasks"]; n != reads {
-			t.Errorf("%d reads although no count has changed", n-reads)
-		}
-		b.check(owners.UpdateFor(b.ctx, b.service("web"), set, nil))
-		if n := b.calls["ListTasks"]; n != reads+1 {
-			t.Error("no read although the targets of its tasks are not known")
+		registered := targetsOf(tasks, set.ID, "healthy")
+		for _, x := range []struct {
+			targets []sluice.Target
+			reads   int
+			why     string
+		}{
+			{registered, 0, "no count has changed"},
+			{registered[:1], 1, "a task has no known target"},
+			{targetsOf(tasks, set.ID, "draining"), 1, "the known targets are those of tasks that stop"},
+		} {
+			reads := b.calls["ListTasks"]
+			b.check(owners.Update(b.ctx, b.service("web"), set, x.targets))
+			if n := b.calls["ListTasks"] - reads; n != x.reads {
+				t.Errorf("%s: %d reads, want %d", x.why, n, x.reads)
+			}
 		}
 		b.check(b.sets().Scale(b.ctx, b.act, set, "task set of canary", 0))
 		b.until("its tasks stop", func() bool { return b.observe("web").TaskSet(set.ID).Running == 0 })

@@ -287,9 +287,8 @@ func (b *Bake) watchMember(m step.Member, traffic bool) *watchedVariant {
 			return s
 		}
 	}
-	s := &watchedVariant{MemberWatch: step.NewMemberWatch(m), judge: health.StartBake(b.run.Clock.Now(),
-		b.run.Plan.ProgressDeadline, traffic)}
-	s.FarApart, s.hasTraffic = true, traffic
+	s := &watchedVariant{MemberWatch: step.NewMemberWatch(m), hasTraffic: traffic,
+		judge: health.StartBake(b.run.Clock.Now(), b.run.Plan.ProgressDeadline, traffic)}
 	b.variants = append(b.variants, s)
 	return s
 }

@@ -15,14 +15,12 @@ type MemberWatch struct {
 	StoppedReadAt  time.Time // when stopped tasks were read last
 	Signs          verdict.FailureSigns
 	LastRunning    int       // LastRunning count at the last poll
-	FarApart       bool      // polls are far apart: tasks may be replaced between two of them
 	Latest         Member    // the member at the last read of the service
 	LatestAt       time.Time // when that was
 	Targets        string    // the member's targets at the last poll
 	IsComplete     bool      // all of its tasks were healthy at the last poll
 	Left           int       // its draining targets at the last poll
 	LeftAt         time.Time // when they were read
-	HasRead        bool      // the owners of its targets were compared with the targets
 }
 
 // NewMemberWatch returns the watch of a member that was not polled yet.

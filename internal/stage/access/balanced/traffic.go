@@ -222,16 +222,10 @@ func (b traffic) ObserveTargets(ctx context.Context, w *step.MemberWatch, o *ver
 		return nil
 	}
 	owners := b.step.Facts.OwnersOf(w.ID)
-	learn := owners.Update
-	if w.FarApart || !w.HasRead {
-		learn = func(ctx context.Context, of ecs.Service, set sluice.TaskSet) error {
-			return owners.UpdateFor(ctx, of, set, o.Targets)
-		}
-	}
-	if err := learn(ctx, w.Service, *o.Set); err != nil {
+	if err := owners.Update(ctx, w.Service, *o.Set, o.Targets); err != nil {
 		return err
 	}
-	w.HasRead, o.IsOwnTarget = true, owners.Has
+	o.IsOwnTarget = owners.Has
 	return nil
 }
 
