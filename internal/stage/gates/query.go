@@ -45,16 +45,33 @@ type valuesReader struct {
 }
 
 func (r valuesReader) read(ctx context.Context, t times) (l analysis.Look) {
-	canary, err := r.source.Query(ctx, r.query.Canary, metrics.Span{From: t.last, To: t.now}, r.step)
+	span := spanOf(r.source, t)
+	if !span.From.Before(span.To) {
+		return l
+	}
+	canary, err := r.source.Query(ctx, r.query.Canary, span, r.step)
 	if err == nil && r.query.Control != "" {
 		var control []metrics.Point
-		control, err = r.source.Query(ctx, r.query.Control, metrics.Span{From: t.last, To: t.now}, r.step)
+		control, err = r.source.Query(ctx, r.query.Control, span, r.step)
 		l.Control = valuesOf(control)
 	}
 	if l.Canary = valuesOf(canary); err != nil {
 		return analysis.Look{Problem: err.Error()}
 	}
 	return l
+}
+
+// spanOf returns the time whose values a read sees. CloudWatch has only closed minutes, so that its times end
+// earlier: each minute is in exactly one of them.
+func spanOf(source metrics.Source, t times) metrics.Span {
+	if _, closes := source.(*metrics.CloudWatch); !closes {
+		return metrics.Span{From: t.last, To: t.now}
+	}
+	span := metrics.Span{From: metrics.CloseTime(t.last, time.Minute), To: metrics.CloseTime(t.now, time.Minute)}
+	if span.From.Before(t.since) {
+		span.From = t.since
+	}
+	return span
 }
 
 func valuesOf(points []metrics.Point) (all []float64) {
