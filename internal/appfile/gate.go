@@ -101,15 +101,9 @@ func comparesSeries(s analysis.Strategy) bool {
 }
 
 // AllGates returns the gates of the whole pipeline, and those of its stages.
-func (a *Application) AllGates() []Gate {
-	all := append([]Gate{}, a.Gates...)
-	for _, s := range a.Pipeline {
-		switch with := s.With.(type) {
-		case Analysis:
-			all = append(all, with.Gates...)
-		case Wait:
-			all = append(all, with.Gates...)
-		}
+func (a *Application) AllGates() (all []Gate) {
+	for _, g := range a.PlacedGates() {
+		all = append(all, g.Gate)
 	}
 	return all
 }

@@ -68,11 +68,9 @@ func reference() *cobra.Command {
 
 func commandPages() string {
 	var b strings.Builder
-	for _, c := range reference().Commands() {
-		if c.Name() == "help" || c.Name() == "completion" {
-			continue
-		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n```\n%s\n```\n\n", c.Name(), cmp.Or(c.Long, c.Short+"."), c.UseLine())
+	for _, c := range runnableCommands(reference().Commands()) {
+		name := strings.TrimPrefix(c.CommandPath(), "sluice ")
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n```\n%s\n```\n\n", name, cmp.Or(c.Long, c.Short+"."), c.UseLine())
 		if table := flagTable(c.LocalNonPersistentFlags()); table != "" {
 			b.WriteString(table + "\n")
 		}
@@ -81,6 +79,20 @@ func commandPages() string {
 		}
 	}
 	return b.String()
+}
+
+// runnableCommands returns the commands that do something: those below a command that has some.
+func runnableCommands(all []*cobra.Command) (out []*cobra.Command) {
+	for _, c := range all {
+		switch {
+		case c.Name() == "help" || c.Name() == "completion":
+		case c.HasSubCommands():
+			out = append(out, runnableCommands(c.Commands())...)
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func unindented(s string) string {

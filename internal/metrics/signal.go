@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 )
 
 // Signal is a built-in pair of bad requests and all requests, which load balancers publish for each
@@ -78,4 +80,21 @@ func (r *SharedReader) ReadSignal(ctx context.Context, g TargetGroups, s Signal,
 	}
 	return CloseWindows(Span{from, got.To}, minute, Pair{got.Points[1], got.Points[2]},
 		Pair{got.Points[3], got.Points[4]}, got.Points[0]), nil
+}
+
+// ReadPastSignal returns the windows of a signal in a span that has closed. It does not share its call.
+func ReadPastSignal(ctx context.Context, api *awscw.Client, g TargetGroups, s Signal, span Span) ([]Window, error) {
+	results, err := readQueries(ctx, api, span, g.SignalQueries(s))
+	if err != nil {
+		return nil, err
+	}
+	var points []Points
+	for i := range results {
+		p, err := results[i].onePoints()
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, p)
+	}
+	return CloseWindows(span, minute, Pair{points[1], points[2]}, Pair{points[3], points[4]}, points[0]), nil
 }

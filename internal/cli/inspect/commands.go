@@ -16,5 +16,5 @@ type program struct {
 func Commands(s *session.Session) []*cobra.Command {
 	p := &program{Session: s}
 	return []*cobra.Command{p.newStatusCommand(), p.newHistoryCommand(), p.newWaitCommand(), p.newAppspecCommand(),
-		p.newVerifyCommand()}
+		p.newVerifyCommand(), p.newGateCommand()}
 }

@@ -18,7 +18,7 @@ func TestThresholdOnCloudWatch(t *testing.T) {
 			stagetest.RunPlain(t, func(b *stagetest.Bench) {
 				b.Engine.OutsideAWS = &stage.OutsideAWS{HTTP: http.DefaultClient, Secret: secretOfTheTest}
 				balancer := strings.Join(strings.Split(b.Listener, "/")[1:4], "/")
-				end := deploy(b, image, judged(analysis(`duration: 10m, metrics: [{provider: cw, name: failures, expected: {max: 5}, skipOnNoData: true, `+
+				end := deploy(b, image, judged(analysisStage(`duration: 10m, metrics: [{provider: cw, name: failures, expected: {max: 5}, skipOnNoData: true, `+
 					`query: "AWS/ApplicationELB HTTPCode_Target_5XX_Count Sum LoadBalancer=`+balancer+`"}]`))+
 					"analysisProviders: [{name: cw, type: CLOUDWATCH}]\n")
 				if end.Outcome != want {

@@ -132,7 +132,15 @@ func (g *gate) react(r appfile.Reaction, atEnd bool, j analysis.Judgement) (anal
 
 // emit reports the figures of the gate, if they have changed.
 func (g *gate) emit(s *step.Step) {
-	v, j := g.verdict(false)
+	ev := g.figures(g.verdict(false))
+	if text := ev.Text(); text != g.emitted {
+		g.emitted = text
+		s.Host.Emit(ev)
+	}
+}
+
+// figures returns the event of a judgement.
+func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead {
 	ev := sluice.GateRead{Gate: g.Name, Verdict: sluice.GateVerdict(v), DryRun: g.DryRun, Problem: g.problem, Left: j.Left}
 	switch {
 	case g.Counts():
@@ -145,10 +153,7 @@ func (g *gate) emit(s *step.Step) {
 	default:
 		ev.Detail = fmt.Sprintf("%d of %s failed", j.Failures, sluice.Plural(j.Looks, "reading"))
 	}
-	if text := ev.Text(); text != g.emitted {
-		g.emitted = text
-		s.Host.Emit(ev)
-	}
+	return ev
 }
 
 func countOf(c analysis.Counts) *sluice.GateCount { return &sluice.GateCount{Bad: c.Bad, All: c.All} }

@@ -18,7 +18,7 @@ func judged(wait string) string {
 		stagetest.ShiftBack, stagetest.CleanCanary)
 }
 
-func analysis(options string) string { return "{name: ANALYSIS, with: {" + options + "}}" }
+func analysisStage(options string) string { return "{name: ANALYSIS, with: {" + options + "}}" }
 
 // gateReads returns the figures of gates that were reported.
 func gateReads(b *stagetest.Bench) (all []sluice.GateRead) {
@@ -57,10 +57,10 @@ const errorsGate = "metrics: [{signal: errors, worse: 1.5}]"
 // stands. The old version serves afterwards.
 func TestBadCanaryIsRolledBack(t *testing.T) {
 	for name, pipeline := range map[string]string{
-		"analysis":       judged(analysis("duration: 30m, " + errorsGate)),
+		"analysis":       judged(analysisStage("duration: 30m, " + errorsGate)),
 		"wait":           judged("{name: WAIT, with: {duration: 30m, gates: [{signal: errors, worse: 1.5}]}}"),
 		"whole pipeline": judged("{name: WAIT, with: {duration: 30m}}") + "gates: [{signal: errors, worse: 1.5}]\n",
-		"limit":          judged(analysis("duration: 30m, metrics: [{signal: errors, max: 1%}]")),
+		"limit":          judged(analysisStage("duration: 30m, metrics: [{signal: errors, max: 1%}]")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			stagetest.RunPlain(t, func(b *stagetest.Bench) {
@@ -80,7 +80,7 @@ func TestBadCanaryIsRolledBack(t *testing.T) {
 // A canary within its limit passes before the time is over, and a limit needs no more readings than that.
 func TestGoodCanaryPassesEarly(t *testing.T) {
 	stagetest.RunPlain(t, func(b *stagetest.Bench) {
-		end := deploy(b, "sim/web:v2", judged(analysis("duration: 30m, metrics: [{signal: errors, max: 1%}]")))
+		end := deploy(b, "sim/web:v2", judged(analysisStage("duration: 30m, metrics: [{signal: errors, max: 1%}]")))
 		if end.Outcome != sluice.Succeeded {
 			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
@@ -94,7 +94,7 @@ func TestGoodCanaryPassesEarly(t *testing.T) {
 // person decides.
 func TestUndecidedGateAsks(t *testing.T) {
 	stagetest.RunPlain(t, func(b *stagetest.Bench) {
-		asked, id := time.Time{}, b.Start(b.Files("sim/web:v2", judged(analysis("duration: 10m, "+errorsGate))))
+		asked, id := time.Time{}, b.Start(b.Files("sim/web:v2", judged(analysisStage("duration: 10m, "+errorsGate))))
 		b.Clock.Go(func() {
 			for asked.IsZero() {
 				stagetest.Must(b, b.Clock.Sleep(context.Background(), time.Minute))
@@ -128,7 +128,7 @@ func TestReactions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stagetest.RunPlain(t, func(b *stagetest.Bench) {
-				end := deploy(b, c.image, judged(analysis("duration: 10m, metrics: ["+c.gate+"]")))
+				end := deploy(b, c.image, judged(analysisStage("duration: 10m, metrics: ["+c.gate+"]")))
 				if end.Outcome != c.want {
 					b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}

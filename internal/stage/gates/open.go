@@ -44,7 +44,7 @@ func openSignal(s *step.Step, g appfile.Gate) (reader, error) {
 
 // openQuery opens the provider of a gate with queries.
 func openQuery(s *step.Step, g appfile.Gate) (reader, error) {
-	source, err := openSource(s, *g.Read.Provider)
+	source, err := places{s.Account, s.Clock, s.OutsideAWS}.openSource(*g.Read.Provider)
 	if err == nil {
 		err = prepareQueries(source, g, s.Clock.Now())
 	}

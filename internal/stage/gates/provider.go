@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 	"github.com/sluice-ecs/sluice/internal/metrics/provider"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -42,17 +44,24 @@ func (l *lazySource) open(ctx context.Context) (_ metrics.Source, err error) {
 	return l.source, err
 }
 
+// places are where providers are read from.
+type places struct {
+	account *account.Account
+	clock   clock.Clock
+	outside *step.OutsideAWS
+}
+
 // openSource returns the source of a provider of the file. It makes no call.
-func openSource(s *step.Step, from appfile.Provider) (metrics.Source, error) {
+func (p places) openSource(from appfile.Provider) (metrics.Source, error) {
 	if from.Type == string(provider.CloudWatch) {
-		return metrics.NewCloudWatch(from.Name, step.SharedMetrics(s.Account, s.Clock)), nil
+		return metrics.NewCloudWatch(from.Name, step.SharedMetrics(p.account, p.clock)), nil
 	}
-	p, err := parseProvider(from)
+	parsed, err := parseProvider(from)
 	if err != nil {
 		return nil, err
 	}
-	return &lazySource{provider: p, env: provider.Environment{Client: s.OutsideAWS.HTTP, Resolve: s.OutsideAWS.Secret,
-		Credentials: s.Account.Credentials(), Region: s.Account.Region(), Now: s.Clock.Now}}, nil
+	return &lazySource{provider: parsed, env: provider.Environment{Client: p.outside.HTTP, Resolve: p.outside.Secret,
+		Credentials: p.account.Credentials(), Region: p.account.Region(), Now: p.clock.Now}}, nil
 }
 
 // parseProvider returns the provider with its settings checked.

@@ -53,7 +53,7 @@ func TestGateOfAProvider(t *testing.T) {
 			server := fakePrometheus(t, c.bad)
 			stagetest.RunPlain(t, func(b *stagetest.Bench) {
 				b.Engine.OutsideAWS = &stage.OutsideAWS{HTTP: server.Client(), Secret: secretOfTheTest}
-				end := deploy(b, "sim/web:v2", judged(analysis(`duration: 20m, metrics: [{provider: prom, worse: 1.5, max: 1%, `+
+				end := deploy(b, "sim/web:v2", judged(analysisStage(`duration: 20m, metrics: [{provider: prom, worse: 1.5, max: 1%, `+
 					`bad: "bad {{ .Variant }}", all: "all {{ .Variant }}"}]`))+
 					"analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: \""+server.URL+"\", bearer: env:TOKEN}}]\n")
 				if end.Outcome != c.want || c.bad > 0 && !strings.Contains(end.Cause, "of the canary are bad (10.00 %)") {
@@ -83,7 +83,7 @@ func TestSilentProviderIsNoVerdict(t *testing.T) {
 			stagetest.RunPlain(t, func(b *stagetest.Bench) {
 				b.Engine.OutsideAWS = &stage.OutsideAWS{HTTP: server.Client(),
 					Secret: func(context.Context, string) (string, error) { return "wrong", nil }}
-				end := deploy(b, "sim/web:v2", judged(analysis(`duration: 20m, metrics: [{provider: prom, query: q, `+
+				end := deploy(b, "sim/web:v2", judged(analysisStage(`duration: 20m, metrics: [{provider: prom, query: q, `+
 					`expected: {max: 1}, onError: `+reaction+`}]`))+
 					"analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: \""+server.URL+"\", bearer: env:TOKEN}}]\n")
 				if end.Outcome != want || want == sluice.RolledBack && !strings.Contains(end.Cause, "had no answer") {
@@ -103,7 +103,7 @@ func TestGatesThatCannotAnswerAreRefused(t *testing.T) {
 			"{provider: cw, query: 'a b', expected: {max: 1}}":   "is no metric",
 			"{provider: host, query: q, expected: {max: 1}}":     "no URL with http:// or https://",
 		} {
-			files := b.Files("sim/web:v2", judged(analysis("duration: 20m, metrics: ["+gate+"]"))+`analysisProviders:
+			files := b.Files("sim/web:v2", judged(analysisStage("duration: 20m, metrics: ["+gate+"]"))+`analysisProviders:
   - {name: prom, type: PROMETHEUS, config: {address: "https://p.example", bearer: env:OTHER}}
   - {name: host, type: PROMETHEUS, config: {address: "p.example"}}
   - {name: web, type: WEB, config: {address: "https://w.example"}}

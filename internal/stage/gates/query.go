@@ -99,6 +99,15 @@ func (r countsReader) read(ctx context.Context, t times) analysis.Look {
 	if span.From = span.From.Add(time.Minute - 1).Truncate(time.Minute); !span.From.Before(span.To) {
 		return analysis.Look{}
 	}
+	windows, err := r.windows(ctx, span)
+	if err != nil {
+		return analysis.Look{Problem: err.Error()}
+	}
+	return analysis.Look{Windows: windowsOf(windows)}
+}
+
+// windows reads the windows of a span.
+func (r countsReader) windows(ctx context.Context, span metrics.Span) ([]metrics.Window, error) {
 	var pairs [2]metrics.Pair
 	for i, q := range []struct{ bad, all string }{{r.bad.Canary, r.all.Canary}, {r.bad.Control, r.all.Control}} {
 		if q.all == "" {
@@ -106,13 +115,13 @@ func (r countsReader) read(ctx context.Context, t times) analysis.Look {
 		}
 		bad, err := r.source.Query(ctx, q.bad, span, time.Minute)
 		if err != nil {
-			return analysis.Look{Problem: err.Error()}
+			return nil, err
 		}
 		all, err := r.source.Query(ctx, q.all, span, time.Minute)
 		if err != nil {
-			return analysis.Look{Problem: err.Error()}
+			return nil, err
 		}
 		pairs[i] = metrics.Pair{Bad: metrics.PointsOf(bad), All: metrics.PointsOf(all)}
 	}
-	return analysis.Look{Windows: windowsOf(metrics.CloseWindows(span, time.Minute, pairs[0], pairs[1], nil))}
+	return metrics.CloseWindows(span, time.Minute, pairs[0], pairs[1], nil), nil
 }

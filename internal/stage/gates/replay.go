@@ -1,0 +1,231 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/metrics"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+)
+
+// Past is the time in which gates are replayed, and where its metrics are.
+type Past struct {
+	Account    *account.Account
+	Clock      clock.Clock
+	OutsideAWS *step.OutsideAWS
+	Groups     *metrics.TargetGroups // nil: no Application Load Balancer, so that signals have no metrics
+	Span       metrics.Span          // of closed minutes
+}
+
+// Replay is what one gate would have decided.
+type Replay struct {
+	Gate    appfile.PlacedGate
+	Runs    []ReplayedRun // times in which the gate could judge, oldest first
+	Traffic *Traffic      // of a gate that counts requests
+	Skipped string        // why the gate has no past
+	Err     error         // its metrics cannot be read
+}
+
+// ReplayedRun is what the gate would have decided in one time.
+type ReplayedRun struct {
+	From, To time.Time // of a canary: its first and last minute with requests
+	Began    time.Time // of the stage
+	Verdict  analysis.Verdict
+	// At is when a good or a bad verdict came. Left is the estimate until a verdict, if there is none.
+	At      time.Time
+	Left    time.Duration
+	Figures sluice.GateRead // at the end
+	Reason  string
+	AtEnd   appfile.Reaction // what follows at the end of the stage without a verdict; empty: it did not end so
+}
+
+// Traffic is the requests of the past, and how long the gate needs with as many.
+type Traffic struct {
+	Canary, Primary  analysis.Counts
+	Minutes          int
+	PerMinute        float64 // of both variants
+	CanaryPerMinute  float64 // that the planned share gives
+	Bad              float64 // share of the primary's requests
+	IsAssumed        bool    // the primary had no bad request: half a one is assumed
+	ExpectedVerdicts []ExpectedVerdict
+}
+
+// ExpectedVerdict is what a gate decides on average of a canary that is so many times as bad.
+type ExpectedVerdict struct {
+	Times float64
+	analysis.Expected
+}
+
+// timesAsBad are the canaries whose expected verdict a replay returns.
+var timesAsBad = []float64{1, 2, 5}
+
+// ReplayAll replays gates over the past. It only reads.
+func ReplayAll(ctx context.Context, from Past, all []appfile.PlacedGate) (out []Replay) {
+	opened := make([]pastReader, len(all))
+	out = make([]Replay, len(all))
+	for i, g := range all { // all queries are known before the first read: CloudWatch is read once
+		out[i].Gate = g
+		opened[i], out[i].Skipped, out[i].Err = openPast(from, g.Gate)
+	}
+	for i, r := range opened {
+		if r != nil {
+			out[i].Err = r.replay(ctx, from.Span, &out[i])
+		}
+	}
+	return out
+}
+
+// pastReader reads the past of a gate and replays it.
+type pastReader interface {
+	replay(ctx context.Context, span metrics.Span, out *Replay) error
+}
+
+// openPast returns the reader of a gate's past, or why it has none.
+func openPast(from Past, g appfile.Gate) (r pastReader, skipped string, err error) {
+	switch read := g.Read; {
+	case read.Signal != nil && from.Groups == nil:
+		return nil, "", gateError(g, errors.New("the service has no Application Load Balancer with two target groups"))
+	case read.Signal != nil:
+		return pastSignal{from, metrics.Signal(*read.Signal)}, "", nil
+	case read.Provider != nil:
+		source, err := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*read.Provider)
+		if err == nil {
+			err = prepareQueries(source, g, from.Span.From)
+		}
+		if err != nil {
+			return nil, "", gateError(g, err)
+		}
+		if g.Counts() {
+			return pastCounts{source}, "", nil
+		}
+		return pastValues{source}, "", nil
+	case read.Alarm != "":
+		return nil, "CloudWatch returns only the present state of an alarm", nil
+	}
+	return nil, "a check has no past", nil
+}
+
+// longestSilence is how long a canary may have no requests within one run.
+const longestSilence = 15 * time.Minute
+
+// splitRuns returns the times with requests of a canary, by the begins of their minutes, oldest first.
+func splitRuns(minutes []time.Time) (runs []metrics.Span) {
+	for _, at := range minutes {
+		if n := len(runs); n > 0 && at.Sub(runs[n-1].To) < longestSilence {
+			runs[n-1].To = at.Add(time.Minute)
+		} else {
+			runs = append(runs, metrics.Span{From: at, To: at.Add(time.Minute)})
+		}
+	}
+	return runs
+}
+
+// run is one time that is replayed.
+type run struct {
+	canary metrics.Span // its first and last minute with metrics
+	began  time.Time    // of the stage
+	end    time.Time    // no reading is later
+	isFull bool         // the stage lasts until end: it ends there without a verdict
+}
+
+// newRun returns the run of a stage that begins after the first minute in which a canary got requests: the shift
+// came in that minute.
+func newRun(g appfile.PlacedGate, canary metrics.Span) run {
+	began := canary.From.Add(time.Minute)
+	// The last minute closes later, and is read at the next reading.
+	known := canary.To.Add(closesAfter + g.Interval)
+	if end := began.Add(g.Duration); g.Duration > 0 && !end.After(known) {
+		return run{canary, began, end, true}
+	}
+	return run{canary, began, known, false}
+}
+
+// closesAfter is how long after its end a minute closes, see [metrics.CloseTime].
+const closesAfter = 3 * time.Minute
+
+// play replays a gate in one run. lookAt returns what a reading would have seen.
+func (r run) play(g appfile.PlacedGate, lookAt func(times) analysis.Look) ReplayedRun {
+	x := &gate{Gate: g.Gate}
+	out := ReplayedRun{From: r.canary.From, To: r.canary.To, Began: r.began, Verdict: analysis.Undecided}
+	since := r.began.Add(g.After)
+	judged := analysis.Judgement{Verdict: analysis.Undecided}
+	t := times{since: since, last: since, now: since.Add(g.Interval)}
+	for ; !t.now.After(r.end); t.now = t.now.Add(g.Interval) {
+		look := lookAt(t)
+		look.At, t.last = t.now, t.now
+		x.saved.State = x.How.See(x.saved.State, look)
+		judged = x.How.Judge(x.saved.State)
+		if judged.Verdict != out.Verdict {
+			out.Verdict, out.At = judged.Verdict, t.now
+		}
+		if out.Verdict == analysis.Bad || out.Verdict == analysis.Good && g.EndsEarly() {
+			break
+		}
+	}
+	if out.Verdict == analysis.Undecided && r.isFull {
+		judged = x.How.JudgeAtEnd(x.saved.State)
+		if out.Verdict = judged.Verdict; judged.Verdict == analysis.Undecided {
+			out.AtEnd = g.OnUndecided
+		}
+		out.At = r.end
+	}
+	if out.Verdict == analysis.Undecided {
+		out.At = time.Time{}
+	}
+	out.Left, out.Reason, out.Figures = judged.Left, judged.Reason, x.figures(judged.Verdict, judged)
+	return out
+}
+
+// replayWindows replays a gate that counts requests.
+func replayWindows(all []metrics.Window, span metrics.Span, out *Replay) {
+	var minutes []time.Time
+	for _, w := range all {
+		if w.Canary.All > 0 {
+			minutes = append(minutes, w.From)
+		}
+	}
+	for _, canary := range splitRuns(minutes) {
+		out.Runs = append(out.Runs, newRun(out.Gate, canary).play(out.Gate, func(t times) analysis.Look {
+			return analysis.Look{Windows: windowsOf(windowsIn(all, metrics.Span{From: t.since,
+				To: metrics.CloseTime(t.now, time.Minute)}))}
+		}))
+	}
+	out.Traffic = trafficOf(out.Gate, windowsOf(all), span)
+}
+
+// windowsIn returns the windows that are in a span with their whole minute.
+func windowsIn(all []metrics.Window, span metrics.Span) []metrics.Window {
+	return slices.DeleteFunc(slices.Clone(all), func(w metrics.Window) bool {
+		return w.From.Before(span.From) || w.From.Add(time.Minute).After(span.To)
+	})
+}
+
+// trafficOf returns how many requests there were, and what the gate decides with as many.
+func trafficOf(g appfile.PlacedGate, all []analysis.Window, span metrics.Span) *Traffic {
+	t := &Traffic{Minutes: int(span.To.Sub(span.From) / time.Minute)}
+	for _, w := range all {
+		t.Canary.Bad, t.Canary.All = t.Canary.Bad+w.Canary.Bad, t.Canary.All+w.Canary.All
+		t.Primary.Bad, t.Primary.All = t.Primary.Bad+w.Primary.Bad, t.Primary.All+w.Primary.All
+	}
+	if t.Primary.All == 0 || t.Minutes == 0 {
+		return t
+	}
+	t.PerMinute = float64(t.Canary.All+t.Primary.All) / float64(t.Minutes)
+	t.CanaryPerMinute = t.PerMinute * float64(g.Share) / 100
+	t.Bad = float64(t.Primary.Bad) / float64(t.Primary.All)
+	if t.Primary.Bad == 0 {
+		t.Bad, t.IsAssumed = .5/float64(t.Primary.All+1), true
+	}
+	with := analysis.Traffic{Canary: t.CanaryPerMinute, Primary: t.PerMinute - t.CanaryPerMinute, Bad: t.Bad}
+	for _, times := range timesAsBad {
+		t.ExpectedVerdicts = append(t.ExpectedVerdicts, ExpectedVerdict{times, g.How.Expect(with, times)})
+	}
+	return t
+}
