@@ -173,7 +173,7 @@ func eventsIn(t *testing.T, name string) string {
 		}
 		name := g.Specs[0].(*ast.TypeSpec).Name.Name
 		if name == "Envelope" || name == "Event" || name == "Unknown" || name == "ContainerEnded" ||
-			name == "RequestCount" || name == "GateCount" || name == "GateVerdict" {
+			name == "RequestCount" || name == "MeasuredShare" || name == "GateCount" || name == "GateVerdict" {
 			continue
 		}
 		kind := strings.ToLower(name[:1]) + name[1:]

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-
 	"github.com/sluice-ecs/sluice"
 )
 
@@ -53,17 +51,8 @@ func CompleteMinutes(since, now time.Time) (Span, bool) {
 }
 
 // ReadRequests reads how many requests the two groups got in the newest minute of the span for which
-// CloudWatch has data, with one call. If it has none, the minute is the last of the span.
-func ReadRequests(ctx context.Context, api *awscw.Client, g TargetGroups, span Span) (sluice.RequestsCounted, error) {
-	points, err := Read(ctx, api, span, g.requestSeries())
-	if err != nil {
-		return sluice.RequestsCounted{}, err
-	}
-	return newestCount(span, points), nil
-}
-
-// ReadRequests is the function [ReadRequests] as a part of the call for the whole account. It returns
-// nil before the first read of these groups.
+// CloudWatch has data, as a part of the call for the whole account. If it has none, the minute is the last
+// of the span. It returns nil before the first read of these groups.
 func (r *SharedReader) ReadRequests(ctx context.Context, g TargetGroups, span Span) (*sluice.RequestsCounted, error) {
 	var queries []Query
 	for _, s := range g.requestSeries() {
@@ -110,8 +99,9 @@ func newestMinute(span Span, balancer Points, primary, canary groupPoints) sluic
 	for at := span.To.Add(-minute); !at.Before(span.From); at = at.Add(-minute) {
 		for _, p := range []Points{balancer, primary.requests, canary.requests} {
 			if _, ok := p[at]; ok {
-				return sluice.RequestsCounted{From: at, To: at.Add(minute), Primary: primary.countOf(at),
-					Canary: canary.countOf(at)}
+				p, c := primary.countOf(at), canary.countOf(at)
+				return sluice.RequestsCounted{From: at, To: at.Add(minute), Primary: p, Canary: c,
+					Share: sluice.MeasureShare(p.Requests, c.Requests)}
 			}
 		}
 	}

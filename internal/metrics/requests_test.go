@@ -1,18 +1,10 @@
 package metrics
 
 import (
-	"context"
-	"os"
 	"testing"
 	"time"
 
-	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/awssim/loadbalancer"
-	"github.com/sluice-ecs/sluice/awssim/loadgen"
-	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 const (
@@ -28,7 +20,11 @@ func count(requests, errors int) *sluice.RequestCount {
 }
 
 func counted(minute int, primary, canary *sluice.RequestCount) string {
-	return sluice.RequestsCounted{From: at(minute), To: at(minute + 1), Primary: primary, Canary: canary}.Text()
+	e := sluice.RequestsCounted{From: at(minute), To: at(minute + 1), Primary: primary, Canary: canary}
+	if primary != nil {
+		e.Share = sluice.MeasureShare(primary.Requests, canary.Requests)
+	}
+	return e.Text()
 }
 
 // A group without a point had no request if the load balancer reported the minute, and an unknown
@@ -94,46 +90,23 @@ func TestGroupsOfOtherLoadBalancers(t *testing.T) {
 	}
 }
 
-// handClock is a clock that a test moves.
-type handClock struct{ now time.Time }
-
-func (c *handClock) Now() time.Time                             { return c.now }
-func (c *handClock) Sleep(context.Context, time.Duration) error { return nil }
-
-// The figures are the requests that callers sent in the minute that is named.
+// The figures are the requests that callers sent in the minute that is named, and the share is that of the canary.
 func TestReadRequests(t *testing.T) {
-	clock := &handClock{at(0)}
-	sim, err := awssim.New(awssim.Options{Clock: clock, Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile("../../examples/canary/world.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sim.Load("world.yaml", file); err != nil {
-		t.Fatal(err)
-	}
-	g, _ := GroupsOf(listener, primary, canary)
-	read := func() sluice.RequestsCounted {
-		t.Helper()
-		span, _ := CompleteMinutes(time.Time{}, clock.now)
-		got, err := ReadRequests(t.Context(), awscw.NewFromConfig(sim.Config()), g, span)
-		if err != nil {
-			t.Fatal(err)
+	runShared(t, 1, func(b *sharedBench) {
+		b.sleep(20 * time.Minute)
+		span, _ := CompleteMinutes(time.Time{}, b.clock.Now())
+		for range 2 { // the second time without a call
+			got, err := b.reader.ReadRequests(t.Context(), b.groups[0], span)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "requests 12:16–12:17 UTC: primary 540 (0 with 5xx), canary 60 (12 with 5xx), share 10.0 % (7.8–12.7 %)"
+			if got.Text() != want {
+				t.Errorf("%s, want %s", got.Text(), want)
+			}
 		}
-		return got
-	}
-	clock.now = at(10)
-	if got := read(); got.Text() != "requests 12:06–12:07 UTC: primary –, canary –" {
-		t.Errorf("nobody calls: %s", got.Text())
-	}
-	v := sim.View().Regions[0]
-	loadgen.Attach(sim.World(), sim.Balancer(), loadgen.Caller{
-		Key: world.Key{Account: v.Account, Region: v.Region}, Balancer: v.LoadBalancers[0].ARN, Port: 80, Rate: 7,
-		Request: loadbalancer.Request{Method: "GET", Scheme: "http", Host: "web.test", Path: "/"}})
-	clock.now = at(20)
-	if got := read(); got.Text() != "requests 12:16–12:17 UTC: primary 420 (0 with 5xx), canary 0" {
-		t.Errorf("the canary has no weight: %s", got.Text())
-	}
+		if len(b.calls) != 1 {
+			t.Errorf("%d calls", len(b.calls))
+		}
+	})
 }

@@ -11,19 +11,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/metrics"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-const (
-	// requestInterval is the time between two reads of the request figures of a watched status:
-	// CloudWatch has one figure per minute.
-	requestInterval = time.Minute
-	// requestTimeout is how long a status waits for the figures.
-	requestTimeout = 10 * time.Second
-)
-
-// requestFigures keeps the figures of a watched status between two reads.
+// requestFigures are the last figures of a watched status. The shared reader of the account reads once a minute.
 type requestFigures struct {
-	readAt time.Time
 	groups metrics.TargetGroups
 	last   *sluice.RequestsCounted
 }
@@ -43,22 +35,18 @@ func (t *ServiceReport) addRequests(ctx context.Context, a *account.Account, c c
 	if !ok {
 		return
 	}
-	if now := c.Now(); f.last == nil || f.groups != groups || now.Sub(f.readAt) >= requestInterval {
-		*f = requestFigures{readAt: now, groups: groups, last: readFigures(ctx, a, c, groups)}
+	if f.groups != groups {
+		*f = requestFigures{groups: groups}
+	}
+	span, _ := metrics.CompleteMinutes(time.Time{}, c.Now())
+	counted, err := step.SharedMetrics(a, c).ReadRequests(ctx, groups, span)
+	switch {
+	case err != nil:
+		f.last = &sluice.RequestsCounted{Problem: err.Error()}
+	case counted != nil:
+		f.last = counted
 	}
 	t.Requests = f.last
-}
-
-func readFigures(ctx context.Context, a *account.Account, c clock.Clock,
-	groups metrics.TargetGroups) *sluice.RequestsCounted {
-	span, _ := metrics.CompleteMinutes(time.Time{}, c.Now())
-	ctx, cancel := c.WithTimeout(account.WithOptionalReads(ctx), requestTimeout)
-	defer cancel()
-	counted, err := metrics.ReadRequests(ctx, a.CloudWatch(), groups, span)
-	if err != nil {
-		return &sluice.RequestsCounted{Problem: err.Error()}
-	}
-	return &counted
 }
 
 func (v serviceView) writeRequests(b *bytes.Buffer, t *ServiceReport) {

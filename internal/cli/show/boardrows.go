@@ -107,9 +107,10 @@ func (r *boardRows) removeFinished(rolledBack, canaryToo bool) {
 	}
 }
 
-// renderRows returns the rows as lines, with the last weights that AWS returned. Until the new
+// renderRows returns the rows as lines, with the last weights that AWS returned and the measured share of
+// the canary, if it is known. Until the new
 // primary has tasks, the primary's weight is shown in the row of the old version.
-func (r *boardRows) renderRows(asked, live sluice.Weights, canary bool) []string {
+func (r *boardRows) renderRows(asked, live sluice.Weights, measured *sluice.MeasuredShare, canary bool) []string {
 	weights := func(v sluice.Variant) string {
 		if !live.Valid() {
 			return ""
@@ -134,7 +135,11 @@ func (r *boardRows) renderRows(asked, live sluice.Weights, canary bool) []string
 	}
 	all = append(all, rowLine(string(sluice.Primary), r.primary, text))
 	if canary {
-		all = append(all, rowLine(string(sluice.Canary), r.canary, weights(sluice.Canary)))
+		text := weights(sluice.Canary)
+		if measured != nil && text != "" {
+			text += ", measured " + measured.Interval()
+		}
+		all = append(all, rowLine(string(sluice.Canary), r.canary, text))
 	}
 	return all
 }

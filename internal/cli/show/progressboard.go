@@ -21,10 +21,12 @@ type Board struct {
 	rows      boardRows
 	actual    sluice.Weights // as AWS last returned them
 	requested sluice.Weights
-	current   string            // the wait or the write in progress
-	silence   string            // says that AWS does not respond; empty: AWS responds
-	requests  string            // the requests of the last minute; empty: the canary gets none
-	gates     []sluice.GateRead // of the waits that run, by name
+	current   string                // the wait or the write in progress
+	silence   string                // says that AWS does not respond; empty: AWS responds
+	requests  string                // the requests of the last minute; empty: the canary gets none
+	measured  *sluice.MeasuredShare // of the canary, since the weights are as they are; nil: unknown
+	shifted   time.Time             // when the weights changed last
+	gates     []sluice.GateRead     // of the waits that run, by name
 	failures  []sluice.FailureSeen
 	ended     time.Time // of the deployment; zero: it runs
 }
@@ -89,11 +91,15 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 		if w, err := sluice.NewWeights(ev.ToPrimary, ev.ToCanary); err == nil {
 			b.actual = w
 		}
+		b.measured, b.shifted = nil, e.At
 		if ev.ToCanary == 0 {
 			b.requests = ""
 		}
 	case sluice.RequestsCounted:
-		b.requests = ev.Text()
+		b.requests, b.measured = ev.Text(), ev.Share
+		if ev.From.Before(b.shifted) { // a minute with other weights
+			b.measured = nil
+		}
 	case sluice.GateRead:
 		b.addGate(ev)
 	case sluice.FailureSeen:
@@ -108,7 +114,7 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 	case sluice.Wrote, sluice.Approved:
 		b.current = ""
 	case sluice.DeploymentEnded:
-		b.ended, b.current, b.requests, b.gates = e.At, "", "", nil
+		b.ended, b.current, b.requests, b.measured, b.gates = e.At, "", "", nil, nil
 		b.stopRunning(e.At)
 	}
 }
@@ -300,7 +306,7 @@ func (b *Board) statusColumn(s boardStage, now time.Time, p Paint) string {
 // failures.
 func (b *Board) footLines(p Paint) []string {
 	var all []string
-	all = append(all, b.rows.renderRows(b.requested, b.actual, b.plan.Mode().ReportsCanary())...)
+	all = append(all, b.rows.renderRows(b.requested, b.actual, b.measured, b.plan.Mode().ReportsCanary())...)
 	if b.requests != "" {
 		all = append(all, "  "+b.requests)
 	}
