@@ -30,7 +30,7 @@ func TestGatesAreRefused(t *testing.T) {
 		"two sources":       {"{signal: errors, provider: prom, query: up, worse: 2}", "exactly one of signal"},
 		"too often":         {"{signal: errors, worse: 1.5, interval: 10s}", "CloudWatch has one value per minute"},
 		"too often, query":  {"{provider: cw, query: q, expected: {max: 1}, interval: 30s}", "one value per minute"},
-		"previous":          {"{provider: prom, query: up, strategy: PREVIOUS}", "does not keep the series of previous"},
+		"previous":          {"{provider: prom, query: up, strategy: PREVIOUS}", "the first deployment of each machine would pass: use SEQUENTIAL"},
 		"unknown parameter": {"{provider: prom, query: '{{ .K8s.Namespace }}', expected: {max: 1}}", "not known: use .VariantArgs"},
 		"worse below 1":     {"{signal: errors, worse: 0.5}", "a number from 1 to 1000"},
 		"max of 100%":       {"{signal: errors, max: 100%}", `such as "1%" or 0.01`},
@@ -91,6 +91,7 @@ spec:
             - {strategy: CANARY_PRIMARY, provider: prom, query: 'latency{v="{{ .VariantArgs.v }}"}', deviation: HIGH,
                canaryArgs: {v: new}, primaryArgs: {v: old}}
             - {template: {name: rate, appArgs: {job: web}}}
+            - {provider: prom, query: 'cpu{v="{{ .VariantArgs.v }}"}', expected: {max: 1}, primaryArgs: {v: one}}
           https: [{url: "https://a.example/smoke", expectedCode: 204, interval: 30s}]
 `
 	const template = `apiVersion: pipecd.dev/v1beta1
@@ -106,7 +107,7 @@ spec:
 		t.Fatal(err)
 	}
 	a := got.Pipeline[0].With.(Analysis)
-	if len(a.Gates) != 4 || a.Duration != 10*time.Minute {
+	if len(a.Gates) != 5 || a.Duration != 10*time.Minute {
 		t.Fatalf("%+v", a)
 	}
 	g := a.Gates[0]
@@ -124,7 +125,10 @@ spec:
 	if g := a.Gates[2]; g.Read.Values.Canary != `rate{job="web"}` || *g.How.ExpectedMin != 1 {
 		t.Errorf("%+v", g)
 	}
-	if g := a.Gates[3]; g.Read.HTTPS == nil || g.Read.HTTPS.Code != 204 || g.Interval != 30*time.Second {
+	if g := a.Gates[3]; g.Read.Values.Canary != `cpu{v="one"}` { // PipeCD's thresholds have the parameters of the primary
+		t.Errorf("%+v", g)
+	}
+	if g := a.Gates[4]; g.Read.HTTPS == nil || g.Read.HTTPS.Code != 204 || g.Interval != 30*time.Second {
 		t.Errorf("%+v", g)
 	}
 }

@@ -83,8 +83,8 @@ func (m *metricReader) checkOptions(g Gate) {
 	case is == analysis.Threshold && g.How.ExpectedMin == nil && g.How.ExpectedMax == nil:
 		m.problem(nil, "gate %s has neither expected.min nor expected.max", g.Name)
 	case is == analysis.Previous:
-		m.problem(m.get("strategy"), "sluice does not keep the series of previous deployments: use SEQUENTIAL, "+
-			"CANARY_PRIMARY or THRESHOLD")
+		m.problem(m.get("strategy"), "a series of another time differs from this one even if the release is good, and "+
+			"the first deployment of each machine would pass: use SEQUENTIAL, CANARY_PRIMARY or THRESHOLD")
 	}
 	for _, key := range []string{"worse", "max", "alpha"} {
 		if is != analysis.Sequential && isGiven(m.get(key)) {
@@ -154,11 +154,16 @@ func (m *metricReader) findProvider() *Provider {
 // readQueries returns the query of each side. A comparison needs two different ones.
 func (m *metricReader) readQueries(key string, compares bool) (q Queries) {
 	n := m.get(key)
-	q.Canary = m.expand(n, "canary", mapOf(m.entry.Get("canaryArgs")))
+	args := m.entry.Get("canaryArgs")
+	if of := m.entry.Get("primaryArgs"); m.strategy() == analysis.Threshold && isGiven(of) {
+		args = of // as PipeCD does
+	}
+	q.Canary = m.expand(n, "canary", mapOf(args))
 	if !compares {
 		return q
 	}
-	side, args := "primary", m.entry.Get("primaryArgs")
+	side := "primary"
+	args = m.entry.Get("primaryArgs")
 	if m.strategy() == analysis.CanaryBaseline {
 		side, args = "baseline", m.entry.Get("baselineArgs")
 	}
