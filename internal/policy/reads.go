@@ -4,7 +4,6 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -47,22 +46,6 @@ func (b *builder) allowRequestReads() {
 		if b.plan.StateAfter(i).CanaryShare() > 0 {
 			b.allowActions(readRequests, []string{wildcard}, "cloudwatch:GetMetricData")
 			return
-		}
-	}
-}
-
-// allowGateReads allows to read what the gates judge in AWS. IAM has no resources for the metrics.
-func (b *builder) allowGateReads() {
-	all := append([]appfile.Gate{}, b.plan.Gates...)
-	for _, s := range b.plan.Stages {
-		all = append(all, s.Gates...)
-	}
-	for _, g := range all {
-		switch from := g.Read; {
-		case from.Signal != nil, from.Provider != nil && from.Provider.Type == "CLOUDWATCH":
-			b.allowActions(readGates, []string{wildcard}, "cloudwatch:GetMetricData")
-		case from.Alarm != "":
-			b.allowActions(readGates, []string{wildcard}, "cloudwatch:DescribeAlarms")
 		}
 	}
 }

@@ -15,6 +15,8 @@ const (
 	readConfigs     = "ReadCodeDeployConfigurations"
 	readRequests    = "ShowRequestsOfCanary"
 	readGates       = "ReadMetricsOfGates"
+	readGateSecrets = "ReadSecretsOfGates"
+	queryPrometheus = "QueryPrometheusOfGates"
 
 	claimService        = "ClaimService"
 	tagCanary           = "TagCanaryService"
@@ -44,7 +46,8 @@ const (
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var sidOrder = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces,
-	readApplication, readGroups, readConfigs, readRequests, readGates,
+	readApplication, readGroups, readConfigs, readRequests, readGates, readGateSecrets,
+	queryPrometheus,
 	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets,
 	stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
 	registerNames, keepRecords, createChecks, keepChecks, suspendScaling, registerAppSpec, createShift, steerShift,
