@@ -54,11 +54,12 @@ requests run in real time.
 
 Exit code 0: no request failed, and the deployment ended as expected (with --break:
 rolled back). Exit code 5: a request failed. A version that is broken by errors= or
-slow= gets healthy, so that only a metric gate detects it. For it, the exit code is 0
-if the deployment succeeded or was rolled back, however many requests failed.`,
+slow= gets healthy. Health checks do not detect it, and the first WAIT has a metric gate
+that does, within minutes of AWS's time. For it, the exit code is 0 if the deployment
+was rolled back, or if the gate had too little evidence, however many requests failed.`,
 		Example: `  sluice demo
   sluice demo --break crash      a version that crashes: count the failed requests
-  sluice demo --break errors=2%  a version that answers 2% of the requests with 500
+  sluice demo --break errors=2%  a version that answers 2% of the requests with 500: a gate detects it
   sluice demo --speed 1          in real time: about four minutes
   sluice demo --url              keep it running for curl`,
 		Args: session.AtMost(0),

@@ -138,7 +138,8 @@ func (s *demoSetup) planRelease(ctx context.Context) (*plan.Plan, error) {
 
 // fitToFlags edits a file of the demo by its flags. Each WAIT is extended: first by the time until
 // every load balancer node uses the weights, then its own duration in the machine's time, in
-// which the load runs. With --break, the image of version 2 is replaced by a broken one.
+// which the load runs. With --break, the image of version 2 is replaced by a broken one. If health checks
+// do not detect it, the first WAIT gets a gate.
 func (s *demoSetup) fitToFlags(data []byte) []byte {
 	data = durationPattern.ReplaceAllFunc(data, func(wait []byte) []byte {
 		d, err := time.ParseDuration(string(durationPattern.FindSubmatch(wait)[1]))
@@ -150,6 +151,9 @@ func (s *demoSetup) fitToFlags(data []byte) []byte {
 	})
 	if image, err := s.demo.brokenImage(); err == nil {
 		data = bytes.ReplaceAll(data, []byte("sim/web:v2"), []byte(image))
+	}
+	if s.demo.isDegraded() {
+		data = s.demo.addGate(data)
 	}
 	return data
 }

@@ -49,6 +49,25 @@ func brokenByErrors(share string) (string, error) {
 	return "sim/web:v2?errors=" + share, nil
 }
 
+// gateDuration is how long the gate of a degraded version judges at most, in AWS's time.
+const gateDuration = 15 * time.Minute
+
+// addGate gives the first WAIT of an application file a gate that detects the degraded version: errors, or
+// requests that take more than half of its latency. If the gate has no verdict, the release continues.
+func (d *demo) addGate(file []byte) []byte {
+	signal := "errors"
+	if kind, size, _ := strings.Cut(d.brokenBy, "="); kind == "slow" {
+		latency, _ := time.ParseDuration(size)
+		signal = "slower than " + (time.Duration(float64(latency)*d.speed) / 2).Round(time.Millisecond).String()
+	}
+	gate := fmt.Sprintf("duration: %s, gates: [{signal: %s, worse: 1.5, onUndecided: pass}]", gateDuration, signal)
+	at := durationPattern.FindIndex(file)
+	if at == nil {
+		return file
+	}
+	return slices.Concat(file[:at[0]], []byte(gate), file[at[1]:])
+}
+
 // brokenByLatency returns an image that is slow for callers. Requests run in the machine's time, the
 // latency of an image in AWS's.
 func (d *demo) brokenByLatency(text string) (string, error) {
