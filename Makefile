@@ -77,7 +77,7 @@ generated:
 		echo "generated files were outdated; they are generated again now: review them and commit them"; exit 1; fi
 
 test: fmt layers generated vet
-	$(GO) test -timeout 30m ./...
+	$(GO) test -timeout 30m -vet=off -ldflags=-w ./...
 
 # If a seed breaks a promise, its case is made smaller and written to
 # internal/rehearse/simtest/testdata. The tests run it from then on.

@@ -14,6 +14,9 @@ type taskDoc struct {
 	exec      bool
 }
 
+// AllowsExec reports whether the agent of Session Manager runs in the containers. Systems Manager asks for it.
+func (d *taskDoc) AllowsExec() bool { return d.exec }
+
 func docOfTask(t *world.Task) *taskDoc { return t.Doc.(*taskDoc) }
 
 // attachTaskDoc adds the document to each task that the scheduler starts. Its tags are those at its

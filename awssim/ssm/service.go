@@ -1,5 +1,6 @@
-// Package ssm implements the part of the API of AWS Systems Manager that definitions and lookups need: the
-// parameters of Parameter Store are written and read. Containers do not read them.
+// Package ssm implements the part of the API of AWS Systems Manager that definitions, lookups and ECS Exec
+// need: the parameters of Parameter Store are written and read, and sessions with containers begin. Containers do not
+// read parameters.
 //
 // Its inputs and outputs are small structs of its own. Their members have the names of the API Reference.
 //
@@ -27,7 +28,7 @@ const (
 // maxNames is how many parameters GetParameters takes (API reference).
 const maxNames = 10
 
-// Service implements the API of Parameter Store.
+// Service implements the API.
 type Service struct{ world *world.World }
 
 // New creates the API over w.
@@ -39,17 +40,20 @@ func NewAPI(w *world.World) wire.API {
 		Name: "ssm", ServiceID: "SSM", Protocol: wire.JSON11, Target: "AmazonSSM",
 		Operations: New(w).apiOperations(),
 		Known: []string{"DeleteParameter", "DescribeParameters", "GetParameterHistory", "GetParametersByPath",
-			"LabelParameterVersion", "StartSession", "TerminateSession"},
+			"LabelParameterVersion", "TerminateSession"},
 	}
 }
 
 // apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
 func (s *Service) apiOperations() []any {
-	return []any{s.GetParameter, s.GetParameters, s.PutParameter}
+	return []any{s.GetParameter, s.GetParameters, s.PutParameter, s.StartSession}
 }
 
 // state holds the parameters of a Region.
-type state struct{ parameters world.Ordered[*Parameter] } // by name
+type state struct {
+	parameters world.Ordered[*Parameter] // by name
+	sessions   int                       // that were started
+}
 
 // Parameter is a parameter as described.
 type Parameter struct {

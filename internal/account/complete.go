@@ -1,6 +1,7 @@
 package account
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -49,6 +50,18 @@ func hasField[O any](member string, there func(*O) bool) missingField {
 	}
 }
 
+// hasMember makes a row for responses of SendWrite that always have a member of JSON.
+func hasMember(member string) missingField {
+	return func(_, out any, _ bool) string {
+		body, _ := out.([]byte)
+		var members map[string]json.RawMessage
+		if json.Unmarshal(body, &members) == nil && members[member] != nil {
+			return ""
+		}
+		return member
+	}
+}
+
 // listsField makes a row for responses that always have a list. AWS may omit an empty list, so a
 // request id is enough.
 func listsField[O any](member string, there func(*O) bool) missingField {
@@ -87,6 +100,7 @@ func noFields(_, _ any, isAWS bool) string {
 // It never changes at run time. Source: the "required" members and examples of each API reference;
 // without them, a request id.
 var requiredFields = map[string]missingField{
+	"ssm:StartSession": hasMember("SessionId"),
 	"ecs:DescribeServices": eachRequested("services or failures",
 		func(i *awsecs.DescribeServicesInput) int { return len(i.Services) },
 		func(o *awsecs.DescribeServicesOutput) int { return len(o.Services) + len(o.Failures) }),

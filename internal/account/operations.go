@@ -24,7 +24,7 @@ import (
 //   - services: "<cluster>/<service>" by names, "default" for no cluster
 //   - task sets: "ecs-svc/N", given as id or as ARN
 //   - task definitions: family, or family:revision
-//   - RunTask, StopTask, ExecuteCommand: "<cluster>/<family:revision>", "<cluster>/<task id>"
+//   - RunTask, StopTask, ExecuteCommand, StartSession: "<cluster>/<family:revision>", "<cluster>/<task id>"
 //   - Cloud Map instances: "<service id>/<instance id>"
 //   - CodeDeploy: "<application>/<deployment group>" to create, otherwise the deployment's id
 //   - the rest: the ARN or id in the request; CreateRule the listener's
@@ -115,6 +115,7 @@ var writeTable = map[string]writeRow{
 		return inCluster(i.Cluster,
 			lastPart(i.Task))
 	}, nil),
+	"ssm:StartSession": newRow(func(i *namedCall) string { return i.resource }, nil),
 	"ecs:StopServiceDeployment": newRow(
 		func(i *awsecs.StopServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
 	"ecs:ContinueServiceDeployment": newRow(
@@ -186,7 +187,7 @@ func Writes() []string { return slices.Sorted(maps.Keys(writeTable)) }
 // readResource returns the resource of the most frequent reads. It is used in their errors only.
 func readResource(input any) string {
 	switch i := input.(type) {
-	case *namedRead:
+	case *namedCall:
 		return i.resource
 	case *awsecs.DescribeServicesInput:
 		return inCluster(i.Cluster, shortNames(i.Services))

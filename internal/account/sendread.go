@@ -22,7 +22,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// maxReply is the maximum length in bytes of a response to SendRead.
+// maxReply is the maximum length in bytes of a response to SendRead and SendWrite.
 const maxReply = 64 << 20
 
 // signedService is a service of which sluice uses so few operations that the SDK's client for it, which adds
@@ -32,7 +32,7 @@ type signedService struct {
 	host  string // before the Region in the name of its endpoint
 }
 
-// signedServices are the services of [Account.SendRead], by their IAM prefix.
+// signedServices are the services of [Account.SendRead] and [Account.SendWrite], by their IAM prefix.
 var signedServices = map[string]signedService{
 	"cloudformation": {"CloudFormation", "cloudformation"},
 	"ec2":            {"EC2", "ec2"},
@@ -43,8 +43,8 @@ var signedServices = map[string]signedService{
 	"ssm":            {"SSM", "ssm"},
 }
 
-// namedRead is the input of a call of SendRead, as middleware gets it.
-type namedRead struct {
+// namedCall is the input of a call of SendRead and SendWrite, as middleware gets it.
+type namedCall struct {
 	resource string
 	request  *http.Request
 }
@@ -75,12 +75,17 @@ func (a *Account) SendRead(ctx context.Context, service, operation, resource str
 	}
 	ctx = middleware.WithOperationName(middleware.WithServiceID(middleware.ClearStackValues(ctx), of.sdkID), operation)
 	handler := middleware.DecorateHandler(smithyhttp.NewClientHandler(b.http), stack)
-	out, _, err := handler.Handle(ctx, &namedRead{resource, r})
+	out, _, err := handler.Handle(ctx, &namedCall{resource, r})
 	if err != nil {
 		return nil, err
 	}
 	body, _ := out.([]byte)
 	return body, nil
+}
+
+// SendWrite is SendRead for a write that the running action permits.
+func (a *Account) SendWrite(ctx context.Context, service, operation, resource string, r *http.Request) ([]byte, error) {
+	return a.SendRead(ctx, service, operation, resource, r)
 }
 
 // endpointOf returns the custom endpoint of a service, or nil.
@@ -127,7 +132,7 @@ func (s signedCall) buildRequest(ctx context.Context, in middleware.SerializeInp
 	if err != nil {
 		return out, meta, err
 	}
-	given := in.Parameters.(*namedRead).request
+	given := in.Parameters.(*namedCall).request
 	r := in.Request.(*smithyhttp.Request)
 	r.Method, r.Header = given.Method, given.Header.Clone()
 	r.URL = to.JoinPath()

@@ -28,6 +28,9 @@ func TestTablesNameRealOperations(t *testing.T) {
 	}
 	real := func(operation string) {
 		service, name, _ := strings.Cut(operation, ":")
+		if _, signed := signedServices[service]; signed && clients[service] == nil {
+			return // no client has it
+		}
 		if _, ok := clients[service].MethodByName(name); !ok && name != "AssumeRoleWithSAML" {
 			t.Errorf("%s is no operation", operation)
 		}

@@ -57,7 +57,7 @@ func TestGatesAreRefused(t *testing.T) {
 // An ANALYSIS stage has a gate, and time for its first reading.
 func TestAnalysisWithoutAReadingIsRefused(t *testing.T) {
 	for with, want := range map[string]string{
-		"{duration: 5m}": "ANALYSIS has no gate",
+		"{duration: 5m}": "the stage has no gate",
 		"{duration: 30s, metrics: [{signal: errors, worse: 1.5}]}": "first reading of gate errors is after 1m0s",
 		"{metrics: [{signal: errors, worse: 1.5}]}":                "has no duration",
 		"{duration: 5m, alarms: [a, a]}":                           `two gates are named "a"`,

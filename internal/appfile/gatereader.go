@@ -143,7 +143,7 @@ func (r *gateReader) readAnalysis(with *definition.Node) Analysis {
 		a.Gates = append(a.Gates, of.newCheck(n, n, textOf(n), GateSource{Alarm: textOf(n)}))
 	}
 	if len(a.Gates) == 0 && with != nil {
-		r.addProblem(r.src.At(with, "%s has no gate: add metrics, https, commands or alarms", StageAnalysis))
+		r.addProblem(r.src.At(with, "the stage has no gate: add metrics, https, commands or alarms"))
 	}
 	r.refuseSameNames(a.Gates)
 	r.refuseShortDuration(with, a)
@@ -154,8 +154,8 @@ func (r *gateReader) readAnalysis(with *definition.Node) Analysis {
 func (r *gateReader) refuseShortDuration(with *definition.Node, a Analysis) {
 	for _, g := range a.Gates {
 		if first := g.After + g.Interval; a.Duration > 0 && first > a.Duration {
-			r.addProblem(r.src.At(with.Get("duration"), "%s takes %s, and the first reading of gate %s is after %s",
-				StageAnalysis, a.Duration, g.Name, first))
+			r.addProblem(r.src.At(with.Get("duration"), "the stage takes %s, and the first reading of gate %s is after %s",
+				a.Duration, g.Name, first))
 		}
 	}
 }

@@ -14,7 +14,7 @@ func maskUnparsed(line []rune, secret bool) {
 	}
 	from := len(line)
 	for i := len(low) - 1; i >= 0; i-- {
-		if low[i] == ':' && (secret || endsWithValue(string(low[:i]))) {
+		if low[i] == ':' && (secret || endsWithValue(low[:i])) {
 			from = i + 1
 		}
 	}
@@ -29,8 +29,13 @@ func maskUnparsed(line []rune, secret bool) {
 }
 
 // endsWithValue reports whether the text before a colon is the key value.
-func endsWithValue(before string) bool {
-	return strings.HasSuffix(strings.TrimRight(before, "\"' \t"), "value")
+func endsWithValue(before []rune) bool {
+	const key = "value"
+	end := len(before)
+	for end > 0 && strings.ContainsRune("\"' \t", before[end-1]) {
+		end--
+	}
+	return end >= len(key) && string(before[end-len(key):end]) == key
 }
 
 // isBelowSecretKey reports whether a line is, by its indentation, below a key of secrets.

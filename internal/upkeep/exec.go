@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -76,4 +79,69 @@ func (t ExecTarget) Execute(ctx context.Context, act sluice.Act, command string)
 			return "session " + aws.ToString(out.Session.SessionId), err
 		})
 	return session, err
+}
+
+// SessionSender signs and sends a write of a service without a client in this program. The account is one.
+type SessionSender interface {
+	SendWrite(ctx context.Context, service, operation, resource string, r *http.Request) ([]byte, error)
+}
+
+// PortForward is a port of a container, or of a host that it reaches.
+type PortForward struct {
+	Port, LocalPort int    // LocalPort 0: a free one
+	Host            string // "": the container itself
+}
+
+// SessionRequest is the input of StartSession (API reference of AWS Systems Manager), as session-manager-plugin takes it.
+type SessionRequest struct {
+	Target       string
+	DocumentName string              `json:",omitempty"`
+	Parameters   map[string][]string `json:",omitempty"`
+}
+
+// Request returns the request that starts the session of a forwarded port.
+func (f PortForward) Request(t ExecTarget) SessionRequest {
+	q := SessionRequest{Target: t.SessionTarget(), DocumentName: "AWS-StartPortForwardingSession",
+		Parameters: map[string][]string{"portNumber": {strconv.Itoa(f.Port)}}}
+	if f.LocalPort != 0 {
+		q.Parameters["localPortNumber"] = []string{strconv.Itoa(f.LocalPort)}
+	}
+	if f.Host != "" {
+		q.DocumentName += "ToRemoteHost"
+		q.Parameters["host"] = []string{f.Host}
+	}
+	return q
+}
+
+// StartSession starts a session with the container. It returns the session as session-manager-plugin takes it.
+func (t ExecTarget) StartSession(ctx context.Context, act sluice.Act, send SessionSender, q SessionRequest) (
+	session []byte, err error) {
+	w := sluice.Write{Operation: "ssm:StartSession", Resource: sluice.ARNName(t.Service.Cluster) + "/" + t.Task}
+	err = act(ctx, sluice.Attempt{Action: "start a session with " + t.Task, Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			var out struct{ SessionId, StreamUrl, TokenValue string }
+			session, err = sendSession(ctx, send, w.Resource, q)
+			if err == nil {
+				err = json.Unmarshal(session, &out)
+			}
+			if err == nil && (out.SessionId == "" || out.StreamUrl == "") {
+				err = errors.New("the response has no session")
+			}
+			return "session " + out.SessionId, err
+		})
+	return session, err
+}
+
+func sendSession(ctx context.Context, send SessionSender, resource string, q SessionRequest) ([]byte, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequest(http.MethodPost, "/", strings.NewReader(string(body)))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	r.Header.Set("X-Amz-Target", "AmazonSSM.StartSession")
+	return send.SendWrite(ctx, "ssm", "StartSession", resource, r)
 }

@@ -90,7 +90,7 @@ type ApplicationLocation struct {
 }
 
 func (s *Session) LocateApplication(path string) (ApplicationLocation, error) {
-	abs, err := s.absolutePath(path)
+	abs, err := s.Env.absolutePath(path)
 	if err != nil {
 		return ApplicationLocation{}, &sluice.Error{Op: "find the working directory", Err: err}
 	}
@@ -139,8 +139,8 @@ func nameOutsideFiles(folder string) func(*appfile.Application, error) (*appfile
 	}
 }
 
-func (s *Session) LookupEnv(key string) (string, bool) {
-	v := s.Env.Getenv(key)
+func (e Env) LookupEnv(key string) (string, bool) {
+	v := e.Getenv(key)
 	return v, v != ""
 }
 
@@ -169,17 +169,17 @@ func ServiceOrGroup(app *appfile.Application) string {
 // IsTaskRun reports whether the name is that of a task group and not of a service.
 func IsTaskRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
 
-func (s *Session) absolutePath(path string) (string, error) {
+func (e Env) absolutePath(path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
 	}
-	wd, err := s.Env.Getwd()
+	wd, err := e.Getwd()
 	return filepath.Join(wd, path), err
 }
 
 // ReadFile reads a regular file that is named on the command line.
 func (s *Session) ReadFile(path string) ([]byte, error) {
-	abs, err := s.absolutePath(path)
+	abs, err := s.Env.absolutePath(path)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (s *Session) OpenClock() (c clock.Clock, scaled bool, err error) {
 	case text == "" || text == "1":
 		s.time = clock.Real()
 	default:
-		s.time, err = s.newScaledClock(text)
+		s.time, err = newScaledClock(text, s.readSimTime)
 		s.scaled = true
 	}
 	return s.time, s.scaled, err
@@ -32,14 +32,14 @@ func (s *Session) OpenClock() (c clock.Clock, scaled bool, err error) {
 // newScaledClock returns a clock that runs faster by the factor in text. The local AWS gives its
 // start time, so that all runs and the local AWS share one time. A clock that started from the
 // machine's time in each run would be behind the times that an earlier run has saved.
-func (s *Session) newScaledClock(text string) (clock.Clock, error) {
+func newScaledClock(text string, readTime func() (time.Time, bool)) (clock.Clock, error) {
 	speed, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
 		return nil, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text),
 			Next: "unset SLUICE_SPEED"}
 	}
 	c := clock.Scaled(speed)
-	if now, ok := s.readSimTime(); ok {
+	if now, ok := readTime(); ok {
 		return offsetClock{c, now.Sub(c.Now())}, nil
 	}
 	return c, nil
@@ -62,6 +62,6 @@ func (s *Session) readSimTime() (now time.Time, ok bool) {
 	if !account.IsLoopback(endpoint) {
 		return now, false
 	}
-	sim := s.askSim(context.Background(), endpoint)
+	sim := s.Env.askSim(context.Background(), endpoint)
 	return sim.Now, !sim.Now.IsZero()
 }

@@ -56,7 +56,7 @@ func (s *Session) NewDeploymentCommand(t *DeploymentCommand, short, long, exampl
 func (s *Session) RefuseDuplicates(verb string, paths []string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
-		abs, err := s.absolutePath(path)
+		abs, err := s.Env.absolutePath(path)
 		if err != nil {
 			return &sluice.Error{Op: "find the working directory", Err: err}
 		}

@@ -20,7 +20,7 @@ func (s *Session) Endpoint(ctx context.Context) journal.Endpoint {
 	if url == "" {
 		return journal.Endpoint{}
 	}
-	return journal.Endpoint{URL: url, World: s.askSim(ctx, url).World}
+	return journal.Endpoint{URL: url, World: s.Env.askSim(ctx, url).World}
 }
 
 // IsLocalAWS reports whether the endpoint of this command is a local AWS.
@@ -55,7 +55,7 @@ const simTimeout = 2 * time.Second
 
 // askSim requests the state of the local AWS at an endpoint. It returns the zero value if none
 // responds.
-func (s *Session) askSim(ctx context.Context, endpoint string) (sim simState) {
+func (e Env) askSim(ctx context.Context, endpoint string) (sim simState) {
 	ctx, cancel := context.WithTimeout(ctx, simTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/time", nil)
@@ -63,8 +63,8 @@ func (s *Session) askSim(ctx context.Context, endpoint string) (sim simState) {
 		return simState{}
 	}
 	do := http.DefaultClient.Do
-	if s.Env.HTTPClient != nil {
-		do = s.Env.HTTPClient.Do
+	if e.HTTPClient != nil {
+		do = e.HTTPClient.Do
 	}
 	resp, err := do(r)
 	if err != nil {

@@ -91,9 +91,9 @@ func splitErrors(err error) []error {
 
 // WriteAnnotation writes an annotation if the process runs in GitHub Actions.
 func (s *Session) WriteAnnotation(w io.Writer, level, message, place string) {
-	if s.Flags.Output == Text && s.isOnGitHub() {
+	if s.Flags.Output == Text && s.Env.isOnGitHub() {
 		fmt.Fprintln(w, s.Paint.Annotation(level, message, place))
 	}
 }
 
-func (s *Session) isOnGitHub() bool { return s.Env.Getenv("GITHUB_ACTIONS") == "true" }
+func (e Env) isOnGitHub() bool { return e.Getenv("GITHUB_ACTIONS") == "true" }

@@ -25,8 +25,8 @@ type fileFlags struct {
 // process and of the files that --envfile names, which come first, and the external variables of Jsonnet.
 func (s *Session) FileEnvironment() (*render.Environment, error) {
 	given := map[string]string{}
-	for _, file := range s.orVariable(s.Flags.files.envFiles, "ECSPRESSO_ENVFILE", ",") {
-		vars, err := s.readEnvFile(file)
+	for _, file := range s.Env.orVariable(s.Flags.files.envFiles, "ECSPRESSO_ENVFILE", ",") {
+		vars, err := readEnvFile(file, s.ReadFile)
 		if err != nil {
 			return nil, err
 		}
@@ -36,28 +36,28 @@ func (s *Session) FileEnvironment() (*render.Environment, error) {
 		if v, ok := given[key]; ok && v != "" {
 			return v, true
 		}
-		return s.LookupEnv(key)
+		return s.Env.LookupEnv(key)
 	}}
 	var err error
-	from.ExtStr, err = parsePairs("--ext-str", s.orVariable(s.Flags.files.extStr, "ECSPRESSO_EXT_STR", "\x00"))
+	from.ExtStr, err = parsePairs("--ext-str", s.Env.orVariable(s.Flags.files.extStr, "ECSPRESSO_EXT_STR", "\x00"))
 	if err != nil {
 		return nil, err
 	}
-	from.ExtCode, err = parsePairs("--ext-code", s.orVariable(s.Flags.files.extCode, "ECSPRESSO_EXT_CODE", "\x00"))
+	from.ExtCode, err = parsePairs("--ext-code", s.Env.orVariable(s.Flags.files.extCode, "ECSPRESSO_EXT_CODE", "\x00"))
 	return from, err
 }
 
 // orVariable returns the values of a flag, or those of an environment variable if the flag is not given.
-func (s *Session) orVariable(values []string, name, separator string) []string {
-	if v, ok := s.LookupEnv(name); ok && len(values) == 0 {
+func (e Env) orVariable(values []string, name, separator string) []string {
+	if v, ok := e.LookupEnv(name); ok && len(values) == 0 {
 		return strings.Split(v, separator)
 	}
 	return values
 }
 
 // readEnvFile returns the variables of a file with lines NAME=value.
-func (s *Session) readEnvFile(file string) (map[string]string, error) {
-	data, err := s.ReadFile(file)
+func readEnvFile(file string, read func(string) ([]byte, error)) (map[string]string, error) {
+	data, err := read(file)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the environment file", Resource: file, Err: err,
 			Next: "give --envfile a file with lines NAME=value"}

@@ -48,7 +48,7 @@ func (s *Session) FindDeployment(ctx context.Context, j *journal.Journal, verb, 
 	if len(open) == 1 {
 		return open[0], nil
 	}
-	return journal.Deployment{}, s.ambiguousError(verb,
+	return journal.Deployment{}, ambiguousError(verb,
 		"the current directory has no application file, and "+underwayText(len(open)), open)
 }
 
@@ -84,7 +84,7 @@ func (s *Session) NewestOfService(ctx context.Context, j *journal.Journal, verb 
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {
 			return journal.Deployment{},
-				s.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+
+				ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+
 					" in several accounts or Regions", all)
 		}
 	}
@@ -112,7 +112,7 @@ func noDeploymentError(ctx context.Context, j *journal.Journal, verb string, f j
 }
 
 // ambiguousError returns an error that lists the possible deployments.
-func (s *Session) ambiguousError(verb, why string, all []journal.Deployment) error {
+func ambiguousError(verb, why string, all []journal.Deployment) error {
 	var b strings.Builder
 	b.WriteString(why)
 	for _, d := range all {

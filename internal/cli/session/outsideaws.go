@@ -3,9 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"path/filepath"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -21,7 +19,7 @@ func (s *Session) OutsideAWS(a *account.Account) *stage.OutsideAWS {
 		kind, name, _ := strings.Cut(place, ":")
 		switch {
 		case kind == "env":
-			if value, ok := s.LookupEnv(name); ok {
+			if value, ok := s.Env.LookupEnv(name); ok {
 				return value, nil
 			}
 			return "", &sluice.Error{Op: "read secret", Resource: place, Err: fmt.Errorf("the environment variable is not set"),
@@ -30,7 +28,8 @@ func (s *Session) OutsideAWS(a *account.Account) *stage.OutsideAWS {
 			p, err := signedread.Reader{Sender: a}.Parameter(ctx, name)
 			return p.Value, err
 		case kind == "file":
-			return s.readSecretFile(name)
+			data, err := s.ReadFile(name)
+			return string(data), err
 		}
 		return "", &sluice.Error{Op: "read secret", Resource: place, Err: fmt.Errorf("this place is not known"),
 			Next: "use env:NAME, ssm:/name or a file"}
@@ -43,25 +42,10 @@ func (s *Session) readProvidersFile() (*appfile.ProvidersFile, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := s.readFile(name)
+	data, err := s.ReadFile(name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read --providers", Resource: name, Err: err,
 			Next: "name a file with the key analysisProviders"}
 	}
 	return &appfile.ProvidersFile{Name: name, Data: data}, nil
-}
-
-// readSecretFile reads a file that has a secret, such as the passwordFile of a metric provider.
-func (s *Session) readSecretFile(path string) (string, error) {
-	data, err := s.readFile(path)
-	return string(data), err
-}
-
-// readFile reads a regular file that the user names.
-func (s *Session) readFile(path string) ([]byte, error) {
-	abs, err := s.absolutePath(path)
-	if err != nil {
-		return nil, err
-	}
-	return fs.ReadFile(s.Env.FS(filepath.Dir(abs)), filepath.Base(abs))
 }

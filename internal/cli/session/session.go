@@ -76,7 +76,7 @@ func (s *Session) Terminal() show.Terminal {
 		return *s.terminal
 	}
 	t := show.Terminal{Out: s.Env.Out, Err: s.Env.Err, OutPaint: s.PaintFor(s.Env.Out), ErrPaint: s.Paint,
-		JSON: s.Flags.Output == JSON, Groups: s.isOnGitHub()}
+		JSON: s.Flags.Output == JSON, Groups: s.Env.isOnGitHub()}
 	if s.Env.IsTerminal(s.Env.Err) {
 		t.Size = func() (int, int) { return s.Env.Size(s.Env.Err) }
 	}
@@ -116,7 +116,7 @@ func (s *Session) PrintResult(text string) {
 
 // TriggerName returns what started the deployment: CI or a terminal user.
 func (s *Session) TriggerName() string {
-	if s.Env.Getenv("CI") != "" || s.isOnGitHub() {
+	if s.Env.Getenv("CI") != "" || s.Env.isOnGitHub() {
 		return engine.TriggerCI
 	}
 	return engine.TriggerManual

@@ -35,7 +35,8 @@ func (p *program) newExecCommand() *cobra.Command {
 session-manager-plugin, a program of AWS, and enableExecuteCommand in the service
 definition. Without --id, it asks which task is meant, if there are several.
 
-With --port-forward, it prints the command of the AWS CLI that forwards a port.`,
+With --port-forward, it forwards a port of the container, or of a host that the
+container reaches, to this machine until Ctrl-C.`,
 		Example: `  sluice exec examples/canary
   sluice exec --id 0123abcd --container web --command 'ls -l'
   sluice exec --port-forward --port 80 --local-port 8080`,
@@ -53,7 +54,7 @@ With --port-forward, it prints the command of the AWS CLI that forwards a port.`
 	f.StringVar(&o.id, "id", "", "the task with this `ID`, or its first characters")
 	f.StringVar(&o.container, "container", "", "`name` of the container, if the task has several")
 	f.StringVar(&o.command, "command", "sh", "the command")
-	f.BoolVar(&o.forward, "port-forward", false, "print how to forward a port of the container")
+	f.BoolVar(&o.forward, "port-forward", false, "forward a port of the container to this machine")
 	f.IntVar(&o.port, "port", 0, "with --port-forward: the `number` of the container's port")
 	f.IntVar(&o.localPort, "local-port", 0, "with --port-forward: the `number` of the port on this machine (default: a free one)")
 	f.StringVar(&o.host, "host", "", "with --port-forward: a `host` that the container reaches, instead of the container")
@@ -73,29 +74,44 @@ func (p *program) runExec(ctx context.Context, path string, o execFlags) error {
 	if err != nil {
 		return err
 	}
-	region := t.account.Region()
-	if o.forward {
-		return &sluice.Error{Op: "forward a port", Resource: target.Task,
-			Err:  errors.New("sluice does not start sessions of AWS Systems Manager"),
-			Next: "run " + o.forwardCommand(target, region) + " (it needs " + sessionPlugin + ")"}
-	}
 	if p.Env.FindProgram == nil || p.Env.FindProgram(sessionPlugin) != nil {
-		return &sluice.Error{Op: "execute a command", Resource: target.Task,
-			Err:  fmt.Errorf("%s is not installed; no command was started", sessionPlugin),
+		return &sluice.Error{Op: o.does(), Resource: target.Task,
+			Err:  fmt.Errorf("%s is not installed; no session was started", sessionPlugin),
 			Next: "read \"Install the Session Manager plugin for the AWS CLI\" in the AWS Systems Manager User Guide, and install it"}
 	}
-	started, err := target.Execute(ctx, p.NewAct("exec"), o.command)
+	request := upkeep.SessionRequest{Target: target.SessionTarget()}
+	var started []byte
+	if o.forward {
+		request = upkeep.PortForward{Port: o.port, LocalPort: o.localPort, Host: o.host}.Request(target)
+		started, err = target.StartSession(ctx, p.NewAct("exec"), t.account, request)
+	} else {
+		started, err = target.Execute(ctx, p.NewAct("exec"), o.command)
+	}
 	if err != nil {
 		return err
 	}
-	request, err := json.Marshal(map[string]string{"Target": target.SessionTarget()})
+	return p.runPlugin(t.account.Region(), target, started, request, o.does())
+}
+
+// does names what the flags ask for.
+func (o *execFlags) does() string {
+	if o.forward {
+		return "forward a port"
+	}
+	return "execute a command"
+}
+
+// runPlugin connects this terminal to a session until it ends.
+func (p *program) runPlugin(region string, target upkeep.ExecTarget, session []byte, q upkeep.SessionRequest,
+	does string) error {
+	request, err := json.Marshal(q)
 	if err != nil {
 		return err
 	}
-	err = p.Env.RunProgram(sessionPlugin, string(started), region, "StartSession", "", string(request),
+	err = p.Env.RunProgram(sessionPlugin, string(session), region, "StartSession", "", string(request),
 		"https://ssm."+region+".amazonaws.com")
 	if err != nil {
-		return &sluice.Error{Op: "execute a command", Resource: target.Task, Err: fmt.Errorf("%s: %w", sessionPlugin, err)}
+		return &sluice.Error{Op: does, Resource: target.Task, Err: fmt.Errorf("%s: %w", sessionPlugin, err)}
 	}
 	return nil
 }
@@ -148,18 +164,4 @@ func (p *program) execTarget(ctx context.Context, t *target, o execFlags) (upkee
 		return upkeep.ExecTarget{}, err
 	}
 	return upkeep.FindExecTarget(ctx, t.service, task.ID, o.container)
-}
-
-// forwardCommand returns the command of the AWS CLI that forwards a port.
-func (o execFlags) forwardCommand(t upkeep.ExecTarget, region string) string {
-	document, parameters := "AWS-StartPortForwardingSession", fmt.Sprintf(`{"portNumber":["%d"]`, o.port)
-	if o.host != "" {
-		document += "ToRemoteHost"
-		parameters += fmt.Sprintf(`,"host":["%s"]`, o.host)
-	}
-	if o.localPort != 0 {
-		parameters += fmt.Sprintf(`,"localPortNumber":["%d"]`, o.localPort)
-	}
-	return fmt.Sprintf("aws ssm start-session --region %s --target %s --document-name %s --parameters '%s}'", region,
-		t.SessionTarget(), document, parameters)
 }

@@ -15,10 +15,10 @@ var (
 	courses   = flag.String("flows", "", "a regular expression: other flows are passed over")
 )
 
-// Outside of make kill every fifth write is played, and one row of 151. Which ones
+// Outside of make kill every tenth write is played, and one row of 151. Which ones
 // follows from [first], so that runs of other sources play other points.
 const (
-	sampledWrites = 5
+	sampledWrites = 10
 	sampledRows   = 151 * lighter
 )
 
