@@ -36,7 +36,7 @@ func MeasureShare(primary, canary int) *MeasuredShare {
 	p := float64(canary) / n
 	center := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	percent := func(share float64) float64 { return math.Round(share*1e4) / 100 }
+	percent := func(share float64) float64 { return math.Round(share*1e6) / 1e4 }
 	return &MeasuredShare{Percent: percent(p), Low: percent(max(center-half, 0)), High: percent(min(center+half, 1))}
 }
 

@@ -41,7 +41,7 @@ func deployWithCallers(t *testing.T, play func(*diagnosisBench)) (deployed, play
 	return deploy.out.String(), played
 }
 
-const figuresPattern = `requests \d\d:\d\d–\d\d:\d\d UTC: primary 10800 \(0 with 5xx\), canary 1200 \(60 with 5xx\), share 10\.0 % \(9\.5–10\.6 %\)`
+const figuresPattern = `requests \d\d:\d\d–\d\d:\d\d UTC: primary 10800 \(0 with 5xx\), canary 1200 \(60 with 5xx\), share 10\.0 % \(9\.5–10\.5 %\)`
 
 // The output of deploy has a line for each minute, status has the newest one.
 func TestRequestsAreShown(t *testing.T) {
