@@ -124,3 +124,15 @@ func TestGateTestRefuses(t *testing.T) {
 		t.Errorf("a denied read is no failure\n%s", shown)
 	}
 }
+
+// An application without gates has nothing to replay, and the shell completes the names of gates.
+func TestGateTestNamesGates(t *testing.T) {
+	shown := playBroken(t, "canary", "{}", func(b *diagnosisBench) { b.sluice("gate", "test", "/app") })
+	if !strings.Contains(shown, "the application has no gates\nnext: add gates: docs/gates.md describes them\nexit 1") {
+		t.Error(shown)
+	}
+	shown = playBroken(t, "gates", "{}", func(b *diagnosisBench) { b.sluice("__complete", "gate", "test", "/app", "--gate", "") })
+	if !strings.Contains(shown, "errors\nslower than 500ms\n:4\n") {
+		t.Error(shown)
+	}
+}

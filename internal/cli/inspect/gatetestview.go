@@ -216,7 +216,7 @@ func (t PastTraffic) write(w io.Writer, share int) {
 	if t.IsAssumed {
 		bad = "none of the primary's bad (half a request is assumed)"
 	}
-	fmt.Fprintf(w, "  requests: %s/min, %s; %d %% for the canary are %s/min\n", rateText(t.PerMinute), bad, share,
+	fmt.Fprintf(w, "  requests: %s/min on average, %s; %d %% for the canary are %s/min\n", rateText(t.PerMinute), bad, share,
 		rateText(t.CanaryPerMinute))
 	for _, e := range t.Expected {
 		fmt.Fprintf(w, "  %s: %s\n", e.name(), e.text())
