@@ -191,7 +191,13 @@ func balancerFeatures() []feature {
 func pipelineFeatures() []feature {
 	return []feature{
 		{"a canary that serves at once", 20, usesCloudMap, (*random).removeRouting},
+		{"tasks that start fast", 12, hasService, (*random).setFastStarts},
 	}
+}
+
+// setFastStarts makes tasks start within a poll, as those of an image that their container instance has already.
+func (d *random) setFastStarts(c *rehearse.Case) {
+	c.World.Start = d.oneDuration(100*time.Millisecond, 100*time.Millisecond, time.Second, 3*time.Second)
 }
 
 // setNetworkBalancer puts the service behind a Network Load Balancer. Its target groups drain longer
