@@ -72,8 +72,10 @@ func (c Case) termTime(options string) time.Duration {
 }
 
 // AddressCacheTime returns how long callers may use an address after ECS stopped its task: ECS
-// deregisters the instance at the same time.
-func (c Case) AddressCacheTime() time.Duration { return c.World.TTL + 15*time.Second }
+// deregisters the instance at the same time. Name servers may follow a change late.
+func (c Case) AddressCacheTime() time.Duration {
+	return c.World.TTL + c.World.Lags.Names + 15*time.Second
+}
 
 // isUndisturbed reports whether only the deployment itself changes the registered instances.
 func (c Case) isUndisturbed() bool {
