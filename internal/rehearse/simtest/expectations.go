@@ -45,11 +45,18 @@ func cannotRoll(c rehearse.Case) bool {
 }
 
 // outlivesGrace reports whether a version may start too slowly. ECS replaces its tasks if the grace
-// period ends before the load balancer has counted enough successful checks.
+// period ends before the load balancer has counted enough successful checks. Without a load balancer
+// there is no grace period: ECS replaces a task after three failed checks of its container, before it
+// is healthy if the replacement starts fast.
 func outlivesGrace(c rehearse.Case) bool {
+	if !c.HasNewOption("healthy-after=45s") {
+		return false
+	}
+	if c.World.UsesCloudMap() {
+		return c.World.Start > 0 && 3*c.World.Check < 45*time.Second
+	}
 	g := c.World.Primary
-	return c.HasNewOption("healthy-after=45s") &&
-		c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
+	return c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
 }
 
 // stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when
