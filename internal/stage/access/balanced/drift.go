@@ -160,26 +160,28 @@ func errRuleDiffers(ctx context.Context, b traffic, e editedRule) error {
 			"reassert or adopt"}
 }
 
-// resolveRuleEdit handles an edit that was read just before a write. With reassert and adopt the
-// write continues.
-func resolveRuleEdit(ctx context.Context, b traffic, arn, name string) error {
-	if p := b.step.Plan.OnOutsideChange; p != sluice.ReassertChange && p != sluice.AdoptChange {
-		return errRuleEdited(b, arn, name)
-	}
-	edited, err := editedRules(ctx, b, false)
+// resolveRuleEdit handles an edit that was read just before a write. That read may be older than our last write,
+// although a read before it was not: it is confirmed by newer ones. With reassert and adopt the write continues.
+// resolveRuleEdit returns the fingerprint of the rule as it is now.
+func resolveRuleEdit(ctx context.Context, b traffic, arn, name string) (live string, err error) {
+	edited, err := confirmEdited(ctx, b)
 	if err != nil {
-		return err
+		return "", err
 	}
-	for _, e := range edited {
-		if e.original.ARN != arn || e.current == nil {
-			continue
-		}
-		if b.step.Plan.OnOutsideChange == sluice.AdoptChange {
-			return adoptRule(ctx, b, e)
-		}
+	i := slices.IndexFunc(edited, func(e editedRule) bool { return e.original.ARN == arn && e.current != nil })
+	if i < 0 {
+		marks, err := loadFingerprints(ctx, b)
+		return marks[arn].Written, err
+	}
+	live = alb.Fingerprint(edited[i].current.Actions)
+	switch b.step.Plan.OnOutsideChange {
+	case sluice.AdoptChange:
+		return live, adoptRule(ctx, b, edited[i])
+	case sluice.ReassertChange:
 		b.step.EmitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)", name)
+		return live, nil
 	}
-	return nil
+	return live, errRuleEdited(b, arn, name)
 }
 
 // reassertRule writes the rule as we wrote it last, once the variant that it sends requests to can
