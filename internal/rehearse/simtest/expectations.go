@@ -49,14 +49,10 @@ func cannotRoll(c rehearse.Case) bool {
 // there is no grace period: ECS replaces a task after three failed checks of its container, before it
 // is healthy if the replacement starts fast.
 func outlivesGrace(c rehearse.Case) bool {
-	if !c.HasNewOption("healthy-after=45s") {
-		return false
-	}
-	if c.World.UsesCloudMap() {
-		return c.World.Start > 0 && 3*c.World.Check < 45*time.Second
-	}
 	g := c.World.Primary
-	return c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
+	return c.HasNewOption("healthy-after=45s") &&
+		(c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval) ||
+			c.World.UsesCloudMap() && c.World.Start > 0 && 3*c.World.Check < 45*time.Second)
 }
 
 // stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when

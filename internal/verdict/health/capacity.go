@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -23,9 +24,10 @@ type Capacity struct {
 	unread        []string // what could not be read, and why
 	mostHealthy   int      // most healthy tasks so far
 	minimum       int
-	needsTwoPolls bool // one complete poll is not enough
-	confirmed     bool // the last two polls were complete
-	wasComplete   bool // the last poll was complete
+	needsTwoPolls bool   // one complete poll is not enough
+	confirmed     bool   // the last two polls were complete, with the same targets
+	wasComplete   bool   // the last poll was complete
+	healthy       string // the healthy targets of the last poll
 }
 
 // AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
@@ -40,8 +42,8 @@ const confirmInterval = 2 * time.Second
 // WasComplete reports whether the last observation showed every task healthy.
 func (c Capacity) WasComplete() bool { return c.wasComplete }
 
-// RequireTwoPolls makes a judge that reports health only after two healthy polls in a row. AWS's
-// responses may lag, and a task in a crash loop is healthy for a moment.
+// RequireTwoPolls makes a judge that reports health only after two polls in a row with the same healthy
+// targets. AWS's responses may lag, and a task in a crash loop is healthy for a moment.
 func (c Capacity) RequireTwoPolls() Capacity {
 	c.needsTwoPolls = true
 	return c
@@ -62,12 +64,25 @@ func (c Capacity) See(o verdict.Observation) (Capacity, verdict.Verdict) {
 		c.progressAt = o.At
 	}
 	c.last = n
-	whole := c.isComplete(o, n)
-	c.confirmed, c.wasComplete = whole && c.wasComplete, whole
+	whole, healthy := c.isComplete(o, n), healthyTargets(o)
+	c.confirmed = whole && c.wasComplete && healthy == c.healthy
+	c.wasComplete, c.healthy = whole, healthy
 	if n.Healthy > c.mostHealthy {
 		c.mostHealthy = n.Healthy
 	}
 	return c, c.judgeCapacity(o, n)
+}
+
+// healthyTargets names the healthy targets of the set's own tasks, in order.
+func healthyTargets(o verdict.Observation) string {
+	var all []string
+	for _, t := range ownTargets(o) {
+		if t.State == "healthy" {
+			all = append(all, fmt.Sprint(t.ID, ":", t.Port))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
 func countObservation(o verdict.Observation) verdict.Counts {

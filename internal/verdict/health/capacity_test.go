@@ -112,6 +112,23 @@ func TestHealthIsSeenTwice(t *testing.T) {
 	}
 }
 
+// The tasks of a crash loop are healthy in two polls in a row if each task is healthy for a moment.
+func TestTwoPollsShowTheSameTasks(t *testing.T) {
+	poll := look{0, 2, 0, 2, 2, 0, nil}.observation()
+	replaced := look{0, 2, 0, 2, 2, 0, nil}.observation()
+	replaced.Targets[1].ID = "another task"
+	c := AwaitCapacity(t0, time.Minute, 1).RequireTwoPolls()
+	for i, step := range []struct {
+		o    verdict.Observation
+		want verdict.State
+	}{{poll, verdict.Progressing}, {replaced, verdict.Progressing}, {replaced, verdict.Healthy}} {
+		var v verdict.Verdict
+		if c, v = c.See(step.o); v.State != step.want {
+			t.Errorf("observation %d: %s, want %s", i+1, v.State, step.want)
+		}
+	}
+}
+
 // A task that ECS has told to stop runs, and its target is healthy, for some seconds.
 func TestStoppingTasksDoNotCount(t *testing.T) {
 	o := look{0, 2, 0, 2, 2, 0, nil}.observation()
