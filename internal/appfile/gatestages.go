@@ -5,20 +5,19 @@ import "time"
 // PlacedGate is a gate, and where in the pipeline it judges.
 type PlacedGate struct {
 	Gate
-	Stage    string        // ANALYSIS, WAIT; empty: the whole pipeline
-	Duration time.Duration // of the stage; 0: as long as the canary gets requests
-	Share    int           // percent of the requests that the canary gets then
+	Stage     string        // name; empty: the whole pipeline
+	Duration  time.Duration // of the stage; 0: as long as the canary gets requests
+	Share     int           // percent of the requests that the canary gets then
+	EndsEarly bool          // the stage ends as soon as its gates are good
 }
-
-// EndsEarly reports whether the stage ends as soon as its gates are good.
-func (g PlacedGate) EndsEarly() bool { return g.Stage == StageAnalysis }
 
 // PlacedGates returns the gates of the stages, then those of the whole pipeline.
 func (a *Application) PlacedGates() (all []PlacedGate) {
 	share, first := 0, 0
-	add := func(gates []Gate, stage string, d time.Duration, share int) {
+	add := func(gates []Gate, at PlacedGate) {
 		for _, g := range gates {
-			all = append(all, PlacedGate{Gate: g, Stage: stage, Duration: d, Share: share})
+			at.Gate = g
+			all = append(all, at)
 		}
 	}
 	for _, s := range a.Pipeline {
@@ -31,11 +30,11 @@ func (a *Application) PlacedGates() (all []PlacedGate) {
 		case PrimaryRollout:
 			share = 0 // the new version is the primary then
 		case Analysis:
-			add(with.Gates, s.Name, with.Duration, share)
+			add(with.Gates, PlacedGate{Stage: s.Name, Duration: with.Duration, Share: share, EndsEarly: true})
 		case Wait:
-			add(with.Gates, s.Name, with.Duration, share)
+			add(with.Gates, PlacedGate{Stage: s.Name, Duration: with.Duration, Share: share})
 		}
 	}
-	add(a.Gates, "", 0, first)
+	add(a.Gates, PlacedGate{Share: first})
 	return all
 }

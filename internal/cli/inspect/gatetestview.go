@@ -108,7 +108,7 @@ func whatFollows(g appfile.PlacedGate, run gates.ReplayedRun) string {
 		return "it is only reported"
 	case run.Verdict == analysis.Bad:
 		return "sluice rolls back"
-	case run.Verdict == analysis.Good && g.EndsEarly():
+	case run.Verdict == analysis.Good && g.EndsEarly:
 		return "the stage can end"
 	case run.Verdict == analysis.Good:
 		return "the pipeline continues after the stage"

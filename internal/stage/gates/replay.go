@@ -165,7 +165,7 @@ func (r run) play(g appfile.PlacedGate, lookAt func(times) analysis.Look) Replay
 		if judged.Verdict != out.Verdict {
 			out.Verdict, out.At = judged.Verdict, t.now
 		}
-		if out.Verdict == analysis.Bad || out.Verdict == analysis.Good && g.EndsEarly() {
+		if out.Verdict == analysis.Bad || out.Verdict == analysis.Good && g.EndsEarly {
 			break
 		}
 	}

@@ -163,25 +163,31 @@ func errRuleDiffers(ctx context.Context, b traffic, e editedRule) error {
 // resolveRuleEdit handles an edit that was read just before a write. That read may be older than our last write,
 // although a read before it was not: it is confirmed by newer ones. With reassert and adopt the write continues.
 // resolveRuleEdit returns the fingerprint of the rule as it is now.
-func resolveRuleEdit(ctx context.Context, b traffic, arn, name string) (live string, err error) {
+func resolveRuleEdit(ctx context.Context, b traffic, arn, name, live string) (string, error) {
 	edited, err := confirmEdited(ctx, b)
 	if err != nil {
-		return "", err
+		return live, err
 	}
-	i := slices.IndexFunc(edited, func(e editedRule) bool { return e.original.ARN == arn && e.current != nil })
-	if i < 0 {
-		marks, err := loadFingerprints(ctx, b)
-		return marks[arn].Written, err
+	marks, err := loadFingerprints(ctx, b)
+	if err != nil {
+		return live, err
 	}
-	live = alb.Fingerprint(edited[i].current.Actions)
-	switch b.step.Plan.OnOutsideChange {
-	case sluice.AdoptChange:
-		return live, adoptRule(ctx, b, edited[i])
-	case sluice.ReassertChange:
-		b.step.EmitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)", name)
+	i := slices.IndexFunc(edited, func(e editedRule) bool { return e.original.ARN == arn })
+	if ours, known := marks[arn]; i < 0 && known {
+		return ours.Written, nil // the read was older
+	}
+	if p := b.step.Plan.OnOutsideChange; p != sluice.ReassertChange && p != sluice.AdoptChange {
+		return live, errRuleEdited(b, arn, name)
+	}
+	if i < 0 || edited[i].current == nil {
 		return live, nil
 	}
-	return live, errRuleEdited(b, arn, name)
+	live = alb.Fingerprint(edited[i].current.Actions)
+	if b.step.Plan.OnOutsideChange == sluice.AdoptChange {
+		return live, adoptRule(ctx, b, edited[i])
+	}
+	b.step.EmitWarning("external change of the %s. sluice writes the rule again (onOutsideChange: reassert)", name)
+	return live, nil
 }
 
 // reassertRule writes the rule as we wrote it last, once the variant that it sends requests to can

@@ -40,7 +40,7 @@ func saveIntended(ctx context.Context, b traffic, arn, name, live, next string) 
 		return err
 	}
 	if !marks[arn].IsOwn(live, b.step.Stage.Index, false) {
-		if live, err = resolveRuleEdit(ctx, b, arn, name); err != nil {
+		if live, err = resolveRuleEdit(ctx, b, arn, name, live); err != nil {
 			return err
 		}
 		if marks, err = loadFingerprints(ctx, b); err != nil {
