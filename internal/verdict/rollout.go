@@ -22,7 +22,7 @@ type Wanted struct {
 	AfterWrite Written // observations older than this write are skipped
 
 	// JustStarted: a deployment of Revision was just started, perhaps of the revision that served before. A success
-	// at the first poll may belong to the earlier one, so it is read again.
+	// at the first poll may belong to the earlier one, so it is read for as long as AWS's responses may lag.
 	JustStarted bool
 
 	JustCreated     bool // the CodeDeploy deployment was just created: the first poll waits
@@ -242,5 +242,9 @@ func (r *ServiceFollower) needsSecondPoll(o Observation, end *conclusion) bool {
 	if r.polls == 1 {
 		r.since.ended = o.At
 	}
-	return !r.since.ended.IsZero() && o.At.Sub(r.since.ended) < confirmAfter
+	enough := confirmAfter
+	if r.want.JustStarted {
+		enough = maxReadLag
+	}
+	return !r.since.ended.IsZero() && o.At.Sub(r.since.ended) < enough
 }

@@ -110,6 +110,7 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 		if err := c.chooseDeployment(ctx, &o); err != nil {
 			return c.newUpdate(c.lastVerdict), err
 		}
+		o.At = c.now() // a search of the account takes many reads
 	}
 	n := c.judge.Needs(o.At)
 	o.Code.Requested = n
@@ -118,7 +119,7 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 	}
 	c.hasAnswer = true
 	c.readService(ctx, n, &o)
-	o.At, o.Unread, c.unread = c.now(), append(o.Unread, c.unread...), nil
+	o.Unread, c.unread = append(o.Unread, c.unread...), nil
 	var v verdict.Verdict
 	c.judge, v = c.judge.See(o)
 	if tasks := c.judge.NeededLogs(); len(tasks) > 0 {

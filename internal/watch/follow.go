@@ -85,9 +85,10 @@ func (f *waiter) pollService(ctx context.Context, due time.Time) (Update, error)
 	if s != nil && s.Controller == "CODE_DEPLOY" {
 		return f.newUpdate(verdict.Verdict{}), errCodeDeploy
 	}
-	o := verdict.Observation{At: f.now(), Service: s}
+	// A response may take seconds: it shows the service as it was when the read was sent.
+	o := verdict.Observation{At: f.lastRead.SentAt, Service: s}
 	f.readNeeds(ctx, f.judge.Needs(s, o.At), &o)
-	o.At, o.Unread, f.unread = f.now(), append(o.Unread, f.unread...), nil
+	o.Unread, f.unread = append(o.Unread, f.unread...), nil
 	var v verdict.Verdict
 	f.judge, v = f.judge.See(o)
 	if tasks := f.judge.NeededLogs(); len(tasks) > 0 {

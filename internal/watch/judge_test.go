@@ -1,12 +1,16 @@
 package watch_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
@@ -15,11 +19,11 @@ import (
 )
 
 // judge returns a Judge on the bench's world, and the operations that it calls.
-func (b *bench) judge() (*watch.Judge, *[]string) {
+func (b *bench) judge(api ...func(*middleware.Stack) error) (*watch.Judge, *[]string) {
 	cfg := b.sim.Config()
 	calls := &[]string{}
 	return watch.NewJudge(account.Config{Clock: b.clock, Credentials: cfg.Credentials, HTTPClient: b.sim.HTTPClient(),
-		APIOptions: b.sim.APIOptions(),
+		APIOptions: append(b.sim.APIOptions(), api...),
 		OnCall:     func(c account.Call) { *calls = append(*calls, c.Operation) }}, false), calls
 }
 
@@ -63,22 +67,50 @@ func TestJudgeTellsRollbackFromSuccess(t *testing.T) {
 // A forced deployment of the revision that serves is not taken for its earlier success, although the first read
 // is from before it.
 func TestJudgeReadsAnEndOfTheFirstPollAgain(t *testing.T) {
-	for _, started := range []bool{false, true} {
+	for _, x := range []struct {
+		lag, latency time.Duration // of the reads: their age when AWS answers, and the time that the answer takes
+		started      bool
+		want         sluice.Outcome
+	}{
+		{2 * time.Second, 0, false, sluice.Succeeded},
+		{2 * time.Second, 0, true, sluice.TimedOut},
+		{9 * time.Second, 0, true, sluice.TimedOut},
+		{9 * time.Second, 10 * time.Second, true, sluice.TimedOut},
+	} {
 		on(t, options{}, func(b *bench) {
 			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 1, breaker: true, rollback: true})
-			b.sleep(3 * time.Second) // the stale read is from after the end of the first deployment
-			must(b, b.sim.Inject("stale ecs:DescribeServices by=2s"))
+			b.sleep(x.lag + time.Second) // the stale read is from after the end of the first deployment
+			must(b, b.sim.Inject(fmt.Sprintf("stale ecs:DescribeServices by=%s", x.lag)))
 			must(b, b.sim.Inject("no-capacity prod"))
 			b.deploy("web", "")
-			j, _ := b.judge()
+			j, _ := b.judge(b.slowResponses(x.latency))
 			r := request("web:1")
-			r.JustStarted, r.Timeout = started, time.Minute
+			r.JustStarted, r.Timeout = x.started, time.Minute
 			got, err := j.Wait(context.Background(), r)
-			want := map[bool]sluice.Outcome{false: sluice.Succeeded, true: sluice.TimedOut}[started]
-			if err != nil || got.Outcome != want {
-				t.Errorf("started %v: %+v %v", started, got, err)
+			if err != nil || got.Outcome != x.want {
+				t.Errorf("%+v: %+v %v", x, got, err)
 			}
 		})
+	}
+}
+
+// slowResponses delays the responses of DescribeServices on their way back, except the first.
+func (b *bench) slowResponses(by time.Duration) func(*middleware.Stack) error {
+	isFirst := true
+	return func(stack *middleware.Stack) error {
+		return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("slow",
+			func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
+				middleware.SerializeOutput, middleware.Metadata, error) {
+				out, data, err := next.HandleSerialize(ctx, in)
+				if middleware.GetOperationName(ctx) != "DescribeServices" {
+					return out, data, err
+				}
+				if isFirst {
+					isFirst = false
+					return out, data, err
+				}
+				return out, data, cmp.Or(err, b.clock.Sleep(ctx, by))
+			}), middleware.Before)
 	}
 }
 

@@ -146,9 +146,9 @@ func (w *Watch) readersOf(cluster string) *clusterReaders {
 func (w *Watch) readServices(ctx context.Context, of ecs.Cluster, names []string) (map[string]ecs.ServiceRead, error) {
 	sent := w.clock.Now()
 	all, err := of.ReadServices(ctx, names)
-	found := make(map[string]ecs.ServiceRead, len(all))
-	for name, s := range all {
-		found[name] = ecs.ServiceRead{State: s, SentAt: sent}
+	found := make(map[string]ecs.ServiceRead, len(names))
+	for _, name := range names {
+		found[name] = ecs.ServiceRead{State: all[name], SentAt: sent}
 	}
 	return found, err
 }
