@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,20 +57,112 @@ func TestMutationsApply(t *testing.T) {
 // fails.
 func TestMutationsAreCaught(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it compiles the source anew for each mutation")
+		t.Skip("it compiles the source anew")
 	}
 	all, err := readAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+	var chosen []mutation
 	for i, m := range all {
 		if isSelected(i, m) {
-			t.Run(m.rule, func(t *testing.T) {
+			chosen = append(chosen, m)
+		}
+	}
+	combined, err := combine(chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := combined.write(t)
+	for i, round := range rounds(chosen) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			binaries := buildTests(t, overlay, packagesOf(round))
+			if *runAll {
+				passUnchanged(t, binaries, overlay, round)
+			}
+			for _, m := range round {
+				t.Run(m.rule, func(t *testing.T) {
+					t.Parallel()
+					number, combined := combined.numbers[m.where]
+					binary, built := binaries[m.pkg]
+					if combined && built && m.isCaughtBy(t, binary, overlay, number) {
+						return
+					}
+					m.mustFail(t)
+				})
+			}
+		})
+	}
+}
+
+// passUnchanged requires that the tests pass in the combined build while no mutation is chosen.
+func passUnchanged(t *testing.T, binaries map[string]string, overlay string, round []mutation) {
+	t.Helper()
+	passed := map[string]bool{}
+	for _, m := range round {
+		if binary, built := binaries[m.pkg]; built && !passed[m.pkg+m.run] {
+			passed[m.pkg+m.run] = true
+			t.Run("unchanged "+m.pkg+" "+m.run, func(t *testing.T) {
 				t.Parallel()
-				m.mustFail(t)
+				if out, err := m.runTest(binary, overlay); err != nil {
+					t.Errorf("without a mutation: %v\n%s", err, out)
+				}
 			})
 		}
 	}
+}
+
+// roundSize is how many packages are built at once: their test binaries need space.
+const roundSize = 12
+
+// rounds divides mutations into parts whose tests are in few packages with different last names.
+func rounds(all []mutation) (parts [][]mutation) {
+	var names []map[string]string // of each part: the packages by their last name
+	for _, m := range all {
+		last := path.Base(m.pkg)
+		i := slices.IndexFunc(names, func(known map[string]string) bool {
+			pkg, ok := known[last]
+			return pkg == m.pkg || !ok && len(known) < roundSize
+		})
+		if i < 0 {
+			i, names, parts = len(names), append(names, map[string]string{}), append(parts, nil)
+		}
+		names[i][last] = m.pkg
+		parts[i] = append(parts[i], m)
+	}
+	return parts
+}
+
+func packagesOf(all []mutation) (pkgs []string) {
+	for _, m := range all {
+		if !slices.Contains(pkgs, m.pkg) {
+			pkgs = append(pkgs, m.pkg)
+		}
+	}
+	return pkgs
+}
+
+// buildTests builds the test binaries of packages at once. It returns none if they do not compile: each mutation is
+// then compiled alone.
+func buildTests(t *testing.T, overlay string, pkgs []string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.Command("go", append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay,
+		"-o", dir + string(filepath.Separator)}, pkgs...)...)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Logf("the mutations do not compile together: %v\n%s", err, out)
+		return nil
+	}
+	binaries := map[string]string{}
+	for _, pkg := range pkgs {
+		name := filepath.Join(dir, path.Base(pkg)+".test")
+		if runtime.GOOS == "windows" {
+			name += ".exe"
+		}
+		binaries[pkg] = name
+	}
+	return binaries
 }
 
 // isSelected reports whether mutation number i runs: each with -all, those that
@@ -83,25 +179,31 @@ func isSelected(i int, m mutation) bool {
 	return (uint64(i)+start/1000)%10 == 0
 }
 
-// mustFail runs the mutation's test over the changed source.
+// isCaughtBy reports whether the mutation's test fails in a combined build.
+func (m mutation) isCaughtBy(t *testing.T, binary, overlay string, number int) bool {
+	out, err := m.runTest(binary, overlay, fmt.Sprintf("%s=%d", chosenVariable, number))
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) || strings.Contains(string(out), "no tests to run") {
+		return false
+	}
+	t.Logf("caught by %s", firstFailure(string(out)))
+	return true
+}
+
+// mustFail compiles the changed source alone and runs the mutation's test over it.
 func (m mutation) mustFail(t *testing.T) {
 	source, err := m.apply()
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := overlay(t, m.file, source)
+	changed := writeOverlay(t, map[string]string{m.file: source})
 	binary := filepath.Join(t.TempDir(), "mutant.test")
 	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", changed, "-o", binary, m.pkg)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: it does not compile, so that it proves nothing: %v\n%s", m.where, err, out)
 	}
-	test := exec.Command(binary, "-test.run", m.run, "-test.failfast", "-test.timeout", timeLimit.String())
-	test.Dir = filepath.Join(root, m.pkg)
-	// Some tests build a command and run it: the command has the mutation too.
-	test.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+changed))
-	defer removeRapidFiles(test.Dir)
-	out, err := test.CombinedOutput()
+	out, err := m.runTest(binary, changed)
 	var failed *exec.ExitError
 	switch {
 	case err != nil && !errors.As(err, &failed):
@@ -111,7 +213,17 @@ func (m mutation) mustFail(t *testing.T) {
 	case err == nil:
 		t.Fatalf("SURVIVED: %s (%s): no test of %s -run %s fails without this rule", m.rule, m.file, m.pkg, m.run)
 	}
-	t.Logf("caught by %s", firstFailure(string(out)))
+	t.Logf("caught by %s, compiled alone", firstFailure(string(out)))
+}
+
+// runTest runs the mutation's test. Some tests build a command and run it: the command has the mutation too.
+func (m mutation) runTest(binary, overlay string, environ ...string) ([]byte, error) {
+	test := exec.Command(binary, "-test.run", m.run, "-test.failfast", "-test.timeout", timeLimit.String())
+	test.Dir = filepath.Join(root, m.pkg)
+	test.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	test.Env = append(test.Env, environ...)
+	defer removeRapidFiles(test.Dir)
+	return test.CombinedOutput()
 }
 
 // removeRapidFiles removes what a property test wrote about its failure.
@@ -120,25 +232,31 @@ func removeRapidFiles(dir string) {
 	_ = os.Remove(filepath.Join(dir, "testdata")) // fails if it holds anything else
 }
 
-// overlay writes the file that tells the compiler to read the changed source.
-func overlay(t *testing.T, file, source string) string {
+// writeOverlay writes changed files, by their paths from the root, and returns the file that tells the compiler to
+// read them.
+func writeOverlay(t *testing.T, changed map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	changed, path := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	original, err := filepath.Abs(filepath.Join(root, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range map[string][]byte{changed: []byte(source), path: text} {
-		if err := os.WriteFile(name, data, 0o600); err != nil {
+	replace := map[string]string{}
+	for file, source := range changed {
+		original, err := filepath.Abs(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace[original] = filepath.Join(dir, fmt.Sprintf("changed%d.go", len(replace)))
+		if err := os.WriteFile(replace[original], []byte(source), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return path
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
 }
 
 // firstFailure is the name of the first test that failed, or the last line of a test
