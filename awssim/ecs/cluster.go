@@ -10,7 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,255}$`)
+var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+func isName(s string) bool { return len(s) <= 255 && nameForm.MatchString(s) }
 
 // CreateCluster creates a cluster. An ACTIVE cluster of that name is returned unchanged.
 func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInput) (*awsecs.CreateClusterOutput,
@@ -20,7 +22,7 @@ func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInp
 		if name == "" {
 			name = "default"
 		}
-		if !nameForm.MatchString(name) {
+		if !isName(name) {
 			return nil, invalidParameter("Invalid cluster name.")
 		}
 		if c, ok := tx.Clusters.Get(name); ok && c.Status == "ACTIVE" {

@@ -27,7 +27,7 @@ func checkDefinition(in *awsecs.RegisterTaskDefinitionInput) error {
 	switch {
 	case val(in.Family) == "":
 		return clientError("Family should not be null or empty.")
-	case !nameForm.MatchString(*in.Family):
+	case !isName(*in.Family):
 		return clientError("Family contains invalid characters.")
 	case len(in.ContainerDefinitions) == 0:
 		return clientError("Container list cannot be empty.")
@@ -102,7 +102,7 @@ func checkContainer(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.Containe
 	switch {
 	case val(c.Name) == "":
 		return clientError("Container.name should not be null or empty.")
-	case !nameForm.MatchString(*c.Name):
+	case !isName(*c.Name):
 		return clientError("Container.name contains invalid characters.")
 	case val(c.Image) == "":
 		return clientError("Container.image should not be null or empty.")

@@ -12,7 +12,7 @@ import (
 )
 
 // portNameForm is the form of a port mapping's name (API Reference, PortMapping).
-var portNameForm = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,63}$`)
+var portNameForm = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]*$`)
 
 // minMemory is the least memory of a container in MiB (API Reference, ContainerDefinition).
 const minMemory = 4
@@ -140,7 +140,7 @@ func checkPortNames(in *awsecs.RegisterTaskDefinitionInput) error {
 			switch {
 			case name == "":
 				continue
-			case !portNameForm.MatchString(name):
+			case len(name) > 64, !portNameForm.MatchString(name):
 				return clientError("Container '%s': the port mapping name '%s' can have 1 to 64 lowercase letters, "+
 					"numbers, underscores and hyphens, and cannot start with a hyphen.", *c.Name, name)
 			case seen[name]:

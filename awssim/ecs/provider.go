@@ -97,7 +97,7 @@ func (s *Service) CreateCapacityProvider(ctx context.Context,
 	in *awsecs.CreateCapacityProviderInput) (*awsecs.CreateCapacityProviderOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateCapacityProviderOutput, error) {
 		name := val(in.Name)
-		if !nameForm.MatchString(name) || hasReservedPrefix(name) {
+		if !isName(name) || hasReservedPrefix(name) {
 			return nil, invalidParameter("Invalid capacity provider name.")
 		}
 		if in.ManagedInstancesProvider != nil {

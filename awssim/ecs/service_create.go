@@ -138,7 +138,7 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 	switch {
 	case val(in.ServiceName) == "":
 		return invalidParameter("Service name can not be blank.")
-	case !nameForm.MatchString(*in.ServiceName):
+	case !isName(*in.ServiceName):
 		return invalidParameter("Invalid service name.")
 	case in.SchedulingStrategy == "DAEMON":
 		return firstError(checkDaemon(in, controller), checkNotSimulated(in))

@@ -29,9 +29,9 @@ func (c *setChecks) noteStart(ts *world.TaskSet) {
 	}
 }
 
-// checkUnique checks that an action creates its task set once (P3).
+// checkUnique checks that an action creates its task set once (P3), unless somebody else deletes it.
 func (c *setChecks) checkUnique(ts *world.TaskSet) {
-	if ts.ExternalID == "" {
+	if ts.ExternalID == "" || ts.Status == "DRAINING" || ts.Status == "INACTIVE" {
 		return
 	}
 	if id, ok := c.byExternalID[ts.ExternalID]; ok && id != ts.ID {
@@ -53,6 +53,9 @@ func (c *setChecks) isOwnSet(id string) bool {
 // checkEmptied checks that a task set is deleted only after its tasks have stopped. The order is:
 // shift weight, drain, scale down, delete (P1).
 func (c *setChecks) checkEmptied(ts *world.TaskSet) {
+	if ts.Status == "DRAINING" && c.env.externalActs {
+		delete(c.byExternalID, ts.ExternalID)
+	}
 	if ts.Status != "DRAINING" || c.deleted[ts.ID] || c.env.externalActs || ts.Service.Status != "ACTIVE" ||
 		ts.Service.Controller != "EXTERNAL" || c.env.Case.HasFault("stale") {
 		return

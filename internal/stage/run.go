@@ -3,6 +3,7 @@ package stage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sluice-ecs/sluice"
@@ -70,8 +71,11 @@ func runWithTimeout(ctx context.Context, s *step.Step, run func(context.Context)
 	defer cancel()
 	err := run(s.WithRetries(timed))
 	if err != nil && timed.Err() != nil && ctx.Err() == nil {
-		return &sluice.Error{Op: s.Stage.Name, Resource: s.Client.Resource(), Kind: sluice.Stall,
-			Err:  fmt.Errorf("the stage's timeout of %s passed: %w", limit, err),
+		passed := fmt.Errorf("the stage's timeout of %s passed", limit)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			passed = fmt.Errorf("%w: %w", passed, err)
+		}
+		return &sluice.Error{Op: s.Stage.Name, Resource: s.Client.Resource(), Kind: sluice.Stall, Err: passed,
 			Next: "raise the stage's timeout, or run sluice status to see what the stage waited for"}
 	}
 	return err

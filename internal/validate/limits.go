@@ -71,14 +71,19 @@ var counts = [...]limit{
 type textRule struct {
 	path    string
 	pattern *regexp.Regexp
+	longest int    // in bytes. A count in the pattern would make every start of the program slower
 	is      string // what AWS accepts, for people
 	next    string
 }
 
+func (r textRule) accepts(text string) bool {
+	return len(text) <= r.longest && r.pattern.MatchString(text) && !strings.ContainsFunc(text, printable.IsControl)
+}
+
 var (
-	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
-	portPattern   = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,63}$`)
-	imagePattern  = regexp.MustCompile(`^[^\s{}$"'\\]{1,512}$`)
+	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	portPattern   = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]*$`)
+	imagePattern  = regexp.MustCompile(`^[^\s{}$"'\\]+$`)
 	numberPattern = regexp.MustCompile(`^[0-9]+-[0-9]+$`)
 )
 
@@ -91,17 +96,17 @@ const (
 
 // textRules are from the ECS API Reference, in the description of each member.
 var textRules = [...]textRule{
-	{"family", namePattern, nameForm, nameNext},
-	{"serviceName", namePattern, nameForm, nameNext},
-	{"containerDefinitions[].name", namePattern, nameForm, nameNext},
-	{"volumes[].name", namePattern, nameForm, nameNext},
-	{"volumeConfigurations[].name", namePattern, nameForm, nameNext},
-	{"containerDefinitions[].image", imagePattern, "is the name of an image",
+	{"family", namePattern, 255, nameForm, nameNext},
+	{"serviceName", namePattern, 255, nameForm, nameNext},
+	{"containerDefinitions[].name", namePattern, 255, nameForm, nameNext},
+	{"volumes[].name", namePattern, 255, nameForm, nameNext},
+	{"volumeConfigurations[].name", namePattern, 255, nameForm, nameNext},
+	{"containerDefinitions[].image", imagePattern, 512, "is the name of an image",
 		"write the image as repository:tag or repository@digest"},
-	{"containerDefinitions[].portMappings[].name", portPattern, portForm, portNext},
-	{"containerDefinitions[].portMappings[].containerPortRange", numberPattern, "is a range of ports, such as 8000-8010",
+	{"containerDefinitions[].portMappings[].name", portPattern, 64, portForm, portNext},
+	{"containerDefinitions[].portMappings[].containerPortRange", numberPattern, 11, "is a range of ports, such as 8000-8010",
 		"write the first and the last port with - between them"},
-	{"serviceConnectConfiguration.services[].discoveryName", portPattern, portForm, portNext},
+	{"serviceConnectConfiguration.services[].discoveryName", portPattern, 64, portForm, portNext},
 }
 
 // checkScalar compares a scalar with the documented limits.
@@ -121,7 +126,7 @@ func (c *checker) checkScalar(n *definition.Node, where string) {
 		return
 	}
 	for _, r := range textRules {
-		if r.path == where && (!r.pattern.MatchString(n.Text) || strings.ContainsFunc(n.Text, printable.IsControl)) {
+		if r.path == where && !r.accepts(n.Text) {
 			c.addProblem(n, r.next, "%s %s, and this is %s", where, r.is, quotedName(n.Text))
 		}
 	}

@@ -27,10 +27,13 @@ type Problem struct {
 	Text string // after the name of the part: "is a service of cluster test, not of prod"
 }
 
+// longestName is the limit of AWS for the name of a cluster, a service or a family.
+const longestName = 255
+
 // Shapes of names at AWS.
 var (
-	nameShape       = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
-	revisionShape   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}(:[0-9]{1,10})?$`)
+	nameShape       = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	revisionShape   = regexp.MustCompile(`^[A-Za-z0-9_-]+(:[0-9]{1,10})?$`)
 	deploymentShape = regexp.MustCompile(`^(d-[A-Za-z0-9]+|ecs-svc/[0-9]+|[A-Za-z0-9_-]{12,})$`)
 )
 
@@ -41,6 +44,12 @@ type place struct {
 	resource string // the first word of the last part of an ARN
 	shape    *regexp.Regexp
 	wanted   string // the shape in words
+}
+
+// hasShape reports whether the value can be a name or an id.
+func (p place) hasShape() bool {
+	family, _, _ := strings.Cut(p.value, ":")
+	return len(family) <= longestName && p.shape.MatchString(p.value)
 }
 
 func (r Request) places() []place {
@@ -66,7 +75,7 @@ func (r Request) Problems() (all []Problem) {
 		switch {
 		case p.value == "":
 			continue
-		case isARN && (kind != p.resource || path == ""), !isARN && !p.shape.MatchString(p.value):
+		case isARN && (kind != p.resource || path == ""), !isARN && !p.hasShape():
 			text = "is not " + p.wanted
 		case isARN && region != "" && at != region:
 			text = fmt.Sprintf("is an ARN of Region %s, not of %s", at, region)

@@ -67,11 +67,11 @@ func TestJournalsOfEarlierVersionsResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			unbroken := Run(c)
-			step := 4 * lighter
+			step := min(8*lighter, len(old.kills))
 			if *everyKill {
 				step = 1
 			}
-			for k := i % min(step, len(old.kills)); k < len(old.kills); k += step {
+			for k := (i + int(*first/1000%rareness)) % step; k < len(old.kills); k += step {
 				for _, after := range []bool{false, true} {
 					resumeOld(t, old, old.kills[k], after, c, unbroken)
 				}

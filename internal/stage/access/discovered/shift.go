@@ -58,7 +58,7 @@ func checkStaysDeregistered(ctx context.Context, d *traffic, to sluice.Weights) 
 	}
 	again := d.returnedCount
 	until := d.step.Clock.Now().Add(reregisterWatch)
-	for d.names.LastRead().CountDeregistered() > 0 && d.step.Clock.Now().Before(until) {
+	for d.step.Clock.Now().Before(until) {
 		if err := d.step.PauseFor(ctx, step.CheckInterval); err != nil {
 			return err
 		}
@@ -69,8 +69,11 @@ func checkStaysDeregistered(ctx context.Context, d *traffic, to sluice.Weights) 
 		if err := refreshTasks(ctx, d); err != nil {
 			return err
 		}
-		if d.returnedCount > again {
+		switch {
+		case d.returnedCount > again: // the next poll deregisters them
 			again, until = d.returnedCount, d.step.Clock.Now().Add(reregisterWatch)
+		case d.names.LastRead().CountDeregistered() == 0:
+			until = d.step.Clock.Now()
 		}
 	}
 	return d.step.Memory.Names.Update(ctx, func(n *memory.Names) { n.StaysDeregistered = true })
