@@ -175,9 +175,20 @@ func (b CanaryService) Remove(ctx context.Context, act sluice.Act, maker sluice.
 		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == MaxTries {
 			return err
 		}
-		now, err := b.Observe(ctx)
+		now, err := b.observeDeleted(ctx)
 		if err != nil || !now.IsActive() || now.CreatedBy() != maker {
 			return err
+		}
+	}
+}
+
+// observeDeleted reads the service after a call that perhaps deleted it. AWS returns a deleted service for a while,
+// DRAINING and INACTIVE. So a response without the service is probably from before its creation, and is read again.
+func (b CanaryService) observeDeleted(ctx context.Context) (now *ServiceState, err error) {
+	for n := 1; ; n++ {
+		now, err = b.Observe(ctx)
+		if err != nil || now != nil || n == MaxTries {
+			return now, err
 		}
 	}
 }
