@@ -273,20 +273,39 @@ func (d *Driver) clearDeregistered(ctx context.Context, back []Instance) error {
 	return d.SaveDeregistered(ctx, d.Deregistered)
 }
 
-// ForgetDeregistered removes from the deregistered instances those that are registered in the last
-// read. A process that registered them again may have been killed before it saved that.
+// ForgetDeregistered removes from the deregistered instances those that are registered. A process that registered
+// them again may have been killed before it saved that. A second read confirms it, because an outdated response from
+// before the deregistration looks the same.
 func (d *Driver) ForgetDeregistered(ctx context.Context) error { return d.forgetReturned(ctx, nil) }
 
 // forgetReturned is ForgetDeregistered without the members that are about to be deregistered.
 func (d *Driver) forgetReturned(ctx context.Context, leave []member) error {
-	var back []Instance
+	first := d.returnedInstances(leave)
+	if len(first) == 0 {
+		return nil
+	}
+	if err := d.Instances.Pause(ctx, readLag); err != nil {
+		return err
+	}
+	again, err := d.readState(ctx)
+	if err != nil {
+		return err
+	}
+	d.lastState = again
+	return d.clearDeregistered(ctx, slices.DeleteFunc(d.returnedInstances(leave),
+		func(i Instance) bool { return !slices.ContainsFunc(first, func(f Instance) bool { return f.ID == i.ID }) }))
+}
+
+// returnedInstances returns the deregistered instances that the last read shows as registered, except those whose
+// tasks are about to stop.
+func (d *Driver) returnedInstances(leave []member) (back []Instance) {
 	for _, m := range d.lastState.members {
-		if m.registered && m.deregistered &&
+		if m.registered && m.deregistered && !d.notReturning[m.instance] &&
 			!slices.ContainsFunc(leave, func(l member) bool { return l.instance == m.instance }) {
 			back = append(back, Instance{ID: m.instance})
 		}
 	}
-	return d.clearDeregistered(ctx, back)
+	return back
 }
 
 func (d *Driver) deregisterMembers(ctx context.Context, act sluice.Act, c change) error {

@@ -206,6 +206,30 @@ func TestDeadCanariesAreDeregisteredAndUnknownInstancesAreReported(t *testing.T)
 	})
 }
 
+// A new process reads the instances as they were before an earlier one deregistered them: it still knows that they are
+// deregistered. Otherwise it would take that for a change by somebody.
+func TestOldReadForgetsNoDeregisteredInstance(t *testing.T) {
+	on(t, usual(), func(b *bed) {
+		ctx := context.Background()
+		b.pass(time.Minute)
+		began, primary := b.clock.Now(), len(b.found())
+		if _, err := (route.Router{Driver: b.driver()}).Shift(ctx, free, sluice.CanaryShare(100)); err != nil {
+			t.Fatal(err)
+		}
+		old := b.clock.Now().Sub(began)
+		if err := b.sim.Inject(fmt.Sprintf("stale servicediscovery:* by=%s for=5s", old)); err != nil {
+			t.Fatal(err)
+		}
+		next := b.driver()
+		if n, err := next.Observe(ctx); err != nil || n.Primary != primary {
+			t.Fatalf("the first read is not from before the shift: %+v %v", n, err)
+		}
+		if err := next.ForgetDeregistered(ctx); err != nil || len(b.taken) != 4 {
+			t.Errorf("%v; still known as deregistered: %v", err, b.taken)
+		}
+	})
+}
+
 func TestAnotherActorDeregistersTheCanary(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		d := b.driver()

@@ -51,13 +51,16 @@ func (d *Driver) Reconcile(ctx context.Context, act sluice.Act, to sluice.Weight
 	if _, err := d.DeregisterDead(ctx, act); err != nil {
 		return Reconciled{}, err
 	}
+	if err := d.forgetReturned(ctx, d.changeTo(to).removePrimary); err != nil {
+		return Reconciled{}, err
+	}
 	c := d.changeTo(to)
 	h := Reconciled{Added: len(c.addCanary) + len(c.returnPrimary), Removed: len(c.removeCanary) + len(c.removePrimary)}
 	for _, m := range c.removePrimary {
 		h.Deregistered = append(h.Deregistered, DeregisteredInstance{m.instance, m.cloudMapHealthy})
 	}
-	if err := d.forgetReturned(ctx, c.removePrimary); err != nil || c.isEmpty() {
-		return h, err
+	if c.isEmpty() {
+		return h, nil
 	}
 	return h, d.applyChange(ctx, act, c)
 }
