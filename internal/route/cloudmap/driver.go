@@ -293,7 +293,9 @@ func (d *Driver) forgetReturned(ctx context.Context, leave []member) error {
 	}
 	d.lastState = again
 	return d.clearDeregistered(ctx, slices.DeleteFunc(d.returnedInstances(leave),
-		func(i Instance) bool { return !slices.ContainsFunc(first, func(f Instance) bool { return f.ID == i.ID }) }))
+		func(i Instance) bool {
+			return !slices.ContainsFunc(first, func(f Instance) bool { return f.ID == i.ID })
+		}))
 }
 
 // returnedInstances returns the deregistered instances that the last read shows as registered, except those whose
