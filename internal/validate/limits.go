@@ -104,8 +104,8 @@ var textRules = [...]textRule{
 	{"containerDefinitions[].image", imagePattern, 512, "is the name of an image",
 		"write the image as repository:tag or repository@digest"},
 	{"containerDefinitions[].portMappings[].name", portPattern, 64, portForm, portNext},
-	{"containerDefinitions[].portMappings[].containerPortRange", numberPattern, 11, "is a range of ports, such as 8000-8010",
-		"write the first and the last port with - between them"},
+	{"containerDefinitions[].portMappings[].containerPortRange", numberPattern, 11,
+		"is a range of ports, such as 8000-8010", "write the first and the last port with - between them"},
 	{"serviceConnectConfiguration.services[].discoveryName", portPattern, 64, portForm, portNext},
 }
 
