@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -60,6 +61,21 @@ func (s *SecondSluices) runElsewhere(o mode.Options, onEvent func(sluice.Envelop
 	p, err := mode.Make(app, live, o)
 	if err != nil {
 		return engine.RunResult{}, err
+	}
+	now, err := stage.JudgeCurrent(ctx, a, s.env.Clock, p, live)
+	if err != nil {
+		return engine.RunResult{}, err
+	}
+	if now != nil && now.Does == plan.DoesRestart {
+		o.Restart = now.Detail
+		if p, err = mode.Make(app, live, o); err != nil {
+			return engine.RunResult{}, err
+		}
+	}
+	if now != nil && !p.HasChanges() {
+		var end engine.RunResult
+		end.State, end.Outcome, end.Cause = journal.Ended, now.Outcome, now.Detail
+		return end, nil
 	}
 	s.plans = append(s.plans, p)
 	id, err := e.Start(ctx, p, engine.TriggerManual)
