@@ -11,7 +11,8 @@ type setChecks struct {
 	report     *Report
 	deployment *Deployment
 
-	byExternalID map[string]string // external ID -> ID of the task set
+	byExternalID map[string]string // external ID -> ID of the task set; not those that somebody else deleted
+	own          map[string]bool   // IDs of the task sets that this deployment created
 	deleted      map[string]bool   // task sets, by ID
 	initial      map[string]bool   // IDs of the task sets and deployments at the start
 	oldID        string            // ID of the task set that served
@@ -19,7 +20,7 @@ type setChecks struct {
 
 func newSetChecks(env *Environment, report *Report, d *Deployment) *setChecks {
 	return &setChecks{env: env, report: report, deployment: d, byExternalID: map[string]string{},
-		deleted: map[string]bool{}, initial: map[string]bool{}}
+		own: map[string]bool{}, deleted: map[string]bool{}, initial: map[string]bool{}}
 }
 
 // noteStart records that AWS has created a task set or a deployment for the rehearsed deployment.
@@ -38,17 +39,11 @@ func (c *setChecks) checkUnique(ts *world.TaskSet) {
 		c.report.AddViolation("P3", "the task set of %s was created twice: %s and %s", ts.ExternalID, id, ts.ID)
 	}
 	c.byExternalID[ts.ExternalID] = ts.ID
+	c.own[ts.ID] = plan.IsSluiceID(ts.ExternalID)
 }
 
 // isOwnSet reports whether this deployment created a task set.
-func (c *setChecks) isOwnSet(id string) bool {
-	for external, made := range c.byExternalID {
-		if made == id && plan.IsSluiceID(external) {
-			return true
-		}
-	}
-	return false
-}
+func (c *setChecks) isOwnSet(id string) bool { return c.own[id] }
 
 // checkEmptied checks that a task set is deleted only after its tasks have stopped. The order is:
 // shift weight, drain, scale down, delete (P1).
