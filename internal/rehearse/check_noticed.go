@@ -25,7 +25,7 @@ func ReportsExternalChange(e sluice.Envelope) bool {
 // recordRuleDrift records when another actor set a rule to weights that it never had.
 func (c *ruleChecks) recordRuleDrift(r *world.Rule, now [2]int32) {
 	first := c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
-	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] && c.env.Case.IsAttentive() {
+	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] && c.env.Case.IsAttentive() && !c.rollsBack {
 		c.ruleDriftAt = c.env.Clock.Now()
 	}
 }
@@ -33,6 +33,9 @@ func (c *ruleChecks) recordRuleDrift(r *world.Rule, now [2]int32) {
 // checkDriftNoticed checks that sluice reports an external change at the next poll, in any stage or
 // wait (P6). A rollback does not compare rules.
 func (c *ruleChecks) checkDriftNoticed(e sluice.Envelope) {
+	if _, back := e.Open().(sluice.RollbackStarted); back {
+		c.rollsBack = true
+	}
 	if c.ruleDriftAt.IsZero() {
 		return
 	}

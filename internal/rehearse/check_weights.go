@@ -22,6 +22,7 @@ type ruleChecks struct {
 	editedWeights  map[string][2]int32       // by another actor since the first write
 	editedAt       time.Time                 // time of the last such edit
 	ruleDriftAt    time.Time                 // when another actor set a rule to weights that it never had
+	rollsBack      bool                      // the rollback has begun
 }
 
 func newRuleChecks(env *Environment, report *Report) *ruleChecks {
