@@ -52,7 +52,7 @@ type Request struct {
 	// Deployment is an ARN or ID of a service deployment, or "ecs-svc/<number>", or "d-XXXXXXXXX" of CodeDeploy.
 	Deployment string
 	// JustStarted says that a deployment of TaskDefinition has just been started, perhaps of the revision that
-	// served before. An end that the first poll returns is then read again before it counts.
+	// served before. An end that the first poll returns then counts only if it lasts for ten seconds.
 	JustStarted bool
 
 	Timeout time.Duration // hard limit; 0 is [DefaultTimeout]
