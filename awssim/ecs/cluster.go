@@ -12,6 +12,8 @@ import (
 
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
+// isName reports whether s can be the name of a cluster, service, family or container (API Reference: up to 255
+// letters, digits, underscores and hyphens).
 func isName(s string) bool { return len(s) <= 255 && nameForm.MatchString(s) }
 
 // CreateCluster creates a cluster. An ACTIVE cluster of that name is returned unchanged.

@@ -83,9 +83,9 @@ func TestMutationsAreCaught(t *testing.T) {
 			for _, m := range round {
 				t.Run(m.rule, func(t *testing.T) {
 					t.Parallel()
-					number, combined := combined.numbers[m.where]
-					binary, built := binaries[m.pkg]
-					if combined && built && m.isCaughtBy(t, binary, overlay, number) {
+					number, isCombined := combined.numbers[m.where]
+					binary, isBuilt := binaries[m.pkg]
+					if isCombined && isBuilt && m.isCaughtBy(t, binary, overlay, number) {
 						return
 					}
 					m.mustFail(t)

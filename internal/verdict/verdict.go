@@ -21,7 +21,7 @@ const (
 // Observation is the result of one poll: of a task set for package health, of a service for
 // [ServiceFollower].
 type Observation struct {
-	At           time.Time           // when its read was sent, by the clock of this process
+	At           time.Time           // clock of this process; for [ServiceFollower], when the read was sent
 	Targets      []sluice.Target     // of its target groups; nil without a load balancer, or unread
 	NewlyStopped []diagnosis.Stopped // tasks that were returned for the first time
 

@@ -287,11 +287,9 @@ func (d *Driver) forgetReturned(ctx context.Context, leave []member) error {
 	if err := d.Instances.Pause(ctx, readLag); err != nil {
 		return err
 	}
-	again, err := d.readState(ctx)
-	if err != nil {
+	if _, err := d.observeState(ctx); err != nil {
 		return err
 	}
-	d.lastState = again
 	return d.clearDeregistered(ctx, slices.DeleteFunc(d.returnedInstances(leave),
 		func(i Instance) bool {
 			return !slices.ContainsFunc(first, func(f Instance) bool { return f.ID == i.ID })

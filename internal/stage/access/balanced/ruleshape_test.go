@@ -87,20 +87,17 @@ func ruleText(b *stagetest.Bench, arn string) string {
 func TestOnlyNamedRulesAreWritten(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
-		second := stagetest.Got(b.ELB.CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: aws.String(b.Listener),
-			Priority: aws.Int32(5), Actions: b.Forward(false),
-			Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"),
-				Values: []string{"/beta/*"}}}}))(b).Rules[0]
+		second := secondRule(b)
 		files := b.Files("sim/web:v2", strings.Replace(stagetest.CanaryPipeline, "    - {name: ECS_PRIMARY_ROLLOUT}\n",
 			"    - {name: WAIT_APPROVAL}\n    - {name: ECS_PRIMARY_ROLLOUT}\n", 1))
 		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(string(files["sluice.yaml"].Data),
-			"input:\n", "input:\n  listenerRules: ["+*second.RuleArn+"]\n", 1))}
+			"input:\n", "input:\n  listenerRules: ["+second+"]\n", 1))}
 		id := b.Start(files)
 		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if b.Weights() != "primary 100 canary 0" {
 			b.Errorf("the rule that is not named has %s", b.Weights())
 		}
-		b.Rule = *second.RuleArn
+		b.Rule = second
 		if b.Weights() != "primary 50 canary 50" {
 			b.Errorf("the named rule has %s\n%s", b.Weights(), b.EventLog())
 		}
