@@ -65,15 +65,8 @@ func checkStaysDeregistered(ctx context.Context, d *traffic, to sluice.Weights) 
 		if err := reconcileShare(ctx, d, to); err != nil {
 			return err
 		}
-		// an instance that was registered again was deregistered after the last read
-		if err := refreshTasks(ctx, d); err != nil {
-			return err
-		}
-		switch {
-		case d.returnedCount > again: // the next poll deregisters them
+		if d.returnedCount > again {
 			again, until = d.returnedCount, d.step.Clock.Now().Add(reregisterWatch)
-		case d.names.LastRead().CountDeregistered() == 0:
-			until = d.step.Clock.Now()
 		}
 	}
 	return d.step.Memory.Names.Update(ctx, func(n *memory.Names) { n.StaysDeregistered = true })
