@@ -36,6 +36,8 @@ type process struct {
 	writes, rows int
 	ended        bool
 	endCause     string // where the kill ended it
+	giveUpAt     time.Time
+	isEndless    bool // it still ran at giveUpAt
 	onWriting    func(operation string, input any)
 	onWrote      func(operation string)
 	cancel       context.CancelFunc
@@ -69,6 +71,10 @@ func (l *process) Sleep(ctx context.Context, d time.Duration) error {
 	l.checkAlive()
 	err := l.worldClock.Sleep(ctx, d)
 	l.checkAlive()
+	if l.worldClock.Now().After(l.giveUpAt) {
+		l.isEndless = true
+		l.terminate("because it runs for too long")
+	}
 	return err
 }
 

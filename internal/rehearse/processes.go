@@ -70,7 +70,8 @@ func (p *Processes) startDeployment() (err error) {
 
 // start starts a process of sluice with the next kill of the case.
 func (p *Processes) start() (err error) {
-	l := &process{worldClock: p.env.Clock, onWriting: p.extension.OnWriting, onWrote: p.writes.checkWrite}
+	l := &process{worldClock: p.env.Clock, onWriting: p.extension.OnWriting, onWrote: p.writes.checkWrite,
+		giveUpAt: p.env.Clock.Now().Add(maxRun)}
 	if p.count < len(p.env.Case.Kills) {
 		l.kill = p.env.Case.Kills[p.count]
 	}
@@ -103,6 +104,9 @@ const (
 	maxTries        = 20              // number of runs before the faults end
 )
 
+// maxRun is how long one run may take: longer than all deadlines of a deployment together.
+const maxRun = 48 * time.Hour
+
 // runUntilEnded runs the deployment, and runs it again after each kill and pause.
 func (p *Processes) runUntilEnded() {
 	for n := 1; ; n++ {
@@ -112,6 +116,10 @@ func (p *Processes) runUntilEnded() {
 		}
 		if !died && err == nil && end.State == journal.Ended {
 			p.report.Result.Outcome, p.report.Result.Cause, p.report.Result.Next = end.Outcome, end.Cause, end.Next
+			return
+		}
+		if p.process.isEndless {
+			p.report.AddViolation("P2", "the deployment does not end: it still runs after %s", maxRun)
 			return
 		}
 		if n == 2*maxTries {

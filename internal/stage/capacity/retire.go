@@ -61,23 +61,40 @@ func checkStillUnpromoted(ctx context.Context, s *step.Step) error {
 // awaitDrained returns when no member has a running task and none of them is still registered as a
 // target or instance.
 func awaitDrained(ctx context.Context, s *step.Step, members []step.Member) error {
-	all := make([]*step.MemberWatch, 0, len(members))
-	for _, m := range members {
-		all = append(all, step.NewMemberWatch(m))
-	}
-	return PollUntilDone(ctx, s, joinLabels(members)+" to drain", func(ctx context.Context) (string, error) {
-		return describeRemaining(all, func(w *step.MemberWatch) (string, error) {
+	all := newWatches(members)
+	return PollUntilDone(ctx, s, joinLabels(members)+" to drain", func(ctx context.Context) (Remaining, error) {
+		return sumRemaining(all, func(w *step.MemberWatch) (Remaining, error) {
 			now, left, isGone, err := readRemaining(ctx, s, w)
 			if err == nil && !isGone {
 				emitRemoving(s, w.Member, now, left)
+				err = scaleToZeroAgain(ctx, s, w, now)
 			}
-			if err != nil || isGone || now.Running+now.Pending+left == 0 {
-				return "", err
+			tasks := now.Running + now.Pending
+			if err != nil || isGone || tasks+left == 0 {
+				return Remaining{}, err
 			}
-			return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"),
-				sluice.Plural(left, "target")), nil
+			return Remaining{Count: tasks + left, Of: now.Desired,
+				Text: fmt.Sprintf("%s running, %s draining", sluice.Plural(tasks, "task"),
+					sluice.Plural(left, "target"))}, nil
 		})
 	})
+}
+
+// scaleToZeroAgain scales a member to 0 again that another actor scaled up while it drains. Its tasks
+// would never end.
+func scaleToZeroAgain(ctx context.Context, s *step.Step, w *step.MemberWatch, now step.Member) error {
+	if now.Desired == 0 || s.Clock.Now().Sub(s.WroteAt) < step.UnseenLimit {
+		return nil // the read may be older than our write
+	}
+	if w.Rescaled++; w.Rescaled > step.MaxReassertions {
+		return &sluice.Error{Op: "remove the " + now.Label, Resource: now.ResourceName(), Kind: sluice.OutsideChange,
+			Err: fmt.Errorf("it has %s again, although sluice scaled it to 0 %d times",
+				sluice.Plural(now.Desired, "desired task"), step.MaxReassertions+1),
+			Next: "find the process or person that scales it, then run sluice rollback"}
+	}
+	s.EmitWarning("external change: the %s was scaled to %s while sluice removes it. sluice scales it to 0 again",
+		now.Label, sluice.Plural(now.Desired, "task"))
+	return s.Hosting.ScaleToZero(ctx, now)
 }
 
 // awaitDeleted returns when AWS no longer lists any of the members.
@@ -85,20 +102,26 @@ func awaitDeleted(ctx context.Context, s *step.Step, members []step.Member) erro
 	if len(members) == 0 {
 		return nil
 	}
+	all := newWatches(members)
+	return PollUntilDone(ctx, s, joinLabels(members)+" to be deleted", func(ctx context.Context) (Remaining, error) {
+		return sumRemaining(all, func(w *step.MemberWatch) (Remaining, error) {
+			now, err := s.Hosting.RefreshMember(ctx, w.Member)
+			if err != nil || now == nil {
+				return Remaining{}, err
+			}
+			emitRemoving(s, w.Member, *now, 0)
+			return Remaining{Count: 1 + now.Running,
+				Text: fmt.Sprintf("%s, %s running", now.Status, sluice.Plural(now.Running, "task"))}, nil
+		})
+	})
+}
+
+func newWatches(members []step.Member) []*step.MemberWatch {
 	all := make([]*step.MemberWatch, 0, len(members))
 	for _, m := range members {
 		all = append(all, step.NewMemberWatch(m))
 	}
-	return PollUntilDone(ctx, s, joinLabels(members)+" to be deleted", func(ctx context.Context) (string, error) {
-		return describeRemaining(all, func(w *step.MemberWatch) (string, error) {
-			now, err := s.Hosting.RefreshMember(ctx, w.Member)
-			if err != nil || now == nil {
-				return "", err
-			}
-			emitRemoving(s, w.Member, *now, 0)
-			return fmt.Sprintf("%s, %s running", now.Status, sluice.Plural(now.Running, "task")), nil
-		})
-	})
+	return all
 }
 
 // joinLabels names members for users: "the task set of canary".
@@ -110,23 +133,26 @@ func joinLabels(members []step.Member) string {
 	return strings.Join(all, " and ")
 }
 
-// describeRemaining joins the texts that rest returns for the members that are not yet done. It
-// adds the label if there are several members.
-func describeRemaining(all []*step.MemberWatch, rest func(*step.MemberWatch) (string, error)) (string, error) {
-	var left []string
+// sumRemaining adds up what rest returns for the members that are not yet done. Each text has a label
+// if there are several members.
+func sumRemaining(all []*step.MemberWatch, rest func(*step.MemberWatch) (Remaining, error)) (Remaining, error) {
+	var sum Remaining
+	var texts []string
 	for _, w := range all {
-		text, err := rest(w)
+		left, err := rest(w)
 		if err != nil {
-			return "", err
+			return Remaining{}, err
 		}
-		if text != "" && len(all) > 1 {
-			text = w.Label + ": " + text
+		sum.Count, sum.Of = sum.Count+left.Count, sum.Of+left.Of
+		if left.Text != "" && len(all) > 1 {
+			left.Text = w.Label + ": " + left.Text
 		}
-		if text != "" {
-			left = append(left, text)
+		if left.Text != "" {
+			texts = append(texts, left.Text)
 		}
 	}
-	return strings.Join(left, "; "), nil
+	sum.Text = strings.Join(texts, "; ")
+	return sum, nil
 }
 
 // emitRemoving emits the counts of a member that is being removed, when they change.

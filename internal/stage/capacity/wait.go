@@ -237,28 +237,41 @@ func errMemberStalled(s *step.Step, w *step.MemberWatch, v verdict.Verdict) erro
 		Kind: kind, Err: why, Next: step.RemoveRollback(s, v.Next)}
 }
 
-// PollUntilDone polls until rest returns an empty text. A changed text is progress and restarts the
-// deadline. The deadline includes the drain time, so a drain is no stall.
-func PollUntilDone(ctx context.Context, s *step.Step, what string, rest func(context.Context) (string, error)) error {
-	last, moved := "", s.Clock.Now()
+// Remaining is what a wait still waits for.
+type Remaining struct {
+	Text  string // for users; empty: nothing
+	Count int    // of tasks, targets and members; fewer is progress
+	Of    int    // the desired number; another one starts the wait anew
+}
+
+// PollUntilDone polls until rest returns nothing. A count below all earlier ones is progress and restarts
+// the deadline: tasks that are replaced again and again change the count too. The deadline includes the
+// drain time, so a drain is no stall.
+func PollUntilDone(ctx context.Context, s *step.Step, what string,
+	rest func(context.Context) (Remaining, error)) error {
+	var last, least Remaining
+	moved, changed := s.Clock.Now(), s.Clock.Now()
 	for {
 		if err := CheckDuringWait(ctx, s); err != nil {
 			return err
 		}
-		detail, err := rest(ctx)
-		if err != nil || detail == "" {
+		left, err := rest(ctx)
+		if err != nil || left.Text == "" {
 			return err
 		}
 		now := s.Clock.Now()
-		if detail != last {
-			last, moved = detail, now
-			s.Host.Emit(sluice.Waiting{For: what, Detail: detail})
+		if left.Text != last.Text {
+			changed = now
+			s.Host.Emit(sluice.Waiting{For: what, Detail: left.Text})
+		}
+		if last = left; least.Text == "" || left.Of != least.Of || left.Count < least.Count {
+			least, moved = left, now
 		}
 		if now.Sub(moved) > s.Plan.ProgressDeadline+s.Plan.Drain {
 			return &sluice.Error{Op: "wait for " + what, Resource: s.Client.Resource(), Kind: sluice.Stall,
-				Err: fmt.Errorf("no progress for %s: %s", s.Plan.ProgressDeadline+s.Plan.Drain, detail)}
+				Err: fmt.Errorf("no progress for %s: %s", s.Plan.ProgressDeadline+s.Plan.Drain, left.Text)}
 		}
-		if err := s.PauseFor(ctx, verdict.NextRemovalPoll(now.Sub(moved))); err != nil {
+		if err := s.PauseFor(ctx, verdict.NextRemovalPoll(now.Sub(changed))); err != nil {
 			return err
 		}
 	}

@@ -64,20 +64,21 @@ func shareLastRead(ctx context.Context, s *step.Step, of step.HeldRead, last ecs
 // awaitServed waits until the revision is PRIMARY and the desired number of tasks runs. ECS makes
 // no deployment for a changed desired count: the serving deployment is complete during the change.
 func awaitServed(ctx context.Context, s *step.Step, revision string, after step.WriteProof) error {
-	return capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (string, error) {
+	return capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (capacity.Remaining, error) {
 		live, err := s.ReadSharedAfter(ctx, after)
 		if err != nil {
-			return "", err
+			return capacity.Remaining{}, err
 		}
 		id, serves := live.PrimaryDeployment()
+		left := missingTasks(live)
 		switch {
 		case serves != revision:
-			return "", errReplaced(s, id, serves, revision)
+			return left, errReplaced(s, id, serves, revision)
 		case live.DeploymentInProgress():
-			return fmt.Sprintf("deployment %s is in progress, %d of %d tasks running", id, live.Running, live.Desired),
-				nil
+			left.Count++
+			left.Text = fmt.Sprintf("deployment %s is in progress, %d of %d tasks running", id, live.Running, live.Desired)
 		}
-		return missingTasks(live), nil
+		return left, nil
 	})
 }
 
@@ -108,21 +109,23 @@ func FailureLimit(s *step.Step) int {
 
 // AwaitCount waits until the desired number of tasks runs.
 func AwaitCount(ctx context.Context, s *step.Step) error {
-	return capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (string, error) {
+	return capacity.PollUntilDone(ctx, s, "the desired count", func(ctx context.Context) (capacity.Remaining, error) {
 		live, err := s.ObserveService(ctx)
 		if err != nil {
-			return "", err
+			return capacity.Remaining{}, err
 		}
 		return missingTasks(live), nil
 	})
 }
 
 // missingTasks describes the running tasks if fewer or more than desired run.
-func missingTasks(live *ecs.ServiceState) string {
-	if live.Running == live.Desired && live.Pending == 0 {
-		return ""
+func missingTasks(live *ecs.ServiceState) capacity.Remaining {
+	off := max(live.Desired-live.Running, live.Running-live.Desired) + live.Pending
+	if off == 0 {
+		return capacity.Remaining{}
 	}
-	return fmt.Sprintf("%d of %d tasks running", live.Running, live.Desired)
+	return capacity.Remaining{Count: off, Of: live.Desired,
+		Text: fmt.Sprintf("%d of %d tasks running", live.Running, live.Desired)}
 }
 
 // RunWithChecks runs work and polls concurrently for commands, the claim and drift. A failed check

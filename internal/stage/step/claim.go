@@ -24,6 +24,7 @@ const (
 
 // Claim is the last read of the claim tag.
 type Claim struct {
+	ReadAt     time.Time // when the tag was last read or written, by our clock
 	Seen       time.Time // when a read showed that it is ours, by our clock; zero: it is not
 	Until      time.Time
 	OtherValue string // tag value of another deployment's claim; empty: none was read
@@ -35,7 +36,7 @@ type Claim struct {
 func (c *Claim) ReadTags(tags map[string]string, deployment string, now time.Time) {
 	value, ok := tags[plan.ClaimTag]
 	passed := c.TakenOver
-	*c = Claim{TakenOver: passed}
+	*c = Claim{TakenOver: passed, ReadAt: now}
 	if !ok || value == passed {
 		return
 	}
@@ -49,45 +50,74 @@ func (c *Claim) ReadTags(tags map[string]string, deployment string, now time.Tim
 	}
 }
 
-// checkClaim returns the gate's check before a write. The claim was read within MaxClaimAge, and
-// the read that the write depends on is recent enough. needsClaim lists the writes that need
-// no claim.
+// claimNeed is what the last read of the claim must show before a write.
+type claimNeed int
+
+const (
+	needsNothing claimNeed = iota
+	needsNoOther           // no claim of another deployment
+	needsOwn               // the claim of this deployment
+)
+
+// checkClaim returns the gate's check before a write. The claim was read within MaxClaimAge and shows
+// what the write needs, and the read that the write depends on is recent enough.
 func checkClaim(ctx context.Context, s *Step, a sluice.Attempt) func(time.Time) error {
 	on, relies := ctx.Value(readDependencyKey{}).(readDependency)
-	claimed := !s.Unclaimed && needsClaim(s, a)
-	if !relies && !claimed {
+	need := claimNeedOf(s, a)
+	if !relies && need == needsNothing {
 		return nil
 	}
 	return func(now time.Time) error {
-		switch {
-		case relies && on.ageAt(now) > maxReadAge:
+		if relies && on.ageAt(now) > maxReadAge {
 			return errThrottled(errStaleRead)
-		case !claimed:
-			return nil
-		case s.Claim.Seen.IsZero():
-			return errClaimLost(s)
-		case now.Sub(s.Claim.Seen) > MaxClaimAge:
-			return errThrottled(errStaleClaim)
 		}
-		return nil
+		return s.Claim.check(s, need, now)
 	}
 }
 
-// needsClaim reports whether a write needs the claim. Tag writes to the service, its CreateService,
-// CodeDeploy calls and RunTask outside a step need none. Writes of task definitions need none
-// either, because they change no running task.
-func needsClaim(s *Step, a sluice.Attempt) bool {
+// check reports why the last read of the claim does not permit a write with this need.
+func (c *Claim) check(s *Step, need claimNeed, now time.Time) error {
+	readAt := c.ReadAt
+	switch {
+	case need == needsNothing:
+		return nil
+	case need == needsOwn && c.Seen.IsZero():
+		return errClaimLost(s)
+	case need == needsNoOther && c.OtherValue != "":
+		return ErrClaimTaken(s)
+	case need == needsOwn:
+		readAt = c.Seen
+	}
+	if now.Sub(readAt) > MaxClaimAge {
+		return errThrottled(errStaleClaim)
+	}
+	return nil
+}
+
+// claimNeedOf returns what a write needs. Tag writes to the service, its CreateService and RunTask
+// outside a step need no claim. Writes of task definitions need none either, because they change no
+// running task.
+func claimNeedOf(s *Step, a sluice.Attempt) claimNeed {
+	if s.Unclaimed {
+		return needsNothing
+	}
 	switch a.Planned.Operation {
 	case "ecs:RunTask":
-		return s.IsStep
+		if !s.IsStep {
+			return needsNothing
+		}
 	case "ecs:RegisterTaskDefinition", "ecs:DeregisterTaskDefinition":
-		return false
-	case "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:ContinueDeployment":
-		return false // CodeDeploy allows one deployment per group at a time; Stop and Continue name it
+		return needsNothing
+	case "codedeploy:StopDeployment", "codedeploy:ContinueDeployment":
+		return needsNothing // they name the deployment
+	case "codedeploy:CreateDeployment":
+		return needsNoOther // CodeDeploy allows one deployment per group at a time
 	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService":
-		return a.Planned.Resource != s.Client.Resource() // of the canary service: needs the claim on the service
+		if a.Planned.Resource == s.Client.Resource() { // of the canary service: needs the claim on the service
+			return needsNothing
+		}
 	}
-	return true
+	return needsOwn
 }
 
 func errClaimLost(s *Step) error {
@@ -116,12 +146,18 @@ func writeUnderClaim(ctx context.Context, s *Step, a sluice.Attempt, write func(
 }
 
 // ensureFreshClaim reads the claim again if the last read is older than recheckClaimAfter. It
-// writes the claim again if less than RenewClaimWithin remains.
+// writes our claim again if less than RenewClaimWithin remains.
 func ensureFreshClaim(ctx context.Context, s *Step, a sluice.Attempt) error {
-	if s.Unclaimed || !needsClaim(s, a) {
-		return nil
-	}
 	now := s.Clock.Now()
+	switch claimNeedOf(s, a) {
+	case needsNothing:
+		return nil
+	case needsNoOther:
+		if now.Sub(s.Claim.ReadAt) <= recheckClaimAfter {
+			return nil
+		}
+		return ReadClaim(ctx, s)
+	}
 	if now.Sub(s.Claim.Seen) <= recheckClaimAfter && s.Claim.Until.Sub(now) >= RenewClaimWithin {
 		return nil
 	}
@@ -165,8 +201,12 @@ func FindClaim(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
 // ReadClaim reads which deployment claims the service.
 func ReadClaim(ctx context.Context, s *Step) error {
 	live, err := s.Client.Observe(ctx)
-	if err != nil || live == nil {
+	if err != nil {
 		return err
+	}
+	if live == nil {
+		s.Claim.ReadAt = s.Clock.Now() // AWS refuses writes to a deleted service
+		return nil
 	}
 	s.ReadAt = s.Clock.Now()
 	s.Claim.ReadTags(live.Tags, s.Deployment, s.ReadAt)
@@ -194,6 +234,7 @@ func TagClaim(ctx context.Context, s *Step, live *ecs.ServiceState) error {
 			map[string]string{plan.ClaimTag: k.String()})
 		if err == nil {
 			s.Claim.Seen, s.Claim.Until, s.Claim.OtherValue = s.Clock.Now(), k.Until, ""
+			s.Claim.ReadAt = s.Claim.Seen
 			return nil
 		}
 		if !MayRetryRead(n, err) {

@@ -21,6 +21,7 @@ type MemberWatch struct {
 	IsComplete     bool      // all of its tasks were healthy at the last poll
 	Left           int       // its draining targets at the last poll
 	LeftAt         time.Time // when they were read
+	Rescaled       int       // how often it was scaled to 0 again while it drains
 }
 
 // NewMemberWatch returns the watch of a member that was not polled yet.

@@ -78,15 +78,15 @@ func (s services) EnsureCanary(ctx context.Context, rev ecs.Revision, scale int)
 // service of that name before.
 func (s services) awaitNameFree(ctx context.Context) error {
 	return capacity.PollUntilDone(ctx, s.step, "the previous canary service to be deleted",
-		func(ctx context.Context) (string, error) {
+		func(ctx context.Context) (capacity.Remaining, error) {
 			if err := s.step.CheckInterrupt(ctx); err != nil {
-				return "", err
+				return capacity.Remaining{}, err
 			}
 			live, err := s.canary.Observe(ctx)
 			if err != nil || !live.IsDraining() {
-				return "", err
+				return capacity.Remaining{}, err
 			}
-			return live.Status, nil
+			return capacity.Remaining{Text: live.Status, Count: 1}, nil
 		})
 }
 
