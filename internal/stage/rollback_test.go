@@ -4,8 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/sluice-ecs/sluice"
@@ -26,6 +28,30 @@ func TestCanaryThatIsNeverHealthyIsTakenAway(t *testing.T) {
 		end := b.Deploy(b.Files("sim/web:v2?never-healthy=true", stagetest.CanaryPipeline))
 		b.ExpectEnd(end, sluice.RolledBack, "Task failed ELB health checks in (target-group web-canary)",
 			stagetest.ServesV1)
+	})
+}
+
+// Somebody scales the canary up while the rollback removes it. Its tasks fail and are replaced, so their
+// counts change at every poll, which is no progress.
+func TestCanaryScaledUpWhileItDrainsIsRemoved(t *testing.T) {
+	t.Run("task sets", func(t *testing.T) {
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			b.AfterWrite("ecs:UpdateTaskSet", 3*time.Second, func() { b.ScaleTaskSet(false, 50) })
+			end := b.Deploy(b.Files("sim/web:v2?never-healthy=true", stagetest.CanaryPipeline))
+			b.ExpectEnd(end, sluice.RolledBack, "Task failed ELB health checks", stagetest.ServesV1)
+		})
+	})
+	t.Run("services", func(t *testing.T) {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			b.AfterWrite("ecs:UpdateService", 3*time.Second, func() {
+				stagetest.Got(b.ECS.UpdateService(context.Background(), &awsecs.UpdateServiceInput{
+					Cluster: aws.String("prod"), Service: aws.String("web-canary"), DesiredCount: aws.Int32(2)}))(b)
+			})
+			end := b.Deploy(b.CanaryServiceFiles("sim/web:v2?never-healthy=true",
+				stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, stagetest.PrimaryRollout,
+					stagetest.ShiftBack, stagetest.CleanCanary), stagetest.Breaker))
+			b.ExpectCanaryServiceGone(end, sluice.RolledBack, "Task failed ELB health checks", stagetest.RolledV1)
+		})
 	})
 }
 

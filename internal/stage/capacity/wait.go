@@ -46,7 +46,7 @@ type Restored struct {
 	// not is older than the write, unless step.UnseenLimit has passed since.
 	HasScale func(sluice.TaskSet) bool
 	// WhileMissing, if not nil, runs at each poll at which ECS has started fewer tasks than desired.
-	WhileMissing func(context.Context) error
+	WhileMissing func(context.Context, verdict.Observation) error
 }
 
 func (r Restored) isOutdated(o verdict.Observation, since time.Time) bool {
@@ -96,7 +96,7 @@ func awaitMember(ctx context.Context, s *step.Step, r Restored, judge health.Cap
 			return errMemberStalled(s, w, now)
 		}
 		if r.WhileMissing != nil && o.Set.Running+o.Set.Pending < o.Set.Desired {
-			if err := r.WhileMissing(ctx); err != nil {
+			if err := r.WhileMissing(ctx, o); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/loadgen"
+	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
@@ -101,6 +102,23 @@ func TestRollingChangesTheCountOnlyIfTheFileGivesOne(t *testing.T) {
 			"PRIMARY sim/web:v1 COMPLETED 6 running")
 		b.ExpectRolled(b.Deploy(b.RollingFiles("sim/web:v2", stagetest.Breaker)), sluice.Succeeded, "",
 			"PRIMARY sim/web:v2 COMPLETED 6 running")
+	})
+}
+
+// ECS starts two tasks a minute, and as many crash: the number of running tasks goes up and down for ever.
+func TestCountsThatOnlyChangeAreNoProgress(t *testing.T) {
+	k := world.DefaultSettings()
+	k.TaskStartsPerMinute = 2
+	stagetest.Run(t, stagetest.Options{NoService: true, Settings: &k}, func(b *stagetest.Bench) {
+		four := b.RollingFiles("sim/web:v1?crash-after=2m", "desiredCount: 4\n"+stagetest.Breaker)
+		if end := b.Deploy(four); end.Outcome != sluice.Succeeded {
+			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		began := b.Clock.Now()
+		end := b.Deploy(b.RollingFiles("sim/web:v1?crash-after=2m", "desiredCount: 12\n"+stagetest.Breaker))
+		if took := b.Clock.Now().Sub(began); end.Outcome == sluice.Succeeded || took > time.Hour {
+			b.Errorf("%s after %s: %s\n%s", end.Outcome, took, end.Cause, b.EventLog())
+		}
 	})
 }
 

@@ -30,7 +30,7 @@ const maxPollsWithoutHealthy = 2
 // See adds an observation. Healthy means that the version is complete now, not that the bake is
 // over: the caller decides how long the bake lasts.
 func (b Bake) See(o verdict.Observation) (Bake, verdict.Verdict) {
-	n := countObservation(o)
+	n := CountTasks(o)
 	c := b.capacity.countFailures(o)
 	whole := c.isComplete(o, n)
 	switch {
@@ -71,7 +71,7 @@ func (b Bake) NeededLogs() []diagnosis.Stopped { return b.capacity.NeededLogs() 
 // AddLogs adds logs to the last observation, and judges it again.
 func (b Bake) AddLogs(o verdict.Observation, logs []diagnosis.Log) (Bake, verdict.Verdict) {
 	b.capacity = b.capacity.noteLogs(o, logs)
-	n := countObservation(o)
+	n := CountTasks(o)
 	return b, b.judgeBake(o, n, b.capacity.isComplete(o, n))
 }
 

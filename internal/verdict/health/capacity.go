@@ -58,7 +58,7 @@ func (c Capacity) IgnoreFailures() Capacity {
 
 // See adds an observation.
 func (c Capacity) See(o verdict.Observation) (Capacity, verdict.Verdict) {
-	n := countObservation(o)
+	n := CountTasks(o)
 	c = c.countFailures(o)
 	if c.madeProgress(n) {
 		c.progressAt = o.At
@@ -85,7 +85,8 @@ func healthyTargets(o verdict.Observation) string {
 	return strings.Join(all, " ")
 }
 
-func countObservation(o verdict.Observation) verdict.Counts {
+// CountTasks counts the tasks and targets of an observation. Tasks that ECS has told to stop do not run.
+func CountTasks(o verdict.Observation) verdict.Counts {
 	n := verdict.Counts{Stopped: len(o.NewlyStopped)}
 	if o.Set != nil {
 		n.Desired, n.Pending, n.Running = o.Set.Desired, o.Set.Pending, o.Set.Running
@@ -133,7 +134,7 @@ func (c *Capacity) madeProgress(n verdict.Counts) bool {
 
 // countFailures counts failures by cause. A task that became healthy resets the counts.
 func (c Capacity) countFailures(o verdict.Observation) Capacity {
-	if n := countObservation(o); n.Healthy > c.mostHealthy {
+	if n := CountTasks(o); n.Healthy > c.mostHealthy {
 		c.failures = c.failures.Reset()
 	}
 	c.failures = c.failures.AddStopped(o.NewlyStopped, o.Events)
@@ -146,7 +147,7 @@ func (c Capacity) NeededLogs() []diagnosis.Stopped { return c.failures.NeededLog
 // AddLogs adds logs to the last observation, and judges it again.
 func (c Capacity) AddLogs(o verdict.Observation, logs []diagnosis.Log) (Capacity, verdict.Verdict) {
 	c = c.noteLogs(o, logs)
-	return c, c.judgeCapacity(o, countObservation(o))
+	return c, c.judgeCapacity(o, CountTasks(o))
 }
 
 func (c Capacity) noteLogs(o verdict.Observation, logs []diagnosis.Log) Capacity {
