@@ -16,7 +16,7 @@ func (d *traffic) CallersCacheAddresses(ctx context.Context) (bool, error) {
 	if err := loadSaved(ctx, d); err != nil {
 		return false, err
 	}
-	if err := refreshTasks(ctx, d); err != nil || len(registeredNew(d)) == 0 {
+	if exposed, err := isNewRegistered(ctx, d); err != nil || !exposed {
 		return false, err
 	}
 	was, err := ecs.ReadDefinition(ctx, d.step.Account.ECS(), d.step.Snapshot.Revision)
@@ -24,6 +24,40 @@ func (d *traffic) CallersCacheAddresses(ctx context.Context) (bool, error) {
 		d.formerChecks = definition.ContainersWithCheck(was.ContainerDefinitions)
 	}
 	return true, err
+}
+
+// maxExposureReads bounds the reads of isNewRegistered while ECS starts more tasks.
+const maxExposureReads = 3
+
+// isNewRegistered reports whether a new task of the primary is registered. ECS registers tasks as soon as
+// they run, and reads lag: a read shows that none is registered only if an earlier one had the same tasks.
+func isNewRegistered(ctx context.Context, d *traffic) (bool, error) {
+	var before []string
+	for n := 1; ; n++ {
+		d.stale = true
+		if err := refreshTasks(ctx, d); err != nil || len(registeredNew(d)) > 0 {
+			return err == nil, err
+		}
+		running := newPrimaryTasks(d)
+		if len(running) == 0 || slices.Equal(running, before) || n == maxExposureReads {
+			return false, nil
+		}
+		before = running
+		if err := d.step.AwaitSecondRead(ctx); err != nil {
+			return false, err
+		}
+	}
+}
+
+// newPrimaryTasks returns the IDs of the primary's tasks that are not of the former revision.
+func newPrimaryTasks(d *traffic) (ids []string) {
+	for _, t := range d.tasks[:d.primaryTasks] {
+		if isNew(d, t) {
+			ids = append(ids, t.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // registeredNew returns the registered instances of the primary that are not of the former

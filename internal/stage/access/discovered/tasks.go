@@ -58,6 +58,9 @@ func (d *traffic) namedTasks(ctx context.Context) (all []cloudmap.Task, desired 
 	d.tasks = nil
 	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
 		d.tasks = append(d.tasks, every[v]...)
+		if v == sluice.Primary {
+			d.primaryTasks = len(d.tasks)
+		}
 		for _, t := range every[v] {
 			if t.Address == "" {
 				continue

@@ -26,6 +26,7 @@ type traffic struct {
 	reassertCounts map[string]int  // by instance: how often it was registered again and deregistered
 	returnedCount  int             // how many instances were registered again
 	tasks          []ecs.Task      // of both variants, as of the last read
+	primaryTasks   int             // how many of them, the first ones, are of the primary
 	formerChecks   []string        // containers of the former revision that have a health check; nil: not read
 }
 
