@@ -54,7 +54,7 @@ func (f *Estimate) shiftAssumptions() (all []string) {
 		return nil
 	}
 	if _, ok := shiftDuration(c.ConfigUsed); !ok {
-		all = append(all, fmt.Sprintf("the time between the steps of %s is not included: only CodeDeploy knows it",
+		all = append(all, fmt.Sprintf("CodeDeploy does not pause between the steps of %s: only CodeDeploy knows how long it does",
 			c.ConfigUsed))
 	}
 	if len(c.Hooks) > 0 {
