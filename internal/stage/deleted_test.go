@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -99,5 +100,19 @@ func TestRollbackAfterARuleAndATargetGroupWereDeleted(t *testing.T) {
 		expectFailedWithout(b, end, rule)
 		expectFailedWithout(b, end, b.Canary)
 		b.ExpectNoneLost()
+	})
+}
+
+// A service of that name is being deleted, and ECS never ends it.
+func TestServiceThatStaysDrainingIsNotWaitedForForEver(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		id := b.Start(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+		b.Engine.Account = b.OpenAccount(stagetest.ServiceStaysDraining)
+		began := b.Clock.Now()
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		if took := b.Clock.Now().Sub(began); end.Outcome == sluice.Succeeded || took > time.Hour ||
+			!strings.Contains(end.Cause, "it is DRAINING with 4 running tasks") {
+			b.Errorf("%s after %s: %s\n%s", end.Outcome, took, end.Cause, b.EventLog())
+		}
 	})
 }

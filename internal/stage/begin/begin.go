@@ -86,9 +86,9 @@ func Stage(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
 }
 
 // FindActiveService returns the service if it is ACTIVE, and nil if it must be created. It waits
-// for the deletion of a service that is DRAINING.
+// for the deletion of a service that is DRAINING, while fewer and fewer tasks of it run.
 func FindActiveService(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
-	told := false
+	least, moved := -1, s.Clock.Now()
 	for {
 		if err := s.CheckInterrupt(ctx); err != nil {
 			return nil, err
@@ -105,14 +105,25 @@ func FindActiveService(ctx context.Context, s *step.Step) (*ecs.ServiceState, er
 			return nil, nil
 		case live.Status == "ACTIVE":
 			return live, checkController(s, live)
-		case !told:
+		case least < 0:
 			s.Host.Emit(sluice.Waiting{For: "the previous service of that name to be deleted", Detail: live.Status})
-			told = true
+			least = live.Running
+		case live.Running < least:
+			least, moved = live.Running, s.Clock.Now()
+		case s.Clock.Now().Sub(moved) > s.Plan.ProgressDeadline+s.Plan.Drain:
+			return nil, errStaysDraining(s, live)
 		}
 		if err := s.PauseFor(ctx, 5*time.Second); err != nil {
 			return nil, err
 		}
 	}
+}
+
+func errStaysDraining(s *step.Step, live *ecs.ServiceState) error {
+	return &sluice.Error{Op: "wait for the previous service of that name to be deleted", Resource: s.Client.Resource(),
+		Kind: sluice.Stall, Err: fmt.Errorf("no progress for %s: it is %s with %s",
+			s.Plan.ProgressDeadline+s.Plan.Drain, live.Status, sluice.Plural(live.Running, "running task")),
+		Next: "find out why its tasks do not stop (sluice status), then run the command again"}
 }
 
 // checkController returns an error if the deployment controller of the service changed since the

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
@@ -34,6 +35,17 @@ func TTLSeemsZero(stack *middleware.Stack) error {
 		if out, ok := answer.(*awssd.GetServiceOutput); ok && out.Service.DnsConfig != nil {
 			for i := range out.Service.DnsConfig.DnsRecords {
 				out.Service.DnsConfig.DnsRecords[i].TTL = aws.Int64(0)
+			}
+		}
+	})
+}
+
+// ServiceStaysDraining makes AWS report for ever that the service is being deleted.
+func ServiceStaysDraining(stack *middleware.Stack) error {
+	return changeAnswers(stack, func(answer any) {
+		if out, ok := answer.(*awsecs.DescribeServicesOutput); ok {
+			for i := range out.Services {
+				out.Services[i].Status = aws.String("DRAINING")
 			}
 		}
 	})
