@@ -155,7 +155,8 @@ func TestPoint5StaleFirstRead(t *testing.T) {
 		"", "")
 	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{1, rolling3, runs3, nil, nil},
 		at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
-	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{3, before, nil, nil, nil}), sluice.Succeeded, "")
+	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{9, before, nil, nil, nil}), "", "")
+	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{10, before, nil, nil, nil}), sluice.Succeeded, "")
 }
 
 func TestPoint6TwoUpdatesInARow(t *testing.T) {

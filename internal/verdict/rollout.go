@@ -41,8 +41,8 @@ const (
 	// maxReadLag is how long AWS's responses may lag behind its writes. An end, a missing service
 	// or a missing deployment counts only after that time.
 	maxReadLag = 10 * time.Second
-	// confirmAfter is when an end that the first poll already returned is read again before it
-	// counts.
+	// confirmAfter is when an end without success that the first poll already returned is read again before
+	// it counts.
 	confirmAfter = 3 * time.Second
 	// rollsBackWithin is how long a failed deployment is read before the verdict is that no
 	// rollback follows.
@@ -243,7 +243,7 @@ func (r *ServiceFollower) needsSecondPoll(o Observation, end *conclusion) bool {
 		r.since.ended = o.At
 	}
 	enough := confirmAfter
-	if r.want.JustStarted {
+	if r.want.JustStarted || end.outcome == sluice.Succeeded {
 		enough = maxReadLag
 	}
 	return !r.since.ended.IsZero() && o.At.Sub(r.since.ended) < enough
