@@ -161,7 +161,8 @@ func (s *Step) MakeWrite(ctx context.Context, a sluice.Attempt, call func(contex
 	if !s.Stage.MayWrite(a.Planned) {
 		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource,
 			Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, s.Stage.Name,
-				account.ErrNotPlanned)}
+				account.ErrNotPlanned),
+			Next: "see what has changed in AWS since the plan was made, then deploy again"}
 	}
 	if err := s.CheckInterrupt(ctx); err != nil {
 		return err
