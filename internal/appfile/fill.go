@@ -154,7 +154,7 @@ func (l *loader) fillAutoRollback(spec, input *definition.Node) {
 
 func (l *loader) fillPipeline(spec *definition.Node) {
 	gates := l.newGateReader(spec)
-	l.app.Gates = gates.readGates(spec.Get("gates"), "gates")
+	l.app.Gates = gates.readGates(spec.Get("gates"), true)
 	list := spec.Get("pipeline").Get("stages")
 	if list == nil {
 		return
@@ -187,7 +187,7 @@ func (l *loader) stageOptions(st Stage, with *definition.Node, gates *gateReader
 		return CanaryClean{}
 	case StageWait:
 		return Wait{Duration: spanOr(with.Get("duration"), 0),
-			Gates: gates.readGates(with.Get("gates"), "gates of WAIT")}
+			Gates: gates.readGates(with.Get("gates"), false)}
 	case StageAnalysis:
 		return gates.readAnalysis(with)
 	case StageApproval:

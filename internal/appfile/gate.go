@@ -20,8 +20,15 @@ type Gate struct {
 	OnError     Reaction `json:"onError"`     // what follows if the readings fail
 	DryRun      bool     `json:"dryRun,omitempty"`
 
+	// Earlier is when the same stage of the last successful deployment began; zero: none is known. Only
+	// PREVIOUS uses it, and it is not in the file.
+	Earlier time.Time `json:"earlier,omitzero"`
+
 	Line int `json:"-"` // of the entry in the application file
 }
+
+// ComparesWithEarlier reports whether the gate compares the canary with an earlier deployment.
+func (g Gate) ComparesWithEarlier() bool { return g.How.Strategy == analysis.Previous }
 
 // Counts reports whether the gate counts requests of the canary.
 func (g Gate) Counts() bool { return g.How.Strategy == analysis.Sequential }

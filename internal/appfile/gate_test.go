@@ -30,7 +30,7 @@ func TestGatesAreRefused(t *testing.T) {
 		"two sources":       {"{signal: errors, provider: prom, query: up, worse: 2}", "exactly one of signal"},
 		"too often":         {"{signal: errors, worse: 1.5, interval: 10s}", "CloudWatch has one value per minute"},
 		"too often, query":  {"{provider: cw, query: q, expected: {max: 1}, interval: 30s}", "one value per minute"},
-		"previous":          {"{provider: prom, query: up, strategy: PREVIOUS}", "the first deployment of each machine would pass: use SEQUENTIAL"},
+		"previous":          {"{provider: prom, query: up, strategy: PREVIOUS}", "it needs a stage"},
 		"unknown parameter": {"{provider: prom, query: '{{ .K8s.Namespace }}', expected: {max: 1}}", "not known: use .VariantArgs"},
 		"worse below 1":     {"{signal: errors, worse: 0.5}", "a number from 1 to 1000"},
 		"max of 100%":       {"{signal: errors, max: 100%}", `such as "1%" or 0.01`},

@@ -22,6 +22,7 @@ type gateReader struct {
 	*loader
 	providers map[string]Provider
 	undecided Reaction // default of the format
+	isWhole   bool     // the gates are of the whole pipeline
 }
 
 // newGateReader reads the providers of the file.
@@ -167,8 +168,10 @@ func itemsOf(n *definition.Node) []*definition.Node {
 	return n.Items
 }
 
-// readGates reads the entries of gates.
-func (r *gateReader) readGates(list *definition.Node, where string) (all []Gate) {
+// readGates reads the entries of gates. isWhole says that they are of the whole pipeline.
+func (r *gateReader) readGates(list *definition.Node, isWhole bool) (all []Gate) {
+	of := *r
+	of.isWhole = isWhole
 	for _, n := range itemsOf(list) {
 		switch {
 		case isGiven(n.Get("alarm")):
@@ -178,7 +181,7 @@ func (r *gateReader) readGates(list *definition.Node, where string) (all []Gate)
 		case isGiven(n.Get("command")):
 			all = append(all, r.readCommand(n, n.Get("command")))
 		default:
-			all = append(all, r.readMetric(n))
+			all = append(all, of.readMetric(n))
 		}
 	}
 	r.refuseSameNames(all)
@@ -246,7 +249,7 @@ func (r *gateReader) readHTTPS(entry, n *definition.Node) Gate {
 // isSecretHeader reports whether a header has a secret as its value, and not the place of one.
 func isSecretHeader(h Header) bool {
 	named := secret.IsName(h.Key) || strings.EqualFold(h.Key, "Authorization") || strings.EqualFold(h.Key, "Cookie")
-	return named && !isSecretPlace(h.Value)
+	return named && !IsSecretPlace(h.Value)
 }
 
 func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
@@ -259,7 +262,7 @@ func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
 
 // readMetric reads a gate on a metric.
 func (r *gateReader) readMetric(n *definition.Node) Gate {
-	m := &metricReader{gates: r, entry: n, from: n, file: r.src, args: queryArgs{app: r.app.Name}}
+	m := &metricReader{isWhole: r.isWhole, gates: r, entry: n, from: n, file: r.src, args: queryArgs{app: r.app.Name}}
 	if t := n.Get("template"); isGiven(t) {
 		m.args.custom = mapOf(t.Get("appArgs"))
 		if m.from, m.file = r.findTemplate(t); m.from == nil {

@@ -35,7 +35,7 @@ func (c *checker) checkGateValue(n *definition.Node, s shape, path string) {
 			return
 		}
 	case secretPlace:
-		ok = n.Kind == definition.Text && isSecretPlace(n.Text)
+		ok = n.Kind == definition.Text && IsSecretPlace(n.Text)
 		want = "the place of a secret: env:NAME or ssm:/name"
 		if !ok { // the value may be the secret itself
 			c.addSecretProblem(n, "%s is %s", path, want)
@@ -99,8 +99,8 @@ func isWebAddress(text string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-// isSecretPlace reports whether a text names where a secret is.
-func isSecretPlace(text string) bool {
+// IsSecretPlace reports whether a text names where a secret is.
+func IsSecretPlace(text string) bool {
 	ok, err := regexp.MatchString(`^(env:[A-Za-z_][A-Za-z0-9_]*|ssm:/?[A-Za-z0-9_./-]+)$`, text)
 	return ok && err == nil
 }

@@ -11,11 +11,12 @@ import (
 
 // metricReader reads one gate on a metric.
 type metricReader struct {
-	gates *gateReader
-	entry *definition.Node   // of the file
-	from  *definition.Node   // entry, or its template
-	file  *definition.Source // of from
-	args  queryArgs
+	isWhole bool // the gate is of the whole pipeline
+	gates   *gateReader
+	entry   *definition.Node   // of the file
+	from    *definition.Node   // entry, or its template
+	file    *definition.Source // of from
+	args    queryArgs
 }
 
 // queryArgs are the parameters of queries.
@@ -82,9 +83,9 @@ func (m *metricReader) checkOptions(g Gate) {
 			"the share", g.Name)
 	case is == analysis.Threshold && g.How.ExpectedMin == nil && g.How.ExpectedMax == nil:
 		m.problem(nil, "gate %s has neither expected.min nor expected.max", g.Name)
-	case is == analysis.Previous:
-		m.problem(m.get("strategy"), "a series of another time differs from this one even if the release is good, and "+
-			"the first deployment of each machine would pass: use SEQUENTIAL, CANARY_PRIMARY or THRESHOLD")
+	case is == analysis.Previous && m.isWhole:
+		m.problem(m.get("strategy"), "PREVIOUS compares with the same stage of the last deployment: it needs a stage. "+
+			"Move the gate to an ANALYSIS or a WAIT")
 	}
 	for _, key := range []string{"worse", "max", "alpha"} {
 		if is != analysis.Sequential && isGiven(m.get(key)) {

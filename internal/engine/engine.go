@@ -78,6 +78,9 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 			Err:  fmt.Errorf("deployment %s of the service is %s", open[0].ID, open[0].State),
 			Next: "end that deployment first: sluice resume, sluice rollback or sluice abort"}
 	}
+	if err := e.findEarlier(ctx, p); err != nil {
+		return "", err
+	}
 	data, err := json.Marshal(p.ForJournal())
 	if err != nil {
 		return "", fmt.Errorf("encode the plan: %w", err)
@@ -90,6 +93,43 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 	}
 	e.rememberPlan(d.ID, p)
 	return d.ID, e.emitEvent(ctx, d.ID, "", startedEvent(p, trigger))
+}
+
+// maxEarlier is how many deployments are searched for a stage with the same gate.
+const maxEarlier = 50
+
+// findEarlier gives gates that compare with an earlier deployment the time of its stage: of the newest
+// successful deployment of the service that had the gate.
+func (e *Engine) findEarlier(ctx context.Context, p *plan.Plan) error {
+	if !p.HasEarlierGates() {
+		return nil
+	}
+	past, err := e.Journal.Deployments(ctx, journal.Filter{Account: p.Account, Region: p.Region, Cluster: p.Cluster,
+		Service: p.Service, At: &e.Endpoint, Limit: maxEarlier})
+	if err != nil {
+		return err
+	}
+	for _, d := range past {
+		if d.Outcome != sluice.Succeeded {
+			continue
+		}
+		var old plan.Plan
+		if err := json.Unmarshal(d.Plan, &old); err != nil {
+			continue // of another version; it has no such gate
+		}
+		stages, err := e.Journal.Stages(ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		began := map[int]time.Time{}
+		for _, s := range stages {
+			began[s.Index] = s.Began
+		}
+		if p.CompareWithEarlier(func(stage, gate string) time.Time { return began[old.StageOfGate(stage, gate)] }) {
+			return nil
+		}
+	}
+	return nil
 }
 
 func startedEvent(p *plan.Plan, trigger string) sluice.DeploymentStarted {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // pluginEntry is the plugin's entry in piped's configuration. piped passes it at the start.
@@ -26,6 +28,32 @@ type pluginSettings struct {
 	// Analysis makes the plugin run the stage ANALYSIS too. If two plugins of piped have a stage, the
 	// later one in piped's configuration runs it.
 	Analysis bool `json:"analysis"`
+	// AnalysisProviders are metric providers in the shape of piped's own analysisProviders. Only they may have
+	// secrets.
+	AnalysisProviders []analysisProvider `json:"analysisProviders"`
+}
+
+// analysisProvider is a metric provider. Package appfile checks its keys.
+type analysisProvider struct {
+	Name   string         `json:"name"`
+	Type   string         `json:"type"`
+	Config map[string]any `json:"config,omitempty"`
+}
+
+// providersFile returns the metric providers of the configuration as a file; nil: there are none.
+func (s pluginSettings) providersFile() (*appfile.ProvidersFile, error) {
+	if len(s.AnalysisProviders) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(map[string]any{"analysisProviders": s.AnalysisProviders})
+	if err != nil {
+		return nil, err
+	}
+	return &appfile.ProvidersFile{Name: "config of this plugin in piped's configuration", Data: data}, nil
+}
+
+func (s pluginSettings) hasProvider(name string) bool {
+	return slices.ContainsFunc(s.AnalysisProviders, func(p analysisProvider) bool { return p.Name == name })
 }
 
 // deployTarget is an account and Region to which applications are deployed.
@@ -61,7 +89,7 @@ func readEntry(text string) (*pluginEntry, error) {
 				"port %d: a plugin needs a port from 1 to 65535, as piped waits for it without a limit", e.Port))
 	}
 	if err := decodeStrict(e.Config, &e.settings); err != nil {
-		return nil, configError(e.Name, fmt.Errorf("config: %w: its only key is analysis, true or false", err))
+		return nil, configError(e.Name, fmt.Errorf("config: %w: its keys are analysis (true or false) and analysisProviders", err))
 	}
 	seen := map[string]bool{}
 	for i := range e.DeployTargets {

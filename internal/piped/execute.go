@@ -138,12 +138,18 @@ func (t *targetRun) runStage(ctx context.Context, target string) (err error) {
 	if err := t.preparePlan(ctx); err != nil {
 		return err
 	}
+	if err := t.findEarlier(ctx); err != nil {
+		return err
+	}
 	w, err := t.openStage(t.index)
 	if err != nil {
 		return err
 	}
 	if err = t.removeLeftovers(ctx); err == nil {
 		err = w.Execute(ctx)
+	}
+	if err == nil {
+		err = t.saveAnalysed(ctx)
 	}
 	if err == nil {
 		err = t.updateTags(ctx)
@@ -341,7 +347,8 @@ func (t *targetRun) openStage(index int) (*stage.Run, error) {
 	left := t.baseline.Live.Left
 	return stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan, Index: index,
 		Deployment: t.deploymentID(), Host: t.host, RetryFor: clock.Forever,
-		MayRemove: func(id string) bool { return slices.Contains(left, id) }})
+		MayRemove:  func(id string) bool { return slices.Contains(left, id) },
+		OutsideAWS: outsideAWS(t.opened.account)})
 }
 
 // removeLeftovers removes what earlier deployments left, before the first stage of this plugin

@@ -28,6 +28,7 @@ type fake struct {
 	addr     string
 	known    map[string]bool // deployments that are planned or run
 	metadata map[string]string
+	objects  map[string][]byte            // shared objects of applications
 	stages   map[string]map[string]string // metadata by stage
 	logs     map[string]*logged           // by stage
 	wrong    []string                     // what piped would have refused or mixed up
@@ -47,7 +48,7 @@ type logged struct {
 }
 
 func bareFake() *fake {
-	return &fake{known: map[string]bool{}, metadata: map[string]string{}, stages: map[string]map[string]string{},
+	return &fake{known: map[string]bool{}, metadata: map[string]string{}, objects: map[string][]byte{}, stages: map[string]map[string]string{},
 		logs: map[string]*logged{}}
 }
 
@@ -136,6 +137,25 @@ func (f *fake) PutDeploymentPluginMetadata(_ context.Context,
 		}
 	}
 	return &contract.PutDeploymentPluginMetadataResponse{}, nil
+}
+
+func (f *fake) GetApplicationSharedObject(_ context.Context,
+	r *contract.GetApplicationSharedObjectRequest) (*contract.GetApplicationSharedObjectResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	object, ok := f.objects[r.GetApplicationId()+"/"+r.GetPluginName()+"/"+r.GetKey()]
+	if !ok {
+		return nil, status.Error(codes.NotFound, "the object was not found")
+	}
+	return &contract.GetApplicationSharedObjectResponse{Object: object}, nil
+}
+
+func (f *fake) PutApplicationSharedObject(_ context.Context,
+	r *contract.PutApplicationSharedObjectRequest) (*contract.PutApplicationSharedObjectResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects[r.GetApplicationId()+"/"+r.GetPluginName()+"/"+r.GetKey()] = r.GetObject()
+	return &contract.PutApplicationSharedObjectResponse{}, nil
 }
 
 func (f *fake) PutStageMetadata(_ context.Context,

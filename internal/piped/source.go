@@ -61,11 +61,16 @@ func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedAp
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
 			Next: "name the section of this plugin " + e.Name + ", as in piped's configuration"}
 	}
-	app, err := appfile.Load(overlayFS{folder.New(src.GetApplicationDirectory()), name, ours}, name, nil)
+	providers, err := e.settings.providersFile()
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseGates(app); err != nil {
+	files := overlayFS{folder.New(src.GetApplicationDirectory()), name, ours}
+	app, err := appfile.LoadWithProviders(files, name, nil, providers)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.refuseGates(app); err != nil {
 		return nil, err
 	}
 	return &loadedApp{app: app, pipeline: stageNames(spec), commit: src.GetCommitHash()}, nil

@@ -1,6 +1,11 @@
 package plan
 
-import "github.com/sluice-ecs/sluice/internal/appfile"
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
 
 // GatesOf returns the gates that judge the canary in a stage: its own, and those of the whole pipeline
 // if the canary gets requests during the whole stage.
@@ -12,6 +17,44 @@ func (p *Plan) GatesOf(index int) (own, whole []appfile.Gate) {
 		whole = p.Gates
 	}
 	return p.Stages[index].Gates, whole
+}
+
+// HasEarlierGates reports whether a gate compares with an earlier deployment.
+func (p *Plan) HasEarlierGates() bool { return slices.ContainsFunc(p.Stages, Stage.HasEarlierGates) }
+
+// HasEarlierGates reports whether a gate of the stage compares with an earlier deployment.
+func (s Stage) HasEarlierGates() bool {
+	return slices.ContainsFunc(s.Gates, appfile.Gate.ComparesWithEarlier)
+}
+
+// CompareWithEarlier gives each gate that compares with an earlier deployment the time when its stage began
+// in that one. It reports whether every such gate has a time now. began returns zero for a stage that did
+// not begin, or did not have the gate.
+func (p *Plan) CompareWithEarlier(began func(stage, gate string) time.Time) (complete bool) {
+	complete = true
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		s.Gates = slices.Clone(s.Gates) // the application keeps its own
+		for k := range s.Gates {
+			g := &s.Gates[k]
+			if !g.ComparesWithEarlier() || !g.Earlier.IsZero() {
+				continue
+			}
+			g.Earlier = began(s.Name, g.Name)
+			complete = complete && !g.Earlier.IsZero()
+		}
+	}
+	return complete
+}
+
+// StageOfGate returns the index of the last stage of that name with that gate; -1 if there is none.
+func (p *Plan) StageOfGate(stage, gate string) int {
+	for i, s := range slices.Backward(p.Stages) {
+		if s.Name == stage && slices.ContainsFunc(s.Gates, func(g appfile.Gate) bool { return g.Name == gate }) {
+			return i
+		}
+	}
+	return -1
 }
 
 // JudgesCanary reports whether the canary gets requests next to the previous version during the whole

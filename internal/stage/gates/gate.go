@@ -150,6 +150,8 @@ func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead
 		}
 	case v == analysis.Bad:
 		ev.Detail = j.Reason
+	case g.ComparesWithEarlier() && g.Earlier.IsZero():
+		ev.Detail = "no earlier deployment is known to compare with"
 	default:
 		ev.Detail = fmt.Sprintf("%d of %s failed", j.Failures, sluice.Plural(j.Looks, "reading"))
 	}

@@ -54,5 +54,9 @@ func openQuery(s *step.Step, g appfile.Gate) (reader, error) {
 	if g.Counts() {
 		return countsReader{source, g.Read.Bad, g.Read.All}, nil
 	}
-	return valuesReader{source, g.Read.Values, stepOf(g)}, nil
+	r := valuesReader{source, g.Read.Values, stepOf(g)}
+	if g.ComparesWithEarlier() {
+		return earlierReader{r, g.Earlier, s.Host.Began(), g.OnUndecided == appfile.Pass}, nil
+	}
+	return r, nil
 }

@@ -61,6 +61,32 @@ func (r valuesReader) read(ctx context.Context, t times) (l analysis.Look) {
 	return l
 }
 
+// earlierReader reads the values of a series, and those of the same series after as much time of the same
+// stage of an earlier deployment.
+type earlierReader struct {
+	valuesReader
+	earlier     time.Time // when that stage began; zero: no earlier deployment is known
+	began       time.Time // when this stage began
+	firstIsGood bool      // without an earlier deployment the gate is good, as in PipeCD; otherwise it has no verdict
+}
+
+func (r earlierReader) read(ctx context.Context, t times) analysis.Look {
+	if r.earlier.IsZero() {
+		return analysis.Look{First: r.firstIsGood}
+	}
+	look := r.valuesReader.read(ctx, t)
+	if look.Problem != "" {
+		return look
+	}
+	ago := r.began.Sub(r.earlier)
+	past := r.valuesReader.read(ctx, times{since: t.since.Add(-ago), last: t.last.Add(-ago), now: t.now.Add(-ago)})
+	if past.Problem != "" {
+		return past
+	}
+	look.Control = past.Canary
+	return look
+}
+
 // spanOf returns the time whose values a read sees. CloudWatch has only closed minutes, so that its times end
 // earlier: each minute is in exactly one of them.
 func spanOf(source metrics.Source, t times) metrics.Span {

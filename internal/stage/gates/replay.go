@@ -94,6 +94,8 @@ func openPast(from Past, g appfile.Gate) (r pastReader, skipped string, err erro
 		return nil, "", gateError(g, errors.New("the service has no Application Load Balancer with two target groups"))
 	case read.Signal != nil:
 		return pastSignal{from, metrics.Signal(*read.Signal)}, "", nil
+	case g.ComparesWithEarlier():
+		return nil, "PREVIOUS compares with a deployment of its own time", nil
 	case read.Provider != nil:
 		source, err := places{from.Account, from.Clock, from.OutsideAWS}.openSource(*read.Provider)
 		if err == nil {
