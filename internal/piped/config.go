@@ -89,7 +89,8 @@ func readEntry(text string) (*pluginEntry, error) {
 				"port %d: a plugin needs a port from 1 to 65535, as piped waits for it without a limit", e.Port))
 	}
 	if err := decodeStrict(e.Config, &e.settings); err != nil {
-		return nil, configError(e.Name, fmt.Errorf("config: %w: its keys are analysis (true or false) and analysisProviders", err))
+		return nil, configError(e.Name,
+			fmt.Errorf("config: %w: its keys are analysis (true or false) and analysisProviders", err))
 	}
 	seen := map[string]bool{}
 	for i := range e.DeployTargets {

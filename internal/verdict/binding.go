@@ -19,6 +19,7 @@ type binding struct {
 	wasListed        bool      // the service's list contained it
 	isRollbackTarget bool      // it is itself the target of a rollback
 	endedAtFirst     bool      // it had ended when its record was first read
+	confirmed        bool      // a read that cannot be from before the wait has shown it as current
 	rollingBack      bool      // a poll returned its rollback
 	rollbackReason   string    // AWS's reason for the rollback
 	previousRevision string    // revision of the PRIMARY task set when it appeared
@@ -33,9 +34,10 @@ func (r *ServiceFollower) bindDeployment(o Observation) {
 		r.followed.bindSets(r.want, s)
 		return
 	}
-	if r.isDoubtful(s, o.At) {
-		r.followed, r.lastRecord = binding{}, nil
+	if r.isDoubtful(s) {
+		r.followed, r.lastRecord, r.since.ended = binding{}, nil, time.Time{}
 	}
+	r.followed.confirmed = r.followed.confirmed || r.followed.bound && o.At.Sub(r.began) >= maxReadLag
 	if !r.followed.bound {
 		r.chooseDeployment(o)
 	}
@@ -44,10 +46,11 @@ func (r *ServiceFollower) bindDeployment(o Observation) {
 	}
 }
 
-// isDoubtful reports whether a deployment that had ended when it was first read is no longer
-// current. Then the first response was stale. It is false if the caller named the deployment.
-func (r *ServiceFollower) isDoubtful(s *Service, now time.Time) bool {
-	early := r.followed.endedAtFirst && now.Sub(r.began) <= maxReadLag
+// isDoubtful reports whether a deployment that may be an earlier one is no longer current: it had ended when
+// it was first read, or ended soon after, or another one was just started. Then the first response was
+// stale. It is false if the caller named the deployment.
+func (r *ServiceFollower) isDoubtful(s *Service) bool {
+	early := (r.followed.endedAtFirst || r.want.JustStarted) && !r.followed.confirmed
 	if !early && r.since.ended.IsZero() || !r.followed.bound || r.conclusion != nil || r.want.Deployment != "" {
 		return false
 	}

@@ -213,7 +213,7 @@ func TestPoint11NativeStrategyIsNotDoneBeforeItsBake(t *testing.T) {
 }
 
 func TestPoint12PrimaryIsTheNewest(t *testing.T) {
-	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{9, service("", dep(3, "PRIMARY", "COMPLETED", 2)),
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{10, service("", dep(3, "PRIMARY", "COMPLETED", 2)),
 		nil, nil, nil}), sluice.Succeeded, "")
 }
 

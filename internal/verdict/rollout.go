@@ -231,20 +231,18 @@ func (r *ServiceFollower) judgeBySource(o Observation) *conclusion {
 	return r.judgeListed(o.Service, o.At)
 }
 
-// needsSecondPoll reports whether the end was already there at the first poll and may belong to an
-// earlier deployment, because AWS's responses lag. It is false if the caller named the deployment,
-// or waits for a revision that serves, unless a deployment of it was just started.
+// needsSecondPoll reports whether the end may belong to an earlier deployment, because AWS's responses lag:
+// a success that is read soon after the wait began, also if an earlier poll showed it in progress, and any
+// end of the first poll. It is false if the caller named the deployment, or waits for a revision that
+// serves, unless a deployment of it was just started.
 func (r *ServiceFollower) needsSecondPoll(o Observation, end *conclusion) bool {
 	serves := r.want.Revision != "" && !r.want.JustStarted && end.outcome == sluice.Succeeded
 	if r.want.Deployment != "" || serves {
 		return false
 	}
-	if r.polls == 1 {
+	early := r.want.JustStarted || end.outcome == sluice.Succeeded
+	if early = early && o.At.Sub(r.began) < maxReadLag; r.polls == 1 || early && r.since.ended.IsZero() {
 		r.since.ended = o.At
 	}
-	enough := confirmAfter
-	if r.want.JustStarted || end.outcome == sluice.Succeeded {
-		enough = maxReadLag
-	}
-	return !r.since.ended.IsZero() && o.At.Sub(r.since.ended) < enough
+	return early || !r.since.ended.IsZero() && o.At.Sub(r.since.ended) < confirmAfter
 }

@@ -302,9 +302,9 @@ func TestWithoutHistory(t *testing.T) {
 		outcome sluice.Outcome
 		by      string
 	}{
-		"succeeds": {[]at{begun, {9, service("", dep(3, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}},
+		"succeeds": {[]at{begun, {10, service("", dep(3, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}},
 			sluice.Succeeded, ""},
-		"classic balancer":  {[]at{begun, {9, service("", classic), nil, nil, nil}}, sluice.Succeeded, ""},
+		"classic balancer":  {[]at{begun, {10, service("", classic), nil, nil, nil}}, sluice.Succeeded, ""},
 		"fails in place":    {[]at{begun, {9, failedHere, nil, nil, nil}}, sluice.Failed, ""},
 		"fails, to go back": {[]at{begun, {9, returning, nil, nil, nil}, {38, returning, nil, nil, nil}}, "", ""},
 		"and never does": {[]at{begun, {9, returning, nil, nil, nil}, {39, returning, nil, nil, nil}}, sluice.Failed,

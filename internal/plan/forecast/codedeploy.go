@@ -54,8 +54,8 @@ func (f *Estimate) shiftAssumptions() (all []string) {
 		return nil
 	}
 	if _, ok := shiftDuration(c.ConfigUsed); !ok {
-		all = append(all, fmt.Sprintf("CodeDeploy does not pause between the steps of %s: only CodeDeploy knows how long it does",
-			c.ConfigUsed))
+		all = append(all, fmt.Sprintf("CodeDeploy does not pause between the steps of %s: only CodeDeploy knows how "+
+			"long it does", c.ConfigUsed))
 	}
 	if len(c.Hooks) > 0 {
 		all = append(all, "the hooks return immediately")

@@ -179,7 +179,7 @@ func (t taskSets) maintainScale(ctx context.Context, m step.Member, scale float6
 // awaitRestored waits until the tasks of a set that was scaled or created run. It keeps failing tasks of
 // the new version from taking all task starts.
 func (t taskSets) awaitRestored(ctx context.Context, m step.Member, scale float64) error {
-	share := &startShare{sets: t, restored: m}
+	share := &startShare{sets: t, restored: m, scaledTo: map[string]int{}}
 	return capacity.AwaitRestored(ctx, t.step, capacity.Restored{Member: m, WhileMissing: share.see,
 		HasScale: func(set sluice.TaskSet) bool { return int(set.Scale) == int(scale) }})
 }

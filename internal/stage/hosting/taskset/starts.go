@@ -30,6 +30,7 @@ type startShare struct {
 	started  int       // the most restored tasks that a read has shown
 	since    time.Time // when that last changed
 	counts   []setCount
+	scaledTo map[string]int // percent, by task set: reads lag behind our writes
 }
 
 // setCount is how many tasks a read showed for a task set of the new version.
@@ -136,9 +137,10 @@ func (h *startShare) stopReplacing(ctx context.Context, desired int, m step.Memb
 		return nil
 	}
 	percent := step.PercentForCount(desired, keep)
-	if percent >= int(m.Scale) {
+	if last, scaled := h.scaledTo[m.ID]; percent >= int(m.Scale) || scaled && percent >= last {
 		return nil
 	}
+	h.scaledTo[m.ID] = percent
 	h.sets.step.EmitNote("ECS has started no task of the %s for %s: the %s is scaled to the %s that it has, so that "+
 		"failed tasks are not replaced", h.restored.Label, starvedAfter, m.Label, sluice.Plural(keep, "task"))
 	return h.sets.sets.Scale(ctx, h.sets.step.MakeWrite, m.TaskSet, m.Label, percent)
