@@ -159,6 +159,23 @@ func TestPoint5StaleFirstRead(t *testing.T) {
 	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{10, before, nil, nil, nil}), sluice.Succeeded, "")
 }
 
+// A deployment of what serves was just started, and the first read is from before it: it shows the deployment
+// before, still in progress. The end of that one is no success, neither soon after nor when the next read
+// shows the new one rolled back to the same revision.
+func TestDeploymentBeforeTheOneJustStarted(t *testing.T) {
+	again := Wanted{Revision: "web:3", JustStarted: true}
+	done3 := service(arn3, dep(3, "PRIMARY", "COMPLETED", 2))
+	ended3 := record(arn3, "SUCCESSFUL", 3, 2)
+	end(t, watchIt(t, again, at{0, rolling3, runs3, nil, nil}, at{3, done3, []Record{ended3}, nil, nil}), "", "")
+	end(t, watchIt(t, again, at{0, rolling3, runs3, nil, nil}, at{3, done3, []Record{ended3}, nil, nil},
+		at{10, done3, []Record{ended3}, nil, nil}), sluice.Succeeded, "")
+	forced := record(arn4, "ROLLBACK_SUCCESSFUL", 3, 3)
+	forced.BackTo = "web:3"
+	back := service(arn4, dep(3, "PRIMARY", "COMPLETED", 2))
+	end(t, watchIt(t, again, at{0, rolling3, runs3, nil, nil}, at{12, back, []Record{ended3, forced}, nil, nil},
+		at{14, back, []Record{ended3, forced}, nil, nil}), sluice.RolledBack, "web:3")
+}
+
 func TestPoint6TwoUpdatesInARow(t *testing.T) {
 	newer := service(arn4, dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 1),
 		dep(2, "ACTIVE", "COMPLETED", 1))
