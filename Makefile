@@ -149,7 +149,7 @@ tidy:
 
 size: build
 	@mb=$$(( ($$(wc -c < bin/sluice) + 999999) / 1000000 )); \
-	echo "sluice is $$mb MB (at most $(MAX_MB))"; [ $$mb -lt $(MAX_MB) ]
+	echo "sluice is $$mb MB (at most $(MAX_MB))"; [ $$mb -le $(MAX_MB) ]
 	@for p in pulumi-resource-sluice terraform-provider-sluice; do \
 		mb=$$(( ($$(wc -c < bin/$$p) + 999999) / 1000000 )); \
 		echo "$$p is $$mb MB (at most $(PROVIDER_MB))"; [ $$mb -lt $(PROVIDER_MB) ] || exit 1; done
