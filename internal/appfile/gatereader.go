@@ -262,7 +262,7 @@ func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
 
 // readMetric reads a gate on a metric.
 func (r *gateReader) readMetric(n *definition.Node) Gate {
-	m := &metricReader{isWhole: r.isWhole, gates: r, entry: n, from: n, file: r.src, args: queryArgs{app: r.app.Name}}
+	m := &metricReader{gates: r, entry: n, from: n, file: r.src, args: queryArgs{app: r.app.Name}}
 	if t := n.Get("template"); isGiven(t) {
 		m.args.custom = mapOf(t.Get("appArgs"))
 		if m.from, m.file = r.findTemplate(t); m.from == nil {

@@ -11,12 +11,11 @@ import (
 
 // metricReader reads one gate on a metric.
 type metricReader struct {
-	isWhole bool // the gate is of the whole pipeline
-	gates   *gateReader
-	entry   *definition.Node   // of the file
-	from    *definition.Node   // entry, or its template
-	file    *definition.Source // of from
-	args    queryArgs
+	gates *gateReader
+	entry *definition.Node   // of the file
+	from  *definition.Node   // entry, or its template
+	file  *definition.Source // of from
+	args  queryArgs
 }
 
 // queryArgs are the parameters of queries.
@@ -83,7 +82,7 @@ func (m *metricReader) checkOptions(g Gate) {
 			"the share", g.Name)
 	case is == analysis.Threshold && g.How.ExpectedMin == nil && g.How.ExpectedMax == nil:
 		m.problem(nil, "gate %s has neither expected.min nor expected.max", g.Name)
-	case is == analysis.Previous && m.isWhole:
+	case is == analysis.Previous && m.gates.isWhole:
 		m.problem(m.get("strategy"), "PREVIOUS compares with the same stage of the last deployment: it needs a stage. "+
 			"Move the gate to an ANALYSIS or a WAIT")
 	}
