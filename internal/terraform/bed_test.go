@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -86,23 +84,18 @@ func newBed(t *testing.T, example string) *bed {
 	}
 	t.Cleanup(at.Close)
 	b := &bed{T: t, sim: sim, aws: newStandInAt(at.URL()), third: make(chan struct{})}
-	b.url = b.countCalls(at.URL())
+	b.url = b.countCalls()
 	return b
 }
 
-// countCalls returns an address that passes requests on and counts the calls of AWS.
-func (b *bed) countCalls(of string) string {
-	target, err := url.Parse(of)
-	if err != nil {
-		b.Fatal(err)
-	}
-	pass := httputil.NewSingleHostReverseProxy(target)
-	pass.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+// countCalls returns an address of the simulator that counts the calls of AWS.
+func (b *bed) countCalls() string {
+	answer := b.sim.Handler()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, "/_sluice/") && b.calls.Add(1) == 3 {
 			close(b.third)
 		}
-		pass.ServeHTTP(w, r)
+		answer.ServeHTTP(w, r)
 	}))
 	b.Cleanup(s.Close)
 	return s.URL
