@@ -26,6 +26,9 @@ type CodeDeployFollower struct {
 	unknownSince     time.Time // since when AWS returns no such deployment
 	endedAtFirst     bool      // it had ended at the first poll
 	wasReplaced      bool      // it was found among the replaced deployments
+	isChosen         bool      // the caller did not name it
+	confirmed        bool      // a read that cannot be from before the wait chose it, or showed it in progress
+	doubted          string    // id of a deployment that had ended and may not be the newest
 	explanationRead  bool      // the reads that explain an end were requested
 	failures         diagnosis.Failures
 	codePolling
@@ -65,16 +68,19 @@ func FollowCodeDeploy(now time.Time, w Wanted) CodeDeployFollower {
 		codePolling: codePolling{changedAt: now, progressAt: now}}
 }
 
-// FollowDeployment names the deployment to follow, if none was named.
-func (b CodeDeployFollower) FollowDeployment(id string) CodeDeployFollower {
-	b.main.id, b.want.Deployment = id, id
+// FollowDeployment chooses the deployment to follow, if none was named. readAt is when the reads that found it were
+// sent. AWS's responses lag: an end of it soon after the wait began may be that of an earlier deployment, and
+// then [CodeDeployFollower.IsFollowing] is false again.
+func (b CodeDeployFollower) FollowDeployment(id string, readAt time.Time) CodeDeployFollower {
+	b.main.id, b.isChosen = id, true
+	b.confirmed = readAt.Sub(b.began) >= maxReadLag
 	return b
 }
 
-// FollowReplaced names a deployment that has ended and that another deployment has replaced.
-func (b CodeDeployFollower) FollowReplaced(id string) CodeDeployFollower {
+// FollowReplaced chooses a deployment that has ended and that another deployment has replaced.
+func (b CodeDeployFollower) FollowReplaced(id string, readAt time.Time) CodeDeployFollower {
 	b.wasReplaced = true
-	return b.FollowDeployment(id)
+	return b.FollowDeployment(id, readAt)
 }
 
 // IsFollowing reports whether a deployment is already followed.
@@ -222,6 +228,8 @@ func (b *CodeDeployFollower) recordObservation(o Observation) {
 	}
 	b.endedAtFirst = b.endedAtFirst || unread && b.main.isOver() &&
 		(b.wasReplaced || o.At.Sub(b.firstPollAt) < busyInterval)
+	inProgress := !b.main.isOver() && (look.Deployment != nil || look.Target != nil)
+	b.confirmed = b.confirmed || inProgress && o.At.Sub(b.began) >= maxReadLag
 	b.revision = firstNonEmpty(b.revision, look.Revision)
 	b.explanationRead = b.explanationRead || b.endNeedsCheck() && look.Requested.Service
 	b.unread = diagnosis.NoteUnread(b.unread, o.Unread...)
@@ -295,10 +303,36 @@ func (b *CodeDeployFollower) findConclusion(o Observation) *conclusion {
 	if end == nil {
 		end = b.judgeCrashLoop()
 	}
+	if end != nil && b.mayBeEarlier(end, o.At) {
+		b.chooseAgain()
+		end = nil
+	}
 	if end == nil {
 		end = b.checkLimits(o.At)
 	}
 	return end
+}
+
+// mayBeEarlier reports whether the end may be that of an earlier deployment, because AWS's responses lag: the
+// rules are those of [ServiceFollower.needsSecondPoll]. It is false if the caller named the deployment, or
+// waits for a revision that serves, unless a deployment of it was just started.
+func (b *CodeDeployFollower) mayBeEarlier(end *conclusion, now time.Time) bool {
+	switch {
+	case !b.isChosen || b.confirmed || b.want.ReadOnce:
+		return false
+	case b.want.JustStarted:
+		return true
+	case end.outcome == sluice.Succeeded:
+		return b.want.Revision == ""
+	}
+	return b.endedAtFirst && now.Sub(b.began) < confirmAfter
+}
+
+// chooseAgain follows no deployment until one is chosen.
+func (b *CodeDeployFollower) chooseAgain() {
+	again := FollowCodeDeploy(b.began, b.want)
+	again.doubted, again.service, again.unread = b.main.id, b.service, b.unread
+	*b = again
 }
 
 func (b *CodeDeployFollower) outcomeNow(o Observation) *conclusion {

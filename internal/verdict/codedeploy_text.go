@@ -99,8 +99,11 @@ func pendingText(n int) string {
 // absentText describes a service for which no deployment is followed yet.
 func (b *CodeDeployFollower) absentText() string {
 	what := firstNonEmpty(b.want.Revision, "a deployment")
-	if b.service == nil {
+	switch {
+	case b.service == nil:
 		return "the service does not exist"
+	case b.doubted != "":
+		return b.doubted + " has ended; a newer deployment may not be listed yet"
 	}
 	if p := b.service.primarySet(); p != nil {
 		return what + " has not appeared; " + p.Revision + " serves"

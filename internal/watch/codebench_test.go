@@ -121,6 +121,10 @@ func (b *codeBench) containers(image string) []ecstypes.ContainerDefinition {
 
 func (b *codeBench) start(arn, config string, hooks ...string) (id string) {
 	b.Helper()
+	return got(b.create(arn, config, hooks...))(b)
+}
+
+func (b *codeBench) create(arn, config string, hooks ...string) (id string, err error) {
 	spec := fmt.Sprintf(`{version: 0.0, Resources: [{TargetService: {Type: "AWS::ECS::Service", Properties: {TaskDefinition: %q, LoadBalancerInfo: {ContainerName: web, ContainerPort: 8080}}}}]`, arn)
 	if len(hooks) > 0 {
 		spec += ", Hooks: ["
@@ -135,7 +139,11 @@ func (b *codeBench) start(arn, config string, hooks ...string) (id string) {
 	if config != "" {
 		in.DeploymentConfigName = aws.String(config)
 	}
-	return *got(b.CreateDeployment(context.Background(), in))(b).DeploymentId
+	out, err := b.CreateDeployment(context.Background(), in)
+	if err != nil {
+		return "", err
+	}
+	return *out.DeploymentId, nil
 }
 
 func (b *codeBench) get(id string) *cdtypes.DeploymentInfo {

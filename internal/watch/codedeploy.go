@@ -110,7 +110,9 @@ func (c *codeDeployWaiter) pollCodeDeploy(ctx context.Context) (Update, error) {
 		if err := c.chooseDeployment(ctx, &o); err != nil {
 			return c.newUpdate(c.lastVerdict), err
 		}
-		o.At = c.now() // a search of the account takes many reads
+		if c.judge.IsFollowing() {
+			o.At = c.now() // a search of the account takes many reads
+		}
 	}
 	n := c.judge.Needs(o.At)
 	o.Code.Requested = n
@@ -192,7 +194,8 @@ func (c *codeDeployWaiter) readService(ctx context.Context, n verdict.CodeNeeds,
 // chooseDeployment finds the wanted deployment of the service: the one in progress, otherwise the
 // newest. If a revision is wanted, it finds the deployment of that revision.
 func (c *codeDeployWaiter) chooseDeployment(ctx context.Context, o *verdict.Observation) error {
-	s, err := c.readByName(ctx, c.target.Service, c.now())
+	sent := c.now()
+	s, err := c.readByName(ctx, c.target.Service, sent)
 	if err != nil || s == nil {
 		return err
 	}
@@ -210,47 +213,48 @@ func (c *codeDeployWaiter) chooseDeployment(ctx context.Context, o *verdict.Obse
 			return err
 		}
 	}
-	if want := c.target.Revision; want != "" {
-		return c.chooseRevision(ctx, s, d, want)
+	if c.target.Revision != "" {
+		return c.chooseRevision(ctx, s, d, sent)
 	}
-	c.judge = c.judge.FollowDeployment(d.ID)
+	c.judge = c.judge.FollowDeployment(d.ID, sent)
 	return nil
 }
 
-// chooseRevision follows d if it deploys the revision, otherwise the deployment that made the
-// PRIMARY task set, if that set has the revision.
+// chooseRevision follows d if it deploys the revision, otherwise the deployment that made the PRIMARY task set,
+// if that set has the revision. sent is when d and the service were requested.
 func (c *codeDeployWaiter) chooseRevision(ctx context.Context, s *verdict.Service, d *verdict.CodeDeployment,
-	want string) error {
+	sent time.Time) error {
+	want := c.target.Revision
 	arn, err := c.client.RevisionOf(ctx, d)
 	if err != nil {
 		return err
 	}
 	if sluice.RevisionOf(arn) == want {
-		c.judge = c.judge.FollowDeployment(d.ID)
+		c.judge = c.judge.FollowDeployment(d.ID, sent)
 		return nil
 	}
 	for _, ts := range s.TaskSets {
 		if ts.Status == "PRIMARY" && ts.Revision == want && ts.ExternalID != "" && d.Ended() {
-			c.judge = c.judge.FollowDeployment(ts.ExternalID)
+			c.judge = c.judge.FollowDeployment(ts.ExternalID, sent)
 			return nil
 		}
 	}
-	return c.choosePast(ctx, d, want)
+	return c.choosePast(ctx, d, sent)
 }
 
 // choosePast follows the newest replaced deployment of the revision. It waits until the revision
 // has not appeared for as long as AWS's responses may lag.
-func (c *codeDeployWaiter) choosePast(ctx context.Context, d *verdict.CodeDeployment, want string) error {
+func (c *codeDeployWaiter) choosePast(ctx context.Context, d *verdict.CodeDeployment, sent time.Time) error {
 	if c.searchedPast || !d.Ended() || c.now().Sub(c.judge.Began()) <= verdict.MaxReadLag {
 		return nil
 	}
 	id, err := c.client.DeploymentOf(ctx, codedeploy.Group{Application: d.Application, Name: d.Group},
-		func(arn string) bool { return sluice.RevisionOf(arn) == want })
+		func(arn string) bool { return sluice.RevisionOf(arn) == c.target.Revision })
 	if err != nil {
 		return err
 	}
 	if c.searchedPast = true; id != "" {
-		c.judge = c.judge.FollowReplaced(id)
+		c.judge = c.judge.FollowReplaced(id, sent)
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // A deployment of what serves has just been started, and somebody stops it: it is rolled back to the same
@@ -58,4 +60,53 @@ func (b *bench) slowCalls(by func() time.Duration) func(*middleware.Stack) error
 				return out, data, cmp.Or(err, b.clock.Sleep(ctx, by()))
 			}), middleware.Before)
 	}
+}
+
+// A CodeDeploy deployment has just been created, and a hook of it will fail. The first reads are from before it: they
+// show the deployment before, which succeeded.
+func TestCodeDeploymentBeforeTheOneJustCreated(t *testing.T) {
+	for _, lag := range []int{0, 2, 5, 8} {
+		for name, w := range map[string]verdict.Wanted{"the newest": {}, "its revision again": {Revision: "web:2", JustStarted: true}} {
+			t.Run(fmt.Sprintf("%s, %ds", name, lag), func(t *testing.T) {
+				onCode(t, codeOptions{seed: 21, group: onFailure}, func(b *codeBench) {
+					arn := b.bringable("sim/web:v2")
+					b.finishes(b.start(arn, ""))
+					b.sleep(30 * time.Second)
+					if lag > 0 {
+						must(b, b.sim.Inject(fmt.Sprintf("stale *:* by=%ds", lag)))
+					}
+					got(b.watch.PollCodeDeploy(context.Background(), "prod", "web"))(b) // what the stale reads return
+					id := b.start(arn, "", "AfterAllowTraffic", "refuse")
+					b.sleep(time.Duration(lag) * time.Second)
+					v := b.follow(w)
+					b.is(v, sluice.RolledBack, "web:2", diagnosis.HookFailed)
+					if v.Deployment != id {
+						t.Errorf("it followed %s, not %s", v.Deployment, id)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The first reads of CodeDeploy are from before the end of a deployment: they show it in progress. Another one has
+// been created since.
+func TestCodeDeploymentThatEndedBeforeAnother(t *testing.T) {
+	onCode(t, codeOptions{seed: 22, group: onFailure}, func(b *codeBench) {
+		arn := b.bringable("sim/web:v2")
+		b.start(arn, "")
+		var id string
+		b.until("another deployment is accepted", func() (accepted bool) {
+			_, err := b.watch.PollCodeDeploy(context.Background(), "prod", "web") // what the stale reads return
+			must(b, err)
+			id, err = b.create(arn, "", "AfterAllowTraffic", "refuse")
+			return err == nil
+		})
+		must(b, b.sim.Inject("stale *:* by=8s"))
+		v := b.follow(verdict.Wanted{})
+		b.is(v, sluice.RolledBack, "web:2", diagnosis.HookFailed)
+		if v.Deployment != id {
+			t.Errorf("it followed %s, not %s", v.Deployment, id)
+		}
+	})
 }
