@@ -25,6 +25,11 @@ func Strategies() []Strategy {
 	return []Strategy{Sequential, Threshold, Previous, CanaryBaseline, CanaryPrimary, Paired, Checked}
 }
 
+// ComparesVariants reports whether the strategy compares a series of the canary with one of another variant.
+func (s Strategy) ComparesVariants() bool {
+	return s == CanaryBaseline || s == CanaryPrimary || s == Paired
+}
+
 // Directions in which values of the canary may not deviate from those of the control.
 const (
 	Either = "EITHER"

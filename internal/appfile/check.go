@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -89,12 +90,12 @@ func (c *checker) checkObject(n *definition.Node, s shape, path string) {
 		c.checkEntry(e, s, path)
 	}
 	for _, k := range s.keys {
-		if k.needed && !isGiven(n.Get(k.name)) {
+		if k.needed && !values.IsGiven(n.Get(k.name)) {
 			c.addProblem(n, "%s has no %s", orFile(path), k.name)
 		}
 	}
 	c.refuseSynonyms(n, s)
-	if s.one && len(n.Entries) != 1 || s.one && !isGiven(n.Entries[0].Value) {
+	if s.one && len(n.Entries) != 1 || s.one && !values.IsGiven(n.Entries[0].Value) {
 		c.addProblem(n, "%s must have exactly one entry", orFile(path))
 	}
 }
@@ -172,7 +173,7 @@ func (c *checker) findHome(name string) string {
 func (c *checker) refuseSynonyms(n *definition.Node, s shape) {
 	var found []definition.Entry
 	for _, e := range n.Entries {
-		if slices.Contains(s.single, e.Key) && isGiven(e.Value) {
+		if slices.Contains(s.single, e.Key) && values.IsGiven(e.Value) {
 			found = append(found, e)
 		}
 	}
@@ -231,14 +232,14 @@ func (c *checker) checkMeasure(n *definition.Node, s shape, path string) {
 		i, isInt := n.Int()
 		ok, want = isInt && i >= s.min && i <= s.max, fmt.Sprintf("a whole number from %d to %d", s.min, s.max)
 	case percent:
-		i, isShare := percentOf(n)
+		i, isShare := values.Percent(n)
 		ok = isShare && int64(i) >= s.min && int64(i) <= s.max
 		want = fmt.Sprintf("a whole percentage from %d to %d, written 10 or \"10%%\"", s.min, s.max)
 	case span:
-		_, ok = spanOf(n)
+		_, ok = values.Span(n)
 		want = `a duration above zero, such as "90s", "10m" or "1h30m"`
 	case delay:
-		d, isTime := delayOf(n)
+		d, isTime := values.Delay(n)
 		low, high := time.Duration(s.min)*time.Second, time.Duration(s.max)*time.Second
 		ok, want = isTime && d >= low && d <= high, fmt.Sprintf("a duration from %s to %s", low, high)
 	}

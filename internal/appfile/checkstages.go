@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -20,7 +21,7 @@ func (c *checker) checkStages(n *definition.Node, path string) {
 			continue
 		}
 		c.checkObject(item, entryShape(c.format), at)
-		if name := item.Get("name"); isGiven(name) && name.Kind == definition.Text {
+		if name := item.Get("name"); values.IsGiven(name) && name.Kind == definition.Text {
 			c.checkStage(item, name, at)
 		}
 	}
@@ -38,7 +39,7 @@ func (c *checker) checkStage(item, name *definition.Node, path string) {
 		return
 	}
 	with := item.Get("with")
-	if isGiven(with) {
+	if values.IsGiven(with) {
 		c.checkValue(with, st.withShape(), path+".with")
 	} else if st.needsWith() {
 		for _, k := range st.with {
@@ -68,7 +69,7 @@ func (c *checker) refuseUnknownStage(name *definition.Node) {
 
 // refuseTwoTimeouts refuses a timeout of the stage together with a timeout in its options.
 func (c *checker) refuseTwoTimeouts(item, with *definition.Node, path string) {
-	if inner := with.Get("timeout"); isGiven(inner) && isGiven(item.Get("timeout")) {
+	if inner := with.Get("timeout"); values.IsGiven(inner) && values.IsGiven(item.Get("timeout")) {
 		c.addProblem(inner, "%s.timeout is given twice, here and in the stage: remove one", path)
 	}
 }
@@ -79,7 +80,7 @@ func (c *checker) checkStageOptions(name string, item, with *definition.Node, pa
 	case StageTrafficRouting:
 		c.checkShares(item, with, path)
 	case StageApproval:
-		who, least := textsOf(with.Get("approvers")), integerOr(with.Get("minApproverNum"), 1)
+		who, least := values.Texts(with.Get("approvers")), values.IntegerOr(with.Get("minApproverNum"), 1)
 		if len(who) > 0 && int64(len(who)) < least {
 			c.addProblem(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, but approvers names only %d", path,
 				least, len(who))
@@ -90,12 +91,12 @@ func (c *checker) checkStageOptions(name string, item, with *definition.Node, pa
 func (c *checker) checkShares(item, with *definition.Node, path string) {
 	primary, canary := with.Get("primary"), with.Get("canary")
 	switch {
-	case !isGiven(primary) && !isGiven(canary):
+	case !values.IsGiven(primary) && !values.IsGiven(canary):
 		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD uses "+
 			"primary 100, canary 0)", path, StageTrafficRouting)
-	case isGiven(primary) && isGiven(canary):
-		p, pok := percentOf(primary)
-		k, kok := percentOf(canary)
+	case values.IsGiven(primary) && values.IsGiven(canary):
+		p, pok := values.Percent(primary)
+		k, kok := values.Percent(canary)
 		if pok && kok && p <= 100 && k <= 100 && p+k != 100 {
 			c.addProblem(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD uses one of them "+
 				"and ignores the other)", path, p, k, p+k)
@@ -105,9 +106,9 @@ func (c *checker) checkShares(item, with *definition.Node, path string) {
 
 // weightsOf returns the weights that a traffic routing requests; false if the file is wrong there.
 func weightsOf(with *definition.Node) (sluice.Weights, bool) {
-	canary, ok := percentOf(with.Get("canary"))
+	canary, ok := values.Percent(with.Get("canary"))
 	if !ok {
-		primary, given := percentOf(with.Get("primary"))
+		primary, given := values.Percent(with.Get("primary"))
 		canary, ok = 100-primary, given
 	}
 	w, err := sluice.NewWeights(100-canary, canary)

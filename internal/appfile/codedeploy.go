@@ -3,6 +3,7 @@ package appfile
 import (
 	"strings"
 
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/definition/appspec"
 )
@@ -43,9 +44,9 @@ func (l *loader) fillCodeDeploy(spec, input *definition.Node) {
 		of, hooks = input.Get("codedeploy"), input.Get("appspec").Get("Hooks")
 	}
 	l.app.CodeDeploy = CodeDeploy{
-		Application: textOf(of.Get("applicationName")),
-		Group:       textOf(of.Get("deploymentGroupName")),
-		Config:      textOf(of.Get("deploymentConfigName")),
+		Application: values.Text(of.Get("applicationName")),
+		Group:       values.Text(of.Get("deploymentGroupName")),
+		Config:      values.Text(of.Get("deploymentConfigName")),
 	}
 	l.fillHooks(hooks)
 }
@@ -63,7 +64,7 @@ func (l *loader) fillHooks(hooks *definition.Node) {
 					e.Key))
 			}
 			seen[e.Key] = true
-			l.app.Hooks = append(l.app.Hooks, appspec.Hook{Event: e.Key, Function: textOf(e.Value)})
+			l.app.Hooks = append(l.app.Hooks, appspec.Hook{Event: e.Key, Function: values.Text(e.Value)})
 		}
 	}
 }

@@ -1,14 +1,13 @@
 package appfile
 
 import (
-	"io/fs"
-
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile/locate"
 )
 
 // onlyDefinitions is the application file of a folder that has only the two definition files.
-const onlyDefinitions = "input: {taskDefinitionFile: " + defaultTaskFile + ", serviceDefinitionFile: " +
-	defaultServiceFile + "}\n"
+const onlyDefinitions = "input: {taskDefinitionFile: " + locate.TaskFile + ", serviceDefinitionFile: " +
+	locate.ServiceFile + "}\n"
 
 // implyAccess sets the access type of an application whose file has none: how the service definition says
 // that callers reach the service.
@@ -24,10 +23,4 @@ func (l *loader) implyAccess() {
 	default:
 		l.app.Access = sluice.NoAccess
 	}
-}
-
-// isFile reports whether a name is a file and not a folder.
-func isFile(fsys fs.FS, name string) bool {
-	info, err := fs.Stat(fsys, name)
-	return err == nil && !info.IsDir()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,26 +14,13 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile/locate"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // ecspressoTimeout is the timeout of a configuration of ecspresso that gives none.
 const ecspressoTimeout = 10 * time.Minute
-
-// ecspressoFiles returns the names of ecspresso's configuration in a folder. It reads the first that exists.
-func ecspressoFiles() []string {
-	return []string{"ecspresso.yml", "ecspresso.yaml", "ecspresso.json", "ecspresso.jsonnet"}
-}
-
-// ecspressoKey is a key that a configuration of ecspresso has and no other application file: at the start of
-// a line of YAML or JSON.
-var ecspressoKey = regexp.MustCompile(
-	`(?m)^[ \t{]*["']?(?:task_definition|service_definition|express_definition)["']?[ \t]*:`)
-
-// isEcspresso reports whether a file is a configuration of ecspresso, by its name or by its keys.
-func isEcspresso(file string, data []byte) bool {
-	return slices.Contains(ecspressoFiles(), path.Base(file)) || path.Ext(file) == ".jsonnet" || ecspressoKey.Match(data)
-}
 
 // ecspressoKeys returns the keys of ecspresso's configuration.
 func ecspressoKeys() []key {
@@ -74,23 +60,23 @@ func ecspressoKeys() []key {
 // the other formats.
 func (l *loader) fillEcspresso(root *definition.Node) {
 	app := l.app
-	app.Region, app.Cluster = textOf(root.Get("region")), textOf(root.Get("cluster"))
+	app.Region, app.Cluster = values.Text(root.Get("region")), values.Text(root.Get("cluster"))
 	if app.Region == "" {
 		app.Region, _ = l.evaluator.LookupEnv("AWS_REGION") // a file of --envfile may have it
 	}
-	app.Timeout, app.ProgressDeadline = spanOr(root.Get("timeout"), ecspressoTimeout), defaultProgressTime
+	app.Timeout, app.ProgressDeadline = values.SpanOr(root.Get("timeout"), ecspressoTimeout), defaultProgressTime
 	app.ProgressDeadline = min(app.ProgressDeadline, app.Timeout)
 	app.OnOutsideChange, app.OnOtherTargets = defaultOnOutside, defaultOnTargets
 	app.Standalone = standaloneOf(nil, app.Format)
 	app.Standalone.Run = false // a deployment registers the task definition; sluice run runs it
 	l.fillStandaloneRun(nil)
 	of := root.Get("codedeploy")
-	app.CodeDeploy = CodeDeploy{Application: textOf(of.Get("application_name")),
-		Group: textOf(of.Get("deployment_group_name")), Config: textOf(of.Get("deployment_config_name"))}
+	app.CodeDeploy = CodeDeploy{Application: values.Text(of.Get("application_name")),
+		Group: values.Text(of.Get("deployment_group_name")), Config: values.Text(of.Get("deployment_config_name"))}
 	l.fillHooks(root.Get("appspec").Get("Hooks"))
 
 	l.loadPlugins(root.Get("plugins"))
-	if name := root.Get("task_definition"); textOf(name) != "" {
+	if name := root.Get("task_definition"); values.Text(name) != "" {
 		l.loadTask(name, name.Text, "task_definition")
 	}
 	l.loadEcspressoService(root)
@@ -100,10 +86,10 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 		app.Cluster = "default"
 	}
 	l.implyAccess()
-	if isGiven(root.Get("required_version")) {
+	if values.IsGiven(root.Get("required_version")) {
 		app.Notes = append(app.Notes, "required_version is about ecspresso, and sluice does not check it")
 	}
-	l.ignoreTags(textsOf(root.Get("ignore").Get("tags")))
+	l.ignoreTags(values.Texts(root.Get("ignore").Get("tags")))
 }
 
 // pluginKeys returns the keys of a plugin.
@@ -132,14 +118,14 @@ func (l *loader) loadPlugins(plugins *definition.Node) {
 	}
 	for _, p := range plugins.Items {
 		name := p.Get("name")
-		switch textOf(name) {
+		switch values.Text(name) {
 		case "":
 			continue // reported by the check of the keys
 		case "tfstate":
 			l.loadState(p)
 			continue
 		}
-		if l.evaluator.AddPlugin(name.Text, textOf(p.Get("func_prefix"))) {
+		if l.evaluator.AddPlugin(name.Text, values.Text(p.Get("func_prefix"))) {
 			continue
 		}
 		problem := l.src.At(name, "the plugin %s is not supported", name.Text)
@@ -151,23 +137,21 @@ func (l *loader) loadPlugins(plugins *definition.Node) {
 // loadState reads a Terraform state for the functions tfstate and tfstatef.
 func (l *loader) loadState(plugin *definition.Node) {
 	at := plugin.Get("config").Get("path")
-	if !isGiven(at) {
+	if !values.IsGiven(at) {
 		at = plugin.Get("config").Get("url")
 	}
-	if !isGiven(at) {
+	if !values.IsGiven(at) {
 		l.addProblem(l.src.At(plugin, "the plugin tfstate has neither config.path nor config.url"))
 		return
 	}
-	data, name, ok := l.readState(at, isTrue(plugin.Get("config").Get("optional")))
+	data, name, ok := l.readState(at, values.FlagOr(plugin.Get("config").Get("optional"), false))
 	if !ok {
 		return
 	}
-	if err := l.evaluator.AddState(textOf(plugin.Get("func_prefix")), data); err != nil {
+	if err := l.evaluator.AddState(values.Text(plugin.Get("func_prefix")), data); err != nil {
 		l.addProblem(l.src.At(at, "%s: %v", name, err))
 	}
 }
-
-func isTrue(n *definition.Node) bool { return n != nil && n.Text == "true" }
 
 // readState returns the text of a state and its name, and reports a problem if it cannot be read. An optional state
 // that does not exist is empty.
@@ -188,7 +172,7 @@ func (l *loader) readState(at *definition.Node, isOptional bool) (data []byte, n
 	case isOptional && (errors.Is(err, fs.ErrNotExist) || sluice.KindOf(err) == sluice.NotFound):
 		return []byte(`{"version": 4}`), name, true
 	case err != nil:
-		problem := l.src.At(at, "%s: %v", name, withoutPath(err))
+		problem := l.src.At(at, "%s: %v", name, locate.WithoutPath(err))
 		problem.Next = next
 		l.addProblem(problem)
 		return nil, "", false
@@ -218,12 +202,12 @@ func (l *loader) stateFile(at string) (string, error) {
 func (l *loader) loadEcspressoService(root *definition.Node) {
 	service, file := root.Get("service"), root.Get("service_definition")
 	switch {
-	case textOf(file) == "" && textOf(service) == "":
+	case values.Text(file) == "" && values.Text(service) == "":
 		return
-	case textOf(file) == "":
+	case values.Text(file) == "":
 		l.addProblem(l.src.At(service, "service is %s, but the file has no service_definition", service.Text))
 		return
-	case textOf(service) == "":
+	case values.Text(service) == "":
 		l.addProblem(l.src.At(file, "the file has service_definition, but no service"))
 		return
 	}

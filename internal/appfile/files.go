@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/sluice-ecs/sluice/internal/appfile/locate"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/validate"
 )
@@ -14,15 +16,15 @@ import (
 // loadDefinitions loads the definition files that input names.
 func (l *loader) loadDefinitions(spec, input *definition.Node) {
 	place := spec
-	if isGiven(input) {
+	if values.IsGiven(input) {
 		place = input
 	}
-	if name := input.Get("taskDefinitionFile"); textOf(name) != "" {
+	if name := input.Get("taskDefinitionFile"); values.Text(name) != "" {
 		l.loadTask(name, name.Text, "taskDefinitionFile")
 	} else {
-		l.loadTask(place, defaultTaskFile, "taskDefinitionFile is not given")
+		l.loadTask(place, locate.TaskFile, "taskDefinitionFile is not given")
 	}
-	if name := input.Get("serviceDefinitionFile"); textOf(name) != "" {
+	if name := input.Get("serviceDefinitionFile"); values.Text(name) != "" {
 		l.loadService(name, name.Text, "serviceDefinitionFile")
 	}
 	l.compareDefinitions()
@@ -82,10 +84,10 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 	for _, n := range []*definition.Node{list.Get("primary"), list.Get("canary")} {
 		l.checkGroupARN(n.Get("targetGroupArn"))
 		name, port := n.Get("containerName"), n.Get("containerPort")
-		if textOf(name) == "" {
+		if values.Text(name) == "" {
 			continue
 		}
-		if p := validate.MissingTarget(l.src, l.app.Task, n, name.Text, integerOr(port, 0)); p != nil {
+		if p := validate.MissingTarget(l.src, l.app.Task, n, name.Text, values.IntegerOr(port, 0)); p != nil {
 			l.addProblem(p)
 		}
 	}
@@ -93,7 +95,7 @@ func (l *loader) checkTargetGroups(list *definition.Node) {
 
 // checkGroupARN refuses what is not the ARN of a target group. AWS refuses it too, without its line.
 func (l *loader) checkGroupARN(n *definition.Node) {
-	text := textOf(n)
+	text := values.Text(n)
 	parts := strings.SplitN(text, ":", 6)
 	if text == "" || parts[0] == "arn" && len(parts) == 6 && strings.HasPrefix(parts[5], "targetgroup/") {
 		return
@@ -125,7 +127,7 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (string, []by
 		return "", nil, false
 	}
 	if err != nil {
-		l.addProblem(l.src.At(at, "%s: %s: %v", what, file, withoutPath(err)))
+		l.addProblem(l.src.At(at, "%s: %s: %v", what, file, locate.WithoutPath(err)))
 		return "", nil, false
 	}
 	shown, text, err := l.render(file, data)
@@ -140,7 +142,7 @@ func (l *loader) readNamed(at *definition.Node, name, what string) (string, []by
 // cluster, and each supplies it if the other omits it.
 func (l *loader) fillCluster(key *definition.Node) {
 	app := l.app
-	app.Cluster = textOf(key)
+	app.Cluster = values.Text(key)
 	if app.Service == nil {
 		if app.Cluster == "" {
 			app.Cluster = app.Standalone.ClusterARN

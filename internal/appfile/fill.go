@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -13,8 +14,6 @@ const DefaultTimeout = 6 * time.Hour
 
 // Further defaults for keys that the file omits.
 const (
-	defaultTaskFile     = "taskdef.json"
-	defaultServiceFile  = "servicedef.json" // of a folder without an application file
 	defaultLaunchType   = "FARGATE"
 	defaultProgressTime = 10 * time.Minute // PipeCD v0's wait for a task set
 	defaultOnOutside    = sluice.StopOnChange
@@ -30,25 +29,26 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	}
 	input := ecs.Get("input")
 
-	app.Name = textOf(spec.Get("name"))
-	app.Region = textOf(spec.Get("region"))
-	app.Labels = labelsOf(spec.Get("labels"))
-	app.Timeout = spanOr(spec.Get("timeout"), DefaultTimeout)
-	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"),
-		spanOr(input.Get("progressDeadline"), defaultProgressTime))
-	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
-	app.KeepDefinitions = int(integerOr(input.Get("keepTaskDefinitions"), 0))
-	app.OnOutsideChange = sluice.OnOutside(textOr(spec.Get("onOutsideChange"),
-		textOr(input.Get("onOutsideChange"), string(defaultOnOutside))))
-	app.OnOtherTargets = sluice.OnTargets(textOr(spec.Get("onOtherTargets"),
-		textOr(input.Get("onOtherTargets"), string(defaultOnTargets))))
-	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
+	app.Name = values.Text(spec.Get("name"))
+	app.Region = values.Text(spec.Get("region"))
+	app.Labels = values.Map(spec.Get("labels"))
+	app.Timeout = values.SpanOr(spec.Get("timeout"), DefaultTimeout)
+	app.ProgressDeadline = values.SpanOr(spec.Get("progressDeadline"),
+		values.SpanOr(input.Get("progressDeadline"), defaultProgressTime))
+	app.Scaling.Suspend = values.FlagOr(spec.Get("suspendAutoScaling"),
+		values.FlagOr(input.Get("suspendAutoScaling"), false))
+	app.KeepDefinitions = int(values.IntegerOr(input.Get("keepTaskDefinitions"), 0))
+	app.OnOutsideChange = sluice.OnOutside(values.TextOr(spec.Get("onOutsideChange"),
+		values.TextOr(input.Get("onOutsideChange"), string(defaultOnOutside))))
+	app.OnOtherTargets = sluice.OnTargets(values.TextOr(spec.Get("onOtherTargets"),
+		values.TextOr(input.Get("onOtherTargets"), string(defaultOnTargets))))
+	app.Recreate = values.FlagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
-	app.AccessGiven = isGiven(input.Get("accessType")) || isGiven(input.Get("ecsAccessType"))
-	app.Hosting = Hosting(textOf(input.Get("hosting")))
+	app.AccessGiven = values.IsGiven(input.Get("accessType")) || values.IsGiven(input.Get("ecsAccessType"))
+	app.Hosting = Hosting(values.Text(input.Get("hosting")))
 	app.Primary = groupOf(input.Get("targetGroups").Get("primary"))
 	app.Canary = groupOf(input.Get("targetGroups").Get("canary"))
-	app.ListenerRules = textsOf(input.Get("listenerRules"))
+	app.ListenerRules = values.Texts(input.Get("listenerRules"))
 	app.Standalone = standaloneOf(input, app.Format)
 	app.Rehearsal = l.readRehearsal(ecs.Get("rehearse"))
 	l.fillStandaloneRun(input)
@@ -95,19 +95,8 @@ func pluginOf(spec *definition.Node) *definition.Node {
 	return nil
 }
 
-func labelsOf(n *definition.Node) map[string]string {
-	if n == nil {
-		return nil
-	}
-	all := map[string]string{}
-	for _, e := range n.Entries {
-		all[e.Key] = e.Value.Text
-	}
-	return all
-}
-
 func accessOf(input *definition.Node) sluice.Access {
-	switch textOr(input.Get("accessType"), textOf(input.Get("ecsAccessType"))) {
+	switch values.TextOr(input.Get("accessType"), values.Text(input.Get("ecsAccessType"))) {
 	case "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY":
 		return sluice.ServiceDiscovery
 	case "NONE":
@@ -117,27 +106,27 @@ func accessOf(input *definition.Node) sluice.Access {
 }
 
 func groupOf(n *definition.Node) *TargetGroup {
-	if !isGiven(n) {
+	if !values.IsGiven(n) {
 		return nil
 	}
 	return &TargetGroup{
-		ARN:              textOf(n.Get("targetGroupArn")),
-		Container:        textOf(n.Get("containerName")),
-		Port:             int32(integerOr(n.Get("containerPort"), 0)),
-		LoadBalancerName: textOf(n.Get("loadBalancerName")),
+		ARN:              values.Text(n.Get("targetGroupArn")),
+		Container:        values.Text(n.Get("containerName")),
+		Port:             int32(values.IntegerOr(n.Get("containerPort"), 0)),
+		LoadBalancerName: values.Text(n.Get("loadBalancerName")),
 	}
 }
 
 func standaloneOf(input *definition.Node, f Format) Standalone {
 	vpc := input.Get("awsvpcConfiguration")
 	return Standalone{
-		Run:            flagOr(input.Get("runStandaloneTask"), f != PipeCDv1),
-		ClusterARN:     textOf(input.Get("clusterArn")),
-		LaunchType:     textOr(input.Get("launchType"), defaultLaunchType),
-		Subnets:        textsOf(vpc.Get("subnets")),
-		SecurityGroups: textsOf(vpc.Get("securityGroups")),
-		AssignPublicIP: textOf(vpc.Get("assignPublicIp")),
-		WatchContainer: textOf(input.Get("watchContainer")),
+		Run:            values.FlagOr(input.Get("runStandaloneTask"), f != PipeCDv1),
+		ClusterARN:     values.Text(input.Get("clusterArn")),
+		LaunchType:     values.TextOr(input.Get("launchType"), defaultLaunchType),
+		Subnets:        values.Texts(vpc.Get("subnets")),
+		SecurityGroups: values.Texts(vpc.Get("securityGroups")),
+		AssignPublicIP: values.Text(vpc.Get("assignPublicIp")),
+		WatchContainer: values.Text(input.Get("watchContainer")),
 	}
 }
 
@@ -145,8 +134,8 @@ func standaloneOf(input *definition.Node, f Format) Standalone {
 // adds a note if the two differ.
 func (l *loader) fillAutoRollback(spec, input *definition.Node) {
 	planner := spec.Get("planner").Get("autoRollback")
-	l.app.AutoRollback = flagOr(input.Get("autoRollback"), flagOr(planner, true))
-	if isGiven(planner) && flagOr(planner, true) != l.app.AutoRollback {
+	l.app.AutoRollback = values.FlagOr(input.Get("autoRollback"), values.FlagOr(planner, true))
+	if values.IsGiven(planner) && values.FlagOr(planner, true) != l.app.AutoRollback {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
 			"input.autoRollback (%t) overrides planner.autoRollback (%t)", l.app.AutoRollback, !l.app.AutoRollback))
 	}
@@ -162,9 +151,9 @@ func (l *loader) fillPipeline(spec *definition.Node) {
 	for _, item := range list.Items {
 		with := item.Get("with")
 		st := Stage{
-			Name:    textOf(item.Get("name")),
-			Desc:    textOf(item.Get("desc")),
-			Timeout: spanOr(item.Get("timeout"), spanOr(with.Get("timeout"), DefaultTimeout)),
+			Name:    values.Text(item.Get("name")),
+			Desc:    values.Text(item.Get("desc")),
+			Timeout: values.SpanOr(item.Get("timeout"), values.SpanOr(with.Get("timeout"), DefaultTimeout)),
 			Line:    item.Line,
 		}
 		st.With = l.stageOptions(st, with, gates)
@@ -177,23 +166,23 @@ func (l *loader) stageOptions(st Stage, with *definition.Node, gates *gateReader
 	case StageSync:
 		return Sync{}
 	case StageCanaryRollout:
-		scale, _ := percentOf(with.Get("scale"))
+		scale, _ := values.Percent(with.Get("scale"))
 		return CanaryRollout{Scale: scale}
 	case StageTrafficRouting:
 		return l.routingOptions(st, with)
 	case StagePrimaryRollout:
-		return PrimaryRollout{KeepOld: flagOr(with.Get("keepOld"), false)}
+		return PrimaryRollout{KeepOld: values.FlagOr(with.Get("keepOld"), false)}
 	case StageCanaryClean:
 		return CanaryClean{}
 	case StageWait:
-		return Wait{Duration: spanOr(with.Get("duration"), 0),
+		return Wait{Duration: values.SpanOr(with.Get("duration"), 0),
 			Gates: gates.readGates(with.Get("gates"), false)}
 	case StageAnalysis:
 		return gates.readAnalysis(with)
 	case StageApproval:
 		return Approval{
-			Approvers:    textsOf(with.Get("approvers")),
-			MinApprovers: int(integerOr(with.Get("minApproverNum"), 1)),
+			Approvers:    values.Texts(with.Get("approvers")),
+			MinApprovers: int(values.IntegerOr(with.Get("minApproverNum"), 1)),
 		}
 	}
 	return nil
@@ -205,9 +194,9 @@ func (l *loader) routingOptions(st Stage, with *definition.Node) Options {
 	if !ok {
 		return TrafficRouting{}
 	}
-	if weights.Primary() == 0 && !isGiven(with.Get("canary")) && l.app.Format != Sluice {
+	if weights.Primary() == 0 && !values.IsGiven(with.Get("canary")) && l.app.Format != Sluice {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
 			"line %d: primary 0 sends all traffic to the canary; PipeCD uses primary 100, canary 0", st.Line))
 	}
-	return TrafficRouting{Weights: weights, Exact: flagOr(with.Get("exact"), false)}
+	return TrafficRouting{Weights: weights, Exact: values.FlagOr(with.Get("exact"), false)}
 }

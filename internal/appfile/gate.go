@@ -35,7 +35,7 @@ func (g Gate) Counts() bool { return g.How.Strategy == analysis.Sequential }
 
 // Compares reports whether the gate compares the canary with the primary.
 func (g Gate) Compares() bool {
-	return g.Counts() && g.How.Worse > 0 || comparesSeries(g.How.Strategy)
+	return g.Counts() && g.How.Worse > 0 || g.How.Strategy.ComparesVariants()
 }
 
 // Reaction is what follows if a gate gives no verdict.
@@ -97,14 +97,6 @@ type HTTPCheck struct {
 type Header struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-}
-
-func comparesSeries(s analysis.Strategy) bool {
-	switch s {
-	case analysis.CanaryBaseline, analysis.CanaryPrimary, analysis.Paired:
-		return true
-	}
-	return false
 }
 
 // AllGates returns the gates of the whole pipeline, and those of its stages.

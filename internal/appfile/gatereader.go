@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile/query"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
@@ -63,8 +65,9 @@ func (r *gateReader) readProvidersFile() {
 }
 
 func (r *gateReader) addProviders(src *definition.Source, list *definition.Node) {
-	for _, n := range itemsOf(list) {
-		p := Provider{Name: textOf(n.Get("name")), Type: textOf(n.Get("type")), Config: providerConfig(n.Get("config"))}
+	for _, n := range values.Items(list) {
+		p := Provider{Name: values.Text(n.Get("name")), Type: values.Text(n.Get("type")),
+			Config: providerConfig(n.Get("config"))}
 		if _, twice := r.providers[p.Name]; twice {
 			r.addProblem(src.At(n, "analysisProviders: %s is given twice", p.Name))
 		}
@@ -77,15 +80,15 @@ func (r *gateReader) addProviders(src *definition.Source, list *definition.Node)
 // true or a Region.
 func providerConfig(n *definition.Node) map[string]string {
 	config := map[string]string{}
-	for _, e := range entriesOf(n) {
+	for _, e := range values.Entries(n) {
 		switch {
 		case e.Key == "headers":
-			for _, h := range entriesOf(e.Value) {
+			for _, h := range values.Entries(e.Value) {
 				config["headers."+h.Key] = h.Value.Text
 			}
 		case e.Key == "sigv4" && e.Value.Kind == definition.Map:
-			config[e.Key] = textOf(e.Value.Get("region"))
-		case isGiven(e.Value):
+			config[e.Key] = values.Text(e.Value.Get("region"))
+		case values.IsGiven(e.Value):
 			config[e.Key] = e.Value.Text
 		}
 	}
@@ -129,19 +132,19 @@ func providerSettings(kind string) (allowed, needed []string) {
 // readAnalysis reads the options of an ANALYSIS stage.
 func (r *gateReader) readAnalysis(with *definition.Node) Analysis {
 	of := *r
-	of.undecided = Reaction(textOr(with.Get("onUndecided"), string(r.undecided)))
-	a := Analysis{Duration: spanOr(with.Get("duration"), 0)}
-	for _, n := range itemsOf(with.Get("metrics")) {
+	of.undecided = Reaction(values.TextOr(with.Get("onUndecided"), string(r.undecided)))
+	a := Analysis{Duration: values.SpanOr(with.Get("duration"), 0)}
+	for _, n := range values.Items(with.Get("metrics")) {
 		a.Gates = append(a.Gates, of.readMetric(n))
 	}
-	for _, n := range itemsOf(with.Get("https")) {
+	for _, n := range values.Items(with.Get("https")) {
 		a.Gates = append(a.Gates, of.readHTTPS(n, n))
 	}
-	for _, n := range itemsOf(with.Get("commands")) {
+	for _, n := range values.Items(with.Get("commands")) {
 		a.Gates = append(a.Gates, of.readCommand(n, n))
 	}
-	for _, n := range itemsOf(with.Get("alarms")) {
-		a.Gates = append(a.Gates, of.newCheck(n, n, textOf(n), GateSource{Alarm: textOf(n)}))
+	for _, n := range values.Items(with.Get("alarms")) {
+		a.Gates = append(a.Gates, of.newCheck(n, n, values.Text(n), GateSource{Alarm: values.Text(n)}))
 	}
 	if len(a.Gates) == 0 && with != nil {
 		r.addProblem(r.src.At(with, "the stage has no gate: add metrics, https, commands or alarms"))
@@ -161,24 +164,17 @@ func (r *gateReader) refuseShortDuration(with *definition.Node, a Analysis) {
 	}
 }
 
-func itemsOf(n *definition.Node) []*definition.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
 // readGates reads the entries of gates. isWhole says that they are of the whole pipeline.
 func (r *gateReader) readGates(list *definition.Node, isWhole bool) (all []Gate) {
 	of := *r
 	of.isWhole = isWhole
-	for _, n := range itemsOf(list) {
+	for _, n := range values.Items(list) {
 		switch {
-		case isGiven(n.Get("alarm")):
-			all = append(all, r.newCheck(n, n, textOf(n.Get("alarm")), GateSource{Alarm: textOf(n.Get("alarm"))}))
-		case isGiven(n.Get("https")):
+		case values.IsGiven(n.Get("alarm")):
+			all = append(all, r.newCheck(n, n, values.Text(n.Get("alarm")), GateSource{Alarm: values.Text(n.Get("alarm"))}))
+		case values.IsGiven(n.Get("https")):
 			all = append(all, r.readHTTPS(n, n.Get("https")))
-		case isGiven(n.Get("command")):
+		case values.IsGiven(n.Get("command")):
 			all = append(all, r.readCommand(n, n.Get("command")))
 		default:
 			all = append(all, of.readMetric(n))
@@ -202,18 +198,19 @@ func (r *gateReader) refuseSameNames(all []Gate) {
 // checks of the key gates, in its part.
 func (r *gateReader) newGate(entry, part *definition.Node, name string) Gate {
 	pick := func(key string) *definition.Node {
-		if n := part.Get(key); isGiven(n) {
+		if n := part.Get(key); values.IsGiven(n) {
 			return n
 		}
 		return entry.Get(key)
 	}
 	return Gate{
-		Name: textOr(entry.Get("name"), name), Line: entry.Line,
-		Interval: spanOr(pick("interval"), defaultGateInterval), Timeout: spanOr(pick("timeout"), defaultGateTimeout),
-		OnUndecided: Reaction(textOr(pick("onUndecided"), string(r.undecided))),
-		OnError:     Reaction(textOr(pick("onError"), string(Hold))),
-		DryRun:      flagOr(pick("dryRun"), false), After: spanOr(pick("after"), 0),
-		How: analysis.Gate{FailureLimit: int(integerOr(pick("failureLimit"), 0))},
+		Name: values.TextOr(entry.Get("name"), name), Line: entry.Line,
+		Interval:    values.SpanOr(pick("interval"), defaultGateInterval),
+		Timeout:     values.SpanOr(pick("timeout"), defaultGateTimeout),
+		OnUndecided: Reaction(values.TextOr(pick("onUndecided"), string(r.undecided))),
+		OnError:     Reaction(values.TextOr(pick("onError"), string(Hold))),
+		DryRun:      values.FlagOr(pick("dryRun"), false), After: values.SpanOr(pick("after"), 0),
+		How: analysis.Gate{FailureLimit: int(values.IntegerOr(pick("failureLimit"), 0))},
 	}
 }
 
@@ -225,16 +222,16 @@ func (r *gateReader) newCheck(entry, part *definition.Node, name string, read Ga
 }
 
 func (r *gateReader) readHTTPS(entry, n *definition.Node) Gate {
-	if url := textOf(n.Get("url")); secret.URL(url) != url {
+	if url := values.Text(n.Get("url")); secret.URL(url) != url {
 		p := r.src.At(n.Get("url"), "the URL of a gate has a secret in it: put the secret into a header, as env:NAME or "+
 			"ssm:/name")
 		p.Source = "" // the line shows the secret
 		r.addProblem(p)
 	}
-	check := HTTPCheck{URL: textOf(n.Get("url")), Method: textOr(n.Get("method"), "GET"),
-		Code: int(integerOr(n.Get("expectedCode"), 200)), Response: textOf(n.Get("expectedResponse"))}
-	for _, h := range itemsOf(n.Get("headers")) {
-		header := Header{Key: textOf(h.Get("key")), Value: textOf(h.Get("value"))}
+	check := HTTPCheck{URL: values.Text(n.Get("url")), Method: values.TextOr(n.Get("method"), "GET"),
+		Code: int(values.IntegerOr(n.Get("expectedCode"), 200)), Response: values.Text(n.Get("expectedResponse"))}
+	for _, h := range values.Items(n.Get("headers")) {
+		header := Header{Key: values.Text(h.Get("key")), Value: values.Text(h.Get("value"))}
 		if isSecretHeader(header) {
 			p := r.src.At(h.Get("value"), "the value of header %s is a secret: name its place, env:NAME or ssm:/name",
 				header.Key)
@@ -249,12 +246,12 @@ func (r *gateReader) readHTTPS(entry, n *definition.Node) Gate {
 // isSecretHeader reports whether a header has a secret as its value, and not the place of one.
 func isSecretHeader(h Header) bool {
 	named := secret.IsName(h.Key) || strings.EqualFold(h.Key, "Authorization") || strings.EqualFold(h.Key, "Cookie")
-	return named && !IsSecretPlace(h.Value)
+	return named && !values.IsSecretPlace(h.Value)
 }
 
 func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
-	run := textsOf(n.Get("run"))
-	if isGiven(n.Get("run")) && (len(run) == 0 || run[0] == "") {
+	run := values.Texts(n.Get("run"))
+	if values.IsGiven(n.Get("run")) && (len(run) == 0 || run[0] == "") {
 		r.addProblem(r.src.At(n, "the command of a gate has no program"))
 	}
 	return r.newCheck(entry, n, strings.Join(run, " "), GateSource{Command: run})
@@ -262,11 +259,11 @@ func (r *gateReader) readCommand(entry, n *definition.Node) Gate {
 
 // readMetric reads a gate on a metric.
 func (r *gateReader) readMetric(n *definition.Node) Gate {
-	m := &metricReader{gates: r, entry: n, from: n, file: r.src, args: queryArgs{app: r.app.Name}}
-	if t := n.Get("template"); isGiven(t) {
-		m.args.custom = mapOf(t.Get("appArgs"))
+	m := &metricReader{gates: r, entry: n, from: n, file: r.src, args: query.Args{App: r.app.Name}}
+	if t := n.Get("template"); values.IsGiven(t) {
+		m.args.Custom = values.Map(t.Get("appArgs"))
 		if m.from, m.file = r.findTemplate(t); m.from == nil {
-			return Gate{Name: textOf(t.Get("name")), Line: n.Line}
+			return Gate{Name: values.Text(t.Get("name")), Line: n.Line}
 		}
 	}
 	return m.read()

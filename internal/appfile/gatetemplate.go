@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -13,7 +14,7 @@ const templateFolder = ".pipe"
 
 // findTemplate returns the metric of a template and its file. It returns nil after adding a problem.
 func (r *gateReader) findTemplate(t *definition.Node) (*definition.Node, *definition.Source) {
-	name := textOf(t.Get("name"))
+	name := values.Text(t.Get("name"))
 	if name == "" {
 		return nil, nil // that is a problem of the entry already
 	}
@@ -32,13 +33,13 @@ func (r *gateReader) findTemplate(t *definition.Node) (*definition.Node, *defini
 			continue
 		}
 		metrics := src.Root.Get("spec").Get("metrics")
-		if n := metrics.Get(name); isGiven(n) {
+		if n := metrics.Get(name); values.IsGiven(n) {
 			c := &checker{src: src, format: r.app.Format}
 			c.checkObject(n, shape{kind: object, keys: metricKeys()}, "spec.metrics."+name)
 			r.problems = append(r.problems, c.problems...)
 			return n, src
 		}
-		for _, e := range entriesOf(metrics) {
+		for _, e := range values.Entries(metrics) {
 			names = append(names, e.Key)
 		}
 	}
@@ -46,13 +47,6 @@ func (r *gateReader) findTemplate(t *definition.Node) (*definition.Node, *defini
 	p.Meant = definition.Nearest(name, names)
 	r.addProblem(p)
 	return nil, nil
-}
-
-func entriesOf(n *definition.Node) []definition.Entry {
-	if n == nil {
-		return nil
-	}
-	return n.Entries
 }
 
 // templateFiles returns the files of the nearest folder .pipe, from the application file upwards.

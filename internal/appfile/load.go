@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile/locate"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -56,21 +58,21 @@ type ProvidersFile struct {
 
 // LoadWithProviders is [Load] with further metric providers; nil: there are none.
 func LoadWithProviders(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*Application, error) {
-	file, err := findFile(fsys, name)
+	file, err := locate.File(fsys, name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
 			Next: "name the application file, or a folder with one app.pipecd.yaml or sluice.yaml"}
 	}
 	l := &loader{fsys: fsys, providersFile: more, app: &Application{File: file, Source: map[string]string{}}}
 	data := []byte(onlyDefinitions)
-	implied := file != path.Clean(name) && path.Base(file) == defaultServiceFile
+	implied := file != path.Clean(name) && path.Base(file) == locate.ServiceFile
 	if !implied {
 		if data, err = l.readFile(file); err != nil {
-			return nil, &sluice.Error{Op: "read the application", Resource: file, Err: withoutPath(err),
+			return nil, &sluice.Error{Op: "read the application", Resource: file, Err: locate.WithoutPath(err),
 				Next: "create a regular file with this name in the folder of the application"}
 		}
 	}
-	if isEcspresso(file, data) {
+	if locate.IsEcspresso(file, data) {
 		if from == nil {
 			return nil, &sluice.Error{Op: "read the application", Resource: file,
 				Err: errors.New("only the command line reads files of ecspresso"), Next: "use sluice deploy"}
@@ -95,94 +97,9 @@ func LoadWithProviders(fsys fs.FS, name string, from Evaluator, more *ProvidersF
 		l.app.Secrets = l.evaluator.Secrets()
 	}
 	if err := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...)); err != nil {
-		return nil, flattenErrors(err)
+		return nil, definition.FlattenErrors(err)
 	}
 	return l.app, nil
-}
-
-// flattenErrors returns a tree of joined errors as one joined list.
-func flattenErrors(err error) error {
-	var all []error
-	var walk func(error)
-	walk = func(err error) {
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range joined.Unwrap() {
-				walk(e)
-			}
-			return
-		}
-		all = append(all, err)
-	}
-	walk(err)
-	return errors.Join(all...)
-}
-
-// findFile returns the application file for a name.
-func findFile(fsys fs.FS, name string) (string, error) {
-	name = path.Clean(name)
-	if !fs.ValidPath(name) {
-		return "", errors.New("the path is outside the folder")
-	}
-	info, err := fs.Stat(fsys, name)
-	if err != nil {
-		return "", withoutPath(err)
-	}
-	if !info.IsDir() {
-		return name, nil
-	}
-	found, err := listCandidates(fsys, name)
-	switch {
-	case err != nil:
-		return "", withoutPath(err)
-	case len(found) == 0 && isFile(fsys, path.Join(name, defaultTaskFile)) &&
-		isFile(fsys, path.Join(name, defaultServiceFile)):
-		return path.Join(name, defaultServiceFile), nil
-	case len(found) == 0:
-		return "", errors.New("the folder has no application file")
-	case len(found) > 1:
-		return "", fmt.Errorf("the folder has %d application files: %s", len(found), strings.Join(found, ", "))
-	}
-	return path.Join(name, found[0]), nil
-}
-
-// listCandidates returns the application files of a folder, with app.pipecd.yaml first.
-func listCandidates(fsys fs.FS, dir string) ([]string, error) {
-	entries, err := fs.ReadDir(fsys, dir)
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, e := range entries {
-		if !e.IsDir() && strings.HasSuffix(e.Name(), ".pipecd.yaml") {
-			found = append(found, e.Name())
-		}
-	}
-	if i := slices.Index(found, "app.pipecd.yaml"); i > 0 {
-		found = slices.Insert(slices.Delete(found, i, i+1), 0, "app.pipecd.yaml")
-	}
-	for _, e := range entries {
-		if !e.IsDir() && e.Name() == "sluice.yaml" {
-			found = append(found, e.Name())
-		}
-	}
-	for _, name := range ecspressoFiles() {
-		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == name }) {
-			return append(found, name), nil
-		}
-	}
-	return found, nil
-}
-
-// withoutPath returns why a file cannot be read, without the name of the file.
-func withoutPath(err error) error {
-	var p *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("the file does not exist")
-	case errors.As(err, &p):
-		return p.Err
-	}
-	return err
 }
 
 // loader reads the files of one application.
@@ -251,7 +168,7 @@ func (l *loader) readEnvelope(root *definition.Node) (Format, *definition.Node, 
 	if !ok {
 		return "", nil, false
 	}
-	if spec := root.Get("spec"); isGiven(spec) {
+	if spec := root.Get("spec"); values.IsGiven(spec) {
 		return format, spec, true
 	}
 	l.addProblem(l.src.At(root, "the file has no spec"))
@@ -275,7 +192,7 @@ func (l *loader) checkEnvelopeKeys(root *definition.Node) {
 		seen[e.Key] = true
 	}
 	v := root.Get("apiVersion")
-	if !isGiven(v) {
+	if !values.IsGiven(v) {
 		l.addProblem(l.src.At(root, "the file has no apiVersion: PipeCD's is %s", apiVersion))
 	} else if v.Text != apiVersion || v.Kind != definition.Text {
 		l.addProblem(l.src.At(v, "apiVersion must be %s", apiVersion))
@@ -284,7 +201,7 @@ func (l *loader) checkEnvelopeKeys(root *definition.Node) {
 
 func (l *loader) readFormat(root *definition.Node) (Format, bool) {
 	k := root.Get("kind")
-	if !isGiven(k) {
+	if !values.IsGiven(k) {
 		l.addProblem(l.src.At(root, "the file has no kind: ECSApp (PipeCD v0) or Application (PipeCD v1)"))
 		return "", false
 	}

@@ -1,11 +1,11 @@
 package appfile
 
 import (
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile/query"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -15,13 +15,7 @@ type metricReader struct {
 	entry *definition.Node   // of the file
 	from  *definition.Node   // entry, or its template
 	file  *definition.Source // of from
-	args  queryArgs
-}
-
-// queryArgs are the parameters of queries.
-type queryArgs struct {
-	app    string
-	custom map[string]string // AppCustomArgs
+	args  query.Args
 }
 
 func (m *metricReader) get(key string) *definition.Node { return m.from.Get(key) }
@@ -37,14 +31,14 @@ func (m *metricReader) read() Gate {
 	g := m.gates.newGate(m.from, m.entry, m.name())
 	g.Line = m.entry.Line
 	g.How.Strategy = m.strategy()
-	g.How.Worse, _ = numberOf(m.get("worse"))
-	g.How.Max, _ = fractionOf(m.get("max"))
-	g.How.Alpha, _ = fractionOf(m.get("alpha"))
-	g.How.SkipOnNoData, g.How.Deviation = flagOr(m.get("skipOnNoData"), false), textOf(m.get("deviation"))
-	if x, ok := numberOf(m.get("expected").Get("min")); ok {
+	g.How.Worse, _ = values.Number(m.get("worse"))
+	g.How.Max, _ = values.Fraction(m.get("max"))
+	g.How.Alpha, _ = values.Fraction(m.get("alpha"))
+	g.How.SkipOnNoData, g.How.Deviation = values.FlagOr(m.get("skipOnNoData"), false), values.Text(m.get("deviation"))
+	if x, ok := values.Number(m.get("expected").Get("min")); ok {
 		g.How.ExpectedMin = &x
 	}
-	if x, ok := numberOf(m.get("expected").Get("max")); ok {
+	if x, ok := values.Number(m.get("expected").Get("max")); ok {
 		g.How.ExpectedMax = &x
 	}
 	m.checkOptions(g)
@@ -55,19 +49,19 @@ func (m *metricReader) read() Gate {
 
 // name is the name of a gate whose entry gives none.
 func (m *metricReader) name() string {
-	if s := textOf(m.get("signal")); s != "" {
+	if s := values.Text(m.get("signal")); s != "" {
 		return s
 	}
-	query := textOr(m.get("query"), textOf(m.get("bad")))
-	return nameOf(textOf(m.get("provider")), regexp.MustCompile(parameterPattern).ReplaceAllString(query, "*"))
+	text := values.TextOr(m.get("query"), values.Text(m.get("bad")))
+	return nameOf(values.Text(m.get("provider")), query.HideParameters(text))
 }
 
 // strategy returns the strategy, or the default for what the gate reads.
 func (m *metricReader) strategy() analysis.Strategy {
-	if s := textOf(m.get("strategy")); s != "" {
+	if s := values.Text(m.get("strategy")); s != "" {
 		return analysis.Strategy(s)
 	}
-	if isGiven(m.get("signal")) || isGiven(m.get("bad")) || isGiven(m.get("all")) {
+	if values.IsGiven(m.get("signal")) || values.IsGiven(m.get("bad")) || values.IsGiven(m.get("all")) {
 		return analysis.Sequential
 	}
 	return analysis.Threshold
@@ -87,11 +81,11 @@ func (m *metricReader) checkOptions(g Gate) {
 			"Move the gate to an ANALYSIS or a WAIT")
 	}
 	for _, key := range []string{"worse", "max", "alpha"} {
-		if is != analysis.Sequential && isGiven(m.get(key)) {
+		if is != analysis.Sequential && values.IsGiven(m.get(key)) {
 			m.problem(m.get(key), "only the strategy SEQUENTIAL uses %s", key)
 		}
 	}
-	if is != analysis.Threshold && isGiven(m.get("expected")) {
+	if is != analysis.Threshold && values.IsGiven(m.get("expected")) {
 		m.problem(m.get("expected"), "only the strategy THRESHOLD uses expected")
 	}
 }
@@ -100,15 +94,15 @@ func (m *metricReader) checkOptions(g Gate) {
 func (m *metricReader) readSource(g Gate) (s GateSource) {
 	given := 0
 	for _, key := range []string{"signal", "query", "bad"} {
-		if isGiven(m.get(key)) {
+		if values.IsGiven(m.get(key)) {
 			given++
 		}
 	}
-	if given != 1 || isGiven(m.get("bad")) != isGiven(m.get("all")) {
+	if given != 1 || values.IsGiven(m.get("bad")) != values.IsGiven(m.get("all")) {
 		m.problem(nil, "gate %s has exactly one of signal, query, and bad with all", g.Name)
 		return s
 	}
-	if isGiven(m.get("signal")) {
+	if values.IsGiven(m.get("signal")) {
 		signal, _ := signalOf(m.get("signal"))
 		if !g.Counts() {
 			m.problem(m.get("strategy"), "a signal counts requests: use the strategy SEQUENTIAL")
@@ -116,7 +110,7 @@ func (m *metricReader) readSource(g Gate) (s GateSource) {
 		return GateSource{Signal: &signal}
 	}
 	s.Provider = m.findProvider()
-	if isGiven(m.get("query")) {
+	if values.IsGiven(m.get("query")) {
 		if g.Counts() {
 			m.problem(m.get("query"), "the strategy SEQUENTIAL counts requests: give bad and all, not query")
 		}
@@ -132,11 +126,11 @@ func (m *metricReader) readSource(g Gate) (s GateSource) {
 
 func (m *metricReader) findProvider() *Provider {
 	n := m.get("provider")
-	p, ok := m.gates.providers[textOf(n)]
+	p, ok := m.gates.providers[values.Text(n)]
 	switch {
 	case ok:
 		return &p
-	case textOf(n) == "":
+	case values.Text(n) == "":
 		m.problem(nil, "a gate with a query needs a provider")
 	default:
 		var names []string
@@ -155,10 +149,10 @@ func (m *metricReader) findProvider() *Provider {
 func (m *metricReader) readQueries(key string, compares bool) (q Queries) {
 	n := m.get(key)
 	args := m.entry.Get("canaryArgs")
-	if of := m.entry.Get("primaryArgs"); m.strategy() == analysis.Threshold && isGiven(of) {
+	if of := m.entry.Get("primaryArgs"); m.strategy() == analysis.Threshold && values.IsGiven(of) {
 		args = of // as PipeCD does
 	}
-	q.Canary = m.expand(n, "canary", mapOf(args))
+	q.Canary = m.expand(n, "canary", values.Map(args))
 	if !compares {
 		return q
 	}
@@ -167,7 +161,7 @@ func (m *metricReader) readQueries(key string, compares bool) (q Queries) {
 	if m.strategy() == analysis.CanaryBaseline {
 		side, args = "baseline", m.entry.Get("baselineArgs")
 	}
-	q.Control = m.expand(n, side, mapOf(args))
+	q.Control = m.expand(n, side, values.Map(args))
 	if q.Control == q.Canary {
 		m.problem(n, "%s is the same query for the canary and the %s: use {{ .VariantArgs.name }} with canaryArgs and "+
 			"%sArgs, or {{ .Variant }}", key, side, side)
@@ -175,35 +169,16 @@ func (m *metricReader) readQueries(key string, compares bool) (q Queries) {
 	return q
 }
 
-// parameterPattern matches one parameter of a query.
-const parameterPattern = `\{\{-?\s*(.*?)\s*-?\}\}`
-
 // expand replaces the parameters of a query.
-func (m *metricReader) expand(n *definition.Node, variant string, args map[string]string) string {
-	return regexp.MustCompile(parameterPattern).ReplaceAllStringFunc(n.Text, func(found string) string {
-		name := strings.TrimSpace(strings.Trim(found, "{}- \t\n"))
-		value, ok := m.parameter(name, variant, args)
-		if !ok {
-			m.problem(n, "the query has the parameter {{ %s }}, which is not known: use .VariantArgs, .AppCustomArgs, "+
-				".App.Name or .Variant", name)
-		}
-		return value
-	})
-}
-
-func (m *metricReader) parameter(name, variant string, args map[string]string) (value string, ok bool) {
-	switch {
-	case name == ".Variant":
-		return variant, true
-	case name == ".App.Name":
-		return m.args.app, m.args.app != ""
+func (m *metricReader) expand(n *definition.Node, variant string, of map[string]string) string {
+	args := m.args
+	args.Variant, args.OfIt = variant, of
+	text, unknown := args.Expand(n.Text)
+	for _, name := range unknown {
+		m.problem(n, "the query has the parameter {{ %s }}, which is not known: use .VariantArgs, .AppCustomArgs, "+
+			".App.Name or .Variant", name)
 	}
-	if key, is := strings.CutPrefix(name, ".VariantArgs."); is {
-		value, ok = args[key]
-	} else if key, is := strings.CutPrefix(name, ".AppCustomArgs."); is {
-		value, ok = m.args.custom[key]
-	}
-	return value, ok
+	return text
 }
 
 // checkInterval refuses readings more often than metrics appear.

@@ -3,6 +3,7 @@ package appfile
 import (
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -71,40 +72,26 @@ func rehearsalShape() shape {
 
 // readRehearsal reads the values of a checked key.
 func (l *loader) readRehearsal(n *definition.Node) *Rehearsal {
-	if !isGiven(n) {
+	if !values.IsGiven(n) {
 		return nil
 	}
 	check, requests, scaling := n.Get("healthCheck"), n.Get("requests"), n.Get("autoscaling")
 	r := &Rehearsal{
-		Tasks: countOf(n.Get("tasks")), Zones: countOf(n.Get("zones")), Start: delayIn(n.Get("start")),
-		Boot: delayIn(n.Get("boot")),
-		Stop: delayIn(n.Get("servesAfterStop")), TTL: delayIn(n.Get("ttl")),
-		Check: textOf(check.Get("protocol")), Interval: delayIn(check.Get("interval")),
-		Timeout: delayIn(check.Get("timeout")),
-		Healthy: countOf(check.Get("healthy")), Unhealthy: countOf(check.Get("unhealthy")),
-		Drain: delayIn(n.Get("deregistrationDelay")), Propagation: delayIn(n.Get("weightPropagation")),
-		Balancer: textOf(n.Get("loadBalancer")),
-		Rate:     countOf(requests.Get("rate")), Duration: delayIn(requests.Get("duration")),
-		MinTasks: countOf(scaling.Get("min")), MaxTasks: countOf(scaling.Get("max")),
+		Tasks: values.Count(n.Get("tasks")), Zones: values.Count(n.Get("zones")), Start: values.DelayIfGiven(n.Get("start")),
+		Boot: values.DelayIfGiven(n.Get("boot")),
+		Stop: values.DelayIfGiven(n.Get("servesAfterStop")), TTL: values.DelayIfGiven(n.Get("ttl")),
+		Check: values.Text(check.Get("protocol")), Interval: values.DelayIfGiven(check.Get("interval")),
+		Timeout: values.DelayIfGiven(check.Get("timeout")),
+		Healthy: values.Count(check.Get("healthy")), Unhealthy: values.Count(check.Get("unhealthy")),
+		Drain:       values.DelayIfGiven(n.Get("deregistrationDelay")),
+		Propagation: values.DelayIfGiven(n.Get("weightPropagation")),
+		Balancer:    values.Text(n.Get("loadBalancer")),
+		Rate:        values.Count(requests.Get("rate")), Duration: values.DelayIfGiven(requests.Get("duration")),
+		MinTasks: values.Count(scaling.Get("min")), MaxTasks: values.Count(scaling.Get("max")),
 	}
 	if r.MinTasks != nil && r.MaxTasks != nil && *r.MinTasks > *r.MaxTasks {
 		l.problems = append(l.problems, l.src.At(scaling.Get("min"), "rehearse.autoscaling.min %d is above max %d",
 			*r.MinTasks, *r.MaxTasks))
 	}
 	return r
-}
-
-func countOf(n *definition.Node) *int {
-	if !isGiven(n) {
-		return nil
-	}
-	i := int(integerOr(n, 0))
-	return &i
-}
-
-func delayIn(n *definition.Node) *time.Duration {
-	if d, ok := delayOf(n); ok {
-		return &d
-	}
-	return nil
 }

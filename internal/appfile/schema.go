@@ -3,6 +3,8 @@ package appfile
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/appfile/jsonschema"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of application files: both envelopes of PipeCD,
@@ -10,28 +12,29 @@ import (
 // express rules that need arithmetic or another file. Such rules are: shares sum to 100, a duration lies
 // between two others, there are enough approvers, definitions exist.
 func Schema() []byte {
-	defs := map[string]any{
+	defs := jsonschema.Schema{
 		"pipecdV0":  envelopeSchema("ECSApp", specSchema(PipeCDv0)),
 		"pipecdV1":  envelopeSchema("Application", specSchema(PipeCDv1)),
 		"sluice":    specSchema(Sluice),
 		"ecspresso": specSchema(Ecspresso),
 	}
-	text, err := json.MarshalIndent(map[string]any{
+	text, err := json.MarshalIndent(jsonschema.Schema{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"title":   "An application of sluice",
 		"description": "PipeCD v0 (kind: ECSApp), PipeCD v1 (kind: Application), ecspresso (task_definition) or " +
 			"sluice.yaml.",
 		"type": "object",
-		"if":   map[string]any{"anyOf": []any{requireKeys("kind"), requireKeys("apiVersion")}},
-		"then": map[string]any{
-			"if":   map[string]any{"properties": map[string]any{"kind": map[string]any{"const": "Application"}}},
-			"then": map[string]any{"$ref": "#/$defs/pipecdV1"},
-			"else": map[string]any{"$ref": "#/$defs/pipecdV0"},
+		"if":   jsonschema.Schema{"anyOf": []any{jsonschema.Require("kind"), jsonschema.Require("apiVersion")}},
+		"then": jsonschema.Schema{
+			"if":   jsonschema.Schema{"properties": jsonschema.Schema{"kind": jsonschema.Schema{"const": "Application"}}},
+			"then": jsonschema.Schema{"$ref": "#/$defs/pipecdV1"},
+			"else": jsonschema.Schema{"$ref": "#/$defs/pipecdV0"},
 		},
-		"else": map[string]any{
-			"if":   map[string]any{"anyOf": []any{requireKeys("task_definition"), requireKeys("service_definition")}},
-			"then": map[string]any{"$ref": "#/$defs/ecspresso"},
-			"else": map[string]any{"$ref": "#/$defs/sluice"},
+		"else": jsonschema.Schema{
+			"if": jsonschema.Schema{"anyOf": []any{jsonschema.Require("task_definition"),
+				jsonschema.Require("service_definition")}},
+			"then": jsonschema.Schema{"$ref": "#/$defs/ecspresso"},
+			"else": jsonschema.Schema{"$ref": "#/$defs/sluice"},
 		},
 		"$defs": defs,
 	}, "", "  ")
@@ -41,16 +44,12 @@ func Schema() []byte {
 	return append(text, '\n')
 }
 
-func requireKeys(keys ...string) map[string]any {
-	return map[string]any{"required": keys}
-}
-
-func envelopeSchema(kind string, spec any) map[string]any {
-	return map[string]any{
+func envelopeSchema(kind string, spec any) jsonschema.Schema {
+	return jsonschema.Schema{
 		"type": "object",
-		"properties": map[string]any{
-			"apiVersion": map[string]any{"const": apiVersion},
-			"kind":       map[string]any{"const": kind},
+		"properties": jsonschema.Schema{
+			"apiVersion": jsonschema.Schema{"const": apiVersion},
+			"kind":       jsonschema.Schema{"const": kind},
 			"spec":       spec,
 		},
 		"required":             []string{"apiVersion", "kind", "spec"},
@@ -58,75 +57,85 @@ func envelopeSchema(kind string, spec any) map[string]any {
 	}
 }
 
-func specSchema(f Format) map[string]any {
+func specSchema(f Format) jsonschema.Schema {
 	return objectSchema(specShape(f), f)
 }
 
 // schemaOf returns the schema of a value that may be null, as in YAML.
-func schemaOf(s shape, f Format) map[string]any {
+func schemaOf(s shape, f Format) jsonschema.Schema {
 	switch s.kind {
 	case object:
-		return allowNull(objectSchema(s, f))
+		return jsonschema.Nullable(objectSchema(s, f))
 	case list:
-		return map[string]any{"type": []string{"array", "null"}, "items": forbidNull(schemaOf(*s.of, f))}
+		return jsonschema.List(schemaOf(*s.of, f))
 	case labels:
-		return map[string]any{"type": []string{"object", "null"},
-			"additionalProperties": map[string]any{"type": "string"}}
+		return jsonschema.Texts()
 	case stages:
-		return map[string]any{"type": []string{"array", "null"}, "items": stageSchema(f)}
+		return jsonschema.Schema{"type": []string{"array", "null"}, "items": stageSchema(f)}
 	case plugins:
 		return pluginsSchema(f)
 	case choice:
-		return allowNull(map[string]any{"type": "string", "enum": s.words})
-	case text:
-		if s.min > 0 {
-			return map[string]any{"type": []string{"string", "null"}, "minLength": s.min}
-		}
-		return map[string]any{"type": []string{"string", "null"}}
-	case word:
-		return map[string]any{"type": []string{"string", "null"}, "pattern": "^[A-Za-z0-9_-]{1,40}$"}
+		return jsonschema.Nullable(jsonschema.Schema{"type": "string", "enum": s.words})
 	case request:
 		return requestSchema()
 	case flag:
-		return map[string]any{"type": []string{"boolean", "null"}}
-	case integer, percent, span, delay:
+		return jsonschema.Schema{"type": []string{"boolean", "null"}}
+	case integer, percent, span, delay, number, ratio, fraction:
 		return measureSchema(s)
-	case number, ratio, fraction, signal, webAddress, secretPlace:
-		return gateValueSchema(s)
+	case text, word, signal, webAddress, secretPlace:
+		return textSchema(s)
 	}
-	return map[string]any{}
+	return jsonschema.Schema{}
 }
 
-// allowNull lets a schema accept null too.
-func allowNull(s map[string]any) map[string]any {
-	s["type"] = []string{s["type"].(string), "null"}
-	if words, ok := s["enum"].([]string); ok {
-		all := make([]any, 0, len(words)+1)
-		for _, w := range words {
-			all = append(all, w)
+// measureSchema returns the schema of a number, a share or a duration.
+func measureSchema(s shape) jsonschema.Schema {
+	switch s.kind {
+	case integer:
+		return jsonschema.Integer(s.min, s.max)
+	case percent:
+		return jsonschema.Percent(s.min, s.max)
+	case delay:
+		if s.min == 0 {
+			return jsonschema.Delay()
 		}
-		s["enum"] = append(all, nil)
+	case number:
+		return jsonschema.Schema{"type": []string{"number", "null"}}
+	case ratio:
+		return jsonschema.Schema{"type": []string{"number", "null"}, "minimum": 1, "maximum": 1000}
+	case fraction:
+		return jsonschema.Fraction()
 	}
-	return s
+	return jsonschema.Duration()
 }
 
-// forbidNull lets a schema reject null.
-func forbidNull(s map[string]any) map[string]any {
-	if len(s) == 0 {
-		return s
+func textSchema(s shape) jsonschema.Schema {
+	switch s.kind {
+	case word:
+		return jsonschema.Text("^[A-Za-z0-9_-]{1,40}$")
+	case signal:
+		return jsonschema.Text("^(errors|slower than .+)$")
+	case webAddress:
+		return jsonschema.Text("^https?://[^/]+")
+	case secretPlace:
+		return jsonschema.Text("^(env:|ssm:).+$")
 	}
-	return map[string]any{"allOf": []any{s, map[string]any{"not": map[string]any{"type": "null"}}}}
+	t := jsonschema.Text("")
+	if s.min > 0 {
+		t["minLength"] = s.min
+	}
+	return t
 }
 
-func objectSchema(s shape, f Format) map[string]any {
-	properties, required := map[string]any{}, []string{}
+func objectSchema(s shape, f Format) jsonschema.Schema {
+	properties, required := jsonschema.Schema{}, []string{}
 	for _, k := range s.keys {
 		if k.treatment == Refused {
 			continue
 		}
 		property := schemaOf(k.shape, f)
 		if k.needed || s.one {
-			property = forbidNull(property)
+			property = jsonschema.NonNull(property)
 		}
 		if k.needed {
 			required = append(required, k.name)
@@ -134,7 +143,7 @@ func objectSchema(s shape, f Format) map[string]any {
 		property["description"] = k.sentence
 		properties[k.name] = property
 	}
-	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	out := jsonschema.Schema{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		out["required"] = required
 	}
@@ -143,47 +152,21 @@ func objectSchema(s shape, f Format) map[string]any {
 	}
 	var sets []any
 	for _, keys := range s.complete {
-		sets = append(sets, hasAllFilled(keys))
+		sets = append(sets, jsonschema.Filled(keys...))
 	}
 	if len(sets) > 0 {
 		out["anyOf"] = sets
 	}
 	if len(s.single) == 2 {
-		out["not"] = map[string]any{"type": "object", "required": s.single, "properties": map[string]any{
-			s.single[0]: map[string]any{"type": "string"}, s.single[1]: map[string]any{"type": "string"},
+		out["not"] = jsonschema.Schema{"type": "object", "required": s.single, "properties": jsonschema.Schema{
+			s.single[0]: jsonschema.Schema{"type": "string"}, s.single[1]: jsonschema.Schema{"type": "string"},
 		}}
 	}
 	return out
 }
 
-// measureSchema returns the schema of numbers, shares and durations.
-func measureSchema(s shape) map[string]any {
-	switch s.kind {
-	case integer:
-		return map[string]any{"type": []string{"integer", "null"}, "minimum": s.min, "maximum": s.max}
-	case percent:
-		lead := "[0-9]?[0-9]"
-		if s.min == 1 {
-			lead = "[1-9][0-9]|0?[1-9]"
-		}
-		return map[string]any{"anyOf": []any{
-			map[string]any{"type": "integer", "minimum": s.min, "maximum": s.max},
-			map[string]any{"type": "string", "pattern": "^0*(" + lead + "|100)%?$"},
-			map[string]any{"type": "null"},
-		}}
-	}
-	const parts = `([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h)|\.[0-9]+(ns|us|µs|μs|ms|s|m|h))+`
-	if s.kind == delay && s.min == 0 {
-		return map[string]any{"type": []string{"string", "null"}, "pattern": `^\+?(0|` + parts + `)$`}
-	}
-	return map[string]any{"type": []string{"string", "null"}, "allOf": []any{
-		map[string]any{"pattern": `^\+?` + parts + `$`},
-		map[string]any{"pattern": "[1-9]"},
-	}}
-}
-
 // stageSchema returns the schema of one stage: its entry, and its options by its name.
-func stageSchema(f Format) map[string]any {
+func stageSchema(f Format) jsonschema.Schema {
 	entry := objectSchema(entryShape(f), f)
 	var names []string
 	var each []any
@@ -192,23 +175,23 @@ func stageSchema(f Format) map[string]any {
 			continue
 		}
 		names = append(names, st.name)
-		each = append(each, map[string]any{
-			"if":   map[string]any{"properties": map[string]any{"name": map[string]any{"const": st.name}}},
+		each = append(each, jsonschema.Schema{
+			"if":   jsonschema.Schema{"properties": jsonschema.Schema{"name": jsonschema.Schema{"const": st.name}}},
 			"then": optionsSchema(st, f),
 		})
 	}
-	entry["properties"].(map[string]any)["name"] = map[string]any{"enum": names,
+	entry["properties"].(jsonschema.Schema)["name"] = jsonschema.Schema{"enum": names,
 		"description": strings.Join(names, ", ")}
 	entry["allOf"] = each
 	return entry
 }
 
 // optionsSchema returns the schema of the options of one stage kind.
-func optionsSchema(st stageKind, f Format) map[string]any {
+func optionsSchema(st stageKind, f Format) jsonschema.Schema {
 	with := objectSchema(st.withShape(), f)
-	out := map[string]any{"properties": map[string]any{"with": allowNull(with)}}
+	out := jsonschema.Schema{"properties": jsonschema.Schema{"with": jsonschema.Nullable(with)}}
 	if st.name == StageTrafficRouting {
-		with["anyOf"] = []any{hasFilled("primary"), hasFilled("canary")}
+		with["anyOf"] = []any{jsonschema.Filled("primary"), jsonschema.Filled("canary")}
 	}
 	if st.needsWith() || st.name == StageTrafficRouting {
 		out["required"] = []string{"with"}
@@ -217,30 +200,14 @@ func optionsSchema(st stageKind, f Format) map[string]any {
 	return out
 }
 
-// hasAllFilled is the schema of an object in which all keys have values.
-func hasAllFilled(keys []string) map[string]any {
-	properties := map[string]any{}
-	for _, key := range keys {
-		properties[key] = map[string]any{"not": map[string]any{"anyOf": []any{map[string]any{"type": "null"},
-			map[string]any{"type": "array", "maxItems": 0}}}}
-	}
-	return map[string]any{"required": keys, "properties": properties}
-}
-
-func hasFilled(key string) map[string]any {
-	return map[string]any{"required": []string{key}, "properties": map[string]any{
-		key: map[string]any{"not": map[string]any{"type": "null"}},
-	}}
-}
-
 // pluginsSchema returns the schema of PipeCD v1's map of plugins. The plugin is the entry named
 // ecs, or the only entry.
-func pluginsSchema(f Format) map[string]any {
-	plugin := allowNull(objectSchema(pluginShape(), f))
-	return map[string]any{
+func pluginsSchema(f Format) jsonschema.Schema {
+	plugin := jsonschema.Nullable(objectSchema(pluginShape(), f))
+	return jsonschema.Schema{
 		"type": "object",
-		"if":   requireKeys("ecs"),
-		"then": map[string]any{"properties": map[string]any{"ecs": plugin}},
-		"else": map[string]any{"minProperties": 1, "maxProperties": 1, "additionalProperties": plugin},
+		"if":   jsonschema.Require("ecs"),
+		"then": jsonschema.Schema{"properties": jsonschema.Schema{"ecs": plugin}},
+		"else": jsonschema.Schema{"minProperties": 1, "maxProperties": 1, "additionalProperties": plugin},
 	}
 }

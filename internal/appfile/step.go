@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -68,14 +69,15 @@ func (l *loader) readSteps(n *definition.Node, where string) (all []Step) {
 		if item.Kind != definition.Map {
 			continue
 		}
-		s := Step{Name: textOf(item.Get("name")), WatchContainer: textOf(item.Get("watchContainer")), Line: item.Line,
-			Timeout: spanOr(item.Get("timeout"), DefaultTimeout), Rollback: flagOr(item.Get("rollback"), false)}
+		s := Step{Name: values.Text(item.Get("name")), Line: item.Line,
+			WatchContainer: values.Text(item.Get("watchContainer")),
+			Timeout:        values.SpanOr(item.Get("timeout"), DefaultTimeout), Rollback: values.FlagOr(item.Get("rollback"), false)}
 		if seen[s.Name] && s.Name != "" {
 			l.addProblem(l.src.At(item.Get("name"), "%s.name: %s is given twice", at, s.Name))
 		}
 		seen[s.Name] = true
 		s.Run = l.decodeRunTask(item.Get("runTask"), at+".runTask")
-		if file := item.Get("taskDefinitionFile"); textOf(file) != "" {
+		if file := item.Get("taskDefinitionFile"); values.Text(file) != "" {
 			s.Task = l.decodeTask(file, file.Text, at+".taskDefinitionFile")
 		}
 		all = append(all, s)
@@ -110,7 +112,7 @@ func (l *loader) fillStandaloneRun(input *definition.Node) {
 	if len(s.RunTask.Input.CapacityProviderStrategy) == 0 {
 		return
 	}
-	if n := input.Get("launchType"); isGiven(n) {
+	if n := input.Get("launchType"); values.IsGiven(n) {
 		l.addProblem(l.src.At(n, "input.launchType and input.runTask.capacityProviderStrategy exclude each other: "+
 			"remove one"))
 	}

@@ -124,6 +124,23 @@ func JoinProblems(problems []*Problem) error {
 	return errors.Join(errs...)
 }
 
+// FlattenErrors returns a tree of joined errors as one joined list.
+func FlattenErrors(err error) error {
+	var all []error
+	var walk func(error)
+	walk = func(err error) {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				walk(e)
+			}
+			return
+		}
+		all = append(all, err)
+	}
+	walk(err)
+	return errors.Join(all...)
+}
+
 // tooLarge counts nodes in the order of a decoder and stops at maxNodes.
 func tooLarge(root *Node) bool {
 	left := maxNodes

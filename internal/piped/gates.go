@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/appfile/values"
 	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
@@ -38,7 +39,7 @@ func (e *pluginEntry) refuseGates(app *appfile.Application) error {
 				"has a provider with a secret of piped's machine")
 		}
 		if h := g.Read.HTTPS; h != nil && slices.ContainsFunc(h.Headers, func(h appfile.Header) bool {
-			return appfile.IsSecretPlace(h.Value)
+			return values.IsSecretPlace(h.Value)
 		}) {
 			refuse("remove the header", "sends a secret of piped's machine")
 		}
@@ -49,7 +50,7 @@ func (e *pluginEntry) refuseGates(app *appfile.Application) error {
 // hasSecret reports whether a provider's configuration names the place of a secret.
 func hasSecret(config map[string]string) bool {
 	for key, value := range config {
-		if strings.HasSuffix(key, "File") || appfile.IsSecretPlace(value) {
+		if strings.HasSuffix(key, "File") || values.IsSecretPlace(value) {
 			return true
 		}
 	}

@@ -423,7 +423,7 @@ func (b *CodeDeployFollower) judgeSuccess() *conclusion {
 		}
 	}
 	if b.wantsNoTask() {
-		return concludeNoTask(b.serviceName())
+		return concludeNoTask(b.service.shownName())
 	}
 	if b.endedAtFirst && !b.isServing() {
 		return nil
@@ -445,14 +445,6 @@ func (b *CodeDeployFollower) wantsNoTask() bool {
 		return b.service.Desired == 0
 	}
 	return g != nil && g.Desired == 0
-}
-
-// serviceName returns the name of the service, or "the service" if it was not read.
-func (b *CodeDeployFollower) serviceName() string {
-	if b.service == nil {
-		return "the service"
-	}
-	return b.service.Name
 }
 
 // isServing reports whether tasks of the deployed revision run: at least one, or all of them where
@@ -487,7 +479,7 @@ func (b *CodeDeployFollower) judgeNoRollback(now time.Time) *conclusion {
 	d, patience := b.main.deployment, time.Duration(0)
 	switch {
 	case d.RollbackMessage != "":
-	case b.expectsRollback():
+	case b.want.ExpectsRollback || d.rollsBack():
 		patience = rollsBackWithin
 	case d.Code == "MANUAL_STOP":
 		patience = confirmAfter // the stop request may have included a rollback
@@ -509,9 +501,8 @@ func (b *CodeDeployFollower) judgeNoRollback(now time.Time) *conclusion {
 	return &conclusion{outcome: outcome, why: strings.TrimPrefix(why, "; ")}
 }
 
-// expectsRollback reports whether the settings of the deployment cause a rollback.
-func (b *CodeDeployFollower) expectsRollback() bool {
-	d := b.main.deployment
+// rollsBack reports whether the settings of the deployment cause a rollback.
+func (d *CodeDeployment) rollsBack() bool {
 	event := "DEPLOYMENT_FAILURE"
 	switch d.Code {
 	case "MANUAL_STOP":
@@ -519,7 +510,7 @@ func (b *CodeDeployFollower) expectsRollback() bool {
 	case "ALARM_ACTIVE":
 		event = "DEPLOYMENT_STOP_ON_ALARM"
 	}
-	return b.want.ExpectsRollback || slices.Contains(d.RollbackOn, event)
+	return slices.Contains(d.RollbackOn, event)
 }
 
 // judgeCrashLoop ends the wait if tasks of the replacement fail repeatedly with one cause.

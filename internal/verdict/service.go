@@ -88,6 +88,14 @@ func (s *Service) newestOf(revision string, fits func(Deployment) bool) *Deploym
 	return best
 }
 
+// shownName returns the name of the service, or "the service" if it was not read.
+func (s *Service) shownName() string {
+	if s == nil {
+		return "the service"
+	}
+	return s.Name
+}
+
 func (s *Service) primarySet() *sluice.TaskSet {
 	for i := range s.TaskSets {
 		if s.TaskSets[i].Status == "PRIMARY" {

@@ -276,15 +276,17 @@ func (c *codeDeployWaiter) newestDeployment(ctx context.Context, s *verdict.Serv
 	return c.client.GetDeployment(ctx, id)
 }
 
-// groupOf returns the deployment group of the service; the zero Settings if it has none. One search
-// of the account serves all waiters.
+// groupOf returns the deployment group of the service; the zero Settings if it has none. If no task set names one, the
+// account is searched, once for all waiters. That takes many reads, and before AWS's responses can have lagged its
+// result would not count.
 func (c *codeDeployWaiter) groupOf(ctx context.Context, s *verdict.Service) (codedeploy.GroupSettings, error) {
 	var by []string
 	for _, ts := range s.TaskSets {
 		by = append(by, ts.ExternalID)
 	}
 	g, ok, err := c.client.GroupOfDeployments(ctx, by, s.Cluster, s.Name)
-	if ok || err != nil || c.skipsSearch {
+	isEarly := c.now().Sub(c.judge.Began()) < verdict.MaxReadLag
+	if ok || err != nil || c.skipsSearch || isEarly {
 		return g, err
 	}
 	x, _, err := c.watch.groups.readKey(ctx, "", c.now())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -14,25 +13,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
-
-// optionalFlag is a flag without a default. If it is given, it sets the value, or its opposite.
-type optionalFlag struct {
-	to  **bool
-	yes bool
-}
-
-func (f optionalFlag) String() string { return "" }
-
-func (f optionalFlag) Type() string { return "bool" }
-
-func (f optionalFlag) Set(s string) error {
-	v, err := strconv.ParseBool(s)
-	if err == nil {
-		v = v == f.yes
-		*f.to = &v
-	}
-	return err
-}
 
 // replacedRevision is the revision that a rollback replaces by the previous one.
 type replacedRevision struct {

@@ -18,16 +18,3 @@ func TestReplacedRevisionInUse(t *testing.T) {
 		}
 	}
 }
-
-// --deregister-task-definition and its opposite have no default.
-func TestOptionalFlag(t *testing.T) {
-	for text, want := range map[string]bool{"true": true, "false": false} {
-		var value *bool
-		if err := (optionalFlag{&value, true}).Set(text); err != nil || *value != want {
-			t.Errorf("%s: %v %v", text, value, err)
-		}
-		if err := (optionalFlag{&value, false}).Set(text); err != nil || *value == want {
-			t.Errorf("no-%s: %v %v", text, value, err)
-		}
-	}
-}

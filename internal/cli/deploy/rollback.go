@@ -60,10 +60,10 @@ succeeded again, with AllAtOnce.`,
 	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
 	f.StringVar(&o.to, "to", "", "`family:revision` to restore, for a service that ECS or CodeDeploy deploys")
 	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a rollback by ECS's history and make no changes")
-	f.Var(optionalFlag{&o.deregister, true}, "deregister-task-definition",
+	f.Var(session.OptionalFlag{To: &o.deregister, Yes: true}, "deregister-task-definition",
 		"afterwards deregister the revision that was replaced, if nothing uses it (default: only with ecspresso's files)")
 	f.Lookup("deregister-task-definition").NoOptDefVal = "true"
-	f.Var(optionalFlag{&o.deregister, false}, "no-deregister-task-definition",
+	f.Var(session.OptionalFlag{To: &o.deregister}, "no-deregister-task-definition",
 		"the same as --deregister-task-definition=false")
 	f.Lookup("no-deregister-task-definition").NoOptDefVal = "true"
 	f.Var(eventsFlag{&o.events}, "rollback-events",

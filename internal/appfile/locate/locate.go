@@ -1,0 +1,107 @@
+// Package locate finds the application file of a folder.
+package locate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Names of definition files that no application file names.
+const (
+	TaskFile    = "taskdef.json"
+	ServiceFile = "servicedef.json" // of a folder without an application file
+)
+
+// File returns the application file for a name.
+func File(fsys fs.FS, name string) (string, error) {
+	name = path.Clean(name)
+	if !fs.ValidPath(name) {
+		return "", errors.New("the path is outside the folder")
+	}
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return "", WithoutPath(err)
+	}
+	if !info.IsDir() {
+		return name, nil
+	}
+	found, err := listCandidates(fsys, name)
+	switch {
+	case err != nil:
+		return "", WithoutPath(err)
+	case len(found) == 0 && isFile(fsys, path.Join(name, TaskFile)) &&
+		isFile(fsys, path.Join(name, ServiceFile)):
+		return path.Join(name, ServiceFile), nil
+	case len(found) == 0:
+		return "", errors.New("the folder has no application file")
+	case len(found) > 1:
+		return "", fmt.Errorf("the folder has %d application files: %s", len(found), strings.Join(found, ", "))
+	}
+	return path.Join(name, found[0]), nil
+}
+
+// listCandidates returns the application files of a folder, with app.pipecd.yaml first.
+func listCandidates(fsys fs.FS, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), ".pipecd.yaml") {
+			found = append(found, e.Name())
+		}
+	}
+	if i := slices.Index(found, "app.pipecd.yaml"); i > 0 {
+		found = slices.Insert(slices.Delete(found, i, i+1), 0, "app.pipecd.yaml")
+	}
+	for _, e := range entries {
+		if !e.IsDir() && e.Name() == "sluice.yaml" {
+			found = append(found, e.Name())
+		}
+	}
+	for _, name := range ecspressoFiles() {
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == name }) {
+			return append(found, name), nil
+		}
+	}
+	return found, nil
+}
+
+// isFile reports whether a name is a file and not a folder.
+func isFile(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name)
+	return err == nil && !info.IsDir()
+}
+
+// WithoutPath returns why a file cannot be read, without the name of the file.
+func WithoutPath(err error) error {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("the file does not exist")
+	case errors.As(err, &p):
+		return p.Err
+	}
+	return err
+}
+
+// ecspressoFiles returns the names of ecspresso's configuration in a folder. It reads the first that exists.
+func ecspressoFiles() []string {
+	return []string{"ecspresso.yml", "ecspresso.yaml", "ecspresso.json", "ecspresso.jsonnet"}
+}
+
+// ecspressoKey is a key that a configuration of ecspresso has and no other application file: at the start of
+// a line of YAML or JSON.
+var ecspressoKey = regexp.MustCompile(
+	`(?m)^[ \t{]*["']?(?:task_definition|service_definition|express_definition)["']?[ \t]*:`)
+
+// IsEcspresso reports whether a file is a configuration of ecspresso, by its name or by its keys.
+func IsEcspresso(file string, data []byte) bool {
+	return slices.Contains(ecspressoFiles(), path.Base(file)) || path.Ext(file) == ".jsonnet" || ecspressoKey.Match(data)
+}
