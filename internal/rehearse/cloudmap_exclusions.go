@@ -13,7 +13,20 @@ import (
 // SIGTERM. An invented address reaches no task.
 func (c Case) mayLoseRequestsByName() bool {
 	return c.World.UsesCloudMap() && (c.HasIntervention(RegisterAddress) || c.stopsAtOnce() && !c.servesAfterStop() ||
-		c.hasStaleRecords() || c.IsRegisteredEarly())
+		c.hasStaleRecords() || c.IsRegisteredEarly() || c.replacesSlowTasks() && !c.servesAfterStop())
+}
+
+// replacesSlowTasks reports whether ECS replaces tasks that become healthy later than three failed checks of
+// their container allow, and starts the replacements late. The replaced tasks are then healthy and registered
+// too, and ECS stops those that it has too many. No deployment can prevent that.
+func (c Case) replacesSlowTasks() bool {
+	late := c.World.Lags.Starts > 0 || c.World.Start > 0 || c.HasFault("slow-start", "no-capacity")
+	return late && c.World.Check > 0 && max(c.bootTime(c.Old), c.bootTime(c.New)) > 3*c.World.Check
+}
+
+// bootTime returns how long after its start a version becomes healthy.
+func (c Case) bootTime(options string) time.Duration {
+	return max(c.World.Boot, durationOption(options, "healthy-after"))
 }
 
 // IsRegisteredEarly reports whether a version is registered before it answers, because it has no
@@ -62,13 +75,21 @@ func (c Case) servesAfterStop() bool {
 
 // termTime returns how long a version answers after SIGTERM.
 func (c Case) termTime(options string) time.Duration {
+	if d := durationOption(options, "term"); d > 0 {
+		return d
+	}
+	return c.World.Stop
+}
+
+// durationOption returns the value of an option of a version; 0 if it does not have the option.
+func durationOption(options, name string) time.Duration {
 	for _, o := range strings.Split(options, "&") {
-		if v, ok := strings.CutPrefix(o, "term="); ok {
+		if v, ok := strings.CutPrefix(o, name+"="); ok {
 			d, _ := time.ParseDuration(v)
 			return d
 		}
 	}
-	return c.World.Stop
+	return 0
 }
 
 // AddressCacheTime returns how long callers may use an address after ECS stopped its task: ECS
