@@ -143,7 +143,7 @@ func TestBoardShowsWhatServes(t *testing.T) {
 				continue
 			}
 			var rows []string
-			for _, line := range b.footLines(Paint{}) {
+			for _, line := range b.footLines(Paint{}, 100) {
 				rows = append(rows, strings.Join(strings.Fields(line), " "))
 			}
 			if got := strings.Join(rows, " | "); got != m.shows {

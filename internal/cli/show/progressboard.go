@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -22,6 +23,7 @@ type Board struct {
 	actual    sluice.Weights // as AWS last returned them
 	requested sluice.Weights
 	current   string                // the wait or the write in progress
+	asks      bool                  // current is a question to people
 	silence   string                // says that AWS does not respond; empty: AWS responds
 	requests  string                // the requests of the last minute; empty: the canary gets none
 	measured  *sluice.MeasuredShare // of the canary, since the weights are as they are; nil: unknown
@@ -106,17 +108,37 @@ func (b *Board) ApplyEvent(e sluice.Envelope) {
 		b.addFailure(ev)
 	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
 		b.current = eventLine(e).text
-		if _, ok := e.Open().(sluice.DeploymentPaused); ok {
+		switch e.Open().(type) {
+		case sluice.DeploymentPaused:
 			b.silence = ""
+		case sluice.ApprovalAwaited:
+			b.asks = true
 		}
 	case sluice.Writing:
-		b.current = ev.Operation + " " + ev.Resource
-	case sluice.Wrote, sluice.Approved:
-		b.current = ""
+		if !b.isWaiting() {
+			b.current = ev.Operation + " " + ev.Resource
+		}
+	case sluice.Wrote:
+		if !b.isWaiting() {
+			b.current = ""
+		}
+	case sluice.Approved:
+		b.current, b.asks = "", false
 	case sluice.DeploymentEnded:
+		b.asks = false
 		b.ended, b.current, b.requests, b.measured, b.gates = e.At, "", "", nil, nil
 		b.stopRunning(e.At)
 	}
+}
+
+// isWaiting reports whether a stage that only waits is running. Its writes keep the claim, and the wait goes on.
+func (b *Board) isWaiting() bool {
+	for i, s := range b.plan.Stages {
+		if s.IsWait() && b.stages[i].status == "running" {
+			return true
+		}
+	}
+	return false
 }
 
 // stopRunning sets running stages to stopped, because the deployment has ended.
@@ -136,7 +158,7 @@ func (b *Board) startStage(index int, at time.Time) {
 	if s.began.IsZero() {
 		s.began = at
 	}
-	s.status, b.current, b.ended = "running", "", time.Time{}
+	s.status, b.current, b.asks, b.ended = "running", "", false, time.Time{}
 	if w, ok := requestedWeights(b.plan, b.plan.Stage(index)); ok {
 		b.requested = w
 	}
@@ -146,7 +168,7 @@ func (b *Board) endStage(ev sluice.StageEnded, at time.Time) {
 	if ev.Index < len(b.stages) {
 		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
 	}
-	b.current, b.gates = "", nil
+	b.current, b.asks, b.gates = "", false, nil
 	if ev.Status != "done" {
 		return
 	}
@@ -187,7 +209,7 @@ func (b *Board) addFailure(f sluice.FailureSeen) {
 func (b *Board) renderLines(now time.Time, width, height int, p Paint) []string {
 	head := p.Bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + PlanRevisions(b.plan) + "  " +
 		FormatElapsed(b.elapsed(now)) + p.Dim(b.remainingText(now))
-	foot := b.footLines(p)
+	foot := b.footLines(p, width)
 	if !b.ended.IsZero() {
 		now = b.ended
 	}
@@ -207,7 +229,7 @@ func (b *Board) renderLines(now time.Time, width, height int, p Paint) []string 
 // good version. It is empty before the first stage, after a failure, in a rollback and at the end.
 func (b *Board) remainingText(now time.Time) string {
 	var left time.Duration
-	begun, people := false, false
+	begun, people := false, b.asks
 	for i, s := range b.stages {
 		of := b.plan.Stage(i)
 		switch {
@@ -304,7 +326,7 @@ func (b *Board) statusColumn(s boardStage, now time.Time, p Paint) string {
 
 // footLines returns the lines below the stages: variants with their weights, the current wait, and
 // failures.
-func (b *Board) footLines(p Paint) []string {
+func (b *Board) footLines(p Paint, width int) []string {
 	var all []string
 	all = append(all, b.rows.renderRows(b.requested, b.actual, b.measured, b.plan.Mode().ReportsCanary())...)
 	if b.requests != "" {
@@ -313,7 +335,10 @@ func (b *Board) footLines(p Paint) []string {
 	for _, g := range b.gates {
 		all = append(all, "  "+gateLine(g, p))
 	}
-	if b.current != "" {
+	switch {
+	case b.asks && width >= narrowest:
+		all = append(all, strings.Split(wrapLine("  "+b.current, width), "\n")...)
+	case b.current != "":
 		all = append(all, "  "+p.Dim(p.ARNs(b.current)))
 	}
 	if b.silence != "" {

@@ -53,7 +53,7 @@ func (b *severalBoard) renderLines(now time.Time, width, height int) []string {
 	for d := allStages; d <= oneLine; d++ {
 		var all []string
 		for _, e := range b.entries {
-			all = append(all, b.entryLines(e, now, d)...)
+			all = append(all, b.entryLines(e, now, width, d)...)
 		}
 		if height <= 0 || len(all) < height {
 			return b.clipLines(all, width)
@@ -88,7 +88,7 @@ func (b *severalBoard) fewLines(now time.Time, room int) []string {
 	return append(all, b.paint.Dim(fmt.Sprintf("and %s", sluice.Plural(len(ordered)-len(all), "more application"))))
 }
 
-func (b *severalBoard) entryLines(e *boardEntry, now time.Time, d detail) []string {
+func (b *severalBoard) entryLines(e *boardEntry, now time.Time, width int, d detail) []string {
 	all := []string{b.headLine(e, now, d)}
 	if e.board == nil || e.ended || d == oneLine {
 		return all
@@ -98,7 +98,7 @@ func (b *severalBoard) entryLines(e *boardEntry, now time.Time, d detail) []stri
 			all = append(all, "  "+l)
 		}
 	}
-	return append(all, e.board.footLines(b.paint)...)
+	return append(all, e.board.footLines(b.paint, width)...)
 }
 
 // headLine returns the name of an application, its state, and its running stage or its revisions.
