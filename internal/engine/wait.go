@@ -57,7 +57,7 @@ func describeWait(s plan.Stage, step plan.Step) string {
 		return fmt.Sprintf("the serving version to be healthy again (stage %d)", s.Index+1)
 	}
 	if step.Undecided != "" {
-		return fmt.Sprintf("a decision about gate %s (stage %d)", step.Undecided, s.Index+1)
+		return fmt.Sprintf("a decision about %s (stage %d)", step.Undecided, s.Index+1)
 	}
 	if step.Do == plan.AwaitApproval {
 		return fmt.Sprintf("%s of stage %d", sluice.Plural(step.Missing, "approval"), s.Index+1)

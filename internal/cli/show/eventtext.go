@@ -251,6 +251,6 @@ func approvalAwaitedText(e sluice.ApprovalAwaited) string {
 	if e.Undecided == "" {
 		return "waiting for " + mode.ApprovalText(e.Missing, e.Approvers)
 	}
-	return fmt.Sprintf("waiting for a decision: gate %s has no verdict; continue: sluice approve --stage %d, or go back: "+
+	return fmt.Sprintf("waiting for a decision: no verdict of %s; continue: sluice approve --stage %d, or go back: "+
 		"sluice rollback", e.Undecided, e.Index+1)
 }
