@@ -26,6 +26,7 @@ func TestRollbackBetweenTwoSlowReadsIsSeen(t *testing.T) {
 		for _, lag := range []int{1, 3, 6, 9} {
 			draw := rand.New(rand.NewPCG(seed, 1))
 			latency := func() time.Duration { return time.Duration(draw.IntN(200*int(seed)+1)) * time.Millisecond }
+			slow := func(string) (there, back time.Duration) { return latency() / 3, latency() }
 			on(t, options{}, func(b *bench) {
 				b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
 				b.deploy("web", "")
@@ -36,7 +37,7 @@ func TestRollbackBetweenTwoSlowReadsIsSeen(t *testing.T) {
 					ServiceDeploymentArn: aws.String(forced), StopType: ecstypes.StopServiceDeploymentStopTypeRollback})
 				must(b, err)
 				must(b, b.sim.Inject(fmt.Sprintf("stale ecs:* by=%ds", lag)))
-				j, calls := b.judge(b.slowCalls(latency))
+				j, calls := b.judge(b.slowCalls(slow))
 				r := request("web:1")
 				r.JustStarted, r.Timeout = true, 10*time.Minute
 				if v, err := j.Wait(context.Background(), r); err != nil || v.Outcome != sluice.RolledBack {
@@ -47,17 +48,18 @@ func TestRollbackBetweenTwoSlowReadsIsSeen(t *testing.T) {
 	}
 }
 
-// slowCalls delays each call on its way to AWS, and on its way back.
-func (b *bench) slowCalls(by func() time.Duration) func(*middleware.Stack) error {
+// slowCalls delays each call of an operation on its way to AWS, and on its way back.
+func (b *bench) slowCalls(by func(operation string) (there, back time.Duration)) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("slow",
 			func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
 				middleware.SerializeOutput, middleware.Metadata, error) {
-				if err := b.clock.Sleep(ctx, by()/3); err != nil {
+				there, back := by(middleware.GetOperationName(ctx))
+				if err := b.clock.Sleep(ctx, there); err != nil {
 					return middleware.SerializeOutput{}, middleware.Metadata{}, err
 				}
 				out, data, err := next.HandleSerialize(ctx, in)
-				return out, data, cmp.Or(err, b.clock.Sleep(ctx, by()))
+				return out, data, cmp.Or(err, b.clock.Sleep(ctx, back))
 			}), middleware.Before)
 	}
 }

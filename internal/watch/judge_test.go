@@ -1,7 +1,6 @@
 package watch_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +82,16 @@ func TestJudgeReadsAnEndOfTheFirstPollAgain(t *testing.T) {
 			must(b, b.sim.Inject(fmt.Sprintf("stale ecs:DescribeServices by=%s", x.lag)))
 			must(b, b.sim.Inject("no-capacity prod"))
 			b.deploy("web", "")
-			j, _ := b.judge(b.slowResponses(x.latency))
+			reads := 0
+			j, _ := b.judge(b.slowCalls(func(operation string) (there, back time.Duration) {
+				if operation != "DescribeServices" {
+					return 0, 0
+				}
+				if reads++; reads == 1 {
+					return 0, 0
+				}
+				return 0, x.latency
+			}))
 			r := request("web:1")
 			r.JustStarted, r.Timeout = x.started, time.Minute
 			got, err := j.Wait(context.Background(), r)
@@ -91,24 +99,6 @@ func TestJudgeReadsAnEndOfTheFirstPollAgain(t *testing.T) {
 				t.Errorf("%+v: %+v %v", x, got, err)
 			}
 		})
-	}
-}
-
-// slowResponses delays the responses of DescribeServices on their way back, except the first.
-func (b *bench) slowResponses(by time.Duration) func(*middleware.Stack) error {
-	reads := 0
-	return func(stack *middleware.Stack) error {
-		return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("slow",
-			func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
-				middleware.SerializeOutput, middleware.Metadata, error) {
-				out, data, err := next.HandleSerialize(ctx, in)
-				if middleware.GetOperationName(ctx) == "DescribeServices" {
-					if reads++; reads > 1 {
-						err = cmp.Or(err, b.clock.Sleep(ctx, by))
-					}
-				}
-				return out, data, err
-			}), middleware.Before)
 	}
 }
 

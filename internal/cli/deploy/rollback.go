@@ -182,7 +182,7 @@ func (r *rollbackRun) rollBackRecorded(ctx context.Context, t *session.Opened, o
 	if !t.Plan.Mode().HasService() {
 		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID,
 			Err:  errors.New("the deployment ran a task, and the effects of a task cannot be rolled back"),
-			Next: "run sluice status to list the tasks, and aws ecs stop-task to stop one that still runs"}
+			Next: "run sluice tasks to list the tasks, and sluice tasks --id ID --stop to stop one that still runs"}
 	}
 	overtaken, err := isOvertaken(ctx, t)
 	if err != nil {
