@@ -50,7 +50,6 @@ var rewordings = compileRewordings([][2]string{
 	// what runs
 	{`^run sluice status to see what is running, or sluice rollback.*`,
 		`see the live state of the application in PipeCD, or deploy the previous commit`},
-	{`^run sluice status to list the tasks, and aws`, `list the tasks in the console of AWS, and run aws`},
 	{`run sluice status to see what`, `read the log of the stage to see what`},
 	{`run sluice status to see`, `read the live state of the application in PipeCD to see`},
 	{`: sluice status( --events 20)?`, ` in the console of AWS`},
