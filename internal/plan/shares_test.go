@@ -27,6 +27,7 @@ func TestNearest(t *testing.T) {
 		{"too few canary tasks", Pool{10, 1, 10}, 50, Split{9, 1}, false},
 		{"everything", Pool{4, 4, 4}, 100, Split{0, 4}, false},
 		{"everything, though a task has died", Pool{4, 3, 4}, 100, Split{0, 3}, false},
+		{"everything, during a rollout", Pool{8, 2, 4}, 100, Split{0, 2}, false},
 		{"nothing", Pool{4, 4, 4}, 0, Split{4, 0}, false},
 		{"no canary", Pool{4, 0, 4}, 50, Split{4, 0}, false},
 		{"no primary", Pool{0, 2, 4}, 50, Split{0, 2}, false},
