@@ -17,11 +17,12 @@ func (c Case) mayLoseRequestsByName() bool {
 }
 
 // replacesSlowTasks reports whether ECS replaces tasks that become healthy later than three failed checks of
-// their container allow, and starts the replacements late. The replaced tasks are then healthy and registered
-// too, and ECS stops those that it has too many. No deployment can prevent that.
+// their container allow, and starts the replacements late, because it starts few tasks a minute. The replaced
+// tasks are then healthy and registered too, and ECS stops those that it has too many. No deployment can
+// prevent that.
 func (c Case) replacesSlowTasks() bool {
-	late := c.World.Lags.Starts > 0 || c.World.Start > 0 || c.HasFault("slow-start", "no-capacity")
-	return late && c.World.Check > 0 && max(c.bootTime(c.Old), c.bootTime(c.New)) > 3*c.World.Check
+	return c.World.Lags.Starts > 0 && c.World.Check > 0 &&
+		max(c.bootTime(c.Old), c.bootTime(c.New)) > 3*c.World.Check
 }
 
 // bootTime returns how long after its start a version becomes healthy.
