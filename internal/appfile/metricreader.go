@@ -172,7 +172,7 @@ func (m *metricReader) readQueries(key string, compares bool) (q Queries) {
 // expand replaces the parameters of a query.
 func (m *metricReader) expand(n *definition.Node, variant string, of map[string]string) string {
 	args := m.args
-	args.Variant, args.OfIt = variant, of
+	args.Variant, args.VariantArgs = variant, of
 	text, unknown := args.Expand(n.Text)
 	for _, name := range unknown {
 		m.problem(n, "the query has the parameter {{ %s }}, which is not known: use .VariantArgs, .AppCustomArgs, "+

@@ -8,10 +8,10 @@ import (
 
 // Args are the parameters of the queries of one gate.
 type Args struct {
-	App     string            // .App.Name; empty: not known
-	Custom  map[string]string // .AppCustomArgs
-	Variant string            // .Variant
-	OfIt    map[string]string // .VariantArgs
+	App         string            // .App.Name; empty: not known
+	Custom      map[string]string // .AppCustomArgs
+	Variant     string            // .Variant
+	VariantArgs map[string]string // .VariantArgs
 }
 
 // parameter matches one parameter of a query.
@@ -41,7 +41,7 @@ func (a Args) lookUp(name string) (value string, ok bool) {
 		return a.App, a.App != ""
 	}
 	if key, is := strings.CutPrefix(name, ".VariantArgs."); is {
-		value, ok = a.OfIt[key]
+		value, ok = a.VariantArgs[key]
 	} else if key, is := strings.CutPrefix(name, ".AppCustomArgs."); is {
 		value, ok = a.Custom[key]
 	}
