@@ -119,20 +119,31 @@ func (rec *Record) rollbackRevision(s *Service) string {
 	return rec.From
 }
 
-// judgeSuccess judges a deployment that AWS reports as successful: its revision must be PRIMARY.
+// judgeSuccess judges a deployment that AWS reports as successful: its revision must be PRIMARY. A service
+// that names no current deployment shows by its PRIMARY one that another replaced it.
 func (r *ServiceFollower) judgeSuccess(o Observation) *conclusion {
 	s := o.Service
 	if s.Current != "" && s.Current != r.followed.arn {
 		return r.judgeReplacedSuccess(o)
 	}
 	p := s.primaryDeployment()
-	match := p != nil && (r.followed.revision == "" || p.Revision == r.followed.revision) &&
-		(p.State == "COMPLETED" || p.State == "")
+	serves := p != nil && (r.followed.revision == "" || p.Revision == r.followed.revision)
+	match := serves && (p.State == "COMPLETED" || p.State == "")
 	lag := trackSince(&r.since.lagging, !match, o.At)
-	if !match && lag < maxReadLag || p == nil || p.Running == 0 && s.Desired > 0 {
+	switch {
+	case p == nil, !match && lag < maxReadLag, p.State == "FAILED", p.Running == 0 && s.Desired > 0:
 		return nil
+	case serves:
+		return &conclusion{outcome: sluice.Succeeded}
+	case s.Current != "":
+		return nil // AWS contradicts itself
+	case p.CreatedAt.Before(r.followed.created):
+		r.followed.rollbackReason = "it succeeded, and an earlier deployment serves since"
+		return r.concludeAs(sluice.RolledBack, p.Revision)
 	}
-	return &conclusion{outcome: sluice.Succeeded}
+	end := concludeSuperseded(p.Revision)
+	end.why = "it succeeded, and was replaced since"
+	return end
 }
 
 // judgeReplacedSuccess judges a success while a newer deployment is current. The followed revision

@@ -160,6 +160,11 @@ func TestMissionRolledBack(t *testing.T) {
 		at{30, stateRolledBack, nil, nil, nil}), sluice.RolledBack, "web:2")
 }
 
+// twice returns two polls with the same state, so far apart that no response can be older.
+func twice(s *Service, r Record) []at {
+	return []at{{0, s, []Record{r}, nil, nil}, {12, s, []Record{r}, nil, nil}}
+}
+
 // The same by the service deployment's record, as every account has it today.
 func TestByRecord(t *testing.T) {
 	old, fresh := dep(2, "ACTIVE", "COMPLETED", 2), dep(3, "PRIMARY", "IN_PROGRESS", 0)
@@ -210,6 +215,16 @@ func TestByRecord(t *testing.T) {
 				[]Record{record(arn3, "SUCCESSFUL", 3, 2), record(arn4, "SUCCESSFUL", 4, 3)}, nil, nil}},
 			sluice.Superseded,
 			"web:4"},
+		"succeeded and replaced, the service names no current deployment": {Wanted{Deployment: arn3},
+			twice(service("", dep(4, "PRIMARY", "COMPLETED", 2)), record(arn3, "SUCCESSFUL", 3, 2)),
+			sluice.Superseded, "web:4"},
+		"succeeded, and an older revision serves": {Wanted{Deployment: arn3},
+			twice(service("", dep(2, "PRIMARY", "COMPLETED", 2)), record(arn3, "SUCCESSFUL", 3, 2)),
+			sluice.RolledBack, "web:2"},
+		"succeeded and current, but another revision serves": {Wanted{Deployment: arn3},
+			twice(back, record(arn3, "SUCCESSFUL", 3, 2)), "", ""},
+		"succeeded and current, but its deployment is FAILED": {Wanted{Deployment: arn3},
+			twice(service(arn3, dep(3, "PRIMARY", "FAILED", 1)), record(arn3, "SUCCESSFUL", 3, 2)), "", ""},
 		"succeeded, but no task runs": {Wanted{Deployment: arn3},
 			[]at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 0)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil,
 				nil}}, "", ""},
