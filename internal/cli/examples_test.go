@@ -94,14 +94,14 @@ func playExample(t *testing.T, name, world string, commands []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := playCommands(t, file, text, lines, &out, func(*session.Env) {})
+	dir := playCommands(t, file, text, lines, &out, func(*session.Env, context.CancelFunc) {})
 	return strings.ReplaceAll(out.String(), dir, "STATE")
 }
 
 // playCommands runs the commands one after the other in virtual time, with the world of a file.
 // change changes the environment of each. It returns the folder of the journal.
 func playCommands(t *testing.T, file string, text []byte, commands []string, out io.Writer,
-	change func(*session.Env)) (dir string) {
+	change func(env *session.Env, interrupt context.CancelFunc)) (dir string) {
 	t.Helper()
 	virtual := clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	dir = t.TempDir()
@@ -130,13 +130,15 @@ func playCommands(t *testing.T, file string, text []byte, commands []string, out
 				Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },
 				IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
 			}
-			change(&env)
+			ctx, interrupt := context.WithCancel(context.Background())
+			change(&env, interrupt)
 			s, err := session.New(env)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			code := (&program{s}).run(context.Background())
+			code := (&program{s}).run(ctx)
+			interrupt()
 			fmt.Fprintf(out, "exit %d\n\n", code)
 		}
 	})

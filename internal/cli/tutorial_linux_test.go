@@ -2,14 +2,18 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -22,11 +26,15 @@ import (
 
 // tutorialCommand matches the commands of the tutorial that are played on a terminal.
 var tutorialCommand = regexp.MustCompile(
-	`(?m)^(?:\$ )?sluice ((?:plan|deploy|status|history|approve|resume|rollback|init)(?: [a-z/-]+)*)$`)
+	`(?m)^(?:\$ )?sluice ((?:plan|deploy|status|history|approve|resume|rollback|init)(?: [a-z/-]+)*` +
+		`(?: & sleep 2; kill -9 \$!)?)$`)
 
-// TestTutorialScreens plays the sections of the tutorial whose commands need no kill and no sockets in
-// a pseudo-terminal of 80 and of 120 columns, and compares the last screen. Scripts of cmd/sluice play
-// the others.
+// killedAfter is when the tutorial kills a deployment: after two seconds, in which ten times as much passes.
+const killedAfter = 20 * time.Second
+
+// TestTutorialScreens plays the sections of the tutorial whose commands need no sockets in a
+// pseudo-terminal of 80 and of 120 columns, and compares the last screen. Scripts of cmd/sluice play
+// the first section.
 func TestTutorialScreens(t *testing.T) {
 	noMachine(t)
 	page, err := os.ReadFile("../../docs/tutorial.md")
@@ -34,10 +42,11 @@ func TestTutorialScreens(t *testing.T) {
 		t.Fatal(err)
 	}
 	sections := strings.Split(string(page), "\n## ")
+	kill, _, _ := strings.Cut(sections[5], "A lost response has") // it needs a fault
 	for _, width := range []int{80, 120} {
 		for _, s := range []struct{ name, world, text string }{
 			{"canary", "canary", sections[2] + sections[3]}, {"experiment", "canary", sections[4]},
-			{"rollback", "canary", sections[6]}, {"crash", "canary", sections[7]}, {"migration", "migration", sections[8]},
+			{"kill", "canary", kill}, {"rollback", "canary", sections[6]}, {"crash", "canary", sections[7]}, {"migration", "migration", sections[8]},
 			{"discovery", "discovery", sections[9]}, {"shop", "", sections[10]},
 		} {
 			t.Run(fmt.Sprintf("%s-%d", s.name, width), func(t *testing.T) {
@@ -114,7 +123,15 @@ func playOnTerminal(t *testing.T, width int, world, work string, commands []stri
 		data, _ := io.ReadAll(screen) // ends with an error when the terminal is closed
 		drawn <- data
 	}()
-	playCommands(t, world, text, commands, tty, func(env *session.Env) {
+	journals := "" // of the commands after a kill
+	playCommands(t, world, text, commands, tty, func(env *session.Env, interrupt context.CancelFunc) {
+		if journals != "" {
+			env.StateDir = journals
+		}
+		if n := slices.Index(env.Args, "&"); n >= 0 {
+			env.Args, journals = env.Args[:n], t.TempDir()
+			killLater(t, env, journals, interrupt)
+		}
 		env.Getwd, env.FS = func() (string, error) { return work, nil }, folder.New
 		env.IsTerminal = func(io.Writer) bool { return true }
 		env.Size = func(io.Writer) (int, int) {
@@ -128,8 +145,47 @@ func playOnTerminal(t *testing.T, width int, world, work string, commands []stri
 	if err := tty.Close(); err != nil {
 		t.Error(err)
 	}
-	return lastScreen(t, <-drawn, width)
+	return killedTable.ReplaceAllString(lastScreen(t, <-drawn, width), "…\nKilled")
 }
+
+// killedTable matches the table of a process at its kill. Its state is that of the last time when the machine
+// was free to draw it.
+var killedTable = regexp.MustCompile(`(?m)^prod/web .*\n(?: .*\n)+Killed`)
+
+// killLater lets the process of env end killedAfter from now, at its next call of AWS: it reaches nothing and
+// prints nothing from then on. Its journal, as the kill left it, is copied to journals.
+func killLater(t *testing.T, env *session.Env, journals string, interrupt context.CancelFunc) {
+	began, killed, send := env.Clock.Now(), false, env.HTTPClient
+	terminal, stateDir, now := env.Out, env.StateDir, env.Clock.Now
+	env.HTTPClient = sender(func(r *http.Request) (*http.Response, error) {
+		if !killed && now().Sub(began) >= killedAfter {
+			killed = true
+			fail(t, os.CopyFS(journals, os.DirFS(stateDir)))
+			fmt.Fprintln(terminal, "Killed")
+			interrupt()
+		}
+		if killed {
+			return nil, context.Canceled
+		}
+		return send.Do(r)
+	})
+	env.Err = writer(func(data []byte) (int, error) {
+		if killed {
+			return len(data), nil
+		}
+		return terminal.Write(data)
+	})
+	env.Out = env.Err
+}
+
+// sender sends a request as [http.Client.Do] does.
+type sender func(*http.Request) (*http.Response, error)
+
+func (s sender) Do(r *http.Request) (*http.Response, error) { return s(r) }
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(data []byte) (int, error) { return w(data) }
 
 // openPseudoTerminal opens a pseudo-terminal (Linux manual, pts(4)).
 func openPseudoTerminal(t *testing.T, width int) (screen, tty *os.File) {

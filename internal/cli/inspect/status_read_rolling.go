@@ -198,9 +198,13 @@ func (t *ServiceReport) readCauses(ctx context.Context, a *account.Account, c cl
 	return nil
 }
 
-// copyCauses copies the causes and logs of a verdict.
+// copyCauses copies the causes and logs of a verdict. That tasks still start is no cause: one read does
+// not show for how long.
 func (t *ServiceReport) copyCauses(v verdict.Verdict) {
 	for _, k := range v.Causes {
+		if k.Kind == diagnosis.SlowStart {
+			continue
+		}
 		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Kind.Advice()})
 	}
 	t.Logs = append(t.Logs, v.Logs...)
