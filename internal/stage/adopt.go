@@ -66,10 +66,18 @@ func previousClaim(ctx context.Context, s *step.Step, live *ecs.ServiceState) (p
 	return left, s.Memory.Claim.Save(ctx, saved)
 }
 
+// restoreCapacity scales a primary that is at 0 up again, and reports whether it did.
+func restoreCapacity(ctx context.Context, s *step.Step, serving step.Member) (revived bool, err error) {
+	if h, ok := s.Hosting.(step.Promotions); ok {
+		return h.RestoreCapacity(ctx, serving)
+	}
+	return false, nil
+}
+
 // sendAllToPrimary sends every request to the PRIMARY member once that can serve them. It keeps the
 // shape of the routes.
 func sendAllToPrimary(ctx context.Context, s *step.Step, serving step.Member) error {
-	revived, err := s.Hosting.RestoreCapacity(ctx, serving)
+	revived, err := restoreCapacity(ctx, s, serving)
 	if err != nil {
 		return err
 	}

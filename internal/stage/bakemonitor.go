@@ -164,7 +164,7 @@ func (b *Bake) checkDrift(ctx context.Context, live *ecs.ServiceState) (*ecs.Ser
 	if !r.Plan.Mode().HasVariants() {
 		return live, outside.ResolvePolledDrift(ctx, r)
 	}
-	if err := r.Access.MaintainShare(ctx); err != nil {
+	if err := step.MaintainShare(ctx, r.Access); err != nil {
 		return nil, err
 	}
 	if r.WatchesDrift {

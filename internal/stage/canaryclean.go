@@ -23,12 +23,14 @@ func canaryClean(ctx context.Context, s *step.Step) error {
 	if err != nil {
 		return err
 	}
-	goes, err := s.Hosting.ListKept(ctx)
-	if err != nil {
-		return err
+	var goes []step.Member
+	if h, ok := s.Hosting.(step.Promotions); ok {
+		if goes, err = h.ListKept(ctx); err != nil {
+			return err
+		}
 	}
 	if canary != nil {
-		if err := s.Access.CheckCanaryUnrouted(ctx, *canary); err != nil {
+		if err := step.CheckCanaryUnrouted(ctx, s.Access, *canary); err != nil {
 			return err
 		}
 		goes = append([]step.Member{*canary}, goes...)
@@ -36,8 +38,10 @@ func canaryClean(ctx context.Context, s *step.Step) error {
 	if err := capacity.Retire(ctx, s, goes...); err != nil {
 		return err
 	}
-	if err := s.Access.RemoveCanaryRoute(ctx); err != nil {
-		return err
+	if r, ok := s.Access.(step.CanaryRules); ok {
+		if err := r.RemoveCanaryRoute(ctx); err != nil {
+			return err
+		}
 	}
 	return step.SaveNextGeneration(ctx, s)
 }

@@ -19,8 +19,10 @@ func primaryRollout(ctx context.Context, s *step.Step) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Hosting.RetireOldPrimary(ctx, primary); err != nil {
-		return err
+	if h, ok := s.Hosting.(step.Promotions); ok {
+		if err := h.RetireOldPrimary(ctx, primary); err != nil {
+			return err
+		}
 	}
 	return capacity.AwaitHealthy(ctx, s, primary, 0)
 }

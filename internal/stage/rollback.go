@@ -61,8 +61,10 @@ func rollBackVariants(ctx context.Context, s *step.Step, live *ecs.ServiceState)
 	if err := begin.ClaimAndSuspend(ctx, s, live); err != nil {
 		return err
 	}
-	if err := s.Access.RerouteEmptyCanary(ctx); err != nil {
-		return err
+	if r, ok := s.Access.(step.CanaryRules); ok {
+		if err := r.RerouteEmptyCanary(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.Hosting.RestorePrimary(ctx, live); err != nil {
 		return handleUnrestored(ctx, s, err)
@@ -93,7 +95,7 @@ func removeCreated(ctx context.Context, s *step.Step) error {
 	if err := s.AwaitReadLag(ctx); err != nil {
 		return err
 	}
-	if err := s.Hosting.RepromotePrimary(ctx); err != nil {
+	if err := step.RepromotePrimary(ctx, s.Hosting); err != nil {
 		return err
 	}
 	made, err := s.Hosting.ListCreated(ctx)
@@ -104,7 +106,7 @@ func removeCreated(ctx context.Context, s *step.Step) error {
 		if m.Variant != sluice.Canary {
 			continue
 		}
-		switch err := s.Access.CheckCanaryUnrouted(ctx, m); {
+		switch err := step.CheckCanaryUnrouted(ctx, s.Access, m); {
 		case sluice.KindOf(err) == sluice.OutsideChange:
 			return retireExcept(ctx, s, made, m, err)
 		case err != nil:
@@ -117,7 +119,7 @@ func removeCreated(ctx context.Context, s *step.Step) error {
 	if err := capacity.Retire(ctx, s, made...); err != nil {
 		return err
 	}
-	return s.Hosting.RepromotePrimary(ctx) // the removal took minutes
+	return step.RepromotePrimary(ctx, s.Hosting) // the removal took minutes
 }
 
 // retireExcept retires what the deployment created, except the member that must stay. It returns

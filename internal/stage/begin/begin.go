@@ -79,8 +79,10 @@ func Stage(ctx context.Context, s *step.Step) (*ecs.ServiceState, error) {
 	if err := ClaimAndSuspend(ctx, s, live); err != nil {
 		return nil, err
 	}
-	if err := s.Access.RemoveStaleRecords(ctx); err != nil {
-		return nil, err
+	if r, ok := s.Access.(step.TaskRecords); ok {
+		if err := r.RemoveStaleRecords(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return outside.StartWatch(ctx, s, live)
 }
@@ -180,8 +182,8 @@ func takeSnapshot(ctx context.Context, s *step.Step, live *ecs.ServiceState) (me
 		}
 	}
 	err := s.Access.AddToSnapshot(ctx, &f)
-	if err == nil {
-		f.Canary, err = s.Hosting.SnapshotCanary(ctx)
+	if h, ok := s.Hosting.(step.StandingCanary); ok && err == nil {
+		f.Canary, err = h.SnapshotCanary(ctx)
 	}
 	if err == nil {
 		f.Scaling, err = scaling.Before(ctx, s, live)

@@ -35,8 +35,10 @@ func Drain(ctx context.Context, s *step.Step, members ...step.Member) error {
 	if len(members) == 0 {
 		return nil
 	}
-	if err := s.Access.StopTrafficTo(ctx, members); err != nil {
-		return err
+	if r, ok := s.Access.(step.TaskRecords); ok {
+		if err := r.StopTrafficTo(ctx, members); err != nil {
+			return err
+		}
 	}
 	for _, m := range members {
 		if err := checkStillUnpromoted(ctx, s); err != nil {
@@ -55,7 +57,7 @@ func checkStillUnpromoted(ctx context.Context, s *step.Step) error {
 	if !s.IsRollback() || s.Snapshot == nil {
 		return nil
 	}
-	return s.Hosting.RepromotePrimary(ctx)
+	return step.RepromotePrimary(ctx, s.Hosting)
 }
 
 // awaitDrained returns when no member has a running task and none of them is still registered as a

@@ -112,7 +112,7 @@ func CheckDuringWait(ctx context.Context, s *step.Step) error {
 	if err := s.Gates.Poll(ctx, s); err != nil {
 		return err
 	}
-	if err := s.Access.MaintainShare(ctx); err != nil {
+	if err := step.MaintainShare(ctx, s.Access); err != nil {
 		return err
 	}
 	return s.Outside.ResolvePolled(ctx, s)

@@ -175,7 +175,7 @@ func checkContinue(ctx context.Context, s *step.Step) error {
 	if err := s.CheckInterrupt(ctx); err != nil {
 		return err
 	}
-	if err := s.Access.MaintainShare(ctx); err != nil {
+	if err := step.MaintainShare(ctx, s.Access); err != nil {
 		return err
 	}
 	if differs, err := outside.HasDrift(ctx, s); err != nil || differs {

@@ -40,9 +40,6 @@ func (m Member) ResourceName() string {
 type Hosting interface {
 	// KindName is the name of a variant's workload for users: "task set".
 	KindName() string
-	// SnapshotCanary returns the canary that exists before the first write, if this hosting would
-	// take it over; nil if there is none.
-	SnapshotCanary(ctx context.Context) (*memory.CanaryService, error)
 	// CreateService creates the service, which does not exist, and reads it.
 	CreateService(ctx context.Context) (*ecs.ServiceState, error)
 	// EnsureCanary finds the canary of this deployment and scales it, or creates it. scale is a
@@ -51,10 +48,6 @@ type Hosting interface {
 	// StartPrimary makes the revision the primary and returns when it is healthy. The previous
 	// version may still be ACTIVE then.
 	StartPrimary(ctx context.Context, live *ecs.ServiceState, rev ecs.Revision) (Member, error)
-	// RetireOldPrimary removes the previous primary, or keeps it if the stage says so.
-	RetireOldPrimary(ctx context.Context, primary Member) error
-	// ListKept returns the members of the previous version that an earlier stage kept.
-	ListKept(ctx context.Context) ([]Member, error)
 	// ListOthers returns every member that a sync removes in addition to the primary.
 	ListOthers(ctx context.Context, primary Member) ([]Member, error)
 
@@ -80,8 +73,6 @@ type Hosting interface {
 	// RestorePrimary makes the previous version serve again, as [memory.Snapshot] describes it. It calls
 	// [Access.RestoreRoutes] as soon as that version can take the requests.
 	RestorePrimary(ctx context.Context, live *ecs.ServiceState) error
-	// RestoreCapacity scales a primary that is at 0 up again, and reports whether it did.
-	RestoreCapacity(ctx context.Context, m Member) (revived bool, err error)
 	// ListLeftovers returns the members that lost deployments of sluice left behind. live is a read
 	// that is newer than their writes. former is the ID of the member that served before them.
 	ListLeftovers(ctx context.Context, live *ecs.ServiceState, former string) ([]Member, error)
@@ -90,11 +81,36 @@ type Hosting interface {
 	ListDrift(ctx context.Context, x *Expectation, live *ecs.ServiceState) ([]OutsideChange, error)
 	// RevertDrift reverts a member that another actor scaled or promoted.
 	RevertDrift(ctx context.Context, c OutsideChange) error
+	// ListCreated returns the members that the deployment created and that no longer serve.
+	ListCreated(ctx context.Context) ([]Member, error)
+}
+
+// Promotions is a [Hosting] in which other members than the first can become the primary, as task sets can.
+type Promotions interface {
+	// RetireOldPrimary removes the previous primary, or keeps it if the stage says so.
+	RetireOldPrimary(ctx context.Context, primary Member) error
+	// ListKept returns the members of the previous version that an earlier stage kept.
+	ListKept(ctx context.Context) ([]Member, error)
+	// RestoreCapacity scales a primary that is at 0 up again, and reports whether it did.
+	RestoreCapacity(ctx context.Context, m Member) (revived bool, err error)
 	// RepromotePrimary promotes the restored primary again if another actor promoted a member that
 	// is about to be removed.
 	RepromotePrimary(ctx context.Context) error
-	// ListCreated returns the members that the deployment created and that no longer serve.
-	ListCreated(ctx context.Context) ([]Member, error)
+}
+
+// RepromotePrimary calls [Promotions.RepromotePrimary] if the hosting has it.
+func RepromotePrimary(ctx context.Context, h Hosting) error {
+	if p, ok := h.(Promotions); ok {
+		return p.RepromotePrimary(ctx)
+	}
+	return nil
+}
+
+// StandingCanary is a [Hosting] whose canary exists between deployments.
+type StandingCanary interface {
+	// SnapshotCanary returns the canary that exists before the first write, if this hosting would
+	// take it over; nil if there is none.
+	SnapshotCanary(ctx context.Context) (*memory.CanaryService, error)
 }
 
 // WithEvents adds the events of the service that was read with the member; nil stays nil.

@@ -22,8 +22,6 @@ func (NoTraffic) HasRouteDrift(context.Context) (bool, error) { return false, ni
 
 func (NoTraffic) WeightOf(sluice.Variant) (int, bool) { return 0, true }
 
-func (NoTraffic) RemoveStaleRecords(context.Context) error { return nil }
-
 func (NoTraffic) AttachmentOf(sluice.Variant) ecs.Attachment { return ecs.Attachment{} }
 
 func (NoTraffic) PrepareCanaryRoute(context.Context) error { return nil }
@@ -34,21 +32,9 @@ func (NoTraffic) RouteAllToPrimary(context.Context) error { return nil }
 
 func (NoTraffic) WaitForPropagation(context.Context) error { return nil }
 
-func (NoTraffic) StopTrafficTo(context.Context, []Member) error { return nil }
-
-func (NoTraffic) MaintainShare(context.Context) error { return nil }
-
 func (NoTraffic) CountDraining(context.Context, *MemberWatch) (int, error) { return 0, nil }
 
-func (NoTraffic) RemoveCanaryRoute(context.Context) error { return nil }
-
-func (NoTraffic) RerouteEmptyCanary(context.Context) error { return nil }
-
-func (NoTraffic) CallersCacheAddresses(context.Context) (bool, error) { return false, nil }
-
 func (NoTraffic) RestoreRoutes(context.Context) error { return nil }
-
-func (NoTraffic) CheckCanaryUnrouted(context.Context, Member) error { return nil }
 
 func (NoTraffic) ObserveTargets(context.Context, *MemberWatch, *verdict.Observation) error {
 	return nil

@@ -25,6 +25,8 @@ type traffic struct {
 	rules *alb.Driver
 }
 
+var _ step.CanaryRules = traffic{}
+
 // Open returns the access of a step. It makes no call to AWS.
 func Open(s *step.Step) step.Access {
 	b := traffic{step: s, rules: &alb.Driver{API: s.Account.ELB(), Groups: groupPair(s.Plan),
@@ -94,8 +96,6 @@ func isAsBefore(b traffic, rule alb.Rule) bool {
 			alb.Fingerprint(was.Actions) == print
 	})
 }
-
-func (b traffic) RemoveStaleRecords(context.Context) error { return nil }
 
 func (b traffic) AttachmentOf(v sluice.Variant) ecs.Attachment {
 	g := b.step.Plan.Primary
@@ -198,15 +198,6 @@ func (b traffic) WaitForPropagation(ctx context.Context) error {
 	}
 	return b.step.PauseFor(ctx, at.Add(b.step.Plan.ShiftPropagation()).Sub(b.step.Clock.Now()))
 }
-
-// StopTrafficTo does nothing: ECS deregisters the targets of tasks before it stops the tasks.
-func (traffic) StopTrafficTo(context.Context, []step.Member) error { return nil }
-
-func (b traffic) MaintainShare(context.Context) error { return nil }
-
-// CallersCacheAddresses is false: the load balancer immediately knows which tasks are being
-// stopped.
-func (b traffic) CallersCacheAddresses(context.Context) (bool, error) { return false, nil }
 
 // ObserveTargets reads the health of the member's targets. Targets of other members may be in the
 // same target group.

@@ -55,9 +55,6 @@ func (d *traffic) HasRouteDrift(ctx context.Context) (bool, error) {
 	return d.names.HasChanges(ctx)
 }
 
-// RerouteEmptyCanary does nothing: an instance that is not registered gets no requests.
-func (d *traffic) RerouteEmptyCanary(context.Context) error { return nil }
-
 // applyRecordPolicy applies onOutsideChange to instances that another actor registered or
 // deregistered.
 func (d *traffic) applyRecordPolicy(ctx context.Context, o cloudmap.OutsideChange) error {

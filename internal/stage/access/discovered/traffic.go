@@ -30,6 +30,8 @@ type traffic struct {
 	formerChecks   []string        // containers of the former revision that have a health check; nil: not read
 }
 
+var _ step.TaskRecords = (*traffic)(nil)
+
 // Open returns the access of a step. It makes no call to AWS.
 func Open(s *step.Step) step.Access {
 	d := &traffic{step: s, seen: map[string]bool{}, reassertCounts: map[string]int{}}
@@ -221,8 +223,6 @@ func (d *traffic) CountDraining(ctx context.Context, w *step.MemberWatch) (int, 
 	return len(found), err
 }
 
-func (d *traffic) RemoveCanaryRoute(context.Context) error { return nil }
-
 // RestoreRoutes registers all primary tasks and deregisters the canary. It does not register a new
 // primary that runs next to the former one. If another actor deregistered every primary task,
 // RestoreRoutes registers them again, so that the name has records.
@@ -256,8 +256,6 @@ func warnSetUnhealthy(d *traffic) {
 			strings.Join(ids, ", "))
 	}
 }
-
-func (d *traffic) CheckCanaryUnrouted(context.Context, step.Member) error { return nil }
 
 // WeightOf is the share that the stages so far have given the variant.
 func (d *traffic) WeightOf(v sluice.Variant) (share int, watched bool) {

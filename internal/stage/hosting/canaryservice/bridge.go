@@ -37,7 +37,10 @@ func (s services) startBridge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	exposed, err := s.step.Access.CallersCacheAddresses(ctx)
+	exposed := false
+	if r, ok := s.step.Access.(step.TaskRecords); ok {
+		exposed, err = r.CallersCacheAddresses(ctx)
+	}
 	if err != nil || !exposed && saved.MaintainedShare < 100 {
 		return err
 	}

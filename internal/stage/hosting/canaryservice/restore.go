@@ -102,9 +102,6 @@ func (s services) observeFormerCanary(ctx context.Context) (now *ecs.ServiceStat
 	return now, err
 }
 
-// RepromotePrimary has no work: a service cannot be promoted.
-func (s services) RepromotePrimary(context.Context) error { return nil }
-
 // ListCreated is the canary service if this deployment created it. One that it took over is
 // restored already.
 func (s services) ListCreated(ctx context.Context) ([]step.Member, error) {

@@ -20,6 +20,8 @@ type services struct {
 	canary ecs.CanaryService
 }
 
+var _ step.StandingCanary = services{}
+
 // New returns the hosting of a step. It makes no call to AWS.
 func New(s *step.Step) step.Hosting {
 	hand := s.Client
@@ -106,11 +108,6 @@ func (s services) StartPrimary(ctx context.Context, live *ecs.ServiceState, rev 
 	}
 	return s.primaryMember(live), nil
 }
-
-// RetireOldPrimary has no work: a rolling update removes the old tasks.
-func (services) RetireOldPrimary(context.Context, step.Member) error { return nil }
-
-func (services) ListKept(context.Context) ([]step.Member, error) { return nil, nil }
 
 // ListOthers is the canary service, whichever deployment of sluice created it.
 func (s services) ListOthers(ctx context.Context, _ step.Member) ([]step.Member, error) {
@@ -217,8 +214,6 @@ func (s services) ScaleToZero(ctx context.Context, m step.Member) error {
 func (s services) DeleteMember(ctx context.Context, m step.Member) error {
 	return s.canary.Remove(ctx, s.step.MakeWrite, sluice.ActionID(m.ExternalID))
 }
-
-func (services) RestoreCapacity(context.Context, step.Member) (bool, error) { return false, nil }
 
 // ListLeftovers is the canary service: sluice creates nothing else for a rolling service.
 func (s services) ListLeftovers(ctx context.Context, live *ecs.ServiceState, _ string) ([]step.Member, error) {

@@ -122,7 +122,7 @@ func (t taskSets) stopIdleCanary(ctx context.Context) error {
 	if err != nil || canary == nil || canary.Status == "DRAINING" || canary.Desired == 0 {
 		return err
 	}
-	switch err := t.step.Access.CheckCanaryUnrouted(ctx, *canary); {
+	switch err := step.CheckCanaryUnrouted(ctx, t.step.Access, *canary); {
 	case sluice.KindOf(err) == sluice.OutsideChange:
 		return nil // a rule sends requests to it
 	case err != nil:

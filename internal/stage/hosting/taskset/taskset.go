@@ -20,6 +20,8 @@ type taskSets struct {
 	sets ecs.TaskSets
 }
 
+var _ step.Promotions = taskSets{}
+
 // New returns the hosting of a step. It makes no call to AWS.
 func New(s *step.Step) step.Hosting {
 	return taskSets{step: s, sets: ecs.TaskSets{Service: s.Client, Template: *s.Service.Input}}
@@ -30,9 +32,6 @@ func (taskSets) KindName() string { return "task set" }
 func (t taskSets) newMember(set sluice.TaskSet, v sluice.Variant, label string) step.Member {
 	return step.Member{TaskSet: set, Variant: v, Label: label, Service: t.step.Client}
 }
-
-// SnapshotCanary returns none: a task set of an earlier deployment is not taken over.
-func (taskSets) SnapshotCanary(context.Context) (*memory.CanaryService, error) { return nil, nil }
 
 func (t taskSets) CreateService(ctx context.Context) (*ecs.ServiceState, error) {
 	id := sluice.NewActionID(t.step.Deployment, "service", "create")
