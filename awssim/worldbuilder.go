@@ -245,13 +245,13 @@ func (l *worldBuilder) createRule(listener string, r ruleFile) error {
 }
 
 func (r ruleFile) ruleConditions() (all []elbtypes.RuleCondition) {
-	for _, c := range []struct {
-		field  string
-		values []string
-	}{{"path-pattern", r.Path}, {"host-header", r.Host}} {
-		if len(c.values) > 0 {
-			all = append(all, elbtypes.RuleCondition{Field: aws.String(c.field), Values: c.values})
-		}
+	if len(r.Path) > 0 {
+		all = append(all, elbtypes.RuleCondition{Field: aws.String("path-pattern"),
+			PathPatternConfig: &elbtypes.PathPatternConditionConfig{Values: r.Path}})
+	}
+	if len(r.Host) > 0 {
+		all = append(all, elbtypes.RuleCondition{Field: aws.String("host-header"),
+			HostHeaderConfig: &elbtypes.HostHeaderConditionConfig{Values: r.Host}})
 	}
 	if len(r.Method) > 0 {
 		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-request-method"),

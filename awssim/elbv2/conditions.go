@@ -39,10 +39,10 @@ func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 		out = append(out, x)
 	}
 	if wildcards > maxWildcards {
-		return nil, validationError("The maximum number of condition wildcards per rule is '%d'", maxWildcards)
+		return nil, validationError("A rule can only have '%d' condition wildcards", maxWildcards)
 	}
 	if values > maxConditionValues {
-		return nil, validationError("The maximum number of condition values per rule is '%d'", maxConditionValues)
+		return nil, validationError("A rule can only have '%d' condition values", maxConditionValues)
 	}
 	return out, nil
 }
@@ -66,14 +66,54 @@ func newCondition(c elbtypes.RuleCondition) (world.Condition, error) {
 	if len(x.Values)+len(x.Regex) > 0 && len(values)+len(regex)+len(query) > 0 {
 		return x, validationError("You cannot specify both values and a configuration for condition '%s'", x.Field)
 	}
-	if len(x.Values) > 0 && x.Field != "host-header" && x.Field != "path-pattern" && isField(x.Field) {
-		return x, validationError("The 'Values' field is not compatible with '%s'", x.Field)
+	if err := checkOlderForm(c); err != nil {
+		return x, err
 	}
 	x.Values, x.Regex = append(x.Values, values...), append(x.Regex, regex...)
 	for _, q := range query {
 		x.Query = append(x.Query, world.QueryPair{Key: val(q.Key), Value: val(q.Value)})
 	}
 	return x, checkCondition(x)
+}
+
+// checkOlderForm rejects what the older form of a condition, values without a configuration, cannot
+// express: it has only one host name or one path.
+func checkOlderForm(c elbtypes.RuleCondition) error {
+	field := val(c.Field)
+	name, configured := configurationOf(c)
+	switch {
+	case !isField(field):
+		return nil
+	case field == "host-header" || field == "path-pattern":
+		if len(c.Values) > 1 {
+			return validationError("The '%s' field contains too many values; the limit is '1'", field)
+		}
+	case len(c.Values) > 0:
+		return validationError("The 'Values' field is not compatible with '%s'", field)
+	case !configured && len(c.RegexValues) == 0:
+		return validationError("A '%s' must be specified with '%s'", name, field)
+	}
+	return nil
+}
+
+// configurationOf returns the name of the configuration that belongs to the field, and whether the
+// condition has it.
+func configurationOf(c elbtypes.RuleCondition) (name string, has bool) {
+	switch val(c.Field) {
+	case "host-header":
+		return "HostHeaderConfig", c.HostHeaderConfig != nil
+	case "path-pattern":
+		return "PathPatternConfig", c.PathPatternConfig != nil
+	case "http-header":
+		return "HttpHeaderConfig", c.HttpHeaderConfig != nil
+	case "http-request-method":
+		return "HttpRequestMethodConfig", c.HttpRequestMethodConfig != nil
+	case "source-ip":
+		return "SourceIpConfig", c.SourceIpConfig != nil
+	case "query-string":
+		return "QueryStringConfig", c.QueryStringConfig != nil
+	}
+	return "", false
 }
 
 func headerName(c elbtypes.RuleCondition) string {
@@ -114,7 +154,7 @@ func checkCondition(c world.Condition) error {
 		return validationError("Condition field '%s' must be one of '[path-pattern, host-header, http-header, "+
 			"http-request-method, query-string, source-ip]'", c.Field)
 	case len(c.Values)+len(c.Regex)+len(c.Query) == 0:
-		return validationError("A condition value must be specified for '%s'", c.Field)
+		return noValue(c.Field)
 	case len(c.Header) > maxNameLength:
 		return validationError("The 'HttpHeaderName' value is too long; the limit is '%d'", maxNameLength)
 	case c.Field == "http-header" && (c.Header == "" || strings.ContainsAny(c.Header, "*?")):
@@ -136,14 +176,23 @@ func checkCondition(c world.Condition) error {
 		}
 	}
 	for _, q := range c.Query {
-		if len(q.Key) > maxConditionLength || len(q.Value) > maxConditionLength {
-			return tooLong(c.Field)
-		}
-		if q.Value == "" {
+		switch {
+		case len(q.Key) > maxConditionLength:
+			return tooLong("Key")
+		case len(q.Value) > maxConditionLength:
+			return tooLong("Value")
+		case q.Value == "":
 			return validationError("A 'Value' must be specified in 'QueryStringKeyValuePair'")
 		}
 	}
 	return nil
+}
+
+func noValue(field string) error {
+	if field == "host-header" || field == "path-pattern" {
+		return validationError("A condition value must be specified")
+	}
+	return validationError("A '%s' value must be specified", field)
 }
 
 // checkValue rejects a value that the field cannot have.
@@ -166,8 +215,9 @@ func checkValue(field, v string) error {
 
 func hasUpTo128(s string) bool { return s != "" && len(s) <= maxConditionLength }
 
-func tooLong(field string) error {
-	return validationError("The '%s' value is too long; the limit is '%d'", field, maxConditionLength)
+// tooLong refuses a long value of a field, or of a member of a condition.
+func tooLong(name string) error {
+	return validationError("The '%s' value is too long; the limit is '%d'", name, maxConditionLength)
 }
 
 // allowedCharacters are the characters of host names and paths in conditions, besides letters and

@@ -23,7 +23,7 @@ func accountLimits() []elbtypes.Limit {
 		{"rules-per-application-load-balancer", maxRules}, {"network-load-balancers", 50},
 		{"targets-per-network-load-balancer", 3000},
 		{"targets-per-availability-zone-per-network-load-balancer", 500}, {"listeners-per-network-load-balancer", 50},
-		{"condition-values-per-alb-rule", maxConditionValues}, {"condition-wildcards-per-alb-rule", 5},
+		{"condition-values-per-alb-rule", maxConditionValues}, {"condition-wildcards-per-alb-rule", maxWildcards},
 		{"target-groups-per-application-load-balancer", maxBalancerGroups},
 		{"target-groups-per-action-on-application-load-balancer", maxActionGroups},
 		{"target-groups-per-action-on-network-load-balancer", 5}, {"certificates-per-application-load-balancer", 25},

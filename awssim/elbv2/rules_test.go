@@ -223,8 +223,8 @@ func TestConditionRefusals(t *testing.T) {
 		text       string
 	}{
 		{append(path("/a"), path("/b")...), "only have one 'path-pattern'"},
-		{[]elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{"1", "2", "3", "4", "5", "6"}}},
-			"is '5'"},
+		{[]elbtypes.RuleCondition{{Field: aws.String("path-pattern"), PathPatternConfig: &elbtypes.PathPatternConditionConfig{
+			Values: []string{"1", "2", "3", "4", "5", "6"}}}}, "A rule can only have '5' condition values"},
 		{[]elbtypes.RuleCondition{{Field: aws.String("source-ip"),
 			SourceIpConfig: &elbtypes.SourceIpConditionConfig{Values: []string{"10.0.0.1"}}}}, "not valid"},
 		{[]elbtypes.RuleCondition{{Field: aws.String("http-header"),
