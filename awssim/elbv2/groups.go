@@ -259,8 +259,11 @@ func checkCheck(g *world.TargetGroup, c world.HealthCheck) error {
 		return validationError("Health check interval '%d' must be between 5 and 300 seconds", c.Interval/second)
 	case c.Timeout < 2*second || c.Timeout > 120*second:
 		return validationError("Health check timeout '%d' must be between 2 and 120 seconds", c.Timeout/second)
-	case c.Timeout >= c.Interval:
+	case isHTTP(g.Protocol) && c.Timeout >= c.Interval:
 		return validationError("Health check interval must be greater than the timeout.")
+	case c.Timeout > c.Interval: // groups of Network Load Balancers can have equal ones
+		return validationError("Health check timeout '%d' must be smaller than or equal to the interval '%d'",
+			c.Timeout/second, c.Interval/second)
 	case c.Healthy < 2 || c.Healthy > 10:
 		return validationError("Healthy threshold count '%d' must be between 2 and 10", c.Healthy)
 	case c.Unhealthy < 2 || c.Unhealthy > 10:

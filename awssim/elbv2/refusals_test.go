@@ -68,6 +68,14 @@ var refusedCalls = []struct{ operation, input, answer string }{
 	{"CreateTargetGroup", groupWith(`"Protocol": "TCP", "Matcher": {"HttpCode": "200"}`),
 		"InvalidConfigurationRequest: Health check matchers are not supported for TCP health checks"},
 	{"CreateTargetGroup", groupWith(`"Protocol": "TCP", "HealthCheckProtocol": "HTTP", "HealthCheckPath": "/up"`), ""},
+	{"CreateTargetGroup", groupWith(`"Protocol": "HTTP", "HealthCheckIntervalSeconds": 5, "HealthCheckTimeoutSeconds": 5`),
+		"ValidationError: Health check interval must be greater than the timeout."},
+	{"CreateTargetGroup", groupWith(`"Protocol": "TLS", "HealthCheckIntervalSeconds": 5, "HealthCheckTimeoutSeconds": 6`),
+		"ValidationError: Health check timeout '6' must be smaller than or equal to the interval '5'"},
+	{"CreateTargetGroup", `{"Name": "equal", "Port": 80, "VpcId": "vpc-1", "Protocol": "TCP", ` +
+		`"HealthCheckIntervalSeconds": 5, "HealthCheckTimeoutSeconds": 5}`, ""},
+	{"CreateTargetGroup", `{"Name": "standard", "Port": 80, "VpcId": "vpc-1", "Protocol": "TCP", ` +
+		`"HealthCheckIntervalSeconds": 10}`, ""},
 	{"ModifyTargetGroup", `{"TargetGroupArn": "GROUP", "Matcher": {"GrpcCode": "0"}}`, "ValidationError: A GRPC code " +
 		"can be specified only for target groups with the protocol version 'GRPC'"},
 
