@@ -26,8 +26,8 @@ func accountLimits() []elbtypes.Limit {
 		{"condition-values-per-alb-rule", maxConditionValues}, {"condition-wildcards-per-alb-rule", maxWildcards},
 		{"target-groups-per-application-load-balancer", maxBalancerGroups},
 		{"target-groups-per-action-on-application-load-balancer", maxActionGroups},
-		{"target-groups-per-action-on-network-load-balancer", 5}, {"certificates-per-application-load-balancer", 25},
-		{"certificates-per-network-load-balancer", 25}, {"targets-per-target-group", maxTargets},
+		{"target-groups-per-action-on-network-load-balancer", 5}, {"certificates-per-application-load-balancer", maxCertificates},
+		{"certificates-per-network-load-balancer", maxCertificates}, {"targets-per-target-group", maxTargets},
 	} {
 		out = append(out, elbtypes.Limit{Name: ptr(l.name), Max: ptr(strconv.Itoa(l.max))})
 	}

@@ -16,7 +16,8 @@ const maxListeners = 50 // per load balancer
 
 // listenerDoc holds the data of a listener that no controller reads.
 type listenerDoc struct {
-	certificates []elbtypes.Certificate
+	certificates []elbtypes.Certificate // the default certificate
+	more         []string               // ARNs of the certificate list
 	policy       string
 	alpn         []string
 	mutual       *elbtypes.MutualAuthenticationAttributes
@@ -87,7 +88,6 @@ func duplicateListener(lb *world.LoadBalancer) error {
 
 // checkListener checks protocol and port against each other and the load balancer.
 func checkListener(l *world.Listener) error {
-	d, secure := listenerOf(l), l.Protocol == "HTTPS" || l.Protocol == "TLS"
 	fits := []string{"HTTP", "HTTPS"}
 	if l.Balancer.Type == "network" {
 		fits = []string{"TCP", "TLS", "UDP", "TCP_UDP"}
@@ -101,15 +101,19 @@ func checkListener(l *world.Listener) error {
 		return validationError("A listener port must be specified")
 	case l.Port < 1 || l.Port > 65535:
 		return validationError("Port '%d' must be between 1 and 65535", l.Port)
-	case secure && len(d.certificates) == 0:
-		return validationError("A certificate must be specified for %s listeners", l.Protocol)
-	case len(d.certificates) > 1:
-		return world.Refuse("TooManyCertificates", "Only one certificate can be specified for a listener")
-	case !secure && len(d.certificates) > 0:
-		return validationError("Certificates cannot be specified for %s listeners", l.Protocol)
-	case !secure:
+	}
+	if err := firstError(checkCertificates(l), checkALPN(l)); err != nil {
+		return err
+	}
+	return setPolicy(l)
+}
+
+// setPolicy sets the security policy of a listener with certificates, and clears that of others.
+func setPolicy(l *world.Listener) error {
+	d := listenerOf(l)
+	switch {
+	case !isSecure(l.Protocol):
 		d.policy = ""
-		return nil
 	case d.policy == "":
 		d.policy = defaultPolicy
 	case sslPolicy(d.policy) == nil:
@@ -165,14 +169,6 @@ func shapeListener(l *world.Listener) elbtypes.Listener {
 	}
 }
 
-func shapeCertificates(in []elbtypes.Certificate) []elbtypes.Certificate {
-	out := deepCopy(in)
-	for i := range out {
-		out[i].IsDefault = nil
-	}
-	return out
-}
-
 // ModifyListener changes the given members; DefaultActions replace the whole list.
 func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerInput) (*awselb.ModifyListenerOutput,
 	error) {
@@ -220,14 +216,19 @@ func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerI
 func applyListener(d *listenerDoc, l *world.Listener, in *awselb.ModifyListenerInput) {
 	if in.Certificates != nil {
 		d.certificates = deepCopy(in.Certificates)
-	} else if l.Protocol == "HTTP" {
+	} else if !isSecure(l.Protocol) {
 		d.certificates = nil
+	}
+	if !isSecure(l.Protocol) {
+		d.more = nil
 	}
 	if in.SslPolicy != nil {
 		d.policy = *in.SslPolicy
 	}
 	if in.AlpnPolicy != nil {
 		d.alpn = slices.Clone(in.AlpnPolicy)
+	} else if l.Protocol != "TLS" {
+		d.alpn = nil
 	}
 	if in.MutualAuthentication != nil {
 		d.mutual = deepCopy(in.MutualAuthentication)
@@ -244,22 +245,5 @@ func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerI
 		}
 		tx.RemoveListener(l)
 		return &awselb.DeleteListenerOutput{}, nil
-	})
-}
-
-// DescribeListenerCertificates returns the listener's one certificate.
-func (s *Service) DescribeListenerCertificates(ctx context.Context,
-	in *awselb.DescribeListenerCertificatesInput) (*awselb.DescribeListenerCertificatesOutput, error) {
-	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerCertificatesOutput, error) {
-		l, err := findListener(tx, in.ListenerArn)
-		if err != nil {
-			return nil, err
-		}
-		out := &awselb.DescribeListenerCertificatesOutput{Certificates: []elbtypes.Certificate{}}
-		for _, c := range shapeCertificates(listenerOf(l).certificates) {
-			c.IsDefault = ptr(true)
-			out.Certificates = append(out.Certificates, c)
-		}
-		return out, nil
 	})
 }

@@ -4,6 +4,7 @@ package elbv2
 // The list is not made by reflection, so that the linker can leave out unused calls.
 func (s *Service) apiOperations() []any {
 	return []any{
+		s.AddListenerCertificates,
 		s.AddTags,
 		s.CreateListener,
 		s.CreateLoadBalancer,
@@ -33,6 +34,7 @@ func (s *Service) apiOperations() []any {
 		s.ModifyTargetGroup,
 		s.ModifyTargetGroupAttributes,
 		s.RegisterTargets,
+		s.RemoveListenerCertificates,
 		s.RemoveTags,
 		s.SetIpAddressType,
 		s.SetRulePriorities,

@@ -6,8 +6,8 @@
 // (certificates, security policies, transforms, authenticate configurations) is kept on the
 // object's Doc and echoed. No stored or returned value points into a request or into the world.
 //
-// It does not simulate trust stores, capacity reservations, resource policies, IP pools and several
-// certificates per listener; it answers those operations as unknown ones. Network load balancers
+// It does not simulate trust stores, capacity reservations, resource policies and IP pools; it
+// answers those operations as unknown ones. Network load balancers
 // exist as resources and carry no traffic. FIDELITY.part.md says which behaviour follows which AWS
 // page.
 //
@@ -51,8 +51,7 @@ func (s *Service) API() wire.API {
 		Version:   "2015-12-01",
 		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", BadEnum: "ValidationError",
 		Operations: s.apiOperations(),
-		Known: []string{"AddListenerCertificates", "RemoveListenerCertificates", "AddTrustStoreRevocations",
-			"CreateTrustStore",
+		Known: []string{"AddTrustStoreRevocations", "CreateTrustStore",
 			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation",
 			"DescribeTrustStoreAssociations",
 			"DescribeTrustStoreRevocations", "DescribeTrustStores", "GetResourcePolicy",
