@@ -351,10 +351,18 @@ func selectGroups(tx *world.Tx, in *awselb.DescribeTargetGroupsInput) ([]*world.
 		if err != nil {
 			return nil, err
 		}
-		return slices.DeleteFunc(tx.TargetGroups.Values(),
-			func(g *world.TargetGroup) bool { return g.Balancer != lb.ARN }), nil
+		list := slices.DeleteFunc(groupsByName(tx), func(g *world.TargetGroup) bool { return g.Balancer != lb.ARN })
+		if len(list) == 0 {
+			return nil, world.Refuse("TargetGroupNotFound", "One or more target groups not found")
+		}
+		return list, nil
 	}
-	return tx.TargetGroups.Values(), nil
+	return groupsByName(tx), nil
+}
+
+func groupsByName(tx *world.Tx) []*world.TargetGroup {
+	return slices.SortedFunc(slices.Values(tx.TargetGroups.Values()),
+		func(a, b *world.TargetGroup) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func shapeGroup(g *world.TargetGroup) elbtypes.TargetGroup {

@@ -2,6 +2,7 @@ package elbv2
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -26,7 +27,8 @@ func accountLimits() []elbtypes.Limit {
 		{"condition-values-per-alb-rule", maxConditionValues}, {"condition-wildcards-per-alb-rule", maxWildcards},
 		{"target-groups-per-application-load-balancer", maxBalancerGroups},
 		{"target-groups-per-action-on-application-load-balancer", maxActionGroups},
-		{"target-groups-per-action-on-network-load-balancer", 5}, {"certificates-per-application-load-balancer", maxCertificates},
+		{"target-groups-per-action-on-network-load-balancer", 5},
+		{"certificates-per-application-load-balancer", maxCertificates},
 		{"certificates-per-network-load-balancer", maxCertificates}, {"targets-per-target-group", maxTargets},
 	} {
 		out = append(out, elbtypes.Limit{Name: ptr(l.name), Max: ptr(strconv.Itoa(l.max))})
@@ -71,6 +73,16 @@ func sslPolicy(name string) *elbtypes.SslPolicy {
 	return nil
 }
 
+// unique returns the names in their order, each once.
+func unique(names []string) (out []string) {
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // DescribeSSLPolicies lists the simulated policies.
 func (s *Service) DescribeSSLPolicies(ctx context.Context,
 	in *awselb.DescribeSSLPoliciesInput) (*awselb.DescribeSSLPoliciesOutput, error) {
@@ -78,7 +90,7 @@ func (s *Service) DescribeSSLPolicies(ctx context.Context,
 		list := sslPolicies()
 		if len(in.Names) > 0 {
 			var err error
-			list, err = mapEach(in.Names, func(name string) (elbtypes.SslPolicy, error) {
+			list, err = mapEach(unique(in.Names), func(name string) (elbtypes.SslPolicy, error) {
 				if p := sslPolicy(name); p != nil {
 					return *p, nil
 				}
