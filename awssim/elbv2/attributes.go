@@ -117,11 +117,26 @@ func balancerAttributes(kind string) []attributeSpec {
 		attributeSpec{"connection_logs.s3.prefix", "", anyText})
 }
 
+// requestHeaders are the names, which can change, of the headers that an HTTPS listener adds to
+// requests.
+func requestHeaders() (list []attributeSpec) {
+	for _, h := range []string{"Mtls-Clientcert", "Mtls-Clientcert-Serial-Number", "Mtls-Clientcert-Issuer",
+		"Mtls-Clientcert-Subject", "Mtls-Clientcert-Validity", "Mtls-Clientcert-Leaf", "Tls-Version",
+		"Tls-Cipher-Suite"} {
+		key := strings.ToLower(strings.ReplaceAll("X-Amzn-"+h, "-", "_"))
+		list = append(list, attributeSpec{"routing.http.request." + key + ".header_name", "X-Amzn-" + h, anyText})
+	}
+	return list
+}
+
 func listenerAttributes(protocol string) []attributeSpec {
 	if protocol != "HTTP" && protocol != "HTTPS" {
 		return []attributeSpec{{"tcp.idle_timeout.seconds", "350", isBetween(60, 6000)}}
 	}
 	list := []attributeSpec{{"routing.http.response.server.enabled", "true", isBool()}}
+	if protocol == "HTTPS" {
+		list = append(list, requestHeaders()...)
+	}
 	for _, h := range []string{"strict_transport_security", "access_control_allow_origin",
 		"access_control_allow_methods",
 		"access_control_allow_headers", "access_control_allow_credentials", "access_control_expose_headers",

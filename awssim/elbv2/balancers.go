@@ -94,6 +94,9 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 	if d.tags, err = newTags(in.Tags); err != nil {
 		return nil, err
 	}
+	if err := checkSecurityGroups(in.SecurityGroups); err != nil {
+		return nil, err
+	}
 	lb.Doc, lb.Attributes = d, defaultValues(balancerAttributes(lb.Type))
 	return lb, setSubnets(tx, lb, in.Subnets, in.SubnetMappings)
 }
@@ -290,6 +293,17 @@ func (s *Service) SetSubnets(ctx context.Context, in *awselb.SetSubnetsInput) (*
 	})
 }
 
+// checkSecurityGroups rejects text that is not the id of a security group. Whether the group exists
+// is not checked: it filters no traffic here.
+func checkSecurityGroups(ids []string) error {
+	for _, id := range ids {
+		if !strings.HasPrefix(id, "sg-") {
+			return validationError("Security group '%s' is not valid", id)
+		}
+	}
+	return nil
+}
+
 // SetSecurityGroups replaces the security groups, which do not filter traffic here.
 func (s *Service) SetSecurityGroups(ctx context.Context,
 	in *awselb.SetSecurityGroupsInput) (*awselb.SetSecurityGroupsOutput, error) {
@@ -298,10 +312,12 @@ func (s *Service) SetSecurityGroups(ctx context.Context,
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range in.SecurityGroups {
-			if !strings.HasPrefix(id, "sg-") {
-				return nil, world.Refuse("InvalidSecurityGroup", "One or more security groups are invalid")
-			}
+		if lb.Type == "network" && len(balancerOf(lb).groups) == 0 {
+			return nil, world.Refuse("InvalidConfigurationRequest", "Security groups cannot be set for the load balancer "+
+				"'%s' of type 'network' because it was created without one", lb.ARN)
+		}
+		if err := checkSecurityGroups(in.SecurityGroups); err != nil {
+			return nil, err
 		}
 		balancerOf(lb).groups = slices.Clone(in.SecurityGroups)
 		return &awselb.SetSecurityGroupsOutput{SecurityGroupIds: slices.Clone(in.SecurityGroups)}, nil

@@ -225,6 +225,89 @@ func TestListeners(t *testing.T) {
 	b.refused(err, "ValidationError", "")
 }
 
+// Target groups are listed by name; a load balancer without one has none to describe.
+func TestTargetGroupsAreListedByName(t *testing.T) {
+	b := newBench(t)
+	lb, idle := b.balancer("edge"), b.balancer("idle")
+	c, a := b.group("c"), b.group("a")
+	b.group("b")
+	b.listen(lb, 80, to(c))
+	b.listen(lb, 81, to(a))
+	names := func(in *awselb.DescribeTargetGroupsInput) (all string) {
+		out, err := b.DescribeTargetGroups(b.ctx, in)
+		b.ok(err)
+		for _, g := range out.TargetGroups {
+			all += *g.TargetGroupName
+		}
+		return all
+	}
+	if got := names(&awselb.DescribeTargetGroupsInput{}); got != "abc" {
+		t.Errorf("all: %s", got)
+	}
+	if got := names(&awselb.DescribeTargetGroupsInput{LoadBalancerArn: &lb}); got != "ac" {
+		t.Errorf("of the load balancer: %s", got)
+	}
+	_, err := b.DescribeTargetGroups(b.ctx, &awselb.DescribeTargetGroupsInput{LoadBalancerArn: &idle})
+	b.refused(err, "TargetGroupNotFound", "One or more target groups not found")
+}
+
+func TestSecurityGroups(t *testing.T) {
+	b := newBench(t)
+	lb, flow := b.balancer("edge"), b.network()
+	set := func(lb string, ids ...string) error {
+		_, err := b.SetSecurityGroups(b.ctx, &awselb.SetSecurityGroupsInput{LoadBalancerArn: &lb, SecurityGroups: ids})
+		return err
+	}
+	b.ok(set(lb, "sg-1", "sg-2"))
+	b.refused(set(lb, "web"), "ValidationError", "Security group 'web' is not valid")
+	b.refused(set(flow, "sg-1"), "InvalidConfigurationRequest", "created without one")
+	create := func(name, kind, id string) (string, error) {
+		out, err := b.CreateLoadBalancer(b.ctx, &awselb.CreateLoadBalancerInput{Name: &name,
+			Type: elbtypes.LoadBalancerTypeEnum(kind), Subnets: []string{"subnet-a", "subnet-b"},
+			SecurityGroups: []string{id}})
+		if err != nil {
+			return "", err
+		}
+		return *out.LoadBalancers[0].LoadBalancerArn, nil
+	}
+	_, err := create("other", "application", "web")
+	b.refused(err, "ValidationError", "Security group 'web' is not valid")
+	filtered, err := create("filtered", "network", "sg-1")
+	b.ok(err)
+	b.ok(set(filtered, "sg-2"))
+}
+
+// An HTTPS listener can rename the headers that it adds to requests.
+func TestRequestHeaderNames(t *testing.T) {
+	b := newBench(t)
+	lb, web := b.balancer("edge"), b.group("web")
+	key := "routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name"
+	names := func(listener string) (found string) {
+		out, err := b.DescribeListenerAttributes(b.ctx, &awselb.DescribeListenerAttributesInput{ListenerArn: &listener})
+		b.ok(err)
+		for _, a := range out.Attributes {
+			if *a.Key == key {
+				found += *a.Value
+			}
+		}
+		return found
+	}
+	secure, plain := b.secured(lb, 443, "HTTPS", web), b.listen(lb, 80, to(web))
+	if names(secure) != "X-Amzn-Mtls-Clientcert-Serial-Number" || names(plain) != "" {
+		t.Errorf("at first %s and %s", names(secure), names(plain))
+	}
+	rename := func(listener string) error {
+		_, err := b.ModifyListenerAttributes(b.ctx, &awselb.ModifyListenerAttributesInput{ListenerArn: &listener,
+			Attributes: []elbtypes.ListenerAttribute{{Key: &key, Value: aws.String("X-Serial")}}})
+		return err
+	}
+	b.ok(rename(secure))
+	if names(secure) != "X-Serial" {
+		t.Errorf("renamed: %s", names(secure))
+	}
+	b.refused(rename(plain), "ValidationError", "is not recognized")
+}
+
 func TestTags(t *testing.T) {
 	b := newBench(t)
 	lb, web := b.balancer("edge"), b.group("web")
@@ -258,7 +341,7 @@ func TestLimitsAndPolicies(t *testing.T) {
 		t.Errorf("%+v", limits.Limits)
 	}
 	policies, err := b.DescribeSSLPolicies(b.ctx,
-		&awselb.DescribeSSLPoliciesInput{Names: []string{"ELBSecurityPolicy-2016-08"}})
+		&awselb.DescribeSSLPoliciesInput{Names: []string{"ELBSecurityPolicy-2016-08", "ELBSecurityPolicy-2016-08"}})
 	b.ok(err)
 	if len(policies.SslPolicies) != 1 {
 		t.Errorf("%+v", policies.SslPolicies)
