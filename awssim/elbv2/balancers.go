@@ -94,7 +94,8 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 	if d.tags, err = newTags(in.Tags); err != nil {
 		return nil, err
 	}
-	if err := checkSecurityGroups(in.SecurityGroups); err != nil {
+	if err := firstError(checkSecurityGroups(in.SecurityGroups),
+		checkIPAddressType(lb.Type, d.scheme, d.ip)); err != nil {
 		return nil, err
 	}
 	lb.Doc, lb.Attributes = d, defaultValues(balancerAttributes(lb.Type))
@@ -324,6 +325,20 @@ func (s *Service) SetSecurityGroups(ctx context.Context,
 	})
 }
 
+// checkIPAddressType rejects a type of addresses that the load balancer cannot have: only an Application
+// Load Balancer that faces the internet can do without public IPv4 addresses.
+func checkIPAddressType(kind string, scheme elbtypes.LoadBalancerSchemeEnum, ip elbtypes.IpAddressType) error {
+	switch {
+	case !slices.Contains(ip.Values(), ip):
+		return validationError("'%s' is not a valid IP address type", ip)
+	case ip == elbtypes.IpAddressTypeDualstackWithoutPublicIpv4 &&
+		(kind != "application" || scheme != elbtypes.LoadBalancerSchemeEnumInternetFacing):
+		return world.Refuse("InvalidConfigurationRequest",
+			"The IP address type '%s' is not supported for load balancers of type '%s' with scheme '%s'", ip, kind, scheme)
+	}
+	return nil
+}
+
 // SetIpAddressType sets ipv4 or dualstack; both listen on IPv4 here.
 func (s *Service) SetIpAddressType(ctx context.Context,
 	in *awselb.SetIpAddressTypeInput) (*awselb.SetIpAddressTypeOutput, error) {
@@ -332,8 +347,8 @@ func (s *Service) SetIpAddressType(ctx context.Context,
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(in.IpAddressType.Values(), in.IpAddressType) {
-			return nil, validationError("'%s' is not a valid IP address type", in.IpAddressType)
+		if err := checkIPAddressType(lb.Type, balancerOf(lb).scheme, in.IpAddressType); err != nil {
+			return nil, err
 		}
 		balancerOf(lb).ip = in.IpAddressType
 		return &awselb.SetIpAddressTypeOutput{IpAddressType: in.IpAddressType}, nil

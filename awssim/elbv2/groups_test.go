@@ -277,6 +277,26 @@ func TestSecurityGroups(t *testing.T) {
 	b.ok(set(filtered, "sg-2"))
 }
 
+func TestIPAddressTypes(t *testing.T) {
+	b := newBench(t)
+	edge, flow := b.balancer("edge"), b.network()
+	inside, err := b.CreateLoadBalancer(b.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("inside"),
+		Scheme: "internal", Subnets: []string{"subnet-a", "subnet-b"}})
+	b.ok(err)
+	set := func(lb string, ip elbtypes.IpAddressType) error {
+		_, err := b.SetIpAddressType(b.ctx, &awselb.SetIpAddressTypeInput{LoadBalancerArn: &lb, IpAddressType: ip})
+		return err
+	}
+	private := elbtypes.IpAddressTypeDualstackWithoutPublicIpv4
+	b.ok(set(edge, private))
+	b.ok(set(*inside.LoadBalancers[0].LoadBalancerArn, "dualstack"))
+	b.refused(set(*inside.LoadBalancers[0].LoadBalancerArn, private), "InvalidConfigurationRequest", "'internal'")
+	b.refused(set(flow, private), "InvalidConfigurationRequest", "'network'")
+	_, err = b.CreateLoadBalancer(b.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("other"), Scheme: "internal",
+		IpAddressType: private, Subnets: []string{"subnet-a", "subnet-b"}})
+	b.refused(err, "InvalidConfigurationRequest", "'internal'")
+}
+
 // An HTTPS listener can rename the headers that it adds to requests.
 func TestRequestHeaderNames(t *testing.T) {
 	b := newBench(t)
