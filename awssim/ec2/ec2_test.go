@@ -138,7 +138,8 @@ func TestWhatIsUsedIsNotDeleted(t *testing.T) {
 	s.refused("DeleteSubnet", &ec2.DeleteSubnetInput{SubnetId: n}, "DependencyViolation", n)
 	faces := ask[ec2.DescribeNetworkInterfacesOutput](s, "DescribeNetworkInterfaces",
 		&ec2.DescribeNetworkInterfacesInput{Filters: filter("subnet-id", n)}).NetworkInterfaces
-	if len(faces) != 1 || faces[0].NetworkInterfaceId != task.InterfaceID() || faces[0].PrivateIpAddress != "10.0.1.4" {
+	if len(faces) != 1 || faces[0].NetworkInterfaceId != task.InterfaceID() || faces[0].PrivateIpAddress != "10.0.1.4" ||
+		faces[0].MacAddress != task.InterfaceMAC() || faces[0].PrivateDnsName != "ip-10-0-1-4.eu-west-1.compute.internal" {
 		t.Errorf("interfaces %+v", faces)
 	}
 	_ = s.world.Do(here, func(*world.Tx) error { task.LastStatus = "STOPPED"; return nil })

@@ -64,7 +64,8 @@ func (d regionDesk) interfaceOutput(t *world.Task) NetworkInterface {
 		AvailabilityZone: t.Subnet.Zone,
 		Description:      t.ARN, OwnerId: d.Key.Account, RequesterManaged: true, Status: "in-use",
 		InterfaceType:    "interface",
-		PrivateIpAddress: t.Address.String(), SourceDestCheck: true, Groups: []GroupName{},
+		PrivateIpAddress: t.Address.String(), PrivateDnsName: t.PrivateDNSName(d.Key.Region),
+		MacAddress: t.InterfaceMAC(), SourceDestCheck: true, Groups: []GroupName{},
 		Addresses: []PrivateAddress{{t.Address.String(), true}}}
 }
 
@@ -80,6 +81,10 @@ func (n NetworkInterface) filterValues(name string) ([]string, bool) {
 		return []string{n.AvailabilityZone}, true
 	case "private-ip-address", "addresses.private-ip-address":
 		return []string{n.PrivateIpAddress}, true
+	case "private-dns-name":
+		return []string{n.PrivateDnsName}, true
+	case "mac-address":
+		return []string{n.MacAddress}, true
 	case "status":
 		return []string{n.Status}, true
 	case "description":

@@ -152,6 +152,8 @@ type NetworkInterface struct {
 	Status             string
 	InterfaceType      string
 	PrivateIpAddress   string
+	PrivateDnsName     string
+	MacAddress         string
 	SourceDestCheck    bool
 	Groups             []GroupName      `wire:"groupSet"`
 	Addresses          []PrivateAddress `wire:"privateIpAddressesSet"`

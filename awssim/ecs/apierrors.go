@@ -37,6 +37,9 @@ func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:
 
 func isARN(id string) bool { return strings.HasPrefix(id, "arn:") }
 
+// regionOf returns the Region in an ARN.
+func regionOf(arn string) string { return strings.SplitN(arn, ":", 5)[3] }
+
 // resourcePart returns the part of an ARN after account and Region.
 func resourcePart(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)

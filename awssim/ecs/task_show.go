@@ -77,25 +77,19 @@ next:
 	return o
 }
 
-// showInterface returns the task's network interface; its ids are derived from the task's id.
+// showInterface returns the task's network interface, which EC2 describes too.
 func showInterface(t *world.Task) ecstypes.Attachment {
 	a := ecstypes.Attachment{Id: ptr(attachmentOf(t)), Type: ptr("ElasticNetworkInterface"),
 		Status: ptr(interfaceStatus(t))}
 	a.Details = []ecstypes.KeyValuePair{keyValue("subnetId", t.Subnet.ID)}
 	if t.Address.IsValid() {
-		h := sha256.Sum256([]byte("eni " + t.ID))
 		a.Details = append(a.Details,
-			keyValue("networkInterfaceId", "eni-0"+hex.EncodeToString(h[:8])),
-			keyValue("macAddress", fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", h[8], h[9], h[10], h[11], h[12])),
-			keyValue("privateDnsName", "ip-"+dashedAddress(t)+".ec2.internal"),
+			keyValue("networkInterfaceId", t.InterfaceID()),
+			keyValue("macAddress", t.InterfaceMAC()),
+			keyValue("privateDnsName", t.PrivateDNSName(regionOf(t.ARN))),
 			keyValue("privateIPv4Address", t.Address.String()))
 	}
 	return a
-}
-
-func dashedAddress(t *world.Task) string {
-	b := t.Address.As4()
-	return fmt.Sprintf("%d-%d-%d-%d", b[0], b[1], b[2], b[3])
 }
 
 func attachmentOf(t *world.Task) string {
