@@ -2,8 +2,8 @@ package ecs
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -43,7 +43,7 @@ func (s *Service) DescribeContainerInstances(ctx context.Context,
 		case err != nil:
 			return nil, err
 		case len(in.ContainerInstances) == 0:
-			return nil, invalidParameter("Container instances cannot be empty.")
+			return nil, invalidParameter("Container instance cannot be empty.")
 		case len(in.ContainerInstances) > 100:
 			return nil, invalidParameter("Container instances cannot have more than 100 elements.")
 		}
@@ -87,7 +87,7 @@ func showInstance(tx *world.Tx, i *world.ContainerInstance) ecstypes.ContainerIn
 		ContainerInstanceArn: ptr(i.ARN), Ec2InstanceId: ptr(i.ID), Status: ptr("ACTIVE"), AgentConnected: true,
 		RegisteredAt: optionalTime(i.RegisteredAt), Version: 1, Attachments: []ecstypes.Attachment{},
 		Tags: []ecstypes.Tag{}, VersionInfo: &ecstypes.VersionInfo{AgentVersion: ptr("1.100.0")},
-		RegisteredResources: instanceResources(size, nil), RemainingResources: instanceResources(free, usedPorts(i)),
+		RegisteredResources: instanceResources(size, nil), RemainingResources: instanceResources(free, reservedPorts(i)),
 		CapacityProviderName: instanceProvider(tx, i.Cluster),
 	}
 	for _, a := range [][2]string{{"ecs.availability-zone", i.Zone}, {"ecs.instance-type", "m5.large"},
@@ -118,14 +118,18 @@ func instanceResources(size world.Size, ports []string) []ecstypes.Resource {
 	}
 }
 
-func usedPorts(i *world.ContainerInstance) (ports []string) {
+// reservedPorts returns the host ports that the definitions of an instance's tasks name. Ports that
+// were assigned automatically are not reserved.
+func reservedPorts(i *world.ContainerInstance) (ports []string) {
 	for _, t := range i.Tasks {
 		if t.Definition.HasOwnAddress() {
 			continue
 		}
-		for _, c := range t.Containers {
-			for _, p := range c.Spec.Ports {
-				ports = append(ports, fmt.Sprint(p.Published()))
+		for _, c := range t.Definition.Containers {
+			for _, p := range c.Ports {
+				if p.Host != 0 {
+					ports = append(ports, strconv.Itoa(int(p.Host)))
+				}
 			}
 		}
 	}

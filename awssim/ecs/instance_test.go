@@ -95,6 +95,12 @@ func TestBridgeTasksAreRegisteredByHostPort(t *testing.T) {
 		if !ok || len(bindings) != 1 || len(x.Attachments) != 0 || len(x.Containers) != 2 {
 			t.Fatalf("%+v", x)
 		}
+		// Automatically assigned ports are not reserved (API Reference, PortMapping, hostPort).
+		for _, r := range host.RemainingResources {
+			if *r.Name == "PORTS" && len(r.StringSetValue) != 5 {
+				t.Errorf("reserved ports %v", r.StringSetValue)
+			}
+		}
 		p := bindings[0]
 		if *p.ContainerPort != 8080 || *p.HostPort < 32768 || host.CapacityProviderName != nil {
 			t.Errorf("%+v on %+v", p, host)
