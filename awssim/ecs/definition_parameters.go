@@ -13,8 +13,8 @@ import (
 func checkFargateParameters(in *awsecs.RegisterTaskDefinitionInput) error {
 	switch e := in.EphemeralStorage; {
 	case in.PidMode != "" && in.PidMode != "task":
-		return clientError("Tasks using the Fargate launch type do not support pidMode '%s': the only valid value is "+
-			"'task'.", in.PidMode)
+		return clientError("Tasks using the Fargate launch type do not support pidMode '%s'. The supported value for "+
+			"pidMode is 'task'.", in.PidMode)
 	case in.IpcMode != "":
 		return clientError("Tasks using the Fargate launch type do not support the parameter 'ipcMode'.")
 	case len(in.PlacementConstraints) > 0:

@@ -22,7 +22,7 @@ func efs(root string) []ecstypes.Volume {
 func TestParametersOfTaskDefinitionsAreRefused(t *testing.T) {
 	b := newBench(t, world.Options{})
 	for text, edit := range map[string]func(*registration, *ecstypes.ContainerDefinition){
-		"Tasks using the Fargate launch type do not support pidMode 'host': the only valid value is 'task'.": func(
+		"Tasks using the Fargate launch type do not support pidMode 'host'. The supported value for pidMode is 'task'.": func(
 			in *registration, _ *ecstypes.ContainerDefinition) {
 			in.PidMode = "host"
 		},

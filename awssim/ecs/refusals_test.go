@@ -151,14 +151,31 @@ var refusedCalls = []struct{ operation, input, answer string }{
 		{"Status": "ENABLED", "MinimumScalingStepSize": 0}}}`,
 		"InvalidParameterException: The managed scaling minimumScalingStepSize must be between 1 and 10000."},
 	{"PutAccountSetting", `{"Name": "containerInsights", "Value": "on"}`,
-		"InvalidParameterException: Invalid value for the setting containerInsights: on."},
+		"InvalidParameterException: Invalid setting 'value'"},
+	{"ListAccountSettings", `{"Name": "unknown"}`, "InvalidParameterException: unknown should be one of " +
+		"[serviceLongArnFormat,taskLongArnFormat,containerInstanceLongArnFormat,awsvpcTrunking,containerInsights," +
+		"fargateFIPSMode,tagResourceAuthorization,fargateTaskRetirementWaitPeriod,guardDutyActivate," +
+		"defaultLogDriverMode,fargateEventWindows]"},
 	{"PutAccountSettingDefault", `{"Name": "fargateTaskRetirementWaitPeriod", "Value": "14"}`, ""},
 	{"ListAccountSettings", `{"Value": "enabled"}`,
 		"InvalidParameterException: A setting name must be specified together with a setting value."},
 	{"DeregisterTaskDefinition", `{"TaskDefinition": "api"}`, "ClientException: Revision is missing."},
 	{"DeregisterTaskDefinition", `{"TaskDefinition": "api:one"}`,
 		"InvalidParameterException: Invalid revision number. Number: one"},
+	{"DescribeContainerInstances", `{"Cluster": "web", "ContainerInstances": []}`,
+		"InvalidParameterException: Container instance cannot be empty."},
+	{"ListServices", `{"Cluster": "web", "SchedulingStrategy": "ONCE"}`,
+		"InvalidParameterException: Scheduling strategy should be one of [REPLICA,DAEMON]"},
+	{"RunTask", `{"Cluster": "web", "TaskDefinition": "f", "LaunchType": "Fargate"}`, "InvalidParameterException: " +
+		"launch type should be one of [EC2,FARGATE,EXTERNAL,FMI,MANAGED_INSTANCES]"},
 
+	{"CreateService", service("s1", `"DesiredCount": -1`),
+		"InvalidParameterException: DesiredCount can not be lesser than 0"},
+	{"CreateService", `{"Cluster": "web", "ServiceName": "s1", "TaskDefinition": "api", "LaunchType": "FARGATE",
+		"SchedulingStrategy": "DAEMON"}`, "InvalidParameterException: The daemon scheduling strategy does not support the " +
+		"FARGATE launch type. Change the launch type and try again"},
+	{"CreateService", service("s1", `"LoadBalancers": [{"LoadBalancerName": "old", "ContainerName": "app",
+		"ContainerPort": 80}]`), "UnsupportedFeatureException: Classic load balancers: not simulated."},
 	{"CreateService", service("s1", `"PlacementStrategy": [{"Type": "binpack", "Field": "disk"}]`),
 		"InvalidParameterException: The field of the placement strategy binpack must be cpu or memory."},
 	{"CreateService", service("s1", `"PlacementStrategy": [{"Type": "random", "Field": "cpu"}]`),
@@ -175,6 +192,8 @@ var refusedCalls = []struct{ operation, input, answer string }{
 		"try again."},
 	{"CreateService", service("s1", `"PlacementStrategy": [{"Type": "spread", "Field": "instanceId"}, {"Type": "binpack",
 		"Field": "MEMORY"}], "PlacementConstraints": [{"Type": "distinctInstance"}]`), ""},
+	{"UpdateService", `{"Cluster": "web", "Service": "s1", "DesiredCount": -1}`,
+		"InvalidParameterException: Task count can not be lesser than 0"},
 	{"UpdateService", `{"Cluster": "web", "Service": "s1", "PlacementStrategy": [{"Type": "binpack"}]}`,
 		"InvalidParameterException: The field of the placement strategy binpack must be cpu or memory."},
 	{"UpdateService", `{"Cluster": "web", "Service": "s1", "EnableExecuteCommand": true}`, "InvalidParameterException: " +

@@ -1,6 +1,8 @@
 package ecs
 
 import (
+	"strings"
+
 	ecsdocument "github.com/aws/aws-sdk-go-v2/service/ecs/document"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	smithy "github.com/aws/smithy-go"
@@ -17,7 +19,7 @@ func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
 		BadEnum: "InvalidParameterException", Operations: s.apiOperations(), LowerFirst: true, Errors: modelledErrors(),
-		Unions: unionMembers(), Known: unsimulatedOperations(),
+		Unions: unionMembers(), Known: unsimulatedOperations(), EnumWords: enumWords(),
 		Document: func(v any) any { return ecsdocument.NewLazyDocument(v) },
 	}
 }
@@ -40,6 +42,20 @@ func modelledErrors() []smithy.APIError {
 		&ecstypes.ServiceNotFoundException{}, &ecstypes.TargetNotConnectedException{},
 		&ecstypes.TargetNotFoundException{}, &ecstypes.TaskSetNotFoundException{},
 		&ecstypes.UnsupportedFeatureException{}, &ecstypes.UpdateInProgressException{},
+	}
+}
+
+// enumWords returns AWS's answers to values that do not exist, of the members that have an answer of
+// their own. FMI is in it although the model does not have it.
+func enumWords() map[string]string {
+	var names []string
+	for _, n := range ecstypes.SettingName("").Values() {
+		names = append(names, string(n))
+	}
+	return map[string]string{
+		"launchType":         "launch type should be one of [EC2,FARGATE,EXTERNAL,FMI,MANAGED_INSTANCES]",
+		"schedulingStrategy": "Scheduling strategy should be one of [REPLICA,DAEMON]",
+		"name":               "{value} should be one of [" + strings.Join(names, ",") + "]",
 	}
 }
 

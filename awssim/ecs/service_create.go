@@ -143,7 +143,7 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 	case in.SchedulingStrategy == "DAEMON":
 		return firstError(checkDaemon(in, controller), checkNotSimulated(in))
 	case val(in.DesiredCount) < 0:
-		return invalidParameter("Desired count can not be negative.")
+		return invalidParameter("DesiredCount can not be lesser than 0")
 	case val(in.DesiredCount) > maxServiceTasks:
 		return errTooManyTasks()
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
@@ -168,7 +168,8 @@ func checkDaemon(in *awsecs.CreateServiceInput, controller string) error {
 	case in.DesiredCount != nil:
 		return errDaemonCount()
 	case in.LaunchType == "FARGATE":
-		return invalidParameter("Tasks using the Fargate launch type do not support the DAEMON scheduling strategy.")
+		return invalidParameter("The daemon scheduling strategy does not support the FARGATE launch type. Change the " +
+			"launch type and try again")
 	case len(in.PlacementStrategy) > 0:
 		return invalidParameter("Placement strategies are not supported with the DAEMON scheduling strategy.")
 	}

@@ -142,7 +142,7 @@ func (edit serviceEditor) applyUpdate(tx *world.Tx, svc *world.Service, in *awse
 func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool) error {
 	switch {
 	case val(in.DesiredCount) < 0:
-		return invalidParameter("Desired count can not be negative.")
+		return invalidParameter("Task count can not be lesser than 0")
 	case val(in.DesiredCount) > maxServiceTasks:
 		return errTooManyTasks()
 	case val(in.HealthCheckGracePeriodSeconds) < 0:

@@ -132,7 +132,7 @@ func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) stri
 			return nil, invalidParameter("Setting value cannot be empty.")
 		}
 		if valid, ok := settingValues[string(name)]; ok && !hasItem(valid, *value) {
-			return nil, invalidParameter("Invalid value for the setting %s: %s.", name, *value)
+			return nil, invalidParameter("Invalid setting 'value'")
 		}
 		p := principal(tx)
 		stateOf(tx).settings.Put(settingKey(p, string(name)), *value)

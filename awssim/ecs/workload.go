@@ -221,6 +221,8 @@ func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a worl
 	a = world.Attachment{TargetGroup: val(b.TargetGroupArn), Container: val(b.ContainerName),
 		ContainerPort: val(b.ContainerPort)}
 	switch {
+	case val(b.LoadBalancerName) != "" && !w.definition.HasOwnAddress():
+		return a, notSimulated("Classic load balancers")
 	case val(b.LoadBalancerName) != "":
 		return a, invalidParameter("Classic load balancers are not supported with the awsvpc network mode.")
 	case b.AdvancedConfiguration != nil:

@@ -31,10 +31,25 @@ func (r *preparedAPI) checkEnums(in *shape, v reflect.Value) *world.Refusal {
 	if r.BadEnum == "" {
 		return nil
 	}
+	if text := r.enumWords(in, v); text != "" {
+		return &world.Refusal{Code: r.BadEnum, Message: text}
+	}
 	if text := in.enumViolation(v, ""); text != "" {
 		return &world.Refusal{Code: r.BadEnum, Message: "1 validation error detected: " + text}
 	}
 	return nil
+}
+
+// enumWords returns the service's own sentence about the first such value, or "".
+func (r *preparedAPI) enumWords(in *shape, v reflect.Value) string {
+	for i := range in.fields {
+		f := &in.fields[i]
+		words, ok := r.EnumWords[lowerFirst(f.in)]
+		if x := v.Field(f.index); ok && f.shape.enumViolation(x, "") != "" {
+			return strings.ReplaceAll(words, "{value}", x.String())
+		}
+	}
+	return ""
 }
 
 // enumViolation returns AWS's sentence about the first such value in v, or "".

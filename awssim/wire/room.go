@@ -61,6 +61,9 @@ type API struct {
 	// BadEnum is the error code for a value that an enumeration of the model does not have. Empty:
 	// the API checks such values itself.
 	BadEnum string
+	// EnumWords has sentences of the service's own about such values in a member of an input, by its
+	// name: "launchType". {value} in a sentence is the value.
+	EnumWords map[string]string
 	// QueryCodes are the error codes from the time when the service had only the query protocol, by
 	// error type: "InvalidFormatFault" -> "InvalidFormat". They are sent in every protocol:
 	// query-compatible clients show them instead of the type.
