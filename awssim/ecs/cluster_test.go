@@ -98,7 +98,8 @@ func TestTags(t *testing.T) {
 	b.steady(1)
 	task := must(b.ListTasks(b.ctx, &awsecs.ListTasksInput{Cluster: aws.String("web")}))(t).TaskArns[0]
 	tag := func(k, v string) []ecstypes.Tag { return []ecstypes.Tag{{Key: &k, Value: &v}} }
-	for _, arn := range []string{*svc.ClusterArn, *svc.ServiceArn, *ts.TaskSetArn, v1, task} {
+	host := b.fleet(1)[0]
+	for _, arn := range []string{*svc.ClusterArn, *svc.ServiceArn, *ts.TaskSetArn, v1, task, host} {
 		must(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: tag("a", "1")}))(t)
 		must(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: tag("b", "2")}))(t)
 		must(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: tag("a", "3")}))(t)
@@ -112,8 +113,14 @@ func TestTags(t *testing.T) {
 		refused(b.UntagResource(b.ctx, &awsecs.UntagResourceInput{ResourceArn: &arn, TagKeys: []string{"aws:x"}}))(t,
 			invalidParameter, "Tag keys cannot start with aws: (aws:x).")
 	}
-	if s := b.service(); len(s.Tags) != 0 {
+	if s := b.service(); len(s.Tags) != 0 || len(b.instances()[host].Tags) != 0 {
 		t.Error("tags are shown unasked")
+	}
+	hosts := must(b.DescribeContainerInstances(b.ctx, &awsecs.DescribeContainerInstancesInput{
+		Cluster: aws.String("web"), ContainerInstances: []string{host},
+		Include: []ecstypes.ContainerInstanceField{"TAGS"}}))(t).ContainerInstances
+	if len(hosts) != 1 || len(hosts[0].Tags) != 1 || *hosts[0].Tags[0].Value != "3" {
+		t.Errorf("%+v", hosts)
 	}
 	var many []ecstypes.Tag
 	for i := range 50 {

@@ -51,7 +51,7 @@ func (s *Service) DescribeContainerInstances(ctx context.Context,
 			Failures: []ecstypes.Failure{}}
 		for _, id := range in.ContainerInstances {
 			if i := instanceIn(c, id); i != nil {
-				out.ContainerInstances = append(out.ContainerInstances, showInstance(tx, i))
+				out.ContainerInstances = append(out.ContainerInstances, showInstance(tx, i, hasItem(in.Include, "TAGS")))
 				continue
 			}
 			out.Failures = append(out.Failures, missingInstance(tx, c, id))
@@ -78,7 +78,7 @@ func missingInstance(tx *world.Tx, c *world.Cluster, id string) ecstypes.Failure
 var unlimited = world.Size{CPU: 2048, Memory: 7680}
 
 // showInstance returns an instance in AWS's form.
-func showInstance(tx *world.Tx, i *world.ContainerInstance) ecstypes.ContainerInstance {
+func showInstance(tx *world.Tx, i *world.ContainerInstance, tags bool) ecstypes.ContainerInstance {
 	size, free := i.Size, i.Free()
 	if size.IsZero() {
 		size, free = unlimited, unlimited
@@ -88,12 +88,10 @@ func showInstance(tx *world.Tx, i *world.ContainerInstance) ecstypes.ContainerIn
 		RegisteredAt: optionalTime(i.RegisteredAt), Version: 1, Attachments: []ecstypes.Attachment{},
 		Tags: []ecstypes.Tag{}, VersionInfo: &ecstypes.VersionInfo{AgentVersion: ptr("1.100.0")},
 		RegisteredResources: instanceResources(size, nil), RemainingResources: instanceResources(free, reservedPorts(i)),
-		CapacityProviderName: instanceProvider(tx, i.Cluster),
+		CapacityProviderName: instanceProvider(tx, i.Cluster), Attributes: attributesOf(i),
 	}
-	for _, a := range [][2]string{{"ecs.availability-zone", i.Zone}, {"ecs.instance-type", "m5.large"},
-		{"ecs.os-type", "linux"}, {"ecs.cpu-architecture", "x86_64"}, {"ecs.subnet-id", i.Subnet.ID},
-		{"ecs.vpc-id", i.Subnet.VPC}} {
-		d.Attributes = append(d.Attributes, ecstypes.Attribute{Name: ptr(a[0]), Value: ptr(a[1])})
+	if tags {
+		d.Tags = shownTags(docOfInstance(i).tags)
 	}
 	for _, t := range i.Tasks {
 		switch {

@@ -70,13 +70,13 @@ func unionMembers() []any {
 func unsimulatedOperations() []string {
 	return []string{
 		"AssociateGatewayWithCluster", "ContinueServiceDeployment", "CreateDaemon", "CreateExpressGatewayService",
-		"CreateGateway", "DeleteAttributes", "DeleteDaemon", "DeleteDaemonTaskDefinition",
+		"CreateGateway", "DeleteDaemon", "DeleteDaemonTaskDefinition",
 		"DeleteExpressGatewayService", "DeleteGateway", "DeregisterContainerInstance", "DescribeDaemon",
 		"DescribeDaemonDeployments", "DescribeDaemonRevisions", "DescribeDaemonTaskDefinition",
 		"DescribeExpressGatewayService", "DescribeGateway", "DescribeGatewayResources", "DescribeGatewayRoute",
 		"DisassociateGatewayFromCluster", "DiscoverPollEndpoint", "GetTaskProtection",
-		"ListAttributes", "ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
-		"ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways", "PutAttributes",
+		"ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
+		"ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways",
 		"RegisterContainerInstance", "RegisterDaemonTaskDefinition",
 		"SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
 		"UpdateContainerAgent", "UpdateContainerInstancesState", "UpdateDaemon", "UpdateExpressGatewayService",

@@ -90,6 +90,13 @@ func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
 		if t, ok := tx.Tasks.Get(arn); ok {
 			return &docOfTask(t).tags, nil
 		}
+	case "container-instance":
+		name, _, _ := strings.Cut(rest, "/")
+		if c, ok := tx.Clusters.Get(name); ok {
+			if i := instanceIn(c, arn); i != nil {
+				return &docOfInstance(i).tags, nil
+			}
+		}
 	case "capacity-provider":
 		if p, ok := providersOf(tx).Get(rest); ok {
 			return &p.doc.Tags, nil

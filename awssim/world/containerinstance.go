@@ -19,6 +19,7 @@ type ContainerInstance struct {
 	RegisteredAt time.Time
 	Tasks        []*Task // not yet STOPPED, oldest first
 	Size         Size    // what its tasks share; zero: without limit
+	Doc          any
 
 	dynamicPorts int // dynamic host ports that were taken so far
 }
