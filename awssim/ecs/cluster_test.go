@@ -116,6 +116,11 @@ func TestTags(t *testing.T) {
 	if s := b.service(); len(s.Tags) != 0 || len(b.instances()[host].Tags) != 0 {
 		t.Error("tags are shown unasked")
 	}
+	services := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
+		Services: []string{"api"}, Include: []ecstypes.ServiceField{"TAGS"}}))(t).Services
+	if len(services) != 1 || len(services[0].Tags) != 1 || *services[0].Tags[0].Value != "3" {
+		t.Errorf("%+v", services)
+	}
 	hosts := must(b.DescribeContainerInstances(b.ctx, &awsecs.DescribeContainerInstancesInput{
 		Cluster: aws.String("web"), ContainerInstances: []string{host},
 		Include: []ecstypes.ContainerInstanceField{"TAGS"}}))(t).ContainerInstances
@@ -128,6 +133,28 @@ func TestTags(t *testing.T) {
 	}
 	refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: svc.ServiceArn, Tags: many}))(t,
 		invalidParameter, "Too many tags: at most 50 are allowed on a resource.")
+}
+
+// Tags that were asked for are a list, also without any.
+func TestNoTagsAreAnEmptyList(t *testing.T) {
+	b := newBench(t, world.Options{})
+	v1 := b.register("sim/web:v1")
+	b.external(1)
+	b.set(v1, b.blue, 0)
+	services := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
+		Services: []string{"api"}, Include: []ecstypes.ServiceField{"TAGS"}}))(t).Services
+	sets := must(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"),
+		Service: aws.String("api"), Include: []ecstypes.TaskSetField{"TAGS"}}))(t).TaskSets
+	for _, list := range [][]ecstypes.Tag{services[0].Tags, sets[0].Tags} {
+		if list == nil || len(list) > 0 {
+			t.Errorf("tags %v", list)
+		}
+	}
+	sets = must(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"),
+		Service: aws.String("api")}))(t).TaskSets
+	if s := b.service(); s.Tags != nil || sets[0].Tags != nil {
+		t.Error("tags are shown unasked")
+	}
 }
 
 func TestNoContainerInstances(t *testing.T) {

@@ -36,7 +36,11 @@ func (s *Service) DescribeServices(ctx context.Context,
 				out.Failures = append(out.Failures, missingFailure(arn))
 				continue
 			}
-			out.Services = append(out.Services, *s.history.showService(svc, hasItem(in.Include, "TAGS")))
+			d := s.history.showService(svc, false)
+			if hasItem(in.Include, "TAGS") {
+				d.Tags = shownTags(docOfService(svc).shape.Tags)
+			}
+			out.Services = append(out.Services, *d)
 		}
 		return out, nil
 	})

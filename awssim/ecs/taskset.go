@@ -232,10 +232,16 @@ func (s *Service) DescribeTaskSets(ctx context.Context,
 			return nil, invalidParameter("TaskSets cannot be empty.")
 		}
 		out := &awsecs.DescribeTaskSetsOutput{TaskSets: []ecstypes.TaskSet{}, Failures: []ecstypes.Failure{}}
-		tags := hasItem(in.Include, "TAGS")
+		show := func(ts *world.TaskSet) {
+			d := showTaskSet(ts, false)
+			if hasItem(in.Include, "TAGS") {
+				d.Tags = shownTags(docOfSet(ts).Tags)
+			}
+			out.TaskSets = append(out.TaskSets, *d)
+		}
 		if in.TaskSets == nil {
 			for _, ts := range svc.TaskSets {
-				out.TaskSets = append(out.TaskSets, *showTaskSet(ts, tags))
+				show(ts)
 			}
 			return out, nil
 		}
@@ -243,7 +249,7 @@ func (s *Service) DescribeTaskSets(ctx context.Context,
 			ts, err := taskSetIn(svc, id)
 			switch {
 			case err == nil:
-				out.TaskSets = append(out.TaskSets, *showTaskSet(ts, tags))
+				show(ts)
 			case isMalformed(err):
 				return nil, err
 			default:
