@@ -167,9 +167,8 @@ func (s *Service) ListAttributes(ctx context.Context,
 		case max < 0 || max > 100:
 			return nil, invalidParameter("MaxResults must be between 1 and 100.")
 		}
-		page, next, err := wire.Page(listedAttributes(c, in), in.NextToken, max, 100, 100, func(a ecstypes.Attribute) string {
-			return *a.TargetId + " " + *a.Name
-		})
+		key := func(a ecstypes.Attribute) string { return *a.TargetId + " " + *a.Name }
+		page, next, err := wire.Page(listedAttributes(c, in), in.NextToken, max, 100, 100, key)
 		if err != nil {
 			return nil, invalidParameter("Invalid token.")
 		}

@@ -22,8 +22,8 @@ func efs(root string) []ecstypes.Volume {
 func TestParametersOfTaskDefinitionsAreRefused(t *testing.T) {
 	b := newBench(t, world.Options{})
 	for text, edit := range map[string]func(*registration, *ecstypes.ContainerDefinition){
-		"Tasks using the Fargate launch type do not support pidMode 'host'. The supported value for pidMode is 'task'.": func(
-			in *registration, _ *ecstypes.ContainerDefinition) {
+		"Tasks using the Fargate launch type do not support pidMode 'host'. The supported value for pidMode is " +
+			"'task'.": func(in *registration, _ *ecstypes.ContainerDefinition) {
 			in.PidMode = "host"
 		},
 		"Container 'web': tasks using the Fargate launch type do not support the parameter 'privileged'.": func(

@@ -172,8 +172,8 @@ var refusedCalls = []struct{ operation, input, answer string }{
 	{"CreateService", service("s1", `"DesiredCount": -1`),
 		"InvalidParameterException: DesiredCount can not be lesser than 0"},
 	{"CreateService", `{"Cluster": "web", "ServiceName": "s1", "TaskDefinition": "api", "LaunchType": "FARGATE",
-		"SchedulingStrategy": "DAEMON"}`, "InvalidParameterException: The daemon scheduling strategy does not support the " +
-		"FARGATE launch type. Change the launch type and try again"},
+		"SchedulingStrategy": "DAEMON"}`, "InvalidParameterException: The daemon scheduling strategy does not support " +
+		"the FARGATE launch type. Change the launch type and try again"},
 	{"CreateService", service("s1", `"LoadBalancers": [{"LoadBalancerName": "old", "ContainerName": "app",
 		"ContainerPort": 80}]`), "UnsupportedFeatureException: Classic load balancers: not simulated."},
 	{"CreateService", service("s1", `"PlacementStrategy": [{"Type": "binpack", "Field": "disk"}]`),
