@@ -12,7 +12,8 @@ import (
 // maxDescribed is how many services one DescribeServices accepts.
 const maxDescribed = 10
 
-// DescribeServices returns up to 10 services by name or ARN, and a failure for each unknown one.
+// DescribeServices returns up to 10 services by name or ARN, and a failure for each unknown one. The
+// ARN in a failure is without the cluster if the service was named by its name, as AWS shows it.
 func (s *Service) DescribeServices(ctx context.Context,
 	in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServicesOutput, error) {
@@ -31,7 +32,7 @@ func (s *Service) DescribeServices(ctx context.Context,
 			if !ok {
 				arn := id
 				if !isARN(id) {
-					arn = tx.ARN("ecs", "service/"+c.Name+"/"+id)
+					arn = tx.ARN("ecs", "service/"+id)
 				}
 				out.Failures = append(out.Failures, missingFailure(arn))
 				continue

@@ -155,7 +155,7 @@ func TestDescribeAndListServices(t *testing.T) {
 	}
 	out := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
 		Services: []string{all[0], "s01", "nobody"}}))(t)
-	if len(out.Services) != 2 || *out.Failures[0].Arn != "arn:aws:ecs:eu-west-1:123456789012:service/web/nobody" ||
+	if len(out.Services) != 2 || *out.Failures[0].Arn != "arn:aws:ecs:eu-west-1:123456789012:service/nobody" ||
 		*out.Failures[0].Reason != "MISSING" {
 		t.Errorf("%d services, failures %v", len(out.Services), out.Failures)
 	}
