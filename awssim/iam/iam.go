@@ -133,10 +133,15 @@ func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam
 }
 
 // trustPolicy returns the policy of a role that says who may assume it, as IAM returns it: a URL-encoded text.
-// Without a service it is the account.
+// Without a service it is the account. One service is a text and no list, as in IAM user guide, "Creating a role
+// for an AWS service": clients read it so.
 func (p Principal) trustPolicy(account string) string {
 	who := map[string]any{"AWS": "arn:aws:iam::" + account + ":root"}
-	if len(p.Trusts) > 0 {
+	switch len(p.Trusts) {
+	case 0:
+	case 1:
+		who = map[string]any{"Service": p.Trusts[0]}
+	default:
 		who = map[string]any{"Service": p.Trusts}
 	}
 	text, _ := json.Marshal(map[string]any{"Version": "2012-10-17", "Statement": []any{

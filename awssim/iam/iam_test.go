@@ -220,9 +220,11 @@ func TestGetRoleReturnsThePath(t *testing.T) {
 
 func TestGetRoleReturnsTheTrustPolicy(t *testing.T) {
 	account := "arn:aws:iam::123456789012:role/"
-	s := iam.New([]iam.Principal{{ARN: account + "task", Trusts: []string{"ecs-tasks.amazonaws.com"}}, {ARN: account + "other"}})
+	s := iam.New([]iam.Principal{{ARN: account + "task", Trusts: []string{"ecs-tasks.amazonaws.com"}}, {ARN: account + "other"},
+		{ARN: account + "both", Trusts: []string{"ecs-tasks.amazonaws.com", "ecs.amazonaws.com"}}})
 	ctx := world.WithKey(context.Background(), world.Key{Account: "123456789012", Region: "us-east-1"})
-	for name, want := range map[string]string{"task": `"Service":["ecs-tasks.amazonaws.com"]`, "other": "123456789012:root"} {
+	for name, want := range map[string]string{"task": `"Service":"ecs-tasks.amazonaws.com"`, "other": "123456789012:root",
+		"both": `"Service":["ecs-tasks.amazonaws.com","ecs.amazonaws.com"]`} {
 		out, err := s.GetRole(ctx, &awsiam.GetRoleInput{RoleName: &name})
 		if err != nil {
 			t.Fatal(err)
