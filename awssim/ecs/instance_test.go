@@ -227,6 +227,9 @@ func TestTasksAreSharedByTheStrategy(t *testing.T) {
 		"At least one capacity provider in a capacity provider strategy must have a weight greater than 0.": {
 			{CapacityProvider: aws.String("FARGATE")}, {CapacityProvider: aws.String("FARGATE_SPOT")}},
 		"A capacity provider can only be specified once in a capacity provider strategy: FARGATE.": {items[0], items[0]},
+		"The specified capacity provider strategy cannot contain a capacity provider that is not associated with the " +
+			"cluster. Associate the capacity provider with the cluster or specify a valid capacity provider and try again.": {
+			items[0], {CapacityProvider: aws.String("instances"), Weight: 1}},
 	} {
 		in.CapacityProviderStrategy, in.ServiceName = bad, aws.String("other")
 		refused(b.CreateService(b.ctx, in))(t, invalidParameter, text)

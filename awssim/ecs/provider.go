@@ -53,8 +53,9 @@ func checkStrategy(names []string, strategy []ecstypes.CapacityProviderStrategyI
 		isName := func(s string) bool { return lastSegment(s) == name }
 		switch {
 		case !slices.ContainsFunc(names, isName):
-			return invalidParameter("The specified capacity provider strategy contains a capacity provider that is "+
-				"not associated with the cluster: %s.", val(x.CapacityProvider))
+			return invalidParameter("The specified capacity provider strategy cannot contain a capacity provider that " +
+				"is not associated with the cluster. Associate the capacity provider with the cluster or specify a valid " +
+				"capacity provider and try again.")
 		case seen[name]:
 			return invalidParameter("A capacity provider can only be specified once in a capacity provider strategy: %s.",
 				name)
