@@ -370,7 +370,8 @@ func (b *CodeDeployFollower) isUnknownToAWS(o Observation) bool {
 }
 
 // judgeNeverDeployed judges a service that CodeDeploy has not deployed yet. If the revision it was
-// created with is steady, the wait succeeds; otherwise the wait continues.
+// created with is steady, the wait succeeds; otherwise the wait continues. If the wait is only for a revision that
+// serves, it succeeds at the first poll: a deployment that is not listed yet has not replaced the revision.
 func (b *CodeDeployFollower) judgeNeverDeployed(o Observation) *conclusion {
 	s := b.service
 	if s == nil || s.Status != "ACTIVE" {
@@ -387,7 +388,7 @@ func (b *CodeDeployFollower) judgeNeverDeployed(o Observation) *conclusion {
 	if !o.Code.NoDeployment || p == nil || !isSteady(p) || b.want.Revision != "" && p.Revision != b.want.Revision {
 		return nil
 	}
-	if o.At.Before(b.began.Add(maxReadLag)) {
+	if !b.want.Serving && o.At.Before(b.began.Add(maxReadLag)) {
 		return nil // a list that lags may omit a deployment that was just created
 	}
 	b.revision = p.Revision

@@ -58,6 +58,8 @@ func TestARevisionIsWaitedFor(t *testing.T) {
 		b.is(b.follow(verdict.Wanted{}), sluice.Succeeded, "", "", "web:1 serves",
 			"has not deployed it since it was created")
 		b.is(b.follow(verdict.Wanted{Revision: "web:1"}), sluice.Succeeded, "", "", "web:1 serves")
+		b.is(b.follow(verdict.Wanted{Revision: "web:1", Serving: true, Timeout: 5 * time.Second}), sluice.Succeeded, "",
+			"", "web:1 serves", "has not deployed it since it was created")
 		b.clock.Go(func() {
 			b.sleep(time.Minute)
 			b.bring("sim/web:v2", "")
