@@ -19,7 +19,9 @@ type AWSState struct {
 	Left       []string
 	Beside     *ecstypes.Service        // the canary service with hosting services; nil: there is none
 	Definition *ecstypes.TaskDefinition // of the PRIMARY revision; nil: there is none
-	Identical  string                   // newest revision of the family if it equals the file's; otherwise empty
+	// Identical is the revision that equals the file's: the PRIMARY one if it is ACTIVE, otherwise the newest of the
+	// family; empty: neither
+	Identical string
 	// Identical for each step with its own definition, by "before/<name>" and "after/<name>"
 	Steps map[string]string
 	Claim string            // value of the claim tag if a deployment owns the service now

@@ -16,12 +16,12 @@ import (
 // counts that AWS showed at the first poll.
 const judgeTimeout = 5 * time.Second
 
-// JudgeCurrent returns the verdict of `sluice wait` on the plan's revision if that is already
-// PRIMARY. A plan may report "no changes" only with such a verdict. The result is nil if the plan
-// deploys another revision, or if another deployment has claimed the service.
+// JudgeCurrent returns the verdict of `sluice wait` on the revision that is PRIMARY, if the plan deploys no other one.
+// A plan may report "no changes" only with such a verdict. The result is nil if the plan deploys another revision, or
+// if another deployment has claimed the service.
 func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan,
 	live plan.AWSState) (*plan.Current, error) {
-	if !p.Mode().HasService() || p.From == "" || p.From != p.To || live.Claim != "" {
+	if !p.Mode().HasService() || p.From == "" || p.From != keptRevision(p) || live.Claim != "" {
 		return nil, nil
 	}
 	want := CurrentTarget(p)
@@ -39,12 +39,21 @@ func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *pla
 	if v.Outcome == sluice.TimedOut { // only these polls timed out
 		v.Outcome, v.Detail, v.Next = "", state, ""
 	}
-	does, why := verdict.RemedyOf(v, seen.Service, seen.Code, p.To)
+	does, why := verdict.RemedyOf(v, seen.Service, seen.Code, p.From)
 	return &plan.Current{Does: string(does), Outcome: v.Outcome, Detail: why, Next: v.Next}, nil
+}
+
+// keptRevision returns the revision that serves after the plan. Without changes it is the current one, also if that is
+// INACTIVE and the plan's revision is not registered yet.
+func keptRevision(p *plan.Plan) string {
+	if !p.HasChanges() {
+		return p.From
+	}
+	return p.To
 }
 
 // CurrentTarget is the target to wait for if the plan's revision is already PRIMARY.
 func CurrentTarget(p *plan.Plan) watch.Target {
 	return watch.Target{Cluster: p.Cluster, Service: p.Service,
-		Wanted: verdict.Wanted{Revision: p.To, Serving: true, Deadline: p.ProgressDeadline, Timeout: p.Timeout}}
+		Wanted: verdict.Wanted{Revision: keptRevision(p), Serving: true, Deadline: p.ProgressDeadline, Timeout: p.Timeout}}
 }

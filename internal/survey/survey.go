@@ -1,10 +1,13 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -106,7 +109,14 @@ func surveyDefinitions(ctx context.Context, a *account.Account, c clock.Clock, a
 	if newest != nil {
 		live.Identical = ecs.MatchRevision(app.Task, newest).Name
 	}
-	return recordServing(ctx, definitions, c, now, live)
+	if err := recordServing(ctx, definitions, c, now, live); err != nil {
+		return err
+	}
+	// Another tool may have registered a newer revision that it did not deploy, or that was rolled back.
+	if d := live.Definition; d != nil && d.Status == ecstypes.TaskDefinitionStatusActive {
+		live.Identical = cmp.Or(ecs.MatchRevision(app.Task, d).Name, live.Identical)
+	}
+	return nil
 }
 
 func clusterOf(app *appfile.Application) string {

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
@@ -26,6 +28,7 @@ import (
 type bench struct {
 	*testing.T
 	clock   *clock.Virtual
+	sim     aws.Config
 	elb     *awselb.Client
 	account *account.Account
 	app     *appfile.Application
@@ -42,7 +45,7 @@ func onExample(t *testing.T, name, file string, f func(*bench)) {
 		sim, err := awssim.New(awssim.Options{Clock: v, Seed: 1, Strict: true, Direct: true})
 		check(t, err)
 		check(t, sim.Load("world.yaml", text))
-		b := &bench{T: t, clock: v, elb: awselb.NewFromConfig(sim.Config())}
+		b := &bench{T: t, clock: v, sim: sim.Config(), elb: awselb.NewFromConfig(sim.Config())}
 		b.account, err = account.Open(context.Background(), account.Config{Region: sim.Region(),
 			Credentials: sim.Config().Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
 			APIOptions: sim.APIOptions(), Clock: v})
@@ -115,6 +118,33 @@ func TestInputsOfEachKindOfDeployment(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheServingRevisionIsFoundBelowANewerOne(t *testing.T) {
+	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
+		ctx, c := context.Background(), awsecs.NewFromConfig(b.sim)
+		register := func(image string) string {
+			in := *b.app.Task.Input
+			in.ContainerDefinitions = slices.Clone(in.ContainerDefinitions)
+			in.ContainerDefinitions[0].Image = &image
+			out, err := c.RegisterTaskDefinition(ctx, &in)
+			check(t, err)
+			return *out.TaskDefinition.TaskDefinitionArn
+		}
+		arn := register(*b.app.Task.Input.ContainerDefinitions[0].Image)
+		_, err := c.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"),
+			TaskDefinition: &arn})
+		check(t, err)
+		register("sim/web:v7")
+		if got := b.read().Identical; got != "web:2" {
+			t.Errorf("%q, want web:2, which serves", got)
+		}
+		_, err = c.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: &arn})
+		check(t, err)
+		if got := b.read().Identical; got != "" {
+			t.Errorf("%q, which is INACTIVE: no deployment can use it", got)
+		}
+	})
 }
 
 func TestAResourceOfAnotherRegionIsRefused(t *testing.T) {
