@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -113,7 +111,7 @@ func surveyDefinitions(ctx context.Context, a *account.Account, c clock.Clock, a
 		return err
 	}
 	// Another tool may have registered a newer revision that it did not deploy, or that was rolled back.
-	if d := live.Definition; d != nil && d.Status == ecstypes.TaskDefinitionStatusActive {
+	if d := live.Definition; d != nil && d.Status == "ACTIVE" {
 		live.Identical = cmp.Or(ecs.MatchRevision(app.Task, d).Name, live.Identical)
 	}
 	return nil
