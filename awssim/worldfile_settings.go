@@ -27,6 +27,7 @@ type settingsFile struct {
 	NetworkConnectionClose   string         `yaml:"networkConnectionClose"`
 	LoadBalancerProvisioning string         `yaml:"loadBalancerProvisioning"`
 	DeployStep               string         `yaml:"deployStep"`
+	LifecycleStep            string         `yaml:"lifecycleStep"`
 	ScaledOutLimit           *time.Duration `yaml:"scaledOutLimit"`
 	StabilityLag             string         `yaml:"stabilityLag"`
 	StaleReads               string         `yaml:"staleReads"`
@@ -65,7 +66,8 @@ func (k *settingsFile) delayFields(to *world.Settings) []struct {
 		{"networkTargetPropagation", k.NetworkTargetPropagation, &to.NetworkTargetPropagation},
 		{"networkConnectionClose", k.NetworkConnectionClose, &to.NetworkConnectionClose},
 		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning},
-		{"deployStep", k.DeployStep, &to.DeployStep}, {"staleReads", k.StaleReads, &to.StaleReads},
+		{"deployStep", k.DeployStep, &to.DeployStep}, {"lifecycleStep", k.LifecycleStep, &to.LifecycleStep},
+		{"staleReads", k.StaleReads, &to.StaleReads},
 		{"metricDelay", k.MetricDelay, &to.MetricDelay},
 		{"registryOperation", k.RegistryOperation, &to.RegistryOperation},
 		{"dnsPropagation", k.DNSPropagation, &to.DNSPropagation},

@@ -79,7 +79,7 @@ func fillContainer(c *ecstypes.ContainerDefinition, mode ecstypes.NetworkMode) {
 	}
 }
 
-func orDefault(p *int32, d int32) *int32 {
+func orDefault[T any](p *T, d T) *T {
 	if p == nil {
 		return &d
 	}

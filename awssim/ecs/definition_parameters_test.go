@@ -184,7 +184,7 @@ func TestGapsNameTheFieldsAndTheRefusals(t *testing.T) {
 		got[g.String()] = g.Refused
 	}
 	want := map[string]bool{
-		"Deployment strategy BLUE_GREEN (deploymentConfiguration.strategy)":                     true,
+		"Service Connect with deployment strategy BLUE_GREEN (serviceConnectConfiguration)":     true,
 		"serviceConnectConfiguration: no proxy routes requests by the names of Service Connect": false,
 		"volumes: volumes have no content":                                                      false,
 		"containerDefinitions[web].dependsOn: all containers start together":                    false,

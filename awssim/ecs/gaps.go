@@ -6,6 +6,8 @@ import (
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // Gap is a part of a service or a task definition that the simulator does not carry out.
@@ -60,15 +62,16 @@ func refusedParts(in *awsecs.CreateServiceInput) []Gap {
 	if c == nil || controller != nil && controller.Type != "" && controller.Type != "ECS" {
 		c = &ecstypes.DeploymentConfiguration{}
 	}
-	launch := in.LaunchType
+	launch, shifts := in.LaunchType, isShifting(c.Strategy)
 	return gapsOf([]part{
-		{c.Strategy != "" && c.Strategy != ecstypes.DeploymentStrategyRolling, "deploymentConfiguration.strategy",
-			fmt.Sprintf("Deployment strategy %s", c.Strategy)},
-		{c.CanaryConfiguration != nil, "deploymentConfiguration.canaryConfiguration", "Canary configurations"},
-		{c.LinearConfiguration != nil, "deploymentConfiguration.linearConfiguration", "Linear configurations"},
-		{len(c.LifecycleHooks) > 0, "deploymentConfiguration.lifecycleHooks", "Lifecycle hooks"},
-		{slices.ContainsFunc(in.LoadBalancers, hasAdvanced), "loadBalancers.advancedConfiguration",
+		{len(c.LifecycleHooks) > 0 && !shifts, "deploymentConfiguration.lifecycleHooks",
+			"Lifecycle hooks of rolling deployments"},
+		{slices.ContainsFunc(in.LoadBalancers, hasAdvanced) && !shifts, "loadBalancers.advancedConfiguration",
 			"advancedConfiguration of a load balancer"},
+		{shifts && isConnected(in.ServiceConnectConfiguration), "serviceConnectConfiguration",
+			fmt.Sprintf("Service Connect with deployment strategy %s", c.Strategy)},
+		{shifts && len(in.ServiceRegistries) > 0, "serviceRegistries",
+			fmt.Sprintf("Service discovery with deployment strategy %s", c.Strategy)},
 		{launch == ecstypes.LaunchTypeExternal || launch == ecstypes.LaunchTypeManagedInstances, "launchType",
 			fmt.Sprintf("Launch type %s", launch)},
 		{len(in.VpcLatticeConfigurations) > 0, "vpcLatticeConfigurations", "VPC Lattice"},
@@ -118,10 +121,30 @@ func checkNotSimulated(in *awsecs.CreateServiceInput) error {
 
 // checkUpdateNotSimulated is [checkNotSimulated] for an update, after which the service has the
 // deployment controller to.
-func checkUpdateNotSimulated(in *awsecs.UpdateServiceInput, to ecstypes.DeploymentControllerType) error {
+func checkUpdateNotSimulated(svc *world.Service, in *awsecs.UpdateServiceInput,
+	to ecstypes.DeploymentControllerType) error {
+	c := ecstypes.DeploymentConfiguration{Strategy: updatedStrategy(svc, in)}
+	if in.DeploymentConfiguration != nil {
+		c.LifecycleHooks = in.DeploymentConfiguration.LifecycleHooks
+	}
+	if to != ecstypes.DeploymentControllerType(svc.Controller) && isShifting(c.Strategy) {
+		return notSimulated("Changing the deployment controller together with the deployment strategy")
+	}
 	return checkNotSimulated(&awsecs.CreateServiceInput{
-		DeploymentConfiguration: in.DeploymentConfiguration, LoadBalancers: in.LoadBalancers,
-		VpcLatticeConfigurations: in.VpcLatticeConfigurations, GatewayConnectors: in.GatewayConnectors,
+		DeploymentConfiguration: &c, LoadBalancers: in.LoadBalancers, ServiceRegistries: in.ServiceRegistries,
+		ServiceConnectConfiguration: in.ServiceConnectConfiguration,
+		VpcLatticeConfigurations:    in.VpcLatticeConfigurations, GatewayConnectors: in.GatewayConnectors,
 		Monitoring: in.Monitoring, DeploymentController: &ecstypes.DeploymentController{Type: to},
 	})
+}
+
+// updatedStrategy returns the deployment strategy of a service after an update.
+func updatedStrategy(svc *world.Service, in *awsecs.UpdateServiceInput) ecstypes.DeploymentStrategy {
+	if c := in.DeploymentConfiguration; c != nil && c.Strategy != "" {
+		return c.Strategy
+	}
+	if c := docOfService(svc).shape.DeploymentConfiguration; c != nil {
+		return c.Strategy
+	}
+	return ""
 }

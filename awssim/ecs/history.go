@@ -38,13 +38,13 @@ func (h rolloutHistory) recordDeployment(tx *world.Tx, svc *world.Service) {
 }
 
 // refreshConfiguration copies the service's deployment configuration to the running deployment:
-// that configuration decides its success.
+// that configuration decides its success. A deployment that is not rolling keeps its first one.
 func (h rolloutHistory) refreshConfiguration(svc *world.Service) {
 	all := h.sched.Rollouts(svc)
 	if len(all) == 0 {
 		return
 	}
-	if r := all[len(all)-1]; !r.HasEnded() {
+	if r := all[len(all)-1]; !r.HasEnded() && (!r.ShiftsTraffic() || docOfRollout(r).configuration == nil) {
 		docOfRollout(r).configuration = deepCopy(docOfService(svc).shape.DeploymentConfiguration)
 	}
 }
@@ -147,7 +147,7 @@ func (s *Service) DescribeServiceDeployments(ctx context.Context,
 			Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceDeploymentArns {
 			if r := s.history.rolloutBy(tx, arn); r != nil {
-				out.ServiceDeployments = append(out.ServiceDeployments, showRollout(r))
+				out.ServiceDeployments = append(out.ServiceDeployments, s.history.showRollout(r))
 			} else {
 				out.Failures = append(out.Failures, missingFailure(arn))
 			}

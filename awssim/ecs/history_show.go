@@ -18,7 +18,7 @@ func deploymentBrief(r *scheduler.Rollout) ecstypes.ServiceDeploymentBrief {
 	}
 }
 
-func showRollout(r *scheduler.Rollout) ecstypes.ServiceDeployment {
+func (h rolloutHistory) showRollout(r *scheduler.Rollout) ecstypes.ServiceDeployment {
 	svc := r.Service()
 	d := ecstypes.ServiceDeployment{
 		ServiceDeploymentArn: ptr(docOfRollout(r).arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
@@ -26,14 +26,18 @@ func showRollout(r *scheduler.Rollout) ecstypes.ServiceDeployment {
 		CreatedAt: optionalTime(r.CreatedAt), StartedAt: optionalTime(r.StartedAt),
 		FinishedAt: optionalTime(r.FinishedAt),
 		StoppedAt:  optionalTime(r.StoppedAt), UpdatedAt: optionalTime(r.UpdatedAt),
-		TargetServiceRevision:    ptr(revisionSummary(r.Target)),
+		LifecycleStage:           ecstypes.ServiceDeploymentLifecycleStage(r.Stage()),
+		LifecycleHookDetails:     showHooks(r),
+		TargetServiceRevision:    ptr(h.revisionSummary(r.Target)),
 		SourceServiceRevisions:   []ecstypes.ServiceRevisionSummary{},
 		DeploymentConfiguration:  deepCopy(docOfRollout(r).configuration),
 		DeploymentCircuitBreaker: showBreaker(r.Breaker()), Alarms: showAlarms(r, r.Alarms()),
 	}
 	for _, old := range r.Sources {
-		d.SourceServiceRevisions = append(d.SourceServiceRevisions, revisionSummary(old))
+		d.SourceServiceRevisions = append(d.SourceServiceRevisions, h.revisionSummary(old))
+		showShares(&d.SourceServiceRevisions[len(d.SourceServiceRevisions)-1], r, old)
 	}
+	showShares(d.TargetServiceRevision, r, r.Target)
 	if b := r.Rollback; b != nil {
 		d.Rollback = &ecstypes.Rollback{Reason: ptr(b.Reason), StartedAt: optionalTime(b.At),
 			ServiceRevisionArn: ptr(revisionOf(b.To))}
@@ -56,18 +60,10 @@ func showAlarms(r *scheduler.Rollout, m scheduler.Monitor) *ecstypes.ServiceDepl
 	return d
 }
 
-func revisionSummary(ts *world.TaskSet) ecstypes.ServiceRevisionSummary {
+func (h rolloutHistory) revisionSummary(ts *world.TaskSet) ecstypes.ServiceRevisionSummary {
 	running, pending := countTasks(ts)
-	return ecstypes.ServiceRevisionSummary{Arn: ptr(revisionOf(ts)), RequestedTaskCount: requestedTasks(ts),
+	return ecstypes.ServiceRevisionSummary{Arn: ptr(revisionOf(ts)), RequestedTaskCount: int32(h.sched.RequestedTasks(ts)),
 		RunningTaskCount: int32(running), PendingTaskCount: int32(pending)}
-}
-
-// requestedTasks returns how many tasks a deployment has at its end.
-func requestedTasks(ts *world.TaskSet) int32 {
-	if ts.Status == "PRIMARY" {
-		return int32(ts.Computed)
-	}
-	return 0
 }
 
 // showCurrent adds the current deployment and the current revisions to the service.
@@ -78,7 +74,7 @@ func (h rolloutHistory) showCurrent(d *ecstypes.Service, svc *world.Service) {
 	}
 	d.CurrentServiceDeployment = ptr(docOfRollout(all[len(all)-1]).arn)
 	for _, ts := range svc.TaskSets {
-		x := revisionSummary(ts)
+		x := h.revisionSummary(ts)
 		d.CurrentServiceRevisions = append(d.CurrentServiceRevisions, ecstypes.ServiceCurrentRevisionSummary{
 			Arn: x.Arn, RequestedTaskCount: x.RequestedTaskCount, RunningTaskCount: x.RunningTaskCount,
 			PendingTaskCount: x.PendingTaskCount,

@@ -4,6 +4,7 @@ package ecs
 // the list is complete. The list avoids reflection, so that the linker can drop unused operations.
 func (s *Service) apiOperations() []any {
 	return []any{
+		s.ContinueServiceDeployment,
 		s.CreateCapacityProvider,
 		s.CreateCluster,
 		s.CreateService,

@@ -40,9 +40,10 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 	if len(doc.LoadBalancers) > 0 {
 		r.shape.ResolvedConfiguration = &ecstypes.ResolvedConfiguration{}
 	}
-	for _, lb := range doc.LoadBalancers {
+	for _, a := range ts.Attached { // with the target group that the scheduler has chosen
 		r.shape.ResolvedConfiguration.LoadBalancers = append(r.shape.ResolvedConfiguration.LoadBalancers,
-			ecstypes.ServiceRevisionLoadBalancer{TargetGroupArn: deepCopy(lb.TargetGroupArn)})
+			ecstypes.ServiceRevisionLoadBalancer{TargetGroupArn: ptr(a.TargetGroup),
+				ProductionListenerRule: optionalText(a.ProductionRule)})
 	}
 	return r
 }

@@ -1,14 +1,14 @@
 // Package ecs implements Amazon ECS's API on the simulated world: clusters, capacity providers,
 // account settings, task definitions, services, task sets, tasks, tags. It supports the controllers
-// EXTERNAL and CODE_DEPLOY, and ECS with rolling updates.
+// EXTERNAL and CODE_DEPLOY, and ECS with every deployment strategy.
 //
 // The package checks input, calls the scheduler and builds output; the scheduler simulates what ECS
 // does over time. Requests and responses are the SDK's own types. Fields that no controller reads
 // are stored on the object (its Doc) and returned unchanged. Stored and returned values never point
 // into a request or into the world.
 //
-// It does not simulate the native progressive strategies, VPC Lattice and task protection. Requests
-// for those fail with an explanation, or as unknown operations. Service Connect and volumes are
+// It does not simulate VPC Lattice and task protection. Requests for those fail with an explanation,
+// or as unknown operations. Service Connect and volumes are
 // stored and have no effect. [Gaps] lists what of a service is not simulated. FIDELITY.part.md lists
 // which behaviour follows which AWS page.
 //

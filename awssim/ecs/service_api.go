@@ -69,7 +69,7 @@ func unionMembers() []any {
 // unsimulatedOperations returns the operations that AWS has and the simulator does not.
 func unsimulatedOperations() []string {
 	return []string{
-		"AssociateGatewayWithCluster", "ContinueServiceDeployment", "CreateDaemon", "CreateExpressGatewayService",
+		"AssociateGatewayWithCluster", "CreateDaemon", "CreateExpressGatewayService",
 		"CreateGateway", "DeleteDaemon", "DeleteDaemonTaskDefinition",
 		"DeleteExpressGatewayService", "DeleteGateway", "DeregisterContainerInstance", "DescribeDaemon",
 		"DescribeDaemonDeployments", "DescribeDaemonRevisions", "DescribeDaemonTaskDefinition",

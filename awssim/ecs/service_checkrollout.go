@@ -1,8 +1,6 @@
 package ecs
 
 import (
-	"time"
-
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/awssim/scheduler"
@@ -63,6 +61,11 @@ func mergedConfiguration(svc *world.Service, controller string,
 	if in.EarlySuccessCriteria != nil {
 		next.EarlySuccessCriteria = in.EarlySuccessCriteria
 	}
+	if controller == "ECS" {
+		if err := mergeStrategy(next, in); err != nil {
+			return nil, err
+		}
+	}
 	return next, checkEarlySuccess(next.EarlySuccessCriteria, lo)
 }
 
@@ -77,8 +80,7 @@ func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, da
 	case lo == 100 && hi == 100:
 		return invalidParameter(
 			"Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
-	case controller != "ECS" && (needsECSController(in) || in.Strategy != "" && in.Strategy != "ROLLING" ||
-		val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
+	case controller != "ECS" && (needsECSController(in) || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
 		return invalidParameter("%s", onlyForECS)
 	case val(in.BakeTimeInMinutes) < 0 || val(in.BakeTimeInMinutes) > maxBakeMinutes:
 		return invalidParameter("bakeTimeInMinutes must be between 0 and %d.", maxBakeMinutes)
@@ -93,9 +95,8 @@ func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, da
 // needsECSController reports whether a configuration uses a feature that only the ECS controller
 // has.
 func needsECSController(c *ecstypes.DeploymentConfiguration) bool {
-	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil &&
-		c.Alarms.Enable ||
-		c.EarlySuccessCriteria != nil && c.EarlySuccessCriteria.Enable
+	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || isShifting(c.Strategy) ||
+		c.Alarms != nil && c.Alarms.Enable || c.EarlySuccessCriteria != nil && c.EarlySuccessCriteria.Enable
 }
 
 func checkThreshold(b *ecstypes.DeploymentCircuitBreaker) error {
@@ -150,6 +151,6 @@ func rulesOf(c *ecstypes.DeploymentConfiguration) (r scheduler.Rules) {
 		r.Early = scheduler.Early{Enable: e.Enable, HealthyPercent: int(val(e.HealthyPercent)),
 			Deferred: e.SourceServiceRevisionCleanup == ecstypes.ServiceRevisionCleanupDeferred}
 	}
-	r.Bake = time.Duration(val(c.BakeTimeInMinutes)) * time.Minute
+	r.Bake, r.Strategy = minutesDuration(val(c.BakeTimeInMinutes)), strategyOf(c)
 	return r
 }

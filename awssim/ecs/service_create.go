@@ -236,7 +236,8 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
 		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers,
 		deploymentDoc: deploymentDoc{in.VolumeConfigurations, in.ServiceConnectConfiguration}}
-	if err := w.checkWorkload(tx, svc.Cluster, maxTargetGroups); err != nil {
+	if err := w.checkDeployed(tx, svc, docOfService(svc).shape.DeploymentConfiguration.Strategy,
+		in.ServiceRegistries); err != nil {
 		return nil, err
 	}
 	if err := w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy); err != nil {

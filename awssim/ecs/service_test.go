@@ -263,9 +263,9 @@ func TestRollingServicesAreRefusedInAWSsWords(t *testing.T) {
 		"The daemon scheduling strategy does not support a desired count for services. Remove the desired count "+
 			"value and try again")
 	in = rollingInput(v1, 1, b.blue)
-	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Strategy: "BLUE_GREEN"}
+	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{LifecycleHooks: []ecstypes.DeploymentLifecycleHook{{}}}
 	refused(b.CreateService(b.ctx, in))(t, "UnsupportedFeatureException",
-		"Deployment strategy BLUE_GREEN: not simulated.")
+		"Lifecycle hooks of rolling deployments: not simulated.")
 	in.DeploymentConfiguration = nil
 	in.DeploymentController, in.LoadBalancers = &ecstypes.DeploymentController{Type: "CODE_DEPLOY"}, nil
 	refused(b.CreateService(b.ctx, in))(t, invalidParameter,

@@ -36,7 +36,7 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 			return err
 		}
 	}
-	if err := checkUpdate(in, to, switches); err != nil {
+	if err := checkUpdate(svc, in, to, switches); err != nil {
 		return err
 	}
 	if svc.Daemon && in.DesiredCount != nil {
@@ -51,6 +51,10 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 	if to == "ECS" && startsDeployment(in) {
 		var err error
 		if next, err = nextDeployment(tx, svc, in); err != nil {
+			return err
+		}
+	} else if to == "ECS" && !switches {
+		if err := checkRunning(tx, svc, updatedStrategy(svc, in)); err != nil {
 			return err
 		}
 	}
@@ -139,7 +143,7 @@ func (edit serviceEditor) applyUpdate(tx *world.Tx, svc *world.Service, in *awse
 	edit.sched.RetryHeldStarts(tx, svc)
 }
 
-func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool) error {
+func checkUpdate(svc *world.Service, in *awsecs.UpdateServiceInput, controller string, switches bool) error {
 	switch {
 	case val(in.DesiredCount) < 0:
 		return invalidParameter("Task count can not be lesser than 0")
@@ -148,7 +152,7 @@ func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
 		return invalidParameter("healthCheckGracePeriodSeconds can not be negative.")
 	}
-	if err := checkUpdateNotSimulated(in, ecstypes.DeploymentControllerType(controller)); err != nil {
+	if err := checkUpdateNotSimulated(svc, in, ecstypes.DeploymentControllerType(controller)); err != nil {
 		return err
 	}
 	switch controller {
@@ -213,7 +217,7 @@ func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceIn
 	if in.ServiceRegistries != nil {
 		registries = in.ServiceRegistries
 	}
-	if err := w.checkWorkload(tx, svc.Cluster, maxTargetGroups); err != nil {
+	if err := w.checkDeployed(tx, svc, updatedStrategy(svc, in), registries); err != nil {
 		return nil, err
 	}
 	ts := w.buildTaskSet(tx, svc)

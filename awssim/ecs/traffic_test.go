@@ -29,6 +29,7 @@ type street struct {
 	w     *world.World
 	room  *ecs.Service
 	law   *loadbalancer.Controller
+	elb   *elbv2.Service
 	lb    string
 	group string
 }
@@ -42,6 +43,7 @@ func newStreet(t *testing.T, seed uint64) *street {
 	s.law = loadbalancer.New(s.w)
 	s.room = ecs.New(s.w)
 	elb := elbv2.New(s.w, s.law)
+	s.elb = elb
 	s.w.OnNewRegion(func(tx *world.Tx) {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", Default: true})

@@ -24,6 +24,7 @@ type workload struct {
 	network    *ecstypes.NetworkConfiguration
 	balancers  []ecstypes.LoadBalancer
 	deploymentDoc
+	shifting ecstypes.DeploymentStrategy // empty unless deployments move traffic
 
 	subnets  []string
 	attached []world.Attachment
@@ -208,7 +209,7 @@ func (w *workload) checkBalancers(tx *world.Tx, most int) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(w.attached, a) {
+		if slices.ContainsFunc(w.attached, func(x world.Attachment) bool { return isSameTarget(x, a) }) {
 			return invalidParameter("The target group %s is specified more than once for container %s, port %d.",
 				a.TargetGroup, a.Container, a.ContainerPort)
 		}
@@ -225,7 +226,7 @@ func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a worl
 		return a, notSimulated("Classic load balancers")
 	case val(b.LoadBalancerName) != "":
 		return a, invalidParameter("Classic load balancers are not supported with the awsvpc network mode.")
-	case b.AdvancedConfiguration != nil:
+	case b.AdvancedConfiguration != nil && w.shifting == "":
 		return a, notSimulated("advancedConfiguration of a load balancer")
 	case a.TargetGroup == "":
 		return a, invalidParameter("targetGroupArn can not be blank.")
@@ -237,7 +238,14 @@ func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a worl
 	if err := w.checkPort(a); err != nil {
 		return a, err
 	}
+	if w.shifting != "" {
+		return a, w.checkPair(tx, b, &a)
+	}
 	return a, w.checkGroup(tx, a.TargetGroup)
+}
+
+func isSameTarget(a, b world.Attachment) bool {
+	return a.TargetGroup == b.TargetGroup && a.Container == b.Container && a.ContainerPort == b.ContainerPort
 }
 
 func (w *workload) checkPort(a world.Attachment) error {

@@ -49,7 +49,7 @@ func bakeTime(tx *world.Tx, r Rules) time.Duration {
 func alarmChanged(tx *world.Tx, a *world.Alarm) {
 	for _, svc := range tx.Services.All() {
 		r := latestRollout(svc)
-		if r != nil && r.isActive() && slices.Contains(stateOfService(svc).rules.Alarms.Names, a.Name) {
+		if r != nil && r.isActive() && slices.Contains(r.rules().Alarms.Names, a.Name) {
 			scheduleReconcile(tx, svc)
 		}
 	}

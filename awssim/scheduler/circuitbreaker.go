@@ -71,7 +71,7 @@ func stopIfFailed(tx *world.Tx, svc *world.Service, r *Rollout) bool {
 func failRollout(tx *world.Tx, svc *world.Service, r *Rollout, c failureCause) {
 	failed := r.currentTarget()
 	addEvent(tx, svc, "(service %s) (deployment %s) %s", svc.Name, failed.ID, c.event)
-	switch to := rollbackTarget(svc, failed); {
+	switch to := r.previousTarget(); {
 	case r.Rollback != nil:
 		setFailed(tx, failed, c.state)
 		r.setStatus(tx, "ROLLBACK_FAILED", "")
@@ -86,6 +86,14 @@ func failRollout(tx *world.Tx, svc *world.Service, r *Rollout, c failureCause) {
 		rollBack(tx, svc, r, to, c)
 	}
 	tx.Changed(world.TaskSetChanged, failed)
+}
+
+// previousTarget returns the deployment that a rollback of the rollout restores, or nil.
+func (r *Rollout) previousTarget() *world.TaskSet {
+	if r.lifecycle != nil {
+		return r.lifecycle.blue
+	}
+	return rollbackTarget(r.service, r.currentTarget())
 }
 
 // rollbackTarget returns the newest COMPLETED deployment other than but, or nil.
@@ -133,7 +141,7 @@ func failRolledBack(tx *world.Tx, svc *world.Service) (settled bool) {
 
 // StopRollout requests a rollback of a running rollout; ok is false if the rollout does not run.
 func (s *Scheduler) StopRollout(tx *world.Tx, r *Rollout) (ok bool) {
-	if r.Status != "PENDING" && r.Status != "IN_PROGRESS" {
+	if r.Status != "PENDING" && r.Status != "IN_PROGRESS" || r.Stage() == StageCleanUp {
 		return false
 	}
 	r.setStatus(tx, "ROLLBACK_REQUESTED", userRequest.status)

@@ -7,11 +7,14 @@ import (
 // startDeployment makes ts the PRIMARY deployment of a service with controller ECS.
 func startDeployment(tx *world.Tx, ts *world.TaskSet) {
 	svc := ts.Service
-	latestRollout(svc).stopSuperseded(tx)
+	before, blue := latestRollout(svc), servingSet(svc)
+	before.stopSuperseded(tx)
 	failRolledBack(tx, svc)
 	demotePrimary(tx, svc)
 	svc.TaskSets = append(svc.TaskSets, ts)
-	openRollout(tx, ts)
+	if r := openRollout(tx, ts); r.fixed.Strategy.Kind != "" {
+		r.lifecycle = newLifecycle(r, blue, before)
+	}
 	makePrimary(tx, ts, progressReason(ts))
 	tx.Log("task set", ts.ID, "created in %s, %s", svc.ID(), ts.Status)
 }
@@ -58,6 +61,8 @@ func reconcileRolling(tx *world.Tx, svc *world.Service) {
 	}
 	settled := failRolledBack(tx, svc)
 	switch {
+	case r.lifecycle != nil && r.isActive():
+		reconcileLifecycle(tx, svc, r)
 	case stopIfFailed(tx, svc, r):
 	case primary.RolloutState == "FAILED":
 		scaleInFailed(tx, svc)

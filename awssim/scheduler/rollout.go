@@ -20,10 +20,12 @@ type Rollout struct {
 	CreatedAt, StartedAt, FinishedAt, StoppedAt, UpdatedAt time.Time
 
 	service       *world.Service
-	breakerOpen   bool     // the circuit breaker has opened
-	raisedAlarms  []string // alarms that ended it
-	ignoredAlarms []string // alarms that were raised before it began
-	hasStarted    bool     // its first task has started
+	lifecycle     *lifecycle // nil for a rolling deployment
+	fixed         Rules      // those at its start, if it is not rolling
+	breakerOpen   bool       // the circuit breaker has opened
+	raisedAlarms  []string   // alarms that ended it
+	ignoredAlarms []string   // alarms that were raised before it began
+	hasStarted    bool       // its first task has started
 	bakeEnd       time.Time
 	finalBreaker  Monitor // state at the end
 	finalAlarms   Monitor
@@ -58,6 +60,15 @@ func (r *Rollout) HasEnded() bool {
 // isActive reports whether the scheduler still works on the rollout.
 func (r *Rollout) isActive() bool { return !r.HasEnded() && r.Status != "STOP_REQUESTED" }
 
+// rules returns the rules that apply to the rollout. A rolling deployment follows changes of the
+// service's configuration; the others keep the one that they began with.
+func (r *Rollout) rules() Rules {
+	if r.fixed.Strategy.Kind != "" {
+		return r.fixed
+	}
+	return stateOfService(r.service).rules
+}
+
 // currentTarget returns the deployment that the rollout deploys now.
 func (r *Rollout) currentTarget() *world.TaskSet {
 	if r.Rollback != nil {
@@ -71,12 +82,12 @@ func (r *Rollout) Breaker() Monitor {
 	if r.HasEnded() {
 		return r.finalBreaker
 	}
-	b := stateOfService(r.service).rules.Breaker
+	b := r.rules().Breaker
 	m := Monitor{Status: "MONITORING", Count: stateOfSet(r.Target).failures, Threshold: b.Threshold(r.service.Desired)}
 	switch {
 	case r.breakerOpen:
 		m.Status = "TRIGGERED"
-	case !b.Enable:
+	case !b.Enable || r.lifecycle != nil:
 		m.Status, m.Count = "DISABLED", 0
 	}
 	return m
@@ -88,7 +99,7 @@ func (r *Rollout) Alarms() Monitor {
 		return r.finalAlarms
 	}
 	m := Monitor{Status: "MONITORING", Raised: r.raisedAlarms}
-	switch a := stateOfService(r.service).rules.Alarms; {
+	switch a := r.rules().Alarms; {
 	case len(r.raisedAlarms) > 0:
 		m.Status = "TRIGGERED"
 	case !a.Enable || len(a.Names) == 0:
@@ -118,7 +129,7 @@ func openRollout(tx *world.Tx, ts *world.TaskSet) *Rollout {
 	svc := ts.Service
 	n := stateOfService(svc)
 	r := &Rollout{ID: tx.NewHex("service deployment", 21), Target: ts, Status: "PENDING", CreatedAt: tx.Now(),
-		UpdatedAt: tx.Now(), service: svc}
+		UpdatedAt: tx.Now(), service: svc, fixed: n.rules}
 	for _, old := range svc.TaskSets {
 		if old != ts && len(old.Tasks) > 0 {
 			r.Sources = append(r.Sources, old)
@@ -178,6 +189,7 @@ func (r *Rollout) startRollout(tx *world.Tx) {
 // is STOPPED when its tasks are stopped.
 func (r *Rollout) stopSuperseded(tx *world.Tx) {
 	if r != nil && r.isActive() {
+		r.closeHooks(tx)
 		r.setStatus(tx, "STOP_REQUESTED", "Service deployment stopped because a newer service deployment was created.")
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Rules say when a deployment of a service with controller ECS succeeds or fails. A change takes
-// effect immediately, also for the running deployment.
+// effect immediately, also for the running deployment, unless that has a strategy of its own.
 type Rules struct {
 	Breaker Breaker
 	Alarms  Alarms
@@ -15,6 +15,8 @@ type Rules struct {
 	// 0: the alarms determine it.
 	Bake  time.Duration
 	Early Early
+	// Strategy says how a deployment moves traffic, if it is not rolling.
+	Strategy Strategy
 }
 
 // Breaker is the deployment circuit breaker.

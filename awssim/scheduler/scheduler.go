@@ -5,8 +5,8 @@
 //
 // The package is a controller of [world]. Its only state is private state on services, task sets
 // and tasks. It reacts to changes of resources; between changes it has no due event. It knows no
-// API and no SDK; package ecs calls its exported methods. It never moves traffic: the balancer
-// decides what a target group does with a target, and the scheduler only waits for it.
+// API and no SDK; package ecs calls its exported methods. The balancer decides what a target group
+// does with a target, and the scheduler only waits for it.
 //
 // A rolling update is a [Rollout]. Its [Rules] (circuit breaker, alarms, bake time, early success)
 // decide whether it fails and is rolled back.
@@ -14,7 +14,8 @@
 // Tasks of launch type EC2 run on container instances, which are there from the first such task on
 // (instances.go). Their CPU and memory are unlimited, their host ports are not.
 //
-// The package does not simulate the native progressive strategies.
+// With another [Strategy] than rolling, a rollout goes through the stages of a lifecycle
+// (lifecycle.go): only then the scheduler moves traffic, by the weights of listener rules.
 //
 // Start reading at [New] and handleChange in this file. Then read starttask.go (how a task starts),
 // stop.go (how it stops) and loop.go (what a service needs). rolling.go and circuitbreaker.go replace a

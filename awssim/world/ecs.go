@@ -116,6 +116,11 @@ type Attachment struct {
 	TargetGroup   string // ARN
 	Container     string
 	ContainerPort int32
+
+	// Of deployments that are not rolling; otherwise empty:
+	Alternate      string // ARN of the other target group of the pair
+	ProductionRule string // ARN of the listener rule whose weights ECS writes
+	TestRule       string // the same for test traffic, or ""
 }
 
 // TaskSet holds the tasks of one revision of a service. It is a task set with controller EXTERNAL

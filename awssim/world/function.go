@@ -15,7 +15,7 @@ const (
 // maxCalls is how many invocations a function keeps.
 const maxCalls = 20
 
-// Function is a Lambda function that CodeDeploy waits for. It runs no code: after a delay it
+// Function is a Lambda function that CodeDeploy or ECS waits for. It runs no code: after a delay it
 // reports the configured result.
 type Function struct {
 	Name   string
@@ -24,11 +24,11 @@ type Function struct {
 	Calls  []Invocation // oldest first, the newest few
 }
 
-// Invocation is one call of a function by CodeDeploy.
+// Invocation is one call of a function by CodeDeploy or ECS.
 type Invocation struct {
 	At         time.Time
 	Deployment string // id
-	Event      string // lifecycle event
+	Event      string // lifecycle event or stage
 	Execution  string // lifecycleEventHookExecutionId, which AWS passes to the function only
 }
 

@@ -43,6 +43,9 @@ type Settings struct {
 	// out; then the deployment fails. AWS says that it may fail after five minutes. 0: it
 	// continues.
 	ScaledOutLimit time.Duration
+	// LifecycleStep is how long after the end of one lifecycle stage of a blue/green, linear or canary
+	// deployment ECS begins the next one. AWS names no time.
+	LifecycleStep Range
 	// StabilityLag is how much later than ECS itself the API returns a task set's new
 	// stabilityStatus. AWS names no time.
 	StabilityLag Range
@@ -135,6 +138,7 @@ func DefaultSettings() Settings {
 		StabilityLag:             Range{0, s},
 		LoadBalancerProvisioning: Range{60 * s, 120 * s},
 		DeployStep:               Range{1 * s, 5 * s},
+		LifecycleStep:            Range{5 * s, 15 * s},
 		StoppedTaskRetention:     time.Hour,
 		RestartBackoff:           10 * s,
 		HealthyWithoutCheck:      40 * s,

@@ -1,0 +1,110 @@
+package ecs
+
+import (
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// checkShifting refuses a service whose deployments do not fit its strategy. w is the workload of
+// the next deployment.
+func checkShifting(svc *world.Service, strategy ecstypes.DeploymentStrategy, w *workload,
+	registries []ecstypes.ServiceRegistry) error {
+	switch {
+	case !isShifting(strategy):
+		return nil
+	case svc.Daemon:
+		return invalidParameter("The %s deployment strategy only supports the REPLICA scheduling strategy.", strategy)
+	case isConnected(w.connect):
+		return notSimulated("Service Connect with deployment strategy " + string(strategy))
+	case len(registries) > 0:
+		return notSimulated("Service discovery with deployment strategy " + string(strategy))
+	case len(w.balancers) == 0 && strategy != strategyBlueGreen:
+		return invalidParameter("The %s deployment strategy requires a load balancer.", strategy)
+	}
+	return nil
+}
+
+// checkPair checks the two target groups and the rules of a load balancer entry, and adds them to
+// its attachment.
+func (w *workload) checkPair(tx *world.Tx, b *ecstypes.LoadBalancer, a *world.Attachment) error {
+	c := b.AdvancedConfiguration
+	if c == nil {
+		return invalidParameter("advancedConfiguration must be specified for load balancers with the %s deployment "+
+			"strategy.", w.shifting)
+	}
+	a.Alternate, a.ProductionRule, a.TestRule = val(c.AlternateTargetGroupArn), val(c.ProductionListenerRule),
+		val(c.TestListenerRule)
+	switch {
+	case a.Alternate == "":
+		return invalidParameter("alternateTargetGroupArn can not be blank.")
+	case a.Alternate == a.TargetGroup:
+		return invalidParameter("alternateTargetGroupArn must be different from targetGroupArn.")
+	case a.ProductionRule == "":
+		return invalidParameter("productionListenerRule can not be blank.")
+	case a.ProductionRule == a.TestRule:
+		return invalidParameter("testListenerRule must be different from productionListenerRule.")
+	case !isARN(val(c.RoleArn)):
+		return invalidParameter("roleArn of advancedConfiguration must be the ARN of a role.")
+	}
+	for _, group := range []string{a.TargetGroup, a.Alternate} {
+		if err := w.checkGroup(tx, group); err != nil {
+			return err
+		}
+		if g, _ := tx.TargetGroups.Get(group); g.TargetType != "ip" {
+			return invalidParameter("The target group %s must have target type ip with the %s deployment strategy.",
+				group, w.shifting)
+		}
+	}
+	if err := checkRule(tx, "productionListenerRule", a.ProductionRule, *a, 2); err != nil || a.TestRule == "" {
+		return err
+	}
+	return checkRule(tx, "testListenerRule", a.TestRule, *a, 1)
+}
+
+// checkRule refuses a rule that does not exist, or that does not forward to at least so many of the
+// pair's target groups and to no other. AWS documents the need of both groups for VPC Lattice only.
+func checkRule(tx *world.Tx, field, arn string, a world.Attachment, groups int) error {
+	if _, ok := tx.Listeners.Get(arn); ok {
+		return notSimulated("A listener of a Network Load Balancer as " + field)
+	}
+	rule, ok := tx.Rules.Get(arn)
+	if !ok {
+		return invalidParameter("The %s %s does not exist.", field, arn)
+	}
+	found := map[string]bool{}
+	if f := rule.ForwardAction(); f != nil {
+		for _, s := range f.Groups {
+			found[s.Group] = s.Group == a.TargetGroup || s.Group == a.Alternate
+		}
+	}
+	for _, own := range found {
+		if !own {
+			return invalidParameter("The %s %s forwards to a target group that is not part of the service.", field, arn)
+		}
+	}
+	if len(found) < groups {
+		return invalidParameter("The %s %s must forward to the target groups %s and %s.", field, arn, a.TargetGroup,
+			a.Alternate)
+	}
+	return nil
+}
+
+// checkDeployed refuses the workload of a deployment that AWS refuses with the service's strategy.
+func (w *workload) checkDeployed(tx *world.Tx, svc *world.Service, strategy ecstypes.DeploymentStrategy,
+	registries []ecstypes.ServiceRegistry) error {
+	if isShifting(strategy) {
+		w.shifting = strategy
+	}
+	return firstError(checkShifting(svc, strategy, w, registries), w.checkWorkload(tx, svc.Cluster, maxTargetGroups))
+}
+
+// checkRunning refuses another strategy without a deployment, if the running workload does not fit
+// it.
+func checkRunning(tx *world.Tx, svc *world.Service, strategy ecstypes.DeploymentStrategy) error {
+	running := currentSet(svc)
+	if running == nil || strategy == docOfService(svc).shape.DeploymentConfiguration.Strategy {
+		return nil
+	}
+	return runningWorkload(running).checkDeployed(tx, svc, strategy, docOfSet(running).ServiceRegistries)
+}
