@@ -103,7 +103,7 @@ func (w *workload) checkDeployed(tx *world.Tx, svc *world.Service, strategy ecst
 // it.
 func checkRunning(tx *world.Tx, svc *world.Service, strategy ecstypes.DeploymentStrategy) error {
 	running := currentSet(svc)
-	if running == nil || strategy == docOfService(svc).shape.DeploymentConfiguration.Strategy {
+	if running == nil || !isShifting(strategy) || strategy == docOfService(svc).shape.DeploymentConfiguration.Strategy {
 		return nil
 	}
 	return runningWorkload(running).checkDeployed(tx, svc, strategy, docOfSet(running).ServiceRegistries)
