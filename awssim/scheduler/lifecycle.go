@@ -23,10 +23,10 @@ type lifecycle struct {
 
 	production, test Share // of green
 	hooks            []*hookRun
-	stageHooks       int           // index of the stage's first hook
-	hooksStarted     bool          // in this stage
-	othersLeave      bool          // revisions other than blue and green are stopped
-	failure          *failureCause // found by the stage
+	stageHooks       int          // index of the stage's first hook
+	hooksStarted     bool         // in this stage
+	othersLeave      bool         // revisions other than blue and green are stopped
+	failure          failureCause // found by the stage; without an event: none
 }
 
 // newLifecycle prepares the rollout of a deployment that is not rolling. It selects the revision
@@ -88,8 +88,8 @@ func (l *lifecycle) wants(ts *world.TaskSet) bool {
 // rolling and still runs. A cause of failure is looked for before and after the stage's work.
 func reconcileLifecycle(tx *world.Tx, svc *world.Service, r *Rollout) {
 	for range 2 {
-		if c := r.findFailure(tx); c != nil {
-			r.failLifecycle(tx, *c)
+		if c, failed := r.findFailure(tx); failed {
+			r.failLifecycle(tx, c)
 		}
 		if !r.isActive() {
 			return
@@ -124,7 +124,7 @@ func (l *lifecycle) advance(tx *world.Tx, r *Rollout) {
 	if l.stage == "" {
 		l.enterFirst(tx, r)
 	}
-	for r.isActive() && l.failure == nil {
+	for r.isActive() && !l.hasFailed() {
 		if l.leaveAt.IsZero() {
 			if !l.isStageOver(tx, r) {
 				return

@@ -70,7 +70,7 @@ func (l *lifecycle) hooksHavePassed(tx *world.Tx, r *Rollout) bool {
 			passed = false
 		}
 	}
-	return passed && l.failure == nil
+	return passed && !l.hasFailed()
 }
 
 func (l *lifecycle) startHook(tx *world.Tx, r *Rollout, h Hook) {
@@ -121,11 +121,11 @@ func (l *lifecycle) endHook(tx *world.Tx, r *Rollout, h *hookRun, status string)
 	h.Status, r.UpdatedAt = status, tx.Now()
 	tx.Log("rollout", r.ID, "hook %s %s", h.ID, status)
 	switch {
-	case l.isBack || l.failure != nil:
+	case l.isBack || l.hasFailed():
 	case status == HookFailed:
-		l.failure = &hookFailed
+		l.failure = hookFailed
 	case status == HookTimedOut && !h.Continues:
-		l.failure = &hookTimedOut
+		l.failure = hookTimedOut
 	}
 	tx.Changed(world.ServiceChanged, r.service)
 }

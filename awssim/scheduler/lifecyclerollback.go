@@ -36,29 +36,31 @@ var (
 	}
 )
 
-// findFailure returns why a rollout must be rolled back or stopped now, or nil. A rollback, and the
+// findFailure returns why a rollout must be rolled back or stopped now. A rollback, and the
 // clean-up after a success, are no longer watched.
-func (r *Rollout) findFailure(tx *world.Tx) *failureCause {
+func (r *Rollout) findFailure(tx *world.Tx) (c failureCause, failed bool) {
 	l := r.lifecycle
 	switch {
 	case l.isBack:
-		l.failure = nil
-		return nil
+		l.failure = failureCause{}
+		return c, false
 	case r.Status == "ROLLBACK_REQUESTED":
-		return &userRequest
+		return userRequest, true
 	case l.stage == StageCleanUp:
-		return nil
-	case l.failure != nil:
-		return l.failure
+		return c, false
+	case l.hasFailed():
+		return l.failure, true
 	case r.checkAlarms(tx, r.rules().Alarms):
-		c := alarmRaised
+		c = alarmRaised
 		c.rollback = r.rules().Alarms.Rollback
-		return &c
+		return c, true
 	case l.isLate(tx, r):
-		return &stageTimedOut
+		return stageTimedOut, true
 	}
-	return nil
+	return c, false
 }
+
+func (l *lifecycle) hasFailed() bool { return l.failure.event != "" }
 
 // isLate reports whether the tasks of a stage take longer than a stage may, or the deployment longer
 // than a deployment may. It schedules the turn at which that is known.
@@ -83,7 +85,7 @@ func (r *Rollout) failLifecycle(tx *world.Tx, c failureCause) {
 		return
 	}
 	l := r.lifecycle
-	l.isBack, l.failure = true, nil
+	l.isBack, l.failure = true, failureCause{}
 	if l.production > 0 {
 		l.enter(tx, r, StageProduction)
 		return

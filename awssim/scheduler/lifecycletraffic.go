@@ -66,7 +66,7 @@ func (l *lifecycle) writeShares(tx *world.Tx, production, test Share) {
 			}
 			rule, ok := tx.Rules.Get(w.rule)
 			if !ok || rule.ForwardAction() == nil {
-				l.failure = &ruleMissing
+				l.failure = ruleMissing
 				tx.Changed(world.ServiceChanged, l.green.Service)
 				continue
 			}

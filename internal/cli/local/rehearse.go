@@ -86,7 +86,7 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	gaps, err := rehearsals.CheckGaps(app.Service, app.Task)
+	gaps, err := rehearsals.CheckCopyGaps(app.Service, app.Task)
 	if err != nil {
 		return err
 	}
