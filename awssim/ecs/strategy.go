@@ -18,7 +18,8 @@ const (
 	maxHooksOfType                     = 10
 	defaultHookTimeout                 = 1440
 	maxLambdaTimeout, maxPauseTimeout  = 1440, 20160
-	lambdaHook, pauseHook              = ecstypes.DeploymentLifecycleHookTargetTypeAwsLambda, ecstypes.DeploymentLifecycleHookTargetTypePause
+	lambdaHook                         = ecstypes.DeploymentLifecycleHookTargetTypeAwsLambda
+	pauseHook                          = ecstypes.DeploymentLifecycleHookTargetTypePause
 	strategyBlueGreen, strategyRolling = ecstypes.DeploymentStrategyBlueGreen, ecstypes.DeploymentStrategyRolling
 )
 

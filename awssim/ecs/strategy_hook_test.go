@@ -237,9 +237,10 @@ func TestStrategiesAreRefused(t *testing.T) {
 		"linearConfiguration is only supported with the LINEAR deployment strategy.": func(in *awsecs.CreateServiceInput) {
 			in.DeploymentConfiguration.LinearConfiguration = &ecstypes.LinearConfiguration{}
 		},
-		"lifecycleStages of a lifecycle hook can not be empty.":                                        hook(pauseAt("")),
-		"A lifecycle hook of type PAUSE is not supported at lifecycle stage PRODUCTION_TRAFFIC_SHIFT.": hook(pauseAt("", "PRODUCTION_TRAFFIC_SHIFT")),
-		"timeoutInMinutes must be between 1 and 20160.":                                                hook(long),
+		"lifecycleStages of a lifecycle hook can not be empty.": hook(pauseAt("")),
+		"A lifecycle hook of type PAUSE is not supported at lifecycle stage PRODUCTION_TRAFFIC_SHIFT.": hook(
+			pauseAt("", "PRODUCTION_TRAFFIC_SHIFT")),
+		"timeoutInMinutes must be between 1 and 20160.": hook(long),
 		"A lifecycle hook of type AWS_LAMBDA must have a hookTargetArn and a roleArn.": hook(ecstypes.DeploymentLifecycleHook{
 			LifecycleStages: []ecstypes.DeploymentLifecycleHookStage{"POST_SCALE_UP"}}),
 		"lifecycleHooks can have at most 10 items of type PAUSE.": func(in *awsecs.CreateServiceInput) {
@@ -262,7 +263,8 @@ func TestStrategiesAreRefused(t *testing.T) {
 		"The testListenerRule arn:aws:none does not exist.": pair(func(a *ecstypes.AdvancedConfiguration) {
 			a.TestListenerRule = aws.String("arn:aws:none")
 		}),
-		"Early success criteria are only supported with the ROLLING deployment strategy.": func(in *awsecs.CreateServiceInput) {
+		"Early success criteria are only supported with the ROLLING deployment strategy.": func(
+			in *awsecs.CreateServiceInput) {
 			in.DeploymentConfiguration.EarlySuccessCriteria = &ecstypes.DeploymentEarlySuccessCriteria{Enable: true}
 		},
 		"The CANARY deployment strategy requires a load balancer.": func(in *awsecs.CreateServiceInput) {

@@ -174,7 +174,8 @@ func TestASecondUpdateEndsTheFirst(t *testing.T) {
 func TestAFirstBlueGreenDeploymentHasNothingToGoBackTo(t *testing.T) {
 	c := newCrossing(t, 5)
 	conf := blueGreen(0)
-	arn := *must(c.api.CreateService(c.ctx, c.input("sim/web:v1-never-healthy", &conf)))(t).Service.CurrentServiceDeployment
+	out := must(c.api.CreateService(c.ctx, c.input("sim/web:v1-never-healthy", &conf)))(t)
+	arn := *out.Service.CurrentServiceDeployment
 	c.reaches(arn, "SCALE_UP")
 	c.stop(arn)
 	c.ends(arn, "ROLLBACK_FAILED")

@@ -159,7 +159,8 @@ func TestBlueGreenWithoutALoadBalancer(t *testing.T) {
 		t.Errorf("%+v", s.Deployments)
 	}
 	d := c.ends(arn, "SUCCESSFUL")
-	if s := c.service(); !completed(s) || s.RunningCount != 3 || d.TargetServiceRevision.RequestedTestTrafficWeight != nil {
+	if s := c.service(); !completed(s) || s.RunningCount != 3 ||
+		d.TargetServiceRevision.RequestedTestTrafficWeight != nil {
 		t.Errorf("%+v", s.Deployments)
 	}
 }
