@@ -10,9 +10,7 @@ import (
 var otherCommands = map[string]string{
 	"apply": "run sluice deploy",
 	"check": "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",
-	"continue": "run sluice approve if a deployment of sluice waits for approval. sluice does not continue a deployment " +
-		"that ECS paused at a hook: run aws ecs continue-service-deployment",
-	"docs": "read docs/ecspresso.md of sluice, or run sluice COMMAND --help",
+	"docs":  "read docs/ecspresso.md of sluice, or run sluice COMMAND --help",
 	"events": "run sluice history ID for the events of a deployment, or sluice status --events 20 for those of " +
 		"the service",
 	"lint":     "run sluice plan: it reads the files and AWS, reports every problem and writes nothing",

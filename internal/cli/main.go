@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/definitions"
 	"github.com/sluice-ecs/sluice/internal/cli/deploy"
+	"github.com/sluice-ecs/sluice/internal/cli/hooks"
 	"github.com/sluice-ecs/sluice/internal/cli/inspect"
 	"github.com/sluice-ecs/sluice/internal/cli/local"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
@@ -135,6 +136,7 @@ func (p *program) addCommands(root *cobra.Command) {
 		root.AddCommand(all...)
 	}
 	add(groupDeploy, deploy.Commands(p.Session)...)
+	add(groupDeploy, hooks.Commands(p.Session)...)
 	add(groupInspect, inspect.Commands(p.Session)...)
 	add(groupInspect, tasks.Commands(p.Session)...)
 	add(groupDefinitions, definitions.Commands(p.Session)...)

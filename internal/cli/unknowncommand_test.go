@@ -62,9 +62,9 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"register --output":                               "next: give --output text or --output json",
-		"continue --config x":                             `there is no command "continue"`,
 		"revisions --output tsv":                          "jq -r prints json as TSV with @tsv",
-		"deploy --wait-until ecs:BAKE":                    "sluice cannot wait for ecs:BAKE: leave the flag out",
+		"deploy --wait-until ecs:BAKE":                    `"BAKE" is no lifecycle stage of ECS: give one of RECONCILE_SERVICE`,
+		"scale --wait-until paused":                       "sluice cannot wait for paused here: give it to sluice deploy or sluice wait",
 		"deploy --wait-until codedeploy:":                 `"" is no lifecycle event of ECS: give one of BeforeInstall, Install`,
 		"scale --wait-until codedeploy:X":                 "sluice cannot wait for codedeploy:X here: give it to sluice deploy or sluice wait",
 		"run --wait-until running":                        "give --no-wait",

@@ -49,9 +49,9 @@ type Options struct {
 	// NoWait: Run returns at a WAIT or an approval, or after a rolling deployment
 	// is requested: ECS continues it.
 	NoWait bool
-	// UntilEvent is a lifecycle event of CodeDeploy: Run returns after it has succeeded, and CodeDeploy continues the
-	// deployment. Empty: none.
-	UntilEvent string
+	// Until is where Run returns, and AWS continues the deployment: a lifecycle event of CodeDeploy after it has
+	// succeeded, or what [watch.Update.HasReached] names. Empty: it returns nowhere.
+	Until string
 }
 
 // LeaseResource returns the name of the lease on a deployment's service. Services of AWS and of a

@@ -321,7 +321,7 @@ func (r *run) openStage(s plan.Stage, began time.Time) (*stage.Run, *host, error
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: stageLabel(s), began: began}
 	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index,
 		Deployment: r.d.ID, Host: h, Facts: &r.facts, OutsideAWS: r.OutsideAWS,
-		HandOver: r.opts.NoWait && s.Index < len(r.plan.Stages), HandOverAt: r.opts.UntilEvent,
+		HandOver: r.opts.NoWait && s.Index < len(r.plan.Stages), HandOverAt: r.opts.Until,
 		Interrupt: func(ctx context.Context) error { return r.checkInterrupt(ctx, s) }})
 	return w, h, err
 }

@@ -169,7 +169,7 @@ func (r *ServiceFollower) isReplacing(s *Service) bool {
 // unfailedDeployment returns the followed deployment of a rolling update while it is in progress and
 // nothing has failed, otherwise nil.
 func (r *ServiceFollower) unfailedDeployment(s *Service) *Deployment {
-	if s == nil || s.Controller != "ECS" || s.isNative() || r.followed.rollingBack || r.failures.Count() > 0 {
+	if s == nil || s.Controller != "ECS" || s.IsNative() || r.followed.rollingBack || r.failures.Count() > 0 {
 		return nil
 	}
 	d := r.followed.deploymentIn(s)
@@ -222,7 +222,7 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	if r.want.Timeout > 0 && o.At.Sub(r.began) >= r.want.Timeout {
 		return &conclusion{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", r.want.Timeout)}
 	}
-	waits := r.lastRecord != nil && r.lastRecord.awaitedHook() != nil
+	waits := r.lastRecord != nil && r.lastRecord.holdsTasks()
 	if r.want.Deadline > 0 && !waits && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {
 		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", r.want.Deadline)}
 	}

@@ -261,7 +261,7 @@ func (n *readState) noteRecord(o Observation, fromStart bool) {
 	case !n.recordDue.IsZero() && !o.At.Before(n.recordDue):
 		n.recordDue = time.Time{}
 	}
-	if o.Service.isNative() && n.recordDue.IsZero() {
+	if o.Service.IsNative() && n.recordDue.IsZero() {
 		n.recordDue = o.At.Add(stageInterval)
 	}
 }

@@ -25,12 +25,13 @@ type Wanted struct {
 	// at the first poll may belong to the earlier one, so it is read for as long as AWS's responses may lag.
 	JustStarted bool
 
-	JustCreated     bool // the CodeDeploy deployment was just created: the first poll waits
-	FromStart       bool // the ECS deployment was just created: no task of it can have failed before the first poll
-	ExpectsRollback bool // the CodeDeploy deployment was stopped with a rollback
-	AllowsNoTasks   bool // the desired count may be 0: success of the deployment is enough
-	ReadOnce        bool // single poll: read what would explain a failure immediately
-	Serving         bool // judge the running version, not a change: every task must run, other task sets may exist
+	JustCreated     bool   // the CodeDeploy deployment was just created: the first poll waits
+	FromStart       bool   // the ECS deployment was just created: no task of it can have failed before the first poll
+	ExpectsRollback bool   // the CodeDeploy deployment was stopped with a rollback
+	AnsweredHook    string // a hook that was answered before the wait: a record in which it waits is older
+	AllowsNoTasks   bool   // the desired count may be 0: success of the deployment is enough
+	ReadOnce        bool   // single poll: read what would explain a failure immediately
+	Serving         bool   // judge the running version, not a change: every task must run, other task sets may exist
 
 	Timeout   time.Duration // hard limit, from the first poll; 0: none
 	Deadline  time.Duration // without progress; 0: none
@@ -103,6 +104,9 @@ func FollowService(now time.Time, w Wanted) ServiceFollower {
 	return ServiceFollower{want: w, began: now, pace: polling{changedAt: now, progressAt: now}}
 }
 
+// Record returns the service deployment's record, as read last; nil: there is none, or it was not read.
+func (r ServiceFollower) Record() *Record { return r.lastRecord }
+
 // Began returns when the wait began.
 func (r ServiceFollower) Began() time.Time { return r.began }
 
@@ -150,7 +154,7 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	r.bindDeployment(o)
 	if rec := r.followed.recordIn(o); rec != nil {
 		r.followed.endedAtFirst = r.followed.endedAtFirst || r.lastRecord == nil && rec.isOver()
-		r.lastRecord = rec
+		r.lastRecord = rec.withoutHook(r.want.AnsweredHook)
 	}
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
 		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) }), o.Service.Events)

@@ -41,13 +41,13 @@ type Deployment struct {
 	CreatedAt                         time.Time
 }
 
-// isNative reports whether ECS itself shifts the traffic, stage by stage.
-func (s *Service) isNative() bool { return s.Strategy != "" && s.Strategy != "ROLLING" }
+// IsNative reports whether ECS itself shifts the traffic, stage by stage.
+func (s *Service) IsNative() bool { return s.Strategy != "" && s.Strategy != "ROLLING" }
 
 // hasBreaker reports whether a circuit breaker ends deployments. AWS documents the circuit breaker
 // for rolling updates only.
 func (s *Service) hasBreaker() bool {
-	return s.Breaker.Enabled && !s.isNative() && s.Controller != "EXTERNAL"
+	return s.Breaker.Enabled && !s.IsNative() && s.Controller != "EXTERNAL"
 }
 
 // breakerRollsBack reports whether the circuit breaker rolls failed deployments back.
@@ -55,7 +55,7 @@ func (s *Service) breakerRollsBack() bool { return s.hasBreaker() && s.Breaker.R
 
 // rollsBack reports whether AWS itself rolls failed deployments back.
 func (s *Service) rollsBack() bool {
-	return s.Breaker.Enabled && s.Breaker.Rollback || s.Alarms.Enabled && s.Alarms.Rollback || s.isNative()
+	return s.Breaker.Enabled && s.Breaker.Rollback || s.Alarms.Enabled && s.Alarms.Rollback || s.IsNative()
 }
 
 func (s *Service) primaryDeployment() *Deployment {

@@ -270,6 +270,8 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 		return r.failures.Leading().NextStep(r.conclusion.thenDo)
 	case v.Cause.Kind != "":
 		return v.Cause.Kind.Advice()
+	case len(r.lastRecord.AwaitedHooks()) > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled):
+		return "run sluice continue in the application's folder: ECS waits for an answer to a hook"
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	}

@@ -120,7 +120,8 @@ func (f *waiter) readByName(ctx context.Context, name string, due time.Time) (*v
 func (f *waiter) now() time.Time { return f.watch.clock.Now() }
 
 func (f *waiter) newUpdate(v verdict.Verdict) Update {
-	return Update{Target: f.target, At: f.now(), Service: f.lastService, Read: f.lastRead, Verdict: v}
+	return Update{Target: f.target, At: f.now(), Service: f.lastService, Read: f.lastRead, Record: f.judge.Record(),
+		Verdict: v}
 }
 
 // timeOut ends the wait at its limit without another poll.

@@ -70,11 +70,40 @@ type Update struct {
 	At      time.Time
 	Service *verdict.Service // nil: there is no such service, or it was never read
 	Read    ecs.ServiceRead  // the read that Service is taken from
+	Record  *verdict.Record  // of the service deployment that is followed; nil: not read
 	Verdict verdict.Verdict
 
 	// Of a CodeDeploy deployment, or of its rollback once there is one; nil: not read.
 	Code       *verdict.CodeDeployment
 	CodeTarget *verdict.CodeTarget
+}
+
+// Prefixes of what a wait can end at, see [Update.HasReached].
+const (
+	UntilECS    = "ecs:"   // a lifecycle stage of ECS follows
+	UntilPaused = "paused" // a hook waits for an answer
+)
+
+// HasReached reports whether the deployment has reached what a wait is to end at: "ecs:" and a lifecycle stage,
+// "paused", or the name of a lifecycle event of CodeDeploy, which must have succeeded.
+func (u Update) HasReached(until string) bool {
+	stage, isStage := strings.CutPrefix(until, UntilECS)
+	switch {
+	case until == "" || u.Verdict.State != verdict.Progressing:
+		return false
+	case until == UntilPaused:
+		return len(u.Record.AwaitedHooks()) > 0
+	case isStage:
+		return u.Record.HasReached(stage)
+	}
+	return u.CodeTarget.HasPassed(until)
+}
+
+// NeverReaches reports whether a wait is to end at a lifecycle stage or a pause, and deployments of the service have
+// none: ECS does not shift its traffic.
+func (u Update) NeverReaches(until string) bool {
+	return (until == UntilPaused || strings.HasPrefix(until, UntilECS)) && u.Service != nil &&
+		(u.Service.Controller != "ECS" || !u.Service.IsNative())
 }
 
 // readGrace is how long after its hard limit a wait may still read.

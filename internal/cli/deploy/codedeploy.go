@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // eventsFlag is a flag with a list of CodeDeploy rollback events. Set checks them.
@@ -75,18 +76,36 @@ func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d 
 	return done, err
 }
 
-// refuseEvent returns an error if a deployment that is not of CodeDeploy would be followed until a lifecycle event.
-func refuseEvent(pl *plan.Plan, how engine.Options) error {
+// refuseUntil returns an error if the deployment would be followed until a lifecycle event, a stage or a pause that it
+// cannot have.
+func refuseUntil(pre *preparedPlan, how engine.Options) error {
+	pl := pre.plan
+	refuse := func(why string) error {
+		return &sluice.Error{Op: "wait for " + how.Until, Resource: pl.Cluster + "/" + pl.Service, Err: errors.New(why),
+			Next: "leave --wait-until out"}
+	}
+	ofECS := how.Until == watch.UntilPaused || strings.HasPrefix(how.Until, watch.UntilECS)
 	switch {
-	case how.UntilEvent == "" || pl.CodeDeploy != nil && pl.CodeDeploy.Deploys:
+	case how.Until == "":
+		return nil
+	case ofECS && (pl.Mode().Deployer() != "ECS" || !shiftsTraffic(pre)):
+		return refuse("ECS does not shift the traffic of this service: its deployments have no stages")
+	case ofECS, pl.CodeDeploy != nil && pl.CodeDeploy.Deploys:
 		return nil
 	case pl.CodeDeploy != nil:
-		return &sluice.Error{Op: "wait for " + how.UntilEvent, Resource: pl.Cluster + "/" + pl.Service,
-			Err: errors.New("this change creates no CodeDeploy deployment"), Next: "leave --wait-until out"}
+		return refuse("this change creates no CodeDeploy deployment")
 	}
-	return &sluice.Error{Op: "wait for " + how.UntilEvent, Resource: pl.Cluster + "/" + pl.Service,
-		Err:  errors.New("CodeDeploy does not deploy the service, so there is no lifecycle event"),
-		Next: "leave --wait-until out"}
+	return refuse("CodeDeploy does not deploy the service, so there is no lifecycle event")
+}
+
+// shiftsTraffic reports whether the deployment strategy of the files, or of the service if the files have none, is one
+// by which ECS shifts traffic.
+func shiftsTraffic(pre *preparedPlan) bool {
+	c := pre.app.Service.Input.DeploymentConfiguration
+	if c == nil && pre.state.Service != nil {
+		c = pre.state.Service.DeploymentConfiguration
+	}
+	return c != nil && c.Strategy != "" && c.Strategy != "ROLLING"
 }
 
 // warnNoRollback adds a warning if neither CodeDeploy nor sluice would roll back a failed

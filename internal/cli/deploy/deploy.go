@@ -75,7 +75,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 				return errors.New(
 					"--leave-suspended needs --no-wait: without --no-wait, auto scaling is restored at the end")
 			}
-			how := deployOptions{plan: o, run: engine.Options{NoWait: noWait, UntilEvent: until},
+			how := deployOptions{plan: o, run: engine.Options{NoWait: noWait, Until: until},
 				conflicts: l, force: force}
 			if err := errors.Join(s.check(c), p.RefuseDuplicates("deploy", args)); err != nil {
 				return err
@@ -156,10 +156,10 @@ func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *p
 	if !pre.plan.HasChanges() && !force {
 		return p.finishUnchanged(ctx, pre, how.NoWait)
 	}
-	if err := refuseEvent(pre.plan, how); err != nil {
+	if err := refuseUntil(pre, how); err != nil {
 		return err
 	}
-	if err := refuseSuspendedScaling(pre.plan, how.NoWait || how.UntilEvent != ""); err != nil {
+	if err := refuseSuspendedScaling(pre.plan, how.NoWait || how.Until != ""); err != nil {
 		return err
 	}
 	if how.NoWait && pre.plan.NeedsBreaker() && !ecsRollsBack(pre) {

@@ -29,7 +29,7 @@ type waitOptions struct {
 	timeout    time.Duration
 	deadline   time.Duration
 	failAfter  int
-	event      string // of CodeDeploy: the wait ends when it has succeeded; empty: none
+	until      string // the wait ends there, see watch.Update.HasReached; empty: at the verdict
 }
 
 func (p *program) newWaitCommand() *cobra.Command {
@@ -75,7 +75,7 @@ directory. The timeout of an ecspresso.yml then replaces the default one.`,
 	f.StringVar(&o.deployment, "deployment", "",
 		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of "+
 			"CodeDeploy, which needs no --service")
-	session.RegisterWaitUntil(c, &o.event)
+	session.RegisterWaitUntil(c, &o.until)
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "until" {
 			name = "wait-until" // ecspresso has both
@@ -157,7 +157,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 // waitOutcome is the result of the wait for one service.
 type waitOutcome struct {
 	update  watch.Update
-	reached string // a lifecycle event that has succeeded; then there is no verdict yet
+	reached string // what the wait was to end at; then there is no verdict yet
 	err     error
 }
 
@@ -172,42 +172,57 @@ func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Cl
 			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
 				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline,
 				FailAfter: o.failAfter}}
-			results[i] = o.waitForOne(ctx, w, t, v)
+			results[i] = waitForOne(ctx, w, t, o.until, v)
 		}
 	}
 	clock.All(c, waits...)
 	return results
 }
 
-// waitForOne waits for the verdict on one service, or for the lifecycle event.
-func (o waitOptions) waitForOne(ctx context.Context, w *watch.Watch, t watch.Target, v *waitView) (r waitOutcome) {
+// waitForOne waits for the verdict on one service, or until it has reached until.
+func waitForOne(ctx context.Context, w *watch.Watch, t watch.Target, until string, v *waitView) (r waitOutcome) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	seen, reached := false, watch.Update{}
+	hasEvents, hasNoStages, reached := false, false, watch.Update{}
 	r.update, r.err = w.Wait(ctx, t, func(u watch.Update) {
-		seen = seen || u.CodeTarget != nil
+		hasEvents = hasEvents || u.CodeTarget != nil
 		v.handleUpdate(u)
-		if o.event != "" && u.Verdict.State == verdict.Progressing && u.CodeTarget.HasPassed(o.event) {
-			r.reached, reached = o.event, u
+		if hasNoStages = u.NeverReaches(until); hasNoStages {
+			cancel()
+		} else if u.HasReached(until) {
+			r.reached, reached = until, u
 			cancel()
 		}
 	})
+	isEvent := until != "" && until != watch.UntilPaused && !strings.HasPrefix(until, watch.UntilECS)
 	switch {
+	case hasNoStages:
+		r.err = errNeverReached(t, until, "ECS does not shift the traffic of this service: its deployments have no stages")
 	case r.reached != "":
 		r.update, r.err = reached, nil
-	case o.event != "" && r.err == nil && !seen:
-		r.err = &sluice.Error{Op: "wait for " + o.event, Resource: t.Cluster + "/" + t.Service,
-			Err: errors.New("no deployment of CodeDeploy has this service"), Next: "leave --wait-until out"}
+	case isEvent && r.err == nil && !hasEvents:
+		r.err = errNeverReached(t, until, "no deployment of CodeDeploy has this service")
 	}
 	return r
+}
+
+func errNeverReached(t watch.Target, until, why string) error {
+	return &sluice.Error{Op: "wait for " + until, Resource: t.Cluster + "/" + t.Service, Err: errors.New(why),
+		Next: "leave --wait-until out"}
 }
 
 // Wait waits for the verdict on one target and prints it. The exit code is that of `sluice
 // wait`.
 func Wait(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target) error {
+	return WaitUntil(ctx, s, a, c, t, "")
+}
+
+// WaitUntil is [Wait] that ends with success when the deployment has reached until, see
+// [watch.Update.HasReached].
+func WaitUntil(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target,
+	until string) error {
 	v := newWaitView(s, false, c.Now())
-	var w waitOutcome
-	w.update, w.err = watch.New(a, c).Wait(ctx, t, v.handleUpdate)
+	w := waitForOne(ctx, watch.New(a, c), t, until, v)
 	v.printResults([]waitOutcome{w})
 	return waitExit(ctx, []waitOutcome{w})
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -146,8 +147,17 @@ func (v *waitView) printResults(all []waitOutcome) {
 	}
 }
 
-// reachedText says which lifecycle event ended the wait.
+// reachedText says what ended the wait.
 func (w waitOutcome) reachedText() string {
+	stage, isStage := strings.CutPrefix(w.reached, watch.UntilECS)
+	deployment := sluice.ARNName(w.update.Verdict.Deployment)
+	switch {
+	case w.reached == watch.UntilPaused:
+		return fmt.Sprintf("deployment %s is paused at %s: sluice continue answers hook %s", deployment,
+			w.update.Record.Stage, w.update.Record.AwaitedHooks()[0].ID)
+	case isStage:
+		return fmt.Sprintf("deployment %s has reached %s and continues", deployment, stage)
+	}
 	return fmt.Sprintf("lifecycle event %s has succeeded; deployment %s continues", w.reached, w.update.Verdict.Deployment)
 }
 

@@ -9,43 +9,48 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // RegisterWaitUntil adds the flag --wait-until of ecspresso. A command here always waits for the end of the deployment and
-// for steady tasks, so that deployed and stable change nothing. event gets the lifecycle event of codedeploy:EVENT; nil: the
-// command has none.
-func RegisterWaitUntil(c *cobra.Command, event *string) {
+// for steady tasks, so that deployed and stable change nothing. until gets what the wait ends at before, in the form of
+// [watch.Update.HasReached]; nil: the command has none.
+func RegisterWaitUntil(c *cobra.Command, until *string) {
 	help := "deployed or stable (ecspresso): sluice always waits for both"
-	if event != nil {
-		help += "; or codedeploy:`EVENT`, to end when this lifecycle event has succeeded"
+	if until != nil {
+		help += "; or `codedeploy:EVENT`, to end when this lifecycle event has succeeded; or ecs:STAGE, to end when " +
+			"ECS's own strategy has reached this stage; or paused, to end when a hook of it waits for an answer"
 	}
-	c.Flags().Var(waitUntilFlag{event}, "wait-until", help)
+	c.Flags().Var(waitUntilFlag{until}, "wait-until", help)
 }
 
-// waitUntilFlag accepts the values for which sluice waits anyway, and a lifecycle event.
-type waitUntilFlag struct{ event *string }
+// waitUntilFlag accepts the values for which sluice waits anyway, a lifecycle event, a lifecycle stage and paused.
+type waitUntilFlag struct{ until *string }
 
 func (waitUntilFlag) String() string { return "" }
 
 func (waitUntilFlag) Type() string { return "state" }
 
 func (f waitUntilFlag) Set(s string) error {
-	name, isCodeDeploy := strings.CutPrefix(s, "codedeploy:")
+	event, isCodeDeploy := strings.CutPrefix(s, "codedeploy:")
+	stage, isECS := strings.CutPrefix(s, watch.UntilECS)
 	switch {
 	case s == "deployed", s == "stable":
 		return nil
-	case isCodeDeploy && f.event == nil:
+	case (isCodeDeploy || isECS || s == watch.UntilPaused) && f.until == nil:
 		return fmt.Errorf("sluice cannot wait for %s here: give it to sluice deploy or sluice wait", s)
-	case isCodeDeploy && !slices.Contains(verdict.LifecycleEventNames(), name):
-		return fmt.Errorf("%q is no lifecycle event of ECS: give one of %s", name,
+	case isCodeDeploy && !slices.Contains(verdict.LifecycleEventNames(), event):
+		return fmt.Errorf("%q is no lifecycle event of ECS: give one of %s", event,
 			strings.Join(verdict.LifecycleEventNames(), ", "))
+	case isECS && !slices.Contains(verdict.LifecycleStageNames(), stage):
+		return fmt.Errorf("%q is no lifecycle stage of ECS: give one of %s", stage,
+			strings.Join(verdict.LifecycleStageNames(), ", "))
 	case isCodeDeploy:
-		*f.event = name
+		*f.until = event
 		return nil
-	case strings.HasPrefix(s, "ecs:"):
-		return fmt.Errorf("sluice cannot wait for %s: leave the flag out to wait for the end, or give --no-wait", s)
-	case s == "paused":
-		return errors.New("sluice does not wait for a pause: leave the flag out, or give --no-wait")
+	case isECS, s == watch.UntilPaused:
+		*f.until = s
+		return nil
 	}
-	return errors.New("it must be deployed or stable")
+	return errors.New("it must be deployed, stable, paused, codedeploy:EVENT or ecs:STAGE")
 }

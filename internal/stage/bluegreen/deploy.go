@@ -55,7 +55,7 @@ func Deploy(ctx context.Context, s *step.Step) error {
 		return followReturn(ctx, s, rev.Name, d)
 	}
 	if s.HandOverAt != "" {
-		return followUntilEvent(ctx, s, rev, d)
+		return followUntil(ctx, s, rev, d)
 	}
 	return followCodeDeploy(ctx, s, rev.Name, d)
 }

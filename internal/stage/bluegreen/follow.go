@@ -36,12 +36,12 @@ func followCodeDeploy(ctx context.Context, s *step.Step, revision string, d crea
 // errEventReached ends a wait at the lifecycle event of HandOverAt.
 var errEventReached = errors.New("the lifecycle event has succeeded")
 
-// followUntilEvent waits until a lifecycle event of the deployment has succeeded, and hands the deployment over. It is
+// followUntil waits until a lifecycle event of the deployment has succeeded, and hands the deployment over. It is
 // [followCodeDeploy] if the deployment ends before.
-func followUntilEvent(ctx context.Context, s *step.Step, rev ecs.Revision, d createdDeployment) error {
+func followUntil(ctx context.Context, s *step.Step, rev ecs.Revision, d createdDeployment) error {
 	last, err := watchCodeDeploy(ctx, s, verdict.Wanted{Revision: rev.Name, Deployment: d.ID,
 		JustCreated: d.JustCreated}, func(_ context.Context, update watch.Update) error {
-		if update.CodeTarget.HasPassed(s.HandOverAt) && update.Verdict.State == verdict.Progressing {
+		if update.HasReached(s.HandOverAt) {
 			return errEventReached
 		}
 		return nil

@@ -32,9 +32,15 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 	of := s.Reads.BeginRead(now)
 	var last watch.Update
 	err := RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
+		ctx, end := context.WithCancelCause(ctx)
+		defer end(nil)
 		last, err = w.Wait(ctx, target, func(u watch.Update) {
 			step.WatchRequests(ctx, s)
 			emitProgress(s, u)
+			if u.HasReached(s.HandOverAt) {
+				s.EmitNote("the deployment has reached %s", s.HandOverAt)
+				end(handOver(s, revision, deployment))
+			}
 		})
 		return err
 	})

@@ -144,7 +144,11 @@ func tagUpdated(ctx context.Context, s *step.Step) error {
 
 // HandOver returns the error that hands a deployment over to AWS. deployment is its name there.
 func HandOver(s *step.Step, rev ecs.Revision, deployment string) error {
-	return &sluice.Error{Op: "deploy " + rev.Name, Resource: s.Client.Resource(), Kind: sluice.Halted,
+	return handOver(s, rev.Name, deployment)
+}
+
+func handOver(s *step.Step, revision, deployment string) error {
+	return &sluice.Error{Op: "deploy " + revision, Resource: s.Client.Resource(), Kind: sluice.Halted,
 		Err:  fmt.Errorf("deployment %s: %w", deployment, ErrHandedOver),
 		Next: "run sluice wait to see how the deployment ends"}
 }

@@ -45,8 +45,8 @@ type Config struct {
 	// HandOver ends a stage as soon as all of it is requested, if ECS can finish it alone; see
 	// ErrHandedOver of package stage.
 	HandOver bool
-	// HandOverAt is a lifecycle event of CodeDeploy. A stage ends as with HandOver, but not before this event has
-	// succeeded. Empty: none.
+	// HandOverAt is where a stage ends as with HandOver, but not before: a lifecycle event of CodeDeploy that has
+	// succeeded, or what [watch.Update.HasReached] names. Empty: it ends nowhere.
 	HandOverAt string
 	// RetryFor is how long calls without a response from AWS are sent again; see [account.LongRetry].
 	// Zero: [account.LongRetryBudget].

@@ -1,0 +1,161 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/cli/inspect"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// program is one run of a command of this package.
+type program struct{ *session.Session }
+
+// Commands returns the commands of this package.
+func Commands(s *session.Session) []*cobra.Command {
+	p := &program{s}
+	return []*cobra.Command{p.newContinueCommand()}
+}
+
+// continueFlags are the flags of sluice continue.
+type continueFlags struct {
+	hook     string
+	rollBack bool
+	noWait   bool
+	until    string
+	timeout  time.Duration
+}
+
+func (p *program) newContinueCommand() *cobra.Command {
+	var at session.ApplicationFlag
+	var o continueFlags
+	c := &cobra.Command{
+		Use:   "continue [DIR | -c FILE]",
+		Short: "Continue a deployment that ECS has paused at a hook",
+		Long: `Continue a deployment that ECS has paused: the service has the strategy BLUE_GREEN,
+LINEAR or CANARY, and a lifecycle hook of type PAUSE waits for an answer. The deployment
+may be of any tool. Then sluice continue waits for the verdict, as sluice wait does.
+
+With --rollback, ECS rolls the deployment back instead. If several hooks wait, --hook
+selects one: each of them must be answered.
+
+An approval of sluice's own deployments is given with sluice approve.`,
+		Example: `  sluice continue examples/rolling
+  sluice continue --no-wait
+  sluice continue --wait-until paused      until the next pause
+  sluice continue --rollback`,
+		Args: session.AtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.Path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runContinue(c.Context(), path, c.Flags().Changed("timeout"), o)
+		},
+	}
+	at.Register(c)
+	c.Flags().StringVar(&o.hook, "hook", "", "`ID` of the hook to answer (default: the only one that waits)")
+	c.Flags().BoolVar(&o.rollBack, "rollback", false, "roll the deployment back instead")
+	session.RegisterNoWait(c.Flags(), &o.noWait, "exit after the answer: ECS continues the deployment")
+	session.RegisterWaitUntil(c, &o.until)
+	c.Flags().DurationVar(&o.timeout, "timeout", time.Hour, "limit of the wait; the exit code is then 9")
+	return c
+}
+
+func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool, o continueFlags) error {
+	app, err := p.LoadApplication(path)
+	if err != nil {
+		return err
+	}
+	if app.Service == nil {
+		return &sluice.Error{Op: "continue", Resource: app.File,
+			Err:  errors.New("the application is a standalone task, and has no service"),
+			Next: "run sluice status for its tasks"}
+	}
+	if app.Format == appfile.Ecspresso && !hasTimeout {
+		o.timeout = app.Timeout
+	}
+	a, c, err := p.OpenAccount(ctx, app.Region)
+	if err != nil {
+		return err
+	}
+	service := ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
+	rec, err := findPaused(ctx, service)
+	if err != nil {
+		return err
+	}
+	hook, err := o.chooseHook(service, rec)
+	if err != nil {
+		return err
+	}
+	if err := service.AnswerHook(ctx, p.NewAct("continue"), rec.ARN, hook, o.rollBack); err != nil {
+		return err
+	}
+	return p.follow(ctx, a, c, service, rec.ARN, hook, o)
+}
+
+// findPaused reads the current deployment of the service, which must wait for an answer.
+func findPaused(ctx context.Context, s ecs.Service) (*verdict.Record, error) {
+	refuse := func(kind sluice.Kind, why, next string) error {
+		return &sluice.Error{Op: "continue", Resource: s.Resource(), Kind: kind, Err: errors.New(why), Next: next}
+	}
+	live, err := s.Observe(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case live == nil:
+		return nil, refuse(sluice.NotFound, "the service does not exist", "run sluice deploy to create it")
+	case live.CurrentDeployment() == "":
+		return nil, refuse("", "ECS runs no deployment of this service", "run sluice status to see what is running")
+	}
+	rec, err := s.ServiceDeployment(ctx, live.CurrentDeployment())
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rec.AwaitedHooks()) == 0:
+		return nil, refuse("", "no hook of its deployment waits for an answer",
+			"run sluice status to see the deployment; sluice approve answers an approval of sluice")
+	}
+	return rec, nil
+}
+
+// chooseHook returns the ID of the hook to answer.
+func (o continueFlags) chooseHook(s ecs.Service, rec *verdict.Record) (string, error) {
+	var ids []string
+	for _, h := range rec.AwaitedHooks() {
+		if h.ID == o.hook || o.hook == "" && len(rec.AwaitedHooks()) == 1 {
+			return h.ID, nil
+		}
+		ids = append(ids, h.ID)
+	}
+	why := fmt.Sprintf("several hooks wait for an answer: %s", strings.Join(ids, ", "))
+	if o.hook != "" {
+		why = fmt.Sprintf("hook %s does not wait for an answer; these do: %s", o.hook, strings.Join(ids, ", "))
+	}
+	return "", &sluice.Error{Op: "continue", Resource: s.Resource(), Err: errors.New(why),
+		Next: "give one of them with --hook"}
+}
+
+// follow waits for the verdict on the deployment, unless --no-wait is given.
+func (p *program) follow(ctx context.Context, a *account.Account, c clock.Clock, s ecs.Service, deployment, hook string,
+	o continueFlags) error {
+	if o.noWait {
+		p.PrintResult(fmt.Sprintf("answered hook %s of %s: ECS goes on", hook, s.Resource()))
+		return nil
+	}
+	target := watch.Target{Cluster: s.Cluster, Service: s.Name, Wanted: verdict.Wanted{Deployment: deployment,
+		AnsweredHook: hook, Timeout: o.timeout, Deadline: watch.DefaultDeadline}}
+	return inspect.WaitUntil(ctx, p.Session, a, c, target, o.until)
+}

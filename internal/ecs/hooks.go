@@ -1,0 +1,51 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// AnswerHook answers a hook at which a service deployment is paused: the deployment continues, or ECS rolls it back.
+// A hook answers once, so the call is not sent again: without a response, the record shows whether the answer arrived.
+func (s Service) AnswerHook(ctx context.Context, act sluice.Act, deployment, hook string, rollBack bool) error {
+	action := ecstypes.DeploymentLifecycleHookActionContinue
+	if rollBack {
+		action = ecstypes.DeploymentLifecycleHookActionRollback
+	}
+	w := sluice.Write{Operation: "ecs:ContinueServiceDeployment", Resource: deployment}
+	err := act(ctx, sluice.Attempt{Action: "answer hook " + hook, Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			_, err := s.API.ContinueServiceDeployment(ctx, &awsecs.ContinueServiceDeploymentInput{
+				ServiceDeploymentArn: aws.String(deployment), HookId: aws.String(hook), Action: action})
+			return string(action) + " " + hook, err
+		})
+	if err == nil || !errors.Is(err, sluice.ErrUnanswered) {
+		return err
+	}
+	rec, readErr := s.ServiceDeployment(ctx, deployment)
+	if readErr != nil {
+		return errors.Join(err, readErr)
+	}
+	for _, h := range rec.AwaitedHooks() {
+		if h.ID == hook {
+			return err
+		}
+	}
+	return nil
+}
+
+// ServiceDeployment reads one service deployment; nil if AWS does not know it.
+func (s Service) ServiceDeployment(ctx context.Context, arn string) (*verdict.Record, error) {
+	all, err := NewRecords(s.API).Read(ctx, []string{arn})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}

@@ -1,0 +1,40 @@
+package verdict
+
+import "slices"
+
+// lifecycleStages are the stages through which ECS takes a deployment with a strategy that shifts traffic,
+// in their order (ECS Developer Guide, "Lifecycle hooks for Amazon ECS service deployments").
+var lifecycleStages = []string{"RECONCILE_SERVICE", "PRE_SCALE_UP", "SCALE_UP", "POST_SCALE_UP", "TEST_TRAFFIC_SHIFT",
+	"POST_TEST_TRAFFIC_SHIFT", "PRE_PRODUCTION_TRAFFIC_SHIFT", "PRODUCTION_TRAFFIC_SHIFT",
+	"POST_PRODUCTION_TRAFFIC_SHIFT", "BAKE_TIME", "CLEAN_UP"}
+
+// LifecycleStageNames returns the lifecycle stages of ECS, in their order.
+func LifecycleStageNames() []string { return slices.Clone(lifecycleStages) }
+
+// HasReached reports whether the deployment is in the lifecycle stage or in a later one. ECS passes some stages
+// between two polls. The stages of a rollback do not count.
+func (r *Record) HasReached(stage string) bool {
+	return r != nil && !r.isRollingBack() && r.Status != "ROLLBACK_SUCCESSFUL" && r.Status != "ROLLBACK_FAILED" &&
+		slices.Index(lifecycleStages, r.Stage) >= slices.Index(lifecycleStages, stage)
+}
+
+// AwaitedHooks returns the hooks that wait for an answer.
+func (r *Record) AwaitedHooks() (all []Hook) {
+	if r == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.Hooks), func(h Hook) bool { return h.Status != "AWAITING_ACTION" })
+}
+
+// withoutHook returns the record without the hook.
+func (r *Record) withoutHook(id string) *Record {
+	c := *r
+	c.Hooks = slices.DeleteFunc(slices.Clone(r.Hooks), func(h Hook) bool { return h.ID == id })
+	return &c
+}
+
+// holdsTasks reports whether no task has to start or stop before the deployment goes on: a hook waits for an
+// answer, or ECS lets time pass.
+func (r *Record) holdsTasks() bool {
+	return r.awaitedHook() != nil || r.Stage != "" && r.Stage != "SCALE_UP" && r.Stage != "CLEAN_UP"
+}
