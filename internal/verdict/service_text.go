@@ -190,7 +190,7 @@ func (rec *Record) progressTexts() []string {
 	if h := rec.awaitedHook(); h != nil {
 		text := "hook " + h.ID + " awaits an answer"
 		if !h.ExpiresAt.IsZero() {
-			text += " until " + h.ExpiresAt.UTC().Format("15:04:05Z")
+			text += " until " + h.ExpiresAt.UTC().Format("2006-01-02 15:04:05Z")
 			if h.Then != "" {
 				text += ", then " + h.Then
 			}

@@ -99,6 +99,20 @@ func (u Update) HasReached(until string) bool {
 	return u.CodeTarget.HasPassed(until)
 }
 
+// ReachedText says that the deployment has reached what a wait was to end at.
+func (u Update) ReachedText(until string) string {
+	stage, isStage := strings.CutPrefix(until, UntilECS)
+	deployment := sluice.ARNName(u.Verdict.Deployment)
+	switch hooks := u.Record.AwaitedHooks(); {
+	case until == UntilPaused && len(hooks) > 0:
+		return fmt.Sprintf("deployment %s is paused at %s: sluice continue answers hook %s", deployment, u.Record.Stage,
+			hooks[0].ID)
+	case isStage:
+		return fmt.Sprintf("deployment %s has reached %s and continues", deployment, stage)
+	}
+	return fmt.Sprintf("lifecycle event %s has succeeded; deployment %s continues", until, u.Verdict.Deployment)
+}
+
 // NeverReaches reports whether a wait is to end at a lifecycle stage or a pause, and deployments of the service have
 // none: ECS does not shift its traffic.
 func (u Update) NeverReaches(until string) bool {

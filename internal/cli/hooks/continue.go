@@ -152,10 +152,14 @@ func (o continueFlags) chooseHook(s ecs.Service, rec *verdict.Record) (string, e
 func (p *program) follow(ctx context.Context, a *account.Account, c clock.Clock, s ecs.Service, deployment, hook string,
 	o continueFlags) error {
 	if o.noWait {
-		p.PrintResult(fmt.Sprintf("answered hook %s of %s: ECS goes on", hook, s.Resource()))
+		p.PrintResult(fmt.Sprintf("answered hook %s of %s: ECS continues the deployment", hook, s.Resource()))
 		return nil
 	}
 	target := watch.Target{Cluster: s.Cluster, Service: s.Name, Wanted: verdict.Wanted{Deployment: deployment,
 		AnsweredHook: hook, Timeout: o.timeout, Deadline: watch.DefaultDeadline}}
-	return inspect.WaitUntil(ctx, p.Session, a, c, target, o.until)
+	goal := inspect.Goal{Outcome: sluice.Succeeded, Until: o.until}
+	if o.rollBack {
+		goal.Outcome = sluice.RolledBack
+	}
+	return inspect.WaitFor(ctx, p.Session, a, c, target, goal)
 }

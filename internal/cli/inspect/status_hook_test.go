@@ -19,7 +19,7 @@ func TestStatusOfAStrategyOfECSShowsItsHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "service deployment x1: IN_PROGRESS, deploys web:2, PRE_PRODUCTION_TRAFFIC_SHIFT with 10% of the " +
-		"traffic, waiting: hook ecs-pause-1 waits for a response until " + show.FormatTime(start) + "\n"
+		"traffic, waiting: sluice continue answers hook ecs-pause-1 (until " + show.FormatTime(start) + ")\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}

@@ -46,10 +46,10 @@ func serviceDeploymentText(c *currentReport) string {
 		text += ", alarm " + a + " fired"
 	}
 	if c.Hook != "" {
-		text += ", waiting: hook " + c.Hook + " waits for a response"
+		text += ", waiting: sluice continue answers hook " + c.Hook
 	}
 	if !c.Expires.IsZero() {
-		text += " until " + show.FormatTime(c.Expires)
+		text += " (until " + show.FormatTime(c.Expires) + ")"
 	}
 	if c.Reason != "" {
 		text += ": " + c.Reason

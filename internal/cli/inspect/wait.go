@@ -214,16 +214,25 @@ func errNeverReached(t watch.Target, until, why string) error {
 // Wait waits for the verdict on one target and prints it. The exit code is that of `sluice
 // wait`.
 func Wait(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target) error {
-	return WaitUntil(ctx, s, a, c, t, "")
+	return WaitFor(ctx, s, a, c, t, Goal{Outcome: sluice.Succeeded})
 }
 
-// WaitUntil is [Wait] that ends with success when the deployment has reached until, see
-// [watch.Update.HasReached].
-func WaitUntil(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target,
-	until string) error {
+// Goal is what a wait ends at with exit code 0.
+type Goal struct {
+	Outcome sluice.Outcome // the wanted one
+	Until   string         // what the deployment reaches before, see [watch.Update.HasReached]; empty: nothing
+}
+
+// WaitFor is [Wait] with another goal than success.
+func WaitFor(ctx context.Context, s *session.Session, a *account.Account, c clock.Clock, t watch.Target,
+	goal Goal) error {
 	v := newWaitView(s, false, c.Now())
-	w := waitForOne(ctx, watch.New(a, c), t, until, v)
+	v.wants = goal.Outcome
+	w := waitForOne(ctx, watch.New(a, c), t, goal.Until, v)
 	v.printResults([]waitOutcome{w})
+	if w.err == nil && w.update.Verdict.Outcome == goal.Outcome {
+		return nil
+	}
 	return waitExit(ctx, []waitOutcome{w})
 }
 

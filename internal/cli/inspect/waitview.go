@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +22,7 @@ type waitView struct {
 	several bool // several services: each line names its service
 	began   time.Time
 	json    *show.JSONLines
+	wants   sluice.Outcome // any other one is a failure
 
 	mu       sync.Mutex // several waits report concurrently
 	reported map[string]*reportedState
@@ -35,7 +35,8 @@ type reportedState struct {
 }
 
 func newWaitView(s *session.Session, several bool, began time.Time) *waitView {
-	v := &waitView{session: s, several: several, began: began, reported: map[string]*reportedState{}}
+	v := &waitView{session: s, several: several, began: began, reported: map[string]*reportedState{},
+		wants: sluice.Succeeded}
 	if s.Flags.Output == session.JSON {
 		v.json = s.Terminal().NewJSONLines("")
 	}
@@ -115,7 +116,7 @@ func newWaitResult(w waitOutcome) waitResult {
 		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Kind.Advice()})
 	}
 	if w.reached != "" {
-		r.ExitCode, r.Detail, r.Next = sluice.ExitDone, w.reachedText(), ""
+		r.ExitCode, r.Detail, r.Next = sluice.ExitDone, w.update.ReachedText(w.reached), ""
 	}
 	if w.err != nil {
 		r.ExitCode, r.Error, r.Next = session.ExitCode(w.err), w.err.Error(), sluice.NextStep(w.err)
@@ -129,7 +130,11 @@ func (v *waitView) printResults(all []waitOutcome) {
 		v.json.WriteHead()
 		results := make([]waitResult, 0, len(all))
 		for _, w := range all {
-			results = append(results, newWaitResult(w))
+			r := newWaitResult(w)
+			if r.Outcome == v.wants && w.err == nil {
+				r.ExitCode, r.Next = sluice.ExitDone, ""
+			}
+			results = append(results, r)
 		}
 		v.json.WriteLine(struct {
 			Schema  string       `json:"schema"`
@@ -140,37 +145,23 @@ func (v *waitView) printResults(all []waitOutcome) {
 	for _, w := range all {
 		switch {
 		case w.reached != "":
-			fmt.Fprintf(v.session.Env.Out, "%s: %s\n", w.update.Target.Name(), w.reachedText())
+			fmt.Fprintf(v.session.Env.Out, "%s: %s\n", w.update.Target.Name(), w.update.ReachedText(w.reached))
 		case w.err == nil:
 			v.printVerdict(w.update)
 		}
 	}
 }
 
-// reachedText says what ended the wait.
-func (w waitOutcome) reachedText() string {
-	stage, isStage := strings.CutPrefix(w.reached, watch.UntilECS)
-	deployment := sluice.ARNName(w.update.Verdict.Deployment)
-	switch {
-	case w.reached == watch.UntilPaused:
-		return fmt.Sprintf("deployment %s is paused at %s: sluice continue answers hook %s", deployment,
-			w.update.Record.Stage, w.update.Record.AwaitedHooks()[0].ID)
-	case isStage:
-		return fmt.Sprintf("deployment %s has reached %s and continues", deployment, stage)
-	}
-	return fmt.Sprintf("lifecycle event %s has succeeded; deployment %s continues", w.reached, w.update.Verdict.Deployment)
-}
-
 func (v *waitView) printVerdict(s watch.Update) {
 	p, out := v.session, v.session.PaintFor(v.session.Env.Out)
-	text, failed := string(s.Verdict.Outcome)+": "+s.Verdict.Detail, s.Verdict.Outcome != sluice.Succeeded
+	text, failed := string(s.Verdict.Outcome)+": "+s.Verdict.Detail, s.Verdict.Outcome != v.wants
 	if failed {
 		text = out.Bad(text)
 	} else {
 		text = out.Good(text)
 	}
 	fmt.Fprintf(p.Env.Out, "%s: %s\n", s.Target.Name(), text)
-	if s.Verdict.Next != "" {
+	if s.Verdict.Next != "" && failed {
 		fmt.Fprintln(p.Env.Err, "next: "+s.Verdict.Next)
 	}
 	if failed {

@@ -38,7 +38,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 			step.WatchRequests(ctx, s)
 			emitProgress(s, u)
 			if u.HasReached(s.HandOverAt) {
-				s.EmitNote("the deployment has reached %s", s.HandOverAt)
+				s.EmitNote("%s", u.ReachedText(s.HandOverAt))
 				end(handOver(s, revision, deployment))
 			}
 		})
