@@ -1,4 +1,4 @@
-package ecs
+package upkeep
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
 // AnswerHook answers a hook at which a service deployment is paused: the deployment continues, or ECS rolls it back.
 // A hook answers once, so the call is not sent again: without a response, the record shows whether the answer arrived.
-func (s Service) AnswerHook(ctx context.Context, act sluice.Act, deployment, hook string, rollBack bool) error {
+func AnswerHook(ctx context.Context, s ecs.Service, act sluice.Act, deployment, hook string, rollBack bool) error {
 	action := ecstypes.DeploymentLifecycleHookActionContinue
 	if rollBack {
 		action = ecstypes.DeploymentLifecycleHookActionRollback
@@ -29,7 +30,7 @@ func (s Service) AnswerHook(ctx context.Context, act sluice.Act, deployment, hoo
 	if err == nil || !errors.Is(err, sluice.ErrUnanswered) {
 		return err
 	}
-	rec, readErr := s.ServiceDeployment(ctx, deployment)
+	rec, readErr := ServiceDeployment(ctx, s, deployment)
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
@@ -42,8 +43,8 @@ func (s Service) AnswerHook(ctx context.Context, act sluice.Act, deployment, hoo
 }
 
 // ServiceDeployment reads one service deployment; nil if AWS does not know it.
-func (s Service) ServiceDeployment(ctx context.Context, arn string) (*verdict.Record, error) {
-	all, err := NewRecords(s.API).Read(ctx, []string{arn})
+func ServiceDeployment(ctx context.Context, s ecs.Service, arn string) (*verdict.Record, error) {
+	all, err := ecs.NewRecords(s.API).Read(ctx, []string{arn})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
