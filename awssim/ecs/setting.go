@@ -122,7 +122,7 @@ func listedSetting(tx *world.Tx, principal, name string, whole bool) (string, bo
 	return effectiveSetting(tx, name), whole
 }
 
-func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) string, name ecstypes.SettingName,
+func putSetting(ctx context.Context, s *Service, principal func(*world.Tx) string, name ecstypes.SettingName,
 	value *string) (*ecstypes.Setting, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*ecstypes.Setting, error) {
 		if _, ok := defaultSetting(string(name)); !ok {
@@ -143,7 +143,7 @@ func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) stri
 // PutAccountSetting sets a value for one principal, by default the account's root.
 func (s *Service) PutAccountSetting(ctx context.Context,
 	in *awsecs.PutAccountSettingInput) (*awsecs.PutAccountSettingOutput, error) {
-	x, err := s.putSetting(ctx, func(tx *world.Tx) string { return principalOf(tx, in.PrincipalArn) }, in.Name,
+	x, err := putSetting(ctx, s, func(tx *world.Tx) string { return principalOf(tx, in.PrincipalArn) }, in.Name,
 		in.Value)
 	return &awsecs.PutAccountSettingOutput{Setting: x}, err
 }
@@ -151,7 +151,7 @@ func (s *Service) PutAccountSetting(ctx context.Context,
 // PutAccountSettingDefault sets a value for every principal without its own value.
 func (s *Service) PutAccountSettingDefault(ctx context.Context,
 	in *awsecs.PutAccountSettingDefaultInput) (*awsecs.PutAccountSettingDefaultOutput, error) {
-	x, err := s.putSetting(ctx, func(*world.Tx) string { return allPrincipals }, in.Name, in.Value)
+	x, err := putSetting(ctx, s, func(*world.Tx) string { return allPrincipals }, in.Name, in.Value)
 	return &awsecs.PutAccountSettingDefaultOutput{Setting: x}, err
 }
 

@@ -15,30 +15,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// eventsFlag is a flag with a list of CodeDeploy rollback events. Set checks them.
-type eventsFlag struct{ events *[]string }
-
-func (f eventsFlag) String() string {
-	if f.events == nil {
-		return ""
-	}
-	return strings.Join(*f.events, ",")
-}
-
-func (f eventsFlag) Type() string { return "events" }
-
-func (f eventsFlag) Set(s string) error {
-	var all []string
-	for _, e := range strings.Split(s, ",") {
-		all = append(all, strings.TrimSpace(e))
-	}
-	if err := codedeploy.CheckEvents(all); err != nil {
-		return err
-	}
-	*f.events = all
-	return nil
-}
-
 // codeDeployBusyError returns an error if the deployment group already runs a deployment.
 // CodeDeploy would refuse a second one.
 func codeDeployBusyError(pre *preparedPlan) error {

@@ -66,7 +66,7 @@ succeeded again, with AllAtOnce.`,
 	f.Var(session.OptionalFlag{To: &o.deregister}, "no-deregister-task-definition",
 		"the same as --deregister-task-definition=false")
 	f.Lookup("no-deregister-task-definition").NoOptDefVal = "true"
-	f.Var(eventsFlag{&o.events}, "rollback-events",
+	f.Var(session.EventsFlag{Events: &o.events}, "rollback-events",
 		"`EVENT,…` after which CodeDeploy rolls back a new deployment that a rollback creates, as in sluice deploy")
 	f.BoolVar(&o.adopt, "adopt", false,
 		"if the journal is lost: route all traffic to the primary, delete everything else that sluice created")
