@@ -22,7 +22,7 @@ type lifecycle struct {
 	leaveAt  time.Time // the stage is over, and the next one begins then
 
 	production, test Share // of green
-	hooks            []*hookRun
+	hooks            []*HookRun
 	stageHooks       int          // index of the stage's first hook
 	hooksStarted     bool         // in this stage
 	othersLeave      bool         // revisions other than blue and green are stopped

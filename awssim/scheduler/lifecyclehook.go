@@ -33,21 +33,19 @@ type HookRun struct {
 	Continues  bool
 }
 
-type hookRun struct{ HookRun }
-
 // Hooks returns the hooks that a rollout has reached, oldest first.
 func (r *Rollout) Hooks() (all []HookRun) {
 	if r.lifecycle == nil {
 		return nil
 	}
 	for _, h := range r.lifecycle.hooks {
-		all = append(all, h.HookRun)
+		all = append(all, *h)
 	}
 	return all
 }
 
 // isOpen reports whether the hook has no result.
-func (h *hookRun) isOpen() bool { return h.Status == HookAwaits || h.Status == HookRuns }
+func (h *HookRun) isOpen() bool { return h.Status == HookAwaits || h.Status == HookRuns }
 
 // hooksHavePassed starts the hooks of the stage and reports whether all have passed. They run in
 // parallel; one failure rolls back. In a rollback their results do not count.
@@ -74,8 +72,8 @@ func (l *lifecycle) hooksHavePassed(tx *world.Tx, r *Rollout) bool {
 }
 
 func (l *lifecycle) startHook(tx *world.Tx, r *Rollout, h Hook) {
-	run := &hookRun{HookRun{ID: "ecs-pause-" + tx.NewHex("lifecycle hook", 20), Status: HookAwaits, Function: h.Function,
-		ExpiresAt: tx.Now().Add(h.Timeout), Continues: h.Continues}}
+	run := &HookRun{ID: "ecs-pause-" + tx.NewHex("lifecycle hook", 20), Status: HookAwaits, Function: h.Function,
+		ExpiresAt: tx.Now().Add(h.Timeout), Continues: h.Continues}
 	l.hooks = append(l.hooks, run)
 	tx.Log("rollout", r.ID, "hook %s at %s", run.ID, l.stage)
 	if h.Function != "" {
@@ -86,7 +84,7 @@ func (l *lifecycle) startHook(tx *world.Tx, r *Rollout, h Hook) {
 
 // invokeHook calls the function of a hook. A function of the world reports its result once, after
 // its delay. One that does not exist has failed.
-func (l *lifecycle) invokeHook(tx *world.Tx, r *Rollout, run *hookRun) {
+func (l *lifecycle) invokeHook(tx *world.Tx, r *Rollout, run *HookRun) {
 	f, ok := tx.Functions.Get(functionName(run.Function))
 	if !ok {
 		l.endHook(tx, r, run, HookFailed)
@@ -117,7 +115,7 @@ func functionName(arn string) string {
 }
 
 // endHook sets the result of a hook. Only the first failure of a deployment counts.
-func (l *lifecycle) endHook(tx *world.Tx, r *Rollout, h *hookRun, status string) {
+func (l *lifecycle) endHook(tx *world.Tx, r *Rollout, h *HookRun, status string) {
 	h.Status, r.UpdatedAt = status, tx.Now()
 	tx.Log("rollout", r.ID, "hook %s %s", h.ID, status)
 	switch {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 )
 
@@ -50,30 +51,12 @@ const (
 	StageCleanUp        = "CLEAN_UP"
 )
 
-// stageAfter returns the stage that follows one, without the repetition of shifts.
-func stageAfter(stage string) string {
-	switch stage {
-	case StageReconcile:
-		return StagePreScaleUp
-	case StagePreScaleUp:
-		return StageScaleUp
-	case StageScaleUp:
-		return StagePostScaleUp
-	case StagePostScaleUp:
-		return StageTest
-	case StageTest:
-		return StagePostTest
-	case StagePostTest:
-		return StagePreProduction
-	case StagePreProduction:
-		return StageProduction
-	case StageProduction:
-		return StagePostProduction
-	case StagePostProduction:
-		return StageBake
-	}
-	return StageCleanUp
-}
+// stageOrder are the stages in their order, without the repetition of shifts.
+var stageOrder = []string{StageReconcile, StagePreScaleUp, StageScaleUp, StagePostScaleUp, StageTest, StagePostTest,
+	StagePreProduction, StageProduction, StagePostProduction, StageBake, StageCleanUp}
+
+// stageAfter returns the stage that follows one that is not the last.
+func stageAfter(stage string) string { return stageOrder[slices.Index(stageOrder, stage)+1] }
 
 const (
 	// stageLimit is how long the work of a stage may take, without its hooks.

@@ -319,9 +319,13 @@ func (r *run) executeStage(ctx context.Context, s plan.Stage, began time.Time) e
 // openStage opens a stage for this engine.
 func (r *run) openStage(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: stageLabel(s), began: began}
+	opts := r.opts
+	if s.Index == len(r.plan.Stages) {
+		opts = Options{} // a rollback is followed to its end
+	}
 	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index,
 		Deployment: r.d.ID, Host: h, Facts: &r.facts, OutsideAWS: r.OutsideAWS,
-		HandOver: r.opts.NoWait && s.Index < len(r.plan.Stages), HandOverAt: r.opts.Until,
+		HandOver: opts.NoWait, HandOverAt: opts.Until,
 		Interrupt: func(ctx context.Context) error { return r.checkInterrupt(ctx, s) }})
 	return w, h, err
 }

@@ -36,5 +36,6 @@ func (r *Record) withoutHook(id string) *Record {
 // holdsTasks reports whether no task has to start or stop before the deployment goes on: a hook waits for an
 // answer, or ECS lets time pass.
 func (r *Record) holdsTasks() bool {
-	return r.awaitedHook() != nil || r.Stage != "" && r.Stage != "SCALE_UP" && r.Stage != "CLEAN_UP"
+	return r.awaitedHook() != nil ||
+		r.Stage != "" && !slices.Contains([]string{"RECONCILE_SERVICE", "SCALE_UP", "CLEAN_UP"}, r.Stage)
 }

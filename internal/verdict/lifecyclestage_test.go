@@ -37,7 +37,7 @@ func TestDeadlineInStagesOfECS(t *testing.T) {
 	s := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 2), dep(2, "ACTIVE", "COMPLETED", 2))
 	s.Strategy = "BLUE_GREEN"
 	for stage, outcome := range map[string]sluice.Outcome{"BAKE_TIME": "", "PRODUCTION_TRAFFIC_SHIFT": "",
-		"SCALE_UP": sluice.Stalled, "CLEAN_UP": sluice.Stalled} {
+		"RECONCILE_SERVICE": sluice.Stalled, "SCALE_UP": sluice.Stalled, "CLEAN_UP": sluice.Stalled} {
 		r := record(arn3, "IN_PROGRESS", 3, 2)
 		r.Stage = stage
 		v := watchIt(t, Wanted{Deployment: arn3, Deadline: time.Minute}, at{0, s, []Record{r}, nil, nil},

@@ -151,7 +151,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	v := newWaitView(p.Session, len(o.services) > 1, c.Now())
 	results := p.waitForAll(ctx, a, c, o, v)
 	v.printResults(results)
-	return waitExit(ctx, results)
+	return v.exit(ctx, results)
 }
 
 // waitOutcome is the result of the wait for one service.
@@ -230,15 +230,11 @@ func WaitFor(ctx context.Context, s *session.Session, a *account.Account, c cloc
 	v.wants = goal.Outcome
 	w := waitForOne(ctx, watch.New(a, c), t, goal.Until, v)
 	v.printResults([]waitOutcome{w})
-	if w.err == nil && w.update.Verdict.Outcome == goal.Outcome {
-		return nil
-	}
-	return waitExit(ctx, []waitOutcome{w})
+	return v.exit(ctx, []waitOutcome{w})
 }
 
-// waitExit returns the errors of several waits, or without errors the exit code of the worst
-// outcome.
-func waitExit(ctx context.Context, results []waitOutcome) error {
+// exit returns the errors of several waits, or without errors the exit code of the worst outcome.
+func (v *waitView) exit(ctx context.Context, results []waitOutcome) error {
 	if ctx.Err() != nil {
 		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx),
 			Next: "run sluice wait again at any time; the deployment continues"}
@@ -253,10 +249,21 @@ func waitExit(ctx context.Context, results []waitOutcome) error {
 		if r.reached != "" {
 			continue
 		}
-		codes = append(codes, r.update.Verdict.Outcome.ExitCode())
+		codes = append(codes, v.exitCode(r.update.Verdict.Outcome))
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
 	return session.ExitWith(sluice.WorstExit(codes...))
+}
+
+// exitCode returns the exit code of an outcome: 0 only for the wanted one.
+func (v *waitView) exitCode(o sluice.Outcome) int {
+	switch o {
+	case v.wants:
+		return sluice.ExitDone
+	case sluice.Succeeded:
+		return sluice.ExitFailed // no rollback
+	}
+	return o.ExitCode()
 }

@@ -106,14 +106,17 @@ type waitCause struct {
 	Next  string         `json:"next"`
 }
 
-func newWaitResult(w waitOutcome) waitResult {
-	v := w.update.Verdict
+func (v *waitView) newResult(w waitOutcome) waitResult {
+	d := w.update.Verdict
 	r := waitResult{Cluster: sluice.ARNName(w.update.Target.Cluster), Service: sluice.ARNName(w.update.Target.Service),
-		Outcome:  v.Outcome,
-		ExitCode: v.Outcome.ExitCode(), Revision: v.Revision, Deployment: v.Deployment, By: v.By, Detail: v.Detail,
-		Causes: []waitCause{}, Logs: v.Logs, Unread: v.Unread, Next: v.Next}
-	for _, c := range v.Causes {
+		Outcome:  d.Outcome,
+		ExitCode: v.exitCode(d.Outcome), Revision: d.Revision, Deployment: d.Deployment, By: d.By, Detail: d.Detail,
+		Causes: []waitCause{}, Logs: d.Logs, Unread: d.Unread, Next: d.Next}
+	for _, c := range d.Causes {
 		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Kind.Advice()})
+	}
+	if d.Outcome == v.wants {
+		r.Next = ""
 	}
 	if w.reached != "" {
 		r.ExitCode, r.Detail, r.Next = sluice.ExitDone, w.update.ReachedText(w.reached), ""
@@ -130,11 +133,7 @@ func (v *waitView) printResults(all []waitOutcome) {
 		v.json.WriteHead()
 		results := make([]waitResult, 0, len(all))
 		for _, w := range all {
-			r := newWaitResult(w)
-			if r.Outcome == v.wants && w.err == nil {
-				r.ExitCode, r.Next = sluice.ExitDone, ""
-			}
-			results = append(results, r)
+			results = append(results, v.newResult(w))
 		}
 		v.json.WriteLine(struct {
 			Schema  string       `json:"schema"`
