@@ -84,6 +84,12 @@ const (
 	UntilPaused = "paused" // a hook waits for an answer
 )
 
+// NoStages says why a deployment never reaches what [IsOfECS].
+const NoStages = "ECS does not shift the traffic of this service: its deployments have no stages"
+
+// IsOfECS reports whether a wait is to end at a lifecycle stage of ECS or at a pause.
+func IsOfECS(until string) bool { return until == UntilPaused || strings.HasPrefix(until, UntilECS) }
+
 // HasReached reports whether the deployment has reached what a wait is to end at: "ecs:" and a lifecycle stage,
 // "paused", or the name of a lifecycle event of CodeDeploy, which must have succeeded.
 func (u Update) HasReached(until string) bool {
@@ -116,7 +122,7 @@ func (u Update) ReachedText(until string) string {
 // NeverReaches reports whether a wait is to end at a lifecycle stage or a pause, and deployments of the service have
 // none: ECS does not shift its traffic.
 func (u Update) NeverReaches(until string) bool {
-	return (until == UntilPaused || strings.HasPrefix(until, UntilECS)) && u.Service != nil &&
+	return IsOfECS(until) && u.Service != nil &&
 		(u.Service.Controller != "ECS" || !u.Service.IsNative())
 }
 

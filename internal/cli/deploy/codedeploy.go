@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
@@ -60,12 +59,12 @@ func refuseUntil(pre *preparedPlan, how engine.Options) error {
 		return &sluice.Error{Op: "wait for " + how.Until, Resource: pl.Cluster + "/" + pl.Service, Err: errors.New(why),
 			Next: "leave --wait-until out"}
 	}
-	ofECS := how.Until == watch.UntilPaused || strings.HasPrefix(how.Until, watch.UntilECS)
+	ofECS := watch.IsOfECS(how.Until)
 	switch {
 	case how.Until == "":
 		return nil
 	case ofECS && (pl.Mode().Deployer() != "ECS" || !shiftsTraffic(pre)):
-		return refuse("ECS does not shift the traffic of this service: its deployments have no stages")
+		return refuse(watch.NoStages)
 	case ofECS, pl.CodeDeploy != nil && pl.CodeDeploy.Deploys:
 		return nil
 	case pl.CodeDeploy != nil:

@@ -153,7 +153,11 @@ func (o continueFlags) chooseHook(s ecs.Service, rec *verdict.Record) (string, e
 func (p *program) follow(ctx context.Context, a *account.Account, c clock.Clock, s ecs.Service, deployment, hook string,
 	o continueFlags) error {
 	if o.noWait {
-		p.PrintResult(fmt.Sprintf("answered hook %s of %s: ECS continues the deployment", hook, s.Resource()))
+		does := "continues the deployment"
+		if o.rollBack {
+			does = "rolls the deployment back"
+		}
+		p.PrintResult(fmt.Sprintf("answered hook %s of %s: ECS %s", hook, s.Resource(), does))
 		return nil
 	}
 	target := watch.Target{Cluster: s.Cluster, Service: s.Name, Wanted: verdict.Wanted{Deployment: deployment,

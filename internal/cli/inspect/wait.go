@@ -194,10 +194,10 @@ func waitForOne(ctx context.Context, w *watch.Watch, t watch.Target, until strin
 			cancel()
 		}
 	})
-	isEvent := until != "" && until != watch.UntilPaused && !strings.HasPrefix(until, watch.UntilECS)
+	isEvent := until != "" && !watch.IsOfECS(until)
 	switch {
 	case hasNoStages:
-		r.err = errNeverReached(t, until, "ECS does not shift the traffic of this service: its deployments have no stages")
+		r.err = errNeverReached(t, until, watch.NoStages)
 	case r.reached != "":
 		r.update, r.err = reached, nil
 	case isEvent && r.err == nil && !hasEvents:
