@@ -237,7 +237,7 @@ func (b *bench) silent(does image.Behaviour) *world.Task {
 		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
 			Spec: world.ContainerSpec{Name: "web", Essential: true, Ports: []world.Port{{Container: 8080}}}}}}
 	b.do(func(tx *world.Tx) {
-		t.StartedAt = tx.Now()
+		t.StartedAt, t.Containers[0].StartedAt = tx.Now(), tx.Now()
 		if tx.TasksByAddress == nil {
 			tx.Region.TasksByAddress = map[netip.Addr]*world.Task{}
 		}

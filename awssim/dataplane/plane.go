@@ -291,7 +291,7 @@ func (p *Plane) takeOverTask(tx *world.Tx, t *world.Task) {
 func startEffectOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {
 	e := world.StartProcess{
 		Key: tx.Key, Task: t.ARN, TaskID: t.ID, Container: c.Spec.Name, Address: t.Address, Behaviour: c.Behaviour,
-		Environment: c.Spec.Environment, StopTimeout: c.Spec.StopTimeout, At: t.StartedAt,
+		Environment: c.Spec.Environment, StopTimeout: c.Spec.StopTimeout, At: c.StartedAt,
 	}
 	if t.Service != nil {
 		e.Service = t.Service.Name

@@ -50,6 +50,9 @@ func checkDependencies(c *ecstypes.ContainerDefinition, byName map[string]*ecsty
 			return clientError("There is a cycle in the dependencies of container '%s'.", *c.Name)
 		case ends && (on.Essential == nil || *on.Essential):
 			return clientError("A dependency container with SUCCESS or COMPLETE condition cannot be an essential container")
+		case d.Condition == ecstypes.ContainerConditionHealthy && on.HealthCheck == nil:
+			return clientError("Container '%s' depends on the health of container '%s', which has no health check.",
+				*c.Name, *on.Name)
 		}
 	}
 	return nil

@@ -126,6 +126,7 @@ func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
 		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Command: deepCopy(c.Command),
 		Environment: map[string]string{},
 		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck), Log: logOf(c.LogConfiguration),
+		StartTimeout: secondsDuration(c.StartTimeout),
 	}
 	if c.StopTimeout != nil {
 		s.StopTimeout = secondsDuration(c.StopTimeout)
@@ -133,6 +134,9 @@ func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
 	for _, p := range c.PortMappings {
 		s.Ports = append(s.Ports, world.Port{Container: val(p.ContainerPort), Host: val(p.HostPort),
 			Protocol: string(p.Protocol), Name: val(p.Name)})
+	}
+	for _, d := range c.DependsOn {
+		s.DependsOn = append(s.DependsOn, world.Dependency{Container: val(d.ContainerName), Condition: string(d.Condition)})
 	}
 	for _, e := range c.Environment {
 		s.Environment[val(e.Name)] = val(e.Value)

@@ -103,7 +103,6 @@ func definitionGaps(in *awsecs.RegisterTaskDefinitionInput) []Gap {
 	for _, c := range in.ContainerDefinitions {
 		at := "containerDefinitions[" + val(c.Name) + "]."
 		list = append(list,
-			part{len(c.DependsOn) > 0, at + "dependsOn", "all containers start together"},
 			part{c.RestartPolicy != nil, at + "restartPolicy", "a container that exits stays stopped"},
 			part{c.FirelensConfiguration != nil, at + "firelensConfiguration", "FireLens sends no logs"},
 		)

@@ -105,7 +105,7 @@ func (b *bench) taskOf(does image.Behaviour) *world.Task {
 		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
 			Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
 	b.do(func(tx *world.Tx) {
-		t.StartedAt = tx.Now()
+		t.StartedAt, t.Containers[0].StartedAt = tx.Now(), tx.Now()
 		if tx.TasksByAddress == nil {
 			tx.TasksByAddress = map[netip.Addr]*world.Task{}
 		}

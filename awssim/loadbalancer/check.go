@@ -109,10 +109,9 @@ func sourceOf(t *world.Target, c *check) source {
 	if task == nil || task.LastStatus == "STOPPED" {
 		return source{}
 	}
-	s := source{reachable: true, container: task.ContainerFor(c.checkedPort(t)), started: task.StartedAt,
-		signalled: task.SignalledAt}
+	s := source{reachable: true, container: task.ContainerFor(c.checkedPort(t)), signalled: task.SignalledAt}
 	if s.container != nil {
-		s.running = s.container.Status == "RUNNING" && !task.StartedAt.IsZero()
+		s.running, s.started = s.container.Status == "RUNNING", s.container.StartedAt
 		s.behaviour = s.container.Behaviour
 	}
 	return s

@@ -172,7 +172,7 @@ func viewOfTarget(tx *world.Tx, t *world.Target) TargetView {
 	if task == nil {
 		return v
 	}
-	v.Task, v.TaskID, v.StartedAt = task.ARN, task.ID, task.StartedAt
+	v.Task, v.TaskID = task.ARN, task.ID
 	if !v.Address.IsValid() {
 		v.Address = task.Address
 	}
@@ -180,7 +180,7 @@ func viewOfTarget(tx *world.Tx, t *world.Target) TargetView {
 		v.Service = task.Service.Name
 	}
 	if c := task.ContainerFor(t.Port); c != nil {
-		v.Container, v.Behaviour = c.Spec.Name, c.Behaviour
+		v.Container, v.Behaviour, v.StartedAt = c.Spec.Name, c.Behaviour, c.StartedAt
 	}
 	return v
 }

@@ -81,7 +81,7 @@ func (b *bench) start(g *world.TargetGroup, img string) *world.Task {
 		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
 			Spec: world.ContainerSpec{Name: "web", Ports: []world.Port{{Container: 80}}}}}}
 	b.do(func(tx *world.Tx) {
-		t.StartedAt = tx.Now()
+		t.StartedAt, t.Containers[0].StartedAt = tx.Now(), tx.Now()
 		tx.Tasks.Put(t.ARN, t)
 		if tx.TasksByAddress == nil {
 			tx.TasksByAddress = map[netip.Addr]*world.Task{}

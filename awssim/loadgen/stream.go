@@ -26,6 +26,7 @@ type host struct {
 	task      *world.Task // nil if no task has the address
 	port      int32
 	running   bool // as of the last change
+	started   time.Time
 	behaviour image.Behaviour
 	hold      time.Duration // how long callers keep a connection open
 	ended     bool
@@ -55,13 +56,13 @@ func (h *host) readTask() {
 		return
 	}
 	h.behaviour = c.Behaviour
-	h.running = c.Status == "RUNNING" && !h.task.StartedAt.IsZero()
+	h.running, h.started = c.Status == "RUNNING", c.StartedAt
 }
 
 // momentAt returns the container's age and signal at that time. It reads the signal's time when
 // needed, so that a signal since the last read counts from its own time.
 func (h *host) momentAt(at time.Time) image.Moment {
-	m := image.Moment{SinceStart: at.Sub(h.task.StartedAt)}
+	m := image.Moment{SinceStart: at.Sub(h.started)}
 	if s := h.task.SignalledAt; !s.IsZero() && !at.Before(s) {
 		m.Signalled, m.SinceSignal = true, at.Sub(s)
 	}
@@ -82,7 +83,7 @@ func (h *host) answerChanges(from, to time.Time) []time.Time {
 	if !h.running {
 		return nil
 	}
-	start := h.task.StartedAt
+	start := h.started
 	all := []time.Time{start.Add(h.behaviour.HealthyAfter), start.Add(h.behaviour.UnhealthyAfter),
 		start.Add(h.behaviour.CrashAfter)}
 	if s := h.task.SignalledAt; !s.IsZero() {
@@ -121,7 +122,7 @@ func (h *host) latencyAt(at time.Time) time.Duration {
 	if h.task == nil {
 		return 0
 	}
-	return h.behaviour.LatencyAt(at.Sub(h.task.StartedAt))
+	return h.behaviour.LatencyAt(at.Sub(h.started))
 }
 
 // slowShare returns the share of the requests that are in flight for a time.
@@ -134,7 +135,7 @@ func (h *host) slowShare() float64 {
 
 // errorRate returns the mean share of errors in a span without changes: that of its middle.
 func (h *host) errorRate(from, to time.Time) float64 {
-	return h.behaviour.ErrorRateAt(from.Add(to.Sub(from) / 2).Sub(h.task.StartedAt))
+	return h.behaviour.ErrorRateAt(from.Add(to.Sub(from) / 2).Sub(h.started))
 }
 
 // anyNode as a node means all nodes.

@@ -134,13 +134,13 @@ func reportHealth(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// worstCheckedHealth returns the worst health of the containers that have a health check. Other
-// containers keep a task at UNKNOWN; Cloud Map ignores them.
+// worstCheckedHealth returns the worst health of the essential containers that have a health check.
+// Other essential containers keep a task at UNKNOWN; scheduler and Cloud Map ignore them.
 func worstCheckedHealth(t *world.Task) string {
 	health := "HEALTHY"
 	for _, c := range t.Containers {
 		switch {
-		case c.Spec.Health == nil:
+		case c.Spec.Health == nil, !c.Spec.Essential:
 		case c.Health == "UNHEALTHY":
 			return "UNHEALTHY"
 		case c.Health != "HEALTHY":

@@ -47,7 +47,9 @@ func containerExited(tx *world.Tx, t *world.Task, c *world.Container, code int, 
 	if t.DesiredStatus == "RUNNING" && (c.Spec.Essential || allStopped(t)) {
 		countExit(tx, t)
 		stopWithoutDrain(tx, t, ByExit, "Essential container in task exited")
+		return
 	}
+	continueStart(tx, t)
 }
 
 // stopWithoutDrain stops a task that ended by itself or lost its host. Its targets are deregistered
@@ -101,7 +103,9 @@ func stopInLostZone(tx *world.Tx, t *world.Task) {
 }
 
 func failToStart(tx *world.Tx, t *world.Task, reason string) {
-	setDesiredStopped(tx, t, ByStart, reason)
+	if setDesiredStopped(tx, t, ByStart, reason) {
+		sendStopSignal(tx, t)
+	}
 	if t.Set != nil {
 		addRoleEvent(tx, t, reason)
 		countFailedStart(tx, t)

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // isHealthy reports whether a task passes every check that it has: all its targets are healthy, and
-// each container with a health check is HEALTHY. A task without any check is healthy when it runs.
+// each essential container with a health check is HEALTHY. A task without any check is healthy when
+// it runs.
 func isHealthy(t *world.Task) bool {
 	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || stateOfTask(t).groupMissing {
 		return false
@@ -19,12 +21,7 @@ func isHealthy(t *world.Task) bool {
 			return false
 		}
 	}
-	for _, c := range t.Containers {
-		if c.Spec.Health != nil && c.Health != "HEALTHY" {
-			return false
-		}
-	}
-	return true
+	return worstCheckedHealth(t) == "HEALTHY"
 }
 
 // isReady reports isHealthy as a rolling update counts it: a task without any check counts only
@@ -43,13 +40,12 @@ func isReady(tx *world.Tx, t *world.Task) (ready bool, at time.Time) {
 	return true, time.Time{}
 }
 
+// isChecked reports whether an essential container has a health check: only those decide the health
+// of a task (API Reference, HealthCheck).
 func isChecked(t *world.Task) bool {
-	for _, c := range t.Containers {
-		if c.Spec.Health != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Containers, func(c *world.Container) bool {
+		return c.Spec.Essential && c.Spec.Health != nil
+	})
 }
 
 // replaceReason returns why a running task must be replaced, or "". During the grace period it
@@ -95,15 +91,6 @@ func addUnhealthyEvent(tx *world.Tx, t *world.Task) {
 	addEvent(tx, svc, "(service %s) (task %s) failed container health checks.", svc.Name, t.ID)
 }
 
-// startContainerChecks starts the containers' own health checks.
-func startContainerChecks(tx *world.Tx, t *world.Task) {
-	for _, c := range t.Containers {
-		if c.Spec.Health != nil {
-			scheduleNextCheck(tx, t, c, 0, 0)
-		}
-	}
-}
-
 // scheduleNextCheck finds the next check that changes a container's health and schedules it. The
 // answers of a modelled image are known in advance, so a container whose health does not change
 // costs nothing. k is the number of the last check; fails is how many checks in a row failed up to
@@ -118,7 +105,7 @@ func scheduleNextCheck(tx *world.Tx, t *world.Task, c *world.Container, k, fails
 	for {
 		k++
 		since := time.Duration(k) * every
-		good := !b.IsModelled() || b.Answer(momentOf(t, t.StartedAt.Add(since))) == http.StatusOK
+		good := !b.IsModelled() || b.Answer(momentOf(t, c, c.StartedAt.Add(since))) == http.StatusOK
 		next := c.Health
 		switch {
 		case good:
@@ -129,7 +116,7 @@ func scheduleNextCheck(tx *world.Tx, t *world.Task, c *world.Container, k, fails
 			}
 		}
 		if next != c.Health {
-			tx.At(t.StartedAt.Add(since), func(tx *world.Tx) { setContainerHealth(tx, t, c, next, k, fails) })
+			tx.At(c.StartedAt.Add(since), func(tx *world.Tx) { setContainerHealth(tx, t, c, next, k, fails) })
 			return
 		}
 		if _, more := b.NextChange(since); !more && (good || c.Health == "UNHEALTHY") || !b.IsModelled() {
@@ -148,6 +135,7 @@ func setContainerHealth(tx *world.Tx, t *world.Task, c *world.Container, health 
 	tx.Log("task", t.ID, "container %s is %s", c.Spec.Name, health)
 	tx.Changed(world.TaskChanged, t)
 	reportHealth(tx, t)
+	continueStart(tx, t)
 	scheduleNextCheck(tx, t, c, k, fails)
 }
 

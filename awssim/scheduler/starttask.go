@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 	"time"
@@ -101,7 +100,7 @@ func activateTask(tx *world.Tx, t *world.Task) {
 		slowest = max(slowest, c.Behaviour.StartDelay)
 	}
 	scheduleAfter(tx, t, tx.RandomBetween(k.Min, k.Max, "activating", t.ID, 0)+slowest+extraStartDelay(tx, t),
-		runTask)
+		startContainers)
 }
 
 // extraStartDelay returns the delay that the active faults add to a task's start.
@@ -113,39 +112,6 @@ func extraStartDelay(tx *world.Tx, t *world.Task) (d time.Duration) {
 		}
 	}
 	return d
-}
-
-// runTask moves a task to RUNNING: containers start, targets are registered. AWS's lifecycle page
-// says that targets are registered in ACTIVATING; published logs show it after RUNNING. The code
-// follows the logs.
-func runTask(tx *world.Tx, t *world.Task) {
-	for _, c := range t.Containers {
-		if c.Behaviour.NoBoot != "" {
-			c.Reason = c.Behaviour.NoBoot
-			failToStart(tx, t, c.Behaviour.NoBoot)
-			return
-		}
-		if why := logDriverError(tx, t, c); why != "" {
-			c.Reason = why
-			failToStart(tx, t, why)
-			return
-		}
-	}
-	t.PullStoppedAt = tx.Now()
-	for i, c := range t.Containers {
-		c.Status, c.RuntimeID = "RUNNING", fmt.Sprintf("%s-%010d", t.ID, int(tx.Random("runtime", t.ID, i)*1e10))
-	}
-	tx.SetStatus(t, "RUNNING")
-	if t.Set != nil {
-		noteStarted(t)
-	}
-	for _, c := range t.Containers {
-		tx.Emit(newStartProcess(tx, t, c))
-		scheduleCrash(tx, t, c)
-	}
-	registerTargets(tx, t)
-	registerInCloudMap(tx, t)
-	startContainerChecks(tx, t)
 }
 
 // logDriverError returns why a container's log driver cannot start, in AWS's words: its log group
@@ -230,8 +196,8 @@ func stopTimeout(t *world.Task, c *world.Container) time.Duration {
 	return d
 }
 
-func momentOf(t *world.Task, at time.Time) image.Moment {
-	return image.Moment{SinceStart: at.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(),
+func momentOf(t *world.Task, c *world.Container, at time.Time) image.Moment {
+	return image.Moment{SinceStart: at.Sub(c.StartedAt), Signalled: !t.SignalledAt.IsZero(),
 		SinceSignal: at.Sub(t.SignalledAt)}
 }
 

@@ -51,7 +51,7 @@ func stopAfterDrain(tx *world.Tx, t *world.Task, reason string) {
 }
 
 // setDesiredStopped sets the desired status to STOPPED and reports whether the caller must continue
-// the stop. It returns false if the task is already stopping, or if it never ran and is
+// the stop. It returns false if the task is already stopping, or if no container runs and it is
 // deprovisioned immediately.
 func setDesiredStopped(tx *world.Tx, t *world.Task, code, reason string) bool {
 	if t.DesiredStatus == "STOPPED" {
@@ -62,7 +62,7 @@ func setDesiredStopped(tx *world.Tx, t *world.Task, code, reason string) bool {
 	t.Version++
 	tx.Log("task", t.ID, "stops: %s: %s", code, reason)
 	tx.Changed(world.TaskChanged, t)
-	if t.LastStatus != "RUNNING" {
+	if t.LastStatus != "RUNNING" && !hasRunningContainer(t) {
 		startDeprovisioning(tx, t)
 		return false
 	}
@@ -129,6 +129,7 @@ func sendStopSignal(tx *world.Tx, t *world.Task) {
 	longest := time.Duration(0)
 	for _, c := range t.Containers {
 		if c.Status != "RUNNING" {
+			c.Status = "STOPPED"
 			continue
 		}
 		limit := stopTimeout(t, c)
@@ -180,6 +181,10 @@ func withoutTask(tasks []*world.Task, t *world.Task) []*world.Task {
 		return append(tasks[:i], tasks[i+1:]...)
 	}
 	return tasks
+}
+
+func hasRunningContainer(t *world.Task) bool {
+	return slices.ContainsFunc(t.Containers, func(c *world.Container) bool { return c.Status == "RUNNING" })
 }
 
 func allStopped(t *world.Task) bool {

@@ -35,6 +35,14 @@ type ContainerSpec struct {
 	Command     []string      // replaces the image's command; empty: the image's own
 	Environment map[string]string
 	Log         *ContainerLog // nil: the output is dropped
+	DependsOn   []Dependency
+	// StartTimeout is how long containers that depend on this one wait for it. 0: for ever.
+	StartTimeout time.Duration
+}
+
+// Dependency is what another container must have reached before a container starts.
+type Dependency struct {
+	Container, Condition string // START, COMPLETE, SUCCESS, HEALTHY
 }
 
 // Port is a port mapping.
@@ -206,6 +214,7 @@ type Container struct {
 	ExitCode  *int
 	Reason    string
 	RuntimeID string
+	StartedAt time.Time // zero until it starts
 	printed   outputState
 }
 
@@ -229,7 +238,7 @@ func (t *Task) IsRunning() bool { return t.LastStatus == "RUNNING" }
 func (t *Task) IsListening(port int32, now time.Time) bool {
 	c := t.ContainerFor(port)
 	return c != nil && c.Status == "RUNNING" && !c.Behaviour.RefusesConnections(image.Moment{
-		SinceStart: now.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: now.Sub(t.SignalledAt)})
+		SinceStart: now.Sub(c.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: now.Sub(t.SignalledAt)})
 }
 
 // ContainerFor returns the container that publishes a port and listens behind it, or nil.

@@ -96,7 +96,7 @@ func newStoppedTask(t ecstypes.Task) diagnosis.Stopped {
 	for _, c := range t.Containers {
 		code := aws.ToInt32(c.ExitCode)
 		explains := c.Reason != nil || c.ExitCode != nil && code != 0
-		if s.Container == "" && explains {
+		if explains && (s.Container == "" || diagnosis.IsWaiting(s.ContainerReason)) {
 			s.Container, s.ContainerReason = aws.ToString(c.Name), aws.ToString(c.Reason)
 			if c.ExitCode != nil {
 				exit := int(code)

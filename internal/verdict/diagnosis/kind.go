@@ -12,6 +12,7 @@ const (
 	ImageNotFound   Kind = "image not found"
 	ExecFormat      Kind = "exec format"
 	NotStartable    Kind = "container cannot start"
+	NotReady        Kind = "container dependency"
 	ExitCode        Kind = "exit code"
 	OutOfMemory     Kind = "out of memory"
 	ContainerHealth Kind = "container health check"

@@ -24,7 +24,10 @@ func ExplainRun(t sluice.TaskEnded, watch string, last []string) (c Cause, faile
 
 func runText(t sluice.TaskEnded, watch string) string {
 	c, known := t.Container(watch)
+	waits := dependencyText(t.Reason + " " + containerReason(t))
 	switch {
+	case waits != "":
+		return "it did not start: " + waits
 	case t.StopCode == "TaskFailedToStart":
 		return "it did not start: " + cmp.Or(containerReason(t), t.Reason, "no reason given")
 	case t.StopCode != "" && t.StopCode != "EssentialContainerExited":

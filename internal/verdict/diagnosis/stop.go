@@ -81,6 +81,9 @@ func kindOfEnd(reasons string, ran bool) Kind {
 // way. ok is false for tasks that did not fail: scaled in, stopped by a person, moved off a host.
 func stopText(t sluice.StoppedTask) (text string, ok bool) {
 	reason := t.StoppedReason
+	if text := dependencyText(reason + " " + t.ContainerReason); text != "" {
+		return text, true
+	}
 	switch t.StopCode {
 	case "EssentialContainerExited":
 		return exitText(t), true

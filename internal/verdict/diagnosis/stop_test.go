@@ -75,6 +75,8 @@ func TestStoppedAndRunTasksHaveTheSameKind(t *testing.T) {
 		"pull reason": {"TaskFailedToStart", "Task failed to start", "CannotPullContainerError: x", nil, ImageNotFound},
 		"secret":      {"TaskFailedToStart", "unable to retrieve secret from asm", "", nil, SecretUnread},
 		"start":       {"EssentialContainerExited", "", "CannotStartContainerError: x", code(127), NotStartable},
+		"dependency":  {"TaskFailedToStart", agentText, "", code(1), NotReady},
+		"dependent":   {"EssentialContainerExited", "", agentText, code(143), NotReady},
 		"late secret": {"EssentialContainerExited", "cannot retrieve secret", "", code(1), ExitCode},
 		"other":       {"TaskFailedToStart", "Timeout waiting for network interface", "", nil, OtherCause},
 	} {
@@ -84,6 +86,28 @@ func TestStoppedAndRunTasksHaveTheSameKind(t *testing.T) {
 			Containers: []sluice.ContainerEnded{{Name: "web", ExitCode: c.exit, Reason: c.container}}}, "web", nil)
 		if !ok || !failed || stopped.Kind != c.kind || ran.Kind != c.kind {
 			t.Errorf("%s: %t %s, %t %s, want %s", name, ok, stopped.Kind, failed, ran.Kind, c.kind)
+		}
+	}
+}
+
+const agentText = "CannotStartContainerError: dependency graph: failed to resolve container ordering dependency " +
+	"[setup(repo/ssm:v1) (STOPPED->RUNNING) -  Exit: 1] for target [web(repo/web:v1) (NONE->RUNNING)] as dependency " +
+	"did not exit successfully."
+
+// A container that waited is explained by the container that it waited for.
+func TestADependencyIsNamed(t *testing.T) {
+	for reason, want := range map[string]string{
+		agentText: "container setup ended with exit code 1, so container web did not start",
+		"CannotStartContainerError: dependency graph: container ordering dependency [db(x) (RUNNING->RUNNING)] for " +
+			"target [web(y) (NONE->RUNNING)] has timed out.": "container db was not ready within its startTimeout, so " +
+			"container web did not start",
+		"dependency graph: failed to resolve container ordering dependency [copy(x) (STOPPED->RUNNING)] for target " +
+			"[web(y) (NONE->RUNNING)] because dependency will never start": "container copy did not start, so container " +
+			"web did not start",
+		"CannotStartContainerError: x": "",
+	} {
+		if got := dependencyText(reason); got != want || IsWaiting(reason) != (want != "") {
+			t.Errorf("%s: %q", reason, got)
 		}
 	}
 }

@@ -16,6 +16,9 @@ type row struct {
 
 // table has a row for each kind.
 var table = []row{
+	{kind: NotReady, words: []string{"dependency graph:"}, afterStart: true,
+		advice: "read the log of the container that the other one waits for, and compare it with the condition in " +
+			"dependsOn"},
 	{kind: OutOfMemory, words: []string{"outofmemoryerror"}, afterStart: true,
 		advice: "raise the memory of the task or of the container, or make the program use less"},
 	{kind: ExecFormat, words: []string{"exec format error", "does not contain descriptor matching platform",
