@@ -35,10 +35,16 @@ func analysisStages() []*contract.BuildPipelineSyncStagesRequest_StageConfig {
 func analysing(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, external)
-	r.plugin.kill()
-	r.plugin = r.launch(strings.Replace(r.entry("dt"), `"name":"ecs"`, `"name":"ecs","config":{"analysis":true}`, 1))
+	r.configure(`{"analysis":true}`)
 	r.flow()
 	return r
+}
+
+// configure starts the plugin again with a configuration of its own.
+func (r *rig) configure(config string) {
+	r.Helper()
+	r.plugin.kill()
+	r.plugin = r.launch(strings.Replace(r.entry("dt"), `"name":"ecs"`, `"name":"ecs","config":`+config, 1))
 }
 
 // inOrder are the stages of a deployment by their index, as piped runs them.

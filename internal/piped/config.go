@@ -28,6 +28,8 @@ type pluginSettings struct {
 	// Analysis makes the plugin run the stage ANALYSIS too. If two plugins of piped have a stage, the
 	// later one in piped's configuration runs it.
 	Analysis bool `json:"analysis"`
+	// Wait makes the plugin run the stage WAIT too, so that its gates judge.
+	Wait bool `json:"wait"`
 	// AnalysisProviders are metric providers in the shape of piped's own analysisProviders. Only they may have
 	// secrets.
 	AnalysisProviders []analysisProvider `json:"analysisProviders"`
@@ -90,7 +92,7 @@ func readEntry(text string) (*pluginEntry, error) {
 	}
 	if err := decodeStrict(e.Config, &e.settings); err != nil {
 		return nil, configError(e.Name,
-			fmt.Errorf("config: %w: its keys are analysis (true or false) and analysisProviders", err))
+			fmt.Errorf("config: %w: its keys are analysis and wait (true or false), and analysisProviders", err))
 	}
 	seen := map[string]bool{}
 	for i := range e.DeployTargets {

@@ -259,9 +259,7 @@ func (p *process) dial(t testing.TB) {
 		t.Fatalf("%v\n%s", err, p.out)
 	}
 	want := 6
-	if strings.Contains(p.entry, `"analysis":true`) {
-		want++
-	}
+	want += strings.Count(p.entry, `"analysis":true`) + strings.Count(p.entry, `"wait":true`)
 	if len(stages.GetStages()) != want {
 		t.Fatalf("stages %q", stages.GetStages())
 	}

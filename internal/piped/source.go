@@ -24,11 +24,14 @@ import (
 var ourStages = append(plan.PipelineStages(), appfile.StageRollback)
 
 // stages returns the stages that the plugin runs, with the rollback as the last one.
-func (e *pluginEntry) stages() []string {
-	if !e.settings.Analysis {
-		return ourStages
+func (e *pluginEntry) stages() (names []string) {
+	if e.settings.Analysis {
+		names = append(names, appfile.StageAnalysis)
 	}
-	return append([]string{appfile.StageAnalysis}, ourStages...)
+	if e.settings.Wait {
+		names = append(names, appfile.StageWait)
+	}
+	return append(names, ourStages...)
 }
 
 // runs reports whether the plugin runs a stage.
@@ -56,6 +59,9 @@ func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedAp
 		return nil, err
 	}
 	spec := parsed.Root.Get("spec")
+	if err := e.refuseUnreadGates(parsed, spec); err != nil {
+		return nil, err
+	}
 	ours, err := e.ownPart(src.GetApplicationConfig(), spec)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,

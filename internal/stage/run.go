@@ -95,8 +95,8 @@ func stageFunc(s *step.Step) (func(context.Context) error, error) {
 		return func(ctx context.Context) error { return primaryRollout(ctx, s) }, nil
 	case appfile.StageCanaryClean:
 		return func(ctx context.Context) error { return canaryClean(ctx, s) }, nil
-	case appfile.StageAnalysis:
-		return func(ctx context.Context) error { return runAnalysis(ctx, s) }, nil
+	case appfile.StageAnalysis, appfile.StageWait:
+		return func(ctx context.Context) error { return runWait(ctx, s) }, nil
 	case appfile.StageRollback:
 		return func(ctx context.Context) error { return runRollback(ctx, s) }, nil
 	case appfile.StageAdopt:

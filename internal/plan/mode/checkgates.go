@@ -26,6 +26,11 @@ func checkGates(p *plan.Plan, live plan.AWSState) error {
 		return nil // a deployment without its pipeline has no canary to judge
 	}
 	for _, g := range p.Gates {
+		if !steered {
+			return &sluice.Error{Op: "plan the gates of the pipeline", Resource: p.ServiceResource(),
+				Err:  fmt.Errorf("gate %s is never evaluated: no stage waits while the canary gets requests", g.Name),
+				Next: "add a stage WAIT or ANALYSIS between ECS_TRAFFIC_ROUTING and ECS_PRIMARY_ROLLOUT"}
+		}
 		if err := checkGate(p, g, steered, "plan the gates of the pipeline"); err != nil {
 			return err
 		}

@@ -143,6 +143,8 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 			err:  "the file requests CODE_DEPLOY", next: "delete the service and create it again"},
 		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: " +
 			"{canary: 10}}\n", live: live(), err: "no earlier stage starts a canary", next: "ECS_CANARY_ROLLOUT"},
+		"gates of the file and no wait": {pipeline: threeSteps + "gates: [{https: {url: https://web.example/}}]\n",
+			live: live(), err: "is never evaluated: no stage waits while the canary gets requests", next: "WAIT or ANALYSIS"},
 		"one group twice": {edits: []string{"web-canary|web-primary"}, live: live(),
 			err: "the same target group"},
 	} {
@@ -272,5 +274,17 @@ func TestDefinitionsComeBackFromThePlan(t *testing.T) {
 	service, err := p.DecodeService()
 	if err != nil || service.Given["desiredCount"] || service.Input.DesiredCount != nil {
 		t.Errorf("a desired count that the file leaves out came back: %+v, %v", service, err)
+	}
+}
+
+// Gates of the whole file need a stage that waits: one WAIT while the canary gets requests is enough.
+func TestGatesOfTheFileWithAWait(t *testing.T) {
+	waiting := strings.Replace(threeSteps, "    - {name: ECS_PRIMARY", "    - {name: WAIT, with: {duration: 5m}}\n    - {name: ECS_PRIMARY", 1)
+	p, err := Make(app(t, waiting+"gates: [{https: {url: https://web.example/}}]\n"), live(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, whole := p.GatesOf(2); len(whole) != 1 {
+		t.Errorf("the WAIT has %d gates of the file, want 1", len(whole))
 	}
 }

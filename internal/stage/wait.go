@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
-// runAnalysis waits until the gates of the stage are decided, for a host whose stages do not wait by
-// themselves. The engine waits with the same monitor.
-func runAnalysis(ctx context.Context, s *step.Step) error {
+// runWait runs ANALYSIS and WAIT for a host whose stages do not wait by themselves. ANALYSIS ends as soon as its
+// gates are good, WAIT when its time is over. The engine waits with the same monitor.
+func runWait(ctx context.Context, s *step.Step) error {
 	monitor := openMonitor(s)
 	end := s.Host.Began().Add(s.Stage.Duration)
 	for {
@@ -21,7 +21,7 @@ func runAnalysis(ctx context.Context, s *step.Step) error {
 		}
 		switch status := monitor.GateStatus(); {
 		case trouble != "":
-		case status.AllGood:
+		case status.AllGood && s.Stage.JudgesGates():
 			return nil
 		case status.AtEnd && status.Undecided == "":
 			return nil
