@@ -236,7 +236,17 @@ func sameWorkload(a, b *world.TaskSet) bool {
 	x.CapacityProviderStrategy, y.CapacityProviderStrategy = nil, nil
 	x.ExternalId, x.Tags, x.LaunchType, y.LaunchType = nil, nil, "", ""
 	x.ServiceRegistries, y.ServiceRegistries = orEmpty(x.ServiceRegistries), orEmpty(y.ServiceRegistries)
-	return requestFingerprint(x) == requestFingerprint(y) && sameDeploymentDoc(docOfDeployment(a), docOfDeployment(b))
+	return requestFingerprint(x) == requestFingerprint(y) && asksForPlatform(a) == asksForPlatform(b) &&
+		sameDeploymentDoc(docOfDeployment(a), docOfDeployment(b))
+}
+
+// asksForPlatform returns the platform version that a deployment was asked for. A pinned version is another request
+// than LATEST, also if LATEST is that version now.
+func asksForPlatform(ts *world.TaskSet) string {
+	if v := val(requestedPlatform(ts)); v != "" {
+		return v
+	}
+	return "LATEST"
 }
 
 func sameDeploymentDoc(a, b *deploymentDoc) bool {

@@ -148,7 +148,8 @@ func inputShape(f Format) shape {
 		honouredKey("taskDefinitionFile", shape{kind: text},
 			"The task definition, relative to this file. Default: taskdef.json."),
 		honouredKey("serviceDefinitionFile", shape{kind: text},
-			"The service definition, relative to this file. Without it, the application is a standalone task."),
+			"The service definition, relative to this file. With sluice.yaml, a member that it leaves out gets AWS's default; "+
+				"with PipeCD's files, the member stays as it is. Without this file, the application is a standalone task."),
 		honouredKey("runStandaloneTask", shape{kind: flag},
 			"Whether to run a standalone task, or only register its definition. Default: true; in PipeCD v1, false."),
 		honouredKey("clusterArn", shape{kind: text}, "The cluster of a standalone task."),

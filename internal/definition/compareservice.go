@@ -51,7 +51,7 @@ func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	has["desiredCount"] = strconv.Itoa(int(have.DesiredCount))
 	primary := treeOf(primaryDeployment(have))
 	external := isExternal(want.Input.DeploymentController) || isExternal(have.DeploymentController)
-	c := comparison{rules: serviceRules(in, has)}
+	c := comparison{rules: serviceRules(in, has), namesNoGroups: want.namesNoGroups()}
 	for _, name := range sortedKeys(want.Given) {
 		switch classOf(name) {
 		case ofService:
@@ -72,7 +72,7 @@ func CompareService(want *Service, have *ecstypes.Service) []Difference {
 // LATEST: the task set has the version that was the latest at its creation.
 func CompareTaskSet(want *Service, have *ecstypes.TaskSet) []Difference {
 	in, has := treeOf(want.Input), treeOf(have)
-	c := comparison{rules: serviceRules(in, has)}
+	c := comparison{rules: serviceRules(in, has), namesNoGroups: want.namesNoGroups()}
 	for _, name := range sortedKeys(want.Given) {
 		if classOf(name) != ofTaskSet || name == "platformVersion" && in[name] == "LATEST" {
 			continue
@@ -88,12 +88,22 @@ func (c *comparison) compareMember(name string, want, have any) {
 	case "tags":
 		have = tagsWithKeys(have, want)
 	case "networkConfiguration":
-		have = withoutDefaultGroups(have, want)
+		if !c.namesNoGroups {
+			have = withoutDefaultGroups(have, want)
+		}
 	case "serviceConnectConfiguration":
 		fillDiscoveryNames(want)
 		fillDiscoveryNames(have)
 	}
 	c.compareValues(c.rules.normalizeValue(want, name), c.rules.normalizeValue(have, name), name, name)
+}
+
+// namesNoGroups reports whether the definition has an empty list of security groups: it asks for the default group of
+// the VPC. A definition without the list leaves the groups as they are.
+func (s *Service) namesNoGroups() bool {
+	n := s.Input.NetworkConfiguration
+	return n != nil && n.AwsvpcConfiguration != nil && n.AwsvpcConfiguration.SecurityGroups != nil &&
+		len(n.AwsvpcConfiguration.SecurityGroups) == 0
 }
 
 // treeOf returns the tree of an SDK struct; empty for a nil pointer.

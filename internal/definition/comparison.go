@@ -11,9 +11,11 @@ import (
 
 // comparison collects the differences of two trees in normal form.
 type comparison struct {
-	rules       rules
-	isNew       bool // the values are members of an object that AWS does not have, so without defaults
-	differences []Difference
+	rules rules
+	// namesNoGroups: the definition asks for the default security group
+	namesNoGroups bool
+	isNew         bool // the values are members of an object that AWS does not have, so without defaults
+	differences   []Difference
 }
 
 func (c *comparison) sortedDifferences() []Difference {

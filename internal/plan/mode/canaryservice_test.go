@@ -88,9 +88,12 @@ func TestPlanOfACanaryService(t *testing.T) {
 	a.Service.Input.ServiceConnectConfiguration = &ecstypes.ServiceConnectConfiguration{Enabled: true,
 		Services: []ecstypes.ServiceConnectService{{PortName: aws.String("http")}}}
 	a.Service.Given["serviceConnectConfiguration"], a.AccessGiven = true, true
+	configuration := &ecstypes.DeploymentConfiguration{
+		Alarms:         &ecstypes.DeploymentAlarms{Enable: true, AlarmNames: []string{"errors"}},
+		LifecycleHooks: []ecstypes.DeploymentLifecycleHook{{}}}
+	a.Service.Input.DeploymentConfiguration, a.Service.Given["deploymentConfiguration"] = configuration, true
 	p, err := Make(a, rollingLive(func(l *plan.AWSState) {
-		l.Service.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Alarms: &ecstypes.DeploymentAlarms{Enable: true, AlarmNames: []string{"errors"}},
-			LifecycleHooks: []ecstypes.DeploymentLifecycleHook{{}}}
+		l.Service.DeploymentConfiguration = configuration
 		l.Service.LoadBalancers = append(l.Service.LoadBalancers,
 			ecstypes.LoadBalancer{TargetGroupArn: aws.String(other)})
 	}), Options{})

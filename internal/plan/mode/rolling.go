@@ -84,6 +84,7 @@ func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		addWarning(p, "a deployment of the service is running; this deployment replaces it")
 	}
 	warnBlocked(p, app, live)
+	warnReset(p, app, live)
 }
 
 // warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task: the minimum is
