@@ -23,3 +23,6 @@ func (j *Journal) FailCommits(ctx context.Context) error {
 
 // Migration returns a step of the schema.
 func Migration(n int) string { return migrations[n] }
+
+// RetryWhileBusy is the loop around SQLite's statements that do not wait for a lock.
+func RetryWhileBusy(try, wait func() error) error { return retryWhileBusy(try, wait) }

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,7 +84,13 @@ func TestWritersAtTheSameTime(t *testing.T) {
 }
 
 func TestOpenedByManyAtOnce(t *testing.T) {
-	path := tempFile(t)
+	for range 20 {
+		openByMany(t, tempFile(t))
+	}
+}
+
+func openByMany(t *testing.T, path string) {
+	t.Helper()
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -101,7 +108,55 @@ func TestOpenedByManyAtOnce(t *testing.T) {
 	all.Wait()
 	list, err := open(t, path, clock.Real()).Deployments(bg, journal.Filter{})
 	if err != nil || len(list) != 8 {
-		t.Errorf("%d deployments, %v", len(list), err)
+		t.Errorf("%d of 8 deployments, error: %v", len(list), err)
+	}
+}
+
+// SQLite refuses at once to switch a new file to WAL while another connection has the write lock;
+// the busy timeout has no effect there. The switch succeeds after a wait for that lock.
+func TestSwitchToWALWaitsForAnotherProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	one, other := raw(t, path+"?_busy_timeout=60000"), raw(t, path+"?_busy_timeout=60000")
+	one.SetMaxOpenConns(1)
+	_, err := one.Exec(`BEGIN IMMEDIATE; CREATE TABLE mine (x)`)
+	must(t, err)
+	waits := 0
+	try := func() error {
+		_, err := other.Exec(`PRAGMA journal_mode = WAL`)
+		return err
+	}
+	must(t, journal.RetryWhileBusy(try, func() error {
+		waits++
+		_, err := one.Exec(`COMMIT`)
+		return err
+	}))
+	if waits != 1 {
+		t.Errorf("waited %d times, want once", waits)
+	}
+
+	failed := errors.New("no other process")
+	if err := journal.RetryWhileBusy(func() error { return failed }, nil); !errors.Is(err, failed) {
+		t.Errorf("error %v, want that of the statement", err)
+	}
+}
+
+// A process that never gives the lock back is named after the busy timeout.
+func TestSwitchToWALGivesUpWithTheWait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	one, other := raw(t, path), raw(t, path)
+	one.SetMaxOpenConns(1)
+	_, err := one.Exec(`BEGIN IMMEDIATE; CREATE TABLE mine (x)`)
+	must(t, err)
+	_, locked := other.Exec(`BEGIN IMMEDIATE`)
+	if locked == nil {
+		t.Fatal("two connections have the write lock")
+	}
+	err = journal.RetryWhileBusy(func() error {
+		_, err := other.Exec(`PRAGMA journal_mode = WAL`)
+		return err
+	}, func() error { return locked })
+	if !errors.Is(err, locked) {
+		t.Errorf("error %v, want that of the wait", err)
 	}
 }
 

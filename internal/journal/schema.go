@@ -3,7 +3,11 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // applicationID marks the file as a journal of sluice ("SLCE"); SQLite keeps it
@@ -127,8 +131,7 @@ func (j *Journal) migrateSchema(ctx context.Context) error {
 		return err
 	}
 	if j.path != Memory {
-		// Not in the connection string: a file that is no journal must stay unchanged.
-		if _, err := j.writer.ExecContext(ctx, `PRAGMA journal_mode = WAL`); err != nil {
+		if err := j.switchToWAL(ctx); err != nil {
 			return err
 		}
 	}
@@ -148,6 +151,35 @@ func (j *Journal) migrateSchema(ctx context.Context) error {
 		return tx.exec(fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID,
 			len(migrations)))
 	})
+}
+
+// switchToWAL sets the file's journal mode. It is not in the connection string: a file that is no
+// journal must stay unchanged.
+//
+// SQLite does not wait here if another process switches the same new file: it reports SQLITE_BUSY
+// at once, whatever the busy timeout is. It waits for a write lock, so sluice waits for one.
+func (j *Journal) switchToWAL(ctx context.Context) error {
+	return retryWhileBusy(func() error {
+		_, err := j.writer.ExecContext(ctx, `PRAGMA journal_mode = WAL`)
+		return err
+	}, func() error {
+		return j.runTransaction(ctx, func(*tx) error { return nil })
+	})
+}
+
+// retryWhileBusy repeats try while other processes have the lock. wait waits for them, or returns
+// why it gave up.
+func retryWhileBusy(try, wait func() error) error {
+	for {
+		var busy *sqlite.Error
+		err := try()
+		if !errors.As(err, &busy) || busy.Code()&0xff != sqlite3.SQLITE_BUSY {
+			return err
+		}
+		if err := wait(); err != nil {
+			return err
+		}
+	}
 }
 
 func (j *Journal) schemaVersion(ctx context.Context) (int, error) {
