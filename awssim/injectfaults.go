@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -85,6 +84,10 @@ func editDistance(a, b string) int {
 // faultInjector injects faults before the calls of a world.
 type faultInjector struct{ *generation }
 
+// silence is how long a connection without an answer stays open. Callers give up before, except on a fast clock: their
+// limits are of real time.
+const silence = time.Minute
+
 // Before implements [wire.Faulter]. Latency has passed, by the clock, when it returns.
 func (e faultInjector) Before(_ world.Key, service, operation string, now time.Time) *wire.Injected {
 	f, latency := e.faults.CallFault(service, operation, now)
@@ -104,7 +107,7 @@ func (e faultInjector) Before(_ world.Key, service, operation string, now time.T
 		return &wire.Injected{StaleBy: f.By}
 	case fault.Outage:
 		return &wire.Injected{Outage: wire.Outage(cmp.Or(f.As, fault.Refused)),
-			Silence: func(ctx context.Context) { _ = e.clock.Sleep(ctx, time.Duration(math.MaxInt64)) }}
+			Silence: func(ctx context.Context) { _ = e.clock.Sleep(ctx, silence) }}
 	case fault.ExpiredCredentials:
 		return &wire.Injected{Refuse: expiredCredentials(service)}
 	case fault.Denied:

@@ -95,7 +95,7 @@ func (f Fault) optionText(name string) string {
 const (
 	Refused   = "refused"   // the connection is refused
 	Closed    = "closed"    // the connection is closed
-	Silent    = "silent"    // no bytes, until the caller gives up
+	Silent    = "silent"    // no bytes for a minute, then the connection is closed
 	Page      = "page"      // 502 with a page of HTML
 	Garbage   = "garbage"   // 200 with invalid bytes
 	Empty     = "empty"     // 200 without a body

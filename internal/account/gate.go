@@ -234,7 +234,7 @@ func (g gate) getCredentials(ctx context.Context) error {
 // sendOnce sends r once.
 func (g gate) sendOnce(ctx context.Context, r request, n int, waited time.Duration,
 	send func(context.Context) error) (fault, bool) {
-	tried, cancel := g.clock.WithTimeout(ctx, attemptTimeout)
+	tried, cancel := g.clock.WithTimeout(ctx, g.clock.NetworkTime(attemptTimeout))
 	defer cancel()
 	at := g.clock.Now()
 	recordSent(ctx, r, at)

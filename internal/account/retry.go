@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// attemptTimeout is for one request and its response. AWS responds to control-plane calls
-	// within seconds.
+	// attemptTimeout is for one request and its response, in network time. AWS responds to
+	// control-plane calls within seconds.
 	attemptTimeout = 20 * time.Second
 
 	// throttledAttempts covers about a minute of throttling, longer than AWS's buckets take to

@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
@@ -25,6 +27,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
 func discover(t *testing.T, ctx context.Context, w *world) {
@@ -381,6 +384,37 @@ func TestAttemptsEndAfterTwentySeconds(t *testing.T) {
 				"effect")
 		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 	})
+}
+
+// A network is no faster on a scaled clock: an answer after ten seconds of the machine's time is in
+// time at every speed, and the limit is twenty seconds of the machine's time.
+func TestAttemptsEndByTheMachinesTimeOnAScaledClock(t *testing.T) {
+	for _, speed := range []float64{1, 20, 40, 100} {
+		for delay, want := range map[time.Duration]error{10 * time.Second: nil, time.Hour: sluice.ErrUnanswered} {
+			synctest.Test(t, func(t *testing.T) {
+				var took time.Duration
+				slow := func(_ string, _ int, r *http.Request) (*http.Response, error) {
+					began := time.Now()
+					err := clock.Real().Sleep(r.Context(), delay)
+					took = time.Since(began)
+					return nil, err
+				}
+				a, err := account.Open(context.Background(), account.Config{Region: "us-east-1", Clock: clock.Scaled(speed),
+					Credentials: credentials.NewStaticCredentialsProvider("AKID", "s3cr3t", ""), HTTPClient: &wire{answer: slow}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = a.ECS().DeleteService(may(context.Background(), "ecs:DeleteService prod/web"),
+					&awsecs.DeleteServiceInput{Cluster: ptr("prod"), Service: ptr("web")})
+				if !errors.Is(err, want) || (err == nil) != (want == nil) {
+					t.Errorf("speed %v, an answer after %s: error %v, want %v", speed, delay, err, want)
+				}
+				if limit := min(delay, 20*time.Second); took != limit {
+					t.Errorf("speed %v, an answer after %s: the attempt took %s, want %s", speed, delay, took, limit)
+				}
+			})
+		}
+	}
 }
 
 var errStop = errors.New("stopped by Ctrl-C")

@@ -25,6 +25,11 @@ type Clock interface {
 	// the clock passes it.
 	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 
+	// NetworkTime returns the clock's time in which d of the machine's time passes. A limit for a
+	// response is such a time: other programs and the network are no faster on a scaled clock, and
+	// a busy machine needs its seconds. In virtual time it is d.
+	NetworkTime(d time.Duration) time.Duration
+
 	// Go runs f concurrently with the caller. In virtual time f first runs when the caller parks or
 	// ends.
 	Go(f func())

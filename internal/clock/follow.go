@@ -92,4 +92,6 @@ func (f *followingClock) WithTimeout(parent context.Context, d time.Duration) (c
 	}
 }
 
+func (f *followingClock) NetworkTime(d time.Duration) time.Duration { return scaleDuration(d, f.speed) }
+
 func (f *followingClock) Go(fn func()) { go fn() }

@@ -25,6 +25,9 @@ func (v *Virtual) WithTimeout(parent context.Context, d time.Duration) (context.
 	}
 }
 
+// NetworkTime returns d: responses take virtual time.
+func (v *Virtual) NetworkTime(d time.Duration) time.Duration { return d }
+
 func (v *Virtual) addTimeout(t *timeout, d time.Duration) *entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -59,6 +59,8 @@ func (w wallClock) WithTimeout(ctx context.Context, d time.Duration) (context.Co
 	return context.WithTimeout(ctx, scaleDuration(d, 1/w.speed))
 }
 
+func (w wallClock) NetworkTime(d time.Duration) time.Duration { return scaleDuration(d, w.speed) }
+
 func (w wallClock) Go(f func()) { go f() }
 
 // scaleDuration multiplies d. It returns [Forever] where a Duration would overflow.

@@ -87,3 +87,25 @@ func TestAllOnTheWallClocks(t *testing.T) {
 		})
 	}
 }
+
+// Ten seconds of a network are ten seconds of the machine on every clock that it drives, and of the
+// clock itself in virtual time.
+func TestNetworkTimeIsTheMachinesTime(t *testing.T) {
+	const d = 10 * time.Second
+	never := func() (time.Time, bool) { return time.Time{}, false }
+	for name, c := range map[string]clock.Clock{"real": clock.Real(), "scaled": clock.Scaled(40),
+		"slow": clock.Scaled(0.5), "following": clock.Following(40, never)} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := c.WithTimeout(bg, c.NetworkTime(d))
+			defer cancel()
+			began := time.Now()
+			<-ctx.Done()
+			if took := time.Since(began); took < d || took > d+time.Second {
+				t.Errorf("%s: a limit of %s took %s", name, d, took)
+			}
+		})
+	}
+	if got := clock.NewVirtual(time.Now()).NetworkTime(d); got != d {
+		t.Errorf("virtual: %s, want %s", got, d)
+	}
+}

@@ -98,7 +98,7 @@ const returnScalingTimeout = 20 * time.Second
 // tryReturnScaling restores auto scaling because no process runs the deployment from now on. A
 // failure is reported as a warning and does not stop the process from ending.
 func (r *run) tryReturnScaling(ctx context.Context) error {
-	err := r.returnScaling(ctx, stage.Config{CheckRetry: func() error { return nil }, RetryFor: returnScalingTimeout})
+	err := r.returnScaling(ctx, stage.Config{CheckRetry: func() error { return nil }, RetryFor: r.Clock.NetworkTime(returnScalingTimeout)})
 	if err == nil {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// sharedTimeout is how long one read may take.
+	// sharedTimeout is how long one read may take, in network time.
 	sharedTimeout = 10 * time.Second
 	// sharedPollInterval is how often a caller checks whether the read of another one has ended.
 	sharedPollInterval = 50 * time.Millisecond
@@ -124,7 +124,7 @@ func (r *SharedReader) readAll(ctx context.Context) error {
 	batch := r.registry.newBatch(now)
 	r.mu.Unlock()
 
-	limited, cancel := r.clock.WithTimeout(r.options(ctx), sharedTimeout)
+	limited, cancel := r.clock.WithTimeout(r.options(ctx), r.clock.NetworkTime(sharedTimeout))
 	defer cancel()
 	err := batch.readCalls(limited, r.api)
 
@@ -152,7 +152,7 @@ func (r *SharedReader) waitForNextMinute(ctx context.Context) error {
 
 // readOnce reads one query without the other callers. It is for times that have passed long ago.
 func (r *SharedReader) readOnce(ctx context.Context, span Span, q Query) (Points, error) {
-	limited, cancel := r.clock.WithTimeout(r.options(ctx), sharedTimeout)
+	limited, cancel := r.clock.WithTimeout(r.options(ctx), r.clock.NetworkTime(sharedTimeout))
 	defer cancel()
 	results, err := readQueries(limited, r.api, span, []Query{q})
 	if err != nil {

@@ -105,6 +105,8 @@ func (l *life) WithTimeout(ctx context.Context, d time.Duration) (context.Contex
 	return l.real.WithTimeout(ctx, d)
 }
 
+func (l *life) NetworkTime(d time.Duration) time.Duration { return l.real.NetworkTime(d) }
+
 func (l *life) Go(f func()) {
 	l.alive()
 	l.real.Go(func() {

@@ -84,6 +84,9 @@ func (l *process) WithTimeout(ctx context.Context, d time.Duration) (context.Con
 	return l.worldClock.WithTimeout(ctx, d)
 }
 
+// NetworkTime is NetworkTime of the world's clock.
+func (l *process) NetworkTime(d time.Duration) time.Duration { return l.worldClock.NetworkTime(d) }
+
 // Go starts a goroutine that ends with the process.
 func (l *process) Go(f func()) {
 	l.checkAlive()

@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -21,23 +22,26 @@ func AnswerHook(ctx context.Context, s ecs.Service, act sluice.Act, deployment, 
 		action = ecstypes.DeploymentLifecycleHookActionRollback
 	}
 	w := sluice.Write{Operation: "ecs:ContinueServiceDeployment", Resource: deployment}
-	err := act(ctx, sluice.Attempt{Action: "answer hook " + hook, Planned: w, Actual: w},
+	return act(ctx, sluice.Attempt{Action: "answer hook " + hook, Planned: w, Actual: w},
 		func(ctx context.Context) (string, error) {
 			_, err := s.API.ContinueServiceDeployment(ctx, &awsecs.ContinueServiceDeploymentInput{
 				ServiceDeploymentArn: aws.String(deployment), HookId: aws.String(hook), Action: action})
-			return string(action) + " " + hook, err
+			result := string(action) + " " + hook
+			if !errors.Is(err, sluice.ErrUnanswered) {
+				return result, err
+			}
+			return result + byRead, confirmAnswer(ctx, s, deployment, hook, err)
 		})
-	if err == nil || !errors.Is(err, sluice.ErrUnanswered) {
-		return err
+}
+
+// confirmAnswer returns nil if the deployment no longer waits at the hook, otherwise lost: the error of the answer.
+func confirmAnswer(ctx context.Context, s ecs.Service, deployment, hook string, lost error) error {
+	rec, err := ServiceDeployment(ctx, s, deployment)
+	if err != nil {
+		return errors.Join(lost, err)
 	}
-	rec, readErr := ServiceDeployment(ctx, s, deployment)
-	if readErr != nil {
-		return errors.Join(err, readErr)
-	}
-	for _, h := range rec.AwaitedHooks() {
-		if h.ID == hook {
-			return err
-		}
+	if slices.ContainsFunc(rec.AwaitedHooks(), func(h verdict.Hook) bool { return h.ID == hook }) {
+		return lost
 	}
 	return nil
 }

@@ -26,22 +26,29 @@ func StopTask(ctx context.Context, s ecs.Service, act sluice.Act, id, reason str
 // its tasks. After a lost response it reads the service, because the name may belong to a new one by then.
 func DeleteService(ctx context.Context, s ecs.Service, act sluice.Act, arn string, force bool) error {
 	w := sluice.Write{Operation: "ecs:DeleteService", Resource: s.Resource()}
-	for attempt := 1; ; attempt++ {
-		err := act(ctx, sluice.Attempt{Action: "delete the service", Planned: w, Actual: w},
-			func(ctx context.Context) (string, error) {
+	return act(ctx, sluice.Attempt{Action: "delete the service", Planned: w, Actual: w},
+		func(ctx context.Context) (string, error) {
+			for attempt := 1; ; attempt++ {
 				_, err := s.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(s.Cluster),
 					Service: aws.String(s.Name), Force: aws.Bool(force)})
-				if ecs.IsDeleted(err) {
+				switch {
+				case err == nil:
+					return "DRAINING", nil
+				case ecs.IsDeleted(err):
 					return "already deleted", nil
+				case !errors.Is(err, sluice.ErrUnanswered) || attempt == ecs.MaxTries:
+					return "", err
 				}
-				return "DRAINING", err
-			})
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == ecs.MaxTries {
-			return err
-		}
-		now, err := s.Observe(ctx)
-		if err != nil || !now.IsActive() || now.ARN != arn {
-			return err
-		}
-	}
+				now, err := s.Observe(ctx)
+				if err != nil {
+					return "", err
+				}
+				if !now.IsActive() || now.ARN != arn {
+					return "DRAINING" + byRead, nil
+				}
+			}
+		})
 }
+
+// byRead is added to the result of a write whose response was lost.
+const byRead = ", as a read shows (the response was lost)"

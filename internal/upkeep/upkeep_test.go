@@ -40,6 +40,8 @@ type bench struct {
 	plain *awsecs.Client // of another actor: no call gate
 	calls map[string]int // by operation
 	ctx   context.Context
+
+	results []string // of the writes that succeeded
 }
 
 // onWorld runs f in virtual time.
@@ -70,10 +72,11 @@ func (b *bench) check(err error) {
 
 // act permits exactly the write.
 func (b *bench) act(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
-	_, err := call(account.Permit(ctx, account.Action{ID: "d/s/a", Writes: []sluice.Write{a.Actual}}))
+	result, err := call(account.Permit(ctx, account.Action{ID: "d/s/a", Writes: []sluice.Write{a.Actual}}))
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.Action, sluice.Inner(err))
 	}
+	b.results = append(b.results, result)
 	return nil
 }
 
@@ -155,6 +158,10 @@ func TestDeleteRevisions(t *testing.T) {
 }
 
 // A service is deleted once. After a lost response, a new service of the same name stays.
+// deleteResults are the results of a deleted service under a fault: also a read proves the write.
+var deleteResults = map[string]string{"": "DRAINING", "no-send ecs:DeleteService times=1": "DRAINING",
+	"lost-reply ecs:DeleteService times=1": "DRAINING, as a read shows (the response was lost)"}
+
 func TestDeleteService(t *testing.T) {
 	for fault, deletes := range map[string]int{"": 1, "lost-reply ecs:DeleteService times=1": 1,
 		"no-send ecs:DeleteService times=1": 2} {
@@ -171,6 +178,9 @@ func TestDeleteService(t *testing.T) {
 			}
 			b.calls["DeleteService"] = 0
 			b.check(upkeep.DeleteService(b.ctx, service, b.act, live.ARN, true))
+			if want := deleteResults[fault]; !slices.Equal(b.results, []string{want}) {
+				t.Errorf("%q: the results are %q, want only %q", fault, b.results, want)
+			}
 			if n := b.calls["DeleteService"]; n != deletes {
 				t.Errorf("%q: %d calls", fault, n)
 			}

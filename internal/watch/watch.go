@@ -126,7 +126,7 @@ func (u Update) NeverReaches(until string) bool {
 		(u.Service.Controller != "ECS" || !u.Service.IsNative())
 }
 
-// readGrace is how long after its hard limit a wait may still read.
+// readGrace is how long after its hard limit a wait may still read, in network time.
 const readGrace = 2 * time.Second
 
 // Wait follows the wanted deployment to its end and returns the last update, whose Verdict contains
@@ -144,7 +144,7 @@ func (w *Watch) Wait(ctx context.Context, t Target, tell func(Update)) (Update, 
 	reading := ctx
 	if t.Timeout > 0 {
 		var cancel context.CancelFunc
-		reading, cancel = w.clock.WithTimeout(ctx, t.Timeout+readGrace)
+		reading, cancel = w.clock.WithTimeout(ctx, t.Timeout+w.clock.NetworkTime(readGrace))
 		defer cancel()
 	}
 	if t.isCodeDeploy() {

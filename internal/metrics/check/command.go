@@ -33,7 +33,7 @@ func (c Command) Run(ctx context.Context, clk clock.Clock) (exit int, tail strin
 	if len(c.Argv) == 0 {
 		return 0, "", &sluice.Error{Op: "run command", Err: errors.New("it has no words"), Next: "add the command"}
 	}
-	limited, cancel := clk.WithTimeout(ctx, c.Timeout)
+	limited, cancel := clk.WithTimeout(ctx, clk.NetworkTime(c.Timeout))
 	defer cancel()
 	output := &tailWriter{}
 	cmd := exec.CommandContext(limited, c.Argv[0], c.Argv[1:]...)

@@ -63,7 +63,7 @@ func (g *gate) startRead(ctx context.Context, s *step.Step, now time.Time) {
 		t.last = g.saved.Read
 	}
 	s.Clock.Go(func() {
-		ctx, cancel := s.Clock.WithTimeout(account.WithOptionalReads(ctx), g.Timeout)
+		ctx, cancel := s.Clock.WithTimeout(account.WithOptionalReads(ctx), s.Clock.NetworkTime(g.Timeout))
 		defer cancel()
 		look := g.reader.read(ctx, t)
 		look.At = now
