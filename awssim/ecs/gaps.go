@@ -2,7 +2,6 @@ package ecs
 
 import (
 	"fmt"
-	"slices"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -66,8 +65,6 @@ func refusedParts(in *awsecs.CreateServiceInput) []Gap {
 	return gapsOf([]part{
 		{len(c.LifecycleHooks) > 0 && !shifts, "deploymentConfiguration.lifecycleHooks",
 			"Lifecycle hooks of rolling deployments"},
-		{slices.ContainsFunc(in.LoadBalancers, hasAdvanced) && !shifts, "loadBalancers.advancedConfiguration",
-			"advancedConfiguration of a load balancer"},
 		{shifts && isConnected(in.ServiceConnectConfiguration), "serviceConnectConfiguration",
 			fmt.Sprintf("Service Connect with deployment strategy %s", c.Strategy)},
 		{shifts && len(in.ServiceRegistries) > 0, "serviceRegistries",
@@ -79,8 +76,6 @@ func refusedParts(in *awsecs.CreateServiceInput) []Gap {
 		{in.Monitoring != nil, "monitoring", "Monitoring of services"},
 	}, true)
 }
-
-func hasAdvanced(b ecstypes.LoadBalancer) bool { return b.AdvancedConfiguration != nil }
 
 // storedParts returns the parts of a service that are stored and have no effect.
 func storedParts(in *awsecs.CreateServiceInput) []Gap {

@@ -36,7 +36,7 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 			return err
 		}
 	}
-	if err := checkUpdate(svc, in, to, switches); err != nil {
+	if err := firstError(checkUpdate(svc, in, to, switches), edit.checkBackToRolling(svc, in)); err != nil {
 		return err
 	}
 	if svc.Daemon && in.DesiredCount != nil {
@@ -68,6 +68,20 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 		edit.switchController(tx, svc, to)
 	}
 	edit.applyUpdate(tx, svc, in, next)
+	return nil
+}
+
+// checkBackToRolling refuses the way back to rolling deployments while a deployment runs (Developer
+// Guide, "Update the deployment strategy from Amazon ECS blue/green to rolling update").
+func (edit serviceEditor) checkBackToRolling(svc *world.Service, in *awsecs.UpdateServiceInput) error {
+	was, next := docOfService(svc).shape.DeploymentConfiguration, updatedStrategy(svc, in)
+	if was == nil || !isShifting(was.Strategy) || isShifting(next) {
+		return nil
+	}
+	if all := edit.sched.Rollouts(svc); len(all) > 0 && !all[len(all)-1].HasEnded() {
+		return invalidParameter("Unable to update the deployment strategy from %s to %s while a deployment is in progress.",
+			was.Strategy, next)
+	}
 	return nil
 }
 
@@ -216,6 +230,9 @@ func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceIn
 	}
 	if in.ServiceRegistries != nil {
 		registries = in.ServiceRegistries
+	}
+	if !isShifting(updatedStrategy(svc, in)) {
+		w.keepLiveGroups(running)
 	}
 	if err := w.checkDeployed(tx, svc, updatedStrategy(svc, in), registries); err != nil {
 		return nil, err

@@ -34,8 +34,6 @@ func mergeStrategy(next, in *ecstypes.DeploymentConfiguration) error {
 		next.Strategy = in.Strategy
 	}
 	switch {
-	case isShifting(was) && !isShifting(next.Strategy):
-		return notSimulated("Changing the deployment strategy from " + string(was) + " to ROLLING")
 	case next.Strategy == strategyBlueGreen && was != strategyBlueGreen && in.BakeTimeInMinutes == nil:
 		return invalidParameter("bakeTimeInMinutes must be specified with the BLUE_GREEN deployment strategy.")
 	case isShifting(next.Strategy) && in.EarlySuccessCriteria != nil && in.EarlySuccessCriteria.Enable:
@@ -43,6 +41,12 @@ func mergeStrategy(next, in *ecstypes.DeploymentConfiguration) error {
 	}
 	if in.LifecycleHooks != nil {
 		next.LifecycleHooks = in.LifecycleHooks
+	}
+	if isShifting(was) && !isShifting(next.Strategy) && in.BakeTimeInMinutes == nil {
+		next.BakeTimeInMinutes = ptr(int32(0))
+	}
+	if !isShifting(next.Strategy) && len(next.LifecycleHooks) > 0 {
+		return notSimulated("Lifecycle hooks of rolling deployments")
 	}
 	if err := mergeCanary(next, in.CanaryConfiguration); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package ecs
 
 import (
+	"slices"
+
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -25,16 +27,22 @@ func checkShifting(svc *world.Service, strategy ecstypes.DeploymentStrategy, w *
 	return nil
 }
 
-// checkPair checks the two target groups and the rules of a load balancer entry, and adds them to
-// its attachment.
-func (w *workload) checkPair(tx *world.Tx, b *ecstypes.LoadBalancer, a *world.Attachment) error {
-	c := b.AdvancedConfiguration
-	if c == nil {
-		return invalidParameter("advancedConfiguration must be specified for load balancers with the %s deployment "+
-			"strategy.", w.shifting)
+// checkUnusedPair checks the pair that a rolling deployment stores for a later strategy.
+func checkUnusedPair(b *ecstypes.LoadBalancer) error {
+	if b.AdvancedConfiguration == nil {
+		return nil
 	}
-	a.Alternate, a.ProductionRule, a.TestRule = val(c.AlternateTargetGroupArn), val(c.ProductionListenerRule),
-		val(c.TestListenerRule)
+	return checkPairFields(pairOf(b), b.AdvancedConfiguration)
+}
+
+// pairOf returns the target groups and rules of a load balancer entry with an advancedConfiguration.
+func pairOf(b *ecstypes.LoadBalancer) world.Attachment {
+	c := b.AdvancedConfiguration
+	return world.Attachment{TargetGroup: val(b.TargetGroupArn), Alternate: val(c.AlternateTargetGroupArn),
+		ProductionRule: val(c.ProductionListenerRule), TestRule: val(c.TestListenerRule)}
+}
+
+func checkPairFields(a world.Attachment, c *ecstypes.AdvancedConfiguration) error {
 	switch {
 	case a.Alternate == "":
 		return invalidParameter("alternateTargetGroupArn can not be blank.")
@@ -47,6 +55,38 @@ func (w *workload) checkPair(tx *world.Tx, b *ecstypes.LoadBalancer, a *world.At
 	case !isARN(val(c.RoleArn)):
 		return invalidParameter("roleArn of advancedConfiguration must be the ARN of a role.")
 	}
+	return nil
+}
+
+// keepLiveGroups makes a rolling deployment of a pair of target groups start its tasks in the one in
+// which the running tasks are: ECS does not shift the traffic of a rolling deployment (Developer Guide,
+// "Update the deployment strategy from Amazon ECS blue/green to rolling update").
+func (w *workload) keepLiveGroups(running *world.TaskSet) {
+	if running == nil {
+		return
+	}
+	for i := range w.balancers {
+		b := &w.balancers[i]
+		if c := b.AdvancedConfiguration; c != nil && slices.ContainsFunc(running.Attached,
+			func(a world.Attachment) bool { return a.TargetGroup == val(c.AlternateTargetGroupArn) }) {
+			b.TargetGroupArn, c.AlternateTargetGroupArn = c.AlternateTargetGroupArn, b.TargetGroupArn
+		}
+	}
+}
+
+// checkPair checks the two target groups and the rules of a load balancer entry, and adds them to
+// its attachment.
+func (w *workload) checkPair(tx *world.Tx, b *ecstypes.LoadBalancer, a *world.Attachment) error {
+	c := b.AdvancedConfiguration
+	if c == nil {
+		return invalidParameter("advancedConfiguration must be specified for load balancers with the %s deployment "+
+			"strategy.", w.shifting)
+	}
+	p := pairOf(b)
+	if err := checkPairFields(p, c); err != nil {
+		return err
+	}
+	a.Alternate, a.ProductionRule, a.TestRule = p.Alternate, p.ProductionRule, p.TestRule
 	for _, group := range []string{a.TargetGroup, a.Alternate} {
 		if err := w.checkGroup(tx, group); err != nil {
 			return err

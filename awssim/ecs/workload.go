@@ -226,8 +226,6 @@ func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a worl
 		return a, notSimulated("Classic load balancers")
 	case val(b.LoadBalancerName) != "":
 		return a, invalidParameter("Classic load balancers are not supported with the awsvpc network mode.")
-	case b.AdvancedConfiguration != nil && w.shifting == "":
-		return a, notSimulated("advancedConfiguration of a load balancer")
 	case a.TargetGroup == "":
 		return a, invalidParameter("targetGroupArn can not be blank.")
 	case a.Container == "":
@@ -241,7 +239,7 @@ func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a worl
 	if w.shifting != "" {
 		return a, w.checkPair(tx, b, &a)
 	}
-	return a, w.checkGroup(tx, a.TargetGroup)
+	return a, firstError(checkUnusedPair(b), w.checkGroup(tx, a.TargetGroup))
 }
 
 func isSameTarget(a, b world.Attachment) bool {

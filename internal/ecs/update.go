@@ -136,6 +136,19 @@ func (u *Update) copyField(member string, from any) {
 	}
 	to.Set(v)
 	u.Members = append(u.Members, member)
+	u.removeHooks()
+}
+
+// removeHooks removes the lifecycle hooks of an earlier strategy with a configuration that is rolling
+// and has none: UpdateService keeps an absent list.
+func (u *Update) removeHooks() {
+	c := u.Values.DeploymentConfiguration
+	if c == nil || c.Strategy != ecstypes.DeploymentStrategyRolling || c.LifecycleHooks != nil {
+		return
+	}
+	without := *c
+	without.LifecycleHooks = []ecstypes.DeploymentLifecycleHook{}
+	u.Values.DeploymentConfiguration = &without
 }
 
 func upperFirst(member string) string { return strings.ToUpper(member[:1]) + member[1:] }

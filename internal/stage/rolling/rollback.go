@@ -193,6 +193,12 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 	back := step.AttributesToRestore(s, live).MissingIn(live)
 	_, now := live.PrimaryDeployment()
 	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed
+	if now == former && !failed && len(back.Members) > 0 && live.ForVerdict().IsNative() {
+		var err error
+		if live, err = awaitOwnRollback(ctx, s, live, after); err != nil {
+			return err
+		}
+	}
 	switch {
 	case now != former || failed || back.NeedsNewDeployment():
 		before, _ := live.PrimaryDeployment()
@@ -217,6 +223,18 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 		return errReplaced(s, id, now, former)
 	}
 	return followDeployment(ctx, s, former, id, after)
+}
+
+// awaitOwnRollback waits until ECS has ended the rollback to the former revision: until then it refuses
+// another deployment strategy (Developer Guide, "Update the deployment strategy from Amazon ECS
+// blue/green to rolling update"). It returns the service after that.
+func awaitOwnRollback(ctx context.Context, s *step.Step, live *ecs.ServiceState,
+	after step.WriteProof) (*ecs.ServiceState, error) {
+	id, former := live.PrimaryDeployment()
+	if err := followDeployment(ctx, s, former, id, after); err != nil {
+		return nil, err
+	}
+	return s.ReadAfter(ctx, after)
 }
 
 // requestFormer requests the former revision and returns AWS's response, which contains the new
