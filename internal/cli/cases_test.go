@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
 	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
@@ -80,4 +82,10 @@ func (b *caseBench) expect(command string, want int, texts ...string) string {
 		}
 	}
 	return out
+}
+
+// describeWeb returns the service of a case as AWS describes it.
+func (b *caseBench) describeWeb() ecstypes.Service {
+	b.service = map[string]any{"serviceName": "web"}
+	return b.describe()
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/autoscaling"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -56,7 +58,11 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 		}
 		add("task definition", definition.CompareTask(app.Task, td))
 	}
-	add("service", definition.CompareService(app.Service, &live.Raw))
+	service, err := scaledService(ctx, pl, app, live)
+	if err != nil {
+		return nil, err
+	}
+	add("service", definition.CompareService(service, &live.Raw))
 	for i := range live.Raw.TaskSets {
 		if ts := &live.Raw.TaskSets[i]; aws.ToString(ts.Status) == "PRIMARY" {
 			add("task set", definition.CompareTaskSet(app.Service, ts))
@@ -67,6 +73,25 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 		add(b.Of, []definition.Difference{{Path: b.Path, Have: b.Have, Want: b.Want}})
 	}
 	return all, err
+}
+
+// scaledService returns the service definition, without a desired count that differs if Application Auto Scaling sets
+// the count. A user who may not read the scalable targets sees the difference.
+func scaledService(ctx context.Context, pl *activeTarget, app *appfile.Application,
+	live *ecs.ServiceState) (*definition.Service, error) {
+	count := app.Service.Input.DesiredCount
+	if count == nil || int(*count) == live.Desired {
+		return app.Service, nil
+	}
+	targets, err := autoscaling.Service{API: pl.account.Scaling(), Cluster: clusterOf(app),
+		Name: aws.ToString(app.Service.Input.ServiceName)}.Observe(ctx)
+	switch {
+	case sluice.KindOf(err) == sluice.Denied:
+		return app.Service, nil
+	case err != nil || plan.FindScaling(targets, live.Desired) == nil:
+		return app.Service, err
+	}
+	return app.Service.WithAnyCount(), nil
 }
 
 // additionalChanges returns what gets requests, or is left over, in addition to what the files

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
@@ -81,6 +82,10 @@ func TestHazard15DriftIsOfFieldsNotOfCommits(t *testing.T) {
 	r.inSync(source{}.write(t), inSync)
 	r.inSync(source{service: serviceFile + "desiredCount: 2\n"}.write(t), drifted,
 		"service desiredCount: is 5, should be 2")
+	got(awsaas.NewFromConfig(r.sim.Config()).RegisterScalableTarget(context.Background(),
+		&awsaas.RegisterScalableTargetInput{ServiceNamespace: "ecs", ResourceId: aws.String("service/prod/web"),
+			ScalableDimension: "ecs:service:DesiredCount", MinCapacity: aws.Int32(2), MaxCapacity: aws.Int32(8)}))(t)
+	r.inSync(source{service: serviceFile + "desiredCount: 2\n"}.write(t), inSync) // Application Auto Scaling sets the count
 	r.inSync(source{app: appFile("  unknown: 1\n")}.write(t), contract.ApplicationSyncStatus_INVALID_CONFIG,
 		`unknown key "unknown"`)
 	r.inSync(source{service: strings.Replace(serviceFile, "serviceName: web", "serviceName: none", 1)}.write(t),

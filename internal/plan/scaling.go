@@ -22,6 +22,17 @@ type Scaling struct {
 	LeftoverTag string `json:"left,omitempty"`
 }
 
+// FindScaling returns the scalable target whose bounds contain the desired count of the service: Application Auto
+// Scaling sets the count, and a file only gives the first one. It is nil if there is none.
+func FindScaling(targets []sluice.Scalable, count int) *sluice.Scalable {
+	for i, t := range targets {
+		if t.Min <= count && count <= t.Max {
+			return &targets[i]
+		}
+	}
+	return nil
+}
+
 // TagsService reports whether the service may have the tag while the deployment runs.
 func (s *Scaling) TagsService() bool { return s.Suspend || s.LeftoverTag != "" }
 

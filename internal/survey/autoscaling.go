@@ -12,11 +12,12 @@ import (
 )
 
 // surveyScaling reads the scalable targets if the plan depends on them: the file changes auto
-// scaling, traffic moves while AWS does not pause scale-in, or a lost deployment left them
-// suspended. A user who does not need them needs no permission to read them.
+// scaling or gives a desired count, traffic moves while AWS does not pause scale-in, or a lost
+// deployment left them suspended. A user who does not need them needs no permission to read them.
 func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
 	left := live.Tags[plan.ScalingTag]
-	if !app.Scaling.IsRequested() && !mode.Of(app).HasVariants() && left == "" {
+	counts := app.Service.Input.DesiredCount != nil && live.ServiceStatus() == "ACTIVE"
+	if !app.Scaling.IsRequested() && !mode.Of(app).HasVariants() && left == "" && !counts {
 		return nil
 	}
 	cluster := app.Cluster

@@ -2,6 +2,7 @@ package mode
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-ecs/sluice"
@@ -39,6 +40,32 @@ func planScaling(p *plan.Plan, a appfile.Scaling, live plan.AWSState) error {
 		}
 	}
 	return nil
+}
+
+// withScaledCount returns the application without its desired count if Application Auto Scaling sets the count of the
+// service, and the count is within its bounds. --tasks still sets the count once.
+func withScaledCount(app *appfile.Application, live plan.AWSState, tasks *int) *appfile.Application {
+	count := app.Service.Input.DesiredCount
+	if tasks != nil || count == nil || live.Scaling == nil || live.ServiceStatus() != "ACTIVE" {
+		return app
+	}
+	now := int(live.Service.DesiredCount)
+	t := plan.FindScaling(live.Scaling.Targets, now)
+	differs := int(*count) != now
+	a := *app
+	switch {
+	case t != nil:
+		a.Service = app.Service.WithAnyCount()
+		if differs {
+			a.Notes = append(slices.Clone(app.Notes), fmt.Sprintf("Application Auto Scaling sets the number of tasks (%d "+
+				"to %d, %d now): desiredCount %d of the file is not written. To set the count once, use --tasks %[4]d",
+				t.Min, t.Max, now, *count))
+		}
+	case differs && live.Scaling.Denied != "":
+		a.Notes = append(slices.Clone(app.Notes), "the scalable targets cannot be read, so the deployment writes "+
+			"desiredCount of the file also if Application Auto Scaling sets it: "+live.Scaling.Denied)
+	}
+	return &a
 }
 
 // scalingWrite returns the write of a scalable target. Every scalable target of a service has the
