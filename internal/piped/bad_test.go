@@ -42,8 +42,6 @@ func TestBadInputOfTheOtherCalls(t *testing.T) {
 		"a preview without a target":    {preview(good), "has no deploy target of plugin ecs"},
 		"versions of nothing":           {versions(nil), "piped sent no files"},
 		"versions of bad files":         {versions(r.input(nil, bad)), `unknown key "unknown"`},
-		"a strategy for nothing":        {strategy(nil), "piped sent no files"},
-		"a strategy for bad files":      {strategy(r.input(good, bad)), `unknown key "unknown"`},
 		"versions without a trigger":    {versions(r.input(nil, good)), ""},
 		"a strategy without a trigger":  {strategy(&contract.PlanPluginInput{TargetDeploymentSource: good}), ""},
 		"an unknown target in previews": {preview(good, "mars"), ""}, // told in the preview itself

@@ -21,6 +21,7 @@ type pluginEntry struct {
 	DeployTargets []deployTarget  `json:"deployTargets"`
 
 	settings pluginSettings
+	problem  error // why nothing can be deployed with this entry
 }
 
 // pluginSettings are the plugin's own settings.
@@ -76,7 +77,8 @@ type targetAccess struct {
 	TokenFile       string `json:"tokenFile"` // a web identity
 }
 
-// readEntry reads the value of --config.
+// readEntry reads the value of --config. With an entry that has only a wrong key, the plugin can serve: each stage and
+// each live state then has the reason. If the plugin ended instead, piped would wait for it without a word.
 func readEntry(text string) (*pluginEntry, error) {
 	e := &pluginEntry{}
 	if err := json.Unmarshal([]byte(text), e); err != nil {
@@ -90,17 +92,25 @@ func readEntry(text string) (*pluginEntry, error) {
 			configError(e.Name, fmt.Errorf(
 				"port %d: a plugin needs a port from 1 to 65535, as piped waits for it without a limit", e.Port))
 	}
+	if err := e.readConfigs(); err != nil {
+		e.problem = configError(e.Name, err)
+	}
+	return e, nil
+}
+
+// readConfigs reads the plugin's own configuration, and that of its deploy targets.
+func (e *pluginEntry) readConfigs() error {
 	if err := decodeStrict(e.Config, &e.settings); err != nil {
-		return nil, configError(e.Name,
-			fmt.Errorf("config: %w: its keys are analysis and wait (true or false), and analysisProviders", err))
+		_ = json.Unmarshal(e.Config, &e.settings) // for the names of the stages, whatever else is wrong
+		return fmt.Errorf("config: %w: its keys are analysis and wait (true or false), and analysisProviders", err)
 	}
 	seen := map[string]bool{}
 	for i := range e.DeployTargets {
 		if err := e.DeployTargets[i].readConfig(seen); err != nil {
-			return nil, configError(e.Name, err)
+			return err
 		}
 	}
-	return e, nil
+	return nil
 }
 
 func (t *deployTarget) readConfig(seen map[string]bool) error {
@@ -144,11 +154,14 @@ func decodeStrict(data []byte, into any) error {
 
 func configError(plugin string, err error) error {
 	return &sluice.Error{Op: "read the plugin's entry", Resource: plugin, Err: err,
-		Next: "correct it under spec.plugins of piped's configuration"}
+		Next: "correct it under spec.plugins of piped's configuration, then restart piped"}
 }
 
 // findTarget returns the deploy target with that name.
 func (e *pluginEntry) findTarget(name string) (*deployTarget, error) {
+	if e.problem != nil {
+		return nil, e.problem
+	}
 	for i := range e.DeployTargets {
 		if e.DeployTargets[i].Name == name {
 			return &e.DeployTargets[i], nil

@@ -2,17 +2,13 @@ package piped
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
-	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
@@ -74,90 +70,27 @@ func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInp
 		// it is used only for the tags of the earlier files
 		running, _ = p.entry.loadApplication(in.GetRunningDeploymentSource())
 	}
-	var failed []error
+	var all []*targetRun
 	for _, name := range targets {
-		t := &targetRun{plugin: p, in: in, log: log, target: target, running: running, filesErr: err}
+		t := &targetRun{plugin: p, name: name, in: in, log: log, target: target, running: running, filesErr: err}
 		t.host = &host{piped: p.piped, plugin: p.entry.Name, deployment: in.GetDeployment().GetId(),
 			report: log.logEvent}
 		if len(targets) > 1 {
 			t.host.prefix = name + "/"
-			log.writeLines(contract.LogSeverity_INFO, "deploy target "+name)
 		}
-		if err := t.runStage(ctx, name); err != nil {
-			failed = append(failed, withTarget(name, len(targets), err))
-		}
-		if len(failed) > 0 && !t.isRollback() { // a rollback continues with the other targets
-			break
-		}
+		all = append(all, t)
 	}
-	return errors.Join(failed...)
+	if stageOf(in).RollsBack() {
+		return rollBackTargets(ctx, all)
+	}
+	return runTargets(ctx, all)
 }
 
 func withTarget(name string, of int, err error) error {
-	if of == 1 {
+	if of == 1 || err == nil {
 		return err
 	}
 	return fmt.Errorf("deploy target %s: %w", name, err)
-}
-
-// targetRun runs a stage on one deploy target.
-type targetRun struct {
-	plugin          *plugin
-	in              *contract.ExecutePluginInput
-	log             *stageLog
-	host            *host
-	target, running *loadedApp
-	filesErr        error // why the files of the target commit cannot be read; the rollback may not need them
-
-	opened      *activeTarget
-	baseline    baseline
-	hasBaseline bool // the baseline had been saved
-	app         *appfile.Application
-	plan        *plan.Plan
-	index       int // of the stage in the plan
-}
-
-func (t *targetRun) runStage(ctx context.Context, target string) (err error) {
-	ctx = t.withLongRetry(ctx, clock.Forever)
-	if t.opened, err = t.plugin.targets.openTarget(ctx, target); err != nil {
-		return err
-	}
-	if t.baseline, t.hasBaseline, err = loadBaseline(ctx, t.host); err != nil {
-		return err
-	}
-	if err := t.refuseOfficial(ctx); err != nil {
-		return err
-	}
-	if t.isRollback() && !t.hasBaseline {
-		t.log.writeLines(contract.LogSeverity_INFO, "this deployment changed nothing, so no rollback is needed")
-		return nil
-	}
-	if t.filesErr != nil {
-		return t.filesErr
-	}
-	if err := t.preparePlan(ctx); err != nil {
-		return err
-	}
-	if err := t.findEarlier(ctx); err != nil {
-		return err
-	}
-	w, err := t.openStage(t.index)
-	if err != nil {
-		return err
-	}
-	if err = t.removeLeftovers(ctx); err == nil {
-		err = w.Execute(ctx)
-	}
-	if err == nil {
-		err = t.saveAnalysed(ctx)
-	}
-	if err == nil {
-		err = t.updateTags(ctx)
-	}
-	if t.isLast(err) {
-		t.finishDeployment(ctx, err)
-	}
-	return err
 }
 
 // withLongRetry makes calls retry when AWS does not respond. piped cannot pause a deployment, so a
@@ -203,38 +136,6 @@ func (t *targetRun) refuseOfficial(ctx context.Context) error {
 	return nil
 }
 
-// preparePlan makes the plan from the saved baseline. In the first stage of the deployment it makes
-// the plan from the current state in AWS, and saves that.
-func (t *targetRun) preparePlan(ctx context.Context) (err error) {
-	t.app = withDeploymentTags(t.target.app, ownTags(t.in.GetDeployment(), t.commitHash()))
-	if t.hasBaseline {
-		t.plan, err = t.baseline.makePlan(t.app)
-	} else {
-		t.baseline, t.plan, err = surveyAndPlan(ctx, t.opened, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(),
-			t.deploymentID(), t.isQuickSync())
-	}
-	if err != nil {
-		return err
-	}
-	if err := t.ensureOwned(ctx); err != nil {
-		return err
-	}
-	if !t.hasBaseline {
-		if err := saveBaseline(ctx, t.host, t.baseline); err != nil {
-			return err
-		}
-		t.logNotes()
-	}
-	t.index = t.planIndex()
-	if t.index < 0 {
-		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(),
-			Err: fmt.Errorf("the pipeline of the application has no such stage at position %d",
-				t.in.GetStage().GetIndex()+1)}
-	}
-	t.host.start, err = loadBegin(ctx, t.host, t.in.GetStage().GetId(), t.plugin.clock.Now())
-	return err
-}
-
 // commitHash returns the commit that serves when the stage is done.
 func (t *targetRun) commitHash() string {
 	if !t.isRollback() {
@@ -275,52 +176,6 @@ func (t *targetRun) planIndex() int {
 		return -1
 	}
 	return i
-}
-
-// ensureOwned refuses another application's service. It removes a claim that an earlier deployment
-// of this application left: piped runs one deployment at a time, and does not report when one has
-// ended.
-func (t *targetRun) ensureOwned(ctx context.Context) error {
-	if !t.plan.Mode().HasService() {
-		return nil
-	}
-	live, err := t.serviceClient().Observe(ctx)
-	if err != nil || live == nil || live.Status != "ACTIVE" {
-		return err
-	}
-	if err := checkOwner(live, t.in.GetDeployment(), t.serviceClient().Resource()); err != nil {
-		return err
-	}
-	over := leftoverClaim(live.Tags[plan.ClaimTag], t.in.GetDeployment().GetApplicationId(), t.deploymentID())
-	if over == "" {
-		return nil
-	}
-	t.log.writeLines(contract.LogSeverity_INFO,
-		"deployment "+over+" of this application has ended and left its claim on the service: removing the claim")
-	return t.newTagWriter().service.Untag(ctx, t.newTagWriter().writeTags, "remove a leftover claim", live.ARN,
-		plan.ClaimTag)
-}
-
-// leftoverClaim returns the earlier deployment of the application that left the claim. It is empty
-// if the claim is this deployment's or another application's. piped runs one deployment of an
-// application at a time, so the earlier one has ended.
-func leftoverClaim(claim, application, deployment string) string {
-	k, err := plan.ParseClaim(claim)
-	if err != nil || k.Deployment == deployment || !strings.HasPrefix(k.Deployment, deploymentIDOf(application, "")) {
-		return ""
-	}
-	return k.Deployment
-}
-
-// deploymentID names the deployment in claims and in the resources that it creates.
-func (t *targetRun) deploymentID() string {
-	return deploymentIDOf(t.in.GetDeployment().GetApplicationId(), t.in.GetDeployment().GetId())
-}
-
-// deploymentIDOf returns an id that has the same prefix for all deployments of an application.
-func deploymentIDOf(application, deployment string) string {
-	sum := sha256.Sum256([]byte(application))
-	return plan.IDPrefix + hex.EncodeToString(sum[:4]) + "-" + deployment
 }
 
 func (t *targetRun) newTagWriter() tagWriter {

@@ -78,32 +78,6 @@ func TestRollingServiceAndItsRollback(t *testing.T) {
 	r.commit("h1", true)
 }
 
-// Two deploy targets run in order, each with metadata of its own.
-func TestSeveralDeployTargets(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, external+quick)
-	r.plugin.kill()
-	r.plugin = r.launch(r.entry("one", "two"))
-	d := r.begin(source{image: "sim/web:v1"}, source{})
-	d.DeployTargetsByPlugin["ecs"].DeployTargets = []string{"one", "two"}
-	d.all()
-	r.want(serves("v2"))
-	log := r.piped.text(d.Stages[0].GetId())
-	if one, two := strings.Index(log, "deploy target one"), strings.Index(log, "deploy target two"); one < 0 ||
-		two < one {
-		t.Errorf("log:\n%s", log)
-	}
-	found := 0
-	for key := range r.piped.values() {
-		if strings.HasSuffix(key, "/ecs/one/ground") || strings.HasSuffix(key, "/ecs/two/ground") {
-			found++
-		}
-	}
-	if found != 2 {
-		t.Errorf("metadata %v", r.piped.values())
-	}
-}
-
 // All that a deployment saves stays small.
 func TestMetadataStaySmall(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,9 @@ func TestStrategy(t *testing.T) {
 		"nothing was deployed": {nil, source{}, slowly, "there is no earlier deployment"},
 		"the former is not there": {&contract.DeploymentSource{ApplicationDirectory: t.TempDir()}, source{}, slowly,
 			"cannot be read"},
+		// piped shows no errors of this call: the reason is the summary
+		"wrong files": {v1, source{app: appFile(pipeline + "  unknown: 1\n")}, slowly,
+			`The files cannot be deployed: app.pipecd.yaml:33:3: unknown key "unknown"`},
 	} {
 		out := got(r.plugin.DetermineStrategy(context.Background(),
 			&contract.DetermineStrategyRequest{Input: r.input(c.running, c.target.write(t))}))(t)
@@ -209,9 +212,6 @@ func TestFlagsAndEntry(t *testing.T) {
 		}
 		return string(got(json.Marshal(e))(t))
 	}
-	target := func(config map[string]any) string {
-		return with("deployTargets", []any{map[string]any{"name": "dt", "config": config}})
-	}
 	start := func(config string) []string {
 		return []string{"start", "--piped-plugin-service", "localhost:1", "--config", config}
 	}
@@ -225,15 +225,9 @@ func TestFlagsAndEntry(t *testing.T) {
 		"an unknown flag": {append([]string{"--no-such-flag"}, start("{}")...), "no-such-flag"},
 		"tolerated flags": {append([]string{"--log-level", "debug"}, append(start("{}"), "--log-encoding=json",
 			"--metrics=false", "--grace-period", "1s")...), "has no name"},
-		"no JSON":           {start("{"), "--config"},
-		"no name":           {start(with("name", "")), "has no name"},
-		"no port":           {start(with("port", 0)), "port 0"},
-		"own configuration": {start(with("config", map[string]any{"a": 1})), `unknown field "a"`},
-		"no region":         {start(target(map[string]any{"profile": "p"})), "config has no region"},
-		"unknown key": {start(target(map[string]any{"region": "us-east-1", "roleArnn": "x"})),
-			`unknown field "roleArnn"`},
-		"wrong type":         {start(target(map[string]any{"region": 1})), "region"},
-		"token without role": {start(target(map[string]any{"region": "us-east-1", "tokenFile": "/t"})), "no roleARN"},
+		"no JSON": {start("{"), "--config"},
+		"no name": {start(with("name", "")), "has no name"},
+		"no port": {start(with("port", 0)), "port 0"},
 	} {
 		out, err := exec.Command(binary, c.args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.tells) {

@@ -168,25 +168,3 @@ func (r *rig) commit(hash string, is bool) {
 		r.Errorf("tagged with commit %q, want %q", got, hash)
 	}
 }
-
-// A rollback over several deploy targets goes on after one failed: what can be put
-// back is.
-func TestRollbackContinuesWithTheOtherDeployTargets(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, external+quick)
-	r.plugin.kill()
-	entry := strings.Replace(r.entry("broken", "works"), `"region":"us-east-1"`,
-		`"region":"us-east-1","profile":"no-such-profile"`, 1)
-	r.plugin = r.launch(entry)
-	d := r.begin(source{image: "sim/web:v1"}, source{})
-	targets := d.DeployTargetsByPlugin["ecs"]
-	targets.DeployTargets = []string{"works", "broken"}
-	d.fails(d.forward()[0])
-	r.want(serves("v2"))
-	targets.DeployTargets = []string{"broken", "works"}
-	if log := d.fails(d.back()); !strings.Contains(log, "deploy target works") ||
-		!strings.Contains(log, "no-such-profile") {
-		t.Errorf("log:\n%s", log)
-	}
-	r.want(serves("v1"))
-}

@@ -97,24 +97,31 @@ func Main(args []string, stderr io.Writer) int {
 	stderr = printable.NewWriter(stderr, "", maxLineLength)
 	f, err := readFlags(args, stderr)
 	if err == nil {
-		err = runPlugin(f)
+		err = runPlugin(f, stderr)
 	}
 	if err == nil {
 		return 0
 	}
 	if !errors.Is(err, errUsage) {
-		fmt.Fprintf(stderr, "piped-plugin-sluice: %v\n", err)
-		if next := sluice.NextStep(err); next != "" {
-			fmt.Fprintf(stderr, "next: %s\n", pipedAdvice(next))
-		}
+		reportError(stderr, err)
 	}
 	return 1
 }
 
-func runPlugin(f flags) error {
+func reportError(to io.Writer, err error) {
+	fmt.Fprintf(to, "piped-plugin-sluice: %v\n", err)
+	if next := sluice.NextStep(err); next != "" {
+		fmt.Fprintf(to, "next: %s\n", pipedAdvice(next))
+	}
+}
+
+func runPlugin(f flags, stderr io.Writer) error {
 	e, err := readEntry(f.config)
 	if err != nil {
 		return err
+	}
+	if e.problem != nil {
+		reportError(stderr, e.problem)
 	}
 	c, scaled, err := account.ProcessClock(os.Getenv)
 	if err != nil {

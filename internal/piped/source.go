@@ -47,6 +47,9 @@ type loadedApp struct {
 // loadApplication reads an application from a prepared repository. It omits other plugins' parts of
 // the application file, which those plugins validate.
 func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedApp, error) {
+	if e.problem != nil {
+		return nil, e.problem
+	}
 	if src.GetApplicationDirectory() == "" {
 		return nil, &sluice.Error{Op: "read the application", Err: errors.New("piped sent no files")}
 	}

@@ -14,12 +14,13 @@ import (
 // that piped sends for a plan preview.
 func (p *plugin) DetermineStrategy(_ context.Context,
 	r *contract.DetermineStrategyRequest) (*contract.DetermineStrategyResponse, error) {
-	target, err := p.entry.loadApplication(r.GetInput().GetTargetDeploymentSource())
-	if err != nil {
-		return nil, grpcError(err)
-	}
 	pipeline := func(why string) (*contract.DetermineStrategyResponse, error) {
 		return &contract.DetermineStrategyResponse{SyncStrategy: contract.SyncStrategy_PIPELINE, Summary: why}, nil
+	}
+	target, err := p.entry.loadApplication(r.GetInput().GetTargetDeploymentSource())
+	if err != nil { // an error would end the planning without a reason; so the first stage fails with it
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		return pipeline("The files cannot be deployed: " + why)
 	}
 	if r.GetInput().GetRunningDeploymentSource() == nil {
 		return pipeline("Sync progressively: there is no earlier deployment")

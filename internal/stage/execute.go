@@ -51,6 +51,10 @@ func (r *Run) Execute(ctx context.Context) error { return executeStage(ctx, r.st
 // IsDone reports whether the stage has ended.
 func (r *Run) IsDone(ctx context.Context) (bool, error) { return step.IsStageDone(ctx, r.step) }
 
+// HasWritten reports whether the deployment may have written to AWS. It has not if its service existed and it never
+// had the claim on it: each write needs the claim.
+func (r *Run) HasWritten(ctx context.Context) (bool, error) { return hasWritten(ctx, r.step) }
+
 // Finish ends a deployment after its last stage, with the outcome of the stages:
 //   - after a success, it deregisters old task definitions;
 //   - it restores auto scaling;

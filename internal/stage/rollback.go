@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
 	"github.com/sluice-ecs/sluice/internal/stage/scaling"
@@ -18,6 +19,31 @@ func runRollback(ctx context.Context, s *step.Step) error {
 		return handleInactiveRevision(ctx, s, err)
 	}
 	return confirmServing(ctx, s, sluice.RolledBack)
+}
+
+// hasWritten is [Run.HasWritten].
+func hasWritten(ctx context.Context, s *step.Step) (bool, error) {
+	former, ok, err := s.Memory.Snapshot.Find(ctx)
+	if err != nil || !s.Plan.Mode().HasService() || ok && !former.Service || !ok && s.Plan.Adopts() {
+		return true, err
+	}
+	if !ok {
+		return false, nil
+	}
+	claim, _, err := s.Memory.Claim.Find(ctx)
+	if err != nil || claim.Claimed || claim.TakenOver != nil {
+		return true, err
+	}
+	progress, err := s.Memory.Progress.Load(ctx)
+	if err != nil || progress.Done > 0 {
+		return true, err
+	}
+	live, err := s.Client.Observe(ctx)
+	if err != nil || live == nil {
+		return true, err
+	}
+	tag, _ := plan.ParseClaim(live.Tags[plan.ClaimTag]) // another tool's value is not ours
+	return tag.Deployment == s.Deployment, nil
 }
 
 // restoreSnapshot restores shares, capacity and service attributes of the snapshot. If the former
