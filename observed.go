@@ -41,6 +41,7 @@ type StoppedTask struct {
 	Container       string // the container that explains the stop, if there is one
 	ContainerReason string
 	ExitCode        *int
+	StartedAt       time.Time // when all its containers ran; zero: they never did
 	StoppedAt       time.Time
 }
 

@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -91,7 +92,8 @@ func (s Service) describeTasks(ctx context.Context, arns []string) ([]ecstypes.T
 func newStoppedTask(t ecstypes.Task) diagnosis.Stopped {
 	s := sluice.StoppedTask{
 		ID: sluice.ARNName(aws.ToString(t.TaskArn)), StopCode: string(t.StopCode),
-		StoppedReason: aws.ToString(t.StoppedReason), StoppedAt: aws.ToTime(t.StoppedAt),
+		StoppedReason: aws.ToString(t.StoppedReason), StartedAt: aws.ToTime(t.StartedAt),
+		StoppedAt: cmp.Or(aws.ToTime(t.StoppedAt), aws.ToTime(t.ExecutionStoppedAt), aws.ToTime(t.StoppingAt)),
 	}
 	for _, c := range t.Containers {
 		code := aws.ToInt32(c.ExitCode)

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,14 +12,41 @@ import (
 // failuresResetAfter is how long all tasks must have run before earlier exits no longer count.
 const failuresResetAfter = time.Minute
 
-// judgeCrashLoop ends the wait if tasks fail repeatedly with one cause and no circuit breaker ends
-// the deployment.
-func (r *ServiceFollower) judgeCrashLoop(s *Service) *conclusion {
-	if !r.failures.Reach(r.want.FailAfter) || s.hasBreaker() || r.followed.rollingBack {
+// judgeCrashLoop ends the wait if tasks fail repeatedly with one cause, and AWS does not end the deployment because of
+// them: there is no circuit breaker, or it does not count them.
+func (r *ServiceFollower) judgeCrashLoop(o Observation) *conclusion {
+	end := &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS continues to start tasks",
+		thenDo: diagnosis.DeployOrRollBack}
+	loops := r.failures.Reach(r.want.FailAfter) && !r.followed.rollingBack
+	if !o.Service.hasBreaker() {
+		return end.onlyIf(loops)
+	}
+	end.why = "the circuit breaker does not count tasks that were healthy before: AWS continues to start tasks"
+	loops = loops && r.failures.Leading().Count-r.breakerCount.counted >= cmp.Or(r.want.FailAfter, diagnosis.FailAfter)
+	return end.onlyIf(trackSince(&r.since.uncounted, loops, o.At) >= maxReadLag)
+}
+
+func (c *conclusion) onlyIf(so bool) *conclusion {
+	if !so {
 		return nil
 	}
-	return &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS continues to start tasks",
-		thenDo: diagnosis.DeployOrRollBack}
+	return c
+}
+
+// breakerCount adds up the failures that a circuit breaker has counted. AWS sets its own counts back to 0 when a task
+// becomes healthy, and does not count a task that stops after that.
+type breakerCount struct{ last, counted int }
+
+// see adds a poll. Each argument may be nil.
+func (n breakerCount) see(d *Deployment, rec *Record) breakerCount {
+	now := 0
+	if d != nil && d.State == "IN_PROGRESS" {
+		now = d.Failed
+	}
+	if rec != nil && !rec.isOver() {
+		now = max(now, rec.Breaker.Failures)
+	}
+	return breakerCount{last: now, counted: n.counted + max(now-n.last, 0)}
 }
 
 // concludeNoTask returns the end of a wait for a service whose desired count is 0: no task shows
@@ -55,13 +83,17 @@ func (r *ServiceFollower) hasRecovered(o Observation) bool {
 // hasHealthyTargets reports whether there are more healthy targets than running tasks of other
 // deployments.
 func hasHealthyTargets(o Observation, d *Deployment) bool {
-	healthy := 0
-	for _, t := range o.Targets {
+	healthy := countHealthy(o.Targets)
+	return healthy > o.Service.Running-d.Running && healthy > 0 && d.Running > 0
+}
+
+func countHealthy(all []sluice.Target) (n int) {
+	for _, t := range all {
 		if t.State == "healthy" {
-			healthy++
+			n++
 		}
 	}
-	return healthy > o.Service.Running-d.Running && healthy > 0 && d.Running > 0
+	return n
 }
 
 func (b *binding) hasRecoveredSet(s *Service) bool {

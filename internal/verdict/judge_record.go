@@ -151,7 +151,7 @@ func (r *ServiceFollower) judgeSuccess(o Observation) *conclusion {
 func (r *ServiceFollower) judgeReplacedSuccess(o Observation) *conclusion {
 	if d := o.Service.newestOf(r.followed.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil &&
 		!r.followed.wasReplaced {
-		return &conclusion{outcome: sluice.Succeeded, why: "a newer deployment has begun since then"}
+		return &conclusion{outcome: sluice.Succeeded, why: "a newer deployment has begun since then", isReplaced: true}
 	}
 	by, newer := r.followed.newerDeployment(o)
 	if !newer {

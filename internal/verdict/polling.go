@@ -134,6 +134,8 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 		return 0
 	case r.changeExpected(now):
 		wait = busyInterval
+	case r.hold.time > 0:
+		wait = min(stableInterval, r.hold.time)
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):
@@ -195,7 +197,7 @@ func (r *ServiceFollower) isStarting(s *Service) bool {
 // changeExpected reports whether the state is doubtful and a poll within seconds decides it.
 func (r *ServiceFollower) changeExpected(now time.Time) bool {
 	for _, at := range []time.Time{r.since.missing, r.since.lagging, r.since.ended, r.since.inconsistent,
-		r.since.noDesired} {
+		r.since.noDesired, r.since.uncounted} {
 		if !at.IsZero() && now.Sub(at) < decisionWait {
 			return true
 		}
@@ -222,7 +224,7 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	if r.want.Timeout > 0 && o.At.Sub(r.began) >= r.want.Timeout {
 		return &conclusion{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", r.want.Timeout)}
 	}
-	waits := r.lastRecord != nil && r.lastRecord.holdsTasks()
+	waits := r.lastRecord != nil && r.lastRecord.holdsTasks() || r.hold.time > 0 && r.followed.allTasksRun(s)
 	if r.want.Deadline > 0 && !waits && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {
 		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", r.want.Deadline)}
 	}

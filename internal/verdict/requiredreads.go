@@ -33,6 +33,9 @@ type readState struct {
 	recordDue         time.Time // when to read the record again; zero: only after a change
 	stoppedDue        time.Time // when to read the stopped tasks again; zero: only after a failure
 	stoppedDueAgain   time.Time // when to read them once more after that
+	starts            int       // tasks that ECS had started when the stopped tasks were read because of them
+	checksTargets     bool      // tasks were missing when AWS reported success: their targets must be healthy
+	isSuspect         bool      // a task was replaced since the first poll, and the next read tells why
 	probedFingerprint string    // the fingerprint at which target health was read because nothing changed
 }
 
@@ -59,7 +62,8 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 		n.History = r.neededHistory(now)
 	}
 	n.StoppedTasks = r.needsStopped(s, now)
-	if len(s.Groups) > 0 && (n.StoppedTasks && sawUnhealthyTarget(r.last, s) || r.isOverdue(s, now)) {
+	if len(s.Groups) > 0 && (n.StoppedTasks && sawUnhealthyTarget(r.last, s) || r.isOverdue(s, now) ||
+		r.reads.checksTargets && r.followed.allTasksRun(s)) {
 		n.Targets = s.Groups
 	}
 	if r.needsDrain(s) {
@@ -87,7 +91,7 @@ func (r ServiceFollower) neededHistory(now time.Time) string {
 // adds the current deployment if that is another one.
 func (r ServiceFollower) neededRecords(s *Service, now time.Time) []string {
 	var arns []string
-	due := statesOf(s) != r.reads.listStates || !r.reads.recordDue.IsZero() && !now.Before(r.reads.recordDue)
+	due := statesOf(s) != r.reads.listStates || !r.since.uncounted.IsZero() || !r.reads.recordDue.IsZero() && !now.Before(r.reads.recordDue)
 	mine := r.followed.arn
 	if !r.followed.bound && r.want.Deployment != "" {
 		b := r.followed
@@ -129,13 +133,32 @@ func (r ServiceFollower) recordLags(s *Service) bool {
 // needsStopped reports whether to read the stopped tasks: only if something indicates a failed
 // task.
 func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
-	if !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue) {
+	if !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue) || r.unreadStarts(s) > 0 {
 		return true
 	}
 	if r.last == nil {
 		return sawFailureAtStart(s, r.want.FromStart)
 	}
 	return r.followed.sawFailure(r.last, s)
+}
+
+// unreadStarts returns how many tasks ECS has started for the deployment, if that is more than are desired and than when
+// the stopped tasks were last read: ECS has replaced a task. Otherwise it is 0.
+func (r ServiceFollower) unreadStarts(s *Service) int {
+	since, desired := r.followed.created, s.Desired
+	if p := s.primaryDeployment(); since.IsZero() && p != nil {
+		since = p.CreatedAt
+	}
+	if r.followed.external {
+		desired = 0
+		for _, ts := range s.TaskSets {
+			desired += ts.Desired
+		}
+	}
+	if n := diagnosis.CountStarts(s.Events, since); n > max(desired, r.reads.starts) {
+		return n
+	}
+	return 0
 }
 
 // sawFailureAtStart reports whether the first poll indicates a failed task. The wait may begin in
@@ -240,7 +263,11 @@ func (r *ServiceFollower) noteReads(o Observation) {
 	r.reads.noteRecord(o, r.want.FromStart)
 	hurt := r.last == nil && sawFailureAtStart(o.Service, r.want.FromStart) || r.last != nil &&
 		r.followed.sawFailure(r.last, o.Service)
+	if n := r.unreadStarts(s); n > 0 {
+		r.reads.starts, r.reads.isSuspect, hurt = n, r.last != nil, true
+	}
 	r.reads.noteStopped(o.At, hurt)
+	r.reads.isSuspect = r.reads.isSuspect && !r.reads.stoppedDue.IsZero() && r.failures.Count() == 0
 	if o.Targets != nil {
 		r.reads.probedFingerprint = r.pace.fingerprint
 	}

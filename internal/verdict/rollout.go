@@ -33,9 +33,10 @@ type Wanted struct {
 	ReadOnce        bool   // single poll: read what would explain a failure immediately
 	Serving         bool   // judge the running version, not a change: every task must run, other task sets may exist
 
+	Bake      time.Duration // how long all tasks must have run, watched, before a success counts; 0: no time
 	Timeout   time.Duration // hard limit, from the first poll; 0: none
 	Deadline  time.Duration // without progress; 0: none
-	FailAfter int           // failures of one cause, with no healthy task between; 0: [diagnosis.FailAfter]
+	FailAfter int           // failures of one cause since the tasks were last stable; 0: [diagnosis.FailAfter]
 }
 
 const (
@@ -60,8 +61,11 @@ type ServiceFollower struct {
 	followed binding    // the followed deployment
 	since    conditions // since when doubtful states last
 	failures diagnosis.Failures
-	pace     polling
-	reads    readState
+	breakerCount
+	stability Stability
+	pace      polling
+	reads     readState
+	hold      hold // what withholds a success
 
 	last        *Service
 	lastRecord  *Record
@@ -74,7 +78,9 @@ type ServiceFollower struct {
 
 // conditions stores since when each doubtful state has lasted; the zero time: it does not exist
 // now.
-type conditions struct{ missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent time.Time }
+type conditions struct {
+	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking time.Time
+}
 
 // trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is
 // false.
@@ -97,6 +103,8 @@ type conclusion struct {
 	next    string
 	thenDo  string           // what follows the advice about the leading cause
 	cause   *diagnosis.Cause // takes precedence over the counted causes
+
+	isReplaced bool // a newer deployment replaces the tasks already
 }
 
 // FollowService starts a judge. The hard limit counts from now.
@@ -156,11 +164,18 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 		r.followed.endedAtFirst = r.followed.endedAtFirst || r.lastRecord == nil && rec.isOver()
 		r.lastRecord = rec.withoutHook(r.want.AnsweredHook)
 	}
+	before := r.failures.Count()
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
 		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) }), o.Service.Events)
+	died := r.failures.Count() > before
 	r.failures = r.failures.AddLogs(o.Logs, o.Service.Events)
+	r.breakerCount = r.breakerCount.see(r.followed.deploymentIn(o.Service), r.lastRecord)
 	if r.hasRecovered(o) {
-		r.failures = r.failures.Reset()
+		r.failures = r.failures.KeepDeaths(o.Service.Events)
+	}
+	r.stability = r.stability.See(o.At, r.failures, died, r.followed.allTasksRun(o.Service))
+	if r.stability.isOver(o.At) {
+		r.failures, r.breakerCount.counted = r.failures.Reset(), 0
 	}
 }
 
@@ -186,17 +201,10 @@ func findRecord(o Observation, arn string) *Record {
 
 // findConclusion returns how the deployment ended; nil: it has not ended.
 func (r *ServiceFollower) findConclusion(o Observation) *conclusion {
-	end := r.outcomeNow(o)
-	if end != nil && end.outcome == sluice.Succeeded && o.Service.Desired == 0 && !r.want.AllowsNoTasks {
-		end = nil // no task runs it
+	if end := r.outcomeNow(o); end != nil {
+		return end
 	}
-	if end != nil && end.outcome == sluice.Succeeded && r.want.Serving && !r.followed.allTasksRun(o.Service) {
-		end = nil // wait until all tasks run again
-	}
-	if end == nil {
-		end = r.checkLimits(o)
-	}
-	return end
+	return r.checkLimits(o)
 }
 
 // allTasksRun reports whether every desired task of the followed revision runs.
@@ -217,8 +225,8 @@ func (r *ServiceFollower) outcomeNow(o Observation) *conclusion {
 	if end != nil && r.needsSecondPoll(o, end) {
 		return nil
 	}
-	if end == nil {
-		end = r.judgeCrashLoop(o.Service)
+	if end = r.concludeSuccess(o, end); end == nil {
+		end = r.judgeCrashLoop(o)
 	}
 	return end
 }

@@ -128,6 +128,9 @@ func (r *ServiceFollower) progressText(o Observation) string {
 	if rec := r.lastRecord; rec != nil {
 		parts = append(parts, rec.progressTexts()...)
 	}
+	if r.hold.why != "" {
+		parts = append(parts, r.hold.why)
+	}
 	if r.followed.rollingBack && (r.lastRecord == nil || !r.lastRecord.isRollingBack()) {
 		parts = append(parts, strings.TrimSuffix("rolling back: "+strings.TrimSuffix(r.followed.rollbackReason, "."),
 			": "))

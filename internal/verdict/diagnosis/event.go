@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -81,6 +82,20 @@ func (e Event) ReportsUnhealthyTarget() bool {
 
 // ReportsStart reports whether the event says that tasks were started.
 func (e Event) ReportsStart() bool { return strings.Contains(e.Message, " has started ") }
+
+// startedPattern matches AWS's event about tasks that were started.
+var startedPattern = regexp.MustCompile(` has started (\d+) tasks: `)
+
+// CountStarts returns how many tasks the events since a time of AWS's say were started.
+func CountStarts(events []Event, since time.Time) (n int) {
+	for _, e := range eventsSince(events, since) {
+		if m := startedPattern.FindStringSubmatch(e.Message); m != nil {
+			started, _ := strconv.Atoi(m[1])
+			n += started
+		}
+	}
+	return n
+}
 
 // ReportsDrain reports whether the event says that targets of stopping tasks began to drain.
 func (e Event) ReportsDrain() bool {

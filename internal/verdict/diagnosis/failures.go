@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 )
@@ -72,10 +73,28 @@ func (f Failures) recountCauses(events []Event) Failures {
 	return f
 }
 
-// Reset removes all causes, because a task became healthy. Logs are kept.
+// Reset removes all causes, because the tasks have been stable. Logs are kept.
 func (f Failures) Reset() Failures {
 	f.causes, f.tasks = nil, nil
 	return f
+}
+
+// KeepDeaths removes the tasks that never ran, because a task became healthy. It keeps the tasks that ran and then
+// stopped by themselves: another healthy task does not show that they will not stop again.
+func (f Failures) KeepDeaths(events []Event) Failures {
+	f.tasks = slices.DeleteFunc(slices.Clone(f.tasks), func(t Stopped) bool { return !t.ran() })
+	return f.recountCauses(events)
+}
+
+// LongestLife returns how long the longest-lived of the tasks that ran and then stopped by themselves has run, by AWS's
+// times. ok is false if there is no such task.
+func (f Failures) LongestLife() (life time.Duration, ok bool) {
+	for _, t := range f.tasks {
+		if t.ran() {
+			life, ok = max(life, t.StoppedAt.Sub(t.StartedAt)), true
+		}
+	}
+	return life, ok
 }
 
 // Count returns the number of counted tasks.

@@ -42,6 +42,9 @@ type Stopped struct {
 	Revision   string // family:revision
 }
 
+// ran reports whether all containers of the task ran before it stopped.
+func (t Stopped) ran() bool { return !t.StartedAt.IsZero() }
+
 // ExplainStop returns why a task failed. It uses the stopped task and the reasons of failed health
 // checks, by task, see [ProbeReasons]. ok is false for tasks that did not fail.
 func ExplainStop(t Stopped, probes map[string]string) (c Cause, ok bool) {

@@ -1,0 +1,137 @@
+package watch_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
+)
+
+// early are versions whose tasks are healthy, and then stop by themselves before or soon after AWS reports success.
+// The tasks of late stop later: only a bake shows it.
+const (
+	early = "sim/web:v2?oom-after=25s"
+	late  = "sim/web:v2?crash-after=70s&exit=1"
+)
+
+// A version whose tasks die again and again after they were healthy is no success, with and without a load balancer,
+// and whether or not a circuit breaker is on: the circuit breaker does not count such deaths.
+func TestTasksThatDieAfterTheyWereHealthy(t *testing.T) {
+	for _, c := range []struct {
+		image string
+		bake  time.Duration
+	}{{early, 0}, {late, time.Minute}} {
+		for i := range 4 {
+			breaker, balanced := i%2 == 0, i/2 == 0
+			on(t, options{seed: uint64(i)}, func(b *bench) {
+				if balanced {
+					b.balance()
+				}
+				b.serve("web", b.revision("sim/web:v1"), rolling{desired: 4, breaker: breaker, rollback: breaker})
+				b.deploy("web", b.revision(c.image))
+				v := b.wait("web", verdict.Wanted{Timeout: time.Hour, Bake: c.bake})
+				isFailed := v.Outcome == sluice.Failed || breaker && v.Outcome == sluice.RolledBack
+				if !isFailed || v.Cause.Count < diagnosis.FailAfter {
+					t.Errorf("%s, breaker %t, balanced %t: %s: %s\n%s", c.image, breaker, balanced, v.Outcome, v.Detail, b.story())
+				}
+			})
+		}
+	}
+}
+
+// A wait that begins in the middle of such a loop, after AWS has reported success, has the same verdict.
+func TestWaitBeginsBetweenTwoDeaths(t *testing.T) {
+	for _, after := range []time.Duration{0, 10 * time.Second, 30 * time.Second, 10 * time.Minute} {
+		on(t, options{}, func(b *bench) {
+			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+			b.deploy("web", b.revision(late))
+			b.until("AWS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
+			b.sleep(70*time.Second + after)
+			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+			b.ends(v, sluice.Failed, "", diagnosis.ExitCode)
+		})
+	}
+}
+
+// One task that dies once withholds the success until the others have been stable, and not longer.
+func TestOneDeathWithholdsTheSuccess(t *testing.T) {
+	for seed := range 8 {
+		on(t, options{seed: uint64(seed)}, func(b *bench) {
+			b.balance()
+			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 4, breaker: seed%2 == 0, rollback: true})
+			b.deploy("web", b.revision("sim/web:v2"))
+			var died time.Time
+			b.clock.Go(func() {
+				b.until("only new tasks run", func() bool { return b.isAlone(4) })
+				must(b, b.sim.Inject("task-crash web count=1 exit=137"))
+				died = b.clock.Now()
+			})
+			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+			b.ends(v, sluice.Succeeded, "", "")
+			if d := b.clock.Now().Sub(died); d < time.Minute || d > 5*time.Minute ||
+				!strings.Contains(b.story(), "1 task stopped by itself: success needs 1m") {
+				t.Errorf("seed %d: succeeded %s after the death\n%s", seed, d, b.story())
+			}
+		})
+	}
+}
+
+// A bake withholds a success for its time, and a clean version pays nothing else.
+func TestBakeWithholdsTheSuccess(t *testing.T) {
+	var took [2]time.Duration
+	for i, bake := range []time.Duration{0, 3 * time.Minute} {
+		on(t, options{}, func(b *bench) {
+			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+			b.deploy("web", b.revision("sim/web:v2"))
+			began := b.clock.Now()
+			b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour, Bake: bake}), sluice.Succeeded, "", "")
+			took[i] = b.clock.Now().Sub(began)
+		})
+	}
+	if d := took[1] - took[0]; d < 3*time.Minute-time.Second || d > 3*time.Minute+5*time.Second {
+		t.Errorf("a bake of 3 minutes took %s", d)
+	}
+}
+
+// Tasks that a person stops, and tasks that ECS stops to scale in, are no deaths.
+func TestStopsByOthersAreNoDeaths(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 4, breaker: true, rollback: true})
+		b.deploy("web", b.revision("sim/web:v2"))
+		b.clock.Go(func() {
+			b.until("all tasks run", func() bool { return b.service("web").Deployments[0].RunningCount == 4 })
+			b.stopTasks("web:2", 3)
+		})
+		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Succeeded, "", "")
+		if strings.Contains(b.story(), "stopped by") {
+			t.Error(b.story())
+		}
+	})
+}
+
+// stopTasks stops n tasks of a revision, as a person does.
+func (b *bench) stopTasks(revision string, n int) {
+	ctx := context.Background()
+	arns := got(b.ecs.ListTasks(ctx, &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+		ServiceName: aws.String("web")}))(b).TaskArns
+	for _, task := range got(b.ecs.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("prod"),
+		Tasks: arns}))(b).Tasks {
+		if n > 0 && sluice.RevisionOf(*task.TaskDefinitionArn) == revision {
+			n--
+			got(b.ecs.StopTask(ctx, &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: task.TaskArn}))(b)
+		}
+	}
+}
+
+// isAlone reports whether n tasks of the newest deployment run, and no others.
+func (b *bench) isAlone(n int32) bool {
+	s := b.service("web")
+	return s.Deployments[0].RunningCount == n && s.RunningCount == n
+}
