@@ -101,7 +101,7 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 	}
 	live.Deployer = planDeployer(s)
 	before := ""
-	if to == "" && live.Deployer.Running == "" && live.Definition != nil {
+	if to == "" && live.Definition != nil {
 		serves := sluice.RevisionOf(*live.Definition.TaskDefinitionArn)
 		arn, err := cd.RevisionBefore(ctx, s.Group, func(arn string) bool { return sluice.RevisionOf(arn) == serves })
 		if err != nil {

@@ -106,6 +106,9 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 			return nil, err
 		}
 	}
+	if o.operates {
+		app.Before, app.After = nil, nil
+	}
 	app.Scaling = app.Scaling.With(o.Scaling)
 	app.AutoRollback = app.AutoRollback || o.AutoRollback
 	if app.Format == appfile.Ecspresso && !app.AutoRollback && !o.compares {

@@ -23,6 +23,7 @@ type rollbackOptions struct {
 	cluster, service string
 	to               string // family:revision; empty: the state before the deployment
 	dry, noWait      bool
+	operation        bool  // undo the last operation, also if it changed no version
 	adopt            bool  // without the journal
 	deregister       *bool // the revision that is replaced; nil: the format of the files decides
 	events           []string
@@ -36,6 +37,10 @@ func (p *program) newRollbackCommand() *cobra.Command {
 and no tasks of the new one. If a process runs the deployment, that process rolls it
 back. Otherwise, this command rolls it back. Exit code 0: it was rolled back. `+session.IDHelp+`
 
+It returns to the version that served before the last one, also if the service was
+scaled or its tasks were replaced since. --operation undoes only the last operation.
+A rollback of a version that succeeded never lowers the desired count.
+
 Several deployments are rolled back one after the other. If one rollback fails, sluice
 prints the error and continues with the others. The exit code is the worst of them.
 
@@ -48,6 +53,7 @@ a running deployment with its rollback. Otherwise, it deploys the last revision 
 succeeded again, with AllAtOnce.`,
 		`  sluice rollback
   sluice rollback slc-01k0…
+  sluice rollback --operation          undo the last sluice scale or refresh
   sluice rollback web api worker       one after the other; exits with the worst exit code
   sluice rollback --cluster prod --service web
   sluice rollback --cluster prod --service web --to web:41`,
@@ -59,7 +65,9 @@ succeeded again, with AllAtOnce.`,
 		"`name` or ARN of the cluster of --service (default: the account's default cluster)")
 	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
 	f.StringVar(&o.to, "to", "", "`family:revision` to restore, for a service that ECS or CodeDeploy deploys")
-	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a rollback by ECS's history and make no changes")
+	f.BoolVar(&o.dry, "dry-run", false, "show the plan of the rollback and make no changes")
+	f.BoolVar(&o.operation, "operation", false,
+		"undo the last operation of the journal, also if it changed no version: scale, refresh")
 	f.Var(session.OptionalFlag{To: &o.deregister, Yes: true}, "deregister-task-definition",
 		"afterwards deregister the revision that was replaced, if nothing uses it (default: only with ecspresso's files)")
 	f.Lookup("deregister-task-definition").NoOptDefVal = "true"
@@ -87,6 +95,8 @@ func (o rollbackOptions) checkRollback(path string, given bool) error {
 	case o.noWait && o.deregister != nil && *o.deregister:
 		return wrong("--no-wait exits before the revision can be deregistered",
 			"leave --deregister-task-definition out, and run sluice deregister later")
+	case o.operation && (o.to != "" || o.adopt):
+		return wrong("--operation excludes --to and --adopt", "give one of them")
 	case o.to != "" && session.IsDeploymentID(path):
 		return wrong("--to needs a service, but "+path+" is a deployment",
 			"give the application's folder, or --cluster and --service")
@@ -130,13 +140,16 @@ func (r *rollbackRun) rollBack(ctx context.Context, j *journal.Journal) error {
 	if t.Deployment, err = r.findLastDeployment(ctx, j, of); err == nil && r.options.to == "" {
 		return r.rollBackRecorded(ctx, t, of)
 	}
+	if r.options.operation && err != nil {
+		return err
+	}
 	if of.Service == "" || err != nil && !errors.Is(err, session.ErrNoDeployment) {
 		return err
 	}
 	if r.options.adopt && r.options.service == "" && err != nil {
 		return r.adoptLeftovers(ctx, j)
 	}
-	return r.rollBackByHistory(ctx, j, of, region)
+	return r.rollBackByHistory(ctx, j, of, region, r.options.to)
 }
 
 // targetService returns the service to roll back. Its name is empty if only the journal identifies
@@ -184,31 +197,58 @@ func (r *rollbackRun) rollBackRecorded(ctx context.Context, t *session.Opened, o
 			Err:  errors.New("the deployment ran a task, and the effects of a task cannot be rolled back"),
 			Next: "run sluice tasks to list the tasks, and sluice tasks --id ID --stop to stop one that still runs"}
 	}
-	overtaken, err := isOvertaken(ctx, t)
+	target, found, err := r.findTarget(ctx, t)
 	if err != nil {
 		return err
 	}
-	if (overtaken || onlyAdopted(t)) && of.Service != "" {
-		return r.rollBackByHistory(ctx, t.Journal, of, d.Region)
-	}
-	if d.State == journal.Ended && d.Outcome == sluice.RolledBack {
-		r.program.PrintResult("nothing to roll back: " + show.DeploymentSummary(d, ""))
-		return nil
-	}
-	if r.options.dry {
-		return &sluice.Error{Op: "sluice rollback --dry-run", Resource: d.ID,
-			Err:  errors.New("the plan of a deployment already contains the plan of its rollback"),
-			Next: "run sluice plan to see it, or leave --dry-run out"}
-	}
-	if err := r.refuseOlder(ctx, t); err != nil {
+	if err := r.endOperation(ctx, t, target); err != nil {
 		return err
 	}
-	return r.requestRollback(ctx, t)
+	switch {
+	case !found && t.Plan.Mode().OthersDeploy():
+		return r.rollBackByHistory(ctx, t.Journal, serviceOf(d), d.Region, "")
+	case !found:
+		r.program.PrintResult("nothing to roll back: the journal has no deployment of " + d.Cluster + "/" + d.Service +
+			" that changed its version")
+		return nil
+	case target.returned != "":
+		r.program.PrintResult(fmt.Sprintf("nothing to roll back: deployment %s returned %s/%s to the version before %s",
+			target.returned, d.Cluster, d.Service, d.ID))
+		return nil
+	}
+	if t, err = openedAs(t, target.deployment); err != nil {
+		return err
+	}
+	if len(target.operations) > 0 {
+		return r.rollBackVersion(ctx, t, target.operations)
+	}
+	return r.rollBackNewest(ctx, t, of)
+}
+
+// serviceOf selects the service of a deployment.
+func serviceOf(d journal.Deployment) journal.Filter {
+	return journal.Filter{Cluster: d.Cluster, Service: d.Service, Region: d.Region}
+}
+
+// rollBackNewest rolls back the last deployment of the journal, unless AWS's history knows a later one.
+func (r *rollbackRun) rollBackNewest(ctx context.Context, t *session.Opened, of journal.Filter) error {
+	d := t.Deployment
+	overtaken, err := isOvertaken(ctx, t)
+	switch {
+	case err != nil:
+		return err
+	case (overtaken || onlyAdopted(t)) && of.Service != "":
+		return r.rollBackByHistory(ctx, t.Journal, of, d.Region, "")
+	case isUndone(d, t.Plan):
+		r.printNothing(d)
+		return nil
+	}
+	return r.rollBackTarget(ctx, t)
 }
 
 // requestRollback saves the command to roll back. It then runs the rollback here, or follows the
 // process that runs it.
-func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened) error {
+func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened, noWait bool) error {
 	runs, err := r.program.RunningProcess(ctx, t)
 	if err != nil {
 		return err
@@ -220,12 +260,9 @@ func (r *rollbackRun) requestRollback(ctx context.Context, t *session.Opened) er
 	if err := e.Reopen(ctx, d.ID); err != nil {
 		return err
 	}
-	if r.options.noWait && runs != "" {
+	if noWait && runs != "" {
 		r.program.PrintResult("rollback requested from process " + runs + ", deployment " + d.ID)
 		return nil
-	}
-	if err := r.noteRecorded(ctx, t); err != nil {
-		return err
 	}
 	return r.program.runOrFollow(ctx, e, t, engine.Options{}, sluice.RolledBack)
 }
@@ -276,7 +313,7 @@ func (r *rollbackRun) adoptLeftovers(ctx context.Context, j *journal.Journal) er
 	}
 	if pre.plan.Mode().ReturnsByHistory() {
 		return r.rollBackByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service},
-			pre.app.Region)
+			pre.app.Region, "")
 	}
 	if r.options.dry {
 		return r.program.showPlan(ctx, pre.plan, nil)
@@ -287,11 +324,11 @@ func (r *rollbackRun) adoptLeftovers(ctx context.Context, j *journal.Journal) er
 	return r.program.runNewDeployment(ctx, j, pre, engine.Options{})
 }
 
-// rollBackByHistory returns a rolling service to the previous revision in ECS's history, as a
-// deployment of its own.
+// rollBackByHistory returns a service that AWS deploys to the revision to, as a deployment of its own. If to
+// is empty, it returns to the previous version in AWS's history.
 func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal, of journal.Filter,
-	region string) error {
-	pre, nothing, err := r.prepareReturn(ctx, of, region)
+	region, to string) error {
+	pre, nothing, err := r.prepareReturn(ctx, of, region, to)
 	if err != nil {
 		return err
 	}
@@ -310,29 +347,18 @@ func (r *rollbackRun) rollBackByHistory(ctx context.Context, j *journal.Journal,
 		r.program.PrintResult(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
 		return nil
 	}
+	pre.plan.Returns = r.options.to == "" // a named revision is a new choice
 	r.replaced = replacedRevision{account: pre.account, name: pre.state.ServingRevision()}
 	return r.program.runNewDeployment(ctx, j, pre, engine.Options{NoWait: r.options.noWait})
 }
 
-func (r *rollbackRun) prepareReturn(ctx context.Context, of journal.Filter, region string) (pre *preparedPlan,
+func (r *rollbackRun) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan,
 	nothing string, err error) {
 	defer r.program.ShowCalls()()
-	pre = &preparedPlan{filter: of, revision: r.options.to, returnPlan: &history.Return{}, returnEvents: r.options.events}
+	pre = &preparedPlan{filter: of, revision: to, returnPlan: &history.Return{}, returnEvents: r.options.events}
 	if pre.account, pre.clock, err = r.program.OpenAccount(ctx, region); err != nil {
 		return nil, "", err
 	}
 	err = pre.readAndPlan(ctx)
 	return pre, pre.returnPlan.Nothing, err
-}
-
-// refuseOlder returns an error if the journal has a newer deployment of the same service.
-func (r *rollbackRun) refuseOlder(ctx context.Context, t *session.Opened) error {
-	d, at := t.Deployment, r.program.Endpoint(ctx)
-	last, err := t.Journal.LatestDeployment(ctx, journal.Filter{Account: d.Account, Region: d.Region,
-		Cluster: d.Cluster, Service: d.Service, At: &at})
-	if err != nil || last.ID == d.ID {
-		return err
-	}
-	return &sluice.Error{Op: "roll the deployment back", Resource: d.ID, Kind: sluice.Overtaken,
-		Err: laterDeploymentError(last.ID), Next: "roll the later one back first: sluice rollback " + last.ID}
 }

@@ -54,14 +54,15 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 func (p *program) newScaleCommand() *cobra.Command {
 	v := &deployVariant{}
 	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
-	v.plan.QuickSync = true
+	v.plan.QuickSync, v.plan.operates = true, true
 	c := v.complete(p, &cobra.Command{
 		Use:   "scale",
 		Short: "Change the desired count of a service",
 		Long: `Change the desired count of a service, or the settings of its auto scaling. The
 task definition and all other attributes of the service stay as they are, whatever the
 files say. It waits until the tasks run. It is the same as
-sluice deploy --quick-sync --skip-task-definition --no-update-service --tasks N.`,
+sluice deploy --quick-sync --skip-task-definition --no-update-service --tasks N, without
+the steps of before and after.`,
 		Example: `  sluice scale examples/rolling --tasks 4
   sluice scale --auto-scaling-min 2 --auto-scaling-max 8`,
 	}, func() error {
@@ -79,14 +80,15 @@ sluice deploy --quick-sync --skip-task-definition --no-update-service --tasks N.
 func (p *program) newRefreshCommand() *cobra.Command {
 	v := &deployVariant{}
 	v.plan.definitions = survey.LiveDefinitions{ServingTask: true, Service: true}
-	v.plan.refreshes, v.plan.QuickSync = true, true
+	v.plan.refreshes, v.plan.QuickSync, v.plan.operates = true, true, true
 	return v.complete(p, &cobra.Command{
 		Use:   "refresh",
 		Short: "Replace all tasks by new ones of the same revision",
 		Long: `Replace all tasks of a service by new ones of the same revision, for example to pull
 an image or a secret again. The files change nothing. For a service that ECS or
 CodeDeploy deploys, it is the same as sluice deploy --quick-sync --skip-task-definition
---no-update-service --force-new-deployment. A service of task sets gets a new one.`,
+--no-update-service --force-new-deployment, without the steps of before and after. A
+service of task sets gets a new one.`,
 		Example: `  sluice refresh examples/rolling
   sluice refresh --no-wait`,
 	}, func() error { return nil })

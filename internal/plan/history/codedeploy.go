@@ -22,8 +22,9 @@ func ByCodeDeploy(l plan.AWSState) bool {
 }
 
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
-// back. It takes the revision to if given. While a deployment runs, it takes the other task set.
-// Otherwise it takes before, the revision of the newest other deployment that succeeded.
+// back. It takes the revision to if given. While a deployment runs, it takes the other task set, unless
+// that has the same revision. Otherwise it takes before, the revision of the newest other deployment that
+// succeeded.
 func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to, before string) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	back := Return{To: to, Stop: live.Deployer.Running}
@@ -33,10 +34,18 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to, before strin
 	if back.Stop == "" {
 		back.To = before
 	}
+	running := ""
 	for _, ts := range live.TaskSets {
-		if back.Stop != "" && ts.Status != "DRAINING" && ts.ExternalID != back.Stop {
+		switch {
+		case back.Stop == "" || ts.Status == "DRAINING":
+		case ts.ExternalID == back.Stop:
+			running = ts.Revision
+		default:
 			back.To = ts.Revision
 		}
+	}
+	if back.To == running && before != "" {
+		back.To = before // the running deployment only replaces the tasks of that version
 	}
 	if back.To == "" {
 		return back, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,

@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,11 +31,11 @@ func (p PastDeployment) revisionName() string {
 
 // isRunning reports whether the deployment can be stopped or is being rolled back.
 func (p PastDeployment) isRunning() bool {
-	switch p.Status {
-	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
-		return true
-	}
-	return false
+	return p.Status == "PENDING" || p.Status == "IN_PROGRESS" || p.isRollingBack()
+}
+
+func (p PastDeployment) isRollingBack() bool {
+	return p.Status == "ROLLBACK_REQUESTED" || p.Status == "ROLLBACK_IN_PROGRESS"
 }
 
 // Return is the target of a rollback of a service that sluice did not deploy.
@@ -50,8 +51,8 @@ type Return struct {
 
 // ChooseReturn chooses the target of a rollback from the service's history, newest first. It takes
 // the revision to if given. While a deployment runs, it takes the revision that served before.
-// Otherwise it takes the newest that succeeded and is not the current one. A lower revision number
-// does not mean that a revision succeeded.
+// Otherwise it takes the newest that succeeded and is not the current one, unless the current one was
+// returned to. A lower revision number does not mean that a revision succeeded.
 func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to string) (Return, error) {
 	if err := refuseReturn(cluster, s); err != nil {
 		return Return{}, err
@@ -63,21 +64,40 @@ func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to
 	if len(past) > 0 && past[0].isRunning() {
 		return chooseBeforeRunning(cluster, s, past)
 	}
-	if len(past) > 0 && past[0].Status == "ROLLBACK_SUCCESSFUL" {
+	if last, ok := rolledBackByECS(s, past); ok {
 		return Return{Nothing: fmt.Sprintf("ECS already rolled back %s; %s is the running version",
-			orUnknown(past[0].revisionName()), currentRevision(s))}, nil
+			orUnknown(last.revisionName()), currentRevision(s))}, nil
 	}
+	return chooseBeforeCurrent(cluster, s, past)
+}
+
+// chooseBeforeCurrent returns the newest version that succeeded and is not the current one. If the current
+// version had served before that one too, a rollback or a person has already returned to it.
+func chooseBeforeCurrent(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
 	last := newestSuccessful(past, func(p PastDeployment) bool { return differsFromCurrent(s, p) })
 	if last.Revision == nil {
 		return Return{}, errNoneSucceeded(cluster, s)
 	}
+	older := past[slices.IndexFunc(past, func(p PastDeployment) bool { return p.ARN == last.ARN })+1:]
+	if newestSuccessful(older, func(p PastDeployment) bool { return !differsFromCurrent(s, p) }).Revision != nil {
+		return Return{Nothing: fmt.Sprintf("%s runs again: it had served before %s, which it replaced. To deploy %s, run "+
+			"sluice rollback --cluster %s --service %s --to %s", currentRevision(s), last.revisionName(),
+			last.revisionName(), cluster, aws.ToString(s.ServiceName), last.revisionName())}, nil
+	}
 	return Return{To: last.revisionName(), Revision: last.Revision}, nil
 }
 
-// chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. A
-// deployment older than the history is still in the deployments of the service.
+// chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. If the running
+// one only replaces the tasks of that version, it returns the version before. A deployment older than the
+// history is still in the deployments of the service.
 func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
 	stop := past[0].ARN
+	if !past[0].isRollingBack() && !newestDiffers(s, past[1:]) {
+		if back, err := chooseBeforeCurrent(cluster, s, past[1:]); err == nil && back.Nothing == "" {
+			back.Stop = stop
+			return back, nil
+		}
+	}
 	if last := newestSuccessful(past[1:], func(PastDeployment) bool { return true }); last.Revision != nil {
 		return Return{To: last.revisionName(), Revision: last.Revision, Stop: stop}, nil
 	}
@@ -87,6 +107,22 @@ func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeploym
 		}
 	}
 	return Return{}, errNoneSucceeded(cluster, s)
+}
+
+// rolledBackByECS returns the last deployment of another version, if ECS rolled it back to the current one.
+// Deployments that only replaced tasks since do not count.
+func rolledBackByECS(s *ecstypes.Service, past []PastDeployment) (PastDeployment, bool) {
+	n := slices.IndexFunc(past, func(p PastDeployment) bool { return p.Revision == nil || differsFromCurrent(s, p) })
+	if n < 0 || past[n].Status != "ROLLBACK_SUCCESSFUL" {
+		return PastDeployment{}, false
+	}
+	return past[n], n == 0 || !newestDiffers(s, past[n+1:])
+}
+
+// newestDiffers reports whether the newest version that succeeded is not the one of the service.
+func newestDiffers(s *ecstypes.Service, past []PastDeployment) bool {
+	newest := newestSuccessful(past, func(PastDeployment) bool { return true })
+	return newest.Revision == nil || differsFromCurrent(s, newest)
 }
 
 func newestSuccessful(past []PastDeployment, fits func(PastDeployment) bool) PastDeployment {

@@ -249,7 +249,15 @@ func restoreAfterCodeDeploy(ctx context.Context, s *step.Step) error {
 		!s.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: s.Client.Resource()}) {
 		return nil
 	}
-	if err := s.Client.Update(ctx, s.MakeWrite, "restore service", s.Snapshot.Attributes); err != nil {
+	live, err := s.ObserveService(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := step.AttributesToRestore(ctx, s, live)
+	if err != nil || len(u.Members) == 0 {
+		return err
+	}
+	if err := s.Client.Update(ctx, s.MakeWrite, "restore service", u); err != nil {
 		return err
 	}
 	return rolling.AwaitCount(ctx, s)

@@ -190,7 +190,11 @@ const maxRollbackPolls = 15
 // follows that deployment. live must be newer than the write in after.
 func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, former string,
 	after step.WriteProof) error {
-	back := step.AttributesToRestore(s, live).MissingIn(live)
+	restored, err := step.AttributesToRestore(ctx, s, live)
+	if err != nil {
+		return err
+	}
+	back := restored.MissingIn(live)
 	_, now := live.PrimaryDeployment()
 	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed
 	if now == former && !failed && len(back.Members) > 0 && live.ForVerdict().IsNative() {

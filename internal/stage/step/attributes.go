@@ -1,6 +1,7 @@
 package step
 
 import (
+	"context"
 	"slices"
 
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -16,13 +17,31 @@ func FileCount(s *Step) *int {
 }
 
 // AttributesToRestore are the attributes that a rollback writes. A desired count that is neither
-// the file's nor the former one was set by another actor and is kept.
-func AttributesToRestore(s *Step, live *ecs.ServiceState) ecs.Update {
-	u, set := s.Snapshot.Attributes, FileCount(s)
-	if set == nil || !slices.Contains(u.Members, "desiredCount") || live.Desired == *set ||
-		live.Desired == s.Snapshot.Desired {
-		return u
+// the file's nor the former one was set by another actor and is kept. A count that succeeded is not lowered.
+func AttributesToRestore(ctx context.Context, s *Step, live *ecs.ServiceState) (ecs.Update, error) {
+	u := s.Snapshot.Attributes
+	if !slices.Contains(u.Members, "desiredCount") || live.Desired == s.Snapshot.Desired {
+		return u, nil
 	}
-	s.EmitWarning("the desired count (%d) was set by another process or person; sluice keeps it", live.Desired)
-	return u.Without("desiredCount")
+	if set := FileCount(s); set != nil && live.Desired != *set {
+		s.EmitWarning("the desired count (%d) was set by another process or person; sluice keeps it", live.Desired)
+		return u.Without("desiredCount"), nil
+	}
+	keeps, err := keepsCount(ctx, s, live)
+	if err != nil || !keeps {
+		return u, err
+	}
+	s.EmitNote("the desired count stays %d: it was %d before, and the rollback of a version that succeeded does not "+
+		"lower it", live.Desired, s.Snapshot.Desired)
+	return u.Without("desiredCount"), nil
+}
+
+// keepsCount reports whether the former desired count is lower than one that succeeded. Callers may need
+// these tasks now. Only the rollback of an operation lowers it, because a person asked for that.
+func keepsCount(ctx context.Context, s *Step, live *ecs.ServiceState) (bool, error) {
+	if live.Desired < s.Snapshot.Desired || s.Plan.KeepsVersion() {
+		return false, nil
+	}
+	progress, err := s.Memory.Progress.Load(ctx)
+	return progress.Done >= len(s.Plan.Stages), err
 }

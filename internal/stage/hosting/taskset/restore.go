@@ -53,9 +53,9 @@ func (t taskSets) restoreAttributes(ctx context.Context, live *ecs.ServiceState)
 	if len(t.step.Snapshot.Attributes.Members) == 0 || !t.step.Snapshot.Service {
 		return nil
 	}
-	u := step.AttributesToRestore(t.step, live)
-	if len(u.Members) == 0 {
-		return nil
+	u, err := step.AttributesToRestore(ctx, t.step, live)
+	if err != nil || len(u.Members) == 0 {
+		return err
 	}
 	return t.step.Client.Update(ctx, t.step.MakeWrite, "restore service", u)
 }

@@ -1,0 +1,178 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+// rollbackTarget is the deployment of the journal whose version a rollback replaces by the one before.
+type rollbackTarget struct {
+	deployment journal.Deployment
+	operations []journal.Deployment // newer ones, which changed no version; the newest first
+	returned   string               // a newer one that returned to the version before; empty: none
+}
+
+// findTarget returns the newest deployment, or the named one, that changed the version. It skips newer
+// deployments that changed no version or were rolled back. found is false if the journal has none.
+func (r *rollbackRun) findTarget(ctx context.Context, t *session.Opened) (of rollbackTarget, found bool, err error) {
+	d, at := t.Deployment, r.program.Endpoint(ctx)
+	all, err := t.Journal.Deployments(ctx, journal.Filter{Account: d.Account, Region: d.Region, Cluster: d.Cluster,
+		Service: d.Service, At: &at})
+	if err != nil {
+		return of, false, err
+	}
+	named := session.IsDeploymentID(r.path)
+	for _, newer := range all {
+		pl, planErr := session.ReadPlan(newer)
+		isOperation := planErr == nil && pl.KeepsVersion()
+		switch {
+		case named && newer.ID == d.ID, !named && (r.options.operation || !isOperation):
+			of.deployment = newer
+			return of, true, nil
+		case isOperation:
+			of.operations = append(of.operations, newer)
+		case planErr == nil && isUndone(newer, pl):
+			of.returned = newer.ID
+		default:
+			return of, false, &sluice.Error{Op: "roll the deployment back", Resource: d.ID, Kind: sluice.Overtaken,
+				Err: laterDeploymentError(newer.ID), Next: "roll the later one back first: sluice rollback " + newer.ID}
+		}
+	}
+	return of, false, nil
+}
+
+// endOperation rolls back the newest operation, if it has not ended.
+func (r *rollbackRun) endOperation(ctx context.Context, t *session.Opened, target rollbackTarget) error {
+	if r.options.dry || len(target.operations) == 0 || target.operations[0].State == journal.Ended {
+		return nil
+	}
+	newest, err := openedAs(t, target.operations[0])
+	if err != nil {
+		return err
+	}
+	return r.requestRollback(ctx, newest, false)
+}
+
+// openedAs returns another deployment of the same service and journal.
+func openedAs(t *session.Opened, d journal.Deployment) (*session.Opened, error) {
+	other := *t
+	var err error
+	other.Deployment = d
+	other.Plan, err = session.ReadPlan(d)
+	return &other, err
+}
+
+// rollBackVersion returns to the version before t, although operations followed it.
+func (r *rollbackRun) rollBackVersion(ctx context.Context, t *session.Opened, operations []journal.Deployment) error {
+	newest, err := openedAs(t, operations[0])
+	if err != nil {
+		return err
+	}
+	overtaken, err := isOvertaken(ctx, newest)
+	switch of := serviceOf(t.Deployment); {
+	case err != nil:
+		return err
+	case overtaken:
+		return r.rollBackByHistory(ctx, t.Journal, of, of.Region, "")
+	case isUndone(t.Deployment, t.Plan):
+		r.printNothing(t.Deployment)
+		return nil
+	case t.Plan.Mode().OthersDeploy() && t.Plan.From != t.Plan.To:
+		return r.rollBackByHistory(ctx, t.Journal, of, of.Region, t.Plan.From)
+	case t.Plan.Mode().OthersDeploy():
+		return r.rollBackByHistory(ctx, t.Journal, of, of.Region, "")
+	case slices.ContainsFunc(operations, replacesTasks):
+		return r.redeployFormer(ctx, t)
+	}
+	return r.rollBackTarget(ctx, t)
+}
+
+// isUndone reports whether the deployment left the version that served before: it was rolled back, or is
+// itself a rollback that succeeded.
+func isUndone(d journal.Deployment, pl *plan.Plan) bool {
+	return d.State == journal.Ended &&
+		(d.Outcome == sluice.RolledBack || d.Outcome == sluice.Succeeded && pl.Returns)
+}
+
+func replacesTasks(d journal.Deployment) bool {
+	pl, err := session.ReadPlan(d)
+	return err != nil || pl.ReplacesTasks()
+}
+
+func (r *rollbackRun) printNothing(d journal.Deployment) {
+	r.program.PrintResult("nothing to roll back: " + show.DeploymentSummary(d, ""))
+}
+
+// rollBackTarget rolls back a deployment of the journal from its snapshot, or shows that.
+func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) error {
+	if err := r.noteRecorded(ctx, t); err != nil {
+		return err
+	}
+	if r.options.dry {
+		return r.program.showPlan(ctx, rollbackPlan(t, r.replaced.name), nil)
+	}
+	return r.requestRollback(ctx, t, r.options.noWait)
+}
+
+// rollbackPlan returns the rollback of a deployment as a plan. replaced is the revision of the deployment.
+func rollbackPlan(t *session.Opened, replaced string) *plan.Plan {
+	back := *t.Plan
+	back.From, back.To = replaced, t.Plan.From
+	back.Stages, back.Rollback, back.AutoRollback = []plan.Stage{t.Plan.Rollback}, plan.Stage{}, false
+	back.Stages[0].Index = 0
+	back.Current, back.Warnings = nil, nil
+	back.Changes = []plan.Change{{Of: "deployment", Path: t.Deployment.ID,
+		Have: string(cmp.Or(t.Deployment.Outcome, sluice.Outcome(t.Deployment.State))), Want: string(sluice.RolledBack),
+		Kind: plan.Alters}}
+	back.Notes = []string{"it restores the state that the deployment saved before its first write"}
+	return &back
+}
+
+// redeployFormer deploys the revision before the target again. An operation has replaced the task set of
+// the target since, so that its rollback would not find it.
+func (r *rollbackRun) redeployFormer(ctx context.Context, t *session.Opened) error {
+	_, number, _ := strings.Cut(t.Plan.From, ":")
+	n, err := strconv.Atoi(number)
+	refuse := func(why, next string) error {
+		return &sluice.Error{Op: "roll the deployment back", Resource: t.Deployment.ID, Err: errors.New(why), Next: next}
+	}
+	switch {
+	case err != nil:
+		return refuse("no revision served before it", "run sluice deploy with the files of a version that works")
+	case r.options.service != "" || session.IsDeploymentID(r.path):
+		return refuse("its task set was replaced since, and sluice needs the application's files to create another one",
+			"run sluice rollback in the application's folder")
+	}
+	flags := planFlags{operates: true, definitions: survey.LiveDefinitions{Revision: n, Service: true}}
+	flags.QuickSync = true
+	pre, err := r.program.preparePlan(ctx, r.path, flags)
+	if err != nil {
+		return err
+	}
+	if r.options.dry {
+		return r.program.showPlan(ctx, pre.plan, nil)
+	}
+	if err := (&serviceConflicts{r.program, t.Journal, pre, conflictFlags{}}).freeService(ctx); err != nil {
+		return err
+	}
+	if !pre.plan.HasChanges() {
+		r.program.PrintResult(fmt.Sprintf("nothing to roll back: %s runs %s", pre.serviceName(), pre.plan.From))
+		return nil
+	}
+	pre.plan.Returns = true
+	r.replaced = replacedRevision{account: pre.account, name: pre.state.ServingRevision()}
+	return r.program.runNewDeployment(ctx, t.Journal, pre, engine.Options{})
+}

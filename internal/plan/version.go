@@ -1,0 +1,29 @@
+package plan
+
+import "slices"
+
+// KeepsVersion reports whether the deployment changes neither the task definition nor the attributes of
+// the service: it sets the desired count or auto scaling, or replaces tasks by others of the same revision.
+func (p *Plan) KeepsVersion() bool {
+	return p.From != "" && p.From == p.To && !p.Adopts() && !slices.ContainsFunc(p.Changes, Change.altersVersion)
+}
+
+// ReplacesTasks reports whether a deployment that keeps the version starts tasks in the place of others.
+func (p *Plan) ReplacesTasks() bool {
+	return len(p.Changes) == 0 || !slices.ContainsFunc(p.Changes, Change.isOfCount)
+}
+
+// isOfCount reports whether the change is one of the number of tasks.
+func (c Change) isOfCount() bool {
+	return c.Of == "auto scaling" || c.Of == "service" && c.Path == "desiredCount"
+}
+
+func (c Change) altersVersion() bool {
+	switch {
+	case c.isOfCount(), c.Of == LeftoverKind:
+		return false
+	case c.Of == "service":
+		return c.Path != "forceNewDeployment" && c.Path != "deployment"
+	}
+	return true
+}
