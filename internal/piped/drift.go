@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -18,16 +20,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // driftState compares the running service with the files, field by field, with AWS's defaults. It
 // ignores the commit: a commit that changes other files causes no difference here.
 func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.Application, live *ecs.ServiceState,
-	addresses map[string]bool) (*contract.ApplicationSyncState, error) {
-	if k, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && k.Until.After(p.clock.Now()) {
+	application string, addresses map[string]bool) (*contract.ApplicationSyncState, error) {
+	if running := p.runningDeployment(ctx, application, live.Tags[plan.ClaimTag]); running != "" {
 		return syncState(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is in progress",
-			"deployment "+k.Deployment+" has the claim on the service"), nil
+			"deployment "+running+" has the claim on the service"), nil
 	}
 	diffs, err := findDifferences(ctx, pl, p.clock, app, live, addresses)
 	if err != nil {
@@ -37,6 +40,36 @@ func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.
 		return syncedState(), nil
 	}
 	return syncState(contract.ApplicationSyncStatus_OUT_OF_SYNC, shortReason(diffs), driftReason(pl.name, diffs)), nil
+}
+
+// runningDeployment returns the deployment that has the claim, if a process still runs it. piped knows which of its own
+// deployments run; a process of another tool renews its claim.
+func (p *plugin) runningDeployment(ctx context.Context, application, claim string) string {
+	k, err := plan.ParseClaim(claim)
+	left := k.Until.Sub(p.clock.Now())
+	if err != nil || left <= 0 {
+		return ""
+	}
+	if id, own := strings.CutPrefix(k.Deployment, deploymentIDOf(application, "")); own {
+		if !p.isHandled(ctx, id) {
+			return ""
+		}
+		return k.Deployment
+	}
+	if left < stage.RenewedClaimLeft {
+		return ""
+	}
+	return k.Deployment
+}
+
+// isHandled reports whether piped plans or runs a deployment. piped has no metadata of any other one. If piped gives
+// no answer, the deployment counts as handled.
+func (p *plugin) isHandled(ctx context.Context, deployment string) bool {
+	ctx, cancel := context.WithTimeout(ctx, pipedCallTimeout)
+	defer cancel()
+	_, err := p.piped.GetDeploymentPluginMetadata(ctx, &contract.GetDeploymentPluginMetadataRequest{
+		DeploymentId: deployment, PluginName: p.entry.Name, Key: keyBaseline})
+	return status.Code(err) != codes.Unknown && status.Code(err) != codes.NotFound
 }
 
 func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application,

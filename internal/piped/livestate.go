@@ -44,7 +44,7 @@ func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateReque
 		return answer, nil
 	}
 	for _, name := range r.GetDeployTargets() {
-		resources, now := p.targetState(ctx, name, app.app)
+		resources, now := p.targetState(ctx, name, r.GetApplicationId(), app.app)
 		answer.ApplicationLiveState.Resources = append(answer.ApplicationLiveState.Resources, resources...)
 		answer.SyncState = worseState(answer.SyncState, now)
 	}
@@ -53,7 +53,8 @@ func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateReque
 }
 
 // targetState returns the state on one deploy target.
-func (p *plugin) targetState(ctx context.Context, target string, app *appfile.Application) ([]*contract.ResourceState,
+func (p *plugin) targetState(ctx context.Context, target, application string,
+	app *appfile.Application) ([]*contract.ResourceState,
 	*contract.ApplicationSyncState) {
 	unknown := func(err error) *contract.ApplicationSyncState {
 		return syncState(contract.ApplicationSyncStatus_UNKNOWN, "AWS cannot be read", target+": "+explainError(err))
@@ -75,7 +76,7 @@ func (p *plugin) targetState(ctx context.Context, target string, app *appfile.Ap
 	if err != nil {
 		return nil, unknown(err)
 	}
-	now, err := p.driftState(ctx, pl, app, live, addressesOf(tasks))
+	now, err := p.driftState(ctx, pl, app, live, application, addressesOf(tasks))
 	if err != nil {
 		now = unknown(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
@@ -102,6 +103,23 @@ func TestLiveStateWithinADeployment(t *testing.T) {
 	r.inSync(source{}.write(t), contract.ApplicationSyncStatus_DEPLOYING, "has the claim on the service")
 	d.run(d.back())
 	r.inSync(source{}.write(t), drifted, "containerDefinitions[web].image: is sim/web:v1, should be sim/web:v2")
+}
+
+// A claim that no process renews any more is not a deployment: the differences that it left are listed.
+func TestLiveStateAfterADeploymentThatDied(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	d := r.usual()
+	d.run(d.forward()[0])
+	r.piped.set(func() { delete(r.piped.known, d.Id) })
+	r.inSync(source{image: "sim/web:v1"}.write(t), drifted, "- task set ")
+	now := r.sim.View().Now
+	for left, want := range map[time.Duration]contract.ApplicationSyncStatus{
+		12 * time.Minute: drifted, 16 * time.Minute: contract.ApplicationSyncStatus_DEPLOYING} {
+		r.tag("sluice:deployment", "slc-others "+now.Add(left).UTC().Format(time.RFC3339))
+		r.restart() // reads are shared for some seconds
+		r.inSync(source{}.write(t), want, "")
+	}
 }
 
 // One DescribeServices takes ten applications along that piped asks for within seconds.

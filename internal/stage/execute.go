@@ -28,6 +28,9 @@ func CheckGates(ctx context.Context, app *appfile.Application, outside *OutsideA
 	return gates.CheckFiles(ctx, app, outside)
 }
 
+// RenewedClaimLeft is [step.RenewedClaimLeft].
+const RenewedClaimLeft = step.RenewedClaimLeft
+
 // ErrHandedOver is [rolling.ErrHandedOver].
 var ErrHandedOver = rolling.ErrHandedOver
 

@@ -19,7 +19,9 @@ const (
 	recheckClaimAfter = 30 * time.Second // the claim is read again before a write if the last read is older
 	MaxClaimAge       = 2 * time.Minute  // no write is sent if the last read is older
 	ReadBackDelay     = 2 * time.Second  // between writing the tag and reading it back
-	maxClaimReads     = 5                // reads without our tag before the claim counts as lost
+	// RenewedClaimLeft is how long a claim that a process renews is valid at least.
+	RenewedClaimLeft = RenewClaimWithin - MaxClaimAge
+	maxClaimReads    = 5 // reads without our tag before the claim counts as lost
 )
 
 // Claim is the last read of the claim tag.
