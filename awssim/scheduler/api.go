@@ -38,6 +38,7 @@ func (s *Scheduler) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
 	if svc.Desired != desired {
 		tx.Log("service", svc.ID(), "desired %d -> %d", svc.Desired, desired)
 	}
+	scaleOldTasks(svc, desired)
 	svc.Desired = desired
 	for _, ts := range svc.TaskSets {
 		if ts.Computed != wantedCount(ts) {

@@ -26,7 +26,7 @@ func completeDeployments(tx *world.Tx, svc *world.Service, st rollingState, r *R
 func deleteEmptyDeployments(tx *world.Tx, svc *world.Service) {
 	for i := 0; i < len(svc.TaskSets); {
 		ts := svc.TaskSets[i]
-		if ts.Status == "PRIMARY" || len(ts.Tasks) > 0 {
+		if ts.Status == "PRIMARY" || len(ts.Tasks) > 0 || stateOfSet(ts).kept > 0 {
 			i++
 			continue
 		}

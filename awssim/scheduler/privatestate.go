@@ -30,6 +30,7 @@ type setState struct {
 	noPlaceReported  bool      // the lack of capacity was reported
 	impairedReported bool      // starts that keep failing were reported
 	roleReported     bool      // a role that cannot be assumed was reported
+	kept             int       // tasks of a former deployment that its own revision replaces
 	unplacedInRow    int       // attempts in a row that could not be placed
 
 	failures       int  // counted by the circuit breaker

@@ -23,6 +23,10 @@ func startDeployment(tx *world.Tx, ts *world.TaskSet) {
 func demotePrimary(tx *world.Tx, svc *world.Service) {
 	if old := svc.Primary(); old != nil {
 		old.Status, old.UpdatedAt = "ACTIVE", tx.Now()
+		stateOfSet(old).kept = 0
+		if old.RolloutState == "COMPLETED" {
+			stateOfSet(old).kept = svc.Desired
+		}
 		tx.Changed(world.TaskSetChanged, old)
 	}
 }
@@ -78,6 +82,7 @@ func reconcileRolling(tx *world.Tx, svc *world.Service) {
 // desired count.
 func scaleInFailed(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
+		stateOfSet(ts).kept = 0
 		c := countTasks(tx, ts)
 		if extra := len(c.wanted) - svc.Desired; extra > 0 {
 			scaleIn(tx, ts, chooseSurplus(c.wanted, extra))
@@ -87,12 +92,11 @@ func scaleInFailed(tx *world.Tx, svc *world.Service) {
 }
 
 // advanceRollout continues a rolling update. It stops old tasks, starts new ones and replaces
-// stopped ones, between minimumHealthyPercent (rounded up) and maximumPercent (rounded down).
+// stopped ones, each by its own revision, between minimumHealthyPercent (rounded up) and maximumPercent (rounded down).
 // Stopping tasks do not count (Developer Guide, "Deploy Amazon ECS services by replacing tasks").
 func advanceRollout(tx *world.Tx, svc *world.Service, primary *world.TaskSet, r *Rollout) rollingState {
 	st := collectState(tx, svc, primary)
-	stopped := stopOldTasks(tx, svc, st)
-	room := st.upper - (st.wanted - stopped)
+	room, stopped := replaceOldTasks(tx, svc, st)
 	before := len(primary.Tasks)
 	replaceMissing(tx, primary, st.primaryTasks, svc.Desired, room)
 	if extra := len(st.primaryTasks.usable) - svc.Desired; extra > 0 {
@@ -137,35 +141,6 @@ func collectTask(tx *world.Tx, st *rollingState, t *world.Task) {
 	if t.Set != st.primary {
 		st.oldTasks = append(st.oldTasks, t)
 	}
-}
-
-// stopOldTasks stops tasks of old deployments. Tasks that are not healthy are stopped immediately,
-// others as long as enough ready tasks remain. If cleanup is deferred until an early success, it
-// stops only as many as must free capacity.
-func stopOldTasks(tx *world.Tx, svc *world.Service, st rollingState) (stopped int) {
-	budget := max(st.ready-st.lower, 0)
-	if defersCleanup(svc, st.primary) {
-		missing := svc.Desired - len(st.primaryTasks.usable)
-		budget = min(budget, max(missing-max(st.upper-st.wanted, 0), 0))
-	}
-	for _, ts := range st.oldSets {
-		var idle, serving []*world.Task
-		for _, t := range st.oldTasks {
-			switch {
-			case t.Set != ts:
-			case isHealthy(t):
-				serving = append(serving, t)
-			default:
-				idle = append(idle, t)
-			}
-		}
-		leave := chooseSurplus(serving, min(budget, len(serving)))
-		budget -= len(leave)
-		leave = append(idle, leave...)
-		scaleIn(tx, ts, leave)
-		stopped += len(leave)
-	}
-	return stopped
 }
 
 func addStuckEvent(tx *world.Tx, svc *world.Service, st rollingState, acted bool) {
