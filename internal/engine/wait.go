@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,8 +149,8 @@ func (r *run) finishWork(ctx context.Context, o sluice.Outcome) (stage.Ending, e
 }
 
 func joinCauses(cause, more string) string {
-	if cause == "" || more == "" {
-		return cause + more
+	if cause == "" || more == "" || strings.Contains(cause, more) {
+		return cmp.Or(cause, more)
 	}
 	return cause + "; " + more
 }
@@ -159,10 +160,12 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	var all []string
 	switch step.Outcome {
 	case sluice.Succeeded:
+	case sluice.Gone:
+		all = append(all, r.goneAdvice())
 	case sluice.Stopped:
 		all = append(all, "run sluice status to see what is running, or sluice rollback to restore the previous state")
 	default:
-		all = append(all, r.failedStageAdvice(ctx, step))
+		all = append(all, r.failedStageAdvice(ctx))
 	}
 	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !strings.Contains(all[0], back) &&
 		!strings.Contains(all[0], "sluice deploy") {
@@ -183,11 +186,16 @@ func (r *run) canRollBack(o sluice.Outcome) bool {
 	return false
 }
 
-// failedStageAdvice returns the next step of the last failed stage.
-func (r *run) failedStageAdvice(ctx context.Context, step plan.Step) string {
-	if step.Outcome == sluice.Gone && r.plan.Idle {
+// goneAdvice returns the next step after a deployment to a service without tasks, or to one that was deleted.
+func (r *run) goneAdvice() string {
+	if r.plan.Idle {
 		return "raise the desired count: sluice deploy --tasks 1"
 	}
+	return "run sluice deploy to create the service again"
+}
+
+// failedStageAdvice returns the next step of the last failed stage.
+func (r *run) failedStageAdvice(ctx context.Context) string {
 	events, err := r.Journal.Events(ctx, r.d.ID, 0, 0)
 	if err != nil {
 		return ""

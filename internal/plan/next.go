@@ -265,12 +265,9 @@ func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Comm
 	case Done:
 		return Step{Do: Finish, Outcome: sluice.RolledBack, Cause: cause}
 	case Failed:
-		outcome := sluice.Failed
-		switch back.Kind {
-		case sluice.NotFound:
-			outcome = sluice.Gone
-		case sluice.Overtaken, sluice.LostClaim:
-			outcome = sluice.Superseded
+		outcome := back.Kind.Outcome()
+		if outcome != sluice.Superseded {
+			outcome = sluice.Failed // no version is known to serve
 		}
 		return Step{Do: Finish, Outcome: outcome, Cause: joinCauses(cause, "rollback: "+back.Cause)}
 	}

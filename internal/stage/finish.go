@@ -58,6 +58,9 @@ func tryDeregisterOld(ctx context.Context, s *step.Step) error {
 // confirmOutcome replaces the outcome if the revision that it names does not serve. An error means
 // that the outcome is unknown; a host that cannot resume the deployment gets a warning instead.
 func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending, error) {
+	if o == sluice.Failed || o == sluice.Stalled || o == sluice.TimedOut {
+		return confirmServiceExists(ctx, s, o), nil
+	}
 	err := confirmServing(ctx, s, o)
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken:
@@ -70,6 +73,28 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return Ending{Outcome: o}, nil
 	}
 	return Ending{Outcome: o}, err
+}
+
+// confirmServiceExists replaces the outcome of a failure by [sluice.Gone] if the service is deleted: neither
+// a rollback nor a resume can restore a version then. A read without an answer changes nothing.
+func confirmServiceExists(ctx context.Context, s *step.Step, o sluice.Outcome) Ending {
+	former, found, err := s.Memory.Snapshot.Find(ctx)
+	if err != nil || !found || !s.Plan.Mode().HasService() {
+		return Ending{Outcome: o}
+	}
+	claim, err := s.Memory.Claim.Load(ctx)
+	if err != nil || !former.Service && !claim.Claimed {
+		return Ending{Outcome: o} // the service was not created
+	}
+	live, err := s.Client.Observe(ctx)
+	switch {
+	case err != nil:
+		return Ending{Outcome: o}
+	case live == nil || live.Status != "ACTIVE":
+		return Ending{Outcome: sluice.Gone, Cause: step.ErrServiceDeleted(s).Error()}
+	}
+	s.Confirmed = live
+	return Ending{Outcome: o}
 }
 
 // hasNoAnswer reports whether a call was given up because AWS did not answer.

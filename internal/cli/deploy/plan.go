@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
@@ -82,9 +83,16 @@ func registerPlanFlags(c *cobra.Command, o *planFlags) {
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
-	c.Flags().BoolVar(&o.AutoRollback, "auto-rollback", false, "roll a failed deployment back, whatever the file says")
+	registerAutoRollback(c.Flags(), &o.AutoRollback)
 	registerSources(c.Flags(), &o.definitions)
 	registerScalingFlags(c, &o.Scaling)
+}
+
+// registerAutoRollback adds the flag that overrides autoRollback of the file.
+func registerAutoRollback(f *pflag.FlagSet, to **bool) {
+	f.Var(session.OptionalFlag{To: to, Yes: true}, "auto-rollback",
+		"roll a failed deployment back, or with =false do not, whatever the file says")
+	f.Lookup("auto-rollback").NoOptDefVal = "true"
 }
 
 // countFlag is an optional flag with a number of tasks.

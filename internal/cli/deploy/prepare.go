@@ -110,7 +110,9 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		app.Before, app.After = nil, nil
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
-	app.AutoRollback = app.AutoRollback || o.AutoRollback
+	if o.AutoRollback != nil {
+		app.AutoRollback = *o.AutoRollback
+	}
 	if app.Format == appfile.Ecspresso && !app.AutoRollback && !o.compares {
 		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
 	}

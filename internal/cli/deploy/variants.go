@@ -43,8 +43,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	}
 	v.at.Register(c)
 	v.conflicts.registerAll(c)
-	c.Flags().BoolVar(&v.plan.AutoRollback, "auto-rollback", false,
-		"roll a failed deployment back, whatever the file says")
+	registerAutoRollback(c.Flags(), &v.plan.AutoRollback)
 	session.RegisterNoWait(c.Flags(), &v.noWait, noWaitHelp)
 	session.RegisterWaitUntil(c, nil)
 	c.Flags().BoolVar(&v.dry, "dry-run", false, "show the plan and write nothing")
