@@ -14,6 +14,7 @@ type AWSState struct {
 	Account, Region string
 
 	Service  *ecstypes.Service // nil: there is none
+	Services []string          // names of the services of the cluster, if Service is none of them
 	TaskSets []sluice.TaskSet  // of the service
 	// ids of task sets that sluice did not create and that ECS_SYNC removes nevertheless
 	Left       []string

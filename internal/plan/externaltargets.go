@@ -16,9 +16,23 @@ type ExternalTarget struct {
 	Group string `json:"group"` // name
 	ID    string `json:"id"`    // IP address
 	State string `json:"state"`
+	// Owner is whose task of the cluster has the address: "service web", "task 0123abcd", or NoOwner. Empty: not known.
+	Owner string `json:"owner,omitempty"`
 }
 
-func (t ExternalTarget) String() string { return fmt.Sprintf("%s in %s (%s)", t.ID, t.Group, t.State) }
+// NoOwner is the owner of an address that no task of the cluster has.
+const NoOwner = "none"
+
+func (t ExternalTarget) String() string {
+	text := fmt.Sprintf("%s in %s (%s)", t.ID, t.Group, t.State)
+	if t.IsTask() {
+		text += " of " + t.Owner
+	}
+	return text
+}
+
+// IsTask reports whether a task of the cluster has the address.
+func (t ExternalTarget) IsTask() bool { return t.Owner != "" && t.Owner != NoOwner }
 
 // ExternalInBoth returns the targets that two reads return.
 func ExternalInBoth(a, b []ExternalTarget) (all []ExternalTarget) {

@@ -17,6 +17,9 @@ func (b *builder) allowReads(definitions []plannedDefinition) {
 	if b.plan.Mode().HasService() {
 		b.allowActions(readAll, nil, "application-autoscaling:DescribeScalableTargets")
 	}
+	if b.plan.Mode().HasService() && b.plan.From == "" { // a plan names the services that exist
+		b.allowActions(readNames, []string{wildcard}, "ecs:ListServices")
+	}
 	modeReads[b.plan.Mode()](b)
 	if b.hasLoadBalancer() {
 		b.allowActions(readAll, nil, "elasticloadbalancing:DescribeListeners",
@@ -51,8 +54,8 @@ func (b *builder) allowRequestReads() {
 }
 
 // IsOptional reports whether a deployment is the same without the permissions of a statement: only
-// figures for users are missing.
-func (s Statement) IsOptional() bool { return s.Sid == readRequests }
+// figures and names for users are missing.
+func (s Statement) IsOptional() bool { return s.Sid == readRequests || s.Sid == readNames }
 
 // modeReads are the reads of each way of deploying.
 var modeReads = map[plan.Mode]func(*builder){

@@ -14,6 +14,7 @@ const (
 	readApplication = "ReadCodeDeployApplications"
 	readConfigs     = "ReadCodeDeployConfigurations"
 	readRequests    = "ShowRequestsOfCanary"
+	readNames       = "ShowNamesOfServices"
 	readGates       = "ReadMetricsOfGates"
 	readGateSecrets = "ReadSecretsOfGates"
 	queryPrometheus = "QueryPrometheusOfGates"
@@ -46,7 +47,7 @@ const (
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var sidOrder = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces,
-	readApplication, readGroups, readConfigs, readRequests, readGates, readGateSecrets,
+	readApplication, readGroups, readConfigs, readRequests, readNames, readGates, readGateSecrets,
 	queryPrometheus,
 	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets,
 	stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/sluice-ecs/sluice"
@@ -79,7 +80,23 @@ func surveyOtherTargets(ctx context.Context, a *account.Account, c clock.Clock, 
 	}
 	again, err := findOtherTargets(ctx, a, app, groups)
 	live.Foreign = plan.ExternalInBoth(found, again)
+	if len(live.Foreign) > 0 {
+		surveyOwners(ctx, a, app, live)
+	}
 	return err
+}
+
+// surveyOwners finds the tasks of the cluster to which targets of others belong. Without the reads, the owners stay
+// unknown.
+func surveyOwners(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) {
+	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
+	owners, err := hand.TaskOwners(account.WithOptionalReads(ctx))
+	if err != nil {
+		return
+	}
+	for i := range live.Foreign {
+		live.Foreign[i].Owner = cmp.Or(owners[live.Foreign[i].ID], plan.NoOwner)
+	}
 }
 
 // groupTargets is a target group with its targets at one read.

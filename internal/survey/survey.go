@@ -78,7 +78,7 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, ecs.ReadLag) }}
 	now, err := hand.Observe(ctx)
 	if err != nil {
-		return err
+		return nameClusters(ctx, hand, err)
 	}
 	if m := mode.Of(app); m.HasCanaryService() || m == plan.ModeRolling {
 		err := surveyCanaryService(ctx, hand, live)
@@ -89,7 +89,11 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 			return err
 		}
 	}
-	return surveyDefinitions(ctx, a, c, app, now, live)
+	if err := surveyDefinitions(ctx, a, c, app, now, live); err != nil {
+		return err
+	}
+	surveyServiceNames(ctx, hand, live)
+	return nil
 }
 
 // surveyDefinitions reads the newest revision of the family and the one that serves, which nearly

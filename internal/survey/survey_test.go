@@ -28,6 +28,7 @@ import (
 type bench struct {
 	*testing.T
 	clock   *clock.Virtual
+	faults  *awssim.Sim
 	sim     aws.Config
 	elb     *awselb.Client
 	account *account.Account
@@ -45,7 +46,7 @@ func onExample(t *testing.T, name, file string, f func(*bench)) {
 		sim, err := awssim.New(awssim.Options{Clock: v, Seed: 1, Strict: true, Direct: true})
 		check(t, err)
 		check(t, sim.Load("world.yaml", text))
-		b := &bench{T: t, clock: v, sim: sim.Config(), elb: awselb.NewFromConfig(sim.Config())}
+		b := &bench{T: t, clock: v, faults: sim, sim: sim.Config(), elb: awselb.NewFromConfig(sim.Config())}
 		b.account, err = account.Open(context.Background(), account.Config{Region: sim.Region(),
 			Credentials: sim.Config().Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(),
 			APIOptions: sim.APIOptions(), Clock: v})

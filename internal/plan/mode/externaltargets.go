@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -56,15 +57,63 @@ func refuseExternal(app *appfile.Application, live plan.AWSState, o Options) err
 	if len(live.Foreign) == 0 {
 		return nil
 	}
+	why := "targets that are not tasks of the service get requests from its target groups: "
+	if isNewService(live) {
+		_, service := ServiceNames(app)
+		why = fmt.Sprintf("service %s does not exist%s, but its target groups have targets: ", service, existingText(live))
+	}
 	var all []string
 	for _, t := range live.Foreign {
 		all = append(all, t.String())
 	}
 	return &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
-		Err: errors.New("targets that are not tasks of the service get requests from its target groups: " +
-			strings.Join(all, ", ")),
-		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + groupARN(live.Foreign[0], app) +
-			" --targets Id=" + live.Foreign[0].ID + ". Or set " + allow}
+		Err: errors.New(why + strings.Join(all, ", ")), Next: foreignAdvice(app, live, allow)}
+}
+
+// foreignAdvice returns what to do about targets of others. It prints a command that removes a target from the load
+// balancer only if the service of the files exists and no task of the cluster has the address.
+func foreignAdvice(app *appfile.Application, live plan.AWSState, allow string) string {
+	if isNewService(live) {
+		return "correct serviceName, or give the new service a target group without targets. Or set " + allow
+	}
+	ownGroup := "give the application a target group of its own. Or set " + allow
+	for _, t := range live.Foreign {
+		switch {
+		case t.IsTask():
+			return ownGroup
+		case t.Owner != plan.NoOwner:
+			return "find whose it is: aws ec2 describe-network-interfaces --filters Name=addresses.private-ip-address,Values=" +
+				t.ID + ". Or set " + allow
+		}
+	}
+	return "deregister them: aws elbv2 deregister-targets --target-group-arn " + groupARN(live.Foreign[0], app) +
+		" --targets Id=" + live.Foreign[0].ID + ". Or set " + allow
+}
+
+// isNewService reports whether the deployment creates the service.
+func isNewService(live plan.AWSState) bool {
+	return live.Service == nil || live.ServiceStatus() == "INACTIVE"
+}
+
+// existingText names the services that the cluster has.
+func existingText(live plan.AWSState) string {
+	const most = 10
+	names := slices.Sorted(slices.Values(live.Services))
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > most:
+		return fmt.Sprintf(" (the cluster has %s and %d more)", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return fmt.Sprintf(" (the cluster has %s)", strings.Join(names, ", "))
+}
+
+// warnNewService warns if the deployment creates a service whose name is nearly that of an existing one.
+func warnNewService(p *plan.Plan, live plan.AWSState) {
+	if near := definition.Nearest(p.Service, live.Services); isNewService(live) && near != "" {
+		addWarning(p, "service %s does not exist, and the deployment creates it; the cluster has a service %s: if you mean "+
+			"that one, correct serviceName", p.Service, near)
+	}
 }
 
 // groupARN returns the ARN of the target's group.

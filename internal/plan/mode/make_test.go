@@ -129,7 +129,7 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"another controller in AWS": {pipeline: threeSteps,
 			live: live(func(l *plan.AWSState) { l.Service.DeploymentController.Type = "ECS" }),
 			err:  "the service has deployment controller ECS",
-			next: "update-service --deployment-controller type=EXTERNAL"},
+			next: "update-service --cluster prod --service web --deployment-controller type=EXTERNAL"},
 		"a canary with another controller in the file": {pipeline: threeSteps, edits: []string{"EXTERNAL|ECS"},
 			live: live(), err: "has deployment controller EXTERNAL, but the file requests ECS",
 			next: "type: EXTERNAL"},

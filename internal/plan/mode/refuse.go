@@ -20,7 +20,7 @@ func refuseUndeployable(app *appfile.Application, live plan.AWSState, o Options)
 	if err := refuseCount(app, o); err != nil {
 		return err
 	}
-	if err := refuseController(controllerOf(app), live); err != nil {
+	if err := refuseController(app, live); err != nil {
 		return err
 	}
 	if err := refuseTwoPaths(app, live); err != nil {
@@ -81,8 +81,8 @@ func refuseHosting(app *appfile.Application) error {
 
 // refuseController rejects a file whose deployment controller differs from that of the running
 // service. AWS switches some controllers in place (ECS API Reference, UpdateService).
-func refuseController(want string, live plan.AWSState) error {
-	s := live.Service
+func refuseController(app *appfile.Application, live plan.AWSState) error {
+	s, want := live.Service, controllerOf(app)
 	if s == nil || live.ServiceStatus() == "INACTIVE" {
 		return nil
 	}
@@ -93,7 +93,9 @@ func refuseController(want string, live plan.AWSState) error {
 	if have == want {
 		return nil
 	}
-	next := "switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=" + want
+	cluster, service := ServiceNames(app)
+	next := fmt.Sprintf("switch it in place while no deployment runs: aws ecs update-service --cluster %s --service %s "+
+		"--deployment-controller type=%s", cluster, service, want)
 	switch {
 	case want == plan.ControllerECS && have == plan.ControllerExternal:
 		next = "set `deploymentController: {type: EXTERNAL}` in the service definition, or " + next

@@ -21,6 +21,7 @@ func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 	if live.ServiceStatus() == "DRAINING" {
 		addWarning(p, "the service is being deleted; the deployment waits for that and creates the service again")
 	}
+	warnNewService(p, live)
 	r.warnService(p, app, live)
 	warnIdle(p, app, live)
 	accessRulesOf(p.Access).warn(p, app, live)

@@ -1,0 +1,129 @@
+package layers
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// destructive finds commands that remove, stop or overwrite something, or end a deployment of another process or person.
+var destructive = regexp.MustCompile(`\baws [a-z0-9-]+ (delete|deregister|terminate|stop|update|modify|remove|put|` +
+	`disable|revoke|detach|reboot)|--take-over|--adopt|--terminate|--tasks 0|--stop\b|sluice (delete|deregister)|` +
+	`onOtherTargets: remove|remove the tag`)
+
+// destructiveAdvice lists every advice with a destructive command: the facts that must hold before it may be printed,
+// and the test or script that shows the advice where they hold, or its absence where they do not.
+var destructiveAdvice = map[string]struct{ facts, proof string }{
+	"deregister them: aws elbv2 deregister-targets": {
+		"the service of the files exists; two reads show the target; no task of the cluster has its address",
+		"TestDeregisteringIsAdvisedOnlyForTargetsOfNoTask"},
+	"delete it: aws ecs delete-task-set": {
+		"the service exists and lists the task set; its target group is one of the files, and sluice did not create it",
+		"TestTaskSetOfOthersInOurGroups"},
+	"switch it in place while no deployment runs: aws ecs update-service": {
+		"the service exists with another deployment controller than its files", "TestRefusedBeforeAnythingIsWritten"},
+	"allow sts:AssumeRole to ecs-tasks.amazonaws.com: aws iam update-assume-role-policy": {
+		"the role exists, and its trust policy does not name the service", "TestTrustPolicies"},
+	"allow sts:AssumeRole to ecs.amazonaws.com: aws iam update-assume-role-policy": {
+		"the role exists, and its trust policy does not name the service", "TestTrustPolicies"},
+	"continue on the machine with its journal. If that journal is lost, run sluice deploy --adopt": {
+		"the service has leftovers of sluice, and neither a claim nor the journal names their deployment", "adopt.txtar"},
+	"wait for it to end, or resume it on its machine. To end it, run sluice deploy --take-over": {
+		"the claim on the service is of a deployment that is not in the journal", "adopt.txtar"},
+	"end it first: sluice resume": {
+		"a deployment of the service in this journal has not ended", "takeover.txtar"},
+	"wait for it, check it with sluice status, or take it over with --take-over": {
+		"another process runs the deployment", "takeover.txtar"},
+	"wait for the other deployment to end (see sluice status), or end it: sluice deploy --take-over": {
+		"the claim, read under the write, is of another deployment", "TestClaimOfAThirdIsNotTaken"},
+	"run sluice status to see the other deployment; to take over the service again": {
+		"five reads show no claim of ours, or one shows the claim of another", "TestLostClaimStopsTheDeployment"},
+	"remove the tag if no deployment of the service runs, or run sluice deploy --take-over": {
+		"the claim tag has a value that is no claim", "TestStateHasTheClaimAndTheSuspension"},
+	"run sluice resume … to release it, or sluice deploy --take-over": {
+		"the claim is of a deployment of this journal that has ended", "TestClaimThatRanOutIsTaken"},
+	"restore the file at … and run sluice resume; if the file is lost, run sluice deploy --adopt": {
+		"the open journal was deleted or replaced", "TestDeletedFileIsNoticedAtTheNextSave"},
+	"roll it back on the machine that has its journal": {
+		"the service exists, and neither the journal nor ECS has a history of it", "adopt.txtar"},
+	"run sluice scale --tasks 0 first, or give --terminate": {
+		"a person asked to delete this service, and it has tasks", "tasks.txtar"},
+	"run sluice tasks to list the tasks, and sluice tasks --id ID --stop": {
+		"a person asked to roll back a deployment of a standalone task", "run.txtar"},
+	"leave --deregister-task-definition out, and run sluice deregister later": {
+		"a person gave --deregister-task-definition", "codedeploy-until.txtar"},
+}
+
+// TestDestructiveAdviceIsListed compares the advice of all errors with destructiveAdvice.
+func TestDestructiveAdviceIsListed(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "next.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := maps.Clone(destructiveAdvice)
+	for line := range strings.Lines(string(text)) {
+		if !destructive.MatchString(line) {
+			continue
+		}
+		i := slices.IndexFunc(slices.Collect(maps.Keys(destructiveAdvice)), func(begin string) bool {
+			if !strings.HasPrefix(line, begin) {
+				return false
+			}
+			delete(missing, begin)
+			return true
+		})
+		if i < 0 {
+			t.Errorf("advice with a destructive command, list it with the facts that must hold: %s", line)
+		}
+	}
+	for begin := range missing {
+		t.Errorf("destructiveAdvice lists %q, which no error has", begin)
+	}
+	names := testNames(t)
+	for begin, a := range destructiveAdvice {
+		if a.facts == "" || !names[a.proof] {
+			t.Errorf("%q: its facts are %q, and its proof %q is no test", begin, a.facts, a.proof)
+		}
+	}
+}
+
+// testNames returns the names of all tests and scripts.
+func testNames(t *testing.T) map[string]bool {
+	root, names := moduleRoot(t), map[string]bool{}
+	scripts, err := filepath.Glob(filepath.Join(root, "cmd/sluice/testdata/script/*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scripts {
+		names[filepath.Base(s)] = true
+	}
+	for _, f := range readSources(t, root) {
+		for _, m := range testFunction.FindAllStringSubmatch(f, -1) {
+			names[m[1]] = true
+		}
+	}
+	return names
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// readSources returns the texts of the test files.
+func readSources(t *testing.T, root string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all = append(all, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,139 @@
+package survey_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/survey"
+)
+
+// planned surveys and plans the application.
+func (b *bench) planned() (*plan.Plan, error) {
+	live, err := survey.ReadInputs(context.Background(), b.account, b.clock, b.app)
+	if err != nil {
+		return nil, err
+	}
+	return mode.Make(b.app, live, mode.Options{})
+}
+
+func (b *bench) wantError(name string, err error, texts ...string) {
+	b.Helper()
+	if err == nil {
+		b.Fatalf("%s: no error, want one with %q", name, texts)
+	}
+	text := err.Error() + "\nnext: " + sluice.NextStep(err)
+	for _, want := range texts {
+		if !strings.Contains(text, want) {
+			b.Errorf("%s: the error lacks %q:\n%s", name, want, text)
+		}
+	}
+	if strings.Contains(text, "deregister-targets") != strings.Contains(strings.Join(texts, ""), "deregister-targets") {
+		b.Errorf("%s: a command that removes targets, or its lack, is unexpected:\n%s", name, text)
+	}
+}
+
+// A typo in a name is told with the names that exist, and never with a command that removes tasks of
+// the service that was meant from its load balancer.
+func TestTyposInNamesAreTold(t *testing.T) {
+	for _, example := range []struct{ name, file string }{{"canary", "app.pipecd.yaml"}, {"beside-rolling", "sluice.yaml"}} {
+		onExample(t, example.name, example.file, func(b *bench) {
+			b.app.Service.Input.ServiceName = aws.String("wbe")
+			_, err := b.planned()
+			b.wantError(example.name, err, "service wbe does not exist (the cluster has web), but its target groups have targets: ",
+				" of service web", "next: correct serviceName")
+			b.app.Cluster = "prdo"
+			_, err = b.planned()
+			b.wantError(example.name, err, "the cluster does not exist in Region us-east-1, which has prod",
+				"next: correct the cluster in the application's files: prod exists")
+			b.app.Cluster = "elsewhere"
+			_, err = b.planned()
+			b.wantError(example.name, err, "which has prod", "aws ecs create-cluster --cluster-name elsewhere")
+		})
+	}
+	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
+		b.app.Service.Input.ServiceName = aws.String("wbe")
+		p, err := b.planned()
+		check(t, err)
+		if text := strings.Join(p.Warnings, "\n"); !strings.Contains(text, "the cluster has a service web: if you mean that one") {
+			t.Errorf("the plan of a typo does not warn: %q", p.Warnings)
+		}
+		b.app.Service.Input.ServiceName = aws.String("orders")
+		if p, err = b.planned(); err != nil || strings.Contains(strings.Join(p.Warnings, "\n"), "if you mean") {
+			t.Errorf("the plan of a new service: error %v, warnings %q", err, p.Warnings)
+		}
+	})
+}
+
+// A plan without permission to list services and clusters is the same but for the names.
+func TestNamesAreOptional(t *testing.T) {
+	onExample(t, "rolling", "sluice.yaml", func(b *bench) {
+		check(t, b.faults.Inject("denied ecs:List*"))
+		b.app.Service.Input.ServiceName = aws.String("wbe")
+		if p, err := b.planned(); err != nil || strings.Contains(strings.Join(p.Warnings, "\n"), "if you mean") {
+			t.Errorf("a plan without names: error %v, %+v", err, p)
+		}
+		b.app.Cluster = "prdo"
+		_, err := b.planned()
+		b.wantError("denied", err, "the cluster does not exist in Region us-east-1: ", "aws ecs create-cluster --cluster-name prdo")
+	})
+}
+
+// The command that deregisters a target is printed only if the service exists and no task of the
+// cluster has the address.
+func TestDeregisteringIsAdvisedOnlyForTargetsOfNoTask(t *testing.T) {
+	add := func(b *bench, address string) {
+		_, err := b.elb.RegisterTargets(context.Background(), &awselb.RegisterTargetsInput{
+			TargetGroupArn: aws.String(b.app.Primary.ARN),
+			Targets:        []elbtypes.TargetDescription{{Id: aws.String(address), Port: aws.Int32(80)}}})
+		check(b.T, err)
+	}
+	for name, c := range map[string]struct {
+		change func(*bench)
+		want   []string
+	}{
+		"no task has the address": {func(b *bench) { add(b, "10.9.9.9") },
+			[]string{"10.9.9.9 in web-primary", "next: deregister them: aws elbv2 deregister-targets", "Id=10.9.9.9"}},
+		"a task of no service": {func(b *bench) { add(b, b.runTask()) },
+			[]string{" of task ", "next: give the application a target group of its own"}},
+		"the tasks cannot be read": {func(b *bench) {
+			add(b, "10.9.9.9")
+			check(b.T, b.faults.Inject("denied ecs:DescribeTasks skip=2"))
+		}, []string{"10.9.9.9 in web-primary", "next: find whose it is: aws ec2 describe-network-interfaces", "Values=10.9.9.9"}},
+	} {
+		onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+			c.change(b)
+			_, err := b.planned()
+			b.wantError(name, err, c.want...)
+			var told *sluice.Error
+			if !errors.As(err, &told) || told.Kind != sluice.Conflict {
+				t.Errorf("%s: %v is no conflict", name, err)
+			}
+		})
+	}
+}
+
+// runTask runs a task of no service and returns its address.
+func (b *bench) runTask() string {
+	ctx, c := context.Background(), awsecs.NewFromConfig(b.sim)
+	out, err := c.RunTask(ctx, &awsecs.RunTaskInput{Cluster: aws.String("prod"), TaskDefinition: aws.String("web"),
+		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: &ecstypes.NetworkConfiguration{
+			AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-0123456789abcdef0"}}}})
+	check(b.T, err)
+	check(b.T, b.clock.Sleep(ctx, time.Minute))
+	tasks, err := c.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("prod"),
+		Tasks: []string{*out.Tasks[0].TaskArn}})
+	check(b.T, err)
+	return *tasks.Tasks[0].Containers[0].NetworkInterfaces[0].PrivateIpv4Address
+}
