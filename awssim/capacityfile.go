@@ -106,7 +106,7 @@ func (l *worldBuilder) createProvider(name string) error {
 	}
 	_, err = l.ecs.CreateCapacityProvider(l.ctx, &awsecs.CreateCapacityProviderInput{Name: aws.String(name),
 		AutoScalingGroupProvider: &ecstypes.AutoScalingGroupProvider{AutoScalingGroupArn: aws.String(
-			"arn:aws:autoscaling:" + l.region + ":" + l.account +
-				":autoScalingGroup:00000000-0000-0000-0000-000000000000:autoScalingGroupName/" + name)}})
+			world.KeyOf(l.ctx).ARN("autoscaling",
+				"autoScalingGroup:00000000-0000-0000-0000-000000000000:autoScalingGroupName/"+name))}})
 	return err
 }

@@ -16,7 +16,7 @@ type principalFile struct {
 	Trusts []string `yaml:"trusts"`
 }
 
-var principalForm = regexp.MustCompile(`^arn:aws:iam::\d{12}:(user|role)/[\w+=,.@/-]+$`)
+var principalForm = regexp.MustCompile(`^arn:aws[a-z-]*:iam::\d{12}:(user|role)/[\w+=,.@/-]+$`)
 
 // checkPrincipals reads the policies.
 func (f *worldFile) checkPrincipals() error {

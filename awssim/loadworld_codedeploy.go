@@ -73,7 +73,7 @@ func (l *worldBuilder) deploymentGroupInput(application string,
 	in := &awscd.CreateDeploymentGroupInput{
 		ApplicationName: aws.String(application), DeploymentGroupName: aws.String(g.Name),
 		DeploymentConfigName: optionalText(g.Config),
-		ServiceRoleArn:       aws.String("arn:aws:iam::" + l.account + ":role/CodeDeployRole"),
+		ServiceRoleArn:       aws.String(world.KeyOf(l.ctx).GlobalARN("iam", "role/CodeDeployRole")),
 		EcsServices: []cdtypes.ECSService{{ClusterName: aws.String(cmp.Or(g.Cluster,
 			l.file.Clusters[0])), ServiceName: aws.String(g.Service)}},
 		LoadBalancerInfo: &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}},

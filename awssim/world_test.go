@@ -156,7 +156,7 @@ func TestWorldFileErrorsNameFileAndLine(t *testing.T) {
 			"not known",
 		"knobs:\n  pending: 5\n":  `world.yaml:2: knobs.pending: "5" is not a delay`,
 		"knobs: {delays: some}\n": `knobs.delays: "some" is neither aws nor none`,
-		"targetGroups:\n  - name: a\n    arn: arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/b/1\n": "world.yaml:2: targetGroups[0]: the ARN arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/b/1 does not begin with arn:aws:elasticloadbalancing:us-east-1:000000000000:targetgroup/a/",
+		"targetGroups:\n  - name: a\n    arn: arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/b/1\n": "world.yaml:2: targetGroups[0]: the account of arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/b/1 is not 000000000000",
 		"targetGroups:\n  - name: a\n    healthCheck: {interval: 1s}\n":                                              "world.yaml:2: targetGroups[0]: ",
 	} {
 		s := newSim(t, awssim.Options{})

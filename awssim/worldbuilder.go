@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -416,21 +417,30 @@ func (l *worldBuilder) plainDefinition(svc serviceFile) *awsecs.RegisterTaskDefi
 	return &awsecs.RegisterTaskDefinitionInput{
 		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: svc.networkMode(),
 		RequiresCompatibilities: svc.compatibilities(), Cpu: aws.String("256"), Memory: aws.String("512"),
-		ExecutionRoleArn:     aws.String("arn:aws:iam::" + l.account + ":role/ecsTaskExecutionRole"),
+		ExecutionRoleArn:     aws.String(world.KeyOf(l.ctx).GlobalARN("iam", "role/ecsTaskExecutionRole")),
 		ContainerDefinitions: []ecstypes.ContainerDefinition{c},
 	}
 }
+
+// arnParts is the number of parts of an ARN.
+const arnParts = 6
 
 // pinARN makes the next resource get the given ARN, which must be one that AWS would give.
 func (l *worldBuilder) pinARN(arn, service, resource string) (context.Context, error) {
 	if arn == "" {
 		return l.ctx, nil
 	}
-	want := "arn:aws:" + service + ":" + l.region + ":" + l.account + ":" + resource
-	if len(arn) <= len(want) || arn[:len(want)] != want {
-		return nil, fmt.Errorf("the ARN %s does not begin with %s", arn, want)
+	want := world.KeyOf(l.ctx).ARN(service, resource)
+	if len(arn) > len(want) && arn[:len(want)] == want {
+		return elbv2.PinARN(l.ctx, arn), nil
 	}
-	return elbv2.PinARN(l.ctx, arn), nil
+	has, wants := strings.SplitN(arn, ":", arnParts), strings.SplitN(want, ":", arnParts)
+	for i, part := range []string{"prefix", "partition", "service", "Region", "account"} {
+		if i >= len(has) || has[i] != wants[i] {
+			return nil, fmt.Errorf("the %s of %s is not %s", part, arn, wants[i])
+		}
+	}
+	return nil, fmt.Errorf("%s must name %s…", arn, resource)
 }
 
 // optionalText, optionalCount and optionalSeconds return the SDK's optional fields; nil means not

@@ -56,8 +56,8 @@ func roleOrDefault(tx *world.Tx, given *string) string {
 	if val(given) != "" {
 		return *given
 	}
-	return "arn:aws:iam::" + tx.Key.Account +
-		":role/aws-service-role/ecs.application-autoscaling.amazonaws.com/AWSServiceRoleForApplicationAutoScaling_ECSService"
+	return tx.Key.GlobalARN("iam", "role/aws-service-role/ecs.application-autoscaling.amazonaws.com/"+
+		"AWSServiceRoleForApplicationAutoScaling_ECSService")
 }
 
 // mergedBounds returns the target's bounds, overridden by the given ones.

@@ -68,7 +68,7 @@ func checkTaggedARN(tx *world.Tx, arn *string) (string, error) {
 			}
 		}
 	}
-	if !strings.HasPrefix(*arn, "arn:aws:codedeploy:") {
+	if !strings.HasPrefix(*arn, "arn:"+tx.Key.Partition()+":codedeploy:") {
 		return "", world.Refuse("InvalidArnException", "The specified ARN is not in a valid format: %s", *arn)
 	}
 	return "", world.Refuse("InvalidArnException", "The specified ARN does not exist: %s", *arn)

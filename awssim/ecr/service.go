@@ -154,7 +154,7 @@ func (s *Service) DescribeRepositories(ctx context.Context,
 			}
 			out.Repositories = append(out.Repositories, Repository{RepositoryName: name, RegistryId: tx.Key.Account,
 				RepositoryArn: tx.ARN("ecr", "repository/"+name), CreatedAt: r.created,
-				RepositoryUri: tx.Key.Account + ".dkr.ecr." + tx.Key.Region + ".amazonaws.com/" + name})
+				RepositoryUri: tx.Key.Account + ".dkr.ecr." + tx.Key.Region + "." + tx.Key.DNSSuffix() + "/" + name})
 		}
 		return nil
 	})

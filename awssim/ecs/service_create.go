@@ -128,8 +128,7 @@ func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecs
 		d.PropagateTags = "NONE"
 	}
 	if d.RoleArn == nil {
-		d.RoleArn = ptr("arn:aws:iam::" + tx.Key.Account +
-			":role/aws-service-role/ecs.amazonaws.com/AWSServiceRoleForECS")
+		d.RoleArn = ptr(tx.Key.GlobalARN("iam", "role/aws-service-role/ecs.amazonaws.com/AWSServiceRoleForECS"))
 	}
 	return d
 }

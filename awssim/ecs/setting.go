@@ -59,7 +59,7 @@ func effectiveSetting(tx *world.Tx, name string) string {
 	return v
 }
 
-func rootOf(tx *world.Tx) string { return "arn:aws:iam::" + tx.Key.Account + ":root" }
+func rootOf(tx *world.Tx) string { return tx.Key.GlobalARN("iam", "root") }
 
 func principalOf(tx *world.Tx, given *string) string {
 	if p := val(given); p != "" {

@@ -65,7 +65,7 @@ func ServiceTags(s *world.Service) map[string]string {
 // tagsOf returns a pointer to the stored tags of a resource.
 func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
 	kind, rest, _ := strings.Cut(resourcePart(arn), "/")
-	if !strings.HasPrefix(arn, "arn:aws:ecs:") {
+	if !strings.HasPrefix(arn, "arn:"+tx.Key.Partition()+":ecs:") {
 		return nil, invalidParameter("Invalid resource ARN: %s", arn)
 	}
 	switch kind {

@@ -74,7 +74,7 @@ func (s *Service) findPrincipal(ctx context.Context, arn string) (Principal, boo
 }
 
 func userARN(ctx context.Context) string {
-	return "arn:aws:iam::" + world.KeyOf(ctx).Account + ":user/sluice"
+	return world.KeyOf(ctx).GlobalARN("iam", "user/sluice")
 }
 
 // callerPrincipal returns the caller: the default user, or the role of its session. A role that is
@@ -110,11 +110,11 @@ func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam
 	if aws.ToString(in.RoleName) == "" {
 		return nil, missingMember("roleName")
 	}
-	account := world.KeyOf(ctx).Account
-	role := Principal{ARN: "arn:aws:iam::" + account + ":role/" + *in.RoleName}
+	roles := world.KeyOf(ctx).GlobalARN("iam", "role/")
+	role := Principal{ARN: roles + *in.RoleName}
 	found := false
 	for _, p := range s.principals {
-		if strings.HasPrefix(p.ARN, "arn:aws:iam::"+account+":role/") && p.principalName() == *in.RoleName {
+		if strings.HasPrefix(p.ARN, roles) && p.principalName() == *in.RoleName {
 			role, found = p, true
 		}
 	}
@@ -127,7 +127,7 @@ func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam
 	}
 	path := strings.TrimSuffix(role.ARN[strings.IndexByte(role.ARN, '/'):], role.principalName())
 	return &awsiam.GetRoleOutput{Role: &iamtypes.Role{Arn: &role.ARN, RoleName: in.RoleName, Path: &path,
-		AssumeRolePolicyDocument: aws.String(role.trustPolicy(account)),
+		AssumeRolePolicyDocument: aws.String(role.trustPolicy(world.KeyOf(ctx))),
 		RoleId:                   aws.String("AROA" + strings.Repeat("0", 17)),
 		CreateDate:               aws.Time(roleCreation())}}, nil
 }
@@ -135,8 +135,8 @@ func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam
 // trustPolicy returns the policy of a role that says who may assume it, as IAM returns it: a URL-encoded text.
 // Without a service it is the account. One service is a text and no list, as in IAM user guide, "Creating a role
 // for an AWS service": clients read it so.
-func (p Principal) trustPolicy(account string) string {
-	who := map[string]any{"AWS": "arn:aws:iam::" + account + ":root"}
+func (p Principal) trustPolicy(key world.Key) string {
+	who := map[string]any{"AWS": key.GlobalARN("iam", "root")}
 	switch len(p.Trusts) {
 	case 0:
 	case 1:

@@ -91,7 +91,7 @@ func (s *Service) GetFunctionConfiguration(ctx context.Context,
 				Message: "Function not found: " + arn}
 		}
 		out = &FunctionConfiguration{FunctionName: name, FunctionArn: arn, Runtime: "provided.al2023",
-			Handler: "bootstrap", Role: "arn:aws:iam::" + tx.Key.Account + ":role/" + name, Version: "$LATEST",
+			Handler: "bootstrap", Role: tx.Key.GlobalARN("iam", "role/"+name), Version: "$LATEST",
 			State: "Active", LastUpdateStatus: "Successful", Timeout: 3, MemorySize: 128}
 		return nil
 	})

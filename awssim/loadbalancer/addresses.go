@@ -56,9 +56,9 @@ func (l *Controller) Remove(tx *world.Tx, lb *world.LoadBalancer) {
 func awsDNSName(tx *world.Tx, lb *world.LoadBalancer) string {
 	digits := tx.NewDigits("load balancer name", 10)
 	if lb.Type == "network" {
-		return lb.Name + "-" + digits + ".elb." + tx.Key.Region + ".amazonaws.com"
+		return lb.Name + "-" + digits + ".elb." + tx.Key.Region + "." + tx.Key.DNSSuffix()
 	}
-	return lb.Name + "-" + digits + "." + tx.Key.Region + ".elb.amazonaws.com"
+	return lb.Name + "-" + digits + "." + tx.Key.Region + ".elb." + tx.Key.DNSSuffix()
 }
 
 // balancerAddresses is the number of load balancer addresses. They are the upper part of the

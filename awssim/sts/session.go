@@ -100,4 +100,4 @@ func uniqueID(prefix, arn string) string {
 	return prefix + base32.StdEncoding.EncodeToString(sum[:])[:17]
 }
 
-func userARN(account string) string { return "arn:aws:iam::" + account + ":user/sluice" }
+func userARN(k world.Key) string { return k.GlobalARN("iam", "user/sluice") }

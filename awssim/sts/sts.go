@@ -48,12 +48,12 @@ func NewAPI(w *world.World) wire.API {
 // "sluice".
 func (s *Service) GetCallerIdentity(ctx context.Context,
 	_ *awssts.GetCallerIdentityInput) (*awssts.GetCallerIdentityOutput, error) {
-	account, c := world.KeyOf(ctx).Account, wire.CallerOf(ctx)
+	key, c := world.KeyOf(ctx), wire.CallerOf(ctx)
 	arn, id := c.ARN, c.UserID
 	if arn == "" {
-		arn, id = userARN(account), uniqueID("AIDA", userARN(account))
+		arn, id = userARN(key), uniqueID("AIDA", userARN(key))
 	}
-	return &awssts.GetCallerIdentityOutput{Account: &account, Arn: &arn, UserId: &id}, nil
+	return &awssts.GetCallerIdentityOutput{Account: &key.Account, Arn: &arn, UserId: &id}, nil
 }
 
 // AssumeRole issues credentials of the role's account.

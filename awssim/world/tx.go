@@ -138,5 +138,5 @@ func (r *Region) nextCount(name string) int {
 
 // ARN builds an Amazon Resource Name of this account and Region.
 func (r *Region) ARN(service, resource string) string {
-	return "arn:aws:" + service + ":" + r.Key.Region + ":" + r.Key.Account + ":" + resource
+	return r.Key.ARN(service, resource)
 }

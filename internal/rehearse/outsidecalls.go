@@ -57,7 +57,5 @@ func (e *Environment) CallAWS(service, target string, in map[string]any) bool {
 }
 
 func (e *Environment) serviceARN() string {
-	return fmt.Sprintf("arn:aws:ecs:%s:%s:service/%s/%s", e.Case.World.Region, e.Case.World.Account,
-		e.Case.World.Cluster,
-		e.Case.World.Service)
+	return e.worldKey().ARN("ecs", "service/"+e.Case.World.Cluster+"/"+e.Case.World.Service)
 }

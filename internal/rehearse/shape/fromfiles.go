@@ -89,8 +89,8 @@ func (w *World) setListeners(app *appfile.Application) {
 	if w.Primary.ARN == "" {
 		return
 	}
-	w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/rehearsal/0123456789abcdef", w.Region,
-		w.Account)
+	here, _, _ := strings.Cut(w.Primary.ARN, ":targetgroup/")
+	w.Balancer = here + ":loadbalancer/app/rehearsal/0123456789abcdef"
 	l := Listener{Port: 80}
 	network := app.Rehearsal != nil && app.Rehearsal.Balancer == "network"
 	for i, arn := range app.ListenerRules {
@@ -119,9 +119,9 @@ func (w *World) setListeners(app *appfile.Application) {
 
 // nameBalancer sets the load balancer of a listener.
 func (w *World) nameBalancer(listener string) {
+	here, _, _ := strings.Cut(listener, ":listener/")
 	if parts := strings.Split(listener, "/"); len(parts) > 3 {
-		w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/%s/%s", w.Region, w.Account,
-			parts[2], parts[3])
+		w.Balancer = here + ":loadbalancer/app/" + parts[2] + "/" + parts[3]
 	}
 }
 
