@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/history"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 	"github.com/sluice-ecs/sluice/internal/survey"
@@ -412,4 +413,24 @@ func startReturn(b *stagetest.Bench, running bool) (id string) {
 	stagetest.Must(b, err)
 	return stagetest.Got(b.Engine.Start(ctx, stagetest.Got(history.MakeReturn("prod", live, back))(b),
 		engine.TriggerManual))(b)
+}
+
+// Another tool removes the claim tag of a deployment that writes the count too, and a later rollback works.
+// It keeps the count, which succeeded.
+func TestRollbackAfterTheClaimWasRemoved(t *testing.T) {
+	shifts(t, shop{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		b.AfterWrite("codedeploy:CreateDeployment", 3*time.Second, func() {
+			live := stagetest.Got(b.ECS.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"),
+				Services: []string{"web"}}))(b)
+			stagetest.Got(b.ECS.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: live.Services[0].ServiceArn,
+				TagKeys: []string{plan.ClaimTag}}))(b)
+		})
+		end := b.Deploy(shiftFiles(b, "sim/web:v2", "desiredCount: 6\n"))
+		expectServiceEnd(b, end, sluice.Succeeded, "", "PRIMARY sim/web:v2 6 running")
+		stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		expectServiceEnd(b, stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "",
+			"PRIMARY sim/web:v1 6 running")
+	})
 }

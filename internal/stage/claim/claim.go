@@ -6,7 +6,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
@@ -53,9 +52,8 @@ func recheckClaim(ctx context.Context, s *step.Step) error {
 	return step.ReadClaim(account.BeforeWrite(ctx), s)
 }
 
-// checkClaimNotLost returns an error instead of a second claim if our tag is missing. In that case
-// another actor took the service over and has released it since. An expired claim of ours is still
-// there as a tag.
+// checkClaimNotLost restores our claim if its tag is missing, unless another deployment has taken the
+// service over and released it since. An expired claim of ours is still there as a tag.
 func checkClaimNotLost(ctx context.Context, s *step.Step) error {
 	saved, err := s.Memory.Claim.Load(ctx)
 	if err != nil {
@@ -100,11 +98,22 @@ func Release(ctx context.Context, s *step.Step, contested bool) (released bool, 
 		return false, nil
 	}
 	live, err = step.FindOwnClaim(ctx, s, live)
-	if err != nil || live == nil {
+	if err != nil {
 		return false, err
 	}
-	if err := s.Memory.Claim.Update(ctx, func(c *memory.Claim) { c.Claimed = false }); err != nil {
+	// A later rollback claims the service anew, also if the tag was removed.
+	if err := forgetClaim(ctx, s); err != nil || live == nil {
 		return false, err
 	}
 	return true, s.Client.Untag(ctx, s.MakeWrite, "release the claim", live.ARN, plan.ClaimTag)
+}
+
+// forgetClaim saves that this deployment has no claim any more.
+func forgetClaim(ctx context.Context, s *step.Step) error {
+	saved, err := s.Memory.Claim.Load(ctx)
+	if err != nil || !saved.Claimed {
+		return err
+	}
+	saved.Claimed = false
+	return s.Memory.Claim.Save(ctx, saved)
 }

@@ -295,7 +295,7 @@ func prepareReturn(ctx context.Context, s *step.Step) (*ecs.ServiceState, error)
 	}
 	s.ReadAt = s.Clock.Now()
 	err = claim.Acquire(ctx, s, live)
-	if sluice.KindOf(err) == sluice.LostClaim && s.Claim.OtherValue == "" {
+	if (sluice.KindOf(err) == sluice.LostClaim || errors.Is(err, step.ErrClaimRemoved)) && s.Claim.OtherValue == "" {
 		s.Unclaimed, err = true, nil
 	}
 	return live, err

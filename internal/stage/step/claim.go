@@ -83,8 +83,10 @@ func (c *Claim) check(s *Step, need claimNeed, now time.Time) error {
 	switch {
 	case need == needsNothing:
 		return nil
-	case need == needsOwn && c.Seen.IsZero():
+	case need == needsOwn && c.Seen.IsZero() && c.OtherValue != "":
 		return errClaimLost(s)
+	case need == needsOwn && c.Seen.IsZero():
+		return errThrottled(errStaleClaim) // it is read again
 	case need == needsNoOther && c.OtherValue != "":
 		return ErrClaimTaken(s)
 	case need == needsOwn:
@@ -180,7 +182,7 @@ func renewClaimInTime(ctx context.Context, s *Step, live *ecs.ServiceState) erro
 }
 
 // FindClaim reads the claim tag. Another deployment's tag is final. A missing tag is read again,
-// because AWS may lag behind our write.
+// because AWS may lag behind our write. If it stays missing, it was removed, and is written again.
 func FindClaim(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
 	heeding := s.WatchesDrift
 	s.WatchesDrift = false // a write follows: drift is not handled inside it
@@ -191,8 +193,11 @@ func FindClaim(ctx context.Context, s *Step) (*ecs.ServiceState, error) {
 		if err != nil || !s.Claim.Seen.IsZero() {
 			return live, err
 		}
-		if s.Claim.OtherValue != "" || n == maxClaimReads {
+		if s.Claim.OtherValue != "" {
 			return nil, errClaimLost(s)
+		}
+		if n == maxClaimReads {
+			return restoreClaim(ctx, s, live)
 		}
 		if err := s.PauseFor(ctx, ReadBackDelay); err != nil {
 			return nil, err

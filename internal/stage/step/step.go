@@ -81,6 +81,7 @@ type Step struct {
 	// last write of this stage; at first the time of Open, because earlier processes wrote before it
 	WroteAt          time.Time
 	OwnsClaim        bool // this stage has read its own claim
+	claimRestores    int  // how often this stage wrote its removed claim again
 	WatchesDrift     bool // every read of the service is checked for drift
 	Expected         *Expectation
 	ComparedAt       time.Time // when rules and auto scaling were compared last
