@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,10 @@ type GateRead struct {
 	Detail string        `json:"detail,omitempty"` // of gates that count nothing: the values, and the range
 	// DryRun: a bad verdict is reported and does not end the deployment.
 	DryRun  bool   `json:"dryRun,omitempty"`
-	Problem string `json:"problem,omitempty"` // why the metrics could not be read
+	Problem string `json:"problem,omitempty"` // why the last reading has no value
+	// Readings is how many readings there were. WithoutValues is how many of them had no value, or no answer.
+	Readings      int `json:"readings,omitempty"`
+	WithoutValues int `json:"withoutValues,omitempty"`
 }
 
 // GateVerdict is the judgement of a gate.
@@ -63,10 +67,10 @@ func groupDigits(n int64) string {
 
 // Text describes the event for users.
 func (e GateRead) Text() string {
-	parts := []string{e.name()}
 	if e.Problem != "" {
-		return parts[0] + ": not read: " + e.Problem
+		return joinParts(e.name(), "no values: "+e.Problem, e.withoutValues(), e.ending())
 	}
+	parts := []string{e.name()}
 	if e.Canary != nil {
 		parts = append(parts, "canary "+e.Canary.String())
 	}
@@ -79,10 +83,20 @@ func (e GateRead) Text() string {
 	if e.Needed > 0 {
 		parts = append(parts, fmt.Sprintf("evidence %s of %.0f", evidenceText(e.Evidence), e.Needed))
 	}
-	if e.Detail != "" {
-		parts = append(parts, e.Detail)
+	return joinParts(append(parts, e.Detail, e.withoutValues(), e.ending())...)
+}
+
+// joinParts joins the parts that are not empty.
+func joinParts(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "  ")
+}
+
+// withoutValues says how many readings had no value.
+func (e GateRead) withoutValues() string {
+	if e.WithoutValues == 0 {
+		return ""
 	}
-	return strings.Join(append(parts, e.ending()), "  ")
+	return fmt.Sprintf("%d of %s without values", e.WithoutValues, Plural(e.Readings, "reading"))
 }
 
 func (e GateRead) name() string {

@@ -66,6 +66,10 @@ type Gate struct {
 	Count        int      `json:"count,omitempty"`        // looks until the gate ends as good; 0: until its time ends
 
 	ErrorLimit int `json:"errorLimit,omitempty"` // looks in a row without an answer that are tolerated; default 4
+
+	// PipeCD is whether the gate is of a file of PipeCD. There, a look without an answer fails, and one
+	// with a value that is not a number fails too, unless SkipOnNoData is set.
+	PipeCD bool `json:"pipeCD,omitempty"`
 }
 
 // comparesVariants reports whether SEQUENTIAL compares the canary with the primary.
@@ -73,6 +77,9 @@ func (g Gate) comparesVariants() bool { return g.Max == 0 || g.Worse != 0 }
 
 // judgesLooks reports whether each look of the strategy passes or fails by itself, as in PipeCD.
 func (g Gate) judgesLooks() bool { return g.Strategy != Sequential && g.Strategy != Paired }
+
+// failsUnanswered reports whether a look without an answer is a failed one.
+func (g Gate) failsUnanswered() bool { return g.PipeCD && g.judgesLooks() }
 
 // withDefaults fills in what is not set.
 func (g Gate) withDefaults() Gate {

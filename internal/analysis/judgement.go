@@ -41,7 +41,9 @@ type Judgement struct {
 	Empty    int    `json:"empty,omitempty"`    // looks without values
 	Problems int    `json:"problems,omitempty"` // looks without an answer
 	Silent   bool   `json:"silent,omitempty"`   // too many looks in a row have no answer: onError decides
-	Reason   string `json:"reason,omitempty"`   // of a bad verdict, or of Silent
+	Reason   string `json:"reason,omitempty"`   // of a bad verdict, of Silent, or why the gate has no evidence
+	// HasValues is whether the gate has seen a value. Without one it does not pass.
+	HasValues bool `json:"hasValues,omitempty"`
 }
 
 // Judge judges what the gate has seen until now.
@@ -54,25 +56,50 @@ func (g Gate) Judge(s State) Judgement {
 	case g.Strategy == Paired:
 		j = g.judgePairs(orEmpty(s.Compared))
 	default:
-		j = g.judgeLooks(orEmpty(s.Judged), s.Looks)
+		all := s.Looks
+		if g.failsUnanswered() {
+			all += s.Problems
+		}
+		j = g.judgeLooks(orEmpty(s.Judged), s.Looks, all)
 	}
 	j.Looks, j.Problems = s.Looks, s.Problems
-	if j.Verdict == Undecided && s.Unanswered > g.ErrorLimit {
+	if j.Verdict == Undecided && s.Unanswered > g.ErrorLimit && !g.failsUnanswered() {
 		j.Silent = true
-		j.Reason = fmt.Sprintf("%d looks in a row had no answer: %s", s.Unanswered, s.Problem)
+		j.Reason = fmt.Sprintf("%d readings in a row had no answer: %s", s.Unanswered, s.Problem)
 	}
 	return j
 }
 
 // JudgeAtEnd judges when the time of the gate has ended. A strategy of PipeCD is good then, unless it is
-// bad or no look had values. The others need evidence, so that they may stay undecided.
+// bad or has seen too few values. The others need evidence, so that they may stay undecided.
 func (g Gate) JudgeAtEnd(s State) Judgement {
+	g = g.withDefaults()
 	j := g.Judge(s)
-	if g.withDefaults().judgesLooks() && j.Verdict == Undecided && !j.Silent && (s.Looks > j.Empty || g.SkipOnNoData && s.Looks > 0) {
+	if g.judgesLooks() && j.Verdict == Undecided && !j.Silent && g.hasSeenEnough(j) {
 		j.Verdict = Good
+	}
+	if j.Verdict == Undecided && !j.HasValues && j.Reason == "" {
+		j.Reason = fmt.Sprintf("no values in %d readings", j.Looks+j.Problems)
+		if s.Problem != "" {
+			j.Reason += ": " + s.Problem
+		}
 	}
 	j.Left = 0
 	return j
+}
+
+// hasSeenEnough reports whether a gate that did not fail may pass. Half of the looks need a value. In
+// PipeCD's files one look does, because the limit counts the others. With SkipOnNoData an answer
+// without values is enough.
+func (g Gate) hasSeenEnough(j Judgement) bool {
+	enough := j.Looks - j.Empty
+	if g.SkipOnNoData {
+		enough = j.Looks
+	}
+	if g.PipeCD {
+		return enough > 0
+	}
+	return enough > 0 && 2*enough >= j.Looks+j.Problems
 }
 
 // Text is one line for a screen.
@@ -84,7 +111,7 @@ func (j Judgement) Text() string {
 	case j.Strategy == Paired:
 		parts = []string{evidenceText(j)}
 	default:
-		parts = []string{fmt.Sprintf("%d of %d looks failed, %d tolerated", j.Failures, j.Looks, j.Limit)}
+		parts = []string{fmt.Sprintf("%d of %s failed, %d tolerated", j.Failures, readings(j.Looks), j.Limit)}
 	}
 	if j.Empty > 0 {
 		parts = append(parts, fmt.Sprintf("%d without values", j.Empty))

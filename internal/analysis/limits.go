@@ -1,6 +1,10 @@
 package analysis
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
 
 // Judged is what a strategy that judges each look by itself has seen.
 type Judged struct {
@@ -18,14 +22,26 @@ func (g Gate) judgeLook(s *Judged, l Look) *Judged {
 		s.Empty++
 	}
 	if failure != "" {
-		s.Failures++
-		s.Failure = failure
+		return s.addFailure(failure)
 	}
+	return s
+}
+
+func (s *Judged) addFailure(why string) *Judged {
+	s.Failures++
+	s.Failure = why
 	return s
 }
 
 // judgeValues says why a look fails, and whether it had no values.
 func (g Gate) judgeValues(l Look) (failure string, empty bool) {
+	isNaN := slices.ContainsFunc(slices.Concat(l.Canary, l.Control), math.IsNaN)
+	switch {
+	case g.PipeCD && isNaN && g.SkipOnNoData:
+		return "", true
+	case g.PipeCD && isNaN:
+		return "no values: the query is not a number (NaN)", true
+	}
 	switch g.Strategy {
 	case Checked:
 		return failureOfCheck(l.Check), false
@@ -61,27 +77,36 @@ func (g Gate) failureOfRange(values []float64) string {
 }
 
 // judgeLooks judges the looks until now. PipeCD fails as soon as there are more failures than the limit.
-func (g Gate) judgeLooks(s *Judged, looks int) Judgement {
-	j := Judgement{Verdict: Undecided, Strategy: g.Strategy, Failures: s.Failures, Limit: g.FailureLimit, Empty: s.Empty}
+// looks are those that were answered, all also those without an answer that fail.
+func (g Gate) judgeLooks(s *Judged, looks, all int) Judgement {
+	j := Judgement{Verdict: Undecided, Strategy: g.Strategy, Failures: s.Failures, Limit: g.FailureLimit, Empty: s.Empty,
+		HasValues: looks > s.Empty}
 	switch {
 	case s.First:
 		j.Verdict = Good
 	case s.Failures > g.FailureLimit:
 		j.Verdict = Bad
-		j.Reason = fmt.Sprintf("%d of %d looks failed, %d are tolerated; the last: %s", s.Failures, looks,
+		j.Reason = fmt.Sprintf("%d of %s failed, %d are tolerated; the last: %s", s.Failures, readings(all),
 			g.FailureLimit, s.Failure)
-	case g.Count > 0 && looks >= g.Count:
+	case g.Count > 0 && looks-s.Empty >= g.Count:
 		j.Verdict = Good
 	}
 	return j
 }
 
-// numbers leaves out what is no number.
-func numbers(values []float64) (kept []float64) {
-	for _, v := range values {
-		if isNumber(v) {
-			kept = append(kept, v)
-		}
+func readings(n int) string {
+	if n == 1 {
+		return "1 reading"
 	}
-	return kept
+	return fmt.Sprintf("%d readings", n)
+}
+
+// numbers leaves out what is no number. An infinite value can be compared.
+func numbers(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+}
+
+// finite leaves out what has no mean.
+func finite(values []float64) []float64 {
+	return slices.DeleteFunc(numbers(values), func(v float64) bool { return math.IsInf(v, 0) })
 }

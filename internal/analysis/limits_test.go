@@ -50,7 +50,12 @@ func TestThreshold(t *testing.T) {
 		"more failures than tolerated":      {limit(2), values(11, 5, 0, 5, 11), Bad, Bad},
 		"a bad look with two values counts": {limit(1), []Look{{Canary: []float64{11, 12}}}, Undecided, Good},
 		"no values":                         {oneToTen, []Look{{}, {}}, Undecided, Undecided},
-		"not a number":                      {oneToTen, values(math.NaN(), math.Inf(1)), Undecided, Undecided},
+		"not a number":                      {oneToTen, values(math.NaN(), math.NaN()), Undecided, Undecided},
+		"infinity is above":                 {oneToTen, values(5, math.Inf(1)), Bad, Bad},
+		"infinity is no minimum":            {Gate{ExpectedMax: number(1)}, values(math.Inf(-1)), Undecided, Good},
+		"a third has values":                {oneToTen, []Look{{}, values(5)[0], {}}, Undecided, Undecided},
+		"half has values":                   {oneToTen, []Look{{}, values(5)[0]}, Undecided, Good},
+		"one good answer, then none":        {oneToTen, []Look{values(5)[0], problem, problem, problem}, Undecided, Undecided},
 		"only a minimum":                    {Gate{ExpectedMin: number(1)}, values(1e300), Undecided, Good},
 		"zero is a maximum":                 {Gate{ExpectedMax: number(0)}, values(.1), Bad, Bad},
 		"a provider that does not answer":   {oneToTen, []Look{problem, problem}, Undecided, Undecided},
@@ -58,9 +63,10 @@ func TestThreshold(t *testing.T) {
 		"five problems in a row": {oneToTen, []Look{values(5)[0], problem, problem, problem, problem, problem},
 			Undecided, Undecided},
 		"problems, but an answer between": {oneToTen, []Look{problem, problem, problem, values(5)[0], problem, problem},
-			Undecided, Good},
-		"the number of looks is reached": {Gate{ExpectedMax: number(1), Count: 2}, values(1, 1), Good, Good},
-		"one look is missing":            {Gate{ExpectedMax: number(1), Count: 3}, values(1, 1), Undecided, Good},
+			Undecided, Undecided},
+		"the number of looks is reached":    {Gate{ExpectedMax: number(1), Count: 2}, values(1, 1), Good, Good},
+		"one look is missing":               {Gate{ExpectedMax: number(1), Count: 3}, values(1, 1), Undecided, Good},
+		"empty looks are not in the number": {Gate{ExpectedMax: number(1), Count: 2}, []Look{{}, {}}, Undecided, Undecided},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seeAll(c.gate, c.looks...)
@@ -74,6 +80,63 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
+// Gates of PipeCD's files judge as PipeCD's analysis plugin does (executestage/metrics_analyzer.go and
+// analysisprovider/metrics of pipe-cd/pipecd): a missing answer and NaN are failed looks, and only an
+// empty range is nothing. One case is stricter: a gate whose looks were all nothing does not pass.
+func TestGatesOfPipeCD(t *testing.T) {
+	problem, empty, nan := Look{Problem: "HTTP 401"}, Look{}, values(math.NaN())[0]
+	good, bad := values(.5)[0], values(2)[0]
+	both := Look{Canary: []float64{1, 2, 3}, Control: []float64{1, 2, 3}}
+	for name, c := range map[string]struct {
+		gate   Gate
+		looks  []Look
+		want   Verdict
+		reason string
+	}{
+		"in range":                       {Gate{}, []Look{good, good}, Good, ""},
+		"out of range":                   {Gate{}, []Look{good, bad}, Bad, "the value 2 is more than 1"},
+		"a second series out of range":   {Gate{}, values(.5, 2), Bad, "the value 2 is more than 1"},
+		"as many failures as tolerated":  {Gate{FailureLimit: 1}, []Look{bad, good}, Good, ""},
+		"no answer":                      {Gate{}, []Look{problem}, Bad, "1 of 1 reading failed, 0 are tolerated; the last: no values: HTTP 401"},
+		"no answer, tolerated":           {Gate{FailureLimit: 1}, []Look{problem, good}, Good, ""},
+		"no answer twice":                {Gate{FailureLimit: 1}, []Look{problem, good, problem}, Bad, "2 of 3 readings failed"},
+		"one good answer, then none":     {Gate{}, []Look{good, problem}, Bad, "HTTP 401"},
+		"no answer, skipOnNoData":        {Gate{SkipOnNoData: true}, []Look{good, problem}, Bad, "HTTP 401"},
+		"six tolerated without answer":   {Gate{FailureLimit: 9}, []Look{good, problem, problem, problem, problem, problem, problem}, Good, ""},
+		"not a number":                   {Gate{}, []Look{nan}, Bad, "not a number"},
+		"not a number among others":      {Gate{}, []Look{{Canary: []float64{.5, math.NaN()}}}, Bad, "not a number"},
+		"not a number, skipOnNoData":     {Gate{SkipOnNoData: true}, []Look{nan, nan}, Good, ""},
+		"infinite":                       {Gate{}, values(math.Inf(1)), Bad, "the value +Inf is more than 1"},
+		"an empty range":                 {Gate{}, []Look{empty, good}, Good, ""},
+		"an empty range, twice":          {Gate{}, []Look{empty, empty, good}, Good, ""},
+		"only empty ranges":              {Gate{}, []Look{empty, empty}, Undecided, "no values in 2 readings"},
+		"only empty ranges, skip":        {Gate{SkipOnNoData: true}, []Look{empty}, Good, ""},
+		"only tolerated problems":        {Gate{FailureLimit: 2}, []Look{problem, problem}, Undecided, "no values in 2 readings: HTTP 401"},
+		"no look":                        {Gate{}, nil, Undecided, "no values in 0 readings"},
+		"a comparison":                   {Gate{Strategy: CanaryPrimary}, []Look{both}, Good, ""},
+		"a comparison of nothing":        {Gate{Strategy: CanaryPrimary}, []Look{empty, both}, Good, ""},
+		"a comparison with NaN":          {Gate{Strategy: CanaryPrimary}, []Look{{Canary: []float64{1}, Control: []float64{math.NaN()}}}, Bad, "not a number"},
+		"a comparison of one side":       {Gate{Strategy: CanaryPrimary}, []Look{{Canary: []float64{1}}}, Bad, "nothing to compare"},
+		"a comparison of one side, skip": {Gate{Strategy: CanaryPrimary, SkipOnNoData: true}, []Look{{Canary: []float64{1}}}, Bad, "nothing to compare"},
+		"a check without an answer":      {Gate{Strategy: Checked}, []Look{{Check: Check{Passed: true}}, problem}, Bad, "HTTP 401"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := c.gate
+			g.PipeCD = true
+			if g.Strategy == "" {
+				g.ExpectedMax = number(1)
+			}
+			j := g.JudgeAtEnd(seeAll(g, c.looks...))
+			if j.Verdict != c.want || !strings.Contains(j.Reason, c.reason) || (c.reason == "") != (j.Reason == "") {
+				t.Errorf("%s, %q; want %s, %q", j.Verdict, j.Reason, c.want, c.reason)
+			}
+			if j.Silent {
+				t.Error("onError decides, although missing answers are failures")
+			}
+		})
+	}
+}
+
 func TestProblemsAreCountedApart(t *testing.T) {
 	g := Gate{ExpectedMax: number(1), FailureLimit: 3}
 	problem := Look{Problem: "HTTP 503"}
@@ -82,7 +145,7 @@ func TestProblemsAreCountedApart(t *testing.T) {
 	if j.Failures != 1 || j.Problems != 4 || j.Empty != 1 || j.Looks != 3 || j.Silent {
 		t.Errorf("%+v", j)
 	}
-	if want := "1 of 3 looks failed, 3 tolerated  1 without values  4 without an answer"; j.Text() != want {
+	if want := "1 of 3 readings failed, 3 tolerated  1 without values  4 without an answer"; j.Text() != want {
 		t.Errorf("%s, want %s", j.Text(), want)
 	}
 	s = seeAll(g, problem, problem, problem, problem)
@@ -90,7 +153,7 @@ func TestProblemsAreCountedApart(t *testing.T) {
 		t.Errorf("four problems in a row are tolerated: %+v", j)
 	}
 	s = seeAll(g, problem, problem, problem, problem, problem)
-	if j := g.Judge(s); !j.Silent || j.Verdict != Undecided || j.Reason != "5 looks in a row had no answer: HTTP 503" {
+	if j := g.Judge(s); !j.Silent || j.Verdict != Undecided || j.Reason != "5 readings in a row had no answer: HTTP 503" {
 		t.Errorf("%+v", j)
 	}
 }
@@ -98,7 +161,7 @@ func TestProblemsAreCountedApart(t *testing.T) {
 func TestReasonOfLooks(t *testing.T) {
 	g := Gate{ExpectedMax: number(10), FailureLimit: 1}
 	j := g.Judge(seeAll(g, values(11, 5, 12.5)...))
-	if want := "2 of 3 looks failed, 1 are tolerated; the last: the value 12.5 is more than 10"; j.Reason != want {
+	if want := "2 of 3 readings failed, 1 are tolerated; the last: the value 12.5 is more than 10"; j.Reason != want {
 		t.Errorf("%s, want %s", j.Reason, want)
 	}
 }

@@ -8,11 +8,10 @@ type Counts struct {
 	All int64 `json:"all"`
 }
 
-// valid corrects counts that AWS published at different times: at most All are bad, none is negative.
-func (c Counts) valid() Counts {
-	all := max(c.All, 0)
-	return Counts{Bad: min(max(c.Bad, 0), all), All: all}
-}
+// valid corrects counts that AWS published at different times: at most All are bad.
+func (c Counts) valid() Counts { return Counts{Bad: min(c.Bad, c.All), All: c.All} }
+
+func (c Counts) isNegative() bool { return c.Bad < 0 || c.All < 0 }
 
 func (c Counts) add(d Counts) Counts { return Counts{Bad: c.Bad + d.Bad, All: c.All + d.All} }
 
@@ -47,6 +46,8 @@ type Check struct {
 type Look struct {
 	At      time.Time // when the metrics were read. A look that is not later than the last one is ignored
 	Windows []Window  // SEQUENTIAL: closed windows. A window that the gate has seen already is ignored
+	// NoBadSeries: SEQUENTIAL: the query of bad requests has no series. Its name may be wrong.
+	NoBadSeries bool
 
 	Canary  []float64 // values of the series since the last look
 	Control []float64 // values of the baseline, the primary or the previous deployment, in the same periods

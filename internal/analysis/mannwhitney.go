@@ -16,13 +16,14 @@ const (
 )
 
 // failureOfComparison says in which direction the canary deviates from the control. As in PipeCD, a look
-// in which neither side has values does not fail, and one in which one side has none fails.
+// in which neither side has values does not fail, and one in which one side has none fails. Outside of
+// PipeCD's files skipOnNoData is for one side too.
 func (g Gate) failureOfComparison(canary, control []float64) (failure string, empty bool) {
 	switch {
 	case len(canary) == 0 && len(control) == 0:
 		return "", true
 	case len(canary) == 0 || len(control) == 0:
-		if g.SkipOnNoData {
+		if g.SkipOnNoData && !g.PipeCD {
 			return "", true
 		}
 		return fmt.Sprintf("%d values of the canary and %d of the control: nothing to compare", len(canary),

@@ -19,7 +19,7 @@ const leastPairs = 10
 
 // pair adds one look.
 func (g Gate) pair(c *Compared, l Look) *Compared {
-	canary, control := numbers(l.Canary), numbers(l.Control)
+	canary, control := finite(l.Canary), finite(l.Control)
 	if len(canary) == 0 || len(control) == 0 {
 		c.Empty++
 		return c
@@ -49,7 +49,8 @@ func mean(values []float64) float64 {
 // on average. As the variance is unknown, the ratio is that of the t statistic, which needs no estimate.
 func (g Gate) judgePairs(c *Compared) Judgement {
 	evidence := logOfPairs(c)
-	j := Judgement{Verdict: Undecided, Strategy: Paired, Evidence: stake(evidence), Needed: 1 / g.Alpha, Empty: c.Empty}
+	j := Judgement{Verdict: Undecided, Strategy: Paired, Evidence: stake(evidence), Needed: 1 / g.Alpha, Empty: c.Empty,
+		HasValues: c.Looks > 0}
 	deviates := g.Deviation == Either || g.Deviation == High && c.Sum > 0 || g.Deviation == Low && c.Sum < 0
 	if c.Pairs >= leastPairs && deviates && evidence >= math.Log(1/g.Alpha) {
 		j.Verdict = Bad

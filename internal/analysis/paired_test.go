@@ -70,7 +70,7 @@ func TestPairedWithExtremeValues(t *testing.T) {
 		for range 60 {
 			s = g.See(s, Look{Canary: []float64{v, v}, Control: []float64{-v, math.NaN()}})
 		}
-		if j := g.Judge(s); !isNumber(j.Evidence) || (j.Verdict == Bad) != (math.Abs(v) > 1) {
+		if j := g.Judge(s); math.IsNaN(j.Evidence) || (j.Verdict == Bad) != (math.Abs(v) > 1) {
 			t.Errorf("%v: %s %s", v, j.Verdict, j.Text())
 		}
 	}

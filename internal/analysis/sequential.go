@@ -16,6 +16,8 @@ type Counted struct {
 	Evidence Evidence `json:"evidence"`
 	Seen     Seen     `json:"seen"`
 	Recent   []Recent `json:"recent,omitempty"` // the latest windows, oldest first, for the time that is left
+	// HasBad is whether the series of bad requests exists. Until then no failure is no good evidence.
+	HasBad bool `json:"hasBad,omitempty"`
 }
 
 // Recent is one of the latest windows.
@@ -30,8 +32,12 @@ const recentWindows = 5
 func (r Recent) window() Window { return Window{Canary: r.Canary, Primary: r.Primary} }
 
 // countWindows adds windows that were not seen yet. Each window counts once, whatever its order.
-func (g Gate) countWindows(c *Counted, windows []Window) *Counted {
-	for _, w := range windows {
+func (g Gate) countWindows(c *Counted, l Look) *Counted {
+	c.HasBad = c.HasBad || len(l.Windows) > 0 && !l.NoBadSeries
+	for _, w := range l.Windows {
+		if w.Canary.isNegative() || w.Primary.isNegative() {
+			continue // a wrong query is no evidence
+		}
 		w = w.valid()
 		at := w.From.Unix()
 		if w.Canary.All == 0 && w.Primary.All == 0 || c.Seen.has(at) {
@@ -66,11 +72,14 @@ func (g Gate) judgeCounts(c *Counted) Judgement {
 		Canary: c.Canary, Primary: c.Primary, Odds: oddsRatio(c.Canary, c.Primary),
 		Evidence: stake(bad), Needed: 1 / g.Alpha,
 		PassEvidence: stake(good), PassNeeded: 1 / g.Beta,
-		Spread: int(c.Spread), SpreadNeeded: g.neededSpread(c),
+		Spread: int(c.Spread), SpreadNeeded: g.neededSpread(c), HasValues: c.Canary.All > 0,
 	}
 	switch {
 	case bad >= math.Log(1/g.Alpha) && j.Spread >= j.SpreadNeeded:
 		j.Verdict, j.Reason = Bad, g.reasonOfCounts(j)
+	case !c.HasBad && c.Canary.All > 0:
+		j.Reason = "the query of bad requests has no series: correct its metric, or let it return 0, such as with " +
+			"or vector(0)"
 	case good >= math.Log(1/g.Beta) && bad < math.Log(1/g.Alpha)/2:
 		j.Verdict = Good
 	default:

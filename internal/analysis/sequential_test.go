@@ -12,13 +12,64 @@ import (
 )
 
 // start is the time of the first window in tests.
-func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 424_511_387, time.UTC) }
 
 // window is the counts of one minute.
 func window(minute, canaryBad, canaryAll, primaryBad, primaryAll int) Window {
 	return Window{From: start().Add(time.Duration(minute) * time.Minute),
 		Canary:  Counts{int64(canaryBad), int64(canaryAll)},
 		Primary: Counts{int64(primaryBad), int64(primaryAll)}}
+}
+
+// The gate remembers the latest windows one by one, and all that are older as one time: a window from before
+// that time is not counted again.
+func TestOldWindowsAreNotCountedAgain(t *testing.T) {
+	var all []Window
+	for i := range 4 * mostRuns { // distances that change need a run for each pair
+		all = append(all, window(i*i, 1, 10, 1, 10))
+	}
+	g := Gate{Strategy: Sequential}
+	s := g.See(State{}, Look{Windows: all})
+	again := g.See(s, Look{Windows: append(all, window(-5, 1, 10, 1, 10))})
+	if want := int64(len(all)); s.Counted.Windows != want || again.Counted.Windows != want || len(s.Counted.Seen.Runs) > mostRuns {
+		t.Errorf("%d windows, then %d; want %d", s.Counted.Windows, again.Counted.Windows, want)
+	}
+}
+
+// At most all requests of a window are bad: sources publish the two counts at different times.
+func TestMoreBadThanAllIsAll(t *testing.T) {
+	g := Gate{Strategy: Sequential}
+	j := g.Judge(g.See(State{}, Look{Windows: []Window{window(0, 7, 5, 9, 3)}}))
+	if j.Canary != (Counts{5, 5}) || j.Primary != (Counts{3, 3}) {
+		t.Errorf("canary %v, primary %v; want 5 of 5 and 3 of 3", j.Canary, j.Primary)
+	}
+}
+
+// Without a series of bad requests, no failure is no good evidence: the name of the metric may be wrong.
+// One point of the series is enough, of either variant.
+func TestWithoutBadSeriesIsNotGood(t *testing.T) {
+	good := repeat(40, window(0, 0, 1000, 0, 4000))
+	g := Gate{Strategy: Sequential, Max: .01}
+	without := g.See(State{}, Look{At: start(), Windows: good, NoBadSeries: true})
+	if j := g.JudgeAtEnd(without); j.Verdict != Undecided || !strings.Contains(j.Reason, "has no series") || !j.HasValues {
+		t.Errorf("without the series: %s, %q", j.Verdict, j.Reason)
+	}
+	empty := g.See(without, Look{At: start().Add(time.Second)})
+	if j := g.Judge(empty); j.Verdict != Undecided {
+		t.Errorf("after a reading without windows: %s", j.Verdict)
+	}
+	with := g.See(without, Look{At: start().Add(time.Minute), Windows: good[:1]})
+	if j := g.Judge(with); j.Verdict != Good {
+		t.Errorf("with the series: %s, %q", j.Verdict, j.Reason)
+	}
+	again := g.See(with, Look{At: start().Add(2 * time.Minute), NoBadSeries: true})
+	if j := g.Judge(again); j.Verdict != Good {
+		t.Errorf("the series had points before: %s, %q", j.Verdict, j.Reason)
+	}
+	bad := g.See(State{}, Look{Windows: repeat(40, window(0, 0, 0, 0, 100)), NoBadSeries: true})
+	if j := g.JudgeAtEnd(bad); j.HasValues {
+		t.Error("a gate has values, although the canary got no request")
+	}
 }
 
 // repeat is the same counts in each of n minutes.

@@ -1,7 +1,5 @@
 package analysis
 
-import "math"
-
 // State is all that a gate has seen. The zero value is a gate that has seen nothing. Its JSON is small,
 // and a State that was read from JSON continues exactly as the one that was written.
 type State struct {
@@ -29,13 +27,16 @@ func (g Gate) See(s State, l Look) State {
 		s.Problems++
 		s.Unanswered++
 		s.Problem = l.Problem
+		if g.failsUnanswered() {
+			s.Judged = orEmpty(s.Judged).addFailure("no values: " + l.Problem)
+		}
 		return s
 	}
 	s.Looks++
 	s.Unanswered, s.Problem = 0, ""
 	switch {
 	case g.Strategy == Sequential:
-		s.Counted = g.countWindows(orEmpty(s.Counted), l.Windows)
+		s.Counted = g.countWindows(orEmpty(s.Counted), l)
 	case g.Strategy == Paired:
 		s.Compared = g.pair(orEmpty(s.Compared), l)
 	default:
@@ -52,6 +53,3 @@ func orEmpty[T any](p *T) *T {
 	}
 	return &t
 }
-
-// isNumber reports whether a value can be compared.
-func isNumber(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -20,6 +20,12 @@ func loadGates(t *testing.T, text string) (*Application, error) {
 func TestGatesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ gate, want string }{
 		"unknown signal":    {"{signal: latency, max: 1%}", "errors, or slower than a duration"},
+		"too fast a signal": {"{signal: slower than 500us, worse: 1.5}", "from 1ms to 1h"},
+		"no unit":           {"{signal: slower than 2, worse: 1.5}", "from 1ms to 1h"},
+		"below zero":        {"{signal: slower than -1s, worse: 1.5}", "from 1ms to 1h"},
+		"too slow a signal": {"{signal: slower than 2h, worse: 1.5}", "from 1ms to 1h"},
+		"min above max":     {"{provider: prom, query: up, expected: {min: 5, max: 1}}", "min 5 is more than max 1"},
+		"alpha of 60%":      {"{signal: errors, worse: 1.5, alpha: 60%}", "alpha: 0.6 is not between 0 and 0.5"},
 		"neither":           {"{signal: errors}", "has neither worse nor max"},
 		"unknown provider":  {"{provider: pron, query: up, expected: {max: 1}}", `did you mean "prom"?`},
 		"no provider":       {"{query: up, expected: {max: 1}}", "needs a provider"},
@@ -113,7 +119,7 @@ spec:
 	g := a.Gates[0]
 	if g.How.Strategy != analysis.Threshold || *g.How.ExpectedMax != 0.5 || g.How.FailureLimit != 2 || !g.How.SkipOnNoData ||
 		g.Interval != 2*time.Minute || g.Timeout != 10*time.Second || g.Read.Values.Canary != `errors{app="web"}` ||
-		g.OnUndecided != Pass {
+		g.OnUndecided != Pass || !g.How.PipeCD {
 		t.Errorf("%+v", g)
 	}
 	if g := a.Gates[1]; g.Read.Values != (Queries{Canary: `latency{v="new"}`, Control: `latency{v="old"}`}) || !g.Compares() {
@@ -128,7 +134,7 @@ spec:
 	if g := a.Gates[3]; g.Read.Values.Canary != `cpu{v="one"}` { // PipeCD's thresholds have the parameters of the primary
 		t.Errorf("%+v", g)
 	}
-	if g := a.Gates[4]; g.Read.HTTPS == nil || g.Read.HTTPS.Code != 204 || g.Interval != 30*time.Second {
+	if g := a.Gates[4]; g.Read.HTTPS == nil || !g.How.PipeCD || g.Read.HTTPS.Code != 204 || g.Interval != 30*time.Second {
 		t.Errorf("%+v", g)
 	}
 }

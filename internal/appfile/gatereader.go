@@ -30,13 +30,16 @@ type gateReader struct {
 // newGateReader reads the providers of the file.
 func (l *loader) newGateReader(spec *definition.Node) *gateReader {
 	r := &gateReader{loader: l, providers: map[string]Provider{}, undecided: Hold}
-	if l.app.Format == PipeCDv0 || l.app.Format == PipeCDv1 {
+	if r.isOfPipeCD() {
 		r.undecided = Pass
 	}
 	r.addProviders(l.src, spec.Get("analysisProviders"))
 	r.readProvidersFile()
 	return r
 }
+
+// isOfPipeCD reports whether the gates judge as PipeCD does.
+func (r *gateReader) isOfPipeCD() bool { return r.app.Format == PipeCDv0 || r.app.Format == PipeCDv1 }
 
 // readProvidersFile adds the providers of a separate file, such as piped's configuration. Its other keys are
 // not read.
@@ -210,14 +213,14 @@ func (r *gateReader) newGate(entry, part *definition.Node, name string) Gate {
 		OnUndecided: Reaction(values.TextOr(pick("onUndecided"), string(r.undecided))),
 		OnError:     Reaction(values.TextOr(pick("onError"), string(Hold))),
 		DryRun:      values.FlagOr(pick("dryRun"), false), After: values.SpanOr(pick("after"), 0),
-		How: analysis.Gate{FailureLimit: int(values.IntegerOr(pick("failureLimit"), 0))},
+		How: analysis.Gate{FailureLimit: int(values.IntegerOr(pick("failureLimit"), 0)), PipeCD: r.isOfPipeCD()},
 	}
 }
 
 // newCheck returns a gate that passes or fails at each reading.
 func (r *gateReader) newCheck(entry, part *definition.Node, name string, read GateSource) Gate {
 	g := r.newGate(entry, part, name)
-	g.How.Strategy, g.Read, g.OnUndecided = analysis.Checked, read, Pass
+	g.How.Strategy, g.Read = analysis.Checked, read
 	return g
 }
 

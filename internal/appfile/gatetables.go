@@ -23,7 +23,7 @@ func analysisKeys() []key {
 }
 
 const undecidedSentence = "What follows if the time is over and the gate has no verdict: hold asks a person, pass " +
-	"continues, fail rolls back. Default: hold; pass in PipeCD's files."
+	"continues, fail rolls back. Default: hold; pass in PipeCD's files. A gate without any value never passes."
 
 func reactionShape() shape { return shape{kind: choice, words: reactionWords()} }
 
@@ -57,7 +57,7 @@ func metricKeys() []key {
 		}}, "THRESHOLD: the accepted range of every value."),
 		honouredKey("deviation", shape{kind: choice, words: []string{"EITHER", "HIGH", "LOW"}},
 			"The direction in which a difference from the other series fails. Default: EITHER."),
-		honouredKey("skipOnNoData", shape{kind: flag}, "Whether a reading without values passes."),
+		honouredKey("skipOnNoData", shape{kind: flag}, "Whether a reading without values passes, also if no reading has one."),
 		honouredKey("baselineArgs", shape{kind: labels}, "VariantArgs of the baseline's query."),
 		honouredKey("canaryArgs", shape{kind: labels}, "VariantArgs of the canary's query."),
 		honouredKey("primaryArgs", shape{kind: labels}, "VariantArgs of the primary's query."),
@@ -82,7 +82,8 @@ func commonGateKeys() []key {
 			"How many readings may fail. Default: 0."),
 		honouredKey("timeout", shape{kind: span}, "The maximum duration of one reading. Default: 30s."),
 		honouredKey("onError", reactionShape(), "What follows if more than four readings in a row get no answer: hold "+
-			"waits, and asks a person at the end; pass ignores the gate; fail rolls back. Default: hold."),
+			"waits, and asks a person at the end; pass ignores the gate if it had values before; fail rolls back. Default: hold. "+
+			"In PipeCD's files such a reading is a failed one, and only SEQUENTIAL and PAIRED use this key."),
 		honouredKey("dryRun", shape{kind: flag}, "Whether a bad verdict is only reported. Default: false."),
 	}
 }

@@ -23,7 +23,7 @@ func (c *checker) checkGateValue(n *definition.Node, s shape, path string) {
 		want = "a share above 0 and below 100%, such as \"1%\" or 0.01"
 	case signal:
 		_, ok = signalOf(n)
-		want = "errors, or slower than a duration, such as \"slower than 500ms\""
+		want = "errors, or slower than a duration from 1ms to 1h, such as \"slower than 500ms\""
 	case webAddress:
 		ok = n.Kind == definition.Text && values.IsWebAddress(n.Text)
 		want = "a URL that begins with https:// or http://"
@@ -55,7 +55,7 @@ func (c *checker) addSecretProblem(n *definition.Node, format string, args ...an
 	c.problems[len(c.problems)-1].Source = ""
 }
 
-// signalOf returns a metric of a load balancer.
+// signalOf returns a metric of a load balancer. Load balancers measure milliseconds.
 func signalOf(n *definition.Node) (Signal, bool) {
 	if n == nil || n.Kind != definition.Text {
 		return Signal{}, false
@@ -65,5 +65,5 @@ func signalOf(n *definition.Node) (Signal, bool) {
 	}
 	limit, ok := strings.CutPrefix(n.Text, "slower than ")
 	d, err := time.ParseDuration(strings.TrimSpace(limit))
-	return Signal{SlowerThan: d}, ok && err == nil && d > 0 && d <= time.Hour
+	return Signal{SlowerThan: d}, ok && err == nil && d >= time.Millisecond && d <= time.Hour
 }

@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/analysis"
@@ -79,6 +80,11 @@ func (m *metricReader) checkOptions(g Gate) {
 	case is == analysis.Previous && m.gates.isWhole:
 		m.problem(m.get("strategy"), "PREVIOUS compares with the same stage of the last deployment: it needs a stage. "+
 			"Move the gate to an ANALYSIS or a WAIT")
+	default:
+		if err := g.How.Validate(); err != nil {
+			key, _, _ := strings.Cut(err.Error(), ":")
+			m.problem(m.get(key), "gate %s: %v", g.Name, err)
+		}
 	}
 	for _, key := range []string{"worse", "max", "alpha"} {
 		if is != analysis.Sequential && values.IsGiven(m.get(key)) {

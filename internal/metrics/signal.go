@@ -2,9 +2,7 @@ package metrics
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
@@ -15,40 +13,6 @@ import (
 type Signal struct {
 	// SlowerThan makes responses bad that took longer; 0: those with 5xx.
 	SlowerThan time.Duration
-}
-
-const (
-	signalErrors = "errors"
-	signalSlower = "slower than "
-)
-
-// ParseSignal returns the signal of a text: `errors`, or `slower than` and a time, as in
-// `slower than 500ms`.
-func ParseSignal(text string) (Signal, error) {
-	if text == signalErrors {
-		return Signal{}, nil
-	}
-	limit, ok := strings.CutPrefix(text, signalSlower)
-	if !ok {
-		return Signal{}, fmt.Errorf("%q is no signal: write %s, or %s and a time, as in %s500ms", text, signalErrors,
-			strings.TrimSpace(signalSlower), signalSlower)
-	}
-	d, err := time.ParseDuration(strings.TrimSpace(limit))
-	switch {
-	case err != nil:
-		return Signal{}, fmt.Errorf("%q is no time: write a number and a unit, as in 500ms or 1.5s", limit)
-	case d < time.Millisecond || d > time.Hour:
-		return Signal{}, fmt.Errorf("%q is not between 1ms and 1h", limit)
-	}
-	return Signal{SlowerThan: d}, nil
-}
-
-// String returns the text of the signal.
-func (s Signal) String() string {
-	if s.SlowerThan == 0 {
-		return signalErrors
-	}
-	return signalSlower + s.SlowerThan.String()
 }
 
 // badSeries returns the series of a group's bad requests. CloudWatch's statistic TC(0.5:) is the

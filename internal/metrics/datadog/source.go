@@ -33,22 +33,47 @@ func New(address string, keys Keys, reader httpread.Reader) *Source {
 		"Dd-Api-Key": {keys.API}, "Dd-Application-Key": {keys.Application}}}
 }
 
-// Query returns the values of a query. Datadog chooses the interval of the points, unless the query
-// has a rollup. Points that are finer than a step are joined: their sum for counts, their average
-// otherwise.
+// Query returns the values of a query with at most one series, see [Source.QuerySeries].
 func (s *Source) Query(ctx context.Context, query string, span metrics.Span, step time.Duration) ([]metrics.Point,
 	error) {
+	all, err := s.query(ctx, query, span)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) > 1:
+		return nil, s.reader.SeriesError(len(all), "sum: or avg: before the metric, and without by {…}")
+	case len(all) == 0:
+		return nil, nil
+	}
+	return joinPoints(metrics.SortPoints(all[0], span), span.From, step, isCount(query)), nil
+}
+
+// QuerySeries returns the values of each series of a query. Datadog chooses the interval of the points,
+// unless the query has a rollup. Points that are finer than a step are joined: their sum for counts,
+// their average otherwise.
+func (s *Source) QuerySeries(ctx context.Context, query string, span metrics.Span,
+	step time.Duration) (out [][]metrics.Point, err error) {
+	all, err := s.query(ctx, query, span)
+	for _, points := range all {
+		joined := joinPoints(metrics.SortPoints(points, span), span.From, step, isCount(query))
+		if len(joined) == 0 {
+			joined = metrics.NoData(span)
+		}
+		out = append(out, joined)
+	}
+	return out, err
+}
+
+// query returns the points of each series. Datadog takes whole seconds: those that contain the span.
+func (s *Source) query(ctx context.Context, query string, span metrics.Span) ([][]metrics.Point, error) {
+	to := span.To.Add(time.Second - 1)
 	form := url.Values{"query": {query}, "from": {strconv.FormatInt(span.From.Unix(), 10)},
-		"to": {strconv.FormatInt(span.To.Unix(), 10)}}
+		"to": {strconv.FormatInt(to.Unix(), 10)}}
 	got, err := s.reader.Read(ctx, http.MethodGet, s.address+"/api/v1/query?"+form.Encode(), s.header, "")
 	if err != nil {
 		return nil, err
 	}
-	points, err := s.readBody(got)
-	if err != nil {
-		return nil, err
-	}
-	return joinPoints(metrics.SortPoints(points, span), span.From, step, isCount(query)), nil
+	return s.readBody(got)
 }
 
 // answer is a response of the API: of a query, or of a refusal.
@@ -61,9 +86,9 @@ type answer struct {
 	} `json:"series"`
 }
 
-func (s *Source) readBody(got *httpread.Response) ([]metrics.Point, error) {
+func (s *Source) readBody(got *httpread.Response) (out [][]metrics.Point, err error) {
 	var a answer
-	err := json.Unmarshal(got.Body, &a)
+	err = json.Unmarshal(got.Body, &a)
 	switch {
 	case got.Status/100 != 2 && err == nil:
 		return nil, s.reader.StatusError(s.address, got, strings.Join(append(a.Errors, a.Error), " "))
@@ -75,16 +100,15 @@ func (s *Source) readBody(got *httpread.Response) ([]metrics.Point, error) {
 		return nil, s.reader.WrongQuery(errors.New(s.reader.Mask(a.Error)), "correct the query")
 	case a.Series == nil:
 		return nil, s.reader.NotJSON(s.address, got, errors.New("it has no series"))
-	case len(*a.Series) > 1:
-		return nil, s.reader.SeriesError(len(*a.Series), "sum: or avg: before the metric, and without by {…}")
-	case len(*a.Series) == 0:
-		return nil, nil
 	}
-	points, ok := pointsOf((*a.Series)[0].Points)
-	if !ok {
-		return nil, s.reader.NotJSON(s.address, got, errors.New("a point is not a time and a value"))
+	for _, one := range *a.Series {
+		points, ok := pointsOf(one.Points)
+		if !ok {
+			return nil, s.reader.NotJSON(s.address, got, errors.New("a point is not a time and a value"))
+		}
+		out = append(out, points)
 	}
-	return points, nil
+	return out, nil
 }
 
 // pointsOf returns points of pairs: milliseconds, and a value or null for a gap.

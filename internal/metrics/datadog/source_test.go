@@ -40,7 +40,8 @@ func body(points []metrics.Point) string {
 func TestSource(t *testing.T) {
 	sourcetest.Run(t, sourcetest.Provider{
 		Open: openSource, Query: "sum:x{*}.as_count()", Body: body, HasTimes: true,
-		ManySeries: `{"status":"ok","series":[{},{},{}]}`,
+		ChoosesTimes: true,
+		ManySeries:   `{"status":"ok","series":[{},{},{}]}`,
 		Incomplete: []string{`{}`, `[]`, `{"status":"ok"}`, `{"status":"ok","series":{}}`,
 			`{"status":"ok","series":[{"pointlist":[[1]]}]}`, `{"status":"ok","series":[{"pointlist":[[null,1]]}]}`,
 			`{"status":"ok","series":[{"pointlist":[[1,"2"]]}]}`},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/printable"
@@ -119,7 +120,11 @@ func (r Reader) sendError(ctx context.Context, request *http.Request, err error)
 		return r.noAnswer(coveredError{tlsText(err), err},
 			"trust the certificate authority on this machine, or correct the address")
 	}
-	return r.noAnswer(coveredError{r.Mask(err.Error()), err}, "check that "+secret.URL(address)+" responds")
+	text := r.Mask(err.Error())
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		text = "connection refused" // next names the address
+	}
+	return r.noAnswer(coveredError{text, err}, "check that "+secret.URL(address)+" responds")
 }
 
 // StoppedError returns the error of a query whose context has ended.

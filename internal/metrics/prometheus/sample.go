@@ -5,9 +5,6 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"time"
-
-	"github.com/sluice-ecs/sluice/internal/metrics"
 )
 
 // sample is a time and a value: [1700000000.5, "0.25"]. Prometheus writes values as strings, because
@@ -34,8 +31,4 @@ func (s *sample) UnmarshalJSON(text []byte) error {
 	}
 	s.value = value
 	return nil
-}
-
-func (s sample) point() metrics.Point {
-	return metrics.Point{At: time.UnixMilli(int64(math.Round(s.seconds * 1000))).UTC(), Value: s.value}
 }

@@ -31,39 +31,54 @@ func New(address string, reader httpread.Reader) *Source {
 	return &Source{reader: reader, address: strings.TrimSuffix(address, "/")}
 }
 
-// Query returns the values of a PromQL query, by the begin of their step. Prometheus evaluates a
-// query at the end of each step, so that increase(…[1m]) with a step of a minute covers the step. A
-// span that is shorter than a step has one value, from the end of the span.
+// Query returns the values of a PromQL query with at most one series, see [Source.QuerySeries].
 func (s *Source) Query(ctx context.Context, query string, span metrics.Span, step time.Duration) ([]metrics.Point,
 	error) {
-	path, form := "/api/v1/query", url.Values{"query": {query}}
-	if span.To.Sub(span.From) <= step {
-		span.From = span.To.Add(-step)
-		form.Set("time", formatTime(span.To))
-	} else {
-		path = "/api/v1/query_range"
-		form.Set("start", formatTime(span.From.Add(step)))
-		form.Set("end", formatTime(span.To))
-		form.Set("step", strconv.FormatFloat(step.Seconds(), 'f', -1, 64))
-	}
-	body, err := s.send(ctx, path, form)
-	if err != nil {
+	all, grid, err := s.query(ctx, query, span, step)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(all) > 1:
+		return nil, s.reader.SeriesError(len(all), "sum(…), avg(…) or max(…)")
+	case len(all) == 0:
+		return nil, nil
 	}
-	points, err := s.readBody(body)
-	for i := range points {
-		points[i].At = points[i].At.Add(-step)
-	}
-	return metrics.SortPoints(points, span), err
+	return grid.pointsOf(all[0]), nil
 }
 
-func formatTime(t time.Time) string {
-	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', -1, 64)
+// QuerySeries returns the values of each series of a PromQL query, by the begin of their step.
+// Prometheus evaluates a query at the end of each step, so that increase(…[1m]) with a step of a
+// minute covers the step. A span that is shorter than a step has one value, from the end of the span.
+func (s *Source) QuerySeries(ctx context.Context, query string, span metrics.Span,
+	step time.Duration) (out [][]metrics.Point, err error) {
+	all, grid, err := s.query(ctx, query, span, step)
+	for _, samples := range all {
+		points := grid.pointsOf(samples)
+		if len(points) == 0 {
+			points = metrics.NoData(span)
+		}
+		out = append(out, points)
+	}
+	return out, err
 }
 
-// send sends a query: in the URL, or in the body if the URL would be too long.
-func (s *Source) send(ctx context.Context, path string, form url.Values) (*httpread.Response, error) {
-	method, address, header, body := http.MethodGet, s.address+path, http.Header{"Accept": {"application/json"}}, ""
+// query returns the samples of each series, and the times that were asked for.
+func (s *Source) query(ctx context.Context, query string, span metrics.Span, step time.Duration) ([][]sample, grid,
+	error) {
+	g := newGrid(span, step)
+	got, err := s.send(ctx, url.Values{"query": {query}, "start": {formatTime(g.timeOf(1))},
+		"end": {formatTime(g.timeOf(g.steps))}, "step": {strconv.FormatFloat(g.step.Seconds(), 'f', -1, 64)}})
+	if err != nil {
+		return nil, g, err
+	}
+	all, err := s.readBody(got)
+	return all, g, err
+}
+
+// send sends a query of a range: in the URL, or in the body if the URL would be too long.
+func (s *Source) send(ctx context.Context, form url.Values) (*httpread.Response, error) {
+	method, address, header, body := http.MethodGet, s.address+"/api/v1/query_range",
+		http.Header{"Accept": {"application/json"}}, ""
 	if encoded := form.Encode(); len(address)+len(encoded) <= maxURL {
 		address += "?" + encoded
 	} else {
@@ -92,7 +107,7 @@ type series struct {
 	Histograms json.RawMessage `json:"histograms"`
 }
 
-func (s *Source) readBody(got *httpread.Response) ([]metrics.Point, error) {
+func (s *Source) readBody(got *httpread.Response) ([][]sample, error) {
 	var a answer
 	err := json.Unmarshal(got.Body, &a)
 	switch {
@@ -108,30 +123,35 @@ func (s *Source) readBody(got *httpread.Response) ([]metrics.Point, error) {
 	case a.Status != "success":
 		return nil, s.reader.NotJSON(s.address, got, errors.New("it has no status"))
 	}
-	points, err := s.readResult(a.Data.ResultType, a.Data.Result)
+	samples, err := s.readResult(a.Data.ResultType, a.Data.Result)
 	if errors.Is(err, errResult) {
 		return nil, s.reader.NotJSON(s.address, got, err)
 	}
-	return points, err
+	return samples, err
 }
 
 // errResult is a result that does not have the shape of its type.
 var errResult = errors.New("the result does not have the shape of its type")
 
-func (s *Source) readResult(kind string, result json.RawMessage) ([]metrics.Point, error) {
+// readResult returns the samples of each series. Prometheus answers a range with a matrix. A vector
+// without series is one series without values, as PipeCD has it.
+func (s *Source) readResult(kind string, result json.RawMessage) ([][]sample, error) {
 	switch kind {
 	case "scalar":
 		var one sample
 		if json.Unmarshal(result, &one) != nil {
 			return nil, errResult
 		}
-		return []metrics.Point{one.point()}, nil
+		return [][]sample{{one}}, nil
 	case "vector", "matrix":
 		var all []series
 		if json.Unmarshal(result, &all) != nil {
 			return nil, errResult
 		}
-		return s.pointsOf(all)
+		if kind == "vector" && len(all) == 0 {
+			all = []series{{}}
+		}
+		return s.samplesOf(all)
 	case "string":
 		return nil, s.reader.WrongQuery(errors.New("the query is a string, and a gate needs a number"),
 			"correct the query")
@@ -139,23 +159,18 @@ func (s *Source) readResult(kind string, result json.RawMessage) ([]metrics.Poin
 	return nil, errResult
 }
 
-// pointsOf returns the points of the one series that a query may have.
-func (s *Source) pointsOf(all []series) (out []metrics.Point, err error) {
-	switch {
-	case len(all) > 1:
-		return nil, s.reader.SeriesError(len(all), "sum(…), avg(…) or max(…)")
-	case len(all) == 0:
-		return nil, nil
-	case all[0].Histogram != nil || all[0].Histograms != nil:
-		return nil, s.reader.WrongQuery(errors.New("the query is a histogram, and a gate needs a number"),
-			"use histogram_quantile, histogram_count or histogram_fraction")
-	}
-	values := all[0].Values
-	if all[0].Value != nil {
-		values = append(values, *all[0].Value)
-	}
-	for _, v := range values {
-		out = append(out, v.point())
+// samplesOf returns the samples of each series.
+func (s *Source) samplesOf(all []series) (out [][]sample, err error) {
+	for _, one := range all {
+		if one.Histogram != nil || one.Histograms != nil {
+			return nil, s.reader.WrongQuery(errors.New("the query is a histogram, and a gate needs a number"),
+				"use histogram_quantile, histogram_count or histogram_fraction")
+		}
+		samples := one.Values
+		if one.Value != nil {
+			samples = append(samples, *one.Value)
+		}
+		out = append(out, samples)
 	}
 	return out, nil
 }

@@ -25,14 +25,14 @@ func openSource(t *testing.T, address string, client *http.Client) metrics.Sourc
 		}})
 }
 
-// body returns a matrix with one series. Prometheus writes the time at the end of a step.
+// body returns a matrix with one series. Prometheus writes the time at the end of a step, in milliseconds.
 func body(points []metrics.Point, write func(value string) string) string {
 	if points == nil {
 		return `{"status":"success","data":{"resultType":"matrix","result":[]}}`
 	}
 	var values []string
 	for _, p := range points {
-		values = append(values, fmt.Sprintf("[%d,%s]", p.At.Add(time.Minute).Unix(),
+		values = append(values, fmt.Sprintf("[%s,%s]", formatTime(p.At.Add(time.Minute)),
 			write(strconv.FormatFloat(p.Value, 'f', -1, 64))))
 	}
 	return `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"job":"web"},"values":[` +
@@ -41,7 +41,7 @@ func body(points []metrics.Point, write func(value string) string) string {
 
 func TestSource(t *testing.T) {
 	sourcetest.Run(t, sourcetest.Provider{
-		Open: openSource, Query: "sum(rate(x[1m]))", HasTimes: true,
+		Open: openSource, Query: "sum(rate(x[1m]))", HasTimes: true, HasNaN: true,
 		Body:       func(all []metrics.Point) string { return body(all, strconv.Quote) },
 		Quoted:     func(all []metrics.Point) string { return body(all[:1], strconv.Quote) },
 		ManySeries: `{"status":"success","data":{"resultType":"vector","result":[{},{},{}]}}`,
@@ -67,7 +67,7 @@ func serverOf(t *testing.T, body string) (metrics.Source, *http.Request) {
 
 func at(seconds int) time.Time { return time.Date(2027, 1, 2, 12, 0, seconds, 0, time.UTC) }
 
-// A span of whole steps is a range query at the end of each step. A shorter one is one query.
+// A query is evaluated at the end of each step of the span; one of a shorter span at its end.
 func TestRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to, step int
@@ -75,8 +75,8 @@ func TestRequests(t *testing.T) {
 		want           string
 	}{
 		"range":   {0, 600, 60, "up", "GET /prefix/api/v1/query_range query=up start=1798891260 end=1798891800 step=60"},
-		"one":     {0, 60, 60, "up", "GET /prefix/api/v1/query query=up time=1798891260"},
-		"shorter": {50, 60, 60, "up", "GET /prefix/api/v1/query query=up time=1798891260"},
+		"one":     {0, 60, 60, "up", "GET /prefix/api/v1/query_range query=up start=1798891260 end=1798891260 step=60"},
+		"shorter": {50, 60, 60, "up", "GET /prefix/api/v1/query_range query=up start=1798891260 end=1798891260 step=60"},
 		"long":    {0, 600, 30, "up + " + strings.Repeat("0", 3000), "POST /prefix/api/v1/query_range"},
 	} {
 		source, last := serverOf(t, body(nil, nil))
@@ -85,7 +85,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		got := last.Method + " " + last.URL.Path
-		for _, key := range []string{"query", "start", "end", "step", "time"} {
+		for _, key := range []string{"query", "start", "end", "step"} {
 			if v := last.Form.Get(key); v != "" && last.Method == "GET" {
 				got += " " + key + "=" + v
 			}

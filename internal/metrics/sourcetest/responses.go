@@ -149,7 +149,7 @@ func (p Provider) testRedirectHere(t *testing.T) {
 			http.Redirect(w, r, prefix+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 			return
 		}
-		serveJSON(p.Body(one))(w, r)
+		serveJSON(p.Body(p.timed(one)))(w, r)
 	}))
 	defer server.Close()
 	p.check(t, testCase{want: one}, t.Context(), server.URL, server.Client())

@@ -40,18 +40,42 @@ type Provider struct {
 	// HasTimes is whether points have times of their own. Otherwise the source has one point, the
 	// last, at the begin of the last step.
 	HasTimes bool
+	// ChoosesTimes is whether the provider chooses the times of points, in milliseconds. Otherwise it
+	// has those that the source asked for.
+	ChoosesTimes bool
+	// HasNaN is whether the provider has values that are infinite or not a number.
+	HasNaN bool
 }
 
 const step = time.Minute
 
-// at returns a minute of the span under test, which has ten.
-func at(minutes int) time.Time { return time.Date(2027, 1, 2, 12, minutes, 0, 0, time.UTC) }
+// at returns a minute of the span under test, which has ten. It has nanoseconds, as clocks have, and
+// they are not whole milliseconds, as those of providers are.
+func at(minutes int) time.Time { return time.Date(2027, 1, 2, 12, minutes, 17, 424_511_387, time.UTC) }
 
 // span is what every case asks for.
 func span() metrics.Span { return metrics.Span{From: at(0), To: at(10)} }
 
 func point(minutes int, value float64) metrics.Point {
 	return metrics.Point{At: at(minutes), Value: value}
+}
+
+// timed returns points at the times that the provider chooses: the first millisecond of each step.
+func (p Provider) timed(all []metrics.Point) (out []metrics.Point) {
+	for _, x := range all {
+		if p.ChoosesTimes {
+			x.At = x.At.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// isSame reports whether two lists have the same points. NaN is the same as NaN.
+func isSame(a, b []metrics.Point) bool {
+	return slices.EqualFunc(a, b, func(x, y metrics.Point) bool {
+		return x.At.Equal(y.At) && (x.Value == y.Value || math.IsNaN(x.Value) && math.IsNaN(y.Value))
+	})
 }
 
 // testCase is one behaviour of a server, and what the source makes of it.
@@ -92,8 +116,8 @@ func (p Provider) check(t *testing.T, c testCase, ctx context.Context, address s
 	t.Helper()
 	got, err := p.Open(t, address, client).Query(ctx, p.Query, span(), step)
 	if !c.fails {
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%v, %v; want %v", got, err, c.want)
+		if want := p.timed(c.want); err != nil || !isSame(got, want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
 		}
 		return
 	}
@@ -126,18 +150,24 @@ func serveJSON(body string) http.HandlerFunc { return serve(http.StatusOK, "appl
 // valueCases are responses with points.
 func (p Provider) valueCases() []testCase {
 	points := func(name string, sent, want []metrics.Point, needsTimes bool) testCase {
-		return testCase{name: name, serve: serveJSON(p.Body(sent)), want: want, needsTimes: needsTimes}
+		return testCase{name: name, serve: serveJSON(p.Body(p.timed(sent))), want: want, needsTimes: needsTimes}
 	}
 	one := []metrics.Point{point(9, 1.5)}
+	notNumbers := func(all ...metrics.Point) []metrics.Point {
+		if p.HasNaN {
+			return all
+		}
+		return slices.DeleteFunc(all, func(x metrics.Point) bool { return math.IsNaN(x.Value) || math.IsInf(x.Value, 0) })
+	}
 	all := []testCase{
 		points("value", one, one, false),
 		points("zero", []metrics.Point{point(9, 0)}, []metrics.Point{point(9, 0)}, false),
 		points("large value", []metrics.Point{point(9, 1e15)}, []metrics.Point{point(9, 1e15)}, false),
 		points("none", nil, nil, true),
-		points("not a number", []metrics.Point{point(9, math.NaN())}, nil, false),
-		points("infinity", []metrics.Point{point(9, math.Inf(1))}, nil, false),
+		points("not a number", []metrics.Point{point(9, math.NaN())}, notNumbers(point(9, math.NaN())), false),
+		points("infinity", []metrics.Point{point(9, math.Inf(1))}, notNumbers(point(9, math.Inf(1))), false),
 		points("not a number among others", []metrics.Point{point(7, 1), point(8, math.NaN()), point(9, 2)},
-			[]metrics.Point{point(7, 1), point(9, 2)}, true),
+			notNumbers(point(7, 1), point(8, math.NaN()), point(9, 2)), true),
 		points("several", []metrics.Point{point(3, 1), point(4, 2), point(9, 3)},
 			[]metrics.Point{point(3, 1), point(4, 2), point(9, 3)}, true),
 		points("out of order", []metrics.Point{point(9, 3), point(3, 1), point(4, 2)},
@@ -147,13 +177,13 @@ func (p Provider) valueCases() []testCase {
 			[]metrics.Point{point(0, 2), point(9, 3)}, true),
 	}
 	if p.Quoted != nil {
-		all = append(all, testCase{name: "number as a string", serve: serveJSON(p.Quoted(one)), want: one})
+		all = append(all, testCase{name: "number as a string", serve: serveJSON(p.Quoted(p.timed(one))), want: one})
 	}
 	if p.ManySeries != "" {
 		all = append(all, testCase{name: "several series", serve: serveJSON(p.ManySeries), fails: true, part: "3 series"})
 	}
-	all = append(all, testCase{name: "compressed", serve: serveCompressed(p.Body(one)), want: one})
-	all = append(all, testCase{name: "another content type", serve: serve(http.StatusOK, "text/plain", p.Body(one)),
+	all = append(all, testCase{name: "compressed", serve: serveCompressed(p.Body(p.timed(one))), want: one})
+	all = append(all, testCase{name: "another content type", serve: serve(http.StatusOK, "text/plain", p.Body(p.timed(one))),
 		want: one})
 	return all
 }

@@ -46,8 +46,9 @@ func noteGates(p *plan.Plan) {
 	}
 	for _, s := range p.Stages {
 		for _, g := range s.Gates {
-			if g.Read.Provider != nil && !g.Counts() && !g.How.SkipOnNoData {
-				p.Notes = append(slices.Clone(p.Notes), "readings without values do not make a gate good, as they do in PipeCD")
+			if g.How.PipeCD && g.Read.Provider != nil && !g.Counts() && !g.How.SkipOnNoData {
+				p.Notes = append(slices.Clone(p.Notes), "a gate fails if no reading has a value; PipeCD passes it if all ranges were "+
+					"empty. If no value is good, set skipOnNoData, or let the query return 0")
 				return
 			}
 		}

@@ -26,7 +26,7 @@ func (r httpReader) read(ctx context.Context, _ times) analysis.Look {
 	for _, h := range r.check.Headers {
 		value, err := r.outside.Resolve(ctx, h.Value)
 		if err != nil {
-			return analysis.Look{Problem: err.Error()}
+			return unanswered(err)
 		}
 		header.Set(h.Key, value)
 	}
@@ -38,7 +38,7 @@ func (r httpReader) read(ctx context.Context, _ times) analysis.Look {
 // lookOf returns the look of a check.
 func lookOf(passed bool, text string, err error) analysis.Look {
 	if err != nil {
-		return analysis.Look{Problem: err.Error()}
+		return unanswered(err)
 	}
 	if passed {
 		return analysis.Look{Check: analysis.Check{Passed: true}}
@@ -71,7 +71,7 @@ type alarmReader struct {
 func (r alarmReader) read(ctx context.Context, _ times) analysis.Look {
 	all, err := metrics.ReadAlarms(ctx, r.account.CloudWatch(), []string{r.name})
 	if err != nil {
-		return analysis.Look{Problem: err.Error()}
+		return unanswered(err)
 	}
 	return lookOf(!all[0].IsFiring(), fmt.Sprintf("alarm %s is in state %s: %s", r.name, all[0].State, all[0].Reason), nil)
 }

@@ -119,8 +119,11 @@ func (g *gate) verdict(atEnd bool) (analysis.Verdict, analysis.Judgement) {
 	return j.Verdict, j
 }
 
-// react returns the verdict that a reaction leads to.
+// react returns the verdict that a reaction leads to. It is final only at the end.
 func (g *gate) react(r appfile.Reaction, atEnd bool, j analysis.Judgement) (analysis.Verdict, analysis.Judgement) {
+	if atEnd {
+		r = reactionOf(g.Gate, r, j)
+	}
 	switch {
 	case r == appfile.Fail:
 		return analysis.Bad, j
@@ -128,6 +131,25 @@ func (g *gate) react(r appfile.Reaction, atEnd bool, j analysis.Judgement) (anal
 		return analysis.Good, j
 	}
 	return analysis.Undecided, j
+}
+
+// reactionOf returns the reaction at the end of a stage. A gate that has seen no value never passes: it fails in
+// files of PipeCD, where no person is asked, and asks in others.
+func reactionOf(g appfile.Gate, r appfile.Reaction, j analysis.Judgement) appfile.Reaction {
+	switch {
+	case r != appfile.Pass || j.HasValues:
+		return r
+	case g.How.PipeCD:
+		return appfile.Fail
+	}
+	return appfile.Hold
+}
+
+// awaitsReading reports whether a reading runs, or was due at a time and is not taken yet.
+func (g *gate) awaitsReading(at time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.isReading || g.look != nil || !g.nextRead().After(at)
 }
 
 // emit reports the figures of the gate, if they have changed.
@@ -141,8 +163,11 @@ func (g *gate) emit(s *step.Step) {
 
 // figures returns the event of a judgement.
 func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead {
-	ev := sluice.GateRead{Gate: g.Name, Verdict: sluice.GateVerdict(v), DryRun: g.DryRun, Problem: g.problem, Left: j.Left}
+	ev := sluice.GateRead{Gate: g.Name, Verdict: sluice.GateVerdict(v), DryRun: g.DryRun, Problem: g.problem, Left: j.Left,
+		Readings: j.Looks + j.Problems, WithoutValues: j.Empty + j.Problems}
 	switch {
+	case g.Counts() && v == analysis.Undecided && !j.Silent && j.Reason != "":
+		ev.Canary, ev.Detail = countOf(j.Canary), j.Reason
 	case g.Counts():
 		ev.Canary, ev.Odds, ev.Evidence, ev.Needed = countOf(j.Canary), j.Odds, j.Evidence, j.Needed
 		if g.Compares() {
@@ -153,7 +178,7 @@ func (g *gate) figures(v analysis.Verdict, j analysis.Judgement) sluice.GateRead
 	case g.ComparesWithEarlier() && g.Earlier.IsZero():
 		ev.Detail = "no earlier deployment is known to compare with"
 	default:
-		ev.Detail = fmt.Sprintf("%d of %s failed", j.Failures, sluice.Plural(j.Looks, "reading"))
+		ev.Detail = fmt.Sprintf("%d of %s failed", j.Failures, sluice.Plural(ev.Readings, "reading"))
 	}
 	return ev
 }

@@ -54,7 +54,7 @@ func openQuery(s *step.Step, g appfile.Gate) (reader, error) {
 	if g.Counts() {
 		return countsReader{source, g.Read.Bad, g.Read.All}, nil
 	}
-	r := valuesReader{source, g.Read.Values, stepOf(g)}
+	r := valuesReader{source, g.Read.Values, stepOf(g), g.How.PipeCD}
 	if g.ComparesWithEarlier() {
 		return earlierReader{r, g.Earlier, s.Host.Began(), g.OnUndecided == appfile.Pass}, nil
 	}

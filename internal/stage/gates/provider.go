@@ -35,6 +35,19 @@ func (l *lazySource) Query(ctx context.Context, query string, span metrics.Span,
 	return source.Query(ctx, query, span, step)
 }
 
+func (l *lazySource) QuerySeries(ctx context.Context, query string, span metrics.Span,
+	step time.Duration) ([][]metrics.Point, error) {
+	source, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if of, ok := source.(metrics.SeriesSource); ok {
+		return of.QuerySeries(ctx, query, span, step)
+	}
+	points, err := source.Query(ctx, query, span, step)
+	return [][]metrics.Point{points}, err
+}
+
 func (l *lazySource) open(ctx context.Context) (_ metrics.Source, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -74,20 +74,28 @@ func secretOfTheTest(_ context.Context, place string) (string, error) {
 	return "token-of-the-test", nil
 }
 
-// A provider that never answers is no verdict: the gate holds or does what onError says, and no release fails by it
-// otherwise.
+// A provider that never answers is no verdict: the gate asks, even with onError: pass, or fails if onError says so.
+// A provider that answered before is ignored with onError: pass.
 func TestSilentProviderIsNoVerdict(t *testing.T) {
-	for reaction, want := range map[string]sluice.Outcome{"pass": sluice.Succeeded, "fail": sluice.RolledBack} {
-		t.Run(reaction, func(t *testing.T) {
-			server := fakePrometheus(t, 0)
+	for name, c := range map[string]struct {
+		answers int
+		want    string
+	}{"pass": {0, "asks"}, "fail": {0, "had no answer"}, "pass, once": {1, ""}} {
+		t.Run(name, func(t *testing.T) {
+			server := matrix(func(n int) (int, []string) {
+				if n < c.answers {
+					return http.StatusOK, []string{"0.5"}
+				}
+				return http.StatusUnauthorized, nil
+			}).start(t)
 			stagetest.RunPlain(t, func(b *stagetest.Bench) {
-				b.Engine.OutsideAWS = &stage.OutsideAWS{HTTP: server.Client(),
-					Secret: func(context.Context, string) (string, error) { return "wrong", nil }}
-				end := deploy(b, "sim/web:v2", judged(analysisStage(`duration: 20m, metrics: [{provider: prom, query: q, `+
-					`expected: {max: 1}, onError: `+reaction+`}]`))+
-					"analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: \""+server.URL+"\", bearer: env:TOKEN}}]\n")
-				if end.Outcome != want || want == sluice.RolledBack && !strings.Contains(end.Cause, "had no answer") {
-					b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				end, isAsked := judgeBy(b, server.URL, "2m", "query: q, expected: {max: 1}, interval: 15s, onError: "+name[:4], false)
+				want := sluice.Succeeded
+				if strings.HasPrefix(name, "fail") {
+					want = sluice.RolledBack
+				}
+				if end.Outcome != want || isAsked != (c.want == "asks") || !isAsked && !strings.Contains(end.Cause, c.want) {
+					b.Fatalf("%s, asked %t: %s\n%s", end.Outcome, isAsked, end.Cause, b.EventLog())
 				}
 			})
 		})

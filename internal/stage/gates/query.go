@@ -2,8 +2,14 @@ package gates
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/analysis"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/metrics"
@@ -42,23 +48,48 @@ type valuesReader struct {
 	source metrics.Source
 	query  appfile.Queries
 	step   time.Duration
+	pipeCD bool // queries may have several series
+}
+
+// queryPoints returns the points of a query. In PipeCD's files they are those of all of its series.
+func queryPoints(ctx context.Context, source metrics.Source, query string, span metrics.Span, step time.Duration,
+	pipeCD bool) ([]metrics.Point, error) {
+	of, ok := source.(metrics.SeriesSource)
+	if !ok || !pipeCD {
+		return source.Query(ctx, query, span, step)
+	}
+	all, err := of.QuerySeries(ctx, query, span, step)
+	return slices.Concat(all...), err
+}
+
+func (r valuesReader) queryPoints(ctx context.Context, query string, span metrics.Span) ([]metrics.Point, error) {
+	return queryPoints(ctx, r.source, query, span, r.step, r.pipeCD)
 }
 
 func (r valuesReader) read(ctx context.Context, t times) (l analysis.Look) {
-	span := spanOf(r.source, t)
+	span := spanOf(r.source, t, r.step)
 	if !span.From.Before(span.To) {
 		return l
 	}
-	canary, err := r.source.Query(ctx, r.query.Canary, span, r.step)
+	canary, err := r.queryPoints(ctx, r.query.Canary, span)
 	if err == nil && r.query.Control != "" {
 		var control []metrics.Point
-		control, err = r.source.Query(ctx, r.query.Control, span, r.step)
+		control, err = r.queryPoints(ctx, r.query.Control, span)
 		l.Control = valuesOf(control)
 	}
 	if l.Canary = valuesOf(canary); err != nil {
-		return analysis.Look{Problem: err.Error()}
+		return unanswered(err)
 	}
 	return l
+}
+
+// unanswered returns the look of a reading that failed. People know from the gate what it queries.
+func unanswered(err error) analysis.Look {
+	var e *sluice.Error
+	if errors.As(err, &e) && e.Err != nil && strings.HasPrefix(e.Op, "query ") {
+		err = e.Err
+	}
+	return analysis.Look{Problem: err.Error()}
 }
 
 // earlierReader reads the values of a series, and those of the same series after as much time of the same
@@ -87,11 +118,13 @@ func (r earlierReader) read(ctx context.Context, t times) analysis.Look {
 	return look
 }
 
-// spanOf returns the time whose values a read sees. CloudWatch has only closed minutes, so that its times end
-// earlier: each minute is in exactly one of them.
-func spanOf(source metrics.Source, t times) metrics.Span {
+// spanOf returns the time whose values a read sees: the steps that have ended since the read before. They are
+// counted from the begin of the gate, so that each step is in exactly one read. CloudWatch has only closed
+// minutes, so that its times end earlier: each minute is in exactly one of them.
+func spanOf(source metrics.Source, t times, step time.Duration) metrics.Span {
 	if _, closes := source.(*metrics.CloudWatch); !closes {
-		return metrics.Span{From: t.last, To: t.now}
+		ended := func(at time.Time) time.Time { return t.since.Add(at.Sub(t.since).Truncate(step)) }
+		return metrics.Span{From: ended(t.last), To: ended(t.now)}
 	}
 	span := metrics.Span{From: metrics.CloseTime(t.last, time.Minute), To: metrics.CloseTime(t.now, time.Minute)}
 	if span.From.Before(t.since) {
@@ -125,29 +158,42 @@ func (r countsReader) read(ctx context.Context, t times) analysis.Look {
 	if span.From = span.From.Add(time.Minute - 1).Truncate(time.Minute); !span.From.Before(span.To) {
 		return analysis.Look{}
 	}
-	windows, err := r.windows(ctx, span)
+	windows, hasBad, err := r.windows(ctx, span)
 	if err != nil {
-		return analysis.Look{Problem: err.Error()}
+		return unanswered(err)
 	}
-	return analysis.Look{Windows: windowsOf(windows)}
+	return analysis.Look{Windows: windowsOf(windows), NoBadSeries: !hasBad}
 }
 
-// windows reads the windows of a span.
-func (r countsReader) windows(ctx context.Context, span metrics.Span) ([]metrics.Window, error) {
+// windows reads the windows of a span, and whether the series of bad requests has a point for one of the
+// variants.
+func (r countsReader) windows(ctx context.Context, span metrics.Span) (_ []metrics.Window, hasBad bool, _ error) {
 	var pairs [2]metrics.Pair
 	for i, q := range []struct{ bad, all string }{{r.bad.Canary, r.all.Canary}, {r.bad.Control, r.all.Control}} {
 		if q.all == "" {
 			continue // the canary is not compared
 		}
-		bad, err := r.source.Query(ctx, q.bad, span, time.Minute)
+		bad, err := r.counts(ctx, q.bad, span)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		all, err := r.source.Query(ctx, q.all, span, time.Minute)
+		all, err := r.counts(ctx, q.all, span)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		pairs[i] = metrics.Pair{Bad: metrics.PointsOf(bad), All: metrics.PointsOf(all)}
+		hasBad = hasBad || len(bad) > 0
+		pairs[i] = metrics.Pair{Bad: bad, All: all}
 	}
-	return metrics.CloseWindows(span, time.Minute, pairs[0], pairs[1], nil), nil
+	return metrics.CloseWindows(span, time.Minute, pairs[0], pairs[1], nil), hasBad, nil
+}
+
+// counts reads the points of a query that counts requests.
+func (r countsReader) counts(ctx context.Context, query string, span metrics.Span) (metrics.Points, error) {
+	points, err := r.source.Query(ctx, query, span, time.Minute)
+	for _, p := range points {
+		if !(p.Value >= 0) || math.IsInf(p.Value, 0) {
+			return nil, fmt.Errorf("the query %s has the value %v, and a count is 0 or more", query, p.Value)
+		}
+	}
+	return metrics.PointsOf(points), err
 }

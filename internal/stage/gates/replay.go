@@ -174,7 +174,7 @@ func (r run) play(g appfile.PlacedGate, lookAt func(times) analysis.Look) Replay
 	if out.Verdict == analysis.Undecided && r.isFull {
 		judged = x.How.JudgeAtEnd(x.saved.State)
 		if out.Verdict = judged.Verdict; judged.Verdict == analysis.Undecided {
-			out.AtEnd = g.OnUndecided
+			out.AtEnd = reactionOf(g.Gate, g.OnUndecided, judged)
 		}
 		out.At = r.end
 	}
@@ -185,8 +185,8 @@ func (r run) play(g appfile.PlacedGate, lookAt func(times) analysis.Look) Replay
 	return out
 }
 
-// replayWindows replays a gate that counts requests.
-func replayWindows(all []metrics.Window, span metrics.Span, out *Replay) {
+// replayWindows replays a gate that counts requests. hasBad: the series of bad requests exists.
+func replayWindows(all []metrics.Window, span metrics.Span, out *Replay, hasBad bool) {
 	var minutes []time.Time
 	for _, w := range all {
 		if w.Canary.All > 0 {
@@ -196,7 +196,7 @@ func replayWindows(all []metrics.Window, span metrics.Span, out *Replay) {
 	for _, canary := range splitRuns(minutes) {
 		out.Runs = append(out.Runs, newRun(out.Gate, canary).play(out.Gate, func(t times) analysis.Look {
 			return analysis.Look{Windows: windowsOf(windowsIn(all, metrics.Span{From: t.since,
-				To: metrics.CloseTime(t.now, time.Minute)}))}
+				To: metrics.CloseTime(t.now, time.Minute)})), NoBadSeries: !hasBad}
 		}))
 	}
 	out.Traffic = trafficOf(out.Gate, windowsOf(all), span)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/analysis"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 )
 
@@ -18,7 +19,7 @@ type pastSignal struct {
 func (p pastSignal) replay(ctx context.Context, span metrics.Span, out *Replay) error {
 	all, err := metrics.ReadPastSignal(ctx, p.from.Account.CloudWatch(), *p.from.Groups, p.signal, span)
 	if err == nil {
-		replayWindows(all, span, out)
+		replayWindows(all, span, out, true)
 	}
 	return err
 }
@@ -44,14 +45,15 @@ type pastCounts struct{ source metrics.Source }
 func (p pastCounts) replay(ctx context.Context, span metrics.Span, out *Replay) error {
 	reader := countsReader{p.source, out.Gate.Read.Bad, out.Gate.Read.All}
 	var all []metrics.Window
+	has := false
 	for _, chunk := range chunksOf(span) {
-		windows, err := reader.windows(ctx, chunk)
+		windows, hasBad, err := reader.windows(ctx, chunk)
 		if err != nil {
 			return err
 		}
-		all = append(all, windows...)
+		all, has = append(all, windows...), has || hasBad
 	}
-	replayWindows(all, span, out)
+	replayWindows(all, span, out, has)
 	return nil
 }
 
@@ -65,11 +67,11 @@ const defaultRun = 30 * time.Minute
 // again.
 func (p pastValues) replay(ctx context.Context, span metrics.Span, out *Replay) error {
 	g := out.Gate
-	canary, err := p.points(ctx, g.Read.Values.Canary, span, stepOf(g.Gate))
+	canary, err := p.points(ctx, g.Read.Values.Canary, span, g.Gate)
 	if err != nil {
 		return err
 	}
-	control, err := p.points(ctx, g.Read.Values.Control, span, stepOf(g.Gate))
+	control, err := p.points(ctx, g.Read.Values.Control, span, g.Gate)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (p pastValues) replay(ctx context.Context, span metrics.Span, out *Replay) 
 	}
 	for _, r := range runs {
 		out.Runs = append(out.Runs, r.play(g, func(t times) analysis.Look {
-			at := spanOf(p.source, t)
+			at := spanOf(p.source, t, stepOf(g.Gate))
 			return analysis.Look{Canary: valuesOf(pointsIn(canary, at)), Control: valuesOf(pointsIn(control, at))}
 		}))
 	}
@@ -95,12 +97,12 @@ func (p pastValues) replay(ctx context.Context, span metrics.Span, out *Replay) 
 
 // points returns the points of a query; none without a query.
 func (p pastValues) points(ctx context.Context, query string, span metrics.Span,
-	step time.Duration) (all []metrics.Point, err error) {
+	g appfile.Gate) (all []metrics.Point, err error) {
 	if query == "" {
 		return nil, nil
 	}
 	for _, chunk := range chunksOf(span) {
-		points, err := p.source.Query(ctx, query, chunk, step)
+		points, err := queryPoints(ctx, p.source, query, chunk, stepOf(g), g.How.PipeCD)
 		if err != nil {
 			return nil, err
 		}

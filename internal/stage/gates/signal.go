@@ -17,7 +17,7 @@ type signalReader struct {
 func (r signalReader) read(ctx context.Context, t times) analysis.Look {
 	windows, err := r.shared.ReadSignal(ctx, r.groups, r.signal, t.since)
 	if err != nil {
-		return analysis.Look{Problem: err.Error()}
+		return unanswered(err)
 	}
 	return analysis.Look{Windows: windowsOf(windows)}
 }

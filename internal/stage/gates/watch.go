@@ -3,6 +3,7 @@ package gates
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (w *Watch) Poll(ctx context.Context, s *step.Step) error {
 		}
 	}
 	end := s.Host.Began().Add(s.Stage.Duration)
-	status := plan.GateStatus{AtEnd: !now.Before(end)}
+	status := plan.GateStatus{AtEnd: !now.Before(end) && !w.own.awaitsReading(end)}
 	if err := w.own.judge(s, &status); err != nil {
 		return err
 	}
@@ -142,6 +143,11 @@ func (g *group) takeLooks(ctx context.Context, s *step.Step) error {
 	return nil
 }
 
+// awaitsReading reports whether a gate that judges has a reading that was due at the end of the stage.
+func (g *group) awaitsReading(end time.Time) bool {
+	return slices.ContainsFunc(g.gates, func(x *gate) bool { return !x.DryRun && x.awaitsReading(end) })
+}
+
 // judge fills in the verdict of all gates. A bad gate is an error, unless it only reports.
 func (g *group) judge(s *step.Step, status *plan.GateStatus) error {
 	var undecided []string
@@ -175,7 +181,11 @@ func (g *group) startReads(ctx context.Context, s *step.Step, now time.Time) {
 
 // errBadGate is the error of a gate that refuses the canary.
 func errBadGate(s *step.Step, g *gate, j analysis.Judgement) error {
+	next := "read the metrics of both versions around " + s.Clock.Now().UTC().Format("15:04 UTC") +
+		", and deploy a fixed version"
+	if !j.HasValues {
+		next = "check the query and the provider of gate " + g.Name + " with sluice gate test, and deploy again"
+	}
 	return &sluice.Error{Op: "judge the canary by gate " + g.Name, Resource: s.Client.Resource(), Kind: sluice.Unhealthy,
-		Err: fmt.Errorf("%s", j.Reason), Next: step.RemoveRollback(s, "read the metrics of both versions around "+
-			s.Clock.Now().UTC().Format("15:04 UTC")+", and deploy a fixed version")}
+		Err: fmt.Errorf("%s", j.Reason), Next: step.RemoveRollback(s, next)}
 }

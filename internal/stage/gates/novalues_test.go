@@ -1,0 +1,215 @@
+package gates_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+)
+
+// matrix is a server like Prometheus: it answers the n-th range with these values, one per series, at the
+// times that it was asked for. They are whole milliseconds.
+type matrix func(n int) (status int, series []string)
+
+func (m matrix) start(t *testing.T) *httptest.Server {
+	n := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, series := m(n)
+		n++
+		var all []string
+		for _, value := range series {
+			all = append(all, fmt.Sprintf(`{"metric":{},"values":[[%s,%q]]}`, r.FormValue("start"), value))
+		}
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"matrix","result":[%s]}}`, strings.Join(all, ","))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func always(series ...string) matrix {
+	return func(int) (int, []string) { return http.StatusOK, series }
+}
+
+func refusing(status int) matrix { return func(int) (int, []string) { return status, nil } }
+
+// pipeCDFiles returns the files of an application of PipeCD with the text of a sluice.yaml.
+func pipeCDFiles(files fstest.MapFS) fstest.MapFS {
+	text := string(files["sluice.yaml"].Data)
+	text = strings.NewReplacer("region: us-east-1\n", "", "cluster: prod\n", "").Replace(text)
+	files["sluice.yaml"] = &fstest.MapFile{Data: []byte("apiVersion: pipecd.dev/v1beta1\nkind: ECSApp\nspec:\n  " +
+		strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n")}
+	return files
+}
+
+// judgeBy deploys with one gate of a server and returns how it ended, and whether a person was asked, who approves.
+func judgeBy(b *stagetest.Bench, address, duration, gate string, isPipeCD bool) (end engine.RunResult, isAsked bool) {
+	stagetest.Must(b, b.Clock.Sleep(context.Background(), 424_511_387)) // clocks have nanoseconds
+	b.Engine.OutsideAWS = &stage.OutsideAWS{HTTP: http.DefaultClient}
+	files := b.Files("sim/web:v2", judged(analysisStage("duration: "+duration+", metrics: [{provider: prom, "+gate+"}]"))+
+		"analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: \""+address+"\"}}]\n")
+	if isPipeCD {
+		files = pipeCDFiles(files)
+	}
+	id, watch := b.Start(files), b.Engine.OnEvent
+	b.Engine.OnEvent = func(e sluice.Envelope) {
+		watch(e)
+		if _, ok := e.Open().(sluice.ApprovalAwaited); ok && !isAsked {
+			isAsked = true
+			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Approve, 2, "ana"))
+		}
+	}
+	return stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), isAsked
+}
+
+// A gate without a value never passes. Files of PipeCD fail as PipeCD's analysis plugin does; other gates ask. A
+// person sees why there is no value.
+func TestGateWithoutAValueNeverPasses(t *testing.T) {
+	once := func(n int) (int, []string) {
+		if n == 0 {
+			return http.StatusOK, []string{"0.5"}
+		}
+		return http.StatusInternalServerError, nil
+	}
+	isDown := httptest.NewServer(http.NotFoundHandler())
+	isDown.Close()
+	for name, c := range map[string]struct {
+		serve  matrix
+		gate   string
+		pipeCD string // how PipeCD's file ends, or the cause of its failure
+		own    string // how the same gate ends in sluice.yaml: good, asks, or a cause
+		shown  string // to people
+	}{
+		"in range":            {always("0.5"), "", "good", "good", "0 of 2 readings failed"},
+		"out of range":        {always("2"), "", "the value 2 is more than 1", "the value 2 is more than 1", ""},
+		"down":                {nil, "", "no values: connection refused", "asks", "no values: connection refused"},
+		"credentials":         {refusing(http.StatusUnauthorized), "", "HTTP 401", "asks", "no values: HTTP 401"},
+		"not a number":        {always("NaN"), "", "not a number", "asks", "without values"},
+		"not a number, skip":  {always("NaN"), ", skipOnNoData: true", "good", "good", "without values"},
+		"misspelt metric":     {always(), "", "no values in 2 readings", "asks", "2 of 2 readings without values"},
+		"several series":      {always("0.5", "2"), "", "the value 2 is more than 1", "asks", ""},
+		"several good series": {always("0.5", "1"), "", "good", "asks", ""},
+		"once, then silent":   {once, "", "HTTP 500", "good", "1 of 2 readings without values"},
+		"pass":                {always(), ", onUndecided: pass", "no values in 2 readings", "asks", ""},
+		"fail":                {always(), ", onUndecided: fail", "no values in 2 readings", "no values in 2 readings", ""},
+	} {
+		for _, isPipeCD := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, PipeCD %t", name, isPipeCD), func(t *testing.T) {
+				address, want := isDown.URL, c.own
+				if c.serve != nil {
+					address = c.serve.start(t).URL
+				}
+				if isPipeCD {
+					want = c.pipeCD
+				}
+				stagetest.RunPlain(t, func(b *stagetest.Bench) {
+					end, isAsked := judgeBy(b, address, "2m", "query: q, expected: {max: 1}"+c.gate, isPipeCD)
+					outcome, cause := sluice.RolledBack, want
+					if want == "good" || want == "asks" {
+						outcome, cause = sluice.Succeeded, ""
+					}
+					if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || isAsked != (want == "asks") {
+						b.Fatalf("%s, asked %t: %s; want %s\n%s", end.Outcome, isAsked, end.Cause, want, b.EventLog())
+					}
+					if all := gateReads(b); c.shown != "" && !strings.Contains(all[len(all)-1].Text(), c.shown) {
+						b.Errorf("shown: %s; want %s", all[len(all)-1].Text(), c.shown)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A gate that counts requests does not pass early by a wrong query: a count that is negative is no answer, and
+// without a series of bad requests there is no proof that none was bad.
+func TestWrongCountsAreNoEvidence(t *testing.T) {
+	for name, c := range map[string]struct{ bad, shown string }{
+		"negative":     {"-5", "has the value -5, and a count is 0 or more"},
+		"not a number": {"NaN", "has the value NaN"},
+		"infinite":     {"+Inf", "has the value +Inf"},
+		"no series":    {"", "the query of bad requests has no series"},
+		"zero":         {"0", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				value, points := "1000", []string{}
+				if strings.HasPrefix(r.FormValue("query"), "bad") {
+					value = c.bad
+				}
+				var start, end float64
+				fmt.Sscan(r.FormValue("start"), &start)
+				fmt.Sscan(r.FormValue("end"), &end)
+				for at := start; at <= end; at += 60 {
+					points = append(points, fmt.Sprintf("[%.3f,%q]", at, value))
+				}
+				result := `{"metric":{},"values":[` + strings.Join(points, ",") + `]}`
+				if value == "" {
+					result = ""
+				}
+				fmt.Fprintf(w, `{"status":"success","data":{"resultType":"matrix","result":[%s]}}`, result)
+			}))
+			defer server.Close()
+			stagetest.RunPlain(t, func(b *stagetest.Bench) {
+				end, isAsked := judgeBy(b, server.URL, "20m", `bad: "bad {{ .Variant }}", all: "all {{ .Variant }}", max: 1%, worse: 2`,
+					false)
+				if end.Outcome != sluice.Succeeded || isAsked != (c.shown != "") {
+					b.Fatalf("%s, asked %t: %s\n%s", end.Outcome, isAsked, end.Cause, b.EventLog())
+				}
+				if all := gateReads(b); c.shown != "" && !strings.Contains(all[len(all)-1].Text(), c.shown) {
+					b.Errorf("shown: %s; want %s", all[len(all)-1].Text(), c.shown)
+				}
+			})
+		})
+	}
+}
+
+// A gate whose first reading is due as the stage ends is read before it is judged.
+func TestFirstReadingAtTheEndIsWaitedFor(t *testing.T) {
+	server := always("2").start(t)
+	stagetest.RunPlain(t, func(b *stagetest.Bench) {
+		end, _ := judgeBy(b, server.URL, "2m", "query: q, expected: {max: 1}, interval: 2m", true)
+		if end.Outcome != sluice.RolledBack || !strings.Contains(end.Cause, "the value 2 is more than 1") {
+			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+	})
+}
+
+// Readings count after the time `after`: a canary that is bad only while it is cold passes.
+func TestWarmUpIsNotRead(t *testing.T) {
+	for after, want := range map[string]sluice.Outcome{"": sluice.RolledBack, ", after: 1m": sluice.Succeeded} {
+		t.Run("after"+after, func(t *testing.T) {
+			var began time.Time
+			var now func() time.Time
+			server := matrix(func(int) (int, []string) {
+				if now().Sub(began) < 70*time.Second {
+					return http.StatusOK, []string{"2"}
+				}
+				return http.StatusOK, []string{"0.5"}
+			}).start(t)
+			stagetest.RunPlain(t, func(b *stagetest.Bench) {
+				now = b.Clock.Now
+				watch := b.Engine.OnEvent
+				b.Engine.OnEvent = func(e sluice.Envelope) {
+					watch(e)
+					if _, ok := e.Open().(sluice.StageStarted); ok && strings.HasSuffix(e.Stage, " ANALYSIS") {
+						began = e.At
+					}
+				}
+				end, _ := judgeBy(b, server.URL, "2m", "query: q, expected: {max: 1}"+after, true)
+				if end.Outcome != want {
+					b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+			})
+		})
+	}
+}
