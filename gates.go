@@ -26,8 +26,8 @@ type GateRead struct {
 	// DryRun: a bad verdict is reported and does not end the deployment.
 	DryRun  bool   `json:"dryRun,omitempty"`
 	Problem string `json:"problem,omitempty"` // why the last reading has no value
-	// Readings is how many readings there were. WithoutValues is how many of them had no value, or no answer.
-	Readings      int `json:"readings,omitempty"`
+	Readings int `json:"readings,omitempty"` // until now, with those that had no answer
+	// WithoutValues is how many of the readings had no value or no answer.
 	WithoutValues int `json:"withoutValues,omitempty"`
 }
 

@@ -72,6 +72,37 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// Datadog takes whole seconds. Two spans that follow each other at a time with nanoseconds have each point once.
+func TestSpansOfWholeSeconds(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var from, to int
+		fmt.Sscan(r.FormValue("from"), &from)
+		fmt.Sscan(r.FormValue("to"), &to)
+		var points []metrics.Point
+		for s := from; s < to; s++ { // the end is not in the answer
+			points = append(points, metrics.Point{At: time.Unix(int64(s), 0), Value: float64(s)})
+		}
+		fmt.Fprint(w, body(points))
+	}))
+	defer server.Close()
+	source := openSource(t, server.URL, server.Client())
+	border, seen := at(30).Add(424_511_387), map[float64]int{}
+	for _, span := range []metrics.Span{{From: at(0), To: border}, {From: border, To: at(60)}} {
+		points, err := source.Query(t.Context(), "avg:x{*}", span, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range points {
+			seen[p.Value]++
+		}
+	}
+	for s := range 60 {
+		if n := seen[float64(at(s).Unix())]; n != 1 {
+			t.Errorf("the point of second %d was read %d times", s, n)
+		}
+	}
+}
+
 // Points that are finer than a step are joined: counts are summed up, other values averaged.
 func TestFinerPointsAreJoined(t *testing.T) {
 	fine := []metrics.Point{{At: at(0), Value: 1}, {At: at(20), Value: 2}, {At: at(40), Value: 6}, {At: at(130), Value: 5}}

@@ -121,6 +121,62 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// Each series has its points. A series without a value has one that is not a number, and a range without
+// series has none.
+func TestSeries(t *testing.T) {
+	when := at(60).Unix()
+	for result, want := range map[string]string{
+		fmt.Sprintf(`{"resultType":"matrix","result":[{"values":[[%d,"1"]]},{"values":[[%d,"2"]]}]}`, when, when): "[1] [2]",
+		fmt.Sprintf(`{"resultType":"matrix","result":[{"values":[]},{"values":[[%d,"NaN"]]}]}`, when):             "[NaN] [NaN]",
+		`{"resultType":"matrix","result":[]}`: "",
+		`{"resultType":"vector","result":[]}`: "[NaN]",
+	} {
+		source, _ := serverOf(t, `{"status":"success","data":`+result+`}`)
+		all, err := source.(metrics.SeriesSource).QuerySeries(t.Context(), "q", metrics.Span{From: at(0), To: at(60)}, time.Minute)
+		var got []string
+		for _, points := range all {
+			var values []float64
+			for _, p := range points {
+				values = append(values, p.Value)
+			}
+			got = append(got, fmt.Sprint(values))
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, %v; want %s", result, got, err, want)
+		}
+	}
+}
+
+// Prometheus reads times as binary fractions, so that a time may come back a millisecond earlier or later. Mimir
+// and VictoriaMetrics align the times of a range down to whole steps. Each step keeps its point.
+func TestServersThatMoveTimes(t *testing.T) {
+	from := time.Date(2027, 1, 2, 12, 0, 17, 424_511_387, time.UTC)
+	for name, move := range map[string]func(ms int64) int64{
+		"exact":      func(ms int64) int64 { return ms },
+		"earlier":    func(ms int64) int64 { return ms - 1 },
+		"later":      func(ms int64) int64 { return ms + 1 },
+		"aligned":    func(ms int64) int64 { return ms / 60_000 * 60_000 },
+		"in seconds": func(ms int64) int64 { return ms / 1000 * 1000 },
+	} {
+		var values []string
+		for n := range 3 {
+			ms := move(from.Add(time.Duration(n+1) * time.Minute).UnixMilli())
+			values = append(values, fmt.Sprintf(`[%d.%03d,"%d"]`, ms/1000, ms%1000, n))
+		}
+		source, _ := serverOf(t, `{"status":"success","data":{"resultType":"matrix","result":[{"values":[`+
+			strings.Join(values, ",")+`]}]}}`)
+		got, err := source.Query(t.Context(), "q", metrics.Span{From: from, To: from.Add(3 * time.Minute)}, time.Minute)
+		if err != nil || len(got) != 3 {
+			t.Fatalf("%s: %v, %v; want three points", name, got, err)
+		}
+		for n, p := range got {
+			if want := from.Add(time.Duration(n) * time.Minute); !p.At.Equal(want) || p.Value != float64(n) {
+				t.Errorf("%s: point %d is %v at %s, want %s", name, n, p.Value, p.At, want)
+			}
+		}
+	}
+}
+
 // Prometheus's own reason is in the error of a wrong query.
 func TestErrorsNameTheReason(t *testing.T) {
 	text, _ := json.Marshal(map[string]string{"status": "error", "errorType": "bad_data", "error": "parse error at 3"})

@@ -173,6 +173,57 @@ func TestWrongCountsAreNoEvidence(t *testing.T) {
 	}
 }
 
+// Each step of a series is in exactly one reading, whatever nanoseconds the clock has and however the interval
+// divides into steps.
+func TestEachStepIsReadOnce(t *testing.T) {
+	for interval, step := range map[string]time.Duration{"25s": 25 * time.Second, "1m": time.Minute, "90s": time.Minute,
+		"2m": time.Minute} {
+		t.Run(interval, func(t *testing.T) {
+			var ends []float64 // of the steps that were read
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var start, end float64
+				fmt.Sscan(r.FormValue("start"), &start)
+				fmt.Sscan(r.FormValue("end"), &end)
+				for at := start; at <= end; at += step.Seconds() {
+					ends = append(ends, at)
+				}
+				fmt.Fprintf(w, `{"status":"success","data":{"resultType":"matrix","result":[{"values":[[%.3f,"0.5"]]}]}}`, end)
+			}))
+			defer server.Close()
+			stagetest.RunPlain(t, func(b *stagetest.Bench) {
+				if end, _ := judgeBy(b, server.URL, "12m", "query: q, expected: {max: 1}, interval: "+interval, true); end.Outcome !=
+					sluice.Succeeded {
+					b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+				for i := range ends[1:] {
+					if d := ends[i+1] - ends[i] - step.Seconds(); d > .002 || d < -.002 {
+						b.Errorf("step %d ends %.3f s after the one before it, want %s", i+1, ends[i+1]-ends[i], step)
+					}
+				}
+				if want := int(12 * time.Minute / step); len(ends) < want-1 || len(ends) > want {
+					b.Errorf("%d steps were read, want %d", len(ends), want)
+				}
+			})
+		})
+	}
+}
+
+// A reading of AWS is sent once: a gate can do without it, and the stage does not wait for an AWS that is silent.
+func TestReadingsOfAWSAreSentOnce(t *testing.T) {
+	stagetest.RunPlain(t, func(b *stagetest.Bench) {
+		stagetest.Must(b, b.Sim.Inject("throttle cloudwatch:DescribeAlarms"))
+		end := deploy(b, "sim/web:v2", judged("{name: WAIT, with: {duration: 4m, gates: [{alarm: slow, onUndecided: fail}]}}"))
+		if end.Outcome != sluice.RolledBack || !strings.Contains(end.Cause, "no values in 4 readings") {
+			b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+		for _, c := range b.Calls {
+			if c.Operation == "DescribeAlarms" && c.Attempt > 1 {
+				b.Errorf("a reading of the gate was sent %d times", c.Attempt)
+			}
+		}
+	})
+}
+
 // A gate whose first reading is due as the stage ends is read before it is judged.
 func TestFirstReadingAtTheEndIsWaitedFor(t *testing.T) {
 	server := always("2").start(t)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -96,6 +97,9 @@ func TestSilentProviderIsNoVerdict(t *testing.T) {
 				}
 				if end.Outcome != want || isAsked != (c.want == "asks") || !isAsked && !strings.Contains(end.Cause, c.want) {
 					b.Fatalf("%s, asked %t: %s\n%s", end.Outcome, isAsked, end.Cause, b.EventLog())
+				}
+				if took := waited(b, "ANALYSIS"); took < 2*time.Minute && want == sluice.Succeeded {
+					b.Errorf("the stage took %s, and a provider without an answer is ignored only at its end", took)
 				}
 			})
 		})
