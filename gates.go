@@ -24,9 +24,9 @@ type GateRead struct {
 	Left   time.Duration `json:"left,omitempty"`
 	Detail string        `json:"detail,omitempty"` // of gates that count nothing: the values, and the range
 	// DryRun: a bad verdict is reported and does not end the deployment.
-	DryRun  bool   `json:"dryRun,omitempty"`
-	Problem string `json:"problem,omitempty"` // why the last reading has no value
-	Readings int `json:"readings,omitempty"` // until now, with those that had no answer
+	DryRun   bool   `json:"dryRun,omitempty"`
+	Problem  string `json:"problem,omitempty"`  // why the last reading has no value
+	Readings int    `json:"readings,omitempty"` // until now, with those that had no answer
 	// WithoutValues is how many of the readings had no value or no answer.
 	WithoutValues int `json:"withoutValues,omitempty"`
 }
