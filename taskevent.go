@@ -19,6 +19,8 @@ type TaskEnded struct {
 	StopCode   string           `json:"stopCode,omitempty"` // EssentialContainerExited, TaskFailedToStart …
 	Reason     string           `json:"reason,omitempty"`
 	Containers []ContainerEnded `json:"containers"` // name, exitCode (null: it never ran) and reason of each
+	// StoppedBy is the essential container that ended first, so that ECS stopped the watched one; empty: it was not stopped
+	StoppedBy string `json:"stoppedBy,omitempty"`
 }
 
 // ContainerEnded is how a container of a task ended. ExitCode is nil if it never

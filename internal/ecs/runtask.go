@@ -167,6 +167,7 @@ type TaskRun struct {
 	ID        string
 	Status    string // PROVISIONING … STOPPED
 	StartedBy string
+	Exited    []string          // names of its containers that have ended
 	Ended     *sluice.TaskEnded // once it is STOPPED
 }
 
@@ -183,6 +184,11 @@ func (t Tasks) DescribeTasks(ctx context.Context, ids []string) ([]TaskRun, erro
 func newTaskRun(t ecstypes.Task) TaskRun {
 	r := TaskRun{ID: sluice.ARNName(aws.ToString(t.TaskArn)), Status: aws.ToString(t.LastStatus),
 		StartedBy: aws.ToString(t.StartedBy)}
+	for _, c := range t.Containers {
+		if aws.ToString(c.LastStatus) == "STOPPED" {
+			r.Exited = append(r.Exited, aws.ToString(c.Name))
+		}
+	}
 	if r.Status == "STOPPED" {
 		r.Ended = newTaskEnded(t)
 	}

@@ -29,9 +29,10 @@ type Task struct {
 	To       string          `json:"to,omitempty"`
 	Request  json.RawMessage `json:"request"` // of RunTask, without the fields that the stage sets
 	Count    int             `json:"count"`
-	Watch    string          `json:"watchContainer"`     // whose exit code decides
-	Digest   string          `json:"digest"`             // of definition and request, before values were removed
-	Redacted bool            `json:"redacted,omitempty"` // see [Plan.ForJournal]
+	Watch    string          `json:"watchContainer"`                // whose exit code decides
+	Others   []string        `json:"essentialContainers,omitempty"` // the other essential ones: the end of one stops Watch
+	Digest   string          `json:"digest"`                        // of definition and request, before values were removed
+	Redacted bool            `json:"redacted,omitempty"`            // see [Plan.ForJournal]
 }
 
 // When a step runs.
@@ -77,6 +78,7 @@ func NewTask(app *appfile.Application, when string, own *definition.Task, given 
 		return nil, err
 	}
 	t.Watch = cmp.Or(t.Watch, FirstEssential(def))
+	t.Others = otherEssential(def, t.Watch)
 	var err error
 	if t.Request, err = (&definition.Run{Input: in}).JSON(); err != nil {
 		return nil, fmt.Errorf("request of RunTask: %w", err)
@@ -136,8 +138,19 @@ func checkNetwork(app *appfile.Application, def *definition.Task, in *awsecs.Run
 // FirstEssential returns the first essential container. The task stops when it stops.
 func FirstEssential(def *definition.Task) string {
 	all := def.Input.ContainerDefinitions
-	i := slices.IndexFunc(all, func(c ecstypes.ContainerDefinition) bool { return c.Essential == nil || *c.Essential })
-	return aws.ToString(all[max(i, 0)].Name)
+	return aws.ToString(all[max(slices.IndexFunc(all, isEssential), 0)].Name)
+}
+
+func isEssential(c ecstypes.ContainerDefinition) bool { return c.Essential == nil || *c.Essential }
+
+// otherEssential returns the essential containers besides one.
+func otherEssential(def *definition.Task, watch string) (names []string) {
+	for _, c := range def.Input.ContainerDefinitions {
+		if name := aws.ToString(c.Name); isEssential(c) && name != watch {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // runRequest returns the request of RunTask: the given values override the service definition, or

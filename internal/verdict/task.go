@@ -10,7 +10,10 @@ func NextRemovalPoll(still time.Duration) time.Duration {
 }
 
 // NextTaskPoll returns the time until the next poll of tasks that run to their end. still is the
-// time since the last change.
-func NextTaskPoll(still time.Duration) time.Duration {
+// time since the last change. ordered: the order matters in which their containers end, which only polls in between show.
+func NextTaskPoll(still time.Duration, ordered bool) time.Duration {
+	if ordered {
+		return time.Second
+	}
 	return min(max(still/5, time.Second), 10*time.Second)
 }

@@ -66,4 +66,6 @@ type Launch struct {
 	Tasks       []string           `json:"tasks,omitempty"` // ids
 	ShortReason string             `json:"short,omitempty"` // why no more could be started
 	Ended       []sluice.TaskEnded `json:"ended,omitempty"`
+	// EndedFirst is the container of each task whose end was seen while the others ran
+	EndedFirst map[string]string `json:"endedFirst,omitempty"`
 }

@@ -66,7 +66,7 @@ func (v *wait) awaitEnded(ctx context.Context) error {
 		if err := v.checkProgress(ctx); err != nil {
 			return err
 		}
-		if err := v.job.Pause(ctx, verdict.NextTaskPoll(v.job.Clock.Now().Sub(v.movedAt))); err != nil {
+		if err := v.job.Pause(ctx, v.nextPoll()); err != nil {
 			return err
 		}
 	}
@@ -101,23 +101,63 @@ func (v *wait) pollTasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, ended := v.job.Clock.Now(), len(v.progress.Ended)
+	now, isNew := v.job.Clock.Now(), false
 	for _, t := range seen {
 		delete(v.missing, t.ID)
 		if v.status[t.ID] != t.Status {
 			v.status[t.ID], v.movedAt = t.Status, now
 			v.job.Emit(sluice.TaskChanged{Task: t.ID, Revision: v.job.Revision.Name, Status: t.Status})
 		}
+		isNew = v.noteEndedFirst(t) || isNew
 		if t.Ended != nil {
-			v.progress.Ended = append(v.progress.Ended, *t.Ended)
+			t.Ended.StoppedBy = v.stoppedBy(t)
+			v.progress.Ended, isNew = append(v.progress.Ended, *t.Ended), true
 		}
 	}
-	if len(v.progress.Ended) > ended {
+	if isNew {
 		if err := v.job.Memory.Save(ctx, v.progress); err != nil {
 			return err
 		}
 	}
 	return v.checkMissing(open, seen, now)
+}
+
+func (v *wait) nextPoll() time.Duration {
+	return verdict.NextTaskPoll(v.job.Clock.Now().Sub(v.movedAt), len(v.job.Others) > 0)
+}
+
+// noteEndedFirst stores which essential container of a task has ended while others run, and reports whether that is new.
+func (v *wait) noteEndedFirst(t ecs.TaskRun) bool {
+	if v.progress.EndedFirst[t.ID] != "" || len(v.job.Others) == 0 {
+		return false
+	}
+	essential := append([]string{v.job.Watch}, v.job.Others...)
+	ended := slices.DeleteFunc(essential, func(name string) bool { return !slices.Contains(t.Exited, name) })
+	if len(ended) == 0 || len(ended) > len(v.job.Others) {
+		return false
+	}
+	if v.progress.EndedFirst == nil {
+		v.progress.EndedFirst = map[string]string{}
+	}
+	v.progress.EndedFirst[t.ID] = ended[0]
+	return true
+}
+
+// stoppedBy returns the essential container whose end made ECS stop the watched one; empty if the watched one ended
+// first. If no poll has shown the order, it is one that failed: ECS ends the others with SIGTERM or SIGKILL.
+func (v *wait) stoppedBy(t ecs.TaskRun) string {
+	if first := v.progress.EndedFirst[t.ID]; first != "" {
+		if first == v.job.Watch {
+			return ""
+		}
+		return first
+	}
+	for _, c := range t.Ended.Containers {
+		if slices.Contains(v.job.Others, c.Name) && c.ExitCode != nil && !slices.Contains([]int{0, 137, 143}, *c.ExitCode) {
+			return c.Name
+		}
+	}
+	return ""
 }
 
 // checkMissing returns an error for a task that ECS no longer returns.

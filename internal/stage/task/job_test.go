@@ -68,18 +68,28 @@ func check(t *testing.T, err error) {
 }
 
 // register registers a definition whose container prints to a log.
-func (b *bench) register(image string) ecs.Revision {
+func (b *bench) register(image string, sidecars ...string) ecs.Revision {
+	all := []ecstypes.ContainerDefinition{logged("job", image)}
+	for i, image := range sidecars {
+		b.job.Others = append(b.job.Others, fmt.Sprint("side", i))
+		all = append(all, logged(b.job.Others[i], image))
+	}
 	out, err := awsecs.NewFromConfig(b.sim.Config()).RegisterTaskDefinition(context.Background(),
 		&awsecs.RegisterTaskDefinitionInput{Family: aws.String("job"), NetworkMode: ecstypes.NetworkModeAwsvpc,
 			RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
 			Cpu:                     aws.String("256"), Memory: aws.String("512"),
-			ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("job"), Image: &image,
-				LogConfiguration: &ecstypes.LogConfiguration{LogDriver: ecstypes.LogDriverAwslogs,
-					Options: map[string]string{"awslogs-group": "/ecs/job", "awslogs-region": "us-east-1",
-						"awslogs-stream-prefix": "job", "awslogs-create-group": "true"}}}}})
+			ContainerDefinitions: all})
 	check(b.T, err)
 	arn := *out.TaskDefinition.TaskDefinitionArn
 	return ecs.Revision{ARN: arn, Name: sluice.RevisionOf(arn)}
+}
+
+// logged is a container that prints to a log.
+func logged(name, image string) ecstypes.ContainerDefinition {
+	return ecstypes.ContainerDefinition{Name: &name, Image: &image, Essential: aws.Bool(true),
+		LogConfiguration: &ecstypes.LogConfiguration{LogDriver: ecstypes.LogDriverAwslogs,
+			Options: map[string]string{"awslogs-group": "/ecs/job", "awslogs-region": "us-east-1",
+				"awslogs-stream-prefix": "job", "awslogs-create-group": "true"}}}
 }
 
 func runRequest() *definition.Run {
@@ -194,6 +204,34 @@ func TestAJobWithoutItsValuesStartsNoTask(t *testing.T) {
 		}
 		b.expectTasks(0)
 	})
+}
+
+// ECS stops a task as soon as one essential container ends. A watched one that exits with 0 then did not end by itself.
+func TestContainerThatECSStoppedHasNotSucceeded(t *testing.T) {
+	for _, c := range []struct{ job, side, want string }{
+		{"sim/job:v1", "sim/side:v1-crash-after-10s-exit-0",
+			"ECS stopped container job, because essential container side0 exited with 0 first"},
+		{"sim/job:v1", "sim/side:v1-crash-after-10s-exit-7",
+			"ECS stopped container job, because essential container side0 exited with 7 first"},
+		{"sim/job:v1-crash-after-20s-exit-0", "sim/side:v1", ""},
+		{"sim/job:v1-crash-after-20s-exit-0", "sim/side:v1-crash-after-3h-exit-1", ""},
+	} {
+		onJob(t, c.job, 1, func(b *bench) {
+			b.job.Revision = b.register(c.job, c.side)
+			p, err := b.job.Launch(context.Background())
+			check(t, err)
+			err = b.job.Await(context.Background(), p)
+			if code := p.Ended[0].Containers[0].ExitCode; code == nil || *code != 0 {
+				t.Errorf("container job of %s and %s: %v", c.job, c.side, p.Ended[0])
+			}
+			if c.want == "" && err != nil || c.want != "" && !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%s with %s: %v, want %q", c.job, c.side, err, c.want)
+			}
+			if c.want != "" && !strings.Contains(sluice.NextStep(err), "needs essential: false") {
+				t.Error(sluice.NextStep(err))
+			}
+		})
+	}
 }
 
 // A lost claim ends the wait within the interval of its checks, and the task keeps running.

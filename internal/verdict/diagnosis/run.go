@@ -17,9 +17,19 @@ func ExplainRun(t sluice.TaskEnded, watch string, last []string) (c Cause, faile
 		return Cause{}, false
 	}
 	end, _ := t.Container(watch)
+	if isStoppedByOther(t) {
+		c.Kind = StoppedByOther
+		return c, true
+	}
 	c.Kind = kindOfEnd(t.Reason+" "+cmp.Or(end.Reason, containerReason(t)),
 		t.StopCode == "EssentialContainerExited" || end.ExitCode != nil)
 	return c.correctBy(Log{Task: t.Task, Container: watch, Lines: last}), true
+}
+
+// isStoppedByOther reports whether the watched container did not end by itself.
+func isStoppedByOther(t sluice.TaskEnded) bool {
+	return t.StoppedBy != "" || t.StopCode != "" && t.StopCode != "EssentialContainerExited" &&
+		t.StopCode != "TaskFailedToStart"
 }
 
 func runText(t sluice.TaskEnded, watch string) string {
@@ -34,6 +44,9 @@ func runText(t sluice.TaskEnded, watch string) string {
 		return fmt.Sprintf("it was stopped (%s): %s", t.StopCode, cmp.Or(t.Reason, "no reason given"))
 	case !known:
 		return "container " + watch + " is not in the task"
+	case t.StoppedBy != "":
+		by, _ := t.Container(t.StoppedBy)
+		return fmt.Sprintf("ECS stopped container %s, because essential %s first", watch, by)
 	case c.ExitCode == nil || *c.ExitCode != 0:
 		return containerText(c)
 	}
