@@ -23,7 +23,7 @@ import (
 )
 
 // Options select the deployment to wait for, and the account. Only Service is required; it is
-// optional if Deployment is one of CodeDeploy.
+// optional if Deployment is an ARN, or one of CodeDeploy.
 type Options struct {
 	Cluster string // name or ARN; empty is the default cluster
 	Service string // name or ARN
@@ -36,9 +36,10 @@ type Options struct {
 	// the deployment that is current at the first poll.
 	Deployment string
 
-	Timeout          time.Duration // hard limit; 0 is 3 minutes
+	Timeout          time.Duration // hard limit; 0: it follows from the service and is at least 10 minutes
+	Bake             time.Duration // how long all tasks must run, watched, before a success counts
 	ProgressDeadline time.Duration // limit without any progress; 0 is 10 minutes
-	FailAfter        int           // stopped tasks of one cause that end the wait, without a circuit breaker; 0 is 3
+	FailAfter        int           // stopped tasks of one cause that end the wait, unless a circuit breaker counts them; 0 is 3
 
 	Region      string // empty: as the AWS SDK finds it
 	Profile     string // of the AWS config files
@@ -103,7 +104,7 @@ func For(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	t := watch.Target{Cluster: o.Cluster, Service: o.Service, Wanted: verdict.Wanted{
-		Revision: o.TaskDefinition, Deployment: o.Deployment, Timeout: o.Timeout, Deadline: o.ProgressDeadline,
+		Revision: o.TaskDefinition, Deployment: o.Deployment, Timeout: o.Timeout, DefaultTimeout: true, Bake: o.Bake, Deadline: o.ProgressDeadline,
 		FailAfter: o.FailAfter}}
 	var last Result
 	seen, err := watch.New(a, o.clock).Wait(ctx, t, func(s watch.Update) {
@@ -119,9 +120,6 @@ func For(ctx context.Context, o Options) (Result, error) {
 }
 
 func (o *Options) fillDefaults() {
-	if o.Timeout <= 0 {
-		o.Timeout = 3 * time.Minute
-	}
 	if o.ProgressDeadline <= 0 {
 		o.ProgressDeadline = 10 * time.Minute
 	}

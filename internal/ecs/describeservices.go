@@ -87,6 +87,7 @@ func fillFailureDetection(v *verdict.Service, c *ecstypes.DeploymentConfiguratio
 		return
 	}
 	v.Strategy = string(c.Strategy)
+	v.MinPercent, v.MaxPercent = int(aws.ToInt32(c.MinimumHealthyPercent)), int(aws.ToInt32(c.MaximumPercent))
 	if b := c.DeploymentCircuitBreaker; b != nil {
 		v.Breaker = verdict.FailureDetection{Enabled: b.Enable, Rollback: b.Rollback}
 	}

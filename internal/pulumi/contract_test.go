@@ -81,7 +81,7 @@ func TestCheckNamesEachProperty(t *testing.T) {
 		if len(reasons) != len(c.want) {
 			t.Errorf("%v, want %v", reasons, c.want)
 		}
-		if in := resp.GetInputs().AsMap(); len(c.want) == 0 && (in["timeoutMs"] != 180000.0 || in["failOnError"] != true) {
+		if in := resp.GetInputs().AsMap(); len(c.want) == 0 && (in["timeoutMs"] != nil || in["failOnError"] != true) {
 			t.Errorf("defaults: %v", in)
 		}
 	}

@@ -24,8 +24,6 @@ type property struct {
 	problem  func(v *structpb.Value) string // of a known value; "": none
 }
 
-const defaultTimeoutMs = float64(watch.DefaultTimeout / time.Millisecond)
-
 // properties returns the inputs in the order of the documentation.
 func properties() []property {
 	return []property{
@@ -34,7 +32,7 @@ func properties() []property {
 		{name: "desiredTaskDef", problem: textProblem},
 		{name: "deploymentId", problem: textProblem},
 		{name: "triggers", problem: func(*structpb.Value) string { return "" }},
-		{name: "timeoutMs", problem: timeoutProblem, fallback: structpb.NewNumberValue(defaultTimeoutMs)},
+		{name: "timeoutMs", problem: timeoutProblem},
 		{name: "failOnError", problem: boolProblem, fallback: structpb.NewBoolValue(true)},
 		{name: "awsRegion", problem: textProblem},
 		{name: "assumeRole", problem: roleProblem},

@@ -185,8 +185,11 @@ func startText(r watch.Request) string {
 	if r.Deployment == "" {
 		what = sluice.RevisionOf(r.TaskDefinition)
 	}
-	return fmt.Sprintf("waiting for %s of %s/%s, at most %s", what, sluice.ARNName(r.Cluster),
-		sluice.ARNName(r.Service), r.Timeout)
+	limit := ""
+	if r.Timeout > 0 {
+		limit = fmt.Sprintf(", at most %s", r.Timeout)
+	}
+	return fmt.Sprintf("waiting for %s of %s/%s%s", what, sluice.ARNName(r.Cluster), sluice.ARNName(r.Service), limit)
 }
 
 // checkRevision turns a success into a failure if the named deployment deployed another revision than the one

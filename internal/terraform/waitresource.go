@@ -131,9 +131,10 @@ func (r *waitResource) ValidateConfig(ctx context.Context, req resource.Validate
 	for _, p := range m.nameProblems() {
 		wrong(attributeOf[p.Part], "Not a "+string(p.Part)+" of this wait", "The "+string(p.Part)+" "+p.Text+".")
 	}
-	if m.Service.IsNull() && !m.DeploymentID.IsUnknown() && !strings.HasPrefix(m.DeploymentID.ValueString(), "d-") {
-		wrong("service", "No service given",
-			"Set service to the name or ARN of a service. Only a deployment of CodeDeploy needs none.")
+	_, _, isARN := watch.DeploymentPlace(m.DeploymentID.ValueString())
+	if m.Service.IsNull() && !m.DeploymentID.IsUnknown() && !isARN && !strings.HasPrefix(m.DeploymentID.ValueString(), "d-") {
+		wrong("service", "No service given", "Set service to the name or ARN of a service. Only the ARN of a service "+
+			"deployment and a deployment of CodeDeploy need none.")
 	}
 	if !m.TaskDefinition.IsNull() && !m.DeploymentID.IsNull() {
 		wrong("deployment_id", "Both deployment_id and task_definition given", "Remove one of them.")

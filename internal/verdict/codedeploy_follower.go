@@ -31,6 +31,7 @@ type CodeDeployFollower struct {
 	doubted          string    // id of a deployment that had ended and may not be the newest
 	explanationRead  bool      // the reads that explain an end were requested
 	failures         diagnosis.Failures
+	limit            timeLimit
 	codePolling
 
 	unread     []string
@@ -65,7 +66,7 @@ type CodeNeeds struct {
 // FollowCodeDeploy starts a judge of the deployment that w names.
 func FollowCodeDeploy(now time.Time, w Wanted) CodeDeployFollower {
 	return CodeDeployFollower{want: w, began: now, main: trackedDeployment{id: w.Deployment}, revision: w.Revision,
-		codePolling: codePolling{changedAt: now, progressAt: now}}
+		limit: newTimeLimit(w), codePolling: codePolling{changedAt: now, progressAt: now}}
 }
 
 // FollowDeployment chooses the deployment to follow, if none was named. readAt is when the reads that found it were
@@ -88,6 +89,9 @@ func (b CodeDeployFollower) IsFollowing() bool { return b.main.id != "" }
 
 // MaxReadLag is how long AWS's responses may lag behind its writes.
 const MaxReadLag = maxReadLag
+
+// Limit returns when the wait reaches its hard limit; the zero time: never.
+func (b CodeDeployFollower) Limit() time.Time { return b.limit.end(b.began) }
 
 // Began returns when the wait began.
 func (b CodeDeployFollower) Began() time.Time { return b.began }
@@ -195,7 +199,7 @@ func (b CodeDeployFollower) See(o Observation) (CodeDeployFollower, Verdict) {
 func (b CodeDeployFollower) TimeOut(now time.Time, why string) (CodeDeployFollower, Verdict) {
 	if b.conclusion == nil {
 		b.conclusion = &conclusion{outcome: sluice.TimedOut,
-			why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", b.want.Timeout, why), "; ")}
+			why: strings.TrimSuffix(b.limit.text()+"; "+why, "; ")}
 	}
 	return b, b.buildVerdict(Observation{At: now})
 }
@@ -214,6 +218,7 @@ func (b CodeDeployFollower) LastRead() (*CodeDeployment, *CodeTarget) {
 
 // recordObservation stores what the poll read.
 func (b *CodeDeployFollower) recordObservation(o Observation) {
+	b.limit = b.limit.see(o, nil, b.waitsAsConfigured() && !b.isReady())
 	look, unread := o.Code, !b.main.isOver()
 	if b.polls++; b.firstPollAt.IsZero() {
 		b.firstPollAt = o.At
@@ -534,8 +539,8 @@ func (b *CodeDeployFollower) rollbackCommand() string {
 
 // checkLimits ends a wait that AWS does not end.
 func (b *CodeDeployFollower) checkLimits(now time.Time) *conclusion {
-	if b.want.Timeout > 0 && now.Sub(b.began) >= b.want.Timeout {
-		return &conclusion{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", b.want.Timeout)}
+	if b.limit.isNear(now.Sub(b.began)) {
+		return &conclusion{outcome: sluice.TimedOut, why: b.limit.text()}
 	}
 	if b.want.Deadline > 0 && !b.waitsAsConfigured() && now.Sub(b.progressAt) >= b.want.Deadline {
 		return b.concludeStalled()
@@ -564,6 +569,11 @@ var hookEvents = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffi
 func (b *CodeDeployFollower) waitsAsConfigured() bool {
 	l := b.currentDeployment()
 	shifting := l.target.Event("AllowTraffic")
-	return l.target != nil && l.target.Status == "Ready" || l.deployment != nil && l.deployment.Status == "Ready" ||
-		l.isFinishing() || shifting != nil && shifting.Status == "InProgress"
+	return b.isReady() || l.isFinishing() || shifting != nil && shifting.Status == "InProgress"
+}
+
+// isReady reports whether the deployment waits for a person.
+func (b *CodeDeployFollower) isReady() bool {
+	l := b.currentDeployment()
+	return l.target != nil && l.target.Status == "Ready" || l.deployment != nil && l.deployment.Status == "Ready"
 }

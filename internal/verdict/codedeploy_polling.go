@@ -139,8 +139,8 @@ func (b *CodeDeployFollower) nextPoll(now time.Time) time.Duration {
 		return 0
 	}
 	wait := b.pollInterval(now)
-	if b.want.Timeout > 0 {
-		wait = min(wait, max(b.want.Timeout-now.Sub(b.began), 0))
+	if end := b.Limit(); !end.IsZero() {
+		wait = min(wait, max(end.Sub(now), 0))
 	}
 	return wait
 }

@@ -33,6 +33,9 @@ func (r *Record) withoutHook(id string) *Record {
 	return &c
 }
 
+// passesTime reports whether ECS lets time pass, and no hook waits for an answer. It is false without a record.
+func (r *Record) passesTime() bool { return r != nil && r.awaitedHook() == nil && r.holdsTasks() }
+
 // holdsTasks reports whether no task has to start or stop before the deployment goes on: a hook waits for an
 // answer, or ECS lets time pass.
 func (r *Record) holdsTasks() bool {

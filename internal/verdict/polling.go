@@ -19,6 +19,7 @@ type polling struct {
 	direction   string        // desired count, deployment, rolling back or not: a change resets the score
 	drainDelay  time.Duration // deregistration delay of the service's targets; 0: none, or not known
 	drainRead   bool          // it was read, or cannot be read
+	replacedAt  time.Time     // when a replaced task was last seen running
 	drainEnds   time.Time     // before this time, targets of replaced tasks are still draining
 }
 
@@ -45,8 +46,11 @@ func (p *polling) noteDrain(o Observation, replacing bool) {
 	if o.DrainRead {
 		p.drainRead, p.drainDelay = true, o.DrainDelay
 	}
-	if p.drainDelay > 0 && replacing {
-		p.drainEnds = o.At.Add(p.drainDelay)
+	if replacing || p.replacedAt.IsZero() {
+		p.replacedAt = o.At
+	}
+	if p.drainDelay > 0 {
+		p.drainEnds = p.replacedAt.Add(p.drainDelay)
 	}
 }
 
@@ -147,8 +151,8 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	case still >= calmFor:
 		wait = idleInterval
 	}
-	if r.want.Timeout > 0 {
-		wait = min(wait, max(r.want.Timeout-now.Sub(r.began), 0))
+	if end := r.Limit(); !end.IsZero() {
+		wait = min(wait, max(end.Sub(now), 0))
 	}
 	return wait
 }
@@ -221,8 +225,8 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 			}
 		}
 	}
-	if r.want.Timeout > 0 && o.At.Sub(r.began) >= r.want.Timeout {
-		return &conclusion{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", r.want.Timeout)}
+	if r.limit.isNear(o.At.Sub(r.began)) && !(r.limit.follows && r.hold.time > 0) {
+		return &conclusion{outcome: sluice.TimedOut, why: r.limit.text()}
 	}
 	waits := r.lastRecord != nil && r.lastRecord.holdsTasks() || r.hold.time > 0 && r.followed.allTasksRun(s)
 	if r.want.Deadline > 0 && !waits && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {

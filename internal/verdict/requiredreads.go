@@ -14,6 +14,7 @@ type Needs struct {
 	Records      []string // ARNs of service deployments
 	StoppedTasks bool     // tasks that stopped since the last read
 	Targets      []string // ARNs of target groups whose health to read
+	Pace         bool     // how long the parts of a deployment take
 	Drain        []string // ARNs of target groups whose deregistration delay to read
 	History      string   // family:revision whose newest service deployment to find and read
 }
@@ -24,7 +25,7 @@ func (r ServiceFollower) NeededLogs() []diagnosis.Stopped { return r.failures.Ne
 
 // Any reports whether anything has to be read.
 func (n Needs) Any() bool {
-	return len(n.Records)+len(n.Targets)+len(n.Drain) > 0 || n.StoppedTasks || n.History != ""
+	return len(n.Records)+len(n.Targets)+len(n.Drain) > 0 || n.StoppedTasks || n.Pace || n.History != ""
 }
 
 // readState stores what was read, and when to read again.
@@ -63,13 +64,21 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 	}
 	n.StoppedTasks = r.needsStopped(s, now)
 	if len(s.Groups) > 0 && (n.StoppedTasks && sawUnhealthyTarget(r.last, s) || r.isOverdue(s, now) ||
-		r.reads.checksTargets && r.followed.allTasksRun(s)) {
+		r.reads.checksTargets && r.followed.allTasksRun(s) || r.isNearEnd(now)) {
 		n.Targets = s.Groups
 	}
-	if r.needsDrain(s) {
+	if r.needsDrain(s) || r.isNearEnd(now) && !r.pace.drainRead {
 		n.Drain = s.Groups
 	}
+	n.Pace = r.limit.needsPace(now.Sub(r.began))
 	return n
+}
+
+// isNearEnd reports whether this poll reaches a limit. Then everything is read that explains why the deployment has not
+// ended.
+func (r ServiceFollower) isNearEnd(now time.Time) bool {
+	return !r.want.ReadOnce && (r.limit.isNear(now.Sub(r.began)) ||
+		r.want.Deadline > 0 && now.Sub(r.pace.progressAt) >= r.want.Deadline)
 }
 
 // needsDrain reports whether to read how long targets drain: once, when tasks of the followed

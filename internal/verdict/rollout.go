@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,10 +32,12 @@ type Wanted struct {
 	ReadOnce        bool   // single poll: read what would explain a failure immediately
 	Serving         bool   // judge the running version, not a change: every task must run, other task sets may exist
 
-	Bake      time.Duration // how long all tasks must have run, watched, before a success counts; 0: no time
-	Timeout   time.Duration // hard limit, from the first poll; 0: none
-	Deadline  time.Duration // without progress; 0: none
-	FailAfter int           // failures of one cause since the tasks were last stable; 0: [diagnosis.FailAfter]
+	Bake    time.Duration // how long all tasks must have run, watched, before a success counts; 0: no time
+	Timeout time.Duration // hard limit, from the first poll; 0: none
+	// DefaultTimeout: without Timeout, the hard limit follows from the service, see [Pace]
+	DefaultTimeout bool
+	Deadline       time.Duration // without progress; 0: none
+	FailAfter      int           // failures of one cause since the tasks were last stable; 0: [diagnosis.FailAfter]
 }
 
 const (
@@ -66,6 +67,7 @@ type ServiceFollower struct {
 	pace      polling
 	reads     readState
 	hold      hold // what withholds a success
+	limit     timeLimit
 
 	last        *Service
 	lastRecord  *Record
@@ -109,11 +111,14 @@ type conclusion struct {
 
 // FollowService starts a judge. The hard limit counts from now.
 func FollowService(now time.Time, w Wanted) ServiceFollower {
-	return ServiceFollower{want: w, began: now, pace: polling{changedAt: now, progressAt: now}}
+	return ServiceFollower{want: w, began: now, limit: newTimeLimit(w), pace: polling{changedAt: now, progressAt: now}}
 }
 
 // Record returns the service deployment's record, as read last; nil: there is none, or it was not read.
 func (r ServiceFollower) Record() *Record { return r.lastRecord }
+
+// Limit returns when the wait reaches its hard limit; the zero time: never.
+func (r ServiceFollower) Limit() time.Time { return r.limit.end(r.began) }
 
 // Began returns when the wait began.
 func (r ServiceFollower) Began() time.Time { return r.began }
@@ -139,7 +144,7 @@ func (r ServiceFollower) See(o Observation) (ServiceFollower, Verdict) {
 func (r ServiceFollower) TimeOut(now time.Time, why string) (ServiceFollower, Verdict) {
 	if r.conclusion == nil {
 		r.conclusion = &conclusion{outcome: sluice.TimedOut,
-			why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", r.want.Timeout, why), "; ")}
+			why: strings.TrimSuffix(r.limit.text()+"; "+why, "; ")}
 	}
 	return r, r.buildVerdict(Observation{At: now, Service: r.last})
 }
@@ -164,6 +169,7 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 		r.followed.endedAtFirst = r.followed.endedAtFirst || r.lastRecord == nil && rec.isOver()
 		r.lastRecord = rec.withoutHook(r.want.AnsweredHook)
 	}
+	r.limit = r.limit.see(o, o.Service, r.lastRecord.passesTime())
 	before := r.failures.Count()
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
 		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) }), o.Service.Events)

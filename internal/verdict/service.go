@@ -21,6 +21,7 @@ type Service struct {
 	TaskSets                  []sluice.TaskSet // controller EXTERNAL
 	Current                   string           // ARN of the current service deployment; empty: there is none
 	Breaker, Alarms           FailureDetection
+	MinPercent, MaxPercent    int               // minimumHealthyPercent, maximumPercent; 0, 0: not known
 	Groups                    []string          // ARNs of its target groups
 	Events                    []diagnosis.Event // newest first
 }

@@ -63,13 +63,32 @@ func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observat
 	timedOut := r.conclusion != nil && !r.followed.rollingBack &&
 		(r.conclusion.outcome == sluice.TimedOut || r.conclusion.outcome == sluice.Stalled)
 	running, pending, desired := r.followed.taskNumbers(s)
-	if len(all) > 0 || !timedOut || pending == 0 && s.Running != running {
+	if len(all) > 0 || !timedOut {
 		return all
+	}
+	if c, ok := r.explainDrain(s, o); ok || pending == 0 && s.Running != running {
+		return append(all, c...)
 	}
 	if c, ok := diagnosis.ExplainSlowStart(running, pending, desired); ok {
 		all = append(all, c)
 	}
 	return all
+}
+
+// explainDrain returns the cause of a rolling update whose tasks all run and are healthy: the former tasks have not
+// stopped. ok is false if tasks are missing or unhealthy.
+func (r *ServiceFollower) explainDrain(s *Service, o Observation) (c []diagnosis.Cause, ok bool) {
+	d := r.followed.deploymentIn(s)
+	if d == nil || len(s.Deployments) < 2 || !r.followed.allTasksRun(s) ||
+		o.Targets != nil && countHealthy(o.Targets) < s.Desired {
+		return nil, false
+	}
+	until := ""
+	if end := r.pace.drainEnds; r.pace.drainDelay > 0 && !end.IsZero() {
+		until = " until " + end.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	text := fmt.Sprintf("all %s run; the former tasks drain%s", sluice.Plural(d.Running, "task"), until)
+	return []diagnosis.Cause{{Kind: diagnosis.Draining, Text: text, Count: 1}}, true
 }
 
 // taskNumbers returns the task counts of the followed deployment, or of the task sets of its
@@ -93,6 +112,10 @@ func (r *ServiceFollower) countTasks(o Observation) Counts {
 		return n
 	}
 	n.Running, n.Pending, n.Desired = r.followed.taskNumbers(s)
+	if r.conclusion != nil && r.conclusion.isReplaced { // the followed deployment may have no task any more
+		d := s.newestOf(r.followed.revision, func(d Deployment) bool { return d.Running > 0 })
+		n.Running, n.Pending, n.Desired = d.Running, d.Pending, max(d.Desired, d.Running)
+	}
 	n.Stopped = r.failures.Count()
 	for _, t := range o.Targets {
 		n.Targets++
@@ -239,6 +262,9 @@ func (r *ServiceFollower) endText(v Verdict) string {
 		why = append(why, "last seen: "+v.Detail)
 	}
 	ended := outcomeText(v.Outcome, v.By)
+	if v.Outcome == sluice.Superseded && v.By == v.Revision {
+		ended = " was superseded by a newer deployment of the same revision"
+	}
 	if ended == "" && v.Revision == "" && v.Deployment == "" {
 		return strings.Join(why, "; ") // the service does not exist: there is nothing to name
 	}

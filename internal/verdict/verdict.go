@@ -42,6 +42,8 @@ type Observation struct {
 	DrainRead  bool          // the deregistration delay was read, or cannot be read
 	DrainDelay time.Duration // of the target group with the shortest one
 
+	Pace Pace // how long the parts of a deployment take
+
 	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
 }
 

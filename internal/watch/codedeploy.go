@@ -60,7 +60,7 @@ func (f *waiter) runCodeDeploy(ctx, reading context.Context) (Update, error) {
 			return seen, err
 		case err != nil:
 			f.unread = append(f.unread, err.Error())
-			if wait = f.remainingWait(retryInterval); wait <= 0 {
+			if wait = c.remainingWait(retryInterval); wait <= 0 {
 				return c.timeOut(err), nil
 			}
 		}
@@ -77,11 +77,11 @@ func (f *waiter) newCodeDeployWaiter() *codeDeployWaiter {
 
 // remainingWait returns how long to wait, at most until the hard limit; 0 or less if that has
 // passed.
-func (f *waiter) remainingWait(wait time.Duration) time.Duration {
-	if f.target.Timeout <= 0 {
-		return wait
+func (c *codeDeployWaiter) remainingWait(wait time.Duration) time.Duration {
+	if end := c.judge.Limit(); !end.IsZero() {
+		return min(wait, end.Sub(c.now()))
 	}
-	return min(wait, f.judge.Began().Add(f.target.Timeout).Sub(f.now()))
+	return wait
 }
 
 func (c *codeDeployWaiter) newUpdate(v verdict.Verdict) Update {

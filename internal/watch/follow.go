@@ -61,9 +61,9 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 		default:
 			f.unread = append(f.unread, err.Error())
 			due = f.now().Add(retryInterval)
-			if end := f.judge.Began().Add(f.target.Timeout); f.target.Timeout > 0 && !f.now().Before(end) {
+			if end := f.judge.Limit(); !end.IsZero() && !f.now().Before(end) {
 				return f.timeOut(err), nil
-			} else if f.target.Timeout > 0 && due.After(end) {
+			} else if !end.IsZero() && due.After(end) {
 				due = end
 			}
 		}

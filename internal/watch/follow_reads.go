@@ -28,6 +28,9 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 		o.DrainRead = true
 		o.DrainDelay, _ = alb.ShortestDrain(ctx, f.watch.account.ELB(), n.Drain) // unread: polls stay frequent
 	}
+	if n.Pace {
+		o.Pace = f.readPace(ctx, o.Service)
+	}
 	if f.denied.targets {
 		return
 	}
@@ -75,4 +78,20 @@ func (f *waiter) noteUnreadable(o *verdict.Observation, what string, err error) 
 // readLogs reads the last log lines of the containers of failed tasks.
 func (f *waiter) readLogs(ctx context.Context, tasks []diagnosis.Stopped) []diagnosis.Log {
 	return ecs.LastLogs{ECS: f.watch.account.ECS(), Logs: f.watch.account.Logs()}.Read(ctx, tasks)
+}
+
+// readPace reads how long tasks of the service take to start, to be checked and to drain. It omits what cannot be read.
+func (f *waiter) readPace(ctx context.Context, s *verdict.Service) verdict.Pace {
+	p := verdict.Pace{Read: true}
+	tasks, _ := f.target.serviceClient(f.watch).Tasks(ctx)
+	for _, t := range tasks {
+		if !t.StartedAt.IsZero() {
+			p.Start = max(p.Start, t.StartedAt.Sub(t.CreatedAt))
+		}
+	}
+	if len(s.Groups) == 0 {
+		return p
+	}
+	p.Check, p.Drain, _ = alb.PaceOf(ctx, f.watch.account.ELB(), s.Groups)
+	return p
 }

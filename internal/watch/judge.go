@@ -12,11 +12,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// Limits of a wait whose request names none.
-const (
-	DefaultTimeout  = 3 * time.Minute  // hard limit
-	DefaultDeadline = 10 * time.Minute // limit without any progress
-)
+// DefaultDeadline is the limit without any progress.
+const DefaultDeadline = 10 * time.Minute
 
 // Judge runs the waits of one process, such as a provider of infrastructure code. Waits with the same
 // account, role, Region and endpoint share clients, limits and reads. Make one with [NewJudge]. Safe for
@@ -55,7 +52,8 @@ type Request struct {
 	// served before. An end that the first poll returns then counts only if it lasts for ten seconds.
 	JustStarted bool
 
-	Timeout time.Duration // hard limit; 0 is [DefaultTimeout]
+	Timeout time.Duration // hard limit; 0: it follows from the service and is at least 10 minutes
+	Bake    time.Duration // how long all tasks must run, watched, before a success counts
 
 	Region      string // empty: as the AWS SDK finds it
 	Profile     string // of the AWS config files; empty: as the AWS SDK finds it
@@ -93,10 +91,8 @@ func (j *Judge) Wait(ctx context.Context, r Request) (Result, error) {
 		return Result{}, err
 	}
 	t := Target{Cluster: r.Cluster, Service: r.Service, Wanted: verdict.Wanted{Revision: r.TaskDefinition,
-		Deployment: r.Deployment, JustStarted: r.JustStarted, Timeout: r.Timeout, Deadline: DefaultDeadline}}
-	if t.Timeout <= 0 {
-		t.Timeout = DefaultTimeout
-	}
+		Deployment: r.Deployment, JustStarted: r.JustStarted, Timeout: r.Timeout, DefaultTimeout: true, Bake: r.Bake,
+		Deadline: DefaultDeadline}}
 	var changes Changes
 	last, err := w.Wait(ctx, t, func(u Update) {
 		for _, e := range changes.Events(u) {

@@ -99,7 +99,8 @@ func lastPart(arn string) string {
 func (r Request) otherCluster(part Part, path string) string {
 	of, _, hasMore := strings.Cut(path, "/")
 	cluster := cmp.Or(sluice.ARNName(r.Cluster), "default")
-	if part != PartService && part != PartDeployment || !hasMore || of == cluster {
+	isAlone := part == PartDeployment && r.Service == "" && r.Cluster == "" // it names cluster and service
+	if part != PartService && part != PartDeployment || !hasMore || of == cluster || isAlone {
 		return ""
 	}
 	return fmt.Sprintf("is a %s of cluster %s, not of %s", part, of, cluster)
@@ -119,6 +120,25 @@ func (t Target) checkPlaces(region string) error {
 		}
 	}
 	return nil
+}
+
+// fillFromDeployment adds cluster and service from the ARN of a service deployment, which contains both.
+func (t *Target) fillFromDeployment() {
+	if cluster, service, ok := DeploymentPlace(t.Deployment); ok && t.Service == "" {
+		t.Cluster, t.Service = cluster, service
+	}
+}
+
+// DeploymentPlace returns the cluster and the service in the ARN of a service deployment.
+func DeploymentPlace(deployment string) (cluster, service string, ok bool) {
+	if !strings.HasPrefix(deployment, "arn:") {
+		return "", "", false
+	}
+	parts := strings.Split(lastPart(deployment), "/")
+	if len(parts) != 4 || parts[0] != "service-deployment" {
+		return "", "", false
+	}
+	return parts[1], parts[2], true
 }
 
 // givenARNs returns the ARNs of the target.

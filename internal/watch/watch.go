@@ -113,6 +113,11 @@ func (u Update) ReachedText(until string) string {
 	case until == UntilPaused && len(hooks) > 0:
 		return fmt.Sprintf("deployment %s is paused at %s: sluice continue answers hook %s", deployment, u.Record.Stage,
 			hooks[0].ID)
+	case isStage && len(hooks) > 0:
+		return fmt.Sprintf("deployment %s has reached %s and is paused at %s: sluice continue answers hook %s", deployment,
+			stage, u.Record.Stage, hooks[0].ID)
+	case isStage && u.Record != nil && u.Record.Stage != stage:
+		return fmt.Sprintf("deployment %s has reached %s and is at %s", deployment, stage, u.Record.Stage)
 	case isStage:
 		return fmt.Sprintf("deployment %s has reached %s and continues", deployment, stage)
 	}
@@ -155,10 +160,11 @@ func (w *Watch) Wait(ctx context.Context, t Target, tell func(Update)) (Update, 
 
 // newWaiter prepares a wait: it converts names to the form of AWS's responses.
 func (w *Watch) newWaiter(ctx context.Context, t Target, tell func(Update)) (*waiter, error) {
+	given := t.givenARNs()
+	t.fillFromDeployment()
 	if err := t.checkPlaces(w.account.Region()); err != nil {
 		return nil, err
 	}
-	given := t.givenARNs()
 	t.Service = sluice.ARNName(t.Service)
 	if t.Service == "" && !t.isCodeDeploy() {
 		return nil, &sluice.Error{Op: "wait for a deployment", Err: errors.New("no service given")}

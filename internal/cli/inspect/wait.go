@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -21,15 +22,17 @@ import (
 )
 
 type waitOptions struct {
-	region     string // of the application; empty: that of the session
-	cluster    string
-	services   []string
-	definition string
-	deployment string
-	timeout    time.Duration
-	deadline   time.Duration
-	failAfter  int
-	until      string // the wait ends there, see watch.Update.HasReached; empty: at the verdict
+	region         string // of the application; empty: that of the session
+	cluster        string
+	services       []string
+	definition     string
+	deployment     string
+	timeout        time.Duration
+	bake           time.Duration
+	deadline       time.Duration
+	failAfter      int
+	isTimeoutGiven bool
+	until          string // the wait ends there, see watch.Update.HasReached; empty: at the verdict
 }
 
 func (p *program) newWaitCommand() *cobra.Command {
@@ -61,7 +64,11 @@ directory. The timeout of an ecspresso.yml then replaces the default one.`,
 			if err != nil {
 				return err
 			}
-			if err := p.addApplication(&o, path, given, c.Flags().Changed("timeout")); err != nil {
+			if err := checkEmptyFlags(c); err != nil {
+				return err
+			}
+			o.isTimeoutGiven = c.Flags().Changed("timeout")
+			if err := p.addApplication(&o, path, given, o.isTimeoutGiven); err != nil {
 				return err
 			}
 			return p.runWait(c.Context(), o)
@@ -74,7 +81,7 @@ directory. The timeout of an ecspresso.yml then replaces the default one.`,
 	f.StringVar(&o.definition, "task-definition", "", "`family:revision` or ARN that has to serve")
 	f.StringVar(&o.deployment, "deployment", "",
 		"`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of "+
-			"CodeDeploy, which needs no --service")
+			"CodeDeploy; an ARN and d-XXXX need no --service")
 	session.RegisterWaitUntil(c, &o.until)
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "until" {
@@ -82,11 +89,24 @@ directory. The timeout of an ecspresso.yml then replaces the default one.`,
 		}
 		return pflag.NormalizedName(name)
 	})
-	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
+	f.DurationVar(&o.timeout, "timeout", 0, "hard limit; the exit code is then 9 (default: what the service needs to start, "+
+		"check and drain its tasks, twice, and at least 10m)")
+	f.DurationVar(&o.bake, "bake", 0, "how long all tasks must run, watched, before a success counts")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
 	f.IntVar(&o.failAfter, "fail-after", diagnosis.FailAfter,
-		"number of tasks stopped by one cause that ends the wait, if no circuit breaker does")
+		"number of tasks stopped by one cause that ends the wait, unless a circuit breaker counts them")
 	return c
+}
+
+// checkEmptyFlags returns an error for a flag with an empty value, such as that of a variable that is not set.
+func checkEmptyFlags(c *cobra.Command) error {
+	for _, name := range []string{"cluster", "service", "task-definition", "deployment"} {
+		if f := c.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), `[]" `) == "" {
+			return &sluice.Error{Op: "sluice wait", Err: fmt.Errorf("--%s is empty", name),
+				Next: "give a value, or leave --" + name + " out; a variable of the command may not be set"}
+		}
+	}
+	return nil
 }
 
 // addApplication adds the service of an application, if the flags name none.
@@ -121,16 +141,19 @@ func (o waitOptions) checkWait() error {
 	wrong := func(why, next string) error {
 		return &sluice.Error{Op: "sluice wait", Err: errors.New(why), Next: next}
 	}
+	_, _, isARN := watch.DeploymentPlace(o.deployment)
 	switch {
-	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-"):
+	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-") && !isARN:
 		return wrong("no service given", "give --service NAME, or the folder of an application")
 	case o.deployment != "" && len(o.services) > 1:
 		return wrong("a deployment belongs to one service, but several are given",
 			"give one --service, or leave --deployment out")
 	case o.deployment != "" && o.definition != "":
 		return wrong("--deployment and --task-definition are both given", "give one of them")
-	case o.timeout <= 0:
+	case o.timeout < 0 || o.timeout == 0 && o.isTimeoutGiven:
 		return wrong("the timeout is not above 0", "give a duration such as 90s or 10m")
+	case o.bake < 0:
+		return wrong("--bake is below 0", "give a duration such as 1m")
 	case o.failAfter < 1:
 		return wrong("--fail-after is below 1", "give 1 or more; the default is 3")
 	}
@@ -170,8 +193,8 @@ func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Cl
 	for i, service := range o.services {
 		waits[i] = func() {
 			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
-				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline,
-				FailAfter: o.failAfter}}
+				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, DefaultTimeout: true, Bake: o.bake,
+				Deadline: o.deadline, FailAfter: o.failAfter}}
 			results[i] = waitForOne(ctx, w, t, o.until, v)
 		}
 	}

@@ -166,6 +166,19 @@ func ShortestDrain(ctx context.Context, api *awselb.Client, groups []string) (ti
 	return shortest, nil
 }
 
+// PaceOf returns the longest time until a target of the groups is healthy, and the longest deregistration delay.
+func PaceOf(ctx context.Context, api *awselb.Client, groups []string) (check, drain time.Duration, err error) {
+	places, err := FindGroups(ctx, api, groups...)
+	for i := range places {
+		if err = places[i].readAttributes(ctx, api); err != nil {
+			return check, drain, err
+		}
+		check = max(check, time.Duration(places[i].HealthyAfter)*places[i].Interval)
+		drain = max(drain, time.Duration(places[i].Drain)*time.Second)
+	}
+	return check, drain, err
+}
+
 // ReadHealth reads every target of a group, including draining ones.
 func ReadHealth(ctx context.Context, api *awselb.Client, group string) ([]sluice.Target, error) {
 	out, err := api.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})

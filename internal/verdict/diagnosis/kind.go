@@ -33,6 +33,7 @@ const (
 	GroupMissing    Kind = "deployment group"
 	GroupRole       Kind = "service role"
 	GroupRoutes     Kind = "listeners"
+	Draining        Kind = "former tasks drain"
 	StoppedByOther  Kind = "stopped by ECS or a person"
 	ECSRefused      Kind = "refused by ECS"
 	OtherCause      Kind = "other"
