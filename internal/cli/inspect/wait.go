@@ -103,7 +103,7 @@ func checkEmptyFlags(c *cobra.Command) error {
 	for _, name := range []string{"cluster", "service", "task-definition", "deployment"} {
 		if f := c.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), `[]" `) == "" {
 			return &sluice.Error{Op: "sluice wait", Err: fmt.Errorf("--%s is empty", name),
-				Next: "give a value, or leave --" + name + " out; a variable of the command may not be set"}
+				Next: "give a value, or leave --" + name + " out"}
 		}
 	}
 	return nil
