@@ -1,5 +1,7 @@
 # make          build, vet, staticcheck, gofmt, tests
 # make test     must pass before a change is merged; needs only Go
+# make test-real  the tests with programs of others, such as Prometheus; installs them from Debian
+#               (SUDO=sudo if you are not root)
 # make check    slower checks: staticcheck, cross builds, go.mod, binary size
 # make demo     a canary release on the local AWS, with real requests
 # make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1;
@@ -46,7 +48,7 @@ RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt layers generated test sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt layers generated test test-real sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -75,6 +77,11 @@ generated:
 	@before=$$($(FINGERPRINT)); $(GO) generate ./... || exit 1; after=$$($(FINGERPRINT)); \
 	if [ "$$before" != "$$after" ]; then \
 		echo "generated files were outdated; they are generated again now: review them and commit them"; exit 1; fi
+
+# Tests with the programs of others skip where the program is not installed. This target installs them from Debian.
+test-real:
+	@command -v prometheus >/dev/null || $(SUDO) apt-get install -y --no-install-recommends prometheus
+	$(GO) test ./internal/stage/gates -run Real -count=1 -v
 
 test: fmt layers generated vet
 	$(GO) test -timeout 30m -vet=off -ldflags=-w ./...

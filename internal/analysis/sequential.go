@@ -72,7 +72,7 @@ func (g Gate) judgeCounts(c *Counted) Judgement {
 		Canary: c.Canary, Primary: c.Primary, Odds: oddsRatio(c.Canary, c.Primary),
 		Evidence: stake(bad), Needed: 1 / g.Alpha,
 		PassEvidence: stake(good), PassNeeded: 1 / g.Beta,
-		Spread: int(c.Spread), SpreadNeeded: g.neededSpread(c), HasValues: c.Canary.All > 0,
+		Spread: int(c.Spread), SpreadNeeded: g.neededSpread(c), HasValues: c.Canary.All > 0 && c.HasBad,
 	}
 	switch {
 	case bad >= math.Log(1/g.Alpha) && j.Spread >= j.SpreadNeeded:

@@ -51,7 +51,7 @@ func TestWithoutBadSeriesIsNotGood(t *testing.T) {
 	good := repeat(40, window(0, 0, 1000, 0, 4000))
 	g := Gate{Strategy: Sequential, Max: .01}
 	without := g.See(State{}, Look{At: start(), Windows: good, NoBadSeries: true})
-	if j := g.JudgeAtEnd(without); j.Verdict != Undecided || !strings.Contains(j.Reason, "has no series") || !j.HasValues {
+	if j := g.JudgeAtEnd(without); j.Verdict != Undecided || !strings.Contains(j.Reason, "has no series") || j.HasValues {
 		t.Errorf("without the series: %s, %q", j.Verdict, j.Reason)
 	}
 	empty := g.See(without, Look{At: start().Add(time.Second)})
