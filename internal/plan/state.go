@@ -1,6 +1,12 @@
 package plan
 
-import "github.com/sluice-ecs/sluice"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
 
 // State is what exists of a service between two stages of a plan, as far as the stages decide it.
 // [Plan.StateBefore] and [Plan.StateAfter] compute it. Plan checks, warnings, expected drift and
@@ -82,4 +88,19 @@ func (s State) after(st Stage, p *Plan) State {
 	s.Claimed = s.Claimed || st.MayWrite(sluice.Write{Operation: "ecs:TagResource", Resource: p.ServiceResource()})
 	s.ScalingSuspended = p.Scaling != nil && p.Scaling.Suspend && s.Claimed
 	return s
+}
+
+// PromotesNothing reports whether the pipeline starts a canary and leaves the former revision PRIMARY.
+func (p *Plan) PromotesNothing() bool {
+	end := p.FinalState()
+	return p.From != "" && p.From != p.To && !end.NewPrimary && slices.ContainsFunc(p.Stages, Stage.StartsCanary)
+}
+
+// SuccessCause says that a deployment succeeded without a change of the version; empty: it changed it.
+func (p *Plan) SuccessCause() string {
+	if !p.PromotesNothing() {
+		return ""
+	}
+	return fmt.Sprintf("nothing was promoted: the pipeline has no %s, so %s serves as before",
+		appfile.StagePrimaryRollout, p.From)
 }

@@ -72,7 +72,11 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		s.EmitWarning("the outcome was not confirmed: %v", err)
 		return Ending{Outcome: o}, nil
 	}
-	return Ending{Outcome: o}, err
+	end := Ending{Outcome: o}
+	if o == sluice.Succeeded {
+		end.Cause = s.Plan.SuccessCause()
+	}
+	return end, err
 }
 
 // confirmServiceExists replaces the outcome of a failure by [sluice.Gone] if the service is deleted: neither

@@ -111,6 +111,10 @@ func warnEnd(p *plan.Plan) {
 				s.Index+1)
 		}
 	}
+	if p.PromotesNothing() {
+		addWarning(p, "the pipeline promotes nothing: %s serves after it as before; to promote the new revision, add %s",
+			p.From, appfile.StagePrimaryRollout)
+	}
 	if end := p.FinalState(); end.Canary.Exists() {
 		addWarning(p, "the pipeline leaves the canary running (weight %d%%): to end it, add ECS_TRAFFIC_ROUTING "+
 			"primary: 100 and ECS_CANARY_CLEAN", end.CanaryShare())
