@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"fmt"
@@ -33,22 +34,28 @@ type brokenVersion struct {
 	cause string // of a service and of a task that runs to its end
 	log   string // its last log line; empty: it never ran, or logs say nothing
 	jobs  bool   // a task that runs to its end fails in this way too
+	// remedy is the advice of the reason, if it is another one than that of the kind.
+	remedy string
 }
+
+func (v brokenVersion) advice() string { return cmp.Or(v.remedy, v.kind.Advice()) }
 
 var brokenVersions = map[string]brokenVersion{
 	"crash": {"{crash-after: 2s, exit: 3, healthy-after: 1h, prints: \"fatal: DATABASE_URL is not set\"}",
-		diagnosis.ExitCode, `(exit code 3 of|exited with 3)`, "fatal: DATABASE_URL is not set", true},
+		diagnosis.ExitCode, `(exit code 3 of|exited with 3)`, "fatal: DATABASE_URL is not set", true, ""},
 	"oom": {"{oom-after: 2s, healthy-after: 1h, prints: \"heap: 498 of 512 MB\"}", diagnosis.OutOfMemory,
 		`137 \(killed: SIGKILL, often out of memory\).*: OutOfMemoryError: Container killed due to memory usage`,
-		"heap: 498 of 512 MB", true},
+		"heap: 498 of 512 MB", true, ""},
 	"platform": {"{exec-format: true}", diagnosis.ExecFormat, `(exit code 1 of|exited with 1)`,
-		"exec format error", true},
-	"image": {"{noboot: true}", diagnosis.ImageNotFound, `CannotPullContainerError: .*image not found`, "", true},
+		"exec format error", true, ""},
+	"image": {"{noboot: true}", diagnosis.ImageNotFound, `CannotPullContainerError: .*image not found`, "", true, ""},
 	"secret": {"{no-secret: true}", diagnosis.SecretUnread,
-		`ResourceInitializationError: .*unable to retrieve secret from asm`, "", true},
+		`ResourceInitializationError: .*unable to retrieve secret from asm`, "", true,
+		"allow secretsmanager:GetSecretValue and ssm:GetParameters on it to the execution role"},
 	"health": {"{never-healthy: true}", diagnosis.BalancerHealth,
 		`failed ELB health checks in \(target-group web[a-z-]*\): Health checks failed with these codes: \[503\]`, "",
-		false},
+		false, "make the health check path return a code of the target group's matcher; if the program only needs longer, " +
+			"raise healthCheckGracePeriodSeconds"},
 }
 
 // diagnosisModes are all ways in which sluice follows tasks. Each plays a broken version and returns
@@ -83,7 +90,7 @@ func TestDiagnosisIsTheSameInEveryMode(t *testing.T) {
 				t.Parallel()
 				screen := playBroken(t, m.example, v.image, m.play)
 				expectOnScreen(t, screen, "cause", v.cause)
-				expectOnScreen(t, screen, "advice", "next: (.*: )?"+regexp.QuoteMeta(v.kind.Advice()))
+				expectOnScreen(t, screen, "advice", "next: (.*: )?"+regexp.QuoteMeta(v.advice()))
 				if v.log != "" {
 					expectOnScreen(t, screen, "log", `(?m)(log of \w+: |\w+ \| |^).*`+regexp.QuoteMeta(v.log))
 				}

@@ -243,7 +243,7 @@ func (b *CodeDeployFollower) adviceFor(v Verdict) string {
 	case b.conclusion.thenDo != "":
 		return b.failures.Leading().NextStep(b.conclusion.thenDo)
 	case v.Cause.Kind != "":
-		return v.Cause.Kind.Advice()
+		return v.Cause.Advice()
 	case v.Outcome == sluice.TimedOut:
 		return "wait again: the deployment continues, and a wait may begin at any time"
 	case v.Outcome == sluice.Superseded:

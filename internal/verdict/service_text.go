@@ -298,7 +298,7 @@ func (r *ServiceFollower) adviceFor(v Verdict) string {
 	case r.conclusion.thenDo != "":
 		return r.failures.Leading().NextStep(r.conclusion.thenDo)
 	case v.Cause.Kind != "":
-		return v.Cause.Kind.Advice()
+		return v.Cause.Advice()
 	case len(r.lastRecord.AwaitedHooks()) > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled):
 		return "run sluice continue in the application's folder: ECS waits for an answer to a hook"
 	case v.Outcome == sluice.TimedOut:

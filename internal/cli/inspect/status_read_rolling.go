@@ -205,7 +205,7 @@ func (t *ServiceReport) copyCauses(v verdict.Verdict) {
 		if k.Kind == diagnosis.SlowStart {
 			continue
 		}
-		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Kind.Advice()})
+		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Advice()})
 	}
 	t.Logs = append(t.Logs, v.Logs...)
 }

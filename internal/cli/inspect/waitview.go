@@ -113,7 +113,7 @@ func (v *waitView) newResult(w waitOutcome) waitResult {
 		ExitCode: v.exitCode(d.Outcome), Revision: d.Revision, Deployment: d.Deployment, By: d.By, Detail: d.Detail,
 		Causes: []waitCause{}, Logs: d.Logs, Unread: d.Unread, Next: d.Next}
 	for _, c := range d.Causes {
-		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Kind.Advice()})
+		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Advice()})
 	}
 	if d.Outcome == v.wants {
 		r.Next = ""

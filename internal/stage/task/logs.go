@@ -153,7 +153,7 @@ func (t *logReader) isFirstTime(what string) bool {
 func (t *logReader) adviceFor(e sluice.TaskEnded, c diagnosis.Cause) string {
 	command := t.readCommands[e.Task]
 	if end, _ := e.Container(c.Container); command == "" || end.ExitCode == nil {
-		return c.Kind.Advice()
+		return c.Advice()
 	}
 	return c.NextStep("its complete output: " + command)
 }

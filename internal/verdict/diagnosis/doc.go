@@ -6,8 +6,9 @@
 // ([KindOfCode]). [Failures] counts causes, says when they are enough to end a wait, and lists the
 // tasks whose last log lines explain them.
 //
-// The package does no I/O and judges no deployment: package verdict does. A new kind of cause is a
-// constant and one row of the table in table.go.
+// The package does no I/O and judges no deployment: package verdict does. A reason that AWS publishes
+// is one row of [reasons], with its remedy, and one line of testdata/published.txt. A new kind of
+// cause is a constant and one row of the table in table.go.
 //
-// Start reading at the table, then at [Failures].
+// Start reading at the reasons, then at [Failures].
 package diagnosis

@@ -35,11 +35,12 @@ var eventSigns = []struct {
 }{
 	{"was unable to stop or start tasks during a deployment because of the service deployment configuration",
 		BlockedByConfig},
-	{"was unable to place a task", NoCapacity},
+	{"unable to place a task", ""},
 	{"operations are being throttled", Throttled},
 	{"failed to launch a task with", ""},
+	{"failed to register targets", ""},
 	{"could not launch", ""},
-	{"target group is not found", BalancerHealth},
+	{"target group is not found", GroupGone},
 	{"is unable to consistently start tasks successfully", OtherCause},
 }
 

@@ -21,6 +21,16 @@ const (
 	NoCapacity      Kind = "no capacity"
 	SecretUnread    Kind = "secret not readable"
 	RoleRefused     Kind = "role not assumable"
+	NoRoute         Kind = "no network route"
+	NetworkRefused  Kind = "network interface"
+	DiskFull        Kind = "disk full"
+	LogRefused      Kind = "log driver"
+	FileUnread      Kind = "environment file"
+	VolumeFailed    Kind = "volume"
+	PortTaken       Kind = "host port taken"
+	Inactive        Kind = "inactive task definition"
+	GroupGone       Kind = "target group missing"
+	NotRouted       Kind = "target group unused"
 	SlowStart       Kind = "slow start"
 	Throttled       Kind = "throttled"
 	Superseding     Kind = "superseded"
@@ -39,7 +49,7 @@ const (
 	OtherCause      Kind = "other"
 )
 
-// Advice returns what to do about a cause of this kind.
+// Advice returns what to do about a cause of this kind if no reason is known. See [Cause.Advice].
 func (k Kind) Advice() string { return k.row().advice }
 
 func (k Kind) row() row {
@@ -59,14 +69,10 @@ func KindOfCode(code string) Kind {
 	return ""
 }
 
-// kindOfText returns the kind that the words of a text identify, the first of the table;
-// OtherCause if none match.
+// kindOfText returns the kind of the first published reason in a text; OtherCause if there is none.
 func kindOfText(text string) Kind {
-	text = strings.ToLower(text)
-	for _, r := range table {
-		if containsAny(text, r.words) {
-			return r.kind
-		}
+	if r, ok := reasonOf(text); ok {
+		return r.kind
 	}
 	return OtherCause
 }

@@ -35,10 +35,15 @@ func NoteUnread(list []string, texts ...string) []string {
 // ends with an ordinary exit code.
 func (c Cause) correctBy(l Log) Cause {
 	if c.Kind == ExitCode && c.Container == l.Container &&
-		slices.ContainsFunc(l.Lines, func(line string) bool { return kindOfText(line) == ExecFormat }) {
+		slices.ContainsFunc(l.Lines, func(line string) bool { return isExecFormat(line) }) {
 		c.Kind = ExecFormat
 	}
 	return c
+}
+
+// isExecFormat reports whether a line is of a program of another architecture.
+func isExecFormat(line string) bool {
+	return slices.ContainsFunc(runReasons, func(r reason) bool { return r.kind == ExecFormat && r.match.MatchString(line) })
 }
 
 // Logs returns the logs that were added.

@@ -30,7 +30,13 @@ func (c Cause) String() string {
 }
 
 // NextStep returns what to do about the cause, and then the command that follows it.
-func (c Cause) NextStep(then string) string { return c.Kind.Advice() + "; " + then }
+func (c Cause) NextStep(then string) string { return c.Advice() + "; " + then }
+
+// Advice returns what to do about the cause: the remedy of its published reason, otherwise that of its kind.
+func (c Cause) Advice() string {
+	r, _ := firstReason(c.Text, func(r reason) bool { return r.kind == c.Kind })
+	return cmp.Or(r.advice, c.Kind.Advice())
+}
 
 // NeedsHealthCheck reports whether only a passed health check shows that the cause is over.
 func (c Cause) NeedsHealthCheck() bool { return c.Kind.row().healthCheck }

@@ -78,7 +78,8 @@ func TestStoppedAndRunTasksHaveTheSameKind(t *testing.T) {
 		"dependency":  {"TaskFailedToStart", agentText, "", code(1), NotReady},
 		"dependent":   {"EssentialContainerExited", "", agentText, code(143), NotReady},
 		"late secret": {"EssentialContainerExited", "cannot retrieve secret", "", code(1), ExitCode},
-		"other":       {"TaskFailedToStart", "Timeout waiting for network interface", "", nil, OtherCause},
+		"unknown":     {"TaskFailedToStart", "Something new", "", nil, OtherCause},
+		"interface":   {"TaskFailedToStart", "Timeout waiting for network interface", "", nil, NetworkRefused},
 	} {
 		stopped, ok := ExplainStop(Stopped{StoppedTask: sluice.StoppedTask{ID: "t", StopCode: c.stop, Container: "web",
 			StoppedReason: c.reason, ContainerReason: c.container, ExitCode: c.exit}}, nil)

@@ -4,11 +4,7 @@ package diagnosis
 type row struct {
 	kind   Kind
 	advice string // one sentence: what to do
-	// words, in lower case, of stop reasons, events and log lines. The first row that matches wins,
-	// so a row with more specific words is above (Developer Guide, "Amazon ECS stopped tasks error
-	// messages").
-	words []string
-	// afterStart: the words also explain a container that ran. Otherwise it ended by itself.
+	// afterStart: its reasons also explain a container that ran. Otherwise it ended by itself.
 	afterStart  bool
 	codes       []string // error codes of CodeDeploy deployments (CodeDeploy API Reference, ErrorInformation)
 	healthCheck bool     // only a passed health check shows that the cause is over
@@ -16,35 +12,30 @@ type row struct {
 
 // table has a row for each kind.
 var table = []row{
-	{kind: NotReady, words: []string{"dependency graph:"}, afterStart: true,
+	{kind: NotReady, afterStart: true,
 		advice: "read the log of the container that the other one waits for, and compare it with the condition in " +
 			"dependsOn"},
-	{kind: OutOfMemory, words: []string{"outofmemoryerror"}, afterStart: true,
+	{kind: OutOfMemory, afterStart: true,
 		advice: "raise the memory of the task or of the container, or make the program use less"},
-	{kind: ExecFormat, words: []string{"exec format error", "does not contain descriptor matching platform",
-		"no matching manifest for", "image platform"}, afterStart: true,
+	{kind: ExecFormat, afterStart: true,
 		advice: "build the image for the task's CPU architecture, or set runtimePlatform.cpuArchitecture to " +
 			"the image's"},
-	{kind: Throttled, words: []string{"toomanyrequests", "rate exceeded", "pull rate limit", "throttlingexception"},
+	{kind: Throttled,
 		codes:  []string{"THROTTLED"},
 		advice: "wait and try again, or lower the request rate: AWS or the image's registry throttles requests"},
-	{kind: RoleRefused, words: []string{"unable to assume the role", "unable to assume role", "assumerole"},
+	{kind: RoleRefused,
 		advice: "check that the role exists and that its trust policy names ecs-tasks.amazonaws.com"},
-	{kind: SecretUnread, words: []string{"retrieve secret", "secret from", "secretsmanager", "ssm",
-		"invalid parameters"},
+	{kind: SecretUnread,
 		advice: "check that the secret or parameter exists and that the execution role and the network let the " +
 			"task read it"},
-	{kind: ImageNotFound, words: []string{"cannotpullcontainer", "pull image", "cannotpullimage", "registry auth",
-		"image not found"},
+	{kind: ImageNotFound,
 		advice: "check the image's name and tag, that it was pushed to that registry, and that the execution " +
 			"role may pull it"},
-	{kind: NoCapacity, words: []string{"capacity is unavailable", "resource:", "insufficient", "no container instance",
-		"limit on the number of tasks", "unable to place a task"},
+	{kind: NoCapacity,
 		codes: []string{"OVER_MAX_INSTANCES", "RESOURCE_LIMIT_EXCEEDED"},
 		advice: "add capacity to the cluster or its capacity provider, request less CPU and memory, or raise " +
 			"the account's quota"},
-	{kind: NotStartable, words: []string{"cannotstartcontainer", "cannotcreatecontainer",
-		"executable file not found"}, afterStart: true,
+	{kind: NotStartable, afterStart: true,
 		advice: "check the container's command, entry point, user and mounts against the contents of the image"},
 	{kind: ExitCode, advice: "read the container's last log lines, or run its image yourself: the program ended by itself"},
 	{kind: ContainerHealth, healthCheck: true,
@@ -87,5 +78,24 @@ var table = []row{
 	{kind: Draining, advice: "wait again, with a longer --timeout: the deployment ends when the former tasks have drained"},
 	{kind: StoppedByOther, advice: "run it again: the program did not end by itself; a container that must not stop the task " +
 		"needs essential: false"},
+	{kind: NoRoute,
+		advice: "give the task a route to the service that it cannot reach: a NAT gateway, a VPC endpoint, or a public address"},
+	{kind: NetworkRefused, advice: "check the subnets and security groups of networkConfiguration"},
+	{kind: DiskFull, advice: "raise ephemeralStorage of the task definition, or free the disk of the container instance"},
+	{kind: LogRefused,
+		advice: "check the options of the log configuration, the log group's Region, and the execution role"},
+	{kind: FileUnread,
+		advice: "check that the environment file exists in its bucket, and allow s3:GetObject and s3:GetBucketLocation to " +
+			"the execution role"},
+	{kind: VolumeFailed, advice: "check the volumes of the task definition and the network path to them"},
+	{kind: PortTaken,
+		advice: "set hostPort to 0 for a port that Docker chooses, or add instances: a fixed host port is used once per " +
+			"instance"},
+	{kind: Inactive, advice: "run sluice deploy: it registers the task definition again"},
+	{kind: GroupGone,
+		advice: "create the target group again, or name another one in the service definition, then deploy again"},
+	{kind: NotRouted, healthCheck: true,
+		advice: "forward a listener rule or the default action of a listener to the target group: no rule sends requests " +
+			"to it"},
 	{kind: OtherCause, advice: "read the service's events and tasks: sluice status --events 20"},
 }

@@ -23,6 +23,9 @@ func kindOfProbe(said string) Kind {
 	if said == "Health checks failed" {
 		return WrongPort
 	}
+	if r, ok := reasonOf(said); ok && r.kind == NotRouted {
+		return NotRouted
+	}
 	return BalancerHealth
 }
 
