@@ -1,9 +1,6 @@
 package diagnosis
 
-import (
-	"regexp"
-	"slices"
-)
+import "regexp"
 
 // reason is a published reason of AWS: an error, an event or a description of a target. It has one remedy.
 type reason struct {
@@ -27,8 +24,8 @@ const refusedAccess = `.*(access ?denied|not authorized|forbidden|is not allowed
 
 // reasons has the rows of all published reasons. The first row that matches wins, so a more specific row is above
 // (Developer Guide, "Amazon ECS stopped tasks error messages", "Amazon ECS service event messages").
-var reasons = slices.Concat(runReasons, networkReasons, startReasons, imageReasons, placementReasons, containerReasons,
-	balancerReasons, deploymentReasons)
+var reasons = [][]reason{runReasons, networkReasons, startReasons, imageReasons, placementReasons, containerReasons,
+	balancerReasons, deploymentReasons}
 
 // generalPart is in every error of a task that cannot read what it needs to start, and names none of it.
 var generalPart = regexp.MustCompile(`(?i)unable to pull secrets or registry auth: `)
@@ -41,11 +38,14 @@ func reasonOf(text string) (reason, bool) {
 // firstReason returns the first row of a text that fits.
 func firstReason(text string, fits func(reason) bool) (reason, bool) {
 	text = generalPart.ReplaceAllString(text, "")
-	i := slices.IndexFunc(reasons, func(r reason) bool { return fits(r) && r.match.MatchString(text) })
-	if i < 0 {
-		return reason{}, false
+	for _, group := range reasons {
+		for _, r := range group {
+			if fits(r) && r.match.MatchString(text) {
+				return r, true
+			}
+		}
 	}
-	return reasons[i], true
+	return reason{}, false
 }
 
 // runReasons explain containers that ran, and images that fit no machine.
