@@ -252,7 +252,7 @@ func TestAnAsynchronousOperationFails(t *testing.T) {
 const taskSets = `
 clusters: [prod]
 namespaces: [{name: shop.local, services: [{name: api, records: {SRV: 10s}}]}]
-services: [{name: api, count: 2, image: "sim/api:v1", port: 8080, registry: api.shop.local, containerCheck: 5s}]
+services: [{name: api, controller: EXTERNAL, count: 2, image: "sim/api:v1", port: 8080, registry: api.shop.local, containerCheck: 5s}]
 `
 
 func TestTaskSetsCarryTheirExternalID(t *testing.T) {

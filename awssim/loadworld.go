@@ -35,7 +35,7 @@ const leadTime = 10 * time.Minute
 //	    services: [{name: api, records: {A: 10s}}]   # routing: weighted; health: none
 //	services:
 //	  - {name: api, count: 4, image: "sim/web:v1", port: 80, registry: api.shop.local}
-//	  - {name: web, count: 4, image: "sim/web:v1", port: 80, targetGroup: web-primary}  # controller: EXTERNAL or ECS
+//	  - {name: web, count: 4, image: "sim/web:v1", port: 80, targetGroup: web-primary}  # controller: ECS (the default) or EXTERNAL
 //	  - {name: pay, count: 2, image: "sim/pay:v1", targetGroup: pay-a, controller: CODE_DEPLOY, demand: 120}  # CPU that callers request, in percent of a task
 //	  - {name: own, taskDefinition: {containerDefinitions: […]}, aws: {desiredCount: 2, …}}  # in AWS's shape, as its command line prints them
 //	functions: [{name: validate, result: succeed, after: 5s}]  # or fail, hang: called by the hooks of deployments
@@ -47,7 +47,7 @@ const leadTime = 10 * time.Minute
 //	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: a policy document; SimulatePrincipalPolicy evaluates them; trusts: [ecs-tasks.amazonaws.com]
 //	secrets: [{name: shop/db, value: '{"password": "…"}'}]     # arn: pins the ARN
 //	parameters: [{name: /shop/level, value: info}]             # type: SecureString
-//	repositories: [{name: web, images: [{tag: v1, platforms: [linux/amd64, linux/arm64]}]}]
+//	repositories: [{name: web, images: [{tag: v1, platforms: [linux/amd64, linux/arm64]}, {tag: latest, moved: true}]}]  # moved: after the tasks started
 //	buckets: [{name: shop-config, objects: {prod.env: "LEVEL=info"}}]
 //	stacks: [{name: network, outputs: {VpcId: vpc-…}, exports: {vpc-id: vpc-…}}]
 //	images: {"shop:slow": {latency: 50ms}, "registry.test/*": {noboot: true}}  # options as in image.Options
@@ -126,6 +126,9 @@ func (s *Sim) buildWorld(f *worldFile, listening bool) (*generation, error) {
 		return nil, f.withLine(err)
 	}
 	e.world.Advance()
+	if err := l.moveTags(); err != nil {
+		return nil, err
+	}
 	for i, line := range f.Faults {
 		x, err := e.parseFault(line)
 		if err != nil {

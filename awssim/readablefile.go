@@ -39,6 +39,8 @@ type repositoryFile struct {
 type ecrImageFile struct {
 	Tag       string   `yaml:"tag"`
 	Platforms []string `yaml:"platforms"` // such as linux/arm64; the default is linux/amd64
+	// Moved says that the tag has moved to another image since the tasks of the services started.
+	Moved bool `yaml:"moved"`
 }
 
 // bucketFile is a bucket of S3.
@@ -85,7 +87,7 @@ func (f *worldFile) checkReadable() error {
 	return nil
 }
 
-// addReadable adds secrets, parameters, repositories, buckets and stacks.
+// addReadable adds secrets, parameters, buckets and stacks.
 func (l *worldBuilder) addReadable() error {
 	secrets, parameters := secretsmanager.New(l.world), ssm.New(l.world)
 	for i, x := range l.file.Secrets {
@@ -108,17 +110,41 @@ func (l *worldBuilder) addReadable() error {
 	})
 }
 
-func (f *worldFile) addToStep(tx *world.Tx) {
-	for _, r := range f.Repositories {
-		ecr.AddRepository(tx, r.Name)
-		for _, x := range r.Images {
-			platforms := x.Platforms
-			if len(platforms) == 0 {
-				platforms = []string{"linux/amd64"}
+// addRepositories adds the repositories before the services, whose tasks resolve the tags.
+func (l *worldBuilder) addRepositories() error {
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		for _, r := range l.file.Repositories {
+			ecr.AddRepository(tx, r.Name)
+			for _, x := range r.Images {
+				ecr.AddImage(tx, r.Name, x.Tag, x.platforms())
 			}
-			ecr.AddImage(tx, r.Name, x.Tag, platforms)
 		}
+		return nil
+	})
+}
+
+// moveTags moves the tags that the file says have moved.
+func (l *worldBuilder) moveTags() error {
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		for _, r := range l.file.Repositories {
+			for _, x := range r.Images {
+				if x.Moved {
+					ecr.AddImage(tx, r.Name, x.Tag, x.platforms())
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (x ecrImageFile) platforms() []string {
+	if len(x.Platforms) == 0 {
+		return []string{"linux/amd64"}
 	}
+	return x.Platforms
+}
+
+func (f *worldFile) addToStep(tx *world.Tx) {
 	for _, b := range f.Buckets {
 		s3.AddObject(tx, b.Name, "", "")
 		for _, key := range slices.Sorted(maps.Keys(b.Objects)) {

@@ -97,7 +97,7 @@ loadBalancers:
           - {priority: 2, header: {X-Canary: always}, method: [GET], forward: {a: 9, b: 1}, stickiness: 1h}
 services:
   - {name: shop, cluster: prod, controller: ECS, count: 2, image: "shop:slow", port: 8080, targetGroup: a, grace: 30s}
-  - {name: worker, cluster: test, count: 1, image: sim/worker:v7, environment: {A: b}}
+  - {name: worker, cluster: test, controller: EXTERNAL, count: 1, image: sim/worker:v7, environment: {A: b}}
 images:
   "shop:slow": {version: v3, latency: 50ms, crash-after: 1h, exit: 3}
 knobs: {delays: none, provisioning: 1s..2s, throttle: false, taskSetLimit: 3, restartBackoff: 1s}

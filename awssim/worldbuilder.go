@@ -37,7 +37,7 @@ type worldBuilder struct {
 
 func (l *worldBuilder) buildAll() error {
 	for _, step := range []func() error{l.pinSubnets, l.createLogGroups, l.createClusters, l.addCapacity,
-		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions,
+		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.addRepositories, l.createServices, l.addFunctions,
 		l.createApplications, l.createScalableTargets, l.addReadable} {
 		if err := step(); err != nil {
 			return err
@@ -326,12 +326,15 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 	return err
 }
 
+// controller returns the deployment controller of the file's own keys; the default is AWS's.
+func (f serviceFile) controller() string { return cmp.Or(f.Controller, "ECS") }
+
 // plainService returns the request that creates a service of the file's own keys.
 func (l *worldBuilder) plainService(svc serviceFile, cluster, definition string) *awsecs.CreateServiceInput {
 	in := &awsecs.CreateServiceInput{
 		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
 		DeploymentController: &ecstypes.DeploymentController{
-			Type: ecstypes.DeploymentControllerType(cmp.Or(svc.Controller, "EXTERNAL"))},
+			Type: ecstypes.DeploymentControllerType(svc.controller())},
 		HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
 		TaskDefinition:                aws.String(definition),
 		LaunchType:                    l.launchType(svc, cluster),

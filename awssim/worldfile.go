@@ -123,8 +123,9 @@ type healthFile struct {
 }
 
 type serviceFile struct {
-	Name        string `yaml:"name"`
-	Cluster     string `yaml:"cluster"`
+	Name    string `yaml:"name"`
+	Cluster string `yaml:"cluster"`
+	// Controller is ECS (the default), EXTERNAL or CODE_DEPLOY.
 	Controller  string `yaml:"controller"`
 	Count       int32  `yaml:"count"`
 	Family      string `yaml:"family"`
@@ -468,9 +469,9 @@ func (f *worldFile) checkServices() error {
 			return invalidAt(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
 		case !slices.Contains([]string{"", "awsvpc", "bridge", "host"}, s.NetworkMode):
 			return invalidAt(at+".networkMode", "%q is none of awsvpc, bridge, host", s.NetworkMode)
-		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
+		case (s.MinPercent != nil || s.MaxPercent != nil) && s.controller() != "ECS":
 			return invalidAt(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
-		case s.Breaker && s.Controller != "ECS":
+		case s.Breaker && s.controller() != "ECS":
 			return invalidAt(at+".breaker", "only deployments of controller ECS have a circuit breaker")
 		case s.TargetGroup != "" &&
 			!slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):

@@ -102,3 +102,22 @@ func TestManifestsHaveThePlatforms(t *testing.T) {
 		t.Errorf("%+v", byDigest)
 	}
 }
+
+func TestATagMovesToThePushedImage(t *testing.T) {
+	s := newSite(t)
+	seed(t, s)
+	was := ask[ecr.DescribeImagesOutput](s, "DescribeImages", &ecr.DescribeImagesInput{RepositoryName: "web"}).ImageDetails[0]
+	put := ask[ecr.PutImageOutput](s, "PutImage",
+		&ecr.PutImageInput{RepositoryName: "web", ImageTag: "v1", ImageManifest: "{}"})
+	all := ask[ecr.DescribeImagesOutput](s, "DescribeImages", &ecr.DescribeImagesInput{RepositoryName: "web"}).ImageDetails
+	if len(all) != 2 || all[0].ImageDigest != was.ImageDigest || len(all[0].ImageTags) != 0 ||
+		all[1].ImageDigest != put.Image.ImageId.ImageDigest || all[1].ImageTags[0] != "v1" {
+		t.Errorf("%+v", all)
+	}
+	s.refused("PutImage", &ecr.PutImageInput{RepositoryName: "web", ImageTag: "v1", ImageManifest: "{}"},
+		"ImageAlreadyExistsException", "and tag 'v1' already exists")
+	s.refused("PutImage", &ecr.PutImageInput{RepositoryName: "web", ImageTag: "v1", ImageManifest: "[]",
+		ImageDigest: "sha256:0"}, "ImageDigestDoesNotMatchException", "does not match")
+	s.refused("PutImage", &ecr.PutImageInput{RepositoryName: "other", ImageManifest: "{}"},
+		"RepositoryNotFoundException", "other")
+}

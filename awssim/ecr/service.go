@@ -6,9 +6,8 @@ package ecr
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,41 +31,30 @@ func NewAPI(w *world.World) wire.API {
 		Name: "ecr", ServiceID: "ECR", Protocol: wire.JSON11, Target: "AmazonEC2ContainerRegistry_V20150921",
 		LowerFirst: true, Operations: New(w).apiOperations(),
 		Known: []string{"BatchCheckLayerAvailability", "CreateRepository", "DeleteRepository", "DescribeImageScanFindings",
-			"GetAuthorizationToken", "GetDownloadUrlForLayer", "ListImages", "PutImage"},
+			"GetAuthorizationToken", "GetDownloadUrlForLayer", "ListImages"},
 	}
 }
 
 // apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
 func (s *Service) apiOperations() []any {
-	return []any{s.BatchGetImage, s.DescribeImages, s.DescribeRepositories}
+	return []any{s.BatchGetImage, s.DescribeImages, s.DescribeRepositories, s.PutImage}
 }
-
-// state holds the repositories of a Region.
-type state struct{ repositories world.Ordered[*repository] } // by name
-
-type repository struct {
-	name    string
-	created time.Time
-	images  []image
-}
-
-type image struct {
-	tag, digest, manifest string
-	pushed                time.Time
-}
-
-func stateOf(tx *world.Tx) *state { return world.PrivateState[state](tx.Region, "ecr") }
 
 // AddRepository adds a repository.
 func AddRepository(tx *world.Tx, name string) {
-	stateOf(tx).repositories.Put(name, &repository{name: name, created: tx.Now()})
+	tx.Repositories.Put(name, &world.Repository{Name: name, CreatedAt: tx.Now()})
 }
 
-// AddImage adds an image with a tag to a repository, for platforms such as linux/amd64.
+// AddImage adds an image with a tag to a repository, for platforms such as linux/amd64. A tag that
+// another image has moves to the new one.
 func AddImage(tx *world.Tx, repositoryName, tag string, platforms []string) {
-	r, _ := stateOf(tx).repositories.Get(repositoryName)
-	manifest := indexOf(repositoryName+":"+tag, platforms)
-	r.images = append(r.images, image{tag: tag, digest: digestOf(manifest), manifest: manifest, pushed: tx.Now()})
+	r, _ := tx.Repositories.Get(repositoryName)
+	name := repositoryName + ":" + tag
+	if _, moves := imageOf(r, ImageIdentifier{ImageTag: tag}); moves {
+		name += fmt.Sprintf("#%d", len(r.Images))
+	}
+	manifest := indexOf(name, platforms)
+	r.Put(world.RepositoryImage{Tag: tag, Digest: world.DigestOf(manifest), Manifest: manifest, PushedAt: tx.Now()})
 }
 
 // indexOf returns an image index (OCI Image Format Specification, "Image Index").
@@ -84,25 +72,20 @@ func indexOf(name string, platforms []string) string {
 	var all []entry
 	for _, p := range platforms {
 		os, architecture, _ := strings.Cut(p, "/")
-		all = append(all, entry{MediaType: "application/vnd.oci.image.manifest.v1+json", Digest: digestOf(name + p),
+		all = append(all, entry{MediaType: "application/vnd.oci.image.manifest.v1+json", Digest: world.DigestOf(name + p),
 			Size: 500, Platform: platform{Architecture: architecture, OS: os}})
 	}
 	text, _ := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": indexType, "manifests": all})
 	return string(text)
 }
 
-func digestOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
 // find returns a repository of the caller's registry.
-func find(tx *world.Tx, registry, name string) (*repository, error) {
+func find(tx *world.Tx, registry, name string) (*world.Repository, error) {
 	if registry != "" && registry != tx.Key.Account {
 		return nil, world.Refuse("RepositoryNotFoundException",
 			"The repository with name '%s' does not exist in the registry with id '%s'", name, registry)
 	}
-	r, ok := stateOf(tx).repositories.Get(name)
+	r, ok := tx.Repositories.Get(name)
 	if !ok {
 		return nil, world.Refuse("RepositoryNotFoundException",
 			"The repository with name '%s' does not exist in the registry with id '%s'", name, tx.Key.Account)
@@ -113,14 +96,22 @@ func find(tx *world.Tx, registry, name string) (*repository, error) {
 // ImageIdentifier is an image by digest or tag.
 type ImageIdentifier struct{ ImageDigest, ImageTag string }
 
-func (r *repository) image(id ImageIdentifier) (image, bool) {
-	i := slices.IndexFunc(r.images, func(x image) bool {
-		return (id.ImageDigest == "" || x.digest == id.ImageDigest) && (id.ImageTag == "" || x.tag == id.ImageTag)
+func imageOf(r *world.Repository, id ImageIdentifier) (world.RepositoryImage, bool) {
+	i := slices.IndexFunc(r.Images, func(x world.RepositoryImage) bool {
+		return (id.ImageDigest == "" || x.Digest == id.ImageDigest) && (id.ImageTag == "" || x.Tag == id.ImageTag)
 	})
 	if i < 0 || id == (ImageIdentifier{}) {
-		return image{}, false
+		return world.RepositoryImage{}, false
 	}
-	return r.images[i], true
+	return r.Images[i], true
+}
+
+// tagsOf returns the tags of an image: one, or none after another image has taken it.
+func tagsOf(x world.RepositoryImage) []string {
+	if x.Tag == "" {
+		return nil
+	}
+	return []string{x.Tag}
 }
 
 // DescribeRepositoriesInput is the input of DescribeRepositories.
@@ -145,7 +136,7 @@ func (s *Service) DescribeRepositories(ctx context.Context,
 	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		names := in.RepositoryNames
 		if len(names) == 0 {
-			names = stateOf(tx).repositories.Keys()
+			names = tx.Repositories.Keys()
 		}
 		for _, name := range names {
 			r, err := find(tx, in.RegistryId, name)
@@ -153,7 +144,7 @@ func (s *Service) DescribeRepositories(ctx context.Context,
 				return err
 			}
 			out.Repositories = append(out.Repositories, Repository{RepositoryName: name, RegistryId: tx.Key.Account,
-				RepositoryArn: tx.ARN("ecr", "repository/"+name), CreatedAt: r.created,
+				RepositoryArn: tx.ARN("ecr", "repository/"+name), CreatedAt: r.CreatedAt,
 				RepositoryUri: tx.Key.Account + ".dkr.ecr." + tx.Key.Region + "." + tx.Key.DNSSuffix() + "/" + name})
 		}
 		return nil
@@ -186,18 +177,18 @@ func (s *Service) DescribeImages(ctx context.Context, in *DescribeImagesInput) (
 			return err
 		}
 		ids := in.ImageIds
-		for i := 0; len(in.ImageIds) == 0 && i < len(r.images); i++ {
-			ids = append(ids, ImageIdentifier{ImageTag: r.images[i].tag})
+		for i := 0; len(in.ImageIds) == 0 && i < len(r.Images); i++ {
+			ids = append(ids, ImageIdentifier{ImageDigest: r.Images[i].Digest})
 		}
 		for _, id := range ids {
-			x, ok := r.image(id)
+			x, ok := imageOf(r, id)
 			if !ok {
 				return world.Refuse("ImageNotFoundException", "The image with imageId {imageDigest:'%s', imageTag:'%s'} "+
 					"does not exist within the repository with name '%s' in the registry with id '%s'",
-					orNull(id.ImageDigest), orNull(id.ImageTag), r.name, tx.Key.Account)
+					orNull(id.ImageDigest), orNull(id.ImageTag), r.Name, tx.Key.Account)
 			}
-			out.ImageDetails = append(out.ImageDetails, ImageDetail{RegistryId: tx.Key.Account, RepositoryName: r.name,
-				ImageDigest: x.digest, ImageTags: []string{x.tag}, ImagePushedAt: x.pushed,
+			out.ImageDetails = append(out.ImageDetails, ImageDetail{RegistryId: tx.Key.Account, RepositoryName: r.Name,
+				ImageDigest: x.Digest, ImageTags: tagsOf(x), ImagePushedAt: x.PushedAt,
 				ImageManifestMediaType: indexType})
 		}
 		return nil
@@ -247,7 +238,7 @@ func (s *Service) BatchGetImage(ctx context.Context, in *BatchGetImageInput) (*B
 			return err
 		}
 		for _, id := range in.ImageIds {
-			x, ok := r.image(id)
+			x, ok := imageOf(r, id)
 			switch {
 			case !ok:
 				out.Failures = append(out.Failures, ImageFailure{ImageId: id, FailureCode: "ImageNotFound",
@@ -256,11 +247,48 @@ func (s *Service) BatchGetImage(ctx context.Context, in *BatchGetImageInput) (*B
 				out.Failures = append(out.Failures, ImageFailure{ImageId: id, FailureCode: "UnsupportedImageType",
 					FailureReason: "The image has a media type that the request does not accept"})
 			default:
-				out.Images = append(out.Images, Image{RegistryId: tx.Key.Account, RepositoryName: r.name,
-					ImageId:       ImageIdentifier{ImageDigest: x.digest, ImageTag: x.tag},
-					ImageManifest: x.manifest, ImageManifestMediaType: indexType})
+				out.Images = append(out.Images, Image{RegistryId: tx.Key.Account, RepositoryName: r.Name,
+					ImageId:       ImageIdentifier{ImageDigest: x.Digest, ImageTag: x.Tag},
+					ImageManifest: x.Manifest, ImageManifestMediaType: indexType})
 			}
 		}
+		return nil
+	})
+	return out, err
+}
+
+// PutImageInput is the input of PutImage.
+type PutImageInput struct {
+	RegistryId, RepositoryName            string
+	ImageManifest, ImageManifestMediaType string
+	ImageTag, ImageDigest                 string
+}
+
+// PutImageOutput is the output of PutImage.
+type PutImageOutput struct{ Image Image }
+
+// PutImage gives a manifest a tag, which moves from the image that had it. Layers are not checked.
+func (s *Service) PutImage(ctx context.Context, in *PutImageInput) (*PutImageOutput, error) {
+	out := &PutImageOutput{}
+	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		r, err := find(tx, in.RegistryId, in.RepositoryName)
+		if err != nil {
+			return err
+		}
+		digest := world.DigestOf(in.ImageManifest)
+		switch {
+		case in.ImageManifest == "":
+			return world.Refuse("InvalidParameterException", "imageManifest can not be blank.")
+		case in.ImageDigest != "" && in.ImageDigest != digest:
+			return world.Refuse("ImageDigestDoesNotMatchException", "The provided image digest does not match.")
+		}
+		if _, ok := imageOf(r, ImageIdentifier{ImageDigest: digest, ImageTag: in.ImageTag}); ok {
+			return world.Refuse("ImageAlreadyExistsException", "Image with digest '%s' and tag '%s' already exists in the "+
+				"repository with name '%s' in registry with id '%s'", digest, in.ImageTag, r.Name, tx.Key.Account)
+		}
+		r.Put(world.RepositoryImage{Tag: in.ImageTag, Digest: digest, Manifest: in.ImageManifest, PushedAt: tx.Now()})
+		out.Image = Image{RegistryId: tx.Key.Account, RepositoryName: r.Name, ImageManifest: in.ImageManifest,
+			ImageManifestMediaType: indexType, ImageId: ImageIdentifier{ImageDigest: digest, ImageTag: in.ImageTag}}
 		return nil
 	})
 	return out, err

@@ -127,6 +127,7 @@ func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
 		Environment: map[string]string{},
 		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck), Log: logOf(c.LogConfiguration),
 		StartTimeout: secondsDuration(c.StartTimeout),
+		ResolvesAnew: c.VersionConsistency == ecstypes.VersionConsistencyDisabled,
 	}
 	if c.StopTimeout != nil {
 		s.StopTimeout = secondsDuration(c.StopTimeout)

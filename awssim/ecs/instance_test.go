@@ -246,3 +246,13 @@ func TestGroupsFitTheNetworkMode(t *testing.T) {
 	in.LaunchType = "FARGATE"
 	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "Task definition does not support launch_type FARGATE.")
 }
+
+func TestThePollEndpointIsOfTheRegion(t *testing.T) {
+	b := newBench(t, world.Options{})
+	out := must(b.DiscoverPollEndpoint(b.ctx, &awsecs.DiscoverPollEndpointInput{Cluster: aws.String("web")}))(t)
+	if *out.Endpoint != "https://ecs-a-1.eu-west-1.amazonaws.com/" || out.TelemetryEndpoint == nil {
+		t.Errorf("%+v", out)
+	}
+	refused(b.DiscoverPollEndpoint(b.ctx, &awsecs.DiscoverPollEndpointInput{Cluster: aws.String("none")}))(t,
+		"ClusterNotFoundException", "Cluster not found.")
+}

@@ -26,6 +26,7 @@ func (s *Service) apiOperations() []any {
 		s.DescribeTaskDefinition,
 		s.DescribeTaskSets,
 		s.DescribeTasks,
+		s.DiscoverPollEndpoint,
 		s.ExecuteCommand,
 		s.ListAccountSettings,
 		s.ListAttributes,

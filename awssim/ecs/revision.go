@@ -2,7 +2,6 @@ package ecs
 
 import (
 	"context"
-	"strings"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -31,11 +30,8 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 		ServiceConnectConfiguration: deepCopy(docOfDeployment(ts).connect),
 	}}
 	for _, c := range ts.Definition.Containers {
-		x := ecstypes.ContainerImage{ContainerName: ptr(c.Name), Image: ptr(c.Image)}
-		if b, ok := tx.Image(c.Image); ok && !strings.HasPrefix(b.NoBoot, "CannotPull") {
-			x.ImageDigest = ptr(digestOf(c.Image))
-		}
-		r.shape.ContainerImages = append(r.shape.ContainerImages, x)
+		r.shape.ContainerImages = append(r.shape.ContainerImages,
+			ecstypes.ContainerImage{ContainerName: ptr(c.Name), Image: ptr(c.Image)})
 	}
 	if len(doc.LoadBalancers) > 0 {
 		r.shape.ResolvedConfiguration = &ecstypes.ResolvedConfiguration{}
@@ -46,6 +42,16 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 				ProductionListenerRule: optionalText(a.ProductionRule)})
 	}
 	return r
+}
+
+// show returns the revision with the digests that its first task has resolved.
+func (r *revision) show() ecstypes.ServiceRevision {
+	shown := deepCopy(r.shape)
+	for i := range shown.ContainerImages {
+		x := &shown.ContainerImages[i]
+		x.ImageDigest = optionalText(r.taskSet.Digests[*x.ContainerName])
+	}
+	return shown
 }
 
 // revisionOf returns the ARN of a deployment's revision, or "".
@@ -90,7 +96,7 @@ func (s *Service) DescribeServiceRevisions(ctx context.Context,
 			Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceRevisionArns {
 			if r := revisionBy(tx, arn); r != nil {
-				out.ServiceRevisions = append(out.ServiceRevisions, deepCopy(r.shape))
+				out.ServiceRevisions = append(out.ServiceRevisions, r.show())
 			} else {
 				out.Failures = append(out.Failures, missingFailure(arn))
 			}

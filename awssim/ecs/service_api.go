@@ -74,7 +74,7 @@ func unsimulatedOperations() []string {
 		"DeleteExpressGatewayService", "DeleteGateway", "DeregisterContainerInstance", "DescribeDaemon",
 		"DescribeDaemonDeployments", "DescribeDaemonRevisions", "DescribeDaemonTaskDefinition",
 		"DescribeExpressGatewayService", "DescribeGateway", "DescribeGatewayResources", "DescribeGatewayRoute",
-		"DisassociateGatewayFromCluster", "DiscoverPollEndpoint", "GetTaskProtection",
+		"DisassociateGatewayFromCluster", "GetTaskProtection",
 		"ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
 		"ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways",
 		"RegisterContainerInstance", "RegisterDaemonTaskDefinition",

@@ -125,14 +125,11 @@ func showContainer(t *world.Task, c *world.Container) ecstypes.Container {
 			x[:8] + "-" + x[8:12] + "-4" + x[13:16] + "-a" + x[17:20] + "-" + x[20:]),
 		TaskArn: ptr(t.ARN), Name: ptr(c.Spec.Name), Image: ptr(c.Spec.Image), LastStatus: ptr(c.Status),
 		HealthStatus: ecstypes.HealthStatus(c.Health), Reason: optionalText(c.Reason),
-		RuntimeId:       optionalText(c.RuntimeID),
+		RuntimeId: optionalText(c.RuntimeID), ImageDigest: optionalText(c.Digest),
 		NetworkBindings: []ecstypes.NetworkBinding{}, NetworkInterfaces: []ecstypes.NetworkInterface{},
 	}
 	if c.ExitCode != nil {
 		d.ExitCode = ptr(int32(*c.ExitCode))
-	}
-	if c.RuntimeID != "" {
-		d.ImageDigest = ptr(digestOf(c.Spec.Image))
 	}
 	if !t.Definition.HasOwnAddress() && c.Status == "RUNNING" {
 		d.NetworkBindings = showBindings(c)
@@ -169,10 +166,4 @@ func fillSizes(d *ecstypes.Container, t *world.Task, c *world.Container) {
 			}
 		}
 	}
-}
-
-// digestOf returns a simulated image digest: the same for the same reference.
-func digestOf(image string) string {
-	h := sha256.Sum256([]byte("image " + image))
-	return "sha256:" + hex.EncodeToString(h[:])
 }

@@ -166,13 +166,9 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 		switch {
 		case slices.ContainsFunc(f.Groups, func(o world.Share) bool { return o.Group == s.Group }):
 			return nil, badAction("Target group '%s' is specified more than once", s.Group)
-		case t.Weight == nil && len(c.TargetGroups) > 1:
-			return nil,
-				validationError(
-					"A weight must be specified for each target group of a forward action with more than one")
 		case s.Weight < 0 || s.Weight > 999:
 			return nil, validationError("Target group weight '%d' must be between 0 and 999", s.Weight)
-		case len(c.TargetGroups) == 1 && (t.Weight == nil || s.Weight > 0):
+		case t.Weight == nil, len(c.TargetGroups) == 1 && s.Weight > 0:
 			s.Weight = 1 // as AWS reads it back
 		}
 		f.Groups = append(f.Groups, s)

@@ -55,6 +55,23 @@ func TestModifyRuleReplacesWhatIsGiven(t *testing.T) {
 	}
 }
 
+// A target group without a weight has weight 1.
+func TestAWeightLeftOutIsOne(t *testing.T) {
+	b := newBench(t)
+	lb, web, canary := b.balancer("edge"), b.group("web"), b.group("canary")
+	rule := b.rule(b.listen(lb, 80, to(web)), 10, weighted([]string{web, canary}, 100, 0))
+	action := weighted([]string{web, canary}, 3, 0)
+	action.ForwardConfig.TargetGroups[1].Weight = nil
+	out, err := b.ModifyRule(b.ctx, &awselb.ModifyRuleInput{RuleArn: &rule, Actions: []elbtypes.Action{action}})
+	b.ok(err)
+	if w := out.Rules[0].Actions[0].ForwardConfig.TargetGroups; *w[0].Weight != 3 || *w[1].Weight != 1 {
+		t.Errorf("%+v", w)
+	}
+	if shares := b.law.Table(key, lb).Weights(rule); shares[0].Share != 0.75 {
+		t.Errorf("the nodes route by %v", shares)
+	}
+}
+
 func TestRuleRefusals(t *testing.T) {
 	b := newBench(t)
 	lb, other, web, canary, theirs := b.balancer("edge"), b.balancer("other"), b.group("web"), b.group("canary"),
@@ -79,9 +96,6 @@ func TestRuleRefusals(t *testing.T) {
 	both := weighted([]string{web, canary}, 1, 1)
 	both.TargetGroupArn = &web
 	b.refused(modify(both), "InvalidLoadBalancerAction", "same single target group")
-	unweighted := weighted([]string{web, canary}, 1, 1)
-	unweighted.ForwardConfig.TargetGroups[1].Weight = nil
-	b.refused(modify(unweighted), "ValidationError", "weight must be specified")
 	b.refused(modify(elbtypes.Action{Type: "authenticate-oidc", Order: aws.Int32(1)}), "InvalidLoadBalancerAction",
 		"last action")
 

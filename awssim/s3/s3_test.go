@@ -62,6 +62,10 @@ func TestObjectsAreRead(t *testing.T) {
 		{"GET", "/config/none", 404, "NoSuchKey"},
 		{"GET", "/none/shop", 404, "NoSuchBucket"},
 		{"GET", "/config", 400, "InvalidAction"},
+		{"HEAD", "/config", 200, ""},
+		{"HEAD", "/none", 404, ""},
+		{"GET", "/config?location", 200, ">eu-west-1</LocationConstraint>"},
+		{"GET", "/none?location=", 404, "NoSuchBucket"},
 	} {
 		status, _, body := send(t, s, c.method, c.path)
 		if status != c.status || !strings.Contains(body, c.code) || c.method == "HEAD" && body != "" {

@@ -29,13 +29,15 @@ func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "s3", ServiceID: "S3", Protocol: wire.REST, XMLErrors: true, Route: route,
 		Operations: New(w).apiOperations(),
-		Known: []string{"CopyObject", "CreateBucket", "DeleteObject", "HeadBucket", "ListBuckets", "ListObjectsV2",
+		Known: []string{"CopyObject", "CreateBucket", "DeleteObject", "ListBuckets", "ListObjectsV2",
 			"PutObject"},
 	}
 }
 
 // apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) apiOperations() []any { return []any{s.GetObject, s.HeadObject} }
+func (s *Service) apiOperations() []any {
+	return []any{s.GetBucketLocation, s.GetObject, s.HeadBucket, s.HeadObject}
+}
 
 // route returns the operation of a path-style request, /<bucket>/<key>.
 func route(method, path string, query url.Values) (string, map[string]string) {
@@ -53,7 +55,9 @@ func route(method, path string, query url.Values) (string, map[string]string) {
 	case bucket == "":
 		return "ListBuckets", nil
 	case method == http.MethodHead:
-		return "HeadBucket", nil
+		return "HeadBucket", in
+	case method == http.MethodGet && query.Has("location"):
+		return "GetBucketLocation", in
 	case method == http.MethodPut:
 		return "CreateBucket", nil
 	}
@@ -104,10 +108,9 @@ func (o *GetObjectOutput) RawReply() (contentType string, header map[string]stri
 // GetObject returns an object.
 func (s *Service) GetObject(ctx context.Context, in *GetObjectInput) (out *GetObjectOutput, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
-		bucket, ok := stateOf(tx).buckets.Get(in.Bucket)
-		if !ok {
-			return &world.Refusal{Code: "NoSuchBucket", Status: http.StatusNotFound,
-				Message: "The specified bucket does not exist"}
+		bucket, err := bucketOf(tx, in.Bucket)
+		if err != nil {
+			return err
 		}
 		x, ok := bucket.Get(in.Key)
 		if !ok || in.VersionId != "" {
@@ -120,10 +123,57 @@ func (s *Service) GetObject(ctx context.Context, in *GetObjectInput) (out *GetOb
 	return out, err
 }
 
+func bucketOf(tx *world.Tx, name string) (*world.Ordered[object], error) {
+	bucket, ok := stateOf(tx).buckets.Get(name)
+	if !ok {
+		return nil, &world.Refusal{Code: "NoSuchBucket", Status: http.StatusNotFound,
+			Message: "The specified bucket does not exist"}
+	}
+	return bucket, nil
+}
+
 // HeadObjectInput is the input of HeadObject.
 type HeadObjectInput GetObjectInput
 
 // HeadObject returns what GetObject does; the body is not sent.
 func (s *Service) HeadObject(ctx context.Context, in *HeadObjectInput) (*GetObjectOutput, error) {
 	return s.GetObject(ctx, (*GetObjectInput)(in))
+}
+
+// HeadBucketInput is the input of HeadBucket.
+type HeadBucketInput struct{ Bucket, Key, VersionId string }
+
+// BucketOutput is the output of HeadBucket and GetBucketLocation.
+type BucketOutput struct{ region, body string }
+
+// RawReply is [wire.RawOutput].
+func (o *BucketOutput) RawReply() (contentType string, header map[string]string, body []byte) {
+	return "application/xml", map[string]string{"X-Amz-Bucket-Region": o.region}, []byte(o.body)
+}
+
+// HeadBucket reports by its status whether a bucket exists, and in which Region.
+func (s *Service) HeadBucket(ctx context.Context, in *HeadBucketInput) (*BucketOutput, error) {
+	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		_, err := bucketOf(tx, in.Bucket)
+		return err
+	})
+	return &BucketOutput{region: world.KeyOf(ctx).Region}, err
+}
+
+// GetBucketLocationInput is the input of GetBucketLocation.
+type GetBucketLocationInput HeadBucketInput
+
+// GetBucketLocation returns the Region of a bucket; us-east-1 is an empty text.
+func (s *Service) GetBucketLocation(ctx context.Context, in *GetBucketLocationInput) (*BucketOutput, error) {
+	out, err := s.HeadBucket(ctx, (*HeadBucketInput)(in))
+	if err != nil {
+		return nil, err
+	}
+	region := out.region
+	if region == "us-east-1" {
+		region = ""
+	}
+	out.body = `<?xml version="1.0" encoding="UTF-8"?>` + "\n" +
+		`<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/">` + region + "</LocationConstraint>"
+	return out, nil
 }

@@ -52,6 +52,20 @@ func continueStart(tx *world.Tx, t *world.Task) {
 	}
 }
 
+// resolveImage returns the digest of a container's image. The first task of a deployment resolves its
+// tag for all (Developer Guide, "Container image resolution").
+func resolveImage(tx *world.Tx, t *world.Task, c *world.Container) string {
+	if t.Set == nil || c.Spec.ResolvesAnew {
+		return tx.ImageDigest(c.Spec.Image)
+	}
+	if t.Set.Digests == nil {
+		t.Set.Digests = map[string]string{}
+	}
+	name := c.Spec.Name
+	t.Set.Digests[name] = cmp.Or(t.Set.Digests[name], tx.ImageDigest(c.Spec.Image))
+	return t.Set.Digests[name]
+}
+
 // exitNeverStarted is the exit code that the agent gives a container that never starts
 // (amazon-ecs-agent, pull request 3218).
 const exitNeverStarted = 143
@@ -76,6 +90,7 @@ func startReady(tx *world.Tx, t *world.Task, ready []*world.Container) bool {
 	}
 	for _, c := range ready {
 		c.Status, c.StartedAt, c.RuntimeID = "RUNNING", tx.Now(), runtimeID(tx, t, c)
+		c.Digest = resolveImage(tx, t, c)
 		tx.Emit(newStartProcess(tx, t, c))
 		scheduleCrash(tx, t, c)
 		if c.Spec.Health != nil {

@@ -38,6 +38,8 @@ type ContainerSpec struct {
 	DependsOn   []Dependency
 	// StartTimeout is how long containers that depend on this one wait for it. 0: for ever.
 	StartTimeout time.Duration
+	// ResolvesAnew says that each task resolves the image's tag: versionConsistency is disabled.
+	ResolvesAnew bool
 }
 
 // Dependency is what another container must have reached before a container starts.
@@ -157,6 +159,8 @@ type TaskSet struct {
 
 	RolloutState, RolloutReason string // controller ECS
 	FailedTasks                 int
+	// Digests are those of the images, by container, as the first task resolved them.
+	Digests map[string]string
 
 	Tasks          []*Task // not yet STOPPED, oldest first
 	Doc            any
@@ -215,6 +219,7 @@ type Container struct {
 	Reason    string
 	RuntimeID string
 	StartedAt time.Time // zero until it starts
+	Digest    string    // of the image that it runs; empty until it starts
 	printed   outputState
 }
 

@@ -32,6 +32,8 @@ type Region struct {
 	Namespaces Ordered[*Namespace] // of Cloud Map, by id
 	Registries Ordered[*Registry]  // services of Cloud Map
 
+	Repositories Ordered[*Repository] // of ECR, by name
+
 	VPCs    Ordered[*VPC]    // by id
 	Subnets Ordered[*Subnet] // by id
 

@@ -283,8 +283,8 @@ loadBalancers:
   - name: web
     listeners: [{port: 80, forward: {PERCENT}}]
 services:
-  - {name: a, cluster: prod, count: 2, image: "sim/web:v1", port: 80, targetGroup: a}
-  - {name: b, cluster: prod, count: 2, image: "sim/web:v2", port: 80, targetGroup: b}
+  - {name: a, cluster: prod, controller: EXTERNAL, count: 2, image: "sim/web:v1", port: 80, targetGroup: a}
+  - {name: b, cluster: prod, controller: EXTERNAL, count: 2, image: "sim/web:v2", port: 80, targetGroup: b}
 `
 
 // hammer sends n requests over eight connections, as fast as they are answered.

@@ -89,7 +89,6 @@ var remarks = map[string]string{
 	"targetGroups[].healthCheck.unhealthy":   "checks in a row until unhealthy",
 	"targetGroups[].healthCheck.matcher":     "statuses that are healthy, as `200-299`",
 	"targetGroups[].attributes":              "any other attribute, as AWS names it",
-	"services[].controller":                  "`EXTERNAL`, the default, `ECS` or `CODE_DEPLOY`",
 	"services[].cluster":                     "may be left out where there is one",
 	"capacity[].cluster":                     "may be left out where there is one",
 	"services[].family":                      "of its task definition; its name if not given",
