@@ -19,6 +19,18 @@ func (p *Plan) GatesOf(index int) (own, whole []appfile.Gate) {
 	return p.Stages[index].Gates, whole
 }
 
+// EndsGates reports whether a stage is the last one that waits while the canary gets requests. The gates of the
+// whole pipeline need a value by its end.
+func (p *Plan) EndsGates(index int) bool {
+	last := -1
+	for i, s := range p.Stages {
+		if s.IsWait() && !s.NeedsApproval() && p.JudgesCanary(i) {
+			last = i
+		}
+	}
+	return len(p.Gates) > 0 && index == last
+}
+
 // HasEarlierGates reports whether a gate compares with an earlier deployment.
 func (p *Plan) HasEarlierGates() bool { return slices.ContainsFunc(p.Stages, Stage.HasEarlierGates) }
 

@@ -141,7 +141,7 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 			if !begun {
 				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(s.Duration), Passed: passed}
 			}
-			if step, waits := nextOfWait(s, r, commands, now); waits {
+			if step, waits := nextOfWait(p, s, r, commands, now); waits {
 				step.Passed = passed
 				return step
 			}
@@ -171,7 +171,7 @@ func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.T
 
 // nextOfWait returns what a stage that has begun waits for: its time, its gates, or a healthy version. waits
 // is false if the stage is over.
-func nextOfWait(s Stage, r Result, commands []Command, now time.Time) (step Step, waits bool) {
+func nextOfWait(p *Plan, s Stage, r Result, commands []Command, now time.Time) (step Step, waits bool) {
 	until := r.Began.Add(s.Duration)
 	isGood := r.Gates != nil && r.Gates.AllGood && s.JudgesGates()
 	switch {
@@ -179,7 +179,7 @@ func nextOfWait(s Stage, r Result, commands []Command, now time.Time) (step Step
 		return Step{Do: WaitUntil, Index: s.Index, Until: until}, true
 	case r.Trouble != "":
 		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble}, true
-	case len(s.Gates) > 0 && !isGood && (r.Gates == nil || !r.Gates.AtEnd):
+	case (len(s.Gates) > 0 || p.EndsGates(s.Index)) && !isGood && (r.Gates == nil || !r.Gates.AtEnd):
 		return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck)}, true
 	case r.Gates != nil && r.Gates.Undecided != "" && !isApprovedAfter(s, commands, until):
 		return Step{Do: AwaitApproval, Index: s.Index, Missing: 1, Undecided: r.Gates.Undecided}, true

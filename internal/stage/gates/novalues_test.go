@@ -43,6 +43,10 @@ func always(series ...string) matrix {
 
 func refusing(status int) matrix { return func(int) (int, []string) { return status, nil } }
 
+func providerAt(address string) string {
+	return "analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: \"" + address + "\"}}]\n"
+}
+
 // pipeCDFiles returns the files of an application of PipeCD with the text of a sluice.yaml.
 func pipeCDFiles(files fstest.MapFS) fstest.MapFS {
 	text := string(files["sluice.yaml"].Data)
@@ -54,10 +58,14 @@ func pipeCDFiles(files fstest.MapFS) fstest.MapFS {
 
 // judgeBy deploys with one gate of a server and returns how it ended, and whether a person was asked, who approves.
 func judgeBy(b *stagetest.Bench, address, duration, gate string, isPipeCD bool) (end engine.RunResult, isAsked bool) {
+	return judgeFiles(b, b.Files("sim/web:v2", judged(analysisStage("duration: "+duration+", metrics: [{provider: prom, "+
+		gate+"}]"))+providerAt(address)), 2, isPipeCD)
+}
+
+// judgeFiles deploys files. The person approves the stage with the index asks.
+func judgeFiles(b *stagetest.Bench, files fstest.MapFS, asks int, isPipeCD bool) (end engine.RunResult, isAsked bool) {
 	stagetest.Must(b, b.Clock.Sleep(context.Background(), 424_511_387)) // clocks have nanoseconds
 	b.Engine.OutsideAWS = &stage.OutsideAWS{HTTP: http.DefaultClient}
-	files := b.Files("sim/web:v2", judged(analysisStage("duration: "+duration+", metrics: [{provider: prom, "+gate+"}]"))+
-		"analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: \""+address+"\"}}]\n")
 	if isPipeCD {
 		files = pipeCDFiles(files)
 	}
@@ -66,7 +74,7 @@ func judgeBy(b *stagetest.Bench, address, duration, gate string, isPipeCD bool) 
 		watch(e)
 		if _, ok := e.Open().(sluice.ApprovalAwaited); ok && !isAsked {
 			isAsked = true
-			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Approve, 2, "ana"))
+			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Approve, asks, "ana"))
 		}
 	}
 	return stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b), isAsked
@@ -167,6 +175,41 @@ func TestWrongCountsAreNoEvidence(t *testing.T) {
 				}
 				if all := gateReads(b); c.shown != "" && !strings.Contains(all[len(all)-1].Text(), c.shown) {
 					b.Errorf("shown: %s; want %s", all[len(all)-1].Text(), c.shown)
+				}
+			})
+		})
+	}
+}
+
+// The gates of the whole pipeline need a value too: by the end of the last stage that waits while the canary gets
+// requests.
+func TestGatesOfThePipelineNeedAValue(t *testing.T) {
+	wait := "{name: WAIT, with: {duration: 3m}}"
+	for name, c := range map[string]struct {
+		serve  matrix
+		more   string
+		pipeCD bool
+		want   string
+	}{
+		"values":          {always("0.5"), "", false, "good"},
+		"none":            {refusing(http.StatusUnauthorized), "", false, "asks"},
+		"none, dry run":   {refusing(http.StatusUnauthorized), ", dryRun: true", false, "good"},
+		"none, fails":     {always(), ", onUndecided: fail", false, "no values in"},
+		"none, of PipeCD": {always(), "", true, "no values in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := c.serve.start(t)
+			stagetest.RunPlain(t, func(b *stagetest.Bench) {
+				pipeline := stagetest.Pipeline(stagetest.CanaryRollout, stagetest.ShiftFifth, wait, wait, stagetest.PrimaryRollout,
+					stagetest.ShiftBack, stagetest.CleanCanary)
+				end, isAsked := judgeFiles(b, b.Files("sim/web:v2", pipeline+"gates: [{provider: prom, query: q, expected: {max: 1}"+
+					c.more+"}]\n"+providerAt(server.URL)), 3, c.pipeCD)
+				outcome, cause := sluice.RolledBack, c.want
+				if c.want == "good" || c.want == "asks" {
+					outcome, cause = sluice.Succeeded, ""
+				}
+				if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || isAsked != (c.want == "asks") {
+					b.Fatalf("%s, asked %t: %s\n%s", end.Outcome, isAsked, end.Cause, b.EventLog())
 				}
 			})
 		})

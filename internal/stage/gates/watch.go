@@ -57,6 +57,13 @@ func (w *Watch) Poll(ctx context.Context, s *step.Step) error {
 	if err := w.whole.judge(s, &plan.GateStatus{}); err != nil {
 		return err
 	}
+	if status.AtEnd && s.Plan.EndsGates(s.Stage.Index) {
+		names, err := w.whole.withoutValues(s)
+		if err != nil {
+			return err
+		}
+		status.Undecided = strings.Join(slices.DeleteFunc([]string{status.Undecided, names}, isEmpty), ", ")
+	}
 	w.status = &status
 	w.own.startReads(ctx, s, now)
 	w.whole.startReads(ctx, s, now)
@@ -70,7 +77,8 @@ func (w *Watch) NextPoll(s *step.Step) (next time.Time) {
 			next = due
 		}
 	}
-	if end := s.Host.Began().Add(s.Stage.Duration); len(w.own.gates) > 0 && s.Clock.Now().Before(end) &&
+	judgesAtEnd := len(w.own.gates) > 0 || s.Plan.EndsGates(s.Stage.Index)
+	if end := s.Host.Began().Add(s.Stage.Duration); judgesAtEnd && s.Clock.Now().Before(end) &&
 		(next.IsZero() || end.Before(next)) {
 		next = end
 	}
@@ -172,6 +180,25 @@ func (g *group) judge(s *step.Step, status *plan.GateStatus) error {
 	}
 	return nil
 }
+
+// withoutValues returns the names of gates that have seen no value by the end of the pipeline, and that a person
+// must decide. It is an error if one fails then.
+func (g *group) withoutValues(s *step.Step) (names string, err error) {
+	var all []string
+	for _, x := range g.gates {
+		v, j := x.verdict(true)
+		switch {
+		case x.DryRun || j.HasValues || v == analysis.Good:
+		case v == analysis.Bad:
+			return "", errBadGate(s, x, j)
+		default:
+			all = append(all, x.Name)
+		}
+	}
+	return strings.Join(all, ", "), nil
+}
+
+func isEmpty(text string) bool { return text == "" }
 
 func (g *group) startReads(ctx context.Context, s *step.Step, now time.Time) {
 	for _, x := range g.gates {
