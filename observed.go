@@ -61,6 +61,8 @@ type Rule struct {
 	Forward  []Share `json:"forward,omitempty"`
 	// Protocol is that of a listener without rules; empty: the listener has rules.
 	Protocol string `json:"protocol,omitempty"`
+	// Sticky is how long the rule sends a client to the target group that it got first; 0: each request anew.
+	Sticky time.Duration `json:"sticky,omitempty"`
 }
 
 // IsDefault reports whether the rule is the default action of its listener, which is written

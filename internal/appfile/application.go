@@ -98,13 +98,7 @@ type Application struct {
 // KeepsMember reports whether a member of the service stays as it is although the service definition leaves it out:
 // the application file says how callers reach the service.
 func (a *Application) KeepsMember(name string) bool {
-	switch name {
-	case "loadBalancers":
-		return a.Primary != nil
-	case "serviceRegistries":
-		return a.Access == sluice.ServiceDiscovery
-	}
-	return false
+	return name == "loadBalancers" && a.Primary != nil
 }
 
 // Scaling is the requested change of auto scaling. Files can request only Suspend; the rest comes

@@ -151,7 +151,11 @@ func (g *grants) attach(stack *middleware.Stack) error {
 		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 			middleware.InitializeOutput, middleware.Metadata, error,
 		) {
-			for _, a := range asksFor(in.Parameters) {
+			asks := asksFor(in.Parameters)
+			if len(asks) == 1 && strings.HasPrefix(asks[0].action, ":") { // a signed read, which has no type of the SDK
+				asks[0].action = strings.ToLower(middleware.GetServiceID(ctx)) + ":" + middleware.GetOperationName(ctx)
+			}
+			for _, a := range asks {
 				if !slices.Contains(g.requested, a) {
 					g.requested = append(g.requested, a)
 				}

@@ -19,3 +19,12 @@ func ContainersWithCheck(all []ecstypes.ContainerDefinition) (names []string) {
 	}
 	return names
 }
+
+// TargetType returns the type of the targets that tasks with a network mode are: "ip" if each task has an address of its
+// own, otherwise "instance".
+func TargetType(mode ecstypes.NetworkMode) string {
+	if mode == ecstypes.NetworkModeAwsvpc {
+		return "ip"
+	}
+	return "instance"
+}

@@ -17,7 +17,8 @@ type defaultMember struct {
 }
 
 // defaultMembers returns the members that a file may leave out and that AWS can set back to their default. Others
-// identify the service, or AWS has no default for them: launchType, schedulingStrategy, desiredCount, tags.
+// identify the service, or AWS has no default for them: launchType, schedulingStrategy, desiredCount, tags. A service
+// registry stays, as with ecspresso: without it, callers of its name would lose the service.
 func defaultMembers() []defaultMember {
 	type request = *awsecs.CreateServiceInput
 	type service = *ecstypes.Service
@@ -36,7 +37,6 @@ func defaultMembers() []defaultMember {
 		{"serviceConnectConfiguration", func(in request, _ service) {
 			in.ServiceConnectConfiguration = &ecstypes.ServiceConnectConfiguration{Enabled: false}
 		}},
-		{"serviceRegistries", func(in request, _ service) { in.ServiceRegistries = []ecstypes.ServiceRegistry{} }},
 		{"volumeConfigurations", func(in request, _ service) {
 			in.VolumeConfigurations = []ecstypes.ServiceVolumeConfiguration{}
 		}},

@@ -20,7 +20,6 @@ func fullService(controller ecstypes.DeploymentControllerType) *ecstypes.Service
 		PlacementConstraints: []ecstypes.PlacementConstraint{{Type: "distinctInstance"}},
 		PlacementStrategy:    []ecstypes.PlacementStrategy{{Type: "random"}},
 		PlatformVersion:      aws.String("1.4.0"), PropagateTags: ecstypes.PropagateTagsService,
-		ServiceRegistries: []ecstypes.ServiceRegistry{{RegistryArn: aws.String("arn")}},
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{
 			Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}}},
 		Deployments: []ecstypes.Deployment{{Status: aws.String("PRIMARY"),

@@ -105,7 +105,7 @@ var layerTable = []layerRow{
 		also: []string{"internal/route"}},
 
 	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
-	{pkg: "internal/survey", layer: 3, below: []int{2, 1, 0}},
+	{pkg: "internal/survey", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/verify"}},
 	{pkg: "internal/verify", layer: 3, below: []int{2, 1, 0}, libs: []string{sdkCore, sdkServices}},
 	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch", "internal/stage/..."},
 		tests: []string{"internal/engine"}}, // a stage is tested as the engine runs it

@@ -33,6 +33,7 @@ type AWSState struct {
 	Steered         []sluice.Rule    // forward to exactly the two groups of the application
 	Extend          []sluice.Rule    // forward to the primary alone
 	Marked          []sluice.Rule    // other rules that give weight to the canary group; no deployment writes them
+	Unsteered       []sluice.Rule    // other rules that give weight to the primary group; no deployment writes them
 	Foreign         []ExternalTarget // in the application's target groups
 	RulesErr        error            // why no rule could be chosen
 
@@ -41,13 +42,36 @@ type AWSState struct {
 	// LeftRecords is the number of instances in the registry that sluice registered for canaries of
 	// the service.
 	LeftRecords int
-	Neighbours  []string // other ECS services, as cluster/service, whose tasks are in it
+	// Names are the registries of the service whose shares sluice does not manage.
+	Names      []Registry
+	Neighbours []string // other ECS services, as cluster/service, whose tasks are in it
 
 	Scaling *ScalingState // nil: not read, because the plan does not depend on it
+
+	Problems []Problem // what the checks before a deployment found
 
 	Deployer    *Deployer // deployment group of a service with controller CODE_DEPLOY; nil: none is needed
 	DeployerErr error     // why none could be chosen
 }
+
+// Problem is something in AWS that a deployment depends on and that is wrong, or could not be read.
+type Problem struct {
+	Resource string
+	Text     string // a sentence without its subject, which is the resource
+	Next     string // what to do; empty if it could not be read
+	// Level says what follows.
+	Level ProblemLevel
+}
+
+// ProblemLevel says what a plan does with a problem.
+type ProblemLevel int
+
+// The levels of problems.
+const (
+	Unread  ProblemLevel = iota // a note: it could not be checked
+	Warns                       // a warning: callers may notice it
+	Refuses                     // AWS would refuse the deployment
+)
 
 // ScalingState is the state of the service in Application Auto Scaling.
 type ScalingState struct {
@@ -69,6 +93,8 @@ type GroupAttachment struct {
 	Listeners []string
 	Healthy   int
 	Targets   int
+	// Settings decide how a target is reached and checked, by the words for users.
+	Settings map[string]string
 }
 
 // PrimarySet returns the task set with status PRIMARY, or nil.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // Schema names the shape of a [Plan] in JSON.
@@ -103,6 +104,9 @@ type Change struct {
 	// Kind says what the change does. The place that makes a change sets it.
 	Kind ChangeKind `json:"kind"`
 }
+
+// Member returns the top-level member of the definition that the change is in.
+func (c Change) Member() string { return definition.TopLevelMember(c.Path) }
 
 // ChangeKind is what a change does to a member or a resource.
 type ChangeKind string

@@ -28,6 +28,9 @@ func ForPlan(p *plan.Plan, live plan.AWSState) (Document, error) {
 		return Document{}, err
 	}
 	b.allowReads(definitions)
+	if err := b.allowChecks(); err != nil {
+		return Document{}, err
+	}
 	for _, w := range Writes(p) {
 		if err := b.allowWrite(w); err != nil {
 			return Document{}, err

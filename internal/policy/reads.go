@@ -54,8 +54,10 @@ func (b *builder) allowRequestReads() {
 }
 
 // IsOptional reports whether a deployment is the same without the permissions of a statement: only
-// figures and names for users are missing.
-func (s Statement) IsOptional() bool { return s.Sid == readRequests || s.Sid == readNames }
+// figures and names for users, or checks before the first write, are missing.
+func (s Statement) IsOptional() bool {
+	return s.Sid == readRequests || s.Sid == readNames || s.Sid == readChecks
+}
 
 // modeReads are the reads of each way of deploying.
 var modeReads = map[plan.Mode]func(*builder){

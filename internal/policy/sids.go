@@ -15,6 +15,7 @@ const (
 	readConfigs     = "ReadCodeDeployConfigurations"
 	readRequests    = "ShowRequestsOfCanary"
 	readNames       = "ShowNamesOfServices"
+	readChecks      = "CheckBeforeDeployment"
 	readGates       = "ReadMetricsOfGates"
 	readGateSecrets = "ReadSecretsOfGates"
 	queryPrometheus = "QueryPrometheusOfGates"
@@ -47,7 +48,7 @@ const (
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var sidOrder = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces,
-	readApplication, readGroups, readConfigs, readRequests, readNames, readGates, readGateSecrets,
+	readApplication, readGroups, readConfigs, readRequests, readNames, readChecks, readGates, readGateSecrets,
 	queryPrometheus,
 	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets,
 	stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,

@@ -45,6 +45,9 @@ func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 		return live, err
 	}
 	surveyDeploymentGroup(ctx, a, app, &live)
+	if err := surveyProblems(ctx, a, app, &live); err != nil {
+		return live, err
+	}
 	groups, err := surveyTraffic(ctx, a, app, &live)
 	if err != nil {
 		return live, err
@@ -230,7 +233,7 @@ func placeOf(g groupTargets) *plan.GroupAttachment {
 	out := &plan.GroupAttachment{Name: p.Name, Balancer: p.Balancer, Type: plan.BalancerType(p.Type), Target: p.Target,
 		Protocol: p.Protocol,
 		Check:    p.Check, Sticky: p.Sticky, Drain: time.Duration(p.Drain) * time.Second,
-		Listeners: p.Listeners, Targets: len(g.targets)}
+		Listeners: p.Listeners, Targets: len(g.targets), Settings: p.Settings}
 	for _, t := range g.targets {
 		if t.State == "healthy" {
 			out.Healthy++
@@ -263,6 +266,9 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 	}
 	for _, r := range alb.MarkedRules(rules, choice, pair) {
 		live.Marked = append(live.Marked, r.Rule)
+	}
+	for _, r := range alb.UnsteeredRules(rules, choice, pair) {
+		live.Unsteered = append(live.Unsteered, r.Rule)
 	}
 	return nil
 }

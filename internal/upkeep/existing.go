@@ -22,16 +22,24 @@ type Existing struct {
 	Logs *awslogs.Client
 }
 
-// ClusterStatus returns the status of a cluster, by its name or ARN. AWS describes an INACTIVE one for a while.
-func (e Existing) ClusterStatus(ctx context.Context, name string) (string, error) {
+// Cluster is a cluster, as far as a service depends on it.
+type Cluster struct {
+	Status    string // AWS describes an INACTIVE one for a while
+	Providers []string
+	Instances int32 // registered container instances
+}
+
+// Cluster returns a cluster by its name or ARN.
+func (e Existing) Cluster(ctx context.Context, name string) (Cluster, error) {
 	out, err := e.ECS.DescribeClusters(ctx, &awsecs.DescribeClustersInput{Clusters: []string{name}})
 	if err != nil {
-		return "", err
+		return Cluster{}, err
 	}
 	if len(out.Clusters) == 0 {
-		return "", missing("ecs:DescribeClusters", name)
+		return Cluster{}, missing("ecs:DescribeClusters", name)
 	}
-	return aws.ToString(out.Clusters[0].Status), nil
+	c := out.Clusters[0]
+	return Cluster{aws.ToString(c.Status), c.CapacityProviders, c.RegisteredContainerInstancesCount}, nil
 }
 
 func missing(operation, resource string) error {

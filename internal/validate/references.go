@@ -97,10 +97,16 @@ func volumeNames(task *definition.Task) (names []string) {
 	return names
 }
 
-// checkVolumes refuses two volumes of one name.
+// checkVolumes refuses two volumes of one name, and an EFS volume with authorizationConfig that is not encrypted in
+// transit.
 func (c *checker) checkVolumes(task *definition.Task) {
 	names := volumeNames(task)
 	for i, name := range names {
+		efs := task.Input.Volumes[i].EfsVolumeConfiguration
+		if efs != nil && efs.AuthorizationConfig != nil && efs.TransitEncryption != ecstypes.EFSTransitEncryptionEnabled {
+			c.addProblem(itemsOf(task.Text.Body.Find("volumes"))[i], "set transitEncryption: ENABLED in efsVolumeConfiguration",
+				"volume %s has authorizationConfig, which needs encryption in transit", name)
+		}
 		if slices.Contains(names[:i], name) {
 			c.addProblem(itemsOf(task.Text.Body.Find("volumes"))[i], "rename one of the two volumes",
 				"volume %s is given twice", name)

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,13 +15,16 @@ var identifiers = [...]string{"family", "serviceName", "cluster", "role", "image
 	"containerName", "sourceVolume", "sourceContainer", "fileSystemId", "accessPointId", "capacityProvider",
 	"platformVersion", "portName", "discoveryName", "namespace", "subnets[]", "securityGroups[]"}
 
+// angleBrackets matches a placeholder such as <IMAGE1_NAME>, which CodePipeline replaces.
+var angleBrackets = regexp.MustCompile(`<[^<>]+>`)
+
 // refuseTemplate refuses a placeholder that no tool has replaced, where it cannot be meant literally.
 func (c *checker) refuseTemplate(n *definition.Node, where string) bool {
 	name := where[strings.LastIndexByte(where, '.')+1:]
 	if !slices.Contains(identifiers[:], name) && !strings.HasSuffix(name, "Arn") {
 		return false
 	}
-	if !strings.Contains(n.Text, "{{") && !strings.Contains(n.Text, "${") {
+	if !strings.Contains(n.Text, "{{") && !strings.Contains(n.Text, "${") && !angleBrackets.MatchString(n.Text) {
 		return false
 	}
 	c.addProblem(n, "write the value, or render the file first",

@@ -21,6 +21,8 @@ type Finding struct {
 	Subject string `json:"subject"` // what was checked: "execution role ecsTaskExecutionRole"
 	Detail  string `json:"detail,omitempty"`
 	Next    string `json:"next,omitempty"`
+	// IsUnread: the resource could not be read, so nothing is known about it.
+	IsUnread bool `json:"-"`
 }
 
 // findings collects results.
@@ -44,13 +46,17 @@ func (f *findings) judge(subject string, err error, missing, next string) bool {
 	switch {
 	case err == nil:
 		return true
-	case sluice.KindOf(err) == sluice.NotFound:
+	case isMissing(err):
 		f.fail(subject, missing, next)
 	default:
 		f.warn(subject, fmt.Sprintf("it cannot be read: %v", sluice.Inner(err)), sluice.NextStep(err))
+		f.all[len(f.all)-1].IsUnread = true
 	}
 	return false
 }
+
+// isMissing reports whether a read found that the resource does not exist.
+func isMissing(err error) bool { return sluice.KindOf(err) == sluice.NotFound }
 
 // Count returns how many findings have a status.
 func Count(all []Finding, status Status) (n int) {

@@ -37,28 +37,37 @@ func (c *checker) network() (subnets, groups []string) {
 
 // checkNetwork requires subnets and security groups of one VPC.
 func (c *checker) checkNetwork(ctx context.Context) {
-	subnets, groups := c.network()
-	if len(subnets) == 0 {
-		if c.app.Service != nil && c.networkMode() == ecstypes.NetworkModeAwsvpc {
-			c.fail("network", "tasks with network mode awsvpc need subnets", "set networkConfiguration in "+c.app.Service.File)
-		}
+	vpc, ok := c.readSubnets(ctx)
+	_, groups := c.network()
+	if !ok || len(groups) == 0 {
 		return
 	}
-	networks, err := c.aws.Read.Networks(ctx, subnets)
-	if err != nil {
-		c.judge("subnets", err, "", "")
-		return
-	}
-	vpc := c.judgeMembers("subnet", subnets, networks, "")
-	if len(groups) == 0 {
-		return
-	}
-	networks, err = c.aws.Read.GroupNetworks(ctx, groups)
+	networks, err := c.aws.Read.GroupNetworks(ctx, groups)
 	if err != nil {
 		c.judge("security groups", err, "", "")
 		return
 	}
 	c.judgeMembers("security group", groups, networks, vpc)
+}
+
+// checkSubnets requires subnets of one VPC.
+func (c *checker) checkSubnets(ctx context.Context) { c.readSubnets(ctx) }
+
+// readSubnets requires subnets of one VPC, which it returns. ok is false if there are none or they cannot be read.
+func (c *checker) readSubnets(ctx context.Context) (vpc string, ok bool) {
+	subnets, _ := c.network()
+	if len(subnets) == 0 {
+		if c.app.Service != nil && c.networkMode() == ecstypes.NetworkModeAwsvpc {
+			c.fail("network", "tasks with network mode awsvpc need subnets", "set networkConfiguration in "+c.app.Service.File)
+		}
+		return "", false
+	}
+	networks, err := c.aws.Read.Networks(ctx, subnets)
+	if err != nil {
+		c.judge("subnets", err, "", "")
+		return "", false
+	}
+	return c.judgeMembers("subnet", subnets, networks, ""), true
 }
 
 // judgeMembers requires resources that exist in one VPC, which it returns. vpc is that VPC, if it is known.

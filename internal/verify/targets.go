@@ -9,6 +9,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
@@ -55,7 +56,7 @@ func (c *checker) checkTargetGroups(ctx context.Context) {
 }
 
 func (c *checker) judgeTargetGroup(ctx context.Context, subject string, a attachment, g upkeep.TargetGroup) {
-	want := c.targetType()
+	want := definition.TargetType(c.networkMode())
 	switch {
 	case g.Type != want:
 		c.fail(subject, fmt.Sprintf("its targets are of type %s, and tasks with network mode %s need %s", g.Type,
@@ -81,13 +82,6 @@ func (c *checker) networkMode() ecstypes.NetworkMode {
 		return ecstypes.NetworkModeBridge
 	}
 	return c.task.NetworkMode
-}
-
-func (c *checker) targetType() string {
-	if c.networkMode() == ecstypes.NetworkModeAwsvpc {
-		return "ip"
-	}
-	return "instance"
 }
 
 // isExternal reports whether the service has task sets, for which AWS accepts a target group without a load balancer.

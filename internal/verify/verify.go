@@ -10,7 +10,9 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/metrics"
 	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
@@ -20,7 +22,9 @@ type AWS struct {
 	Account, Region string
 
 	Existing upkeep.Existing
-	Read     signedread.Reader
+	// Alarms returns the alarms with these names, in their order.
+	Alarms func(ctx context.Context, names []string) ([]metrics.Alarm, error)
+	Read   signedread.Reader
 	// ReadIn reads from another Region.
 	ReadIn func(ctx context.Context, region string) (signedread.Reader, error)
 }
@@ -55,13 +59,30 @@ type checker struct {
 	options  Options
 	app      *appfile.Application
 	task     *awsecs.RegisterTaskDefinitionInput
+	tasks    int32 // the desired count of the running service; 0: it is not known
+	cluster  struct {
+		isRead bool
+		is     upkeep.Cluster
+		err    error
+	}
+}
+
+// Open returns the reads of an account, whose ID is given. readIn reads from another Region.
+func Open(a *account.Account, id string, readIn func(context.Context, string) (signedread.Reader, error)) AWS {
+	return AWS{Account: id, Region: a.Region(),
+		Alarms: func(ctx context.Context, names []string) ([]metrics.Alarm, error) {
+			return metrics.ReadAlarms(ctx, a.CloudWatch(), names)
+		},
+		Existing: upkeep.Existing{ECS: a.ECS(), ELB: a.ELB(), IAM: account.IAM(a), Logs: a.Logs()},
+		Read:     signedread.Reader{Sender: a}, ReadIn: readIn}
 }
 
 // Run checks the resources that the files of an application name. It returns an error only if ctx has ended.
 func Run(ctx context.Context, app *appfile.Application, from AWS, registry Registry, o Options) ([]Finding, error) {
 	c := &checker{aws: from, registry: registry, options: o, app: app, task: app.Task.Input}
 	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
-		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkNetwork, c.checkHooks} {
+		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkNetwork, c.checkHooks,
+		c.checkProviders, c.checkAlarms, c.checkHostPorts} {
 		if check(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -80,12 +101,12 @@ func (c *checker) clusterName() string {
 func (c *checker) checkCluster(ctx context.Context) {
 	name := c.clusterName()
 	subject := "cluster " + lastPart(name, "/")
-	status, err := c.aws.Existing.ClusterStatus(ctx, name)
+	cluster, err := c.readCluster(ctx)
 	if !c.judge(subject, err, "it does not exist in "+c.aws.Region, "create it, or correct the cluster in the files") {
 		return
 	}
-	if status != "ACTIVE" {
-		c.fail(subject, "it is "+status, "create it again, or name another cluster")
+	if cluster.Status != "ACTIVE" {
+		c.fail(subject, "it is "+cluster.Status, "create it again, or name another cluster")
 		return
 	}
 	c.ok(subject, "")

@@ -102,13 +102,10 @@ func (p *program) verifyReads(ctx context.Context, a *account.Account) (verify.A
 	if err != nil {
 		return verify.AWS{}, err
 	}
-	return verify.AWS{Account: id, Region: a.Region(),
-		Existing: upkeep.Existing{ECS: a.ECS(), ELB: a.ELB(), IAM: account.IAM(a), Logs: a.Logs()},
-		Read:     signedread.Reader{Sender: a},
-		ReadIn: func(ctx context.Context, region string) (signedread.Reader, error) {
-			other, err := p.OpenAccountIn(ctx, region)
-			return signedread.Reader{Sender: other}, err
-		}}, nil
+	return verify.Open(a, id, func(ctx context.Context, region string) (signedread.Reader, error) {
+		other, err := p.OpenAccountIn(ctx, region)
+		return signedread.Reader{Sender: other}, err
+	}), nil
 }
 
 // imageRegistry looks for images in registries other than ECR.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -64,7 +65,24 @@ func refuseGroups(app *appfile.Application, live plan.AWSState) error {
 	case app.Canary != nil && app.Canary.ARN == app.Primary.ARN:
 		return problem(app.Canary.ARN, "create a second target group", "primary and canary are the same target group")
 	}
-	return balancerRulesOf(p.Type).refuse(app, live)
+	if err := balancerRulesOf(p.Type).refuse(app, live); err != nil {
+		return err
+	}
+	return refuseTargetTypes(app, live)
+}
+
+// refuseTargetTypes rejects a target group whose type of targets does not fit the network mode of the tasks.
+func refuseTargetTypes(app *appfile.Application, live plan.AWSState) error {
+	mode := orBridge(app.Task.Input.NetworkMode)
+	want := definition.TargetType(mode)
+	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
+		if g != nil && g.Target != "" && g.Target != want {
+			return &sluice.Error{Op: "plan", Resource: "target group " + g.Name, Kind: sluice.Conflict,
+				Err:  fmt.Errorf("its targets are of type %s, and tasks with network mode %s need %s", g.Target, mode, want),
+				Next: "create a target group with --target-type " + want + ", and name it under input.targetGroups"}
+		}
+	}
+	return nil
 }
 
 // refuseServiceGroups checks that the service is in the primary target group and not in the canary

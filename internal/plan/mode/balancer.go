@@ -23,7 +23,7 @@ type balancerRules struct {
 
 func allBalancerRules() []balancerRules {
 	return []balancerRules{
-		{plan.ApplicationBalancer, refuseNoGroups, warnNoGroups, "get 503"},
+		{plan.ApplicationBalancer, refuseStickyTargets, warnStickyRules, "get 503"},
 		{plan.NetworkBalancer, refuseNetworkGroups, warnNetworkGroups, "are refused"},
 	}
 }
@@ -35,9 +35,37 @@ func balancerRulesOf(t plan.BalancerType) balancerRules {
 	return all[max(0, slices.IndexFunc(all, func(r balancerRules) bool { return r.kind == t }))]
 }
 
-func refuseNoGroups(*appfile.Application, plan.AWSState) error { return nil }
+// refuseStickyTargets rejects a target group with stickiness in a rule without: AWS refuses to forward to two groups
+// then.
+func refuseStickyTargets(app *appfile.Application, live plan.AWSState) error {
+	i := slices.IndexFunc(live.WritableRules(), func(r sluice.Rule) bool { return r.Sticky == 0 })
+	for group, g := range map[*appfile.TargetGroup]*plan.GroupAttachment{app.Primary: live.Primary, app.Canary: live.Canary} {
+		if i < 0 || group == nil || g == nil || !g.Sticky {
+			continue
+		}
+		r := live.WritableRules()[i]
+		return &sluice.Error{Op: "plan", Resource: r.ARN, Kind: sluice.Conflict,
+			Err: fmt.Errorf("target group %s has stickiness and the %s has none: AWS refuses a rule with two target groups "+
+				"then", g.Name, r.Name()),
+			Next: "set stickiness in the forward action of the rule, or remove it from the target group: aws elbv2 " +
+				"modify-target-group-attributes --target-group-arn " + group.ARN +
+				" --attributes Key=stickiness.enabled,Value=false"}
+	}
+	return nil
+}
 
-func warnNoGroups(*plan.Plan, plan.AWSState) {}
+// warnStickyRules warns that clients of a rule with stickiness keep their target group.
+func warnStickyRules(p *plan.Plan, live plan.AWSState) {
+	if !slices.ContainsFunc(p.Stages, plan.Stage.ShiftsTraffic) {
+		return
+	}
+	for _, r := range live.WritableRules() {
+		if r.Sticky > 0 {
+			addWarning(p, "the %s has stickiness: a client stays with its target group for %s, so known clients do not reach "+
+				"the canary, and the shares differ from the weights", r.Name(), plan.FormatDuration(r.Sticky))
+		}
+	}
+}
 
 // networkProtocols are the protocols of listeners and target groups whose weights sluice sets.
 var networkProtocols = []string{"TCP", "TLS", "UDP", "TCP_UDP"}

@@ -28,7 +28,7 @@ func networkLive(changes ...func(*plan.AWSState)) plan.AWSState {
 }
 
 func TestNetworkPlan(t *testing.T) {
-	p, err := Make(app(t, threeSteps), networkLive(), Options{})
+	p, err := Make(app(t, threeSteps, awsvpc), networkLive(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestNetworkPlan(t *testing.T) {
 // A stage that removes the canary while it gets connections shifts them first, and waits.
 func TestNetworkForecastOfACleanThatShifts(t *testing.T) {
 	p, err := Make(app(t, strings.Replace(threeSteps, "    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}\n", "",
-		1)), networkLive(), Options{})
+		1), awsvpc), networkLive(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestRefusedBehindANetworkLoadBalancer(t *testing.T) {
 		}), err: "the TLS listener of port 80 does not support", next: "stickiness.enabled to false"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Make(app(t, threeSteps, c.edits...), c.live, Options{})
+			_, err := Make(app(t, threeSteps, append(c.edits, awsvpc)...), c.live, Options{})
 			if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(sluice.NextStep(err), c.next) {
 				t.Errorf("error %v\nnext %q\nwant %q, next %q", err, sluice.NextStep(err), c.err, c.next)
 			}
@@ -106,7 +106,7 @@ func TestWarningsBehindANetworkLoadBalancer(t *testing.T) {
 			"canary, and are refused without one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Make(app(t, threeSteps), c.live, Options{})
+			p, err := Make(app(t, threeSteps, awsvpc), c.live, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,10 @@ func refuseUndeployable(app *appfile.Application, live plan.AWSState, o Options)
 	if err := refuseHosting(app); err != nil {
 		return err
 	}
-	return r.refuse(app, live, o)
+	if err := r.refuse(app, live, o); err != nil {
+		return err
+	}
+	return refuseProblems(live)
 }
 
 // refuseRollbackEvents rejects events for CodeDeploy, which does not deploy the service.

@@ -1,7 +1,6 @@
 package mode
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -84,31 +83,8 @@ func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 		addWarning(p, "a deployment of the service is running; this deployment replaces it")
 	}
 	warnBlocked(p, app, live)
+	warnNoneKept(p, app, live)
 	warnReset(p, app, live)
-}
-
-// warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task: the minimum is
-// rounded up, the maximum down (ECS Developer Guide, "Deployment configuration").
-func warnBlocked(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
-	in := app.Service.Input
-	if live.Service == nil || p.Strategy != "" || in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon ||
-		!p.HasChanges() {
-		return
-	}
-	tasks := *cmp.Or(in.DesiredCount, &live.Service.DesiredCount)
-	least, most := int32(100), int32(200)
-	for _, c := range []*ecstypes.DeploymentConfiguration{live.Service.DeploymentConfiguration,
-		in.DeploymentConfiguration} {
-		if c != nil {
-			least, most = *cmp.Or(c.MinimumHealthyPercent, &least), *cmp.Or(c.MaximumPercent, &most)
-		}
-	}
-	floor, ceiling := (tasks*least+99)/100, tasks*most/100
-	if tasks > 0 && floor >= tasks && ceiling <= tasks {
-		addWarning(p, "ECS can replace no task, and the deployment makes no progress: of %s, minimumHealthyPercent %d "+
-			"requires %d, and maximumPercent %d allows %d. Raise maximumPercent, or lower minimumHealthyPercent",
-			sluice.Plural(int(tasks), "task"), least, floor, most, ceiling)
-	}
 }
 
 // isRolling reports whether ECS is rolling the service to a revision.

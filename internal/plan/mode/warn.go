@@ -1,7 +1,11 @@
 package mode
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -24,8 +28,23 @@ func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 	warnNewService(p, live)
 	r.warnService(p, app, live)
 	warnIdle(p, app, live)
+	warnNames(p, app, live)
+	warnPlatform(p, app)
+	warnProblems(p, live)
 	accessRulesOf(p.Access).warn(p, app, live)
 	r.warn(p, app, live)
+}
+
+// platformVersions are those of Fargate (ECS Developer Guide, "Fargate platform versions").
+var platformVersions = []string{"LATEST", "1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0"}
+
+// warnPlatform warns about a platform version that AWS did not have when this version of sluice was made.
+func warnPlatform(p *plan.Plan, app *appfile.Application) {
+	v := app.Service.Input.PlatformVersion
+	if v != nil && *v != "" && !slices.Contains(platformVersions, *v) {
+		addWarning(p, "platformVersion %s is unknown, and AWS may refuse the deployment. Write one of %s", *v,
+			strings.Join(platformVersions, ", "))
+	}
 }
 
 // warnVariants warns about primary and canary. own warns about the canary's place.
@@ -70,6 +89,8 @@ func warnGroups(p *plan.Plan, live plan.AWSState) {
 	if g := live.Primary; g != nil && !live.IsFirstDeployment() && g.Healthy == 0 {
 		addWarning(p, "the primary target group %s has no healthy target now (%d registered)", g.Name, g.Targets)
 	}
+	warnDifferentGroups(p, live)
+	warnUnsteeredRules(p, live)
 	for _, r := range live.Marked {
 		addWarning(p, "the %s always forwards to the canary target group: its %s reach a running canary, and %s "+
 			"without one; sluice does not change this rule", r.Name(), p.Balancer.Unit(),
@@ -82,6 +103,35 @@ func warnGroups(p *plan.Plan, live plan.AWSState) {
 		}
 	}
 	balancerRulesOf(p.Balancer).warn(p, live)
+}
+
+// warnDifferentGroups warns about settings of the canary group that differ from those of the primary group: the canary is
+// reached or checked in another way than the version that it replaces.
+func warnDifferentGroups(p *plan.Plan, live plan.AWSState) {
+	if live.Primary == nil || live.Canary == nil {
+		return
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(live.Primary.Settings)) {
+		if was, is := live.Primary.Settings[name], live.Canary.Settings[name]; was != is {
+			all = append(all, fmt.Sprintf("%s %s, not %s", name, cmp.Or(is, "none"), cmp.Or(was, "none")))
+		}
+	}
+	if len(all) > 0 {
+		addWarning(p, "the canary target group %s differs from the primary: %s. The canary is not reached or checked like "+
+			"the primary: give both groups the same settings", live.Canary.Name, strings.Join(all, "; "))
+	}
+}
+
+// warnUnsteeredRules warns about other rules that forward to the primary group: their requests never reach the canary.
+func warnUnsteeredRules(p *plan.Plan, live plan.AWSState) {
+	if !slices.ContainsFunc(p.Stages, plan.Stage.ShiftsTraffic) {
+		return
+	}
+	for _, r := range live.Unsteered {
+		addWarning(p, "the %s forwards to the primary target group too, and sluice does not change it: its %s never reach the "+
+			"canary. To shift them, add the canary target group with weight 0 to this rule", r.Name(), p.Balancer.Unit())
+	}
 }
 
 // warnShares warns if the weights exceed the capacity that receives them.

@@ -57,15 +57,25 @@ func ChooseRules(rules []Rule, p TargetGroups) (RuleChoice, error) {
 
 // MarkedRules returns the rules that give weight to the canary group and are not selected, such as
 // a header rule for tests or a test listener. No deployment writes them.
-func MarkedRules(rules []Rule, c RuleChoice, p TargetGroups) (marked []Rule) {
+func MarkedRules(rules []Rule, c RuleChoice, p TargetGroups) []Rule {
+	return otherRules(rules, c, p.Canary)
+}
+
+// UnsteeredRules returns the rules that give weight to the primary group and are not selected: their
+// requests stay with the primary. No deployment writes them.
+func UnsteeredRules(rules []Rule, c RuleChoice, p TargetGroups) []Rule {
+	return otherRules(rules, c, p.Primary)
+}
+
+func otherRules(rules []Rule, c RuleChoice, group string) (others []Rule) {
 	for _, r := range rules {
-		w, _ := r.Weight(p.Canary)
+		w, _ := r.Weight(group)
 		chosen := slices.ContainsFunc(c.Rules(), func(x Rule) bool { return x.ARN == r.ARN })
-		if p.Canary != "" && w > 0 && !chosen {
-			marked = append(marked, r)
+		if group != "" && w > 0 && !chosen {
+			others = append(others, r)
 		}
 	}
-	return marked
+	return others
 }
 
 func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {

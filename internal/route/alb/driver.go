@@ -179,6 +179,7 @@ func newRule(l elbtypes.Listener, r elbtypes.Rule) Rule {
 			ARN: aws.ToString(r.RuleArn), Listener: aws.ToString(l.ListenerArn),
 			Balancer: aws.ToString(l.LoadBalancerArn),
 			Port:     int(aws.ToInt32(l.Port)), Priority: aws.ToString(r.Priority), Forward: forwardShares(r.Actions),
+			Sticky: stickiness(r.Actions),
 		},
 		Actions: r.Actions,
 	}

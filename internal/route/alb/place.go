@@ -1,11 +1,13 @@
 package alb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,6 +34,8 @@ type GroupPlace struct {
 	Check                        string
 	Interval, Timeout            time.Duration
 	HealthyAfter, UnhealthyAfter int
+	// Settings are the settings that decide how a target is reached and checked, by the words for users.
+	Settings map[string]string
 }
 
 // FindGroups reads the target groups in one call and returns them in the requested order.
@@ -61,7 +65,7 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 			Interval:       time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second,
 			Timeout:        time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
 			HealthyAfter:   int(aws.ToInt32(g.HealthyThresholdCount)),
-			UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount))}
+			UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount)), Settings: settingsOf(g)}
 		if len(g.LoadBalancerArns) > 0 {
 			p.Balancer = g.LoadBalancerArns[0]
 		}
@@ -70,6 +74,17 @@ func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 	return GroupPlace{}, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound,
 		Err:  errors.New("the target group does not exist in this account and Region"),
 		Next: "check the ARN under targetGroups, and the Region"}
+}
+
+func settingsOf(g elbtypes.TargetGroup) map[string]string {
+	all := map[string]string{"protocol": string(g.Protocol), "protocol version": aws.ToString(g.ProtocolVersion),
+		"port": strconv.Itoa(int(aws.ToInt32(g.Port))), "health check protocol": string(g.HealthCheckProtocol),
+		"health check path": aws.ToString(g.HealthCheckPath), "health check port": aws.ToString(g.HealthCheckPort),
+		"IP address type": string(g.IpAddressType)}
+	if m := g.Matcher; m != nil {
+		all["success codes"] = cmp.Or(aws.ToString(m.HttpCode), aws.ToString(m.GrpcCode))
+	}
+	return all
 }
 
 // ReadBalancer is [ReadBalancers] for one group.

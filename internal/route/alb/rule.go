@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -149,6 +150,14 @@ func compareGroups(a, b string) int {
 		return 1
 	}
 	return 0
+}
+
+// stickiness returns how long the forward action sends a client to the target group that it got first.
+func stickiness(actions []elbtypes.Action) (longest time.Duration) {
+	for _, a := range actions {
+		longest = max(longest, time.Duration(stickySeconds(a))*time.Second)
+	}
+	return longest
 }
 
 func stickySeconds(a elbtypes.Action) int32 {

@@ -1,0 +1,128 @@
+package mode
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// batchLimits are how many tasks ECS keeps and allows while it replaces the tasks of a service: the minimum is rounded
+// up, the maximum down (ECS Developer Guide, "Deployment configuration").
+type batchLimits struct {
+	tasks, least, most int32 // the desired count, minimumHealthyPercent, maximumPercent
+	floor, ceiling     int32 // in tasks
+}
+
+// batchLimitsOf returns the limits of a rolling update that replaces tasks; ok is false if there is none.
+func batchLimitsOf(p *plan.Plan, app *appfile.Application, live plan.AWSState) (l batchLimits, ok bool) {
+	in := app.Service.Input
+	if live.Service == nil || live.IsFirstDeployment() || p.Strategy != "" || !p.HasChanges() ||
+		in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon {
+		return l, false
+	}
+	l = batchLimits{tasks: *cmp.Or(in.DesiredCount, &live.Service.DesiredCount), least: 100, most: 200}
+	for _, c := range []*ecstypes.DeploymentConfiguration{live.Service.DeploymentConfiguration,
+		in.DeploymentConfiguration} {
+		if c != nil {
+			l.least, l.most = *cmp.Or(c.MinimumHealthyPercent, &l.least), *cmp.Or(c.MaximumPercent, &l.most)
+		}
+	}
+	l.floor, l.ceiling = (l.tasks*l.least+99)/100, l.tasks*l.most/100
+	return l, l.tasks > 0
+}
+
+// warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task.
+func warnBlocked(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	l, ok := batchLimitsOf(p, app, live)
+	if ok && l.floor >= l.tasks && l.ceiling <= l.tasks {
+		addWarning(p, "ECS can replace no task, and the deployment makes no progress: of %s, minimumHealthyPercent %d "+
+			"requires %d, and maximumPercent %d allows %d. Raise maximumPercent, or lower minimumHealthyPercent",
+			sluice.Plural(int(l.tasks), "task"), l.least, l.floor, l.most, l.ceiling)
+	}
+}
+
+// warnNoneKept warns that ECS may stop all tasks before new ones are healthy.
+func warnNoneKept(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	l, ok := batchLimitsOf(p, app, live)
+	if !ok || l.floor > 0 {
+		return
+	}
+	advice := "set minimumHealthyPercent to 100 and maximumPercent to 200"
+	if l.most > 100 {
+		advice = "set minimumHealthyPercent to 100"
+	}
+	stage, share := "ECS", ""
+	for i, s := range p.Stages {
+		if s.ReplacesPrimary() && p.Mode().HasVariants() && !p.QuickSync {
+			stage = fmt.Sprintf("stage %d: ECS", s.Index+1)
+			share = fmt.Sprintf(", while they get %d%% of the requests", 100-p.StateBefore(i).CanaryShare())
+		}
+	}
+	what := "no task works until the new ones run"
+	if w := accessPathsOf(app, live); w.balancer || w.discovery || w.connect {
+		what = "callers get errors until the new ones are healthy"
+	}
+	addWarning(p, "%s may stop all %d tasks at once%s, because minimumHealthyPercent is 0: %s. To keep them, %s", stage,
+		l.tasks, share, what, advice)
+}
+
+// longestStopTimeout is the longest stopTimeout of a container on Fargate, in seconds.
+const longestStopTimeout = 120
+
+// defaultStopTimeout is how long a container without stopTimeout runs after SIGTERM, in seconds.
+const defaultStopTimeout = 30
+
+// warnNames warns about Cloud Map names that callers cache for longer than a stopping task runs. ECS deregisters the
+// task and sends SIGTERM without a wait for the caches.
+func warnNames(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if p.CountsShares() || !p.HasChanges() || live.IsFirstDeployment() {
+		return
+	}
+	names := live.Names
+	if live.Registry != nil {
+		names = append(names[:len(names):len(names)], *live.Registry)
+	}
+	container, life := stopTimeoutOf(app)
+	for _, r := range names {
+		if !r.HasDNS() || r.TTL() <= life {
+			continue
+		}
+		longer := ""
+		if seconds := int(r.TTL().Seconds()); seconds <= longestStopTimeout || !isFargateApp(app) {
+			longer = fmt.Sprintf(", or set stopTimeout of the container to %d or more and let the program serve until then",
+				seconds)
+		}
+		addWarning(p, "callers may cache an address of %s for %s (TTL), but ECS kills a stopping task %s after SIGTERM "+
+			"(stopTimeout of container %s): callers of stopped tasks get errors. Set the TTL of service %s in Cloud Map to "+
+			"%d or less%s", r.FullName(), plan.FormatDuration(r.TTL()), plan.FormatDuration(life), container, r.ID,
+			int(life.Seconds()), longer)
+	}
+}
+
+// stopTimeoutOf returns the container that callers reach and how long it runs at most after SIGTERM: the one of the
+// service registry, otherwise the first essential one.
+func stopTimeoutOf(app *appfile.Application) (name string, life time.Duration) {
+	name = plan.FirstEssential(app.Task)
+	for _, r := range app.Service.Input.ServiceRegistries {
+		name = cmp.Or(aws.ToString(r.ContainerName), name)
+	}
+	life = defaultStopTimeout * time.Second
+	for _, c := range app.Task.Input.ContainerDefinitions {
+		if aws.ToString(c.Name) == name && c.StopTimeout != nil {
+			life = time.Duration(*c.StopTimeout) * time.Second
+		}
+	}
+	return name, life
+}
+
+func isFargateApp(app *appfile.Application) bool {
+	return app.Service.Input.LaunchType == ecstypes.LaunchTypeFargate || len(app.Task.Input.RequiresCompatibilities) == 1 &&
+		app.Task.Input.RequiresCompatibilities[0] == ecstypes.CompatibilityFargate
+}

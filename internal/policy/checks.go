@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// allowChecks allows the checks of a plan before the first write (package verify): of the subnets, the capacity
+// providers, the alarms and the registries that the deployment changes. Without them, the plan notes what it could not
+// check.
+func (b *builder) allowChecks() error {
+	if !b.plan.Mode().HasService() {
+		return nil
+	}
+	service, err := b.plan.DecodeService()
+	if err != nil {
+		return err
+	}
+	in := service.Input
+	if in.NetworkConfiguration != nil && b.changes("networkConfiguration") {
+		b.allowActions(readChecks, []string{wildcard}, "ec2:DescribeSubnets")
+	}
+	if len(in.CapacityProviderStrategy) > 0 && b.changes("capacityProviderStrategy") {
+		b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")
+	}
+	if c := in.DeploymentConfiguration; c != nil && c.Alarms != nil && c.Alarms.Enable {
+		b.allowActions(readChecks, []string{wildcard}, "cloudwatch:DescribeAlarms")
+	}
+	if len(in.ServiceRegistries) > 0 && b.plan.Registry == nil {
+		b.allowActions(readChecks, []string{wildcard}, "servicediscovery:GetNamespace", "servicediscovery:GetService")
+	}
+	return b.allowHostPortCheck(in)
+}
+
+// allowHostPortCheck allows to count the container instances for tasks with a fixed host port.
+func (b *builder) allowHostPortCheck(in *awsecs.CreateServiceInput) error {
+	task, err := b.plan.DecodeTask()
+	if err != nil || in.LaunchType == ecstypes.LaunchTypeFargate {
+		return err
+	}
+	for _, c := range task.Input.ContainerDefinitions {
+		for _, m := range c.PortMappings {
+			if aws.ToInt32(m.HostPort) != 0 || task.Input.NetworkMode == ecstypes.NetworkModeHost {
+				b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")
+			}
+		}
+	}
+	return nil
+}
+
+// changes reports whether the plan changes a member of the service.
+func (b *builder) changes(member string) bool {
+	for _, c := range b.plan.Changes {
+		if c.Of == "service" && c.Member() == member {
+			return true
+		}
+	}
+	return b.plan.From == ""
+}

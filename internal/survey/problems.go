@@ -1,0 +1,102 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+	"github.com/sluice-ecs/sluice/internal/signedread"
+	"github.com/sluice-ecs/sluice/internal/verify"
+)
+
+// surveyProblems checks the resources that the deployment changes, before its first write. It makes no call if the files
+// change nothing. A read that is denied is a problem of level [plan.Unread].
+func surveyProblems(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
+	changed, deploys := changedMembers(app, *live)
+	if !deploys {
+		return nil
+	}
+	if err := surveyOtherNames(ctx, a, app, live); err != nil {
+		return err
+	}
+	d := verify.Deployment{Changes: func(member string) bool { return changed[member] }}
+	if live.Service != nil {
+		d.Tasks = live.Service.DesiredCount
+	}
+	found, err := verify.BeforeDeployment(ctx, app, verify.Open(a, live.Account,
+		func(context.Context, string) (signedread.Reader, error) { return signedread.Reader{Sender: a}, nil }), d)
+	for _, f := range found {
+		live.Problems = append(live.Problems, plan.Problem{Resource: f.Subject, Text: f.Detail, Next: f.Next,
+			Level: levelOf(f)})
+	}
+	return err
+}
+
+func levelOf(f verify.Finding) plan.ProblemLevel {
+	switch {
+	case f.IsUnread:
+		return plan.Unread
+	case f.Status == verify.Error:
+		return plan.Refuses
+	}
+	return plan.Warns
+}
+
+// changedMembers returns the members of the service definition that a deployment changes, and whether it deploys
+// anything.
+func changedMembers(app *appfile.Application, live plan.AWSState) (changed map[string]bool, deploys bool) {
+	changed = map[string]bool{}
+	if live.IsFirstDeployment() {
+		return app.Service.Given, true
+	}
+	diffs := definition.CompareService(app.Service, live.Service)
+	for i := range live.Service.TaskSets {
+		if set := &live.Service.TaskSets[i]; set.Status != nil && *set.Status == "PRIMARY" {
+			diffs = append(diffs, definition.CompareTaskSet(app.Service, set)...)
+		}
+	}
+	for _, d := range diffs {
+		changed[definition.TopLevelMember(d.Path)] = true
+	}
+	return changed, len(diffs) > 0 || live.Identical == "" || live.Identical != live.ServingRevision()
+}
+
+// surveyOtherNames reads the registries in which ECS registers the tasks of the service and whose shares sluice does not
+// manage.
+func surveyOtherNames(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
+	_, _, isManaged := mode.RegistryOf(app)
+	if isManaged {
+		return nil
+	}
+	registries := app.Service.Input.ServiceRegistries
+	if !app.Service.Given["serviceRegistries"] && !live.IsFirstDeployment() {
+		registries = live.Service.ServiceRegistries
+	}
+	for _, r := range registries {
+		if r.RegistryArn == nil {
+			continue
+		}
+		arn := *r.RegistryArn
+		name, err := cloudmap.FindRegistry(ctx, a.CloudMap(), arn, 0)
+		switch sluice.KindOf(err) {
+		case sluice.Denied:
+			live.Problems = append(live.Problems, plan.Problem{Resource: "service registry " + sluice.ARNName(arn),
+				Text: "it cannot be read: " + sluice.Inner(err).Error()})
+			continue
+		case sluice.NotFound:
+			live.Problems = append(live.Problems, plan.Problem{Resource: "service registry " + sluice.ARNName(arn),
+				Text: "it does not exist", Next: sluice.NextStep(err), Level: plan.Refuses})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		live.Names = append(live.Names, name)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/metrics"
+	"github.com/sluice-ecs/sluice/internal/upkeep"
+)
+
+// Deployment is what a deployment of an application does.
+type Deployment struct {
+	Tasks   int32                    // the desired count
+	Changes func(member string) bool // whether it changes a member of the service definition
+}
+
+// BeforeDeployment checks what a deployment changes and AWS would refuse only after the first write, and the alarms that
+// protect it. The findings are problems; IsUnread is set for what could not be checked. It returns an error only if ctx
+// has ended.
+func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d Deployment) ([]Finding, error) {
+	c := &checker{aws: from, app: app, task: app.Task.Input, tasks: d.Tasks}
+	checks := []func(context.Context){c.checkAlarms, c.checkHostPorts}
+	if d.Changes("loadBalancers") {
+		checks = append(checks, c.checkTargetGroups)
+	}
+	if d.Changes("networkConfiguration") {
+		checks = append(checks, c.checkSubnets)
+	}
+	if d.Changes("capacityProviderStrategy") {
+		checks = append(checks, c.checkProviders)
+	}
+	for _, check := range checks {
+		if check(ctx); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return slices.DeleteFunc(c.all, func(f Finding) bool { return f.Status == OK }), nil
+}
+
+// readCluster reads the cluster once.
+func (c *checker) readCluster(ctx context.Context) (upkeep.Cluster, error) {
+	if !c.cluster.isRead {
+		c.cluster.is, c.cluster.err = c.aws.Existing.Cluster(ctx, c.clusterName())
+		c.cluster.isRead = true
+	}
+	return c.cluster.is, c.cluster.err
+}
+
+// checkProviders requires capacity providers that the cluster has.
+func (c *checker) checkProviders(ctx context.Context) {
+	if c.app.Service == nil || len(c.app.Service.Input.CapacityProviderStrategy) == 0 {
+		return
+	}
+	cluster, err := c.readCluster(ctx)
+	for _, s := range c.app.Service.Input.CapacityProviderStrategy {
+		name := aws.ToString(s.CapacityProvider)
+		subject := "capacity provider " + lastPart(name, "/")
+		switch {
+		case !c.judge(subject, err, "the cluster does not exist", "correct the cluster in the files"):
+			return
+		case !slices.Contains(cluster.Providers, lastPart(name, "/")):
+			c.fail(subject, fmt.Sprintf("cluster %s does not have it; it has %s", lastPart(c.clusterName(), "/"),
+				listOrNone(cluster.Providers)), "name one of these in capacityProviderStrategy, or add it to the "+
+				"cluster with aws ecs put-cluster-capacity-providers")
+		default:
+			c.ok(subject, "")
+		}
+	}
+}
+
+func listOrNone(all []string) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, ", ")
+}
+
+// checkAlarms requires deployment alarms that exist and are not in ALARM. AWS ignores an alarm that is in ALARM when a
+// deployment begins (ECS Developer Guide, "How CloudWatch alarms detect Amazon ECS deployment failures").
+func (c *checker) checkAlarms(ctx context.Context) {
+	names := c.alarmNames()
+	if len(names) == 0 {
+		return
+	}
+	all, err := c.aws.Alarms(ctx, names)
+	switch {
+	case isMissing(err):
+		for _, name := range names {
+			one, err := c.aws.Alarms(ctx, []string{name})
+			c.judgeAlarm(name, one, err)
+		}
+	case c.judge("alarms "+strings.Join(names, ", "), err, "", ""):
+		for i, name := range names {
+			c.judgeAlarm(name, all[i:i+1], nil)
+		}
+	}
+}
+
+// judgeAlarm judges one alarm, as far as it was read.
+func (c *checker) judgeAlarm(name string, read []metrics.Alarm, err error) {
+	subject := "alarm " + name
+	switch {
+	case isMissing(err):
+		c.warn(subject, "it does not exist, so it does not protect the deployment",
+			"correct deploymentConfiguration.alarms, or create the alarm with aws cloudwatch put-metric-alarm")
+	case !c.judge(subject, err, "", ""):
+	case read[0].IsFiring():
+		c.warn(subject, "it is in ALARM already, so ECS ignores it in this deployment",
+			"find the reason first: aws cloudwatch describe-alarm-history --alarm-name "+name)
+	default:
+		c.ok(subject, read[0].State)
+	}
+}
+
+func (c *checker) alarmNames() []string {
+	if c.app.Service == nil || c.app.Service.Input.DeploymentConfiguration == nil {
+		return nil
+	}
+	if a := c.app.Service.Input.DeploymentConfiguration.Alarms; a != nil && a.Enable {
+		return a.AlarmNames
+	}
+	return nil
+}
+
+// checkHostPorts requires a container instance without a task of the service if each task needs the same host port: a
+// deployment starts new tasks before it stops old ones.
+func (c *checker) checkHostPorts(ctx context.Context) {
+	container, port := c.fixedHostPort()
+	tasks := c.tasks
+	if c.app.Service != nil && c.app.Service.Input.DesiredCount != nil {
+		tasks = *c.app.Service.Input.DesiredCount
+	}
+	if port == 0 || tasks == 0 {
+		return
+	}
+	subject := fmt.Sprintf("host port %d", port)
+	cluster, err := c.readCluster(ctx)
+	if !c.judge(subject, err, "the cluster does not exist", "correct the cluster in the files") {
+		return
+	}
+	if cluster.Instances > tasks || tasks-leastTasks(c.app.Service.Input.DeploymentConfiguration, tasks) > 0 &&
+		cluster.Instances >= tasks {
+		c.ok(subject, "")
+		return
+	}
+	c.warn(subject, fmt.Sprintf("each task needs it (container %s), so an instance runs one task; %d instances cannot run a "+
+		"new task beside %d, and minimumHealthyPercent lets ECS stop none first", container, cluster.Instances, tasks),
+		"leave hostPort out (with a target group, ECS chooses a free port), add an instance, or lower minimumHealthyPercent")
+}
+
+// fixedHostPort returns the first container port that is published at a fixed port of its instance.
+func (c *checker) fixedHostPort() (container string, port int32) {
+	if c.runsOnFargate() || c.networkMode() == ecstypes.NetworkModeAwsvpc || c.networkMode() == ecstypes.NetworkModeNone {
+		return "", 0
+	}
+	for _, d := range c.task.ContainerDefinitions {
+		for _, m := range d.PortMappings {
+			if host := aws.ToInt32(m.HostPort); host != 0 {
+				return aws.ToString(d.Name), host
+			}
+			if c.networkMode() == ecstypes.NetworkModeHost && m.ContainerPort != nil {
+				return aws.ToString(d.Name), *m.ContainerPort
+			}
+		}
+	}
+	return "", 0
+}
+
+// leastTasks is how many tasks minimumHealthyPercent keeps.
+func leastTasks(d *ecstypes.DeploymentConfiguration, tasks int32) int32 {
+	percent := int32(100)
+	if d != nil && d.MinimumHealthyPercent != nil {
+		percent = *d.MinimumHealthyPercent
+	}
+	return (tasks*percent + 99) / 100
+}
