@@ -48,7 +48,7 @@ func refusedTasks() []refusedInput {
 			"set pidMode: task"},
 		{badTask, "fileSystemId: fs-0123456789abcdef0", "rootDirectory: /", "52:7",
 			"volumes[].efsVolumeConfiguration has no fileSystemId", "add fileSystemId"},
-		{badTask, "transitEncryption: ENABLED", "authorizationConfig: {iam: ENABLED}", "50:5",
+		{badTask, "transitEncryptionPort: 2049", "authorizationConfig: {iam: ENABLED}", "50:5",
 			"volume data has authorizationConfig, which needs encryption in transit", "set transitEncryption: ENABLED"},
 		{badTask, "role/ecsTaskExecutionRole", "role/<ROLE>", "6:19", "a template that was not rendered", "render"},
 		{badTask, "transitEncryptionPort: 2049", "transitEncryptionPort: 70000", "53:30", "a number from 0 to 65535",
