@@ -24,7 +24,7 @@ type Deployment struct {
 // protect it. The findings are problems; IsUnread is set for what could not be checked. It returns an error only if ctx
 // has ended.
 func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d Deployment) ([]Finding, error) {
-	c := &checker{aws: from, app: app, task: app.Task.Input, tasks: d.Tasks}
+	c := &checker{aws: from, app: app, task: app.Task.Input, tasks: d.Tasks, isDeployment: true}
 	checks := []func(context.Context){c.checkAlarms, c.checkHostPorts}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups)

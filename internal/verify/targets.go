@@ -36,7 +36,7 @@ func (c *checker) attachments() (all []attachment) {
 		}
 	}
 	for _, g := range []*appfile.TargetGroup{c.app.Primary, c.app.Canary} {
-		if g != nil {
+		if g != nil && !c.isDeployment { // a plan has read these two, and adds the canary to a rule
 			add(attachment{g.ARN, g.Container, g.Port})
 		}
 	}

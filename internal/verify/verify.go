@@ -59,8 +59,10 @@ type checker struct {
 	options  Options
 	app      *appfile.Application
 	task     *awsecs.RegisterTaskDefinitionInput
-	tasks    int32 // the desired count of the running service; 0: it is not known
-	cluster  struct {
+	// isDeployment: a plan checks what its deployment changes.
+	isDeployment bool
+	tasks        int32 // the desired count of the running service; 0: it is not known
+	cluster      struct {
 		isRead bool
 		is     upkeep.Cluster
 		err    error
