@@ -117,10 +117,20 @@ func ReadActive(ctx context.Context, api *awsecs.Client, name string) (*definiti
 	return definition.TaskOf(td), rev, nil
 }
 
+// ReadDeregistered reads a revision as the request that registers a copy of it. It returns nil if the
+// revision is ACTIVE.
+func ReadDeregistered(ctx context.Context, api *awsecs.Client, name string) (*definition.Task, error) {
+	td, err := ReadDefinition(ctx, api, name)
+	if err != nil || td.Status == ecstypes.TaskDefinitionStatusActive {
+		return nil, err
+	}
+	return definition.TaskOf(td), nil
+}
+
 // IsDeregistered reports whether a revision is INACTIVE: ECS starts no more tasks of it.
 func IsDeregistered(ctx context.Context, api *awsecs.Client, name string) (bool, error) {
-	td, err := ReadDefinition(ctx, api, name)
-	return err == nil && td.Status != ecstypes.TaskDefinitionStatusActive, err
+	task, err := ReadDeregistered(ctx, api, name)
+	return task != nil, err
 }
 
 func newRevision(td *ecstypes.TaskDefinition) Revision {

@@ -18,6 +18,7 @@ type LiveDefinitions struct {
 	ServingTask bool // the task definition that serves; of a standalone task, the newest one
 	LatestTask  bool // the newest task definition of the family
 	Revision    int  // that revision of the family, also if ServingTask is set; 0: none
+	Copy        bool // a copy of Revision is registered if it is INACTIVE
 	Service     bool // the service as it is, with any desired count
 }
 
@@ -43,6 +44,12 @@ func (d LiveDefinitions) ReplaceIn(ctx context.Context, a *account.Account, app 
 		name = live.Serving()
 	case !d.ServingTask && !d.LatestTask:
 		return nil
+	}
+	if d.Copy {
+		if inactive, err := ecs.ReadDeregistered(ctx, a.ECS(), name); err != nil || inactive != nil {
+			app.Task = inactive
+			return err
+		}
 	}
 	return useRegistered(ctx, a, app, name)
 }

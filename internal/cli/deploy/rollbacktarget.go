@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -118,6 +119,14 @@ func (r *rollbackRun) printNothing(d journal.Deployment) {
 
 // rollBackTarget rolls back a deployment of the journal from its snapshot, or shows that.
 func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) error {
+	switch gone, err := isFormerDeregistered(ctx, t); {
+	case err != nil:
+		return err
+	case gone && t.Plan.Mode().OthersDeploy():
+		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, t.Plan.From)
+	case gone:
+		return r.redeployFormer(ctx, t)
+	}
 	if err := r.noteRecorded(ctx, t); err != nil {
 		return err
 	}
@@ -125,6 +134,15 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 		return r.program.showPlan(ctx, rollbackPlan(t, r.replaced.name), nil)
 	}
 	return r.requestRollback(ctx, t, r.options.noWait)
+}
+
+// isFormerDeregistered reports whether the revision before a deployment that succeeded is INACTIVE. AWS starts
+// no task of it, so that a copy of it must be deployed.
+func isFormerDeregistered(ctx context.Context, t *session.Opened) (bool, error) {
+	if t.Deployment.Outcome != sluice.Succeeded || t.Plan.From == "" || t.Plan.KeepsVersion() {
+		return false, nil
+	}
+	return ecs.IsDeregistered(ctx, t.Account.ECS(), t.Plan.From)
 }
 
 // rollbackPlan returns the rollback of a deployment as a plan. replaced is the revision of the deployment.
@@ -142,7 +160,7 @@ func rollbackPlan(t *session.Opened, replaced string) *plan.Plan {
 }
 
 // redeployFormer deploys the revision before the target again. An operation has replaced the task set of
-// the target since, so that its rollback would not find it.
+// the target since, so that its rollback would not find it, or the revision was deregistered.
 func (r *rollbackRun) redeployFormer(ctx context.Context, t *session.Opened) error {
 	_, number, _ := strings.Cut(t.Plan.From, ":")
 	n, err := strconv.Atoi(number)
@@ -153,10 +171,10 @@ func (r *rollbackRun) redeployFormer(ctx context.Context, t *session.Opened) err
 	case err != nil:
 		return refuse("no revision served before it", "run sluice deploy with the files of a version that works")
 	case r.options.service != "" || session.IsDeploymentID(r.path):
-		return refuse("its task set was replaced since, and sluice needs the application's files to create another one",
+		return refuse("sluice needs the application's files to create a task set of "+t.Plan.From+" again",
 			"run sluice rollback in the application's folder")
 	}
-	flags := planFlags{operates: true, definitions: survey.LiveDefinitions{Revision: n, Service: true}}
+	flags := planFlags{operates: true, definitions: survey.LiveDefinitions{Revision: n, Copy: true, Service: true}}
 	flags.QuickSync = true
 	pre, err := r.program.preparePlan(ctx, r.path, flags)
 	if err != nil {

@@ -59,7 +59,7 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to, before strin
 // makeCodeDeployReturn plans the rollback of a service that CodeDeploy deploys. A running
 // deployment is stopped with its rollback. If that does not restore the revision, the revision is
 // deployed again with AllAtOnce.
-func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, error) {
+func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return, notes []string) (*plan.Plan, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name,
 		LoadBalancers:        balancersOf(live.Service),
@@ -68,8 +68,8 @@ func makeCodeDeployReturn(cluster string, live plan.AWSState, back Return) (*pla
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline,
 		CodeDeploy: appfile.CodeDeploy{Config: plan.AllAtOnce},
-		Notes: []string{fmt.Sprintf("the desired count (%d) and the other attributes of the service are not changed; "+
-			"no hook is called", live.Service.DesiredCount)}}
+		Notes: append(notes, fmt.Sprintf("the desired count (%d) and the other attributes of the service are not "+
+			"changed; no hook is called", live.Service.DesiredCount))}
 	live.Deployer.Running = "" // it is stopped first, or there is none
 	p, err := mode.Make(app, live, mode.Options{Force: back.Stop != "" && back.To == live.ServingRevision()})
 	if err != nil {

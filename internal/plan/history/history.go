@@ -194,24 +194,23 @@ func errNoneSucceeded(cluster string, s *ecstypes.Service) error {
 // returnDeadline is the progress deadline of a rollback without an application file.
 const returnDeadline = 10 * time.Minute
 
-// MakeReturn plans a rollback as a deployment of the registered task definition, with the
-// attributes of its service revision. It does not change the desired count. sluice does not roll
-// back a failed return.
+// MakeReturn plans a rollback as a deployment of the registered task definition, or of a copy if it is
+// INACTIVE, with the attributes of its service revision. It does not change the desired count. sluice
+// does not roll back a failed return.
 func MakeReturn(cluster string, live plan.AWSState, back Return) (*plan.Plan, error) {
 	name, task := aws.ToString(live.Service.ServiceName), back.Definition
-	if task.Status == ecstypes.TaskDefinitionStatusInactive {
-		return nil, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.Conflict,
-			Err:  fmt.Errorf("task definition %s is INACTIVE: AWS does not deploy it", back.To),
-			Next: "register it again, or name another revision: sluice rollback --to family:revision"}
+	var notes []string
+	if live.Identical = back.To; task.Status == ecstypes.TaskDefinitionStatusInactive {
+		live.Identical = ""
+		notes = append(notes, back.To+" was deregistered, and AWS deploys no such revision: sluice registers a copy of it")
 	}
-	live.Identical = back.To
 	if ByCodeDeploy(live) {
-		return makeCodeDeployReturn(cluster, live, back)
+		return makeCodeDeployReturn(cluster, live, back, notes)
 	}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service),
 		ProgressDeadline: returnDeadline,
-		Notes:            []string{fmt.Sprintf("the desired count (%d) is not changed", live.Service.DesiredCount)}}
+		Notes:            append(notes, fmt.Sprintf("the desired count (%d) is not changed", live.Service.DesiredCount))}
 	if back.Revision == nil {
 		app.Notes = append(app.Notes, "the history of ECS has no service attributes for "+back.To+
 			": the other attributes are not changed")
