@@ -84,6 +84,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
 	{pkg: "internal/ecs", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/upkeep", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}, also: []string{"internal/ecs"}},
+	{pkg: "internal/pausehook", layer: 2, below: []int{1, 0}, libs: []string{sdk}, also: []string{"internal/ecs"}},
 	{pkg: "internal/folder", layer: 2, below: []int{0}},
 	{pkg: "internal/codedeploy", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/iam", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},

@@ -36,6 +36,9 @@ var rewordings = compileRewordings([][2]string{
 	{`use --suspend-auto-scaling`, `set input.suspendAutoScaling: true`},
 	{`use sluice run, or set`, `set`},
 
+	// pauses of ECS
+	{`(hook \S+ awaits an answer)`, `$1 (APPROVE continues the deployment)`},
+
 	// other deployments
 	{`^run sluice status to see the other deployment; .*`, `wait for the other deployment to end, then deploy again`},
 	{`, or run sluice deploy --take-over$`, ``},

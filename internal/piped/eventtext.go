@@ -14,7 +14,7 @@ func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	const info, good, bad = contract.LogSeverity_INFO, contract.LogSeverity_SUCCESS, contract.LogSeverity_ERROR
 	switch e := ev.(type) {
 	case sluice.Waiting:
-		return info, strings.TrimSuffix("waiting for "+e.For+": "+e.Detail, ": ")
+		return info, withoutCommands(strings.TrimSuffix("waiting for "+e.For+": "+e.Detail, ": "))
 	case sluice.Wrote:
 		return formatWrote(e)
 	case sluice.Adopted:

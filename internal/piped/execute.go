@@ -26,8 +26,10 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 	in := r.GetInput()
 	log := openLog(p.piped, in.GetDeployment().GetId(), in.GetStage())
 	defer log.close()
-	err := p.executeStage(ctx, in, log)
+	skipped, err := p.executeStage(ctx, in, log)
 	switch {
+	case err == nil && skipped:
+		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SKIPPED}, nil
 	case err == nil:
 		log.writeLines(contract.LogSeverity_SUCCESS, "done")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SUCCESS}, nil
@@ -52,18 +54,19 @@ func stopReason(ctx context.Context) string {
 	return "piped ended the stage: it was cancelled, its timeout passed, or piped is being stopped"
 }
 
-func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) error {
+func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) (skipped bool,
+	err error) {
 	if !p.entry.runs(in.GetStage().GetName()) {
-		return &sluice.Error{Op: "run stage " + in.GetStage().GetName(),
+		return false, &sluice.Error{Op: "run stage " + in.GetStage().GetName(),
 			Err: errors.New("this plugin has no such stage")}
 	}
 	targets, err := p.targetsOf(in.GetDeployment())
 	if err != nil {
-		return err
+		return false, err
 	}
 	target, err := p.entry.loadApplication(in.GetTargetDeploymentSource())
 	if err != nil && !stageOf(in).RollsBack() {
-		return err
+		return false, err
 	}
 	var running *loadedApp
 	if in.GetRunningDeploymentSource() != nil {
@@ -81,9 +84,10 @@ func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInp
 		all = append(all, t)
 	}
 	if stageOf(in).RollsBack() {
-		return rollBackTargets(ctx, all)
+		return false, rollBackTargets(ctx, all)
 	}
-	return runTargets(ctx, all)
+	err = runTargets(ctx, all)
+	return slices.ContainsFunc(all, func(t *targetRun) bool { return t.isSkipped }), err
 }
 
 func withTarget(name string, of int, err error) error {
@@ -197,11 +201,11 @@ func (t *targetRun) logNotes() {
 }
 
 // openStage opens a stage of the plan. It removes task sets that the official plugin left as if
-// this deployment had created them.
-func (t *targetRun) openStage(index int) (*stage.Run, error) {
+// this deployment had created them. ask is [stage.Config.Ask].
+func (t *targetRun) openStage(index int, ask func(string) bool) (*stage.Run, error) {
 	left := t.baseline.Live.Left
 	return stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan, Index: index,
-		Deployment: t.deploymentID(), Host: t.host, RetryFor: clock.Forever,
+		Deployment: t.deploymentID(), Host: t.host, RetryFor: clock.Forever, Ask: ask,
 		MayRemove:  func(id string) bool { return slices.Contains(left, id) },
 		OutsideAWS: outsideAWS(t.opened.account)})
 }
@@ -212,7 +216,7 @@ func (t *targetRun) removeLeftovers(ctx context.Context) error {
 	if !t.plan.Adopts() || t.isRollback() {
 		return nil
 	}
-	w, err := t.openStage(0)
+	w, err := t.openStage(0, nil)
 	if err != nil {
 		return err
 	}

@@ -28,10 +28,11 @@ type fake struct {
 	addr     string
 	known    map[string]bool // deployments that are planned or run
 	metadata map[string]string
-	objects  map[string][]byte            // shared objects of applications
-	stages   map[string]map[string]string // metadata by stage
-	logs     map[string]*logged           // by stage
-	wrong    []string                     // what piped would have refused or mixed up
+	objects  map[string][]byte              // shared objects of applications
+	stages   map[string]map[string]string   // metadata by stage
+	logs     map[string]*logged             // by stage
+	commands map[string][]*contract.Command // of stages, as people pressed buttons
+	wrong    []string                       // what piped would have refused or mixed up
 
 	putErr func(key string) error          // a Put that fails
 	lost   func(key string) bool           // told before each Put; true: it never came
@@ -49,7 +50,7 @@ type logged struct {
 
 func bareFake() *fake {
 	return &fake{known: map[string]bool{}, metadata: map[string]string{}, objects: map[string][]byte{}, stages: map[string]map[string]string{},
-		logs: map[string]*logged{}}
+		logs: map[string]*logged{}, commands: map[string][]*contract.Command{}}
 }
 
 func newFake(t testing.TB) *fake {
@@ -211,6 +212,21 @@ func (f *fake) ReportStageLogsFromLastCheckpoint(_ context.Context,
 	}
 	l.complete = r.GetCompleted()
 	return &contract.ReportStageLogsFromLastCheckpointResponse{}, nil
+}
+
+func (f *fake) ListStageCommands(_ context.Context,
+	r *contract.ListStageCommandsRequest) (*contract.ListStageCommandsResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return &contract.ListStageCommandsResponse{Commands: f.commands[r.GetStageId()]}, nil
+}
+
+// press is a person who presses a button of a stage.
+func (f *fake) press(stage string, button contract.Command_Type) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.commands[stage] = append(f.commands[stage], &contract.Command{Id: fmt.Sprint(stage, len(f.commands[stage])),
+		PipedId: "piped-1", StageId: stage, Commander: "jane", Type: button})
 }
 
 // text is the log of a stage.

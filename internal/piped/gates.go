@@ -18,9 +18,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// refuseGates refuses gates that piped cannot have: commands, which would run on piped's machine, those that
-// ask a person, which piped has no way to do, and those that send a secret of piped's machine to an address
-// in the application's file.
+// refuseGates refuses gates that piped cannot have: commands, which would run on piped's machine, and those that send a
+// secret of piped's machine to an address in the application's file.
 func (e *pluginEntry) refuseGates(app *appfile.Application) error {
 	var all []error
 	for _, g := range app.AllGates() {
@@ -30,9 +29,6 @@ func (e *pluginEntry) refuseGates(app *appfile.Application) error {
 		}
 		if len(g.Read.Command) > 0 {
 			refuse("use a stage of PipeCD's own for scripts, or an https check", "runs a command, and piped runs none")
-		}
-		if g.OnUndecided == appfile.Hold {
-			refuse("set onUndecided to pass or fail", "asks a person if it has no verdict, and piped has no way to ask")
 		}
 		if p := g.Read.Provider; p != nil && !e.settings.hasProvider(p.Name) && hasSecret(p.Config) {
 			refuse("move the provider to config.analysisProviders of this plugin in piped's configuration",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -26,6 +27,8 @@ type plugin struct {
 	clock   clock.Clock
 	targets *targetPool
 	piped   contract.PluginServiceClient
+
+	pausesPlanned atomic.Int64 // see notePauses
 }
 
 // FetchDefinedStages returns the names of the stages that piped must send to this plugin.
@@ -41,6 +44,7 @@ func (p *plugin) DetermineVersions(_ context.Context,
 	if err != nil {
 		return nil, grpcError(err)
 	}
+	p.notePauses(target.app)
 	return &contract.DetermineVersionsResponse{Versions: versionsOf(target.app.Task)}, nil
 }
 
@@ -54,7 +58,9 @@ func (p *plugin) BuildPipelineSyncStages(_ context.Context,
 			return nil, status.Errorf(codes.InvalidArgument, "stage %q: this plugin has %s", s.GetName(),
 				strings.Join(slices.DeleteFunc(slices.Clone(p.entry.stages()), isRollbackStage), ", "))
 		}
-		all = append(all, newStage(s.GetName(), s.GetDesc(), s.GetIndex(), false))
+		stage := newStage(s.GetName(), s.GetDesc(), s.GetIndex(), false)
+		stage.AvailableOperation = p.operationOf(s.GetName(), s.GetConfig())
+		all = append(all, stage)
 	}
 	if r.GetRollback() && len(all) > 0 {
 		first := slices.MinFunc(all, func(a, b *contract.PipelineStage) int { return int(a.GetIndex() - b.GetIndex()) })
@@ -68,6 +74,7 @@ func (p *plugin) BuildQuickSyncStages(_ context.Context,
 	r *contract.BuildQuickSyncStagesRequest) (*contract.BuildQuickSyncStagesResponse, error) {
 	all := []*contract.PipelineStage{newStage(appfile.StageSync, "Deploy the new revision to the complete service", 0,
 		false)}
+	all[0].AvailableOperation = p.operationOf(appfile.StageSync, nil)
 	if r.GetRollback() {
 		all = append(all, newStage(appfile.StageRollback, "Restore the previous state", 0, true))
 	}

@@ -89,6 +89,7 @@ type targetRun struct {
 	index       int    // of the stage in the plan
 	leftClaim   string // the earlier deployment of the application that left its claim
 	isOver      bool   // nothing is to do
+	isSkipped   bool   // a person skipped the stage
 }
 
 // prepare makes the plan of the deployment on this deploy target. It writes nothing.
@@ -123,7 +124,7 @@ func (t *targetRun) isUnwritten(ctx context.Context) (bool, error) {
 	if !t.isRollback() {
 		return false, nil
 	}
-	w, err := t.openStage(t.index)
+	w, err := t.openStage(t.index, nil)
 	if err != nil {
 		return false, err
 	}
@@ -147,12 +148,13 @@ func (t *targetRun) runStage(ctx context.Context, of int) error {
 	if err := t.findEarlier(ctx); err != nil {
 		return err
 	}
-	w, err := t.openStage(t.index)
+	c := &commands{targetRun: t, seen: map[string]bool{}}
+	w, err := t.openStage(t.index, c.ask())
 	if err != nil {
 		return err
 	}
 	if err = t.removeLeftovers(ctx); err == nil {
-		err = w.Execute(ctx)
+		err = c.executeStage(ctx, w)
 	}
 	if err == nil {
 		err = t.saveAnalysed(ctx)

@@ -44,11 +44,8 @@ func DeleteService(ctx context.Context, s ecs.Service, act sluice.Act, arn strin
 					return "", err
 				}
 				if !now.IsActive() || now.ARN != arn {
-					return "DRAINING" + byRead, nil
+					return "DRAINING" + ecs.ByRead, nil
 				}
 			}
 		})
 }
-
-// byRead is added to the result of a write whose response was lost.
-const byRead = ", as a read shows (the response was lost)"

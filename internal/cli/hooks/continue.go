@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/upkeep"
+	"github.com/sluice-ecs/sluice/internal/pausehook"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -101,7 +101,7 @@ func (p *program) runContinue(ctx context.Context, path string, hasTimeout bool,
 	if err != nil {
 		return err
 	}
-	if err := upkeep.AnswerHook(ctx, service, p.NewAct("continue"), rec.ARN, hook, o.rollBack); err != nil {
+	if err := pausehook.Answer(ctx, service, p.NewAct("continue"), rec.ARN, hook, o.rollBack); err != nil {
 		return err
 	}
 	return p.follow(ctx, a, c, service, rec.ARN, hook, o)
@@ -121,7 +121,7 @@ func findPaused(ctx context.Context, s ecs.Service) (*verdict.Record, error) {
 	case live.CurrentDeployment() == "":
 		return nil, refuse("", "ECS runs no deployment of this service", "run sluice status to see what is running")
 	}
-	rec, err := upkeep.ServiceDeployment(ctx, s, live.CurrentDeployment())
+	rec, err := pausehook.ServiceDeployment(ctx, s, live.CurrentDeployment())
 	switch {
 	case err != nil:
 		return nil, err

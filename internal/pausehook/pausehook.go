@@ -1,4 +1,8 @@
-package upkeep
+// Package pausehook answers lifecycle hooks of type PAUSE, at which ECS pauses a deployment of its own strategies. It is
+// apart from package ecs, so that front ends that answer no hook need no permission for it.
+//
+// Start reading at [Answer].
+package pausehook
 
 import (
 	"context"
@@ -14,9 +18,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// AnswerHook answers a hook at which a service deployment is paused: the deployment continues, or ECS rolls it back.
+// Answer answers a hook at which a service deployment is paused: the deployment continues, or ECS rolls it back.
 // A hook answers once, so the call is not sent again: without a response, the record shows whether the answer arrived.
-func AnswerHook(ctx context.Context, s ecs.Service, act sluice.Act, deployment, hook string, rollBack bool) error {
+func Answer(ctx context.Context, s ecs.Service, act sluice.Act, deployment, hook string, rollBack bool) error {
 	action := ecstypes.DeploymentLifecycleHookActionContinue
 	if rollBack {
 		action = ecstypes.DeploymentLifecycleHookActionRollback
@@ -30,7 +34,7 @@ func AnswerHook(ctx context.Context, s ecs.Service, act sluice.Act, deployment, 
 			if !errors.Is(err, sluice.ErrUnanswered) {
 				return result, err
 			}
-			return result + byRead, confirmAnswer(ctx, s, deployment, hook, err)
+			return result + ecs.ByRead, confirmAnswer(ctx, s, deployment, hook, err)
 		})
 }
 
