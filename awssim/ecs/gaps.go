@@ -65,8 +65,6 @@ func refusedParts(in *awsecs.CreateServiceInput) []Gap {
 	return gapsOf([]part{
 		{len(c.LifecycleHooks) > 0 && !shifts, "deploymentConfiguration.lifecycleHooks",
 			"Lifecycle hooks of rolling deployments"},
-		{shifts && isConnected(in.ServiceConnectConfiguration), "serviceConnectConfiguration",
-			fmt.Sprintf("Service Connect with deployment strategy %s", c.Strategy)},
 		{shifts && len(in.ServiceRegistries) > 0, "serviceRegistries",
 			fmt.Sprintf("Service discovery with deployment strategy %s", c.Strategy)},
 		{launch == ecstypes.LaunchTypeExternal || launch == ecstypes.LaunchTypeManagedInstances, "launchType",

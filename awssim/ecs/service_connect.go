@@ -39,6 +39,29 @@ func (w *workload) checkConnect(tx *world.Tx, c *world.Cluster) error {
 	return nil
 }
 
+// checkConnectShift rejects the services of a configuration whose traffic a deployment cannot shift
+// (Developer Guide, "Service Connect resources for Amazon ECS blue/green deployments").
+func (w *workload) checkConnectShift(strategy ecstypes.DeploymentStrategy) error {
+	protocols := map[string]ecstypes.ApplicationProtocol{}
+	for _, c := range docOfDefinition(w.definition).def.ContainerDefinitions {
+		for _, p := range c.PortMappings {
+			protocols[val(p.Name)] = p.AppProtocol
+		}
+	}
+	for _, s := range w.connect.Services {
+		name := val(s.PortName)
+		switch {
+		case protocols[name] == "":
+			return invalidParameter("The port mapping %s must have the appProtocol http, http2 or grpc with the %s "+
+				"deployment strategy.", name, strategy)
+		case len(s.ClientAliases) > 1:
+			return invalidParameter("The Service Connect service of port mapping %s can have only one client alias with "+
+				"the %s deployment strategy.", name, strategy)
+		}
+	}
+	return nil
+}
+
 func hasNamespace(tx *world.Tx, name string) bool {
 	return slices.ContainsFunc(tx.Namespaces.Values(), func(n *world.Namespace) bool {
 		return n.ARN == name || n.Name == name

@@ -17,12 +17,12 @@ func checkShifting(svc *world.Service, strategy ecstypes.DeploymentStrategy, w *
 		return nil
 	case svc.Daemon:
 		return invalidParameter("The %s deployment strategy only supports the REPLICA scheduling strategy.", strategy)
-	case isConnected(w.connect):
-		return notSimulated("Service Connect with deployment strategy " + string(strategy))
 	case len(registries) > 0:
 		return notSimulated("Service discovery with deployment strategy " + string(strategy))
+	case isConnected(w.connect):
+		return w.checkConnectShift(strategy)
 	case len(w.balancers) == 0 && strategy != strategyBlueGreen:
-		return invalidParameter("The %s deployment strategy requires a load balancer.", strategy)
+		return invalidParameter("The %s deployment strategy requires a load balancer or Service Connect.", strategy)
 	}
 	return nil
 }
@@ -105,10 +105,7 @@ func (w *workload) checkPair(tx *world.Tx, b *ecstypes.LoadBalancer, a *world.At
 // checkRule refuses a rule that does not exist, or that does not forward to at least so many of the
 // pair's target groups and to no other. AWS documents the need of both groups for VPC Lattice only.
 func checkRule(tx *world.Tx, field, arn string, a world.Attachment, groups int) error {
-	if _, ok := tx.Listeners.Get(arn); ok {
-		return notSimulated("A listener of a Network Load Balancer as " + field)
-	}
-	rule, ok := tx.Rules.Get(arn)
+	rule, ok := tx.ShiftedRule(arn)
 	if !ok {
 		return invalidParameter("The %s %s does not exist.", field, arn)
 	}

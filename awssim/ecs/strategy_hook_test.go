@@ -267,7 +267,7 @@ func TestStrategiesAreRefused(t *testing.T) {
 			in *awsecs.CreateServiceInput) {
 			in.DeploymentConfiguration.EarlySuccessCriteria = &ecstypes.DeploymentEarlySuccessCriteria{Enable: true}
 		},
-		"The CANARY deployment strategy requires a load balancer.": func(in *awsecs.CreateServiceInput) {
+		"The CANARY deployment strategy requires a load balancer or Service Connect.": func(in *awsecs.CreateServiceInput) {
 			in.DeploymentConfiguration.Strategy, in.LoadBalancers = "CANARY", nil
 		},
 	} {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -43,13 +44,27 @@ func (l *lifecycle) shiftProduction(tx *world.Tx, svc *world.Service) bool {
 // isSettled reports whether the weights that the stage wrote have reached all nodes.
 func (l *lifecycle) isSettled(tx *world.Tx, svc *world.Service) bool {
 	if l.settleAt.IsZero() {
-		l.settleAt = tx.Now().Add(tx.Settings().WeightPropagation.Max)
+		l.settleAt = tx.Now().Add(l.settleTime(tx))
 	}
 	if l.settleAt.After(tx.Now()) {
 		reconcileAt(tx, svc, l.settleAt)
 		return false
 	}
 	return true
+}
+
+// settleTime returns how long ECS waits for written weights: about ten minutes with a Network Load
+// Balancer (Developer Guide, "Network Load Balancer resources for Amazon ECS blue/green deployments").
+func (l *lifecycle) settleTime(tx *world.Tx) time.Duration {
+	k := tx.Settings()
+	longest := k.WeightPropagation.Max
+	for _, a := range l.green.Attached {
+		rule, ok := tx.ShiftedRule(a.ProductionRule)
+		if ok && rule.Listener.Balancer.Type == "network" && k.NetworkWeightPropagation.Max > 0 {
+			longest = max(longest, k.NetworkWeightPropagation.Max+time.Minute)
+		}
+	}
+	return longest
 }
 
 // writeShares writes the weights of the rules. ECS does not look at the live weights: it overwrites
@@ -64,7 +79,7 @@ func (l *lifecycle) writeShares(tx *world.Tx, production, test Share) {
 			if w.rule == "" {
 				continue
 			}
-			rule, ok := tx.Rules.Get(w.rule)
+			rule, ok := tx.ShiftedRule(w.rule)
 			if !ok || rule.ForwardAction() == nil {
 				l.failure = ruleMissing
 				tx.Changed(world.ServiceChanged, l.green.Service)

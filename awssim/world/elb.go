@@ -158,6 +158,18 @@ func (tx *Tx) SetActions(r *Rule, actions []Action) {
 	tx.Changed(RoutingChanged, r.Listener)
 }
 
+// ShiftedRule returns a rule by its ARN. The ARN of a Network Load Balancer's listener names its default
+// action: it has no other rule.
+func (r *Region) ShiftedRule(arn string) (*Rule, bool) {
+	if rule, ok := r.Rules.Get(arn); ok {
+		return rule, true
+	}
+	if l, ok := r.Listeners.Get(arn); ok && l.Balancer.Type == "network" {
+		return l.Default(), true
+	}
+	return nil, false
+}
+
 // SetConditions replaces the conditions of a rule.
 func (tx *Tx) SetConditions(r *Rule, conditions []Condition) {
 	r.Conditions = conditions
