@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -179,6 +181,34 @@ func TestPatienceRepeatsNoWriteThatMayHaveTakenEffect(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// An answer that lacks one of several requested resources is none: each is in it, or the reason why not.
+func TestAnswerForOneOfTwoIsNoAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		body     string
+		attempts int
+	}{
+		"both":            {`{"tasks": [{}, {}], "failures": []}`, 1},
+		"one and a cause": {`{"tasks": [{}], "failures": [{"reason": "MISSING"}]}`, 1},
+		"one":             {`{"tasks": [{}], "failures": []}`, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := reply(200, `{"tasks": [{}, {}], "failures": []}`)
+			inside(t, &wire{answer: func(_ string, seen int, _ *http.Request) (*http.Response, error) {
+				if seen <= 2 {
+					return reply(200, c.body), nil
+				}
+				return whole, nil
+			}}, nil, func(ctx context.Context, w *world) {
+				out, err := w.ECS().DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: ptr("prod"), Tasks: []string{"a", "b"}})
+				if err != nil || len(out.Tasks)+len(out.Failures) != 2 {
+					t.Errorf("%+v, %v", out, err)
+				}
+				equal(t, "attempts", len(w.calls), c.attempts)
+			})
+		})
 	}
 }
 

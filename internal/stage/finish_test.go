@@ -114,3 +114,28 @@ func expectEnded(b *stagetest.Bench) {
 		b.Errorf("%+v; %s", s, b.State())
 	}
 }
+
+// "Rolled back" is an outcome only if the former revision serves: a last read shows it.
+func TestRolledBackIsConfirmed(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		w := openAfterStages(b, "", false)
+		end := stagetest.Got(w.Finish(context.Background(), sluice.RolledBack))(b)
+		if end.Outcome != sluice.Superseded {
+			b.Errorf("%s, although the new revision serves; want %s", end.Outcome, sluice.Superseded)
+		}
+	})
+}
+
+// Without a verdict on the revision that serves, a plan does not say "no changes". There is none while another
+// deployment has claimed the service: it may replace that revision.
+func TestClaimedServiceHasNoVerdict(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		p := stagetest.Got(b.Plan(b.Files("sim/web:v1", stagetest.CanaryPipeline), mode.Options{}))(b)
+		for claim, want := range map[string]bool{"": true, "slc-other": false} {
+			now := stagetest.Got(stage.JudgeCurrent(context.Background(), b.Account, b.Clock, p, plan.AWSState{Claim: claim}))(b)
+			if (now != nil) != want {
+				b.Errorf("claim %q: the verdict is %+v", claim, now)
+			}
+		}
+	})
+}

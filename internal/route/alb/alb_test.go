@@ -128,9 +128,19 @@ func TestPrintsAreEqualForWhatAWSTreatsAlike(t *testing.T) {
 	if Fingerprint(a) != Fingerprint(b) {
 		t.Error("the order of groups changes the print")
 	}
+	sticky := func(seconds int32) []elbtypes.Action {
+		f := forward(tuple(primary, 90), tuple(canary, 10))
+		f.ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true),
+			DurationSeconds: aws.Int32(seconds)}
+		return []elbtypes.Action{f}
+	}
+	if Fingerprint(sticky(60)) == Fingerprint(sticky(600)) {
+		t.Error("another time of stickiness has the same print")
+	}
 	for name, other := range map[string][]elbtypes.Action{
-		"weights": {forward(tuple(primary, 80), tuple(canary, 20))},
-		"groups":  {forward(tuple(primary, 90), tuple(third, 10))},
+		"stickiness": sticky(60),
+		"weights":    {forward(tuple(primary, 80), tuple(canary, 20))},
+		"groups":     {forward(tuple(primary, 90), tuple(third, 10))},
 		"actions": {{Type: elbtypes.ActionTypeEnumFixedResponse,
 			FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}},
 	} {

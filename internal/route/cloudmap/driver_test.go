@@ -326,3 +326,30 @@ func TestAnUnhealthyInstanceIsDeregisteredBeforeAShareIsReported(t *testing.T) {
 		}
 	})
 }
+
+// The instances of sluice stay while ECS may stop each registered task of the primary: the name is never empty.
+func TestCanaryStaysIfNoOtherRemains(t *testing.T) {
+	on(t, usual(), func(b *bed) {
+		if _, err := b.to(50); err != nil {
+			t.Fatal(err)
+		}
+		before := b.canaries()
+		d := b.driver()
+		d.Tasks = func(ctx context.Context) ([]cloudmap.Task, int, error) {
+			all, desired, err := b.tasks(ctx)
+			for i := range all {
+				if all[i].Variant == sluice.Primary {
+					all[i].Group, all[i].Surplus = "primary", 4
+				}
+			}
+			return all, desired, err
+		}
+		_, err := d.RegisterAllPrimary(context.Background(), free)
+		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "the name would have no records") {
+			t.Errorf("%v, want a refusal", err)
+		}
+		if after := b.canaries(); len(before) == 0 || !slices.Equal(before, after) {
+			t.Errorf("registered are %v, were %v", after, before)
+		}
+	})
+}

@@ -194,3 +194,20 @@ func TestTheCanaryStaysWhileThePrimaryMayBeStopped(t *testing.T) {
 		t.Errorf("%+v, want the canary to leave", c)
 	}
 }
+
+// ECS may stop every task of both variants before others are ready: a share that is asked for then deregisters no
+// task that serves.
+func TestNoneLeavesWhileEachMayBeStopped(t *testing.T) {
+	starting := primary("p3", false, false)
+	starting.Healthy = false
+	for percent, to := range map[string]sluice.Weights{"0": sluice.CanaryShare(0), "100": sluice.CanaryShare(100)} {
+		all := []member{primary("p1", true, false), primary("p2", true, false), starting, canary("c1", true)}
+		for i := range all {
+			all[i].Group, all[i].Surplus = "primary", 2
+		}
+		all[3].Group, all[3].Surplus = "canary", 1
+		if c := planChange(all, 2, to, false); len(c.removeCanary)+len(c.removePrimary) > 0 {
+			t.Errorf("a share of %s %% takes out %v", percent, instances(append(c.removeCanary, c.removePrimary...)))
+		}
+	}
+}

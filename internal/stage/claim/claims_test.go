@@ -132,3 +132,22 @@ func TestWriteThatWaitedLongReadsItsClaimAgain(t *testing.T) {
 		b.ExpectNoneLost()
 	})
 }
+
+// Another deployment claims the service after the first read of it, while other reads take long. The claim is read
+// again before it is written, and not overwritten.
+func TestClaimIsReadAgainAfterSlowReads(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		slow := false
+		b.WatchAttempts(&stagetest.Attempts{After: func(operation string) {
+			if operation == "DescribeRules" && !slow {
+				slow = true
+				claimByOthers(b)
+				stagetest.Must(b, b.Clock.Sleep(context.Background(), 10*time.Second))
+			}
+		}})
+		end := b.Deploy(b.Files("sim/web:v2", stagetest.CanaryPipeline))
+		if !slow || end.Outcome != sluice.Superseded || claimText(b) != othersClaim {
+			b.Errorf("%s: %s; the claim is %q\n%s", end.Outcome, end.Cause, claimText(b), b.EventLog())
+		}
+	})
+}
