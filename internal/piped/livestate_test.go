@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
@@ -201,4 +203,20 @@ func TestPlanPreview(t *testing.T) {
 		"+serviceName: web") {
 		t.Errorf("%s\n%s", p.GetSummary(), p.GetDetails())
 	}
+}
+
+// A target that another tool registered is drift only in the second live state in a row that has it: one read of
+// targets may be older than the tasks that it is compared with.
+func TestTargetOfOthersIsDriftWhenSeenTwice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	d := r.begin(source{image: "sim/web:v1"}, source{})
+	d.all()
+	groups := got(r.elb.DescribeTargetGroups(context.Background(), &awselb.DescribeTargetGroupsInput{
+		Names: []string{"web-primary"}}))(t)
+	got(r.elb.RegisterTargets(context.Background(), &awselb.RegisterTargetsInput{
+		TargetGroupArn: groups.TargetGroups[0].TargetGroupArn,
+		Targets:        []elbtypes.TargetDescription{{Id: aws.String("10.9.9.9"), Port: aws.Int32(80)}}}))(t)
+	r.inSync(source{}.write(t), inSync)
+	r.inSync(source{}.write(t), drifted, "10.9.9.9")
 }
