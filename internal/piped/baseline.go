@@ -35,6 +35,8 @@ type baseline struct {
 	RulesErr, DeployerErr string        `json:",omitempty"`
 	// Restart is why a new deployment of the PRIMARY revision is started.
 	Restart string `json:"restart,omitempty"`
+	// Unchanged is the revision that serves, if a quick sync has nothing to change.
+	Unchanged string `json:"unchanged,omitempty"`
 }
 
 func newBaseline(l plan.AWSState, quick bool) baseline {
@@ -108,12 +110,29 @@ func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfil
 		return g, made, err
 	}
 	now, err := stage.JudgeCurrent(ctx, pl.account, p.clock, made, live)
-	if err != nil || now == nil || now.Does != plan.DoesRestart {
+	if err != nil || now == nil {
+		return g, made, err
+	}
+	if now.Does == plan.DoesNothing && quick && deployment != "" {
+		live.Left = g.Live.Left
+		g.Unchanged = unchangedRevision(app, live)
+	}
+	if now.Does != plan.DoesRestart {
 		return g, made, err
 	}
 	g.Restart = now.Detail
 	made, err = g.makePlan(app)
 	return g, made, err
+}
+
+// unchangedRevision returns the revision that serves if a quick sync would change nothing but PipeCD's own tags; empty
+// otherwise.
+func unchangedRevision(app *appfile.Application, live plan.AWSState) string {
+	full, err := mode.Make(withLiveTags(app, live), live, mode.Options{QuickSync: true})
+	if err != nil || full.HasChanges() || full.Adopts() {
+		return ""
+	}
+	return full.From
 }
 
 // loadBaseline returns the saved baseline; false if the deployment has not begun.

@@ -106,7 +106,11 @@ func displayText(ev sluice.Event) string {
 		if e.Variant == sluice.Leaving {
 			return ""
 		}
-		return fmt.Sprintf("%s: %d/%d tasks, %d healthy", e.Variant, e.Running, e.Desired, e.Healthy)
+		text := fmt.Sprintf("%s: %d/%d tasks", e.Variant, e.Running, e.Desired)
+		if e.Targets > 0 {
+			text += fmt.Sprintf(", %d healthy", e.Healthy)
+		}
+		return text
 	case sluice.TaskChanged:
 		return "task " + e.Status
 	case sluice.TrafficShifted:

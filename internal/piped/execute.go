@@ -35,7 +35,7 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SUCCESS}, nil
 	case ctx.Err() != nil:
 		log.writeLines(contract.LogSeverity_ERROR,
-			"stopped: "+stopReason(ctx)+"; the next attempt continues from here, or the rollback undoes it")
+			"stopped: "+stopReason(ctx)+"; the next attempt continues from here"+p.undoText(in))
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_CANCELLED, Message: err.Error()}, nil
 	}
 	log.writeLines(contract.LogSeverity_ERROR, "failed: "+err.Error())
@@ -43,6 +43,15 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 		log.writeLines(contract.LogSeverity_ERROR, "next: "+pipedAdvice(next))
 	}
 	return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_FAILURE, Message: err.Error()}, nil
+}
+
+// undoText says what a rollback does after a stopped stage. It stops no task that runs without a service.
+func (p *plugin) undoText(in *contract.ExecutePluginInput) string {
+	app, err := p.entry.loadApplication(in.GetTargetDeploymentSource())
+	if err == nil && app.app.Service == nil {
+		return "; a task that was started runs on, and the rollback does not stop it"
+	}
+	return ", or the rollback undoes it"
 }
 
 // stopReason returns why a stage ended: the plugin's own reason, or piped's. piped ends its call

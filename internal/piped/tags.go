@@ -6,11 +6,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Tags that PipeCD's ECS plugins put on services and task sets.
@@ -48,6 +51,21 @@ func withDeploymentTags(app *appfile.Application, tags map[string]string) *appfi
 	}
 	a.Service = app.Service.WithTags(tags)
 	return &a
+}
+
+// withLiveTags returns the application with the values that PipeCD's tags have on the service now: another commit with
+// equal files is no change.
+func withLiveTags(app *appfile.Application, live plan.AWSState) *appfile.Application {
+	if app.Service == nil || live.Service == nil {
+		return app
+	}
+	tags := map[string]string{}
+	for _, t := range live.Service.Tags {
+		if key := aws.ToString(t.Key); slices.Contains([]string{tagManagedBy, tagPiped, tagApplication, tagCommit}, key) {
+			tags[key] = aws.ToString(t.Value)
+		}
+	}
+	return withDeploymentTags(app, tags)
 }
 
 // madeByPlugin returns a function that reports whether tags are those of a resource that a PipeCD

@@ -145,6 +145,12 @@ func (t *targetRun) runStage(ctx context.Context, of int) error {
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	if t.isRollback() && !t.plan.Mode().HasService() {
+		t.log.writeLines(contract.LogSeverity_INFO, "there is no service to restore: a task that was started runs to its end")
+	}
+	if t.baseline.Unchanged != "" {
+		return t.keepUnchanged(ctx)
+	}
 	if err := t.findEarlier(ctx); err != nil {
 		return err
 	}
@@ -188,6 +194,13 @@ func (t *targetRun) preparePlan(ctx context.Context) (err error) {
 				t.in.GetStage().GetIndex()+1)}
 	}
 	return nil
+}
+
+// keepUnchanged ends a quick sync that has nothing to change, for every controller: the tags name the new commit.
+func (t *targetRun) keepUnchanged(ctx context.Context) error {
+	t.log.writeLines(contract.LogSeverity_INFO, "no changes: "+t.baseline.Unchanged+
+		" serves as the files describe, so nothing is deployed")
+	return t.newTagWriter().restoreTags(ctx, ownTags(t.in.GetDeployment(), t.commitHash()))
 }
 
 // begin removes a leftover claim, and saves the baseline and when the stage began.

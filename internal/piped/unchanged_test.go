@@ -32,3 +32,36 @@ func TestQuickSyncOfARevisionThatLostItsTasks(t *testing.T) {
 		})
 	}
 }
+
+// A quick sync of files that already serve deploys nothing, for every controller, and tags the service with the new
+// commit. Its rollback has nothing to do.
+func TestQuickSyncOfUnchangedFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ world, service string }{
+		"rolling":    {rolling, rollingFile},
+		"task sets":  {external, serviceFile},
+		"CodeDeploy": {shifted, shiftedFile()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, c.world+quick)
+			v2 := source{app: appFile(""), service: c.service}
+			r.begin(v2, v2).all()
+			before := r.state()
+			v2.hash = "h3"
+			d := r.begin(v2, v2)
+			d.all()
+			log := r.piped.text(d.Stages[0].GetId())
+			if !strings.Contains(log, "no changes: web:2 serves as the files describe") ||
+				strings.Contains(log, "CreateTaskSet") || strings.Contains(log, "UpdateService") ||
+				strings.Contains(log, "CreateDeployment") {
+				t.Errorf("log:\n%s", log)
+			}
+			r.commit("h3", true)
+			d.run(d.back())
+			if now := r.state(); now != before || !strings.Contains(now, "sim/web:v2") {
+				t.Errorf("%s\nwant %s", now, before)
+			}
+		})
+	}
+}
