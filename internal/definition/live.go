@@ -34,7 +34,7 @@ func ServiceOf(name string, rev *ecstypes.ServiceRevision, now *ecstypes.Service
 	s.setMemberIf("networkConfiguration", rev.NetworkConfiguration != nil,
 		func() { in.NetworkConfiguration = rev.NetworkConfiguration })
 	s.setMemberIf("loadBalancers", len(rev.LoadBalancers)+len(now.LoadBalancers) > 0, func() {
-		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, rev.LoadBalancers...)
+		in.LoadBalancers = withAdvancedOf(now.LoadBalancers, rev.LoadBalancers)
 	})
 	s.setMemberIf("serviceRegistries", len(rev.ServiceRegistries)+len(now.ServiceRegistries) > 0, func() {
 		in.ServiceRegistries = append([]ecstypes.ServiceRegistry{}, rev.ServiceRegistries...)
@@ -45,6 +45,20 @@ func ServiceOf(name string, rev *ecstypes.ServiceRevision, now *ecstypes.Service
 		func() { in.PlatformVersion = rev.PlatformVersion })
 	s.setDeploymentMembers(rev, primaryDeployment(now))
 	return s
+}
+
+// withAdvancedOf returns the load balancers with the advancedConfiguration of now. It belongs to the
+// deployment strategy, which a service revision does not contain, and AWS requires both or none.
+func withAdvancedOf(now, of []ecstypes.LoadBalancer) []ecstypes.LoadBalancer {
+	all := append([]ecstypes.LoadBalancer{}, of...)
+	for i := range all {
+		for _, have := range now {
+			if aws.ToString(have.TargetGroupArn) == aws.ToString(all[i].TargetGroupArn) {
+				all[i].AdvancedConfiguration = have.AdvancedConfiguration
+			}
+		}
+	}
+	return all
 }
 
 // setDeploymentMembers sets the members that AWS returns only with a service's deployment.

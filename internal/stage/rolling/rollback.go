@@ -198,13 +198,13 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 	_, now := live.PrimaryDeployment()
 	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed
 	if now == former && !failed && len(back.Members) > 0 && live.ForVerdict().IsNative() {
-		var err error
 		if live, err = awaitOwnRollback(ctx, s, live, after); err != nil {
 			return err
 		}
 	}
 	switch {
 	case now != former || failed || back.NeedsNewDeployment():
+		back = keepStrategy(s, live, back)
 		before, _ := live.PrimaryDeployment()
 		brought, err := requestFormer(ctx, s, live, ecs.Revision{ARN: former, Name: former}, back, failed)
 		if err != nil {
@@ -227,6 +227,19 @@ func deployFormer(ctx context.Context, s *step.Step, live *ecs.ServiceState, for
 		return errReplaced(s, id, now, former)
 	}
 	return followDeployment(ctx, s, former, id, after)
+}
+
+// keepStrategy leaves a strategy by which ECS shifts traffic as it is, if the service rolled before. After a
+// success the rules send the requests to the other target group, and a rolling update would start the
+// former revision where no request arrives. ECS's own strategy moves the requests with the revision.
+func keepStrategy(s *step.Step, live *ecs.ServiceState, back ecs.Update) ecs.Update {
+	to := back.Values.DeploymentConfiguration
+	if to == nil || !live.ForVerdict().IsNative() || to.Strategy != "" && to.Strategy != "ROLLING" {
+		return back
+	}
+	s.EmitNote("the deployment strategy stays %s, so that the requests follow the previous revision; to roll the service "+
+		"again, deploy the files of that time", live.ForVerdict().Strategy)
+	return back.Without("deploymentConfiguration").Without("loadBalancers")
 }
 
 // awaitOwnRollback waits until ECS has ended the rollback to the former revision: until then it refuses
