@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // callError is why a call ended: a short text over the errors that caused it. errors.Is and
@@ -195,41 +193,6 @@ func kindOf(code string) sluice.Kind {
 
 func isExpired(code string) bool {
 	return strings.HasPrefix(code, "ExpiredToken") || strings.HasPrefix(code, "RequestExpired")
-}
-
-// adviceFor returns what the user should do, where the gate knows it.
-func (g gate) adviceFor(r request, f fault) string {
-	code := strings.TrimSuffix(f.errorCode(), "Exception")
-	switch {
-	case f.class == classThrottled:
-		return "wait, or find the other callers that use up this account's request rate in this Region"
-	case f.class == classUnsent, f.class == classBroken && f.errorCode() == "":
-		return g.reachAdvice(f.err)
-	case isExpired(code):
-		return "log in again, or renew the session token"
-	case f.errorKind() == sluice.NotFound:
-		return "check the resource's name, and that it is in this account and Region"
-	case f.errorKind() != sluice.Denied:
-		return ""
-	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation", code == "NotAuthorized", code == "":
-		return "allow " + r.operation + " in the IAM policy of the identity in use"
-	}
-	return "check the credentials in use: aws sts get-caller-identity"
-}
-
-// reachAdvice returns the advice for a service that cannot be reached.
-func (g gate) reachAdvice(err error) string {
-	var dns *net.DNSError
-	switch {
-	case isTLS(err):
-		return "trust the certificate authority on this machine, or set AWS_CA_BUNDLE to its PEM file"
-	case g.endpoint != "":
-		return "check that " + secret.URL(g.endpoint) +
-			" responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
-	case errors.As(err, &dns):
-		return "check the Region's name and the network"
-	}
-	return "check the network and the proxy settings"
 }
 
 // errorWrapper makes a *sluice.Error of errors that occur before the gate: an input without a

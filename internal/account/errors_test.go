@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -28,7 +29,7 @@ func TestErrorReadsWell(t *testing.T) {
 				return bad(op, 400, "InvalidParameterException", "5 deployments exist on the service."), nil
 			},
 			"ecs:CreateTaskSet (prod/web): InvalidParameterException: 5 deployments exist on the service. (request " +
-				"id req-1)", "",
+				"id req-1)", "correct what AWS refuses in the application's files, and check them: sluice verify",
 		},
 		{
 			"denied", "", func(op string) (*http.Response, error) {
@@ -179,4 +180,68 @@ func TestConcurrentRevisionsAreThrottling(t *testing.T) {
 			}
 			equal(t, "sent", w.ops(), strings.TrimSpace(strings.Repeat("RegisterTaskDefinition ", 3)))
 		})
+}
+
+// AWS may name another action than the call's own: a role to pass, a key, a call that ECS makes for the caller.
+func TestDenialNamesTheActionOfAWSsText(t *testing.T) {
+	const user, app = "User: arn:aws:iam::123456789012:user/ci is not authorized to perform: ",
+		" on resource: arn:aws:iam::123456789012:role/app because no identity-based policy allows the iam:PassRole action"
+	for text, want := range map[string]string{
+		user + "iam:PassRole" + app: "allow iam:PassRole on role/app with iam:PassedToService %s in the IAM policy of user/ci; " +
+			"sluice plan --iam prints the policy",
+		"User: arn:aws:sts::123456789012:assumed-role/deployer/1 is not authorized to perform: kms:Decrypt on resource: " +
+			"arn:aws:kms:us-east-1:123456789012:key/1": "allow kms:Decrypt on key/1 in the IAM policy of " +
+			"assumed-role/deployer/1",
+		user + "ecs:CreateService on resource: * with an explicit deny in a service control policy": "change the policy that " +
+			"explicitly denies ecs:CreateService to user/ci",
+		"The caller is not authorized to perform: elasticloadbalancing:DescribeTargetGroups": "allow " +
+			"elasticloadbalancing:DescribeTargetGroups in the IAM policy of the identity in use; sluice plan --iam prints the policy",
+	} {
+		for operation, passed := range map[string]string{"UpdateService": "ecs.amazonaws.com",
+			"RegisterTaskDefinition": "ecs-tasks.amazonaws.com"} {
+			for _, code := range []string{"AccessDeniedException", "ClientException", "InvalidParameterException"} {
+				w := &wire{answer: func(op string, _ int, _ *http.Request) (*http.Response, error) {
+					return bad(op, 400, code, text), nil
+				}}
+				inside(t, w, nil, func(ctx context.Context, w *world) {
+					_, err := w.ECS().UpdateService(may(ctx, "ecs:UpdateService prod/web"),
+						&awsecs.UpdateServiceInput{Cluster: ptr("prod"), Service: ptr("web")})
+					if operation != "UpdateService" {
+						_, err = w.ECS().RegisterTaskDefinition(may(ctx, "ecs:RegisterTaskDefinition web"),
+							&awsecs.RegisterTaskDefinitionInput{Family: ptr("web"),
+								ContainerDefinitions: []ecstypes.ContainerDefinition{}})
+					}
+					equal(t, operation+" "+code, sluice.NextStep(err), strings.Replace(want, "%s", passed, 1))
+				})
+			}
+		}
+	}
+}
+
+// Every refusal has advice.
+func TestEveryRefusalHasAdvice(t *testing.T) {
+	for code, want := range map[string]string{
+		"InvalidParameterException":                      "sluice verify",
+		"ClientException":                                "sluice verify",
+		"InvalidConfigurationRequest":                    "sluice verify",
+		"UnsupportedFeatureException":                    "sluice verify",
+		"LimitExceededException":                         "raise the quota",
+		"TooManyTargets":                                 "raise the quota",
+		"PlatformUnknownException":                       "correct platformVersion",
+		"PlatformTaskDefinitionIncompatibilityException": "correct platformVersion",
+		"ServiceNotActiveException":                      "wait until the other change",
+		"UpdateInProgressException":                      "wait until the other change",
+		"ServiceNotFoundException":                       "check the resource's name",
+		"SomethingNewException":                          "sluice verify",
+	} {
+		w := &wire{answer: func(op string, _ int, _ *http.Request) (*http.Response, error) {
+			return bad(op, 400, code, "no"), nil
+		}}
+		inside(t, w, nil, func(ctx context.Context, w *world) {
+			err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
+			if next := sluice.NextStep(err); !strings.Contains(next, want) {
+				t.Errorf("%s: next %q, want %q", code, next, want)
+			}
+		})
+	}
 }

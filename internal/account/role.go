@@ -124,7 +124,7 @@ func assumeError(arn string, err error) error {
 		return &sluice.Error{Op: "assume role", Resource: arn, Err: err}
 	}
 	next := told.Next
-	if next == "" {
+	if next == "" || told.Kind == "" {
 		next = "check the role's ARN, and that its trust policy lets the current identity assume it"
 	}
 	return &sluice.Error{Op: "assume role", Resource: arn, Kind: told.Kind, Err: told.Err, Next: next}

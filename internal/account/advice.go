@@ -1,0 +1,144 @@
+package account
+
+import (
+	"errors"
+	"net"
+	"regexp"
+	"strings"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/secret"
+)
+
+// adviceFor returns what the user should do. A refusal by AWS always has advice: a deployment ends with it.
+func (g gate) adviceFor(r request, f fault) string {
+	code := strings.TrimSuffix(f.errorCode(), "Exception")
+	switch {
+	case f.class == classThrottled:
+		return "wait, or find the other callers that use up this account's request rate in this Region"
+	case f.class == classUnsent, f.class == classBroken && f.errorCode() == "":
+		return g.reachAdvice(f.err)
+	case f.class != classRefused:
+		return ""
+	case isExpired(code):
+		return "log in again, or renew the session token"
+	}
+	if denied := deniedIn(f.err); denied != nil {
+		return denied.advice(r)
+	}
+	switch f.errorKind() {
+	case sluice.NotFound:
+		return "check the resource's name, and that it is in this account and Region"
+	case sluice.Conflict:
+		return "wait until the other change of the resource has ended, then try again"
+	case sluice.Denied:
+		return deniedAdvice(r, code)
+	}
+	return refusedAdvice(code)
+}
+
+// deniedAdvice returns the advice for a denial that names no action.
+func deniedAdvice(r request, code string) string {
+	if strings.HasPrefix(code, "AccessDenied") || code == "UnauthorizedOperation" || code == "NotAuthorized" || code == "" {
+		return "allow " + r.operation + " in the IAM policy of the identity in use"
+	}
+	return "check the credentials in use: aws sts get-caller-identity"
+}
+
+// refusedAdvice returns the advice for a request that AWS refuses for its content; empty if AWS refused none.
+func refusedAdvice(code string) string {
+	switch {
+	case code == "":
+		return ""
+	case strings.Contains(code, "LimitExceeded"), strings.HasPrefix(code, "TooMany"), strings.Contains(code, "Quota"):
+		return "raise the quota that AWS names in Service Quotas, or delete what is no longer used"
+	case strings.HasPrefix(code, "Platform"):
+		return "correct platformVersion, launch type and task size in the application's files"
+	}
+	return "correct what AWS refuses in the application's files, and check them: sluice verify"
+}
+
+// denial is what AWS's text says about a denied action. It may be another action than that of the call.
+type denial struct {
+	identity, action, resource string // ARNs as AWS names them; identity and resource may be empty
+	explicit                   bool   // a policy denies the action: an allow does not help
+}
+
+var deniedPattern = regexp.MustCompile(
+	`(?:User: (\S+) )?is not authorized to perform: ([a-z0-9-]+:[A-Za-z*]+)(?: on resource: (\S+))?`)
+
+// deniedIn returns the denial in the text of AWS's error; nil if it names no action.
+func deniedIn(err error) *denial {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return nil
+	}
+	m := deniedPattern.FindStringSubmatch(api.ErrorMessage())
+	if m == nil {
+		return nil
+	}
+	return &denial{identity: m[1], action: m[2], resource: strings.TrimRight(m[3], ".,;"),
+		explicit: strings.Contains(api.ErrorMessage(), "explicit deny")}
+}
+
+// advice returns what to allow, to which identity. The same roles are passed by different operations to the services
+// that use them (Developer Guide, "IAM roles for Amazon ECS").
+func (d *denial) advice(r request) string {
+	to := "the identity in use"
+	if d.identity != "" {
+		to = shortARN(d.identity)
+	}
+	switch {
+	case d.explicit:
+		return "change the policy that explicitly denies " + d.permission(r) + " to " + to
+	case strings.HasPrefix(d.action, "sts:"), strings.HasPrefix(d.action, "kms:"): // no plan knows it
+		return "allow " + d.permission(r) + " in the IAM policy of " + to
+	}
+	return "allow " + d.permission(r) + " in the IAM policy of " + to + "; sluice plan --iam prints the policy"
+}
+
+// permission describes the denied action with its resource and condition.
+func (d *denial) permission(r request) string {
+	var b strings.Builder
+	b.WriteString(d.action)
+	if d.resource != "" && d.resource != "*" {
+		b.WriteString(" on " + shortARN(d.resource))
+	}
+	if d.action == "iam:PassRole" {
+		b.WriteString(" with iam:PassedToService " + passedTo(r.operation))
+	}
+	return b.String()
+}
+
+// passedTo returns the service to which an operation passes roles: those of tasks to tasks, those of volumes, load
+// balancers and hooks to ECS.
+func passedTo(operation string) string {
+	switch operation {
+	case "ecs:CreateService", "ecs:UpdateService", "ecs:CreateTaskSet":
+		return "ecs.amazonaws.com"
+	}
+	return "ecs-tasks.amazonaws.com"
+}
+
+// shortARN returns the last part of an ARN: "role/app".
+func shortARN(arn string) string {
+	parts := strings.SplitN(arn, ":", 6)
+	return parts[len(parts)-1]
+}
+
+// reachAdvice returns the advice for a service that cannot be reached.
+func (g gate) reachAdvice(err error) string {
+	var dns *net.DNSError
+	switch {
+	case isTLS(err):
+		return "trust the certificate authority on this machine, or set AWS_CA_BUNDLE to its PEM file"
+	case g.endpoint != "":
+		return "check that " + secret.URL(g.endpoint) +
+			" responds; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
+	case errors.As(err, &dns):
+		return "check the Region's name and the network"
+	}
+	return "check the network and the proxy settings"
+}
