@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -128,10 +129,18 @@ func (r *Records) newRecord(d ecstypes.ServiceDeployment) verdict.Record {
 		v.Alarms = slices.Clone(d.Alarms.TriggeredAlarmNames)
 	}
 	for _, h := range d.LifecycleHookDetails {
-		v.Hooks = append(v.Hooks, verdict.Hook{ID: aws.ToString(h.HookId), Status: string(h.Status),
-			ExpiresAt: aws.ToTime(h.ExpiresAt), Then: string(h.TimeoutAction)})
+		v.Hooks = append(v.Hooks, verdict.Hook{ID: aws.ToString(h.HookId), Target: functionName(aws.ToString(h.TargetArn)),
+			Status: string(h.Status), ExpiresAt: aws.ToTime(h.ExpiresAt), Then: string(h.TimeoutAction)})
 	}
 	return v
+}
+
+// functionName returns the name of a Lambda function, without a version or an alias.
+func functionName(arn string) string {
+	if parts := strings.Split(arn, ":"); len(parts) > 6 {
+		return parts[6]
+	}
+	return arn
 }
 
 // IsRefused reports whether AWS rejected the request itself. An error of the server, of the request

@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,46 @@ func TestRequestFiguresDelayNothing(t *testing.T) {
 	if all, _ := countedRequests(run("latency cloudwatch:GetMetricData by=15s")); len(all) < 6 {
 		t.Errorf("slow answers: %+v", all)
 	}
+}
+
+// A read that the end of a stage stops is no problem: the next stage reads again.
+func TestEndOfAStageIsNoProblemOfTheFigures(t *testing.T) {
+	cut := 0
+	const rollout = "    - {name: ECS_PRIMARY_ROLLOUT}\n"
+	pipeline := strings.Replace(stagetest.WatchedPipeline, rollout, rollout+"    - {name: WAIT, with: {duration: 3m}}\n", 1)
+	for delay := range 8 { // the promotion ends at different seconds of a read
+		stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+			stagetest.Must(b, b.Sim.Inject("latency cloudwatch:GetMetricData by=9s"))
+			image := fmt.Sprintf("sim/web:v2?start-delay=%ds", 40+5*delay)
+			end := b.Deploy(b.Files(image, pipeline))
+			b.ExpectEnd(end, sluice.Succeeded, "", strings.ReplaceAll(stagetest.ServesV2, "sim/web:v2", image))
+			all, _ := countedRequests(b)
+			for _, ev := range all {
+				if ev.Problem != "" {
+					b.Errorf("delay %d: a stage that ended is reported as a problem: %s", delay, ev.Text())
+				}
+			}
+			cut += readsOverAnEnd(b)
+		})
+	}
+	if cut == 0 {
+		t.Error("no read was stopped by the end of a stage")
+	}
+}
+
+// readsOverAnEnd returns how many reads of the figures were under way when a stage ended.
+func readsOverAnEnd(b *stagetest.Bench) (n int) {
+	for _, e := range b.Events {
+		if _, ok := e.Open().(sluice.StageEnded); !ok {
+			continue
+		}
+		for _, c := range metricCalls(b) {
+			if c.At.Before(e.At) && c.At.Add(c.Took).After(e.At) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Without any request CloudWatch has no data, which is not the same as 0 requests. It is said once.

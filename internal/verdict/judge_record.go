@@ -93,7 +93,7 @@ func (r *ServiceFollower) judgeRecord(o Observation) *conclusion {
 	return r.judgeFailed(o.Service, r.followed.deploymentIn(o.Service), o)
 }
 
-// concludeAs returns an end with AWS's reason, and with the alarms that fired as its cause.
+// concludeAs returns an end with AWS's reason, and with the alarms that fired, or the hook that failed, as its cause.
 func (r *ServiceFollower) concludeAs(outcome sluice.Outcome, by string) *conclusion {
 	e := &conclusion{outcome: outcome, by: by, why: r.followed.rollbackReason}
 	rec := r.lastRecord
@@ -101,6 +101,9 @@ func (r *ServiceFollower) concludeAs(outcome sluice.Outcome, by string) *conclus
 		e.cause = &diagnosis.Cause{Kind: diagnosis.AlarmFired,
 			Text:  "alarm " + strings.Join(rec.Alarms, ", ") + " fired",
 			Count: 1}
+	}
+	if h := rec.failedHook(); h != nil && e.cause == nil {
+		e.cause = &diagnosis.Cause{Kind: diagnosis.HookFailed, Text: h.failureText(), Count: 1}
 	}
 	if outcome == sluice.RolledBack && by != "" && by == r.followed.revision {
 		e.why = strings.TrimPrefix(e.why+"; an earlier deployment of the same revision serves again", "; ")

@@ -1,6 +1,9 @@
 package verdict
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // lifecycleStages are the stages through which ECS takes a deployment with a strategy that shifts traffic,
 // in their order (ECS Developer Guide, "Lifecycle hooks for Amazon ECS service deployments").
@@ -41,4 +44,31 @@ func (r *Record) passesTime() bool { return r != nil && r.awaitedHook() == nil &
 func (r *Record) holdsTasks() bool {
 	return r.awaitedHook() != nil ||
 		r.Stage != "" && !slices.Contains([]string{"RECONCILE_SERVICE", "SCALE_UP", "CLEAN_UP"}, r.Stage)
+}
+
+// failedHook returns the hook because of which ECS rolled back; nil if there is none. ECS also ends open hooks as FAILED
+// if it rolls back for another reason.
+func (r *Record) failedHook() *Hook {
+	if r == nil || !strings.Contains(strings.ToLower(r.Reason+r.RollbackReason), "hook") {
+		return nil
+	}
+	for i, h := range r.Hooks {
+		if h.Status == "FAILED" || h.Status == "TIMED_OUT" && h.Then != "CONTINUE" {
+			return &r.Hooks[i]
+		}
+	}
+	return nil
+}
+
+// failureText names the hook and how it ended.
+func (h *Hook) failureText() string {
+	switch {
+	case h.Status == "TIMED_OUT" && h.Target == "":
+		return "lifecycle hook " + h.ID + " got no answer in time"
+	case h.Status == "TIMED_OUT":
+		return "lifecycle hook " + h.Target + " did not end in time"
+	case h.Target == "":
+		return "lifecycle hook " + h.ID + " was answered ROLLBACK"
+	}
+	return "lifecycle hook " + h.Target + " failed"
 }

@@ -148,6 +148,7 @@ type Counter struct {
 // Hook is a lifecycle hook of a deployment.
 type Hook struct {
 	ID        string
+	Target    string // name of its Lambda function; empty for a pause
 	Status    string // AWAITING_ACTION, IN_PROGRESS, SUCCEEDED, FAILED, TIMED_OUT
 	ExpiresAt time.Time
 	Then      string // what AWS does at ExpiresAt: ROLLBACK, CONTINUE

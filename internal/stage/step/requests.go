@@ -51,7 +51,12 @@ func WatchRequests(ctx context.Context, s *Step) {
 	}
 	if span, due := w.startRead(s.Host.Began(), s.Clock.Now()); due {
 		s.Clock.Go(func() {
-			w.endRead(SharedMetrics(s.Account, s.Clock).ReadRequests(ctx, groups, span))
+			counted, err := SharedMetrics(s.Account, s.Clock).ReadRequests(ctx, groups, span)
+			if ctx.Err() != nil {
+				w.dropRead()
+				return
+			}
+			w.endRead(counted, err)
 		})
 	}
 }
@@ -105,6 +110,14 @@ func (w *requestWatch) startRead(began, now time.Time) (span metrics.Span, due b
 		w.isReading, w.readAt = true, now
 	}
 	return span, due
+}
+
+// dropRead forgets a read that the end of its stage stopped, so that the next stage reads. It is no
+// problem of CloudWatch.
+func (w *requestWatch) dropRead() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.isReading, w.readAt = false, time.Time{}
 }
 
 // endRead keeps the result of a read, or why there is none. counted is nil if the account was read in

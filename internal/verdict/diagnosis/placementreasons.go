@@ -57,6 +57,9 @@ var balancerReasons = []reason{
 // deploymentReasons are about a deployment as a whole.
 var deploymentReasons = []reason{
 	says(`because of the service deployment configuration`, BlockedByConfig, ""),
+	says(`lifecycle hook .* got no answer in time`, HookFailed,
+		"answer the pause in time: sluice continue; or raise the timeout of the hook"),
+	says(`lifecycle hook .* was answered rollback`, HookFailed, "ask the person who answered the hook with ROLLBACK"),
 	says(`lifecycle hook`, HookFailed,
 		"read the log of the hook's function: it has to return hookStatus SUCCEEDED, and ECS's hook role must be allowed to "+
 			"invoke it"),
