@@ -77,7 +77,7 @@ func TestPlanKnowsTheLoadBalancer(t *testing.T) {
 		"sticky targets": {[]caseEdit{fits, {"world.yaml", `"deregistrationDelay": "10s"`,
 			`"deregistrationDelay": "10s", "attributes": {"stickiness.enabled": "true"}`}}, 1,
 			[]string{"has stickiness and the default rule of port 80 has none: AWS refuses a rule with two target groups",
-				"Key=stickiness.enabled,Value=false"}},
+				"set stickiness.enabled to false on the target group"}},
 		"sticky rule": {[]caseEdit{fits, withCanary, {"world.yaml", `"forward": {`, `"stickiness": "1h", "forward": {`}}, 0,
 			[]string{"the default rule of port 80 has stickiness: a client stays with its target group for 1h",
 				"known clients do not reach the canary"}},

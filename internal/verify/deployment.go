@@ -67,7 +67,7 @@ func (c *checker) checkProviders(ctx context.Context) {
 		case !slices.Contains(cluster.Providers, lastPart(name, "/")):
 			c.fail(subject, fmt.Sprintf("cluster %s does not have it; it has %s", lastPart(c.clusterName(), "/"),
 				listOrNone(cluster.Providers)), "name one of these in capacityProviderStrategy, or add it to the "+
-				"cluster with aws ecs put-cluster-capacity-providers")
+				"cluster")
 		default:
 			c.ok(subject, "")
 		}
@@ -108,7 +108,7 @@ func (c *checker) judgeAlarm(name string, read []metrics.Alarm, err error) {
 	switch {
 	case isMissing(err):
 		c.warn(subject, "it does not exist, so it does not protect the deployment",
-			"correct deploymentConfiguration.alarms, or create the alarm with aws cloudwatch put-metric-alarm")
+			"correct deploymentConfiguration.alarms, or create the alarm in CloudWatch")
 	case !c.judge(subject, err, "", ""):
 	case read[0].IsFiring():
 		c.warn(subject, "it is in ALARM already, so ECS ignores it in this deployment",

@@ -37,19 +37,17 @@ func balancerRulesOf(t plan.BalancerType) balancerRules {
 
 // refuseStickyTargets rejects a target group with stickiness in a rule without: AWS refuses to forward to two groups
 // then.
-func refuseStickyTargets(app *appfile.Application, live plan.AWSState) error {
+func refuseStickyTargets(_ *appfile.Application, live plan.AWSState) error {
 	i := slices.IndexFunc(live.WritableRules(), func(r sluice.Rule) bool { return r.Sticky == 0 })
-	for group, g := range map[*appfile.TargetGroup]*plan.GroupAttachment{app.Primary: live.Primary, app.Canary: live.Canary} {
-		if i < 0 || group == nil || g == nil || !g.Sticky {
+	for _, g := range []*plan.GroupAttachment{live.Primary, live.Canary} {
+		if i < 0 || g == nil || !g.Sticky {
 			continue
 		}
 		r := live.WritableRules()[i]
 		return &sluice.Error{Op: "plan", Resource: r.ARN, Kind: sluice.Conflict,
 			Err: fmt.Errorf("target group %s has stickiness and the %s has none: AWS refuses a rule with two target groups "+
 				"then", g.Name, r.Name()),
-			Next: "set stickiness in the forward action of the rule, or remove it from the target group: aws elbv2 " +
-				"modify-target-group-attributes --target-group-arn " + group.ARN +
-				" --attributes Key=stickiness.enabled,Value=false"}
+			Next: "set stickiness in the forward action of the rule, or set stickiness.enabled to false on the target group"}
 	}
 	return nil
 }
