@@ -109,6 +109,14 @@ func CompareTask(want *Task, have *ecstypes.TaskDefinition) []Difference {
 	return c.sortedDifferences()
 }
 
+// CompareTags returns the differences between the tags of a wanted task definition and those that AWS has. It compares
+// only tags with keys of the file: other tags stay.
+func CompareTags(want *Task, have []ecstypes.Tag) []Difference {
+	c := comparison{rules: taskRules()}
+	c.compareMember("tags", valueTree(reflect.ValueOf(want.Input.Tags)), valueTree(reflect.ValueOf(have)))
+	return c.sortedDifferences()
+}
+
 // Digest returns the SHA-256, in hex, of the normal form of a task definition. It is equal for
 // definitions that CompareTask finds equal.
 func Digest(want *Task) string {

@@ -3,6 +3,7 @@ package definition
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -15,6 +16,25 @@ func (s *Service) WithTags(tags map[string]string) *Service {
 	out.Input, out.Given = &in, maps.Clone(s.Given)
 	out.Given["tags"] = true
 	return &out
+}
+
+// WithOtherTags returns the task definition with the tags of another one whose keys it does not have, and these keys. It
+// omits tags that AWS or sluice set.
+func (t *Task) WithOtherTags(others []ecstypes.Tag) (*Task, []string) {
+	in := *t.Input
+	in.Tags = slices.Clone(in.Tags)
+	var keys []string
+	for _, o := range others {
+		key := aws.ToString(o.Key)
+		if strings.HasPrefix(key, "aws:") || strings.HasPrefix(key, "sluice:") ||
+			slices.ContainsFunc(t.Input.Tags, func(x ecstypes.Tag) bool { return aws.ToString(x.Key) == key }) {
+			continue
+		}
+		in.Tags, keys = append(in.Tags, o), append(keys, key)
+	}
+	out := *t
+	out.Input = &in
+	return &out, keys
 }
 
 // WithTags returns the request with more tags of its tasks. A tag of the same key gets the new

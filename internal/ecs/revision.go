@@ -22,7 +22,7 @@ type Revision struct {
 // FindRegistered returns the newest active revision of the family if it equals want. Otherwise it
 // returns the zero Revision.
 func FindRegistered(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
-	have, err := LatestDefinition(ctx, api, aws.ToString(want.Input.Family))
+	have, err := LatestTagged(ctx, api, aws.ToString(want.Input.Family))
 	if err != nil || have == nil {
 		return Revision{}, err
 	}
@@ -38,7 +38,7 @@ const recentLimit = 5
 func FindRecent(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
 	arns, err := listNewest(ctx, api, aws.ToString(want.Input.Family), recentLimit)
 	for _, arn := range arns {
-		have, err := ReadDefinition(ctx, api, arn)
+		have, err := ReadTagged(ctx, api, arn)
 		if err != nil {
 			return Revision{}, err
 		}
@@ -49,21 +49,28 @@ func FindRecent(ctx context.Context, api *awsecs.Client, want *definition.Task) 
 	return Revision{}, err
 }
 
-// MatchRevision returns the revision of have if have equals want, otherwise the zero Revision.
-func MatchRevision(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
-	if len(definition.CompareTask(want, have)) > 0 {
+// Tagged is a registered task definition with its tags, which AWS returns separately.
+type Tagged struct {
+	*ecstypes.TaskDefinition
+	Tags []ecstypes.Tag
+}
+
+// MatchRevision returns the revision of have if have equals want and has its tags, otherwise the zero
+// Revision.
+func MatchRevision(want *definition.Task, have *Tagged) Revision {
+	if len(definition.CompareTask(want, have.TaskDefinition))+len(definition.CompareTags(want, have.Tags)) > 0 {
 		return Revision{}
 	}
-	return newRevision(have)
+	return newRevision(have.TaskDefinition)
 }
 
 // newestListed returns the newest ACTIVE revision of a family, or nil.
-func newestListed(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+func newestListed(ctx context.Context, api *awsecs.Client, family string) (*Tagged, error) {
 	arns, err := listNewest(ctx, api, family, 1)
 	if err != nil || len(arns) == 0 {
 		return nil, err
 	}
-	return ReadDefinition(ctx, api, arns[0])
+	return ReadTagged(ctx, api, arns[0])
 }
 
 // listNewest returns the ARNs of the newest ACTIVE revisions, at most the given number.
@@ -76,20 +83,39 @@ func listNewest(ctx context.Context, api *awsecs.Client, family string, most int
 	return list.TaskDefinitionArns, nil
 }
 
-// LatestDefinition returns the newest ACTIVE revision of a family, or nil, with one call if there is
+// LatestTagged returns the newest ACTIVE revision of a family, or nil, with one call if there is
 // a revision. A family's name stands for its latest ACTIVE revision (API Reference,
 // DescribeTaskDefinition).
-func LatestDefinition(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
-	td, err := ReadDefinition(ctx, api, family)
+func LatestTagged(ctx context.Context, api *awsecs.Client, family string) (*Tagged, error) {
+	td, err := ReadTagged(ctx, api, family)
 	if err != nil && IsRefused(err) {
 		return newestListed(ctx, api, family) // finds out whether the family has no revision
 	}
 	return td, err
 }
 
-// ReadDefinition reads a task definition by ARN or family:revision.
+// LatestDefinition is [LatestTagged] without the tags.
+func LatestDefinition(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+	td, err := LatestTagged(ctx, api, family)
+	if td == nil {
+		return nil, err
+	}
+	return td.TaskDefinition, err
+}
+
+// ReadDefinition is [ReadTagged] without the tags.
 func ReadDefinition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
-	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name)})
+	td, err := ReadTagged(ctx, api, name)
+	if td == nil {
+		return nil, err
+	}
+	return td.TaskDefinition, err
+}
+
+// ReadTagged reads a task definition by ARN or family:revision, with its tags.
+func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, error) {
+	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name),
+		Include: []ecstypes.TaskDefinitionField{ecstypes.TaskDefinitionFieldTags}})
 	if err != nil {
 		next := sluice.NextStep(err)
 		if next == "" && IsRefused(err) {
@@ -98,7 +124,7 @@ func ReadDefinition(ctx context.Context, api *awsecs.Client, name string) (*ecst
 		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
 			Next: next}
 	}
-	return out.TaskDefinition, nil
+	return &Tagged{out.TaskDefinition, out.Tags}, nil
 }
 
 // ReadActive reads a registered task definition, a family:revision or a family for its newest, as the request that

@@ -20,6 +20,8 @@ type AWSState struct {
 	Left       []string
 	Beside     *ecstypes.Service        // the canary service with hosting services; nil: there is none
 	Definition *ecstypes.TaskDefinition // of the PRIMARY revision; nil: there is none
+	// DefinitionTags are the tags of Definition, which AWS returns separately.
+	DefinitionTags []ecstypes.Tag
 	// Identical is the revision that equals the file's: the PRIMARY one if it is ACTIVE, otherwise the newest of the
 	// family; empty: neither
 	Identical string

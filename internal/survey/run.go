@@ -30,11 +30,12 @@ func surveyFamily(ctx context.Context, a *account.Account, app *appfile.Applicat
 		live.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), live.Identical)
 		return err
 	}
-	live.Definition, err = ecs.LatestDefinition(ctx, a.ECS(), *app.Task.Input.Family)
-	if err != nil || live.Definition == nil {
+	td, err := ecs.LatestTagged(ctx, a.ECS(), *app.Task.Input.Family)
+	if err != nil || td == nil {
 		return err
 	}
-	live.Identical = ecs.MatchRevision(app.Task, live.Definition).Name
+	live.Definition, live.DefinitionTags = td.TaskDefinition, td.Tags
+	live.Identical = ecs.MatchRevision(app.Task, td).Name
 	return nil
 }
 

@@ -119,7 +119,8 @@ func surveyDefinitions(ctx context.Context, a *account.Account, c clock.Clock, a
 	}
 	// Another tool may have registered a newer revision that it did not deploy, or that was rolled back.
 	if d := live.Definition; d != nil && d.Status == "ACTIVE" {
-		live.Identical = cmp.Or(ecs.MatchRevision(app.Task, d).Name, live.Identical)
+		live.Identical = cmp.Or(ecs.MatchRevision(app.Task, &ecs.Tagged{TaskDefinition: d,
+			Tags: live.DefinitionTags}).Name, live.Identical)
 	}
 	return nil
 }
@@ -154,15 +155,19 @@ func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand 
 
 // recordServing puts a read of the service, and the task definition that serves, into live.
 func recordServing(ctx context.Context, definitions *ecs.DefinitionCache, c clock.Clock, now *ecs.ServiceState,
-	live *plan.AWSState) (err error) {
+	live *plan.AWSState) error {
 	if now == nil {
 		return nil
 	}
 	recordService(live, now, c)
 	if serving := now.Serving(); serving != "" && now.Status == "ACTIVE" {
-		live.Definition, err = definitions.Read(ctx, serving)
+		td, err := definitions.ReadTagged(ctx, serving)
+		if err != nil {
+			return err
+		}
+		live.Definition, live.DefinitionTags = td.TaskDefinition, td.Tags
 	}
-	return err
+	return nil
 }
 
 // recordService puts a read of the service and its claim into live.

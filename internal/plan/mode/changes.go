@@ -16,6 +16,7 @@ func findChanges(app *appfile.Application, live plan.AWSState) []plan.Change {
 		all = appendDifferences(all, "task definition", app.Task.Members())
 	} else {
 		all = appendDifferences(all, "task definition", definition.CompareTask(app.Task, live.Definition))
+		all = appendDifferences(all, "task definition", definition.CompareTags(app.Task, live.DefinitionTags))
 	}
 	if live.Service == nil || live.ServiceStatus() == "INACTIVE" {
 		all = appendDifferences(all, "service", app.Service.Members())

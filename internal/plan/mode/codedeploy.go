@@ -151,7 +151,7 @@ func planCodeDeploy(p *plan.Plan, app *appfile.Application, live plan.AWSState, 
 
 // needsDeployment reports whether a setting that the AppSpec carries differs.
 func needsDeployment(app *appfile.Application, live plan.AWSState) bool {
-	if live.Definition == nil || len(definition.CompareTask(app.Task, live.Definition)) > 0 {
+	if live.Definition == nil || len(diffWithNewest(app, live)) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(definition.CompareForCodeDeploy(app.Service, live.Service),

@@ -48,7 +48,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseUndeployable(app, live, o); err != nil {
 		return nil, err
 	}
-	app = withScaledCount(withLeftOut(app, live), live, o.Tasks)
+	app = withScaledCount(withLeftOut(withKeptTags(app, live), live), live, o.Tasks)
 	app = withTargetGroup(withDesiredCount(app, o.Tasks), live)
 	p, err := newPlan(app, live)
 	if err != nil {

@@ -134,7 +134,8 @@ func diffWithNewest(app *appfile.Application, live plan.AWSState) []definition.D
 	if live.Definition == nil {
 		return app.Task.Members()
 	}
-	return definition.CompareTask(app.Task, live.Definition)
+	return append(definition.CompareTask(app.Task, live.Definition),
+		definition.CompareTags(app.Task, live.DefinitionTags)...)
 }
 
 // addSteps adds the stages of before and after to those of the plan. Leftovers of a lost deployment
