@@ -32,6 +32,7 @@ type CodeDeployFollower struct {
 	explanationRead  bool      // the reads that explain an end were requested
 	failures         diagnosis.Failures
 	limit            timeLimit
+	codeTasks
 	codePolling
 
 	unread     []string
@@ -122,7 +123,7 @@ func (b CodeDeployFollower) Needs(now time.Time) CodeNeeds {
 		return n
 	case b.endNeedsCheck() && !b.explanationRead:
 		n.Service, n.StoppedTasks = true, b.greenSet() != nil
-	case b.main.hasSucceeded() && b.explanationRead:
+	case b.main.hasSucceeded() && (b.explanationRead || b.hold.why != ""):
 		n.Service = true // to check that its tasks run
 	case l.isOver():
 		n.Deployment = l.id // for its rollback
@@ -138,7 +139,7 @@ func (b CodeDeployFollower) Needs(now time.Time) CodeNeeds {
 	if b.sawFailure(now) {
 		n.Service, n.StoppedTasks = true, true
 	}
-	n.Service = n.Service || b.polls == 0 && b.want.Revision == "" // for the names of the revisions
+	n.Service = n.Service || b.isServiceDue(now) || b.polls == 0 && b.want.Revision == "" // for the names of the revisions
 	return n
 }
 
@@ -258,12 +259,15 @@ func (b *CodeDeployFollower) recordService(o Observation) {
 	if b.service != nil {
 		events = b.service.Events
 	}
+	before := b.failures.Count()
 	b.failures = b.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
 		func(t diagnosis.Stopped) bool { return !b.isFollowedTask(t) }), events)
+	died := b.failures.Count() > before
 	b.failures = b.failures.AddLogs(o.Logs, events)
-	if e := b.main.target.Event("Install"); e != nil && e.Status == "Succeeded" {
-		b.failures = b.failures.Reset()
+	if b.main.target.eventSucceeded("Install") {
+		b.failures = b.failures.KeepDeaths(events)
 	}
+	b.noteTasks(o, died)
 }
 
 // learnRevisions reads the revisions of both task sets from the service.
@@ -352,7 +356,7 @@ func (b *CodeDeployFollower) outcomeNow(o Observation) *conclusion {
 	case !b.main.isOver():
 		return nil
 	case b.main.hasSucceeded():
-		return b.judgeSuccess()
+		return b.concludeSuccess(o, b.judgeSuccess())
 	case b.endNeedsCheck() && !b.explanationRead:
 		return nil
 	case b.rollback.id != "":
@@ -453,8 +457,7 @@ func (b *CodeDeployFollower) wantsNoTask() bool {
 	return g != nil && g.Desired == 0
 }
 
-// isServing reports whether tasks of the deployed revision run: at least one, or all of them where
-// the wait requires that.
+// isServing reports whether all tasks of the deployed revision run.
 func (b *CodeDeployFollower) isServing() bool {
 	if b.service == nil {
 		return true
@@ -463,7 +466,7 @@ func (b *CodeDeployFollower) isServing() bool {
 	if p == nil || p.Desired == 0 {
 		return p != nil
 	}
-	return p.Running > 0 && !b.want.Serving || p.Running >= p.Desired && p.Pending == 0
+	return p.Running >= p.Desired && p.Pending == 0
 }
 
 // judgeRollback judges the rollback; nil: it has not ended.
@@ -522,10 +525,14 @@ func (d *CodeDeployment) rollsBack() bool {
 // judgeCrashLoop ends the wait if tasks of the replacement fail repeatedly with one cause.
 // CodeDeploy has no circuit breaker: it waits an hour.
 func (b *CodeDeployFollower) judgeCrashLoop() *conclusion {
-	if !b.failures.Reach(b.want.FailAfter) || b.main.isOver() {
+	if !b.failures.Reach(b.want.FailAfter) || b.main.isOver() && !b.main.hasSucceeded() {
 		return nil
 	}
-	return &conclusion{outcome: sluice.Failed, why: "CodeDeploy continues to wait for up to an hour",
+	why := "CodeDeploy continues to wait for up to an hour"
+	if b.main.target.eventSucceeded("Install") {
+		why = "CodeDeploy does not watch tasks that were healthy once"
+	}
+	return &conclusion{outcome: sluice.Failed, why: why,
 		thenDo: "and end the deployment: " + b.rollbackCommand()}
 }
 
@@ -542,7 +549,7 @@ func (b *CodeDeployFollower) checkLimits(now time.Time) *conclusion {
 	if b.limit.isNear(now.Sub(b.began)) {
 		return &conclusion{outcome: sluice.TimedOut, why: b.limit.text()}
 	}
-	if b.want.Deadline > 0 && !b.waitsAsConfigured() && now.Sub(b.progressAt) >= b.want.Deadline {
+	if b.want.Deadline > 0 && !b.waitsAsConfigured() && b.hold.time == 0 && now.Sub(b.progressAt) >= b.want.Deadline {
 		return b.concludeStalled()
 	}
 	return nil

@@ -62,6 +62,7 @@ func (b *CodeDeployFollower) noteRequested(n CodeNeeds, now time.Time) {
 	b.requested.Revision = revision
 	if n.StoppedTasks {
 		b.stoppedReadAt = now
+		b.starts = max(b.starts, b.unreadStarts())
 	}
 }
 
@@ -118,19 +119,25 @@ func (b *CodeDeployFollower) fingerprintOf() string {
 	return s.String()
 }
 
-// sawFailure reports whether a task of the replacement stopped, or the replacement does not start
-// for a long time.
+// sawFailure reports whether a task of the replacement stopped, at any time until the wait ends, or the replacement does
+// not start for a long time.
 func (b *CodeDeployFollower) sawFailure(now time.Time) bool {
+	if b.greenSet() == nil || b.rollback.id != "" || b.main.isOver() && !b.main.hasSucceeded() {
+		return false
+	}
+	since := now.Sub(b.stoppedReadAt)
+	if !b.want.ReadOnce && (b.lostTasks && since >= busyInterval || b.unreadStarts() > 0 ||
+		b.failures.Leading().Count > 0 && since >= eventInterval) {
+		return true
+	}
 	install := b.main.target.Event("Install")
-	if install == nil || install.Status != "InProgress" || b.greenSet() == nil || b.main.isOver() {
+	if install == nil || install.Status != "InProgress" || b.main.isOver() {
 		return false
 	}
 	if b.want.ReadOnce {
 		return b.stoppedReadAt.IsZero()
 	}
-	since := now.Sub(b.stoppedReadAt)
-	return b.lostTasks && since >= busyInterval || now.Sub(b.progressAt) >= stuckAfter && since >= stuckAfter ||
-		b.failures.Leading().Count > 0 && since >= eventInterval
+	return now.Sub(b.progressAt) >= stuckAfter && since >= stuckAfter
 }
 
 // nextPoll returns the time until the next poll.
@@ -152,6 +159,8 @@ func (b *CodeDeployFollower) pollInterval(now time.Time) time.Duration {
 	switch {
 	case l.id == "":
 		return idleInterval
+	case b.hold.time > 0:
+		return min(stableInterval, b.hold.time)
 	case l.isOver(), l.needsDeployment() && l.target.Status != "Ready":
 		return endInterval
 	case l.isFinishing():

@@ -86,6 +86,9 @@ func (b *CodeDeployFollower) progressText() string {
 		parts = append(parts, fmt.Sprintf("%s: %d running, %g%%", firstNonEmpty(b.previousRevision, "blue"),
 			blue.Running, blue.Weight))
 	}
+	if b.hold.why != "" {
+		parts = append(parts, b.hold.why)
+	}
 	return strings.Join(parts, "; ")
 }
 

@@ -135,3 +135,32 @@ func (b *bench) isAlone(n int32) bool {
 	s := b.service("web")
 	return s.Deployments[0].RunningCount == n && s.RunningCount == n
 }
+
+// CodeDeploy does not watch tasks that were healthy once: neither while it keeps the original task set, nor after. A
+// version whose tasks die then is a failure for a wait that began with the deployment, and for one that begins after it.
+func TestCodeDeployWatchesNoTasksThatWereHealthy(t *testing.T) {
+	for name, c := range map[string]struct {
+		group, image string
+		bake, after  time.Duration
+	}{
+		"while the original is kept": {group: "terminate: 5m", image: "sim/web:v2?oom-after=50s"},
+		"at once":                    {image: "sim/web:v2?oom-after=25s"},
+		"in the bake":                {image: "sim/web:v2?crash-after=70s&exit=1", bake: 2 * time.Minute},
+		"wait begins later":          {image: "sim/web:v2?crash-after=70s&exit=1", after: 6 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onCode(t, codeOptions{seed: 3, group: c.group}, func(b *codeBench) {
+				id := b.bring(c.image, "")
+				b.sleep(c.after)
+				want := verdict.Wanted{Deployment: id, Revision: "web:2", JustCreated: c.after == 0, Bake: c.bake}
+				v := b.follow(want)
+				if v.Outcome != sluice.Failed || v.Cause.Count < diagnosis.FailAfter || v.Cause.Task == "" {
+					t.Errorf("%s: %s\n%s", v.Outcome, v.Detail, strings.Join(b.seen, "\n"))
+				}
+				if s := b.get(id).Status; c.group != "" && s != "InProgress" {
+					t.Errorf("the deployment was %s", s)
+				}
+			})
+		})
+	}
+}
