@@ -71,6 +71,7 @@ type Application struct {
 	Gates            []Gate  // of the whole pipeline
 	AutoRollback     bool
 	ProgressDeadline time.Duration // how long a stage may make no progress
+	Bake             time.Duration // how long all tasks must run, watched, before a success
 	Timeout          time.Duration // hard limit of a deployment
 	OnOutsideChange  sluice.OnOutside
 	OnOtherTargets   sluice.OnTargets

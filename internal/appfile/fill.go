@@ -35,6 +35,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Timeout = values.SpanOr(spec.Get("timeout"), DefaultTimeout)
 	app.ProgressDeadline = values.SpanOr(spec.Get("progressDeadline"),
 		values.SpanOr(input.Get("progressDeadline"), defaultProgressTime))
+	app.Bake = values.SpanOr(spec.Get("bake"), values.SpanOr(input.Get("bake"), 0))
 	app.Scaling.Suspend = values.FlagOr(spec.Get("suspendAutoScaling"),
 		values.FlagOr(input.Get("suspendAutoScaling"), false))
 	app.KeepDefinitions = int(values.IntegerOr(input.Get("keepTaskDefinitions"), 0))

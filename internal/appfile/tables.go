@@ -44,6 +44,7 @@ func specShape(f Format) shape {
 			honouredKey("cluster", shape{kind: text},
 				"The cluster, by name or ARN, if the service definition has no cluster."),
 			honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
+			honouredKey("bake", shape{kind: span}, bakeSentence),
 			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
 			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
 			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence))
@@ -60,6 +61,7 @@ const (
 	keepRemark      = "a rollback needs the previous task definition"
 	suspendSentence = "Whether sluice suspends auto scaling during a deployment and restores its previous state when " +
 		"the deployment ends. Default: false."
+	bakeSentence     = "How long all tasks of the new version must run, watched, before a deployment succeeds. Default: no time."
 	deadlineSentence = "A stage fails if it makes no progress for this long. Default: 10m."
 	outsideSentence  = "The reaction to an external change during a deployment. stop (the default) ends the " +
 		"deployment safely, reassert restores its values, adopt accepts the change."
@@ -181,6 +183,7 @@ func inputShape(f Format) shape {
 	}
 	if f == Sluice {
 		keys = append(keys, refusedKey("progressDeadline", "In sluice.yaml progressDeadline is a top-level key."),
+			refusedKey("bake", "In sluice.yaml bake is a top-level key."),
 			refusedKey("suspendAutoScaling", "In sluice.yaml suspendAutoScaling is a top-level key."),
 			refusedKey("codedeploy", "In sluice.yaml codedeploy is a top-level key."),
 			refusedKey("appspec", "In sluice.yaml appspec is a top-level key."),
@@ -188,6 +191,7 @@ func inputShape(f Format) shape {
 			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a top-level key."))
 	} else {
 		keys = append(keys, honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
+			honouredKey("bake", shape{kind: span}, bakeSentence),
 			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
 			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
 			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence))

@@ -53,6 +53,7 @@ type Plan struct {
 	Recreate    bool   `json:"recreate,omitempty"` // a sync stops the old tasks first
 
 	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
+	Bake             time.Duration `json:"bake,omitempty"`
 	Timeout          time.Duration `json:"timeout,omitempty"`
 
 	Task     json.RawMessage `json:"taskDefinition"`     // request shape

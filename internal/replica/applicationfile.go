@@ -192,6 +192,8 @@ func (s Setup) SluiceText() string {
 	if s.Region != "" {
 		l.add("region: %s", s.Region)
 	}
+	l.add("# A deployment succeeds after all new tasks have run for this long. It shows versions that die after a while.")
+	l.add("bake: 1m")
 	s.addInput(l)
 	s.addCodeDeploy(l)
 	s.addPipeline(l)

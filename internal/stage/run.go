@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/gates"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/outside"
+	"github.com/sluice-ecs/sluice/internal/stage/rolling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 )
 
@@ -54,10 +55,44 @@ func executeStage(ctx context.Context, s *step.Step) error {
 	if err != nil {
 		return err
 	}
+	if isLastOfVariants(s) {
+		run = thenAwaitStable(s, run)
+	}
 	if err := runWithTimeout(ctx, s, run); err != nil {
 		return err
 	}
 	return step.SaveStageDone(s.WithRetries(ctx), s)
+}
+
+// isLastOfVariants reports whether the stage is the last one that changes the tasks or the traffic of a new version that
+// sluice itself promotes. What ECS rolls and what CodeDeploy deploys is followed to its end anyway.
+func isLastOfVariants(s *step.Step) bool {
+	if s.IsRollback() || !s.Plan.Mode().HasVariants() || !s.Plan.FinalState().NewPrimary {
+		return false
+	}
+	last := -1
+	for _, x := range s.Plan.Stages {
+		switch x.Name {
+		case appfile.StageSync, appfile.StageCanaryRollout, appfile.StageTrafficRouting, appfile.StagePrimaryRollout,
+			appfile.StageCanaryClean:
+			last = x.Index
+		}
+	}
+	return s.Stage.Index == last
+}
+
+// thenAwaitStable runs a stage, and then waits until the tasks are stable.
+func thenAwaitStable(s *step.Step, run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := run(ctx); err != nil {
+			return err
+		}
+		revision, err := begin.RegisteredName(ctx, s)
+		if err != nil || revision == "" {
+			return err
+		}
+		return rolling.AwaitStable(ctx, s, revision)
+	}
 }
 
 // runWithTimeout ends the stage at its timeout, if it has one.

@@ -13,7 +13,7 @@ func (b *CodeDeployFollower) buildVerdict(o Observation) Verdict {
 	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(),
 		Logs:   b.failures.Logs(),
 		Unread: b.unread,
-		Counts: b.countTasks(), NextPoll: b.nextPoll(o.At), Detail: b.progressText()}
+		Counts: b.countTasks(), NextPoll: b.nextPoll(o.At), Detail: b.progressText(), Withheld: b.hold.why}
 	if b.conclusion != nil {
 		v.State, v.Outcome, v.By = Ended, b.conclusion.outcome, b.conclusion.by
 	}

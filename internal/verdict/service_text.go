@@ -17,6 +17,7 @@ func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 		Causes:     r.listCauses(o), Logs: r.failures.Logs(), Unread: r.unread, Counts: r.countTasks(o),
 		NextPoll: r.nextPoll(o.Service, o.At),
 		Detail:   r.progressText(o),
+		Withheld: r.hold.why,
 	}
 	if r.conclusion != nil {
 		v.State, v.Outcome, v.By = Ended, r.conclusion.outcome, r.conclusion.by

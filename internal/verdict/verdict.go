@@ -67,6 +67,7 @@ type Verdict struct {
 
 	// Of a [ServiceFollower].
 	Outcome    sluice.Outcome // empty while progressing
+	Withheld   string         // what withholds a success that AWS reports; empty: nothing
 	Revision   string         // family:revision that is waited for
 	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
 	By         string         // revision rolled back to, or superseded by

@@ -59,6 +59,7 @@ func New(p *plan.Plan, t Timings, replace ReplaceTime) Forecast {
 		out.Stages = append(out.Stages, d)
 		out.Took += d
 	}
+	out.Took += p.Bake
 	out.Assumes = f.listAssumptions(t.Start > 0)
 	return out
 }

@@ -109,6 +109,9 @@ func isReady(s watch.Update) bool {
 // its error ends the wait.
 func watchCodeDeploy(ctx context.Context, s *step.Step, want verdict.Wanted,
 	also func(context.Context, watch.Update) error) (last watch.Update, err error) {
+	if !s.IsRollback() {
+		want.Bake = s.Plan.Bake
+	}
 	want.Deadline, want.FailAfter, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.FailureLimit(s),
 		rolling.WantsNoTasks(s)
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want}

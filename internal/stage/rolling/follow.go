@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -29,6 +30,9 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
 			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),
 			AllowsNoTasks: WantsNoTasks(s)}}
+	if !s.Plan.Mode().HasVariants() { // otherwise the last stage bakes
+		target.Bake = bakeOf(s)
+	}
 	of := s.Reads.BeginRead(now)
 	var last watch.Update
 	err := RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
@@ -54,6 +58,39 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 		return err
 	}
 	return awaitServed(ctx, s, revision, after)
+}
+
+// bakeOf returns the bake time of the application. A rollback has none: it gives callers the former version back.
+func bakeOf(s *step.Step) time.Duration {
+	if s.IsRollback() {
+		return 0
+	}
+	return s.Plan.Bake
+}
+
+// AwaitStable waits until the tasks of the revision that serves have been stable, if one of them stopped by itself since
+// it was started, and for the bake time of the application. It waits for nothing if another revision serves.
+func AwaitStable(ctx context.Context, s *step.Step, revision string) error {
+	sent := s.Clock.Now()
+	live, err := s.ObserveService(ctx)
+	if err != nil || live.Serving() != revision {
+		return err
+	}
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, IsResolved: true,
+		First: ecs.ServiceRead{State: live, SentAt: sent}, Wanted: verdict.Wanted{Revision: revision, Serving: true,
+			Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s), Bake: bakeOf(s)}}
+	var last watch.Update
+	err = RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
+		last, err = watch.New(s.Account, s.Clock).Wait(ctx, target, func(u watch.Update) {
+			step.EmitReasons(s, sluice.Primary, u.Verdict)
+			emitWaiting(s, u)
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return EndError(s, revision, last.Verdict)
 }
 
 // shareLastRead holds the last read of a wait for other readers of its poll. It is not held if a
@@ -207,7 +244,13 @@ func emitProgress(s *step.Step, update watch.Update) {
 		s.Host.Emit(c)
 	}
 	step.EmitReasons(s, sluice.Primary, v)
-	if what := progressText(update); what != "" && v.State == verdict.Progressing && what != s.Emitted.Progress {
+	emitWaiting(s, update)
+}
+
+// emitWaiting emits what an update waits for, each once.
+func emitWaiting(s *step.Step, update watch.Update) {
+	what := progressText(update)
+	if what != "" && update.Verdict.State == verdict.Progressing && what != s.Emitted.Progress {
 		s.Emitted.Progress = what
 		s.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
 	}
@@ -231,6 +274,9 @@ func emitReplaced(s *step.Step, update watch.Update) {
 // deployment strategy, or a rollback.
 func progressText(s watch.Update) string {
 	parts := strings.Split(s.Verdict.Detail, "; ")
+	if s.Verdict.Withheld != "" {
+		return s.Verdict.Withheld
+	}
 	if s.Service != nil && s.Service.Strategy != "" && s.Service.Strategy != "ROLLING" {
 		return strings.Join(parts[min(1, len(parts)):], "; ")
 	}
