@@ -158,11 +158,8 @@ func (r ServiceFollower) unreadStarts(s *Service) int {
 	if p := s.primaryDeployment(); since.IsZero() && p != nil {
 		since = p.CreatedAt
 	}
-	if r.followed.external {
-		desired = 0
-		for _, ts := range s.TaskSets {
-			desired += ts.Desired
-		}
+	if p := s.primarySet(); s.Controller == "EXTERNAL" && p != nil {
+		since, desired = p.CreatedAt, p.Desired
 	}
 	if n := diagnosis.CountStarts(s.Events, since); n > max(desired, r.reads.starts) {
 		return n
