@@ -73,7 +73,8 @@ func (g *gate) startRead(ctx context.Context, s *step.Step, now time.Time) {
 	})
 }
 
-// nextRead returns when the next read is due.
+// nextRead returns when the next read is due: after a whole number of intervals since the gate began to count. A
+// read that began late does not move those after it, so that the stage does not lose its last one.
 func (g *gate) nextRead() time.Time {
 	last := g.saved.Since
 	for _, at := range []time.Time{g.saved.Read, g.startedAt} {
@@ -81,7 +82,8 @@ func (g *gate) nextRead() time.Time {
 			last = at
 		}
 	}
-	return last.Add(g.Interval)
+	n := last.Sub(g.saved.Since) / g.Interval
+	return g.saved.Since.Add((n + 1) * g.Interval)
 }
 
 // pollDelay is the time after which a read that runs is looked at again.

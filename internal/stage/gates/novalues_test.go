@@ -278,6 +278,26 @@ func TestFirstReadingAtTheEndIsWaitedFor(t *testing.T) {
 	})
 }
 
+// A reading that begins late, as each does on a machine that has other work, does not move the next one.
+func TestLateReadingsDoNotMoveTheNext(t *testing.T) {
+	server := always("0.5").start(t)
+	stagetest.RunPlain(t, func(b *stagetest.Bench) {
+		watch, isLate := b.Engine.OnEvent, false
+		b.Engine.OnEvent = func(e sluice.Envelope) {
+			watch(e)
+			if _, ok := e.Open().(sluice.GateRead); ok && !isLate {
+				isLate = true
+				stagetest.Must(b, b.Clock.Sleep(context.Background(), 70*time.Second)) // the next poll is late
+			}
+		}
+		end, _ := judgeBy(b, server.URL, "4m", "query: q, expected: {max: 1}", true)
+		if all := gateReads(b); end.Outcome != sluice.Succeeded || all[len(all)-1].Readings != 4 {
+			b.Fatalf("%s: %s: %d readings, want those of 1, 2 (late), 3 and 4 minutes\n%s", end.Outcome, end.Cause,
+				all[len(all)-1].Readings, b.EventLog())
+		}
+	})
+}
+
 // Readings count after the time `after`: a canary that is bad only while it is cold passes.
 func TestWarmUpIsNotRead(t *testing.T) {
 	for after, want := range map[string]sluice.Outcome{"": sluice.RolledBack, ", after: 1m": sluice.Succeeded} {
