@@ -83,6 +83,8 @@ type Application struct {
 	Rehearsal       *Rehearsal // nil: not in the file
 	Before, After   []Step     // tasks that are run before and after the stages
 
+	IgnoredDrift []IgnoredField // what PipeCD's live state does not compare
+
 	CodeDeploy CodeDeploy     // of a service whose controller is CODE_DEPLOY
 	Hooks      []appspec.Hook // of its AppSpec, in the order of the file
 

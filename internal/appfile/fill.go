@@ -54,6 +54,7 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Rehearsal = l.readRehearsal(ecs.Get("rehearse"))
 	l.fillStandaloneRun(input)
 	app.Before, app.After = l.readSteps(spec.Get("before"), "before"), l.readSteps(spec.Get("after"), "after")
+	app.IgnoredDrift = ignoredFields(spec.Get("driftDetection").Get("ignoreFields"))
 	l.fillCodeDeploy(spec, input)
 
 	l.fillAutoRollback(spec, input)

@@ -101,7 +101,11 @@ func pipedsKeys() []key {
 		pipedsOwnKey("attachment", "piped inserts files into other files before each deployment."),
 		pipedsOwnKey("notification", "The receivers of piped's notifications."),
 		pipedsOwnKey("eventWatcher", "piped rewrites files on events."),
-		pipedsOwnKey("driftDetection", "Fields that piped's drift detection ignores."),
+		honouredKey("driftDetection", shape{kind: object, keys: []key{
+			honouredKey("ignoreFields", shape{kind: list, of: &shape{kind: text, min: 1}}, "Differences that the live state "+
+				"ignores, as KIND#PATH with the words of its reason: service#desiredCount, "+
+				"taskDefinition#containerDefinitions[web].environment. A path covers what is below it."),
+		}}, "What the live state in PipeCD compares. The command line does not use it."),
 	}
 }
 

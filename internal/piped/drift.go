@@ -105,7 +105,9 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 	for _, b := range beside {
 		add(b.Of, []definition.Difference{{Path: b.Path, Have: b.Have, Want: b.Want}})
 	}
-	return all, err
+	return slices.DeleteFunc(all, func(c fileChange) bool {
+		return slices.ContainsFunc(app.IgnoredDrift, func(f appfile.IgnoredField) bool { return f.Covers(c.subject, c.Path) })
+	}), err
 }
 
 // scaledService returns the service definition, without a desired count that differs if Application Auto Scaling sets

@@ -89,7 +89,7 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
   attachment: {sources: {a: b}, targets: [c]}
   notification: {mentions: [{event: DEPLOYMENT_TRIGGERED, slack: [a]}]}
   eventWatcher: [{matcher: {name: a}, handler: {type: GIT_UPDATE, config: {}}}]
-  driftDetection: {ignoreFields: [a]}
+  driftDetection: {ignoreFields: ["service#a"]}
 `,
 	} {
 		if err := read(t, app, keysTask, keysService); err != nil {

@@ -220,3 +220,14 @@ func TestTargetOfOthersIsDriftWhenSeenTwice(t *testing.T) {
 	r.inSync(source{}.write(t), inSync)
 	r.inSync(source{}.write(t), drifted, "10.9.9.9")
 }
+
+// The live state does not show differences that the file ignores, and shows the others.
+func TestLiveStateIgnoresFields(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	app := appFile(pipeline + `  driftDetection: {ignoreFields: ["service#desiredCount", "taskDefinition#executionRoleArn"]}` + "\n")
+	more := serviceFile + "desiredCount: 3\n"
+	r.inSync(source{image: "sim/web:v1", app: app, service: more}.write(t), inSync)
+	r.inSync(source{image: "sim/web:v1", service: more}.write(t), drifted, "service desiredCount: is 2, should be 3")
+	r.inSync(source{app: app, service: more}.write(t), drifted, "image: is sim/web:v1, should be sim/web:v2")
+}
