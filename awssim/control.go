@@ -50,7 +50,7 @@ func (s *Sim) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Origin") != "":
-			http.Error(w, "requests with an Origin header are refused: the simulator is not for web pages",
+			refuse(w, "requests with an Origin header are refused: the simulator is not for web pages",
 				http.StatusForbidden)
 		case strings.HasPrefix(r.URL.Path, "/_sluice/"):
 			mux.ServeHTTP(w, r)
@@ -72,13 +72,27 @@ func refuseControl(w http.ResponseWriter, r *http.Request) {
 	for _, c := range controlPaths {
 		if r.URL.Path == "/_sluice/"+c[0] {
 			w.Header().Set("Allow", c[1])
-			http.Error(w, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, c[1], r.Method), http.StatusMethodNotAllowed)
+			refuse(w, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, c[1], r.Method), http.StatusMethodNotAllowed)
 			return
 		}
 		all = append(all, c[0]+" ("+c[1]+")")
 	}
-	http.Error(w, fmt.Sprintf("there is no %s %s; there are %s", r.Method, r.URL.Path, strings.Join(all, ", ")),
+	refuse(w, fmt.Sprintf("there is no %s %s; there are %s", r.Method, r.URL.Path, strings.Join(all, ", ")),
 		http.StatusNotFound)
+}
+
+// refuse answers with an error text. Control characters of the request in it are escaped: a terminal
+// shows the text.
+func refuse(w http.ResponseWriter, text string, status int) {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+	}
+	http.Error(w, b.String(), status)
 }
 
 // Limits of requests to the control API.
@@ -91,7 +105,7 @@ const (
 func readControlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxControlBody))
 	if err != nil {
-		http.Error(w, fmt.Sprintf("the body cannot be read, or has more than %d bytes", maxControlBody),
+		refuse(w, fmt.Sprintf("the body cannot be read, or has more than %d bytes", maxControlBody),
 			http.StatusRequestEntityTooLarge)
 		return nil, false
 	}
@@ -108,7 +122,7 @@ func lineError(err error) error {
 
 func (s *Sim) serveReset(w http.ResponseWriter, _ *http.Request) {
 	if err := s.Reset(); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		refuse(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -122,7 +136,7 @@ func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
 	e := s.current.Load()
 	faults, err := e.readFaults(body)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		refuse(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	for _, f := range faults {
@@ -142,7 +156,7 @@ func (s *Sim) serveDemand(w http.ResponseWriter, r *http.Request) {
 		return setDemands(tx, body)
 	})
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		refuse(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -217,7 +231,7 @@ func rejectOtherHosts(next http.Handler, bound net.Addr) http.Handler {
 		}
 		host = strings.TrimPrefix(strings.Trim(host, "[]"), "data-") // the SDK's prefix of DiscoverInstances
 		if host != own && !isLoopback(host) && !strings.HasSuffix(host, ".localhost") {
-			http.Error(w, fmt.Sprintf("the host %q is not this simulator's; use %s", r.Host, bound),
+			refuse(w, fmt.Sprintf("the host %q is not this simulator's; use %s", r.Host, bound),
 				http.StatusForbidden)
 			return
 		}

@@ -35,3 +35,15 @@ func TestControlRefusesInPlainWords(t *testing.T) {
 		t.Errorf("%d faults were taken", n)
 	}
 }
+
+// An answer to a terminal has no control character of the request.
+func TestControlAnswersAreEscaped(t *testing.T) {
+	s := newSim(t, awssim.Options{})
+	for path, body := range map[string]string{"faults": "throttle ecs:*\x1b[31m", "demand": "\x1b]0;x\a 5", "%1b%5b31m": ""} {
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequest("POST", "http://127.0.0.1/_sluice/"+path, strings.NewReader(body)))
+		if text := w.Body.String(); w.Code < 400 || strings.ContainsAny(text, "\x1b\a") || !strings.Contains(text, `\x1b`) {
+			t.Errorf("%s: %d %q", path, w.Code, text)
+		}
+	}
+}

@@ -127,8 +127,8 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 		Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc),
 		TargetType:          cmp.Or(elbtypes.TargetTypeEnum(g.Type), elbtypes.TargetTypeEnumIp),
 		HealthCheckProtocol: elbtypes.ProtocolEnum(h.Protocol), HealthCheckPath: optionalText(h.Path),
-		HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
-		HealthCheckTimeoutSeconds:  optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy),
+		HealthCheckIntervalSeconds: givenSeconds(h.Interval),
+		HealthCheckTimeoutSeconds:  givenSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy),
 		UnhealthyThresholdCount: optionalCount(h.Unhealthy),
 	}
 	if h.Matcher != "" {
@@ -461,6 +461,14 @@ func optionalCount(n int32) *int32 {
 		return nil
 	}
 	return &n
+}
+
+// givenSeconds returns a time of the file in seconds, 0 included.
+func givenSeconds(d *time.Duration) *int32 {
+	if d == nil {
+		return nil
+	}
+	return aws.Int32(int32(*d / time.Second))
 }
 
 func optionalSeconds(d time.Duration) *int32 { return optionalCount(int32(d / time.Second)) }

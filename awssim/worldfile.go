@@ -113,13 +113,13 @@ type groupFile struct {
 
 type healthFile struct {
 	// Protocol is HTTP or TCP; the default is that of the target group's protocol.
-	Protocol  string        `yaml:"protocol"`
-	Path      string        `yaml:"path"`
-	Interval  time.Duration `yaml:"interval"`
-	Timeout   time.Duration `yaml:"timeout"`
-	Healthy   int32         `yaml:"healthy"`
-	Unhealthy int32         `yaml:"unhealthy"`
-	Matcher   string        `yaml:"matcher"`
+	Protocol  string         `yaml:"protocol"`
+	Path      string         `yaml:"path"`
+	Interval  *time.Duration `yaml:"interval"`
+	Timeout   *time.Duration `yaml:"timeout"`
+	Healthy   int32          `yaml:"healthy"`
+	Unhealthy int32          `yaml:"unhealthy"`
+	Matcher   string         `yaml:"matcher"`
 }
 
 type serviceFile struct {
@@ -445,6 +445,22 @@ func (f *worldFile) checkGroups() error {
 			return invalidAt(fmt.Sprintf("targetGroups[%d].protocol", i), "%q is none of HTTP, %s", p,
 				strings.Join(networkProtocols, ", "))
 		}
+		err := checkSeconds(fmt.Sprintf("targetGroups[%d]", i), map[string]*time.Duration{
+			"healthCheck.interval": g.HealthCheck.Interval, "healthCheck.timeout": g.HealthCheck.Timeout,
+			"deregistrationDelay": g.DeregistrationDelay})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSeconds refuses times that are not whole seconds: AWS has no others.
+func checkSeconds(at string, times map[string]*time.Duration) error {
+	for _, key := range slices.Sorted(maps.Keys(times)) {
+		if d := times[key]; d != nil && *d%time.Second != 0 {
+			return invalidAt(at+"."+key, "%s is not a number of whole seconds", *d)
+		}
 	}
 	return nil
 }
@@ -452,6 +468,11 @@ func (f *worldFile) checkGroups() error {
 func (f *worldFile) checkServices() error {
 	for i, s := range f.Services {
 		at := fmt.Sprintf("services[%d]", i)
+		err := checkSeconds(at, map[string]*time.Duration{"containerCheck": &s.ContainerCheck, "grace": &s.Grace,
+			"stopTimeout": &s.StopTimeout})
+		if err != nil {
+			return err
+		}
 		switch {
 		case s.Name == "":
 			return invalidAt(at, "name is missing")

@@ -165,6 +165,11 @@ func (s *Service) DeleteTaskDefinitions(ctx context.Context,
 		out := &awsecs.DeleteTaskDefinitionsOutput{TaskDefinitions: []ecstypes.TaskDefinition{},
 			Failures: []ecstypes.Failure{}}
 		for _, id := range in.TaskDefinitions {
+			if !isARN(id) && !strings.Contains(id, ":") {
+				out.Failures = append(out.Failures, ecstypes.Failure{Arn: ptr(id), Reason: ptr("The specified task " +
+					"definition identifier is invalid. Specify a valid name or ARN and try again.")})
+				continue
+			}
 			d, err := numberedRevision(tx, id)
 			if err != nil {
 				out.Failures = append(out.Failures,

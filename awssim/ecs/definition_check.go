@@ -3,6 +3,7 @@ package ecs
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -157,6 +158,9 @@ func checkHealth(c *ecstypes.ContainerDefinition) error {
 	return nil
 }
 
+// ecrImage is the form of an image in a private repository of ECR.
+var ecrImage = regexp.MustCompile(`^\d{12}\.dkr\.ecr[.-]`)
+
 func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
 	switch {
 	case in.NetworkMode != "awsvpc":
@@ -181,6 +185,9 @@ func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
 		return err
 	}
 	for _, c := range in.ContainerDefinitions {
+		if ecrImage.MatchString(val(c.Image)) && val(in.ExecutionRoleArn) == "" {
+			return clientError("Fargate requires task definition to have execution role ARN to support ECR images.")
+		}
 		if val(c.StopTimeout) > maxFargateStopTimeout {
 			return clientError("Container '%s': stopTimeout must be at most %d seconds on Fargate.", *c.Name,
 				maxFargateStopTimeout)

@@ -2,6 +2,7 @@ package ecs_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -55,9 +56,9 @@ func TestRevisionsAreNeverReused(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	del := must(b.DeleteTaskDefinitions(b.ctx,
-		&awsecs.DeleteTaskDefinitionsInput{TaskDefinitions: []string{"api:3", "api:2", "api:9"}}))(t)
+		&awsecs.DeleteTaskDefinitionsInput{TaskDefinitions: []string{"api:3", "api:2", "api:9", "api"}}))(t)
 	if len(del.TaskDefinitions) != 1 || del.TaskDefinitions[0].Status != "DELETE_IN_PROGRESS" ||
-		len(del.Failures) != 2 {
+		len(del.Failures) != 3 || !strings.Contains(*del.Failures[2].Reason, "identifier is invalid") {
 		t.Errorf("%+v", del)
 	}
 	if arn := b.register("sim/web:v1"); arn[len(arn)-2:] != ":4" {

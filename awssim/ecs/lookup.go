@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -45,6 +46,16 @@ func activeService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 		return nil, world.Refuse("ServiceNotActiveException", "Service was not ACTIVE.")
 	}
 	return s, nil
+}
+
+// deletableService is [activeService] for DeleteService, whose model has no ServiceNotActiveException.
+func deletableService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
+	s, err := activeService(tx, cluster, id)
+	var r *world.Refusal
+	if errors.As(err, &r) && r.Code == "ServiceNotActiveException" {
+		return nil, world.Refuse("ServiceNotFoundException", "Service not found.")
+	}
+	return s, err
 }
 
 // externalService returns an ACTIVE service with controller EXTERNAL, which may have task sets.

@@ -79,6 +79,8 @@ var refusedDefinitions = []struct{ input, answer string }{
 	{containers(`"DependsOn": [{"ContainerName": "b", "Condition": "HEALTHY"}]`,
 		`, {"Name": "b", "Image": "b", "Memory": 64}]`),
 		"ClientException: Container 'app' depends on the health of container 'b', which has no health check."},
+	{strings.Replace(onFargate(""), `"Image": "app"`, `"Image": "123456789012.dkr.ecr.us-east-1.amazonaws.com/app:v1"`, 1),
+		"ClientException: Fargate requires task definition to have execution role ARN to support ECR images."},
 	{containers(`"VolumesFrom": [{"SourceContainer": "db"}]`, `]`),
 		"ClientException: Unknown container 'db' in volumesFrom of container 'app'."},
 	{containers(`"Links": ["db:database"]`, `]`),
@@ -172,6 +174,9 @@ var refusedCalls = []struct{ operation, input, answer string }{
 	{"RunTask", `{"Cluster": "web", "TaskDefinition": "f", "LaunchType": "Fargate"}`, "InvalidParameterException: " +
 		"launch type should be one of [EC2,FARGATE,EXTERNAL,FMI,MANAGED_INSTANCES]"},
 
+	{"CreateService", service("s1", `"AvailabilityZoneRebalancing": "ENABLED", "DeploymentConfiguration":
+		{"MinimumHealthyPercent": 50, "MaximumPercent": 100}`),
+		"InvalidParameterException: availabilityZoneRebalancing ENABLED is not supported with a maximumPercent of 100 or less."},
 	{"CreateService", service("s1", `"DesiredCount": -1`),
 		"InvalidParameterException: DesiredCount can not be lesser than 0"},
 	{"CreateService", `{"Cluster": "web", "ServiceName": "s1", "TaskDefinition": "api", "LaunchType": "FARGATE",

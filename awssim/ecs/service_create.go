@@ -108,7 +108,16 @@ func newService(tx *world.Tx, c *world.Cluster,
 		svc.Daemon, svc.Desired, svc.MinPercent, svc.MaxPercent = true, len(c.Instances), 0, 100
 		docOfService(svc).shape.SchedulingStrategy = "DAEMON"
 	}
-	return svc, setConfiguration(svc, controller, in.DeploymentConfiguration)
+	return svc, firstError(setConfiguration(svc, controller, in.DeploymentConfiguration), checkRebalancing(svc, in))
+}
+
+// checkRebalancing refuses the rebalancing of services whose tasks cannot be replaced by more than the desired
+// count (Developer Guide, "Balancing an Amazon ECS service across Availability Zones").
+func checkRebalancing(svc *world.Service, in *awsecs.CreateServiceInput) error {
+	if in.AvailabilityZoneRebalancing == "ENABLED" && svc.MaxPercent <= 100 && !svc.Daemon {
+		return invalidParameter("availabilityZoneRebalancing ENABLED is not supported with a maximumPercent of 100 or less.")
+	}
+	return nil
 }
 
 func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecstypes.Service {

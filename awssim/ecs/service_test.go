@@ -122,6 +122,7 @@ func TestCreateServiceTwice(t *testing.T) {
 		"Unable to Start a service that is still Draining.")
 	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"),
 		Service: aws.String("api")}))(t, "ServiceNotActiveException", "Service was not ACTIVE.")
+	refused(b.DeleteService(b.ctx, del))(t, "ServiceNotFoundException", "Service not found.")
 	if out := must(b.ListServices(b.ctx,
 		&awsecs.ListServicesInput{Cluster: aws.String("web")}))(t); len(out.ServiceArns) != 0 {
 		t.Error("a draining service is listed")

@@ -348,7 +348,7 @@ func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 func (s *Service) DeleteService(ctx context.Context, in *awsecs.DeleteServiceInput) (*awsecs.DeleteServiceOutput,
 	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteServiceOutput, error) {
-		svc, err := activeService(tx, in.Cluster, in.Service)
+		svc, err := deletableService(tx, in.Cluster, in.Service)
 		if err != nil {
 			return nil, err
 		}

@@ -8,8 +8,8 @@ import (
 
 // documented are the token buckets as AWS documents them, by an operation of each: ECS
 // API Reference and ELB API Reference, "Request throttling"; CloudWatch and CloudWatch
-// Logs, "service quotas"; Cloud Map Developer Guide, "Quotas", and Route 53's five
-// requests a second. What AWS does not document is not here.
+// Logs, "service quotas"; Cloud Map Developer Guide, "Quotas", Route 53's five
+// requests a second, and the defaults of AWS's own controller. What AWS does not document is not here.
 var documented = []struct {
 	service, operation string
 	burst, rate        float64
@@ -28,7 +28,8 @@ var documented = []struct {
 	{"elasticloadbalancing", "RegisterTargets", 20, 4}, {"elasticloadbalancing", "CreateLoadBalancer", 10, 0.2},
 	{"servicediscovery", "DiscoverInstances", 2000, 1000}, {"servicediscovery", "DiscoverInstancesRevision", 3000,
 		3000},
-	{"servicediscovery", "RegisterInstance", 5, 5}, {"servicediscovery", "DeregisterInstance", 5, 5},
+	{"servicediscovery", "RegisterInstance", 100, 50}, {"servicediscovery", "DeregisterInstance", 100, 50},
+	{"servicediscovery", "ListServices", 10, 2}, {"servicediscovery", "CreateService", 5, 5},
 	{"cloudwatch", "DescribeAlarms", 9, 9}, {"cloudwatch", "GetMetricData", 50, 50},
 	{"cloudwatch", "PutMetricData", 500, 500},
 	{"logs", "GetLogEvents", 25, 25}, {"logs", "FilterLogEvents", 5, 5}, {"logs", "DescribeLogStreams", 25, 25},

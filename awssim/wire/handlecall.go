@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -115,7 +116,7 @@ func (s *Server) decideInStep(tx *world.Tx, c *call, p *callDecision, faults boo
 }
 
 func throttleRefusal(c *call) *world.Refusal {
-	if c.api.Name == "servicediscovery" {
+	if c.api.Name == "servicediscovery" && strings.HasPrefix(c.op.name, "Discover") { // only its model has the code
 		return world.Refuse("RequestLimitExceeded", "Rate exceeded")
 	}
 	return rateExceeded()

@@ -169,7 +169,7 @@ func (s *Server) dispatchRequest(q *request) *preparedAPI {
 	}); r != nil {
 		return r
 	}
-	if r := s.findAPI(named); r != nil {
+	if r := s.findAPI(func(r *preparedAPI) bool { return named(r) && !r.hasOtherVersion(version) }); r != nil {
 		return r
 	}
 	if r := s.findAPI(func(r *preparedAPI) bool { return prefix != "" && r.Target == prefix }); r != nil {
@@ -179,6 +179,12 @@ func (s *Server) dispatchRequest(q *request) *preparedAPI {
 		return nil
 	}
 	return s.findAPI(func(r *preparedAPI) bool { return version != "" && r.Version == version })
+}
+
+// hasOtherVersion reports whether a query names another version than the API has. The Classic Load
+// Balancers share the signing name of the others.
+func (r *preparedAPI) hasOtherVersion(version string) bool {
+	return version != "" && r.Version != "" && r.Version != version
 }
 
 func (q *request) operationName(r *preparedAPI) string {
@@ -204,6 +210,9 @@ func (s *Server) refuseUnknownService(q *request, id string) reply {
 	what := q.scope.service
 	if what == "" {
 		what = "the request (no credential scope, X-Amz-Target or Version names one)"
+	}
+	if v := q.values.Get("Version"); v != "" && q.isQuery {
+		what += " " + v
 	}
 	ref := world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what,
 		strings.Join(names, ", "))

@@ -203,6 +203,8 @@ func TestDispatch(t *testing.T) {
 			"<Code>InvalidAction</Code><Message>The action Nope is not valid for this web service.</Message>"},
 		{"no such service", map[string]string{"Authorization": signed("k", "r", "s3")}, "", 400,
 			"s3 is not simulated here; simulated are ecs, elasticloadbalancing"},
+		{"Classic Load Balancers", elb, "Action=DescribeLoadBalancers&Version=2012-06-01", 400,
+			"elasticloadbalancing 2012-06-01 is not simulated here"},
 		{"nothing said", nil, "", 400, "ServiceNotSimulated"},
 		{"unsigned JSON", map[string]string{"X-Amz-Target": ecsTarget + "DescribeServices"}, "{}", 400,
 			"MissingAuthenticationTokenException"},

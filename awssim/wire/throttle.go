@@ -24,7 +24,11 @@ var limits = map[string]limit{
 	"ecs settings modify": {10, 1}, "ecs namespace": {10, 1},
 	"elb read": {200, 50}, "elb modify": {20, 3}, "elb registration": {20, 4}, "elb intensive": {10, 0.2},
 	"elb account": {40, 10},
-	// writes: Route 53's limit of five a second; reads: chosen here, AWS documents none
+	// AWS documents none of these. The named operations have the defaults of AWS's own controller
+	// (aws-cloud-map-mcs-controller-for-k8s, pull request 251), the slower one of two; other writes have
+	// Route 53's limit of five a second, other reads the simulator's.
+	"map ListNamespaces": {5, 0.5}, "map ListServices": {10, 2}, "map GetOperation": {200, 100},
+	"map RegisterInstance": {100, 50}, "map DeregisterInstance": {100, 50}, "map ListInstances": {100, 50},
 	"map modify": {5, 5}, "map read": {40, 20},
 	"discover": {2000, 1000}, "discover revision": {3000, 3000},
 	"cloudwatch alarms": {9, 9}, "cloudwatch data": {50, 50}, "cloudwatch put": {500, 500},
@@ -95,6 +99,9 @@ func bucketsOf(service, operation string) []string {
 			return []string{"discover"}
 		case "DiscoverInstancesRevision":
 			return []string{"discover revision"}
+		}
+		if _, own := limits["map "+operation]; own {
+			return []string{"map " + operation}
 		}
 		return []string{"map " + readOrModify(operation)}
 	}
