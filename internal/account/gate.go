@@ -36,6 +36,7 @@ type gate struct {
 	jitter      func() float64
 	limits      *Limits
 	credentials aws.CredentialsProvider // nil: the SDK finds them during the attempt
+	profile     string                  // of the shared config files
 	onCall      func(Call)
 	onBegin     func(operation, resource string) (end func())
 	silence     *silence // of calls without a LongRetry
@@ -228,7 +229,7 @@ func (g gate) getCredentials(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return contextEnd(ctx)
 	}
-	return noCredentialsError(err)
+	return noCredentialsError(err, g.profile)
 }
 
 // sendOnce sends r once.

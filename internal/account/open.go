@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
 	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
 
@@ -107,7 +108,7 @@ func (c Config) buildAccount(shared aws.Config, who string) *Account {
 		endpointFlag: c.EndpointURL,
 		extra:        c.APIOptions,
 		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region,
-			onCall: c.OnCall, onBegin: c.OnBegin, credentials: shared.Credentials,
+			onCall: c.OnCall, onBegin: c.OnBegin, credentials: shared.Credentials, profile: profileOf(shared),
 			silence: &silence{}, onSilence: c.OnSilence},
 	}
 	if b.http == nil {
@@ -153,17 +154,19 @@ func (a *Account) cachedID() string {
 // processes that share AWS's rates, as far as it is known without a call.
 func credentialOwner(ctx context.Context, shared aws.Config) (string, error) {
 	if shared.Credentials == nil {
-		return "", noCredentialsError(errors.New("no credentials found"))
+		return "", noCredentialsError(errors.New("no credentials found"), "")
 	}
 	got, err := shared.Credentials.Retrieve(ctx)
 	if err != nil {
-		return "", noCredentialsError(err)
+		return "", noCredentialsError(err, profileOf(shared))
 	}
 	if got.AccountID != "" {
 		return "account " + got.AccountID, nil
 	}
 	return "key " + got.AccessKeyID, nil
 }
+
+var ssoPattern = regexp.MustCompile(`(?i)\bsso\b`)
 
 var regionShape = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
@@ -182,12 +185,27 @@ func checkRegion(region string) error {
 	return nil
 }
 
-func noCredentialsError(err error) error {
+// profileOf returns the profile of the shared config files that the SDK uses; empty if it reads none.
+func profileOf(shared aws.Config) string {
+	for _, source := range shared.ConfigSources {
+		if c, ok := source.(config.SharedConfig); ok {
+			return c.Profile
+		}
+	}
+	return ""
+}
+
+// noCredentialsError returns the error of credentials that cannot be read. The SDK names SSO in its texts if a login
+// has expired; the login needs the profile.
+func noCredentialsError(err error, profile string) error {
 	kind := sluice.KindOf(err)
 	if kind == "" {
 		kind = sluice.Denied
 	}
 	next := sluice.NextStep(err)
+	if next == "" && profile != "" && ssoPattern.MatchString(err.Error()) {
+		next = "log in: aws sso login --profile " + profile
+	}
 	if next == "" {
 		next = "log in (aws sso login, aws login), set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give --profile"
 	}

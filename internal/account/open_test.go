@@ -52,6 +52,9 @@ func withUnanswered(w *wire, change func(*account.Config)) (*world, error) {
 	return at, err
 }
 
+const ssoConfig = "[profile dev]\nregion = us-east-1\nsso_session = corp\nsso_account_id = 123456789012\n" +
+	"sso_role_name = x\n[sso-session corp]\nsso_region = us-east-1\nsso_start_url = https://corp.example/start\n"
+
 func TestOpenReportsWhatIsMissing(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -67,6 +70,10 @@ func TestOpenReportsWhatIsMissing(t *testing.T) {
 			"", `"us east 1" is not a Region`, "--region"},
 		{"no credentials", "", []string{"AWS_REGION=us-east-1"}, nil, sluice.Denied, "find AWS credentials: ",
 			"log in"},
+		{"expired SSO login", ssoConfig, nil, func(c *account.Config) { c.Profile = "dev" }, sluice.Denied,
+			"find AWS credentials: ", "log in: aws sso login --profile dev"},
+		{"expired SSO login of AWS_PROFILE", ssoConfig, []string{"AWS_PROFILE=dev"}, nil, sluice.Denied,
+			"find AWS credentials: ", "log in: aws sso login --profile dev"},
 		{"no such profile", "", []string{"AWS_REGION=us-east-1"}, func(c *account.Config) { c.Profile = "prd" }, "",
 			"read AWS configuration (prd): ", "list-profiles"},
 		{"endpoint without scheme", "", nil, func(c *account.Config) { c.EndpointURL = "127.0.0.1:4566" }, "",

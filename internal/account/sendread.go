@@ -177,7 +177,7 @@ func (s signedCall) sign(ctx context.Context, in middleware.FinalizeInput,
 	}
 	who, err := s.builder.shared.Credentials.Retrieve(ctx)
 	if err != nil {
-		return out, meta, noCredentialsError(err)
+		return out, meta, noCredentialsError(err, s.builder.gate.profile)
 	}
 	err = v4.NewSigner().SignHTTP(ctx, who, r.Request, hash, s.service, s.builder.shared.Region,
 		s.builder.gate.clock.Now(), func(o *v4.SignerOptions) { o.DisableURIPathEscaping = s.service == "s3" })

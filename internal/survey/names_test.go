@@ -137,3 +137,17 @@ func (b *bench) runTask() string {
 	check(b.T, err)
 	return *tasks.Tasks[0].Containers[0].NetworkInterfaces[0].PrivateIpv4Address
 }
+
+// Of two target groups, the missing one is named, with the command that creates it like the other.
+func TestMissingTargetGroupIsNamed(t *testing.T) {
+	onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
+		b.app.Canary.ARN = strings.Replace(b.app.Canary.ARN, "web-canary", "web-other", 1)
+		_, err := b.planned()
+		b.wantError("canary", err, "look up target group ("+b.app.Canary.ARN+")",
+			"aws elbv2 create-target-group --name web-other --protocol HTTP --port 80 --target-type ip --vpc-id vpc-",
+			"--health-check-path /")
+		b.app.Primary.ARN = strings.Replace(b.app.Primary.ARN, "web-primary", "web-none", 1)
+		_, err = b.planned()
+		b.wantError("both", err, "TargetGroupNotFound", "next: check the resource's name")
+	})
+}

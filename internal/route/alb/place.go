@@ -41,6 +41,10 @@ type GroupPlace struct {
 // FindGroups reads the target groups in one call and returns them in the requested order.
 func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]GroupPlace, error) {
 	out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: groups})
+	var missing *elbtypes.TargetGroupNotFoundException
+	if errors.As(err, &missing) && len(groups) > 1 {
+		return nil, findMissing(ctx, api, groups, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look up target groups: %w", sluice.Inner(err))
 	}
@@ -53,6 +57,37 @@ func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]Gr
 		places = append(places, p)
 	}
 	return places, nil
+}
+
+// findMissing returns the error of the first group that does not exist, with a command that creates it like the others.
+// AWS does not say which of several it is. err is its error about all of them.
+func findMissing(ctx context.Context, api *awselb.Client, groups []string, err error) error {
+	var like *elbtypes.TargetGroup
+	absent := ""
+	for _, arn := range groups {
+		out, one := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
+		switch {
+		case one == nil && len(out.TargetGroups) > 0:
+			like = &out.TargetGroups[0]
+		case absent == "" && sluice.KindOf(one) == sluice.NotFound:
+			absent = arn
+		}
+	}
+	if absent == "" || like == nil {
+		return fmt.Errorf("look up target groups: %w", sluice.Inner(err))
+	}
+	return &sluice.Error{Op: "look up target group", Resource: absent, Kind: sluice.NotFound, Err: sluice.Inner(err),
+		Next: "correct its ARN, or create it and set the new ARN: " + createCommand(sluice.TargetGroupName(absent), like)}
+}
+
+// createCommand returns the command that creates a target group like another one.
+func createCommand(name string, like *elbtypes.TargetGroup) string {
+	text := fmt.Sprintf("aws elbv2 create-target-group --name %s --protocol %s --port %d --target-type %s --vpc-id %s", name,
+		like.Protocol, aws.ToInt32(like.Port), like.TargetType, aws.ToString(like.VpcId))
+	if path := aws.ToString(like.HealthCheckPath); path != "" {
+		text += " --health-check-path " + path
+	}
+	return text
 }
 
 func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
