@@ -85,6 +85,26 @@ func warnRolling(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	warnBlocked(p, app, live)
 	warnNoneKept(p, app, live)
 	warnReset(p, app, live)
+	warnLeavesStrategy(p, app, live)
+}
+
+// warnLeavesStrategy warns that a rolling update moves no requests. ECS's own strategies leave the rule at
+// the one or the other target group, in turns.
+func warnLeavesStrategy(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
+	if live.Service == nil || live.Service.DeploymentConfiguration == nil || p.Strategy != "" ||
+		app.Service.Input.DeploymentConfiguration == nil {
+		return
+	}
+	was := live.Service.DeploymentConfiguration.Strategy
+	if was == "" || was == ecstypes.DeploymentStrategyRolling || len(app.Service.Input.LoadBalancers) == 0 {
+		return
+	}
+	for _, b := range app.Service.Input.LoadBalancers {
+		addWarning(p, "the service leaves strategy %s: the tasks start in target group %s, and ECS does not change the "+
+			"listener rules. If production requests go to the other target group now, they get no response: first deploy "+
+			"once more with %s, which moves them, or change the rule", was, sluice.TargetGroupName(aws.ToString(b.TargetGroupArn)),
+			was)
+	}
 }
 
 // isRolling reports whether ECS is rolling the service to a revision.
