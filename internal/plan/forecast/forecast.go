@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -155,19 +154,18 @@ func (f *Estimate) RollingTime(plan.Stage) time.Duration {
 	if !ahead { // the old tasks of the last batch stop while its new tasks start
 		last = max(0, last-one)
 	}
-	return scheduleTime + time.Duration(n)*one + last + delistTime + noticeTime
+	return scheduleTime + time.Duration(n)*one + f.bakeTime() + last + delistTime + noticeTime
 }
 
 // batchCount returns in how many batches tasks are replaced. A batch has as many tasks as may be
 // added, otherwise as many as may be missing (ECS Developer Guide, "Deployment configuration").
 // ahead reports whether new tasks start before old ones stop.
 func (f *Estimate) batchCount() (n int, ahead bool) {
-	least, most := 100, 200
-	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {
-		c := s.Input.DeploymentConfiguration
-		least, most = int(aws.ToInt32(orDefault(c.MinimumHealthyPercent, 100))),
-			int(aws.ToInt32(orDefault(c.MaximumPercent, 200)))
+	c := f.configuration()
+	if shiftsItself(c) {
+		return 1, true
 	}
+	least, most := int(*orDefault(c.MinimumHealthyPercent, 100)), int(*orDefault(c.MaximumPercent, 200))
 	floor, ceiling := (f.tasks*least+99)/100, f.tasks*most/100
 	atOnce := max(1, ceiling-floor)
 	return (f.tasks + atOnce - 1) / atOnce, ceiling > f.tasks
@@ -189,6 +187,9 @@ func (f *Estimate) listAssumptions(measured bool) (all []string) {
 	say("the new version is healthy, and its tasks run %s after their launch, %s", plan.FormatDuration(f.start), from)
 	if f.drain > 0 {
 		say("callers leave a stopping task within %s", plan.FormatDuration(f.drain))
+	}
+	if f.plan.Mode().HasService() && f.hookCount() > 0 {
+		say("each lifecycle hook answers immediately")
 	}
 	for _, s := range f.plan.Stages {
 		if s.NeedsApproval() {
