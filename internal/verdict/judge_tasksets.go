@@ -79,7 +79,7 @@ func isSteady(ts *sluice.TaskSet) bool {
 // canary of the same revision.
 func (b *binding) hasLeftover(s *Service, p *sluice.TaskSet) bool {
 	return slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
-		return ts.Status == "ACTIVE" && ts.ID != p.ID && (ts.Revision == b.revision || !ts.CreatedAt.After(b.created))
+		return ts.Status == "ACTIVE" && ts.ID != p.ID && !ts.CreatedAt.After(b.created)
 	})
 }
 
