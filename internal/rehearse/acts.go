@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +23,8 @@ type Acts struct {
 	scheduled        map[int]bool // interventions that are scheduled
 	writesAnswered   int          // results of sluice's writes, in all processes
 	primaryChangedAt time.Time    // when another actor last changed what is PRIMARY
+	onAct            func()       // is called before each act
+	outsideAt        time.Time    // of the last act that is no command to sluice
 }
 
 // actsByWord returns the function for each first word of an [Intervention]. An act that no scenario of
@@ -32,7 +33,9 @@ func (a *Acts) actsByWord() map[string]func(args []int) {
 	w := a.env.Case.World
 	return map[string]func([]int){
 		Rollback: func(_ []int) { a.processes.SendCommand(Rollback) },
-		EditRule: func(args []int) { a.editRule(int32(args[0]), int32(args[1])) },
+		EditRule: func(args []int) {
+			a.setWeights(int32(args[0]), int32(args[1]))
+		},
 		SetDesiredCount: func(args []int) {
 			a.env.CallECS("UpdateService", map[string]any{"cluster": w.Cluster, "service": w.Service,
 				"desiredCount": args[0]})
@@ -48,6 +51,10 @@ func (a *Acts) actsByWord() map[string]func(args []int) {
 // Perform performs an intervention now.
 func (a *Acts) Perform(h Intervention) {
 	a.report.LogLine("intervention: %s", h.Does)
+	if h.Does != Rollback && h.Does != Abort && h.Does != Pause {
+		a.onAct()
+		a.outsideAt = a.env.Clock.Now()
+	}
 	words := strings.Fields(h.Does)
 	args := make([]int, len(words)-1)
 	for i, w := range words[1:] {
@@ -80,18 +87,16 @@ func (a *Acts) takeClaim() {
 	}
 }
 
-// editRule sets the weights of the first rule, as another actor's Terraform would.
-func (a *Acts) editRule(primary, canary int32) {
-	a.env.externalActs = true
-	defer func() { a.env.externalActs = false }()
-	a.env.InWorld(func(tx *world.Tx) {
-		r := a.env.forwardingRules(tx)[0]
-		actions := slices.Clone(r.Actions)
-		fw := *actions[0].Forward
+// setWeights sets the weights of the first rule, as another actor's Terraform would.
+func (a *Acts) setWeights(primary, canary int32) {
+	a.env.EditRoute(func(tx *world.Tx, r *world.Rule) {
+		fw := world.Forward{}
+		if was := r.ForwardAction(); was != nil {
+			fw = *was
+		}
 		fw.Groups = []world.Share{{Group: a.env.Case.World.Primary.ARN, Weight: primary},
 			{Group: a.env.Case.World.Canary.ARN, Weight: canary}}
-		actions[0].Forward = &fw
-		tx.SetActions(r, actions)
+		tx.SetActions(r, []world.Action{{Type: "forward", Forward: &fw}})
 	})
 }
 
@@ -102,6 +107,7 @@ func (a *Acts) scheduleAll() {
 	}
 	for i, h := range a.env.Case.Interventions {
 		switch {
+		case h.When != "": // see performAll
 		case h.Write > 0: // see writeAnswered
 		case h.Event != "":
 			a.env.Clock.Go(func() { a.onEventBegan(h.Event, func() { a.interveneOnce(i) }) })
@@ -115,6 +121,22 @@ func (a *Acts) interveneOnce(i int) {
 	if !a.acted[i] {
 		a.acted[i] = true
 		a.Perform(a.env.Case.Interventions[i])
+	}
+}
+
+// performAll performs the acts before the deployment, or schedules those after its end.
+func (a *Acts) performAll(when When) {
+	for i, h := range a.env.Case.Interventions {
+		switch {
+		case h.When != when || a.acted[i]:
+		case h.At == 0:
+			a.interveneOnce(i)
+		default:
+			a.env.Clock.Go(func() {
+				a.env.Sleep(h.At)
+				a.interveneOnce(i)
+			})
+		}
 	}
 }
 
@@ -139,7 +161,7 @@ func (a *Acts) onWriteAnswered() {
 func (a *Acts) onStageEnded(n int) {
 	for i, h := range a.env.Case.Interventions {
 		switch {
-		case h.Write > 0:
+		case h.When != "", h.Write > 0:
 		case h.Stage == n && h.At > 0:
 			a.interveneLater(i)
 		case h.Stage == n:
@@ -152,7 +174,7 @@ func (a *Acts) onStageEnded(n int) {
 // anything for it. A second deployment does not end it: it finds the claim.
 func (a *Acts) wasEndedEarly() bool {
 	for i := range a.acted {
-		if a.env.Case.Interventions[i].Does != SecondSluice {
+		if h := a.env.Case.Interventions[i]; h.Does != SecondSluice && h.When == "" {
 			return true
 		}
 	}

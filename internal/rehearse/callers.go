@@ -53,6 +53,17 @@ func (cs *callers) attachCallers() {
 	})
 }
 
+// requestReports returns the results of the callers of each rule, in the order of the rules, and of those by name.
+func (cs *callers) requestReports() (all []loadgen.Report) {
+	for _, t := range cs.tallies {
+		all = append(all, t.Report())
+	}
+	for _, t := range cs.nameTallies {
+		all = append(all, t.Report().Report)
+	}
+	return all
+}
+
 // callerReports returns the results of all callers' requests.
 func (cs *callers) callerReports() (all []loadgen.Report) {
 	for _, t := range cs.tallies {

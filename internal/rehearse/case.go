@@ -31,6 +31,7 @@ type Case struct {
 	Kills         []Kill         // one for each process of sluice, in order
 	FullDisk      FullDisk
 	Codec         bool // encode and decode calls as on the network
+	AllowRoute    bool // the files set onUnhealthyRoute: allow
 
 	// Files and File are the application. If it is not generated, it replaces Pipeline.
 	Files       fs.FS
@@ -43,9 +44,11 @@ type Case struct {
 	QuickSync bool
 }
 
-// Intervention is an act of a person or another tool during the deployment. It waits for a time,
-// the end of a stage, the result of a write, or the begin of a lifecycle event of CodeDeploy.
+// Intervention is an act of a person or another tool. It is done before the deployment, or it waits for a
+// time, the end of a stage, the result of a write, the begin of a lifecycle event of CodeDeploy, or the end of
+// the deployment.
 type Intervention struct {
+	When  When // empty: during the deployment
 	At    time.Duration
 	Stage int    // counted from 1; 0: by time
 	Event string // "AllowTraffic"; empty: by time
@@ -53,24 +56,40 @@ type Intervention struct {
 	Does  string
 }
 
+// When says when an act is done that does not wait for a part of the deployment.
+type When string
+
+// When an act is done.
+const (
+	Before   When = "before"    // before the deployment is planned
+	AfterEnd When = "after-end" // after the outcome was reported, and At later
+)
+
 // Acts of a [Intervention]; words after these are arguments.
 const (
-	Rollback           = "rollback"       // a person runs sluice rollback
-	Abort              = "abort"          // a person runs sluice abort
-	Pause              = "pause"          // a person pauses the deployment and resumes it a minute later
-	EditRule           = "edit-rule"      // <primary> <canary>: sets the first rule's weights
-	SetDesiredCount    = "scale"          // <n>: sets the desired count
-	DeleteService      = "delete-service" // deletes the service
-	TakeClaim          = "take-claim"     // another deployment writes its claim to the service
-	SecondSluice       = "second"         // a second sluice, with its own journal, deploys the same application
-	ResumeScaling      = "resume-scaling" // resumes auto scaling
-	DeregisterInstance = "take-out"       // <n>: deregisters an instance of the Cloud Map service
-	RegisterAddress    = "put-in"         // registers an address that belongs to no task
-	RegisterTask       = "put-back"       // registers a deregistered task again
-	SetUnhealthy       = "say-unwell"     // <n>: sets an instance to UNHEALTHY in Cloud Map
-	ScaleCanary        = "scale-canary"   // <percent>: scales the canary
-	DeleteCanary       = "delete-canary"  // deletes the canary
-	PromoteCanary      = "promote-canary" // promotes the canary to PRIMARY
+	Rollback = "rollback"  // a person runs sluice rollback
+	Abort    = "abort"     // a person runs sluice abort
+	Pause    = "pause"     // a person pauses the deployment and resumes it a minute later
+	EditRule = "edit-rule" // <primary> <canary>: sets the first rule's weights
+	// acts on the first rule and its listener; their words begin with EditRule
+	EditRuleElsewhere  = "edit-rule-elsewhere" // forwards to the group of another service
+	EditRuleFixed      = "edit-rule-fixed"     // answers with a fixed response
+	EditRuleDelete     = "edit-rule-delete"    // deletes the rule; a default rule answers with a fixed response
+	EditRuleListener   = "edit-rule-listener"  // deletes its listener
+	EditRuleGroup      = "edit-rule-group"     // deletes the canary's group, after no rule names it
+	RemoveClaim        = "remove-claim"        // removes the claim's tag, as a tool does that manages the tags
+	SetDesiredCount    = "scale"               // <n>: sets the desired count
+	DeleteService      = "delete-service"      // deletes the service
+	TakeClaim          = "take-claim"          // another deployment writes its claim to the service
+	SecondSluice       = "second"              // a second sluice, with its own journal, deploys the same application
+	ResumeScaling      = "resume-scaling"      // resumes auto scaling
+	DeregisterInstance = "take-out"            // <n>: deregisters an instance of the Cloud Map service
+	RegisterAddress    = "put-in"              // registers an address that belongs to no task
+	RegisterTask       = "put-back"            // registers a deregistered task again
+	SetUnhealthy       = "say-unwell"          // <n>: sets an instance to UNHEALTHY in Cloud Map
+	ScaleCanary        = "scale-canary"        // <percent>: scales the canary
+	DeleteCanary       = "delete-canary"       // deletes the canary
+	PromoteCanary      = "promote-canary"      // promotes the canary to PRIMARY
 	// a second sluice takes the service over, cleans up and deploys the same application
 	TakeOver           = "take-over"
 	UpdateService      = "update"     // updates the service (rolling: to the old revision)

@@ -44,7 +44,10 @@ func (f *Rehearsal) judgeEnd() {
 		f.Report.Fail("read the journal: %v", err)
 	}
 	f.causes.checkCause(kept)
-	f.Env.Sleep(steadyWait)
+	f.Env.Sleep(answersFor)
+	f.answers.stopWatch()
+	f.answers.checkAnswers()
+	f.Env.Sleep(steadyWait - answersFor)
 	for range 20 {
 		if f.Seconds.running > 0 {
 			f.Env.Sleep(steadyWait)
@@ -57,7 +60,8 @@ func (f *Rehearsal) judgeEnd() {
 	f.Env.InWorld(func(tx *world.Tx) {
 		f.Ends.checkDeployedOnce(tx)
 		f.Ends.checkStoppedWithRollback(tx)
-		if now := f.Ends.unmanagedText(tx); now != f.Ends.unmanagedBefore && !f.Case.HasIntervention(DeleteService) {
+		if now := f.Ends.unmanagedText(tx); now != f.Ends.unmanagedBefore && !f.Case.HasIntervention(DeleteService) &&
+			!f.Case.deletesNeighbours() {
 			f.Report.AddViolation("P3", "unmanaged resources have changed:\n%s\nbefore:\n%s", now,
 				f.Ends.unmanagedBefore)
 		}
@@ -99,6 +103,8 @@ func (f *Rehearsal) onEvent(e sluice.Envelope) {
 		f.records.checkShift(e, ev)
 	case sluice.DeploymentEnded:
 		f.Ends.checkOutcome(ev.Outcome)
+		f.answers.startWatch(ev)
+		f.Acts.performAll(AfterEnd)
 	case sluice.ApprovalAwaited:
 		f.Processes.approveStage(ev)
 	}

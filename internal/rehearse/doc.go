@@ -1,6 +1,6 @@
 // Package rehearse runs deployments against a simulated AWS in memory, in virtual time. Callers,
 // faults, external changes and kills of sluice are simulated too. The result is checked against the
-// promises P1 to P7.
+// promises P1 to P8.
 //
 // A rehearsal is a [Case]. [Run] runs it; the same case gives the same log, byte for byte.
 // Package catalogue lists the scenarios that a user's own pipeline is rehearsed with. Package shape
@@ -16,8 +16,8 @@
 //
 // The checks are types, one for each thing that they observe: ruleChecks (weights and actions of rules:
 // P1, P3, P4, P7), shareChecks and recordChecks (names: P3, P4), setChecks (task sets: P1, P3),
-// TaskChecks (standalone tasks: P5), WriteChecks (P7), ScalingChecks (P3), causeChecks (P6) and EndChecks
-// (P2, P3). Each is in a file check_*.go, cloudmap_check_*.go or autoscaling.go; check_losses.go has what
+// TaskChecks (standalone tasks: P5), WriteChecks (P7), ScalingChecks (P3), causeChecks (P6), answerChecks (what
+// callers get after the outcome: P8) and EndChecks (P2, P3). Each is in a file check_*.go, cloudmap_check_*.go or autoscaling.go; check_losses.go has what
 // callers lose (P1). [Rehearsal.checkChange] in check.go calls the checks of each change of the world,
 // [Rehearsal.onEvent] those of each event, [Rehearsal.judgeEnd] those of the end. exclusions.go lists,
 // as narrowly as possible, the promises that a case cannot keep.

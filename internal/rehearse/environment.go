@@ -19,6 +19,11 @@ type Environment struct {
 	Clock  clock.Clock
 	Sim    *awssim.Sim // nil before it is built
 	IsOver bool        // the deployment has ended: no further act begins
+	// Routes are the rules of the world's listeners, in the order of [shape.World.EachRule], also after they
+	// were edited or deleted.
+	Routes []*world.Rule
+
+	deletedGroups []*world.TargetGroup // by another actor
 
 	report       *Report
 	externalActs bool // another actor is changing the world

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,6 +16,19 @@ func (c Case) HasIntervention(does string) bool {
 		}
 	}
 	return false
+}
+
+// hasActBefore reports whether an act that begins with a word is done before the deployment.
+func (c Case) hasActBefore(does string) bool {
+	return slices.ContainsFunc(c.Interventions, func(h Intervention) bool {
+		return h.When == Before && strings.HasPrefix(h.Does, does)
+	})
+}
+
+// deletesNeighbours reports whether another actor deletes a listener or a group, and with them what sluice must not
+// change.
+func (c Case) deletesNeighbours() bool {
+	return c.HasIntervention(EditRuleListener) || c.HasIntervention(EditRuleGroup)
 }
 
 // HasFault reports whether the case has a fault of one of the kinds.

@@ -192,7 +192,7 @@ var recordedVerdicts = []struct {
 		[8]float64{85.2, 81.2, 83.2, 78.2, 80.2, 80.2, 75.2, 91.2}},
 	{"sim/web:v2-crash-after-2s-exit-3", false, sluice.RolledBack,
 		[8]float64{64.3, 74.4, 52.4, 57.4, 62.4, 53.4, 56.4, 68.4}},
-	{"sim/web:v2-crash-after-30s-exit-3", false, sluice.Succeeded, // its tasks were healthy: ECS counts no failure
+	{"sim/web:v2-crash-after-30s-exit-3", false, sluice.RolledBack, // its tasks were healthy: ECS counts no failure
 		[8]float64{112.3, 116.3, 108.3, 108.3, 116.3, 244.3, 118.3, 114.3}},
 	{"sim/web:v2-never-healthy", false, sluice.RolledBack,
 		[8]float64{86.3, 91.4, 83.3, 86.3, 96.4, 80.3, 83.3, 88.4}},

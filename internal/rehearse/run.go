@@ -91,6 +91,7 @@ func (f *Rehearsal) playCase() {
 		return
 	}
 	f.Acts.scheduleAll()
+	f.answers.rememberRoutes()
 	f.Processes.runUntilEnded()
 	f.Env.IsOver, f.Report.Result.Acted = true, f.Acts.wasEndedEarly()
 	f.Report.Result.Writes, f.Report.Result.Rows = f.Processes.first.writes, f.Processes.first.rows

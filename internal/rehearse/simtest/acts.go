@@ -56,6 +56,14 @@ func (f *simulation) acts() map[string]func(args []int) {
 		rehearse.RegisterAddress:    func(_ []int) { f.registerAddress() },
 		rehearse.RegisterTask:       func(_ []int) { f.registerTask() },
 		rehearse.SetUnhealthy:       func(args []int) { f.setUnhealthy(args[0]) },
+		rehearse.EditRuleElsewhere:  func(_ []int) { f.env.EditRoute(f.forwardElsewhere) },
+		rehearse.EditRuleFixed:      func(_ []int) { f.env.EditRoute(answerFixed) },
+		rehearse.EditRuleDelete:     func(_ []int) { f.env.EditRoute(deleteRule) },
+		rehearse.EditRuleListener: func(_ []int) {
+			f.env.EditRoute(func(tx *world.Tx, r *world.Rule) { tx.RemoveListener(r.Listener) })
+		},
+		rehearse.EditRuleGroup: func(_ []int) { f.env.EditRoute(f.deleteCanaryGroup) },
+		rehearse.RemoveClaim:   func(_ []int) { f.removeClaim() },
 	}
 }
 

@@ -73,6 +73,9 @@ func (d *draft) writeNames(c rehearse.Case) {
 	if c.OutsidePolicy != "" {
 		writeLine(&d.app, "onOutsideChange: %s", c.OutsidePolicy)
 	}
+	if c.AllowRoute {
+		writeLine(&d.app, "onUnhealthyRoute: allow")
+	}
 	writeLine(&d.input, "  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml")
 	writeLine(&d.service, "serviceName: %s\ncluster: %s\nlaunchType: FARGATE\nnetworkConfiguration: "+
 		"{awsvpcConfiguration: {subnets: [%s]}}",

@@ -22,7 +22,7 @@ type feature struct {
 // has its own random numbers, so that the other features of a seed stay unchanged.
 func allFeatures() []feature {
 	return slices.Concat(generalFeatures(), codeDeployFeatures(), neighbourFeatures(), lagFeatures(), balancerFeatures(),
-		pipelineFeatures())
+		pipelineFeatures(), callerFeatures())
 }
 
 func usesCodeDeploy(c rehearse.Case) bool { return c.World.UsesCodeDeploy() }

@@ -50,6 +50,9 @@ func Format(c rehearse.Case) string {
 	if c.Codec {
 		line("codec")
 	}
+	if c.AllowRoute {
+		line("allow-route")
+	}
 	for _, s := range c.Pipeline {
 		line("stage %s", s)
 	}
@@ -71,6 +74,8 @@ func Format(c rehearse.Case) string {
 // formatIntervention returns an intervention as a line of a case's text.
 func formatIntervention(h rehearse.Intervention) string {
 	switch {
+	case h.When != "":
+		return fmt.Sprintf("%s %s %s", h.When, h.At, h.Does)
 	case h.Stage > 0 && h.At > 0:
 		return fmt.Sprintf("after-stage %d+%s %s", h.Stage, h.At, h.Does)
 	case h.Stage > 0:

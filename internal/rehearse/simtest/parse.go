@@ -56,7 +56,9 @@ func parseLine(c *rehearse.Case, word, rest string) (err error) {
 		c.Pipeline = append(c.Pipeline, rest)
 	case "fault":
 		c.Faults = append(c.Faults, rest)
-	case "at", "after-stage", "after-write", "at-event":
+	case "allow-route":
+		c.AllowRoute = true
+	case "at", "after-stage", "after-write", "at-event", string(rehearse.Before), string(rehearse.AfterEnd):
 		return parseIntervention(c, word, rest)
 	case "kill":
 		return parseKill(c, rest)
@@ -82,6 +84,9 @@ func parseIntervention(c *rehearse.Case, word, rest string) (err error) {
 	when, does, _ := strings.Cut(rest, " ")
 	h := rehearse.Intervention{Does: does}
 	switch word {
+	case string(rehearse.Before), string(rehearse.AfterEnd):
+		h.When = rehearse.When(word)
+		h.At, err = time.ParseDuration(when)
 	case "at":
 		h.At, err = time.ParseDuration(when)
 	case "at-event":

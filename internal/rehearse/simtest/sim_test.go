@@ -22,6 +22,7 @@ var (
 	shrink = flag.Bool("shrink", true, "make a case that breaks a promise small, and write it down")
 	into   = flag.String("written", "testdata", "the folder where it is written down")
 	first  = flag.Uint64("first", fromEnv(), "the first of them; SLUICE_SEED_START if that is set")
+	goOn   = flag.Bool("go-on", false, "go on after a case that breaks a promise, and make none small")
 	ways   = flag.String("kinds", "", "a regular expression: seeds of other kinds are passed over")
 )
 
@@ -48,7 +49,7 @@ func TestSimulation(t *testing.T) {
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for n := next.Add(1) - 1; n < uint64(len(all)) && !t.Failed(); n = next.Add(1) - 1 {
+			for n := next.Add(1) - 1; n < uint64(len(all)) && (*goOn || !t.Failed()); n = next.Add(1) - 1 {
 				if c, bad := simulateSeed(all[n]); bad != "" {
 					t.Errorf("after %d seeds\n%s%s", done.Load()+1, Format(c), bad)
 					written(t, c)
@@ -124,7 +125,7 @@ func unlikeUnbroken(c rehearse.Case, r rehearse.Result) string {
 
 // written leaves the case, made small, as a file that [TestScenarios] plays.
 func written(t *testing.T, c rehearse.Case) {
-	if !*shrink || BrokenPromise(c) == "" {
+	if !*shrink || *goOn || BrokenPromise(c) == "" {
 		return
 	}
 	c = Shrink(c, BrokenPromise)

@@ -1,0 +1,245 @@
+package rehearse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/loadgen"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	// answersFor is how long callers must get the version of an outcome after it was reported.
+	answersFor = time.Minute
+	// unseenEdit is how long before the outcome an edit of another actor may be unknown to sluice. AWS's answers
+	// may be older than that edit, and it has no compare-and-set.
+	unseenEdit = 30 * time.Second
+)
+
+// noRequests is part of the cause of an outcome for a service that no rule reaches.
+const noRequests = "receives no requests"
+
+// answerChecks checks what callers get from the outcome on (P8). It asks the modelled callers, and reads nothing
+// that sluice reads.
+type answerChecks struct {
+	env        *Environment
+	report     *Report
+	deployment *Deployment
+	acts       *Acts
+	callers    *callers
+	ends       *EndChecks
+	seconds    *SecondSluices
+
+	reached map[string]bool // rules that named a group of the service when the deployment began
+
+	outcome       sluice.Outcome
+	cause         string
+	at            time.Time // of the outcome
+	want          string    // the version that callers must get; empty: the outcome names none
+	before, after []loadgen.Report
+	unknown       string // why sluice cannot know what callers get
+}
+
+// rememberRoutes records which rules reach the service when the deployment begins.
+func (c *answerChecks) rememberRoutes() {
+	c.reached = map[string]bool{}
+	c.env.InWorld(func(tx *world.Tx) {
+		for _, r := range c.env.Routes {
+			c.reached[r.ARN] = c.env.isRoute(tx, r)
+		}
+	})
+}
+
+// startWatch begins to watch the callers at the outcome.
+func (c *answerChecks) startWatch(e sluice.DeploymentEnded) {
+	want, named := c.ends.namedVersion(e.Outcome)
+	if !named || c.env.IsOver {
+		return
+	}
+	c.outcome, c.cause, c.want, c.at = e.Outcome, e.Cause, want, c.env.Clock.Now()
+	c.before, c.after = c.callers.requestReports(), nil
+	c.unknown = c.whyUnknown()
+}
+
+// stopWatch ends the watch: its time is over, or another actor changes the world now.
+func (c *answerChecks) stopWatch() {
+	if c.want != "" && c.after == nil {
+		c.after = c.callers.requestReports()
+	}
+}
+
+// whyUnknown returns why the outcome of a correct deployment may differ from what callers get; empty: it may not.
+func (c *answerChecks) whyUnknown() string {
+	switch {
+	case !c.acts.outsideAt.IsZero() && c.at.Sub(c.acts.outsideAt) < unseenEdit:
+		return "another actor changed something just before"
+	case c.seconds.Exist():
+		return "a second sluice deploys the same service"
+	case c.env.Case.AllowRoute:
+		return "the files set onUnhealthyRoute: allow"
+	}
+	count := 0
+	c.env.InWorld(func(tx *world.Tx) {
+		if s := c.env.FindService(tx); s != nil {
+			count = s.Desired
+		}
+	})
+	if count == 0 && !c.env.Case.HasIntervention(DeleteService) {
+		return "the desired count is 0"
+	}
+	return ""
+}
+
+// checkAnswers checks what callers got since the outcome.
+func (c *answerChecks) checkAnswers() {
+	if c.want == "" || c.unknown != "" {
+		return
+	}
+	unreached := c.unreachedRoutes()
+	if len(c.before) > 0 && len(unreached) == len(c.before) && !strings.Contains(c.cause, noRequests) {
+		c.report.AddViolation("P8", "%q was reported, but not that the service %s", c.outcome, noRequests)
+	}
+	if strings.Contains(c.cause, noRequests) && len(unreached) < len(c.before) {
+		c.report.AddViolation("P8", "%q was reported with %q, but a rule reaches the service", c.outcome, c.cause)
+	}
+	for i := range c.before {
+		if !unreached[i] {
+			c.checkCaller(answersSince(c.before[i], c.after[i]))
+		}
+	}
+}
+
+// unreachedRoutes returns the callers whose rule did not reach the service before the deployment, and does not now.
+func (c *answerChecks) unreachedRoutes() map[int]bool {
+	all := map[int]bool{}
+	c.env.InWorld(func(tx *world.Tx) {
+		for i, r := range c.env.Routes {
+			if !c.reached[r.ARN] && !c.env.isRoute(tx, r) {
+				all[i] = true
+			}
+		}
+	})
+	return all
+}
+
+// answers is what a caller got in a time.
+type answers struct {
+	requests float64
+	failed   float64
+	others   float64 // answered by a version that the outcome does not name
+	lines    string
+}
+
+// answersSince returns what a caller got between two reports.
+func answersSince(before, after loadgen.Report) (all []loadgen.Line) {
+	was := map[loadgen.Line]float64{}
+	for _, l := range before.Lines {
+		n := l.Count
+		l.Count = 0
+		was[l] = n
+	}
+	for _, l := range after.Lines {
+		n := l.Count
+		l.Count = 0
+		if l.Count = n - was[l]; l.Count > 1e-6 {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// isUnknowable reports whether a kind of answer says nothing against an outcome. A version that answers errors while
+// its health checks pass is known to gates only. An address that another actor registered in the name is not removed.
+func (c *answerChecks) isUnknowable(l loadgen.Line) bool {
+	return l.Version == c.want && l.Status == 500 && c.env.Case.HasNewOption("errors", "error-bursts") ||
+		l.Version == "" && c.env.Case.World.UsesCloudMap() && c.env.Case.HasIntervention(RegisterAddress)
+}
+
+// checkCaller checks the answers to one caller. Tasks that stop for the first time after the outcome are known to no
+// read before it.
+func (c *answerChecks) checkCaller(lines []loadgen.Line) {
+	var got answers
+	for _, l := range lines {
+		if c.isUnknowable(l) {
+			continue
+		}
+		got.requests += l.Count
+		switch {
+		case l.Failed():
+			got.failed += l.Count
+		case l.Version != c.want:
+			got.others += l.Count
+		default:
+			continue
+		}
+		got.lines += fmt.Sprintf(" %.0f of %q %q: %d;", l.Count, l.Group, l.Version, l.Status)
+	}
+	if got.failed > 0 && !c.firstDeathIsLater() && !c.oldAnswersNameDead() {
+		c.report.AddViolation("P8", "%q was reported, and %.1f %% of the requests failed in the next %s:%s", c.outcome,
+			100*got.failed/got.requests, answersFor, got.lines)
+	}
+	if got.others > 0 {
+		c.report.AddViolation("P8", "%q was reported, and %.1f %% of the requests in the next %s got another version than %s:%s",
+			c.outcome, 100*got.others/got.requests, answersFor, c.want, got.lines)
+	}
+}
+
+// firstDeathIsLater reports whether tasks of the version stopped or failed by themselves after the outcome, and none
+// did before it since the deployment began.
+func (c *answerChecks) firstDeathIsLater() bool {
+	before, later := false, false
+	c.env.InWorld(func(tx *world.Tx) {
+		for _, t := range tx.Tasks.Values() {
+			if t.Set == nil || t.Service == nil || t.Service.Name != c.env.Case.World.Service || versionOf(t.Set) != c.want {
+				continue
+			}
+			switch at := diedAt(t); {
+			case at.IsZero() || at.Before(c.deployment.startedAt):
+			case at.Before(c.at.Add(-unseenDeath)):
+				before = true
+			default:
+				later = later || at.Before(c.at.Add(answersFor))
+			}
+		}
+	})
+	return later && !before
+}
+
+// oldAnswersNameDead reports whether callers by name may still use an answer with a task that a fault stopped before
+// the outcome. No read shows what callers keep.
+func (c *answerChecks) oldAnswersNameDead() (used bool) {
+	w := c.env.Case.World
+	if !w.UsesCloudMap() || !c.env.Case.HasFault("task-crash", "zone-lost", "spot-interruption") {
+		return false
+	}
+	kept := w.TTL + max(w.Lags.Names, time.Minute) + connectionHold + 30*time.Second // of callers that keep connections
+	c.env.InWorld(func(tx *world.Tx) {
+		for _, t := range tx.Tasks.Values() {
+			used = used || t.ExecutionStoppedAt.After(c.at.Add(-kept)) && t.StopCode != "ServiceSchedulerInitiated"
+		}
+	})
+	return used
+}
+
+// unseenDeath is how long before the outcome a task may stop without a read that shows it: a poll, and the checks of
+// the load balancer that count first.
+const unseenDeath = 10 * time.Second
+
+// diedAt returns when a task stopped, or began to fail, by itself; zero: it did not.
+func diedAt(t *world.Task) (at time.Time) {
+	for _, x := range t.Containers {
+		b := x.Behaviour
+		if t.StartedAt.IsZero() {
+			continue
+		}
+		if b.UnhealthyAfter > 0 {
+			at = t.StartedAt.Add(b.UnhealthyAfter)
+		}
+		if t.SignalledAt.IsZero() && x.ExitCode != nil && !t.StoppingAt.IsZero() {
+			at = t.StoppingAt
+		}
+	}
+	return at
+}

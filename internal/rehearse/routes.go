@@ -1,0 +1,71 @@
+package rehearse
+
+import (
+	"slices"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
+)
+
+// findRoutes finds the rules of the world's listeners.
+func (e *Environment) findRoutes(tx *world.Tx) {
+	e.Case.World.EachRule(func(l shape.Listener, r shape.Rule) {
+		for _, x := range tx.Rules.Values() {
+			if x.Listener.Port == l.Port && x.Listener.Balancer.ARN == e.Case.World.Balancer && x.Priority == r.Priority {
+				e.Routes = append(e.Routes, x)
+			}
+		}
+	})
+}
+
+// EditRoute runs edit on the first rule, as another actor. It does nothing if the rule was deleted.
+func (e *Environment) EditRoute(edit func(*world.Tx, *world.Rule)) {
+	e.ActOutside(func(tx *world.Tx) {
+		if len(e.Routes) == 0 {
+			return
+		}
+		if r, ok := tx.Rules.Get(e.Routes[0].ARN); ok {
+			edit(tx, r)
+		}
+	})
+}
+
+// restoreDeleted creates a listener or a rule again that another actor has deleted.
+func (e *Environment) restoreDeleted(tx *world.Tx, r *world.Rule) {
+	if _, ok := tx.Listeners.Get(r.Listener.ARN); !ok {
+		tx.AddListener(r.Listener)
+	}
+	if _, ok := tx.Rules.Get(r.ARN); !ok {
+		tx.AddRule(r)
+	}
+	for _, g := range e.deletedGroups {
+		if _, ok := tx.TargetGroups.Get(g.ARN); !ok {
+			g.Targets, g.Balancer = nil, ""
+			tx.TargetGroups.Put(g.ARN, g)
+			tx.Changed(world.GroupChanged, g)
+		}
+	}
+}
+
+// DeleteGroup deletes a target group that no rule names.
+func (e *Environment) DeleteGroup(tx *world.Tx, arn string) {
+	g, ok := tx.TargetGroups.Get(arn)
+	named := slices.ContainsFunc(tx.Rules.Values(), func(r *world.Rule) bool { return namesGroup(r, arn) })
+	if !ok || named {
+		return
+	}
+	e.deletedGroups = append(e.deletedGroups, g)
+	tx.TargetGroups.Delete(arn)
+	tx.Changed(world.GroupChanged, g)
+}
+
+func namesGroup(r *world.Rule, arn string) bool {
+	fw := r.ForwardAction()
+	return fw != nil && slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == arn })
+}
+
+// isRoute reports whether a rule exists and names a group of the service.
+func (e *Environment) isRoute(tx *world.Tx, r *world.Rule) bool {
+	_, exists := tx.Rules.Get(r.ARN)
+	return exists && (namesGroup(r, e.Case.World.Primary.ARN) || namesGroup(r, e.Case.World.Canary.ARN))
+}

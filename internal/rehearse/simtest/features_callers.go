@@ -1,0 +1,70 @@
+package simtest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/rehearse"
+)
+
+// callerFeatures returns what other actors do with the way of the requests, versions that stop after they were
+// healthy, and a claim that another tool removes.
+func callerFeatures() []feature {
+	return []feature{
+		{"a route that is edited", 22, func(c rehearse.Case) bool {
+			return hasService(c) && !c.World.UsesCloudMap() && hasOnlyCommands(c) && !c.World.LeftoverCanary &&
+				!c.World.OtherToolSet
+		}, (*random).addRouteEdit},
+		{"a version that dies after it was healthy", 12, hasService, (*random).setLateDeath},
+		{"waves of deaths", 6, hasService, (*random).addDeathWaves},
+		{"a claim that is removed", 6, hasService, func(d *random, c *rehearse.Case) {
+			h := d.randomIntervention(*c)
+			h.Does = rehearse.RemoveClaim
+			c.Interventions = append(c.Interventions, h)
+		}},
+	}
+}
+
+// addRouteEdit adds an edit of the first rule before, during or right after the deployment.
+func (d *random) addRouteEdit(c *rehearse.Case) {
+	h := d.randomIntervention(*c)
+	switch d.upTo(5) {
+	case 0, 1:
+		h = rehearse.Intervention{When: rehearse.Before}
+	case 2:
+		h = rehearse.Intervention{When: rehearse.AfterEnd, At: time.Duration(d.upTo(40)) * time.Second}
+	}
+	does := []string{rehearse.EditRule + " 0 0", rehearse.EditRule + " 0 100"}
+	if c.World.OtherService {
+		does = append(does, rehearse.EditRuleElsewhere)
+	}
+	if !c.World.UsesNetworkBalancer() {
+		does = append(does, rehearse.EditRuleFixed, rehearse.EditRuleDelete)
+	}
+	if h.When != rehearse.Before { // a listener without which the files cannot be deployed
+		does = append(does, rehearse.EditRuleListener, rehearse.EditRuleGroup)
+	}
+	h.Does = does[d.upTo(len(does)-1)]
+	c.Interventions = append(c.Interventions, h)
+}
+
+// setLateDeath makes each task of the new version stop or fail some time after it was healthy.
+func (d *random) setLateDeath(c *rehearse.Case) {
+	after := 10 + d.upTo(110)
+	c.New = []string{
+		fmt.Sprintf("crash-after=%ds&exit=1", after),
+		fmt.Sprintf("crash-after=%ds&exit=137", after),
+		fmt.Sprintf("unhealthy-after=%ds", after),
+		fmt.Sprintf("healthy-after=7s&crash-after=%ds&exit=1", after+7),
+	}[d.upTo(3)]
+}
+
+// addDeathWaves makes tasks of the service stop at one to four times.
+func (d *random) addDeathWaves(c *rehearse.Case) {
+	at := 0
+	for range 1 + d.upTo(3) {
+		at += 10 + d.upTo(110)
+		c.Faults = append(c.Faults, fmt.Sprintf("task-crash web count=%d exit=%s after=%ds", 1+d.upTo(3),
+			d.oneOf("1", "137"), at))
+	}
+}
