@@ -72,6 +72,7 @@ var layerTable = []layerRow{
 		also: []string{"internal/definition", "internal/appfile", "internal/plan", "internal/plan/mode"}},
 	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/appfile", "internal/plan"}},
+	{pkg: "internal/view", layer: 1, below: []int{0}},
 	{pkg: "internal/verdict/diagnosis", layer: 1, below: []int{0}},
 	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/verdict/diagnosis"}},

@@ -71,7 +71,16 @@ type Verdict struct {
 	Revision   string         // family:revision that is waited for
 	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
 	By         string         // revision rolled back to, or superseded by
+	Callers    Callers        // of an end: whether requests reach the service; empty: not read
 }
+
+// Callers says whether requests reach a service.
+type Callers string
+
+const (
+	CallersServed Callers = "served" // every production rule leads to a target group that can serve
+	CallersNone   Callers = "none"   // no rule of its load balancer sends requests to its target groups
+)
 
 // Counts are the numbers of a verdict.
 type Counts struct {

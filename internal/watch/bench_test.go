@@ -41,6 +41,7 @@ type bench struct {
 	calls []account.Call
 	seen  []string // what was told
 	group string
+	other string // ARN of a group of another service
 }
 
 type options struct {

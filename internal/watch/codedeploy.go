@@ -55,7 +55,7 @@ func (f *waiter) runCodeDeploy(ctx, reading context.Context) (Update, error) {
 		case reading.Err() != nil:
 			return c.timeOut(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
-			return seen, nil
+			return c.confirmTraffic(reading, seen), nil
 		case err != nil && (isPermanent(err) || isExhausted(ctx, err) || !c.hasAnswer && account.Unsent(err)):
 			return seen, err
 		case err != nil:
@@ -309,4 +309,19 @@ func (w *Watch) searchGroups(ctx context.Context, keys []string) (map[string]cod
 		found[k] = x
 	}
 	return found, err
+}
+
+// confirmTraffic is [waiter.confirmTraffic] with the production listener of the deployment group. Without the group
+// the listener is not known, and a test listener cannot be told from it.
+func (c *codeDeployWaiter) confirmTraffic(ctx context.Context, seen Update) Update {
+	if seen.Code == nil || c.target.SkipsTraffic {
+		return seen
+	}
+	c.target.Cluster, c.target.Service = c.service.Cluster, c.service.Service
+	g, err := c.client.ReadGroup(ctx, codedeploy.Group{Application: seen.Code.Application, Name: seen.Code.Group},
+		c.service.Cluster, c.service.Service)
+	if err != nil || g.Listener == "" {
+		return seen
+	}
+	return c.waiter.confirmTraffic(ctx, seen, g.Listener)
 }

@@ -49,6 +49,8 @@ type Target struct {
 	// First is a read that the caller has just made: the first poll judges it instead of another one.
 	// No write may have been sent since. Without a State, the first poll reads.
 	First ecs.ServiceRead
+	// SkipsTraffic says that the caller itself confirms where requests go.
+	SkipsTraffic bool
 	// IsResolved says that Revision is the full name of a registered, ACTIVE task definition.
 	IsResolved bool
 }

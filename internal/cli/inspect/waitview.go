@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
+	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -90,6 +91,7 @@ type waitResult struct {
 	Revision   string          `json:"revision,omitempty"`
 	Deployment string          `json:"deployment,omitempty"`
 	By         string          `json:"by,omitempty"` // revision rolled back to, or superseded by
+	Callers    verdict.Callers `json:"callers,omitempty"` // served, none; empty: not read
 	Detail     string          `json:"detail,omitempty"`
 	Causes     []waitCause     `json:"causes"`
 	Logs       []diagnosis.Log `json:"logs,omitempty"`
@@ -110,7 +112,7 @@ func (v *waitView) newResult(w waitOutcome) waitResult {
 	d := w.update.Verdict
 	r := waitResult{Cluster: sluice.ARNName(w.update.Target.Cluster), Service: sluice.ARNName(w.update.Target.Service),
 		Outcome:  d.Outcome,
-		ExitCode: v.exitCode(d.Outcome), Revision: d.Revision, Deployment: d.Deployment, By: d.By, Detail: d.Detail,
+		ExitCode: v.exitCode(d.Outcome), Revision: d.Revision, Deployment: d.Deployment, By: d.By, Callers: d.Callers, Detail: d.Detail,
 		Causes: []waitCause{}, Logs: d.Logs, Unread: d.Unread, Next: d.Next}
 	for _, c := range d.Causes {
 		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Advice()})

@@ -54,13 +54,18 @@ func (d *Driver) readDefaultAction(ctx context.Context, l elbtypes.Listener) ([]
 	if err != nil {
 		return nil, err
 	}
-	l = now[0]
-	return []Rule{{
+	return []Rule{newDefaultAction(now[0])}, nil
+}
+
+// newDefaultAction returns the default action of a listener without rules.
+func newDefaultAction(l elbtypes.Listener) Rule {
+	arn := aws.ToString(l.ListenerArn)
+	return Rule{
 		Rule: sluice.Rule{ARN: arn, Listener: arn, Balancer: aws.ToString(l.LoadBalancerArn),
 			Port: int(aws.ToInt32(l.Port)), Priority: "default", Protocol: string(l.Protocol),
 			Forward: forwardShares(l.DefaultActions)},
 		Actions: l.DefaultActions,
-	}}, nil
+	}
 }
 
 // DescribeCommand returns the command that shows a rule, or the listener whose default action takes

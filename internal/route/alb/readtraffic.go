@@ -1,0 +1,195 @@
+package alb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/view"
+)
+
+// ReadTraffic reads where callers of a service are sent: its target groups with their targets, and the production
+// rules. The result contains every rule of before, an earlier read or the zero value. It makes one call for each
+// kind of resource, one for each listener and one for each group.
+func ReadTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.Scope,
+	before view.Traffic) (view.Traffic, error) {
+	t := view.Traffic{SentAt: c.Now()}
+	if s.IsEmpty() {
+		return t, nil
+	}
+	balancers, err := readTrafficGroups(ctx, api, s, &t)
+	if err != nil {
+		return t, err
+	}
+	for _, arn := range before.Balancers() {
+		if !slices.Contains(balancers, arn) {
+			balancers = append(balancers, arn)
+		}
+	}
+	var listeners []string
+	for _, arn := range balancers {
+		some, err := readTrafficRoutes(ctx, api, arn, s, before, &t)
+		if err != nil && sluice.KindOf(err) != sluice.NotFound {
+			return t, err
+		}
+		listeners = append(listeners, some...)
+	}
+	t.AddGone(before, listeners)
+	return t, nil
+}
+
+// readTrafficGroups adds the groups with their targets, and returns their load balancers.
+func readTrafficGroups(ctx context.Context, api *awselb.Client, s view.Scope,
+	t *view.Traffic) (balancers []string, err error) {
+	var found []elbtypes.TargetGroup
+	for _, in := range []*awselb.DescribeTargetGroupsInput{{TargetGroupArns: s.Groups}, {Names: s.Names}} {
+		if len(in.TargetGroupArns)+len(in.Names) == 0 {
+			continue
+		}
+		some, err := describeGroups(ctx, api, in)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	for _, g := range found {
+		arn := aws.ToString(g.TargetGroupArn)
+		if slices.ContainsFunc(t.Groups, func(x view.Group) bool { return x.ARN == arn }) {
+			continue
+		}
+		targets, err := ReadHealth(ctx, api, arn)
+		if err != nil && sluice.KindOf(err) != sluice.NotFound {
+			return nil, err
+		}
+		t.Groups = append(t.Groups, countTargets(arn, targets))
+		for _, b := range g.LoadBalancerArns {
+			if !slices.Contains(balancers, b) {
+				balancers = append(balancers, b)
+			}
+		}
+	}
+	for _, arn := range s.Groups {
+		if !slices.ContainsFunc(t.Groups, func(x view.Group) bool { return x.ARN == arn }) {
+			t.Groups = append(t.Groups, view.Group{ARN: arn, Deleted: true})
+		}
+	}
+	return balancers, nil
+}
+
+// describeGroups reads target groups. AWS refuses a request that names a missing one, so then it reads them one by one.
+func describeGroups(ctx context.Context, api *awselb.Client,
+	in *awselb.DescribeTargetGroupsInput) (found []elbtypes.TargetGroup, err error) {
+	out, err := api.DescribeTargetGroups(ctx, in)
+	switch n := len(in.TargetGroupArns) + len(in.Names); {
+	case err == nil:
+		return out.TargetGroups, nil
+	case sluice.KindOf(err) != sluice.NotFound:
+		return nil, fmt.Errorf("look up target groups: %w", sluice.Inner(err))
+	case n == 1:
+		return nil, nil
+	}
+	for _, arn := range in.TargetGroupArns {
+		some, err := describeGroups(ctx, api, &awselb.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	for _, name := range in.Names {
+		some, err := describeGroups(ctx, api, &awselb.DescribeTargetGroupsInput{Names: []string{name}})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+func countTargets(arn string, targets []sluice.Target) view.Group {
+	g := view.Group{ARN: arn}
+	for _, t := range targets {
+		if t.State != "draining" {
+			g.Targets++
+		}
+		if t.State == "healthy" {
+			g.Healthy++
+		}
+	}
+	return g
+}
+
+// readTrafficRoutes adds the production rules of a load balancer, and returns its listeners.
+func readTrafficRoutes(ctx context.Context, api *awselb.Client, balancer string, s view.Scope, before view.Traffic,
+	t *view.Traffic) (listeners []string, err error) {
+	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(400)}
+	for {
+		out, err := api.DescribeListeners(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("look up listeners: %w", sluice.Inner(err))
+		}
+		for _, l := range out.Listeners {
+			listeners = append(listeners, aws.ToString(l.ListenerArn))
+			rules, err := readActions(ctx, api, l)
+			if err != nil && sluice.KindOf(err) != sluice.NotFound {
+				return nil, err
+			}
+			for _, r := range rules {
+				t.AddRoute(s, newTrafficRoute(*t, s, r), before)
+			}
+		}
+		if in.Marker = out.NextMarker; aws.ToString(in.Marker) == "" {
+			return listeners, nil
+		}
+	}
+}
+
+// readActions returns the rules of a listener; of a listener without rules its default action.
+func readActions(ctx context.Context, api *awselb.Client, l elbtypes.Listener) ([]Rule, error) {
+	if !hasRules(aws.ToString(l.ListenerArn)) {
+		return []Rule{newDefaultAction(l)}, nil
+	}
+	rules, err := describeRules(ctx, api, &awselb.DescribeRulesInput{ListenerArn: l.ListenerArn,
+		PageSize: aws.Int32(400)})
+	var all []Rule
+	for _, r := range rules {
+		all = append(all, newRule(l, r))
+	}
+	return all, err
+}
+
+func newTrafficRoute(t view.Traffic, s view.Scope, r Rule) view.Route {
+	out := view.Route{Rule: r.Rule}
+	if n := len(r.Actions); len(r.Forward) == 0 && n > 0 {
+		out.Action = string(r.Actions[n-1].Type)
+	}
+	prefer := ""
+	if len(s.Groups) > 0 {
+		prefer = s.Groups[0]
+	}
+	if to, ok := t.Repaired(r.Forward, prefer); ok {
+		out.Repair = RepairCommand(r, forwardTo(r.Actions, to))
+	}
+	return out
+}
+
+// RepairCommand returns the command that writes actions to a rule.
+func RepairCommand(r Rule, actions []elbtypes.Action) string {
+	list := make([]map[string]any, 0, len(actions))
+	for _, a := range writableActions(actions) {
+		list = append(list, members(a))
+	}
+	text, _ := json.Marshal(list) // plain values: cannot fail
+	quoted := "'" + strings.ReplaceAll(string(text), "'", `'\''`) + "'"
+	if r.IsDefault() {
+		return "aws elbv2 modify-listener --listener-arn " + r.Listener + " --default-actions " + quoted
+	}
+	return "aws elbv2 modify-rule --rule-arn " + r.ARN + " --actions " + quoted
+}

@@ -1,0 +1,168 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Problem is a production rule by which callers get errors, or another version.
+type Problem struct {
+	Route Route
+	Why   string // "rule 10 of port 80 sends 100 % of the requests to web-canary, which has no healthy target"
+}
+
+// Next returns the command that mends the problem, or the one that shows the rule.
+func (p Problem) Next() string {
+	if p.Route.Repair != "" {
+		return "give the weight to the group that can serve: " + p.Route.Repair
+	}
+	if p.Route.Gone != "" {
+		return "create the rule again, with an action that forwards to the target group of the service"
+	}
+	return "see the rule, then restore its forward action: " + describeCommand(p.Route.Rule)
+}
+
+func describeCommand(r sluice.Rule) string {
+	if r.IsDefault() {
+		return "aws elbv2 describe-listeners --listener-arns " + r.Listener
+	}
+	return "aws elbv2 describe-rules --rule-arns " + r.ARN
+}
+
+// Problems returns why callers do not get the version that should serve. serving are the ARNs of the groups with its
+// tasks; none: every group of the service. before is an earlier read, in which callers reached the service, or the
+// zero value. A rule that sends requests to other services only is no problem, unless it sent them here before.
+func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
+	for _, r := range t.Routes {
+		if why := t.problemOf(r, before, serving); why != "" {
+			all = append(all, Problem{Route: r, Why: r.Name() + " " + why})
+		}
+	}
+	return all
+}
+
+// problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them.
+func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
+	own, all := t.weight(r)
+	switch {
+	case own == 0 && !before.reached(r.ARN):
+		if r.Gone == "" && r.Action == "" && all == 0 && t.namesOwn(r) {
+			return "gives weight to no target group: callers get 503"
+		}
+		return ""
+	case r.Gone != "":
+		return "no longer exists: " + string(r.Gone)
+	case r.Action != "":
+		return "no longer forwards: its action is " + r.Action
+	case all == 0:
+		return "gives weight to no target group: callers get 503"
+	case own == 0:
+		return "sends no requests to the service any more: it forwards to " + describeShares(r.Forward)
+	}
+	for _, s := range r.Forward {
+		if why := t.problemOfShare(s, all, serving); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (t Traffic) problemOfShare(s sluice.Share, all int, serving []string) string {
+	g, own := t.group(s.Group)
+	sends := fmt.Sprintf("sends %.3g %% of the requests to %s, which ", float64(s.Weight)*100/float64(all),
+		sluice.TargetGroupName(s.Group))
+	switch {
+	case s.Weight == 0 || !own:
+		return ""
+	case g.Deleted:
+		return sends + "does not exist"
+	case g.Healthy == 0 && g.Targets == 0:
+		return sends + "has no targets"
+	case g.Healthy == 0:
+		return sends + "has no healthy target"
+	case len(serving) > 0 && !slices.Contains(serving, s.Group):
+		return sends + "runs another version"
+	}
+	return ""
+}
+
+// reached reports whether a rule gave weight to the service in this read.
+func (t Traffic) reached(rule string) bool {
+	return slices.ContainsFunc(t.Routes, func(r Route) bool {
+		own, _ := t.weight(r)
+		return r.ARN == rule && own > 0
+	})
+}
+
+func (t Traffic) namesOwn(r Route) bool {
+	return slices.ContainsFunc(r.Forward, func(s sluice.Share) bool { _, ok := t.group(s.Group); return ok })
+}
+
+// Repairable returns the problems that a change of weights mends: another group of the service can serve.
+func (t Traffic) Repairable() []Problem {
+	if !t.AnyCanServe() {
+		return nil
+	}
+	return t.Problems(Traffic{})
+}
+
+// Texts returns the problems as one text.
+func Texts(all []Problem) string {
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, p.Why)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func describeShares(all []sluice.Share) string {
+	text := ""
+	for i, s := range all {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s %d", sluice.TargetGroupName(s.Group), s.Weight)
+	}
+	return text
+}
+
+// Repaired returns the weights of a rule with which callers reach a group that can serve. The weight of groups without
+// a healthy target goes to the groups of the service that have one: to those with weight in proportion 1 to 1, else to
+// prefer, else to the first. ok is false if no group of the rule can serve, or if nothing needs to change.
+func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.Share, ok bool) {
+	out = slices.Clone(forward)
+	lost, all, best := 0, 0, -1
+	for i, s := range out {
+		all += s.Weight
+		g, own := t.group(s.Group)
+		if !own {
+			continue
+		}
+		if g.Healthy == 0 {
+			lost, out[i].Weight = lost+s.Weight, 0
+			continue
+		}
+		if best < 0 || better(out[i], out[best], prefer) {
+			best = i
+		}
+	}
+	if best < 0 || lost == 0 && all > 0 {
+		return forward, false
+	}
+	if all == 0 {
+		lost = 100
+	}
+	out[best].Weight += lost
+	return out, true
+}
+
+// better reports whether the weight should go to a rather than to b.
+func better(a, b sluice.Share, prefer string) bool {
+	if (a.Weight > 0) != (b.Weight > 0) {
+		return a.Weight > 0
+	}
+	return a.Group == prefer && b.Group != prefer
+}

@@ -1,0 +1,142 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Scope selects the target groups and the production rules of a service.
+type Scope struct {
+	Groups []string `json:"groups,omitempty"` // ARNs
+	Names  []string `json:"names,omitempty"`  // of further groups, whose ARNs are not known
+
+	Rules     []string `json:"rules,omitempty"`     // ARNs of the only production rules; empty: all that name a group
+	Listeners []string `json:"listeners,omitempty"` // ARNs of the only listeners with production rules; empty: all
+	TestRules []string `json:"testRules,omitempty"` // ARNs of rules or listeners that only tests use
+	// TestGroup is the ARN of a group that production rules name only beside another group. A rule that forwards to
+	// it alone is a test rule.
+	TestGroup string `json:"testGroup,omitempty"`
+}
+
+// IsEmpty reports whether the service has no target group.
+func (s Scope) IsEmpty() bool { return len(s.Groups)+len(s.Names) == 0 }
+
+// isProduction reports whether callers use the rule.
+func (s Scope) isProduction(r sluice.Rule) bool {
+	names := func(all []string) bool { return slices.Contains(all, r.ARN) || slices.Contains(all, r.Listener) }
+	switch {
+	case names(s.TestRules) && !slices.Contains(s.Rules, r.ARN):
+		return false
+	case len(s.Rules) > 0:
+		return names(s.Rules)
+	case len(s.Listeners) > 0 && !slices.Contains(s.Listeners, r.Listener):
+		return false
+	}
+	return s.TestGroup == "" || len(r.Forward) != 1 || r.Forward[0].Group != s.TestGroup
+}
+
+// Traffic is where callers of a service are sent, as one read of its load balancers shows.
+type Traffic struct {
+	SentAt time.Time `json:"sentAt"` // when the read was sent
+	Groups []Group   `json:"groups,omitempty"`
+	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
+}
+
+// Group is a target group of the service.
+type Group struct {
+	ARN     string `json:"arn"`
+	Deleted bool   `json:"deleted,omitempty"`
+	Healthy int    `json:"healthy"`
+	Targets int    `json:"targets"` // without draining ones
+}
+
+// Route is a production rule, or the default action of a listener.
+type Route struct {
+	sluice.Rule
+	Gone   Gone   `json:"gone,omitempty"`   // why it does not exist any more
+	Action string `json:"action,omitempty"` // type of its action if it does not forward: fixed-response, redirect
+	// Repair is the command that moves its weight to the group that can serve; empty: there is none, or no other group
+	// can serve.
+	Repair string `json:"repair,omitempty"`
+}
+
+// Gone says why a rule does not exist.
+type Gone string
+
+// Why a rule does not exist.
+const (
+	RuleDeleted     Gone = "the rule was deleted"
+	ListenerDeleted Gone = "its listener was deleted"
+)
+
+// IsRead reports whether the load balancers were read.
+func (t Traffic) IsRead() bool { return !t.SentAt.IsZero() }
+
+// group returns a group by its ARN.
+func (t Traffic) group(arn string) (g Group, ok bool) {
+	i := slices.IndexFunc(t.Groups, func(g Group) bool { return g.ARN == arn })
+	if i < 0 {
+		return Group{}, false
+	}
+	return t.Groups[i], true
+}
+
+// AnyCanServe reports whether any group of the service has a healthy target.
+func (t Traffic) AnyCanServe() bool {
+	return slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Healthy > 0 })
+}
+
+// weight returns the weight that a rule gives to groups of the service, and to all groups.
+func (t Traffic) weight(r Route) (own, all int) {
+	for _, s := range r.Forward {
+		all += s.Weight
+		if _, ok := t.group(s.Group); ok {
+			own += s.Weight
+		}
+	}
+	return own, all
+}
+
+// ReceivesRequests reports whether a rule gives weight to a group of the service.
+func (t Traffic) ReceivesRequests() bool {
+	return slices.ContainsFunc(t.Routes, func(r Route) bool { own, _ := t.weight(r); return own > 0 })
+}
+
+// has reports whether the read contains a rule. Later reads contain it too, also if it no longer names a group.
+func (t Traffic) has(rule string) bool {
+	return slices.ContainsFunc(t.Routes, func(r Route) bool { return r.ARN == rule })
+}
+
+// Balancers returns the ARNs of the load balancers of the routes.
+func (t Traffic) Balancers() (all []string) {
+	for _, r := range t.Routes {
+		if r.Balancer != "" && !slices.Contains(all, r.Balancer) {
+			all = append(all, r.Balancer)
+		}
+	}
+	return all
+}
+
+// AddRoute adds a production rule that names a group of the service, or that an earlier read contained.
+func (t *Traffic) AddRoute(s Scope, r Route, before Traffic) {
+	named := slices.ContainsFunc(r.Forward, func(x sluice.Share) bool { _, ok := t.group(x.Group); return ok })
+	if before.has(r.ARN) || named && s.isProduction(r.Rule) {
+		t.Routes = append(t.Routes, r)
+	}
+}
+
+// AddGone adds the routes of an earlier read that this one does not contain. listeners are those that exist.
+func (t *Traffic) AddGone(before Traffic, listeners []string) {
+	for _, was := range before.Routes {
+		if t.has(was.ARN) {
+			continue
+		}
+		was.Repair, was.Gone = "", RuleDeleted
+		if !slices.Contains(listeners, was.Listener) {
+			was.Gone = ListenerDeleted
+		}
+		t.Routes = append(t.Routes, was)
+	}
+}

@@ -1,0 +1,78 @@
+package watch_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// forward makes the listener forward to the group of the service and to another one, which is empty.
+func (b *bench) forward(own, other int32) {
+	b.Helper()
+	ctx := context.Background()
+	if b.other == "" {
+		_, vpc := b.places()
+		g := got(b.elb.CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: aws.String("other"),
+			Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(8080), TargetType: elbtypes.TargetTypeEnumIp,
+			VpcId: aws.String(vpc)}))(b)
+		b.other = *g.TargetGroups[0].TargetGroupArn
+	}
+	lbs := got(b.elb.DescribeLoadBalancers(ctx, nil))(b)
+	listeners := got(b.elb.DescribeListeners(ctx,
+		&awselb.DescribeListenersInput{LoadBalancerArn: lbs.LoadBalancers[0].LoadBalancerArn}))(b)
+	got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: listeners.Listeners[0].ListenerArn,
+		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward,
+			ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
+				{TargetGroupArn: aws.String(b.group), Weight: aws.Int32(own)},
+				{TargetGroupArn: aws.String(b.other), Weight: aws.Int32(other)}}}}}}))(b)
+}
+
+// A wait succeeds only if callers get the revision: it reads the rules once AWS reports the end.
+func TestSuccessIsAboutCallers(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		act     func(*bench) // right before AWS reports success
+		outcome sluice.Outcome
+		callers verdict.Callers
+		detail  string
+	}{
+		{"served", func(*bench) {}, sluice.Succeeded, verdict.CallersServed, "web:2 serves"},
+		{"another group has weight too", func(b *bench) { b.forward(50, 50) }, sluice.Succeeded, verdict.CallersServed,
+			"web:2 serves"},
+		{"no weight", func(b *bench) { b.forward(0, 0) }, sluice.Failed, verdict.CallersNone,
+			"callers do not get it: default rule of port 80 gives weight to no target group: callers get 503"},
+		{"no weight for some seconds", func(b *bench) {
+			b.forward(0, 0)
+			b.clock.Go(func() { b.sleep(60 * time.Second); b.forward(100, 0) })
+		}, sluice.Succeeded, verdict.CallersServed, "web:2 serves"},
+		{"sends to other services only", func(b *bench) { b.forward(0, 100) }, sluice.Succeeded, verdict.CallersNone,
+			"no rule sends requests to its target groups"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			on(t, options{}, func(b *bench) {
+				b.balance()
+				b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+				b.deploy("web", b.revision("sim/web:v2"))
+				b.clock.Go(func() {
+					b.until("only new tasks run", func() bool { return b.isAlone(2) })
+					c.act(b)
+				})
+				v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+				if v.Outcome != c.outcome || v.Callers != c.callers || !strings.Contains(v.Detail, c.detail) {
+					t.Errorf("%s, callers %q: %s\n%s", v.Outcome, v.Callers, v.Detail, b.story())
+				}
+				if v.Outcome == sluice.Failed && !strings.Contains(v.Next, "aws elbv2 modify-listener") {
+					t.Errorf("next: %s", v.Next)
+				}
+			})
+		})
+	}
+}
