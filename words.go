@@ -59,6 +59,17 @@ const (
 	RemoveTargets OnTargets = "remove"
 )
 
+// OnRoute determines what a deployment does if a production rule sends requests to a target group without healthy
+// targets, or to none, although another group of the service can serve.
+type OnRoute string
+
+const (
+	// StopOnRoute refuses the deployment before any write.
+	StopOnRoute OnRoute = "stop"
+	// AllowRoute deploys. Callers get errors until the rule is restored.
+	AllowRoute OnRoute = "allow"
+)
+
 // Weights are the traffic shares of the two variants, in percent. They always sum to 100. The zero
 // value is not valid; use [NewWeights].
 type Weights struct {

@@ -75,6 +75,7 @@ type Application struct {
 	Timeout          time.Duration // hard limit of a deployment
 	OnOutsideChange  sluice.OnOutside
 	OnOtherTargets   sluice.OnTargets
+	OnUnhealthyRoute sluice.OnRoute
 
 	Scaling Scaling
 	// KeepDefinitions is how many of the newest task definitions stay registered; 0: all of them.

@@ -67,6 +67,7 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 	app.Timeout, app.ProgressDeadline = values.SpanOr(root.Get("timeout"), ecspressoTimeout), defaultProgressTime
 	app.ProgressDeadline = min(app.ProgressDeadline, app.Timeout)
 	app.OnOutsideChange, app.OnOtherTargets = defaultOnOutside, defaultOnTargets
+	app.OnUnhealthyRoute = sluice.StopOnRoute
 	app.Standalone = standaloneOf(nil, app.Format)
 	app.Standalone.Run = false // a deployment registers the task definition; sluice run runs it
 	l.fillStandaloneRun(nil)

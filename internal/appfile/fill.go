@@ -43,6 +43,8 @@ func (l *loader) fillApplication(spec *definition.Node) {
 		values.TextOr(input.Get("onOutsideChange"), string(defaultOnOutside))))
 	app.OnOtherTargets = sluice.OnTargets(values.TextOr(spec.Get("onOtherTargets"),
 		values.TextOr(input.Get("onOtherTargets"), string(defaultOnTargets))))
+	app.OnUnhealthyRoute = sluice.OnRoute(values.TextOr(spec.Get("onUnhealthyRoute"),
+		values.TextOr(input.Get("onUnhealthyRoute"), string(sluice.StopOnRoute))))
 	app.Recreate = values.FlagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
 	app.AccessGiven = values.IsGiven(input.Get("accessType")) || values.IsGiven(input.Get("ecsAccessType"))

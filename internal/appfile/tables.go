@@ -47,7 +47,8 @@ func specShape(f Format) shape {
 			honouredKey("bake", shape{kind: span}, bakeSentence),
 			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
 			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
-			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence))
+			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence),
+			honouredKey("onUnhealthyRoute", unhealthyRouteShape(), unhealthyRouteSentence))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: append(keys, providerKeys(f)...)}
@@ -69,11 +70,18 @@ const (
 	otherTargetsSentence = "The reaction to task sets and targets that sluice did not create and that get requests " +
 		"from the application's target groups. stop (the default) refuses to deploy, allow deploys next to them, " +
 		"remove first drains and deletes such task sets."
+	unhealthyRouteSentence = "The reaction to a production rule that sends requests to a target group without healthy " +
+		"targets, or to none, although another group of the service has some. stop (the default) refuses to deploy and " +
+		"prints the command that moves the weight, allow deploys although callers get errors."
 )
 
 func otherTargetsShape() shape {
 	return shape{kind: choice, words: []string{string(sluice.StopOnTargets), string(sluice.AllowTargets),
 		string(sluice.RemoveTargets)}}
+}
+
+func unhealthyRouteShape() shape {
+	return shape{kind: choice, words: []string{string(sluice.StopOnRoute), string(sluice.AllowRoute)}}
 }
 
 func outsideShape() shape {
@@ -192,13 +200,15 @@ func inputShape(f Format) shape {
 			refusedKey("codedeploy", "In sluice.yaml codedeploy is a top-level key."),
 			refusedKey("appspec", "In sluice.yaml appspec is a top-level key."),
 			refusedKey("onOutsideChange", "In sluice.yaml onOutsideChange is a top-level key."),
-			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a top-level key."))
+			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a top-level key."),
+			refusedKey("onUnhealthyRoute", "In sluice.yaml onUnhealthyRoute is a top-level key."))
 	} else {
 		keys = append(keys, honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
 			honouredKey("bake", shape{kind: span}, bakeSentence),
 			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
 			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
-			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence))
+			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence),
+			honouredKey("onUnhealthyRoute", unhealthyRouteShape(), unhealthyRouteSentence))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}

@@ -131,7 +131,7 @@ func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 			return err
 		}
 	}
-	next := r.adviceText(ctx, step, end.ClaimErr)
+	next := cmp.Or(end.Next, r.adviceText(ctx, step, end.ClaimErr))
 	if err := r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause,
 		Next: next}); err != nil {
 		return err

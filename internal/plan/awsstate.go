@@ -7,6 +7,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // AWSState is the current state in AWS, as far as a plan depends on it.
@@ -38,6 +39,10 @@ type AWSState struct {
 	Unsteered       []sluice.Rule    // other rules that give weight to the primary group; no deployment writes them
 	Foreign         []ExternalTarget // in the application's target groups
 	RulesErr        error            // why no rule could be chosen
+
+	// Callers is where callers of the service are sent; the zero value: not read, or there is no target group
+	Callers view.Traffic
+	Scope   view.Scope // of Callers
 
 	Registry  *Registry // named in the file; nil: none, or its shares are not managed
 	Strangers []string  // instances in it that neither ECS nor sluice registered

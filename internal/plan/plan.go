@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // Schema names the shape of a [Plan] in JSON.
@@ -75,6 +76,13 @@ type Plan struct {
 	Balancer BalancerType  `json:"loadBalancerType,omitempty"`
 	Drain    time.Duration `json:"drain,omitempty"`    // longest deregistration delay of the two groups
 	Registry *Registry     `json:"registry,omitempty"` // of a service that callers resolve with Cloud Map
+
+	// Callers is where callers of the service were sent when the plan was made, and Scope what was read. They are zero
+	// for a service without target groups.
+	Callers view.Traffic `json:"callers,omitzero"`
+	Scope   view.Scope   `json:"callersScope,omitzero"`
+	// OnUnhealthyRoute says what follows a rule that sends requests to a group without healthy targets.
+	OnUnhealthyRoute sluice.OnRoute `json:"onUnhealthyRoute,omitempty"`
 
 	KeepDefinitions int         `json:"keepTaskDefinitions,omitempty"` // how many of the newest; 0: all
 	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is not changed

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -15,7 +16,8 @@ import (
 // Ending is how a deployment ended.
 type Ending struct {
 	Outcome  sluice.Outcome
-	Cause    string // why Outcome is not the outcome of the stages; empty if it is
+	Cause    string // why Outcome is not the outcome of the stages, or what callers get besides; empty if it is
+	Next     string // what a person should do about Cause; empty: what follows from the stages
 	ClaimErr error  // why the claim on the service was not released; nil if it was, or if there is none
 }
 
@@ -73,8 +75,14 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return Ending{Outcome: o}, nil
 	}
 	end := Ending{Outcome: o}
-	if o == sluice.Succeeded {
-		end.Cause = s.Plan.SuccessCause()
+	if err == nil && s.Confirmed != nil && (o == sluice.Succeeded || o == sluice.RolledBack) {
+		if end, err = confirmCallers(ctx, s, o, s.Confirmed); err != nil && s.CannotResume {
+			s.EmitWarning("it was not confirmed that callers reach the service: %v", err)
+			end, err = Ending{Outcome: o}, nil
+		}
+	}
+	if end.Outcome == sluice.Succeeded {
+		end.Cause = cmp.Or(s.Plan.SuccessCause(), end.Cause)
 	}
 	return end, err
 }

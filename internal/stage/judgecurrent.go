@@ -54,6 +54,6 @@ func keptRevision(p *plan.Plan) string {
 
 // CurrentTarget is the target to wait for if the plan's revision is already PRIMARY.
 func CurrentTarget(p *plan.Plan) watch.Target {
-	return watch.Target{Cluster: p.Cluster, Service: p.Service,
+	return watch.Target{Cluster: p.Cluster, Service: p.Service, Scope: p.Scope,
 		Wanted: verdict.Wanted{Revision: keptRevision(p), Serving: true, Deadline: p.ProgressDeadline, Timeout: p.Timeout}}
 }

@@ -52,6 +52,9 @@ func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 	if err != nil {
 		return live, err
 	}
+	if err := surveyCallers(ctx, a, c, app, &live); err != nil {
+		return live, err
+	}
 	return live, surveyOtherTargets(ctx, a, c, app, groups, &live)
 }
 

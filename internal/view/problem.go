@@ -53,6 +53,8 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 			return "gives weight to no target group: callers get 503"
 		}
 		return ""
+	case r.Gone != "" && t.isReplaced(r, before):
+		return ""
 	case r.Gone != "":
 		return "no longer exists: " + string(r.Gone)
 	case r.Action != "":
@@ -94,6 +96,14 @@ func (t Traffic) reached(rule string) bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool {
 		own, _ := t.weight(r)
 		return r.ARN == rule && own > 0
+	})
+}
+
+// isReplaced reports whether another rule of the same port gives weight to the service, and did not exist before.
+func (t Traffic) isReplaced(gone Route, before Traffic) bool {
+	return slices.ContainsFunc(t.Routes, func(r Route) bool {
+		own, _ := t.weight(r)
+		return own > 0 && r.Gone == "" && r.Balancer == gone.Balancer && r.Port == gone.Port && !before.has(r.ARN)
 	})
 }
 

@@ -140,3 +140,11 @@ func (t *Traffic) AddGone(before Traffic, listeners []string) {
 		t.Routes = append(t.Routes, was)
 	}
 }
+
+// WithGroup adds the ARN of a group to a list that may contain it.
+func WithGroup(list []string, arn string) []string {
+	if slices.Contains(list, arn) {
+		return list
+	}
+	return append(list, arn)
+}

@@ -323,5 +323,5 @@ func (c *codeDeployWaiter) confirmTraffic(ctx context.Context, seen Update) Upda
 	if err != nil || g.Listener == "" {
 		return seen
 	}
-	return c.waiter.confirmTraffic(ctx, seen, g.Listener)
+	return c.waiter.confirmTraffic(ctx, seen, g.Listener, c.judge.Limit())
 }

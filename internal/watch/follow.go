@@ -51,7 +51,7 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 		case reading.Err() != nil:
 			return f.timeOut(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
-			return f.confirmTraffic(reading, seen, ""), nil
+			return f.confirmTraffic(reading, seen, "", f.judge.Limit()), nil
 		case errors.Is(err, errCodeDeploy):
 			return f.runCodeDeploy(ctx, reading)
 		case err == nil:

@@ -22,15 +22,19 @@ const (
 // confirmTraffic returns the end of a wait if callers get the version that it names. A success or a rollback that
 // callers do not get fails after [trafficGrace], or at the hard limit. Without the permission to read the load
 // balancer it reports that. listener is the production listener of CodeDeploy; empty: the service names its rules.
-func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener string) Update {
+// limit is the hard limit; the zero time: there is none.
+func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener string, limit time.Time) Update {
 	v := &seen.Verdict
 	if f.target.SkipsTraffic || v.State != verdict.Ended || v.Outcome != sluice.Succeeded && v.Outcome != sluice.RolledBack {
 		return seen
 	}
-	began := f.now()
+	end := f.now().Add(trafficGrace)
+	if !limit.IsZero() && limit.Before(end) {
+		end = limit
+	}
 	for {
 		problems, err := f.readTraffic(ctx, listener, v)
-		switch left := began.Add(trafficGrace).Sub(f.now()); {
+		switch left := end.Sub(f.now()); {
 		case err != nil && (ecs.IsUnsupported(err) || left <= 0 || ctx.Err() != nil):
 			v.Unread = append(v.Unread, "the load balancer: "+sluice.Inner(err).Error())
 			return seen
@@ -39,7 +43,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 				v.Detail += "; it receives no requests: no rule sends requests to its target groups"
 			}
 			return seen
-		case err == nil && (left <= 0 || ctx.Err() != nil || f.remainingWait(trafficInterval) <= 0):
+		case err == nil && (left <= 0 || ctx.Err() != nil):
 			v.Outcome, v.Next = sluice.Failed, problems[0].Next()
 			v.Detail += ", but callers do not get it: " + view.Texts(problems)
 			f.reportChange(seen)
@@ -50,7 +54,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 			waits.Verdict.Detail += "; waiting for callers: " + view.Texts(problems)
 			f.reportChange(waits)
 		}
-		_ = f.watch.clock.Sleep(ctx, f.remainingWait(trafficInterval)) // ends early with the wait
+		_ = f.watch.clock.Sleep(ctx, min(trafficInterval, end.Sub(f.now()))) // ends early with the wait
 	}
 }
 
@@ -67,7 +71,9 @@ func (f *waiter) readTraffic(ctx context.Context, listener string, v *verdict.Ve
 	if scope.IsEmpty() || state.Desired == 0 {
 		return nil, nil
 	}
-	if listener != "" {
+	if !f.target.Scope.IsEmpty() {
+		scope = f.target.Scope
+	} else if listener != "" {
 		scope.Listeners = []string{listener}
 	}
 	t, err := alb.ReadTraffic(ctx, f.watch.account.ELB(), f.watch.clock, scope, view.Traffic{})

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // Watch is the shared reader of one account and Region. Make one with [New] and use it for all
@@ -49,6 +50,8 @@ type Target struct {
 	// First is a read that the caller has just made: the first poll judges it instead of another one.
 	// No write may have been sent since. Without a State, the first poll reads.
 	First ecs.ServiceRead
+	// Scope selects the rules that callers use; empty: those that the service names.
+	Scope view.Scope
 	// SkipsTraffic says that the caller itself confirms where requests go.
 	SkipsTraffic bool
 	// IsResolved says that Revision is the full name of a registered, ACTIVE task definition.

@@ -90,7 +90,7 @@ type waitResult struct {
 	ExitCode   int             `json:"exitCode"`
 	Revision   string          `json:"revision,omitempty"`
 	Deployment string          `json:"deployment,omitempty"`
-	By         string          `json:"by,omitempty"` // revision rolled back to, or superseded by
+	By         string          `json:"by,omitempty"`      // revision rolled back to, or superseded by
 	Callers    verdict.Callers `json:"callers,omitempty"` // served, none; empty: not read
 	Detail     string          `json:"detail,omitempty"`
 	Causes     []waitCause     `json:"causes"`

@@ -76,6 +76,9 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseExternal(app, live, o); err != nil {
 		return nil, err
 	}
+	if err := refuseUnhealthyRoute(p, app, live); err != nil {
+		return nil, err
+	}
 	if err := planScaling(p, app.Scaling.With(o.Scaling), live); err != nil {
 		return nil, err
 	}
@@ -141,6 +144,7 @@ func newPlan(app *appfile.Application, live plan.AWSState) (*plan.Plan, error) {
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName),
 		Access: accessOf(app), Controller: controllerOf(app), Hosting: Of(app).Hosting(),
 		AutoRollback: app.AutoRollback, Gates: app.Gates, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets,
+		OnUnhealthyRoute: app.OnUnhealthyRoute, Callers: live.Callers, Scope: live.Scope,
 		Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Bake: app.Bake, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Hidden: app.Secrets,
 		Primary:       newGroup(app.Primary),

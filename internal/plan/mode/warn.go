@@ -26,6 +26,7 @@ func collectWarnings(p *plan.Plan, app *appfile.Application, live plan.AWSState)
 		addWarning(p, "the service is being deleted; the deployment waits for that and creates the service again")
 	}
 	warnNewService(p, live)
+	warnCallers(p, live)
 	r.warnService(p, app, live)
 	warnIdle(p, app, live)
 	warnNames(p, app, live)

@@ -274,6 +274,13 @@ func (d *Driver) WithWeights(r Rule, to sluice.Weights) Rule {
 	return r
 }
 
+// WithShares returns the rule with other weights of its groups.
+func (d *Driver) WithShares(r Rule, to []sluice.Share) Rule {
+	r.Actions = forwardTo(r.Actions, to)
+	r.Forward = forwardShares(r.Actions)
+	return r
+}
+
 // ReshapeTo returns the form of a rule that has the fingerprint print: the rule itself, or the rule
 // with one of the weights.
 func (d *Driver) ReshapeTo(r Rule, print string, weights []sluice.Weights) (Rule, bool) {

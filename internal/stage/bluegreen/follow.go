@@ -114,7 +114,7 @@ func watchCodeDeploy(ctx context.Context, s *step.Step, want verdict.Wanted,
 	}
 	want.Deadline, want.FailAfter, want.AllowsNoTasks = s.Plan.ProgressDeadline, rolling.FailureLimit(s),
 		rolling.WantsNoTasks(s)
-	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want}
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want, SkipsTraffic: true}
 	err = rolling.RunWithChecks(ctx, s, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)

@@ -25,7 +25,7 @@ import (
 func followDeployment(ctx context.Context, s *step.Step, revision, deployment string, after step.WriteProof) error {
 	w := watch.New(s.Account, s.Clock)
 	now := s.Clock.Now()
-	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service,
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, SkipsTraffic: true,
 		First: s.Reads.FindService(now), IsResolved: !s.IsRollback(),
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
 			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),

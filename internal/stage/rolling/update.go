@@ -160,7 +160,7 @@ const handedOverTimeout = 5 * time.Second
 // now. One that is in progress or failed is left unchanged.
 func HandedOverSucceeded(ctx context.Context, s *step.Step, want verdict.Wanted) bool {
 	want.Timeout = handedOverTimeout
-	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want}
+	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, Wanted: want, SkipsTraffic: true}
 	last, err := watch.New(s.Account, s.Clock).Wait(ctx, target, func(watch.Update) {})
 	return err == nil && last.Verdict.Outcome == sluice.Succeeded
 }

@@ -312,7 +312,7 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 		}
 		return false, nil
 	}
-	was = restoredRule(b, was, live[i])
+	was = restoredRule(b, servable(b, was), live[i])
 	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(was.Actions)
 	switch {
 	case now == before:
@@ -327,6 +327,23 @@ func restoreRule(ctx context.Context, b traffic, was alb.Rule, live []alb.Rule,
 		return false, err
 	}
 	return true, b.rules.WriteRule(ctx, b.step.MakeWrite, live[i], was.Actions)
+}
+
+// servable returns a rule of the snapshot with weights that callers can use once the canary is removed: a group that
+// had no healthy target before the deployment gets none, and no rule is left without weight. It reports what differs.
+func servable(b traffic, was alb.Rule) alb.Rule {
+	p := b.step.Plan
+	if p.Primary == nil {
+		return was
+	}
+	to, differs := p.Callers.Repaired(was.Forward, p.Primary.ARN)
+	if !differs {
+		return was
+	}
+	better := b.rules.WithShares(was, to)
+	b.step.EmitWarning("the %s was %s before: sluice restores %s, because a group without healthy targets serves no caller",
+		was.Name(), was.Describe(), better.Describe())
+	return better
 }
 
 // restoredRule returns what a rollback writes to a rule at first: its former actions. Where nodes

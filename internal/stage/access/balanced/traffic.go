@@ -252,6 +252,7 @@ func (b traffic) RemoveCanaryRoute(ctx context.Context) error {
 		if b.sendsToCanary(was) {
 			continue
 		}
+		was = servable(b, was)
 		for _, now := range live {
 			if now.ARN != was.ARN || alb.Fingerprint(now.Actions) == alb.Fingerprint(was.Actions) {
 				continue

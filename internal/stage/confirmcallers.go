@@ -1,0 +1,78 @@
+package stage
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/view"
+)
+
+const (
+	// callersGrace is how long callers may not reach the version that serves before the outcome changes. AWS's answers
+	// lag behind writes, and other tools write rules one after the other.
+	callersGrace = time.Minute
+	// callersInterval is the time between such reads.
+	callersInterval = 5 * time.Second
+)
+
+// confirmCallers reads whether callers get the version of an outcome. If they do not, the outcome is
+// [sluice.Failed]: the tasks are as the outcome says, and a rule of the load balancer is not. A rollback would not
+// change that rule, so none follows. live is the last read of the service.
+func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *ecs.ServiceState) (Ending, error) {
+	end := Ending{Outcome: o}
+	if live == nil || live.Desired == 0 {
+		return end, nil
+	}
+	began := s.Clock.Now()
+	for {
+		t, problems, err := readCallers(ctx, s, live)
+		switch {
+		case sluice.KindOf(err) == sluice.Denied:
+			return end, nil // plans for policies of earlier versions do not need the reads
+		case err != nil:
+			return end, err
+		case len(problems) == 0:
+			if t.IsRead() && len(t.Groups) > 0 && !t.ReceivesRequests() {
+				end.Cause = "the service receives no requests: no rule of the load balancer sends requests to its target groups"
+			}
+			return end, nil
+		case s.Plan.OnUnhealthyRoute == sluice.AllowRoute && len(s.Plan.Callers.Problems(view.Traffic{})) > 0:
+			end.Cause = "callers did not reach the service before, and do not now: " + view.Texts(problems)
+			return end, nil
+		case s.Clock.Now().Sub(began) >= callersGrace:
+			end.Outcome, end.Next = sluice.Failed, problems[0].Next()
+			end.Cause = outcomeText(o, live) + ", but callers do not get it: " + view.Texts(problems)
+			return end, nil
+		}
+		if s.IsFirstTime("callers do not reach the service") {
+			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: view.Texts(problems)})
+		}
+		if err := s.PauseFor(ctx, callersInterval); err != nil {
+			return end, err
+		}
+	}
+}
+
+func outcomeText(o sluice.Outcome, live *ecs.ServiceState) string {
+	if o == sluice.RolledBack {
+		return live.Serving() + " runs again"
+	}
+	return live.Serving() + " runs"
+}
+
+// readCallers reads the rules and targets of the service, and why callers do not get the PRIMARY version.
+func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (view.Traffic, []view.Problem, error) {
+	scope := s.Plan.Scope
+	for _, arn := range live.TrafficScope().Groups {
+		scope.Groups = view.WithGroup(scope.Groups, arn)
+	}
+	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, scope, s.Plan.Callers)
+	if err != nil {
+		return t, nil, err
+	}
+	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), nil
+}

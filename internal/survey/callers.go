@@ -1,0 +1,52 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/view"
+)
+
+// surveyCallers reads where callers of the service are sent. Policies written for earlier versions do not allow the
+// reads in every mode: without the permission Callers stays zero.
+func surveyCallers(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
+	live *plan.AWSState) (err error) {
+	if live.ServiceStatus() != "ACTIVE" {
+		return nil
+	}
+	live.Scope = callersScope(app, live)
+	live.Callers, err = alb.ReadTraffic(ctx, a.ELB(), c, live.Scope, view.Traffic{})
+	if sluice.KindOf(err) == sluice.Denied {
+		live.Callers, err = view.Traffic{}, nil
+	}
+	return err
+}
+
+// callersScope returns the target groups and production rules of a service: those that AWS names, and those of the
+// files. A rule that forwards to the canary group alone is for tests.
+func callersScope(app *appfile.Application, live *plan.AWSState) view.Scope {
+	s := ecs.ScopeOf(*live.Service)
+	if d := live.Deployer; d != nil && d.Listener != "" {
+		s.Names, s.Listeners = d.TargetGroups, []string{d.Listener}
+	}
+	if !mode.Of(app).HasVariants() || !plan.HasTargetGroups(app.Access) {
+		return s
+	}
+	s.Rules = append(s.Rules, app.ListenerRules...)
+	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
+		if g != nil && g.ARN != "" {
+			s.Groups = view.WithGroup(s.Groups, g.ARN)
+		}
+	}
+	if app.Canary != nil {
+		s.TestGroup = app.Canary.ARN
+	}
+	return s
+}
