@@ -1,0 +1,149 @@
+package stage_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+)
+
+// routeActs are what people do to the rule of callers, and what the outcome says then.
+var routeActs = map[string]struct {
+	do    func(*stagetest.Bench)
+	cause string
+	gets  string // what callers get in the minute after the end
+}{
+	"no weight": {func(b *stagetest.Bench) { b.SetRule(0, 0) },
+		"gives weight to no target group: callers get 503", "503"},
+	"weight on the empty group": {func(b *stagetest.Bench) { b.SetRule(0, 100) },
+		"forwards to web-primary 0, web-canary 100", "503"},
+	"fixed response":   {func(b *stagetest.Bench) { b.Respond() }, "its action is fixed-response", "503"},
+	"listener deleted": {func(b *stagetest.Bench) { b.DeleteListener() }, "its listener was deleted", "0"},
+}
+
+// A rolling deployment succeeds only if callers get its revision. Whatever others do to the rule, the end of the
+// deployment says it, and the deployment is not rolled back: that would not change the rule.
+func TestSuccessOfARollingUpdateIsAboutCallers(t *testing.T) {
+	for name, act := range routeActs {
+		t.Run(name, func(t *testing.T) {
+			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() { act.do(b) })
+				if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, act.cause) {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+				if got := b.CallersGet(); got != act.gets {
+					b.Errorf("callers get %q, want %q", got, act.gets)
+				}
+			})
+		})
+	}
+	t.Run("nothing happens", func(t *testing.T) {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() {})
+			if got := b.CallersGet(); end.Outcome != sluice.Succeeded || end.Cause != "" || got != "v2 200" {
+				b.Errorf("%s: %s; callers get %q", end.Outcome, end.Cause, got)
+			}
+		})
+	})
+	t.Run("restored within the minute", func(t *testing.T) {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() {
+				b.SetRule(0, 0)
+				b.Clock.Go(func() {
+					stagetest.Must(b, b.Clock.Sleep(context.Background(), 45*time.Second))
+					b.SetRule(100, 0)
+				})
+			})
+			if got := b.CallersGet(); end.Outcome != sluice.Succeeded || got != "v2 200" {
+				b.Errorf("%s: %s; callers get %q", end.Outcome, end.Cause, got)
+			}
+		})
+	})
+}
+
+// runWithAct deploys, and acts when the new targets are healthy, before the former ones have drained.
+func runWithAct(b *stagetest.Bench, files fstest.MapFS, act func()) engine.RunResult {
+	b.Helper()
+	id := b.Start(files)
+	b.Clock.Go(func() {
+		b.Until("the new targets are healthy", func() bool {
+			out := stagetest.Got(b.ECS.DescribeServices(context.Background(),
+				&awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+			return out.Services[0].Deployments[0].RunningCount == 4 && b.Healthy(b.Primary) >= 4 &&
+				strings.HasSuffix(*out.Services[0].TaskDefinition, ":2")
+		})
+		act()
+	})
+	return stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+}
+
+// A rollback of task sets ends as rolled back only if callers get the former version.
+func TestRolledBackIsAboutCallers(t *testing.T) {
+	for name, act := range routeActs {
+		t.Run(name, func(t *testing.T) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				id := b.Start(b.Files("sim/web:v2?unhealthy", stagetest.CanaryPipeline))
+				b.OnStageEnd(1, func() { act.do(b) })
+				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+				got := b.CallersGet()
+				if end.Outcome == sluice.RolledBack && got != "v1 200" {
+					b.Errorf("rolled back, and callers get %q\n%s", got, b.EventLog())
+				}
+				if end.Outcome != sluice.RolledBack && end.Outcome != sluice.Failed {
+					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+				}
+			})
+		})
+	}
+}
+
+// A deployment does not begin while callers are sent to a group that cannot serve, although another one can. No write
+// is made, and the printed command mends it.
+func TestUnhealthyRouteIsRefused(t *testing.T) {
+	for name, weights := range map[string][2]int32{"empty group": {0, 100}, "no weight": {0, 0}, "half": {50, 50}} {
+		t.Run(name, func(t *testing.T) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				b.SetRule(weights[0], weights[1])
+				_, err := b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{})
+				if err == nil || !strings.Contains(err.Error(), "callers do not reach the service") ||
+					!strings.Contains(sluice.NextStep(err), `"Weight":100`) ||
+					!strings.Contains(sluice.NextStep(err), "aws elbv2 modify-listener --listener-arn "+b.Listener) {
+					b.Errorf("%v; next: %s", err, sluice.NextStep(err))
+				}
+			})
+		})
+	}
+}
+
+// A deployment that the file allows leaves a rule by which callers reach the service: neither its end nor its rollback
+// restores the outage.
+func TestAllowedUnhealthyRouteIsNotRestored(t *testing.T) {
+	for _, c := range []struct {
+		image   string
+		outcome sluice.Outcome
+		gets    string
+	}{{"sim/web:v2", sluice.Succeeded, "v2 200"}, {"sim/web:v2?unhealthy", sluice.RolledBack, "v1 200"}} {
+		for name, weights := range map[string][2]int32{"empty group": {0, 100}, "no weight": {0, 0}} {
+			t.Run(name+" "+c.gets, func(t *testing.T) {
+				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+					b.SetRule(weights[0], weights[1])
+					end := b.Deploy(stagetest.AddLines(b.Files(c.image, stagetest.CanaryPipeline), "sluice.yaml",
+						"onUnhealthyRoute: allow\n"))
+					if got := b.CallersGet(); end.Outcome != c.outcome || got != c.gets {
+						b.Errorf("%s: %s; callers get %q, want %q; %s\n%s", end.Outcome, end.Cause, got, c.gets,
+							b.Weights(), b.EventLog())
+					}
+				})
+			})
+		}
+	}
+}
