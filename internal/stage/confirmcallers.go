@@ -76,3 +76,19 @@ func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (vie
 	}
 	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), nil
 }
+
+// explainCallers adds to the end of a failure what others did to the rules by which callers reached the service. It
+// adds nothing if they are as before, or if they cannot be read.
+func explainCallers(ctx context.Context, s *step.Step, end Ending) Ending {
+	if !s.Plan.Callers.ReceivesRequests() {
+		return end
+	}
+	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, s.Plan.Scope, s.Plan.Callers)
+	if err != nil {
+		return end
+	}
+	if lost := t.LostSince(s.Plan.Callers); len(lost) > 0 {
+		end.Cause, end.Next = view.Texts(lost), lost[0].Next()
+	}
+	return end
+}

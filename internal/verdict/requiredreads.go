@@ -37,6 +37,7 @@ type readState struct {
 	starts            int       // tasks that ECS had started when the stopped tasks were read because of them
 	checksTargets     bool      // tasks were missing when AWS reported success: their targets must be healthy
 	isSuspect         bool      // a task was replaced since the first poll, and the next read tells why
+	groupReadAt       time.Time // when target health was read last
 	probedFingerprint string    // the fingerprint at which target health was read because nothing changed
 }
 
@@ -64,7 +65,7 @@ func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
 	}
 	n.StoppedTasks = r.needsStopped(s, now)
 	if len(s.Groups) > 0 && (n.StoppedTasks && sawUnhealthyTarget(r.last, s) || r.isOverdue(s, now) ||
-		r.reads.checksTargets && r.followed.allTasksRun(s) || r.isNearEnd(now)) {
+		r.reads.checksTargets && r.followed.allTasksRun(s) || r.isNearEnd(now) || r.needsGroup(s, now)) {
 		n.Targets = s.Groups
 	}
 	if r.needsDrain(s) || r.isNearEnd(now) && !r.pace.drainRead {

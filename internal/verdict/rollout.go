@@ -81,7 +81,7 @@ type ServiceFollower struct {
 // conditions stores since when each doubtful state has lasted; the zero time: it does not exist
 // now.
 type conditions struct {
-	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking time.Time
+	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused time.Time
 }
 
 // trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is

@@ -44,6 +44,16 @@ func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	return all
 }
 
+// LostSince returns the rules by which callers reached the service in an earlier read, and do not any more.
+func (t Traffic) LostSince(before Traffic) (all []Problem) {
+	for _, p := range t.Problems(before) {
+		if own, _ := t.weight(p.Route); before.reached(p.Route.ARN) && (own == 0 || p.Route.Gone != "") {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them.
 func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 	own, all := t.weight(r)

@@ -43,6 +43,7 @@ const (
 	GroupMissing    Kind = "deployment group"
 	GroupRole       Kind = "service role"
 	GroupRoutes     Kind = "listeners"
+	GroupUnused     Kind = "target group not used"
 	Draining        Kind = "former tasks drain"
 	StoppedByOther  Kind = "stopped by ECS or a person"
 	ECSRefused      Kind = "refused by ECS"

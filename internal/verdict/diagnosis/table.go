@@ -47,6 +47,9 @@ var table = []row{
 	{kind: WrongPort, healthCheck: true,
 		advice: "make the program listen on the service's containerPort on all addresses, or set " +
 			"containerPort to the port on which it listens"},
+	{kind: GroupUnused,
+		advice: "add the target group to the forward action of the rule that callers use: its rule or listener was " +
+			"deleted, or forwards elsewhere"},
 	{kind: SlowStart,
 		advice: "raise the timeout and healthCheckGracePeriodSeconds, or make the program start faster"},
 	{kind: Superseding, advice: "wait for the newer deployment instead"},
