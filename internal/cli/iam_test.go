@@ -44,6 +44,7 @@ type grants struct {
 	policy    policy.Document
 	stages    int
 	service   string
+	allows    bool              // onUnhealthyRoute: allow
 	seldom    map[string]string // writes that no course here makes, with when they are made
 	requested []requestedCall   // without repetitions
 	ended     engine.RunResult
@@ -90,6 +91,9 @@ func (g *grants) run(v *clock.Virtual) error {
 		return err
 	}
 	app.Scaling = app.Scaling.With(g.scale)
+	if g.allows {
+		app.OnUnhealthyRoute = sluice.AllowRoute
+	}
 	live, err := survey.ReadInputs(ctx, a, v, app)
 	if err != nil {
 		return err
@@ -295,6 +299,7 @@ func holdPolicy(t *testing.T, base grants) {
 		play("with a task more", func(g *grants) { g.tasks = aws.Int(5) })
 		play("rolled back amid it", func(g *grants) { g.amid = true })
 		play("with requests for the canary", func(g *grants) {
+			g.allows = true
 			g.world = bytes.ReplaceAll(g.world, []byte("forward: {web-primary: 100, web-canary: 0}"),
 				[]byte("forward: {web-primary: 90, web-canary: 10}"))
 		})

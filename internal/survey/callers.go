@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -17,11 +18,20 @@ import (
 // surveyCallers reads where callers of the service are sent. Policies written for earlier versions do not allow the
 // reads in every mode: without the permission Callers stays zero.
 func surveyCallers(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application,
-	live *plan.AWSState) (err error) {
+	groups []groupTargets, rules []alb.Rule, live *plan.AWSState) (err error) {
 	if live.ServiceStatus() != "ACTIVE" {
 		return nil
 	}
 	live.Scope = callersScope(app, live)
+	targets := map[string][]sluice.Target{}
+	for _, g := range groups {
+		targets[g.place.Group] = g.targets
+	}
+	unread := func(arn string) bool { _, ok := targets[arn]; return !ok }
+	if rules != nil && len(live.Scope.Names) == 0 && !slices.ContainsFunc(live.Scope.Groups, unread) {
+		live.Callers = alb.NewTraffic(c, live.Scope, targets, rules)
+		return nil
+	}
 	live.Callers, err = alb.ReadTraffic(ctx, a.ELB(), c, live.Scope, view.Traffic{})
 	if sluice.KindOf(err) == sluice.Denied {
 		live.Callers, err = view.Traffic{}, nil

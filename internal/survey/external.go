@@ -40,7 +40,7 @@ func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Applicati
 		return nil, err
 	}
 	var live plan.AWSState
-	err = surveyRules(ctx, a, app, t.places, t.listeners, &live)
+	_, err = surveyRules(ctx, a, app, t.places, t.listeners, &live)
 	t.steeredRules = live.Steered
 	return t, err
 }

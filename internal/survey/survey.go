@@ -48,11 +48,11 @@ func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *app
 	if err := surveyProblems(ctx, a, app, &live); err != nil {
 		return live, err
 	}
-	groups, err := surveyTraffic(ctx, a, app, &live)
+	groups, rules, err := surveyTraffic(ctx, a, app, &live)
 	if err != nil {
 		return live, err
 	}
-	if err := surveyCallers(ctx, a, c, app, &live); err != nil {
+	if err := surveyCallers(ctx, a, c, app, groups, rules, &live); err != nil {
 		return live, err
 	}
 	return live, surveyOtherTargets(ctx, a, c, app, groups, &live)
@@ -187,23 +187,24 @@ func recordService(live *plan.AWSState, now *ecs.ServiceState, c clock.Clock) {
 }
 
 // surveyTraffic reads the target groups of the application and the rules that forward to
-// them. It returns the groups with their targets.
+// them. It returns the groups with their targets, and every rule of their load balancer.
 func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application,
-	live *plan.AWSState) ([]groupTargets, error) {
+	live *plan.AWSState) ([]groupTargets, []alb.Rule, error) {
 	var cache alb.ListenerCache
 	places, err := findGroups(ctx, a, app, &cache)
 	if err != nil || len(places) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	groups, err := readGroups(ctx, a, places)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	live.Primary = placeOf(groups[0])
 	if len(groups) > 1 {
 		live.Canary = placeOf(groups[1])
 	}
-	return groups, surveyRules(ctx, a, app, places, &cache, live)
+	rules, err := surveyRules(ctx, a, app, places, &cache, live)
+	return groups, rules, err
 }
 
 // findGroups finds the target groups of the application with their load balancer. There are none if
@@ -251,9 +252,9 @@ func placeOf(g groupTargets) *plan.GroupAttachment {
 }
 
 func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace,
-	cache *alb.ListenerCache, live *plan.AWSState) error {
+	cache *alb.ListenerCache, live *plan.AWSState) ([]alb.Rule, error) {
 	if !plan.BalancerType(places[0].Type).IsKnown() {
-		return nil
+		return nil, nil
 	}
 	pair := alb.TargetGroups{Primary: places[0].Group, RuleARNs: app.ListenerRules}
 	if len(places) > 1 {
@@ -262,7 +263,7 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 	driver := &alb.Driver{API: a.ELB(), Groups: pair, Listeners: places[0].Listeners, Cache: cache}
 	rules, err := driver.Rules(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	choice, err := alb.ChooseRules(rules, pair)
 	live.RulesErr = err
@@ -278,5 +279,5 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 	for _, r := range alb.UnsteeredRules(rules, choice, pair) {
 		live.Unsteered = append(live.Unsteered, r.Rule)
 	}
-	return nil
+	return rules, nil
 }

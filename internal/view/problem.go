@@ -91,6 +91,8 @@ func (t Traffic) problemOfShare(s sluice.Share, all int, serving []string) strin
 		return ""
 	case g.Deleted:
 		return sends + "does not exist"
+	case !g.Read:
+		return ""
 	case g.Healthy == 0 && g.Targets == 0:
 		return sends + "has no targets"
 	case g.Healthy == 0:

@@ -48,6 +48,7 @@ type Traffic struct {
 type Group struct {
 	ARN     string `json:"arn"`
 	Deleted bool   `json:"deleted,omitempty"`
+	Read    bool   `json:"read,omitempty"` // its targets were read: only then Healthy and Targets count
 	Healthy int    `json:"healthy"`
 	Targets int    `json:"targets"` // without draining ones
 }
@@ -119,16 +120,28 @@ func (t Traffic) Balancers() (all []string) {
 	return all
 }
 
-// AddRoute adds a production rule that names a group of the service, or that an earlier read contained.
-func (t *Traffic) AddRoute(s Scope, r Route, before Traffic) {
-	named := slices.ContainsFunc(r.Forward, func(x sluice.Share) bool { _, ok := t.group(x.Group); return ok })
-	if before.has(r.ARN) || named && s.isProduction(r.Rule) {
-		t.Routes = append(t.Routes, r)
+// AddGroup adds a group, unless the read contains it. It reports whether it did.
+func (t *Traffic) AddGroup(g Group) bool {
+	if _, ok := t.group(g.ARN); ok {
+		return false
 	}
+	t.Groups = append(t.Groups, g)
+	return true
 }
 
-// AddGone adds the routes of an earlier read that this one does not contain. listeners are those that exist.
-func (t *Traffic) AddGone(before Traffic, listeners []string) {
+// HasWeight reports whether a rule gives weight to a group.
+func (t Traffic) HasWeight(group string) bool {
+	return slices.ContainsFunc(t.Routes, func(r Route) bool { w, _ := r.Weight(group); return w > 0 })
+}
+
+// AddRoutes adds those of the rules that are production rules and name a group of the service, and those that an earlier
+// read contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
+func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
+	for _, r := range rules {
+		if before.has(r.ARN) || t.namesOwn(r) && s.isProduction(r.Rule) {
+			t.Routes = append(t.Routes, r)
+		}
+	}
 	for _, was := range before.Routes {
 		if t.has(was.ARN) {
 			continue

@@ -16,9 +16,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
-// ReadTraffic reads where callers of a service are sent: its target groups with their targets, and the production
-// rules. The result contains every rule of before, an earlier read or the zero value. It makes one call for each
-// kind of resource, one for each listener and one for each group.
+// ReadTraffic reads where callers of a service are sent: the production rules, and the targets of the groups that they
+// give weight to. If callers do not reach one of those, it reads the other groups too. The result contains every rule
+// of before, an earlier read or the zero value. It makes one call for each kind of resource, one for each listener and
+// one for each group that it reads.
 func ReadTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.Scope,
 	before view.Traffic) (view.Traffic, error) {
 	t := view.Traffic{SentAt: c.Now()}
@@ -35,53 +36,79 @@ func ReadTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.
 		}
 	}
 	var listeners []string
+	var rules []Rule
 	for _, arn := range balancers {
-		some, err := readTrafficRoutes(ctx, api, arn, s, before, &t)
+		some, of, err := readBalancerRules(ctx, api, arn)
 		if err != nil && sluice.KindOf(err) != sluice.NotFound {
 			return t, err
 		}
-		listeners = append(listeners, some...)
+		listeners, rules = append(listeners, some...), append(rules, of...)
 	}
-	t.AddGone(before, listeners)
+	t.AddRoutes(s, before, routesOf(rules), listeners)
+	if err := readTrafficTargets(ctx, api, &t, t.HasWeight); err != nil {
+		return t, err
+	}
+	if len(t.Problems(before)) > 0 {
+		if err := readTrafficTargets(ctx, api, &t, func(string) bool { return true }); err != nil {
+			return t, err
+		}
+		addRepairs(&t, s, rules)
+	}
 	return t, nil
 }
 
-// readTrafficGroups adds the groups with their targets, and returns their load balancers.
+// NewTraffic returns what [ReadTraffic] would, from rules and targets that were read already.
+func NewTraffic(c clock.Clock, s view.Scope, targets map[string][]sluice.Target, rules []Rule) view.Traffic {
+	t := view.Traffic{SentAt: c.Now()}
+	for _, arn := range s.Groups {
+		t.Groups = append(t.Groups, countTargets(arn, targets[arn]))
+	}
+	t.AddRoutes(s, view.Traffic{}, routesOf(rules), nil)
+	addRepairs(&t, s, rules)
+	return t
+}
+
+// readTrafficGroups adds the groups without their targets, and returns their load balancers.
 func readTrafficGroups(ctx context.Context, api *awselb.Client, s view.Scope,
 	t *view.Traffic) (balancers []string, err error) {
-	var found []elbtypes.TargetGroup
 	for _, in := range []*awselb.DescribeTargetGroupsInput{{TargetGroupArns: s.Groups}, {Names: s.Names}} {
 		if len(in.TargetGroupArns)+len(in.Names) == 0 {
 			continue
 		}
-		some, err := describeGroups(ctx, api, in)
+		found, err := describeGroups(ctx, api, in)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, some...)
-	}
-	for _, g := range found {
-		arn := aws.ToString(g.TargetGroupArn)
-		if slices.ContainsFunc(t.Groups, func(x view.Group) bool { return x.ARN == arn }) {
-			continue
-		}
-		targets, err := ReadHealth(ctx, api, arn)
-		if err != nil && sluice.KindOf(err) != sluice.NotFound {
-			return nil, err
-		}
-		t.Groups = append(t.Groups, countTargets(arn, targets))
-		for _, b := range g.LoadBalancerArns {
-			if !slices.Contains(balancers, b) {
-				balancers = append(balancers, b)
+		for _, g := range found {
+			if !t.AddGroup(view.Group{ARN: aws.ToString(g.TargetGroupArn)}) {
+				continue
+			}
+			for _, b := range g.LoadBalancerArns {
+				if !slices.Contains(balancers, b) {
+					balancers = append(balancers, b)
+				}
 			}
 		}
 	}
 	for _, arn := range s.Groups {
-		if !slices.ContainsFunc(t.Groups, func(x view.Group) bool { return x.ARN == arn }) {
-			t.Groups = append(t.Groups, view.Group{ARN: arn, Deleted: true})
-		}
+		t.AddGroup(view.Group{ARN: arn, Deleted: true})
 	}
 	return balancers, nil
+}
+
+// readTrafficTargets reads the targets of the groups for which wanted is true, and that were not read.
+func readTrafficTargets(ctx context.Context, api *awselb.Client, t *view.Traffic, wanted func(arn string) bool) error {
+	for i, g := range t.Groups {
+		if g.Deleted || g.Read || !wanted(g.ARN) {
+			continue
+		}
+		targets, err := ReadHealth(ctx, api, g.ARN)
+		if err != nil && sluice.KindOf(err) != sluice.NotFound {
+			return err
+		}
+		t.Groups[i] = countTargets(g.ARN, targets)
+	}
+	return nil
 }
 
 // describeGroups reads target groups. AWS refuses a request that names a missing one, so then it reads them one by one.
@@ -114,7 +141,7 @@ func describeGroups(ctx context.Context, api *awselb.Client,
 }
 
 func countTargets(arn string, targets []sluice.Target) view.Group {
-	g := view.Group{ARN: arn}
+	g := view.Group{ARN: arn, Read: true}
 	for _, t := range targets {
 		if t.State != "draining" {
 			g.Targets++
@@ -126,27 +153,25 @@ func countTargets(arn string, targets []sluice.Target) view.Group {
 	return g
 }
 
-// readTrafficRoutes adds the production rules of a load balancer, and returns its listeners.
-func readTrafficRoutes(ctx context.Context, api *awselb.Client, balancer string, s view.Scope, before view.Traffic,
-	t *view.Traffic) (listeners []string, err error) {
+// readBalancerRules reads the rules of a load balancer, and returns its listeners too.
+func readBalancerRules(ctx context.Context, api *awselb.Client, balancer string) (listeners []string, all []Rule,
+	err error) {
 	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(400)}
 	for {
 		out, err := api.DescribeListeners(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("look up listeners: %w", sluice.Inner(err))
+			return nil, nil, fmt.Errorf("look up listeners: %w", sluice.Inner(err))
 		}
 		for _, l := range out.Listeners {
 			listeners = append(listeners, aws.ToString(l.ListenerArn))
 			rules, err := readActions(ctx, api, l)
 			if err != nil && sluice.KindOf(err) != sluice.NotFound {
-				return nil, err
+				return nil, nil, err
 			}
-			for _, r := range rules {
-				t.AddRoute(s, newTrafficRoute(*t, s, r), before)
-			}
+			all = append(all, rules...)
 		}
 		if in.Marker = out.NextMarker; aws.ToString(in.Marker) == "" {
-			return listeners, nil
+			return listeners, all, nil
 		}
 	}
 }
@@ -165,19 +190,32 @@ func readActions(ctx context.Context, api *awselb.Client, l elbtypes.Listener) (
 	return all, err
 }
 
-func newTrafficRoute(t view.Traffic, s view.Scope, r Rule) view.Route {
-	out := view.Route{Rule: r.Rule}
-	if n := len(r.Actions); len(r.Forward) == 0 && n > 0 {
-		out.Action = string(r.Actions[n-1].Type)
+func routesOf(rules []Rule) (all []view.Route) {
+	for _, r := range rules {
+		out := view.Route{Rule: r.Rule}
+		if n := len(r.Actions); len(r.Forward) == 0 && n > 0 {
+			out.Action = string(r.Actions[n-1].Type)
+		}
+		all = append(all, out)
 	}
+	return all
+}
+
+// addRepairs adds the commands that move weight from groups that cannot serve.
+func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 	prefer := ""
 	if len(s.Groups) > 0 {
 		prefer = s.Groups[0]
 	}
-	if to, ok := t.Repaired(r.Forward, prefer); ok {
-		out.Repair = RepairCommand(r, forwardTo(r.Actions, to))
+	for i := range t.Routes {
+		n := slices.IndexFunc(rules, func(r Rule) bool { return r.ARN == t.Routes[i].ARN })
+		if n < 0 {
+			continue
+		}
+		if to, ok := t.Repaired(rules[n].Forward, prefer); ok {
+			t.Routes[i].Repair = RepairCommand(rules[n], forwardTo(rules[n].Actions, to))
+		}
 	}
-	return out
 }
 
 // RepairCommand returns the command that writes actions to a rule.
