@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -64,6 +65,19 @@ func resolveImage(tx *world.Tx, t *world.Task, c *world.Container) string {
 	name := c.Spec.Name
 	t.Set.Digests[name] = cmp.Or(t.Set.Digests[name], tx.ImageDigest(c.Spec.Image))
 	return t.Set.Digests[name]
+}
+
+// jobTime is how long a container runs whose end another one awaits, if its image says nothing about its
+// end: it ends with 0. Otherwise an image that no world file declares, a server, would never end.
+const jobTime = 5 * time.Second
+
+// isAwaited reports whether a container waits for the end of the named one.
+func isAwaited(specs []world.ContainerSpec, name string) bool {
+	return slices.ContainsFunc(specs, func(s world.ContainerSpec) bool {
+		return slices.ContainsFunc(s.DependsOn, func(d world.Dependency) bool {
+			return d.Container == name && (d.Condition == "COMPLETE" || d.Condition == "SUCCESS")
+		})
+	})
 }
 
 // exitNeverStarted is the exit code that the agent gives a container that never starts

@@ -37,6 +37,7 @@ func TestContainersStartInTheirOrder(t *testing.T) {
 		{"sim/setup:v1", "START", 0, nil},
 		{"sim/setup:v1-crash-after-20s-exit-1", "COMPLETE", 20 * time.Second, nil},
 		{"sim/setup:v1-crash-after-20s-exit-0", "SUCCESS", 20 * time.Second, nil},
+		{"sim/setup:v1", "SUCCESS", 5 * time.Second, nil}, // its image says nothing about its end
 		{"sim/setup:v1-healthy-after-25s", "HEALTHY", 30 * time.Second, []func(*world.ContainerSpec){checkedEvery10s}},
 	} {
 		b := newBench(t, world.Options{})

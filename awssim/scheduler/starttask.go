@@ -49,8 +49,11 @@ func launchTask(tx *world.Tx, l Launch) *world.Task {
 		if !ok && b.NoBoot == "" {
 			b.NoBoot = "CannotPullContainerError: invalid reference format: " + spec.Image
 		}
-		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.StartedWith(spec.Command),
-			Status: "PENDING", Health: "UNKNOWN"})
+		b = b.StartedWith(spec.Command)
+		if b.IsModelled() && b.CrashAfter == 0 && isAwaited(specs, spec.Name) {
+			b.CrashAfter, b.ExitCode = jobTime, 0
+		}
+		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b, Status: "PENDING", Health: "UNKNOWN"})
 	}
 	tx.Tasks.Put(t.ARN, t)
 	if l.Set != nil {
