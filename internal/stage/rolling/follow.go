@@ -69,11 +69,12 @@ func bakeOf(s *step.Step) time.Duration {
 }
 
 // AwaitStable waits until the tasks of the revision that serves have been stable, if one of them stopped by itself since
-// it was started, and for the bake time of the application. It waits for nothing if another revision serves.
+// it was started, and for the bake time of the application. It waits for nothing if another revision serves, or if no
+// task is wanted.
 func AwaitStable(ctx context.Context, s *step.Step, revision string) error {
 	sent := s.Clock.Now()
 	live, err := s.ObserveService(ctx)
-	if err != nil || live.Serving() != revision {
+	if err != nil || live.Serving() != revision || live.Desired == 0 {
 		return err
 	}
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, IsResolved: true,
