@@ -66,7 +66,8 @@ type ServiceReport struct {
 	Claim      string          `json:"claim,omitempty"`
 	Scaling    []scalingReport `json:"autoScaling,omitempty"`
 	Rules      []ruleReport    `json:"rules,omitempty"`
-	Names      []nameReport    `json:"names,omitempty"` // of Cloud Map
+	Callers    *callersReport  `json:"callers,omitempty"` // nil: no target group, or the load balancer may not be read
+	Names      []nameReport    `json:"names,omitempty"`   // of Cloud Map
 	// Requests are those of the last minute while the canary gets some.
 	Requests     *sluice.RequestsCounted `json:"requests,omitempty"`
 	TaskSets     []taskSetReport         `json:"taskSets,omitempty"`
@@ -186,6 +187,9 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 		return t, err
 	}
 	if err := t.addRules(ctx, a, s); err != nil {
+		return t, err
+	}
+	if err := t.addCallers(ctx, a, c, s, live); err != nil {
 		return t, err
 	}
 	t.addRequests(ctx, a, c, s)

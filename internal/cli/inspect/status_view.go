@@ -33,6 +33,7 @@ func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
 	v.writeScaling(&b, t)
 	v.writeDeployment(&b, t)
 	v.writeRules(&b, t)
+	v.writeCallers(&b, t)
 	v.writeRequests(&b, t)
 	v.writeNames(&b, t)
 	v.writeCodeDeploy(&b, t)

@@ -1,0 +1,89 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/view"
+)
+
+// callersReport is where callers of the service are sent.
+type callersReport struct {
+	Receives bool          `json:"receivesRequests"` // a rule gives weight to a target group of the service
+	Routes   []routeReport `json:"routes,omitempty"`
+	Problems []string      `json:"problems,omitempty"` // why callers get errors
+	Next     string        `json:"next,omitempty"`     // the command that mends the first problem
+}
+
+// routeReport is a rule that names a target group of the service.
+type routeReport struct {
+	ARN     string         `json:"arn"`
+	Name    string         `json:"name"`
+	Forward []sluice.Share `json:"forward,omitempty"`
+}
+
+// addCallers reads the rules that name a target group of the service, in every mode.
+func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget,
+	live *ecs.ServiceState) error {
+	scope := live.TrafficScope()
+	for _, arn := range []string{s.primary, s.canary} {
+		if arn != "" {
+			scope.Groups = view.WithGroup(scope.Groups, arn)
+		}
+	}
+	scope.TestGroup, scope.Rules = s.canary, append(scope.Rules, s.ruleNames...)
+	read, err := alb.ReadTraffic(ctx, a.ELB(), c, scope, view.Traffic{})
+	switch {
+	case ecs.IsUnsupported(err):
+		return nil
+	case err != nil || len(read.Groups) == 0:
+		return err
+	}
+	t.Callers = &callersReport{Receives: read.ReceivesRequests()}
+	for _, r := range read.Routes {
+		t.Callers.Routes = append(t.Callers.Routes, routeReport{ARN: r.ARN, Name: r.Name(), Forward: r.Forward})
+	}
+	if live.Desired == 0 || live.Controller == "CODE_DEPLOY" { // a test listener cannot be told from the production one
+		return nil
+	}
+	for i, p := range read.Problems(view.Traffic{}) {
+		if t.Callers.Problems = append(t.Callers.Problems, p.Why); i == 0 {
+			t.Callers.Next = p.Next()
+		}
+	}
+	return nil
+}
+
+// writeCallers writes the rules of a service without a canary, and what is wrong with the rules of any service.
+func (v serviceView) writeCallers(b *bytes.Buffer, t *ServiceReport) {
+	c := t.Callers
+	if c == nil {
+		return
+	}
+	for _, r := range c.Routes {
+		if len(t.Rules) > 0 {
+			break // their weights are shown
+		}
+		var shares []string
+		for _, s := range r.Forward {
+			shares = append(shares, fmt.Sprintf("%s %d", sluice.TargetGroupName(s.Group), s.Weight))
+		}
+		fmt.Fprintf(b, "%s: %s\n", r.Name, strings.Join(shares, ", "))
+	}
+	if !c.Receives && len(c.Problems) == 0 {
+		fmt.Fprintln(b, "the service receives no requests: no rule of the load balancer sends requests to its target groups")
+	}
+	for _, p := range c.Problems {
+		fmt.Fprintln(b, v.Warn("warning: callers do not reach the service: "+p))
+	}
+	if c.Next != "" {
+		fmt.Fprintln(b, "next: "+c.Next)
+	}
+}
