@@ -272,8 +272,9 @@ func (t *targetRun) isLast(err error) bool {
 }
 
 // finishDeployment ends the deployment on this deploy target, as the engine does. It reports what
-// is not finished and does not fail the deployment: the claim expires by itself.
-func (t *targetRun) finishDeployment(ctx context.Context, ended error) {
+// is not finished, and that does not fail the deployment: the claim expires by itself. It returns an error if callers do
+// not get the version that the deployment or its rollback ended with.
+func (t *targetRun) finishDeployment(ctx context.Context, ended error) error {
 	w, err := stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan,
 		Index:      len(t.plan.Stages),
 		Deployment: t.deploymentID(), Host: t.host, RetryFor: account.LongRetryBudget, CannotResume: true})
@@ -288,9 +289,14 @@ func (t *targetRun) finishDeployment(ctx context.Context, ended error) {
 		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not released; it expires by itself: " +
 			end.ClaimErr.Error()})
 	}
+	if end.Outcome == sluice.Failed && ended == nil {
+		return &sluice.Error{Op: "confirm that callers reach the service", Resource: t.plan.Cluster + "/" + t.plan.Service,
+			Kind: sluice.OutsideChange, Err: errors.New(end.Cause), Next: end.Next}
+	}
 	if end.Cause != "" {
 		t.log.logEvent(sluice.Warned{Message: end.Cause})
 	}
+	return nil
 }
 
 // outcomeOf returns the outcome of a deployment from the result of its last stage.

@@ -169,7 +169,9 @@ func (t *targetRun) runStage(ctx context.Context, of int) error {
 		err = t.updateTags(ctx)
 	}
 	if t.isLast(err) {
-		t.finishDeployment(ctx, err)
+		if unconfirmed := t.finishDeployment(ctx, err); err == nil {
+			err = unconfirmed
+		}
 	}
 	return err
 }

@@ -1,0 +1,104 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	. "github.com/sluice-ecs/sluice/internal/view"
+)
+
+const (
+	blue, green, others = "arn:…:targetgroup/blue/1", "arn:…:targetgroup/green/2", "arn:…:targetgroup/others/3"
+	balancer            = "arn:…:loadbalancer/app/web/1"
+)
+
+// traffic is a read with the healthy targets of blue and green, and the rules.
+func traffic(healthyBlue, healthyGreen int, s Scope, rules ...Route) Traffic {
+	t := Traffic{SentAt: time.Unix(1, 0)}
+	t.AddGroup(Group{ARN: blue, Read: true, Healthy: healthyBlue, Targets: healthyBlue})
+	t.AddGroup(Group{ARN: green, Read: true, Healthy: healthyGreen, Targets: healthyGreen})
+	t.AddRoutes(s, Traffic{}, rules, []string{"listener"})
+	return t
+}
+
+func rule(name string, shares ...sluice.Share) Route {
+	return Route{Rule: sluice.Rule{ARN: name, Listener: "listener", Balancer: balancer, Port: 80, Priority: name,
+		Forward: shares}}
+}
+
+func to(group string, weight int) sluice.Share { return sluice.Share{Group: group, Weight: weight} }
+
+// Each row is one rule, and why its callers do not get the version; empty: they do, or the rule is not for them.
+func TestProblems(t *testing.T) {
+	both := func(b, g int) Route { return rule("1", to(blue, b), to(green, g)) }
+	reached := traffic(2, 0, Scope{}, both(100, 0))
+	fixed := rule("1")
+	fixed.Action = "fixed-response"
+	for name, c := range map[string]struct {
+		now     Traffic
+		before  Traffic
+		serving []string
+		want    string
+	}{
+		"served":                       {now: traffic(2, 0, Scope{}, both(100, 0))},
+		"both serve":                   {now: traffic(2, 1, Scope{}, both(80, 20))},
+		"an empty group has weight":    {now: traffic(2, 0, Scope{}, both(80, 20)), want: "20 % of the requests to green, which has no targets"},
+		"no weight":                    {now: traffic(2, 0, Scope{}, both(0, 0)), want: "gives weight to no target group"},
+		"another version":              {now: traffic(2, 2, Scope{}, both(0, 100)), serving: []string{blue}, want: "runs another version"},
+		"other services have weight":   {now: traffic(2, 0, Scope{}, rule("1", to(blue, 50), to(others, 50)))},
+		"only other services":          {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100)))},
+		"only other services now":      {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100))), before: reached, want: "forwards to blue 0, others 100"},
+		"a test rule of the canary":    {now: traffic(2, 0, Scope{TestGroup: green}, both(100, 0), rule("2", to(green, 1)))},
+		"a rule that the file names":   {now: traffic(2, 0, Scope{TestGroup: green, Rules: []string{"2"}}, rule("2", to(green, 1))), want: "has no targets"},
+		"a listener for tests":         {now: traffic(2, 0, Scope{Listeners: []string{"other"}}, rule("2", to(green, 1)))},
+		"a rule that is gone":          {now: gone(reached), before: reached, want: "no longer exists: the rule was deleted"},
+		"a rule that another replaces": {now: gone(reached, rule("2", to(blue, 1))), before: reached},
+		"a fixed response":             {now: gone(reached, fixed), before: reached, want: "its action is fixed-response"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Texts(c.now.Problems(c.before, c.serving...))
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// gone is a later read without the rules of before, and with others.
+func gone(before Traffic, rules ...Route) Traffic {
+	t := Traffic{SentAt: time.Unix(2, 0)}
+	t.AddGroup(Group{ARN: blue, Read: true, Healthy: 2, Targets: 2})
+	t.AddRoutes(Scope{}, before, rules, []string{"listener"})
+	return t
+}
+
+// Repaired weights lead to a group that can serve. Weights that do, and those of other services, stay.
+func TestRepaired(t *testing.T) {
+	for name, c := range map[string]struct {
+		blue, green int
+		forward     []sluice.Share
+		want        []sluice.Share // nil: nothing to repair
+	}{
+		"served":           {2, 0, []sluice.Share{to(blue, 100), to(green, 0)}, nil},
+		"an empty group":   {2, 0, []sluice.Share{to(blue, 0), to(green, 100)}, []sluice.Share{to(blue, 100), to(green, 0)}},
+		"a part":           {2, 0, []sluice.Share{to(blue, 80), to(green, 20)}, []sluice.Share{to(blue, 100), to(green, 0)}},
+		"no weight":        {2, 0, []sluice.Share{to(blue, 0), to(green, 0)}, []sluice.Share{to(blue, 100), to(green, 0)}},
+		"prefers blue":     {2, 2, []sluice.Share{to(green, 0), to(blue, 0)}, []sluice.Share{to(green, 0), to(blue, 100)}},
+		"no group serves":  {0, 0, []sluice.Share{to(blue, 0), to(green, 100)}, nil},
+		"of other service": {2, 0, []sluice.Share{to(blue, 0), to(others, 100)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := traffic(c.blue, c.green, Scope{}).Repaired(c.forward, blue)
+			if ok != (c.want != nil) {
+				t.Fatalf("repaired %t: %v", ok, got)
+			}
+			for i, w := range c.want {
+				if got[i] != w {
+					t.Errorf("%v, want %v", got, c.want)
+				}
+			}
+		})
+	}
+}
