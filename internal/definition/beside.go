@@ -41,6 +41,9 @@ func NewCanaryService(want *Service, have *ecstypes.Service) (in awsecs.CreateSe
 	in.VpcLatticeConfigurations, in.LoadBalancers, in.ServiceRegistries = nil, nil, nil
 	in.DeploymentConfiguration = keepBatchLimits(in.DeploymentConfiguration)
 	in.DeploymentController = nil // AWS's default is ECS
+	if c := in.DeploymentConfiguration; c != nil && c.MaximumPercent != nil && *c.MaximumPercent <= 100 {
+		in.AvailabilityZoneRebalancing = ecstypes.AvailabilityZoneRebalancingDisabled // AWS refuses it
+	}
 	in.ServiceName, in.TaskDefinition, in.DesiredCount, in.ClientToken, in.Tags = nil, nil, nil, nil, want.Input.Tags
 	return in, dropped
 }

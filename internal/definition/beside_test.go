@@ -52,6 +52,14 @@ func TestCanaryServiceIsTheFileOverTheService(t *testing.T) {
 	case !in.ServiceConnectConfiguration.Enabled || len(in.ServiceConnectConfiguration.Services) > 0:
 		t.Errorf("Service Connect: %+v", in.ServiceConnectConfiguration)
 	}
+	live.AvailabilityZoneRebalancing = ecstypes.AvailabilityZoneRebalancingEnabled
+	if in, _ := NewCanaryService(file, live); in.AvailabilityZoneRebalancing != "ENABLED" {
+		t.Errorf("rebalancing is %s", in.AvailabilityZoneRebalancing)
+	}
+	live.DeploymentConfiguration.MaximumPercent = aws.Int32(100)
+	if in, _ := NewCanaryService(file, live); in.AvailabilityZoneRebalancing != "DISABLED" {
+		t.Errorf("AWS refuses rebalancing %s with a maximumPercent of 100", in.AvailabilityZoneRebalancing)
+	}
 	if n := len(live.Deployments[0].ServiceConnectConfiguration.Services); n != 1 {
 		t.Error("the live service was changed")
 	}

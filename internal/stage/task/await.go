@@ -144,7 +144,8 @@ func (v *wait) noteEndedFirst(t ecs.TaskRun) bool {
 }
 
 // stoppedBy returns the essential container whose end made ECS stop the watched one; empty if the watched one ended
-// first. If no poll has shown the order, it is one that failed: ECS ends the others with SIGTERM or SIGKILL.
+// first. If no poll has shown the order, it is one that failed: ECS ends the others with SIGTERM or SIGKILL. A watched
+// one that failed itself was not ended by ECS.
 func (v *wait) stoppedBy(t ecs.TaskRun) string {
 	if first := v.progress.EndedFirst[t.ID]; first != "" {
 		if first == v.job.Watch {
@@ -152,12 +153,20 @@ func (v *wait) stoppedBy(t ecs.TaskRun) string {
 		}
 		return first
 	}
+	if c, _ := t.Ended.Container(v.job.Watch); failedByItself(c) {
+		return ""
+	}
 	for _, c := range t.Ended.Containers {
-		if slices.Contains(v.job.Others, c.Name) && c.ExitCode != nil && !slices.Contains([]int{0, 137, 143}, *c.ExitCode) {
+		if slices.Contains(v.job.Others, c.Name) && failedByItself(c) {
 			return c.Name
 		}
 	}
 	return ""
+}
+
+// failedByItself reports whether a container ended with an exit code that does not follow from SIGTERM or SIGKILL.
+func failedByItself(c sluice.ContainerEnded) bool {
+	return c.ExitCode != nil && !slices.Contains([]int{0, 137, 143}, *c.ExitCode)
 }
 
 // checkMissing returns an error for a task that ECS no longer returns.

@@ -234,6 +234,19 @@ func TestContainerThatECSStoppedHasNotSucceeded(t *testing.T) {
 	}
 }
 
+// A watched container that failed by itself is named, also if no poll has shown that it ended before an essential one.
+func TestContainerThatFailedByItselfIsNamed(t *testing.T) {
+	onJob(t, "sim/job:v1-crash-after-300ms-exit-4", 1, func(b *bench) {
+		b.job.Revision = b.register("sim/job:v1-crash-after-300ms-exit-4", "sim/side:v1-crash-after-1s-exit-255")
+		p, err := b.job.Launch(context.Background())
+		check(t, err)
+		b.job.Clock.Sleep(context.Background(), 10*time.Minute)
+		if err = b.job.Await(context.Background(), p); !strings.Contains(fmt.Sprint(err), "container job exited with 4") {
+			t.Error(err)
+		}
+	})
+}
+
 // A lost claim ends the wait within the interval of its checks, and the task keeps running.
 func TestALostClaimEndsTheWait(t *testing.T) {
 	onJob(t, "sim/job:v1-crash-after-3h-exit-0", 1, func(b *bench) {
