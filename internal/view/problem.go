@@ -8,6 +8,9 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
+// greatestWeight is AWS's limit for the weight of a target group.
+const greatestWeight = 999
+
 // Problem is a production rule by which callers get errors, or another version.
 type Problem struct {
 	Route Route
@@ -177,7 +180,7 @@ func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.S
 	if all == 0 {
 		lost = 100
 	}
-	out[best].Weight += lost
+	out[best].Weight = min(out[best].Weight+lost, greatestWeight)
 	return out, true
 }
 

@@ -81,11 +81,13 @@ func TestRepaired(t *testing.T) {
 		forward     []sluice.Share
 		want        []sluice.Share // nil: nothing to repair
 	}{
-		"served":           {2, 0, []sluice.Share{to(blue, 100), to(green, 0)}, nil},
-		"an empty group":   {2, 0, []sluice.Share{to(blue, 0), to(green, 100)}, []sluice.Share{to(blue, 100), to(green, 0)}},
-		"a part":           {2, 0, []sluice.Share{to(blue, 80), to(green, 20)}, []sluice.Share{to(blue, 100), to(green, 0)}},
-		"no weight":        {2, 0, []sluice.Share{to(blue, 0), to(green, 0)}, []sluice.Share{to(blue, 100), to(green, 0)}},
-		"prefers blue":     {2, 2, []sluice.Share{to(green, 0), to(blue, 0)}, []sluice.Share{to(green, 0), to(blue, 100)}},
+		"served":         {2, 0, []sluice.Share{to(blue, 100), to(green, 0)}, nil},
+		"an empty group": {2, 0, []sluice.Share{to(blue, 0), to(green, 100)}, []sluice.Share{to(blue, 100), to(green, 0)}},
+		"a part":         {2, 0, []sluice.Share{to(blue, 80), to(green, 20)}, []sluice.Share{to(blue, 100), to(green, 0)}},
+		"no weight":      {2, 0, []sluice.Share{to(blue, 0), to(green, 0)}, []sluice.Share{to(blue, 100), to(green, 0)}},
+		"prefers blue":   {2, 2, []sluice.Share{to(green, 0), to(blue, 0)}, []sluice.Share{to(green, 0), to(blue, 100)}},
+		"more than AWS allows": {2, 0, []sluice.Share{to(blue, 999), to(green, 1)},
+			[]sluice.Share{to(blue, 999), to(green, 0)}},
 		"no group serves":  {0, 0, []sluice.Share{to(blue, 0), to(green, 100)}, nil},
 		"of other service": {2, 0, []sluice.Share{to(blue, 0), to(others, 100)}, nil},
 	} {
