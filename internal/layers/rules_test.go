@@ -63,7 +63,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/plan", layer: 1, below: []int{0},
 		libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/definition/appspec", "internal/appfile", "internal/view"}},
-	{pkg: "internal/plan/forecast", layer: 1, below: []int{0}, libs: []string{sdkCore},
+	{pkg: "internal/plan/forecast", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/plan"}},
 	{pkg: "internal/plan/mode", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition", "internal/definition/appspec", "internal/appfile", "internal/plan",

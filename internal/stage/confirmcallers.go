@@ -66,10 +66,7 @@ func outcomeText(o sluice.Outcome, live *ecs.ServiceState) string {
 
 // readCallers reads the rules and targets of the service, and why callers do not get the PRIMARY version.
 func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (view.Traffic, []view.Problem, error) {
-	scope := s.Plan.Scope
-	for _, arn := range live.TrafficScope().Groups {
-		scope.Groups = view.WithGroup(scope.Groups, arn)
-	}
+	scope := s.Plan.Scope.With(live.TrafficScope())
 	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, scope, s.Plan.Callers)
 	if err != nil {
 		return t, nil, err

@@ -134,16 +134,15 @@ func (t Traffic) HasWeight(group string) bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool { w, _ := r.Weight(group); return w > 0 })
 }
 
-// AddRoutes adds those of the rules that are production rules and name a group of the service, and those that an earlier
-// read contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
+// AddRoutes adds the production rules that name a group of the service, or that an earlier read contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
 func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
 	for _, r := range rules {
-		if before.has(r.ARN) || t.namesOwn(r) && s.isProduction(r.Rule) {
+		if s.isProduction(r.Rule) && (before.has(r.ARN) || t.namesOwn(r)) {
 			t.Routes = append(t.Routes, r)
 		}
 	}
 	for _, was := range before.Routes {
-		if t.has(was.ARN) {
+		if t.has(was.ARN) || !s.isProduction(was.Rule) {
 			continue
 		}
 		was.Repair, was.Gone = "", RuleDeleted
@@ -160,4 +159,16 @@ func WithGroup(list []string, arn string) []string {
 		return list
 	}
 	return append(list, arn)
+}
+
+// With returns the scope with the groups of a later read of the service. Production rules that the service names then
+// take precedence: a strategy of ECS's own steers no other ones.
+func (s Scope) With(later Scope) Scope {
+	for _, arn := range later.Groups {
+		s.Groups = WithGroup(slices.Clone(s.Groups), arn)
+	}
+	if len(later.Rules) > 0 {
+		s.Rules, s.TestRules = later.Rules, later.TestRules
+	}
+	return s
 }

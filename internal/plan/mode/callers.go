@@ -2,6 +2,10 @@ package mode
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -13,9 +17,12 @@ import (
 // although another group of the service can. Its first stage would give untested tasks all requests, and its rollback
 // would restore the outage. A deployment that first removes leftovers moves the weights itself.
 func refuseUnhealthyRoute(p *plan.Plan, app *appfile.Application, live plan.AWSState) error {
-	problems := live.Callers.Repairable()
-	if len(problems) == 0 || app.OnUnhealthyRoute == sluice.AllowRoute || p.Stages[0].Name == appfile.StageAdopt {
+	if app.OnUnhealthyRoute == sluice.AllowRoute || p.Stages[0].Name == appfile.StageAdopt {
 		return nil
+	}
+	problems := live.Callers.Repairable()
+	if len(problems) == 0 {
+		return refuseLeavingGroup(app, live)
 	}
 	return &sluice.Error{Op: "plan", Resource: problems[0].Route.ARN, Kind: sluice.Conflict,
 		Err:  errors.New("callers do not reach the service: " + view.Texts(problems)),
@@ -35,4 +42,31 @@ func warnCallers(p *plan.Plan, live plan.AWSState) {
 		p.Notes = append(p.Notes, "no rule of the load balancer sends requests to the target groups of the service: it "+
 			"receives no requests")
 	}
+}
+
+// refuseLeavingGroup rejects a rolling update that starts its tasks in another target group than the one to which
+// production rules send the requests. ECS changes no rule in a rolling update, so callers would get no response.
+func refuseLeavingGroup(app *appfile.Application, live plan.AWSState) error {
+	var planned []string
+	for _, lb := range app.Service.Input.LoadBalancers {
+		planned = append(planned, aws.ToString(lb.TargetGroupArn))
+		if c := lb.AdvancedConfiguration; c != nil {
+			planned = append(planned, aws.ToString(c.AlternateTargetGroupArn))
+		}
+	}
+	if Of(app) != plan.ModeRolling || !slices.ContainsFunc(planned, func(arn string) bool { return arn != "" }) {
+		return nil
+	}
+	for _, r := range live.Callers.Routes {
+		i := slices.IndexFunc(r.Forward, func(s sluice.Share) bool { return s.Weight > 0 && slices.Contains(live.Scope.Groups, s.Group) })
+		if i < 0 || slices.ContainsFunc(r.Forward, func(s sluice.Share) bool { return s.Weight > 0 && slices.Contains(planned, s.Group) }) {
+			continue
+		}
+		return &sluice.Error{Op: "plan", Resource: r.ARN, Kind: sluice.Conflict,
+			Err: fmt.Errorf("%s sends the requests to target group %s, and the files start the tasks in %s only",
+				r.Name(), sluice.TargetGroupName(r.Forward[i].Group), sluice.TargetGroupName(planned[0])),
+			Next: "name the target group that gets the requests in the service definition, or first deploy once more with " +
+				"the strategy that the service has now: it moves the requests to the other group"}
+	}
+	return nil
 }

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+)
+
+// weights returns the weights of the first rule: "web 100, web-canary 0".
+func (b *caseBench) weights() string {
+	b.t.Helper()
+	ctx, api := context.Background(), awselb.NewFromConfig(b.sim.Config())
+	balancers, err := api.DescribeLoadBalancers(ctx, nil)
+	fail(b.t, err)
+	listeners, err := api.DescribeListeners(ctx,
+		&awselb.DescribeListenersInput{LoadBalancerArn: balancers.LoadBalancers[0].LoadBalancerArn})
+	fail(b.t, err)
+	var all []string
+	for _, g := range listeners.Listeners[0].DefaultActions[0].ForwardConfig.TargetGroups {
+		name := strings.Split(aws.ToString(g.TargetGroupArn), "/")[1]
+		all = append(all, name+" "+map[bool]string{true: "gets requests", false: "gets none"}[aws.ToInt32(g.Weight) > 0])
+	}
+	return strings.Join(all, ", ")
+}
+
+// The rule sends everything to the empty group. Nothing is deployed; the printed command mends the rule. A deployment
+// that the file allows does not restore the outage in its rollback.
+func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
+	const name = "01-rollback-to-an-empty-group"
+	playCase(t, name, nil, func(b *caseBench) {
+		b.expect("plan", 1, "callers do not reach the service: default rule of port 80 sends 100 % of the requests to "+
+			"web-canary, which has no targets", "next: give the weight to the group that can serve: aws elbv2 modify-listener")
+		b.expect("deploy", 1, "callers do not reach the service")
+		b.expect("status", 0, "callers do not reach the service: default rule of port 80 sends 100 % of the requests")
+		if w := b.weights(); w != "web gets none, web-canary gets requests" {
+			t.Error(w)
+		}
+	})
+	allow := caseEdit{"sluice.yaml", `"cluster": "prod",`, `"cluster": "prod", "onUnhealthyRoute": "allow",`}
+	playCase(t, name, []caseEdit{allow}, func(b *caseBench) {
+		b.expect("deploy", 3, "sluice restores web 100, web-canary 0")
+		if w := b.weights(); w != "web gets requests, web-canary gets none" {
+			t.Error(w)
+		}
+	})
+}
+
+// Every task is healthy for some seconds and is then killed. The circuit breaker does not count that, and sluice does.
+func TestCaseDiesAfterItWasHealthy(t *testing.T) {
+	playCase(t, "02-dies-after-it-was-healthy", nil, func(b *caseBench) {
+		b.expect("deploy", 3, "exit code 137", "rolled back", "!succeeded")
+	})
+	playCase(t, "02-dies-after-it-was-healthy", nil, func(b *caseBench) {
+		b.update("")
+		code, out, log := b.sluice("wait", "--cluster", "prod", "--service", "web", "--region", "us-east-1")
+		if code != 5 && code != 3 || !strings.Contains(out+log, "exit code 137") {
+			t.Errorf("exit %d\n%s%s", code, out, log)
+		}
+	})
+}
+
+// The drain of AWS's default, 300 s, is no reason to give up.
+func TestCaseWaitOutlastsTheDrain(t *testing.T) {
+	playCase(t, "03-wait-gives-up-after-three-minutes", nil, func(b *caseBench) {
+		began := b.clock.Now()
+		b.update("")
+		code, out, log := b.sluice("wait", "--cluster", "prod", "--service", "web", "--region", "us-east-1")
+		if took := b.clock.Now().Sub(began); code != 0 || took < 5*time.Minute {
+			t.Errorf("exit %d after %s\n%s%s", code, took, out, log)
+		}
+	})
+}
+
+// update registers the task definition of the case and deploys it as another tool would.
+func (b *caseBench) update(string) {
+	b.t.Helper()
+	code, out, log := b.sluice("register", "files", "--region", "us-east-1")
+	if code != 0 {
+		b.t.Fatalf("register: exit %d\n%s%s", code, out, log)
+	}
+	_, err := awsecs.NewFromConfig(b.sim.Config()).UpdateService(context.Background(), &awsecs.UpdateServiceInput{
+		Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String("web")})
+	fail(b.t, err)
+}
+
+// Only essential containers decide the health of a task.
+func TestCaseSidecarThatIsNotEssential(t *testing.T) {
+	playCase(t, "04-sidecar-that-is-not-essential", nil, func(b *caseBench) { b.expect("deploy", 0, "succeeded") })
+}
+
+// A service goes from ECS's own strategy back to rolling updates, and callers get the version of the files.
+func TestCaseBackToRolling(t *testing.T) {
+	playCase(t, "15-back-to-rolling", nil, func(b *caseBench) {
+		files := map[string][]byte{}
+		for _, name := range []string{"servicedef.json", "servicedef-before.json"} {
+			text, err := os.ReadFile(filepath.Join(b.files, name))
+			fail(t, err)
+			files[name] = text
+		}
+		write := func(name string) {
+			fail(t, os.WriteFile(filepath.Join(b.files, "servicedef.json"), files[name], 0o600))
+		}
+		write("servicedef-before.json")
+		b.expect("deploy", 0, "succeeded")
+		write("servicedef.json")
+		b.expect("deploy", 0, "leaves strategy BLUE_GREEN", "succeeded")
+		b.expect("plan", 0, "No changes")
+
+		// After one deployment of ECS's own the other group serves. Tasks that roll into the first one get no requests.
+		write("servicedef-before.json")
+		b.edit(caseEdit{"taskdef.json", "sim/web:v2", "sim/web:v3"})
+		b.expect("deploy", 0, "succeeded")
+		write("servicedef.json")
+		b.expect("deploy", 1, "rule 1 of port 80 sends the requests to target group web-green, and the files start the tasks "+
+			"in web-blue only", "!succeeded: ")
+		b.edit(caseEdit{"sluice.yaml", `"cluster"`, `"onUnhealthyRoute": "allow", "cluster"`})
+		b.expect("deploy", 5, "failed", "but callers do not get it", "web-green", "!succeeded: ")
+	})
+}
+
+// A container that starts after another one has ended with 0 never starts if that one ends with 1.
+func TestCaseStartOrder(t *testing.T) {
+	playCase(t, "16-start-order", nil, func(b *caseBench) {
+		b.expect("deploy", 3, "rolled back", "container setup ended with exit code 1")
+	})
+}
