@@ -176,7 +176,7 @@ func (c *answerChecks) checkCaller(lines []loadgen.Line) {
 		}
 		got.lines += fmt.Sprintf(" %.0f of %q %q: %d;", l.Count, l.Group, l.Version, l.Status)
 	}
-	if got.failed > 0 && !c.firstDeathIsLater() && !c.oldAnswersNameDead() {
+	if got.failed > 0 && !c.diesLater() && !c.oldAnswersNameDead() {
 		c.report.AddViolation("P8", "%q was reported, and %.1f %% of the requests failed in the next %s:%s", c.outcome,
 			100*got.failed/got.requests, answersFor, got.lines)
 	}
@@ -186,25 +186,27 @@ func (c *answerChecks) checkCaller(lines []loadgen.Line) {
 	}
 }
 
-// firstDeathIsLater reports whether tasks of the version stopped or failed by themselves after the outcome, and none
-// did before it since the deployment began.
-func (c *answerChecks) firstDeathIsLater() bool {
-	before, later := false, false
+// diesLater reports whether tasks of the version stopped or failed by themselves after the outcome, and no death
+// before it foretold that: there was none since the deployment began, or the later tasks ran longer than a success
+// waits for after such a death ([verdict.Stability]).
+func (c *answerChecks) diesLater() bool {
+	var longest, shortest time.Duration // lives of the tasks that died before, and after
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, t := range tx.Tasks.Values() {
-			if t.Set == nil || t.Service == nil || t.Service.Name != c.env.Case.World.Service || versionOf(t.Set) != c.want {
+			at := diedAt(t)
+			if t.Set == nil || t.Service == nil || t.Service.Name != c.env.Case.World.Service ||
+				versionOf(t.Set) != c.want || at.Before(c.deployment.startedAt) {
 				continue
 			}
-			switch at := diedAt(t); {
-			case at.IsZero() || at.Before(c.deployment.startedAt):
+			switch life := at.Sub(t.StartedAt); {
 			case at.Before(c.at.Add(-unseenDeath)):
-				before = true
-			default:
-				later = later || at.Before(c.at.Add(answersFor))
+				longest = max(longest, life)
+			case at.Before(c.at.Add(answersFor)) && (shortest == 0 || life < shortest):
+				shortest = life
 			}
 		}
 	})
-	return later && !before
+	return shortest > 0 && (longest == 0 || shortest > min(max(2*longest, time.Minute), 5*time.Minute))
 }
 
 // oldAnswersNameDead reports whether callers by name may still use an answer with a task that a fault stopped before

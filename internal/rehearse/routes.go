@@ -64,8 +64,14 @@ func namesGroup(r *world.Rule, arn string) bool {
 	return fw != nil && slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == arn })
 }
 
-// isRoute reports whether a rule exists and names a group of the service.
+// isRoute reports whether a rule exists and names a group of the service. A rolling service has one group: a rule that
+// gives all weight to another one does not reach it.
 func (e *Environment) isRoute(tx *world.Tx, r *world.Rule) bool {
 	_, exists := tx.Rules.Get(r.ARN)
-	return exists && (namesGroup(r, e.Case.World.Primary.ARN) || namesGroup(r, e.Case.World.Canary.ARN))
+	w := e.Case.World
+	if w.Controller == "ECS" && !e.Case.HasCanaryService() {
+		now := e.weightsOf(r)
+		return exists && namesGroup(r, w.Primary.ARN) && (now[0] > 0 || now[1] == 0)
+	}
+	return exists && (namesGroup(r, w.Primary.ARN) || namesGroup(r, w.Canary.ARN))
 }
