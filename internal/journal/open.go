@@ -47,7 +47,8 @@ func (j *Journal) mask(text string) string { return secret.Mask(j.known.Mask(tex
 // Open opens the journal at path. It creates the file (readable by its owner only) and migrates its
 // schema where needed. All times come from c.
 //
-// Open does not change a file that is no journal or that a newer sluice wrote; it returns an error.
+// Open does not change a file that is no journal, that a newer sluice wrote, or whose log remains without it; it returns
+// an error. It returns an error too for a journal whose files were cut off or do not belong together.
 func Open(path string, c clock.Clock) (*Journal, error) {
 	j := &Journal{path: path, clock: c}
 	if err := j.openDatabase(); err != nil {
@@ -61,18 +62,10 @@ func (j *Journal) openDatabase() error {
 	if j.path == "" {
 		return errors.New("the journal has no file name")
 	}
-	source := Memory + "?_foreign_keys=1"
-	if j.path != Memory {
-		if err := createFile(j.path); err != nil {
-			return err
-		}
-		file, err := fileURI(j.path)
-		if err != nil {
-			return err
-		}
-		source = fmt.Sprintf("%s?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL", file, busyTimeout.Milliseconds())
+	source, err := j.prepareSource()
+	if err != nil {
+		return err
 	}
-	var err error
 	if j.writer, err = openPool(source, 1); err != nil {
 		return err
 	}
@@ -88,6 +81,27 @@ func (j *Journal) openDatabase() error {
 	}
 	j.file, err = os.Stat(j.path)
 	return err
+}
+
+// prepareSource returns what SQLite opens. It creates the file, and returns an error for files that SQLite would change
+// although they are no whole journal.
+func (j *Journal) prepareSource() (string, error) {
+	if j.path == Memory {
+		return Memory + "?_foreign_keys=1", nil
+	}
+	hasLog, err := j.inspectFiles()
+	if err != nil {
+		return "", err
+	}
+	if err := createFile(j.path); err != nil {
+		return "", err
+	}
+	file, err := fileURI(j.path)
+	if err != nil {
+		return "", err
+	}
+	source := fmt.Sprintf("%s?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL", file, busyTimeout.Milliseconds())
+	return source, j.checkDamage(context.Background(), hasLog, source)
 }
 
 // errReplaced means that the path no longer leads to the open file. SQLite continues to write to

@@ -117,7 +117,7 @@ func TestForeignFilesAreRefusedUntouched(t *testing.T) {
 
 	text := filepath.Join(t.TempDir(), "notes.txt")
 	must(t, os.WriteFile(text, []byte(strings.Repeat("no database at all\n", 100)), 0o600))
-	refused(t, text, "file is not a database", "move "+text+" away")
+	refused(t, text, "file is not a database", "move "+text+" and "+text+"-wal away")
 	refused(t, "", "the journal has no file name", "")
 	refused(t, t.TempDir(), "", "")
 }

@@ -199,6 +199,8 @@ func (j *Journal) checkSchema(row func(query string, args ...any) *sql.Row) (int
 		return 0, err
 	case app != applicationID && (app != 0 || version != 0 || tables != 0):
 		return 0, errNotJournal{}
+	case version == 0 && tables != 0:
+		return 0, errDamaged{"it has tables, and its header has no schema version"}
 	case version > len(migrations):
 		return 0, errNewerSchema{version}
 	}

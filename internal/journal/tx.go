@@ -177,6 +177,8 @@ func (j *Journal) explainError(op, resource string, err error) error {
 	var known *sluice.Error
 	var newer errNewerSchema
 	var foreign errNotJournal
+	var noFile errNoFile
+	var damaged errDamaged
 	switch {
 	case errors.As(err, &known):
 		return err
@@ -184,7 +186,9 @@ func (j *Journal) explainError(op, resource string, err error) error {
 		e.Kind = sluice.NotFound
 	case errors.As(err, &newer):
 		e.Next = "use the sluice that wrote it, or name another journal with --state FILE"
-	case errors.As(err, &foreign):
+	case errors.As(err, &damaged):
+		e.Err, e.Next = unusable{err}, j.moveAway()
+	case errors.As(err, &foreign), errors.As(err, &noFile):
 		e.Next = "name another journal with --state FILE"
 	case errors.Is(err, ErrLost), errors.Is(err, ErrHeld):
 	default:
@@ -226,6 +230,12 @@ func (j *Journal) explainSQLite(e *sluice.Error) {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		e.Next = "make " + j.path + " and its folder writable, or name another journal with --state FILE"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		e.Next = "move " + j.path + " away, or name another journal with --state FILE"
+		e.Next = j.moveAway()
 	}
+}
+
+// moveAway is what to do about files that cannot be read. The log has to go with its file: SQLite would read it as
+// that of the next journal at this path.
+func (j *Journal) moveAway() string {
+	return "move " + j.path + " and " + j.path + "-wal away, or name another journal with --state FILE"
 }
