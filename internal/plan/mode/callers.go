@@ -65,8 +65,8 @@ func refuseLeavingGroup(app *appfile.Application, live plan.AWSState) error {
 		return &sluice.Error{Op: "plan", Resource: r.ARN, Kind: sluice.Conflict,
 			Err: fmt.Errorf("%s sends the requests to target group %s, and the files start the tasks in %s only",
 				r.Name(), sluice.TargetGroupName(r.Forward[i].Group), sluice.TargetGroupName(planned[0])),
-			Next: "name the target group that gets the requests in the service definition, or first deploy once more with " +
-				"the strategy that the service has now: it moves the requests to the other group"}
+			Next: "name that target group in the service definition. Or first deploy once more with the strategy of now: it " +
+				"moves the requests to the other group"}
 	}
 	return nil
 }
