@@ -36,7 +36,11 @@ func TestSuccessOfARollingUpdateIsAboutCallers(t *testing.T) {
 	for name, act := range routeActs {
 		t.Run(name, func(t *testing.T) {
 			stagetest.RunRolling(t, func(b *stagetest.Bench) {
+				began := b.Clock.Now()
 				end := runWithAct(b, b.RollingFiles("sim/web:v2", stagetest.Breaker), func() { act.do(b) })
+				if took := b.Clock.Now().Sub(began); took > 10*time.Minute {
+					b.Errorf("ended after %s\n%s", took, b.EventLog())
+				}
 				if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, act.cause) {
 					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 				}

@@ -46,6 +46,7 @@ func TestProblems(t *testing.T) {
 		"both serve":                   {now: traffic(2, 1, Scope{}, both(80, 20))},
 		"an empty group has weight":    {now: traffic(2, 0, Scope{}, both(80, 20)), want: "20 % of the requests to green, which has no targets"},
 		"no weight":                    {now: traffic(2, 0, Scope{}, both(0, 0)), want: "gives weight to no target group"},
+		"no weight any more":           {now: traffic(2, 0, Scope{}, both(0, 0)), before: reached, want: "gives weight to no target group"},
 		"another version":              {now: traffic(2, 2, Scope{}, both(0, 100)), serving: []string{blue}, want: "runs another version"},
 		"other services have weight":   {now: traffic(2, 0, Scope{}, rule("1", to(blue, 50), to(others, 50)))},
 		"only other services":          {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100)))},
