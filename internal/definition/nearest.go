@@ -3,9 +3,9 @@ package definition
 import "strings"
 
 // Nearest returns the known word that was probably meant: equal except for case, or a few letters
-// different. It returns "" if there is none.
+// and less than half of them different. It returns "" if there is none.
 func Nearest(word string, known []string) string {
-	best, least := "", len(word)/4+2
+	best, least := "", min(len(word)/4+2, (len(word)+1)/2)
 	low := strings.ToLower(word)
 	for _, k := range known {
 		if d := editDistance(low, strings.ToLower(k)); d < least {
