@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/go-jsonnet"
 	"github.com/google/go-jsonnet/ast"
@@ -15,6 +16,8 @@ import (
 )
 
 // evaluateJsonnet returns the JSON text of a Jsonnet file.
+//
+// An evaluation that Bound gave up goes on after the error, as Jsonnet cannot be stopped. It calls no function any more.
 func (e Environment) evaluateJsonnet(files fs.FS, name, text string) (string, error) {
 	vm := jsonnet.MakeVM()
 	vm.SetTraceOut(io.Discard)
@@ -25,10 +28,17 @@ func (e Environment) evaluateJsonnet(files fs.FS, name, text string) (string, er
 	for key, code := range e.ExtCode {
 		vm.ExtCode(key, code)
 	}
+	var calls sync.Mutex
+	isGivenUp := false
 	var failed error // of the native function that was called last
 	for _, f := range e.nativeFunctions() {
 		call := f.Func
 		f.Func = func(args []any) (any, error) {
+			calls.Lock()
+			defer calls.Unlock()
+			if isGivenUp {
+				return nil, errors.New("the evaluation was given up")
+			}
 			value, err := call(args)
 			failed = err
 			return value, err
@@ -39,7 +49,13 @@ func (e Environment) evaluateJsonnet(files fs.FS, name, text string) (string, er
 	if err != nil {
 		return "", jsonnetProblem(name, err, nil)
 	}
-	out, err := vm.Evaluate(node)
+	var out string
+	if boundErr := e.bound(func() { out, err = vm.Evaluate(node) }); boundErr != nil {
+		calls.Lock()
+		defer calls.Unlock()
+		isGivenUp = true
+		return "", problemOf(name, 1, 1, boundErr, boundErr.Error())
+	}
 	if err != nil {
 		return "", jsonnetProblem(name, err, failed)
 	}

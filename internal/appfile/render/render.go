@@ -24,6 +24,10 @@ type Environment struct {
 	// ExtStr and ExtCode are the external variables of Jsonnet: text, and Jsonnet code.
 	ExtStr, ExtCode map[string]string
 
+	// Bound calls evaluate, which evaluates one Jsonnet file. It returns an error, such as a [MemoryError], if it does not
+	// wait for its end. Nil: there is no bound.
+	Bound func(evaluate func()) error
+
 	// Open opens a Region of AWS for lookups, at the first one; empty: the Region that the environment gives. Nil:
 	// there are no lookups in AWS.
 	Open func(region string) (Remote, error)
@@ -42,6 +46,21 @@ func (e Environment) LookupEnv(name string) (value string, ok bool) {
 		return "", false
 	}
 	return e.Lookup(name)
+}
+
+// MemoryError is an evaluation that needs more memory than Limit, in bytes.
+type MemoryError struct{ Limit uint64 }
+
+func (e MemoryError) Error() string {
+	return fmt.Sprintf("the Jsonnet needs more than %d MB of memory", e.Limit>>20)
+}
+
+func (e Environment) bound(evaluate func()) error {
+	if e.Bound == nil {
+		evaluate()
+		return nil
+	}
+	return e.Bound(evaluate)
 }
 
 // Evaluate returns the text of a file: Jsonnet is evaluated if its name says so, then a template. Jsonnet
@@ -72,6 +91,8 @@ func next(err error) string {
 	var unset unsetError
 	var failed lookupError
 	switch {
+	case errors.As(err, new(MemoryError)):
+		return "make the lists and the text that it builds smaller, above all those of std.makeArray and std.repeat"
 	case errors.As(err, &failed):
 		return failed.next
 	case !errors.As(err, &unset):

@@ -32,7 +32,7 @@ func (s *Session) FileEnvironment() (*render.Environment, error) {
 		}
 		maps.Copy(given, vars)
 	}
-	from := &render.Environment{Lookup: func(key string) (string, bool) {
+	from := &render.Environment{Bound: boundMemory(memoryLimit), Lookup: func(key string) (string, bool) {
 		if v, ok := given[key]; ok && v != "" {
 			return v, true
 		}
