@@ -38,6 +38,8 @@ func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
 		b.expect("plan", 1, "callers do not reach the service: default rule of port 80 sends 100 % of the requests to "+
 			"web-canary, which has no targets", "next: give the weight to the group that can serve: aws elbv2 modify-listener")
 		b.expect("deploy", 1, "callers do not reach the service")
+		b.expect("verify", 1, "callers do not reach the service")
+		b.expect("diff", 1, "callers do not reach the service")
 		b.expect("status", 0, "callers do not reach the service: default rule of port 80 sends 100 % of the requests")
 		if w := b.weights(); w != "web gets none, web-canary gets requests" {
 			t.Error(w)

@@ -8,9 +8,11 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/verify"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
@@ -32,14 +34,7 @@ type routeReport struct {
 // addCallers reads the rules that name a target group of the service, in every mode.
 func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget,
 	live *ecs.ServiceState) error {
-	scope := live.TrafficScope()
-	for _, arn := range []string{s.primary, s.canary} {
-		if arn != "" {
-			scope.Groups = view.WithGroup(scope.Groups, arn)
-		}
-	}
-	scope.TestGroup, scope.Rules = s.canary, append(scope.Rules, s.ruleNames...)
-	read, err := alb.ReadTraffic(ctx, a.ELB(), c, scope, view.Traffic{})
+	read, err := readCallers(ctx, a, c, s, live)
 	switch {
 	case ecs.IsUnsupported(err):
 		return nil
@@ -59,6 +54,49 @@ func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c cl
 		}
 	}
 	return nil
+}
+
+// readCallers reads the rules that name a target group of the service, or of its files.
+func readCallers(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget,
+	live *ecs.ServiceState) (view.Traffic, error) {
+	scope := live.TrafficScope()
+	for _, arn := range []string{s.primary, s.canary} {
+		if arn != "" {
+			scope.Groups = view.WithGroup(scope.Groups, arn)
+		}
+	}
+	scope.TestGroup, scope.Rules = s.canary, append(scope.Rules, s.ruleNames...)
+	return alb.ReadTraffic(ctx, a.ELB(), c, scope, view.Traffic{})
+}
+
+// verifyCallers checks that callers reach the service of the files, if it runs.
+func verifyCallers(ctx context.Context, a *account.Account, c clock.Clock,
+	app *appfile.Application) (all []verify.Finding, err error) {
+	if app.Service == nil {
+		return nil, nil
+	}
+	s := targetOfApp(app)
+	live, err := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: s.service}.Observe(ctx)
+	if err != nil || live == nil || live.Status != "ACTIVE" || live.Desired == 0 || live.Controller == "CODE_DEPLOY" {
+		return nil, ignoreUnread(err)
+	}
+	read, err := readCallers(ctx, a, c, s, live)
+	if err != nil {
+		return nil, ignoreUnread(err)
+	}
+	for _, p := range read.Problems(view.Traffic{}) {
+		all = append(all, verify.Finding{Status: verify.Error, Subject: p.Route.Name(),
+			Detail: "callers do not reach the service: " + p.Why, Next: p.Next()})
+	}
+	return all, nil
+}
+
+// ignoreUnread returns nil for a read that AWS denies, and for a resource that does not exist: other checks report them.
+func ignoreUnread(err error) error {
+	if ecs.IsUnsupported(err) || sluice.KindOf(err) == sluice.NotFound {
+		return nil
+	}
+	return err
 }
 
 // writeCallers writes the rules of a service without a canary, and what is wrong with the rules of any service.

@@ -67,7 +67,7 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) err
 		return err
 	}
 	defer p.ShowCalls()()
-	a, _, err := p.OpenAccount(ctx, app.Region)
+	a, c, err := p.OpenAccount(ctx, app.Region)
 	if err != nil {
 		return err
 	}
@@ -80,6 +80,11 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) err
 	if err != nil {
 		return err
 	}
+	callers, err := verifyCallers(ctx, a, c, app)
+	if err != nil {
+		return err
+	}
+	all = append(all, callers...)
 	if f.putLogs {
 		written, err := p.putLogs(ctx, a, app)
 		if err != nil {
