@@ -199,7 +199,7 @@ func (c *answerChecks) diesLater() bool {
 				continue
 			}
 			switch life := at.Sub(t.StartedAt); {
-			case at.Before(c.at.Add(-unseenDeath)):
+			case at.Before(c.at.Add(-c.unseenFor(t))):
 				longest = max(longest, life)
 			case at.Before(c.at.Add(answersFor)) && (shortest == 0 || life < shortest):
 				shortest = life
@@ -225,9 +225,20 @@ func (c *answerChecks) oldAnswersNameDead() (used bool) {
 	return used
 }
 
-// unseenDeath is how long before the outcome a task may stop without a read that shows it: a poll, and the checks of
-// the load balancer that count first.
+// unseenDeath is how long before the outcome a task may stop without a read that shows it: a poll.
 const unseenDeath = 10 * time.Second
+
+// unseenFor returns how long no read shows the death of a task. The load balancer first counts failed checks of one that
+// answers errors.
+func (c *answerChecks) unseenFor(t *world.Task) time.Duration {
+	g := c.env.Case.World.Primary
+	for _, x := range t.Containers {
+		if x.Behaviour.UnhealthyAfter > 0 {
+			return unseenDeath + time.Duration(g.Unhealthy+1)*max(g.Interval, c.env.Case.World.Check)
+		}
+	}
+	return unseenDeath
+}
 
 // diedAt returns when a task stopped, or began to fail, by itself; zero: it did not.
 func diedAt(t *world.Task) (at time.Time) {
@@ -239,7 +250,7 @@ func diedAt(t *world.Task) (at time.Time) {
 		if b.UnhealthyAfter > 0 {
 			at = t.StartedAt.Add(b.UnhealthyAfter)
 		}
-		if t.SignalledAt.IsZero() && x.ExitCode != nil && !t.StoppingAt.IsZero() {
+		if t.StopCode == "EssentialContainerExited" && x.ExitCode != nil {
 			at = t.StoppingAt
 		}
 	}
