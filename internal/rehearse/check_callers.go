@@ -247,8 +247,9 @@ func diedAt(t *world.Task) (at time.Time) {
 		if t.StartedAt.IsZero() {
 			continue
 		}
-		if b.UnhealthyAfter > 0 {
-			at = t.StartedAt.Add(b.UnhealthyAfter)
+		if bad := t.StartedAt.Add(b.UnhealthyAfter); b.UnhealthyAfter > 0 &&
+			(t.StoppingAt.IsZero() || bad.Before(t.StoppingAt)) {
+			at = bad
 		}
 		if t.StopCode == "EssentialContainerExited" && x.ExitCode != nil {
 			at = t.StoppingAt
