@@ -31,6 +31,10 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{values{"task_definition": " "}, "The task definition is not family:revision"},
 		{values{"task_definition": "web:latest"}, "The task definition is not family:revision"},
 		{values{"task_definition": nil, "deployment_id": "latest"}, "The deployment is not the ARN or ID of"},
+		{values{"deployment_id": "d-ABCDEFGHI"}, "Both deployment_id and task_definition given"},
+		{values{"task_definition": unknown, "deployment_id": "d-ABCDEFGHI"}, ""},
+		{values{"deployment_id": unknown}, ""},
+		{values{"task_definition": unknown, "deployment_id": unknown}, ""},
 		{values{"timeouts": map[string]any{"create": "-5s"}}, `"-5s" is not a duration above 0`},
 		{values{"timeouts": map[string]any{"create": ""}}, `"" is not a duration above 0`},
 		{values{"timeouts": map[string]any{"create": "15"}}, `"15" is not a duration above 0`},
@@ -68,5 +72,16 @@ func TestWrongPlacesAreExplained(t *testing.T) {
 			t.Errorf("%v %v: %v %s", c.provider, c.wait, decode(state), text)
 		}
 		one.expectText(text, append(c.want, "Cannot wait for")...)
+	}
+}
+
+// Both may be unknown until the apply, which then refuses them before it waits.
+func TestTwoTargetsAreRefusedAtTheApply(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "rolling")
+	c := newCore(t, values{"endpoint": b.url})
+	state, text := c.apply(c.nothing(), waitFor("web:1").with(values{"deployment_id": "d-ABCDEFGHI"}))
+	if c.expectText(text, "Both deployment_id and task_definition given"); !state.IsNull() {
+		t.Errorf("state %v", decode(state))
 	}
 }

@@ -119,9 +119,12 @@ func (d *liveWeights) ValidateConfig(ctx context.Context, req datasource.Validat
 		"port": &port, "priority": &priority, "initial_weights": &weights} {
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(name), to)...)
 	}
-	named := 0
+	named, unknown := 0, 0
 	for _, s := range []types.String{rule, listener, balancer} {
-		if !s.IsNull() {
+		switch {
+		case s.IsUnknown(): // it may become null
+			unknown++
+		case !s.IsNull():
 			named++
 		}
 	}
@@ -129,13 +132,13 @@ func (d *liveWeights) ValidateConfig(ctx context.Context, req datasource.Validat
 		resp.Diagnostics.AddAttributeError(path.Root(name), summary, detail)
 	}
 	switch {
-	case named != 1:
+	case named > 1 || named+unknown == 0:
 		resp.Diagnostics.AddError("Not exactly one rule or listener",
 			"Set one of rule_arn, listener_arn, and load_balancer_arn with port.")
-	case balancer.IsNull() != port.IsNull():
+	case balancer.IsNull() && isGiven(port), isGiven(balancer) && port.IsNull():
 		wrong("port", "Port without load balancer, or load balancer without port",
 			"Set load_balancer_arn and port together.")
-	case !rule.IsNull() && !priority.IsNull():
+	case isGiven(rule) && isGiven(priority):
 		wrong("priority", "Priority of a rule ARN", "Remove priority: rule_arn names the rule.")
 	case !priority.IsNull() && !priority.IsUnknown() && (priority.ValueInt64() < 1 || priority.ValueInt64() > 50000):
 		wrong("priority", "Not a priority", "Set priority to a number from 1 to 50000.")
@@ -190,8 +193,22 @@ func (d *liveWeights) Read(ctx context.Context, req datasource.ReadRequest, resp
 		addError(&resp.Diagnostics, "Cannot read the live weights", err)
 		return
 	}
-	m.setForward(chooseForward(live, m.InitialWeights))
+	forward, source := chooseForward(live, m.InitialWeights)
+	m.setForward(forward, source)
+	if source == sourceInitial {
+		resp.Diagnostics.AddWarning("The initial weights apply", whyInitial(err))
+	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+}
+
+// whyInitial returns what initial weights may reset. A data source does not know which rule it read before.
+func whyInitial(missing error) string {
+	if missing != nil {
+		return "No such rule or listener exists. If it replaces another one during a release, for example because its " +
+			"priority was changed, an apply resets the release: finish the release first."
+	}
+	return "The rule sends requests to no target group that initial_weights names, or also to another one. An apply moves all " +
+		"requests to the initial weights: if a release runs, finish it first."
 }
 
 func (m *liveWeightsModel) place() alb.ActionPlace {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
@@ -75,6 +77,28 @@ func TestMissingRules(t *testing.T) {
 		if source != "initial" || !slices.Equal(got, []string{canaryARN + "=0", stableARN + "=100"}) {
 			t.Errorf("%s %v %s", source, got, text)
 		}
+		c.expectText(text, "WARNING: The initial weights apply", "No such rule or listener exists", "resets the release")
+	}
+}
+
+// A rule that gets another priority during a release is another rule: its initial weights would reset the release.
+func TestInitialWeightsAreNotSilent(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "canary")
+	c := newCore(t, values{"endpoint": b.url})
+	b.addRule(map[string]int32{stableARN: 60, canaryARN: 40})
+	config := values{"listener_arn": listenerARN, "priority": 10,
+		"initial_weights": map[string]any{stableARN: 100, canaryARN: 0}}
+	if source, _, text := c.readWeights(config); source != "live" || text != "" {
+		t.Errorf("the rule of the release: %s %s", source, text)
+	}
+	source, _, text := c.readWeights(config.with(values{"priority": 20}))
+	if c.expectText(text, "WARNING: The initial weights apply", "priority was changed"); source != "initial" {
+		t.Errorf("another priority: %s", source)
+	}
+	source, _, text = c.readWeights(config.with(values{"initial_weights": map[string]any{stableARN: 100}}))
+	if c.expectText(text, "WARNING: The initial weights apply", "or also to another one"); source != "initial" {
+		t.Errorf("another group: %s", source)
 	}
 }
 
@@ -98,20 +122,34 @@ func TestDeniedReadIsNoMissingRule(t *testing.T) {
 func TestLiveWeightsConfigurations(t *testing.T) {
 	t.Parallel()
 	c := newCore(t, values{"region": "us-east-1"})
+	unknown, unknownNumber := tftypes.NewValue(tftypes.String, tftypes.UnknownValue),
+		tftypes.NewValue(tftypes.Number, tftypes.UnknownValue)
+	for name, config := range map[string]values{
+		"an unknown rule":     {"rule_arn": unknown, "listener_arn": "l", "priority": 3},
+		"an unknown listener": {"listener_arn": unknown, "rule_arn": "r"},
+		"all unknown":         {"rule_arn": unknown, "listener_arn": unknown, "load_balancer_arn": unknown, "port": 80},
+		"an unknown port":     {"load_balancer_arn": "b", "port": unknownNumber},
+		"an unknown priority": {"rule_arn": "r", "priority": unknownNumber},
+	} {
+		if text := c.validateWeights(config); text != "" {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
 	for name, c1 := range map[string]struct {
 		config values
 		want   string
 	}{
-		"nothing":      {values{}, "Not exactly one rule or listener"},
-		"two":          {values{"rule_arn": "r", "listener_arn": "l"}, "Not exactly one rule or listener"},
-		"no port":      {values{"load_balancer_arn": "b"}, "Port without load balancer"},
-		"no priority":  {values{"rule_arn": "r", "priority": 1}, "Priority of a rule ARN"},
-		"priority 0":   {values{"listener_arn": "l", "priority": 0}, "Not a priority"},
-		"all zero":     {values{"listener_arn": "l", "initial_weights": map[string]any{"a": 0}}, "at least one weight"},
-		"above 999":    {values{"listener_arn": "l", "initial_weights": map[string]any{"a": 1000}}, "from 0 to 999"},
-		"below 0":      {values{"listener_arn": "l", "initial_weights": map[string]any{"a": -1}}, "from 0 to 999"},
-		"port alone":   {values{"listener_arn": "l", "port": 80}, "Port without load balancer"},
-		"rule by name": {values{"rule_arn": "r", "listener_arn": "l", "priority": 3}, "Not exactly one"},
+		"known and unknown": {values{"rule_arn": "r", "listener_arn": "l", "load_balancer_arn": unknown}, "Not exactly one rule or listener"},
+		"nothing":           {values{}, "Not exactly one rule or listener"},
+		"two":               {values{"rule_arn": "r", "listener_arn": "l"}, "Not exactly one rule or listener"},
+		"no port":           {values{"load_balancer_arn": "b"}, "Port without load balancer"},
+		"no priority":       {values{"rule_arn": "r", "priority": 1}, "Priority of a rule ARN"},
+		"priority 0":        {values{"listener_arn": "l", "priority": 0}, "Not a priority"},
+		"all zero":          {values{"listener_arn": "l", "initial_weights": map[string]any{"a": 0}}, "at least one weight"},
+		"above 999":         {values{"listener_arn": "l", "initial_weights": map[string]any{"a": 1000}}, "from 0 to 999"},
+		"below 0":           {values{"listener_arn": "l", "initial_weights": map[string]any{"a": -1}}, "from 0 to 999"},
+		"port alone":        {values{"listener_arn": "l", "port": 80}, "Port without load balancer"},
+		"rule by name":      {values{"rule_arn": "r", "listener_arn": "l", "priority": 3}, "Not exactly one"},
 	} {
 		if _, _, text := c.readWeights(c1.config); !strings.Contains(text, c1.want) {
 			t.Errorf("%s: %q, want %q", name, text, c1.want)

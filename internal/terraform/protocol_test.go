@@ -222,25 +222,33 @@ func (c *core) destroy(prior tftypes.Value) (tftypes.Value, string) {
 	return c.unpack(s, out.NewState), diagnosticsText(out.Diagnostics)
 }
 
-// readWeights validates and reads a sluice_live_weights. weights are those of its forward, "arn=weight".
-func (c *core) readWeights(config values) (source string, weights []string, text string) {
+// validateWeights validates a sluice_live_weights as terraform does before a plan.
+func (c *core) validateWeights(config values) string {
 	c.Helper()
 	s := c.schema.DataSourceSchemas["sluice_live_weights"]
-	valid, err := c.server.ValidateDataResourceConfig(context.Background(),
+	out, err := c.server.ValidateDataResourceConfig(context.Background(),
 		&tfprotov6.ValidateDataResourceConfigRequest{TypeName: "sluice_live_weights", Config: c.encode(s, config)})
 	if err != nil {
 		c.Fatal(err)
 	}
-	if len(valid.Diagnostics) > 0 {
-		return "", nil, diagnosticsText(valid.Diagnostics)
+	return diagnosticsText(out.Diagnostics)
+}
+
+// readWeights validates and reads a sluice_live_weights. weights are those of its forward, "arn=weight".
+func (c *core) readWeights(config values) (source string, weights []string, text string) {
+	c.Helper()
+	if text := c.validateWeights(config); text != "" {
+		return "", nil, text
 	}
+	s := c.schema.DataSourceSchemas["sluice_live_weights"]
 	out, err := c.server.ReadDataSource(context.Background(),
 		&tfprotov6.ReadDataSourceRequest{TypeName: "sluice_live_weights", Config: c.encode(s, config)})
 	if err != nil {
 		c.Fatal(err)
 	}
-	if len(out.Diagnostics) > 0 {
-		return "", nil, diagnosticsText(out.Diagnostics)
+	text = diagnosticsText(out.Diagnostics)
+	if strings.Contains(text, "ERROR: ") {
+		return "", nil, text
 	}
 	all := map[string]tftypes.Value{}
 	if err := c.unpack(s, out.State).As(&all); err != nil {
@@ -254,7 +262,7 @@ func (c *core) readWeights(config values) (source string, weights []string, text
 		}
 		return true, nil
 	})
-	return source, weights, ""
+	return source, weights, text
 }
 
 func numberText(v tftypes.Value) string {

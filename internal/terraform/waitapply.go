@@ -93,6 +93,9 @@ func (r *waitResource) Delete(context.Context, resource.DeleteRequest, *resource
 // outcome other than success is an error, or a warning without fail_on_error.
 func (r *waitResource) wait(ctx context.Context, m *waitModel, limit time.Duration, diags *diag.Diagnostics) bool {
 	name := m.name()
+	if m.checkOneTarget(diags); diags.HasError() {
+		return false
+	}
 	if err := r.connection.checkKnown(); err != nil {
 		addError(diags, "Cannot wait for "+name, err)
 		return false

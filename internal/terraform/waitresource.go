@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -136,11 +137,21 @@ func (r *waitResource) ValidateConfig(ctx context.Context, req resource.Validate
 		wrong("service", "No service given", "Set service to the name or ARN of a service. Only the ARN of a service "+
 			"deployment and a deployment of CodeDeploy need none.")
 	}
-	if !m.TaskDefinition.IsNull() && !m.DeploymentID.IsNull() {
-		wrong("deployment_id", "Both deployment_id and task_definition given", "Remove one of them.")
-	}
+	m.checkOneTarget(&resp.Diagnostics)
 	m.Timeouts.validate(&resp.Diagnostics)
 }
+
+// checkOneTarget adds an error if both deployments are named. An unknown value may become null, so it is checked again
+// when it is known.
+func (m *waitModel) checkOneTarget(to *diag.Diagnostics) {
+	if isGiven(m.TaskDefinition) && isGiven(m.DeploymentID) {
+		to.AddAttributeError(path.Root("deployment_id"), "Both deployment_id and task_definition given",
+			"Remove one of them.")
+	}
+}
+
+// isGiven reports whether a value is known and not null.
+func isGiven(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
 // attributeOf has the attribute of each part of a request.
 var attributeOf = map[watch.Part]string{watch.PartCluster: "cluster", watch.PartService: "service",
