@@ -47,7 +47,7 @@ func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
 	})
 	allow := caseEdit{"sluice.yaml", `"cluster": "prod",`, `"cluster": "prod", "onUnhealthyRoute": "allow",`}
 	playCase(t, name, []caseEdit{allow}, func(b *caseBench) {
-		b.expect("deploy", 3, "sluice restores web 100, web-canary 0")
+		b.expect("deploy", 3, "it is now web 100, web-canary 0")
 		if w := b.weights(); w != "web gets requests, web-canary gets none" {
 			t.Error(w)
 		}

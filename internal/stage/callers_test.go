@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
@@ -95,7 +96,7 @@ func TestRolledBackIsAboutCallers(t *testing.T) {
 	for name, act := range routeActs {
 		t.Run(name, func(t *testing.T) {
 			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
-				id := b.Start(b.Files("sim/web:v2?unhealthy", stagetest.CanaryPipeline))
+				id := b.Start(b.Files("sim/web:v2-crash-after-2s", stagetest.CanaryPipeline))
 				b.OnStageEnd(1, func() { act.do(b) })
 				end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
 				got := b.CallersGet()
@@ -135,7 +136,7 @@ func TestAllowedUnhealthyRouteIsNotRestored(t *testing.T) {
 		image   string
 		outcome sluice.Outcome
 		gets    string
-	}{{"sim/web:v2", sluice.Succeeded, "v2 200"}, {"sim/web:v2?unhealthy", sluice.RolledBack, "v1 200"}} {
+	}{{"sim/web:v2", sluice.Succeeded, "v2 200"}, {"sim/web:v2-crash-after-2s", sluice.RolledBack, "v1 200"}} {
 		for name, weights := range map[string][2]int32{"empty group": {0, 100}, "no weight": {0, 0}} {
 			t.Run(name+" "+c.gets, func(t *testing.T) {
 				stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
@@ -150,4 +151,23 @@ func TestAllowedUnhealthyRouteIsNotRestored(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A rollback to a service whose tasks others have removed is none: no task runs the former version.
+func TestRolledBackNeedsTasks(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		id := b.Start(b.RollingFiles("sim/web:v2-crash-after-2s", stagetest.Breaker))
+		b.AfterWrite("ecs:UpdateService", 43*time.Second, func() {
+			stagetest.Got(b.ECS.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"),
+				Service: aws.String("web"), DesiredCount: aws.Int32(0)}))(b)
+		})
+		b.AfterWrite("ecs:UpdateService", 40*time.Second, func() {
+			stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		})
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		if end.Outcome == sluice.RolledBack || end.Outcome == sluice.Succeeded {
+			b.Errorf("%s: %s; callers get %q\n%s", end.Outcome, end.Cause, b.CallersGet(), b.EventLog())
+		}
+	})
 }

@@ -24,8 +24,11 @@ const (
 // change that rule, so none follows. live is the last read of the service.
 func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *ecs.ServiceState) (Ending, error) {
 	end := Ending{Outcome: o}
-	if live == nil || live.Desired == 0 {
+	if live == nil {
 		return end, nil
+	}
+	if live.Desired == 0 {
+		return endWithoutTasks(ctx, s, end)
 	}
 	began := s.Clock.Now()
 	for {
@@ -55,6 +58,18 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 			return end, err
 		}
 	}
+}
+
+// endWithoutTasks returns the end of a deployment of a service without tasks. If it had tasks before, and the files do
+// not ask for none, another actor set its desired count to 0, and no caller gets a version.
+func endWithoutTasks(ctx context.Context, s *step.Step, end Ending) (Ending, error) {
+	former, found, err := s.Memory.Snapshot.Find(ctx)
+	if err != nil || !found || former.Desired == 0 || s.Plan.Idle {
+		return end, err
+	}
+	end.Outcome = sluice.Gone
+	end.Cause = "the desired count of the service is 0: another process or person removed its tasks during the deployment"
+	return end, nil
 }
 
 func outcomeText(o sluice.Outcome, live *ecs.ServiceState) string {

@@ -341,7 +341,7 @@ func servable(b traffic, was alb.Rule) alb.Rule {
 		return was
 	}
 	better := b.rules.WithShares(was, to)
-	b.step.EmitWarning("the %s was %s before: sluice restores %s, because a group without healthy targets serves no caller",
+	b.step.EmitWarning("the %s was %s before; it is now %s, because a group without healthy targets serves no caller",
 		was.Name(), was.Describe(), better.Describe())
 	return better
 }
