@@ -118,7 +118,7 @@ func ReadTagged(ctx context.Context, api *awsecs.Client, name string) (*Tagged, 
 		Include: []ecstypes.TaskDefinitionField{ecstypes.TaskDefinitionFieldTags}})
 	if err != nil {
 		next := sluice.NextStep(err)
-		if next == "" && IsRefused(err) {
+		if IsRefused(err) {
 			next = "use family:revision or the ARN of a registered task definition"
 		}
 		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err),

@@ -77,13 +77,13 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 	return out, explainRefusal(err)
 }
 
-// explainRefusal adds a next step to an error about a rejected request. The request comes from the
+// explainRefusal sets the next step of an error about a rejected request. The request comes from the
 // files.
 func explainRefusal(err error) error {
 	var invalid *ecstypes.InvalidParameterException
 	var client *ecstypes.ClientException
 	var told *sluice.Error
-	if !errors.As(err, &invalid) && !errors.As(err, &client) || sluice.NextStep(err) != "" || !errors.As(err, &told) {
+	if !errors.As(err, &invalid) && !errors.As(err, &client) || !errors.As(err, &told) {
 		return err
 	}
 	with := *told
