@@ -199,6 +199,8 @@ func TestDifferencesOfAService(t *testing.T) {
 		{"[subnet-b, subnet-a]", "[subnet-b, subnet-a], securityGroups: [sg-1]",
 			"networkConfiguration.awsvpcConfiguration.securityGroups: [sg-1], not [sg-default]"},
 		{"value: a", "value: b", "tags[team].value: b, not a"},
+		{"[{key: team, value: a}]", "[{key: secret_token, value: PLANTED}]",
+			"tags[secret_token]: {key: secret_token, value: (secret value)}, not none"},
 		{"[{key: team, value: a}]", "[{key: new, value: a}]", "tags[new]: {key: new, value: a}, not none"},
 		{"containerPort: 80", "containerPort: 81", "loadBalancers[tg/web].containerPort: 81, not 80"},
 		{"schedulingStrategy: REPLICA", "deploymentController: {type: ECS}", ""},
@@ -294,5 +296,17 @@ func TestMembersOfANewContainerAreAdded(t *testing.T) {
 		if !d.Added || strings.Contains(d.Have, "default") {
 			t.Errorf("%+v is not added", d)
 		}
+	}
+}
+
+// A tag may be secret by its key, also where only its value differs.
+func TestSecretTagsAreNotShown(t *testing.T) {
+	tags := func(value string) *Task {
+		return task(t, "family: web\ncontainerDefinitions: [{name: web, image: x, memory: 512}]\ntags: [{key: api_token, value: "+
+			value+"}]\n")
+	}
+	got := told(CompareTags(tags("PLANTED"), tags("PLANTED-before").Input.Tags))
+	if want := "tags[api_token].value: (secret value changed), not (secret value)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

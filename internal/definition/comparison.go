@@ -65,7 +65,7 @@ func (c *comparison) compareAdded(want any, path, shown string) bool {
 	}
 	added := comparison{rules: c.rules, isNew: true}
 	for _, k := range sortedKeys(m) {
-		added.compareValues(m[k], nil, joinPath(path, k), joinPath(shown, k))
+		added.compareValues(m[k], nil, memberPath(path, k, m), joinPath(shown, k))
 	}
 	c.differences = append(c.differences, added.differences...)
 	return true
@@ -86,7 +86,7 @@ func (c *comparison) compareMaps(want, have map[string]any, path, shown string) 
 		keys[k] = true
 	}
 	for _, k := range sortedKeys(keys) {
-		c.compareValues(want[k], have[k], joinPath(path, k), joinPath(shown, k))
+		c.compareValues(want[k], have[k], memberPath(path, k, want, have), joinPath(shown, k))
 	}
 }
 
@@ -182,7 +182,7 @@ func (c *comparison) fullText(v any, path string) string {
 		return "[" + strings.Join(parts, ", ") + "]"
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
-			parts = append(parts, k+": "+c.fullText(v[k], joinPath(path, k)))
+			parts = append(parts, k+": "+c.fullText(v[k], memberPath(path, k, v)))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
@@ -195,12 +195,23 @@ func IsSecretKey(key string) bool {
 	return key == "environment" || key == "options" || key == "driverOpts" || key == "hookDetails"
 }
 
+// pairValue is, in a path, the value of a pair that is secret by its name, such as that of a tag API_TOKEN.
+const pairValue = "value of a secret"
+
+// memberPath returns the path of a member of objects.
+func memberPath(path, key string, objects ...map[string]any) string {
+	if key == "value" && slices.ContainsFunc(objects, secret.IsPair) {
+		key = pairValue
+	}
+	return joinPath(path, key)
+}
+
 // isSecretPath reports whether the value at a path may be secret.
 func isSecretPath(path string) bool {
 	return strings.HasSuffix(path, ".environment.value") ||
 		strings.Contains(path, ".options.") && !secret.IsHarmless(lastName(path)) ||
 		strings.Contains(path, ".driverOpts.") ||
-		strings.HasSuffix(path, ".hookDetails")
+		strings.HasSuffix(path, ".hookDetails") || strings.HasSuffix(path, "."+pairValue)
 }
 
 // lastName returns the last name of a path.

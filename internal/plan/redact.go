@@ -147,9 +147,10 @@ func withoutSecrets(data json.RawMessage, known []string) (json.RawMessage, bool
 func clearSecrets(v any, hidden bool, lost *bool) {
 	switch v := v.(type) {
 	case map[string]any:
+		isPair := secret.IsPair(v)
 		for k, x := range v {
 			if text, ok := x.(string); ok {
-				if isSecret(k, text, hidden) {
+				if isSecret(k, text, hidden) || k == "value" && isPair {
 					v[k], *lost = "", true
 				}
 				continue

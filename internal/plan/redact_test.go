@@ -58,11 +58,13 @@ func TestServiceDefinitionIsKeptWithoutSecrets(t *testing.T) {
 
 func TestSecretsOfTasksAreEmptied(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"command":["serve","--password","PLANTED"]}`:                    `{"command":["serve","--password",""]}`,
-		`{"dockerLabels":{"api.token":"PLANTED","team":"web"}}`:           `{"dockerLabels":{"api.token":"","team":"web"}}`,
-		`{"healthCheck":{"command":["CMD","curl","http://a:PLANTED@h"]}}`: `{"healthCheck":{"command":["CMD","curl",""]}}`,
-		`{"logConfiguration":{"options":{"awslogs-group":"g","x":"y"}}}`:  `{"logConfiguration":{"options":{"awslogs-group":"g","x":""}}}`,
-		`{"secrets":[{"name":"PASSWORD","valueFrom":"db"}]}`:              `{"secrets":[{"name":"PASSWORD","valueFrom":"db"}]}`,
+		`{"command":["serve","--password","PLANTED"]}`:                                     `{"command":["serve","--password",""]}`,
+		`{"dockerLabels":{"api.token":"PLANTED","team":"web"}}`:                            `{"dockerLabels":{"api.token":"","team":"web"}}`,
+		`{"healthCheck":{"command":["CMD","curl","http://a:PLANTED@h"]}}`:                  `{"healthCheck":{"command":["CMD","curl",""]}}`,
+		`{"logConfiguration":{"options":{"awslogs-group":"g","x":"y"}}}`:                   `{"logConfiguration":{"options":{"awslogs-group":"g","x":""}}}`,
+		`{"tags":[{"key":"secret_token","value":"PLANTED"},{"key":"team","value":"web"}]}`: `{"tags":[{"key":"secret_token","value":""},{"key":"team","value":"web"}]}`,
+		`{"tags":[{"key":"token","value":"arn:aws:ssm:us-east-1:1:parameter/a"}]}`:         `{"tags":[{"key":"token","value":"arn:aws:ssm:us-east-1:1:parameter/a"}]}`,
+		`{"secrets":[{"name":"PASSWORD","valueFrom":"db"}]}`:                               `{"secrets":[{"name":"PASSWORD","valueFrom":"db"}]}`,
 	} {
 		got, lost := withoutSecrets([]byte(text), nil)
 		if string(got) != want || lost != (text != want) {

@@ -10,6 +10,18 @@ import (
 // IsName reports whether a name marks its values as secrets.
 func IsName(key string) bool { return secretNamePattern.MatchString(key) }
 
+// IsPair reports whether the member "value" of an object is secret by the name beside it, as in a tag
+// {"key": "API_TOKEN", "value": "…"}. A value that only refers to a secret, by its ARN, is not.
+func IsPair(object map[string]any) bool {
+	value, ok := object["value"].(string)
+	if !ok || value == "" || strings.HasPrefix(value, "arn:") {
+		return false
+	}
+	key, _ := object["key"].(string)
+	name, _ := object["name"].(string)
+	return IsName(key) || IsName(name)
+}
+
 // harmlessOptions are the options of log drivers that only describe where a log is and its form.
 // Addresses are not among them: they may contain a token.
 var harmlessOptions = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream",
