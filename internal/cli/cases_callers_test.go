@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,32 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
+
+// send makes the listener forward to one of its two groups.
+func (b *caseBench) send(group string) {
+	b.t.Helper()
+	ctx, api := context.Background(), awselb.NewFromConfig(b.sim.Config())
+	groups, err := api.DescribeTargetGroups(ctx, nil)
+	fail(b.t, err)
+	config := &elbtypes.ForwardActionConfig{}
+	balancer := ""
+	for _, g := range groups.TargetGroups {
+		weight := int32(0)
+		if aws.ToString(g.TargetGroupName) == group {
+			weight = 100
+		}
+		config.TargetGroups = append(config.TargetGroups,
+			elbtypes.TargetGroupTuple{TargetGroupArn: g.TargetGroupArn, Weight: aws.Int32(weight)})
+		balancer = g.LoadBalancerArns[0]
+	}
+	listeners, err := api.DescribeListeners(ctx, &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer)})
+	fail(b.t, err)
+	_, err = api.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: listeners.Listeners[0].ListenerArn,
+		DefaultActions: []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: config}}})
+	fail(b.t, err)
+}
 
 // weights returns the weights of the first rule: "web 100, web-canary 0".
 func (b *caseBench) weights() string {
@@ -43,6 +69,26 @@ func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
 		b.expect("status", 0, "callers do not reach the service: default rule of port 80 sends 100 % of the requests")
 		if w := b.weights(); w != "web gets none, web-canary gets requests" {
 			t.Error(w)
+		}
+	})
+	playCase(t, name, nil, func(b *caseBench) {
+		for _, command := range []string{"plan", "status"} {
+			_, out := b.run(command)
+			_, text, _ := strings.Cut(out, "aws elbv2 modify-listener --listener-arn ")
+			listener, text, _ := strings.Cut(text, " --default-actions '")
+			text, _, _ = strings.Cut(text, "'")
+			var actions []elbtypes.Action
+			fail(t, json.Unmarshal([]byte(text), &actions))
+			_, err := awselb.NewFromConfig(b.sim.Config()).ModifyListener(context.Background(),
+				&awselb.ModifyListenerInput{ListenerArn: aws.String(listener), DefaultActions: actions})
+			fail(t, err)
+			if w := b.weights(); w != "web gets requests, web-canary gets none" {
+				t.Errorf("the command of %s: %s", command, w)
+			}
+			if command == "plan" {
+				b.expect("plan", 0)
+				b.send("web-canary")
+			}
 		}
 	})
 	allow := caseEdit{"sluice.yaml", `"cluster": "prod",`, `"cluster": "prod", "onUnhealthyRoute": "allow",`}

@@ -121,7 +121,4 @@ func (v serviceView) writeCallers(b *bytes.Buffer, t *ServiceReport) {
 	for _, p := range c.Problems {
 		fmt.Fprintln(b, v.Warn("warning: callers do not reach the service: "+p))
 	}
-	if c.Next != "" {
-		fmt.Fprintln(b, "next: "+c.Next)
-	}
 }

@@ -52,7 +52,11 @@ func (v serviceView) writeService(w io.Writer, t *ServiceReport) error {
 	if t.Problem != "" {
 		fmt.Fprintln(&b, v.Warn("warning: "+t.Problem))
 	}
-	_, err := io.WriteString(w, v.ARNs(b.String()))
+	text := v.ARNs(b.String())
+	if c := t.Callers; c != nil && c.Next != "" {
+		text += "next: " + c.Next + "\n" // a command: its ARNs stay whole
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -221,7 +221,10 @@ func addRepairs(t *view.Traffic, s view.Scope, rules []Rule) {
 // RepairCommand returns the command that writes actions to a rule.
 func RepairCommand(r Rule, actions []elbtypes.Action) string {
 	list := make([]map[string]any, 0, len(actions))
-	for _, a := range writableActions(actions) {
+	for _, a := range withoutOffStickiness(writableActions(actions)) {
+		if len(actions) == 1 {
+			a.Order = nil
+		}
 		list = append(list, members(a))
 	}
 	text, _ := json.Marshal(list) // plain values: cannot fail
