@@ -90,3 +90,16 @@ func TestAFormerTaskKeepsItsPlace(t *testing.T) {
 		t.Errorf("%d former tasks, %d new ones", wanted(one), wanted(two))
 	}
 }
+
+// A deployment that failed leaves the former tasks. The next one that fails leaves them too.
+func TestFormerTasksServeAfterTwoFailures(t *testing.T) {
+	b, svc, _ := rolling(t, 4, scheduler.Rules{Breaker: scheduler.Breaker{Enable: true}})
+	for range 2 {
+		set := b.set(svc, "sim/web:v2-noboot", 100)
+		b.until("it fails", 30*time.Minute, func() bool { return set.RolloutState == "FAILED" })
+		b.Run(5 * time.Minute)
+		if n := b.targets().Count("healthy"); n < 4 {
+			t.Fatalf("%d healthy targets", n)
+		}
+	}
+}

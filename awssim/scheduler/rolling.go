@@ -19,8 +19,14 @@ func startDeployment(tx *world.Tx, ts *world.TaskSet) {
 	tx.Log("task set", ts.ID, "created in %s, %s", svc.ID(), ts.Status)
 }
 
-// demotePrimary sets the PRIMARY deployment to ACTIVE.
+// demotePrimary sets the PRIMARY deployment to ACTIVE. Former tasks that still serve, because that deployment failed,
+// are kept for the next one.
 func demotePrimary(tx *world.Tx, svc *world.Service) {
+	for _, ts := range svc.TaskSets {
+		if ts.Status == "ACTIVE" && ts.RolloutState == "COMPLETED" {
+			stateOfSet(ts).kept = max(stateOfSet(ts).kept, countWanted(ts))
+		}
+	}
 	if old := svc.Primary(); old != nil {
 		old.Status, old.UpdatedAt = "ACTIVE", tx.Now()
 		stateOfSet(old).kept = 0
