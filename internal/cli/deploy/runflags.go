@@ -33,7 +33,7 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 		"`CONTAINER=COMMAND` instead of its own, as words separated by spaces or a JSON list; repeatable")
 	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` to set in its environment; repeatable")
 	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
-	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides, JSON or YAML")
+	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides: JSON, YAML or Jsonnet, also with templates")
 	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` as tags of the tasks; repeatable")
 	f.StringVar(&o.watch, "watch-container", "",
 		"`name` of the container whose exit code decides (default: the first essential one)")
@@ -118,9 +118,11 @@ func (o runFlags) readOverrides(s *session.Session, run *definition.Run) (err er
 	case o.file != "":
 		if data, err = s.ReadFile(o.file); err != nil {
 			return &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err,
-				Next: "give --overrides-file a file of RunTask's overrides, JSON or YAML"}
+				Next: "give --overrides-file a file of RunTask's overrides: JSON, YAML or Jsonnet"}
 		}
-		name = o.file
+		if name, data, err = s.EvaluateFile(o.file, data); err != nil {
+			return err
+		}
 	}
 	run.Input.Overrides, err = definition.ReadOverrides(name, data)
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile/render"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // fileFlags are the flags for what the files of an application may take from outside. Each has a variable of
@@ -45,6 +46,26 @@ func (s *Session) FileEnvironment() (*render.Environment, error) {
 	}
 	from.ExtCode, err = parsePairs("--ext-code", s.Env.orVariable(s.Flags.files.extCode, "ECSPRESSO_EXT_CODE", "\x00"))
 	return from, err
+}
+
+// EvaluateFile evaluates the Jsonnet and the templates of a file that a flag names. Jsonnet imports from its folder.
+// shown is how problems name the text.
+func (s *Session) EvaluateFile(file string, data []byte) (shown string, text []byte, err error) {
+	from, err := s.FileEnvironment()
+	if err != nil {
+		return "", nil, err
+	}
+	abs, err := s.Env.absolutePath(file)
+	if err != nil {
+		return "", nil, err
+	}
+	base := filepath.Base(abs)
+	shown, text, err = from.Evaluate(s.Env.FS(filepath.Dir(abs)), base, data)
+	var problem *definition.Problem
+	if errors.As(err, &problem) && problem.File == base {
+		problem.File = file
+	}
+	return strings.Replace(shown, base, file, 1), text, err
 }
 
 // orVariable returns the values of a flag, or those of an environment variable if the flag is not given.
