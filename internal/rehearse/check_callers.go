@@ -79,6 +79,8 @@ func (c *answerChecks) whyUnknown() string {
 		return "a second sluice deploys the same service"
 	case c.env.Case.AllowRoute:
 		return "the files set onUnhealthyRoute: allow"
+	case c.env.Case.World.UsesCloudMap() && len(c.env.Case.Faults) > 0:
+		return "the end of a deployment does not read names again, so a fault may have changed what callers find"
 	}
 	count := 0
 	c.env.InWorld(func(tx *world.Tx) {
@@ -188,14 +190,16 @@ func (c *answerChecks) checkCaller(lines []loadgen.Line) {
 
 // diesLater reports whether tasks of the version stopped or failed by themselves after the outcome, and no death
 // before it foretold that: there was none since the deployment began, or the later tasks ran longer than a success
-// waits for after such a death ([verdict.Stability]).
+// waits for after such a death ([verdict.Stability]). Deaths of the canary foretell nothing about the primary's tasks:
+// the verdict of each variant is its own.
 func (c *answerChecks) diesLater() bool {
 	var longest, shortest time.Duration // lives of the tasks that died before, and after
+	serving := c.servingSet()
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, t := range tx.Tasks.Values() {
 			at := diedAt(t)
 			if t.Set == nil || t.Service == nil || t.Service.Name != c.env.Case.World.Service ||
-				versionOf(t.Set) != c.want || at.Before(c.deployment.startedAt) {
+				versionOf(t.Set) != c.want || at.Before(c.deployment.startedAt) || serving != "" && t.Set.ID != serving {
 				continue
 			}
 			switch life := at.Sub(t.StartedAt); {
@@ -207,6 +211,20 @@ func (c *answerChecks) diesLater() bool {
 		}
 	})
 	return shortest > 0 && (longest == 0 || shortest > min(max(2*longest, time.Minute), 5*time.Minute))
+}
+
+// servingSet returns the ID of the PRIMARY task set; empty with another controller.
+func (c *answerChecks) servingSet() (id string) {
+	c.env.InWorld(func(tx *world.Tx) {
+		if s := c.env.FindService(tx); s != nil {
+			for _, set := range s.TaskSets {
+				if set.Status == "PRIMARY" {
+					id = set.ID
+				}
+			}
+		}
+	})
+	return id
 }
 
 // oldAnswersNameDead reports whether callers by name may still use an answer with a task that a fault stopped before

@@ -242,12 +242,14 @@ func (b traffic) CountDraining(ctx context.Context, w *step.MemberWatch) (int, e
 }
 
 // RemoveCanaryRoute restores the actions of rules that were extended to the canary's group. It
-// restores the weights of the other rules if all weight was on the primary before.
+// restores the weights of the other rules if all weight was on the primary before. If a rule gave the primary no weight
+// meanwhile, it waits until every node follows.
 func (b traffic) RemoveCanaryRoute(ctx context.Context) error {
 	live, err := b.rules.Rules(ctx)
 	if err != nil {
 		return err
 	}
+	moves := false
 	for _, was := range b.step.Snapshot.Rules {
 		if b.sendsToCanary(was) {
 			continue
@@ -264,7 +266,12 @@ func (b traffic) RemoveCanaryRoute(ctx context.Context) error {
 			if err := b.rules.WriteRule(ctx, b.step.MakeWrite, now, was.Actions); err != nil {
 				return err
 			}
+			weight, _ := now.Weight(b.rules.Groups.Primary)
+			moves = moves || weight == 0
 		}
+	}
+	if moves {
+		return b.WaitForPropagation(ctx)
 	}
 	return nil
 }
