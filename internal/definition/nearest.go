@@ -3,12 +3,12 @@ package definition
 import "strings"
 
 // Nearest returns the known word that was probably meant: equal except for case, or a few letters
-// and less than half of them different. It returns "" if there is none.
+// different, less than half of the longer word. It returns "" if there is none.
 func Nearest(word string, known []string) string {
-	best, least := "", min(len(word)/4+2, (len(word)+1)/2)
+	best, least := "", len(word)/4+2
 	low := strings.ToLower(word)
 	for _, k := range known {
-		if d := editDistance(low, strings.ToLower(k)); d < least {
+		if d := editDistance(low, strings.ToLower(k)); d < least && (d == 0 || 2*d < max(len(word), len(k))) {
 			best, least = k, d
 		}
 	}
