@@ -23,7 +23,7 @@
 GO         ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-MAX_MB      = 40
+MAX_MB      = 80
 PROVIDER_MB = 25
 BENCH      ?=
 ONLY       ?=
