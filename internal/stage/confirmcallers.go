@@ -57,7 +57,20 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 		if err := s.PauseFor(ctx, callersInterval); err != nil {
 			return end, err
 		}
+		if live, err = readLater(ctx, s, live); err != nil {
+			return end, err
+		}
 	}
+}
+
+// readLater reads the service again: an old answer may name the target group of a former PRIMARY task set. It returns
+// live if another revision serves now, because the outcome was confirmed before that.
+func readLater(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
+	later, err := readActive(ctx, s)
+	if err != nil || later.Serving() != live.Serving() {
+		return live, err
+	}
+	return later, nil
 }
 
 // endWithoutTasks returns the end of a deployment of a service without tasks. If it had tasks before, and the files do

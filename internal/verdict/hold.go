@@ -35,13 +35,13 @@ func (r *ServiceFollower) holdOf(o Observation, end *conclusion) hold {
 	case s.Desired == 0 && !r.want.AllowsNoTasks:
 		return hold{why: "no task is desired"}
 	case missing:
-		return hold{why: fmt.Sprintf("success needs %s", sluice.Plural(s.Desired, "task"))}
+		return hold{why: fmt.Sprintf("success needs %s", sluice.Plural(r.followed.wantedTasks(s), "task"))}
 	case stable > 0:
 		return hold{why: r.stability.Text(o.At), time: stable}
 	case r.reads.isSuspect:
 		return hold{why: "a task was replaced: its end has not been read"}
-	case r.reads.checksTargets && o.Targets != nil && countHealthy(o.Targets) < s.Desired && !end.isReplaced:
-		return hold{why: fmt.Sprintf("%d of %d targets are healthy", countHealthy(o.Targets), s.Desired)}
+	case r.reads.checksTargets && o.Targets != nil && countHealthy(o.Targets) < r.followed.wantedTasks(s) && !end.isReplaced:
+		return hold{why: fmt.Sprintf("%d of %d targets are healthy", countHealthy(o.Targets), r.followed.wantedTasks(s))}
 	}
 	left := r.want.Bake - trackSince(&r.since.baking, true, o.At)
 	if left > 0 && !end.isReplaced {

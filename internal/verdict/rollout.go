@@ -216,7 +216,15 @@ func (r *ServiceFollower) findConclusion(o Observation) *conclusion {
 // allTasksRun reports whether every desired task of the followed revision runs.
 func (b *binding) allTasksRun(s *Service) bool {
 	running, pending, _ := b.taskNumbers(s)
-	return running >= s.Desired && pending == 0
+	return running >= b.wantedTasks(s) && pending == 0
+}
+
+// wantedTasks returns how many tasks a success needs: those of the service, or of the PRIMARY task set at its scale.
+func (b *binding) wantedTasks(s *Service) int {
+	if p := s.primarySet(); b.external && p != nil && p.Revision == b.revision {
+		return p.Desired
+	}
+	return s.Desired
 }
 
 // outcomeNow returns the outcome that AWS's responses show.

@@ -21,8 +21,9 @@ const (
 // that no rule forwards to, so ECS waits for ever.
 func (r ServiceFollower) needsGroup(s *Service, now time.Time) bool {
 	d := r.followed.deploymentIn(s)
-	if d == nil || d.State != "IN_PROGRESS" || d.Desired == 0 || d.Running < d.Desired || d.Pending > 0 {
-		return false
+	if d == nil || d.State != "IN_PROGRESS" || d.Desired == 0 || d.Running < d.Desired || d.Pending > 0 ||
+		fingerprintOf(s, r.lastRecord) != r.pace.fingerprint {
+		return false // the load balancer checks targets that were registered just now
 	}
 	if !r.since.unused.IsZero() {
 		return now.Sub(r.reads.groupReadAt) >= unusedInterval
