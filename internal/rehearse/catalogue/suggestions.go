@@ -14,7 +14,7 @@ import (
 // suggestions returns what a result shows about the application, not about sluice.
 func (s Scenario) suggestions(c rehearse.Case, r rehearse.Result) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	late := c.HasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.MustFail()
+	late := failsLater(c)
 	switch {
 	case !s.LosesRequests && r.Failed > 0 && cutOffTime(c) > 0:
 		say("a deregistration delay of %s cuts off requests that last %s: set it to %[2]s or more",
@@ -30,9 +30,7 @@ func (s Scenario) suggestions(c rehearse.Case, r rehearse.Result) (all []string)
 			c.World.Grace)
 	case s.Name == "errors" && r.Outcome == sluice.Succeeded:
 		say("no check detects the errors: the health check passes, and all callers get them")
-	case s.LosesRequests && late && r.Outcome == sluice.Succeeded:
-		say("the deployment succeeded with a version that fails later: %s", detectionAdvice(c))
-	case s.LosesRequests && late && r.WorstShare > 0.5:
+	case s.LosesRequests && late && r.Outcome != sluice.Succeeded && r.WorstShare > 0.5:
 		say("%.0f%% of the requests were sent to the bad version: %s", 100*r.WorstShare, detectionAdvice(c))
 	case !s.LosesRequests && r.Failed > 0 && c.World.UsesCloudMap() && c.IsRegisteredEarly():
 		say("a task is registered as soon as it runs, but this version responds later: add a container health " +
@@ -51,6 +49,11 @@ func (s Scenario) suggestions(c rehearse.Case, r rehearse.Result) (all []string)
 			"onOutsideChange: reassert; to accept the edit, adopt.")
 	}
 	return all
+}
+
+// failsLater reports whether the tasks of the new version become healthy, and fail some time later.
+func failsLater(c rehearse.Case) bool {
+	return c.HasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.MustFail()
 }
 
 // detectionAdvice returns what would have detected, in this pipeline, a version that fails after a

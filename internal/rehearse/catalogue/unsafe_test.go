@@ -81,6 +81,10 @@ var unsafeOnes = []flawed{
 	},
 	{"no rollback", edit("sluice.yaml", "name: web\n", "name: web\nplanner: {autoRollback: false}\n"),
 		"autoRollback is off", ""},
+	{"no bake time", func(c *rehearse.Case, files fstest.MapFS) {
+		c.Pipeline = nil
+		maps.Copy(files, simtest.Application(*c).(fstest.MapFS))
+	}, "such as bake: 2m", "crash-after-90s"},
 	{"nothing need be healthy", func(c *rehearse.Case, files fstest.MapFS) {
 		c.Pipeline, c.World.Controller, c.World.Percents = nil, "ECS", shape.Percents{Least: 0, Most: 100}
 		maps.Copy(files, simtest.Application(*c).(fstest.MapFS))
@@ -129,7 +133,9 @@ func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
 		"blue/green": simtest.BlueGreenPipeline(),
 		"quick sync": nil} {
 		base := rehearse.Case{World: simtest.PlainWorld(), Pipeline: pipeline}
-		base.Files, base.File = simtest.Application(base), "sluice.yaml"
+		files := simtest.Application(base).(fstest.MapFS)
+		edit("sluice.yaml", "name: web\n", "name: web\nbake: 2m\n")(&base, files) // see "no bake time"
+		base.Files, base.File = fs.FS(files), "sluice.yaml"
 		for _, s := range catalogue.Scenarios() {
 			if !s.AppliesTo(&appfile.Application{}) {
 				continue // see TestStepsThatFail
