@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -33,26 +34,31 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	began := s.Clock.Now()
 	for {
 		t, problems, err := readCallers(ctx, s, live)
+		why := cmp.Or(view.Texts(problems), t.MostlyUnhealthy())
+		late := s.Clock.Now().Sub(began) >= callersGrace
 		switch {
 		case sluice.KindOf(err) == sluice.Denied:
 			return end, nil // plans for policies of earlier versions do not need the reads
 		case err != nil:
 			return end, err
-		case len(problems) == 0:
+		case why == "":
 			if t.IsRead() && len(t.Groups) > 0 && !t.ReceivesRequests() {
 				end.Cause = "the service receives no requests: no rule of the load balancer sends requests to its target groups"
 			}
 			return end, nil
-		case s.Plan.OnUnhealthyRoute == sluice.AllowRoute && len(s.Plan.Callers.Problems(view.Traffic{})) > 0:
+		case len(problems) == 0 && late:
+			end.Outcome, end.Cause = sluice.Failed, outcomeText(o, live)+", but "+why
+			return end, nil
+		case len(problems) > 0 && s.Plan.OnUnhealthyRoute == sluice.AllowRoute && len(s.Plan.Callers.Problems(view.Traffic{})) > 0:
 			end.Cause = "callers did not reach the service before, and do not now: " + view.Texts(problems)
 			return end, nil
-		case s.Clock.Now().Sub(began) >= callersGrace:
+		case late:
 			end.Outcome, end.Next = sluice.Failed, problems[0].Next()
 			end.Cause = outcomeText(o, live) + ", but callers do not get it: " + view.Texts(problems)
 			return end, nil
 		}
 		if s.IsFirstTime("callers do not reach the service") {
-			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: view.Texts(problems)})
+			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: why})
 		}
 		if err := s.PauseFor(ctx, callersInterval); err != nil {
 			return end, err

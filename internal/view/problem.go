@@ -47,6 +47,19 @@ func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 	return all
 }
 
+// MostlyUnhealthy returns the groups with weight in which more targets fail their health checks than pass them, for
+// users; empty: there is none. A load balancer still sends requests to the others, which they may not withstand.
+func (t Traffic) MostlyUnhealthy() string {
+	var all []string
+	for _, g := range t.Groups {
+		if g.Unhealthy > g.Healthy && t.HasWeight(g.ARN) {
+			all = append(all, fmt.Sprintf("%d of %d targets of %s are unhealthy", g.Unhealthy, g.Targets,
+				sluice.TargetGroupName(g.ARN)))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
 // LostSince returns the rules by which callers reached the service in an earlier read, and do not any more.
 func (t Traffic) LostSince(before Traffic) (all []Problem) {
 	for _, p := range t.Problems(before) {

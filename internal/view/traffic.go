@@ -51,6 +51,8 @@ type Group struct {
 	Read    bool   `json:"read,omitempty"` // its targets were read: only then Healthy and Targets count
 	Healthy int    `json:"healthy"`
 	Targets int    `json:"targets"` // without draining ones
+	// Unhealthy counts targets whose health checks fail. Those that just started are not among them.
+	Unhealthy int `json:"unhealthy,omitempty"`
 }
 
 // Route is a production rule, or the default action of a listener.

@@ -146,8 +146,11 @@ func countTargets(arn string, targets []sluice.Target) view.Group {
 		if t.State != "draining" {
 			g.Targets++
 		}
-		if t.State == "healthy" {
+		switch t.State {
+		case "healthy":
 			g.Healthy++
+		case "unhealthy":
+			g.Unhealthy++
 		}
 	}
 	return g
