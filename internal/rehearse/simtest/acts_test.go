@@ -40,7 +40,7 @@ func actWords(t *testing.T) (words []string) {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
+		if spec, ok := n.(*ast.ValueSpec); ok && spec.Type == nil && len(spec.Values) == 1 {
 			if value, ok := spec.Values[0].(*ast.BasicLit); ok {
 				word, err := strconv.Unquote(value.Value)
 				if err != nil {
