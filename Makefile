@@ -18,6 +18,7 @@
 # make gates    the error rates of metric gates and of other methods, with simulated releases
 # make bench    the promised figures, with their targets
 # make layers   the rules for the layers of the module
+# make lines    the lines of Go code of each top folder: product, tests, generated
 # make clean    delete the build results
 
 GO         ?= go
@@ -48,7 +49,7 @@ RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt layers generated test test-real sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt layers generated test test-real sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size lines clean
 
 all: build staticcheck test
 
@@ -160,6 +161,20 @@ size: build
 	@for p in pulumi-resource-sluice terraform-provider-sluice; do \
 		mb=$$(( ($$(wc -c < bin/$$p) + 999999) / 1000000 )); \
 		echo "$$p is $$mb MB (at most $(PROVIDER_MB))"; [ $$mb -lt $(PROVIDER_MB) ] || exit 1; done
+
+# Every line of a .go file counts, comments and empty lines too. Tests are _test.go files, and packages whose name
+# ends in "test": only tests import them. A file is generated if a line says so as Go requires.
+lines:
+	@find . -name '*.go' -not -path './.git/*' -not -path './bin/*' | LC_ALL=C sort | LC_ALL=C awk ' \
+		{ file = $$0; count = 0; kind = file ~ /(_test\.go|[^\/.]test\/[^\/]*)$$/ ? "tests" : "product"; \
+			while ((getline line < file) > 0) { count++; \
+				if (line ~ /^\/\/ Code generated .* DO NOT EDIT\.$$/) kind = "generated" } \
+			close(file); split(file, part, "/"); folder = part[3] == "" ? "." : part[2]; \
+			if (!(folder in known)) { known[folder]; folders[++last] = folder } \
+			sum[folder, kind] += count; sum["total", kind] += count } \
+		END { printf "%-10s %10s %10s %10s\n", "", "product", "tests", "generated"; folders[++last] = "total"; \
+			for (i = 1; i <= last; i++) { folder = folders[i]; printf "%-10s %10d %10d %10d\n", folder, \
+				sum[folder, "product"], sum[folder, "tests"], sum[folder, "generated"] } }'
 
 clean:
 	rm -rf bin
