@@ -60,8 +60,9 @@ func (p *WriteChecks) checkWrite(operation string) {
 		p.claimTakenAt = time.Time{} // both claimed at the same time; the later one has it
 		return
 	}
-	if operation == "StopDeployment" { // only of this deployment's CodeDeploy deployment, which needs no claim
-		return
+	switch operation {
+	case "StopDeployment", "ContinueDeployment":
+		return // they name this deployment's CodeDeploy deployment: while it runs, its group begins no other
 	}
 	if since > ClaimValidFor {
 		p.report.AddViolation("P7", "%s %s after another deployment took the claim", operation, since)
