@@ -40,6 +40,9 @@ type Fault struct {
 	P     float64 // chance per call, in (0, 1]; 0 is always
 	Count int     // tasks that crash or are interrupted
 	Exit  int     // exit code of a crash
+
+	Revision int // only tasks of this revision crash; 0: of every revision
+
 	By    time.Duration
 	After time.Duration // begins that long after it was injected
 	For   time.Duration // ends that long after it began; 0 is never
@@ -60,7 +63,7 @@ func (f Fault) String() string {
 }
 
 // optionOrder is the order in which options are printed.
-var optionOrder = []string{"as", "skip", "times", "count", "exit", "p", "by", "after", "for"}
+var optionOrder = []string{"as", "skip", "times", "count", "revision", "exit", "p", "by", "after", "for"}
 
 // optionText returns an option's value as text, "" if it was not given.
 func (f Fault) optionText(name string) string {
@@ -73,6 +76,8 @@ func (f Fault) optionText(name string) string {
 		return numberText(f.Times)
 	case "count":
 		return numberText(f.Count)
+	case "revision":
+		return numberText(f.Revision)
 	case "exit":
 		if f.Kind == TaskCrash {
 			return strconv.Itoa(f.Exit)

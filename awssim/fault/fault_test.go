@@ -24,6 +24,7 @@ func TestLinesPrintBack(t *testing.T) {
 		"zone-lost us-east-1a",
 		"task-crash web count=1 exit=137",
 		"task-crash web count=2 exit=0 after=1h",
+		"task-crash web count=1 revision=2 exit=1",
 		"expired-credentials times=1",
 		"outage *:* as=page skip=40 for=30s",
 		"denied ecs:DeleteTaskSet skip=1 times=1",

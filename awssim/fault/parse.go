@@ -36,7 +36,7 @@ var (
 		SlowStart:          {on: "service", needs: []string{"by"}, accepts: worldOptions},
 		NoCapacity:         {on: "cluster", accepts: worldOptions},
 		ZoneLost:           {on: "Availability Zone", accepts: worldOptions},
-		TaskCrash:          {on: "service", accepts: []string{"count", "exit", "after"}},
+		TaskCrash:          {on: "service", accepts: []string{"count", "revision", "exit", "after"}},
 		SpotInterruption:   {on: "service", accepts: []string{"count", "after"}},
 	}
 
@@ -62,6 +62,7 @@ var (
 //	no-capacity prod for=60s
 //	zone-lost us-east-1a after=10s
 //	task-crash web count=1 exit=137
+//	task-crash web revision=2 exit=1
 //	spot-interruption web count=2 after=30s
 //
 // An asterisk matches any text. after= delays the beginning, for= limits the duration,
@@ -158,6 +159,8 @@ func (f *Fault) setOption(name, value string) (err error) {
 		f.Times, err = parseWhole(value, 1, 1<<31-1)
 	case "count":
 		f.Count, err = parseWhole(value, 1, 1<<31-1)
+	case "revision":
+		f.Revision, err = parseWhole(value, 1, 1<<31-1)
 	case "exit":
 		f.Exit, err = parseWhole(value, 0, 255)
 	case "p":

@@ -165,6 +165,23 @@ func TestTroublesOverlapAndEnd(t *testing.T) {
 	}
 }
 
+func TestCrashOfOneRevision(t *testing.T) {
+	b := newBench(t)
+	_ = b.w.Do(east, func(tx *world.Tx) error {
+		for i, revision := range []int{1, 2, 1, 2} {
+			id := string(rune('a' + i))
+			tx.Tasks.Put(id, &world.Task{ID: id, Service: &world.Service{Name: "web"}, LastStatus: "RUNNING",
+				DesiredStatus: "RUNNING", Definition: &world.TaskDefinition{Family: "web", Revision: revision}})
+		}
+		return nil
+	})
+	b.inject("task-crash web count=5 revision=2")
+	b.pass(time.Second)
+	if !slices.Equal(b.crashed, []string{"b", "d"}) {
+		t.Errorf("crashed %v", b.crashed)
+	}
+}
+
 func TestCrashTakesTheOldestRunningTasksOnce(t *testing.T) {
 	b := newBench(t)
 	_ = b.w.Do(east, func(tx *world.Tx) error {

@@ -90,7 +90,8 @@ func (s *Set) endTasks(tx *world.Tx, a *activeFault) {
 // endsTask reports whether the fault applies to a task. Only tasks on FARGATE_SPOT are interrupted.
 func (f Fault) endsTask(t *world.Task) bool {
 	return t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" && t.Service != nil &&
-		matchesPattern(f.On, t.Service.Name) && (f.Kind != SpotInterruption || t.Provider == "FARGATE_SPOT")
+		matchesPattern(f.On, t.Service.Name) && (f.Kind != SpotInterruption || t.Provider == "FARGATE_SPOT") &&
+		(f.Revision == 0 || t.Definition.Revision == f.Revision)
 }
 
 // mayEnd returns true once per Region, and never after the fault was cleared.
