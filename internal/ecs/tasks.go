@@ -27,6 +27,14 @@ type Task struct {
 	StartedAt time.Time // zero before it runs
 	// Containers is the health of each container, by name.
 	Containers map[string]string
+	// Images are those that the containers run, by the container's name.
+	Images map[string]RunningImage
+}
+
+// RunningImage is the image that a container runs.
+type RunningImage struct {
+	Name   string // as the task definition names it
+	Digest string // to which ECS resolved it; empty: AWS does not show it
 }
 
 // UnhealthyStates returns the health of its containers that are not HEALTHY.
@@ -46,6 +54,29 @@ func containerHealth(t ecstypes.Task) map[string]string {
 		all[aws.ToString(c.Name)] = string(c.HealthStatus)
 	}
 	return all
+}
+
+func imagesOf(t ecstypes.Task) map[string]RunningImage {
+	all := make(map[string]RunningImage, len(t.Containers))
+	for _, c := range t.Containers {
+		all[aws.ToString(c.Name)] = RunningImage{aws.ToString(c.Image), aws.ToString(c.ImageDigest)}
+	}
+	return all
+}
+
+// ServingTasks returns the running tasks of the PRIMARY task set of a service, or of its newest deployment.
+func (s Service) ServingTasks(ctx context.Context, of ecstypes.Service) ([]Task, error) {
+	starter := ""
+	if d := primaryDeployment(of); d != nil {
+		starter = aws.ToString(d.Id)
+	}
+	for _, set := range of.TaskSets {
+		if aws.ToString(set.Status) == "PRIMARY" {
+			starter = aws.ToString(set.Id)
+		}
+	}
+	all, err := s.Tasks(ctx)
+	return slices.DeleteFunc(all, func(t Task) bool { return t.StartedBy != starter || t.Status != "RUNNING" }), err
 }
 
 // Tasks returns the tasks of the service whose desired status is not STOPPED.
@@ -76,7 +107,7 @@ func (s Service) tasksOf(ctx context.Context, in awsecs.ListTasksInput) ([]Task,
 			Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
 			Address:  addressOf(t), Zone: aws.ToString(t.AvailabilityZone), CreatedAt: aws.ToTime(t.CreatedAt),
 			StartedAt:  aws.ToTime(t.StartedAt),
-			Containers: containerHealth(t),
+			Containers: containerHealth(t), Images: imagesOf(t),
 		})
 	}
 	return all, err

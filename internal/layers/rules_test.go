@@ -71,7 +71,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/plan/history", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
 		also: []string{"internal/definition", "internal/appfile", "internal/plan", "internal/plan/mode"}},
 	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},
-		also: []string{"internal/appfile", "internal/plan"}},
+		also: []string{"internal/appfile", "internal/definition", "internal/plan"}},
 	{pkg: "internal/view", layer: 1, below: []int{0}},
 	{pkg: "internal/verdict/diagnosis", layer: 1, below: []int{0}},
 	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},

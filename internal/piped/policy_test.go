@@ -49,7 +49,7 @@ func allowed(t *testing.T) (all []string) {
 // imported.
 var prefixes = map[string]string{"awsecs": "ecs", "awselb": "elasticloadbalancing", "awssd": "servicediscovery",
 	"awscd":  "codedeploy",
-	"awsaas": "application-autoscaling", "awslogs": "logs", "awscw": "cloudwatch", "awssts": "sts"}
+	"awsaas": "application-autoscaling", "awslogs": "logs", "awscw": "cloudwatch", "awssts": "sts", "awsiam": "iam"}
 
 var (
 	asked   = regexp.MustCompile(`\b(aws[a-z]+)\.([A-Za-z]+)Input\{`)
@@ -57,7 +57,7 @@ var (
 )
 
 // signedReads are what the checks before a deployment read without an SDK client.
-var signedReads = []string{"ec2:DescribeSubnets"}
+var signedReads = []string{"ec2:DescribeSubnets", "ecr:BatchGetImage"}
 
 // sources are the files of our packages that the plugin is made of, apart from the
 // gate's: that has a name for every write.

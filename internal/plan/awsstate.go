@@ -77,6 +77,7 @@ type ProblemLevel int
 const (
 	Unread  ProblemLevel = iota // a note: it could not be checked
 	Warns                       // a warning: callers may notice it
+	Moved                       // a warning: the tag of a running image names another image now
 	Refuses                     // AWS would refuse the deployment
 )
 

@@ -94,7 +94,9 @@ type Plan struct {
 	Changes  []Change       `json:"changes,omitempty"`
 	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is released
 	Warnings []string       `json:"warnings,omitempty"`
-	Notes    []string       `json:"notes,omitempty"`
+	// MovedTags are the warnings about tags that name another image than the tasks run.
+	MovedTags []string `json:"movedTags,omitempty"`
+	Notes     []string `json:"notes,omitempty"`
 }
 
 // Group is the target group of one variant.

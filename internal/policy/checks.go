@@ -4,10 +4,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // allowChecks allows the checks of a plan before the first write (package verify): of the subnets, the capacity
-// providers, the alarms and the registries that the deployment changes. Without them, the plan notes what it could not
+// providers, the alarms and the registries that the deployment changes, and of tags of images. Without them, the plan notes what it could not
 // check.
 func (b *builder) allowChecks() error {
 	if !b.plan.Mode().HasService() {
@@ -30,23 +32,36 @@ func (b *builder) allowChecks() error {
 	if len(in.ServiceRegistries) > 0 && b.plan.Registry == nil {
 		b.allowActions(readChecks, []string{wildcard}, "servicediscovery:GetNamespace", "servicediscovery:GetService")
 	}
-	return b.allowHostPortCheck(in)
+	task, err := b.plan.DecodeTask()
+	if err != nil {
+		return err
+	}
+	b.allowHostPortCheck(in, task.Input)
+	b.allowTagCheck(task.Input)
+	return nil
 }
 
 // allowHostPortCheck allows to count the container instances for tasks with a fixed host port.
-func (b *builder) allowHostPortCheck(in *awsecs.CreateServiceInput) error {
-	task, err := b.plan.DecodeTask()
-	if err != nil || in.LaunchType == ecstypes.LaunchTypeFargate {
-		return err
+func (b *builder) allowHostPortCheck(in *awsecs.CreateServiceInput, task *awsecs.RegisterTaskDefinitionInput) {
+	if in.LaunchType == ecstypes.LaunchTypeFargate {
+		return
 	}
-	for _, c := range task.Input.ContainerDefinitions {
+	for _, c := range task.ContainerDefinitions {
 		for _, m := range c.PortMappings {
-			if aws.ToInt32(m.HostPort) != 0 || task.Input.NetworkMode == ecstypes.NetworkModeHost {
+			if aws.ToInt32(m.HostPort) != 0 || task.NetworkMode == ecstypes.NetworkModeHost {
 				b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")
 			}
 		}
 	}
-	return nil
+}
+
+// allowTagCheck allows to read which images of ECR tags name.
+func (b *builder) allowTagCheck(task *awsecs.RegisterTaskDefinitionInput) {
+	for _, c := range task.ContainerDefinitions {
+		if i, err := definition.ParseImage(aws.ToString(c.Image)); err == nil && i.Digest == "" && i.IsECR() {
+			b.allowActions(readChecks, []string{wildcard}, "ecr:BatchGetImage")
+		}
+	}
 }
 
 // changes reports whether the plan changes a member of the service.

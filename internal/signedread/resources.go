@@ -14,6 +14,13 @@ type ImageManifest struct {
 	Digest string
 	// Platforms are such as "linux/amd64"; empty for an image of one platform, whose manifest does not name it.
 	Platforms []string
+	// Parts are the digests of the images for one platform; empty for an image of one platform.
+	Parts []string
+}
+
+// Has reports whether a digest is that of the image, or of its part for one platform.
+func (m ImageManifest) Has(digest string) bool {
+	return m.Digest == digest || slices.Contains(m.Parts, digest)
 }
 
 // mediaTypes are the types of manifests that may be returned.
@@ -50,15 +57,15 @@ func (r Reader) Image(ctx context.Context, registry, repository, tag, digest str
 	case len(out.Images) == 0:
 		return ImageManifest{}, notFound("ecr:BatchGetImage", name, "the repository has no such image")
 	}
-	platforms, err := PlatformsOf([]byte(out.Images[0].ImageManifest))
-	return ImageManifest{Digest: out.Images[0].ImageID.ImageDigest, Platforms: platforms}, err
+	got := ImageManifest{Digest: out.Images[0].ImageID.ImageDigest}
+	return got, got.readIndex([]byte(out.Images[0].ImageManifest))
 }
 
-// PlatformsOf returns the platforms of an image index, without attestations. It returns none for the manifest of an
-// image for one platform.
-func PlatformsOf(manifest []byte) ([]string, error) {
+// readIndex reads an image index. The manifest of an image for one platform has none of its members.
+func (m *ImageManifest) readIndex(manifest []byte) error {
 	var index struct {
 		Manifests []struct {
+			Digest   string `json:"digest"`
 			Platform struct {
 				OS           string `json:"os"`
 				Architecture string `json:"architecture"`
@@ -66,16 +73,19 @@ func PlatformsOf(manifest []byte) ([]string, error) {
 		} `json:"manifests"`
 	}
 	if err := json.Unmarshal(manifest, &index); err != nil {
-		return nil, fmt.Errorf("the manifest of the image cannot be read: %w", err)
+		return fmt.Errorf("the manifest of the image cannot be read: %w", err)
 	}
-	var all []string
-	for _, m := range index.Manifests {
-		name := m.Platform.OS + "/" + m.Platform.Architecture
-		if m.Platform.OS != "" && m.Platform.OS != "unknown" && !slices.Contains(all, name) {
-			all = append(all, name)
+	for _, x := range index.Manifests {
+		name := x.Platform.OS + "/" + x.Platform.Architecture
+		if x.Platform.OS == "" || x.Platform.OS == "unknown" { // attestations
+			continue
+		}
+		m.Parts = append(m.Parts, x.Digest)
+		if !slices.Contains(m.Platforms, name) {
+			m.Platforms = append(m.Platforms, name)
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // FunctionState returns the state of a function of Lambda, by its name or ARN: Active, Pending, Inactive or Failed.

@@ -116,6 +116,9 @@ func TestValuesAreRead(t *testing.T) {
 	if err != nil || !slices.Equal(image.Platforms, []string{"linux/amd64", "linux/arm64"}) {
 		t.Error(image, err)
 	}
+	if len(image.Parts) != 2 || !image.Has(image.Digest) || !image.Has(image.Parts[1]) || image.Has("sha256:other") {
+		t.Error("an index has its own digest and those of its platforms:", image)
+	}
 	if again, err := r.Image(ctx, "123456789012", "web", "", image.Digest); err != nil || again.Digest != image.Digest {
 		t.Error(again, err)
 	}

@@ -2,11 +2,13 @@ package survey
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
@@ -14,22 +16,20 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verify"
 )
 
-// surveyProblems checks the resources that the deployment changes, before its first write. It makes no call if the files
-// change nothing. A read that is denied is a problem of level [plan.Unread].
+// surveyProblems checks the resources that the deployment changes, before its first write. If the files change nothing,
+// it checks only whether tags of images moved. A read that is denied is a problem of level [plan.Unread].
 func surveyProblems(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
 	changed, deploys := changedMembers(app, *live)
-	if !deploys {
-		return nil
+	if deploys {
+		if err := surveyOtherNames(ctx, a, app, live); err != nil {
+			return err
+		}
 	}
-	if err := surveyOtherNames(ctx, a, app, live); err != nil {
-		return err
-	}
-	d := verify.Deployment{Changes: func(member string) bool { return changed[member] }}
+	d := verify.Deployment{Deploys: deploys, Changes: func(member string) bool { return changed[member] }}
 	if live.Service != nil {
 		d.Tasks = live.Service.DesiredCount
 	}
-	found, err := verify.BeforeDeployment(ctx, app, verify.Open(a, live.Account,
-		func(context.Context, string) (signedread.Reader, error) { return signedread.Reader{Sender: a}, nil }), d)
+	found, err := verify.BeforeDeployment(ctx, app, readsOfPlan(a, live), d)
 	for _, f := range found {
 		live.Problems = append(live.Problems, plan.Problem{Resource: f.Subject, Text: f.Detail, Next: f.Next,
 			Level: levelOf(f)})
@@ -37,10 +37,28 @@ func surveyProblems(ctx context.Context, a *account.Account, app *appfile.Applic
 	return err
 }
 
+// readsOfPlan returns the reads of the checks before a deployment. They are of one Region, and the service was read.
+func readsOfPlan(a *account.Account, live *plan.AWSState) verify.AWS {
+	from := verify.Open(a, live.Account, func(_ context.Context, region string) (signedread.Reader, error) {
+		return signedread.Reader{}, fmt.Errorf("a plan reads only from %s, and this is in %s; sluice verify reads it",
+			a.Region(), region)
+	})
+	from.ServingTasks = func(ctx context.Context, cluster, service string) ([]ecs.Task, error) {
+		if live.IsFirstDeployment() {
+			return nil, nil
+		}
+		return ecs.Service{API: a.ECS(), Cluster: cluster, Name: service}.ServingTasks(account.WithOptionalReads(ctx),
+			*live.Service)
+	}
+	return from
+}
+
 func levelOf(f verify.Finding) plan.ProblemLevel {
 	switch {
 	case f.IsUnread:
 		return plan.Unread
+	case f.HasMoved:
+		return plan.Moved
 	case f.Status == verify.Error:
 		return plan.Refuses
 	}

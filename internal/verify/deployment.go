@@ -16,16 +16,21 @@ import (
 
 // Deployment is what a deployment of an application does.
 type Deployment struct {
+	Deploys bool                     // whether it changes anything
 	Tasks   int32                    // the desired count
 	Changes func(member string) bool // whether it changes a member of the service definition
 }
 
 // BeforeDeployment checks what a deployment changes and AWS would refuse only after the first write, and the alarms that
-// protect it. The findings are problems; IsUnread is set for what could not be checked. It returns an error only if ctx
+// protect it, and whether tags of images moved. The findings are problems; IsUnread is set for what could not be checked. It returns an error only if ctx
 // has ended.
 func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d Deployment) ([]Finding, error) {
-	c := &checker{aws: from, app: app, task: app.Task.Input, tasks: d.Tasks, isDeployment: true}
-	checks := []func(context.Context){c.checkAlarms, c.checkHostPorts}
+	c := newChecker(app, from)
+	c.tasks, c.isDeployment = d.Tasks, true
+	checks := []func(context.Context){c.checkTags}
+	if d.Deploys {
+		checks = append(checks, c.checkAlarms, c.checkHostPorts)
+	}
 	if d.Changes("loadBalancers") {
 		checks = append(checks, c.checkTargetGroups)
 	}
@@ -40,7 +45,7 @@ func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d
 			return nil, context.Cause(ctx)
 		}
 	}
-	return slices.DeleteFunc(c.all, func(f Finding) bool { return f.Status == OK }), nil
+	return slices.DeleteFunc(c.all, func(f Finding) bool { return f.Status == OK && !f.IsUnread }), nil
 }
 
 // readCluster reads the cluster once.

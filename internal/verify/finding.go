@@ -23,6 +23,8 @@ type Finding struct {
 	Next    string `json:"next,omitempty"`
 	// IsUnread: the resource could not be read, so nothing is known about it.
 	IsUnread bool `json:"-"`
+	// HasMoved: the tag of a running image names another image now.
+	HasMoved bool `json:"-"`
 }
 
 // findings collects results.
@@ -49,10 +51,15 @@ func (f *findings) judge(subject string, err error, missing, next string) bool {
 	case isMissing(err):
 		f.fail(subject, missing, next)
 	default:
-		f.warn(subject, fmt.Sprintf("it cannot be read: %v", sluice.Inner(err)), sluice.NextStep(err))
-		f.all[len(f.all)-1].IsUnread = true
+		f.unread(subject, err)
 	}
 	return false
+}
+
+// unread records a read that failed and says nothing about the resource.
+func (f *findings) unread(subject string, err error) {
+	f.warn(subject, fmt.Sprintf("it cannot be read: %v", sluice.Inner(err)), sluice.NextStep(err))
+	f.all[len(f.all)-1].IsUnread = true
 }
 
 // isMissing reports whether a read found that the resource does not exist.

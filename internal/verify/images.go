@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,63 +11,9 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/signedread"
 )
-
-// Image is the parsed name of an image.
-type Image struct {
-	Host, Repository, Tag string
-	Digest                string // with its algorithm; empty: the tag counts
-	// Account and Region are those of a registry of ECR, otherwise empty.
-	Account, Region string
-}
-
-func (i Image) isECR() bool { return i.Account != "" }
-
-// Reference returns the digest, or the tag without one.
-func (i Image) Reference() string {
-	if i.Digest != "" {
-		return i.Digest
-	}
-	return i.Tag
-}
-
-// dockerHub is the registry of images without a host, and of images of docker.io.
-const dockerHub = "registry-1.docker.io"
-
-var ecrHost = regexp.MustCompile(`^(\d{12})\.dkr[.-]ecr(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws)$`)
-
-// parseImage parses the name of an image, as Docker does.
-func parseImage(name string) (Image, error) {
-	var i Image
-	rest, digest, _ := strings.Cut(name, "@")
-	i.Digest = digest
-	first, path, hasPath := strings.Cut(rest, "/")
-	switch {
-	case hasPath && (strings.ContainsAny(first, ".:") || first == "localhost"):
-		i.Host = first
-	case hasPath:
-		i.Host, path = dockerHub, rest
-	default:
-		i.Host, path = dockerHub, "library/"+rest
-	}
-	if i.Host == "docker.io" || i.Host == "index.docker.io" {
-		i.Host = dockerHub
-	}
-	var hasTag bool
-	if i.Repository, i.Tag, hasTag = strings.Cut(path, ":"); !hasTag {
-		i.Tag = "latest"
-	}
-	if i.Host == dockerHub && !strings.Contains(i.Repository, "/") {
-		i.Repository = "library/" + i.Repository
-	}
-	if i.Repository == "" || strings.HasSuffix(i.Repository, "/") || i.Tag == "" || strings.ContainsAny(name, " {}") {
-		return Image{}, fmt.Errorf("%q is not the name of an image", name)
-	}
-	if parts := ecrHost.FindStringSubmatch(i.Host); parts != nil {
-		i.Account, i.Region = parts[1], parts[2]
-	}
-	return i, nil
-}
 
 // checkImages requires images that exist for the platform of the tasks. Each is checked once.
 func (c *checker) checkImages(ctx context.Context) {
@@ -80,11 +25,11 @@ func (c *checker) checkImages(ctx context.Context) {
 		}
 		seen[name] = true
 		subject := "image " + name
-		image, err := parseImage(name)
+		image, err := definition.ParseImage(name)
 		switch {
 		case err != nil:
 			c.fail(subject, err.Error(), "correct the image of container "+aws.ToString(d.Name))
-		case image.isECR():
+		case image.IsECR():
 			c.checkECRImage(ctx, subject, image)
 		case c.options.LocalAWS:
 			c.ok(subject, "not looked for: the local AWS pulls no images")
@@ -97,13 +42,8 @@ func (c *checker) checkImages(ctx context.Context) {
 	})
 }
 
-func (c *checker) checkECRImage(ctx context.Context, subject string, image Image) {
-	reader, err := c.aws.in(ctx, image.Region)
-	if err != nil {
-		c.judge(subject, err, "", "")
-		return
-	}
-	got, err := reader.Image(ctx, image.Account, image.Repository, image.Tag, image.Digest)
+func (c *checker) checkECRImage(ctx context.Context, subject string, image definition.Image) {
+	got, err := c.readECR(ctx, image)
 	if sluice.KindOf(err) == sluice.NotFound && image.Account != c.aws.Account {
 		c.warn(subject, "account "+image.Account+" does not show it: "+sluice.Inner(err).Error(), "")
 		return
@@ -111,8 +51,28 @@ func (c *checker) checkECRImage(ctx context.Context, subject string, image Image
 	c.judgeImage(subject, image, got.Platforms, err)
 }
 
+// readImage is the result of a read of an image.
+type readImage struct {
+	manifest signedread.ImageManifest
+	err      error
+}
+
+// readECR reads an image of ECR once.
+func (c *checker) readECR(ctx context.Context, image definition.Image) (signedread.ImageManifest, error) {
+	name := image.Host + "/" + image.Repository + ":" + image.Reference()
+	got, isRead := c.images[name]
+	if !isRead {
+		var from signedread.Reader
+		if from, got.err = c.aws.in(ctx, image.Region); got.err == nil {
+			got.manifest, got.err = from.Image(ctx, image.Account, image.Repository, image.Tag, image.Digest)
+		}
+		c.images[name] = got
+	}
+	return got.manifest, got.err
+}
+
 // judgeImage compares the platforms of an image with that of the tasks.
-func (c *checker) judgeImage(subject string, image Image, platforms []string, err error) {
+func (c *checker) judgeImage(subject string, image definition.Image, platforms []string, err error) {
 	missing := "it does not exist"
 	if inner := errors.Unwrap(err); inner != nil {
 		missing += ": " + inner.Error()

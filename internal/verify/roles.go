@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // Services that assume the roles of definitions.
@@ -67,14 +69,14 @@ func (c *checker) serviceRoles() map[string]string {
 // IAM role").
 func (c *checker) needsExecutionRole() (why string) {
 	c.containers(func(d ecstypes.ContainerDefinition) {
-		image, _ := parseImage(aws.ToString(d.Image))
+		image, _ := definition.ParseImage(aws.ToString(d.Image))
 		name := aws.ToString(d.Name)
 		switch {
 		case len(d.Secrets) > 0:
 			why = "container " + name + " has secrets"
 		case d.RepositoryCredentials != nil:
 			why = "container " + name + " has credentials of a registry"
-		case c.runsOnFargate() && image.isECR():
+		case c.runsOnFargate() && image.IsECR():
 			why = "Fargate pulls the image of container " + name + " from ECR with it"
 		case c.runsOnFargate() && d.LogConfiguration != nil && d.LogConfiguration.LogDriver == ecstypes.LogDriverAwslogs:
 			why = "Fargate writes the log of container " + name + " with it"

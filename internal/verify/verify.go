@@ -12,6 +12,8 @@ import (
 
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/metrics"
 	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
@@ -25,6 +27,8 @@ type AWS struct {
 	// Alarms returns the alarms with these names, in their order.
 	Alarms func(ctx context.Context, names []string) ([]metrics.Alarm, error)
 	Read   signedread.Reader
+	// ServingTasks returns the running tasks of the service that serve.
+	ServingTasks func(ctx context.Context, cluster, service string) ([]ecs.Task, error)
 	// ReadIn reads from another Region.
 	ReadIn func(ctx context.Context, region string) (signedread.Reader, error)
 }
@@ -40,7 +44,7 @@ func (a AWS) in(ctx context.Context, region string) (signedread.Reader, error) {
 // Registry reads from registries of images that are not ECR.
 type Registry interface {
 	// Platforms returns the platforms of an image, such as "linux/amd64".
-	Platforms(ctx context.Context, image Image) ([]string, error)
+	Platforms(ctx context.Context, image definition.Image) ([]string, error)
 }
 
 // Options are what to check.
@@ -62,6 +66,7 @@ type checker struct {
 	// isDeployment: a plan checks what its deployment changes.
 	isDeployment bool
 	tasks        int32 // the desired count of the running service; 0: it is not known
+	images       map[string]readImage
 	cluster      struct {
 		isRead bool
 		is     upkeep.Cluster
@@ -75,16 +80,29 @@ func Open(a *account.Account, id string, readIn func(context.Context, string) (s
 		Alarms: func(ctx context.Context, names []string) ([]metrics.Alarm, error) {
 			return metrics.ReadAlarms(ctx, a.CloudWatch(), names)
 		},
+		ServingTasks: func(ctx context.Context, cluster, service string) ([]ecs.Task, error) {
+			hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service}
+			now, err := hand.Observe(ctx)
+			if err != nil || now == nil || !now.IsActive() {
+				return nil, err
+			}
+			return hand.ServingTasks(ctx, now.Raw)
+		},
 		Existing: upkeep.Existing{ECS: a.ECS(), ELB: a.ELB(), IAM: account.IAM(a), Logs: a.Logs()},
 		Read:     signedread.Reader{Sender: a}, ReadIn: readIn}
 }
 
+func newChecker(app *appfile.Application, from AWS) *checker {
+	return &checker{aws: from, app: app, task: app.Task.Input, images: map[string]readImage{}}
+}
+
 // Run checks the resources that the files of an application name. It returns an error only if ctx has ended.
 func Run(ctx context.Context, app *appfile.Application, from AWS, registry Registry, o Options) ([]Finding, error) {
-	c := &checker{aws: from, registry: registry, options: o, app: app, task: app.Task.Input}
+	c := newChecker(app, from)
+	c.registry, c.options = registry, o
 	for _, check := range []func(context.Context){c.checkCluster, c.checkRoles, c.checkImages, c.checkSecrets,
 		c.checkLogGroups, c.checkEnvironmentFiles, c.checkTargetGroups, c.checkNetwork, c.checkHooks,
-		c.checkProviders, c.checkAlarms, c.checkHostPorts} {
+		c.checkProviders, c.checkAlarms, c.checkHostPorts, c.checkTags} {
 		if check(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -235,10 +235,15 @@ func (p *program) printSummary(pl *plan.Plan) {
 	}
 	fmt.Fprintf(w, "  %s: %s\n", sluice.Plural(len(pl.Stages), "stage"), strings.Join(names, ", "))
 	for _, s := range pl.Warnings {
-		fmt.Fprintln(w, "  "+p.Paint.Warn("warning: "+p.Paint.ARNs(s)))
-		p.WriteAnnotation(w, "warning", s, "")
+		p.printWarning("  ", s)
 	}
 	for _, s := range pl.Notes {
 		fmt.Fprintln(w, "  note: "+p.Paint.ARNs(s))
 	}
+}
+
+// printWarning prints a warning of a plan.
+func (p *program) printWarning(indent, text string) {
+	fmt.Fprintln(p.Env.Err, indent+p.Paint.Warn("warning: "+p.Paint.ARNs(text)))
+	p.WriteAnnotation(p.Env.Err, "warning", text, "")
 }

@@ -16,6 +16,7 @@ import (
 // wait` is success. It waits for the verdict on a deployment that still runs.
 func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait bool) error {
 	now, app := pre.plan.Current, pre.plan.Application
+	p.warnMovedTags(pre.plan)
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:
 		return p.reportNoChanges(app, runEnd{result: show.NoChanges(pre.plan)})
@@ -33,6 +34,17 @@ func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait
 				pre.plan.Service)})
 	}
 	return p.followCurrent(ctx, pre)
+}
+
+// warnMovedTags says which tags name another image than the tasks run, although the files change nothing.
+func (p *program) warnMovedTags(pl *plan.Plan) {
+	for _, text := range pl.MovedTags {
+		if p.Flags.Output == session.JSON {
+			p.Terminal().NewHistoryRenderer(pl.Application).ShowEvent(sluice.Seal("", "", sluice.Noted{Message: "warning: " + text}))
+			continue
+		}
+		p.printWarning("", text)
+	}
 }
 
 // reportNoChanges reports, as text or as an event, that there are no changes.

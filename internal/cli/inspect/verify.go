@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/registry"
 	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
@@ -35,7 +36,8 @@ func (p *program) newVerifyCommand() *cobra.Command {
 		Long: `Check that the resources which the files of an application name exist in AWS and fit
 together: the cluster, the execution and task role and whom they trust, images and their
 platforms, secrets and parameters, log groups, environment files, target groups and
-ports, the network, and hook functions. It prints all findings, and reads only.
+ports, the network, and hook functions. It compares the images that tags of ECR name
+with those that the serving tasks run. It prints all findings, and reads only.
 
 An error is what would make a deployment fail; the exit code is then 1. What you may not
 read, or what cannot be reached, is a warning. Images of registries other than ECR are
@@ -116,7 +118,7 @@ func (p *program) verifyReads(ctx context.Context, a *account.Account) (verify.A
 // imageRegistry looks for images in registries other than ECR.
 type imageRegistry struct{ client registry.Client }
 
-func (r imageRegistry) Platforms(ctx context.Context, i verify.Image) ([]string, error) {
+func (r imageRegistry) Platforms(ctx context.Context, i definition.Image) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, registryTimeout)
 	defer cancel()
 	return r.client.Platforms(ctx, i.Host, i.Repository, i.Reference())

@@ -40,13 +40,14 @@ func (v planView) writePlan(w io.Writer, p *plan.Plan) error {
 	return err
 }
 
-// Differences writes the changes of a plan, and its notes.
+// Differences writes the changes of a plan, tags that moved, and its notes.
 func Differences(w io.Writer, p Paint, pl *plan.Plan) error {
 	v := planView{p.WithNames(pl)}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.Bold(pl.Cluster+"/"+pl.Service), pl.Region, pl.Account,
 		PlanRevisions(pl))
 	v.writeChanges(&b, pl)
+	v.writeBullets(&b, "Warnings", pl.MovedTags, v.Warn)
 	v.writeBullets(&b, "Notes", pl.Notes, func(s string) string { return s })
 	_, err := w.Write(b.Bytes())
 	return err

@@ -20,13 +20,20 @@ func refuseProblems(live plan.AWSState) error {
 // warnProblems adds the other problems: warnings, and notes for what could not be checked.
 func warnProblems(p *plan.Plan, live plan.AWSState) {
 	for _, x := range live.Problems {
-		switch {
-		case x.Level == plan.Unread:
+		if x.Level == plan.Unread {
 			p.Notes = append(p.Notes, "not checked: "+x.Resource+": "+x.Text)
-		case x.Next != "":
-			addWarning(p, "%s: %s. Next: %s", x.Resource, x.Text, x.Next)
-		default:
-			addWarning(p, "%s: %s", x.Resource, x.Text)
+			continue
+		}
+		if x.Level == plan.Moved && p.Deploys() {
+			x.Next = "name the image by its digest to choose one: this deployment starts the one that the tag names, and a " +
+				"rollback may start it too"
+		}
+		text := x.Resource + ": " + x.Text
+		if x.Next != "" {
+			text += ". Next: " + x.Next
+		}
+		if p.Warnings = append(p.Warnings, text); x.Level == plan.Moved {
+			p.MovedTags = append(p.MovedTags, text)
 		}
 	}
 }
