@@ -232,10 +232,10 @@ func (l *loader) ignoreTags(keys []string) {
 		return
 	}
 	if l.app.Task != nil {
-		l.app.Task.Input.Tags = kept(l.app.Task.Input.Tags)
+		l.app.Task.Input.Tags, l.app.Task.IgnoredTags = kept(l.app.Task.Input.Tags), keys
 	}
 	if l.app.Service != nil {
-		l.app.Service.Input.Tags = kept(l.app.Service.Input.Tags)
+		l.app.Service.Input.Tags, l.app.Service.IgnoredTags = kept(l.app.Service.Input.Tags), keys
 	}
 }
 

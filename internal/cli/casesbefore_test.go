@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -38,6 +40,35 @@ func TestPlanWarnsOfAnOutage(t *testing.T) {
 		func(b *caseBench) { b.expect("plan", 0, "!callers may cache") })
 	playCase(t, "11-fixed-host-port", []caseEdit{{"world.yaml", `"instances": 3`, `"instances": 4`}},
 		func(b *caseBench) { b.expect("plan", 0, "!host port 8080") })
+}
+
+// With a fixed host port, a canary needs instances of its own: the plan counts them, and init writes no canary.
+func TestCanaryWithAFixedHostPort(t *testing.T) {
+	noMachine(t)
+	const name, arn = "11-fixed-host-port", "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web"
+	group := func(suffix string) string {
+		return `{"targetGroupArn": "` + arn + suffix + `/0123456789abcdef", "containerName": "web", "containerPort": 80}`
+	}
+	edits := []caseEdit{{"sluice.yaml", `"input": {`, `"pipeline": {"stages": [{"name": "ECS_CANARY_ROLLOUT", "with": {"scale": 50}},
+		{"name": "ECS_PRIMARY_ROLLOUT"}, {"name": "ECS_CANARY_CLEAN"}]},
+		"input": {"targetGroups": {"primary": ` + group("") + `, "canary": ` + group("-canary") + `},`},
+		{"world.yaml", `"targetGroups": [`, `"targetGroups": [{"name": "web-canary", "port": 8080, "type": "instance",
+		"arn": "` + arn + `-canary/0123456789abcdef", "healthCheck": {"path": "/"}},`},
+		{"world.yaml", `"web": 100`, `"web": 100, "web-canary": 0`}}
+	playCase(t, name, append(edits, caseEdit{"world.yaml", `"instances": 3`, `"instances": 5`}), func(b *caseBench) {
+		b.expect("plan", 0, "with a canary of 2 tasks the deployment needs 6 instances, and the cluster has 5",
+			"add instances, or remove the pipeline")
+	})
+	playCase(t, name, append(edits, caseEdit{"world.yaml", `"instances": 3`, `"instances": 6`}), func(b *caseBench) {
+		b.expect("plan", 0, "!host port 8080")
+	})
+	playCase(t, name, []caseEdit{{"world.yaml", `"instances": 3`, `"instances": 4`}}, func(b *caseBench) {
+		for _, from := range []string{"", " --cluster prod --service web"} {
+			fail(t, os.Remove(filepath.Join(b.files, "sluice.yaml")))
+			b.expect("init --force"+from, 0, "the service cannot have a canary: each task needs port 8080 of its instance (container web)")
+			b.expect("plan", 0, "!ECS_CANARY_ROLLOUT", "!host port 8080")
+		}
+	})
 }
 
 // The plan refuses what AWS would refuse after the first write, and says what to do.

@@ -76,15 +76,21 @@ func TestMembersLeftOutAreResetWithEcspresso(t *testing.T) {
 	noMachine(t)
 	playCase(t, "13-count-of-auto-scaling", leftOutEdits, func(b *caseBench) {
 		const member = `, "enableExecuteCommand": true`
-		fail(b.t, os.Remove(filepath.Join(b.files, "sluice.yaml")))
-		fail(b.t, os.WriteFile(filepath.Join(b.files, "ecspresso.yml"), []byte(strings.Join([]string{
-			"region: us-east-1", "cluster: prod", "service: web", "service_definition: servicedef.json",
-			"task_definition: taskdef.json", ""}, "\n")), 0o600))
+		b.useEcspresso("")
 		b.edit(caseEdit{"servicedef.json", `"ENABLED"`, `"ENABLED"` + member})
 		b.expect("deploy", 0, "succeeded")
 		b.edit(caseEdit{"servicedef.json", member, ""})
 		b.expect("plan", 0, "enableExecuteCommand: true -> false")
 	})
+}
+
+// useEcspresso replaces the application file by one of ecspresso, with more lines.
+func (b *caseBench) useEcspresso(more string) {
+	b.t.Helper()
+	fail(b.t, os.RemoveAll(filepath.Join(b.files, "sluice.yaml")))
+	fail(b.t, os.WriteFile(filepath.Join(b.files, "ecspresso.yml"), []byte(strings.Join([]string{
+		"region: us-east-1", "cluster: prod", "service: web", "service_definition: servicedef.json",
+		"task_definition: taskdef.json", more, ""}, "\n")), 0o600))
 }
 
 // An application file of PipeCD keeps what its service definition leaves out, and the plan says so.

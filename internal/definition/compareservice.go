@@ -43,8 +43,8 @@ func classOf(name string) class {
 // CompareService returns the differences between a service definition and AWS's service, sorted by
 // path. It compares only members that the file gives. It does not compare the task definition (see
 // [CompareTask]), nor members that DescribeServices does not return (monitoring,
-// gatewayConnectors). It compares only tags with keys of the file: other tags stay. If the
-// controller is EXTERNAL, [CompareTaskSet] compares the members of task sets.
+// gatewayConnectors). It compares tags with keys of the file, and those that an earlier file set
+// (see [TagRecord]): other tags stay. If the controller is EXTERNAL, [CompareTaskSet] compares the members of task sets.
 func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	in, has := treeOf(want.Input), treeOf(have)
 	has["cluster"], has["role"] = has["clusterArn"], has["roleArn"]
@@ -53,6 +53,10 @@ func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	external := isExternal(want.Input.DeploymentController) || isExternal(have.DeploymentController)
 	c := comparison{rules: serviceRules(in, has), namesNoGroups: want.namesNoGroups()}
 	for _, name := range sortedKeys(want.Given) {
+		if name == "tags" {
+			c.compareTags(want.Input.Tags, have.Tags, want.IgnoredTags)
+			continue
+		}
 		switch classOf(name) {
 		case ofService:
 			c.compareMember(name, in[name], has[name])
@@ -85,8 +89,6 @@ func CompareTaskSet(want *Service, have *ecstypes.TaskSet) []Difference {
 // compareMember compares one top-level member.
 func (c *comparison) compareMember(name string, want, have any) {
 	switch name {
-	case "tags":
-		have = tagsWithKeys(have, want)
 	case "networkConfiguration":
 		if !c.namesNoGroups {
 			have = withoutDefaultGroups(have, want)
@@ -142,24 +144,6 @@ func primaryDeployment(s *ecstypes.Service) *ecstypes.Deployment {
 		}
 	}
 	return nil
-}
-
-// tagsWithKeys returns the tags of have whose keys want has.
-func tagsWithKeys(have, want any) any {
-	keys := map[any]bool{}
-	for _, tag := range mapsOf(want) {
-		keys[tag["key"]] = true
-	}
-	var out []any
-	for _, tag := range mapsOf(have) {
-		if keys[tag["key"]] {
-			out = append(out, tag)
-		}
-	}
-	if out == nil {
-		return nil
-	}
-	return out
 }
 
 // withoutDefaultGroups returns have without the security groups that AWS chose because want names

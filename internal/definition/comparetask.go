@@ -110,11 +110,16 @@ func CompareTask(want *Task, have *ecstypes.TaskDefinition) []Difference {
 }
 
 // CompareTags returns the differences between the tags of a wanted task definition and those that AWS has. It compares
-// only tags with keys of the file: other tags stay.
+// tags with keys of the file, and those that an earlier file set (see [TagRecord]): other tags stay.
 func CompareTags(want *Task, have []ecstypes.Tag) []Difference {
 	c := comparison{rules: taskRules()}
-	c.compareMember("tags", valueTree(reflect.ValueOf(want.Input.Tags)), valueTree(reflect.ValueOf(have)))
+	c.compareTags(want.Input.Tags, have, want.IgnoredTags)
 	return c.sortedDifferences()
+}
+
+func (c *comparison) compareTags(want, have []ecstypes.Tag, ignored []string) {
+	have = comparedTags(want, have, ignored)
+	c.compareMember("tags", valueTree(reflect.ValueOf(withoutRecord(want))), valueTree(reflect.ValueOf(withoutRecord(have))))
 }
 
 // Digest returns the SHA-256, in hex, of the normal form of a task definition. It is equal for

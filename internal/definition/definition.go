@@ -19,6 +19,8 @@ type Task struct {
 	Input *awsecs.RegisterTaskDefinitionInput
 	File  string // as given to [DecodeTask]
 	Text  FileText
+	// IgnoredTags are keys of tags that are neither compared nor written.
+	IgnoredTags []string
 }
 
 // FileText is the text that a definition was read from. It is empty for a definition that was not
@@ -38,6 +40,8 @@ type Service struct {
 	Given map[string]bool
 	File  string // as given to [DecodeService]
 	Text  FileText
+	// IgnoredTags are keys of tags that are neither compared nor written.
+	IgnoredTags []string
 }
 
 // Difference is one member that differs after AWS's defaults are filled in. Want and Have are for

@@ -64,15 +64,26 @@ func (s *Service) dropDerivedMembers() {
 	if in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon {
 		s.dropMember("desiredCount", func() { in.DesiredCount = nil })
 	}
-	var tags []ecstypes.Tag
-	for _, t := range in.Tags {
-		if key := aws.ToString(t.Key); !strings.HasPrefix(key, "sluice:") && !strings.HasPrefix(key, "aws:") {
-			tags = append(tags, t)
-		}
-	}
-	if in.Tags = tags; len(tags) == 0 {
+	if in.Tags = fileTags(in.Tags); len(in.Tags) == 0 {
 		delete(s.Given, "tags")
 	}
+}
+
+// TaskFromAWS returns a registered task definition and its tags as the request that registers it.
+func TaskFromAWS(td *ecstypes.TaskDefinition, tags []ecstypes.Tag) *Task {
+	t := TaskOf(td)
+	t.Input.Tags = fileTags(tags)
+	return t
+}
+
+// fileTags returns the tags that a file can set: those of AWS and of deployments are not among them.
+func fileTags(tags []ecstypes.Tag) (all []ecstypes.Tag) {
+	for _, t := range tags {
+		if key := aws.ToString(t.Key); !strings.HasPrefix(key, "sluice:") && !strings.HasPrefix(key, "aws:") {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // WithAnyCount returns the definition without a desired count: a deployment of it keeps the count that the service has.

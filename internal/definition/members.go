@@ -5,15 +5,18 @@ import "reflect"
 // Members returns the members of a task definition as differences from a definition that does not
 // exist: everything that registering it creates, sorted by path.
 func (t *Task) Members() []Difference {
-	tree, _ := valueTree(reflect.ValueOf(t.Input).Elem()).(map[string]any)
+	in := *t.Input
+	in.Tags = withoutRecord(in.Tags)
+	tree, _ := valueTree(reflect.ValueOf(in)).(map[string]any)
 	return membersOfTree(tree, taskRules())
 }
 
 // Members returns the members of a service definition that the file gives, as [Task.Members] does.
 // The task definition is not one of them: the deployment sets it.
 func (s *Service) Members() []Difference {
-	given := map[string]any{}
-	for name, value := range treeOf(s.Input) {
+	given, in := map[string]any{}, *s.Input
+	in.Tags = withoutRecord(in.Tags)
+	for name, value := range treeOf(&in) {
 		if s.Given[name] && name != "taskDefinition" && name != "clientToken" {
 			given[name] = value
 		}

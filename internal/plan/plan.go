@@ -94,6 +94,8 @@ type Plan struct {
 	Changes  []Change       `json:"changes,omitempty"`
 	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is released
 	Warnings []string       `json:"warnings,omitempty"`
+	// DropTags are keys of tags of the service that an earlier file set; a success removes them.
+	DropTags []string `json:"dropTags,omitempty"`
 	// MovedTags are the warnings about tags that name another image than the tasks run.
 	MovedTags []string `json:"movedTags,omitempty"`
 	Notes     []string `json:"notes,omitempty"`

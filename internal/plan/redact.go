@@ -83,7 +83,7 @@ func (p *Plan) RestoreDefinitions(app *appfile.Application) bool {
 	if p.ServiceRedacted != "" && !p.restoreService(app) {
 		return false
 	}
-	p.Task, p.Redacted, p.Hidden = whole, false, app.Secrets
+	p.Task, p.Redacted, p.Hidden = withPlannedTags(whole, p.Task), false, app.Secrets
 	for i := range p.Stages {
 		if t := p.Stages[i].Task; t != nil && t.Redacted {
 			t.restoreFrom(app)
@@ -235,6 +235,11 @@ func serviceDigest(data json.RawMessage) string {
 		return ""
 	}
 	delete(v, "desiredCount")
+	if tags := tagsOf(v, func(key string) bool { return key != definition.TagRecord }); tags != nil {
+		v["tags"] = tags
+	} else {
+		delete(v, "tags")
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return ""
@@ -264,6 +269,39 @@ func (p *Plan) restoreService(app *appfile.Application) bool {
 	if data, err = json.Marshal(whole); err != nil {
 		return false
 	}
-	p.Definition, p.ServiceRedacted = data, ""
+	p.Definition, p.ServiceRedacted = withPlannedTags(data, p.Definition), ""
 	return true
+}
+
+// withPlannedTags returns a definition of the files with the tags that the plan has beside theirs: tags of others that it
+// keeps, and the record.
+func withPlannedTags(files, planned json.RawMessage) json.RawMessage {
+	var whole, kept map[string]any
+	if json.Unmarshal(files, &whole) != nil || json.Unmarshal(planned, &kept) != nil {
+		return files
+	}
+	own := map[string]bool{}
+	tags := tagsOf(whole, func(key string) bool { own[key] = true; return true })
+	more := tagsOf(kept, func(key string) bool { return !own[key] })
+	if len(more) == 0 {
+		return files
+	}
+	whole["tags"] = append(tags, more...)
+	data, err := json.Marshal(whole)
+	if err != nil {
+		return files
+	}
+	return data
+}
+
+// tagsOf returns the tags of a definition whose keys fit.
+func tagsOf(v map[string]any, fits func(key string) bool) (all []any) {
+	list, _ := v["tags"].([]any)
+	for _, x := range list {
+		tag, _ := x.(map[string]any)
+		if key, _ := tag["key"].(string); fits(key) {
+			all = append(all, x)
+		}
+	}
+	return all
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
@@ -36,23 +35,11 @@ func (b *builder) allowChecks() error {
 	if err != nil {
 		return err
 	}
-	b.allowHostPortCheck(in, task.Input)
+	if _, port := task.FixedHostPort(); port != 0 {
+		b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")
+	}
 	b.allowTagCheck(task.Input)
 	return nil
-}
-
-// allowHostPortCheck allows to count the container instances for tasks with a fixed host port.
-func (b *builder) allowHostPortCheck(in *awsecs.CreateServiceInput, task *awsecs.RegisterTaskDefinitionInput) {
-	if in.LaunchType == ecstypes.LaunchTypeFargate {
-		return
-	}
-	for _, c := range task.ContainerDefinitions {
-		for _, m := range c.PortMappings {
-			if aws.ToInt32(m.HostPort) != 0 || task.NetworkMode == ecstypes.NetworkModeHost {
-				b.allowActions(readChecks, []string{wildcard}, "ecs:DescribeClusters")
-			}
-		}
-	}
 }
 
 // allowTagCheck allows to read which images of ECR tags name.

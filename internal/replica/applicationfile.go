@@ -87,7 +87,7 @@ func (s *Setup) takeAccess(task *definition.Task, service *definition.Service) {
 		}
 		s.Region, _, _ = sluice.ARNPlace(s.Primary.ARN)
 	}
-	s.NoCanary = whyNoCanary(service, s.Controller)
+	s.NoCanary = whyNoCanary(task, service, s.Controller)
 	if s.Primary != nil || len(in.ServiceRegistries) == 0 {
 		return
 	}
@@ -112,8 +112,9 @@ func (g SetupGroup) canaryTwin() *SetupGroup {
 }
 
 // whyNoCanary returns why a service cannot have a canary, or "".
-func whyNoCanary(service *definition.Service, controller string) string {
+func whyNoCanary(task *definition.Task, service *definition.Service, controller string) string {
 	in := service.Input
+	container, port := task.FixedHostPort()
 	switch c := in.DeploymentConfiguration; {
 	case controller == "CODE_DEPLOY":
 		return "CodeDeploy shifts its traffic"
@@ -121,6 +122,9 @@ func whyNoCanary(service *definition.Service, controller string) string {
 		return "it is a DAEMON with one task on each instance"
 	case c != nil && c.Strategy != "" && c.Strategy != "ROLLING":
 		return fmt.Sprintf("ECS shifts its traffic itself, with strategy %s", c.Strategy)
+	case port != 0:
+		return fmt.Sprintf("each task needs port %d of its instance (container %s), so a canary needs instances without a "+
+			"task. Leave hostPort out, and ECS chooses a free port", port, container)
 	case len(in.LoadBalancers)+len(in.ServiceRegistries) == 0:
 		return "it has neither a load balancer nor a Cloud Map name, so no share of requests can be shifted"
 	}

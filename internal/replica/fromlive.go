@@ -72,9 +72,9 @@ func (l *Live) readTask(ctx context.Context, a *account.Account, state *ecs.Serv
 			Err:  errors.New("it has no PRIMARY task set, so no version serves"),
 			Next: "deploy a version first"}
 	}
-	td, err := ecs.ReadDefinition(ctx, a.ECS(), l.Revision)
+	td, err := ecs.ReadTagged(ctx, a.ECS(), l.Revision)
 	if err == nil {
-		l.Task = definition.TaskOf(td)
+		l.Task = definition.TaskFromAWS(td.TaskDefinition, td.Tags)
 	}
 	return err
 }

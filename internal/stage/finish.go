@@ -36,7 +36,11 @@ func finishDeployment(ctx context.Context, s *step.Step, o sluice.Outcome) (Endi
 	if err != nil {
 		return end, err
 	}
-	_, end.ClaimErr = claim.Release(ctx, s, end.Outcome == sluice.Superseded)
+	var drop []string
+	if end.Outcome == sluice.Succeeded {
+		drop = s.Plan.DropTags
+	}
+	_, end.ClaimErr = claim.Release(ctx, s, end.Outcome == sluice.Superseded, drop...)
 	if !s.CannotResume && (errors.Is(end.ClaimErr, memory.ErrNotSaved) || hasNoAnswer(end.ClaimErr)) {
 		return end, end.ClaimErr
 	}

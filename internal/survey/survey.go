@@ -20,6 +20,7 @@ import (
 // ReadInputs reads the inputs of a plan. It makes no write.
 func ReadInputs(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
 	live := plan.AWSState{Region: a.Region()}
+	app = mode.RecordTags(app)
 	err := checkRegions(app, a.Region())
 	if err != nil {
 		return live, err

@@ -9,8 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/metrics"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/upkeep"
 )
 
@@ -133,10 +135,10 @@ func (c *checker) alarmNames() []string {
 	return nil
 }
 
-// checkHostPorts requires a container instance without a task of the service if each task needs the same host port: a
-// deployment starts new tasks before it stops old ones.
+// checkHostPorts requires container instances without a task of the service if each task needs the same host port: a
+// deployment starts new tasks before it stops old ones, and a canary beside them.
 func (c *checker) checkHostPorts(ctx context.Context) {
-	container, port := c.fixedHostPort()
+	container, port := c.app.Task.FixedHostPort()
 	tasks := c.tasks
 	if c.app.Service != nil && c.app.Service.Input.DesiredCount != nil {
 		tasks = *c.app.Service.Input.DesiredCount
@@ -149,32 +151,38 @@ func (c *checker) checkHostPorts(ctx context.Context) {
 	if !c.judge(subject, err, "the cluster does not exist", "correct the cluster in the files") {
 		return
 	}
-	if cluster.Instances > tasks || tasks-leastTasks(c.app.Service.Input.DeploymentConfiguration, tasks) > 0 &&
-		cluster.Instances >= tasks {
+	canary := c.canaryTasks(tasks)
+	more := canary
+	switch {
+	case c.isExternal():
+		more += tasks // the new task set starts beside the old one
+	case leastTasks(c.app.Service.Input.DeploymentConfiguration, tasks) >= tasks:
+		more++ // ECS stops no task before a new one runs
+	}
+	if cluster.Instances >= tasks+more {
 		c.ok(subject, "")
 		return
 	}
-	c.warn(subject, fmt.Sprintf("each task needs it (container %s), so an instance runs one task; %d instances cannot run a "+
-		"new task beside %d, and minimumHealthyPercent lets ECS stop none first", container, cluster.Instances, tasks),
+	detail := fmt.Sprintf("each task needs it (container %s), so an instance runs one task; ", container)
+	if canary > 0 {
+		c.warn(subject, detail+fmt.Sprintf("with a canary of %s the deployment needs %d instances, and the cluster has %d",
+			sluice.Plural(int(canary), "task"), tasks+more, cluster.Instances),
+			"leave hostPort out (with a target group, ECS chooses a free port), add instances, or remove the pipeline")
+		return
+	}
+	c.warn(subject, detail+fmt.Sprintf("%d instances cannot run a new task beside %d, and minimumHealthyPercent lets ECS "+
+		"stop none first", cluster.Instances, tasks),
 		"leave hostPort out (with a target group, ECS chooses a free port), add an instance, or lower minimumHealthyPercent")
 }
 
-// fixedHostPort returns the first container port that is published at a fixed port of its instance.
-func (c *checker) fixedHostPort() (container string, port int32) {
-	if c.runsOnFargate() || c.networkMode() == ecstypes.NetworkModeAwsvpc || c.networkMode() == ecstypes.NetworkModeNone {
-		return "", 0
-	}
-	for _, d := range c.task.ContainerDefinitions {
-		for _, m := range d.PortMappings {
-			if host := aws.ToInt32(m.HostPort); host != 0 {
-				return aws.ToString(d.Name), host
-			}
-			if c.networkMode() == ecstypes.NetworkModeHost && m.ContainerPort != nil {
-				return aws.ToString(d.Name), *m.ContainerPort
-			}
+// canaryTasks returns how many tasks the largest canary of the pipeline has.
+func (c *checker) canaryTasks(tasks int32) (most int32) {
+	for _, s := range c.app.Pipeline {
+		if canary, is := s.With.(appfile.CanaryRollout); is {
+			most = max(most, int32(plan.ScaledCount(int(tasks), canary.Scale)))
 		}
 	}
-	return "", 0
+	return most
 }
 
 // leastTasks is how many tasks minimumHealthyPercent keeps.

@@ -51,11 +51,11 @@ func (r *initRun) readFamily(ctx context.Context) (files []initFile, s replica.S
 	if err != nil {
 		return nil, s, err
 	}
-	td, err := ecs.ReadDefinition(ctx, a.ECS(), r.family)
+	td, err := ecs.ReadTagged(ctx, a.ECS(), r.family)
 	if err != nil {
 		return nil, s, err
 	}
-	data, err := definition.TaskOf(td).FileJSON()
+	data, err := definition.TaskFromAWS(td.TaskDefinition, td.Tags).FileJSON()
 	name, _ := r.definitionFiles()
 	return []initFile{{name, data}}, replica.Setup{Region: a.Region(), Cluster: r.cluster}, err
 }

@@ -35,23 +35,6 @@ func withLeftOut(app *appfile.Application, live plan.AWSState) *appfile.Applicat
 	return &a
 }
 
-// withKeptTags returns the application with the tags of the serving revision that its task definition does not have: a
-// new revision would lose them. Others may have added them, for cost allocation.
-func withKeptTags(app *appfile.Application, live plan.AWSState) *appfile.Application {
-	if live.Identical != "" || live.Definition == nil {
-		return app
-	}
-	task, keys := app.Task.WithOtherTags(live.DefinitionTags)
-	if len(keys) == 0 {
-		return app
-	}
-	a := *app
-	a.Task = task
-	a.Notes = append(slices.Clone(app.Notes), "the new task definition keeps tags of "+live.ServingRevision()+
-		" that the file does not have: "+strings.Join(keys, ", ")+". To remove one, use aws ecs untag-resource")
-	return &a
-}
-
 // leftOutText lists members with their values in AWS.
 func leftOutText(diffs []definition.Difference) string {
 	var all []string

@@ -48,7 +48,8 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseUndeployable(app, live, o); err != nil {
 		return nil, err
 	}
-	app = withScaledCount(withLeftOut(withKeptTags(app, live), live), live, o.Tasks)
+	app = withKeptTags(withTagRecords(app, live), live)
+	app = withScaledCount(withLeftOut(app, live), live, o.Tasks)
 	app = withTargetGroup(withDesiredCount(app, o.Tasks), live)
 	p, err := newPlan(app, live)
 	if err != nil {
@@ -102,6 +103,7 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	adjustAcrossStages(p)
 	p.TakeOver, p.PreviousSet = o.TakeOver, live.LeftoverPrevious()
 	listChanges(p, app, live, o)
+	planTags(p, app, live)
 	if p.Force = o.Force; p.Force {
 		p.Changes = append(p.Changes, plan.Change{Of: "service", Path: "forceNewDeployment", Have: "-",
 			Want: "a new deployment", Kind: plan.Adds})

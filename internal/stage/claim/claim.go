@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
@@ -76,8 +77,8 @@ func saveClaimHeld(ctx context.Context, s *step.Step) error {
 	return s.Memory.Claim.Save(ctx, saved)
 }
 
-// Release removes the claim tag. released is false if the claim is not ours.
-func Release(ctx context.Context, s *step.Step, contested bool) (released bool, err error) {
+// Release removes the claim tag, and with it more tags. released is false if the claim is not ours.
+func Release(ctx context.Context, s *step.Step, contested bool, drop ...string) (released bool, err error) {
 	if !s.Plan.Mode().HasService() || len(s.Plan.Finish) == 0 {
 		return false, nil // there is no service to claim, or no write needed a claim
 	}
@@ -105,7 +106,19 @@ func Release(ctx context.Context, s *step.Step, contested bool) (released bool, 
 	if err := forgetClaim(ctx, s); err != nil || live == nil {
 		return false, err
 	}
-	return true, s.Client.Untag(ctx, s.MakeWrite, "release the claim", live.ARN, plan.ClaimTag)
+	if err := recordTags(ctx, s, live, drop); err != nil {
+		return false, err
+	}
+	return true, s.Client.Untag(ctx, s.MakeWrite, "release the claim", live.ARN, append(drop, plan.ClaimTag)...)
+}
+
+// recordTags records the tags of the files without those that are about to be removed.
+func recordTags(ctx context.Context, s *step.Step, live *ecs.ServiceState, drop []string) error {
+	if len(drop) == 0 {
+		return nil
+	}
+	record := s.Service.WithTagRecord().Tags()[definition.TagRecord]
+	return s.Client.Tag(ctx, s.MakeWrite, "record tags", live.ARN, map[string]string{definition.TagRecord: record})
 }
 
 // forgetClaim saves that this deployment has no claim any more.
