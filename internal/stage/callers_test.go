@@ -171,3 +171,17 @@ func TestRolledBackNeedsTasks(t *testing.T) {
 		}
 	})
 }
+
+// A deployment that ended before it changed anything was read once, for its plan. Its end says that no rule reaches the
+// service.
+func TestEndWithoutAChangeSaysThatNoRuleReachesTheService(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		b.DeleteListener()
+		id := b.Start(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+		stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		if end.Outcome != sluice.RolledBack || !strings.Contains(end.Cause, "receives no requests") {
+			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+		}
+	})
+}

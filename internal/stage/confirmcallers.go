@@ -3,21 +3,13 @@ package stage
 import (
 	"cmp"
 	"context"
-	"time"
+	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/view"
-)
-
-const (
-	// callersGrace is how long callers may not reach the version that serves before the outcome changes. AWS's answers
-	// lag behind writes, and other tools write rules one after the other.
-	callersGrace = time.Minute
-	// callersInterval is the time between such reads.
-	callersInterval = 5 * time.Second
 )
 
 // confirmCallers reads whether callers get the version of an outcome. If they do not, the outcome is
@@ -31,42 +23,62 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	if live.Desired == 0 {
 		return endWithoutTasks(ctx, s, end)
 	}
+	lacked := false
 	began := s.Clock.Now()
 	for {
 		t, problems, err := readCallers(ctx, s, live)
-		why := cmp.Or(view.Texts(problems), t.MostlyUnhealthy())
-		late := s.Clock.Now().Sub(began) >= callersGrace
+		wrong, lacks := cmp.Or(view.Texts(problems), t.MostlyUnhealthy()), missingTasks(o, t, live)
+		late := s.Clock.Now().Sub(began) >= view.ConfirmGrace
+		if lacks == "" && lacked && t.HasNodes() && !late { // no read shows what its nodes know
+			lacks = "each node of the Network Load Balancer follows within a minute"
+		}
+		lacked = lacked || lacks != ""
 		switch {
 		case sluice.KindOf(err) == sluice.Denied:
 			return end, nil // plans for policies of earlier versions do not need the reads
 		case err != nil:
 			return end, err
-		case why == "":
-			if t.IsRead() && len(t.Groups) > 0 && !t.ReceivesRequests() {
-				end.Cause = "the service receives no requests: no rule of the load balancer sends requests to its target groups"
-			}
+		case wrong == "" && t.IsUnused():
+			end.Cause = view.NoRequests
 			return end, nil
-		case len(problems) == 0 && late:
-			end.Outcome, end.Cause = sluice.Failed, outcomeText(o, live)+", but "+why
+		case wrong == "" && (lacks == "" || late):
+			end.Cause = lacks
 			return end, nil
-		case len(problems) > 0 && s.Plan.OnUnhealthyRoute == sluice.AllowRoute && len(s.Plan.Callers.Problems(view.Traffic{})) > 0:
+		case len(problems) > 0 && s.Plan.OnUnhealthyRoute == sluice.AllowRoute && s.Plan.Callers.Had(problems):
 			end.Cause = "callers did not reach the service before, and do not now: " + view.Texts(problems)
+			return end, nil
+		case late && len(problems) == 0:
+			end.Outcome, end.Cause = sluice.Failed, outcomeText(o, live)+", but "+wrong
 			return end, nil
 		case late:
 			end.Outcome, end.Next = sluice.Failed, problems[0].Next()
-			end.Cause = outcomeText(o, live) + ", but callers do not get it: " + view.Texts(problems)
+			end.Cause = outcomeText(o, live) + ", but callers do not get it: " + wrong
 			return end, nil
 		}
 		if s.IsFirstTime("callers do not reach the service") {
-			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: why})
+			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: cmp.Or(wrong, lacks)})
 		}
-		if err := s.PauseFor(ctx, callersInterval); err != nil {
+		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
 			return end, err
 		}
 		if live, err = readLater(ctx, s, live); err != nil {
 			return end, err
 		}
 	}
+}
+
+// missingTasks returns what a restored version still lacks, for users; empty: nothing. Nobody watched its tasks during
+// the deployment, so some may just have ended: ECS replaces them, and until then their targets get requests.
+func missingTasks(o sluice.Outcome, t view.Traffic, live *ecs.ServiceState) string {
+	switch {
+	case o != sluice.RolledBack:
+		return ""
+	case live.Running < live.Desired:
+		return fmt.Sprintf("%d of %d tasks run", live.Running, live.Desired)
+	case t.MostTargets() > live.Running:
+		return fmt.Sprintf("%d targets get requests, and %d tasks run: the others ended", t.MostTargets(), live.Running)
+	}
+	return ""
 }
 
 // readLater reads the service again: an old answer may name the target group of a former PRIMARY task set. It returns

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/revision"
 	"github.com/sluice-ecs/sluice/internal/stage/scaling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // Ending is how a deployment ended.
@@ -79,7 +80,11 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return Ending{Outcome: o}, nil
 	}
 	end := Ending{Outcome: o}
-	if err == nil && s.Confirmed != nil && (o == sluice.Succeeded || o == sluice.RolledBack) {
+	switch {
+	case err != nil || o != sluice.Succeeded && o != sluice.RolledBack:
+	case s.Confirmed == nil && s.Plan.Callers.IsUnused(): // nothing was changed, so nothing was read again
+		end.Cause = view.NoRequests
+	case s.Confirmed != nil:
 		if end, err = confirmCallers(ctx, s, o, s.Confirmed); err != nil && s.CannotResume {
 			s.EmitWarning("it was not confirmed that callers reach the service: %v", err)
 			end, err = Ending{Outcome: o}, nil

@@ -4,12 +4,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 )
 
 // greatestWeight is AWS's limit for the weight of a target group.
 const greatestWeight = 999
+
+const (
+	// ConfirmGrace is how long callers may not reach the version of an outcome before the outcome changes. AWS's answers
+	// lag behind writes, and other tools write rules one after the other.
+	ConfirmGrace = time.Minute
+	// ConfirmInterval is the time between reads of a [Traffic] that is waited for.
+	ConfirmInterval = 5 * time.Second
+)
 
 // Problem is a production rule by which callers get errors, or another version.
 type Problem struct {
@@ -25,14 +34,7 @@ func (p Problem) Next() string {
 	if p.Route.Gone != "" {
 		return "create the rule again, with an action that forwards to the target group of the service"
 	}
-	return "see the rule, then restore its forward action: " + describeCommand(p.Route.Rule)
-}
-
-func describeCommand(r sluice.Rule) string {
-	if r.IsDefault() {
-		return "aws elbv2 describe-listeners --listener-arns " + r.Listener
-	}
-	return "aws elbv2 describe-rules --rule-arns " + r.ARN
+	return "see the rule, then restore its forward action: " + DescribeRuleCommand(p.Route.ARN)
 }
 
 // Problems returns why callers do not get the version that should serve. serving are the ARNs of the groups with its
@@ -45,6 +47,17 @@ func (t Traffic) Problems(before Traffic, serving ...string) (all []Problem) {
 		}
 	}
 	return all
+}
+
+// Had reports whether each of the problems is of a rule that was a problem in this read too.
+func (t Traffic) Had(problems []Problem) bool {
+	was := t.Problems(Traffic{})
+	for _, p := range problems {
+		if !slices.ContainsFunc(was, func(b Problem) bool { return b.Route.ARN == p.Route.ARN }) {
+			return false
+		}
+	}
+	return true
 }
 
 // MostlyUnhealthy returns the groups with weight in which more targets fail their health checks than pass them, for
@@ -88,7 +101,7 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 	case all == 0:
 		return "gives weight to no target group: callers get 503"
 	case own == 0:
-		return "sends no requests to the service any more: it forwards to " + describeShares(r.Forward)
+		return "sends no requests to the service any more: it forwards to " + DescribeShares(r.Forward)
 	}
 	for _, s := range r.Forward {
 		if why := t.problemOfShare(s, all, serving); why != "" {
@@ -156,19 +169,8 @@ func Texts(all []Problem) string {
 	return strings.Join(texts, "; ")
 }
 
-func describeShares(all []sluice.Share) string {
-	text := ""
-	for i, s := range all {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s %d", sluice.TargetGroupName(s.Group), s.Weight)
-	}
-	return text
-}
-
 // Repaired returns the weights of a rule with which callers reach a group that can serve. The weight of groups without
-// a healthy target goes to the groups of the service that have one: to those with weight in proportion 1 to 1, else to
+// a healthy target goes to one group of the service that has one: to one with weight if there is one, of several to
 // prefer, else to the first. ok is false if no group of the rule can serve, or if nothing needs to change.
 func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.Share, ok bool) {
 	out = slices.Clone(forward)

@@ -67,6 +67,18 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// Only the rules that were a problem before are forgiven.
+func TestProblemsOfBefore(t *testing.T) {
+	broken := rule("1", to(green, 1))
+	before := traffic(2, 0, Scope{}, broken, rule("2", to(blue, 1)))
+	if same := traffic(2, 0, Scope{}, broken, rule("2", to(blue, 1))); !before.Had(same.Problems(Traffic{})) {
+		t.Error("the same problem is called a new one")
+	}
+	if more := traffic(2, 0, Scope{}, broken, rule("2", to(green, 1))); before.Had(more.Problems(Traffic{})) {
+		t.Error("a problem of another rule is called one of before")
+	}
+}
+
 // gone is a later read without the rules of before, and with others.
 func gone(before Traffic, rules ...Route) Traffic {
 	t := Traffic{SentAt: time.Unix(2, 0)}

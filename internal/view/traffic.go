@@ -107,6 +107,9 @@ func (t Traffic) ReceivesRequests() bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool { own, _ := t.weight(r); return own > 0 })
 }
 
+// IsUnused reports whether the service has target groups, and no rule gives weight to any of them.
+func (t Traffic) IsUnused() bool { return t.IsRead() && len(t.Groups) > 0 && !t.ReceivesRequests() }
+
 // has reports whether the read contains a rule. Later reads contain it too, also if it no longer names a group.
 func (t Traffic) has(rule string) bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool { return r.ARN == rule })
@@ -129,6 +132,22 @@ func (t *Traffic) AddGroup(g Group) bool {
 	}
 	t.Groups = append(t.Groups, g)
 	return true
+}
+
+// HasNodes reports whether a Network Load Balancer sends requests to the service. Each of its nodes learns of targets by
+// itself, within a minute.
+func (t Traffic) HasNodes() bool {
+	return slices.ContainsFunc(t.Routes, func(r Route) bool { return r.Protocol != "" })
+}
+
+// MostTargets returns the greatest number of targets in one of the groups with weight.
+func (t Traffic) MostTargets() (most int) {
+	for _, g := range t.Groups {
+		if t.HasWeight(g.ARN) {
+			most = max(most, g.Targets)
+		}
+	}
+	return most
 }
 
 // HasWeight reports whether a rule gives weight to a group.

@@ -11,16 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/view"
 )
 
-const (
-	// trafficGrace is how long callers may not reach the version that AWS reports, before the wait fails. Rules that a
-	// tool writes one after the other are read in between.
-	trafficGrace = time.Minute
-	// trafficInterval is the time between such reads.
-	trafficInterval = 5 * time.Second
-)
-
 // confirmTraffic returns the end of a wait if callers get the version that it names. A success or a rollback that
-// callers do not get fails after [trafficGrace], or at the hard limit. Without the permission to read the load
+// callers do not get fails after [view.ConfirmGrace], or at the hard limit. Without the permission to read the load
 // balancer it reports that. listener is the production listener of CodeDeploy; empty: the service names its rules.
 // limit is the hard limit; the zero time: there is none.
 func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener string, limit time.Time) Update {
@@ -28,7 +20,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 	if f.target.SkipsTraffic || v.State != verdict.Ended || v.Outcome != sluice.Succeeded && v.Outcome != sluice.RolledBack {
 		return seen
 	}
-	end := f.now().Add(trafficGrace)
+	end := f.now().Add(view.ConfirmGrace)
 	if !limit.IsZero() && limit.Before(end) {
 		end = limit
 	}
@@ -40,7 +32,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 			return seen
 		case err == nil && len(problems) == 0:
 			if v.Callers == verdict.CallersNone {
-				v.Detail += "; it receives no requests: no rule sends requests to its target groups"
+				v.Detail += "; " + view.NoRequests
 			}
 			return seen
 		case err == nil && (left <= 0 || ctx.Err() != nil):
@@ -54,7 +46,7 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 			waits.Verdict.Detail += "; waiting for callers: " + view.Texts(problems)
 			f.reportChange(waits)
 		}
-		_ = f.watch.clock.Sleep(ctx, min(trafficInterval, end.Sub(f.now()))) // ends early with the wait
+		_ = f.watch.clock.Sleep(ctx, min(view.ConfirmInterval, end.Sub(f.now()))) // ends early with the wait
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -109,14 +108,10 @@ func (v serviceView) writeCallers(b *bytes.Buffer, t *ServiceReport) {
 		if len(t.Rules) > 0 {
 			break // their weights are shown
 		}
-		var shares []string
-		for _, s := range r.Forward {
-			shares = append(shares, fmt.Sprintf("%s %d", sluice.TargetGroupName(s.Group), s.Weight))
-		}
-		fmt.Fprintf(b, "%s: %s\n", r.Name, strings.Join(shares, ", "))
+		fmt.Fprintf(b, "%s: %s\n", r.Name, view.DescribeShares(r.Forward))
 	}
 	if !c.Receives && len(c.Problems) == 0 {
-		fmt.Fprintln(b, "the service receives no requests: no rule of the load balancer sends requests to its target groups")
+		fmt.Fprintln(b, view.NoRequests)
 	}
 	for _, p := range c.Problems {
 		fmt.Fprintln(b, v.Warn("warning: callers do not reach the service: "+p))

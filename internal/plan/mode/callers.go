@@ -38,7 +38,7 @@ func warnCallers(p *plan.Plan, live plan.AWSState) {
 	switch problems := t.Problems(view.Traffic{}); {
 	case len(problems) > 0:
 		addWarning(p, "callers do not reach the service now: %s", view.Texts(problems))
-	case !t.ReceivesRequests():
+	case t.IsUnused():
 		p.Notes = append(p.Notes, "no rule of the load balancer sends requests to the target groups of the service: it "+
 			"receives no requests")
 	}

@@ -9,6 +9,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 const (
@@ -106,7 +107,7 @@ func TestRewritingKeepsEverythingButTheWeights(t *testing.T) {
 	f := got[1].ForwardConfig
 	if len(f.TargetGroups) != 2 || *f.TargetGroups[0].TargetGroupArn != canary || *f.TargetGroups[0].Weight != 30 ||
 		*f.TargetGroups[1].Weight != 70 {
-		t.Errorf("groups %s", describeShares(forwardShares(got)))
+		t.Errorf("groups %s", view.DescribeShares(forwardShares(got)))
 	}
 	if !aws.ToBool(f.TargetGroupStickinessConfig.Enabled) || *f.TargetGroupStickinessConfig.DurationSeconds != 600 ||
 		*got[1].Order != 2 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // Driver sets the weights of the rules of two target groups. It implements [route.Driver].
@@ -332,7 +333,7 @@ func (d *Driver) WriteRule(ctx context.Context, act sluice.Act, r Rule, actions 
 		attempt.Planned = d.Planned(r)
 	}
 	return act(ctx, attempt, func(ctx context.Context) (string, error) {
-		return describeShares(forwardShares(actions)), d.modifyRule(ctx, r, actions)
+		return view.DescribeShares(forwardShares(actions)), d.modifyRule(ctx, r, actions)
 	})
 }
 
@@ -360,19 +361,8 @@ func WriteOf(r Rule) sluice.Write {
 
 // Describe says where a rule forwards to: "web-primary 90, web-canary 10".
 func (r Rule) Describe() string {
-	if s := describeShares(r.Forward); s != "" {
+	if s := view.DescribeShares(r.Forward); s != "" {
 		return s
 	}
 	return "no target group"
-}
-
-func describeShares(groups []sluice.Share) string {
-	text := ""
-	for i, g := range groups {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s %d", sluice.TargetGroupName(g.Group), g.Weight)
-	}
-	return text
 }

@@ -68,15 +68,6 @@ func newDefaultAction(l elbtypes.Listener) Rule {
 	}
 }
 
-// DescribeCommand returns the command that shows a rule, or the listener whose default action takes
-// its place.
-func DescribeCommand(rule string) string {
-	if strings.Contains(rule, ":listener/") {
-		return "aws elbv2 describe-listeners --listener-arns " + rule
-	}
-	return "aws elbv2 describe-rules --rule-arns " + rule
-}
-
 // withoutOffStickiness removes stickiness that is off from actions. AWS returns it for every
 // forward, but TLS listeners do not accept it.
 func withoutOffStickiness(actions []elbtypes.Action) []elbtypes.Action {

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/capacity"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // loadFingerprints returns the fingerprints of the rules: as saved last, otherwise those of the
@@ -58,7 +59,7 @@ func errRuleEdited(b traffic, arn, name string) error {
 	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
 		Err: errors.New("another process or person edited the rule after the deployment began; sluice does not " +
 			"overwrite it"),
-		Next: "see the rule: " + alb.DescribeCommand(arn) +
+		Next: "see the rule: " + view.DescribeRuleCommand(arn) +
 			"; restore it, then run sluice resume or sluice rollback"}
 }
 
