@@ -46,6 +46,12 @@ func WithLongRetry(ctx context.Context, p *LongRetry) context.Context {
 	return context.WithValue(ctx, longRetryKey{}, p)
 }
 
+// RetryAs makes the calls under the returned context retry as those under another one do. It is for
+// reads that several callers share: they end with none of the callers' contexts.
+func RetryAs(ctx, caller context.Context) context.Context {
+	return WithLongRetry(ctx, longRetryOf(caller))
+}
+
 // HasLongRetry reports whether calls under ctx are retried for minutes. A caller need not repeat a
 // call that failed without a response.
 func HasLongRetry(ctx context.Context) bool { return longRetryOf(ctx) != nil }

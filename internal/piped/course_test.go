@@ -26,10 +26,12 @@ import (
 // course is a way that a deployment can take in piped. What is said of the world,
 // the files and the image is said as in the other tests.
 type course struct {
-	world  string
-	target source
-	stages []*contract.BuildPipelineSyncStagesRequest_StageConfig // none: quick sync
-	back   int                                                    // rolled back when so many stages are done; 0: not
+	world    string
+	target   source
+	stages   []*contract.BuildPipelineSyncStagesRequest_StageConfig // none: quick sync
+	back     int                                                    // rolled back when so many stages are done; 0: not
+	again    bool                                                   // the files were deployed before
+	taskless bool                                                   // and all their tasks died since, until the service is updated
 }
 
 // courses are all ways that the plugin knows.
@@ -59,7 +61,10 @@ func courses() map[string]course {
 			image: "sim/web:v1-crash-after-3s-exit-0"}},
 		"standalone, a task that fails": {target: source{app: standalone(), task: jobFile(),
 			image: "sim/web:v1-crash-after-3s-exit-3"}},
-		"the first deployment": {target: source{service: serviceFile + "desiredCount: 2\n"}},
+		"task sets, unchanged":  {world: external, target: source{app: quickly}, again: true},
+		"rolling, unchanged":    {world: rolling, target: source{app: quickly, service: rollingFile}, again: true},
+		"CodeDeploy, unchanged": {world: shifted, target: source{app: quickly, service: shiftedFile()}, again: true},
+		"the first deployment":  {target: source{service: serviceFile + "desiredCount: 2\n"}},
 	}
 	for _, name := range []string{"task sets", "task sets, with auto scaling", "beside", "by name"} {
 		for n := 1; n <= 5; n++ {
@@ -73,11 +78,11 @@ func courses() map[string]course {
 
 // played is what came of a course.
 type played struct {
-	ends          []string // of stages, in order
-	stands        string
-	failed        float64 // requests
-	writes, saves int     // of the first process
-	log           string
+	ends                 []string // of stages, in order
+	stands               string
+	failed               float64 // requests
+	calls, writes, saves int     // of the first process
+	log                  string
 }
 
 // same tells whether two courses came to the same end.
@@ -148,7 +153,7 @@ func (s *stand) call() {
 
 // born starts the plugin.
 func (s *stand) born() {
-	l := &life{real: s.time, fake: s.rig.piped}
+	l := &life{real: s.time, fake: s.rig.piped, inject: func(fault string) { must(s, s.sim.Inject(fault)) }}
 	if len(s.at) > 0 {
 		l.at, s.at = s.at[0], s.at[1:]
 	}
@@ -168,8 +173,25 @@ func (s *stand) connect(ctx context.Context) (*account.Account, error) {
 }
 
 func (s *stand) play(at []point, away func() time.Duration) (out played) {
+	if s.again {
+		s.born()
+		s.begin(s.target, s.target).all()
+		s.first = nil
+	}
+	if s.taskless {
+		must(s, s.sim.Inject("no-capacity prod"))
+		must(s, s.sim.Inject("task-crash web count=2"))
+		_ = s.time.Sleep(context.Background(), time.Minute)
+	}
 	s.at, s.away = at, away
 	s.born()
+	if s.taskless {
+		s.life.wrote = func(operation string) {
+			if operation == "UpdateService" {
+				s.sim.ClearFaults()
+			}
+		}
+	}
 	was := s.target
 	was.image = "sim/web:v1"
 	d := s.begin(was, s.target, s.course.stages...)
@@ -188,8 +210,10 @@ func (s *stand) play(at []point, away func() time.Duration) (out played) {
 		out.ends = append(out.ends, "ECS_ROLLBACK "+s.insist(d, d.back()).String())
 	}
 	out.failed = s.lost()
+	s.sim.ClearFaults()
 	_ = s.time.Sleep(context.Background(), time.Minute)
-	out.stands, out.writes, out.saves = s.stands(), s.first.writes, s.first.saves
+	out.calls, out.writes, out.saves = s.first.calls, s.first.writes, s.first.saves
+	out.stands = s.stands()
 	for _, st := range d.Stages {
 		out.log += st.GetName() + ":\n" + s.rig.piped.text(st.GetId()) + "\n"
 	}

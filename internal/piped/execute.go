@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -108,9 +107,9 @@ func withTarget(name string, of int, err error) error {
 
 // withLongRetry makes calls retry when AWS does not respond. piped cannot pause a deployment, so a
 // stage retries until piped ends it.
-func (t *targetRun) withLongRetry(ctx context.Context, budget time.Duration) context.Context {
+func (t *targetRun) withLongRetry(ctx context.Context) context.Context {
 	return account.WithLongRetry(ctx,
-		&account.LongRetry{Budget: budget, Check: func() error { return context.Cause(ctx) },
+		&account.LongRetry{Budget: clock.Forever, Check: func() error { return context.Cause(ctx) },
 			Report: func(e sluice.Unanswered) { t.log.logEvent(e) }})
 }
 
@@ -275,9 +274,13 @@ func (t *targetRun) isLast(err error) bool {
 // is not finished, and that does not fail the deployment: the claim expires by itself. It returns an error if callers do
 // not get the version that the deployment or its rollback ended with.
 func (t *targetRun) finishDeployment(ctx context.Context, ended error) error {
+	retryFor, checkRetry := clock.Forever, func() error { return context.Cause(ctx) }
+	if ctx.Err() != nil {
+		retryFor, checkRetry = account.LongRetryBudget, nil // piped has ended the stage, and waits for nothing
+	}
 	w, err := stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan,
-		Index:      len(t.plan.Stages),
-		Deployment: t.deploymentID(), Host: t.host, RetryFor: account.LongRetryBudget, CannotResume: true})
+		Index: len(t.plan.Stages), Deployment: t.deploymentID(), Host: t.host,
+		RetryFor: retryFor, CheckRetry: checkRetry, CannotResume: true})
 	var end stage.Ending
 	if err == nil {
 		end, err = w.Finish(context.WithoutCancel(ctx), t.outcomeOf(ended))

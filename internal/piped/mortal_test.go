@@ -21,9 +21,10 @@ import (
 // done it, and the plugin never hears of it.
 type point struct {
 	save, after bool
-	refused     bool // nobody dies: piped cannot save it
-	cancelled   bool // nobody dies: somebody cancels the deployment
-	n           int  // from 1; 0: nowhere
+	refused     bool   // nobody dies: piped cannot save it
+	cancelled   bool   // nobody dies: somebody cancels the deployment
+	outage      string // nobody dies: AWS answers the n-th call, and those after it, in this way; see package fault
+	n           int    // from 1; 0: nowhere
 }
 
 func (p point) String() string {
@@ -31,6 +32,8 @@ func (p point) String() string {
 	switch {
 	case p.n == 0:
 		return "not killed"
+	case p.outage != "":
+		return fmt.Sprintf("%s from call %d on", p.outage, p.n)
 	case p.refused:
 		return fmt.Sprintf("%s %d refused", what, p.n)
 	}
@@ -50,10 +53,12 @@ type life struct {
 	real                         clock.Clock
 	fake                         *fake
 	at                           point
-	writes, saves                int
+	calls, writes, saves         int
 	dead                         bool
 	cancel                       func() // the stage
-	over                         bool   // it was cancelled
+	inject                       func(fault string)
+	wrote                        func(operation string) // told of each write; may be nil
+	over                         bool                   // it was cancelled
 }
 
 func (l *life) alive() {
@@ -128,10 +133,16 @@ func (l *life) middleware(stack *middleware.Stack) error {
 		func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
 			out middleware.SerializeOutput, meta middleware.Metadata, err error,
 		) {
+			l.calls++
+			if l.at.outage != "" && l.at.n == l.calls {
+				l.inject(l.at.outage)
+			}
 			here := false
 			if account.IsWrite(middleware.GetOperationName(ctx)) {
-				l.writes++
-				here = !l.at.save && l.at.n == l.writes
+				if l.writes++; l.wrote != nil {
+					l.wrote(middleware.GetOperationName(ctx))
+				}
+				here = !l.at.save && l.at.outage == "" && l.at.n == l.writes
 			}
 			err = l.around(here, func() error {
 				out, meta, err = next.HandleSerialize(ctx, in)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -94,7 +93,7 @@ type targetRun struct {
 
 // prepare makes the plan of the deployment on this deploy target. It writes nothing.
 func (t *targetRun) prepare(ctx context.Context) (err error) {
-	ctx = t.withLongRetry(ctx, clock.Forever)
+	ctx = t.withLongRetry(ctx)
 	if t.baseline, t.hasBaseline, err = loadBaseline(ctx, t.host); err != nil {
 		return err
 	}
@@ -134,7 +133,7 @@ func (t *targetRun) isUnwritten(ctx context.Context) (bool, error) {
 
 // runStage runs the prepared stage. of is the number of deploy targets.
 func (t *targetRun) runStage(ctx context.Context, of int) error {
-	ctx = t.withLongRetry(ctx, clock.Forever)
+	ctx = t.withLongRetry(ctx)
 	if of > 1 {
 		t.log.writeLines(contract.LogSeverity_INFO, "deploy target "+t.name)
 	}

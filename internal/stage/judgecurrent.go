@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
@@ -26,6 +27,10 @@ func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *pla
 	}
 	want := CurrentTarget(p)
 	want.Timeout = judgeTimeout
+	var err error
+	if want.First, err = readFirst(ctx, a, c, p); err != nil {
+		return nil, err
+	}
 	state := ""
 	seen, err := watch.New(a, c).Wait(ctx, want, func(s watch.Update) {
 		if s.Verdict.State == verdict.Progressing {
@@ -41,6 +46,14 @@ func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *pla
 	}
 	does, why := verdict.RemedyOf(v, seen.Service, seen.Code, p.From)
 	return &plan.Current{Does: string(does), Outcome: v.Outcome, Detail: why, Next: v.Next}, nil
+}
+
+// readFirst makes the read that the first poll judges. It is not limited by the time for the polls: without any answer
+// there is no verdict.
+func readFirst(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan) (ecs.ServiceRead, error) {
+	sent := c.Now()
+	live, err := ecs.Service{API: a.ECS(), Cluster: p.Cluster, Name: p.Service}.Observe(ctx)
+	return ecs.ServiceRead{State: live, SentAt: sent}, err
 }
 
 // keptRevision returns the revision that serves after the plan. Without changes it is the current one, also if that is

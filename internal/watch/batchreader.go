@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
@@ -17,7 +18,8 @@ const (
 )
 
 // batchReader answers single-key requests of many callers with batched reads. The zero value is not
-// usable: clock, size and read are required.
+// usable: clock, size and read are required. A read retries as the first of its requests does (see
+// [account.LongRetry]), so callers that retry for minutes do not share a reader with others.
 type batchReader[V any] struct {
 	clock clock.Clock
 	size  int // how many keys one read takes
@@ -33,6 +35,7 @@ type batchReader[V any] struct {
 
 // readRequest is one request, to be answered by due at the latest.
 type readRequest[V any] struct {
+	ctx        context.Context // of the caller
 	key        string
 	due        time.Time
 	done       context.CancelFunc
@@ -47,7 +50,7 @@ type readRequest[V any] struct {
 func (b *batchReader[V]) readKey(ctx context.Context, key string, due time.Time) (value V, found bool, err error) {
 	waiting, done := context.WithCancel(ctx)
 	defer done()
-	a := &readRequest[V]{key: key, due: due, done: done}
+	a := &readRequest[V]{ctx: ctx, key: key, due: due, done: done}
 	b.addRequest(a)
 	slept := b.clock.Sleep(waiting, clock.Forever)
 	if b.dropRequest(a) {
@@ -155,12 +158,24 @@ func (b *batchReader[V]) readBatches(batches [][]string) {
 	b.mu.Unlock()
 	reads := make([]func(), 0, len(batches))
 	for _, keys := range batches {
-		reads = append(reads, func() { b.readBatch(ctx, keys) })
+		retrying := account.RetryAs(ctx, b.callerOf(keys[0]))
+		reads = append(reads, func() { b.readBatch(retrying, keys) })
 	}
 	clock.All(b.clock, reads...)
 	b.mu.Lock()
 	b.stop = nil
 	b.mu.Unlock()
+}
+
+// callerOf returns the context of the first request for a key.
+func (b *batchReader[V]) callerOf(key string) context.Context {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.requests, func(a *readRequest[V]) bool { return a.key == key })
+	if i < 0 {
+		return context.Background() // its caller has ended
+	}
+	return b.requests[i].ctx
 }
 
 // readBatch reads one batch. If AWS refuses the batch as a bad request, each key is read alone, so

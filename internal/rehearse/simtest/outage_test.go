@@ -97,3 +97,23 @@ func tail(text string, lines int) string {
 	all := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
+
+// An outage that is shorter than the time for which calls are retried pauses no deployment, whichever read of a stage
+// it hits: those that AWS's own deployments are followed by, and those after the last stage, are retried as long.
+func TestShortOutagePausesNoDeployment(t *testing.T) {
+	count := 0
+	for _, name := range outageFlows {
+		c := flowCalled(t, name)
+		calls := Run(c).Calls
+		for n := 1; n < calls; n++ {
+			if count++; !*everyOutage && n < calls-3 && count%37 != 0 {
+				continue
+			}
+			x := c
+			x.Faults = []string{fmt.Sprintf("outage *:* as=refused skip=%d for=2m", n)}
+			if r := Run(x); r.Outcome != sluice.Succeeded || r.Paused {
+				t.Errorf("%s under %q: %s, paused %t: %s\n%s", name, x.Faults, r.Outcome, r.Paused, r.Cause, tail(r.Log, 20))
+			}
+		}
+	}
+}

@@ -22,7 +22,6 @@ func DeregisterOld(ctx context.Context, s *step.Step) error {
 	if s.Plan.KeepDefinitions == 0 {
 		return nil
 	}
-	ctx = s.WithRetries(ctx)
 	s.Stage.Writes = append(s.Stage.Writes, s.Plan.Finish...)
 	old, err := ecs.OlderRevisions(ctx, s.Account.ECS(), familyName(s), s.Plan.KeepDefinitions, maxDeregistered)
 	if err != nil || len(old) == 0 {
