@@ -57,7 +57,7 @@ type life struct {
 	dead                         bool
 	cancel                       func() // the stage
 	inject                       func(fault string)
-	wrote                        func(operation string) // told of each write; may be nil
+	wrote                        func(operation string) // told after each write; may be nil
 	over                         bool                   // it was cancelled
 }
 
@@ -139,15 +139,16 @@ func (l *life) middleware(stack *middleware.Stack) error {
 			}
 			here := false
 			if account.IsWrite(middleware.GetOperationName(ctx)) {
-				if l.writes++; l.wrote != nil {
-					l.wrote(middleware.GetOperationName(ctx))
-				}
+				l.writes++
 				here = !l.at.save && l.at.outage == "" && l.at.n == l.writes
 			}
 			err = l.around(here, func() error {
 				out, meta, err = next.HandleSerialize(ctx, in)
 				return err
 			})
+			if operation := middleware.GetOperationName(ctx); err == nil && l.wrote != nil && account.IsWrite(operation) {
+				l.wrote(operation)
+			}
 			return out, meta, err
 		}), middleware.Before)
 }
