@@ -179,7 +179,7 @@ func (l *life) PutDeploymentPluginMetadata(ctx context.Context, in *contract.Put
 	return out, err
 }
 
-// What the log's own goroutine sends is not awaited by a stage, and kills nobody.
+// What the goroutines of the log and of the page's buttons send is not awaited by a stage, and kills nobody.
 
 func (l *life) PutStageMetadata(ctx context.Context, in *contract.PutStageMetadataRequest,
 	_ ...grpc.CallOption) (*contract.PutStageMetadataResponse, error) {
@@ -195,6 +195,11 @@ func (l *life) ReportStageLogsFromLastCheckpoint(ctx context.Context,
 	in *contract.ReportStageLogsFromLastCheckpointRequest,
 	_ ...grpc.CallOption) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
 	return chooseText(l, ctx, in, l.fake.ReportStageLogsFromLastCheckpoint)
+}
+
+func (l *life) ListStageCommands(ctx context.Context, in *contract.ListStageCommandsRequest,
+	_ ...grpc.CallOption) (*contract.ListStageCommandsResponse, error) {
+	return chooseText(l, ctx, in, l.fake.ListStageCommands)
 }
 
 // here is a plugin in this process, as piped's connection to it.
