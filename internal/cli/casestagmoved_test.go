@@ -15,7 +15,7 @@ func TestMovedTagsAreNamed(t *testing.T) {
 		b.expect("deploy", 0, "No changes", "warning: tag of image", tag, force)
 		b.expect("deploy --output json", 0, tag, force)
 		b.expect("verify", 0, "warning tag of image", tag, force)
-		b.expect("plan --force-new-deployment", 0, tag, "this deployment starts the one that the tag names, and a rollback may start it too",
+		b.expect("plan --force-new-deployment", 0, tag, "new tasks run the one that the tag names now, and a rollback may too",
 			"!"+force)
 		b.expect("deploy --force-new-deployment", 0, "succeeded", tag)
 		b.expect("plan", 0, "No changes", "!moved")

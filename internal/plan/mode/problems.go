@@ -25,8 +25,8 @@ func warnProblems(p *plan.Plan, live plan.AWSState) {
 			continue
 		}
 		if x.Level == plan.Moved && p.Deploys() {
-			x.Next = "name the image by its digest to choose one: this deployment starts the one that the tag names, and a " +
-				"rollback may start it too"
+			x.Next = "name the image by its digest to choose one: new tasks run the one that the tag names now, and a rollback " +
+				"may too"
 		}
 		text := x.Resource + ": " + x.Text
 		if x.Next != "" {
