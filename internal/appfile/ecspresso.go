@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -68,6 +67,7 @@ func (l *loader) fillEcspresso(root *definition.Node) {
 	app.ProgressDeadline = min(app.ProgressDeadline, app.Timeout)
 	app.OnOutsideChange, app.OnOtherTargets = defaultOnOutside, defaultOnTargets
 	app.OnUnhealthyRoute = sluice.StopOnRoute
+	app.Scaling.KeepSuspended = true // as with ecspresso, only --resume-auto-scaling ends what --no-wait leaves
 	app.Standalone = standaloneOf(nil, app.Format)
 	app.Standalone.Run = false // a deployment registers the task definition; sluice run runs it
 	l.fillStandaloneRun(nil)
@@ -192,8 +192,8 @@ func (l *loader) stateFile(at string) (string, error) {
 		}
 		at = rest
 	}
-	file := path.Join(path.Dir(l.app.File), at)
-	if path.IsAbs(at) || !fs.ValidPath(file) {
+	file, ok := locate.NamedBy(l.fsys, l.app.File, at)
+	if !ok {
 		return "", errors.New("it is outside the folder of the configuration")
 	}
 	return file, nil
@@ -209,7 +209,7 @@ func (l *loader) loadEcspressoService(root *definition.Node) {
 		l.addProblem(l.src.At(service, "service is %s, but the file has no service_definition", service.Text))
 		return
 	case values.Text(service) == "":
-		l.addProblem(l.src.At(file, "the file has service_definition, but no service"))
+		l.loadPlacement(file)
 		return
 	}
 	l.serviceName = service.Text
@@ -221,6 +221,22 @@ func (l *loader) loadEcspressoService(root *definition.Node) {
 		l.addProblem(l.src.At(service, "service is %s, but %s has serviceName %s", service.Text, l.app.Service.File,
 			aws.ToString(in.ServiceName)))
 	}
+}
+
+// loadPlacement reads a service definition that no service has: sluice run starts tasks in its network.
+func (l *loader) loadPlacement(file *definition.Node) {
+	l.serviceName = "run" // AWS does not get it
+	service, text := l.decodeService(file, file.Text, "service_definition")
+	l.serviceText = text
+	if service == nil {
+		return
+	}
+	in, to := service.Input, &l.app.Standalone
+	to.LaunchType, to.ClusterARN = "", aws.ToString(in.Cluster)
+	to.RunTask.Input.NetworkConfiguration, to.RunTask.Input.PlatformVersion = in.NetworkConfiguration, in.PlatformVersion
+	to.RunTask.Input.LaunchType, to.RunTask.Input.CapacityProviderStrategy = in.LaunchType, in.CapacityProviderStrategy
+	l.app.Notes = append(l.app.Notes, fmt.Sprintf("the file names no service: only sluice run uses %s, to place tasks",
+		text.shown))
 }
 
 // ignoreTags removes tags from the definitions: they are neither compared nor written.

@@ -1,7 +1,12 @@
 package appfile_test
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/appfile/render"
+	"github.com/sluice-ecs/sluice/internal/folder"
 )
 
 const taskInJsonnet = `{family: 'web', tags: [{key: 'owner', value: 'a'}, {key: 'cost', value: 'b'}],
@@ -120,9 +126,9 @@ func TestEcspressoFilesAreRefused(t *testing.T) {
 			"variable TAG is not set", "TAG"},
 		{"no task definition", "service: web\nservice_definition: ecs-service-def.json\n", "the file has no task_definition", ""},
 		{"no service definition", "service: web\ntask_definition: ecs-task-def.jsonnet\n", "no service_definition", ""},
-		{"no service", "task_definition: ecs-task-def.jsonnet\nservice_definition: ecs-service-def.json\n", "but no service", ""},
 		{"a file outside of the folder", "task_definition: ../task.json\n", "is outside the folder", ""},
 		{"its advice", "task_definition: ../task.json\n", "move the file into the folder of the configuration", ""},
+		{"an absolute path outside of the folder", "task_definition: /etc/task.json\n", "/etc/task.json is outside the folder", ""},
 		{"a missing file", "task_definition: none.json\n", "there is no file none.json", ""},
 		{"camel case", "taskDefinition: a\ntask_definition: ecs-task-def.jsonnet\n", `unknown key "taskDefinition"`, ""},
 	} {
@@ -211,5 +217,118 @@ func TestEcspressoReadsATerraformState(t *testing.T) {
 		if _, err := load(c.task, c.service, c.more); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
+	}
+}
+
+// A service definition that belongs to no service says where sluice run starts tasks, as in ecspresso.
+func TestEcspressoServiceDefinitionWithoutService(t *testing.T) {
+	files := ecspressoFiles("ecspresso.yml", "cluster: prod\ntask_definition: ecs-task-def.jsonnet\n"+
+		"service_definition: ecs-service-def.json\n")
+	files["ecs-service-def.json"].Data = []byte(`{"launchType": "EC2", "loadBalancers": [
+		{"targetGroupArn": "arn:a", "containerName": "other", "containerPort": 80}],
+		"networkConfiguration": {"awsvpcConfiguration": {"subnets": ["subnet-1"]}}}`)
+	app, err := appfile.Load(files, ".", environment(map[string]string{"TAG": "v2"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := app.Standalone.RunTask.Input
+	if app.Service != nil || app.Standalone.LaunchType != "" || run.LaunchType != "EC2" ||
+		run.NetworkConfiguration.AwsvpcConfiguration.Subnets[0] != "subnet-1" {
+		t.Errorf("the application has %+v, and runs tasks with %+v", app, run)
+	}
+	if len(app.Notes) != 1 || !strings.Contains(app.Notes[0], "only sluice run uses ecs-service-def.json") {
+		t.Errorf("the notes are %q", app.Notes)
+	}
+}
+
+// Auto scaling that --suspend-auto-scaling suspends may stay suspended, as in ecspresso.
+func TestEcspressoKeepsAutoScalingSuspended(t *testing.T) {
+	app, err := appfile.Load(ecspressoFiles("ecspresso.yml", ecspressoConfig), ".",
+		environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"}))
+	if err != nil || !app.Scaling.KeepSuspended || app.Scaling.IsRequested() {
+		t.Errorf("the application has %+v, %v", app, err)
+	}
+}
+
+// Absolute paths lead to files of the folder: in the configuration, for a state, and for imports of Jsonnet. Others do not.
+func TestEcspressoAbsolutePaths(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"a/ecspresso.yml": "cluster: prod\nservice: web\ntask_definition: '{{ must_env \"DIR\" }}/a/task.jsonnet'\n" +
+			"service_definition: '{{ must_env \"DIR\" }}/a/service.json'\n" +
+			"plugins: [{name: tfstate, config: {path: '{{ must_env \"DIR\" }}/a/state/terraform.tfstate'}}]\n",
+		"a/service.json":            `{"desiredCount": {{ tfstate "output.count" }}}`,
+		"a/state/terraform.tfstate": terraformState,
+		"a/name.libsonnet":          "'web'",
+		"a/task.jsonnet": "local name = import '" + filepath.ToSlash(dir) + "/a/name.libsonnet'; {family: name, " +
+			"containerDefinitions: [{name: name, image: 'web:1', memory: 128}]}",
+	}
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)))
+	}
+	other := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, other); err != nil {
+		t.Skip(err)
+	}
+	from := environment(map[string]string{"DIR": filepath.ToSlash(dir)})
+	for name, fsys := range map[string]fs.FS{"a": folder.New(dir), ".": folder.New(filepath.Join(dir, "a")),
+		"in/the/prefix": folder.WithPrefix("in/the/prefix", folder.New(filepath.Join(dir, "a")))} {
+		app, err := appfile.Load(fsys, name, from)
+		if err != nil || app.Task.File != path.Join(name, "task.jsonnet") || *app.Service.Input.DesiredCount != 2 {
+			t.Errorf("%s: %+v, %v", name, app, err)
+		}
+	}
+	if _, err := appfile.Load(folder.New(filepath.Join(other, "a")), ".", from); err != nil {
+		t.Errorf("through a symbolic link: %v", err)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "a", "ecspresso.yml"),
+		[]byte("task_definition: '"+filepath.ToSlash(dir)+"/b/task.jsonnet'\n"), 0o600))
+	_, err := appfile.Load(folder.New(dir), "a", from)
+	if err == nil || !strings.Contains(err.Error(), "/b/task.jsonnet is outside the folder") {
+		t.Errorf("outside: %v", err)
+	}
+}
+
+// Files that cannot be deployed can be printed: definitions that do not fit together, values that AWS refuses, and a
+// configuration whose definitions cannot be read.
+func TestRefusedFilesAreRead(t *testing.T) {
+	from := environment(map[string]string{"TAG": "v2", "AWS_REGION": "us-east-1"})
+	read := func(task, service string) *appfile.Files {
+		t.Helper()
+		files := ecspressoFiles("ecspresso.yml", ecspressoConfig)
+		files["ecs-task-def.jsonnet"].Data, files["ecs-service-def.json"].Data = []byte(task), []byte(service)
+		read, err := appfile.ReadFiles(files, ".", from, nil)
+		if err != nil || read.Problems == nil || len(read.Application.Text) == 0 {
+			t.Fatalf("problems %v, error %v", read, err)
+		}
+		return read
+	}
+	const task = `{family: 'web', networkMode: 'bridge', containerDefinitions: [{name: 'web', image: 'web:1', memory: 128}]}`
+	const service = `{"desiredCount": 1, "networkConfiguration": {"awsvpcConfiguration": {"subnets": ["subnet-1"]}}}`
+	for name, files := range map[string]*appfile.Files{"definitions that do not fit": read(task, service),
+		"a value that AWS refuses": read(strings.Replace(task, "128", "1", 1), strings.Replace(service, "1,", "-1,", 1))} {
+		text, err := files.TaskJSON()
+		if err != nil || !strings.Contains(string(text), `"family":"web"`) {
+			t.Errorf("%s: task definition %s, %v", name, text, err)
+		}
+		text, err = files.ServiceJSON()
+		if err != nil || !strings.Contains(string(text), `"cluster":"prod"`) || !strings.Contains(string(text), `"serviceName":"web"`) {
+			t.Errorf("%s: service definition %s, %v", name, text, err)
+		}
+	}
+	files := read("{family: std.native('must_env')('NONE')}", `{"desiredCuont": 1}`)
+	if text, err := files.TaskJSON(); err == nil || !strings.Contains(err.Error(), "NONE is not set") {
+		t.Errorf("a missing variable: %s, %v", text, err)
+	}
+	if text, err := files.ServiceJSON(); err == nil || !strings.Contains(err.Error(), "desiredCuont") {
+		t.Errorf("an unknown member: %s, %v", text, err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

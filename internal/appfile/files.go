@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/sluice-ecs/sluice/internal/appfile/locate"
@@ -38,41 +37,47 @@ func (l *loader) compareDefinitions() {
 }
 
 func (l *loader) loadTask(at *definition.Node, name, what string) {
-	l.app.Task = l.decodeTask(at, name, what)
+	l.app.Task, l.taskText = l.decodeTask(at, name, what)
 }
 
-func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.Task {
-	file, data, ok := l.readNamed(at, name, what)
-	if !ok {
-		return nil
+// decodeTask returns a task definition, or nil with a problem, and its text.
+func (l *loader) decodeTask(at *definition.Node, name, what string) (*definition.Task, *evaluatedText) {
+	file, text := l.readNamed(at, name, what)
+	if text == nil {
+		return nil, nil
 	}
-	task, err := validate.LoadTask(file, data)
+	task, err := validate.LoadTask(text.shown, text.data)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
 	if task != nil {
-		task.File = l.fileOf(name)
+		task.File = file
 	}
-	return task
+	return task, text
 }
 
 func (l *loader) loadService(at *definition.Node, name, what string) {
-	file, data, ok := l.readNamed(at, name, what)
-	if !ok {
-		return
+	l.app.Service, l.serviceText = l.decodeService(at, name, what)
+	if service := l.app.Service; service != nil && service.Input.TaskDefinition != nil {
+		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
+			"taskDefinition in %s is not used: the task definition of the files is deployed", l.serviceText.shown))
 	}
-	service, err := validate.LoadNamedService(file, data, l.serviceName)
+}
+
+// decodeService returns a service definition, or nil with a problem, and its text.
+func (l *loader) decodeService(at *definition.Node, name, what string) (*definition.Service, *evaluatedText) {
+	file, text := l.readNamed(at, name, what)
+	if text == nil {
+		return nil, nil
+	}
+	service, err := validate.LoadNamedService(text.shown, text.data, l.serviceName)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
 	if service != nil {
-		service.File = l.fileOf(name)
+		service.File = file
 	}
-	l.app.Service = service
-	if service != nil && service.Input.TaskDefinition != nil {
-		l.app.Notes = append(l.app.Notes,
-			fmt.Sprintf("taskDefinition in %s is not used: the task definition of the files is deployed", file))
-	}
+	return service, text
 }
 
 // checkTargetGroups refuses a target group without an ARN, or whose container or port the task
@@ -106,36 +111,33 @@ func (l *loader) checkGroupARN(n *definition.Node) {
 	l.addProblem(p)
 }
 
-// fileOf returns the path of a file that the application file names.
-func (l *loader) fileOf(name string) string { return path.Join(path.Dir(l.app.File), name) }
-
-// readNamed reads a file relative to the application file, and evaluates it if the format says so. It
-// reports a problem at the key that names the file.
-func (l *loader) readNamed(at *definition.Node, name, what string) (string, []byte, bool) {
-	file := l.fileOf(name)
-	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
+// readNamed reads a file that the application file names, and evaluates it if the format says so. It
+// reports a problem at the key that names the file, and returns no text.
+func (l *loader) readNamed(at *definition.Node, name, what string) (file string, text *evaluatedText) {
+	file, ok := locate.NamedBy(l.fsys, l.app.File, name)
+	if !ok {
 		p := l.src.At(at, "%s: %s is outside the folder", what, name)
 		if l.evaluator != nil {
 			p.Next = "move the file into the folder of the configuration: a deployment reads no file outside of it"
 		}
 		l.addProblem(p)
-		return "", nil, false
+		return "", nil
 	}
 	data, err := l.readFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.addProblem(l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file))
-		return "", nil, false
+		return "", nil
 	}
 	if err != nil {
 		l.addProblem(l.src.At(at, "%s: %s: %v", what, file, locate.WithoutPath(err)))
-		return "", nil, false
+		return "", nil
 	}
-	shown, text, err := l.render(file, data)
+	shown, data, err := l.render(file, data)
 	if err != nil {
 		l.others = append(l.others, err)
-		return "", nil, false
+		return "", nil
 	}
-	return shown, text, true
+	return file, &evaluatedText{shown, data}
 }
 
 // fillCluster sets the cluster. The application file and the service definition must name the same
@@ -152,9 +154,7 @@ func (l *loader) fillCluster(key *definition.Node) {
 	named := app.Service.Input.Cluster
 	switch {
 	case named == nil && app.Cluster != "":
-		name := app.Cluster
-		app.Service.Input.Cluster = &name
-		app.Service.Given["cluster"] = true
+		app.Service.SetCluster(app.Cluster)
 	case named == nil:
 	case app.Cluster == "":
 		app.Cluster = *named

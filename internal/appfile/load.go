@@ -58,10 +58,22 @@ type ProvidersFile struct {
 
 // LoadWithProviders is [Load] with further metric providers; nil: there are none.
 func LoadWithProviders(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*Application, error) {
+	files, err := ReadFiles(fsys, name, from, more)
+	if err != nil {
+		return nil, err
+	}
+	if files.Problems != nil {
+		return nil, files.Problems
+	}
+	return files.Application, nil
+}
+
+// ReadFiles reads the files of an application as [LoadWithProviders] does, and returns them also if they cannot be
+// deployed. It returns an error only if the application file cannot be read or evaluated.
+func ReadFiles(fsys fs.FS, name string, from Evaluator, more *ProvidersFile) (*Files, error) {
 	file, err := locate.File(fsys, name)
 	if err != nil {
-		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
-			Next: "name the application file, or a folder with one app.pipecd.yaml or sluice.yaml"}
+		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err, Next: nextForFolder(name, err)}
 	}
 	l := &loader{fsys: fsys, providersFile: more, app: &Application{File: file, Source: map[string]string{}}}
 	data := []byte(onlyDefinitions)
@@ -96,10 +108,21 @@ func LoadWithProviders(fsys fs.FS, name string, from Evaluator, more *ProvidersF
 	if l.evaluator != nil {
 		l.app.Secrets = l.evaluator.Secrets()
 	}
-	if err := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...)); err != nil {
-		return nil, definition.FlattenErrors(err)
+	problems := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...))
+	if problems != nil {
+		problems = definition.FlattenErrors(problems)
 	}
-	return l.app, nil
+	return &Files{Application: l.app, Problems: problems, task: l.taskText, service: l.serviceText,
+		serviceName: l.serviceName}, nil
+}
+
+// nextForFolder says what to do about a folder without an application file, or with several.
+func nextForFolder(name string, err error) string {
+	var several locate.SeveralError
+	if errors.As(err, &several) {
+		return "give the file of one of them: sluice plan -c " + path.Join(name, several.Found[0])
+	}
+	return "name the application file, or a folder with one app.pipecd.yaml or sluice.yaml"
 }
 
 // loader reads the files of one application.
@@ -112,6 +135,8 @@ type loader struct {
 	providersFile *ProvidersFile // nil: none is given
 	// serviceName is the name that the application file gives the service; empty: its definition does.
 	serviceName string
+	// taskText and serviceText are the definitions after their evaluation; nil: they are not read.
+	taskText, serviceText *evaluatedText
 
 	problems []*definition.Problem // of the application file
 	others   []error               // of the definitions

@@ -78,7 +78,7 @@ func (l *loader) readSteps(n *definition.Node, where string) (all []Step) {
 		seen[s.Name] = true
 		s.Run = l.decodeRunTask(item.Get("runTask"), at+".runTask")
 		if file := item.Get("taskDefinitionFile"); values.Text(file) != "" {
-			s.Task = l.decodeTask(file, file.Text, at+".taskDefinitionFile")
+			s.Task, _ = l.decodeTask(file, file.Text, at+".taskDefinitionFile")
 		}
 		all = append(all, s)
 	}

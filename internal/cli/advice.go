@@ -2,8 +2,12 @@ package cli
 
 import (
 	"errors"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // otherCommands are commands of similar programs, with what does the same here.
@@ -27,20 +31,41 @@ var otherCommands = map[string]string{
 }
 
 // adviseOnFlag returns what to use instead of a flag that similar programs have, or "".
-func adviseOnFlag(command string, err error) string {
+func adviseOnFlag(c *cobra.Command, err error) string {
+	command := c.Name()
 	var unknown *pflag.NotExistError
 	var noValue *pflag.ValueRequiredError
+	var wrong *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if advice := otherFlags[command+" --"+name]; advice != "" {
 			return advice
 		}
-		return otherFlags["--"+name]
-	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output":
+		if advice := otherFlags["--"+name]; advice != "" {
+			return advice
+		}
+		return nearFlag(c, name)
+	case errors.As(err, &noValue) && noValue.GetSpecifiedName() == "output",
+		errors.As(err, &wrong) && wrong.GetFlag().Name == "output" && strings.HasPrefix(wrong.GetValue(), "-"):
 		return "give --output text or --output json"
 	}
 	return ""
+}
+
+// nearFlag returns advice to use the flag of a command whose name is nearest to an unknown one, or "".
+func nearFlag(c *cobra.Command, name string) string {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	near := definition.Nearest(name, names)
+	if near == "" {
+		return ""
+	}
+	return "use --" + near + ", or run " + c.CommandPath() + " --help"
 }
 
 // otherFlags are flags of ecspresso that sluice does not have, with what to use instead. A name without a command
@@ -59,6 +84,8 @@ var otherFlags = map[string]string{
 	"render --jsonnet": "leave it out: JSON is valid Jsonnet",
 	"run --task-def": "write a configuration with this task_definition and without service_definition, and run " +
 		"sluice run FILE",
+	"verify --cache":    "leave it out: each resource is read once",
+	"verify --no-cache": "leave it out: each resource is read once",
 	"run --client-token": "leave it out: sluice gives each run a token of its own, so that a repeated call starts " +
 		"no second task",
 	"run --ebs-delete-on-termination":    "leave it out: sluice run attaches no EBS volumes",

@@ -154,7 +154,7 @@ func (p *program) flagError(c *cobra.Command, err error) error {
 		}
 	}
 	next := "run " + c.CommandPath() + " --help"
-	if advice := adviseOnFlag(c.Name(), err); advice != "" {
+	if advice := adviseOnFlag(c, err); advice != "" {
 		next = advice
 	}
 	return &sluice.Error{Op: c.CommandPath(), Err: explainFlagError(err), Next: next}

@@ -61,22 +61,30 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"register --output":                               "next: give --output text or --output json",
-		"revisions --output tsv":                          "jq -r prints json as TSV with @tsv",
-		"deploy --wait-until ecs:BAKE":                    `"BAKE" is no lifecycle stage of ECS: give one of RECONCILE_SERVICE`,
-		"scale --wait-until paused":                       "sluice cannot wait for paused here: give it to sluice deploy or sluice wait",
-		"deploy --wait-until codedeploy:":                 `"" is no lifecycle event of ECS: give one of BeforeInstall, Install`,
-		"scale --wait-until codedeploy:X":                 "sluice cannot wait for codedeploy:X here: give it to sluice deploy or sluice wait",
-		"run --wait-until running":                        "give --no-wait",
-		"tasks trace":                                     "next: run sluice status, which says why tasks fail",
-		"tasks list":                                      "next: run sluice tasks",
-		"exec --port-forward":                             "--port-forward needs the port of the container",
-		"exec -L 80:80":                                   "-L is not LOCAL:HOST:PORT",
-		"exec --port 80":                                  "next: give --port-forward too",
-		"rollback --no-wait --deregister-task-definition": "--no-wait exits before the revision can be deregistered",
-		"init --jsonnet":                                  "next: give --format ecspresso",
-		"init --format ecspresso --jsonnet":               "next: give --service or --task-definition",
-		"init --task-definition a --service b":            "next: give one of them",
+		"register --output":             "next: give --output text or --output json",
+		"register --output --dry-run":   "next: give --output text or --output json",
+		"deploy --skip-task-defintion":  "next: use --skip-task-definition, or run sluice deploy --help",
+		"plan --profil x":               "next: use --profile, or run sluice plan --help",
+		"deploy --xyzzy":                "next: run sluice deploy --help",
+		"render":                        "next: give one of config, servicedef, taskdef",
+		"render tskdef":                 "next: give one of config, servicedef, taskdef",
+		"render taskdef servicedef a b": "it takes 1 argument, but 2 were given",
+		"render task-definition config service-definition": "read the application",
+		"revisions --output tsv":                           "jq -r prints json as TSV with @tsv",
+		"deploy --wait-until ecs:BAKE":                     `"BAKE" is no lifecycle stage of ECS: give one of RECONCILE_SERVICE`,
+		"scale --wait-until paused":                        "sluice cannot wait for paused here: give it to sluice deploy or sluice wait",
+		"deploy --wait-until codedeploy:":                  `"" is no lifecycle event of ECS: give one of BeforeInstall, Install`,
+		"scale --wait-until codedeploy:X":                  "sluice cannot wait for codedeploy:X here: give it to sluice deploy or sluice wait",
+		"run --wait-until running":                         "give --no-wait",
+		"tasks trace":                                      "next: run sluice status, which says why tasks fail",
+		"tasks list":                                       "next: run sluice tasks",
+		"exec --port-forward":                              "--port-forward needs the port of the container",
+		"exec -L 80:80":                                    "-L is not LOCAL:HOST:PORT",
+		"exec --port 80":                                   "next: give --port-forward too",
+		"rollback --no-wait --deregister-task-definition":  "--no-wait exits before the revision can be deregistered",
+		"init --jsonnet":                                   "next: give --format ecspresso",
+		"init --format ecspresso --jsonnet":                "next: give --service or --task-definition",
+		"init --task-definition a --service b":             "next: give one of them",
 		"init --format ecspresso --service a --task-definition-path b/c": "the name of a definition's file has a folder",
 	} {
 		code, _, errs := runOffline(t, strings.Fields(args)...)
@@ -93,7 +101,7 @@ func TestFlagsOfEcspressoAreKnown(t *testing.T) {
 		"wait --until stable --config x", "deregister --force --keeps 3", "run --wait-until stopped --propagate-tags NONE",
 		"appspec --no-update-service", "appspec --update-service", "diff --without-service", "tasks --find", "delete --terminate --force",
 		"deploy --skip-task-definition --revision 3 --no-update-service", "--log-format json status", "revisions --output table",
-		"exec --id a --command sh --container web", "init --force-overwrite --jsonnet"} {
+		"exec --id a --command sh --container web", "verify --no-get-secrets --no-put-logs", "init --force-overwrite --jsonnet"} {
 		code, out, errs := runOffline(t, append(strings.Fields(args), "--help")...)
 		if code != 0 || out+errs == "" || strings.Contains(errs, "unknown") {
 			t.Errorf("sluice %s: %d\n%s", args, code, errs)

@@ -13,6 +13,12 @@ func (t *Task) JSON() ([]byte, error) {
 	return json.Marshal(jsonValue(reflect.ValueOf(t.Input)))
 }
 
+// SetCluster sets the cluster of a definition that names none.
+func (s *Service) SetCluster(name string) {
+	s.Input.Cluster = &name
+	s.Given["cluster"] = true
+}
+
 // JSON returns the definition as CreateService's request. [DecodeService] reads it with the same
 // members given.
 func (s *Service) JSON() ([]byte, error) {

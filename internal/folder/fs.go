@@ -74,6 +74,24 @@ func (f FS) openRoot() (*os.Root, error) {
 	return os.OpenRoot(f.dir)
 }
 
+// NameOf returns the name of a file below the folder by its absolute path. It returns false for a file outside. The
+// path may have the folder's own name or the one without symbolic links.
+func (f FS) NameOf(path string) (name string, ok bool) {
+	if !filepath.IsAbs(path) {
+		return "", false
+	}
+	dirs := []string{f.dir}
+	if resolved, err := filepath.EvalSymlinks(f.dir); err == nil {
+		dirs = append(dirs, resolved)
+	}
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel), true
+		}
+	}
+	return "", false
+}
+
 func openError(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -30,3 +30,13 @@ func (n prefixedFS) Open(name string) (fs.File, error) {
 	}
 	return n.files.Open(rest)
 }
+
+// NameOf returns the name of a file by its absolute path; see [FS.NameOf].
+func (n prefixedFS) NameOf(file string) (name string, ok bool) {
+	folder, hasNames := n.files.(interface{ NameOf(string) (string, bool) })
+	if !hasNames {
+		return "", false
+	}
+	name, ok = folder.NameOf(file)
+	return path.Join(n.prefix, name), ok
+}

@@ -40,9 +40,42 @@ func File(fsys fs.FS, name string) (string, error) {
 	case len(found) == 0:
 		return "", errors.New("the folder has no application file")
 	case len(found) > 1:
-		return "", fmt.Errorf("the folder has %d application files: %s", len(found), strings.Join(found, ", "))
+		return "", SeveralError{found}
 	}
 	return path.Join(name, found[0]), nil
+}
+
+// SeveralError is a folder with several application files.
+type SeveralError struct{ Found []string }
+
+func (e SeveralError) Error() string {
+	return fmt.Sprintf("the folder has %d application files: %s", len(e.Found), strings.Join(e.Found, ", "))
+}
+
+// absoluteNames is a folder that knows where on the machine it is.
+type absoluteNames interface {
+	// NameOf returns the name in the folder of a file with an absolute path. It returns false for a file outside.
+	NameOf(path string) (name string, ok bool)
+}
+
+// NameOf returns the name in fsys of a file with an absolute path. It returns false for a file outside, and for a
+// path that is not absolute.
+func NameOf(fsys fs.FS, name string) (file string, ok bool) {
+	folder, hasNames := fsys.(absoluteNames)
+	if !hasNames {
+		return "", false
+	}
+	return folder.NameOf(name)
+}
+
+// NamedBy returns the path in fsys of a file that another file names: relative to the folder of that file, or
+// absolute. It returns false for a file outside of that folder.
+func NamedBy(fsys fs.FS, from, name string) (file string, ok bool) {
+	dir := path.Dir(from)
+	if file, ok := NameOf(fsys, name); ok {
+		return file, dir == "." || strings.HasPrefix(file, dir+"/")
+	}
+	return path.Join(dir, name), !path.IsAbs(name) && fs.ValidPath(path.Clean(name))
 }
 
 // listCandidates returns the application files of a folder, with app.pipecd.yaml first.

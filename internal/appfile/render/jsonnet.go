@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-jsonnet"
 	"github.com/google/go-jsonnet/ast"
 	"github.com/google/go-jsonnet/formatter"
+
+	"github.com/sluice-ecs/sluice/internal/appfile/locate"
 )
 
 // evaluateJsonnet returns the JSON text of a Jsonnet file.
@@ -160,8 +162,11 @@ type importer struct {
 
 // Import reads a file by its name relative to the file that imports it.
 func (i *importer) Import(from, name string) (jsonnet.Contents, string, error) {
-	file := path.Join(path.Dir(from), name)
-	if path.IsAbs(name) || !fs.ValidPath(file) {
+	file, ok := locate.NameOf(i.files, name)
+	if !ok {
+		file, ok = path.Join(path.Dir(from), name), !path.IsAbs(name)
+	}
+	if !ok || !fs.ValidPath(file) {
 		return jsonnet.Contents{}, "", fmt.Errorf("%s is outside the folder", name)
 	}
 	if c, ok := i.read[file]; ok {

@@ -4,9 +4,11 @@
 package tfstate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -72,6 +74,9 @@ func Parse(data []byte) (*State, error) {
 			return nil, fmt.Errorf("it has a resource with the address %s: %w", address, err)
 		}
 		for _, i := range r.Instances {
+			if r.Mode == "data" && r.Type == "terraform_remote_state" {
+				unwrapOutputs(i.Attributes)
+			}
 			s.instances = append(s.instances, instance{resource: parts, index: indexPart(i.IndexKey),
 				attributes: i.Attributes})
 		}
@@ -79,19 +84,30 @@ func Parse(data []byte) (*State, error) {
 	return s, nil
 }
 
+// unwrapOutputs replaces the outputs of another state by their values. Terraform stores their type next to them.
+func unwrapOutputs(attributes map[string]any) {
+	for name, v := range attributes {
+		typed, isMap := v.(map[string]any)
+		if isMap && typed["value"] != nil && typed["type"] != nil {
+			attributes[name] = typed["value"]
+		}
+	}
+}
+
 func indexPart(key any) *part {
 	switch k := key.(type) {
 	case string:
 		return &part{text: k, isIndex: true}
 	case float64:
-		return &part{text: strconv.Itoa(int(k)), isIndex: true}
+		return &part{text: strconv.Itoa(int(k)), isIndex: true, isCount: true}
 	}
 	return nil
 }
 
 // Lookup returns the value of an address: "aws_vpc.main.id", "data.aws_subnets.all.ids[0]",
 // `module.net["a"].aws_vpc.main.id`, `aws_subnet.all["a"].arn` or "output.vpc_id". Quotes may be single. A value is
-// a text, a float64, a bool, nil, a []any or a map[string]any.
+// a text, a float64, a bool, nil, a []any or a map[string]any. A resource with count, without an index, is a list of its
+// instances; one with for_each is a map of them.
 func (s *State) Lookup(address string) (any, error) {
 	parts, err := parseAddress(strings.ReplaceAll(address, "'", `"`))
 	if err != nil {
@@ -104,25 +120,47 @@ func (s *State) Lookup(address string) (any, error) {
 		}
 		return follow(value, parts[2:], address)
 	}
-	count := 0
+	var indexed []instance
 	for _, i := range s.instances {
 		if !hasPrefix(parts, i.resource) {
 			continue
 		}
-		count++
 		rest := parts[len(i.resource):]
 		switch {
 		case i.index == nil:
 			return follow(i.attributes, rest, address)
-		case len(rest) > 0 && rest[0] == *i.index:
+		case len(rest) > 0 && rest[0].isIndex && rest[0].text == i.index.text:
 			return follow(i.attributes, rest[1:], address)
 		}
+		indexed = append(indexed, i)
 	}
-	if count > 0 {
+	switch {
+	case len(indexed) == 0:
+		return nil, fmt.Errorf("the state has no %s", address)
+	case len(parts) > len(indexed[0].resource):
 		return nil, fmt.Errorf("the state has no %s: the resource has %s, by count or for_each",
-			address, plural(count))
+			address, plural(len(indexed)))
 	}
-	return nil, fmt.Errorf("the state has no %s", address)
+	return group(indexed), nil
+}
+
+// group returns the instances of one resource: a list in the order of count, or a map by the keys of for_each.
+func group(instances []instance) any {
+	if slices.ContainsFunc(instances, func(i instance) bool { return !i.index.isCount }) {
+		byKey := map[string]any{}
+		for _, i := range instances {
+			byKey[i.index.text] = i.attributes
+		}
+		return byKey
+	}
+	ordered := slices.SortedFunc(slices.Values(instances), func(a, b instance) int {
+		return cmp.Compare(a.index.number(), b.index.number())
+	})
+	list := make([]any, len(ordered))
+	for n, i := range ordered {
+		list[n] = i.attributes
+	}
+	return list
 }
 
 // follow returns the value at a path inside of a value.
@@ -152,6 +190,13 @@ func follow(value any, path []part, address string) (any, error) {
 type part struct {
 	text    string
 	isIndex bool
+	isCount bool // the index of an instance is a number
+}
+
+// number is the index of an instance of count.
+func (p part) number() int {
+	n, _ := strconv.Atoi(p.text)
+	return n
 }
 
 func hasPrefix(parts, prefix []part) bool {

@@ -15,6 +15,10 @@ const stateText = `{"version": 4, "terraform_version": "1.9.5", "serial": 7, "li
   {"index_key": "a", "attributes": {"id": "subnet-a"}}, {"index_key": "b.c", "attributes": {"id": "subnet-bc"}}]},
  {"mode": "managed", "type": "aws_eip", "name": "nat", "instances": [
   {"index_key": 0, "attributes": {"id": "eip-0"}}, {"index_key": 1, "attributes": {"id": "eip-1"}}]},
+ {"mode": "managed", "type": "aws_eip", "name": "lb", "instances": [
+  {"index_key": 10, "attributes": {"id": "eip-10"}}, {"index_key": 2, "attributes": {"id": "eip-2"}}]},
+ {"mode": "data", "type": "terraform_remote_state", "name": "net", "instances": [{"attributes": {"backend": "s3",
+  "outputs": {"value": {"vpc": "vpc-r", "ids": ["a"]}, "type": ["object", {"vpc": "string"}]}}}]},
  {"mode": "data", "type": "aws_subnets", "name": "all", "instances": [{"attributes": {"ids": ["s-1", "s-2"]}}]},
  {"module": "module.net[\"x\"].module.inner", "mode": "managed", "type": "aws_vpc", "name": "main",
   "instances": [{"attributes": {"id": "vpc-x"}}]}
@@ -26,18 +30,22 @@ func TestLookup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]string{
-		"aws_vpc.main.id":                              `"vpc-1"`,
-		"aws_vpc.main.tags.size":                       `1000000`,
-		`aws_vpc.main.tags["a.b"]`:                     `"dotted"`,
-		"aws_subnet.all['a'].id":                       `"subnet-a"`,
-		`aws_subnet.all["b.c"].id`:                     `"subnet-bc"`,
-		"aws_eip.nat[1].id":                            `"eip-1"`,
-		"data.aws_subnets.all.ids":                     `["s-1","s-2"]`,
-		"data.aws_subnets.all.ids[1]":                  `"s-2"`,
-		"module.net['x'].module.inner.aws_vpc.main.id": `"vpc-x"`,
-		"output.vpc_id":                                `"vpc-1"`,
-		"output.ports[0]":                              `80`,
-		"aws_subnet.all[\"a\"]":                        `{"id":"subnet-a"}`,
+		"aws_vpc.main.id":                                `"vpc-1"`,
+		"aws_vpc.main.tags.size":                         `1000000`,
+		`aws_vpc.main.tags["a.b"]`:                       `"dotted"`,
+		"aws_subnet.all['a'].id":                         `"subnet-a"`,
+		`aws_subnet.all["b.c"].id`:                       `"subnet-bc"`,
+		"aws_eip.nat[1].id":                              `"eip-1"`,
+		"data.aws_subnets.all.ids":                       `["s-1","s-2"]`,
+		"data.aws_subnets.all.ids[1]":                    `"s-2"`,
+		"module.net['x'].module.inner.aws_vpc.main.id":   `"vpc-x"`,
+		"output.vpc_id":                                  `"vpc-1"`,
+		"output.ports[0]":                                `80`,
+		"aws_subnet.all[\"a\"]":                          `{"id":"subnet-a"}`,
+		"aws_subnet.all":                                 `{"a":{"id":"subnet-a"},"b.c":{"id":"subnet-bc"}}`,
+		"aws_eip.lb":                                     `[{"id":"eip-2"},{"id":"eip-10"}]`,
+		"data.terraform_remote_state.net.outputs.vpc":    `"vpc-r"`,
+		"data.terraform_remote_state.net.outputs.ids[0]": `"a"`,
 
 		"aws_vpc.mian.id":             "the state has no aws_vpc.mian.id",
 		"aws_vpc.main.arn":            "aws_vpc.main.arn has no arn in the state",

@@ -66,13 +66,14 @@ func TestRenderedConfig(t *testing.T) {
 		"region: us-east-1\n\n\n":   "region: us-east-1\n",
 		"# with a comment\na: {}\n": "# with a comment\na: {}\n",
 	} {
-		got, err := renderedText(&appfile.Application{Text: []byte(from)}, "config")
+		got, err := renderedText(&appfile.Files{Application: &appfile.Application{Text: []byte(from)}}, "config")
 		if err != nil || string(got) != want {
 			t.Errorf("%q: %q %v", from, got, err)
 		}
 	}
-	for _, target := range []string{"servicedef", "taskdef", "all"} {
-		if text, err := renderedText(&appfile.Application{File: "sluice.yaml"}, target); err == nil {
+	for _, target := range []string{"servicedef", "taskdef"} {
+		files := &appfile.Files{Application: &appfile.Application{File: "sluice.yaml"}}
+		if text, err := renderedText(files, target); err == nil {
 			t.Errorf("%s: %s and no error", target, text)
 		}
 	}

@@ -2,9 +2,11 @@ package definitions
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -18,27 +20,51 @@ import (
 // renderTargets are what sluice render prints, by name.
 func renderTargets() []string { return []string{"config", "servicedef", "taskdef"} }
 
+// ecspressoTargets are ecspresso's other names of targets.
+func ecspressoTargets() map[string]string {
+	return map[string]string{"service-definition": "servicedef", "task-definition": "taskdef"}
+}
+
+// cutTargets returns the targets at the beginning of the arguments, and the other arguments.
+func cutTargets(args []string) (targets, rest []string) {
+	for i, arg := range args {
+		name := cmp.Or(ecspressoTargets()[arg], arg)
+		if !slices.Contains(renderTargets(), name) {
+			return targets, args[i:]
+		}
+		targets = append(targets, name)
+	}
+	return targets, nil
+}
+
 func (p *program) newRenderCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var showSecrets bool
 	c := &cobra.Command{
-		Use:   "render config|servicedef|taskdef [DIR | -c FILE]",
-		Short: "Print a file of an application, evaluated",
-		Long: `Print a file of an application after Jsonnet and templates have been evaluated: the
+		Use:   "render config|servicedef|taskdef… [DIR | -c FILE]",
+		Short: "Print files of an application, evaluated",
+		Long: `Print files of an application after Jsonnet and templates have been evaluated: the
 application file (config), or the service or task definition as the JSON of the request
-that AWS gets. It calls no AWS, unless the files have lookups in it. A value that a lookup
-read and that is secret, such as a SecureString, is masked unless --show-secrets is given.`,
+that AWS gets. It does not check whether they can be deployed: sluice plan does. It calls
+no AWS, unless the files have lookups in it. A value that a lookup read and that is secret,
+such as a SecureString, is masked unless --show-secrets is given.`,
 		Example: `  sluice render taskdef examples/ecspresso --envfile examples/ecspresso/prod.env
   sluice render servicedef examples/canary | jq .loadBalancers
   sluice render config examples/ecspresso`,
-		Args:      cobra.RangeArgs(1, 2),
 		ValidArgs: renderTargets(),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.Path(c, args[1:])
+			targets, rest := cutTargets(args)
+			if len(targets) == 0 {
+				return unknownTarget(args)
+			}
+			if err := session.AtMost(1)(c, rest); err != nil {
+				return err
+			}
+			path, _, err := at.Path(c, rest)
 			if err != nil {
 				return err
 			}
-			return p.runRender(args[0], path, showSecrets)
+			return p.runRender(targets, path, showSecrets)
 		},
 	}
 	at.Register(c)
@@ -46,44 +72,55 @@ read and that is secret, such as a SecureString, is masked unless --show-secrets
 	return c
 }
 
-func (p *program) runRender(target, path string, showSecrets bool) error {
-	app, err := p.LoadApplication(path)
+// unknownTarget is the error for arguments that begin with no target.
+func unknownTarget(args []string) error {
+	err := errors.New("it needs the name of what to print")
+	if len(args) > 0 {
+		err = fmt.Errorf("there is no file %q", args[0])
+	}
+	return &sluice.Error{Op: "render", Err: err, Next: "give one of " + strings.Join(renderTargets(), ", ")}
+}
+
+func (p *program) runRender(targets []string, path string, showSecrets bool) error {
+	files, err := p.ReadFiles(path)
 	if err != nil {
 		return err
 	}
-	text, err := renderedText(app, target)
-	if err != nil {
-		return err
+	var all []byte
+	for _, target := range targets {
+		text, err := renderedText(files, target)
+		if err != nil {
+			return err
+		}
+		all = append(all, text...)
 	}
 	if showSecrets {
 		p.ShowKnownSecrets()
-	} else if len(app.Secrets) > 0 {
+	} else if len(files.Application.Secrets) > 0 {
 		fmt.Fprintln(p.Env.Err, "note: secret values of lookups are masked; --show-secrets prints them")
 	}
-	_, err = p.Env.Out.Write(text)
+	_, err = p.Env.Out.Write(all)
 	return err
 }
 
 // renderedText returns one file of the application.
-func renderedText(app *appfile.Application, target string) ([]byte, error) {
+func renderedText(files *appfile.Files, target string) ([]byte, error) {
 	var data []byte
 	var err error
-	switch {
-	case target == "config":
-		return configText(app.Text)
-	case target == "taskdef" && app.Task != nil:
-		data, err = app.Task.JSON()
-	case target == "servicedef" && app.Service != nil:
-		data, err = app.Service.JSON()
-	case target == "taskdef", target == "servicedef":
-		return nil, &sluice.Error{Op: "render " + target, Resource: app.File,
-			Err: errors.New("the application has no such definition"), Next: "run sluice render config"}
-	default:
-		return nil, &sluice.Error{Op: "render", Err: fmt.Errorf("there is no file %q", target),
-			Next: "give one of " + strings.Join(renderTargets(), ", ")}
+	switch target {
+	case "config":
+		return configText(files.Application.Text)
+	case "taskdef":
+		data, err = files.TaskJSON()
+	case "servicedef":
+		data, err = files.ServiceJSON()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case data == nil:
+		return nil, &sluice.Error{Op: "render " + target, Resource: files.Application.File,
+			Err: errors.New("the application has no such definition"), Next: "run sluice render config"}
 	}
 	return indented(data)
 }

@@ -162,6 +162,10 @@ func (p *program) deployPrepared(ctx context.Context, j *journal.Journal, pre *p
 	if err := refuseSuspendedScaling(pre.plan, how.NoWait || how.Until != ""); err != nil {
 		return err
 	}
+	if s := pre.plan.Scaling; how.NoWait && s != nil && s.Suspend {
+		pre.plan.Warnings = append(pre.plan.Warnings, "with --no-wait, auto scaling stays suspended after this command: "+
+			"sluice resume restores it at the end of the deployment")
+	}
 	if how.NoWait && pre.plan.NeedsBreaker() && !ecsRollsBack(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings,
 			"the service has no circuit breaker that rolls back, and with --no-wait sluice does not monitor "+

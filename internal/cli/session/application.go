@@ -21,6 +21,22 @@ import (
 // LoadApplication reads the application at a path. The names of its files are relative to the
 // working directory, if the files are below it. --timeout replaces the timeout of its deployments.
 func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
+	files, err := s.ReadFiles(path)
+	if err == nil {
+		err = files.Problems
+	}
+	if err != nil {
+		return nil, err
+	}
+	app := files.Application
+	if s.Flags.timeout > 0 {
+		app.Timeout, app.ProgressDeadline = s.Flags.timeout, min(app.ProgressDeadline, s.Flags.timeout)
+	}
+	return app, nil
+}
+
+// ReadFiles reads the files of the application at a path, also if they cannot be deployed.
+func (s *Session) ReadFiles(path string) (*appfile.Files, error) {
 	at, err := s.LocateApplication(path)
 	if err != nil {
 		return nil, err
@@ -34,26 +50,28 @@ func (s *Session) LoadApplication(path string) (*appfile.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	app, err := s.loadInTime(at, from, providers)
-	if !at.local {
-		app, err = nameOutsideFiles(at.folder)(app, err)
+	files, err := s.readInTime(at, from, providers)
+	if at.local {
+		return files, err
 	}
-	if err == nil && s.Flags.timeout > 0 {
-		app.Timeout, app.ProgressDeadline = s.Flags.timeout, min(app.ProgressDeadline, s.Flags.timeout)
+	nameProblems(at.folder, err)
+	if files != nil {
+		nameProblems(at.folder, files.Problems)
+		nameFiles(at.folder, files.Application)
 	}
-	return app, err
+	return files, err
 }
 
 // defaultLoadLimit is [Env.LoadLimit] if that is zero.
 const defaultLoadLimit = 20 * time.Second
 
-// loadInTime reads the application. The evaluation of Jsonnet cannot be stopped: if it takes too long, it goes on
+// readInTime reads the application. The evaluation of Jsonnet cannot be stopped: if it takes too long, it goes on
 // until the command has ended.
-func (s *Session) loadInTime(at ApplicationLocation, from *render.Environment,
-	providers *appfile.ProvidersFile) (*appfile.Application, error) {
+func (s *Session) readInTime(at ApplicationLocation, from *render.Environment,
+	providers *appfile.ProvidersFile) (*appfile.Files, error) {
 	limit := cmp.Or(s.Env.LoadLimit, defaultLoadLimit)
 	type result struct {
-		app   *appfile.Application
+		files *appfile.Files
 		err   error
 		panic any
 	}
@@ -64,7 +82,7 @@ func (s *Session) loadInTime(at ApplicationLocation, from *render.Environment,
 			r.panic = recover()
 			done <- r
 		}()
-		r.app, r.err = appfile.LoadWithProviders(at.Files, at.Name, from, providers)
+		r.files, r.err = appfile.ReadFiles(at.Files, at.Name, from, providers)
 	}()
 	select {
 	case r := <-done:
@@ -72,7 +90,7 @@ func (s *Session) loadInTime(at ApplicationLocation, from *render.Environment,
 			panic(r.panic)
 		}
 		s.known.Add(from.Secrets()...)
-		return r.app, r.err
+		return r.files, r.err
 	case <-time.After(limit):
 		return nil, &sluice.Error{Op: "evaluate the files", Resource: at.Name,
 			Err:  fmt.Errorf("they are not evaluated after %s", limit),
@@ -110,34 +128,33 @@ func (s *Session) LocateApplication(path string) (ApplicationLocation, error) {
 	return at, nil
 }
 
-// nameOutsideFiles returns a function that puts the given folder in front of file names. It is used
-// for an application that is not below the working directory.
-func nameOutsideFiles(folder string) func(*appfile.Application, error) (*appfile.Application, error) {
-	named := func(file string) string { return filepath.ToSlash(filepath.Join(folder, file)) }
-	return func(app *appfile.Application, err error) (*appfile.Application, error) {
-		for _, e := range splitErrors(err) {
-			var problem *definition.Problem
-			var told *sluice.Error
-			switch {
-			case errors.As(e, &problem):
-				problem.File = named(problem.File)
-			case errors.As(e, &told) && told.Resource != "":
-				told.Resource = named(told.Resource)
-			}
+// nameProblems puts the given folder in front of the file names of problems. It is used for an application that is
+// not below the working directory.
+func nameProblems(folder string, err error) {
+	for _, e := range splitErrors(err) {
+		var problem *definition.Problem
+		var told *sluice.Error
+		switch {
+		case errors.As(e, &problem):
+			problem.File = inFolder(folder, problem.File)
+		case errors.As(e, &told) && told.Resource != "":
+			told.Resource = inFolder(folder, told.Resource)
 		}
-		if err != nil {
-			return nil, err
-		}
-		app.File = named(app.File)
-		if app.Task != nil {
-			app.Task.File = named(app.Task.File)
-		}
-		if app.Service != nil {
-			app.Service.File = named(app.Service.File)
-		}
-		return app, nil
 	}
 }
+
+// nameFiles puts the given folder in front of the file names of an application.
+func nameFiles(folder string, app *appfile.Application) {
+	app.File = inFolder(folder, app.File)
+	if app.Task != nil {
+		app.Task.File = inFolder(folder, app.Task.File)
+	}
+	if app.Service != nil {
+		app.Service.File = inFolder(folder, app.Service.File)
+	}
+}
+
+func inFolder(folder, file string) string { return filepath.ToSlash(filepath.Join(folder, file)) }
 
 func (e Env) LookupEnv(key string) (string, bool) {
 	v := e.Getenv(key)

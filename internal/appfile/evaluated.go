@@ -1,0 +1,62 @@
+package appfile
+
+import (
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Files are the files of an application, evaluated.
+type Files struct {
+	// Application has the definitions only if nothing in them is refused.
+	Application *Application
+	// Problems is why the files cannot be deployed; nil: they can.
+	Problems error
+
+	task, service *evaluatedText
+	serviceName   string
+}
+
+// evaluatedText is the text of a definition, and the name under which problems report it.
+type evaluatedText struct {
+	shown string
+	data  []byte
+}
+
+// TaskJSON returns the task definition as the request that AWS gets, or nil if the files have none that can be read.
+// It does not check the values, or whether the definitions fit together.
+func (f *Files) TaskJSON() ([]byte, error) {
+	if f.Application.Task != nil {
+		return f.Application.Task.JSON()
+	}
+	if f.task == nil {
+		return nil, f.Problems
+	}
+	task, problems, err := definition.ReadTask(f.task.shown, f.task.data)
+	if err == nil {
+		err = definition.JoinProblems(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return task.JSON()
+}
+
+// ServiceJSON is [Files.TaskJSON] for the service definition.
+func (f *Files) ServiceJSON() ([]byte, error) {
+	if f.Application.Service != nil {
+		return f.Application.Service.JSON()
+	}
+	if f.service == nil {
+		return nil, f.Problems
+	}
+	service, problems, err := definition.ReadService(f.service.shown, f.service.data, f.serviceName)
+	if err == nil {
+		err = definition.JoinProblems(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if service.Input.Cluster == nil && f.Application.Cluster != "" {
+		service.SetCluster(f.Application.Cluster)
+	}
+	return service.JSON()
+}
