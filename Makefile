@@ -1,6 +1,6 @@
 # make          build, vet, staticcheck, gofmt, tests
 # make test     must pass before a change is merged; needs only Go
-# make test-real  the tests with programs of others, such as Prometheus; installs them from Debian
+# make test-real  the tests with programs of others: installs Prometheus from Debian, uses terraform and pulumi
 #               (SUDO=sudo if you are not root)
 # make check    slower checks: staticcheck, cross builds, go.mod, binary size
 # make demo     a canary release on the local AWS, with real requests
@@ -49,7 +49,7 @@ RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt layers generated test test-real sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size lines clean
+.PHONY: all build vet staticcheck fmt layers generated test test-real engine sim kill kill-real outages denials gates trace mutants demo bench figures check cross tidy size lines clean
 
 all: build staticcheck test
 
@@ -79,10 +79,21 @@ generated:
 	if [ "$$before" != "$$after" ]; then \
 		echo "generated files were outdated; they are generated again now: review them and commit them"; exit 1; fi
 
-# Tests with the programs of others skip where the program is not installed. This target installs them from Debian.
+# Tests with the programs of others skip where the program is not installed. This target installs Prometheus from Debian,
+# and uses terraform and pulumi if they are on PATH or, for pulumi, built by make engine.
 test-real:
 	@command -v prometheus >/dev/null || $(SUDO) apt-get install -y --no-install-recommends prometheus
 	$(GO) test ./internal/stage/gates -run Real -count=1 -v
+	$(GO) test ./internal/terraform -run Acc -count=1 -v
+	PATH="$(ENGINE):$$PATH" $(GO) test ./internal/pulumi -run RealEngine -count=1 -v
+
+# Pulumi's program, from the Go module proxy: 1,700 packages, more than an hour on two cores.
+ENGINE = $(CURDIR)/.engine
+PULUMI = github.com/pulumi/pulumi/pkg/v3
+engine:
+	mkdir -p $(ENGINE) && cd $(ENGINE) && { test -f go.mod || $(GO) mod init engine; }
+	cd $(ENGINE) && GOFLAGS=-mod=mod $(GO) get $(PULUMI)/cmd/pulumi@v3.274.1
+	cd $(ENGINE) && GOFLAGS=-mod=mod $(GO) build -o pulumi $(PULUMI)/cmd/pulumi
 
 test: fmt layers generated vet
 	$(GO) test -timeout 30m -vet=off -ldflags=-w ./...

@@ -19,6 +19,9 @@ func (c Config) loadConfig(ctx context.Context) (aws.Config, error) {
 	if c.Credentials != nil && c.Region != "" {
 		return c.explicitConfig(), nil
 	}
+	if err := c.checkConfigFiles(); err != nil {
+		return aws.Config{}, err
+	}
 	shared, err := config.LoadDefaultConfig(ctx, c.loadOptions()...)
 	if err != nil {
 		return aws.Config{}, unreadableError(c, err)

@@ -223,9 +223,12 @@ func (l *loader) loadEcspressoService(root *definition.Node) {
 	}
 }
 
+// placementName stands for the name of a service definition that no service has. AWS does not get it.
+const placementName = "run"
+
 // loadPlacement reads a service definition that no service has: sluice run starts tasks in its network.
 func (l *loader) loadPlacement(file *definition.Node) {
-	l.serviceName = "run" // AWS does not get it
+	l.serviceName = placementName
 	service, text := l.decodeService(file, file.Text, "service_definition")
 	l.serviceText = text
 	if service == nil {

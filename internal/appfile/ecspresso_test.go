@@ -317,6 +317,12 @@ func TestRefusedFilesAreRead(t *testing.T) {
 			t.Errorf("%s: service definition %s, %v", name, text, err)
 		}
 	}
+	placement := ecspressoFiles("ecspresso.yml", "task_definition: ecs-task-def.jsonnet\nservice_definition: ecs-service-def.json\n")
+	placed, err := appfile.ReadFiles(placement, ".", from, nil)
+	must(t, err)
+	if text, err := placed.ServiceJSON(); err != nil || strings.Contains(string(text), "serviceName") {
+		t.Errorf("a service definition without a service: %s, %v", text, err)
+	}
 	files := read("{family: std.native('must_env')('NONE')}", `{"desiredCuont": 1}`)
 	if text, err := files.TaskJSON(); err == nil || !strings.Contains(err.Error(), "NONE is not set") {
 		t.Errorf("a missing variable: %s, %v", text, err)

@@ -55,6 +55,9 @@ func (f *Files) ServiceJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.serviceName == placementName {
+		delete(service.Given, "serviceName")
+	}
 	if service.Input.Cluster == nil && f.Application.Cluster != "" {
 		service.SetCluster(f.Application.Cluster)
 	}

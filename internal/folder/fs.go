@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/sluice-ecs/sluice/internal/filekind"
 )
 
 // Limit is how many bytes of a file are read. AWS takes task definitions of 64 KiB
@@ -105,24 +107,10 @@ func checkReadable(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return nil
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("it is %s, and only regular files are read", kindText(info.Mode()))
-	case info.Size() > Limit:
+	case info.Mode().IsRegular() && info.Size() > Limit:
 		return fmt.Errorf("the file has %d bytes; the limit is %d", info.Size(), Limit)
 	}
-	return nil
-}
-
-func kindText(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "not a regular file"
+	return filekind.Check(info)
 }
 
 // outsideError replaces the error of a path that leads out of the root by [ErrOutside]. Package os

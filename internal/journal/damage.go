@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"github.com/sluice-ecs/sluice/internal/filekind"
 )
 
 // errNoFile is a path that leads to something else than a file.
@@ -33,23 +35,11 @@ func (j *Journal) inspectFiles() (hasLog bool, err error) {
 	case err != nil && !isMissing:
 		return false, err
 	case err == nil && !file.Mode().IsRegular():
-		return false, errNoFile{kindOf(file.Mode())}
+		return false, errNoFile{filekind.Name(file.Mode())}
 	case hasLog && (isMissing || file.Size() == 0):
 		return false, errDamaged{"the file is missing or empty, and its log " + j.path + "-wal is not"}
 	}
 	return hasLog, nil
-}
-
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
 }
 
 // checkDamage returns an error if there is a log and it does not belong to the file: then a process was killed, or the

@@ -41,6 +41,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/clock", layer: 0, free: true},
 	{pkg: "internal/secret", layer: 0},
 	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
+	{pkg: "internal/filekind", layer: 0},
 
 	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
 	{pkg: "internal/definition/appspec", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},

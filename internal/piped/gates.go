@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/appfile/values"
+	"github.com/sluice-ecs/sluice/internal/filekind"
 	"github.com/sluice-ecs/sluice/internal/signedread"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
@@ -78,6 +79,12 @@ func outsideAWS(a *account.Account) *stage.OutsideAWS {
 }
 
 func readSecretFile(name string) (string, error) {
+	info, err := os.Stat(name)
+	if err == nil {
+		if err := filekind.Check(info); err != nil {
+			return "", secretError(name, err)
+		}
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return "", secretError(name, errors.New("the file cannot be read"))

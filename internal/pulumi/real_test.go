@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,13 +40,15 @@ func (r *rig) newProject(dir string) *realProject {
 	p := &realProject{TB: r.TB, dir: dir, env: append(r.environ(),
 		"PULUMI_BACKEND_URL=file://"+filepath.ToSlash(r.TempDir()), "PULUMI_HOME="+r.TempDir(),
 		"PULUMI_CONFIG_PASSPHRASE=test", "PULUMI_SKIP_UPDATE_CHECK=true", "PULUMI_AUTOMATION_API_SKIP_VERSION_CHECK=true",
-		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "PATH="+strings.Join(path, string(os.PathListSeparator)))}
+		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "PULUMI_DEBUG_COMMANDS=true", "PATH="+strings.Join(path, string(os.PathListSeparator)))}
 	p.run("stack", "init", "dev")
 	return p
 }
 
+// command returns a command of pulumi. The flag comes first, because pulumi takes words after "--" as values.
+// PULUMI_DEBUG_COMMANDS of the project adds the flag --event-log.
 func (p *realProject) command(args ...string) *exec.Cmd {
-	c := exec.Command("pulumi", append(args, "--non-interactive")...)
+	c := exec.Command("pulumi", append([]string{"--non-interactive"}, args...)...)
 	c.Dir, c.Env = p.dir, p.env
 	return c
 }
@@ -75,6 +78,15 @@ func (p *realProject) set(pairs ...string) {
 	p.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		p.run("config", "set", pairs[i], "--", pairs[i+1])
+	}
+}
+
+// Values of "pulumi config set KEY -- VALUE" stay the last words. This test needs no engine.
+func TestCommandsOfTheEngineEndWithTheirValues(t *testing.T) {
+	args := (&realProject{}).command("config", "set", "key", "--", "-5").Args
+	if flag, dashes := slices.Index(args, "--non-interactive"), slices.Index(args, "--"); flag < 0 || flag > dashes ||
+		args[len(args)-1] != "-5" {
+		t.Errorf("the words are %q", args)
 	}
 }
 

@@ -12,7 +12,7 @@ func (r *ServiceFollower) judgeListed(s *Service, now time.Time) *conclusion {
 	d, p := r.followed.deploymentIn(s), s.primaryDeployment()
 	switch {
 	case d == nil:
-		return r.judgeUnlisted(p, now)
+		return r.judgeUnlisted(s, p, now)
 	case d == p:
 		return r.judgePrimary(s, d, now)
 	case p == nil:
@@ -56,7 +56,8 @@ func (r *ServiceFollower) rolledBackNow(p *Deployment) *conclusion {
 }
 
 // judgeUnlisted judges a deployment that the list does not contain: no longer, or not yet.
-func (r *ServiceFollower) judgeUnlisted(p *Deployment, now time.Time) *conclusion {
+func (r *ServiceFollower) judgeUnlisted(s *Service, p *Deployment, now time.Time) *conclusion {
+	end := s.endOf(r.followed.id)
 	d := trackSince(&r.since.inconsistent, true, now)
 	switch {
 	case p != nil && (r.followed.wasListed || !r.followed.created.IsZero()):
@@ -64,9 +65,28 @@ func (r *ServiceFollower) judgeUnlisted(p *Deployment, now time.Time) *conclusio
 			return r.rolledBackNow(p)
 		}
 		return concludeSuperseded(p.Revision)
+	case p != nil && end.is != "":
+		return r.judgeByEvents(s, p, end)
 	case d < maxReadLag:
 		return nil
 	}
 	return &conclusion{outcome: sluice.Gone, why: "the service has no deployment " + r.followed.id,
 		next: "list its deployments: sluice status"}
+}
+
+// judgeByEvents judges a deployment that ended before the wait began, by the service's events.
+func (r *ServiceFollower) judgeByEvents(s *Service, p *Deployment, end eventEnd) *conclusion {
+	r.followed.rollbackReason = end.reason
+	switch {
+	case end.is == deploymentCompleted:
+		return concludeSuperseded(p.Revision)
+	case end.backTo == p.ID:
+		return r.rolledBackNow(p)
+	case end.backTo == "":
+		return r.concludeAs(sluice.Failed, "")
+	}
+	if d := s.findDeployment(end.backTo); d != nil {
+		return r.concludeAs(sluice.RolledBack, d.Revision)
+	}
+	return r.concludeAs(sluice.RolledBack, "")
 }

@@ -165,6 +165,7 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	}
 	r.wasActive = r.wasActive || o.Service.Status == "ACTIVE"
 	r.bindDeployment(o)
+	r.followed.learnRevision(o.NewlyStopped)
 	if rec := r.followed.recordIn(o); rec != nil {
 		r.followed.endedAtFirst = r.followed.endedAtFirst || r.lastRecord == nil && rec.isOver()
 		r.lastRecord = rec.withoutHook(r.want.AnsweredHook)
@@ -191,6 +192,15 @@ func (b *binding) ownsTask(t diagnosis.Stopped) bool {
 		return t.Deployment == b.id
 	}
 	return b.revision != "" && t.Revision == b.revision
+}
+
+// learnRevision takes the revision of a deployment that the list does not contain any more from its stopped tasks.
+func (b *binding) learnRevision(tasks []diagnosis.Stopped) {
+	for _, t := range tasks {
+		if b.revision == "" && b.id != "" && t.Deployment == b.id {
+			b.revision = t.Revision
+		}
+	}
 }
 
 // recordIn returns the followed deployment's record from the observation.

@@ -355,6 +355,42 @@ func TestRolledBackBeforeTheWaitWithoutHistory(t *testing.T) {
 	end(t, watchIt(t, Wanted{}, at{0, s, nil, nil, blind}, at{3, s, nil, nil, nil}), sluice.RolledBack, "web:2")
 }
 
+// A deployment that ended before the wait began is not in the list any more. The service's events say how it ended, by its
+// id. A failure without an event of a rollback after it was not rolled back.
+func TestEndedBeforeTheWaitByItsID(t *testing.T) {
+	event := func(text string) diagnosis.Event { return diagnosis.Event{ID: text, Message: text, At: aws} }
+	failed := event("(service web) (deployment ecs-svc/3) deployment failed: tasks failed to start.")
+	back := event("(service web) rolling back to deployment ecs-svc/2.")
+	later := event("(service web) rolling back to deployment ecs-svc/1.")
+	done := event("(service web) (deployment ecs-svc/3) deployment completed.")
+	other := event("(service web) (deployment ecs-svc/31) deployment failed: tasks failed to start.")
+	for name, c := range map[string]struct {
+		primary Deployment
+		events  []diagnosis.Event // newest first
+		outcome sluice.Outcome
+		by      string
+	}{
+		"rolled back":                      {dep(2, "PRIMARY", "COMPLETED", 2), []diagnosis.Event{back, failed}, sluice.RolledBack, "web:2"},
+		"rolling back":                     {dep(2, "PRIMARY", "IN_PROGRESS", 1), []diagnosis.Event{back, failed}, "", ""},
+		"rolled back, replaced since":      {dep(4, "PRIMARY", "COMPLETED", 2), []diagnosis.Event{back, failed}, sluice.RolledBack, ""},
+		"rolled back, and later once more": {dep(1, "PRIMARY", "COMPLETED", 2), []diagnosis.Event{later, back, failed}, sluice.RolledBack, ""},
+		"failed without a rollback":        {dep(4, "PRIMARY", "COMPLETED", 2), []diagnosis.Event{failed, later}, sluice.Failed, ""},
+		"completed, replaced since":        {dep(4, "PRIMARY", "COMPLETED", 2), []diagnosis.Event{done}, sluice.Superseded, "web:4"},
+		"another id":                       {dep(2, "PRIMARY", "COMPLETED", 2), []diagnosis.Event{back, other}, sluice.Gone, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := service("", c.primary)
+			s.Events = c.events
+			v := watchIt(t, Wanted{Deployment: "ecs-svc/3"}, at{0, s, nil, crashes(2, 3), nil}, at{11, s, nil, nil, nil})
+			end(t, v, c.outcome, c.by)
+			if failed := c.outcome == sluice.RolledBack || c.outcome == sluice.Failed; failed &&
+				(!strings.Contains(v.Detail, "web:3") || !strings.Contains(v.Detail, "exit code 1")) {
+				t.Errorf("neither the revision nor the cause is named: %s", v.Detail)
+			}
+		})
+	}
+}
+
 // What ECS says of room to start and stop tasks is about a deployment that has tasks to
 // start or stop.
 func TestOnlyADeploymentWithTasksToMoveNeedsRoom(t *testing.T) {

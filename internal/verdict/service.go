@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -106,14 +107,52 @@ func (s *Service) primarySet() *sluice.TaskSet {
 	return nil
 }
 
+// rollingBackTo precedes the id of the deployment in the event of a rollback.
+const rollingBackTo = "rolling back to deployment "
+
 // rolledBackTo reports whether the newest rollback in the events returns to the deployment.
 func (s *Service) rolledBackTo(id string) bool {
 	for _, e := range s.Events {
-		if _, to, ok := strings.Cut(e.Message, "rolling back to deployment "); ok {
+		if _, to, ok := strings.Cut(e.Message, rollingBackTo); ok {
 			return strings.TrimSuffix(to, ".") == id
 		}
 	}
 	return false
+}
+
+const deploymentCompleted, deploymentFailed = "deployment completed", "deployment failed"
+
+// eventEnd is the end of a deployment by the service's events, of which AWS keeps the last 100.
+type eventEnd struct {
+	is     string // deploymentCompleted or deploymentFailed; empty: no event says it
+	reason string // AWS's reason of a failure
+	backTo string // id of the deployment that ECS rolled back to; empty: there was no rollback
+}
+
+// endOf returns how the deployment with an id "ecs-svc/<digits>" ended.
+func (s *Service) endOf(id string) eventEnd {
+	for i, e := range s.Events {
+		_, text, isNamed := strings.Cut(e.Message, "(deployment "+id+") ")
+		switch {
+		case !isNamed:
+		case strings.HasPrefix(text, deploymentCompleted):
+			return eventEnd{is: deploymentCompleted}
+		case strings.HasPrefix(text, deploymentFailed):
+			return eventEnd{deploymentFailed, strings.TrimSuffix(strings.TrimPrefix(text, deploymentFailed+": "), "."),
+				firstRollback(s.Events[:i])}
+		}
+	}
+	return eventEnd{}
+}
+
+// firstRollback returns the id of the deployment that the oldest rollback of the events returns to, or "".
+func firstRollback(newestFirst []diagnosis.Event) string {
+	for _, e := range slices.Backward(newestFirst) {
+		if _, to, ok := strings.Cut(e.Message, rollingBackTo); ok {
+			return strings.TrimSuffix(to, ".")
+		}
+	}
+	return ""
 }
 
 // isRollback reports whether AWS names d as the target of a rollback.
