@@ -1,11 +1,14 @@
 package stage_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
 )
 
@@ -42,5 +45,52 @@ func expectRolledBack(b *stagetest.Bench, files fstest.MapFS, bake string) {
 	end := b.Deploy(stagetest.AddLines(files, "sluice.yaml", bake))
 	if end.Outcome != sluice.RolledBack || !strings.Contains(b.EventLog(), "tasks stopped: exit code 1") {
 		b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+	}
+}
+
+// Workers have no load balancer and no health check: only the end of a task shows that it failed. A version whose tasks
+// die again and again is rolled back, with and without a circuit breaker.
+func TestWorkerThatDiesIsRolledBack(t *testing.T) {
+	for _, c := range []struct{ image, bake, more string }{
+		{"sim/web:v2-crash-after-20s", "", ""},
+		{"sim/web:v2-oom-after-25s", "", stagetest.Breaker},
+		{"sim/web:v2-crash-after-70s", "bake: 3m\n", stagetest.Breaker},
+		{"sim/web:v2-crash-after-110s", "bake: 3m\n", ""},
+	} {
+		t.Run(c.image, func(t *testing.T) {
+			stagetest.RunWorker(t, func(b *stagetest.Bench) {
+				expectRolledBack(b, b.WorkerFiles(c.image, c.more), c.bake)
+				if state := b.RollingState(); state != stagetest.RolledV1 {
+					t.Error(state)
+				}
+			})
+		})
+	}
+}
+
+// One task of a worker that dies withholds the success until the others have been stable, and a version without a death
+// pays nothing.
+func TestOneDeathOfAWorker(t *testing.T) {
+	var afterDeath time.Duration
+	for _, dies := range []bool{false, true} {
+		stagetest.RunWorker(t, func(b *stagetest.Bench) {
+			id, died := b.Start(b.WorkerFiles("sim/web:v2", stagetest.Breaker)), time.Time{}
+			if dies {
+				b.Clock.Go(func() {
+					b.Until("v2 runs", func() bool { return strings.Contains(b.RollingState(), "v2 IN_PROGRESS 4 running") })
+					stagetest.Must(b, b.Sim.Inject("task-crash web revision=2 exit=137"))
+					died = b.Clock.Now()
+				})
+			}
+			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+			b.ExpectRolled(end, sluice.Succeeded, "", stagetest.RolledV2)
+			afterDeath = b.Clock.Now().Sub(died)
+			if late := b.Clock.Now().Sub(b.FinishedAt()); !dies && late > 5*time.Second {
+				t.Errorf("succeeded %s after ECS\n%s", late, b.EventLog())
+			}
+		})
+	}
+	if afterDeath < time.Minute || afterDeath > 3*time.Minute {
+		t.Errorf("succeeded %s after the death", afterDeath)
 	}
 }

@@ -48,6 +48,28 @@ func RunRolling(t testing.TB, f func(*Bench)) {
 	})
 }
 
+// WorkerFiles returns an application without a load balancer, whose service ECS rolls. It appends more to the service
+// definition.
+func (b *Bench) WorkerFiles(image, more string) fstest.MapFS {
+	files := b.RollingFiles(image, more)
+	text, after, _ := strings.Cut(string(files["servicedef.yaml"].Data), "loadBalancers:")
+	_, after, _ = strings.Cut(after, "\n")
+	files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(text + after)}
+	text, _, _ = strings.Cut(string(files["sluice.yaml"].Data), "  targetGroups:")
+	files["sluice.yaml"] = &fstest.MapFile{Data: []byte(text)}
+	return files
+}
+
+// RunWorker runs f in a new world whose service has no load balancer, is rolled by ECS and runs v1.
+func RunWorker(t testing.TB, f func(*Bench)) {
+	t.Helper()
+	Run(t, Options{NoService: true}, func(b *Bench) {
+		b.ExpectRolled(b.Deploy(b.WorkerFiles("sim/web:v1", "desiredCount: 4\n"+Breaker)), sluice.Succeeded, "", RolledV1)
+		b.Events, b.Calls = nil, nil
+		f(b)
+	})
+}
+
 // RollingState returns the deployments and the tags of the rolling service as text.
 func (b *Bench) RollingState() string {
 	b.Helper()
