@@ -114,6 +114,41 @@ func TestCaseDiesAfterItWasHealthy(t *testing.T) {
 	})
 }
 
+// Files of ecspresso have no key for a bake time: the flag gives it, and overrides that of sluice.yaml. Tasks that die after
+// AWS's success are a failure then.
+func TestBakeOfTheCommandLine(t *testing.T) {
+	const name = "02-dies-after-it-was-healthy"
+	image := func(tag string) []caseEdit {
+		return []caseEdit{{"taskdef.json", "sim/web:v2-oom-after-25s", "sim/web:" + tag}}
+	}
+	ecspresso := func(b *caseBench) {
+		fail(b.t, os.Remove(filepath.Join(b.files, "sluice.yaml")))
+		fail(b.t, os.WriteFile(filepath.Join(b.files, "ecspresso.yml"), []byte("region: us-east-1\ncluster: prod\n"+
+			"service: web\ntask_definition: taskdef.json\nservice_definition: servicedef.json\n"), 0o600))
+	}
+	playCase(t, name, image("v2-crash-after-90s"), func(b *caseBench) {
+		ecspresso(b)
+		b.expect("plan --bake -2m", 1, "--bake is \"-2m\", but must be a duration")
+		b.expect("deploy --bake 3m", 5, "exit code 1", "!succeeded")
+	})
+	playCase(t, name, image("v2"), func(b *caseBench) {
+		ecspresso(b)
+		began := b.clock.Now()
+		b.expect("deploy --bake 3m", 0, "succeeded", "success needs 3m0s of baking")
+		if took := b.clock.Now().Sub(began); took < 3*time.Minute {
+			t.Errorf("succeeded after %s", took)
+		}
+	})
+	bakes := caseEdit{"sluice.yaml", `"cluster": "prod",`, `"cluster": "prod", "bake": "1h",`}
+	playCase(t, name, append(image("v2"), bakes), func(b *caseBench) {
+		began := b.clock.Now()
+		b.expect("deploy --bake 0s", 0, "succeeded", "!baking")
+		if took := b.clock.Now().Sub(began); took > 10*time.Minute {
+			t.Errorf("succeeded after %s", took)
+		}
+	})
+}
+
 // The drain of AWS's default, 300 s, is no reason to give up.
 func TestCaseWaitOutlastsTheDrain(t *testing.T) {
 	playCase(t, "03-wait-gives-up-after-three-minutes", nil, func(b *caseBench) {

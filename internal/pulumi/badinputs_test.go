@@ -38,6 +38,8 @@ func TestBadInputsAreRefused(t *testing.T) {
 		{"deploymentId", ecsARN + "service-deployment/test/web/abcdefghijklmnop", "of cluster test, not of prod"},
 		{"timeoutMs", -5, "1 or more, not -5"},
 		{"timeoutMs", 0.5, "1 or more"},
+		{"bakeMs", -5, "1 or more, not -5"},
+		{"bakeMs", "2m", "must be a number of milliseconds, not a string"},
 		{"timeoutMs", 1e300, "1 or more"},
 		{"timeoutMs", []any{}, "not a list"},
 		{"endpoint", "ftp://127.0.0.1", "must be a URL"},

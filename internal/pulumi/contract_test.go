@@ -23,7 +23,7 @@ func TestPreviewNeverWaits(t *testing.T) {
 	r := newRig(t, worldFile)
 	must(t, r.sim.Inject("denied *:*"))
 	in := inputs(t, unknown, map[string]any{"serviceName": unknown, "triggers": []any{unknown},
-		"timeoutMs": unknown, "failOnError": unknown, "awsRegion": unknown, "assumeRole": unknown, "endpoint": unknown})
+		"timeoutMs": unknown, "bakeMs": unknown, "failOnError": unknown, "awsRegion": unknown, "assumeRole": unknown, "endpoint": unknown})
 	check := got(r.Check(context.Background(), &pulumirpc.CheckRequest{Urn: urn, News: in}))(t)
 	if len(check.GetFailures()) > 0 {
 		t.Errorf("%v", check.GetFailures())

@@ -32,7 +32,8 @@ func properties() []property {
 		{name: "desiredTaskDef", problem: textProblem},
 		{name: "deploymentId", problem: textProblem},
 		{name: "triggers", problem: func(*structpb.Value) string { return "" }},
-		{name: "timeoutMs", problem: timeoutProblem},
+		{name: "timeoutMs", problem: millisecondsProblem},
+		{name: "bakeMs", problem: millisecondsProblem},
 		{name: "failOnError", problem: boolProblem, fallback: structpb.NewBoolValue(true)},
 		{name: "awsRegion", problem: textProblem},
 		{name: "assumeRole", problem: roleProblem},
@@ -58,7 +59,7 @@ func boolProblem(v *structpb.Value) string {
 	return ""
 }
 
-func timeoutProblem(v *structpb.Value) string {
+func millisecondsProblem(v *structpb.Value) string {
 	n, ok := v.GetKind().(*structpb.Value_NumberValue)
 	switch {
 	case !ok:
@@ -180,7 +181,11 @@ func (i inputs) newRequest() watch.Request {
 	text := func(name string) string { return in.GetFields()[name].GetStringValue() }
 	return watch.Request{Cluster: text("clusterName"), Service: text("serviceName"),
 		TaskDefinition: text("desiredTaskDef"), Deployment: text("deploymentId"),
-		Timeout:    time.Duration(in.GetFields()["timeoutMs"].GetNumberValue() * float64(time.Millisecond)),
-		Region:     text("awsRegion"),
+		Timeout: i.milliseconds("timeoutMs"), Bake: i.milliseconds("bakeMs"), Region: text("awsRegion"),
 		AssumeRole: text("assumeRole"), EndpointURL: text("endpoint")}
+}
+
+// milliseconds returns the time of an input; 0: it is not given.
+func (i inputs) milliseconds(name string) time.Duration {
+	return time.Duration(i.plain.GetFields()[name].GetNumberValue() * float64(time.Millisecond))
 }

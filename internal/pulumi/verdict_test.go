@@ -136,6 +136,37 @@ func TestCrashLoopWithoutBreaker(t *testing.T) {
 	}
 }
 
+// A version whose tasks run and then die again and again is no success: the circuit breaker does not count such deaths. If
+// they die later than AWS reports success, bakeMs shows it. A version without a death runs through it.
+func TestTasksThatDieLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, outcome string
+		bake           int
+		texts          []string
+	}{
+		"early":            {"sim/web:v2?oom-after=25s", "failed", 0, []string{"exit code 137"}},
+		"late":             {"sim/web:v2?crash-after=70s&exit=3", "failed", 120000, []string{"exit code 3"}},
+		"a good one bakes": {"sim/web:v2", "succeeded", 90000, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, worldFile)
+			r.serve("sim/web:v1", breaker{true, false})
+			arn := r.revision(c.image)
+			r.deploy(arn)
+			more := map[string]any{}
+			if c.bake > 0 {
+				more["bakeMs"] = c.bake
+			}
+			got := r.create(inputs(t, arn, more), 0)
+			got.expect(t, c.outcome, c.texts...)
+			if c.outcome == "succeeded" && !strings.Contains(r.engine.lines(), "success needs 1m30s of baking") {
+				t.Error(r.engine.lines())
+			}
+		})
+	}
+}
+
 // The limit is timeoutMs, or customTimeouts.
 func TestLimitsOfTheWait(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,9 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{values{"timeouts": map[string]any{"create": "-5s"}}, `"-5s" is not a duration above 0`},
 		{values{"timeouts": map[string]any{"create": ""}}, `"" is not a duration above 0`},
 		{values{"timeouts": map[string]any{"create": "15"}}, `"15" is not a duration above 0`},
+		{values{"bake": "2"}, `"2" is not a duration above 0`},
+		{values{"bake": ""}, `"" is not a duration above 0`},
+		{values{"bake": unknown}, ""},
 	} {
 		text := c.validate(waitFor("web:1").with(c1.more))
 		if c1.want == "" && text != "" || !strings.Contains(text, c1.want) || strings.Contains(text, "\x1b") {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -129,6 +132,56 @@ func TestCrashLoopWithoutBreakerFails(t *testing.T) {
 	c := newCore(t, values{"endpoint": b.url})
 	_, text := c.apply(c.nothing(), waitFor(b.deploy(crashes, false)))
 	c.expectText(text, "ERROR: prod/web: failed", "exit code 3")
+}
+
+// A version whose tasks run and then die again and again is no success: the circuit breaker does not count such deaths. If
+// they die later than AWS reports success, bake shows it. A version without a death runs through the bake.
+func TestTasksThatDieLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, bake string
+		want        []string
+	}{
+		"early":            {"sim/web:v2?oom-after=25s", "", []string{"ERROR: prod/web: ", "exit code 137"}},
+		"late":             {"sim/web:v2?crash-after=70s&exit=3", "2m", []string{"ERROR: prod/web: failed", "exit code 3"}},
+		"a good one bakes": {"sim/web:v2", "90s", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, "rolling")
+			core := newCore(t, values{"endpoint": b.url})
+			config := waitFor(b.deploy(c.image, true))
+			if c.bake != "" {
+				config = config.with(values{"bake": c.bake})
+			}
+			state, text := core.apply(core.nothing(), config)
+			core.expectText(text, c.want...)
+			if c.want != nil {
+				return
+			}
+			b.expectBaked(90 * time.Second)
+			calls := b.calls.Load()
+			core.expect(state, map[string]any{"outcome": "succeeded", "bake": "90s"})
+			changed, text := core.apply(state, config.with(values{"bake": "1h"}))
+			core.expectText(text)
+			core.expect(changed, map[string]any{"outcome": "succeeded", "bake": "1h"})
+			if n := b.calls.Load() - calls; n != 0 {
+				t.Errorf("another bake time alone made %d calls", n)
+			}
+		})
+	}
+}
+
+// expectBaked requires that ECS has reported the success of prod/web for at least as long.
+func (b *bed) expectBaked(d time.Duration) {
+	b.Helper()
+	all, err := b.aws.ecs.ListServiceDeployments(context.Background(), &awsecs.ListServiceDeploymentsInput{
+		Cluster: aws.String("prod"), Service: aws.String("web")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if took := b.sim.World().Now().Sub(*all.ServiceDeployments[0].FinishedAt); took < d {
+		b.Errorf("succeeded %s after ECS", took)
+	}
 }
 
 // An update that fails keeps the former state, so that the next plan has the update again.

@@ -14,7 +14,7 @@ import (
 )
 
 // needsWait reports whether an update waits: the deployment may be another one, or the last wait did
-// not see a success. Other limits alone need no wait.
+// not see a success. Other limits and another bake time alone need no wait.
 func needsWait(plan, state waitModel) bool {
 	return !plan.TaskDefinition.Equal(state.TaskDefinition) || !plan.DeploymentID.Equal(state.DeploymentID) ||
 		!plan.Triggers.Equal(state.Triggers) || state.Outcome.ValueString() != string(sluice.Succeeded)
@@ -127,7 +127,8 @@ func (r *waitResource) request(ctx context.Context, m *waitModel, limit time.Dur
 	c := r.connection.config
 	return watch.Request{Cluster: m.Cluster.ValueString(), Service: m.Service.ValueString(),
 		TaskDefinition: m.TaskDefinition.ValueString(), Deployment: m.DeploymentID.ValueString(), JustStarted: true,
-		Timeout: limit, Region: c.Region, Profile: c.Profile, AssumeRole: c.AssumeRole, EndpointURL: c.EndpointURL,
+		Timeout: limit, LeastTimeout: leastTimeout, Bake: durationOf(m.Bake), Region: c.Region, Profile: c.Profile,
+		AssumeRole: c.AssumeRole, EndpointURL: c.EndpointURL,
 		Report: func(line string) { tflog.Info(ctx, line, map[string]any{"service": m.name()}) }}
 }
 

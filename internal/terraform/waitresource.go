@@ -19,8 +19,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// defaultTimeout is the hard limit of a wait without timeouts. It is that of aws_ecs_service.
-const defaultTimeout = 20 * time.Minute
+// leastTimeout is the shortest hard limit of a wait without timeouts, whose limit follows from the service. It is the
+// limit of aws_ecs_service.
+const leastTimeout = 20 * time.Minute
 
 // waitResource is the resource sluice_wait: one wait per create and per update.
 type waitResource struct{ connection *connection }
@@ -33,6 +34,7 @@ type waitModel struct {
 	TaskDefinition types.String   `tfsdk:"task_definition"`
 	DeploymentID   types.String   `tfsdk:"deployment_id"`
 	Triggers       types.Map      `tfsdk:"triggers"`
+	Bake           types.String   `tfsdk:"bake"`
 	FailOnError    types.Bool     `tfsdk:"fail_on_error"`
 	Timeouts       *timeoutsModel `tfsdk:"timeouts"`
 
@@ -68,7 +70,8 @@ func (r *waitResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 		Attributes: waitAttributes(),
 		Blocks: map[string]schema.Block{
 			"timeouts": schema.SingleNestedBlock{
-				MarkdownDescription: "Hard limits of a wait, for example `15m`. Default: `20m`.",
+				MarkdownDescription: "Hard limits of a wait, for example `15m`. Default: it follows from the service " +
+					"(starts, health checks, drain) and is at least `20m`; `bake` is added.",
 				Attributes: map[string]schema.Attribute{
 					"create": schema.StringAttribute{Optional: true, MarkdownDescription: "Limit of a create."},
 					"update": schema.StringAttribute{Optional: true, MarkdownDescription: "Limit of an update."},
@@ -98,6 +101,8 @@ func waitAttributes() map[string]schema.Attribute {
 				"or `d-XXXXXXXXX` of CodeDeploy. It excludes `task_definition`."},
 		"triggers": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Any values. If one changes, the next apply waits again."},
+		"bake": schema.StringAttribute{Optional: true, MarkdownDescription: "How long all tasks have to run, watched, " +
+			"before the wait succeeds, for example `2m`. It shows tasks that stop later. Default: no time."},
 		"fail_on_error": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(true),
 			MarkdownDescription: "Whether an outcome other than `succeeded` fails the apply. Default: `true`. With " +
 				"`false` it is a warning, and the next apply waits again."},
@@ -139,6 +144,7 @@ func (r *waitResource) ValidateConfig(ctx context.Context, req resource.Validate
 	}
 	m.checkOneTarget(&resp.Diagnostics)
 	m.Timeouts.validate(&resp.Diagnostics)
+	checkDuration(path.Root("bake"), "Not a bake time", m.Bake, &resp.Diagnostics)
 }
 
 // checkOneTarget adds an error if both deployments are named. An unknown value may become null, so it is checked again
@@ -173,34 +179,40 @@ func (t *timeoutsModel) validate(to *diag.Diagnostics) {
 		return
 	}
 	for name, s := range map[string]types.String{"create": t.Create, "update": t.Update} {
-		if s.IsNull() || s.IsUnknown() {
-			continue
-		}
-		if d, err := time.ParseDuration(s.ValueString()); err != nil || d <= 0 {
-			to.AddAttributeError(path.Root("timeouts").AtName(name), "Not a limit",
-				fmt.Sprintf("%q is not a duration above 0. Set it to a value such as 90s, 15m or 1h.", s.ValueString()))
-		}
+		checkDuration(path.Root("timeouts").AtName(name), "Not a limit", s, to)
 	}
 }
 
-// limitOr returns a validated limit, or the default.
-func limitOr(s types.String) time.Duration {
-	if d, err := time.ParseDuration(s.ValueString()); err == nil && d > 0 {
-		return d
+// checkDuration adds an error for a known value that is not a duration above 0.
+func checkDuration(at path.Path, summary string, s types.String, to *diag.Diagnostics) {
+	if s.IsNull() || s.IsUnknown() || durationOf(s) > 0 {
+		return
 	}
-	return defaultTimeout
+	to.AddAttributeError(at, summary,
+		fmt.Sprintf("%q is not a duration above 0. Set it to a value such as 90s, 15m or 1h.", s.ValueString()))
 }
 
+// durationOf returns a validated duration; 0: none is given.
+func durationOf(s types.String) time.Duration {
+	d, err := time.ParseDuration(s.ValueString())
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
+}
+
+// createLimit returns the limit of a create; 0: it follows from the service.
 func (t *timeoutsModel) createLimit() time.Duration {
 	if t == nil {
-		return defaultTimeout
+		return 0
 	}
-	return limitOr(t.Create)
+	return durationOf(t.Create)
 }
 
+// updateLimit returns the limit of an update; 0: it follows from the service.
 func (t *timeoutsModel) updateLimit() time.Duration {
 	if t == nil {
-		return defaultTimeout
+		return 0
 	}
-	return limitOr(t.Update)
+	return durationOf(t.Update)
 }

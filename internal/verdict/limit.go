@@ -1,11 +1,12 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
 
-// shortestLimit is the shortest hard limit of a wait whose caller gave none.
+// shortestLimit is the shortest hard limit of a wait whose caller gave none, and no other shortest one.
 const shortestLimit = 10 * time.Minute
 
 // Pace is how long the parts of a deployment take, as its service shows. It is read only when a limit that follows from
@@ -18,10 +19,11 @@ type Pace struct {
 }
 
 // timeLimit is the hard limit of a wait. A limit that follows from the service is twice the time that its deployment
-// takes by its pace, and at least 10 minutes. Time that ECS or CodeDeploy lets pass by its configuration is added.
+// takes by its pace, and at least the shortest one. Time that ECS or CodeDeploy lets pass by its configuration is added.
 type timeLimit struct {
 	fixed   time.Duration // of the caller; 0: none
 	follows bool          // without one, the limit follows from the service
+	least   time.Duration // of a limit that follows from the service
 	bake    time.Duration
 	pace    Pace
 	rounds  int           // in which the tasks are replaced
@@ -30,7 +32,8 @@ type timeLimit struct {
 }
 
 func newTimeLimit(w Wanted) timeLimit {
-	return timeLimit{fixed: w.Timeout, follows: w.Timeout <= 0 && w.DefaultTimeout, bake: w.Bake, rounds: 1}
+	return timeLimit{fixed: w.Timeout, follows: w.Timeout <= 0 && w.DefaultTimeout,
+		least: cmp.Or(w.LeastTimeout, shortestLimit), bake: w.Bake, rounds: 1}
 }
 
 // see adds a poll. s may be nil. passes says whether time passes by configuration.
@@ -54,7 +57,7 @@ func (l timeLimit) duration() time.Duration {
 		return l.fixed
 	}
 	takes := time.Duration(l.rounds) * (l.pace.Start + l.pace.Check + l.pace.Drain)
-	return (max(shortestLimit, 2*takes) + l.bake + l.held).Round(time.Second)
+	return (max(l.least, 2*takes) + l.bake + l.held).Round(time.Second)
 }
 
 // end returns when the limit of a wait passes; the zero time: never.

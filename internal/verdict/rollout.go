@@ -34,8 +34,10 @@ type Wanted struct {
 
 	Bake    time.Duration // how long all tasks must have run, watched, before a success counts; 0: no time
 	Timeout time.Duration // hard limit, from the first poll; 0: none
-	// DefaultTimeout: without Timeout, the hard limit follows from the service, see [Pace]
+	// DefaultTimeout: without Timeout, the hard limit follows from the service, see [Pace]. It is at least LeastTimeout;
+	// 0: 10 minutes.
 	DefaultTimeout bool
+	LeastTimeout   time.Duration
 	Deadline       time.Duration // without progress; 0: none
 	FailAfter      int           // failures of one cause since the tasks were last stable; 0: [diagnosis.FailAfter]
 }

@@ -52,8 +52,10 @@ type Request struct {
 	// served before. An end that the first poll returns then counts only if it lasts for ten seconds.
 	JustStarted bool
 
-	Timeout time.Duration // hard limit; 0: it follows from the service and is at least 10 minutes
-	Bake    time.Duration // how long all tasks must run, watched, before a success counts
+	Timeout time.Duration // hard limit; 0: it follows from the service and is at least LeastTimeout
+	// LeastTimeout is the shortest limit that follows from the service; 0: 10 minutes.
+	LeastTimeout time.Duration
+	Bake         time.Duration // how long all tasks must run, watched, before a success counts
 
 	Region      string // empty: as the AWS SDK finds it
 	Profile     string // of the AWS config files; empty: as the AWS SDK finds it
@@ -91,8 +93,8 @@ func (j *Judge) Wait(ctx context.Context, r Request) (Result, error) {
 		return Result{}, err
 	}
 	t := Target{Cluster: r.Cluster, Service: r.Service, Wanted: verdict.Wanted{Revision: r.TaskDefinition,
-		Deployment: r.Deployment, JustStarted: r.JustStarted, Timeout: r.Timeout, DefaultTimeout: true, Bake: r.Bake,
-		Deadline: DefaultDeadline}}
+		Deployment: r.Deployment, JustStarted: r.JustStarted, Timeout: r.Timeout, DefaultTimeout: true,
+		LeastTimeout: r.LeastTimeout, Bake: r.Bake, Deadline: DefaultDeadline}}
 	var changes Changes
 	last, err := w.Wait(ctx, t, func(u Update) {
 		for _, e := range changes.Events(u) {

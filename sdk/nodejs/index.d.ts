@@ -11,8 +11,11 @@ export interface WaitForEcsDeploymentArgs {
   deploymentId?: pulumi.Input<string>
   /** Any values. A change waits again. */
   triggers?: pulumi.Input<any>
-  /** Limit of the wait in milliseconds; 180000 by default. customTimeouts takes precedence. */
+  /** Limit of the wait in milliseconds. customTimeouts takes precedence. By default it follows from the service and is at
+   * least 10 minutes. */
   timeoutMs?: pulumi.Input<number>
+  /** How long all tasks must run, watched, before the wait succeeds, in milliseconds. */
+  bakeMs?: pulumi.Input<number>
   /** Whether a deployment that does not succeed fails the update; true by default. */
   failOnError?: pulumi.Input<boolean>
   /** Region; by default the one of the environment or of the AWS config files. */
@@ -33,7 +36,8 @@ export declare class WaitForEcsDeployment extends pulumi.CustomResource {
   readonly desiredTaskDef: pulumi.Output<string | undefined>
   readonly deploymentId: pulumi.Output<string | undefined>
   readonly triggers: pulumi.Output<any>
-  readonly timeoutMs: pulumi.Output<number>
+  readonly timeoutMs: pulumi.Output<number | undefined>
+  readonly bakeMs: pulumi.Output<number | undefined>
   readonly failOnError: pulumi.Output<boolean>
   readonly awsRegion: pulumi.Output<string | undefined>
   readonly assumeRole: pulumi.Output<string | undefined>

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,6 +70,10 @@ type planOutput struct {
 // planFlags are the flags of the commands that plan a deployment.
 type planFlags struct {
 	mode.Options
+	// autoRollback and bake replace those of the file.
+	autoRollback *bool
+	bake         *time.Duration
+
 	definitions survey.LiveDefinitions
 	creates     bool // the service must not exist
 	refreshes   bool // all tasks are replaced
@@ -83,16 +88,39 @@ func registerPlanFlags(c *cobra.Command, o *planFlags) {
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, instead of the file's")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "deploy in one step, without the file's pipeline")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
-	registerAutoRollback(c.Flags(), &o.AutoRollback)
+	o.registerOverrides(c.Flags())
 	registerSources(c.Flags(), &o.definitions)
 	registerScalingFlags(c, &o.Scaling)
 }
 
-// registerAutoRollback adds the flag that overrides autoRollback of the file.
-func registerAutoRollback(f *pflag.FlagSet, to **bool) {
-	f.Var(session.OptionalFlag{To: to, Yes: true}, "auto-rollback",
+// registerOverrides adds the flags that override autoRollback and bake of the file.
+func (o *planFlags) registerOverrides(f *pflag.FlagSet) {
+	f.Var(session.OptionalFlag{To: &o.autoRollback, Yes: true}, "auto-rollback",
 		"roll a failed deployment back, or with =false do not, whatever the file says")
 	f.Lookup("auto-rollback").NoOptDefVal = "true"
+	f.Var(bakeFlag{&o.bake}, "bake",
+		"how long all tasks of the new version must run, watched, before success, instead of the file's bake")
+}
+
+// bakeFlag is an optional flag with a time of 0 or more.
+type bakeFlag struct{ d **time.Duration }
+
+func (f bakeFlag) String() string {
+	if f.d == nil || *f.d == nil {
+		return ""
+	}
+	return (**f.d).String()
+}
+
+func (f bakeFlag) Type() string { return "duration" }
+
+func (f bakeFlag) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return errors.New("it must be a duration of 0 or more, such as 2m")
+	}
+	*f.d = &d
+	return nil
 }
 
 // countFlag is an optional flag with a number of tasks.

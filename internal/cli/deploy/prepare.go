@@ -110,9 +110,8 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		app.Before, app.After = nil, nil
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
-	if o.AutoRollback != nil {
-		app.AutoRollback = *o.AutoRollback
-	}
+	app.AutoRollback = valueOr(o.autoRollback, app.AutoRollback)
+	app.Bake = valueOr(o.bake, app.Bake)
 	if app.Format == appfile.Ecspresso && !app.AutoRollback && !o.compares {
 		app.Notes = append(app.Notes, "a failed deployment is not rolled back, as with ecspresso; --auto-rollback rolls it back")
 	}
@@ -144,6 +143,14 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 		return nil, err
 	}
 	return out, out.refuseExisting(o.creates)
+}
+
+// valueOr returns the value of a flag; nil: that of the file.
+func valueOr[T any](flag *T, file T) T {
+	if flag == nil {
+		return file
+	}
+	return *flag
 }
 
 // setCreateCount sets the desired count of a new service to 0, if the flags give none. A DAEMON service has none.

@@ -43,7 +43,7 @@ func (v *deployVariant) complete(p *program, c *cobra.Command, check func() erro
 	}
 	v.at.Register(c)
 	v.conflicts.registerAll(c)
-	registerAutoRollback(c.Flags(), &v.plan.AutoRollback)
+	v.plan.registerOverrides(c.Flags())
 	session.RegisterNoWait(c.Flags(), &v.noWait, noWaitHelp)
 	session.RegisterWaitUntil(c, nil)
 	c.Flags().BoolVar(&v.dry, "dry-run", false, "show the plan and write nothing")

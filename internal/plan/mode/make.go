@@ -20,8 +20,6 @@ type Options struct {
 	Force     bool // --force-new-deployment: a deployment of ECS's or CodeDeploy's even if nothing changes
 	Tasks     *int // --tasks: overrides the desired count of the file
 
-	AutoRollback *bool // --auto-rollback: whether a failed deployment is rolled back; nil: as the file says
-
 	// Restart is the reason for a new deployment of a revision that is PRIMARY already. It is empty
 	// if no restart is needed.
 	Restart string
