@@ -23,6 +23,7 @@ type codeDeployWaiter struct {
 	service      Target // the service of the deployment, once it is known
 	searchedPast bool   // replaced deployments were searched for the revision
 	skipsSearch  bool   // do not search the account for the deployment group of the service
+	listener     string // the production listener of the deployment group; empty: not read, or not known
 }
 
 // PollCodeDeploy polls the CodeDeploy deployment of a service once: the one in progress, otherwise
@@ -64,7 +65,33 @@ func (f *waiter) runCodeDeploy(ctx, reading context.Context) (Update, error) {
 				return c.timeOut(err), nil
 			}
 		}
+		if err == nil {
+			c.readTrafficBefore(reading, seen)
+		}
 		_ = f.watch.clock.Sleep(reading, wait) // ends early with the wait
+	}
+}
+
+// readTrafficBefore is [waiter.readTrafficBefore] with the production listener of the deployment group.
+func (c *codeDeployWaiter) readTrafficBefore(ctx context.Context, seen Update) {
+	if seen.Code == nil || c.target.SkipsTraffic || c.before.isTried || c.lastRead.State == nil {
+		return
+	}
+	if c.readListener(ctx, seen); c.listener != "" {
+		c.waiter.readTrafficBefore(ctx, c.listener)
+	}
+	c.before.isTried = true
+}
+
+// readListener reads the production listener of the deployment group, unless it is known.
+func (c *codeDeployWaiter) readListener(ctx context.Context, seen Update) {
+	if c.listener != "" {
+		return
+	}
+	g, err := c.client.ReadGroup(ctx, codedeploy.Group{Application: seen.Code.Application, Name: seen.Code.Group},
+		c.service.Cluster, c.service.Service)
+	if err == nil {
+		c.listener = g.Listener
 	}
 }
 
@@ -318,10 +345,8 @@ func (c *codeDeployWaiter) confirmTraffic(ctx context.Context, seen Update) Upda
 		return seen
 	}
 	c.target.Cluster, c.target.Service = c.service.Cluster, c.service.Service
-	g, err := c.client.ReadGroup(ctx, codedeploy.Group{Application: seen.Code.Application, Name: seen.Code.Group},
-		c.service.Cluster, c.service.Service)
-	if err != nil || g.Listener == "" {
+	if c.readListener(ctx, seen); c.listener == "" {
 		return seen
 	}
-	return c.waiter.confirmTraffic(ctx, seen, g.Listener, c.judge.Limit())
+	return c.waiter.confirmTraffic(ctx, seen, c.listener, c.judge.Limit())
 }

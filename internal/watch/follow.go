@@ -31,6 +31,7 @@ type waiter struct {
 	unread       []string // to be reported with the next poll
 	denied       deniedReads
 	hasAnswer    bool // AWS has responded
+	before       trafficBefore
 }
 
 // deniedReads are the reads that AWS denies: trying again is useless.
@@ -55,6 +56,7 @@ func (f *waiter) runService(ctx, reading context.Context) (Update, error) {
 		case errors.Is(err, errCodeDeploy):
 			return f.runCodeDeploy(ctx, reading)
 		case err == nil:
+			f.readTrafficBefore(reading, "")
 			due = seen.At.Add(seen.Verdict.NextPoll)
 		case isPermanent(err), isExhausted(ctx, err), !f.hasAnswer && account.Unsent(err):
 			return seen, err

@@ -53,8 +53,8 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 			b.forward(0, 0)
 			b.clock.Go(func() { b.sleep(60 * time.Second); b.forward(100, 0) })
 		}, sluice.Succeeded, verdict.CallersServed, "web:2 serves"},
-		{"sends to other services only", func(b *bench) { b.forward(0, 100) }, sluice.Succeeded, verdict.CallersNone,
-			"no rule sends requests to its target groups"},
+		{"sent to another service during the wait", func(b *bench) { b.forward(0, 100) }, sluice.Failed, verdict.CallersNone,
+			"sends no requests to the service any more: it forwards to web 0, other 100"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			on(t, options{}, func(b *bench) {
@@ -69,10 +69,54 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 				if v.Outcome != c.outcome || v.Callers != c.callers || !strings.Contains(v.Detail, c.detail) {
 					t.Errorf("%s, callers %q: %s\n%s", v.Outcome, v.Callers, v.Detail, b.story())
 				}
-				if v.Outcome == sluice.Failed && !strings.Contains(v.Next, "aws elbv2 modify-listener") {
+				if v.Outcome == sluice.Failed && !strings.Contains(v.Next, "aws elbv2 ") {
 					t.Errorf("next: %s", v.Next)
 				}
 			})
 		})
 	}
+}
+
+// A rule that sends requests to another service since before the wait is no failure: the service receives no requests. A
+// wait that begins after the end of the deployment knows no earlier rule.
+func TestServiceWithoutRequests(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		on(t, options{}, func(b *bench) {
+			b.balance()
+			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+			if !late {
+				b.forward(0, 100)
+			}
+			b.deploy("web", b.revision("sim/web:v2"))
+			if late {
+				b.until("only new tasks run", func() bool { return b.isAlone(2) && len(b.service("web").Deployments) == 1 })
+				b.forward(0, 100)
+			}
+			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+			if v.Outcome != sluice.Succeeded || v.Callers != verdict.CallersNone ||
+				!strings.Contains(v.Detail, "no rule sends requests to its target groups") {
+				t.Errorf("late %t: %s, callers %q: %s", late, v.Outcome, v.Callers, v.Detail)
+			}
+		})
+	}
+}
+
+// A rule that sends requests to another service in the middle of a wait, and back within a minute, is no failure.
+func TestRuleThatComesBack(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.balance()
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
+		b.deploy("web", b.revision("sim/web:v2"))
+		b.clock.Go(func() {
+			b.until("only new tasks run", func() bool { return b.isAlone(2) })
+			b.forward(0, 100)
+			b.until("ECS reports success", func() bool { return len(b.service("web").Deployments) == 1 })
+			b.sleep(30 * time.Second)
+			b.forward(100, 0)
+		})
+		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Succeeded, "", "")
+		if !strings.Contains(b.story(), "waiting for callers: default rule of port 80 sends no requests") {
+			t.Error(b.story())
+		}
+	})
 }
