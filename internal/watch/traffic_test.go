@@ -94,7 +94,7 @@ func TestServiceWithoutRequests(t *testing.T) {
 			}
 			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
 			if v.Outcome != sluice.Succeeded || v.Callers != verdict.CallersNone ||
-				!strings.Contains(v.Detail, "no rule sends requests to its target groups") {
+				!strings.Contains(v.Detail, "the service receives no requests") {
 				t.Errorf("late %t: %s, callers %q: %s", late, v.Outcome, v.Callers, v.Detail)
 			}
 		})
