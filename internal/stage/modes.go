@@ -84,6 +84,11 @@ func rollBackRolling(ctx context.Context, s *step.Step, live *ecs.ServiceState) 
 	if err := begin.ClaimAndSuspend(ctx, s, live); err != nil {
 		return err
 	}
+	live, err := step.CheckRead(ctx, s, live)
+	if err != nil {
+		return err
+	}
+	s.Reads.MoveHeld(step.UncheckedKey, step.ServiceKey, live)
 	return rolling.RollBack(ctx, s)
 }
 

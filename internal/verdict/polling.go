@@ -37,7 +37,7 @@ func (r *ServiceFollower) noteProgress(o Observation) {
 	if heading != r.pace.direction || score > r.pace.bestScore {
 		r.pace.direction, r.pace.bestScore, r.pace.progressAt = heading, score, o.At
 	}
-	r.pace.noteDrain(o, r.isReplacing(o.Service))
+	r.pace.noteDrain(o, r.isReplacing(o.Service) || r.isRestoring(o.Service))
 }
 
 // noteDrain stores how long targets of the replaced tasks drain. The last of these tasks begins to
@@ -125,6 +125,11 @@ const (
 	guardedReplaceInterval = 5 * time.Second
 	// drainInterval applies while the targets of the last replaced tasks drain.
 	drainInterval = 5 * time.Second
+	// countingInterval applies while the circuit breaker counts failed tasks, and while the tasks of a rollback start
+	// and stop. No verdict is nearer than the time that a stopping task takes to be removed.
+	countingInterval = 5 * time.Second
+	// restoredInterval applies when a rollback only waits until the last failed task is removed.
+	restoredInterval = 1500 * time.Millisecond
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
@@ -136,10 +141,18 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 	switch still := now.Sub(r.pace.changedAt); {
 	case r.conclusion != nil:
 		return 0
-	case r.changeExpected(now):
+	case r.changeExpected(s, now):
 		wait = busyInterval
+	case !r.since.uncounted.IsZero():
+		wait = min(countingInterval, max(maxReadLag-now.Sub(r.since.uncounted), 0))
 	case r.hold.time > 0:
 		wait = min(stableInterval, r.hold.time)
+	case r.breakerCounts(s), r.isRestoring(s):
+		wait = countingInterval
+	case r.isRollback(s) && r.failures.Leading().NeedsHealthCheck() && now.Before(r.pace.drainEnds):
+		wait = min(drainInterval, max(r.pace.drainEnds.Sub(now), restoredInterval))
+	case r.isRollback(s) && still < busyFor:
+		wait = restoredInterval
 	case r.isStarting(s):
 		wait = guardedOr(s, guardedStartInterval, startInterval)
 	case r.isReplacing(s):
@@ -198,16 +211,47 @@ func (r *ServiceFollower) isStarting(s *Service) bool {
 	return r.isReplacing(s) && r.followed.deploymentIn(s).Running == 0
 }
 
+// breakerCounts reports whether tasks have failed, the circuit breaker has counted them, and it will roll the deployment
+// back. Failures that it does not count are judged here, and soon.
+func (r *ServiceFollower) breakerCounts(s *Service) bool {
+	if s == nil || !s.breakerRollsBack() || r.followed.rollingBack {
+		return false
+	}
+	d, seen := r.followed.deploymentIn(s), r.failures.Leading().Count
+	return d != nil && d.State == "IN_PROGRESS" && (d.Failed > 0 || seen > 0) && seen <= r.breakerCount.counted
+}
+
+// isRollback reports whether ECS rolls the followed deployment back, or restores it by a rollback.
+func (r *ServiceFollower) isRollback(s *Service) bool {
+	return s != nil && s.Controller == "ECS" && !s.IsNative() && (r.followed.rollingBack || r.followsRestored(s))
+}
+
+// isRestoring reports whether ECS rolls the deployment back and still has tasks to start or to stop. A task that stops is
+// removed seconds later, and a task that starts behind a load balancer is checked: the rollback does not end before.
+func (r *ServiceFollower) isRestoring(s *Service) bool {
+	if !r.isRollback(s) {
+		return false
+	}
+	for _, d := range s.Deployments {
+		if d.Status != "PRIMARY" && d.Running+d.Pending > 0 ||
+			d.Status == "PRIMARY" && d.Running < s.Desired && len(s.Groups) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // changeExpected reports whether the state is doubtful and a poll within seconds decides it.
-func (r *ServiceFollower) changeExpected(now time.Time) bool {
+func (r *ServiceFollower) changeExpected(s *Service, now time.Time) bool {
 	for _, at := range []time.Time{r.since.missing, r.since.lagging, r.since.ended, r.since.inconsistent,
-		r.since.noDesired, r.since.uncounted} {
+		r.since.noDesired} {
 		if !at.IsZero() && now.Sub(at) < decisionWait {
 			return true
 		}
 	}
 	rec := r.lastRecord
-	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 &&
+	rollsBack := s != nil && s.breakerRollsBack() // then the threshold is not the end
+	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 && !rollsBack &&
 		rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.isOver() && now.Sub(r.pace.changedAt) < time.Minute)
 }
 

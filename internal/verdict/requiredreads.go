@@ -34,6 +34,8 @@ type readState struct {
 	recordDue         time.Time // when to read the record again; zero: only after a change
 	stoppedDue        time.Time // when to read the stopped tasks again; zero: only after a failure
 	stoppedDueAgain   time.Time // when to read them once more after that
+	stoppedReadAt     time.Time // when the stopped tasks were read last
+	rollbackAt        time.Time // when the rollback was first seen
 	starts            int       // tasks that ECS had started when the stopped tasks were read because of them
 	checksTargets     bool      // tasks were missing when AWS reported success: their targets must be healthy
 	isSuspect         bool      // a task was replaced since the first poll, and the next read tells why
@@ -100,8 +102,13 @@ func (r ServiceFollower) neededHistory(now time.Time) string {
 // neededRecords returns the ARN of the followed deployment when the list of deployments changed. It
 // adds the current deployment if that is another one.
 func (r ServiceFollower) neededRecords(s *Service, now time.Time) []string {
+	if r.followsRestored(s) || r.isJustBegun(s) {
+		return nil // the record is of the deployment that failed, or shows nothing yet
+	}
 	var arns []string
-	due := statesOf(s) != r.reads.listStates || !r.since.uncounted.IsZero() || !r.reads.recordDue.IsZero() && !now.Before(r.reads.recordDue)
+	due := statesOf(s) != r.reads.listStates || !r.since.uncounted.IsZero() ||
+		!r.reads.recordDue.IsZero() && !now.Before(r.reads.recordDue)
+	due = due && !r.rollbackGoesOn(s)
 	mine := r.followed.arn
 	if !r.followed.bound && r.want.Deployment != "" {
 		b := r.followed
@@ -115,6 +122,25 @@ func (r ServiceFollower) neededRecords(s *Service, now time.Time) []string {
 		arns = append(arns, s.Current)
 	}
 	return arns
+}
+
+// rollbackGoesOn reports whether the record is of a rollback, and the list shows that it has not ended: then the record
+// shows nothing else.
+func (r ServiceFollower) rollbackGoesOn(s *Service) bool {
+	p := s.primaryDeployment()
+	return r.lastRecord != nil && r.lastRecord.isRollingBack() && !s.IsNative() && p != nil && p.State == "IN_PROGRESS"
+}
+
+// isJustBegun reports whether this is the first poll of a rolling update that was just created and that the caller names.
+// What its record shows follows only after a change of the list.
+func (r ServiceFollower) isJustBegun(s *Service) bool {
+	return r.last == nil && r.want.FromStart && !s.IsNative() && s.findDeployment(r.want.Deployment) != nil
+}
+
+// followsRestored reports whether the wait is for the deployment that ECS's rollback restores, or has restored.
+func (r ServiceFollower) followsRestored(s *Service) bool {
+	p, id := s.primaryDeployment(), firstNonEmpty(r.followed.id, r.want.Deployment)
+	return p != nil && p.ID == id && (isRollback(p) || s.rolledBackTo(id))
 }
 
 // statesOf returns the parts of the list that only the record explains.
@@ -140,14 +166,24 @@ func (r ServiceFollower) recordLags(s *Service) bool {
 	return !r.lastRecord.isOver() && p != nil && (p.State == "COMPLETED" || s.Current != r.followed.arn)
 }
 
+// furtherStopsAfter is the time between reads of stopped tasks while the circuit breaker counts on, and the cause is
+// known: further tasks change the number only. In the rollback that follows they are read once.
+const furtherStopsAfter = 10 * time.Second
+
 // needsStopped reports whether to read the stopped tasks: only if something indicates a failed
 // task.
 func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
-	if !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue) || r.unreadStarts(s) > 0 {
+	if r.failures.Count() > 0 && r.followed.rollingBack && !s.IsNative() {
+		return r.reads.stoppedReadAt.Before(r.reads.rollbackAt)
+	}
+	if r.failures.Count() > 0 && r.breakerCounts(s) && now.Sub(r.reads.stoppedReadAt) < furtherStopsAfter {
+		return false
+	}
+	if !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue) || r.unreadStarts(s) > 0 && (r.last != nil || !r.followsRestored(s)) {
 		return true
 	}
 	if r.last == nil {
-		return sawFailureAtStart(s, r.want.FromStart)
+		return sawFailureAtStart(s, r.want)
 	}
 	return r.followed.sawFailure(r.last, s)
 }
@@ -169,10 +205,11 @@ func (r ServiceFollower) unreadStarts(s *Service) int {
 }
 
 // sawFailureAtStart reports whether the first poll indicates a failed task. The wait may begin in
-// the middle of a deployment, unless fromStart: then no task can have failed before.
-func sawFailureAtStart(s *Service, fromStart bool) bool {
+// the middle of a deployment, unless FromStart: then no task can have failed before. A wait for the deployment that a
+// rollback restored needs no task of the one that failed.
+func sawFailureAtStart(s *Service, want Wanted) bool {
 	for _, d := range s.Deployments {
-		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired && !fromStart) {
+		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired && !want.FromStart) {
 			return true
 		}
 	}
@@ -182,7 +219,7 @@ func sawFailureAtStart(s *Service, fromStart bool) bool {
 		}
 	}
 	p := s.primaryDeployment()
-	return p != nil && s.rolledBackTo(p.ID)
+	return p != nil && p.ID != want.Deployment && s.rolledBackTo(p.ID)
 }
 
 // sawFailure reports whether the changes between two polls indicate a failed task.
@@ -267,13 +304,22 @@ func (r *ServiceFollower) noteReads(o Observation) {
 	if s == nil {
 		return
 	}
+	if r.isJustBegun(s) {
+		r.reads.listStates = statesOf(s)
+	}
 	r.reads.noteRecord(o, r.want.FromStart)
-	hurt := r.last == nil && sawFailureAtStart(o.Service, r.want.FromStart) || r.last != nil &&
+	hurt := r.last == nil && sawFailureAtStart(o.Service, r.want) || r.last != nil &&
 		r.followed.sawFailure(r.last, o.Service)
-	if n := r.unreadStarts(s); n > 0 {
+	if n := r.unreadStarts(s); n > 0 && r.last == nil && r.followsRestored(s) {
+		r.reads.starts = n // of the deployment that failed
+	} else if n > 0 {
 		r.reads.starts, r.reads.isSuspect, hurt = n, r.last != nil, true
 	}
 	r.reads.noteStopped(o.At, hurt)
+	if o.StoppedRead {
+		r.reads.stoppedReadAt = o.At
+	}
+	trackSince(&r.reads.rollbackAt, r.followed.rollingBack, o.At)
 	r.reads.isSuspect = r.reads.isSuspect && !r.reads.stoppedDue.IsZero() && r.failures.Count() == 0
 	if o.Targets != nil {
 		r.reads.probedFingerprint = r.pace.fingerprint

@@ -24,6 +24,7 @@ type Observation struct {
 	At           time.Time           // clock of this process; for [ServiceFollower], when the read was sent
 	Targets      []sluice.Target     // of its target groups; nil without a load balancer, or unread
 	NewlyStopped []diagnosis.Stopped // tasks that were returned for the first time
+	StoppedRead  bool                // the stopped tasks were read
 
 	// Of a task set.
 	Set         *sluice.TaskSet

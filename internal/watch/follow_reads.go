@@ -22,7 +22,7 @@ func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Obse
 	if n.StoppedTasks && !f.denied.stoppedTasks {
 		fallen, err := f.stoppedReader.Update(ctx, f.target.serviceClient(f.watch))
 		f.denied.stoppedTasks = f.noteUnreadable(o, "stopped tasks", err)
-		o.NewlyStopped = fallen
+		o.NewlyStopped, o.StoppedRead = fallen, err == nil
 	}
 	if len(n.Drain) > 0 {
 		o.DrainRead = true

@@ -26,7 +26,7 @@ func followDeployment(ctx context.Context, s *step.Step, revision, deployment st
 	w := watch.New(s.Account, s.Clock)
 	now := s.Clock.Now()
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, SkipsTraffic: true,
-		First: s.Reads.FindService(now), IsResolved: !s.IsRollback(),
+		First: s.Reads.FindService(now), IsResolved: true,
 		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, AfterWrite: after.NewestWritten(),
 			FromStart: after.IsFresh(now), Deadline: s.Plan.ProgressDeadline, FailAfter: FailureLimit(s),
 			AllowsNoTasks: WantsNoTasks(s)}}

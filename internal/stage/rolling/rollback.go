@@ -30,7 +30,7 @@ func RollBack(ctx context.Context, s *step.Step) error {
 	if begun {
 		after = was.proofAt(s.Clock.Now())
 	}
-	live, err := s.ReadAfter(ctx, after)
+	live, err := s.ReadSharedAfter(ctx, after)
 	if err != nil {
 		return err
 	}
