@@ -36,7 +36,7 @@ func shiftFigures(t *testing.T) (calls, lag float64) {
 	return calls, late.Seconds()
 }
 
-func shiftCalls(t *testing.T) result { calls, _ := shiftFigures(t); return most(calls, 22, "calls") }
+func shiftCalls(t *testing.T) result { calls, _ := shiftFigures(t); return most(calls, 20, "calls") }
 
 func shiftLag(t *testing.T) result { _, lag := shiftFigures(t); return most(lag, 2, "s") }
 

@@ -68,17 +68,15 @@ func NewTraffic(c clock.Clock, s view.Scope, targets map[string][]sluice.Target,
 	return t
 }
 
-// readTrafficGroups adds the groups without their targets, and returns their load balancers.
+// readTrafficGroups adds the groups without their targets, and returns their load balancers. It asks by ARN for those only
+// that no name has returned.
 func readTrafficGroups(ctx context.Context, api *awselb.Client, s view.Scope,
 	t *view.Traffic) (balancers []string, err error) {
-	for _, in := range []*awselb.DescribeTargetGroupsInput{{TargetGroupArns: s.Groups}, {Names: s.Names}} {
+	add := func(in *awselb.DescribeTargetGroupsInput) error {
 		if len(in.TargetGroupArns)+len(in.Names) == 0 {
-			continue
+			return nil
 		}
 		found, err := describeGroups(ctx, api, in)
-		if err != nil {
-			return nil, err
-		}
 		for _, g := range found {
 			if !t.AddGroup(view.Group{ARN: aws.ToString(g.TargetGroupArn)}) {
 				continue
@@ -89,6 +87,16 @@ func readTrafficGroups(ctx context.Context, api *awselb.Client, s view.Scope,
 				}
 			}
 		}
+		return err
+	}
+	if err := add(&awselb.DescribeTargetGroupsInput{Names: s.Names}); err != nil {
+		return nil, err
+	}
+	unnamed := slices.DeleteFunc(slices.Clone(s.Groups), func(arn string) bool {
+		return slices.ContainsFunc(t.Groups, func(g view.Group) bool { return g.ARN == arn })
+	})
+	if err := add(&awselb.DescribeTargetGroupsInput{TargetGroupArns: unnamed}); err != nil {
+		return nil, err
 	}
 	for _, arn := range s.Groups {
 		t.AddGroup(view.Group{ARN: arn, Deleted: true})
