@@ -98,6 +98,9 @@ func Override(ctx context.Context, s *step.Step, live *ecs.ServiceState) error {
 	}
 	switch {
 	case ok && h.Phase == memory.OverrideSet:
+		if err := restoreScalingTag(ctx, s, live, h); err != nil {
+			return err
+		}
 		return CheckOverride(ctx, s, h, now)
 	case ok && h.Phase == memory.OverrideReturned:
 		h = memory.Override{Repeated: true, Base: now, Wanted: repeatOverride(s, now)}
@@ -141,6 +144,26 @@ func repeatOverride(s *step.Step, all []sluice.Scalable) (out []sluice.Scalable)
 		out = append(out, t)
 	}
 	return out
+}
+
+// restoreScalingTag saves the former auto scaling on the service again, after another process or person removed the tag,
+// as a tool does that removes unknown tags. If this journal is lost, the next deployment restores auto scaling by it.
+func restoreScalingTag(ctx context.Context, s *step.Step, live *ecs.ServiceState, h memory.Override) error {
+	write := sluice.Write{Operation: "ecs:TagResource", Resource: s.Client.Resource()}
+	if _, tagged := live.Tags[plan.ScalingTag]; tagged || !s.Plan.Scaling.TagsService() || !s.Stage.MayWrite(write) {
+		return nil
+	}
+	if err := s.PauseFor(ctx, step.ReadLag); err != nil { // the read may be older than our write of the tag
+		return err
+	}
+	again, err := s.ObserveService(ctx)
+	if err != nil || again.Tags[plan.ScalingTag] != "" {
+		return err
+	}
+	s.EmitWarning("external change: tag %s was removed. sluice writes it again; ignore tags that begin with sluice: in "+
+		"the tool that removes them", plan.ScalingTag)
+	return s.Client.Tag(ctx, s.MakeWrite, "save the auto scaling state", live.ARN,
+		map[string]string{plan.ScalingTag: sluice.Suspensions(h.Base)})
 }
 
 func setScaling(ctx context.Context, s *step.Step, live *ecs.ServiceState, h memory.Override,

@@ -12,6 +12,7 @@ import (
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -250,6 +251,57 @@ func givenBackByTheNext(t *testing.T, more string, o mode.Options) {
 		}
 		b.ExpectScalingAsBefore(was)
 	})
+}
+
+// serviceTag returns a tag of the service; empty: it has none.
+func serviceTag(b *stagetest.Bench, key string) string {
+	b.Helper()
+	out := stagetest.Got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{
+		Cluster: aws.String("prod"), Services: []string{"web"}, Include: []ecstypes.ServiceField{"TAGS"}}))(b)
+	for _, t := range out.Services[0].Tags {
+		if aws.ToString(t.Key) == key {
+			return aws.ToString(t.Value)
+		}
+	}
+	return ""
+}
+
+// Another tool removes the tag with the former auto scaling, alone or with the claim. Sluice writes it again, so that it
+// serves a deployment without this journal, and at the end auto scaling is as before.
+func TestRemovedTagOfScalingIsWrittenAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		image   string
+		keys    []string
+		outcome sluice.Outcome
+	}{"alone": {"sim/web:v2", []string{plan.ScalingTag}, sluice.Succeeded},
+		"with the claim": {"sim/web:v2", []string{plan.ScalingTag, plan.ClaimTag}, sluice.Succeeded},
+		"before a failure": {"sim/web:v2?crash-after=2s", []string{plan.ScalingTag, plan.ClaimTag},
+			sluice.RolledBack}} {
+		t.Run(name, func(t *testing.T) {
+			stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+				b.Scalable(2, 8, stagetest.PartlySuspended)
+				was, tag, again := b.ScalableTargets(), "", ""
+				b.AfterWrite("ecs:CreateTaskSet", time.Second, func() {
+					arn := stagetest.Got(b.ECS.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{
+						Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0].ServiceArn
+					tag = serviceTag(b, plan.ScalingTag)
+					stagetest.Got(b.ECS.UntagResource(context.Background(), &awsecs.UntagResourceInput{ResourceArn: arn,
+						TagKeys: c.keys}))(b)
+				})
+				b.AfterWrite("elasticloadbalancing:ModifyListener", time.Second, func() {
+					again = serviceTag(b, plan.ScalingTag)
+				})
+				end := b.Deploy(b.Files(c.image, stagetest.SuspendsScaling+stagetest.CanaryPipeline))
+				if end.Outcome != c.outcome || tag == "" || c.outcome == sluice.Succeeded && again != tag {
+					b.Errorf("%s: %s; tag %q, then %q\n%s", end.Outcome, end.Cause, tag, again, b.EventLog())
+				}
+				b.ExpectScalingAsBefore(was)
+				if left := serviceTag(b, plan.ScalingTag) + serviceTag(b, plan.ClaimTag); left != "" {
+					b.Errorf("left over: %s", left)
+				}
+			})
+		})
+	}
 }
 
 // Somebody took the claim's tag away: nobody holds the service, and scaling is
