@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/sluice-ecs/sluice"
@@ -88,6 +89,7 @@ type shapeBench struct {
 	dir     string // of the folders files and written
 	service map[string]any
 	images  []string
+	refuse  *refusal // what AWS refuses; nil: nothing
 }
 
 func newShapeBench(t *testing.T, a *txtar.Archive) *shapeBench {
@@ -112,6 +114,15 @@ func newShapeBench(t *testing.T, a *txtar.Archive) *shapeBench {
 	return b
 }
 
+// apiOptions returns the options of the local AWS with the refusal of the test.
+func (b *shapeBench) apiOptions(all []func(*middleware.Stack) error) []func(*middleware.Stack) error {
+	if b.refuse == nil {
+		return all
+	}
+	refuse := *b.refuse
+	return append(slices.Clone(all), func(s *middleware.Stack) error { return s.Deserialize.Add(refuse, middleware.After) })
+}
+
 // sluice runs a command and returns its exit code and what it printed.
 func (b *shapeBench) sluice(args ...string) (code int, out, log string) {
 	cfg := b.sim.Config()
@@ -119,7 +130,7 @@ func (b *shapeBench) sluice(args ...string) (code int, out, log string) {
 	s, err := session.New(session.Env{
 		Args: args, In: strings.NewReader(""), Out: &stdout, Err: &stderr,
 		Getenv: func(string) string { return "" }, Clock: b.clock, Rand: rand.NewChaCha8([32]byte{1}),
-		HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,
+		HTTPClient: cfg.HTTPClient, APIOptions: b.apiOptions(cfg.APIOptions), Credentials: cfg.Credentials,
 		OpenJournal: journal.Open, StateDir: filepath.Join(b.dir, "state"),
 		Getwd: func() (string, error) { return b.dir, nil }, FS: folder.New,
 		Notify: func(chan<- os.Signal) func() { return func() {} }, IgnoreSIGPIPE: func() {},
