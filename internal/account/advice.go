@@ -28,6 +28,9 @@ func (g gate) adviceFor(r request, f fault) string {
 	if denied := deniedIn(f.err); denied != nil {
 		return denied.advice(r)
 	}
+	if code == "ServiceNotActive" {
+		return deletedServiceAdvice(r)
+	}
 	switch f.errorKind() {
 	case sluice.NotFound:
 		return "check the resource's name, and that it is in this account and Region"
@@ -37,6 +40,14 @@ func (g gate) adviceFor(r request, f fault) string {
 		return deniedAdvice(r, code)
 	}
 	return refusedAdvice(code)
+}
+
+// deletedServiceAdvice returns the advice for a service that ECS calls not ACTIVE: it was deleted, or is being deleted.
+// Waiting does not bring it back.
+func deletedServiceAdvice(r request) string {
+	cluster, _, _ := strings.Cut(r.resource, "/")
+	return "create the service again, as it was deleted: sluice deploy; list those that exist: aws ecs list-services --cluster " +
+		cluster
 }
 
 // deniedAdvice returns the advice for a denial that names no action.

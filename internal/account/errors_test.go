@@ -229,7 +229,7 @@ func TestEveryRefusalHasAdvice(t *testing.T) {
 		"TooManyTargets":                                 "raise the quota",
 		"PlatformUnknownException":                       "correct platformVersion",
 		"PlatformTaskDefinitionIncompatibilityException": "correct platformVersion",
-		"ServiceNotActiveException":                      "wait until the other change",
+		"ServiceNotActiveException":                      "create the service again, as it was deleted: sluice deploy; list those that exist: aws ecs list-services --cluster prod",
 		"UpdateInProgressException":                      "wait until the other change",
 		"ServiceNotFoundException":                       "check the resource's name",
 		"SomethingNewException":                          "sluice verify",

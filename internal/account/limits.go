@@ -59,11 +59,13 @@ var (
 	elbRegister = bucket{"elb registration", 20, 4}
 )
 
-// Cloud Map documents only its discovery calls; the others use Route
-// 53's 5 requests a second. Application Auto Scaling, CodeDeploy, IAM and STS document no rates:
+// Cloud Map documents only its discovery calls. Instances and their list have the rates that AWS's own controller uses
+// (aws-cloud-map-mcs-controller-for-k8s, pull request 251); the account may have less, and then AWS throttles and the gate
+// tries again. Other writes use Route 53's 5 requests a second. Application Auto Scaling, CodeDeploy, IAM and STS document no rates:
 // these numbers are guesses.
 var (
 	mapDiscover = bucket{"cloud map discover", 2000, 1000}
+	mapInstance = bucket{"cloud map instances", 100, 50}
 	mapModify   = bucket{"cloud map modify", 10, 5}
 	mapRead     = bucket{"cloud map read", 40, 20}
 	scalingRead = bucket{"autoscaling read", 20, 10}
@@ -159,6 +161,10 @@ func elbBucket(name string) bucket {
 }
 
 func mapBucket(name string) bucket {
+	switch name {
+	case "RegisterInstance", "DeregisterInstance":
+		return mapInstance
+	}
 	if strings.HasPrefix(name, "Discover") {
 		return mapDiscover
 	}

@@ -48,6 +48,7 @@ func TestCallsKeepToHalfOfAWSsRate(t *testing.T) {
 		{"task definitions", writeTable[10].do, []string{"RegisterTaskDefinition"}, 10, 5},
 		{"rules", writeTable[19].do, []string{"ModifyRule"}, 10, 15},
 		{"targets", writeTable[23].do, []string{"RegisterTargets"}, 10, 20},
+		{"instances of Cloud Map, all 200 calls of the test", writeTable[29].do, []string{"DeregisterInstance"}, 50, 150},
 		{"reads of balancers", func(ctx context.Context, w *world) error {
 			return sent(w.ELB().DescribeRules(ctx, &awselb.DescribeRulesInput{}))
 		}, []string{"DescribeRules"}, 15, 50},
