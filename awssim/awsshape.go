@@ -98,3 +98,20 @@ func (l *worldBuilder) createWithTaskSet(in *awsecs.CreateServiceInput) error {
 	})
 	return err
 }
+
+// createRolledOut creates a service whose first deployment has ended by the time the file is loaded. ECS's own strategies
+// shift, bake and wait for hooks for longer than that, so a service with one has rolled out its first revision.
+func (l *worldBuilder) createRolledOut(in *awsecs.CreateServiceInput) error {
+	c := in.DeploymentConfiguration
+	if c == nil || c.Strategy == "" || c.Strategy == ecstypes.DeploymentStrategyRolling || !l.file.isSettled() {
+		_, err := l.ecs.CreateService(l.ctx, in)
+		return err
+	}
+	in.DeploymentConfiguration = nil
+	if _, err := l.ecs.CreateService(l.ctx, in); err != nil {
+		return err
+	}
+	_, err := l.ecs.UpdateService(l.ctx, &awsecs.UpdateServiceInput{Cluster: in.Cluster, Service: in.ServiceName,
+		DeploymentConfiguration: c})
+	return err
+}

@@ -20,6 +20,7 @@ const leadTime = 10 * time.Minute
 //	region: us-east-1
 //	subnets: [subnet-…]        # ids of the default network's subnets, in zones a, b, c; services run in these
 //	clusters: [prod]
+//	logGroups: [/ecs/web]      # and securityGroups: [sg-…], alarms: [errors], which are in state OK
 //	capacity: [{cluster: prod, instances: 3, capacityProviders: [FARGATE, FARGATE_SPOT]}]  # defaultStrategy: [{provider: FARGATE_SPOT, weight: 1}]
 //	targetGroups:
 //	  - {name: web-primary, arn: …, port: 80, deregistrationDelay: 10s, healthCheck: {interval: 5s}}
@@ -57,8 +58,9 @@ const leadTime = 10 * time.Minute
 //
 // Load creates the resources through the APIs, so an error of an API is an error here. Unless
 // settled is false, the resources have existed for ten minutes: services run and their targets are
-// healthy. Errors begin with file:line; after an error the world is unchanged. Sockets open when
-// the simulator listens.
+// healthy. The first deployment of a service with one of ECS's own strategies was a rolling one,
+// because those take longer. Errors begin with file:line; after an error the world is unchanged.
+// Sockets open when the simulator listens.
 func (s *Sim) Load(file string, data []byte) error {
 	f, err := readWorld(file, data)
 	if err != nil {
@@ -106,7 +108,7 @@ func (s *Sim) replaceWorld(f *worldFile) error {
 // receiver, so that it asks the images for their answers over sockets.
 func (s *Sim) buildWorld(f *worldFile, listening bool) (*generation, error) {
 	start := s.options.Clock.Now()
-	if f.tree != nil && (f.Steady == nil || *f.Steady) {
+	if f.isSettled() {
 		start = start.Add(-leadTime)
 	}
 	e := s.newGeneration(f, start)

@@ -18,6 +18,7 @@ import (
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/sluice-ecs/sluice/awssim/ec2"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -36,7 +37,7 @@ type worldBuilder struct {
 }
 
 func (l *worldBuilder) buildAll() error {
-	for _, step := range []func() error{l.pinSubnets, l.createLogGroups, l.createClusters, l.addCapacity,
+	for _, step := range []func() error{l.pinSubnets, l.addSecurityGroups, l.createLogGroups, l.addAlarms, l.createClusters, l.addCapacity,
 		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.addRepositories, l.createServices, l.addFunctions,
 		l.createApplications, l.createScalableTargets, l.addReadable} {
 		if err := step(); err != nil {
@@ -92,6 +93,26 @@ func (l *worldBuilder) createLogGroups() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		for _, name := range l.file.LogGroups {
 			tx.AddLogGroup(name)
+		}
+		return nil
+	})
+}
+
+// addSecurityGroups adds security groups of the default network.
+func (l *worldBuilder) addSecurityGroups() error {
+	for i, id := range l.file.Groups {
+		if err := ec2.AddSecurityGroup(l.ctx, l.world, id); err != nil {
+			return withPath(fmt.Sprintf("securityGroups[%d]", i), err)
+		}
+	}
+	return nil
+}
+
+// addAlarms adds alarms of CloudWatch in state OK.
+func (l *worldBuilder) addAlarms() error {
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		for _, name := range l.file.Alarms {
+			tx.AddAlarm(&world.Alarm{Name: name, State: world.AlarmOK})
 		}
 		return nil
 	})
@@ -307,6 +328,7 @@ func (l *worldBuilder) taskSubnets() []string {
 	return l.subnets
 }
 
+// createService creates a service with its task definition.
 func (l *worldBuilder) createService(svc serviceFile) error {
 	cluster := cmp.Or(svc.Cluster, l.file.Clusters[0])
 	definition, err := l.registerDefinition(svc)
@@ -322,8 +344,7 @@ func (l *worldBuilder) createService(svc serviceFile) error {
 	if isExternal(in) {
 		return l.createWithTaskSet(in)
 	}
-	_, err = l.ecs.CreateService(l.ctx, in)
-	return err
+	return l.createRolledOut(in)
 }
 
 // controller returns the deployment controller of the file's own keys; the default is AWS's.

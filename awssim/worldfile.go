@@ -30,6 +30,8 @@ type worldFile struct {
 	Subnets       []string                  `yaml:"subnets"`
 	Clusters      []string                  `yaml:"clusters"`
 	LogGroups     []string                  `yaml:"logGroups"`
+	Groups        []string                  `yaml:"securityGroups"`
+	Alarms        []string                  `yaml:"alarms"`
 	Capacity      []capacityFile            `yaml:"capacity"`
 	LoadBalancers []balancerFile            `yaml:"loadBalancers"`
 	TargetGroups  []groupFile               `yaml:"targetGroups"`
@@ -162,6 +164,9 @@ type serviceFile struct {
 	// except name, cluster, count and demand.
 	AWS awsMembers `yaml:"aws"`
 }
+
+// isSettled reports whether the resources of the file have existed for some time.
+func (f *worldFile) isSettled() bool { return f.tree != nil && (f.Steady == nil || *f.Steady) }
 
 // readWorld reads a world file. Errors begin with file:line.
 func readWorld(name string, data []byte) (*worldFile, error) {

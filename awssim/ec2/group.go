@@ -96,6 +96,21 @@ func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGro
 	})
 }
 
+// AddSecurityGroup adds a security group of the default network with an ID.
+func AddSecurityGroup(ctx context.Context, w *world.World, id string) error {
+	return w.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		d := regionDeskOf(tx)
+		vpc, err := d.vpcOrDefault("")
+		if err == nil {
+			g := d.addGroup(vpc, id, "of the world file")
+			d.groups.Delete(g.id)
+			g.id = id
+			d.groups.Put(id, g)
+		}
+		return err
+	})
+}
+
 // vpcOrDefault returns the VPC with that id, or the default VPC for "".
 func (d regionDesk) vpcOrDefault(id string) (string, error) {
 	if id != "" {

@@ -29,7 +29,7 @@ func docOfRollout(r *scheduler.Rollout) *rolloutDoc { return r.Doc.(*rolloutDoc)
 
 // recordDeployment adds the document and the revision of the newest service deployment.
 func (h rolloutHistory) recordDeployment(tx *world.Tx, svc *world.Service) {
-	all := h.sched.Rollouts(svc)
+	all := scheduler.RolloutsOf(svc)
 	r := all[len(all)-1]
 	r.Doc = &rolloutDoc{arn: tx.ARN("ecs", "service-deployment/"+svc.ID()+"/"+r.ID)}
 	docOfService(svc).revisions = append(docOfService(svc).revisions, newRevision(tx, r.Target))
@@ -40,7 +40,7 @@ func (h rolloutHistory) recordDeployment(tx *world.Tx, svc *world.Service) {
 // refreshConfiguration copies the service's deployment configuration to the running deployment:
 // that configuration decides its success. A deployment that is not rolling keeps its first one.
 func (h rolloutHistory) refreshConfiguration(svc *world.Service) {
-	all := h.sched.Rollouts(svc)
+	all := scheduler.RolloutsOf(svc)
 	if len(all) == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (h rolloutHistory) refreshConfiguration(svc *world.Service) {
 
 // recentRollouts returns a service's deployments of the last 90 days, oldest first.
 func (h rolloutHistory) recentRollouts(tx *world.Tx, svc *world.Service) []*scheduler.Rollout {
-	all := h.sched.Rollouts(svc)
+	all := scheduler.RolloutsOf(svc)
 	for len(all) > 0 && all[0].HasEnded() && tx.Now().Sub(all[0].CreatedAt) > historyRetention {
 		all = all[1:]
 	}

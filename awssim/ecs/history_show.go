@@ -68,7 +68,7 @@ func (h rolloutHistory) revisionSummary(ts *world.TaskSet) ecstypes.ServiceRevis
 
 // showCurrent adds the current deployment and the current revisions to the service.
 func (h rolloutHistory) showCurrent(d *ecstypes.Service, svc *world.Service) {
-	all := h.sched.Rollouts(svc)
+	all := scheduler.RolloutsOf(svc)
 	if len(all) == 0 {
 		return
 	}

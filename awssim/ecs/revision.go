@@ -6,6 +6,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -70,7 +71,7 @@ func (h rolloutHistory) dropOldRevisions(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		used[ts] = true
 	}
-	for _, r := range h.sched.Rollouts(svc) {
+	for _, r := range scheduler.RolloutsOf(svc) {
 		used[r.Target] = true
 		for _, ts := range r.Sources {
 			used[ts] = true

@@ -6,6 +6,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -42,7 +43,7 @@ func (edit serviceEditor) checkControllerSwitch(svc *world.Service, in *awsecs.U
 // isBusy reports whether a service is being changed. With controller ECS that is a running
 // deployment; otherwise more than one task set or a CodeDeploy deployment.
 func (h rolloutHistory) isBusy(svc *world.Service) bool {
-	if all := h.sched.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].HasEnded() {
+	if all := scheduler.RolloutsOf(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].HasEnded() {
 		return true
 	}
 	return svc.DeployedBy != "" || len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 &&

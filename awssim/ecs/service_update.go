@@ -6,6 +6,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -78,7 +79,7 @@ func (edit serviceEditor) checkBackToRolling(svc *world.Service, in *awsecs.Upda
 	if was == nil || !isShifting(was.Strategy) || isShifting(next) {
 		return nil
 	}
-	if all := edit.sched.Rollouts(svc); len(all) > 0 && !all[len(all)-1].HasEnded() {
+	if all := scheduler.RolloutsOf(svc); len(all) > 0 && !all[len(all)-1].HasEnded() {
 		return invalidParameter("Unable to update the deployment strategy from %s to %s while a deployment is in progress.",
 			was.Strategy, next)
 	}

@@ -154,7 +154,7 @@ func TestRolloutsAreKeptForNinetyDays(t *testing.T) {
 		b.set(svc, "sim/web:v2", 100)
 		b.status(svc, "SUCCESSFUL")
 	}
-	if n := len(b.law.Rollouts(svc)); n != 2 {
+	if n := len(scheduler.RolloutsOf(svc)); n != 2 {
 		t.Errorf("%d rollouts, want the newest two", n)
 	}
 }

@@ -108,8 +108,8 @@ func (r *Rollout) Alarms() Monitor {
 	return m
 }
 
-// Rollouts returns a service's rollouts, oldest first. Do not change the list.
-func (s *Scheduler) Rollouts(svc *world.Service) []*Rollout { return stateOfService(svc).rollouts }
+// RolloutsOf returns a service's rollouts, oldest first. Do not change the list.
+func RolloutsOf(svc *world.Service) []*Rollout { return stateOfService(svc).rollouts }
 
 // latestRollout returns a service's newest rollout, or nil.
 func latestRollout(svc *world.Service) *Rollout {

@@ -46,7 +46,7 @@ func rolling(t *testing.T, desired int, r scheduler.Rules) (*bench, *world.Servi
 }
 
 func (b *bench) newest(svc *world.Service) *scheduler.Rollout {
-	all := b.law.Rollouts(svc)
+	all := scheduler.RolloutsOf(svc)
 	return all[len(all)-1]
 }
 
@@ -94,9 +94,9 @@ func TestEveryFailureRollsBack(t *testing.T) {
 				low = min(low, b.targets().Count("healthy"))
 				return r.Status == "ROLLBACK_SUCCESSFUL"
 			})
-			if low != 2 || svc.Primary() != one || len(svc.TaskSets) != 1 || len(b.law.Rollouts(svc)) != 2 {
+			if low != 2 || svc.Primary() != one || len(svc.TaskSets) != 1 || len(scheduler.RolloutsOf(svc)) != 2 {
 				t.Errorf("low %d, primary %s of %d, %d rollouts", low, svc.Primary().ID, len(svc.TaskSets),
-					len(b.law.Rollouts(svc)))
+					len(scheduler.RolloutsOf(svc)))
 			}
 			if one.RolloutState != "COMPLETED" || two.RolloutState != "FAILED" ||
 				two.RolloutReason != "ECS deployment circuit breaker: tasks failed to start." {

@@ -75,11 +75,13 @@ var remarks = map[string]string{
 		"what the image does when it is started with another command, by that command; `*` matches any text, " +
 		"so `\"registry.test/*\": {noboot: true}` selects images that cannot be pulled. Any other image is a healthy " +
 		"server that answers its name and tag",
-	"knobs":     "delays, below",
-	"faults":    "lines, below",
-	"subnets":   "ids of the default network's subnets, at most 12; the first three are in zones a, b and c",
-	"clusters":  "names",
-	"logGroups": "names of log groups of CloudWatch Logs",
+	"knobs":          "delays, below",
+	"faults":         "lines, below",
+	"subnets":        "ids of the default network's subnets, at most 12; the first three are in zones a, b and c",
+	"clusters":       "names",
+	"logGroups":      "names of log groups of CloudWatch Logs",
+	"securityGroups": "ids of security groups of the default network",
+	"alarms":         "names of alarms of CloudWatch; they are in state OK",
 	"loadBalancers[].listeners[].rules[]": "at least one condition (`path`, `host`, `method`, `header`) and an " +
 		"action",
 	"loadBalancers[].listeners[].fixed":      "an answer of the load balancer's own",

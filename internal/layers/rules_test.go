@@ -130,7 +130,7 @@ var layerTable = []layerRow{
 	concernRow("access/discovered", "memory", "step", "capacity", "revision"),
 
 	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
-	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}},
+	{pkg: "internal/rehearse/shape", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{sdkCore, sdkServices}},
 	{pkg: "internal/replica", layer: 4, below: []int{3, 2, 1, 0}, // the local AWS answers as the image names it
 		also: []string{"internal/rehearse/shape", "awssim/image"}},
 	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy},

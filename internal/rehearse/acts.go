@@ -105,6 +105,9 @@ func (a *Acts) scheduleAll() {
 	if !a.env.Case.Generated && a.env.Case.World.Ready > 0 {
 		a.ContinueShifts() // people continue a user's deployment, as they approve it
 	}
+	if a.env.Case.World.Strategy.Pauses {
+		a.answerPauses()
+	}
 	for i, h := range a.env.Case.Interventions {
 		switch {
 		case h.When != "": // see performAll

@@ -54,7 +54,7 @@ func (c *EndChecks) checkCanaryDeleted(tx *world.Tx) {
 func (c *EndChecks) unmanagedText(tx *world.Tx) string {
 	var b strings.Builder
 	for _, r := range tx.Rules.Values() {
-		if _, ours := c.rules.initialActions[r.ARN]; ours {
+		if _, ours := c.rules.initialActions[r.ARN]; ours || c.env.shiftsElsewhere(r) {
 			fmt.Fprintf(&b, "%s %d %v\n", r.Name(), r.Priority, r.Conditions)
 			continue
 		}

@@ -145,7 +145,7 @@ func (c *ruleChecks) checkRules(tx *world.Tx, fresh bool) {
 		switch {
 		case c.env.Case.HasIntervention(EditRule):
 		// the two groups alternate; another check covers that all tasks serve
-		case c.env.Case.World.UsesCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}):
+		case c.env.Case.World.AlternatesGroups() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}):
 		case fresh && now[1] == 0 && now[0] > 0 && stickySeconds(was) == stickySeconds(r.Actions) &&
 			len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
 		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) &&

@@ -5,15 +5,7 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/codedeployer"
 	"github.com/sluice-ecs/sluice/awssim/world"
-	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
-
-// addAlarm adds the alarm to the world, in state OK.
-func (e *Environment) addAlarm(tx *world.Tx) {
-	if e.Case.World.Alarm {
-		tx.AddAlarm(&world.Alarm{Name: shape.AlarmName, State: world.AlarmOK})
-	}
-}
 
 // ContinueShifts continues CodeDeploy deployments whenever they wait, from now on.
 func (a *Acts) ContinueShifts() {
@@ -42,8 +34,12 @@ func (a *Acts) onEventBegan(event string, do func()) {
 	}
 }
 
-// HasEventBegun reports whether a CodeDeploy deployment has begun the lifecycle event.
+// HasEventBegun reports whether a deployment has begun the lifecycle event of CodeDeploy, or the stage of ECS's own
+// strategy.
 func (e *Environment) HasEventBegun(event string) (began bool) {
+	for _, r := range e.rollouts() {
+		began = began || r.Stage() == event
+	}
 	e.InWorld(func(tx *world.Tx) {
 		for _, d := range codedeployer.StateOf(tx).Deployments.Values() {
 			e := d.Event(event)

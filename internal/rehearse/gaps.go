@@ -9,19 +9,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// CheckCopyGaps is [CheckGaps] for a copy of the service that the local AWS makes from the files. The
-// copy has one target group for the service, so it cannot shift traffic as ECS's own strategies do.
-func CheckCopyGaps(service *definition.Service, task *definition.Task) (notes []string, err error) {
-	if service != nil && service.Input.DeploymentConfiguration != nil {
-		if s := service.Input.DeploymentConfiguration.Strategy; s != "" && s != "ROLLING" {
-			err = &sluice.Error{Op: "run on the local AWS", Resource: service.File + ": deploymentConfiguration.strategy",
-				Err: fmt.Errorf("a copy of the service has no second target group for deployment strategy %s", s)}
-		}
-	}
-	notes, refused := CheckGaps(service, task)
-	return notes, errors.Join(err, refused)
-}
-
 // CheckGaps returns an error for each part of the definitions that the local AWS refuses. Otherwise it
 // returns a note for each part that has no effect there. Each has the file and the key. service is nil
 // for a standalone task.

@@ -63,26 +63,15 @@ func versionBehaviour(w shape.World, version, options string) (image.Behaviour, 
 	return image.Parse(ref)
 }
 
-// mainImage returns the image of the container that takes requests, otherwise of the first
-// essential one.
+// mainImage returns the image of the container that takes requests, otherwise of the first essential one.
 func mainImage(app *appfile.Application) string {
-	name, fallback := "", ""
-	if app.Primary != nil {
-		name = app.Primary.Container
-	} else if app.Service != nil && len(app.Service.Input.LoadBalancers) > 0 &&
-		app.Service.Input.LoadBalancers[0].ContainerName != nil {
-		name = *app.Service.Input.LoadBalancers[0].ContainerName
-	}
+	name := shape.MainContainer(app)
 	for _, c := range app.Task.Input.ContainerDefinitions {
-		switch {
-		case c.Image == nil || c.Name == nil:
-		case *c.Name == name:
+		if c.Image != nil && c.Name != nil && *c.Name == name {
 			return *c.Image
-		case fallback == "" && (c.Essential == nil || *c.Essential):
-			fallback = *c.Image
 		}
 	}
-	return fallback
+	return ""
 }
 
 // setStepEnds makes the tasks of a user's own steps end: those with their own definition, and the

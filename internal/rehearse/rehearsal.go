@@ -93,7 +93,6 @@ func (f *Rehearsal) buildWorld() (err error) {
 		}
 	}
 	f.Env.Sleep(f.Case.World.Scaling.Since)
-	f.Env.InWorld(f.Env.addAlarm)
 	f.Env.InWorld(f.Env.findRoutes)
 	f.Acts.performAll(Before)
 	f.Env.InWorld(f.snapshotWorld)

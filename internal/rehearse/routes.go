@@ -64,12 +64,18 @@ func namesGroup(r *world.Rule, arn string) bool {
 	return fw != nil && slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == arn })
 }
 
+// shiftsElsewhere reports whether ECS's own strategy shifts the requests of a rule of a further load balancer.
+func (e *Environment) shiftsElsewhere(r *world.Rule) bool {
+	return e.Case.World.Strategy.Kind != "" && slices.ContainsFunc(e.Case.World.OtherGroups(),
+		func(g shape.Group) bool { return namesGroup(r, g.ARN) })
+}
+
 // isRoute reports whether a rule exists and names a group of the service. A rolling service has one group: a rule that
 // gives all weight to another one does not reach it.
 func (e *Environment) isRoute(tx *world.Tx, r *world.Rule) bool {
 	_, exists := tx.Rules.Get(r.ARN)
 	w := e.Case.World
-	if w.Controller == "ECS" && !e.Case.HasCanaryService() {
+	if w.Controller == "ECS" && !e.Case.HasCanaryService() && !w.AlternatesGroups() {
 		now := e.weightsOf(r)
 		return exists && namesGroup(r, w.Primary.ARN) && (now[0] > 0 || now[1] == 0)
 	}

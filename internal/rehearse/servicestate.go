@@ -98,11 +98,11 @@ func (e *Environment) hasHealthyTarget(tx *world.Tx, g shape.Group) bool {
 	return ok && group.Count("healthy") > 0
 }
 
-// ruleText returns the actions of a rule. Under CodeDeploy the two groups alternate: only whether
-// the serving group gets everything matters.
+// ruleText returns the actions of a rule. Where the two groups alternate, only whether the serving group
+// gets everything matters.
 func (e *Environment) ruleText(s *world.Service, r *world.Rule) string {
 	p, w := s.Primary(), e.weightsOf(r)
-	if !e.Case.World.UsesCodeDeploy() || p == nil || len(p.Attached) == 0 || w[0]+w[1] != max(w[0], w[1]) {
+	if !e.Case.World.AlternatesGroups() || p == nil || len(p.Attached) == 0 || w[0]+w[1] != max(w[0], w[1]) {
 		return world.ActionsText(r.Actions)
 	}
 	if serving := p.Attached[0].TargetGroup; serving == e.Case.World.Primary.ARN && w[0] > 0 ||

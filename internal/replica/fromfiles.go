@@ -2,7 +2,6 @@ package replica
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -13,7 +12,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/internal/appfile"
-	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -33,16 +31,14 @@ func FromFiles(app *appfile.Application) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	takeAccount(&like, app.Cluster)
 	w := &World{Account: like.Account, Region: like.Region, Clusters: []string{like.Cluster},
-		Task: app.Task, Definition: app.Service}
+		Task: app.Task, Definition: app.Service, Surroundings: like.Named}
 	if n := app.Service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
 		w.Subnets = n.AwsvpcConfiguration.Subnets
 	}
 	if err := w.addFilesService(app, like); err != nil {
 		return nil, err
 	}
-	w.addStepLogs(app)
 	w.addShapedGroups(app, like)
 	w.addShapedBalancer(like)
 	w.addShapedName(like)
@@ -68,55 +64,24 @@ func fromTask(app *appfile.Application) *World {
 	if w.Region == "" {
 		w.Region = "us-east-1"
 	}
-	w.addLogs(app.Task)
-	w.addStepLogs(app)
+	w.AddApplication(app, w.Account, w.Region)
 	w.noteSecrets()
 	return w
 }
 
-// addStepLogs adds the log groups of the tasks that run before and after the stages.
-func (w *World) addStepLogs(app *appfile.Application) {
-	for _, step := range append(slices.Clone(app.Before), app.After...) {
-		w.addLogs(step.Task)
-	}
-}
-
-// addLogs adds the log groups of a task definition: containers start only if they exist.
-func (w *World) addLogs(task *definition.Task) {
-	if task == nil {
-		return
-	}
-	for _, c := range task.Input.ContainerDefinitions {
-		if c.LogConfiguration == nil {
-			continue
-		}
-		if name := c.LogConfiguration.Options["awslogs-group"]; name != "" && !slices.Contains(w.LogGroups, name) {
-			w.LogGroups = append(w.LogGroups, name)
-		}
-	}
-}
-
-// takeAccount takes the account and Region from the ARN of the cluster if no target group gives them.
-func takeAccount(like *shape.World, cluster string) {
-	region, account, ok := sluice.ARNPlace(cluster)
-	if ok && like.Primary.ARN == "" && !like.UsesCloudMap() {
-		like.Region, like.Account = region, account
-	}
-}
-
 // addFilesService adds the service of the files, with its previous version.
 func (w *World) addFilesService(app *appfile.Application, like shape.World) error {
-	task, err := membersOf(app.Task.JSON())
+	task, err := shape.Members(app.Task.JSON())
 	if err != nil {
 		return err
 	}
-	service, err := membersOf(app.Service.JSON())
+	service, err := shape.Members(app.Service.JSON())
 	if err != nil {
 		return err
 	}
-	was, now := setPreviousImage(task, mainContainer(app))
-	if was != "" {
-		w.note("the service runs %s before the first deployment; the files have %s", image.NameAndTag(was), image.NameAndTag(now))
+	task, ref := shape.WithImage(task, shape.MainContainer(app), previousImage)
+	if was := previousImage(ref); was != ref {
+		w.note("the service runs %s before the first deployment; the files have %s", image.NameAndTag(was), image.NameAndTag(ref))
 	}
 	if p := app.Primary; p != nil && p.Container != "" && service["loadBalancers"] == nil {
 		service["loadBalancers"] = []any{map[string]any{"targetGroupArn": p.ARN, "containerName": p.Container,
@@ -140,7 +105,6 @@ func (w *World) addService(s Service) {
 		delete(s.AWS, "role")
 	}
 	w.Services = append(w.Services, s)
-	w.addLogs(w.Task)
 	w.noteSecrets()
 }
 
@@ -176,50 +140,13 @@ func (w *World) note(format string, args ...any) {
 	w.Notes = append(w.Notes, fmt.Sprintf(format, args...))
 }
 
-// membersOf decodes a definition in AWS's shape.
-func membersOf(data []byte, err error) (map[string]any, error) {
-	out := map[string]any{}
-	if err == nil {
-		err = json.Unmarshal(data, &out)
+// previousImage returns an image with the tag [PreviousTag]. A program of the host stays as it is.
+func previousImage(ref string) string {
+	if ref == "" || strings.HasPrefix(ref, "host:") {
+		return ref
 	}
-	return out, err
-}
-
-// mainContainer returns the name of the container that callers reach, otherwise of the first
-// essential one.
-func mainContainer(app *appfile.Application) string {
-	if app.Primary != nil && app.Primary.Container != "" {
-		return app.Primary.Container
-	}
-	for _, lb := range app.Service.Input.LoadBalancers {
-		if lb.ContainerName != nil {
-			return *lb.ContainerName
-		}
-	}
-	for _, c := range app.Task.Input.ContainerDefinitions {
-		if c.Name != nil && (c.Essential == nil || *c.Essential) {
-			return *c.Name
-		}
-	}
-	return ""
-}
-
-// setPreviousImage sets the tag of the container's image to [PreviousTag]. It returns the image as it
-// is then and as it was.
-func setPreviousImage(task map[string]any, name string) (previous, ref string) {
-	containers, _ := task["containerDefinitions"].([]any)
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		ref, _ := container["image"].(string)
-		if container["name"] != name || ref == "" || strings.HasPrefix(ref, "host:") {
-			continue
-		}
-		repository, _ := image.SplitReference(ref)
-		previous = repository + ":" + PreviousTag
-		container["image"] = previous
-		return previous, ref
-	}
-	return "", ""
+	repository, _ := image.SplitReference(ref)
+	return repository + ":" + PreviousTag
 }
 
 // addShapedGroups adds the target groups that the files name.
@@ -227,12 +154,7 @@ func (w *World) addShapedGroups(app *appfile.Application, like shape.World) {
 	for _, g := range []shape.Group{like.Primary, like.Canary} {
 		w.addShapedGroup(g, like)
 	}
-	for _, lb := range app.Service.Input.LoadBalancers {
-		if lb.TargetGroupArn == nil || w.hasGroup(*lb.TargetGroupArn) {
-			continue
-		}
-		g := like.Primary
-		g.ARN = *lb.TargetGroupArn
+	for _, g := range like.OtherGroups() {
 		w.addShapedGroup(g, like)
 	}
 	if len(w.TargetGroups) > 0 && app.Rehearsal == nil {
@@ -267,11 +189,8 @@ func (w *World) hasGroup(arn string) bool {
 
 func secondsText(d time.Duration) string { return fmt.Sprintf("%ds", int(d/time.Second)) }
 
-// furtherPort is the first port of the listeners of further target groups.
-const furtherPort = 8081
-
-// addShapedBalancer adds the load balancer with the rules that the files name. Further target groups
-// get a listener each, because AWS requires a load balancer for the groups of a service.
+// addShapedBalancer adds the load balancer with the rules that the files name. Target groups of which the files name no
+// rule get a listener each, because AWS requires a load balancer for the groups of a service.
 func (w *World) addShapedBalancer(like shape.World) {
 	if like.Primary.ARN == "" || len(like.Listeners) == 0 {
 		return
@@ -284,14 +203,8 @@ func (w *World) addShapedBalancer(like shape.World) {
 	for _, l := range like.Listeners {
 		b.Listeners = append(b.Listeners, w.shapedListener(l, like))
 	}
-	port := int32(furtherPort)
-	for _, g := range w.TargetGroups {
-		if g.ARN == like.Primary.ARN || g.ARN == like.Canary.ARN {
-			continue
-		}
-		b.Listeners = append(b.Listeners, Listener{Port: port, Forward: map[string]int{g.Name: 1}})
-		w.note("target group %s is behind port %d: the files do not name its listener", g.Name, port)
-		port++
+	for _, l := range like.OtherListeners() {
+		b.Listeners = append(b.Listeners, w.otherListener(l))
 	}
 	w.LoadBalancers = []Balancer{b}
 }
@@ -325,7 +238,32 @@ func (w *World) shapedListener(l shape.Listener, like shape.World) Listener {
 		out.Rules = append(out.Rules, Rule{Priority: r.Priority, ARN: r.ARN, Path: []string{at}, Forward: forward})
 		w.note("the files do not have the condition of listener rule %s: it matches %s here", path.Base(r.ARN), at)
 	}
+	w.addOtherRules(&out, like.OtherRulesOf(l))
 	return out
+}
+
+// otherListener returns a listener whose rules the main listener of the service does not have.
+func (w *World) otherListener(l shape.OtherListener) Listener {
+	out := Listener{Port: l.Port, ARN: l.ARN}
+	if first := l.Rules[0]; first.IsDefault() {
+		out.Forward = first.Weights()
+		if first.ARN == "" {
+			w.note("target group %s is behind port %d: the files do not name its listener", first.Groups[0].Name(), l.Port)
+		}
+		return out
+	}
+	out.Fixed = &Fixed{Status: 404, Body: "no rule of the files matches"}
+	w.addOtherRules(&out, l.Rules)
+	return out
+}
+
+// addOtherRules adds rules to a listener.
+func (w *World) addOtherRules(l *Listener, rules []shape.OtherRule) {
+	for n, r := range rules {
+		priority, at := r.Place(n)
+		l.Rules = append(l.Rules, Rule{Priority: priority, ARN: r.ARN, Path: []string{at}, Forward: r.Weights()})
+		w.note("the files do not have the condition of listener rule %s: it matches %s here", path.Base(r.ARN), at)
+	}
 }
 
 // addShapedName adds the Cloud Map name.
@@ -356,9 +294,6 @@ func (w *World) addShapedDeployer(like shape.World) {
 	app := Application{Name: d.Application, Groups: []DeploymentGroup{g}}
 	if app.Name == "" {
 		app.Name = like.Service
-	}
-	for _, name := range d.Hooks {
-		w.Functions = append(w.Functions, Function{name, "3s"})
 	}
 	if d.CustomConfig != "" {
 		w.DeploymentConfigs = []Config{{d.CustomConfig, 10, "5m"}}

@@ -137,15 +137,17 @@ func (l *Live) World() (*World, error) {
 	if n := l.Definition.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
 		w.Subnets = n.AwsvpcConfiguration.Subnets
 	}
-	task, err := membersOf(l.Task.FileJSON())
+	task, err := shape.Members(l.Task.FileJSON())
 	if err != nil {
 		return nil, err
 	}
-	service, err := membersOf(l.Definition.FileJSON())
+	service, err := shape.Members(l.Definition.FileJSON())
 	if err != nil {
 		return nil, err
 	}
 	w.addService(Service{Name: l.Service, Cluster: l.Cluster, Count: l.Count, TaskDefinition: task, AWS: service})
+	w.AddTask(l.Task.Input, l.Account, l.Region)
+	w.AddService(l.Definition.Input, l.Account)
 	for _, g := range l.Surroundings.Groups {
 		w.TargetGroups = append(w.TargetGroups, Group{Name: g.Name, ARN: g.ARN, AWS: g.Request,
 			Attributes: effectiveAttributes(g.Attributes)})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
 // World is a world file of the local AWS; docs/reference/sim.md has its keys.
@@ -13,16 +14,15 @@ type World struct {
 	Region            string        `json:"region"`
 	Subnets           []string      `json:"subnets,omitempty"`
 	Clusters          []string      `json:"clusters"`
-	LogGroups         []string      `json:"logGroups,omitempty"`
 	Capacity          []Capacity    `json:"capacity,omitempty"`
 	TargetGroups      []Group       `json:"targetGroups,omitempty"`
 	LoadBalancers     []Balancer    `json:"loadBalancers,omitempty"`
 	Namespaces        []Namespace   `json:"namespaces,omitempty"`
 	Services          []Service     `json:"services"`
-	Functions         []Function    `json:"functions,omitempty"`
 	DeploymentConfigs []Config      `json:"deploymentConfigs,omitempty"`
 	Applications      []Application `json:"applications,omitempty"`
 	ScalableTargets   []Scalable    `json:"scalableTargets,omitempty"`
+	shape.Surroundings
 
 	// Task and Definition are the definitions that the world was built from.
 	Task       *definition.Task    `json:"-"`
@@ -118,12 +118,6 @@ type Service struct {
 	Count          int            `json:"count"`
 	TaskDefinition map[string]any `json:"taskDefinition"`
 	AWS            map[string]any `json:"aws"`
-}
-
-// Function is a Lambda function of a hook.
-type Function struct {
-	Name  string `json:"name"`
-	After string `json:"after"`
 }
 
 // Config is a deployment configuration of CodeDeploy.

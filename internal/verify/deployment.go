@@ -91,10 +91,10 @@ func listOrNone(all []string) string {
 // checkAlarms requires deployment alarms that exist and are not in ALARM. AWS ignores an alarm that is in ALARM when a
 // deployment begins (ECS Developer Guide, "How CloudWatch alarms detect Amazon ECS deployment failures").
 func (c *checker) checkAlarms(ctx context.Context) {
-	names := c.alarmNames()
-	if len(names) == 0 {
+	if c.app.Service == nil || len(AlarmNames(c.app.Service.Input)) == 0 {
 		return
 	}
+	names := AlarmNames(c.app.Service.Input)
 	all, err := c.aws.Alarms(ctx, names)
 	switch {
 	case isMissing(err):
@@ -123,16 +123,6 @@ func (c *checker) judgeAlarm(name string, read []metrics.Alarm, err error) {
 	default:
 		c.ok(subject, read[0].State)
 	}
-}
-
-func (c *checker) alarmNames() []string {
-	if c.app.Service == nil || c.app.Service.Input.DeploymentConfiguration == nil {
-		return nil
-	}
-	if a := c.app.Service.Input.DeploymentConfiguration.Alarms; a != nil && a.Enable {
-		return a.AlarmNames
-	}
-	return nil
 }
 
 // checkHostPorts requires container instances without a task of the service if each task needs the same host port: a

@@ -80,7 +80,7 @@ func (c *checker) judgeImage(subject string, image definition.Image, platforms [
 	if !c.judge(subject, err, missing, "build and push the image, or correct its name") {
 		return
 	}
-	want := c.platform()
+	want := Platform(c.task)
 	switch {
 	case len(platforms) == 0:
 		c.ok(subject, "for one platform, which its manifest does not name")
@@ -90,19 +90,4 @@ func (c *checker) judgeImage(subject string, image definition.Image, platforms [
 	default:
 		c.ok(subject, "exists for "+want)
 	}
-}
-
-// platform returns the platform of the tasks. Without runtimePlatform it is that of Fargate's default; instances of
-// EC2 decide it otherwise, and are x86 in most clusters.
-func (c *checker) platform() string {
-	os, architecture := "linux", "amd64"
-	if p := c.task.RuntimePlatform; p != nil {
-		if strings.HasPrefix(string(p.OperatingSystemFamily), "WINDOWS") {
-			os = "windows"
-		}
-		if p.CpuArchitecture == ecstypes.CPUArchitectureArm64 {
-			architecture = "arm64"
-		}
-	}
-	return os + "/" + architecture
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/upkeep"
@@ -107,11 +106,9 @@ func (c *checker) checkHooks(ctx context.Context) {
 	for _, h := range c.app.Hooks {
 		functions[h.Function] = "hook function " + lastPart(h.Function, ":") + " of " + h.Event
 	}
-	if c.app.Service != nil && c.app.Service.Input.DeploymentConfiguration != nil {
-		for _, h := range c.app.Service.Input.DeploymentConfiguration.LifecycleHooks {
-			if f := aws.ToString(h.HookTargetArn); f != "" {
-				functions[f] = "hook function " + lastPart(f, ":")
-			}
+	if c.app.Service != nil {
+		for _, f := range HookFunctions(c.app.Service.Input) {
+			functions[f] = "hook function " + lastPart(f, ":")
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(functions)) {

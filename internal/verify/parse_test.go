@@ -7,21 +7,21 @@ import (
 
 func TestSecretsAreParsed(t *testing.T) {
 	const arn = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop/db-AbCdEf"
-	for from, want := range map[string]secretRef{
-		"/shop/key": {isParameter: true, id: "/shop/key"},
-		"arn:aws:ssm:eu-west-1:123456789012:parameter/shop/key": {isParameter: true, region: "eu-west-1",
-			id: "arn:aws:ssm:eu-west-1:123456789012:parameter/shop/key"},
-		arn:                           {region: "eu-west-1", id: arn},
-		arn + ":user::":               {region: "eu-west-1", id: arn, key: "user"},
-		arn + "::AWSPREVIOUS:":        {region: "eu-west-1", id: arn, stage: "AWSPREVIOUS"},
-		arn + ":user:AWSPREVIOUS:v-1": {region: "eu-west-1", id: arn, key: "user", stage: "AWSPREVIOUS", versions: "v-1"},
+	for from, want := range map[string]SecretRef{
+		"/shop/key": {IsParameter: true, ID: "/shop/key"},
+		"arn:aws:ssm:eu-west-1:123456789012:parameter/shop/key": {IsParameter: true, Region: "eu-west-1",
+			ID: "arn:aws:ssm:eu-west-1:123456789012:parameter/shop/key"},
+		arn:                           {Region: "eu-west-1", ID: arn},
+		arn + ":user::":               {Region: "eu-west-1", ID: arn, Key: "user"},
+		arn + "::AWSPREVIOUS:":        {Region: "eu-west-1", ID: arn, Stage: "AWSPREVIOUS"},
+		arn + ":user:AWSPREVIOUS:v-1": {Region: "eu-west-1", ID: arn, Key: "user", Stage: "AWSPREVIOUS", Versions: "v-1"},
 	} {
-		if got, err := parseSecret(from); err != nil || got != want {
+		if got, err := ParseSecret(from); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", from, got, err)
 		}
 	}
 	for _, from := range []string{arn + ":user", "arn:aws:s3:::bucket/key", "arn:aws"} {
-		if got, err := parseSecret(from); err == nil {
+		if got, err := ParseSecret(from); err == nil {
 			t.Errorf("%s: %+v", from, got)
 		}
 	}

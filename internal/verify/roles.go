@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,46 +22,16 @@ const (
 // checkRoles checks the roles of the task definition and of the service definition, and that a task which needs an
 // execution role has one.
 func (c *checker) checkRoles(ctx context.Context) {
-	execution := aws.ToString(c.task.ExecutionRoleArn)
-	if execution != "" {
-		c.checkRole(ctx, "execution role", execution, tasksService)
-	} else if why := c.needsExecutionRole(); why != "" {
+	if why := c.needsExecutionRole(); why != "" && aws.ToString(c.task.ExecutionRoleArn) == "" {
 		c.fail("execution role", "the task definition has none, and "+why, "set executionRoleArn in "+c.app.Task.File)
 	}
-	if role := aws.ToString(c.task.TaskRoleArn); role != "" {
-		c.checkRole(ctx, "task role", role, tasksService)
+	roles := TaskRoles(c.task)
+	if c.app.Service != nil {
+		roles = append(roles, ServiceRoles(c.app.Service.Input)...)
 	}
-	if c.app.Service == nil {
-		return
+	for _, role := range roles {
+		c.checkRole(ctx, role)
 	}
-	roles := c.serviceRoles()
-	for _, role := range slices.Sorted(maps.Keys(roles)) {
-		c.checkRole(ctx, roles[role], role, ecsService)
-	}
-}
-
-// serviceRoles returns the roles that ECS assumes for the service, with what they are for.
-func (c *checker) serviceRoles() map[string]string {
-	all := map[string]string{}
-	in := c.app.Service.Input
-	for _, b := range in.LoadBalancers {
-		if a := b.AdvancedConfiguration; a != nil && aws.ToString(a.RoleArn) != "" {
-			all[*a.RoleArn] = "load balancer role"
-		}
-	}
-	if d := in.DeploymentConfiguration; d != nil {
-		for _, h := range d.LifecycleHooks {
-			if aws.ToString(h.RoleArn) != "" {
-				all[*h.RoleArn] = "hook role"
-			}
-		}
-	}
-	for _, v := range in.VolumeConfigurations {
-		if v.ManagedEBSVolume != nil && aws.ToString(v.ManagedEBSVolume.RoleArn) != "" {
-			all[*v.ManagedEBSVolume.RoleArn] = "volume role"
-		}
-	}
-	return all
 }
 
 // needsExecutionRole returns why a task needs an execution role, or "" (ECS Developer Guide, "Amazon ECS task execution
@@ -86,10 +55,10 @@ func (c *checker) needsExecutionRole() (why string) {
 }
 
 // checkRole requires a role that exists and that the service may assume.
-func (c *checker) checkRole(ctx context.Context, what, role, service string) {
-	name := lastPart(role, "/")
-	subject := what + " " + name
-	if a, err := parseARN(role); err == nil && a.account != c.aws.Account {
+func (c *checker) checkRole(ctx context.Context, role Role) {
+	name, service := lastPart(role.ARN, "/"), role.Trusts
+	subject := role.Use + " " + name
+	if a, err := parseARN(role.ARN); err == nil && a.account != c.aws.Account {
 		c.warn(subject, "it belongs to account "+a.account+" and cannot be read", "")
 		return
 	}

@@ -86,7 +86,7 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	gaps, err := rehearsals.CheckCopyGaps(app.Service, app.Task)
+	gaps, err := rehearsals.CheckGaps(app.Service, app.Task)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
 	}
 	began := time.Now()
 	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shapeText(base.World),
-		Advice: slices.Concat(gaps, shape.Advice(base.World, app), catalogue.MeasureDrain(base)),
-		Rows:   r.runScenarios(base, scenarios, len(app.Pipeline))}
+		Advice: slices.Concat(gaps, shape.Advice(base.World, app), catalogue.MeasureDrain(base))}
+	report.Rows, report.NotPlayed = r.runGoodFirst(base, scenarios, len(app.Pipeline))
 	report.Took = time.Since(began)
 	if err := r.printRehearsal(report); err != nil {
 		return err
@@ -190,6 +190,25 @@ func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Ca
 	return c, app, err
 }
 
+// runGoodFirst runs the scenario of a good version before all others. If a good version is not deployed safely, the
+// other scenarios show nothing, and their names are returned instead.
+func (r *rehearsalRun) runGoodFirst(base rehearsals.Case, scenarios []catalogue.Scenario,
+	stages int) (rows []catalogue.Row, notPlayed []string) {
+	good := slices.IndexFunc(scenarios, catalogue.Scenario.IsGood)
+	if good < 0 {
+		return r.runScenarios(base, scenarios, stages), nil
+	}
+	others := slices.Delete(slices.Clone(scenarios), good, good+1)
+	rows = r.runScenarios(base, scenarios[good:good+1], stages)
+	if !rows[0].Safe {
+		for _, s := range others {
+			notPlayed = append(notPlayed, s.Name)
+		}
+		return rows, notPlayed
+	}
+	return append(rows, r.runScenarios(base, others, stages)...), nil
+}
+
 // runScenarios runs every scenario with every seed, on all processors.
 func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []catalogue.Scenario,
 	stages int) []catalogue.Row {
@@ -261,8 +280,10 @@ type rehearsalReport struct {
 	Service string          `json:"service"`
 	Shape   string          `json:"shape"`
 	Rows    []catalogue.Row `json:"scenarios"`
-	Advice  []string        `json:"advice"`
-	Took    time.Duration   `json:"-"`
+	// NotPlayed are the scenarios that were left out, because a good version was not deployed safely.
+	NotPlayed []string      `json:"notPlayed,omitempty"`
+	Advice    []string      `json:"advice"`
+	Took      time.Duration `json:"-"`
 }
 
 func (r rehearsalReport) countUnsafe() (n int) {

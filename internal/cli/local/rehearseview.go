@@ -102,6 +102,10 @@ func (r rehearsalReport) summaryLine() string {
 	}
 	s := fmt.Sprintf("%s, %s of deployments in %s: ", sluice.Plural(len(r.Rows), "scenario"),
 		plan.FormatDuration(virtual.Round(time.Second)), r.Took.Round(100*time.Millisecond))
+	if len(r.NotPlayed) > 0 {
+		return s + fmt.Sprintf("a good version is not deployed safely, so the %s would show nothing and were not played. "+
+			"Correct what the scenario %s says first", sluice.Plural(len(r.NotPlayed), "other scenario"), r.Rows[0].Scenario)
+	}
 	if n := r.countUnsafe(); n > 0 {
 		return s + sluice.Plural(n, "scenario") + " not safe"
 	}

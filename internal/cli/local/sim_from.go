@@ -70,7 +70,7 @@ func (p *program) runSimLike(ctx context.Context, o simOptions) error {
 	if err != nil {
 		return err
 	}
-	gaps, err := rehearsals.CheckCopyGaps(w.Definition, w.Task)
+	gaps, err := rehearsals.CheckGaps(w.Definition, w.Task)
 	if err != nil {
 		return err
 	}

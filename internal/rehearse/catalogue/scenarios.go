@@ -27,6 +27,9 @@ type Scenario struct {
 	condition     func(*appfile.Application) bool // applications to which it can happen; nil: all
 }
 
+// IsGood reports whether nothing happens in the scenario: its deployment must succeed.
+func (s Scenario) IsGood() bool { return s.Name == goodVersion }
+
 // AppliesTo reports whether the scenario can happen to an application.
 func (s Scenario) AppliesTo(app *appfile.Application) bool {
 	return s.condition == nil || s.condition(app)
@@ -154,7 +157,7 @@ func peopleScenarios() []Scenario {
 		}, nil},
 		{"rule-edited", "Terraform restores the listener rule during the deployment", false,
 			func(c *rehearse.Case, n int) {
-				if c.World.Canary.ARN != "" && !c.World.UsesCodeDeploy() {
+				if c.World.Canary.ARN != "" && !c.World.AlternatesGroups() {
 					c.Interventions = []rehearse.Intervention{{Stage: halfOf(n), At: 5 * time.Second,
 						Does: rehearse.EditRule + " 100 0"}}
 				}
@@ -216,6 +219,9 @@ func halfOf(stages int) int { return max(1, stages/2) }
 func rollBackMidway(c *rehearse.Case, stages int) []rehearse.Intervention {
 	if c.World.UsesCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
 		return []rehearse.Intervention{{Event: "AllowTraffic", Does: rehearse.Rollback}}
+	}
+	if c.World.Strategy.Kind != "" { // it has one stage too, which consists of ECS's
+		return []rehearse.Intervention{{Event: "PRODUCTION_TRAFFIC_SHIFT", Does: rehearse.Rollback}}
 	}
 	return []rehearse.Intervention{{Stage: halfOf(stages), Does: rehearse.Rollback}}
 }

@@ -64,6 +64,9 @@ func detectionAdvice(c rehearse.Case) string {
 	case c.World.UsesCodeDeploy():
 		return "to detect it, use a deployment configuration that keeps a small share for some minutes, or an alarm " +
 			"of the deployment group"
+	case c.World.Strategy.Kind != "":
+		return "to detect it, use the strategy CANARY or LINEAR with a small share for some minutes, a longer bake time, " +
+			"or deployment alarms"
 	case !rolls:
 		return "to detect it before all callers get it, use a canary with a small share and a WAIT of some minutes"
 	case waits == 0:

@@ -14,8 +14,7 @@ import (
 // Deployer is the CodeDeploy configuration of a service, where it differs from the default names.
 type Deployer struct {
 	Application, Group string
-	CustomConfig       string   // a custom deployment configuration
-	Hooks              []string // the Lambda functions; they report Succeeded
+	CustomConfig       string // a custom deployment configuration
 }
 
 // setDeployer sets, from the files, what CodeDeploy must have. Only the deployment group knows the
@@ -26,11 +25,6 @@ func (w *World) setDeployer(app *appfile.Application) {
 	}
 	w.Deployer = Deployer{Application: app.CodeDeploy.Application, Group: app.CodeDeploy.Group}
 	w.setConfig(app.CodeDeploy.Config)
-	for _, h := range app.Hooks {
-		if !slices.Contains(w.Deployer.Hooks, h.Function) {
-			w.Deployer.Hooks = append(w.Deployer.Hooks, h.Function)
-		}
-	}
 	if w.Primary.ARN != "" && w.Canary.ARN == "" {
 		w.Canary = w.Primary
 		w.Canary.ARN = strings.Replace(w.Primary.ARN, "/"+w.Primary.Name()+"/", "/rehearsed-other/", 1)
@@ -68,12 +62,6 @@ func (w World) writeDeployer(line func(string, ...any)) {
 		return
 	}
 	d := w.Deployer
-	if len(d.Hooks) > 0 {
-		line("functions:")
-	}
-	for _, name := range d.Hooks {
-		line("  - {name: %q, after: 3s}", name)
-	}
 	if d.CustomConfig != "" { // its content is unknown: assume that it shifts a share first
 		line("deploymentConfigs:\n  - {name: %q, canary: 10, every: 5m}", d.CustomConfig)
 	}

@@ -49,9 +49,15 @@ func fromFiles(app *appfile.Application) (World, error) {
 	}
 	w.setGroups(app)
 	w.setDeployer(app)
+	if err := w.setStrategy(app); err != nil {
+		return w, err
+	}
 	w.setListeners(app)
 	w.setCloudMap(app)
 	w.setCapacity(app)
+	w.setAccount(app.Cluster)
+	w.addOtherRules(app)
+	w.Named.AddApplication(app, w.Account, w.Region)
 	return w, nil
 }
 
@@ -93,7 +99,7 @@ func (w *World) setListeners(app *appfile.Application) {
 	w.Balancer = here + ":loadbalancer/app/rehearsal/0123456789abcdef"
 	l := Listener{Port: 80}
 	network := app.Rehearsal != nil && app.Rehearsal.Balancer == "network"
-	for i, arn := range app.ListenerRules {
+	for i, arn := range w.productionRules(app) {
 		if strings.Contains(arn, networkListener) { // its default action takes the place of a rule
 			network, l.ARN = true, strings.Replace(arn, networkListener, ":listener/app/", 1)
 			w.nameBalancer(l.ARN)

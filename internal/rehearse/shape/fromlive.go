@@ -27,7 +27,8 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if err != nil {
 		return w, err
 	}
-	w.Account, w.Region = live.Account, live.Region
+	w.Account, w.Region, w.Named = live.Account, live.Region, Surroundings{}
+	w.Named.AddApplication(app, w.Account, w.Region)
 	if live.Service == nil {
 		return w, &sluice.Error{Op: "read the service", Resource: w.Cluster + "/" + w.Service,
 			Kind: sluice.NotFound,

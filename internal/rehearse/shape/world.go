@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,6 +49,9 @@ type World struct {
 	LeftoverCanary bool // a canary of an earlier deployment exists
 	Capacity       Capacity
 	OtherToolSet   bool // a task set of another tool exists, in none of the groups
+	Strategy       Strategy
+	OtherRules     []OtherRule
+	Named          Surroundings // what the files name
 }
 
 // Lags are the maximum delays of AWS where it documents no limit, or where they exceed the default;
@@ -157,6 +161,11 @@ func (w World) File(serving string) []byte {
 	line("account: %q\nregion: %s\nsubnets: [%s]\nclusters: [%s]", w.Account, w.Region, strings.Join(w.Subnets, ", "),
 		w.Cluster)
 	w.writeCapacity(line)
+	named := w.Named
+	if w.Alarm {
+		named.Alarms = appendNew(slices.Clone(named.Alarms), AlarmName)
+	}
+	named.write(line)
 	knobs := "throttle: true"
 	if w.Nodes > 0 {
 		knobs += fmt.Sprintf(", %s: 0s..%s", w.propagationSetting(), w.Nodes)
@@ -179,6 +188,9 @@ func (w World) File(serving string) []byte {
 	if w.Canary.ARN != "" {
 		w.Canary.writeGroup(line, w.Port, options)
 	}
+	for _, g := range w.OtherGroups() {
+		g.writeGroup(line, w.Port, options)
+	}
 	if w.OtherService {
 		line("  - {name: others, port: 80%s}", w.protocolText())
 	}
@@ -190,6 +202,7 @@ func (w World) File(serving string) []byte {
 		}
 		w.writeTestListener(line)
 		w.writeOtherListener(line)
+		w.writeOtherListeners(line)
 	}
 	group := ""
 	if w.Primary.ARN != "" {
@@ -199,8 +212,12 @@ func (w World) File(serving string) []byte {
 	if w.Percents != (Percents{}) {
 		group += fmt.Sprintf(", minimumHealthyPercent: %d, maximumPercent: %d", w.Percents.Least, w.Percents.Most)
 	}
-	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
-		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
+	if w.Strategy.Kind != "" {
+		line("services:\n  - %s", w.Strategy.serviceLine(w, serving))
+	} else {
+		line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
+			w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
+	}
 	if w.OtherService {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80, targetGroup: others}")
 	}
@@ -243,6 +260,9 @@ func (w World) writeListener(line func(string, ...any), l Listener) {
 	if w.CanaryOnlyRule {
 		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [\"/marked\"], forward: {%s: 1}}",
 			CanaryRulePriority, w.Canary.Name()))
+	}
+	for n, r := range w.OtherRulesOf(l) {
+		rules = append(rules, r.text(n))
 	}
 	if w.OtherService && !w.UsesNetworkBalancer() {
 		rules = append(rules, `          - {priority: 49000, path: ["/others"], forward: {others: 1}}`)

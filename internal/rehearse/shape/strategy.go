@@ -1,0 +1,312 @@
+package shape
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Strategy is ECS's own strategy of a service, with which ECS itself shifts the requests from one target group to the
+// other. The zero value is ROLLING.
+type Strategy struct {
+	Kind     string // BLUE_GREEN, LINEAR or CANARY
+	TestRule string // ARN of the test listener rule, or of the test listener of a Network Load Balancer; empty: none
+	Pauses   bool   // a hook waits for an answer
+	// Task and Service are the definitions of the files in AWS's shape: the service before the deployment is as they
+	// are, except for the image of Container.
+	Task, Service map[string]any
+	Container     string
+}
+
+// AlternatesGroups reports whether the target group that serves alternates with each deployment.
+func (w World) AlternatesGroups() bool { return w.UsesCodeDeploy() || w.Strategy.Kind != "" }
+
+// setStrategy sets ECS's own strategy of the files, with the target group and the rules of its advancedConfiguration.
+func (w *World) setStrategy(app *appfile.Application) error {
+	c := app.Service.Input.DeploymentConfiguration
+	if w.Controller != "ECS" || c == nil || c.Strategy == "" || c.Strategy == ecstypes.DeploymentStrategyRolling {
+		return nil
+	}
+	w.Strategy = Strategy{Kind: string(c.Strategy), Container: MainContainer(app)}
+	var err error
+	if w.Strategy.Task, err = Members(app.Task.JSON()); err != nil {
+		return err
+	}
+	if w.Strategy.Service, err = Members(app.Service.JSON()); err != nil {
+		return err
+	}
+	for _, name := range []string{"cluster", "serviceName", "taskDefinition", "clientToken", "desiredCount"} {
+		delete(w.Strategy.Service, name)
+	}
+	for _, h := range c.LifecycleHooks {
+		w.Strategy.Pauses = w.Strategy.Pauses || h.TargetType == ecstypes.DeploymentLifecycleHookTargetTypePause
+	}
+	if a := firstPair(app); a != nil {
+		w.Canary = w.Primary
+		w.Canary.ARN, w.Strategy.TestRule = aws.ToString(a.AlternateTargetGroupArn), aws.ToString(a.TestListenerRule)
+	}
+	return nil
+}
+
+// firstPair returns the advancedConfiguration of the load balancer whose requests are modelled, or nil.
+func firstPair(app *appfile.Application) *ecstypes.AdvancedConfiguration {
+	if lbs := app.Service.Input.LoadBalancers; len(lbs) > 0 {
+		return lbs[0].AdvancedConfiguration
+	}
+	return nil
+}
+
+// productionRules returns the rules that the files name: in the application file, or as production rule of ECS's own
+// strategy.
+func (w *World) productionRules(app *appfile.Application) []string {
+	if a := firstPair(app); a != nil && w.Strategy.Kind != "" && aws.ToString(a.ProductionListenerRule) != "" {
+		return []string{*a.ProductionListenerRule}
+	}
+	return app.ListenerRules
+}
+
+// Members decodes a definition in AWS's shape.
+func Members(data []byte, err error) (map[string]any, error) {
+	out := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	return out, err
+}
+
+// MainContainer returns the name of the container that callers reach, otherwise of the first essential one.
+func MainContainer(app *appfile.Application) string {
+	if app.Primary != nil && app.Primary.Container != "" {
+		return app.Primary.Container
+	}
+	if app.Service != nil {
+		for _, lb := range app.Service.Input.LoadBalancers {
+			if lb.ContainerName != nil {
+				return *lb.ContainerName
+			}
+		}
+	}
+	for _, c := range app.Task.Input.ContainerDefinitions {
+		if c.Name != nil && (c.Essential == nil || *c.Essential) {
+			return *c.Name
+		}
+	}
+	return ""
+}
+
+// WithImage returns a task definition in AWS's shape in which a container has another image, and the image it had; empty:
+// it has no such container.
+func WithImage(task map[string]any, name string, image func(was string) string) (changed map[string]any, was string) {
+	containers, _ := task["containerDefinitions"].([]any)
+	all := make([]any, len(containers))
+	for i, c := range containers {
+		container, _ := c.(map[string]any)
+		ref, _ := container["image"].(string)
+		if all[i] = c; was == "" && ref != "" && container["name"] == name {
+			was, container = ref, maps.Clone(container)
+			container["image"] = image(ref)
+			all[i] = container
+		}
+	}
+	changed = maps.Clone(task)
+	changed["containerDefinitions"] = all
+	return changed, was
+}
+
+// serviceLine returns the service with ECS's own strategy, as an entry of a world file.
+func (s Strategy) serviceLine(w World, serving string) string {
+	task, _ := WithImage(s.Task, s.Container, func(string) string { return serving })
+	service := maps.Clone(s.Service)
+	if n, ok := service["networkConfiguration"].(map[string]any); ok {
+		vpc, _ := n["awsvpcConfiguration"].(map[string]any)
+		vpc = maps.Clone(vpc)
+		vpc["subnets"] = w.Subnets
+		service["networkConfiguration"] = map[string]any{"awsvpcConfiguration": vpc}
+	}
+	text, err := json.Marshal(map[string]any{"name": w.Service, "count": w.Tasks, "taskDefinition": task, "aws": service})
+	if err != nil {
+		return fmt.Sprintf("{name: %q}", w.Service) // never: the values were decoded from JSON
+	}
+	if demand := w.Scaling.serviceText(w.Tasks); demand != "" {
+		return strings.TrimSuffix(string(text), "}") + demand + "}"
+	}
+	return string(text)
+}
+
+// OtherRule is a rule, or a listener of a Network Load Balancer, to which a world sends no modelled requests.
+type OtherRule struct {
+	ARN     string // empty: the local AWS's own
+	Groups  []Group
+	Network bool // ARN is of a listener, whose default action forwards
+}
+
+// ListenerARN returns the ARN of the listener; empty: the local AWS's own.
+func (r OtherRule) ListenerARN() string {
+	if r.Network {
+		return r.ARN
+	}
+	listener, _, _ := cutLast(strings.Replace(r.ARN, ":listener-rule/", ":listener/", 1), "/")
+	return listener
+}
+
+// addOtherRules adds the test rule of ECS's own strategy, and the target groups of further load balancers of the service
+// with their rules.
+func (w *World) addOtherRules(app *appfile.Application) {
+	add := func(arn string, groups ...Group) {
+		r := OtherRule{ARN: arn, Groups: groups, Network: strings.Contains(arn, networkListener)}
+		w.OtherRules = append(w.OtherRules, r)
+	}
+	if w.Strategy.TestRule != "" {
+		add(w.Strategy.TestRule, w.Primary, w.Canary)
+	}
+	for _, lb := range app.Service.Input.LoadBalancers {
+		arn := aws.ToString(lb.TargetGroupArn)
+		if arn == "" || arn == w.Primary.ARN || arn == w.Canary.ARN {
+			continue
+		}
+		g := w.Primary
+		g.ARN = arn
+		a := lb.AdvancedConfiguration
+		if a == nil || w.Strategy.Kind == "" {
+			add("", g)
+			continue
+		}
+		other := g
+		other.ARN = aws.ToString(a.AlternateTargetGroupArn)
+		for _, rule := range []*string{a.ProductionListenerRule, a.TestListenerRule} {
+			if aws.ToString(rule) != "" {
+				add(*rule, g, other)
+			}
+		}
+	}
+}
+
+// OtherGroups returns the target groups of the service besides the two whose requests are modelled.
+func (w World) OtherGroups() (all []Group) {
+	seen := map[string]bool{w.Primary.ARN: true, w.Canary.ARN: true}
+	for _, r := range w.OtherRules {
+		for _, g := range r.Groups {
+			if !seen[g.ARN] {
+				seen[g.ARN] = true
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// OtherListener is a listener of which a world sends no modelled requests to any rule.
+type OtherListener struct {
+	ARN   string
+	Port  int32
+	Rules []OtherRule
+}
+
+// firstOtherPort is the port of the first listener of a world besides those whose requests are modelled.
+const firstOtherPort = 8081
+
+// OtherListeners returns the listeners of the other rules that are not rules of a modelled listener.
+func (w World) OtherListeners() (all []OtherListener) {
+	for _, r := range w.OtherRules {
+		arn, known := r.ListenerARN(), false
+		for i := range all {
+			if all[i].ARN == arn && arn != "" {
+				all[i].Rules, known = append(all[i].Rules, r), true
+			}
+		}
+		if !known && !w.hasListener(arn) {
+			all = append(all, OtherListener{ARN: arn, Port: firstOtherPort + int32(len(all)), Rules: []OtherRule{r}})
+		}
+	}
+	return all
+}
+
+func (w World) hasListener(arn string) bool {
+	for _, l := range w.Listeners {
+		if l.ARN == arn && arn != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// OtherRulesOf returns the other rules of a modelled listener.
+func (w World) OtherRulesOf(l Listener) (all []OtherRule) {
+	for _, r := range w.OtherRules {
+		if l.ARN != "" && r.ListenerARN() == l.ARN {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// Weights returns the weights of the rule by target group: all requests go to the first.
+func (r OtherRule) Weights() map[string]int {
+	all := map[string]int{}
+	for i, g := range r.Groups {
+		all[g.Name()] = 100
+		if i > 0 {
+			all[g.Name()] = 0
+		}
+	}
+	return all
+}
+
+// IsDefault reports whether the rule is the default action of its listener.
+func (r OtherRule) IsDefault() bool { return r.Network || r.ARN == "" }
+
+// otherPriority is the priority of the first other rule of a listener.
+const otherPriority = 500
+
+// Place returns the priority of the n-th other rule of a listener, and the path of its requests.
+func (r OtherRule) Place(n int) (priority int, path string) {
+	return otherPriority + n, fmt.Sprintf("/other%d/*", n+1)
+}
+
+// text returns the rule as an entry of a world file.
+func (r OtherRule) text(n int) string {
+	priority, path := r.Place(n)
+	return fmt.Sprintf("          - {priority: %d, arn: %q, path: [%q], forward: %s}", priority, r.ARN, path, r.forwardText())
+}
+
+func (r OtherRule) forwardText() string {
+	var shares []string
+	weights := r.Weights()
+	for _, g := range r.Groups {
+		shares = append(shares, fmt.Sprintf("%s: %d", g.Name(), weights[g.Name()]))
+	}
+	return "{" + strings.Join(shares, ", ") + "}"
+}
+
+// writeOtherListeners writes the listeners without modelled requests.
+func (w World) writeOtherListeners(line func(string, ...any)) {
+	for _, l := range w.OtherListeners() {
+		line("      - port: %d", l.Port)
+		if l.ARN != "" {
+			line("        arn: %s", l.ARN)
+		}
+		if l.Rules[0].IsDefault() {
+			line("        forward: %s", l.Rules[0].forwardText())
+			continue
+		}
+		line("        fixed: {status: 404, body: none}\n        rules:")
+		for n, r := range l.Rules {
+			line("%s", r.text(n))
+		}
+	}
+}
+
+// setAccount takes the account and Region of the cluster's ARN if no target group gives them.
+func (w *World) setAccount(cluster string) {
+	region, account, ok := sluice.ARNPlace(cluster)
+	if ok && w.Primary.ARN == "" && !w.UsesCloudMap() {
+		w.Region, w.Account = region, account
+	}
+}
