@@ -46,7 +46,7 @@ func newBench(t *testing.T) *bench {
 	b.law = loadbalancer.New(b.w)
 	b.w.OnNewRegion(func(tx *world.Tx) {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
-		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1"})
+		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", CIDR: world.DefaultNetwork(tx.Index)})
 		for i, zone := range []string{"a", "b", "c"} {
 			base[2] = byte(16 * i)
 			id := "subnet-" + zone

@@ -113,6 +113,40 @@ func TestHealthDescription(t *testing.T) {
 	b.refused(err, "InvalidTarget", "web.test")
 }
 
+// An address of the network has its own zone; any other private one needs a zone or all. Instances must exist.
+func TestTargetsAreChecked(t *testing.T) {
+	b := newBench(t)
+	web, own := b.group("web"), b.task("sim/web:v1")
+	out, err := b.CreateTargetGroup(b.ctx, &awselb.CreateTargetGroupInput{Name: aws.String("on"), Protocol: "HTTP",
+		Port: aws.Int32(80), VpcId: aws.String("vpc-1"), TargetType: "instance"})
+	b.ok(err)
+	on := *out.TargetGroups[0].TargetGroupArn
+	for _, c := range []struct{ group, id, zone, code, text string }{
+		{web, own, "", "", ""},
+		{web, own, "all", "ValidationError", "The IP address '" + own +
+			"' is within the VPC, and cannot have its Availability Zone overridden to 'all' from 'eu-west-1a'"},
+		{web, "10.9.9.9", "all", "", ""},
+		{web, "100.64.0.9", "eu-west-1b", "", ""},
+		{web, "10.9.9.9", "", "ValidationError",
+			"The Availability Zone is required for IP address '10.9.9.9' because it is not in the VPC"},
+		{web, "8.8.8.8", "all", "InvalidTarget", "8.8.8.8"},
+		{on, own, "", "ValidationError", "Instance ID '" + own + "' is not valid"},
+		{on, "i-0123456789abcdef0", "", "InvalidTarget", "The following instances do not exist: 'i-0123456789abcdef0'"},
+	} {
+		target := elbtypes.TargetDescription{Id: &c.id}
+		if c.zone != "" {
+			target.AvailabilityZone = &c.zone
+		}
+		_, err := b.RegisterTargets(b.ctx, &awselb.RegisterTargetsInput{TargetGroupArn: &c.group,
+			Targets: []elbtypes.TargetDescription{target}})
+		if c.code == "" {
+			b.ok(err)
+			continue
+		}
+		b.refused(err, c.code, c.text)
+	}
+}
+
 func TestAttributes(t *testing.T) {
 	b := newBench(t)
 	lb, web := b.balancer("edge"), b.group("web")

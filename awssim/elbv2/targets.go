@@ -31,9 +31,15 @@ func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTarget
 			if err := checkTarget(g, t); err != nil {
 				return nil, err
 			}
+			if err := checkAddress(tx, g, t); err != nil {
+				return nil, err
+			}
 			if g.Find(*t.Id, portOf(g, t)) == nil {
 				fresh++
 			}
+		}
+		if err := checkInstances(tx, g, in.Targets); err != nil {
+			return nil, err
 		}
 		if len(g.Targets)+fresh > maxTargets || countTargets(tx, g.Balancer)+fresh > maxTargets {
 			return nil,
@@ -69,6 +75,8 @@ func portOf(g *world.TargetGroup, t elbtypes.TargetDescription) int32 {
 	return g.Port
 }
 
+// checkTarget rejects a target that AWS rejects, in AWS's words where they are published: issues 272, 328 and 561 of
+// kubernetes-sigs/aws-load-balancer-controller, and issue 6 of aws-samples/hostname-as-target-for-elastic-load-balancer.
 func checkTarget(g *world.TargetGroup, t elbtypes.TargetDescription) error {
 	id := val(t.Id)
 	_, err := netip.ParseAddr(id)
@@ -78,7 +86,7 @@ func checkTarget(g *world.TargetGroup, t elbtypes.TargetDescription) error {
 	case g.TargetType == "ip" && err != nil:
 		return invalidTarget("The IP address '%s' is not a valid IPv4 or IPv6 address", id)
 	case g.TargetType == "instance" && !strings.HasPrefix(id, "i-"):
-		return invalidTarget("The following targets are not in the instance ID format: '%s'", id)
+		return validationError("Instance ID '%s' is not valid", id)
 	case g.TargetType == "lambda":
 		return invalidTarget("Lambda functions as targets are not simulated: '%s'", id)
 	case g.TargetType == "alb":
@@ -86,6 +94,46 @@ func checkTarget(g *world.TargetGroup, t elbtypes.TargetDescription) error {
 	}
 	if p := portOf(g, t); p < 1 || p > 65535 {
 		return validationError("Port '%d' must be between 1 and 65535", p)
+	}
+	return nil
+}
+
+// isShared reports whether an address is of the range that carriers use (RFC 6598).
+func isShared(a netip.Addr) bool { return netip.MustParsePrefix("100.64.0.0/10").Contains(a) }
+
+// checkAddress rejects an address whose zone does not fit: one of the network has its own zone, and any other one needs a
+// zone or "all". A publicly routable address cannot be a target (API reference, TargetDescription).
+func checkAddress(tx *world.Tx, g *world.TargetGroup, t elbtypes.TargetDescription) error {
+	a, err := netip.ParseAddr(val(t.Id))
+	vpc, known := tx.VPCs.Get(g.VPC)
+	zone := val(t.AvailabilityZone)
+	switch {
+	case err != nil:
+		return nil // an instance
+	case known && vpc.CIDR.Contains(a) && zone == "all":
+		own, _ := locateTarget(tx, a.String(), 0, "")
+		return validationError("The IP address '%s' is within the VPC, and cannot have its Availability Zone overridden to "+
+			"'all' from '%s'", a, own)
+	case known && vpc.CIDR.Contains(a):
+		return nil
+	case !a.IsPrivate() && !isShared(a):
+		return invalidTarget("The IP address '%s' is publicly routable and cannot be a target", a)
+	case zone == "":
+		return validationError("The Availability Zone is required for IP address '%s' because it is not in the VPC", a)
+	}
+	return nil
+}
+
+// checkInstances rejects instances that do not exist, and names all of them.
+func checkInstances(tx *world.Tx, g *world.TargetGroup, all []elbtypes.TargetDescription) error {
+	var missing []string
+	for _, t := range all {
+		if id := val(t.Id); g.TargetType == "instance" && tx.InstanceOf(id) == nil {
+			missing = append(missing, "'"+id+"'")
+		}
+	}
+	if len(missing) > 0 {
+		return invalidTarget("The following instances do not exist: %s", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -216,7 +216,7 @@ func TestTargetOfOthersIsDriftWhenSeenTwice(t *testing.T) {
 		Names: []string{"web-primary"}}))(t)
 	got(r.elb.RegisterTargets(context.Background(), &awselb.RegisterTargetsInput{
 		TargetGroupArn: groups.TargetGroups[0].TargetGroupArn,
-		Targets:        []elbtypes.TargetDescription{{Id: aws.String("10.9.9.9"), Port: aws.Int32(80)}}}))(t)
+		Targets:        []elbtypes.TargetDescription{{Id: aws.String("10.9.9.9"), Port: aws.Int32(80), AvailabilityZone: aws.String("all")}}}))(t)
 	r.inSync(source{}.write(t), inSync)
 	r.inSync(source{}.write(t), drifted, "10.9.9.9")
 }

@@ -94,9 +94,12 @@ func TestNamesAreOptional(t *testing.T) {
 // cluster has the address.
 func TestDeregisteringIsAdvisedOnlyForTargetsOfNoTask(t *testing.T) {
 	add := func(b *bench, address string) {
+		target := elbtypes.TargetDescription{Id: aws.String(address), Port: aws.Int32(80)}
+		if strings.HasPrefix(address, "10.") { // outside of the network
+			target.AvailabilityZone = aws.String("all")
+		}
 		_, err := b.elb.RegisterTargets(context.Background(), &awselb.RegisterTargetsInput{
-			TargetGroupArn: aws.String(b.app.Primary.ARN),
-			Targets:        []elbtypes.TargetDescription{{Id: aws.String(address), Port: aws.Int32(80)}}})
+			TargetGroupArn: aws.String(b.app.Primary.ARN), Targets: []elbtypes.TargetDescription{target}})
 		check(b.T, err)
 	}
 	for name, c := range map[string]struct {

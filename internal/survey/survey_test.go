@@ -169,7 +169,7 @@ func TestTargetsOfOthersAreReadTwice(t *testing.T) {
 	} {
 		onExample(t, "canary", "app.pipecd.yaml", func(b *bench) {
 			ctx, group := context.Background(), aws.String(b.app.Primary.ARN)
-			target := []elbtypes.TargetDescription{{Id: aws.String("10.9.9.9"), Port: aws.Int32(80)}}
+			target := []elbtypes.TargetDescription{{Id: aws.String("10.9.9.9"), Port: aws.Int32(80), AvailabilityZone: aws.String("all")}}
 			_, err := b.elb.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: group, Targets: target})
 			check(t, err)
 			if c.stays > 0 {

@@ -270,7 +270,8 @@ func TestTargetOfOthersInOurGroups(t *testing.T) {
 	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
 		ctx := context.Background()
 		stagetest.Got(b.ELB.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: aws.String(b.Canary),
-			Targets: []elbtypes.TargetDescription{{Id: aws.String("10.0.0.250"), Port: aws.Int32(8080)}}}))(b)
+			Targets: []elbtypes.TargetDescription{{Id: aws.String("10.0.0.250"), Port: aws.Int32(8080),
+				AvailabilityZone: aws.String("all")}}}))(b)
 		_, err := b.Plan(b.Files("sim/web:v2", stagetest.CanaryPipeline), mode.Options{})
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "10.0.0.250 in web-canary") {
 			b.Errorf("%v", err)
