@@ -98,7 +98,10 @@ traffic, the new primary, and the rollback if a stage fails.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          refuseUnknownCommand,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			if err := session.RefuseEmptyValues(c, args); err != nil {
+				return err
+			}
 			if err := p.TakeVariables(c); err != nil {
 				return err
 			}

@@ -94,6 +94,33 @@ func TestUnknownFlagNamesAnother(t *testing.T) {
 	}
 }
 
+// A value that is given and empty is refused by every command: its default would do something else. Words of another
+// command may be empty.
+func TestEmptyValuesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"rollback", "--to", ""}, "sluice rollback: --to is empty\nnext: give a value, or leave --to out"},
+		{[]string{"deploy", ".", "--endpoint-url="}, "--endpoint-url is empty"},
+		{[]string{"deploy", "--assume-role", " "}, "--assume-role is empty"},
+		{[]string{"tasks", "--stop", "--id", ""}, "--id is empty"},
+		{[]string{"wait", "--service", ""}, "--service is empty"},
+		{[]string{"run", "--tags", ""}, "--tags is empty"},
+		{[]string{"deploy", ""}, "sluice deploy: an argument is empty\nnext: give a value"},
+		{[]string{"plan", "-c", ""}, "--config is empty"},
+		{[]string{"approve", ""}, "an argument is empty"},
+		{[]string{"run", ".", "--", ""}, "the folder has no application file"},
+	} {
+		if code, _, errs := runOffline(t, c.args...); code != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: %d\n%s", c.args, code, errs)
+		}
+	}
+	if code, _, errs := runOffline(t, "__complete", "plan", ""); code != 0 || strings.Contains(errs, "is empty") {
+		t.Errorf("completion: %d\n%s", code, errs)
+	}
+}
+
 // Flags of ecspresso that change nothing here, or have another name, are known.
 func TestFlagsOfEcspressoAreKnown(t *testing.T) {
 	for _, args := range []string{"deploy --wait --wait-until stable", "deploy --wait=false", "scale --no-wait --wait-until deployed",

@@ -63,6 +63,7 @@ func TestDeregisterNeedsOneSelection(t *testing.T) {
 func TestRenderedConfig(t *testing.T) {
 	for from, want := range map[string]string{
 		`{"region":"us-east-1"}`:    "{\n  \"region\": \"us-east-1\"\n}\n",
+		"\ufeffregion: us-east-1\n": "region: us-east-1\n",
 		"region: us-east-1\n\n\n":   "region: us-east-1\n",
 		"# with a comment\na: {}\n": "# with a comment\na: {}\n",
 	} {

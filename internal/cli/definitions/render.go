@@ -125,8 +125,9 @@ func renderedText(files *appfile.Files, target string) ([]byte, error) {
 	return indented(data)
 }
 
-// configText returns an application file, indented if it is JSON.
+// configText returns an application file, indented if it is JSON, without the mark of its encoding.
 func configText(text []byte) ([]byte, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if json.Valid(text) {
 		return indented(text)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -64,9 +63,6 @@ directory. The timeout of an ecspresso.yml then replaces the default one.`,
 			if err != nil {
 				return err
 			}
-			if err := checkEmptyFlags(c); err != nil {
-				return err
-			}
 			o.isTimeoutGiven = c.Flags().Changed("timeout")
 			if err := p.addApplication(&o, path, given, o.isTimeoutGiven); err != nil {
 				return err
@@ -96,17 +92,6 @@ directory. The timeout of an ecspresso.yml then replaces the default one.`,
 	f.IntVar(&o.failAfter, "fail-after", diagnosis.FailAfter,
 		"number of tasks stopped by one cause that ends the wait, unless a circuit breaker counts them")
 	return c
-}
-
-// checkEmptyFlags returns an error for a flag with an empty value, such as that of a variable that is not set.
-func checkEmptyFlags(c *cobra.Command) error {
-	for _, name := range []string{"cluster", "service", "task-definition", "deployment"} {
-		if f := c.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), `[]" `) == "" {
-			return &sluice.Error{Op: "sluice wait", Err: fmt.Errorf("--%s is empty", name),
-				Next: "give a value, or leave --" + name + " out"}
-		}
-	}
-	return nil
 }
 
 // addApplication adds the service of an application, if the flags name none.
