@@ -61,8 +61,8 @@ var (
 
 // Cloud Map documents only its discovery calls. Instances and their list have the rates that AWS's own controller uses
 // (aws-cloud-map-mcs-controller-for-k8s, pull request 251); the account may have less, and then AWS throttles and the gate
-// tries again. Other writes use Route 53's 5 requests a second. Application Auto Scaling, CodeDeploy, IAM and STS document no rates:
-// these numbers are guesses.
+// tries again. Other writes use Route 53's 5 requests a second. Application Auto Scaling, CodeDeploy, IAM and STS document
+// no rates: these numbers are guesses.
 var (
 	mapDiscover = bucket{"cloud map discover", 2000, 1000}
 	mapInstance = bucket{"cloud map instances", 100, 50}
