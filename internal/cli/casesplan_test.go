@@ -38,6 +38,11 @@ func imageCase(image string) planCase {
 	return planCase{rolledCase, []caseEdit{{"taskdef.json", "sim/web:v2", image}}, 1, []string{"taskdef.json:", "next: "}}
 }
 
+func earlyCase(percent string, code int, texts ...string) planCase {
+	return planCase{rolledCase, []caseEdit{{"servicedef.json", `"minimumHealthyPercent": 100`, `"minimumHealthyPercent": 100,
+		"earlySuccessCriteria": {"enable": true, "healthyPercent": ` + percent + `}`}}, code, texts}
+}
+
 var planCases = map[string]planCase{
 	"a healthy service":   {rolledCase, nil, 0, []string{quietAboutAll}},
 	"a healthy canary":    {canaryCase, nil, 0, []string{quietAboutAll}},
@@ -55,6 +60,8 @@ var planCases = map[string]planCase{
 		"set minimumHealthyPercent to 100"}},
 	"half of the tasks stay": {rolledCase, []caseEdit{{"servicedef.json", `"minimumHealthyPercent": 100`,
 		`"minimumHealthyPercent": 50`}}, 0, []string{quietAboutAll}},
+	"an early success below the minimum": earlyCase("50", 1, "healthyPercent is 50", "minimumHealthyPercent is 100", "next: "),
+	"an early success":                   earlyCase("100", 0, "!AWS refuses"),
 	"a canary group with another port": {canaryCase, []caseEdit{{"world.yaml", otherGroup, otherGroup + "80"}}, 0,
 		[]string{"the canary target group web-canary differs from the primary: port 8080, not 80",
 			"give both groups the same settings"}},

@@ -75,6 +75,9 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseExternal(app, live, o); err != nil {
 		return nil, err
 	}
+	if err := refuseEarlySuccess(app, live); err != nil {
+		return nil, err
+	}
 	if err := refuseUnhealthyRoute(p, app, live); err != nil {
 		return nil, err
 	}

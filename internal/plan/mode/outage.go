@@ -27,15 +27,41 @@ func batchLimitsOf(p *plan.Plan, app *appfile.Application, live plan.AWSState) (
 		in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon {
 		return l, false
 	}
-	l = batchLimits{tasks: *cmp.Or(in.DesiredCount, &live.Service.DesiredCount), least: 100, most: 200}
-	for _, c := range []*ecstypes.DeploymentConfiguration{live.Service.DeploymentConfiguration,
-		in.DeploymentConfiguration} {
-		if c != nil {
-			l.least, l.most = *cmp.Or(c.MinimumHealthyPercent, &l.least), *cmp.Or(c.MaximumPercent, &l.most)
-		}
-	}
+	l = batchLimits{tasks: *cmp.Or(in.DesiredCount, &live.Service.DesiredCount)}
+	l.least, l.most = batchPercents(app, live)
 	l.floor, l.ceiling = (l.tasks*l.least+99)/100, l.tasks*l.most/100
 	return l, l.tasks > 0
+}
+
+// batchPercents returns minimumHealthyPercent and maximumPercent of the files, else of the service, else AWS's default.
+func batchPercents(app *appfile.Application, live plan.AWSState) (least, most int32) {
+	least, most = 100, 200
+	all := []*ecstypes.DeploymentConfiguration{app.Service.Input.DeploymentConfiguration}
+	if live.Service != nil {
+		all = append([]*ecstypes.DeploymentConfiguration{live.Service.DeploymentConfiguration}, all...)
+	}
+	for _, c := range all {
+		if c != nil {
+			least, most = *cmp.Or(c.MinimumHealthyPercent, &least), *cmp.Or(c.MaximumPercent, &most)
+		}
+	}
+	return least, most
+}
+
+// refuseEarlySuccess rejects early success criteria that AWS refuses together with minimumHealthyPercent.
+func refuseEarlySuccess(app *appfile.Application, live plan.AWSState) error {
+	c := app.Service.Input.DeploymentConfiguration
+	if c == nil || c.EarlySuccessCriteria == nil || !c.EarlySuccessCriteria.Enable {
+		return nil
+	}
+	least, _ := batchPercents(app, live)
+	early := aws.ToInt32(cmp.Or(c.EarlySuccessCriteria.HealthyPercent, &least))
+	if early >= least {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Kind: sluice.Conflict,
+		Err:  fmt.Errorf("earlySuccessCriteria.healthyPercent is %d and minimumHealthyPercent is %d: AWS refuses it", early, least),
+		Next: fmt.Sprintf("set healthyPercent to %d or more, or lower minimumHealthyPercent", least)}
 }
 
 // warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task.
