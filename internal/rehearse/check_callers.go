@@ -263,9 +263,6 @@ const unseenDeath = 10 * time.Second
 // answers errors.
 func (c *answerChecks) unseenFor(t *world.Task) time.Duration {
 	g := c.env.Case.World.Primary
-	if c.env.Case.World.UsesNetworkBalancer() {
-		return unseenDeath + answersFor // each node of a Network Load Balancer follows within a minute
-	}
 	for _, x := range t.Containers {
 		if x.Behaviour.UnhealthyAfter > 0 {
 			return unseenDeath + time.Duration(g.Unhealthy+1)*max(g.Interval, c.env.Case.World.Check)
