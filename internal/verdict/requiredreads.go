@@ -209,7 +209,7 @@ func (r ServiceFollower) unreadStarts(s *Service) int {
 // rollback restored needs no task of the one that failed.
 func sawFailureAtStart(s *Service, want Wanted) bool {
 	for _, d := range s.Deployments {
-		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired && !want.FromStart) {
+		if d.State != "COMPLETED" && d.Failed > 0 || d.Running < d.Desired && !want.FromStart {
 			return true
 		}
 	}

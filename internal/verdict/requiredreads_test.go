@@ -137,6 +137,17 @@ func TestReadsThatAPollNeeds(t *testing.T) {
 	}
 }
 
+// A wait that begins after the tasks of a completed deployment were lost reads why: they may have stopped by themselves.
+func TestFirstPollReadsWhyTasksAreMissing(t *testing.T) {
+	for running, want := range map[int]bool{1: true, 2: false} {
+		s := service(arn3, dep(3, "PRIMARY", "COMPLETED", running))
+		r := FollowService(ours, Wanted{})
+		if n := r.Needs(s, ours.Add(time.Minute)); n.StoppedTasks != want {
+			t.Errorf("%d of 2 run: stopped tasks are read: %t", running, n.StoppedTasks)
+		}
+	}
+}
+
 func TestTargetsAreReadOnceWhenRunningIsNotEnough(t *testing.T) {
 	one := dep(3, "PRIMARY", "IN_PROGRESS", 2)
 	s := service(arn3, one)
