@@ -2,6 +2,8 @@ package rehearse
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +23,10 @@ const (
 // noRequests is part of the cause of an outcome for a service that no rule reaches.
 const noRequests = "receives no requests"
 
+// forgiven is part of the cause of an outcome whose callers got errors before the deployment too, where the files set
+// onUnhealthyRoute: allow.
+const forgiven = "callers did not reach the service before"
+
 // answerChecks checks what callers get from the outcome on (P8). It asks the modelled callers, and reads nothing
 // that sluice reads.
 type answerChecks struct {
@@ -33,6 +39,7 @@ type answerChecks struct {
 	seconds    *SecondSluices
 
 	reached map[string]bool // rules that named a group of the service when the deployment began
+	broken  map[string]bool // rules that gave weight to a group without healthy targets, or none, at that time
 
 	outcome       sluice.Outcome
 	cause         string
@@ -42,12 +49,12 @@ type answerChecks struct {
 	unknown       string // why sluice cannot know what callers get
 }
 
-// rememberRoutes records which rules reach the service when the deployment begins.
+// rememberRoutes records which rules reach the service when the deployment begins, and which of them cannot serve.
 func (c *answerChecks) rememberRoutes() {
-	c.reached = map[string]bool{}
+	c.reached, c.broken = map[string]bool{}, map[string]bool{}
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, r := range c.env.Routes {
-			c.reached[r.ARN] = c.env.isRoute(tx, r)
+			c.reached[r.ARN], c.broken[r.ARN] = c.env.isRoute(tx, r), !c.env.canServe(tx, r)
 		}
 	})
 }
@@ -77,8 +84,6 @@ func (c *answerChecks) whyUnknown() string {
 		return "another actor changed something just before"
 	case c.seconds.Exist():
 		return "a second sluice deploys the same service"
-	case c.env.Case.AllowRoute:
-		return "the files set onUnhealthyRoute: allow"
 	case len(c.env.Case.Kills) > 0 && (c.env.Case.HasFault("task-crash") || c.env.Case.HasNewOption("crash-after", "oom-after")):
 		return "a process that continues a deployment does not know each death that its predecessor read"
 	case c.env.Case.World.UsesCloudMap() && len(c.env.Case.Faults) > 0:
@@ -108,8 +113,13 @@ func (c *answerChecks) checkAnswers() {
 	if strings.Contains(c.cause, noRequests) && len(unreached) < len(c.before) {
 		c.report.AddViolation("P8", "%q was reported with %q, but a rule reaches the service", c.outcome, c.cause)
 	}
+	forgives := strings.Contains(c.cause, forgiven)
+	if forgives && !(c.env.Case.AllowRoute && slices.Contains(slices.Collect(maps.Values(c.broken)), true)) {
+		c.report.AddViolation("P8", "%q was reported with %q, but each rule served before, or the files do not allow it",
+			c.outcome, c.cause)
+	}
 	for i := range c.before {
-		if !unreached[i] {
+		if !unreached[i] && !(forgives && i < len(c.env.Routes) && c.broken[c.env.Routes[i].ARN]) {
 			c.checkCaller(answersSince(c.before[i], c.after[i]))
 		}
 	}

@@ -64,6 +64,22 @@ func namesGroup(r *world.Rule, arn string) bool {
 	return fw != nil && slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == arn })
 }
 
+// canServe reports whether a rule sends each request to a group with a healthy target.
+func (e *Environment) canServe(tx *world.Tx, r *world.Rule) bool {
+	fw := r.ForwardAction()
+	if fw == nil {
+		return false
+	}
+	all := int32(0)
+	for _, s := range fw.Groups {
+		g, exists := tx.TargetGroups.Get(s.Group)
+		if all += s.Weight; s.Weight > 0 && (!exists || g.Count("healthy") == 0) {
+			return false
+		}
+	}
+	return all > 0
+}
+
 // shiftsElsewhere reports whether ECS's own strategy shifts the requests of a rule of a further load balancer.
 func (e *Environment) shiftsElsewhere(r *world.Rule) bool {
 	return e.Case.World.Strategy.Kind != "" && slices.ContainsFunc(e.Case.World.OtherGroups(),

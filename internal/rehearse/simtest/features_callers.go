@@ -2,6 +2,8 @@ package simtest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/rehearse"
@@ -22,8 +24,21 @@ func callerFeatures() []feature {
 			h.Does = rehearse.RemoveClaim
 			c.Interventions = append(c.Interventions, h)
 		}},
+		{"rules that cannot serve are allowed", 50, isEditedBefore, allowRoute},
+		{"rules that cannot serve would be allowed", 4, func(c rehearse.Case) bool {
+			return hasService(c) && !c.World.UsesCloudMap() && !isEditedBefore(c)
+		}, allowRoute},
 	}
 }
+
+// isEditedBefore reports whether another actor edits a rule before the deployment.
+func isEditedBefore(c rehearse.Case) bool {
+	return slices.ContainsFunc(c.Interventions, func(h rehearse.Intervention) bool {
+		return h.When == rehearse.Before && strings.HasPrefix(h.Does, rehearse.EditRule)
+	})
+}
+
+func allowRoute(_ *random, c *rehearse.Case) { c.AllowRoute = true }
 
 // addRouteEdit adds an edit of the first rule before, during or right after the deployment.
 func (d *random) addRouteEdit(c *rehearse.Case) {
