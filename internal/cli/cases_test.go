@@ -23,17 +23,7 @@ type caseBench struct {
 // file and replaces a text in it.
 func playCase(t *testing.T, name string, edits []caseEdit, play func(*caseBench)) {
 	t.Helper()
-	b := &caseBench{shapeBench: &shapeBench{t: t, dir: t.TempDir(),
-		clock: clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))}}
-	b.files = filepath.Join(b.dir, "files")
-	fail(t, os.CopyFS(b.files, os.DirFS(filepath.Join("testdata/cases", name))))
-	for _, e := range edits {
-		b.edit(e)
-	}
-	var err error
-	b.sim, err = awssim.New(awssim.Options{Clock: b.clock, Seed: 1, Strict: true})
-	fail(t, err)
-	b.clock.Run(func() {
+	openCase(t, name, edits, func(b *caseBench) {
 		world, err := os.ReadFile(filepath.Join(b.files, "world.yaml"))
 		if err == nil {
 			err = b.sim.Load("world.yaml", world)
@@ -44,6 +34,32 @@ func playCase(t *testing.T, name string, edits []caseEdit, play func(*caseBench)
 		}
 		play(b)
 	})
+}
+
+// playFiles is playCase with the world that sluice sim --from builds.
+func playFiles(t *testing.T, name string, edits []caseEdit, play func(*caseBench)) {
+	t.Helper()
+	openCase(t, name, edits, func(b *caseBench) {
+		if b.load() {
+			play(b)
+		}
+	})
+}
+
+// openCase copies a case, applies edits to its files and calls play, in virtual time and with an empty world.
+func openCase(t *testing.T, name string, edits []caseEdit, play func(*caseBench)) {
+	t.Helper()
+	b := &caseBench{shapeBench: &shapeBench{t: t, dir: t.TempDir(),
+		clock: clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))}}
+	b.files = filepath.Join(b.dir, "files")
+	fail(t, os.CopyFS(b.files, os.DirFS(filepath.Join("testdata/cases", name))))
+	for _, e := range edits {
+		b.edit(e)
+	}
+	var err error
+	b.sim, err = awssim.New(awssim.Options{Clock: b.clock, Seed: 1, Strict: true})
+	fail(t, err)
+	b.clock.Run(func() { play(b) })
 }
 
 // caseEdit replaces a text of a file.

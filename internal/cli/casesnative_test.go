@@ -3,38 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-
-	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/internal/clock"
 )
-
-// playFiles copies a case and applies edits to its files, as playCase does. Its world is the one that sluice sim --from
-// builds.
-func playFiles(t *testing.T, name string, edits []caseEdit, play func(*caseBench)) {
-	t.Helper()
-	b := &caseBench{shapeBench: &shapeBench{t: t, dir: t.TempDir(),
-		clock: clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))}}
-	b.files = filepath.Join(b.dir, "files")
-	fail(t, os.CopyFS(b.files, os.DirFS(filepath.Join("testdata/cases", name))))
-	for _, e := range edits {
-		b.edit(e)
-	}
-	var err error
-	b.sim, err = awssim.New(awssim.Options{Clock: b.clock, Seed: 1, Strict: true})
-	fail(t, err)
-	b.clock.Run(func() {
-		if b.load() {
-			play(b)
-		}
-	})
-}
 
 // rehearsed is a part of the JSON of sluice rehearse.
 type rehearsed struct {

@@ -60,7 +60,7 @@ var planCases = map[string]planCase{
 		"set minimumHealthyPercent to 100"}},
 	"half of the tasks stay": {rolledCase, []caseEdit{{"servicedef.json", `"minimumHealthyPercent": 100`,
 		`"minimumHealthyPercent": 50`}}, 0, []string{quietAboutAll}},
-	"an early success below the minimum": earlyCase("50", 1, "healthyPercent is 50", "minimumHealthyPercent is 100", "next: "),
+	"an early success below the minimum": earlyCase("50", 1, "servicedef.json:", "healthyPercent is 50", "minimumHealthyPercent is 100", "next: "),
 	"an early success":                   earlyCase("100", 0, "!AWS refuses"),
 	"a canary group with another port": {canaryCase, []caseEdit{{"world.yaml", otherGroup, otherGroup + "80"}}, 0,
 		[]string{"the canary target group web-canary differs from the primary: port 8080, not 80",

@@ -131,6 +131,15 @@ func (l *ServiceState) Primary() *sluice.TaskSet {
 	return l.findSet(func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
 }
 
+// Refreshed returns a later read of the service, or this one if another revision serves in the later: what was found out
+// about a revision before stays true. An old answer may name the target group of a former PRIMARY task set.
+func (l *ServiceState) Refreshed(later *ServiceState) *ServiceState {
+	if l != nil && (later == nil || later.Serving() != l.Serving()) {
+		return l
+	}
+	return later
+}
+
 // Serving returns the revision of the PRIMARY task set or, with controller ECS, of the service. It
 // returns "" if there is none.
 func (l *ServiceState) Serving() string {

@@ -9,12 +9,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
+	"github.com/sluice-ecs/sluice/internal/view"
 )
 
 // routeActs are what people do to the rule of callers, and what the outcome says then.
@@ -184,4 +187,40 @@ func TestEndWithoutAChangeSaysThatNoRuleReachesTheService(t *testing.T) {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
 		}
 	})
+}
+
+// A target that somebody registered by hand before the deployment is no task of the restored version: a rollback waits
+// no minute for it. One that is registered during the deployment is told in numbers.
+func TestTargetsOfOthersDelayNoRollback(t *testing.T) {
+	register := func(b *stagetest.Bench) {
+		stagetest.Got(b.ELB.RegisterTargets(context.Background(), &awselb.RegisterTargetsInput{
+			TargetGroupArn: aws.String(b.Primary),
+			Targets: []elbtypes.TargetDescription{{Id: aws.String("10.9.0.9"), AvailabilityZone: aws.String("all"),
+				Port: aws.Int32(8080)}}}))(b)
+	}
+	restore := func(before, during bool) (took time.Duration, cause string) {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			if before {
+				register(b)
+			}
+			began := b.Clock.Now()
+			id := b.Start(b.RollingFiles("sim/web:v2-crash-after-2s", stagetest.Breaker))
+			if during {
+				register(b)
+			}
+			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+			if end.Outcome != sluice.RolledBack {
+				b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+			}
+			took, cause = b.Clock.Now().Sub(began), end.Cause
+		})
+		return took, cause
+	}
+	alone, _ := restore(false, false)
+	if took, cause := restore(true, false); took-alone > view.ConfirmGrace/2 || strings.Contains(cause, "targets") {
+		t.Errorf("registered before: %s instead of %s: %s", took, alone, cause)
+	}
+	if _, cause := restore(false, true); !strings.Contains(cause, "5 targets get requests, and 4 tasks run") {
+		t.Errorf("registered during the deployment: %q", cause)
+	}
 }

@@ -1,9 +1,7 @@
 package stage
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -23,72 +21,47 @@ func confirmCallers(ctx context.Context, s *step.Step, o sluice.Outcome, live *e
 	if live.Desired == 0 {
 		return endWithoutTasks(ctx, s, end)
 	}
-	lacked := false
+	c, err := confirmation(ctx, s, o, live)
+	if err != nil {
+		return end, err
+	}
 	began := s.Clock.Now()
 	for {
 		t, problems, err := readCallers(ctx, s, live)
-		wrong, lacks := cmp.Or(view.Texts(problems), t.MostlyUnhealthy()), missingTasks(o, t, live)
-		late := s.Clock.Now().Sub(began) >= view.ConfirmGrace
-		if lacks == "" && lacked && t.HasNodes() && !late { // no read shows what its nodes know
-			lacks = "each node of the Network Load Balancer follows within a minute"
-		}
-		lacked = lacked || lacks != ""
 		switch {
 		case sluice.KindOf(err) == sluice.Denied:
 			return end, nil // plans for policies of earlier versions do not need the reads
 		case err != nil:
 			return end, err
-		case wrong == "" && t.IsUnused():
-			end.Cause = view.NoRequests
-			return end, nil
-		case wrong == "" && (lacks == "" || late):
-			end.Cause = lacks
-			return end, nil
-		case len(problems) > 0 && s.Plan.OnUnhealthyRoute == sluice.AllowRoute && s.Plan.Callers.Had(problems):
-			end.Cause = "callers did not reach the service before, and do not now: " + view.Texts(problems)
-			return end, nil
-		case late && len(problems) == 0:
-			end.Outcome, end.Cause = sluice.Failed, outcomeText(o, live)+", but "+wrong
-			return end, nil
-		case late:
-			end.Outcome, end.Next = sluice.Failed, problems[0].Next()
-			end.Cause = outcomeText(o, live) + ", but callers do not get it: " + wrong
+		}
+		c.Says = outcomeText(o, live)
+		d := c.Decide(t, problems, view.Tasks{Running: live.Running, Desired: live.Desired}, s.Clock.Now().Sub(began))
+		if d.Wait == "" {
+			if end.Cause, end.Next = d.Cause, d.Next; d.Failed {
+				end.Outcome = sluice.Failed
+			}
 			return end, nil
 		}
 		if s.IsFirstTime("callers do not reach the service") {
-			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: cmp.Or(wrong, lacks)})
+			s.Host.Emit(sluice.Waiting{For: "callers to reach " + live.Serving(), Detail: d.Wait})
 		}
 		if err := s.PauseFor(ctx, view.ConfirmInterval); err != nil {
 			return end, err
 		}
-		if live, err = readLater(ctx, s, live); err != nil {
+		later, err := readActive(ctx, s)
+		if err != nil {
 			return end, err
 		}
+		live = live.Refreshed(later)
 	}
 }
 
-// missingTasks returns what a restored version still lacks, for users; empty: nothing. Nobody watched its tasks during
-// the deployment, so some may just have ended: ECS replaces them, and until then their targets get requests.
-func missingTasks(o sluice.Outcome, t view.Traffic, live *ecs.ServiceState) string {
-	switch {
-	case o != sluice.RolledBack:
-		return ""
-	case live.Running < live.Desired:
-		return fmt.Sprintf("%d of %d tasks run", live.Running, live.Desired)
-	case t.MostTargets() > live.Running:
-		return fmt.Sprintf("%d targets get requests, and %d tasks run: the others ended", t.MostTargets(), live.Running)
-	}
-	return ""
-}
-
-// readLater reads the service again: an old answer may name the target group of a former PRIMARY task set. It returns
-// live if another revision serves now, because the outcome was confirmed before that.
-func readLater(ctx context.Context, s *step.Step, live *ecs.ServiceState) (*ecs.ServiceState, error) {
-	later, err := readActive(ctx, s)
-	if err != nil || later.Serving() != live.Serving() {
-		return live, err
-	}
-	return later, nil
+// confirmation returns what decides about an outcome.
+func confirmation(ctx context.Context, s *step.Step, o sluice.Outcome, live *ecs.ServiceState) (
+	view.Confirmation, error) {
+	former, _, err := s.Memory.Snapshot.Find(ctx)
+	return view.Confirmation{Before: s.Plan.Callers, AllowsBefore: s.Plan.OnUnhealthyRoute == sluice.AllowRoute,
+		IsRollback: o == sluice.RolledBack, Others: max(s.Plan.Callers.MostTargets()-former.Desired, 0)}, err
 }
 
 // endWithoutTasks returns the end of a deployment of a service without tasks. If it had tasks before, and the files do

@@ -3,6 +3,7 @@ package stage_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -41,4 +42,30 @@ func TestOneAnswerThatSomethingIsGoneIsNotBelieved(t *testing.T) {
 			return reached
 		})
 	}
+}
+
+// An update that AWS refuses shows in no read: the rollback does not wait for one.
+func TestRefusedUpdateIsNotWaitedFor(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		id := b.Start(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+		denied, began := b.DenyCall(1, "UpdateService", "InvalidParameterException"), b.Clock.Now()
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		b.ExpectRolled(end, sluice.RolledBack, "", stagetest.RolledV1)
+		if took := b.Clock.Now().Sub(began); !denied() || took > 20*time.Second {
+			b.Errorf("denied: %t, ended after %s\n%s", denied(), took, b.EventLog())
+		}
+	})
+}
+
+// An update whose first response is lost may have taken effect: a refusal of the second call does not deny that.
+func TestRefusalAfterALostResponse(t *testing.T) {
+	stagetest.RunRolling(t, func(b *stagetest.Bench) {
+		id := b.Start(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+		stagetest.Must(b, b.Sim.Inject("lost-reply ecs:UpdateService times=1"))
+		denied := b.DenyCall(2, "UpdateService", "InvalidParameterException")
+		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		if b.ExpectRolled(end, sluice.Succeeded, "", stagetest.RolledV2); !denied() {
+			b.Error("the second call was not refused")
+		}
+	})
 }

@@ -82,6 +82,12 @@ func (c *checker) checkPercents(service *definition.Service) {
 		c.addProblem(least, "lower minimumHealthyPercent",
 			"minimumHealthyPercent 100 and maximumPercent 100 block every deployment: no task may stop, and none may start")
 	}
+	if config.MinimumHealthyPercent == nil {
+		return // the running service may have it: the plan checks that
+	}
+	if problem, next := definition.EarlySuccessProblem(config, *config.MinimumHealthyPercent); problem != "" {
+		c.addProblem(node.Find("earlySuccessCriteria").Find("healthyPercent"), next, "%s", problem)
+	}
 }
 
 // checkProviders refuses two capacity providers with a base, and one that is given twice.

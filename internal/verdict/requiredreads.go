@@ -179,7 +179,8 @@ func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
 	if r.failures.Count() > 0 && r.breakerCounts(s) && now.Sub(r.reads.stoppedReadAt) < furtherStopsAfter {
 		return false
 	}
-	if !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue) || r.unreadStarts(s) > 0 && (r.last != nil || !r.followsRestored(s)) {
+	isDue := !r.reads.stoppedDue.IsZero() && !now.Before(r.reads.stoppedDue)
+	if isDue || r.unreadStarts(s) > 0 && (r.last != nil || !r.followsRestored(s)) {
 		return true
 	}
 	if r.last == nil {

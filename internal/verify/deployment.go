@@ -24,8 +24,8 @@ type Deployment struct {
 }
 
 // BeforeDeployment checks what a deployment changes and AWS would refuse only after the first write, and the alarms that
-// protect it, and whether tags of images moved. The findings are problems; IsUnread is set for what could not be checked. It returns an error only if ctx
-// has ended.
+// protect it, and whether tags of images moved. The findings are problems; IsUnread is set for what could not be
+// checked. It returns an error only if ctx has ended.
 func BeforeDeployment(ctx context.Context, app *appfile.Application, from AWS, d Deployment) ([]Finding, error) {
 	c := newChecker(app, from)
 	c.tasks, c.isDeployment = d.Tasks, true

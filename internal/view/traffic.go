@@ -155,7 +155,8 @@ func (t Traffic) HasWeight(group string) bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool { w, _ := r.Weight(group); return w > 0 })
 }
 
-// AddRoutes adds the production rules that name a group of the service, or that an earlier read contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
+// AddRoutes adds the production rules that name a group of the service, or that an earlier read contained. A rule of the
+// earlier read that does not exist is gone. listeners are those that exist.
 func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
 	for _, r := range rules {
 		if s.isProduction(r.Rule) && (before.has(r.ARN) || t.namesOwn(r)) {

@@ -64,65 +64,60 @@ func (f *waiter) confirmTraffic(ctx context.Context, seen Update, listener strin
 	if listener != "" { // the last read may be from before the shift
 		state = nil
 	}
+	c := view.Confirmation{Says: v.Detail, Before: f.before.traffic}
 	for isFirst := true; ; isFirst = false {
 		if !isFirst || state == nil {
-			state, err = f.readAgain(ctx, state)
+			if _, err = f.readByName(ctx, f.target.Service, f.now()); err == nil {
+				state = state.Refreshed(f.lastRead.State)
+			}
 		}
-		var problems []view.Problem
+		left := end.Sub(f.now())
+		isLast := left <= 0 || ctx.Err() != nil
+		var d view.Decision
 		if err == nil {
-			problems, err = f.readTraffic(ctx, state, listener, v)
+			d, err = f.decideTraffic(ctx, &c, state, listener, isLast, v)
 		}
-		switch left := end.Sub(f.now()); {
-		case err != nil && (ecs.IsUnsupported(err) || left <= 0 || ctx.Err() != nil):
+		switch {
+		case err != nil && (ecs.IsUnsupported(err) || isLast):
 			v.Unread = append(v.Unread, "the load balancer: "+sluice.Inner(err).Error())
 			return seen
-		case err == nil && len(problems) == 0:
-			if v.Callers == verdict.CallersNone {
-				v.Detail += "; " + view.NoRequests
-			}
-			return seen
-		case err == nil && (left <= 0 || ctx.Err() != nil):
-			v.Outcome, v.Next = sluice.Failed, problems[0].Next()
-			v.Detail += ", but callers do not get it: " + view.Texts(problems)
+		case d.Failed:
+			v.Outcome, v.Detail, v.Next = sluice.Failed, d.Cause, d.Next
 			f.reportChange(seen)
 			return seen
-		case err == nil:
+		case d.Wait != "":
 			waits := seen
 			waits.Verdict.State, waits.Verdict.Outcome = verdict.Progressing, ""
-			waits.Verdict.Detail += "; waiting for callers: " + view.Texts(problems)
+			waits.Verdict.Detail += "; waiting for callers: " + d.Wait
 			f.reportChange(waits)
+		case err == nil:
+			if d.Cause != "" {
+				v.Detail += "; " + d.Cause
+			}
+			return seen
 		}
 		_ = f.watch.clock.Sleep(ctx, min(view.ConfirmInterval, end.Sub(f.now()))) // ends early with the wait
 	}
 }
 
-// readAgain reads the service again: an old answer may name the target group of a former PRIMARY task set. It returns
-// state if another revision serves now, because the outcome was found before that.
-func (f *waiter) readAgain(ctx context.Context, state *ecs.ServiceState) (*ecs.ServiceState, error) {
-	if _, err := f.readByName(ctx, f.target.Service, f.now()); err != nil {
-		return state, err
-	}
-	later := f.lastRead.State
-	if state != nil && (later == nil || later.Serving() != state.Serving()) {
-		return state, nil
-	}
-	return later, nil
-}
-
-// readTraffic reads why callers do not get the version that serves, and sets v.Callers.
-func (f *waiter) readTraffic(ctx context.Context, state *ecs.ServiceState, listener string, v *verdict.Verdict) (
-	[]view.Problem, error) {
+// decideTraffic reads whether callers get the version that serves, and sets v.Callers. isLast: nothing is waited for.
+func (f *waiter) decideTraffic(ctx context.Context, c *view.Confirmation, state *ecs.ServiceState, listener string,
+	isLast bool, v *verdict.Verdict) (view.Decision, error) {
 	scope := f.trafficScope(state, listener)
 	if scope.IsEmpty() {
-		return nil, nil
+		return view.Decision{}, nil
 	}
 	t, err := alb.ReadTraffic(ctx, f.watch.account.ELB(), f.watch.clock, scope, f.before.traffic)
 	if err != nil {
-		return nil, err
+		return view.Decision{}, err
 	}
-	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
 	if v.Callers = verdict.CallersServed; !t.ReceivesRequests() {
 		v.Callers = verdict.CallersNone
 	}
-	return problems, nil
+	waited := time.Duration(0)
+	if isLast {
+		waited = view.ConfirmGrace
+	}
+	problems := t.Problems(f.before.traffic, state.ServingGroups()...)
+	return c.Decide(t, problems, view.Tasks{Running: state.Running, Desired: state.Desired}, waited), nil
 }

@@ -2,6 +2,7 @@ package mode
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -50,18 +52,12 @@ func batchPercents(app *appfile.Application, live plan.AWSState) (least, most in
 
 // refuseEarlySuccess rejects early success criteria that AWS refuses together with minimumHealthyPercent.
 func refuseEarlySuccess(app *appfile.Application, live plan.AWSState) error {
-	c := app.Service.Input.DeploymentConfiguration
-	if c == nil || c.EarlySuccessCriteria == nil || !c.EarlySuccessCriteria.Enable {
-		return nil
-	}
 	least, _ := batchPercents(app, live)
-	early := aws.ToInt32(cmp.Or(c.EarlySuccessCriteria.HealthyPercent, &least))
-	if early >= least {
+	problem, next := definition.EarlySuccessProblem(app.Service.Input.DeploymentConfiguration, least)
+	if problem == "" {
 		return nil
 	}
-	return &sluice.Error{Op: "plan", Kind: sluice.Conflict,
-		Err:  fmt.Errorf("earlySuccessCriteria.healthyPercent is %d and minimumHealthyPercent is %d: AWS refuses it", early, least),
-		Next: fmt.Sprintf("set healthyPercent to %d or more, or lower minimumHealthyPercent", least)}
+	return &sluice.Error{Op: "plan", Kind: sluice.Conflict, Err: errors.New(problem), Next: next}
 }
 
 // warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task.

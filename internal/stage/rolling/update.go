@@ -190,7 +190,11 @@ func requestUpdate(ctx context.Context, s *step.Step, live *ecs.ServiceState, re
 		if err := saveUpdate(ctx, s, was); err != nil {
 			return was, err
 		}
-		if live, err = updateServiceOnce(ctx, s, was, rev, u); err != nil {
+		var refused bool
+		if live, refused, err = updateServiceOnce(ctx, s, was, rev, u); refused && !ok {
+			return was, errors.Join(err, s.Memory.Rolling.Update(ctx, func(m *memory.Rolling) { m.Update = nil }))
+		}
+		if err != nil {
 			return was, err
 		}
 	}
@@ -220,9 +224,10 @@ func identifyDeployment(ctx context.Context, s *step.Step, was updateRequest, li
 }
 
 // updateServiceOnce sends the call and returns the service after it. A forced deployment has no
-// identity at all: after a lost response the service is read before the call is sent again.
-func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, rev ecs.Revision,
-	u ecs.Update) (*ecs.ServiceState, error) {
+// identity at all: after a lost response the service is read before the call is sent again. refused: AWS refused the
+// first call, so no read needs to show it.
+func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, rev ecs.Revision, u ecs.Update) (
+	live *ecs.ServiceState, refused bool, err error) {
 	done := func(live *ecs.ServiceState) bool {
 		_, revision := live.PrimaryDeployment()
 		return was.tookEffect(live) || !s.Plan.Force && revision == rev.Name && len(u.MissingIn(live).Members) == 0
@@ -230,20 +235,20 @@ func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, rev
 	for attempt := 1; ; attempt++ {
 		live, err := s.Client.UpdateRolling(ctx, s.MakeWrite, "roll to "+rev.Name, rev, u, s.Plan.Force)
 		if err == nil && live != nil {
-			return live, nil
+			return live, false, nil
 		}
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
-			return nil, err
+			return nil, attempt == 1, err
 		}
 		live, readErr := s.ReadAfter(ctx, step.WriteProof{WriteName: "the update of the service", SentAt: s.Clock.Now(),
 			Shows: done})
 		switch {
 		case readErr != nil:
-			return nil, readErr
+			return nil, false, readErr
 		case done(live):
-			return live, nil
+			return live, false, nil
 		case attempt == 3:
-			return nil, cmp.Or(err, step.ErrNeverShown(s, was.proofAt(s.Clock.Now())))
+			return nil, false, cmp.Or(err, step.ErrNeverShown(s, was.proofAt(s.Clock.Now())))
 		}
 	}
 }

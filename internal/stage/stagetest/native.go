@@ -2,15 +2,14 @@ package stagetest
 
 import (
 	"context"
+	"fmt"
+	"testing"
+	"testing/fstest"
 	"time"
 
-	"fmt"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	"strings"
-	"testing"
-	"testing/fstest"
 
 	"github.com/sluice-ecs/sluice"
 )
@@ -25,24 +24,9 @@ var Strategies = map[string]string{
 
 // NativeFiles returns an application whose requests ECS shifts itself between the two target groups.
 func (b *Bench) NativeFiles(image, configuration string) fstest.MapFS {
-	files := b.Files(image, "")
-	files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(fmt.Sprintf(`
-serviceName: web
-cluster: prod
-launchType: FARGATE
-networkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}
-loadBalancers:
-  - targetGroupArn: %q
-    containerName: web
-    containerPort: 8080
-    advancedConfiguration:
-      alternateTargetGroupArn: %q
-      productionListenerRule: %q
-      roleArn: arn:aws:iam::123456789012:role/infrastructure
-deploymentConfiguration: {%s}
-desiredCount: 4
-`, strings.Join(b.Subnets(), ", "), b.Primary, b.Canary, b.Rule, configuration))}
-	return files
+	advanced := fmt.Sprintf(", advancedConfiguration: {alternateTargetGroupArn: %q, productionListenerRule: %q, "+
+		"roleArn: %q}", b.Canary, b.Rule, "arn:aws:iam::123456789012:role/infrastructure")
+	return b.ecsFiles(image, advanced, fmt.Sprintf("deploymentConfiguration: {%s}\ndesiredCount: 4\n", configuration))
 }
 
 // RunNative runs f in a new world whose service serves v1, and whose requests ECS shifts itself.

@@ -22,15 +22,19 @@ const Breaker = "deploymentConfiguration: {deploymentCircuitBreaker: {enable: tr
 
 // RollingFiles returns an application whose service ECS rolls. It appends more to the service
 // definition.
-func (b *Bench) RollingFiles(image, more string) fstest.MapFS {
+func (b *Bench) RollingFiles(image, more string) fstest.MapFS { return b.ecsFiles(image, "", more) }
+
+// ecsFiles returns an application whose service ECS deploys. It appends balancer to the load balancer of the service
+// definition, and more to its end.
+func (b *Bench) ecsFiles(image, balancer, more string) fstest.MapFS {
 	files := b.Files(image, "")
 	files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(fmt.Sprintf(`
 serviceName: web
 cluster: prod
 launchType: FARGATE
 networkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}
-loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: 8080}]
-%s`, strings.Join(b.Subnets(), ", "), b.Primary, more))}
+loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: 8080%s}]
+%s`, strings.Join(b.Subnets(), ", "), b.Primary, balancer, more))}
 	return files
 }
 

@@ -1,0 +1,72 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// Confirmation decides from reads of the load balancers whether an outcome is true for callers.
+type Confirmation struct {
+	Says   string  // what the outcome says: "web:1 runs again"
+	Before Traffic // where callers were sent before the deployment
+	// AllowsBefore forgives rules by which callers did not reach the service before either.
+	AllowsBefore bool
+	// IsRollback demands the targets of all tasks. Nobody watched the tasks of the restored version during the
+	// deployment, so some may just have ended: ECS replaces them, and until then their targets get requests.
+	IsRollback bool
+	// Others counts the targets that belonged to no task of the service before the deployment.
+	Others int
+
+	lacked bool
+}
+
+// Decision is what one read means for an outcome.
+type Decision struct {
+	Wait   string // why it is read again after [ConfirmInterval]; empty: it is decided
+	Failed bool   // callers do not get the version of the outcome
+	Cause  string // of a failure, or what callers get besides
+	Next   string // what to do about a failure
+}
+
+// Tasks counts the tasks of the service at the read.
+type Tasks struct{ Running, Desired int }
+
+// Decide returns what a read means. problems are those of t for the groups that serve, and waited is the time since the
+// first read: after [ConfirmGrace] nothing is waited for.
+func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited time.Duration) Decision {
+	late := waited >= ConfirmGrace
+	wrong := cmp.Or(Texts(problems), t.MostlyUnhealthy())
+	lacks := c.lacks(t, tasks)
+	if lacks == "" && c.lacked && t.HasNodes() && !late { // no read shows what its nodes know
+		lacks = "each node of the Network Load Balancer follows within a minute"
+	}
+	c.lacked = c.lacked || lacks != ""
+	switch {
+	case wrong == "" && t.IsUnused():
+		return Decision{Cause: NoRequests}
+	case wrong == "" && (lacks == "" || late):
+		return Decision{Cause: lacks}
+	case len(problems) > 0 && c.AllowsBefore && c.Before.Had(problems):
+		return Decision{Cause: "callers did not reach the service before, and do not now: " + Texts(problems)}
+	case !late:
+		return Decision{Wait: cmp.Or(wrong, lacks)}
+	case len(problems) == 0:
+		return Decision{Failed: true, Cause: c.Says + ", but " + wrong}
+	}
+	return Decision{Failed: true, Cause: c.Says + ", but callers do not get it: " + wrong, Next: problems[0].Next()}
+}
+
+// lacks returns what a restored version still lacks, for users; empty: nothing.
+func (c *Confirmation) lacks(t Traffic, tasks Tasks) string {
+	targets := t.MostTargets() - c.Others
+	switch {
+	case !c.IsRollback:
+		return ""
+	case tasks.Running < tasks.Desired:
+		return fmt.Sprintf("%d of %d tasks run", tasks.Running, tasks.Desired)
+	case targets > tasks.Running:
+		return fmt.Sprintf("%d targets get requests, and %d tasks run", targets, tasks.Running)
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/sluice-ecs/sluice/internal/view"
+)
+
+// What one read means for an outcome, before the minute is over and after it.
+func TestDecide(t *testing.T) {
+	good, lost := rule("1", to(blue, 100), to(green, 0)), rule("1", to(blue, 0), to(green, 0))
+	serves, breaks := traffic(4, 0, Scope{}, good), traffic(4, 0, Scope{}, lost)
+	unused := traffic(4, 0, Scope{}, rule("1", to(others, 100)))
+	ill := traffic(1, 0, Scope{}, good)
+	ill.Groups[0].Targets, ill.Groups[0].Unhealthy = 4, 3
+	const minute = ConfirmGrace
+	all := Tasks{Running: 4, Desired: 4}
+	const wait, failed, says = "wait", "failed", ""
+	for name, c := range map[string]struct {
+		confirm Confirmation
+		now     Traffic
+		tasks   Tasks
+		early   string // the kind of decision before the minute is over
+		late    string // and after it
+		text    string // of both
+	}{
+		"served":              {now: serves, tasks: all},
+		"nobody sends":        {now: unused, tasks: all, text: NoRequests},
+		"no weight":           {now: breaks, tasks: all, early: wait, late: failed, text: "callers get 503"},
+		"no weight before":    {now: breaks, tasks: all, confirm: Confirmation{Before: breaks}, early: wait, late: failed, text: "callers get 503"},
+		"allowed":             {now: breaks, tasks: all, confirm: Confirmation{Before: breaks, AllowsBefore: true}, text: "did not reach the service before"},
+		"allowed, but is new": {now: breaks, tasks: all, confirm: Confirmation{Before: serves, AllowsBefore: true}, early: wait, late: failed, text: "callers get 503"},
+		"most are unhealthy":  {now: ill, tasks: all, early: wait, late: failed, text: "3 of 4 targets of blue are unhealthy"},
+		"a task is missing":   {now: serves, tasks: Tasks{3, 4}},
+		"a restored task is missing": {now: serves, tasks: Tasks{3, 4}, confirm: Confirmation{IsRollback: true},
+			early: wait, text: "3 of 4 tasks run"},
+		"a restored task has ended": {now: serves, tasks: Tasks{3, 3}, confirm: Confirmation{IsRollback: true},
+			early: wait, text: "4 targets get requests, and 3 tasks run"},
+		"a target of others": {now: serves, tasks: Tasks{3, 3}, confirm: Confirmation{IsRollback: true, Others: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for waited, want := range map[time.Duration]string{0: c.early, minute - time.Nanosecond: c.early, minute: c.late} {
+				c.confirm.Says = "web:1 runs"
+				confirm := c.confirm
+				d := confirm.Decide(c.now, c.now.Problems(Traffic{}), c.tasks, waited)
+				kind := says
+				switch {
+				case d.Wait != "":
+					kind = wait
+				case d.Failed:
+					kind = failed
+				}
+				if got := d.Wait + d.Cause; kind != want || !strings.Contains(got, c.text) || c.text == "" && got != "" {
+					t.Errorf("after %s: %q %+v, want %q", waited, kind, d, want)
+				}
+				if (d.Next != "") != (kind == failed && d.Cause != "" && len(c.now.Problems(Traffic{})) > 0) {
+					t.Errorf("after %s: next %q", waited, d.Next)
+				}
+			}
+		})
+	}
+}
+
+// The nodes of a Network Load Balancer learn of targets within a minute, which no read shows: if anything lacked, the
+// whole minute is waited for.
+func TestDecideWithNodes(t *testing.T) {
+	r := rule("1", to(blue, 100))
+	r.Protocol = "TCP"
+	now := traffic(4, 0, Scope{}, r)
+	c := Confirmation{IsRollback: true}
+	for i, step := range []struct {
+		running int
+		waited  time.Duration
+		waits   bool
+	}{{3, 0, true}, {4, 5 * time.Second, true}, {4, ConfirmGrace - 1, true}, {4, ConfirmGrace, false}} {
+		if d := c.Decide(now, nil, Tasks{step.running, 4}, step.waited); (d.Wait != "") != step.waits || d.Failed {
+			t.Errorf("step %d: %+v", i, d)
+		}
+	}
+	if d := (&Confirmation{IsRollback: true}).Decide(now, nil, Tasks{4, 4}, 0); d.Wait != "" {
+		t.Errorf("nothing lacked: %+v", d)
+	}
+}
