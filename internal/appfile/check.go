@@ -152,7 +152,7 @@ func (c *checker) findHome(name string) string {
 	}
 	for _, k := range keysOf(specShape(c.format), root, c.format) {
 		at, ok := strings.CutSuffix(k.Path, "."+name)
-		if at == "before[]" || at == "after[]" {
+		if strings.HasSuffix(at, "before[]") || strings.HasSuffix(at, "after[]") {
 			continue // most of their keys belong to another place too
 		}
 		if k.Path == name {

@@ -55,7 +55,12 @@ func (l *loader) fillApplication(spec *definition.Node) {
 	app.Standalone = standaloneOf(input, app.Format)
 	app.Rehearsal = l.readRehearsal(ecs.Get("rehearse"))
 	l.fillStandaloneRun(input)
-	app.Before, app.After = l.readSteps(spec.Get("before"), "before"), l.readSteps(spec.Get("after"), "after")
+	steps, at := spec, ""
+	if app.Format != Sluice {
+		steps, at = input, "input."
+	}
+	app.Before = l.readSteps(steps.Get("before"), at+"before")
+	app.After = l.readSteps(steps.Get("after"), at+"after")
 	app.IgnoredDrift = ignoredFields(spec.Get("driftDetection").Get("ignoreFields"))
 	l.fillCodeDeploy(spec, input)
 

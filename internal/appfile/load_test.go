@@ -330,7 +330,12 @@ after:
 			"no name",
 		"input: {runTask: {propagateTags: SERVICE}}\n": "propagateTags cannot be SERVICE",
 		v0 +
-			"  before: [{name: a}]\n": "spec.before is refused. Only sluice.yaml has this key",
+			"  before: [{name: a}]\n": "spec.before is refused. In PipeCD's files before is a key of input",
+		v0 +
+			"  input: {after: [{name: a b}]}\n": `has 1 to 40 letters, digits, - and _, and this is "a b"`,
+		v0 +
+			"  input: {after: [{name: a, runTask: {cuont: 1}}]}\n": `unknown key "cuont" in input.after[0].runTask`,
+		"input: {before: [{name: a}]}\n": "input.before is refused. In sluice.yaml before is a top-level key",
 		"input: {launchType: EC2, runTask: {capacityProviderStrategy: [{capacityProvider: x}]}}\n": "exclude each " +
 			"other",
 	} {

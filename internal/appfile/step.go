@@ -40,13 +40,15 @@ const (
 		"networkConfiguration, tags and so on. Other values come from the service definition, launchType and " +
 		"awsvpcConfiguration."
 	watchSentence = "The container whose exit code decides the result. Default: the first essential container."
-	noSteps       = "Only sluice.yaml has this key. PipeCD has its own stages before and after."
 )
 
-func stepKeys(f Format) []key {
-	if f != Sluice {
-		return []key{refusedKey("before", noSteps), refusedKey("after", noSteps)}
-	}
+// refusedSteps refuses before and after where another format has them.
+func refusedSteps(sentence string) []key {
+	return []key{refusedKey("before", fmt.Sprintf(sentence, "before")),
+		refusedKey("after", fmt.Sprintf(sentence, "after"))}
+}
+
+func stepKeys() []key {
 	return []key{
 		honouredKey("before", stepShape(),
 			"Tasks that run before the first stage, each until it stops. If a task fails, the deployment ends before "+

@@ -23,7 +23,11 @@ func specShape(f Format) shape {
 		gatesKey("Gates that must not fail while the canary gets requests, in any stage."),
 		analysisProvidersKey(),
 	}
-	keys = append(keys, stepKeys(f)...)
+	if f == Sluice {
+		keys = append(keys, stepKeys()...)
+	} else {
+		keys = append(keys, refusedSteps("In PipeCD's files %s is a key of input.")...)
+	}
 	keys = append(keys, pipedsKeys()...)
 	switch f {
 	case PipeCDv0:
@@ -202,6 +206,7 @@ func inputShape(f Format) shape {
 			refusedKey("onOutsideChange", "In sluice.yaml onOutsideChange is a top-level key."),
 			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a top-level key."),
 			refusedKey("onUnhealthyRoute", "In sluice.yaml onUnhealthyRoute is a top-level key."))
+		keys = append(keys, refusedSteps("In sluice.yaml %s is a top-level key.")...)
 	} else {
 		keys = append(keys, honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
 			honouredKey("bake", shape{kind: span}, bakeSentence),
@@ -209,7 +214,7 @@ func inputShape(f Format) shape {
 			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
 			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence),
 			honouredKey("onUnhealthyRoute", unhealthyRouteShape(), unhealthyRouteSentence))
-		keys = append(keys, codeDeployKeys()...)
+		keys = append(append(keys, stepKeys()...), codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}
 }

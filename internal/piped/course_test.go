@@ -66,6 +66,9 @@ func courses() map[string]course {
 		"CodeDeploy, unchanged": {world: shifted, target: source{app: quickly, service: shiftedFile()}, again: true},
 		"the first deployment":  {target: source{service: serviceFile + "desiredCount: 2\n"}},
 	}
+	for name, c := range stepCourses() {
+		all[name] = c
+	}
 	for _, name := range []string{"task sets", "task sets, with auto scaling", "beside", "by name"} {
 		for n := 1; n <= 5; n++ {
 			back := all[name]
@@ -74,6 +77,49 @@ func courses() map[string]course {
 		}
 	}
 	return all
+}
+
+// stepCourses are the ways of a deployment with tasks before and after its stages.
+func stepCourses() map[string]course {
+	const ends = "crash-after-3s-exit-"
+	network := strings.Replace(serviceFile, "deploymentController: {type: EXTERNAL}\n", "", 1)
+	pipeline, quickly := appFile(pipeline), appFile("")
+	return map[string]course{
+		"task sets, with steps": {world: external, target: withSteps(source{app: pipeline}, ends+"0", ends+"0"),
+			stages: stagesOf()},
+		"rolling, with steps": {world: rolling, target: withSteps(source{app: quickly, service: network}, ends+"0",
+			ends+"0")},
+		"standalone, with steps": {target: withSteps(source{app: standalone(), task: jobFile(),
+			image: "sim/web:v1-crash-after-3s-exit-0"}, ends+"0", ends+"0")},
+		"the first deployment, with steps": {target: withSteps(source{app: pipeline,
+			service: serviceFile + "desiredCount: 2\n"}, ends+"0", ends+"0")},
+		"task sets, a step before fails": {world: external,
+			target: withSteps(source{app: pipeline}, ends+"3", ends+"0"), stages: stagesOf()},
+		"the first deployment, a step before fails": {target: withSteps(source{app: pipeline,
+			service: serviceFile + "desiredCount: 2\n"}, ends+"3", ends+"0")},
+		"rolling, a step after fails": {world: rolling,
+			target: withSteps(source{app: quickly, service: network}, ends+"0", ends+"3")},
+		"task sets, a step after fails and rolls back": {world: external,
+			target: withSteps(source{app: pipeline}, ends+"0", ends+"3, rollback: true"), stages: stagesOf()},
+	}
+}
+
+// withSteps adds a task before the stages and one after them, each with the end of its image.
+func withSteps(s source, before, after string) source {
+	after, options, _ := strings.Cut(after, ",")
+	if options != "" {
+		options = "," + options
+	}
+	s.app = strings.Replace(s.app, "      input:\n", fmt.Sprintf(`      input:
+        before: [{name: migrate, taskDefinitionFile: before.yaml}]
+        after: [{name: smoke, taskDefinitionFile: after.yaml%s}]
+`, options), 1)
+	s.more = map[string]string{}
+	for name, end := range map[string]string{"before": before, "after": after} {
+		s.more[name+".yaml"] = strings.NewReplacer("family: web", "family: "+name, "IMAGE", "sim/web:v1-"+end).
+			Replace(taskFile)
+	}
+	return s
 }
 
 // played is what came of a course.
@@ -291,7 +337,10 @@ func (s *stand) family(name string) []string {
 		&awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(name)}))(s).TaskDefinitionArns
 }
 
-func (s *stand) ran() int {
-	return len(got(s.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
-		Family: aws.String("job"), DesiredStatus: "STOPPED"}))(s).TaskArns)
+func (s *stand) ran() (n int) {
+	for _, family := range []string{"job", "before", "after"} {
+		n += len(got(s.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"),
+			Family: aws.String(family), DesiredStatus: "STOPPED"}))(s).TaskArns)
+	}
+	return n
 }

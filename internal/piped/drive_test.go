@@ -86,6 +86,7 @@ launchType: FARGATE
 type source struct {
 	image, app, task, service string // empty: as usual
 	hash                      string
+	more                      map[string]string // further files
 }
 
 func (s source) write(t testing.TB) *contract.DeploymentSource {
@@ -100,6 +101,9 @@ func (s source) write(t testing.TB) *contract.DeploymentSource {
 	app := or(s.app, appFile(pipeline))
 	for name, text := range map[string]string{"app.pipecd.yaml": app, "servicedef.yaml": or(s.service, serviceFile),
 		"taskdef.yaml": strings.ReplaceAll(or(s.task, taskFile), "IMAGE", or(s.image, "sim/web:v2"))} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for name, text := range s.more {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return &contract.DeploymentSource{ApplicationDirectory: dir, CommitHash: or(s.hash, "h2"),

@@ -174,20 +174,18 @@ func (t *targetRun) planIndex() int {
 	if t.isRollback() {
 		return len(t.plan.Stages)
 	}
+	known := t.knownStages()
 	if !t.plan.Mode().HasService() && stageOf(t.in).ReplacesAll() {
-		return 0 // its stage has sluice's name: RUN_TASK or REGISTER
+		return known[0].Index // its stage has sluice's name: RUN_TASK or REGISTER
 	}
 	i := 0
-	if t.plan.Adopts() {
-		i++ // a stage that piped does not know, see removeLeftovers
-	}
 	if !t.baseline.Quick {
-		i += t.plugin.entry.ownIndex(t.target.pipeline, int(t.in.GetStage().GetIndex()))
+		i = t.plugin.entry.ownIndex(t.target.pipeline, int(t.in.GetStage().GetIndex()))
 	}
-	if i >= len(t.plan.Stages) || t.plan.Stages[i].Name != t.in.GetStage().GetName() {
+	if i >= len(known) || known[i].Name != t.in.GetStage().GetName() {
 		return -1
 	}
-	return i
+	return known[i].Index
 }
 
 func (t *targetRun) newTagWriter() tagWriter {
@@ -216,22 +214,6 @@ func (t *targetRun) openStage(index int, ask func(string) bool) (*stage.Run, err
 		Deployment: t.deploymentID(), Host: t.host, RetryFor: clock.Forever, Ask: ask,
 		MayRemove:  func(id string) bool { return slices.Contains(left, id) },
 		OutsideAWS: outsideAWS(t.opened.account)})
-}
-
-// removeLeftovers removes what earlier deployments left, before the first stage of this plugin
-// runs. piped has no stage for that. A rollback removes leftovers itself if it must.
-func (t *targetRun) removeLeftovers(ctx context.Context) error {
-	if !t.plan.Adopts() || t.isRollback() {
-		return nil
-	}
-	w, err := t.openStage(0, nil)
-	if err != nil {
-		return err
-	}
-	if done, err := w.IsDone(ctx); err != nil || done {
-		return err
-	}
-	return w.Execute(ctx)
 }
 
 // updateTags updates the service's tags once the stage's own work is done.
@@ -263,7 +245,8 @@ func (t *targetRun) isLast(err error) bool {
 		return !planned && (len(all) > 0 || !t.target.app.AutoRollback)
 	}
 	if len(all) == 0 {
-		return t.index >= len(t.plan.Stages)-1
+		known := t.knownStages()
+		return t.index >= known[len(known)-1].Index
 	}
 	return !slices.ContainsFunc(all, func(s *contract.PipelineStage) bool {
 		return !s.GetRollback() && s.GetIndex() > t.in.GetStage().GetIndex() && t.plugin.entry.runs(s.GetName())

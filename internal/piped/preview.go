@@ -86,26 +86,25 @@ func (p *plugin) previewStages(ctx context.Context, target, application string, 
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# on %s, now %s:\n", target, orNone(made.From))
-	own, number := made.Stages, 0
-	if made.Adopts() { // piped does not know this stage
-		writeStage(&b, "-", own[0])
-		own = own[1:]
-	}
-	others := app.pipeline
+	number, others := 0, app.pipeline
 	if made.QuickSync {
 		others = nil
 	}
-	for ; len(own) > 0; number++ {
-		if number < len(others) && !p.entry.runs(others[number]) {
+	writeOthers := func() {
+		for ; number < len(others) && !p.entry.runs(others[number]); number++ {
 			fmt.Fprintf(&b, "#   %d %s, a stage of another plugin\n", number, others[number])
+		}
+	}
+	for _, s := range made.Stages {
+		if isOwnStage(s) {
+			writeStage(&b, "-", s)
 			continue
 		}
-		writeStage(&b, strconv.Itoa(number), own[0])
-		own = own[1:]
+		writeOthers()
+		writeStage(&b, strconv.Itoa(number), s)
+		number++
 	}
-	for ; number < len(others); number++ {
-		fmt.Fprintf(&b, "#   %d %s, a stage of another plugin\n", number, others[number])
-	}
+	writeOthers()
 	for _, w := range made.Warnings {
 		fmt.Fprintf(&b, "# warning: %s\n", withoutCommands(w))
 	}
@@ -124,6 +123,9 @@ func writeStage(b *strings.Builder, number string, s plan.Stage) {
 }
 
 func optionText(s plan.Stage) string {
+	if s.Task != nil && s.Task.Step != "" {
+		return ": step " + s.Task.Step + ", " + sluice.Plural(s.Task.Count, "task") + ", until it stops"
+	}
 	if s.Task != nil {
 		return ": " + sluice.Plural(s.Task.Count, "task") + ", until it stops"
 	}

@@ -86,6 +86,7 @@ type targetRun struct {
 	app         *appfile.Application
 	plan        *plan.Plan
 	index       int    // of the stage in the plan
+	kept        string // why the rollback keeps what serves; empty: it restores the previous state
 	leftClaim   string // the earlier deployment of the application that left its claim
 	isOver      bool   // nothing is to do
 	isSkipped   bool   // a person skipped the stage
@@ -114,6 +115,11 @@ func (t *targetRun) prepare(ctx context.Context) (err error) {
 	}
 	if t.isOver, err = t.isUnwritten(ctx); err != nil || t.isOver {
 		return err
+	}
+	if t.isRollback() {
+		if t.kept, err = t.loadKept(ctx); err != nil {
+			return err
+		}
 	}
 	return t.checkOwned(ctx)
 }
@@ -150,6 +156,9 @@ func (t *targetRun) runStage(ctx context.Context, of int) error {
 	if t.baseline.Unchanged != "" {
 		return t.keepUnchanged(ctx)
 	}
+	if t.kept != "" {
+		return t.endKept(ctx)
+	}
 	if err := t.findEarlier(ctx); err != nil {
 		return err
 	}
@@ -158,14 +167,11 @@ func (t *targetRun) runStage(ctx context.Context, of int) error {
 	if err != nil {
 		return err
 	}
-	if err = t.removeLeftovers(ctx); err == nil {
-		err = c.executeStage(ctx, w)
-	}
-	if err == nil {
-		err = t.saveAnalysed(ctx)
-	}
-	if err == nil {
-		err = t.updateTags(ctx)
+	for _, do := range []func(context.Context) error{t.runBefore, t.noteBegin,
+		func(ctx context.Context) error { return c.executeStage(ctx, w) }, t.saveAnalysed, t.updateTags, t.runAfter} {
+		if err = do(ctx); err != nil {
+			break
+		}
 	}
 	if t.isLast(err) {
 		if unconfirmed := t.finishDeployment(ctx, err); err == nil {
@@ -204,8 +210,8 @@ func (t *targetRun) keepUnchanged(ctx context.Context) error {
 	return t.newTagWriter().restoreTags(ctx, ownTags(t.in.GetDeployment(), t.commitHash()))
 }
 
-// begin removes a leftover claim, and saves the baseline and when the stage began.
-func (t *targetRun) begin(ctx context.Context) (err error) {
+// begin removes a leftover claim, and saves the baseline.
+func (t *targetRun) begin(ctx context.Context) error {
 	if err := t.removeLeftClaim(ctx); err != nil {
 		return err
 	}
@@ -215,6 +221,11 @@ func (t *targetRun) begin(ctx context.Context) (err error) {
 		}
 		t.logNotes()
 	}
+	return nil
+}
+
+// noteBegin saves when the stage of piped began, without the plan's own stages before it.
+func (t *targetRun) noteBegin(ctx context.Context) (err error) {
 	t.host.start, err = loadBegin(ctx, t.host, t.in.GetStage().GetId(), t.plugin.clock.Now())
 	return err
 }

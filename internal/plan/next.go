@@ -233,13 +233,23 @@ func afterFailure(p *Plan, r Result) Step {
 	case sluice.Overtaken, sluice.LostClaim, sluice.Halted:
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
 	}
-	if t := p.Stages[r.Index].Task; t != nil && !t.Rollback {
-		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.failureEffect(p.Mode().HasService())}
+	if keeps, effect := p.KeepsFailed(r.Index); keeps {
+		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + effect}
 	}
 	if !p.AutoRollback {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
 	}
 	return Step{Do: RunStage, Index: len(p.Stages), Cause: r.Cause}
+}
+
+// KeepsFailed reports whether a failure of the stage is not rolled back although others are: that of a task, unless the
+// file asks for it at the task. effect completes the cause.
+func (p *Plan) KeepsFailed(index int) (keeps bool, effect string) {
+	t := p.Stages[index].Task
+	if t == nil || t.Rollback {
+		return false, ""
+	}
+	return true, t.failureEffect(p.Mode().HasService())
 }
 
 // failureEffect describes the state of the service after a failed step. The work of the step itself
