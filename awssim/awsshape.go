@@ -86,14 +86,14 @@ func (l *worldBuilder) createWithTaskSet(in *awsecs.CreateServiceInput) error {
 		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100}}
 	in.TaskDefinition, in.LaunchType, in.CapacityProviderStrategy, in.PlatformVersion = nil, "", nil, nil
 	in.NetworkConfiguration, in.LoadBalancers, in.ServiceRegistries = nil, nil, nil
-	if _, err := l.ecs.CreateService(l.ctx, in); err != nil {
+	if _, err := send(l.ctx, l, l.ecs.CreateService, in); err != nil {
 		return err
 	}
-	out, err := l.ecs.CreateTaskSet(l.ctx, set)
+	out, err := send(l.ctx, l, l.ecs.CreateTaskSet, set)
 	if err != nil {
 		return err
 	}
-	_, err = l.ecs.UpdateServicePrimaryTaskSet(l.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{
+	_, err = send(l.ctx, l, l.ecs.UpdateServicePrimaryTaskSet, &awsecs.UpdateServicePrimaryTaskSetInput{
 		Cluster: in.Cluster, Service: in.ServiceName, PrimaryTaskSet: out.TaskSet.TaskSetArn,
 	})
 	return err
@@ -104,14 +104,14 @@ func (l *worldBuilder) createWithTaskSet(in *awsecs.CreateServiceInput) error {
 func (l *worldBuilder) createRolledOut(in *awsecs.CreateServiceInput) error {
 	c := in.DeploymentConfiguration
 	if c == nil || c.Strategy == "" || c.Strategy == ecstypes.DeploymentStrategyRolling || !l.file.isSettled() {
-		_, err := l.ecs.CreateService(l.ctx, in)
+		_, err := send(l.ctx, l, l.ecs.CreateService, in)
 		return err
 	}
 	in.DeploymentConfiguration = nil
-	if _, err := l.ecs.CreateService(l.ctx, in); err != nil {
+	if _, err := send(l.ctx, l, l.ecs.CreateService, in); err != nil {
 		return err
 	}
-	_, err := l.ecs.UpdateService(l.ctx, &awsecs.UpdateServiceInput{Cluster: in.Cluster, Service: in.ServiceName,
+	_, err := send(l.ctx, l, l.ecs.UpdateService, &awsecs.UpdateServiceInput{Cluster: in.Cluster, Service: in.ServiceName,
 		DeploymentConfiguration: c})
 	return err
 }

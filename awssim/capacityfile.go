@@ -93,18 +93,18 @@ func (l *worldBuilder) addClusterCapacity(c capacityFile, cluster string) error 
 		in.DefaultCapacityProviderStrategy = append(in.DefaultCapacityProviderStrategy,
 			ecstypes.CapacityProviderStrategyItem{CapacityProvider: aws.String(s.Provider), Weight: s.Weight, Base: s.Base})
 	}
-	_, err = l.ecs.PutClusterCapacityProviders(l.ctx, in)
+	_, err = send(l.ctx, l, l.ecs.PutClusterCapacityProviders, in)
 	return err
 }
 
 // createProvider creates a capacity provider unless it exists, as those of Fargate do.
 func (l *worldBuilder) createProvider(name string) error {
-	out, err := l.ecs.DescribeCapacityProviders(l.ctx, &awsecs.DescribeCapacityProvidersInput{
+	out, err := send(l.ctx, l, l.ecs.DescribeCapacityProviders, &awsecs.DescribeCapacityProvidersInput{
 		CapacityProviders: []string{name}})
 	if err != nil || len(out.CapacityProviders) > 0 {
 		return err
 	}
-	_, err = l.ecs.CreateCapacityProvider(l.ctx, &awsecs.CreateCapacityProviderInput{Name: aws.String(name),
+	_, err = send(l.ctx, l, l.ecs.CreateCapacityProvider, &awsecs.CreateCapacityProviderInput{Name: aws.String(name),
 		AutoScalingGroupProvider: &ecstypes.AutoScalingGroupProvider{AutoScalingGroupArn: aws.String(
 			world.KeyOf(l.ctx).ARN("autoscaling",
 				"autoScalingGroup:00000000-0000-0000-0000-000000000000:autoScalingGroupName/"+name))}})

@@ -85,7 +85,7 @@ func (l *worldBuilder) createNamespaces() error {
 			return withPath(at, err)
 		}
 		for j, r := range n.Services {
-			out, err := l.discovery.CreateService(servicediscovery.WithBuildID(l.ctx, r.ID), r.createInput(id))
+			out, err := send(servicediscovery.WithBuildID(l.ctx, r.ID), l, l.discovery.CreateService, r.createInput(id))
 			if err != nil {
 				return withPath(fmt.Sprintf("%s.services[%d]", at, j), err)
 			}
@@ -101,27 +101,27 @@ func (l *worldBuilder) createNamespace(n namespaceFile) (*string, error) {
 	var operation *string
 	switch n.Kind {
 	case "http":
-		out, err := l.discovery.CreateHttpNamespace(ctx, &awssd.CreateHttpNamespaceInput{Name: aws.String(n.Name)})
+		out, err := send(ctx, l, l.discovery.CreateHttpNamespace, &awssd.CreateHttpNamespaceInput{Name: aws.String(n.Name)})
 		if err != nil {
 			return nil, err
 		}
 		operation = out.OperationId
 	case "public":
-		out, err := l.discovery.CreatePublicDnsNamespace(ctx,
+		out, err := send(ctx, l, l.discovery.CreatePublicDnsNamespace,
 			&awssd.CreatePublicDnsNamespaceInput{Name: aws.String(n.Name)})
 		if err != nil {
 			return nil, err
 		}
 		operation = out.OperationId
 	default:
-		out, err := l.discovery.CreatePrivateDnsNamespace(ctx,
+		out, err := send(ctx, l, l.discovery.CreatePrivateDnsNamespace,
 			&awssd.CreatePrivateDnsNamespaceInput{Name: aws.String(n.Name), Vpc: aws.String(l.vpc)})
 		if err != nil {
 			return nil, err
 		}
 		operation = out.OperationId
 	}
-	out, err := l.discovery.GetOperation(ctx, &awssd.GetOperationInput{OperationId: operation})
+	out, err := send(ctx, l, l.discovery.GetOperation, &awssd.GetOperationInput{OperationId: operation})
 	if err != nil {
 		return nil, err
 	}

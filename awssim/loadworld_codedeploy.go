@@ -27,20 +27,19 @@ func (l *worldBuilder) createApplications() error {
 	for i, c := range l.file.Configs {
 		in := &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String(c.Name),
 			ComputePlatform: cdtypes.ComputePlatformEcs, TrafficRoutingConfig: c.routingConfig()}
-		if _, err := l.codeDeploy.CreateDeploymentConfig(l.ctx, in); err != nil {
+		if _, err := send(l.ctx, l, l.codeDeploy.CreateDeploymentConfig, in); err != nil {
 			return withPath(fmt.Sprintf("deploymentConfigs[%d]", i), err)
 		}
 	}
 	for i, a := range l.file.Applications {
 		at := fmt.Sprintf("applications[%d]", i)
-		_, err := l.codeDeploy.CreateApplication(l.ctx,
-			&awscd.CreateApplicationInput{ApplicationName: aws.String(a.Name),
-				ComputePlatform: cdtypes.ComputePlatformEcs})
+		_, err := send(l.ctx, l, l.codeDeploy.CreateApplication, &awscd.CreateApplicationInput{
+			ApplicationName: aws.String(a.Name), ComputePlatform: cdtypes.ComputePlatformEcs})
 		if err != nil {
 			return withPath(at, err)
 		}
 		for j, g := range a.Groups {
-			if _, err := l.codeDeploy.CreateDeploymentGroup(l.ctx, l.deploymentGroupInput(a.Name, g)); err != nil {
+			if _, err := send(l.ctx, l, l.codeDeploy.CreateDeploymentGroup, l.deploymentGroupInput(a.Name, g)); err != nil {
 				return withPath(fmt.Sprintf("%s.groups[%d]", at, j), err)
 			}
 		}

@@ -74,7 +74,7 @@ func (l *worldBuilder) createScalableTargets() error {
 func (l *worldBuilder) createScalableTarget(s scalableFile) error {
 	id := aws.String("service/" + cmp.Or(s.Cluster, l.file.Clusters[0]) + "/" + s.Service)
 	has := func(x string) *bool { return aws.Bool(slices.Contains(s.Suspended, x)) }
-	_, err := l.scaling.RegisterScalableTarget(l.ctx, &awsaas.RegisterScalableTargetInput{
+	_, err := send(l.ctx, l, l.scaling.RegisterScalableTarget, &awsaas.RegisterScalableTargetInput{
 		ServiceNamespace:  aastypes.ServiceNamespaceEcs,
 		ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: id,
 		MinCapacity: aws.Int32(s.Min), MaxCapacity: aws.Int32(s.Max), SuspendedState: &aastypes.SuspendedState{
@@ -85,7 +85,7 @@ func (l *worldBuilder) createScalableTarget(s scalableFile) error {
 		return err
 	}
 	p := s.Policy
-	_, err = l.scaling.PutScalingPolicy(l.ctx, &awsaas.PutScalingPolicyInput{
+	_, err = send(l.ctx, l, l.scaling.PutScalingPolicy, &awsaas.PutScalingPolicyInput{
 		PolicyName: aws.String(p.Name), PolicyType: aastypes.PolicyTypeTargetTrackingScaling, ResourceId: id,
 		ServiceNamespace:  aastypes.ServiceNamespaceEcs,
 		ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,

@@ -155,6 +155,10 @@ func TestWorldFileErrorsNameFileAndLine(t *testing.T) {
 			"{a: -1}\n": "weight of a",
 		"loadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n": "world.yaml:4: " +
 			"loadBalancers[0].listeners[0]: needs one of forward",
+		"namespaces:\n  - name: a b\n": "world.yaml:2: namespaces[0]: InvalidInput: 1 validation error detected: Value " +
+			"'a b' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: [!-~]+",
+		"namespaces:\n  - name: a\n    services: [{name: b, records: {A: -1s}}]\n": "Value '-1' at " +
+			"'dnsConfig.dnsRecords.1.member.tTL'",
 		"faults:\n  - throttle ecs:*\n  - throtle ecs:*\n": `world.yaml:3: faults[1]: fault "throtle ecs:*": "throtle" is not a kind of fault`,
 		"images:\n  x: {latncy: 5s}\n": "world.yaml:2: images: x: option latncy: " +
 			"not known",

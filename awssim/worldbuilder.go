@@ -36,6 +36,15 @@ type worldBuilder struct {
 	registryARNs map[string]string // registry -> ARN
 }
 
+// send calls an operation with an input that its model allows.
+func send[In, Out any](ctx context.Context, l *worldBuilder, call func(context.Context, *In) (*Out, error),
+	in *In) (*Out, error) {
+	if err := l.server.CheckInput(in); err != nil {
+		return nil, err
+	}
+	return call(ctx, in)
+}
+
 func (l *worldBuilder) buildAll() error {
 	for _, step := range []func() error{l.pinSubnets, l.addSecurityGroups, l.createLogGroups, l.addAlarms, l.createClusters, l.addCapacity,
 		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.addRepositories, l.createServices, l.addFunctions,
@@ -120,7 +129,7 @@ func (l *worldBuilder) addAlarms() error {
 
 func (l *worldBuilder) createClusters() error {
 	for i, name := range l.file.Clusters {
-		_, err := l.ecs.CreateCluster(l.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String(name)})
+		_, err := send(l.ctx, l, l.ecs.CreateCluster, &awsecs.CreateClusterInput{ClusterName: aws.String(name)})
 		if err != nil {
 			return withPath(fmt.Sprintf("clusters[%d]", i), err)
 		}
@@ -158,7 +167,7 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	if err := g.AWS.fillRequest(in); err != nil {
 		return err
 	}
-	out, err := l.elb.CreateTargetGroup(ctx, in)
+	out, err := send(ctx, l, l.elb.CreateTargetGroup, in)
 	if err != nil {
 		return err
 	}
@@ -174,8 +183,8 @@ func (l *worldBuilder) createTargetGroup(g groupFile) error {
 	if len(set) == 0 {
 		return nil
 	}
-	_, err = l.elb.ModifyTargetGroupAttributes(l.ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: arn,
-		Attributes: set})
+	_, err = send(l.ctx, l, l.elb.ModifyTargetGroupAttributes, &awselb.ModifyTargetGroupAttributesInput{
+		TargetGroupArn: arn, Attributes: set})
 	return err
 }
 
@@ -190,7 +199,7 @@ func (l *worldBuilder) createLoadBalancers() error {
 		if err != nil {
 			return withPath(at, err)
 		}
-		out, err := l.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String(lb.Name),
+		out, err := send(ctx, l, l.elb.CreateLoadBalancer, &awselb.CreateLoadBalancerInput{Name: aws.String(lb.Name),
 			Type: elbtypes.LoadBalancerTypeEnum(lb.Type), Subnets: l.subnets})
 		if err != nil {
 			return withPath(at, err)
@@ -239,7 +248,7 @@ func (l *worldBuilder) createListener(at, balancer string, lb balancerFile, ls l
 	if err := ls.AWS.fillRequest(in); err != nil {
 		return "", withPath(at, err)
 	}
-	out, err := l.elb.CreateListener(ctx, in)
+	out, err := send(ctx, l, l.elb.CreateListener, in)
 	if err != nil {
 		return "", withPath(at, err)
 	}
@@ -262,7 +271,7 @@ func (l *worldBuilder) createRule(listener string, r ruleFile) error {
 	if err := r.AWS.fillRequest(in); err != nil {
 		return err
 	}
-	_, err = l.elb.CreateRule(ctx, in)
+	_, err = send(ctx, l, l.elb.CreateRule, in)
 	return err
 }
 
@@ -416,7 +425,7 @@ func (l *worldBuilder) registerDefinition(svc serviceFile) (arn string, err erro
 }
 
 func (l *worldBuilder) registerRequest(in *awsecs.RegisterTaskDefinitionInput) (arn string, err error) {
-	out, err := l.ecs.RegisterTaskDefinition(l.ctx, in)
+	out, err := send(l.ctx, l, l.ecs.RegisterTaskDefinition, in)
 	if err != nil {
 		return "", err
 	}

@@ -446,7 +446,12 @@ func TestRefusedCalls(t *testing.T) {
 		_, err := b.DescribeScalableTargets(b.ctx, in)
 		refused(t, err, "ValidationException", text)
 	}
-	_, err := b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs",
+	_, err := b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "foo",
+		ScalableDimension: "bar"})
+	refused(t, err, "ValidationException", "2 validation errors detected: Value 'foo' at 'serviceNamespace' failed to ")
+	refused(t, err, "ValidationException", "]; Value 'bar' at 'scalableDimension' failed to satisfy constraint: Member "+
+		"must satisfy enum value set: [ecs:service:DesiredCount, ")
+	_, err = b.DescribeScalableTargets(b.ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs",
 		NextToken: aws.String("x")})
 	refused(t, err, "InvalidNextTokenException", "")
 	for text, in := range map[string]*awsaas.RegisterScalableTargetInput{

@@ -1,11 +1,11 @@
 package applicationautoscaling
 
 import (
-	"fmt"
 	"strings"
 
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 
+	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -15,22 +15,16 @@ type describeQuery struct {
 	dimension aastypes.ScalableDimension
 	resource  *string
 	resources []string
-	listName  string // member name of resources, or ""
 	max       *int32
 }
 
 func (q describeQuery) checkQuery() error {
 	switch {
-	case q.namespace == "":
-		return constraintViolation("null", "serviceNamespace", "Member must not be null")
 	case q.dimension != "" && !strings.HasPrefix(string(q.dimension), string(q.namespace)+":"):
 		return world.Refuse("ValidationException", "Unsupported service namespace, resource type or scalable dimension")
 	case q.max != nil && (*q.max < 1 || *q.max > 50):
 		return world.Refuse("ValidationException",
 			"Value %d at 'maxResults' failed to satisfy constraint: Member must have value between 1 and 50", *q.max)
-	case len(q.resources) > 50:
-		return constraintViolation(fmt.Sprint(q.resources), q.listName,
-			"Member must have length less than or equal to 50")
 	case q.dimension != "" && q.resource == nil && len(q.resources) == 0:
 		return world.Refuse("ValidationException",
 			"The resource ID must be specified when the scalable dimension is specified")
@@ -52,7 +46,29 @@ func (q describeQuery) checkResources() error {
 	return nil
 }
 
-func constraintViolation(value, member, text string) error {
-	return world.Refuse("ValidationException",
-		"1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
+// constraints returns the constraints of the service's model.
+func constraints() map[string]wire.Constraint {
+	required, name := wire.Constraint{Required: true}, wire.Constraint{Required: true, Length: []int{1, 256}}
+	resource := wire.Constraint{Required: true, Length: []int{1, 1600}}
+	all := map[string]wire.Constraint{
+		"DescribeScalableTargetsInput.ServiceNamespace":        required,
+		"DescribeScalableTargetsInput.ResourceIds":             {Length: []int{0, 50}},
+		"DescribeScalingPoliciesInput.ServiceNamespace":        required,
+		"DescribeScalingActivitiesInput.ServiceNamespace":      required,
+		"DescribeScheduledActionsInput.ServiceNamespace":       required,
+		"PutScalingPolicyInput.PolicyName":                     name,
+		"DeleteScalingPolicyInput.PolicyName":                  name,
+		"PutScheduledActionInput.ScheduledActionName":          name,
+		"DeleteScheduledActionInput.ScheduledActionName":       name,
+		"TargetTrackingScalingPolicyConfiguration.TargetValue": required,
+		"TagResourceInput.ResourceARN":                         required,
+		"UntagResourceInput.ResourceARN":                       required,
+		"ListTagsForResourceInput.ResourceARN":                 required,
+	}
+	for _, in := range []string{"RegisterScalableTarget", "DeregisterScalableTarget", "PutScalingPolicy",
+		"DeleteScalingPolicy", "PutScheduledAction", "DeleteScheduledAction"} {
+		all[in+"Input.ServiceNamespace"], all[in+"Input.ScalableDimension"] = required, required
+		all[in+"Input.ResourceId"] = resource
+	}
+	return all
 }

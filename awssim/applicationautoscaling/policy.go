@@ -70,10 +70,6 @@ func newPolicyDoc(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, er
 	if kind == "" {
 		kind = aastypes.PolicyTypeStepScaling
 	}
-	if n := len(val(in.PolicyName)); n < 1 || n > 256 {
-		return nil, constraintViolation("'"+val(in.PolicyName)+"'", "policyName",
-			"Member must have length between 1 and 256")
-	}
 	tracking, step := in.TargetTrackingScalingPolicyConfiguration, in.StepScalingPolicyConfiguration
 	switch {
 	case kind == aastypes.PolicyTypePredictiveScaling:
@@ -95,9 +91,6 @@ func newPolicyDoc(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, er
 
 func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
 	switch {
-	case c.TargetValue == nil:
-		return constraintViolation("null", "targetTrackingScalingPolicyConfiguration.targetValue",
-			"Member must not be null")
 	case *c.TargetValue <= 0:
 		return validationError("The target value must be greater than 0")
 	case (c.PredefinedMetricSpecification == nil) == (c.CustomizedMetricSpecification == nil):

@@ -22,10 +22,6 @@ func (s *Service) PutScheduledAction(ctx context.Context,
 		if err != nil {
 			return nil, err
 		}
-		if n := len(val(in.ScheduledActionName)); n < 1 || n > 256 {
-			return nil, constraintViolation("'"+val(in.ScheduledActionName)+"'", "scheduledActionName",
-				"Member must have length between 1 and 256")
-		}
 		if in.ScalableTargetAction == nil || in.ScalableTargetAction.MinCapacity == nil &&
 			in.ScalableTargetAction.MaxCapacity == nil {
 			return nil, validationError("A scheduled action needs a minimum or a maximum capacity")

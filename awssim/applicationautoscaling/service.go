@@ -34,8 +34,8 @@ func New(w *world.World, law *autoscaler.Controller) *Service { return &Service{
 func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "application-autoscaling", ServiceID: "Application Auto Scaling", Protocol: wire.JSON11,
-		Target: "AnyScaleFrontendService", BadEnum: "ValidationException", Operations: s.apiOperations(),
-		Known: []string{"GetPredictiveScalingForecast"},
+		Target: "AnyScaleFrontendService", Violation: "ValidationException", Operations: s.apiOperations(),
+		Constraints: constraints(), Known: []string{"GetPredictiveScalingForecast"},
 		Errors: []smithy.APIError{&aastypes.ConcurrentUpdateException{}, &aastypes.FailedResourceAccessException{},
 			&aastypes.InternalServiceException{}, &aastypes.InvalidNextTokenException{},
 			&aastypes.LimitExceededException{},

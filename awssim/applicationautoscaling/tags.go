@@ -39,9 +39,6 @@ func addTags(t *autoscaler.Target, tags map[string]string) error {
 }
 
 func targetByARN(tx *world.Tx, arn *string) (*autoscaler.Target, error) {
-	if val(arn) == "" {
-		return nil, constraintViolation("null", "resourceARN", "Member must not be null")
-	}
 	for _, t := range autoscaler.StateOf(tx).Targets.All() {
 		if t.ARN == *arn {
 			return t, nil

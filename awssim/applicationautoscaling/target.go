@@ -127,7 +127,7 @@ func findTarget(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.Scalabl
 func (s *Service) DescribeScalableTargets(ctx context.Context,
 	in *awsaas.DescribeScalableTargetsInput) (*awsaas.DescribeScalableTargetsOutput, error) {
 	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resources: in.ResourceIds,
-		listName: "resourceIds", max: in.MaxResults}
+		max: in.MaxResults}
 	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
@@ -184,12 +184,6 @@ func pageOf[T any](all []T, token *string, most *int32, id func(T) string) ([]T,
 
 // resourceOf returns "<cluster>/<service>" for the key of a write call.
 func resourceOf(ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (string, error) {
-	switch {
-	case resource == nil:
-		return "", constraintViolation("null", "resourceId", "Member must not be null")
-	case dim == "":
-		return "", constraintViolation("null", "scalableDimension", "Member must not be null")
-	}
 	q := describeQuery{namespace: ns, dimension: dim, resource: resource}
 	if err := q.checkQuery(); err != nil {
 		return "", err

@@ -5,6 +5,8 @@ import (
 
 	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
 )
 
 // checkAlarm refuses an alarm that AWS refuses.
@@ -12,14 +14,7 @@ func checkAlarm(in *awscw.PutMetricAlarmInput) error {
 	if in.EvaluationCriteria != nil {
 		return notSimulated("EvaluationCriteria")
 	}
-	err := firstOf(
-		checkLength(in.AlarmName, "alarmName", 255),
-		oneOf(in.ComparisonOperator, "comparisonOperator", in.ComparisonOperator.Values()),
-		atLeastOne(in.EvaluationPeriods, "evaluationPeriods"),
-		ifGiven(in.Unit, "unit", in.Unit.Values()), ifGiven(in.Statistic, "statistic", in.Statistic.Values()),
-		checkMissingData(in.TreatMissingData), checkTags(in.Tags),
-	)
-	if err != nil {
+	if err := firstOf(checkMissingData(in.TreatMissingData), checkTags(in.Tags)); err != nil {
 		return err
 	}
 	if n := in.DatapointsToAlarm; n != nil && (*n < 1 || *n > *in.EvaluationPeriods) {
@@ -34,16 +29,6 @@ func checkAlarm(in *awscw.PutMetricAlarmInput) error {
 		return checkMath(in)
 	}
 	return checkMetric(in)
-}
-
-func atLeastOne(n *int32, member string) error {
-	switch {
-	case n == nil:
-		return constraintViolation(nil, member, "Member must not be null")
-	case *n < 1:
-		return constraintViolation(*n, member, "Member must have value greater than or equal to 1")
-	}
-	return nil
 }
 
 func checkMissingData(treat *string) error {
@@ -107,7 +92,7 @@ func checkMetric(in *awscw.PutMetricAlarmInput) error {
 		return validationError("Metrics cannot be checked across more than %s (EvaluationPeriods * Period must be "+
 			"<= %d).", daysText(most), most)
 	}
-	return checkDimensions(in.Dimensions)
+	return nil
 }
 
 func daysText(seconds int) string {
@@ -125,41 +110,47 @@ func checkPeriod(p int32, member string) error {
 	return validationError("The parameter %s must be 10, 20, 30 or a multiple of 60", member)
 }
 
-func checkDimensions(dims []cwtypes.Dimension) error {
-	if len(dims) > 30 {
-		return constraintViolation(len(dims), "dimensions", "Member must have length less than or equal to 30")
-	}
-	for _, d := range dims {
-		if err := firstOf(checkLength(d.Name, "dimensions.member.name", 255),
-			checkLength(d.Value, "dimensions.member.value", 1024)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkNames(names []string) error {
-	if names == nil {
-		return constraintViolation(nil, "alarmNames", "Member must not be null")
-	}
-	if len(names) > maxBatch {
-		return constraintViolation(len(names), "alarmNames",
-			fmt.Sprintf("Member must have length less than or equal to %d", maxBatch))
-	}
-	return nil
-}
-
 func checkTags(tags []cwtypes.Tag) error {
 	if len(tags) > maxTags {
 		return validationError("The number of tags exceeds the maximum of %d", maxTags)
 	}
-	for _, t := range tags {
-		if err := checkLength(t.Key, "tags.member.key", 128); err != nil {
-			return err
-		}
-		if t.Value == nil {
-			return constraintViolation(nil, "tags.member.value", "Member must not be null")
-		}
-	}
 	return nil
+}
+
+// constraints returns the constraints of the service's model.
+func constraints() map[string]wire.Constraint {
+	required, name := wire.Constraint{Required: true}, wire.Constraint{Required: true, Length: []int{1, 255}}
+	names := wire.Constraint{Required: true, Length: []int{0, maxBatch}}
+	page, dimensions := wire.Constraint{Value: []int{1, maxBatch}}, wire.Constraint{Length: []int{0, 30}}
+	arn := wire.Constraint{Required: true, Length: []int{1, 1024}}
+	return map[string]wire.Constraint{
+		"PutMetricAlarmInput.AlarmName":          name,
+		"PutMetricAlarmInput.ComparisonOperator": required,
+		"PutMetricAlarmInput.EvaluationPeriods":  {Required: true, Value: []int{1}},
+		"PutMetricAlarmInput.Dimensions":         dimensions,
+		"SetAlarmStateInput.AlarmName":           name,
+		"SetAlarmStateInput.StateReason":         {Required: true, Length: []int{0, 1023}},
+		"SetAlarmStateInput.StateValue":          required,
+		"DeleteAlarmsInput.AlarmNames":           names,
+		"EnableAlarmActionsInput.AlarmNames":     names,
+		"DisableAlarmActionsInput.AlarmNames":    names,
+		"DescribeAlarmsInput.AlarmNames":         {Length: []int{0, maxBatch}},
+		"DescribeAlarmsInput.MaxRecords":         page,
+		"DescribeAlarmHistoryInput.MaxRecords":   page,
+		"GetMetricDataInput.MaxDatapoints":       {Value: []int{1}},
+		"PutMetricDataInput.Namespace":           name,
+		"MetricDatum.MetricName":                 name,
+		"MetricDatum.Dimensions":                 dimensions,
+		"Metric.Dimensions":                      dimensions,
+		"GetMetricStatisticsInput.Namespace":     name,
+		"GetMetricStatisticsInput.MetricName":    name,
+		"GetMetricStatisticsInput.Dimensions":    dimensions,
+		"Dimension.Name":                         name,
+		"Dimension.Value":                        {Required: true, Length: []int{1, 1024}},
+		"Tag.Key":                                {Required: true, Length: []int{1, 128}},
+		"Tag.Value":                              {Required: true, Length: []int{0, 256}},
+		"TagResourceInput.ResourceARN":           arn,
+		"UntagResourceInput.ResourceARN":         arn,
+		"ListTagsForResourceInput.ResourceARN":   arn,
+	}
 }

@@ -198,7 +198,7 @@ func TestAlarmsAreFoundByNamePrefixStateAndAction(t *testing.T) {
 	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{AlarmNames: make([]string, 101)}))(t, "ValidationError",
 		"less than or equal to 100")
 	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{MaxRecords: aws.Int32(101)}))(t, "ValidationError",
-		"between 1 and 100")
+		"value less than or equal to 100")
 	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{NextToken: aws.String("x")}))(t, "InvalidNextToken", "")
 	refused(b.DescribeAlarms(b.ctx, &awscw.DescribeAlarmsInput{AlarmNames: []string{"b"},
 		AlarmNamePrefix: aws.String("b")}))(t, "InvalidParameterCombination", "together")

@@ -43,9 +43,6 @@ func metricKey(namespace, name *string, dims []cwtypes.Dimension) string {
 // PutMetricData stores data for GetMetricStatistics and GetMetricData. On AWS the data becomes
 // visible after minutes, here at once.
 func (s *Service) PutMetricData(ctx context.Context, in *awscw.PutMetricDataInput) (*awscw.PutMetricDataOutput, error) {
-	if err := checkLength(in.Namespace, "namespace", 255); err != nil {
-		return nil, err
-	}
 	data := slices.Clone(in.MetricData)
 	for _, e := range in.EntityMetricData {
 		data = append(data, e.MetricData...)
@@ -70,10 +67,6 @@ func (s *Service) PutMetricData(ctx context.Context, in *awscw.PutMetricDataInpu
 }
 
 func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
-	if err := firstOf(checkLength(d.MetricName, "metricData.member.metricName", 255), checkDimensions(d.Dimensions),
-		ifGiven(d.Unit, "metricData.member.unit", d.Unit.Values())); err != nil {
-		return err
-	}
 	given := 0
 	for _, is := range []bool{d.Value != nil, d.StatisticValues != nil, len(d.Values) > 0} {
 		if is {

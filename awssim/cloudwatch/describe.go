@@ -43,12 +43,8 @@ func checkDescribe(in *awscw.DescribeAlarmsInput) error {
 		return notSimulated("ParentsOfAlarmName or ChildrenOfAlarmName, which are about composite alarms,")
 	case len(in.AlarmNames) > 0 && in.AlarmNamePrefix != nil:
 		return badCombination("AlarmNames and AlarmNamePrefix must not be used together")
-	case len(in.AlarmNames) > maxBatch:
-		return checkNames(in.AlarmNames)
-	case in.MaxRecords != nil && (*in.MaxRecords < 1 || *in.MaxRecords > maxBatch):
-		return constraintViolation(*in.MaxRecords, "maxRecords", "Member must have value between 1 and 100")
 	}
-	return ifGiven(in.StateValue, "stateValue", in.StateValue.Values())
+	return nil
 }
 
 // selectAlarms returns the requested alarms, by name.
@@ -92,9 +88,6 @@ func alarmOutput(a *world.Alarm) cwtypes.MetricAlarm {
 // no entries for actions.
 func (s *Service) DescribeAlarmHistory(ctx context.Context,
 	in *awscw.DescribeAlarmHistoryInput) (*awscw.DescribeAlarmHistoryOutput, error) {
-	if n := in.MaxRecords; n != nil && (*n < 1 || *n > 100) {
-		return nil, constraintViolation(*n, "maxRecords", "Member must have value between 1 and 100")
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmHistoryOutput, error) {
 		out := &awscw.DescribeAlarmHistoryOutput{AlarmHistoryItems: []cwtypes.AlarmHistoryItem{}}
 		page, next, err := wire.Page(selectHistory(tx, in), in.NextToken, int(val(in.MaxRecords)), 100, 100, nil)

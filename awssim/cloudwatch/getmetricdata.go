@@ -48,8 +48,6 @@ func checkQueries(in *awscw.GetMetricDataInput) error {
 		return missingParameter("The parameter MetricDataQueries is required.")
 	case n > maxQueries:
 		return validationError("The collection MetricDataQueries must not have a size greater than %d.", maxQueries)
-	case in.MaxDatapoints != nil && *in.MaxDatapoints < 1:
-		return constraintViolation(*in.MaxDatapoints, "maxDatapoints", "Member must have value greater than or equal to 1")
 	}
 	ids := map[string]bool{}
 	for i := range in.MetricDataQueries {

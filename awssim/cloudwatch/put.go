@@ -96,11 +96,6 @@ func orEmpty[T any](list []T) []T {
 
 // SetAlarmState sets the state until the next evaluation.
 func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInput) (*awscw.SetAlarmStateOutput, error) {
-	err := firstOf(checkLength(in.AlarmName, "alarmName", 255), checkLength(in.StateReason, "stateReason", 1023),
-		oneOf(in.StateValue, "stateValue", in.StateValue.Values()))
-	if err != nil {
-		return nil, err
-	}
 	if d := val(in.StateReasonData); len(d) > 4000 || d != "" && !json.Valid([]byte(d)) {
 		return nil, world.Refuse("InvalidFormatFault", "StateReasonData is not JSON of at most 4000 characters")
 	}
@@ -116,9 +111,6 @@ func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInpu
 
 // DeleteAlarms deletes all given alarms, or none if one of them does not exist.
 func (s *Service) DeleteAlarms(ctx context.Context, in *awscw.DeleteAlarmsInput) (*awscw.DeleteAlarmsOutput, error) {
-	if err := checkNames(in.AlarmNames); err != nil {
-		return nil, err
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awscw.DeleteAlarmsOutput, error) {
 		gone := map[string]bool{}
 		for _, name := range in.AlarmNames {
@@ -150,9 +142,6 @@ func (s *Service) DisableAlarmActions(ctx context.Context,
 }
 
 func (s *Service) setActionsEnabled(ctx context.Context, names []string, enabled bool) error {
-	if err := checkNames(names); err != nil {
-		return err
-	}
 	_, err := runStep(ctx, s, func(tx *world.Tx) (struct{}, error) {
 		for _, name := range names {
 			a, ok := tx.Alarms.Get(name)

@@ -35,9 +35,7 @@ func (s *Service) GetMetricStatistics(ctx context.Context,
 }
 
 func checkStatistics(in *awscw.GetMetricStatisticsInput) (w window, err error) {
-	err = firstOf(checkLength(in.Namespace, "namespace", 255), checkLength(in.MetricName, "metricName", 255),
-		checkDimensions(in.Dimensions), checkStatisticNames(in))
-	if err != nil {
+	if err = checkStatisticNames(in); err != nil {
 		return w, err
 	}
 	if w, err = windowOf(in.StartTime, in.EndTime, in.Period, in.Unit); err != nil {
@@ -61,11 +59,6 @@ func checkStatisticNames(in *awscw.GetMetricStatisticsInput) error {
 	case extended > maxExtendedStatistics:
 		return validationError("The collection ExtendedStatistics must not have a size greater than %d.",
 			maxExtendedStatistics)
-	}
-	for _, name := range in.Statistics {
-		if err := oneOf(name, "statistics", name.Values()); err != nil {
-			return err
-		}
 	}
 	for i, name := range in.ExtendedStatistics {
 		if _, ok := parseExtended(name); !ok {

@@ -62,9 +62,6 @@ func (s *Service) updateTags(ctx context.Context, arn *string, change func(map[s
 }
 
 func alarmByARN(tx *world.Tx, arn *string) (*world.Alarm, error) {
-	if err := checkLength(arn, "resourceARN", 1024); err != nil {
-		return nil, err
-	}
 	name, ok := strings.CutPrefix(*arn, tx.ARN("cloudwatch", "alarm:"))
 	a, there := tx.Alarms.Get(name)
 	if !ok || !there {

@@ -1,25 +1,14 @@
 package cloudwatchlogs
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
-)
-
-var (
-	groupForm  = regexp.MustCompile(`^[\.\-_/#A-Za-z0-9]+$`)
-	streamForm = regexp.MustCompile(`^[^:*]+$`)
 )
 
 func invalidParameter(format string, args ...any) error {
 	return world.Refuse("InvalidParameterException", format, args...)
-}
-
-func constraintViolation(value, member, must string) error {
-	return invalidParameter("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value,
-		member, must)
 }
 
 func notSimulated(what string) error { return invalidParameter("%s is not simulated", what) }
@@ -32,35 +21,41 @@ func noStream() error {
 	return world.Refuse("ResourceNotFoundException", "The specified log stream does not exist.")
 }
 
-func checkName(name *string, member string, form *regexp.Regexp) error {
-	switch {
-	case name == nil:
-		return constraintViolation("null", member, "Member must not be null")
-	case *name == "":
-		return constraintViolation("''", member, "Member must have length greater than or equal to 1")
-	case len(*name) > 512:
-		return constraintViolation("'"+*name+"'", member, "Member must have length less than or equal to 512")
-	case !form.MatchString(*name):
-		return constraintViolation("'"+*name+"'", member,
-			"Member must satisfy regular expression pattern: "+form.String())
+// constraints returns the constraints of the service's model.
+func constraints() map[string]wire.Constraint {
+	groupForm := wire.Constraint{Length: []int{1, 512}, Pattern: `[\.\-_/#A-Za-z0-9]+`}
+	group, stream := groupForm, wire.Constraint{Required: true, Length: []int{1, 512}, Pattern: `[^:*]*`}
+	group.Required = true
+	identifier := wire.Constraint{Length: []int{1, 2048}, Pattern: `[\w#+=/:,.@-]*`}
+	events, page := wire.Constraint{Value: []int{1, maxEvents}}, wire.Constraint{Value: []int{1, 50}}
+	all := map[string]wire.Constraint{
+		"PutRetentionPolicyInput.RetentionInDays": {Required: true},
+		"PutLogEventsInput.LogEvents":             {Required: true, Length: []int{1, maxEvents}},
+		"InputLogEvent.Message":                   {Required: true, Length: []int{1}},
+		"InputLogEvent.Timestamp":                 {Required: true, Value: []int{0}},
+		"FilterLogEventsInput.LogStreamNames":     {Length: []int{1, 100}},
+		"FilterLogEventsInput.Limit":              events,
+		"GetLogEventsInput.Limit":                 events,
+		"DescribeLogGroupsInput.Limit":            page,
+		"DescribeLogStreamsInput.Limit":           page,
+		"GetLogEventsInput.LogStreamName":         stream,
 	}
-	return nil
-}
-
-func checkLimit(n *int32, most int32) error {
-	if n != nil && (*n < 1 || *n > most) {
-		return constraintViolation(fmt.Sprintf("'%d'", *n), "limit",
-			fmt.Sprintf("Member must have value between 1 and %d", most))
+	for _, in := range []string{"CreateLogGroup", "DeleteLogGroup", "PutRetentionPolicy", "DeleteRetentionPolicy",
+		"PutLogEvents", "CreateLogStream", "DeleteLogStream"} {
+		all[in+"Input.LogGroupName"] = group
 	}
-	return nil
+	for _, in := range []string{"PutLogEvents", "CreateLogStream", "DeleteLogStream"} {
+		all[in+"Input.LogStreamName"] = stream
+	}
+	for _, in := range []string{"FilterLogEvents", "GetLogEvents", "DescribeLogStreams"} {
+		all[in+"Input.LogGroupName"], all[in+"Input.LogGroupIdentifier"] = groupForm, identifier
+	}
+	return all
 }
 
 // groupNamed returns a group by its name.
 func groupNamed(tx *world.Tx, name *string) (*world.LogGroup, error) {
-	if err := checkName(name, "logGroupName", groupForm); err != nil {
-		return nil, err
-	}
-	g, ok := tx.LogGroups.Get(*name)
+	g, ok := tx.LogGroups.Get(val(name))
 	if !ok {
 		return nil, noGroup()
 	}
@@ -73,6 +68,8 @@ func groupOf(tx *world.Tx, name, identifier *string) (*world.LogGroup, error) {
 	switch {
 	case name != nil && identifier != nil:
 		return nil, invalidParameter("logGroupName and logGroupIdentifier must not both be given.")
+	case name == nil && identifier == nil:
+		return nil, invalidParameter("logGroupName or logGroupIdentifier must be given.")
 	case identifier == nil:
 		return groupNamed(tx, name)
 	}
@@ -84,10 +81,7 @@ func groupOf(tx *world.Tx, name, identifier *string) (*world.LogGroup, error) {
 }
 
 func streamNamed(g *world.LogGroup, name *string) (*world.LogStream, error) {
-	if err := checkName(name, "logStreamName", streamForm); err != nil {
-		return nil, err
-	}
-	s, ok := g.Streams.Get(*name)
+	s, ok := g.Streams.Get(val(name))
 	if !ok {
 		return nil, noStream()
 	}

@@ -56,12 +56,10 @@ func checkSearch(in *awslogs.FilterLogEventsInput) error {
 	switch {
 	case in.LogStreamNamePrefix != nil && len(in.LogStreamNames) > 0:
 		return invalidParameter("logStreamNamePrefix and logStreamNames must not both be given.")
-	case len(in.LogStreamNames) > 100:
-		return constraintViolation("", "logStreamNames", "Member must have length less than or equal to 100")
 	case in.StartFromHead != nil && !*in.StartFromHead:
 		return notSimulated("startFromHead false")
 	}
-	return checkLimit(in.Limit, maxEvents)
+	return nil
 }
 
 // searchEvents returns the events that a search covers, in order.

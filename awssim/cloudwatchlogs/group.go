@@ -33,15 +33,8 @@ func docOf(g *world.LogGroup) *groupDoc {
 // CreateLogGroup creates a group. Its events are kept for ever until a retention policy is set.
 func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroupInput) (*awslogs.CreateLogGroupOutput,
 	error) {
-	switch {
-	case val(in.DeletionProtectionEnabled):
+	if val(in.DeletionProtectionEnabled) {
 		return nil, notSimulated("deletionProtectionEnabled")
-	case in.LogGroupClass != "" && !slices.Contains(in.LogGroupClass.Values(), in.LogGroupClass):
-		return nil, constraintViolation("'"+string(in.LogGroupClass)+"'", "logGroupClass",
-			"Member must satisfy enum value set")
-	}
-	if err := checkName(in.LogGroupName, "logGroupName", groupForm); err != nil {
-		return nil, err
 	}
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
@@ -84,9 +77,6 @@ func (s *Service) DescribeLogGroups(ctx context.Context,
 		return nil, invalidParameter("logGroupNamePrefix and logGroupNamePattern must not both be given.")
 	case val(in.IncludeLinkedAccounts) || len(in.AccountIdentifiers) > 0:
 		return nil, notSimulated("includeLinkedAccounts")
-	}
-	if err := checkLimit(in.Limit, 50); err != nil {
-		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogGroupsOutput, error) {
 		page, next, err := wire.Page(selectGroups(tx, in), in.NextToken, int(val(in.Limit)), 50, 50,

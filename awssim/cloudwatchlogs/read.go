@@ -48,9 +48,6 @@ func badToken() error { return invalidParameter("The specified nextToken is inva
 // events follow.
 func (s *Service) GetLogEvents(ctx context.Context, in *awslogs.GetLogEventsInput) (*awslogs.GetLogEventsOutput,
 	error) {
-	if err := checkLimit(in.Limit, maxEvents); err != nil {
-		return nil, err
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.GetLogEventsOutput, error) {
 		g, err := groupOf(tx, in.LogGroupName, in.LogGroupIdentifier)
 		if err != nil {

@@ -37,8 +37,9 @@ func New(w *world.World) *Service {
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "logs", ServiceID: "CloudWatch Logs", Protocol: wire.JSON11, Target: "Logs_20140328",
-		LowerFirst: true, BadEnum: "InvalidParameterException", Operations: New(w).apiOperations(),
-		Errors: modelledErrors(), Known: unsimulatedOperations(),
+		LowerFirst: true, Violation: "InvalidParameterException", Constraints: constraints(),
+		Operations: New(w).apiOperations(),
+		Errors:     modelledErrors(), Known: unsimulatedOperations(),
 	}
 }
 

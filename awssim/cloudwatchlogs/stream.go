@@ -18,9 +18,6 @@ import (
 func (s *Service) CreateLogStream(ctx context.Context,
 	in *awslogs.CreateLogStreamInput) (*awslogs.CreateLogStreamOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogStreamOutput, error) {
-		if err := checkName(in.LogStreamName, "logStreamName", streamForm); err != nil {
-			return nil, err
-		}
 		g, err := groupNamed(tx, in.LogGroupName)
 		if err != nil {
 			return nil, err
@@ -54,15 +51,8 @@ func (s *Service) DeleteLogStream(ctx context.Context,
 // is current here; on AWS it lags by up to an hour.
 func (s *Service) DescribeLogStreams(ctx context.Context,
 	in *awslogs.DescribeLogStreamsInput) (*awslogs.DescribeLogStreamsOutput, error) {
-	switch {
-	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
-		return nil, constraintViolation("'"+string(in.OrderBy)+"'", "orderBy",
-			"Member must satisfy enum value set: [LogStreamName, LastEventTime]")
-	case in.OrderBy == logstypes.OrderByLastEventTime && in.LogStreamNamePrefix != nil:
+	if in.OrderBy == logstypes.OrderByLastEventTime && in.LogStreamNamePrefix != nil {
 		return nil, invalidParameter("Cannot order by LastEventTime with a logStreamNamePrefix.")
-	}
-	if err := checkLimit(in.Limit, 50); err != nil {
-		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogStreamsOutput, error) {
 		g, err := groupOf(tx, in.LogGroupName, in.LogGroupIdentifier)

@@ -45,19 +45,9 @@ func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInpu
 }
 
 func checkBatch(events []logstypes.InputLogEvent) error {
-	if n := len(events); n == 0 || n > maxEvents {
-		return invalidParameter("1 validation error detected: Value at 'logEvents' failed to satisfy constraint: "+
-			"Member must have length between 1 and %d", maxEvents)
-	}
 	size, last := 0, int64(0)
 	for i, e := range events {
-		switch {
-		case e.Timestamp == nil || e.Message == nil:
-			return constraintViolation("null", "logEvents.member.message or timestamp", "Member must not be null")
-		case *e.Message == "":
-			return constraintViolation("''", "logEvents.member.message",
-				"Member must have length greater than or equal to 1")
-		case i > 0 && *e.Timestamp < last:
+		if i > 0 && *e.Timestamp < last {
 			return invalidParameter("Log events in a single PutLogEvents request must be in chronological order.")
 		}
 		size, last = size+eventSize(*e.Message), *e.Timestamp

@@ -49,8 +49,9 @@ func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query,
 		Version:   "2015-12-01",
-		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", BadEnum: "ValidationError",
-		Operations: s.apiOperations(),
+		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Violation: "ValidationError",
+		Constraints: pageConstraints(),
+		Operations:  s.apiOperations(),
 		Known: []string{"AddTrustStoreRevocations", "CreateTrustStore",
 			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation",
 			"DescribeTrustStoreAssociations",
@@ -120,22 +121,22 @@ func validationError(format string, args ...any) error {
 	return world.Refuse("ValidationError", format, args...)
 }
 
-// pageOf returns one page of at most 400 items.
-func pageOf[T any](items []T, marker *string, size *int32, id func(T) string) ([]T, *string, error) {
-	n := 0
-	if size != nil {
-		if n = int(*size); n < 1 {
-			return nil, nil,
-				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy "+
-					"constraint: Member must have value greater than or equal to 1", n)
-		}
-		if n > 400 {
-			return nil, nil,
-				validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy "+
-					"constraint: Member must have value less than or equal to 400", n)
-		}
+// maxPage is the most items of a page.
+const maxPage = 400
+
+// pageConstraints returns the model's constraints of the operations that return pages.
+func pageConstraints() map[string]wire.Constraint {
+	all := map[string]wire.Constraint{}
+	for _, name := range []string{"LoadBalancers", "ListenerCertificates", "TargetGroups", "AccountLimits",
+		"SSLPolicies", "Listeners", "Rules"} {
+		all["Describe"+name+"Input.PageSize"] = wire.Constraint{Value: []int{1, maxPage}}
 	}
-	out, next, err := wire.Page(items, marker, n, 400, 400, id)
+	return all
+}
+
+// pageOf returns one page of a list.
+func pageOf[T any](items []T, marker *string, size *int32, id func(T) string) ([]T, *string, error) {
+	out, next, err := wire.Page(items, marker, int(val(size)), maxPage, maxPage, id)
 	if errors.Is(err, wire.ErrToken) {
 		return nil, nil, validationError("Marker is not valid")
 	}

@@ -45,6 +45,7 @@ func NewAPI(principals []Principal) wire.API {
 	return wire.API{
 		Name: "iam", ServiceID: "IAM", Protocol: wire.Query, Version: "2010-05-08",
 		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: New(principals).apiOperations(),
+		Violation: "ValidationError", Constraints: constraints(),
 		Known: []string{"SimulateCustomPolicy", "GetContextKeysForPrincipalPolicy", "GetContextKeysForCustomPolicy",
 			"GetUser", "ListRoles", "ListUsers", "CreateRole",
 			"DeleteRole", "PutRolePolicy", "GetRolePolicy", "AttachRolePolicy", "ListAttachedRolePolicies",
@@ -107,9 +108,6 @@ func (s *Service) checkAllowed(ctx context.Context, action, resource string) err
 
 // GetRole returns the ARN of a role, with its path.
 func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam.GetRoleOutput, error) {
-	if aws.ToString(in.RoleName) == "" {
-		return nil, missingMember("roleName")
-	}
 	roles := world.KeyOf(ctx).GlobalARN("iam", "role/")
 	role := Principal{ARN: roles + *in.RoleName}
 	found := false
@@ -149,7 +147,12 @@ func (p Principal) trustPolicy(key world.Key) string {
 	return url.QueryEscape(string(text))
 }
 
-func missingMember(member string) error {
-	return world.Refuse("ValidationError",
-		"1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", member)
+// constraints returns the constraints of the service's model.
+func constraints() map[string]wire.Constraint {
+	return map[string]wire.Constraint{
+		"GetRoleInput.RoleName":                        {Required: true, Length: []int{1, 64}, Pattern: `[\w+=,.@-]+`},
+		"SimulatePrincipalPolicyInput.PolicySourceArn": {Required: true, Length: []int{20, 2048}},
+		"SimulatePrincipalPolicyInput.ActionNames":     {Required: true},
+		"SimulatePrincipalPolicyInput.MaxItems":        {Value: []int{1, maxPage}},
+	}
 }

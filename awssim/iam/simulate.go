@@ -62,23 +62,15 @@ func (s *Service) SimulatePrincipalPolicy(ctx context.Context,
 // checkInput refuses input that AWS refuses, and input that is not simulated.
 func checkInput(in *awsiam.SimulatePrincipalPolicyInput) error {
 	switch {
-	case in.PolicySourceArn == nil:
-		return missingMember("policySourceArn")
 	case !entityForm.MatchString(*in.PolicySourceArn):
 		return world.Refuse("InvalidInput", "Invalid Entity Arn: %s does not clearly define entity type and name.",
 			*in.PolicySourceArn)
-	case len(in.ActionNames) == 0:
-		return missingMember("actionNames")
 	case in.ResourcePolicy != nil || in.ResourceHandlingOption != nil ||
 		len(in.PermissionsBoundaryPolicyInputList) > 0 || len(in.PolicyExclusionList) > 0 ||
 		in.CallerArn != nil && *in.CallerArn != *in.PolicySourceArn:
 		return world.Refuse("InvalidInput",
 			"the local AWS simulates the policies of a principal alone: omit ResourcePolicy, "+
 				"ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
-	case in.MaxItems != nil && (*in.MaxItems < 1 || *in.MaxItems > maxPage):
-		return world.Refuse("ValidationError",
-			"1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have "+
-				"value between 1 and %d", *in.MaxItems, maxPage)
 	}
 	for _, a := range in.ActionNames {
 		if !actionForm.MatchString(a) {

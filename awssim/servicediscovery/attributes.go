@@ -14,7 +14,7 @@ import (
 func (s *Service) GetServiceAttributes(ctx context.Context,
 	in *awssd.GetServiceAttributesInput) (*awssd.GetServiceAttributesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetServiceAttributesOutput, error) {
-		r, err := serviceOf(tx, in.ServiceId, "serviceId")
+		r, err := serviceOf(tx, in.ServiceId)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (s *Service) DeleteServiceAttributes(ctx context.Context,
 
 func (s *Service) changeAttributes(ctx context.Context, id *string, change func(map[string]string)) error {
 	_, err := runStep(ctx, s, func(tx *world.Tx) (struct{}, error) {
-		r, err := serviceOf(tx, id, "serviceId")
+		r, err := serviceOf(tx, id)
 		if err != nil {
 			return struct{}{}, err
 		}

@@ -14,14 +14,6 @@ import (
 // DiscoverInstances returns instances of a service by names, in random order.
 func (s *Service) DiscoverInstances(ctx context.Context,
 	in *awssd.DiscoverInstancesInput) (*awssd.DiscoverInstancesOutput, error) {
-	if in.MaxResults != nil && (*in.MaxResults < 1 || *in.MaxResults > 1000) {
-		return nil, constraintViolation(*in.MaxResults, "maxResults", "Member must have value between 1 and 1000")
-	}
-	if in.HealthStatus != "" {
-		if err := checkOneOf(in.HealthStatus, "healthStatus", in.HealthStatus.Values()); err != nil {
-			return nil, err
-		}
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesOutput, error) {
 		t, e, err := s.findEntry(tx, in.NamespaceName, in.ServiceName)
 		if err != nil {
@@ -56,9 +48,6 @@ func (s *Service) DiscoverInstancesRevision(ctx context.Context,
 
 // findEntry returns a service by its names, as callers see it.
 func (s *Service) findEntry(tx *world.Tx, namespace, service *string) (*cloudmap.Table, *cloudmap.Entry, error) {
-	if err := firstOf(checkGiven(namespace, "namespaceName"), checkGiven(service, "serviceName")); err != nil {
-		return nil, nil, err
-	}
 	t := s.controller.Table(tx.Key, *namespace)
 	if t == nil {
 		return nil, nil, world.Refuse("NamespaceNotFound", "Failed to find namespace with name: %s", *namespace)

@@ -19,7 +19,7 @@ const (
 // checkAttributes refuses instance attributes that AWS refuses.
 func checkAttributes(r *world.Registry, attributes map[string]string) error {
 	if len(attributes) == 0 {
-		return constraintViolation(nil, "attributes", "Member must not be null")
+		return invalidInput("The instance has no attributes.")
 	}
 	custom, length := 0, 0
 	for _, k := range slices.Sorted(maps.Keys(attributes)) {

@@ -3,7 +3,6 @@ package servicediscovery
 import (
 	"context"
 	"maps"
-	"regexp"
 
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
@@ -12,17 +11,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-var instanceID = regexp.MustCompile(`^[0-9a-zA-Z_/:.@-]+$`)
-
 // RegisterInstance starts to register an instance, or to overwrite the one with that id.
 func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstanceInput) (*awssd.RegisterInstanceOutput,
 	error) {
-	if err := firstOf(checkPattern(in.InstanceId, "instanceId", instanceID), checkLength(in.InstanceId, "instanceId",
-		64), checkLength(in.CreatorRequestId, "creatorRequestId", 64)); err != nil {
-		return nil, err
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.RegisterInstanceOutput, error) {
-		r, err := serviceOf(tx, in.ServiceId, "serviceId")
+		r, err := serviceOf(tx, in.ServiceId)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +90,7 @@ func (s *Service) DeregisterInstance(ctx context.Context,
 // notFoundOrBusy returns the refusal for a missing instance: in use while it is being registered,
 // otherwise err.
 func (s *Service) notFoundOrBusy(tx *world.Tx, service, id *string, err error) error {
-	if r, no := serviceOf(tx, service, "serviceId"); no == nil {
+	if r, no := serviceOf(tx, service); no == nil {
 		if busy := s.checkNotBusy(tx, aboutInstance(r, val(id)), "DEREGISTER_INSTANCE"); busy != nil {
 			return busy
 		}
@@ -106,11 +99,8 @@ func (s *Service) notFoundOrBusy(tx *world.Tx, service, id *string, err error) e
 }
 
 func instanceOf(tx *world.Tx, service, id *string) (*world.Instance, error) {
-	r, err := serviceOf(tx, service, "serviceId")
+	r, err := serviceOf(tx, service)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkGiven(id, "instanceId"); err != nil {
 		return nil, err
 	}
 	i, ok := r.Instances.Get(*id)
@@ -137,11 +127,11 @@ func (s *Service) GetInstance(ctx context.Context, in *awssd.GetInstanceInput) (
 // ListInstances lists the instances of a service.
 func (s *Service) ListInstances(ctx context.Context, in *awssd.ListInstancesInput) (*awssd.ListInstancesOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.ListInstancesOutput, error) {
-		r, err := serviceOf(tx, in.ServiceId, "serviceId")
+		r, err := serviceOf(tx, in.ServiceId)
 		if err != nil {
 			return nil, err
 		}
-		page, next, err := pageOf(r.Instances.Values(), in.NextToken, in.MaxResults, 100,
+		page, next, err := pageOf(r.Instances.Values(), in.NextToken, in.MaxResults,
 			func(i *world.Instance) string { return i.ID })
 		if err != nil {
 			return nil, err
@@ -161,7 +151,7 @@ func (s *Service) ListInstances(ctx context.Context, in *awssd.ListInstancesInpu
 func (s *Service) GetInstancesHealthStatus(ctx context.Context,
 	in *awssd.GetInstancesHealthStatusInput) (*awssd.GetInstancesHealthStatusOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetInstancesHealthStatusOutput, error) {
-		r, err := serviceOf(tx, in.ServiceId, "serviceId")
+		r, err := serviceOf(tx, in.ServiceId)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +166,7 @@ func (s *Service) GetInstancesHealthStatus(ctx context.Context,
 			}
 			list = append(list, i)
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults,
 			func(i *world.Instance) string { return i.ID })
 		if err != nil {
 			return nil, err
@@ -214,9 +204,6 @@ func shownHealth(custom, healthy bool) sdtypes.HealthStatus {
 // later.
 func (s *Service) UpdateInstanceCustomHealthStatus(ctx context.Context,
 	in *awssd.UpdateInstanceCustomHealthStatusInput) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
-	if err := checkOneOf(in.Status, "status", in.Status.Values()); err != nil {
-		return nil, err
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
 		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
 		if err != nil {

@@ -2,7 +2,6 @@ package servicediscovery
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
@@ -11,14 +10,6 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
-)
-
-var visibleText = regexp.MustCompile(`^[!-~]+$`)
-
-// Maximum lengths of namespace names.
-const (
-	maxHTTPName = 1024
-	maxDNSName  = 253
 )
 
 // namespaceDoc holds the data of a namespace that no controller reads.
@@ -78,24 +69,8 @@ func (s *Service) CreatePublicDnsNamespace(ctx context.Context,
 	return &awssd.CreatePublicDnsNamespaceOutput{OperationId: id}, err
 }
 
-func (f namespaceInput) checkInput() error {
-	longest := maxDNSName
-	if f.kind == world.HTTPNamespace {
-		longest = maxHTTPName
-	}
-	if err := firstOf(checkPattern(f.name, "name", visibleText), checkLength(f.name, "name", longest),
-		checkLength(f.description, "description", 1024), checkLength(f.creator, "creatorRequestId", 64),
-		checkTags(f.tags)); err != nil {
-		return err
-	}
-	if f.kind == world.PrivateNamespace {
-		return checkGiven(f.vpc, "vpc")
-	}
-	return nil
-}
-
 func (s *Service) createNamespace(ctx context.Context, f namespaceInput) (*string, error) {
-	if err := f.checkInput(); err != nil {
+	if err := checkTags(f.tags); err != nil {
 		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*string, error) {
@@ -145,13 +120,10 @@ func finishCreation(tx *world.Tx, n *world.Namespace) *world.Refusal {
 }
 
 // namespaceOf returns a namespace by id or ARN.
-func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, error) {
-	if err := checkGiven(id, member); err != nil {
-		return nil, err
-	}
-	n, ok := tx.Namespaces.Get(strings.TrimPrefix(*id, tx.ARN("servicediscovery", "namespace/")))
+func namespaceOf(tx *world.Tx, id *string) (*world.Namespace, error) {
+	n, ok := tx.Namespaces.Get(strings.TrimPrefix(val(id), tx.ARN("servicediscovery", "namespace/")))
 	if !ok {
-		return nil, world.Refuse("NamespaceNotFound", "The namespace %s can't be found.", *id)
+		return nil, world.Refuse("NamespaceNotFound", "The namespace %s can't be found.", val(id))
 	}
 	return n, nil
 }
@@ -160,7 +132,7 @@ func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, err
 func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespaceInput) (*awssd.DeleteNamespaceOutput,
 	error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DeleteNamespaceOutput, error) {
-		n, err := namespaceOf(tx, in.Id, "id")
+		n, err := namespaceOf(tx, in.Id)
 		if err != nil {
 			return nil, err
 		}
@@ -189,9 +161,6 @@ func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespace
 // UpdateHttpNamespace changes a description.
 func (s *Service) UpdateHttpNamespace(ctx context.Context,
 	in *awssd.UpdateHttpNamespaceInput) (*awssd.UpdateHttpNamespaceOutput, error) {
-	if in.Namespace == nil {
-		return nil, constraintViolation(nil, "namespace", "Member must not be null")
-	}
 	id, err := s.updateNamespace(ctx, world.HTTPNamespace, in.Id, in.Namespace.Description, nil, in.UpdaterRequestId)
 	return &awssd.UpdateHttpNamespaceOutput{OperationId: id}, err
 }
@@ -199,9 +168,6 @@ func (s *Service) UpdateHttpNamespace(ctx context.Context,
 // UpdatePrivateDnsNamespace changes a description or the TTL of the SOA record.
 func (s *Service) UpdatePrivateDnsNamespace(ctx context.Context,
 	in *awssd.UpdatePrivateDnsNamespaceInput) (*awssd.UpdatePrivateDnsNamespaceOutput, error) {
-	if in.Namespace == nil {
-		return nil, constraintViolation(nil, "namespace", "Member must not be null")
-	}
 	var soa *int64
 	if p := in.Namespace.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		soa = p.DnsProperties.SOA.TTL
@@ -213,9 +179,6 @@ func (s *Service) UpdatePrivateDnsNamespace(ctx context.Context,
 // UpdatePublicDnsNamespace changes a description or the TTL of the SOA record.
 func (s *Service) UpdatePublicDnsNamespace(ctx context.Context,
 	in *awssd.UpdatePublicDnsNamespaceInput) (*awssd.UpdatePublicDnsNamespaceOutput, error) {
-	if in.Namespace == nil {
-		return nil, constraintViolation(nil, "namespace", "Member must not be null")
-	}
 	var soa *int64
 	if p := in.Namespace.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		soa = p.DnsProperties.SOA.TTL
@@ -227,7 +190,7 @@ func (s *Service) UpdatePublicDnsNamespace(ctx context.Context,
 func (s *Service) updateNamespace(ctx context.Context, kind string, id, description *string, soa *int64,
 	creator *string) (*string, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*string, error) {
-		n, err := namespaceOf(tx, id, "id")
+		n, err := namespaceOf(tx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +222,7 @@ func (s *Service) updateNamespace(ctx context.Context, kind string, id, descript
 // GetNamespace returns a namespace.
 func (s *Service) GetNamespace(ctx context.Context, in *awssd.GetNamespaceInput) (*awssd.GetNamespaceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetNamespaceOutput, error) {
-		n, err := namespaceOf(tx, in.Id, "id")
+		n, err := namespaceOf(tx, in.Id)
 		if err != nil {
 			return nil, err
 		}
@@ -308,7 +271,7 @@ func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesIn
 				list = append(list, summaryOfNamespace(tx, n))
 			}
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults,
 			func(x sdtypes.NamespaceSummary) string { return *x.Id })
 		return &awssd.ListNamespacesOutput{Namespaces: page, NextToken: next}, err
 	})

@@ -37,9 +37,6 @@ func (s *Service) startOperation(ctx context.Context, tx *world.Tx, o cloudmap.O
 
 // GetOperation returns the state of an operation.
 func (s *Service) GetOperation(ctx context.Context, in *awssd.GetOperationInput) (*awssd.GetOperationOutput, error) {
-	if err := checkGiven(in.OperationId, "operationId"); err != nil {
-		return nil, err
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetOperationOutput, error) {
 		o, ok := s.controller.Operation(tx, *in.OperationId)
 		if !ok {
@@ -75,7 +72,7 @@ func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsIn
 				list = append(list, sdtypes.OperationSummary{Id: ptr(o.ID), Status: sdtypes.OperationStatus(o.Status)})
 			}
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults,
 			func(x sdtypes.OperationSummary) string { return *x.Id })
 		return &awssd.ListOperationsOutput{Operations: page, NextToken: next}, err
 	})

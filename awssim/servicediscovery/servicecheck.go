@@ -1,7 +1,6 @@
 package servicediscovery
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,54 +15,84 @@ const (
 	maxInstances          = 1000
 	maxAttributes         = 30
 	maxTags               = 50
+	pageSize              = 100
 )
 
 func invalidInput(format string, args ...any) error {
 	return world.Refuse("InvalidInput", format, args...)
 }
 
-func constraintViolation(value any, member, must string) error {
-	if value == nil {
-		return invalidInput("1 validation error detected: Value null at '%s' failed to satisfy constraint: %s", member,
-			must)
-	}
-	return invalidInput("1 validation error detected: Value '%v' at '%s' failed to satisfy constraint: %s", value,
-		member, must)
-}
+// Patterns of names.
+const (
+	visibleText = `[!-~]+`
+	instanceID  = `[0-9a-zA-Z_/:.@-]+`
+	label       = `[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?`
+	serviceName = label + `(\.` + label + `)*`
+)
 
-func checkGiven(s *string, member string) error {
-	if s == nil || *s == "" {
-		return constraintViolation(nil, member, "Member must not be null")
-	}
-	return nil
-}
+// constraints returns the constraints of the service's model.
+func constraints() map[string]wire.Constraint {
+	required, id := wire.Constraint{Required: true}, wire.Constraint{Required: true, Length: []int{0, 255}}
+	shortID := wire.Constraint{Required: true, Length: []int{0, 64}}
+	text, creator := wire.Constraint{Length: []int{0, 1024}}, wire.Constraint{Length: []int{0, 64}}
+	arn, page := wire.Constraint{Required: true, Length: []int{1, 1011}}, wire.Constraint{Value: []int{1, pageSize}}
+	dnsName := wire.Constraint{Required: true, Length: []int{0, 253}, Pattern: visibleText}
+	all := map[string]wire.Constraint{
+		"CreateHttpNamespaceInput.Name":       {Required: true, Length: []int{0, 1024}, Pattern: visibleText},
+		"CreatePrivateDnsNamespaceInput.Name": dnsName,
+		"CreatePublicDnsNamespaceInput.Name":  dnsName,
+		"CreatePrivateDnsNamespaceInput.Vpc":  shortID,
+		"CreateServiceInput.Name":             {Required: true, Length: []int{0, 127}, Pattern: serviceName},
+		"RegisterInstanceInput.InstanceId":    {Required: true, Length: []int{0, 64}, Pattern: instanceID},
+		"RegisterInstanceInput.Attributes":    required,
+		"DnsConfig.DnsRecords":                required,
+		"DnsConfigChange.DnsRecords":          required,
+		"DnsRecord.Type":                      required,
+		"DnsRecord.TTL":                       {Required: true, Value: []int{0, 2147483647}},
+		"Tag.Key":                             {Required: true, Length: []int{1, 128}},
+		"Tag.Value":                           {Required: true, Length: []int{0, 256}},
+		"UpdateServiceInput.Service":          required,
+		"GetOperationInput.OperationId":       id,
+		"DiscoverInstancesInput.MaxResults":   {Value: []int{1, 1000}},
+		"TagResourceInput.Tags":               required,
+		"UntagResourceInput.TagKeys":          required,
 
-func checkLength(s *string, member string, most int) error {
-	if len(val(s)) > most {
-		return constraintViolation(*s, member, "Member must have length less than or equal to "+itoa(most))
+		"UpdateInstanceCustomHealthStatusInput.Status": required,
 	}
-	return nil
-}
-
-func checkPattern(s *string, member string, pattern *regexp.Regexp) error {
-	if err := checkGiven(s, member); err != nil {
-		return err
+	for member, of := range map[string]wire.Constraint{
+		"Description": text, "CreatorRequestId": creator,
+	} {
+		for _, in := range []string{"CreateHttpNamespace", "CreatePrivateDnsNamespace", "CreatePublicDnsNamespace",
+			"CreateService"} {
+			all[in+"Input."+member] = of
+		}
 	}
-	if !pattern.MatchString(*s) {
-		return constraintViolation(*s, member, "Member must satisfy regular expression pattern: "+pattern.String())
+	all["RegisterInstanceInput.CreatorRequestId"] = creator
+	for _, in := range []string{"UpdateHttpNamespace", "UpdatePrivateDnsNamespace", "UpdatePublicDnsNamespace"} {
+		all[in+"Input.Id"], all[in+"Input.Namespace"] = id, required
 	}
-	return nil
-}
-
-func checkOneOf[T ~string](v T, member string, known []T) error {
-	if slices.Contains(known, v) {
-		return nil
+	for _, in := range []string{"DeleteNamespace", "GetNamespace", "DeleteService", "GetService", "UpdateService"} {
+		all[in+"Input.Id"] = id
 	}
-	var names []string
-	for _, k := range known {
-		names = append(names, string(k))
+	for _, in := range []string{"RegisterInstance", "DeregisterInstance", "GetInstance", "ListInstances",
+		"GetInstancesHealthStatus", "UpdateInstanceCustomHealthStatus"} {
+		all[in+"Input.ServiceId"] = id
 	}
-	return constraintViolation(string(v), member, "Member must satisfy enum value set: ["+strings.Join(names, ", ")+"]")
+	for _, in := range []string{"DeregisterInstance", "GetInstance", "UpdateInstanceCustomHealthStatus"} {
+		all[in+"Input.InstanceId"] = shortID
+	}
+	for _, in := range []string{"DiscoverInstances", "DiscoverInstancesRevision"} {
+		all[in+"Input.NamespaceName"] = wire.Constraint{Required: true, Length: []int{0, 1024}}
+		all[in+"Input.ServiceName"] = required
+	}
+	for _, in := range []string{"ListTagsForResource", "TagResource", "UntagResource"} {
+		all[in+"Input.ResourceARN"] = arn
+	}
+	for _, in := range []string{"ListInstances", "GetInstancesHealthStatus", "ListNamespaces", "ListOperations",
+		"ListServices"} {
+		all[in+"Input.MaxResults"] = page
+	}
+	return all
 }
 
 func firstOf(errs ...error) error {
@@ -75,12 +104,9 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// pageOf returns one page of a list; limit is the maximum and default size.
-func pageOf[T any](items []T, token *string, max *int32, limit int, id func(T) string) ([]T, *string, error) {
-	if max != nil && (*max < 1 || int(*max) > limit) {
-		return nil, nil, constraintViolation(*max, "maxResults", "Member must have value between 1 and "+itoa(limit))
-	}
-	page, next, err := wire.Page(items, token, int(val(max)), limit, limit, id)
+// pageOf returns one page of a list.
+func pageOf[T any](items []T, token *string, max *int32, id func(T) string) ([]T, *string, error) {
+	page, next, err := wire.Page(items, token, int(val(max)), pageSize, pageSize, id)
 	if err != nil {
 		return nil, nil, invalidInput("Invalid NextToken")
 	}

@@ -39,7 +39,8 @@ func NewAPI(w *world.World) wire.API { return New(w, cloudmap.New(w)).API() }
 func (s *Service) API() wire.API {
 	return wire.API{
 		Name: "servicediscovery", ServiceID: "ServiceDiscovery", Protocol: wire.JSON11,
-		Target: "Route53AutoNaming_v20170314", BadEnum: "InvalidInput", Operations: s.apiOperations(),
+		Target: "Route53AutoNaming_v20170314", Violation: "InvalidInput", Operations: s.apiOperations(),
+		Constraints: constraints(),
 		Errors: []smithy.APIError{&sdtypes.CustomHealthNotFound{}, &sdtypes.DuplicateRequest{},
 			&sdtypes.InstanceNotFound{},
 			&sdtypes.InvalidInput{}, &sdtypes.NamespaceAlreadyExists{}, &sdtypes.NamespaceNotFound{},

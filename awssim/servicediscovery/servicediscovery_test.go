@@ -221,8 +221,9 @@ func TestServicesAreCheckedAndShown(t *testing.T) {
 		"require the routing policy": {Name: aws.String("a"), NamespaceId: private, DnsConfig: records(1, "CNAME")},
 		"Duplicate DNS record": {Name: aws.String("a"), NamespaceId: private,
 			DnsConfig: records(1, "A", "A")},
-		"between 0 and 2147483647": {Name: aws.String("a"), NamespaceId: private, DnsConfig: records(-1, "A")},
-		"regular expression":       {Name: aws.String("a b"), NamespaceId: private},
+		"must have value greater than or equal to 0": {Name: aws.String("a"), NamespaceId: private,
+			DnsConfig: records(-1, "A")},
+		"regular expression": {Name: aws.String("a b"), NamespaceId: private},
 	} {
 		_, err := b.CreateService(ctx, &in)
 		typed[*sdtypes.InvalidInput](t, err)

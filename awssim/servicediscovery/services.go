@@ -2,7 +2,6 @@ package servicediscovery
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +12,6 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/cloudmap"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
-
-var serviceName = regexp.MustCompile(
-	`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*$`)
 
 // serviceDoc holds the data of a service that no controller reads.
 type serviceDoc struct {
@@ -31,8 +27,7 @@ func docOfService(r *world.Registry) *serviceDoc { return r.Doc.(*serviceDoc) }
 
 // CreateService creates a service in a namespace, at once.
 func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInput) (*awssd.CreateServiceOutput, error) {
-	if err := firstOf(checkPattern(in.Name, "name", serviceName), checkLength(in.Name, "name", 127),
-		checkLength(in.Description, "description", 1024), checkTags(in.Tags)); err != nil {
+	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.CreateServiceOutput, error) {
@@ -40,7 +35,7 @@ func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInpu
 		if id == nil && in.DnsConfig != nil {
 			id = in.DnsConfig.NamespaceId
 		}
-		n, err := namespaceOf(tx, id, "namespaceId")
+		n, err := namespaceOf(tx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -74,27 +69,15 @@ func checkService(n *world.Namespace, in *awssd.CreateServiceInput) error {
 	case in.DnsConfig == nil:
 		return nil
 	}
-	if p := in.DnsConfig.RoutingPolicy; p != "" {
-		if err := checkOneOf(p, "dnsConfig.routingPolicy", p.Values()); err != nil {
-			return err
-		}
-	}
 	return checkRecords(in.DnsConfig.DnsRecords, in.DnsConfig.RoutingPolicy)
 }
 
 func checkRecords(records []sdtypes.DnsRecord, policy sdtypes.RoutingPolicy) error {
 	if len(records) == 0 {
-		return constraintViolation(nil, "dnsConfig.dnsRecords", "Member must not be null")
+		return invalidInput("DnsConfig has no DnsRecords.")
 	}
 	var seen []sdtypes.RecordType
 	for _, r := range records {
-		if err := checkOneOf(r.Type, "dnsConfig.dnsRecords.member.type", r.Type.Values()); err != nil {
-			return err
-		}
-		if r.TTL == nil || *r.TTL < 0 || *r.TTL > 2147483647 {
-			return constraintViolation(val(r.TTL), "dnsConfig.dnsRecords.member.tTL",
-				"Member must have value between 0 and 2147483647")
-		}
 		if slices.Contains(seen, r.Type) {
 			return invalidInput("Duplicate DNS record type %s", r.Type)
 		}
@@ -144,14 +127,11 @@ func copyCheck(c *sdtypes.HealthCheckConfig) *sdtypes.HealthCheckConfig {
 }
 
 // serviceOf returns a service by id or ARN.
-func serviceOf(tx *world.Tx, id *string, member string) (*world.Registry, error) {
-	if err := checkGiven(id, member); err != nil {
-		return nil, err
-	}
+func serviceOf(tx *world.Tx, id *string) (*world.Registry, error) {
 	prefix := tx.ARN("servicediscovery", "service/")
-	r, ok := tx.Registries.Get(prefix + strings.TrimPrefix(*id, prefix))
+	r, ok := tx.Registries.Get(prefix + strings.TrimPrefix(val(id), prefix))
 	if !ok {
-		return nil, world.Refuse("ServiceNotFound", "The service %s can't be found.", *id)
+		return nil, world.Refuse("ServiceNotFound", "The service %s can't be found.", val(id))
 	}
 	return r, nil
 }
@@ -159,11 +139,8 @@ func serviceOf(tx *world.Tx, id *string, member string) (*world.Registry, error)
 // UpdateService changes description, records and Route 53 health check. It deletes records and
 // check that the input leaves out; a custom health check is kept.
 func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInput) (*awssd.UpdateServiceOutput, error) {
-	if in.Service == nil {
-		return nil, constraintViolation(nil, "service", "Member must not be null")
-	}
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.UpdateServiceOutput, error) {
-		r, err := serviceOf(tx, in.Id, "id")
+		r, err := serviceOf(tx, in.Id)
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +200,7 @@ func applyChange(tx *world.Tx, r *world.Registry, doc serviceDoc, records []worl
 // DeleteService deletes a service without instances, at once.
 func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInput) (*awssd.DeleteServiceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DeleteServiceOutput, error) {
-		r, err := serviceOf(tx, in.Id, "id")
+		r, err := serviceOf(tx, in.Id)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +225,7 @@ func (s *Service) isRegistering(tx *world.Tx, r *world.Registry) bool {
 // GetService returns a service.
 func (s *Service) GetService(ctx context.Context, in *awssd.GetServiceInput) (*awssd.GetServiceOutput, error) {
 	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetServiceOutput, error) {
-		r, err := serviceOf(tx, in.Id, "id")
+		r, err := serviceOf(tx, in.Id)
 		if err != nil {
 			return nil, err
 		}
@@ -321,7 +298,7 @@ func (s *Service) ListServices(ctx context.Context, in *awssd.ListServicesInput)
 				list = append(list, summaryOfService(tx, r))
 			}
 		}
-		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100,
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults,
 			func(x sdtypes.ServiceSummary) string { return *x.Id })
 		return &awssd.ListServicesOutput{Services: page, NextToken: next}, err
 	})

@@ -18,13 +18,6 @@ func checkTags(tags []sdtypes.Tag) error {
 				"a resource is %d.", maxTags)
 	}
 	for _, t := range tags {
-		if err := firstOf(checkGiven(t.Key, "tags.member.key"), checkLength(t.Key, "tags.member.key", 128),
-			checkLength(t.Value, "tags.member.value", 256)); err != nil {
-			return err
-		}
-		if t.Value == nil {
-			return constraintViolation(nil, "tags.member.value", "Member must not be null")
-		}
 		if strings.HasPrefix(strings.ToLower(*t.Key), "aws:") {
 			return invalidInput("Tag keys starting with 'aws:' are reserved for AWS use")
 		}
@@ -42,13 +35,10 @@ func copyTags(tags []sdtypes.Tag) []sdtypes.Tag {
 
 // tagsOf returns the tags of a namespace or service by ARN.
 func tagsOf(tx *world.Tx, arn *string) (*[]sdtypes.Tag, error) {
-	if err := checkGiven(arn, "resourceARN"); err != nil {
-		return nil, err
-	}
 	if r, ok := tx.Registries.Get(*arn); ok {
 		return &docOfService(r).tags, nil
 	}
-	if n, err := namespaceOf(tx, arn, "resourceARN"); err == nil && n.ARN == *arn {
+	if n, err := namespaceOf(tx, arn); err == nil && n.ARN == *arn {
 		return &docOfNamespace(n).tags, nil
 	}
 	return nil, world.Refuse("ResourceNotFoundException", "Resource with ARN %s not found", *arn)

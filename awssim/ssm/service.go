@@ -38,7 +38,11 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func NewAPI(w *world.World) wire.API {
 	return wire.API{
 		Name: "ssm", ServiceID: "SSM", Protocol: wire.JSON11, Target: "AmazonSSM",
-		Operations: New(w).apiOperations(),
+		Operations: New(w).apiOperations(), Violation: "ValidationException",
+		Constraints: map[string]wire.Constraint{
+			"GetParameterInput.Name":   {Required: true, Length: []int{1, 2048}},
+			"GetParametersInput.Names": {Required: true, Length: []int{1, maxNames}},
+		},
 		Known: []string{"DeleteParameter", "DescribeParameters", "GetParameterHistory", "GetParametersByPath",
 			"LabelParameterVersion", "TerminateSession"},
 	}
@@ -127,10 +131,6 @@ type GetParametersOutput struct {
 
 // GetParameters returns parameters, and the names of those that do not exist.
 func (s *Service) GetParameters(ctx context.Context, in *GetParametersInput) (*GetParametersOutput, error) {
-	if n := len(in.Names); n == 0 || n > maxNames {
-		return nil, world.Refuse("ValidationException", "1 validation error detected: Value at 'names' failed to "+
-			"satisfy constraint: Member must have length between 1 and %d", maxNames)
-	}
 	out := &GetParametersOutput{Parameters: []Parameter{}, InvalidParameters: []string{}}
 	err := s.runStep(ctx, func(_ *world.Tx, of *state) error {
 		for _, name := range in.Names {

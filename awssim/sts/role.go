@@ -4,11 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
 
 	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
 
+	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -16,29 +16,10 @@ import (
 type roleSession struct{ partition, account, path, session string }
 
 var (
-	roleARN     = regexp.MustCompile(`^arn:(aws[a-z-]*):iam::(\d{12}):role/([\w+=,.@/-]+)$`)
-	sessionName = regexp.MustCompile(`^[\w+=,.@-]*$`)
+	roleARN = regexp.MustCompile(`^arn:(aws[a-z-]*):iam::(\d{12}):role/([\w+=,.@/-]+)$`)
 )
 
 func readRole(arn, session *string) (roleSession, error) {
-	switch {
-	case arn == nil:
-		return roleSession{}, constraintViolation("null", "roleArn", "Member must not be null")
-	case len(*arn) < 20:
-		return roleSession{}, constraintViolation("'"+*arn+"'", "roleArn",
-			"Member must have length greater than or equal to 20")
-	case session == nil:
-		return roleSession{}, constraintViolation("null", "roleSessionName", "Member must not be null")
-	case len(*session) < 2:
-		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName",
-			"Member must have length greater than or equal to 2")
-	case len(*session) > 64:
-		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName",
-			"Member must have length less than or equal to 64")
-	case !sessionName.MatchString(*session):
-		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName",
-			`Member must satisfy regular expression pattern: [\w+=,.@-]*`)
-	}
 	m := roleARN.FindStringSubmatch(*arn)
 	if m == nil {
 		return roleSession{}, world.Refuse("ValidationError", "%s is invalid", *arn)
@@ -62,26 +43,29 @@ func (r roleSession) assumedRoleUser() *ststypes.AssumedRoleUser {
 	return &ststypes.AssumedRoleUser{Arn: &arn, AssumedRoleId: &id}
 }
 
-// checkDuration returns the duration of a session in seconds.
-func checkDuration(asked *int32, def, most int32) (int32, error) {
-	switch {
-	case asked == nil:
-		return def, nil
-	case *asked < 900:
-		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds",
-			"Member must have value greater than or equal to 900")
-	case *asked > most:
-		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds",
-			"Member must have value less than or equal to "+itoa(most))
+func secondsOr(asked *int32, def int32) int32 {
+	if asked == nil {
+		return def
 	}
-	return *asked, nil
+	return *asked
 }
 
-func itoa(n int32) string { return strconv.Itoa(int(n)) }
-
-func constraintViolation(value, member, text string) error {
-	return world.Refuse("ValidationError",
-		"1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
+// constraints returns the constraints of the service's model.
+func constraints() map[string]wire.Constraint {
+	role := wire.Constraint{Required: true, Length: []int{20, 2048}}
+	session := wire.Constraint{Required: true, Length: []int{2, 64}, Pattern: `[\w+=,.@-]*`}
+	duration := wire.Constraint{Value: []int{900, 43200}}
+	return map[string]wire.Constraint{
+		"AssumeRoleInput.RoleArn":                         role,
+		"AssumeRoleInput.RoleSessionName":                 session,
+		"AssumeRoleInput.DurationSeconds":                 duration,
+		"AssumeRoleWithWebIdentityInput.RoleArn":          role,
+		"AssumeRoleWithWebIdentityInput.RoleSessionName":  session,
+		"AssumeRoleWithWebIdentityInput.DurationSeconds":  duration,
+		"AssumeRoleWithWebIdentityInput.WebIdentityToken": {Required: true, Length: []int{4, 20000}},
+		"GetSessionTokenInput.DurationSeconds":            {Value: []int{900, 129600}},
+		"GetAccessKeyInfoInput.AccessKeyId":               {Required: true, Length: []int{16, 128}, Pattern: `[\w]*`},
+	}
 }
 
 // tokenClaims are the claims of a JSON Web Token that STS returns.

@@ -40,7 +40,8 @@ func NewAPI(w *world.World) wire.API {
 			&ststypes.IDPRejectedClaimException{}, &ststypes.InvalidAuthorizationMessageException{},
 			&ststypes.InvalidIdentityTokenException{}, &ststypes.MalformedPolicyDocumentException{},
 			&ststypes.PackedPolicyTooLargeException{}, &ststypes.RegionDisabledException{}},
-		Identify: identifyCaller,
+		Identify:  identifyCaller,
+		Violation: "ValidationError", Constraints: constraints(),
 	}
 }
 
@@ -58,10 +59,7 @@ func (s *Service) GetCallerIdentity(ctx context.Context,
 
 // AssumeRole issues credentials of the role's account.
 func (s *Service) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput) (*awssts.AssumeRoleOutput, error) {
-	seconds, err := checkDuration(in.DurationSeconds, 3600, 43200)
-	if err != nil {
-		return nil, err
-	}
+	seconds := secondsOr(in.DurationSeconds, 3600)
 	if wire.CallerOf(ctx).ARN != "" && seconds > 3600 {
 		return nil,
 			world.Refuse("ValidationError",
@@ -80,16 +78,10 @@ func (s *Service) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput) (*
 // token's signature and issuer are not verified. The call needs no signature.
 func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context,
 	in *awssts.AssumeRoleWithWebIdentityInput) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
-	seconds, err := checkDuration(in.DurationSeconds, 3600, 43200)
-	if err != nil {
-		return nil, err
-	}
+	seconds := secondsOr(in.DurationSeconds, 3600)
 	r, err := readRole(in.RoleArn, in.RoleSessionName)
 	if err != nil {
 		return nil, err
-	}
-	if in.WebIdentityToken == nil {
-		return nil, constraintViolation("null", "webIdentityToken", "Member must not be null")
 	}
 	claims, ok := readClaims(*in.WebIdentityToken)
 	if !ok {
@@ -110,10 +102,7 @@ func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionToke
 			&world.Refusal{Code: "AccessDenied", Message: "Cannot call GetSessionToken with session credentials",
 				Status: 403}
 	}
-	seconds, err := checkDuration(in.DurationSeconds, 43200, 129600)
-	if err != nil {
-		return nil, err
-	}
+	seconds := secondsOr(in.DurationSeconds, 43200)
 	account := world.KeyOf(ctx).Account
 	return &awssts.GetSessionTokenOutput{Credentials: s.issueCredentials(ctx, account, "", "", seconds)}, nil
 }
@@ -121,9 +110,6 @@ func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionToke
 // GetAccessKeyInfo returns the account of an access key.
 func (s *Service) GetAccessKeyInfo(_ context.Context, in *awssts.GetAccessKeyInfoInput) (*awssts.GetAccessKeyInfoOutput,
 	error) {
-	if in.AccessKeyId == nil {
-		return nil, constraintViolation("null", "accessKeyId", "Member must not be null")
-	}
 	account, ok := accountOfKey(*in.AccessKeyId)
 	if !ok {
 		return nil, world.Refuse("ValidationError", "Invalid Access Key ID: %s", *in.AccessKeyId)

@@ -81,7 +81,7 @@ func (s *Server) performCall(r *http.Request, rm *preparedAPI, q *request, opera
 		c.in, ref = form{rm.Protocol}.decodeForm(in, q.values)
 	}
 	if ref == nil {
-		ref = rm.checkEnums(in, c.in.Elem())
+		ref = rm.checkModel(in, c.in.Elem())
 	}
 	if ref == nil && rm.Protocol == EC2Query && strings.EqualFold(q.values.Get("DryRun"), "true") {
 		ref = &world.Refusal{Code: "DryRunOperation", Status: 412,

@@ -58,9 +58,11 @@ type API struct {
 	// and the query protocols use its code. (Through the codec, some SDK clients type an error only
 	// if the operation's own model names it; Call types it everywhere.)
 	Errors []smithy.APIError
-	// BadEnum is the error code for a value that an enumeration of the model does not have. Empty:
-	// the API checks such values itself.
-	BadEnum string
+	// Violation is the error code for input that violates constraints of the model. Empty: the API
+	// checks its input itself.
+	Violation string
+	// Constraints are those of the model that the SDK's types do not show: "Type.Field" -> constraint.
+	Constraints map[string]Constraint
 	// EnumWords has sentences of the service's own about such values in a member of an input, by its
 	// name: "launchType". {value} in a sentence is the value.
 	EnumWords map[string]string

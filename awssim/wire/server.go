@@ -183,7 +183,7 @@ func (s *Server) Call(ctx context.Context, serviceID, operation string, input an
 		v.Elem().Set(in.deepCopy(p.Elem()))
 	}
 	c := &call{ctx: ctx, key: key, api: r, op: o, in: v}
-	if ref := r.checkEnums(in, v.Elem()); ref != nil {
+	if ref := r.checkModel(in, v.Elem()); ref != nil {
 		s.logCall(c, ref.Error())
 		return nil, r.asSDKError(ref, id)
 	}
@@ -200,6 +200,25 @@ func (s *Server) Call(ctx context.Context, serviceID, operation string, input an
 	p := reflect.New(out.typ)
 	p.Elem().Set(out.deepCopy(got.Elem()))
 	return p.Interface(), nil
+}
+
+// CheckInput refuses an input of an API, a pointer to the SDK's type, that violates constraints of
+// the model, as a call with it is refused.
+func (s *Server) CheckInput(input any) error {
+	v := reflect.ValueOf(input).Elem()
+	for _, r := range s.apis {
+		for _, o := range r.ops {
+			if o.in != v.Type() {
+				continue
+			}
+			in, _ := r.operationShapes(o)
+			if ref := r.checkModel(in, v); ref != nil {
+				return ref
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("check %T: no operation has this input", input)
 }
 
 func (s *Server) findAPI(is func(*preparedAPI) bool) *preparedAPI {

@@ -46,6 +46,8 @@ type field struct {
 	prefix  string // `"name":`
 	shape   *shape
 	holder  reflect.Type
+
+	constraint *preparedConstraint // nil: none
 }
 
 // codec plans the types of one API.
@@ -116,6 +118,9 @@ func (c *codec) planMembers(s *shape, t reflect.Type) {
 		}
 		m := c.newField(c.memberName(t, f))
 		m.index, m.shape = i, c.shapeOf(f.Type)
+		if x, ok := c.api.Constraints[t.Name()+"."+f.Name]; ok {
+			m.constraint = prepareConstraint(x)
+		}
 		s.byName[m.in] = len(s.fields)
 		s.fields = append(s.fields, m)
 	}
