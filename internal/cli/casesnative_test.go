@@ -76,9 +76,10 @@ func TestOwnStrategiesFromFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			playFiles(t, blueGreenCase, edits, func(b *caseBench) {
-				got := b.rehearse(0, "good,crash-loop")
-				if len(got.Scenarios) != 2 || got.Scenarios[0].Outcome != "succeeded" || got.Scenarios[0].Requests == 0 ||
-					got.Scenarios[0].Failed > 0 || got.Scenarios[1].Outcome != "rolled back" {
+				got := b.rehearse(0, "good,crash-loop,rollback-midway")
+				if len(got.Scenarios) != 3 || got.Scenarios[0].Outcome != "succeeded" || got.Scenarios[0].Requests == 0 ||
+					got.Scenarios[0].Failed > 0 || got.Scenarios[1].Outcome != "rolled back" ||
+					got.Scenarios[2].Outcome != "rolled back" || got.Scenarios[2].Failed > 0 {
 					t.Errorf("%+v", got)
 				}
 			})

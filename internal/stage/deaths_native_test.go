@@ -100,3 +100,36 @@ func (d bakeDeaths) happen(b *stagetest.Bench) (last time.Time) {
 	}
 	return last
 }
+
+// While ECS lets the bake time pass, a deployment reads the service every 5 s and its record every 10 s.
+func TestFewReadsInTheBakeTime(t *testing.T) {
+	calls := func(minutes int) int {
+		configuration := fmt.Sprintf("strategy: BLUE_GREEN, bakeTimeInMinutes: %d", minutes)
+		count := 0
+		stagetest.RunNative(t, configuration, func(b *stagetest.Bench) {
+			if end := b.Deploy(b.NativeFiles("sim/web:v2", configuration)); end.Outcome != sluice.Succeeded {
+				b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+			}
+			count = len(b.Calls)
+		})
+		return count
+	}
+	if more := calls(30) - calls(10); more > 20*(12+6)+20 {
+		t.Errorf("20 minutes of bake time took %d calls", more)
+	}
+}
+
+// The time that ECS lets pass as configured is no lack of progress, also if it is longer than a deployment may be without
+// progress.
+func TestLongWaitsOfNativeStrategiesAreNoStall(t *testing.T) {
+	for _, configuration := range []string{"strategy: BLUE_GREEN, bakeTimeInMinutes: 30",
+		"strategy: CANARY, bakeTimeInMinutes: 15, canaryConfiguration: {canaryPercent: 20, canaryBakeTimeInMinutes: 20}",
+		"strategy: LINEAR, bakeTimeInMinutes: 0, linearConfiguration: {stepPercent: 50, stepBakeTimeInMinutes: 20}"} {
+		stagetest.RunNative(t, configuration, func(b *stagetest.Bench) {
+			end := b.Deploy(b.NativeFiles("sim/web:v2", configuration))
+			if got := b.CallersGet(); end.Outcome != sluice.Succeeded || got != "v2 200" {
+				b.Errorf("%s: %s: %s; callers get %q\n%s", configuration, end.Outcome, end.Cause, got, b.EventLog())
+			}
+		})
+	}
+}

@@ -110,7 +110,7 @@ func fingerprintOf(s *Service, rec *Record) string {
 const (
 	busyInterval = time.Second     // shortly after a change, and near an end
 	calmInterval = 2 * time.Second // without changes: one read per two seconds and ten services
-	idleInterval = 5 * time.Second // after a long time without changes
+	idleInterval = 5 * time.Second // after a long time without changes, and while ECS shifts requests or bakes
 	busyFor      = 10 * time.Second
 	calmFor      = 10 * time.Minute
 	decisionWait = 10 * time.Second
@@ -147,6 +147,8 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 		wait = min(countingInterval, max(maxReadLag-now.Sub(r.since.uncounted), 0))
 	case r.hold.time > 0:
 		wait = min(stableInterval, r.hold.time)
+	case r.lastRecord.passesTime() && s.IsNative():
+		wait = idleInterval
 	case r.breakerCounts(s), r.isRestoring(s):
 		wait = countingInterval
 	case r.isRollback(s) && r.failures.Leading().NeedsHealthCheck() && now.Before(r.pace.drainEnds):
@@ -275,11 +277,22 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	if r.limit.isNear(o.At.Sub(r.began)) && !(r.limit.follows && r.hold.time > 0) {
 		return &conclusion{outcome: sluice.TimedOut, why: r.limit.text()}
 	}
-	waits := r.lastRecord != nil && r.lastRecord.holdsTasks() || r.hold.time > 0 && r.followed.allTasksRun(s)
-	if r.want.Deadline > 0 && !waits && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {
+	if r.isHeld(s) {
+		r.pace.progressAt = o.At // the time counts from its end
+	}
+	if r.want.Deadline > 0 && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {
 		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", r.want.Deadline)}
 	}
 	return nil
+}
+
+// isHeld reports whether nothing has to start or stop before the deployment goes on: ECS or a bake time lets time pass, or
+// ECS shifts requests back to a restored version whose tasks run all. The record of that one shows no stage.
+func (r *ServiceFollower) isHeld(s *Service) bool {
+	if r.lastRecord != nil && r.lastRecord.holdsTasks() {
+		return true
+	}
+	return (r.hold.time > 0 || s != nil && s.IsNative() && r.followsRestored(s)) && r.followed.allTasksRun(s)
 }
 
 // needsTaskChange reports whether the followed deployment is in progress and still has tasks to

@@ -434,3 +434,20 @@ func TestRollbackAfterTheClaimWasRemoved(t *testing.T) {
 			"PRIMARY sim/web:v1 6 running")
 	})
 }
+
+// The time that CodeDeploy lets pass as configured is no lack of progress, also if it is longer than a deployment may be
+// without progress.
+func TestLongWaitsOfCodeDeployAreNoStall(t *testing.T) {
+	for _, s := range []shop{{config: "CodeDeployDefault.ECSCanary10Percent15Minutes"}, {terminate: 30 * time.Minute},
+		{config: "CodeDeployDefault.ECSCanary10Percent15Minutes", terminate: 30 * time.Minute, ready: time.Hour}} {
+		shifts(t, s, func(b *stagetest.Bench) {
+			if s.ready > 0 {
+				b.Clock.Go(func() {
+					b.Sleep(25 * time.Minute)
+					continueShifts(b)
+				})
+			}
+			expectServiceEnd(b, b.Deploy(shiftFiles(b, "sim/web:v2", "")), sluice.Succeeded, "", shiftedV2)
+		})
+	}
+}
