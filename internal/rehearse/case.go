@@ -30,8 +30,10 @@ type Case struct {
 	Interventions []Intervention // by people and other tools
 	Kills         []Kill         // one for each process of sluice, in order
 	FullDisk      FullDisk
-	Codec         bool // encode and decode calls as on the network
-	AllowRoute    bool // the files set onUnhealthyRoute: allow
+	Codec         bool   // encode and decode calls as on the network
+	AllowRoute    bool   // the files set onUnhealthyRoute: allow
+	Provider      string // of metrics, for a gate: what it answers, a word for each reading, the last one repeats
+	PipeCD        bool   // the generated files have the form of PipeCD's
 
 	// Files and File are the application. If it is not generated, it replaces Pipeline.
 	Files       fs.FS

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -22,6 +23,8 @@ type Extension struct {
 	OnKilled func(at string)
 	// Acts are further acts of an [Intervention], by their first word.
 	Acts map[string]func(args []int)
+	// Outside answers the requests of gates; nil: they can read nothing outside of AWS.
+	Outside http.RoundTripper
 	// OnWriting receives each write before it is sent.
 	OnWriting func(operation string, input any)
 	// OnRow receives each write of the journal after it was made.

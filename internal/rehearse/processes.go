@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -14,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/plan/mode"
+	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
@@ -88,6 +90,9 @@ func (p *Processes) start() (err error) {
 		IsAlive: func(o string) bool { return o == owner },
 		NewID:   func() string { return plan.IDPrefix + "rehearsed" },
 		OnEvent: p.onEvent}
+	if p.extension.Outside != nil {
+		p.engine.OutsideAWS = &stage.OutsideAWS{HTTP: &http.Client{Transport: p.extension.Outside}}
+	}
 	if p.deployment.ID == "" {
 		return nil
 	}

@@ -40,6 +40,7 @@ func fileParts() []func(*draft, rehearse.Case) {
 		(*draft).writeSuspend,
 		(*draft).writeStages,
 		(*draft).writeSteps,
+		(*draft).writeProvider,
 	}
 }
 
@@ -54,8 +55,12 @@ func Application(c rehearse.Case) fs.FS {
 		part(&d, c)
 	}
 	text := func(parts ...string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(strings.Join(parts, ""))} }
+	file := text(d.app.String(), "input:\n", d.input.String(), d.pipeline.String())
+	if c.PipeCD {
+		file = text(d.pipeCDFile())
+	}
 	return fstest.MapFS{
-		"sluice.yaml":     text(d.app.String(), "input:\n", d.input.String(), d.pipeline.String()),
+		"sluice.yaml":     file,
 		"servicedef.yaml": text(d.service.String()),
 		"taskdef.yaml":    text(d.task.String()),
 		"before.yaml":     text(d.before.String()),

@@ -26,7 +26,7 @@ func mustSucceed(c rehearse.Case) bool {
 	return !c.MustFail() && !stepsMayFail(c) && !c.MayLoseRequests() && !c.IsUnsteady() && len(c.Interventions) == 0 &&
 		c.FullDisk.Row == 0 &&
 		!c.HasFault("throttle", "invalid") && !outlivesGrace(c) && c.World.Ready == 0 && !c.World.Naming.Restores &&
-		!cannotRoll(c)
+		!cannotRoll(c) && !gateMayFail(c)
 }
 
 // cannotRoll reports whether, at a count that auto scaling may set, the limits of a rolling

@@ -28,6 +28,10 @@ func callerFeatures() []feature {
 		{"rules that cannot serve would be allowed", 4, func(c rehearse.Case) bool {
 			return hasService(c) && !c.World.UsesCloudMap() && !isEditedBefore(c)
 		}, allowRoute},
+		{"a gate by a provider", 30, func(c rehearse.Case) bool {
+			return slices.ContainsFunc(c.Pipeline, givesCanaryRequests) &&
+				!c.HasIntervention(rehearse.SecondSluice) && !c.HasIntervention(rehearse.TakeOver) // which no person approves
+		}, (*random).addGate},
 	}
 }
 

@@ -53,6 +53,12 @@ func Format(c rehearse.Case) string {
 	if c.AllowRoute {
 		line("allow-route")
 	}
+	if c.Provider != "" {
+		line("provider %s", c.Provider)
+	}
+	if c.PipeCD {
+		line("pipecd")
+	}
 	for _, s := range c.Pipeline {
 		line("stage %s", s)
 	}

@@ -153,6 +153,8 @@ var mutants = []mutant{
 			"d.deregisterMembers(ctx, act, c)\n",
 		"\tif err := d.deregisterMembers(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn " +
 			"d.registerMembers(ctx, act, c)\n"},
+	{"a gate passes without a value", "internal/stage/gates/gate.go",
+		"case r != appfile.Pass || j.HasValues:", "case r != appfile.Pass || j.Verdict == analysis.Undecided:"},
 	{"the plan forgets a write", "internal/plan/mode/tasksets.go",
 		"\taddNewPrimary(p, s)\n\tif !s.KeepOld", "\ts.AddWrite(\"ecs:CreateTaskSet\", p.ServiceResource())\n" +
 			"\ts.AddWrite(\"ecs:UpdateTaskSet\", plan.NewPrimarySet)\n\tif !s.KeepOld"},

@@ -56,6 +56,10 @@ func parseLine(c *rehearse.Case, word, rest string) (err error) {
 		c.Pipeline = append(c.Pipeline, rest)
 	case "fault":
 		c.Faults = append(c.Faults, rest)
+	case "provider":
+		c.Provider = rest
+	case "pipecd":
+		c.PipeCD = true
 	case "allow-route":
 		c.AllowRoute = true
 	case "at", "after-stage", "after-write", "at-event", string(rehearse.Before), string(rehearse.AfterEnd):

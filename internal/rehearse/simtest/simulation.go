@@ -19,6 +19,7 @@ type simulation struct {
 	takenOverAt   time.Time       // when a second sluice took the claim of the first
 	touched       touchedRecord   // the instance that another actor changed, until sluice reports it
 	deregistering map[string]bool // instances that sluice has asked Cloud Map to deregister
+	provider      *provider       // of metrics
 }
 
 // Run runs a generated case to its end and checks it against the promises.
@@ -46,8 +47,8 @@ func withFiles(c rehearse.Case) rehearse.Case {
 
 func newExtension(r *rehearse.Rehearsal, t *tracer) rehearse.Extension {
 	f := &simulation{rehearsal: r, env: r.Env, report: r.Report, tracer: t,
-		deregistering: map[string]bool{}}
-	return rehearse.Extension{AddImages: f.addImages, Build: f.addToWorld, Acts: f.acts(), OnWriting: t.traceWrite,
+		deregistering: map[string]bool{}, provider: &provider{env: r.Env, report: r.Report}}
+	return rehearse.Extension{Outside: f.provider, AddImages: f.addImages, Build: f.addToWorld, Acts: f.acts(), OnWriting: t.traceWrite,
 		OnRow: f.traceRow, OnEvent: f.onEvent, CheckEnd: f.checkEnd}
 }
 
@@ -72,6 +73,7 @@ func (f *simulation) addToWorld() error {
 func (f *simulation) onEvent(e sluice.Envelope) {
 	f.tracer.traceEvent(e)
 	f.checkRecordNoticed(e)
+	f.provider.onEvent(e)
 }
 
 // traceRow traces a value that the deployment saved.
