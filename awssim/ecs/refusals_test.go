@@ -176,7 +176,7 @@ var refusedCalls = []struct{ operation, input, answer string }{
 
 	{"CreateService", service("s1", `"AvailabilityZoneRebalancing": "ENABLED", "DeploymentConfiguration":
 		{"MinimumHealthyPercent": 50, "MaximumPercent": 100}`),
-		"InvalidParameterException: availabilityZoneRebalancing ENABLED is not supported with a maximumPercent of 100 or less."},
+		"InvalidParameterException: AvailabilityZoneRebalancing does not support maximumPercent <= 100"},
 	{"CreateService", service("s1", `"DesiredCount": -1`),
 		"InvalidParameterException: DesiredCount can not be lesser than 0"},
 	{"CreateService", `{"Cluster": "web", "ServiceName": "s1", "TaskDefinition": "api", "LaunchType": "FARGATE",
@@ -273,4 +273,55 @@ func TestCapacityProvidersAreFilledAsAWSDoes(t *testing.T) {
 		g.ManagedDraining != "ENABLED" {
 		t.Errorf("%+v %+v", g, m)
 	}
+}
+
+// A service is rebalanced by default if it can be, and never where AWS cannot.
+func TestServicesAreRebalancedWhereTheyCanBe(t *testing.T) {
+	b := newBench(t, world.Options{})
+	d := b.register("sim/web:v1")
+	limits := func(most int32) *ecstypes.DeploymentConfiguration {
+		return &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: aws.Int32(50), MaximumPercent: aws.Int32(most)}
+	}
+	setting := func(name string) ecstypes.AvailabilityZoneRebalancing {
+		out := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"),
+			Services: []string{name}}))(t)
+		return out.Services[0].AvailabilityZoneRebalancing
+	}
+	for name, c := range map[string]struct {
+		change func(*awsecs.CreateServiceInput)
+		want   ecstypes.AvailabilityZoneRebalancing
+	}{
+		"plain": {func(*awsecs.CreateServiceInput) {}, "ENABLED"},
+		"full":  {func(in *awsecs.CreateServiceInput) { in.DeploymentConfiguration = limits(100) }, "DISABLED"},
+		"daemon": {func(in *awsecs.CreateServiceInput) { in.SchedulingStrategy, in.DesiredCount = "DAEMON", nil },
+			"DISABLED"},
+		"packed": {func(in *awsecs.CreateServiceInput) {
+			in.PlacementStrategy = []ecstypes.PlacementStrategy{{Type: "binpack", Field: aws.String("cpu")}}
+		}, "DISABLED"},
+		"spread": {func(in *awsecs.CreateServiceInput) {
+			in.PlacementStrategy = []ecstypes.PlacementStrategy{{Type: "spread",
+				Field: aws.String("attribute:ecs.availability-zone")}}
+		}, "ENABLED"},
+	} {
+		in := &awsecs.CreateServiceInput{Cluster: aws.String("web"), ServiceName: &name, TaskDefinition: &d,
+			DesiredCount: aws.Int32(1), LaunchType: "EC2", NetworkConfiguration: network()}
+		c.change(in)
+		must(b.CreateService(b.ctx, in))(t)
+		if got := setting(name); got != c.want {
+			t.Errorf("%s: rebalancing is %s, want %s", name, got, c.want)
+		}
+	}
+	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("plain"),
+		DeploymentConfiguration: limits(100)}))(t, invalidParameter,
+		"AvailabilityZoneRebalancing does not support maximumPercent <= 100")
+	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("full"),
+		AvailabilityZoneRebalancing: "ENABLED"}))(t, invalidParameter,
+		"AvailabilityZoneRebalancing does not support maximumPercent <= 100")
+	if got := setting("full"); got != "DISABLED" {
+		t.Errorf("a refused update has set rebalancing %s", got)
+	}
+	must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("plain"),
+		DeploymentConfiguration: limits(100), AvailabilityZoneRebalancing: "DISABLED"}))(t)
+	must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("full"),
+		DeploymentConfiguration: limits(150), AvailabilityZoneRebalancing: "ENABLED"}))(t)
 }

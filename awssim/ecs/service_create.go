@@ -108,16 +108,10 @@ func newService(tx *world.Tx, c *world.Cluster,
 		svc.Daemon, svc.Desired, svc.MinPercent, svc.MaxPercent = true, len(c.Instances), 0, 100
 		docOfService(svc).shape.SchedulingStrategy = "DAEMON"
 	}
-	return svc, firstError(setConfiguration(svc, controller, in.DeploymentConfiguration), checkRebalancing(svc, in))
-}
-
-// checkRebalancing refuses the rebalancing of services whose tasks cannot be replaced by more than the desired
-// count (Developer Guide, "Balancing an Amazon ECS service across Availability Zones").
-func checkRebalancing(svc *world.Service, in *awsecs.CreateServiceInput) error {
-	if in.AvailabilityZoneRebalancing == "ENABLED" && svc.MaxPercent <= 100 && !svc.Daemon {
-		return invalidParameter("availabilityZoneRebalancing ENABLED is not supported with a maximumPercent of 100 or less.")
+	if err := setConfiguration(svc, controller, in.DeploymentConfiguration); err != nil {
+		return nil, err
 	}
-	return nil
+	return svc, setRebalancing(svc, in)
 }
 
 func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecstypes.Service {
@@ -129,9 +123,6 @@ func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecs
 		PlacementConstraints: orEmpty(in.PlacementConstraints), PlacementStrategy: orEmpty(in.PlacementStrategy),
 		PropagateTags: in.PropagateTags, RoleArn: in.Role, SchedulingStrategy: "REPLICA", Tags: in.Tags,
 		ResourceManagementType: "CUSTOMER",
-	}
-	if d.AvailabilityZoneRebalancing == "" {
-		d.AvailabilityZoneRebalancing = "ENABLED"
 	}
 	if d.PropagateTags == "" {
 		d.PropagateTags = "NONE"

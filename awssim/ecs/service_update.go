@@ -45,7 +45,7 @@ func (edit serviceEditor) updateService(tx *world.Tx, svc *world.Service, in *aw
 	}
 	if err := firstError(
 		checkStrategy(docOfCluster(svc.Cluster).CapacityProviders, in.CapacityProviderStrategy),
-		checkOtherStrategy(svc, in), checkUpdatedPlacement(svc, in)); err != nil {
+		checkOtherStrategy(svc, in), checkUpdatedPlacement(svc, in), checkUpdatedRebalancing(svc, in)); err != nil {
 		return err
 	}
 	var next *world.TaskSet
