@@ -159,6 +159,11 @@ func IsDeregistered(ctx context.Context, api *awsecs.Client, name string) (bool,
 	return task != nil, err
 }
 
+// ErrDeregistered says that a revision is INACTIVE.
+func ErrDeregistered(name string) error {
+	return &sluice.Error{Op: "start tasks of " + name, Kind: sluice.Conflict, Err: errors.New("the revision is INACTIVE")}
+}
+
 func newRevision(td *ecstypes.TaskDefinition) Revision {
 	arn := aws.ToString(td.TaskDefinitionArn)
 	return Revision{ARN: arn, Name: sluice.RevisionOf(arn)}

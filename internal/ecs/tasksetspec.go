@@ -26,6 +26,13 @@ func (l *ServiceState) PrimarySpec() *TaskSetSpec {
 	return nil
 }
 
+// WithRevision returns the settings with another revision.
+func (t *TaskSetSpec) WithRevision(arn string) *TaskSetSpec {
+	in := *t.Input
+	in.TaskDefinition = &arn
+	return &TaskSetSpec{&in}
+}
+
 // ARNOf returns the ARN of a revision in the account and Region of the service. The revision may
 // have only a name.
 func (l *ServiceState) ARNOf(rev Revision) string {

@@ -6,6 +6,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
 // After each stage another plugin's stage fails: the rollback puts back what was,
@@ -166,5 +171,38 @@ func (r *rig) commit(hash string, is bool) {
 	}
 	if got := r.tags()["pipecd-dev-commit-hash"]; got != hash {
 		r.Errorf("tagged with commit %q, want %q", got, hash)
+	}
+}
+
+// Another process deregisters the former revision during the deployment. The rollback registers a copy of it, for every
+// controller.
+func TestRollbackToADeregisteredRevision(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ world, app, service string }{
+		"task sets":  {external, appFile(pipeline), serviceFile},
+		"beside":     {rolling, appFile(pipeline), rollingFile},
+		"rolling":    {rolling, appFile(""), rollingFile},
+		"CodeDeploy": {shifted, appFile(""), shiftedFile()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, c.world)
+			var stages []*contract.BuildPipelineSyncStagesRequest_StageConfig
+			if strings.Contains(c.app, "pipeline") {
+				stages = stagesOf()
+			}
+			d := r.begin(source{image: "sim/web:v1", app: c.app, service: c.service},
+				source{app: c.app, service: c.service}, stages...)
+			d.all()
+			got(r.ecs.DeregisterTaskDefinition(context.Background(),
+				&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(t)
+			d.run(d.back())
+			log := r.piped.text(d.back().GetId())
+			if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v1 100% 2 running") ||
+				!strings.Contains(log, "sluice restores its copy web:3") {
+				t.Errorf("%s\n%s", state, log)
+			}
+			r.free()
+		})
 	}
 }

@@ -15,8 +15,12 @@ import (
 
 // runRollback restores the snapshot. It succeeds only if the former version serves.
 func runRollback(ctx context.Context, s *step.Step) error {
-	if err := restoreSnapshot(ctx, s); err != nil {
-		return handleInactiveRevision(ctx, s, err)
+	err := restoreSnapshot(ctx, s)
+	if err != nil {
+		err = restoreInactive(ctx, s, err)
+	}
+	if err != nil {
+		return err
 	}
 	return confirmServing(ctx, s, sluice.RolledBack)
 }

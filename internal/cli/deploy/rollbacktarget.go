@@ -124,7 +124,7 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 		return err
 	case gone && t.Plan.Mode().OthersDeploy():
 		return r.rollBackByHistory(ctx, t.Journal, serviceOf(t.Deployment), t.Deployment.Region, t.Plan.From)
-	case gone:
+	case gone && !r.hasNoFiles():
 		return r.redeployFormer(ctx, t)
 	}
 	if err := r.noteRecorded(ctx, t); err != nil {
@@ -136,8 +136,13 @@ func (r *rollbackRun) rollBackTarget(ctx context.Context, t *session.Opened) err
 	return r.requestRollback(ctx, t, r.options.noWait)
 }
 
+// hasNoFiles reports whether the rollback names no application, only its service or a deployment.
+func (r *rollbackRun) hasNoFiles() bool {
+	return r.options.service != "" || session.IsDeploymentID(r.path)
+}
+
 // isFormerDeregistered reports whether the revision before a deployment that succeeded is INACTIVE. AWS starts
-// no task of it, so that a copy of it must be deployed.
+// no task of it, so that a copy of it must be deployed. Without files, the stage of the rollback does that.
 func isFormerDeregistered(ctx context.Context, t *session.Opened) (bool, error) {
 	if t.Deployment.Outcome != sluice.Succeeded || t.Plan.From == "" || t.Plan.KeepsVersion() {
 		return false, nil
@@ -170,7 +175,7 @@ func (r *rollbackRun) redeployFormer(ctx context.Context, t *session.Opened) err
 	switch {
 	case err != nil:
 		return refuse("no revision served before it", "run sluice deploy with the files of a version that works")
-	case r.options.service != "" || session.IsDeploymentID(r.path):
+	case r.hasNoFiles():
 		return refuse("sluice needs the application's files to create a task set of "+t.Plan.From+" again",
 			"run sluice rollback in the application's folder")
 	}

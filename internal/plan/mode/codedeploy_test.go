@@ -121,15 +121,17 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 	}{
 		"a new revision": {live: blueGreenLive(),
 			forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web",
-			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
+			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\n" +
+				"ecs:RegisterTaskDefinition web"},
 		"a registered revision": {live: blueGreenLive(func(l *plan.AWSState) { l.Identical = "web:2" }),
 			forward: "codedeploy:CreateDeployment shop/web",
-			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
+			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\n" +
+				"ecs:RegisterTaskDefinition web"},
 		"attributes too": {edits: []string{attributes}, live: blueGreenLive(), finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:UpdateService prod/web\necs:TagResource " +
 				"prod/web\ncodedeploy:CreateDeployment shop/web",
 			back: "ecs:UpdateService prod/web\ncodedeploy:StopDeployment CodeDeploy deployment of " +
-				"ours\ncodedeploy:CreateDeployment shop/web\necs:TagResource prod/web"},
+				"ours\ncodedeploy:CreateDeployment shop/web\necs:RegisterTaskDefinition web\necs:TagResource prod/web"},
 		"attributes alone": {edits: []string{attributes, "sim/web:v2|sim/web:v1"},
 			live: blueGreenLive(func(l *plan.AWSState) { l.Identical = "web:1" }), finish: 1,
 			forward: "ecs:UpdateService prod/web\necs:TagResource prod/web",
@@ -147,7 +149,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 			forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment " +
 				"shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment of ours",
 			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment " +
-				"shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment that returns"},
+				"shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment that returns\necs:RegisterTaskDefinition web"},
 		"a service that does not exist": {live: plan.AWSState{Account: "123456789012", Region: "us-east-1"}, finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:CreateService prod/web\necs:TagResource prod/web",
 			back:    "ecs:TagResource prod/web"},

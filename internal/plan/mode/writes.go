@@ -2,6 +2,7 @@ package mode
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -118,6 +119,9 @@ func adjustAcrossStages(p *plan.Plan) {
 func planRollback(p *plan.Plan, index int, live plan.AWSState) plan.Stage {
 	s := newRollbackStage(index)
 	rulesOf(p.Mode()).rollbackWrites(p, &s, live)
+	if family, _, ok := strings.Cut(p.From, ":"); ok && p.From != p.To {
+		s.AddWrite("ecs:RegisterTaskDefinition", family) // a copy of the former revision, if that is INACTIVE by then
+	}
 	return s
 }
 

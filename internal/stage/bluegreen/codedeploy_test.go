@@ -451,3 +451,20 @@ func TestLongWaitsOfCodeDeployAreNoStall(t *testing.T) {
 		})
 	}
 }
+
+// The former revision was deregistered since. The rollback registers a copy of it and has CodeDeploy deploy that.
+func TestCodeDeployRollsBackToACopyOfADeregisteredRevision(t *testing.T) {
+	shifts(t, shop{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		end := b.Deploy(shiftFiles(b, "sim/web:v2", ""))
+		stagetest.Got(b.ECS.DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
+		stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
+		expectServiceEnd(b, stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "",
+			shiftedV1)
+		if !strings.Contains(b.EventLog(), "sluice restores its copy web:3") {
+			b.Error(b.EventLog())
+		}
+	})
+}

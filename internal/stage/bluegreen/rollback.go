@@ -1,6 +1,7 @@
 package bluegreen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -178,6 +179,10 @@ func redeployFormer(ctx context.Context, s *step.Step) error {
 	if f.Spec == nil {
 		return &sluice.Error{Op: "restore the previous version", Resource: s.Client.Resource(), Kind: sluice.NotFound,
 			Err: errors.New("no version served before this deployment"), Next: "deploy a version that works"}
+	}
+	// CodeDeploy accepts an INACTIVE revision, and fails a minute later.
+	if gone, err := ecs.IsDeregistered(ctx, s.Account.ECS(), f.Revision); err != nil || gone {
+		return cmp.Or(err, ecs.ErrDeregistered(f.Revision))
 	}
 	spec, err := appspec.New(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)
 	if err != nil {

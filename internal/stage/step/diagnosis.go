@@ -32,7 +32,7 @@ func ExplainByLogs[J explainer[J]](ctx context.Context, s *Step, judge J, o verd
 // plannedTask returns the task definition of the plan for a revision that did not serve before, and
 // nil for the previous one.
 func plannedTask(s *Step, revision string) *definition.Task {
-	if revision == s.Plan.From {
+	if revision == s.Plan.From || s.Snapshot != nil && revision == s.Snapshot.Revision {
 		return nil
 	}
 	return s.Task

@@ -16,9 +16,8 @@ import (
 )
 
 // Another process deregisters a revision during a deployment: ECS starts no task of it
-// any more. The deployment ends fully new or fully old without losing a request. Where
-// the old version cannot be started again, that is the cause, and the files of that
-// version can be deployed next.
+// any more. The deployment ends fully new or fully old without losing a request: a rollback
+// registers a copy of the old revision.
 func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 	const old, fresh = "PRIMARY sim/web:v1 100% 4 running", "PRIMARY sim/web:v2 100% 4 running"
 	for _, c := range []struct {
@@ -34,8 +33,8 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 		{2, "web:1", false, sluice.Succeeded, "", fresh},
 		{2, "web:1", true, sluice.RolledBack, "requested by a user", old},
 		{4, "web:2", false, sluice.Succeeded, "", fresh},
-		{4, "web:1", true, sluice.Failed, "web:1 was deregistered during the deployment", fresh},
-		{5, "web:1", true, sluice.Failed, "web:1 was deregistered during the deployment", fresh},
+		{4, "web:1", true, sluice.RolledBack, "requested by a user", old},
+		{5, "web:1", true, sluice.RolledBack, "requested by a user", old},
 	} {
 		t.Run(fmt.Sprintf("%s after stage %d, back %t", c.revision, c.after, c.back), func(t *testing.T) {
 			t.Parallel()
@@ -55,21 +54,32 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 					sets != c.sets {
 					b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.EventLog())
 				}
-				if c.outcome == sluice.Failed {
-					if !strings.Contains(end.Next, "run sluice deploy") ||
-						strings.Contains(end.Next, "sluice rollback") {
-						b.Errorf("next: %s", end.Next)
-					}
-					b.ExpectEnd(b.Deploy(b.Files("sim/web:v1", stagetest.CanaryPipeline)), sluice.Succeeded, "",
-						old+"; primary 100 canary 0")
-				}
 				b.ExpectNoneLost()
 			})
 		})
 	}
 }
 
-// So it is where ECS rolls the service: the new version stays.
+// If the copy of the old revision cannot be registered, the new version gets all requests and the canary is removed.
+func TestCopyOfADeregisteredRevisionIsRefused(t *testing.T) {
+	stagetest.Run(t, stagetest.Options{}, func(b *stagetest.Bench) {
+		ctx := context.Background()
+		id := b.Start(b.Files("sim/web:v2", stagetest.PipelineHeldAfter(4)))
+		stagetest.Got(b.Engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		stagetest.Got(b.ECS.DeregisterTaskDefinition(ctx,
+			&awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
+		stagetest.Must(b, b.Sim.Inject("denied ecs:RegisterTaskDefinition"))
+		stagetest.Must(b, b.Engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
+		end := stagetest.Got(b.Engine.Run(ctx, id, engine.Options{}))(b)
+		b.ExpectEnd(end, sluice.Failed, "no copy of it is registered: ", stagetest.ServesV2)
+		if !strings.Contains(end.Next, "run sluice deploy") {
+			b.Errorf("next: %s", end.Next)
+		}
+		b.ExpectNoneLost()
+	})
+}
+
+// So it is where ECS rolls the service.
 func TestRollingBackToADeregisteredRevision(t *testing.T) {
 	stagetest.RunRolling(t, func(b *stagetest.Bench) {
 		ctx := context.Background()
@@ -79,10 +89,10 @@ func TestRollingBackToADeregisteredRevision(t *testing.T) {
 		stagetest.Must(b, b.Engine.Reopen(ctx, end.ID))
 		stagetest.Must(b, b.Engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 		end = stagetest.Got(b.Engine.Run(ctx, end.ID, engine.Options{}))(b)
-		if !strings.Contains(end.Next, "run sluice deploy") {
-			b.Errorf("next: %s", end.Next)
+		b.ExpectRolled(end, sluice.RolledBack, "", stagetest.RolledV1)
+		if !strings.Contains(b.EventLog(), "sluice restores its copy web:3") {
+			b.Error(b.EventLog())
 		}
-		b.ExpectRolled(end, sluice.Failed, "web:1 was deregistered during the deployment", stagetest.RolledV2)
 		b.ExpectNoneLost()
 	})
 }
