@@ -32,6 +32,20 @@ var ErrBusy = errors.New("another deployment of the group is running")
 // ownDescription returns the description that carries the ID of the action.
 func ownDescription(by sluice.ActionID) string { return "sluice " + string(by) }
 
+// The second parts of the IDs of actions that roll back.
+const (
+	ActionRollback = "rollback" // of the deployment of the ID
+	ActionReturn   = "return"   // the deployment of the ID is itself a rollback
+)
+
+// isReturn reports whether a description is that of a rollback by sluice.
+func isReturn(description string) bool {
+	by, ok := strings.CutPrefix(description, ownDescription(""))
+	_, action, _ := strings.Cut(by, "/")
+	action, _, _ = strings.Cut(action, "/")
+	return ok && (action == ActionRollback || action == ActionReturn)
+}
+
 // EnsureDeployment finds the deployment that carries the action's ID, or creates it. found is true
 // if it existed before. A running deployment of another actor is an error of kind Overtaken with
 // its id: CodeDeploy runs one per group at a time.

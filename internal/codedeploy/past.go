@@ -8,36 +8,48 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// RevisionBefore returns the ARN of the task definition of the group's newest successful deployment
-// for which not returns false. It returns "" if AWS returns none. It ignores rollbacks: an earlier
-// deployment deployed the revision that they restored.
-func (h Client) RevisionBefore(ctx context.Context, g Group, not func(arn string) bool) (string, error) {
-	_, arn, err := h.findNewest(ctx, g, func(arn string) bool { return !not(arn) }, cdtypes.DeploymentStatusSucceeded)
-	return arn, err
+// PastRevision is a successful deployment of the history of a group.
+type PastRevision struct {
+	ARN     string // of its task definition
+	Returns bool   // sluice deployed it to roll back
+}
+
+// SucceededRevisions returns the group's successful deployments, newest first. It ignores rollbacks by CodeDeploy: an
+// earlier deployment deployed the revision that they restored.
+func (h Client) SucceededRevisions(ctx context.Context, g Group) (all []PastRevision, err error) {
+	err = h.eachPast(ctx, g, func(d *verdict.CodeDeployment, arn string) bool {
+		all = append(all, PastRevision{arn, isReturn(d.Description)})
+		return true
+	}, cdtypes.DeploymentStatusSucceeded)
+	return all, err
 }
 
 // DeploymentOf returns the id of the newest ended deployment of the group whose task definition
-// fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.RevisionBefore] does.
-func (h Client) DeploymentOf(ctx context.Context, g Group, fits func(arn string) bool) (string, error) {
-	id, _, err := h.findNewest(ctx, g, fits, cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed,
-		cdtypes.DeploymentStatusStopped)
+// fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.SucceededRevisions] does.
+func (h Client) DeploymentOf(ctx context.Context, g Group, fits func(arn string) bool) (id string, err error) {
+	err = h.eachPast(ctx, g, func(d *verdict.CodeDeployment, arn string) bool {
+		if fits(arn) {
+			id = d.ID
+		}
+		return id == ""
+	}, cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed, cdtypes.DeploymentStatusStopped)
 	return id, err
 }
 
-// findNewest returns the id and the task definition ARN of the group's newest deployment in one of
-// the states whose task definition fits. It ignores rollbacks.
-func (h Client) findNewest(ctx context.Context, g Group, fits func(arn string) bool,
-	states ...cdtypes.DeploymentStatus) (id, arn string, err error) {
+// eachPast calls visit with the group's deployments in one of the states and their task definitions, newest first, until
+// it returns false. It ignores rollbacks.
+func (h Client) eachPast(ctx context.Context, g Group, visit func(d *verdict.CodeDeployment, arn string) bool,
+	states ...cdtypes.DeploymentStatus) error {
 	ids, err := h.listDeployments(ctx, &g, states)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	ids = ids[:min(len(ids), batchDeployments)]
 	all, err := h.readDeployments(ctx, ids)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	byID := map[string]*verdict.CodeDeployment{}
+	byID, byHash := map[string]*verdict.CodeDeployment{}, map[string]string{}
 	for _, d := range all {
 		byID[d.ID] = d
 	}
@@ -46,13 +58,16 @@ func (h Client) findNewest(ctx context.Context, g Group, fits func(arn string) b
 		if d == nil || d.IsRollback() {
 			continue
 		}
-		arn, err := h.RevisionOf(ctx, d)
-		if err != nil {
-			return "", "", err
+		arn, known := byHash[d.SHA256]
+		if !known {
+			if arn, err = h.RevisionOf(ctx, d); err != nil {
+				return err
+			}
+			byHash[d.SHA256] = arn
 		}
-		if arn != "" && fits(arn) {
-			return id, arn, nil
+		if arn != "" && !visit(d, arn) {
+			return nil
 		}
 	}
-	return "", "", nil
+	return nil
 }

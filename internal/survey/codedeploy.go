@@ -100,17 +100,18 @@ func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.
 		return history.Return{}, err
 	}
 	live.Deployer = planDeployer(s)
-	before := ""
-	if to == "" && live.Definition != nil {
-		serves := sluice.RevisionOf(*live.Definition.TaskDefinitionArn)
-		arn, err := cd.RevisionBefore(ctx, s.Group, func(arn string) bool { return sluice.RevisionOf(arn) == serves })
+	var past []history.PastShift
+	if to == "" {
+		all, err := cd.SucceededRevisions(ctx, s.Group)
 		if err != nil {
 			return history.Return{}, err
 		}
-		before = sluice.RevisionOf(arn)
+		for _, p := range all {
+			past = append(past, history.PastShift{Revision: sluice.RevisionOf(p.ARN), Returns: p.Returns})
+		}
 	}
-	back, err := history.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, before)
-	if err != nil {
+	back, err := history.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, past)
+	if err != nil || back.Nothing != "" {
 		return back, err
 	}
 	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)

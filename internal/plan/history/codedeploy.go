@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -21,18 +22,33 @@ func ByCodeDeploy(l plan.AWSState) bool {
 		l.Service.DeploymentController.Type == plan.ControllerCodeDeploy
 }
 
+// PastShift is a successful deployment of CodeDeploy's history.
+type PastShift struct {
+	Revision string // family:revision
+	Returns  bool   // sluice deployed it to roll back
+}
+
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
 // back. It takes the revision to if given. While a deployment runs, it takes the other task set, unless
-// that has the same revision. Otherwise it takes before, the revision of the newest other deployment that
-// succeeded.
-func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to, before string) (Return, error) {
+// that has the same revision. Otherwise it takes the revision of the newest other deployment in past, newest first,
+// unless the current one was returned to.
+func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to string, past []PastShift) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	back := Return{To: to, Stop: live.Deployer.Running}
 	if to != "" {
 		return back, nil
 	}
+	current := live.ServingRevision()
+	before := ""
+	differs := slices.IndexFunc(past, func(p PastShift) bool { return p.Revision != current })
+	if differs >= 0 {
+		before = past[differs].Revision
+	}
 	if back.Stop == "" {
 		back.To = before
+		if before != "" && returnedTo(past, differs, current) {
+			return Return{Nothing: runsAgain(cluster, name, current, before)}, nil
+		}
 	}
 	running := ""
 	for _, ts := range live.TaskSets {
@@ -54,6 +70,13 @@ func ChooseCodeDeployReturn(cluster string, live plan.AWSState, to, before strin
 				cluster, name)}
 	}
 	return back, nil
+}
+
+// returnedTo reports whether the current revision had served before the newest deployment of another one, or sluice
+// returned to it since.
+func returnedTo(past []PastShift, differs int, current string) bool {
+	return slices.ContainsFunc(past[:differs], func(p PastShift) bool { return p.Returns }) ||
+		slices.ContainsFunc(past[differs:], func(p PastShift) bool { return p.Revision == current })
 }
 
 // makeCodeDeployReturn plans the rollback of a service that CodeDeploy deploys. A running

@@ -80,11 +80,15 @@ func chooseBeforeCurrent(cluster string, s *ecstypes.Service, past []PastDeploym
 	}
 	older := past[slices.IndexFunc(past, func(p PastDeployment) bool { return p.ARN == last.ARN })+1:]
 	if newestSuccessful(older, func(p PastDeployment) bool { return !differsFromCurrent(s, p) }).Revision != nil {
-		return Return{Nothing: fmt.Sprintf("%s runs again: it had served before %s, which it replaced. To deploy %s, run "+
-			"sluice rollback --cluster %s --service %s --to %s", currentRevision(s), last.revisionName(),
-			last.revisionName(), cluster, aws.ToString(s.ServiceName), last.revisionName())}, nil
+		return Return{Nothing: runsAgain(cluster, aws.ToString(s.ServiceName), currentRevision(s), last.revisionName())}, nil
 	}
 	return Return{To: last.revisionName(), Revision: last.Revision}, nil
+}
+
+// runsAgain says why a rollback has nothing to do after a rollback.
+func runsAgain(cluster, service, current, replaced string) string {
+	return fmt.Sprintf("%s runs again: it had served before %s, which it replaced. To deploy %s, run sluice rollback "+
+		"--cluster %s --service %s --to %s", current, replaced, replaced, cluster, service, replaced)
 }
 
 // chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. If the running

@@ -243,7 +243,11 @@ func codeDeployClient(s *step.Step) codedeploy.Client {
 // fails, another one follows.
 
 func codeDeployID(s *step.Step) sluice.ActionID {
-	return sluice.NewActionID(s.Deployment, "codedeploy", "deployment")
+	action := "codedeploy"
+	if s.Plan.Returns {
+		action = codedeploy.ActionReturn
+	}
+	return sluice.NewActionID(s.Deployment, action, "deployment")
 }
 
 func returnID(s *step.Step, turn int) sluice.ActionID {
@@ -251,5 +255,5 @@ func returnID(s *step.Step, turn int) sluice.ActionID {
 	if turn > 0 {
 		what += fmt.Sprintf(" %d", turn+1)
 	}
-	return sluice.NewActionID(s.Deployment, "rollback", what)
+	return sluice.NewActionID(s.Deployment, codedeploy.ActionRollback, what)
 }

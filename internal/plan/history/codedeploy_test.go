@@ -1,0 +1,45 @@
+package history
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// A rollback goes back one version, and a rollback after a rollback does not undo it.
+func TestCodeDeployReturn(t *testing.T) {
+	deployed := func(all ...string) (past []PastShift) {
+		for _, name := range all {
+			past = append(past, PastShift{Revision: name})
+		}
+		return past
+	}
+	for name, c := range map[string]struct {
+		current     string
+		past        []PastShift
+		to, nothing string
+		fails       bool
+	}{
+		"a version before":  {"web:3", deployed("web:3", "web:2", "web:1"), "web:2", "", false},
+		"the same twice":    {"web:3", deployed("web:3", "web:3", "web:2"), "web:2", "", false},
+		"no version before": {"web:2", deployed("web:2"), "", "", true},
+		"returned": {"web:2", deployed("web:2", "web:3", "web:2", "web:1"), "", "web:2 runs again: it had served before " +
+			"web:3, which it replaced. To deploy web:3, run sluice rollback --cluster prod --service web --to web:3", false},
+		"returned to the first version": {"web:1", []PastShift{{"web:1", true}, {"web:2", false}}, "", "web:1 runs again: " +
+			"it had served before web:2, which it replaced. To deploy web:2, run sluice rollback --cluster prod --service web " +
+			"--to web:2", false},
+		"deployed after a return": {"web:4", []PastShift{{"web:4", false}, {"web:2", true}, {"web:3", false}, {"web:2", false}},
+			"web:2", "", false},
+	} {
+		live := plan.AWSState{Service: &ecstypes.Service{ServiceName: aws.String("web")}, Deployer: &plan.Deployer{},
+			TaskSets: []sluice.TaskSet{{ID: "ecs-svc/1", Status: "PRIMARY", Revision: c.current}}}
+		back, err := ChooseCodeDeployReturn("prod", live, "", c.past)
+		if back.To != c.to || back.Nothing != c.nothing || (err != nil) != c.fails {
+			t.Errorf("%s: to %q, nothing %q, %v", name, back.To, back.Nothing, err)
+		}
+	}
+}
