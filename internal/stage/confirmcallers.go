@@ -2,10 +2,13 @@ package stage
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
 	"github.com/sluice-ecs/sluice/internal/view"
 )
@@ -87,10 +90,32 @@ func outcomeText(o sluice.Outcome, live *ecs.ServiceState) string {
 func readCallers(ctx context.Context, s *step.Step, live *ecs.ServiceState) (view.Traffic, []view.Problem, error) {
 	scope := s.Plan.Scope.With(live.TrafficScope())
 	t, err := alb.ReadTraffic(ctx, s.Account.ELB(), s.Clock, scope, s.Plan.Callers)
+	if err == nil && s.Plan.Registry != nil {
+		t.Name, err = readName(ctx, s, *s.Plan.Registry, live.Serving())
+	}
 	if err != nil {
 		return t, nil, err
 	}
 	return t, t.Problems(s.Plan.Callers, live.ServingGroups()...), nil
+}
+
+// readName reads what callers of the Cloud Map name get; nil: another process or person deleted the name.
+func readName(ctx context.Context, s *step.Step, r plan.Registry, revision string) (*view.Name, error) {
+	tasks, err := s.Client.Tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs := func(id string) bool {
+		return slices.ContainsFunc(tasks, func(t ecs.Task) bool {
+			return t.ID == id && t.Status == "RUNNING" && t.Revision == revision
+		})
+	}
+	n, err := cloudmap.ReadName(ctx, cloudmap.InstanceClient{API: s.Account.CloudMap(), Registry: r,
+		Confirm: s.AwaitSecondRead}, runs, s.Client.StoppedTasks)
+	if sluice.KindOf(err) == sluice.NotFound {
+		return nil, nil
+	}
+	return n, err
 }
 
 // explainCallers adds to the end of a failure what others did to the rules by which callers reached the service. It

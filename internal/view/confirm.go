@@ -36,14 +36,14 @@ type Tasks struct{ Running, Desired int }
 // first read: after [ConfirmGrace] nothing is waited for.
 func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited time.Duration) Decision {
 	late := waited >= ConfirmGrace
-	wrong := cmp.Or(Texts(problems), t.MostlyUnhealthy())
+	wrong := cmp.Or(Texts(problems), t.MostlyUnhealthy(), t.Name.problem())
 	lacks := c.lacks(t, tasks)
-	if lacks == "" && c.lacked && t.HasNodes() && !late { // no read shows what its nodes know
-		lacks = "each node of the Network Load Balancer follows within a minute"
+	if wrong == "" && lacks == "" && c.lacked && t.FollowsLate() && !late {
+		lacks = "nodes of load balancers and name servers follow within a minute"
 	}
-	c.lacked = c.lacked || lacks != ""
+	c.lacked = c.lacked || lacks != "" || t.Name.problem() != ""
 	switch {
-	case wrong == "" && t.IsUnused():
+	case wrong == "" && t.IsUnused() && t.Name == nil:
 		return Decision{Cause: NoRequests}
 	case wrong == "" && (lacks == "" || late):
 		return Decision{Cause: lacks}
@@ -52,7 +52,7 @@ func (c *Confirmation) Decide(t Traffic, problems []Problem, tasks Tasks, waited
 	case !late:
 		return Decision{Wait: cmp.Or(wrong, lacks)}
 	case len(problems) == 0:
-		return Decision{Failed: true, Cause: c.Says + ", but " + wrong}
+		return Decision{Failed: true, Cause: c.Says + ", but " + wrong, Next: t.Name.next()}
 	}
 	return Decision{Failed: true, Cause: c.Says + ", but callers do not get it: " + wrong, Next: problems[0].Next()}
 }

@@ -63,6 +63,40 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// A name must resolve to a task that runs the version, and to no task that stopped. Name servers follow within a
+// minute, which no read shows.
+func TestDecideByName(t *testing.T) {
+	good, all := Name{FullName: "api.local", HasDNS: true, Resolved: 4, Serving: 4, Command: "aws x"}, Tasks{4, 4}
+	empty, others, dead, someOthers := good, good, good, good
+	empty.Resolved, empty.Serving, others.Serving, someOthers.Serving = 0, 0, 0, 3
+	dead.Dead = []string{"a"}
+	for name, c := range map[string]struct {
+		name Name
+		text string // of a failure; empty: callers get the version
+	}{
+		"served":              {good, ""},
+		"empty":               {empty, "no instance is registered under api.local"},
+		"only other versions": {others, "callers of api.local get 4 instances, and none is of a task that runs it"},
+		"one of another":      {someOthers, ""},
+		"a task has stopped":  {dead, "callers of api.local get 4 instances, and 1 of tasks that stopped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			confirm, now := Confirmation{Says: "web:2 runs"}, Traffic{Name: &c.name}
+			if d := confirm.Decide(now, nil, all, 0); d.Wait != c.text || d.Failed || d.Cause != "" {
+				t.Fatalf("first: %+v", d)
+			}
+			d := confirm.Decide(now, nil, all, ConfirmGrace)
+			if d.Failed != (c.text != "") ||
+				d.Failed && (d.Cause != "web:2 runs, but "+c.text || !strings.Contains(d.Next, "aws x")) {
+				t.Errorf("after the minute: %+v", d)
+			}
+			if d := confirm.Decide(Traffic{Name: &good}, nil, all, ConfirmGrace-1); (d.Wait != "") != (c.text != "") {
+				t.Errorf("mended within the minute: %+v", d)
+			}
+		})
+	}
+}
+
 // The nodes of a Network Load Balancer learn of targets within a minute, which no read shows: if anything lacked, the
 // whole minute is waited for.
 func TestDecideWithNodes(t *testing.T) {

@@ -42,6 +42,7 @@ type Traffic struct {
 	SentAt time.Time `json:"sentAt"` // when the read was sent
 	Groups []Group   `json:"groups,omitempty"`
 	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
+	Name   *Name     `json:"name,omitempty"`   // nil: callers resolve no name, or it was not read
 }
 
 // Group is a target group of the service.
@@ -133,6 +134,10 @@ func (t *Traffic) AddGroup(g Group) bool {
 	t.Groups = append(t.Groups, g)
 	return true
 }
+
+// FollowsLate reports whether callers may get an earlier state for a while that no read shows: nodes of a Network Load
+// Balancer and name servers follow within a minute.
+func (t Traffic) FollowsLate() bool { return t.HasNodes() || t.Name != nil && t.Name.HasDNS }
 
 // HasNodes reports whether a Network Load Balancer sends requests to the service. Each of its nodes learns of targets by
 // itself, within a minute.

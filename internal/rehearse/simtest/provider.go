@@ -92,7 +92,8 @@ func (p *provider) fails(answer string) bool {
 	return answer != "NaN" || !skipsNoData(*p.env.Case)
 }
 
-// onEvent checks how a stage with a gate ends (P2): without a value it does not pass, and with a failed reading it fails.
+// onEvent checks how a stage with a gate ends (P2): without a value it does not pass, and with a failed reading it
+// fails.
 func (p *provider) onEvent(e sluice.Envelope) {
 	c := *p.env.Case
 	if !hasGate(c) {
@@ -136,10 +137,10 @@ func (d *random) addGate(c *rehearse.Case) {
 	if reaction := d.oneOf("", "", "pass", "fail", "hold"); reaction != "" && !(c.PipeCD && reaction == "hold") {
 		metric += fmt.Sprintf(`,"onUndecided":%q`, reaction)
 	}
-	c.Provider = d.oneOf("0.5", "0.5", "2", "0.5 2", isDown, isLate, isEmpty, "NaN", "401", "500", "0.5 "+isDown, isDown+" 0.5",
-		"0.5 NaN", isEmpty+" 0.5", "401 401 401 401 401 401 0.5")
-	stage := fmt.Sprintf("ANALYSIS duration=%s metrics=[%s}]", d.oneDuration(2*time.Minute, 3*time.Minute, 8*time.Minute), metric)
-	c.Pipeline = slices.Insert(slices.Clone(c.Pipeline), at+1, stage)
+	c.Provider = d.oneOf("0.5", "0.5", "2", "0.5 2", isDown, isLate, isEmpty, "NaN", "401", "500", "0.5 "+isDown,
+		isDown+" 0.5", "0.5 NaN", isEmpty+" 0.5", "401 401 401 401 401 401 0.5")
+	c.Pipeline = slices.Insert(slices.Clone(c.Pipeline), at+1, fmt.Sprintf("ANALYSIS duration=%s metrics=[%s}]",
+		d.oneDuration(2*time.Minute, 3*time.Minute, 8*time.Minute), metric))
 }
 
 // givesCanaryRequests reports whether a stage gives the canary a share.
@@ -151,7 +152,8 @@ func givesCanaryRequests(stage string) bool {
 // writeProvider writes the provider of the gate.
 func (d *draft) writeProvider(c rehearse.Case) {
 	if hasGate(c) {
-		writeLine(&d.pipeline, `analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: "http://prom.example"}}]`)
+		writeLine(&d.pipeline, "analysisProviders: [{name: prom, type: PROMETHEUS, config: {address: %q}}]",
+			"http://prom.example")
 	}
 }
 

@@ -197,8 +197,7 @@ func (n InstanceClient) awaitDiscovery(ctx context.Context, all []string, there 
 				"/" + wrong[0], Kind: sluice.Stall,
 				Err: fmt.Errorf("the operation succeeded, but %w another state for %s", route.ErrMismatch,
 					sluice.Plural(len(wrong), "instance")),
-				Next: "see the instances: aws servicediscovery discover-instances --namespace-name " +
-					n.Registry.Namespace + " --service-name " + n.Registry.Name}
+				Next: "see the instances: " + discoverCommand(n.Registry)}
 		}
 		if err := n.Pause(ctx, readInterval); err != nil {
 			return err
@@ -219,15 +218,25 @@ func (n InstanceClient) changedSince(ctx context.Context, all []string, there bo
 
 // discoverIDs returns the ids that DiscoverInstances returns, whatever their health.
 func (n InstanceClient) discoverIDs(ctx context.Context) (map[string]bool, error) {
+	all, err := n.discover(ctx)
+	found := map[string]bool{}
+	for _, i := range all {
+		found[i.ID] = true
+	}
+	return found, err
+}
+
+// discover returns the instances that DiscoverInstances returns, whatever their health.
+func (n InstanceClient) discover(ctx context.Context) (all []Instance, err error) {
 	out, err := readConfirmed(ctx, n, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace),
 		ServiceName:  aws.String(n.Registry.Name),
 		HealthStatus: sdtypes.HealthStatusFilterAll, MaxResults: aws.Int32(1000)}, n.API.DiscoverInstances)
 	if err != nil {
 		return nil, fmt.Errorf("discover the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
 	}
-	found := map[string]bool{}
 	for _, i := range out.Instances {
-		found[aws.ToString(i.InstanceId)] = true
+		all = append(all, Instance{ID: aws.ToString(i.InstanceId), Attributes: i.Attributes,
+			Healthy: i.HealthStatus != sdtypes.HealthStatusUnhealthy})
 	}
-	return found, nil
+	return all, nil
 }

@@ -1,0 +1,44 @@
+package cloudmap
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/view"
+)
+
+// ReadName reads what callers resolve: the healthy instances, or all if none is healthy. runs reports whether a task
+// runs the version that should serve. stopped returns which of some tasks have stopped; it is called only if sluice
+// registered instances of other tasks.
+func ReadName(ctx context.Context, n InstanceClient, runs func(task string) bool,
+	stopped func(ctx context.Context, tasks []string) ([]string, error)) (*view.Name, error) {
+	all, err := n.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if healthy := slices.DeleteFunc(slices.Clone(all), func(i Instance) bool { return !i.Healthy }); len(healthy) > 0 {
+		all = healthy
+	}
+	name := &view.Name{FullName: n.Registry.FullName(), HasDNS: n.Registry.HasDNS(), Resolved: len(all),
+		Command: discoverCommand(n.Registry)}
+	var own []string
+	for _, i := range all {
+		switch task := taskOf(i.ID); {
+		case runs(task):
+			name.Serving++
+		case strings.HasPrefix(i.ID, OwnPrefix):
+			own = append(own, task)
+		}
+	}
+	if len(own) > 0 {
+		name.Dead, err = stopped(ctx, own)
+	}
+	return name, err
+}
+
+// discoverCommand returns the command that shows what callers resolve.
+func discoverCommand(r plan.Registry) string {
+	return "aws servicediscovery discover-instances --namespace-name " + r.Namespace + " --service-name " + r.Name
+}
