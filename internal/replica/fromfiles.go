@@ -3,7 +3,6 @@ package replica
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func FromFiles(app *appfile.Application) (*World, error) {
 	w.addShapedGroups(app, like)
 	w.addShapedBalancer(like)
 	w.addShapedName(like)
-	w.addCapacity(like.Capacity.Providers, like.Capacity.Connect)
+	w.addCapacity(like.Capacity.Providers)
 	w.addShapedDeployer(like)
 	if like.Scaling.Max > 0 {
 		w.ScalableTargets = []Scalable{{Service: like.Service, Cluster: like.Cluster, Min: like.Scaling.Min,
@@ -53,17 +52,9 @@ func FromFiles(app *appfile.Application) (*World, error) {
 
 // fromTask returns the AWS that a standalone task expects.
 func fromTask(app *appfile.Application) *World {
-	w := &World{Account: "123456789012", Region: app.Region, Clusters: []string{sluice.ARNName(app.Cluster)},
-		Subnets: app.Standalone.Subnets, Services: []Service{}, Task: app.Task}
-	if w.Clusters[0] == "" {
-		w.Clusters[0] = "default"
-	}
-	if region, account, ok := sluice.ARNPlace(app.Cluster); ok {
-		w.Region, w.Account = region, account
-	}
-	if w.Region == "" {
-		w.Region = "us-east-1"
-	}
+	w := &World{Clusters: []string{cmp.Or(sluice.ARNName(app.Cluster), "default")},
+		Subnets: app.Standalone.Subnets, Services: []shape.ServiceEntry{}, Task: app.Task}
+	w.Account, w.Region = shape.Place(app)
 	w.AddApplication(app, w.Account, w.Region)
 	w.noteSecrets()
 	return w
@@ -87,38 +78,29 @@ func (w *World) addFilesService(app *appfile.Application, like shape.World) erro
 		service["loadBalancers"] = []any{map[string]any{"targetGroupArn": p.ARN, "containerName": p.Container,
 			"containerPort": p.Port}}
 	}
-	w.addService(Service{Name: like.Service, Cluster: like.Cluster, Count: like.Tasks, TaskDefinition: task,
-		AWS: service})
+	w.addService(shape.NewServiceEntry(like.Service, like.Cluster, like.Tasks, task, service))
 	if service["desiredCount"] == nil && service["schedulingStrategy"] != "DAEMON" {
 		w.note("the files have no desiredCount: %s here", sluice.Plural(like.Tasks, "task"))
 	}
 	return nil
 }
 
-// addService adds a service in AWS's shape, without the members that the world file gives itself.
-func (w *World) addService(s Service) {
-	s.AWS = maps.Clone(s.AWS)
-	for _, name := range []string{"cluster", "serviceName", "taskDefinition", "clientToken"} {
-		delete(s.AWS, name)
-	}
-	if role, _ := s.AWS["role"].(string); strings.Contains(role, ":role/aws-service-role/") {
-		delete(s.AWS, "role")
-	}
+func (w *World) addService(s shape.ServiceEntry) {
 	w.Services = append(w.Services, s)
 	w.noteSecrets()
 }
 
-// addCapacity adds the capacity providers of the cluster, and the namespace of Service Connect.
-func (w *World) addCapacity(providers []string, connect shape.ConnectNamespace) {
+// addCapacity adds the capacity providers of the cluster.
+func (w *World) addCapacity(providers []string) {
 	if len(providers) > 0 {
 		w.Capacity = []Capacity{{w.Clusters[0], providers}}
 	}
-	if connect.Name == "" || slices.ContainsFunc(w.Namespaces, func(n Namespace) bool { return n.Name == connect.Name }) {
-		return
-	}
-	w.Namespaces = append(w.Namespaces, Namespace{Name: connect.Name, ID: connect.ID, Kind: "http"})
-	if connect.ID != "" {
-		w.note("the name of the Service Connect namespace %s is not read: it is %s here", connect.ID, connect.Name)
+}
+
+// noteConnect adds a note if the name of the Service Connect namespace is not known.
+func (w *World) noteConnect(c shape.ConnectNamespace) {
+	if slices.ContainsFunc(w.Namespaces, func(n shape.NamespaceEntry) bool { return c.ID != "" && n.ID == c.ID }) {
+		w.note("the name of the Service Connect namespace %s is not read: it is %s here", c.ID, c.Name)
 	}
 }
 
@@ -266,17 +248,18 @@ func (w *World) addOtherRules(l *Listener, rules []shape.OtherRule) {
 	}
 }
 
-// addShapedName adds the Cloud Map name.
+// addShapedName adds the Cloud Map name and the namespace of Service Connect.
 func (w *World) addShapedName(like shape.World) {
-	if !like.UsesCloudMap() {
-		return
+	w.Namespaces = like.NamespaceEntries()
+	w.noteConnect(like.Capacity.Connect)
+	for _, n := range w.Namespaces {
+		for _, r := range n.Services {
+			for _, ttl := range r.Records {
+				w.note("the files have no name for the Cloud Map service: callers resolve %s.%s here, with a TTL of %s",
+					r.Name, n.Name, ttl)
+			}
+		}
 	}
-	n := Namespace{Name: shape.Namespace, Kind: "private", Services: []Registry{{Name: like.Service,
-		ID: sluice.ARNName(like.RegistryARN()), Health: "custom",
-		Records: map[string]string{cmp.Or(like.Naming.Records, "A"): secondsText(like.TTL)}}}}
-	w.Namespaces = []Namespace{n}
-	w.note("the files have no name for the Cloud Map service: callers resolve %s.%s here, with a TTL of %s",
-		like.Service, n.Name, secondsText(like.TTL))
 }
 
 // addShapedDeployer adds what CodeDeploy has for the service.

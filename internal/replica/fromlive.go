@@ -145,7 +145,7 @@ func (l *Live) World() (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.addService(Service{Name: l.Service, Cluster: l.Cluster, Count: l.Count, TaskDefinition: task, AWS: service})
+	w.addService(shape.NewServiceEntry(l.Service, l.Cluster, l.Count, task, service))
 	w.AddTask(l.Task.Input, l.Account, l.Region)
 	w.AddService(l.Definition.Input, l.Account)
 	for _, g := range l.Surroundings.Groups {
@@ -156,7 +156,10 @@ func (l *Live) World() (*World, error) {
 		w.LoadBalancers = append(w.LoadBalancers, balancerCopy(b))
 	}
 	w.addNames(l.Registries)
-	w.addCapacity(l.capacity())
+	providers, connect := l.capacity()
+	w.addCapacity(providers)
+	w.Namespaces = shape.AddConnect(w.Namespaces, connect)
+	w.noteConnect(connect)
 	for _, s := range l.Scaling {
 		if s.Dimension == "ecs:service:DesiredCount" {
 			w.ScalableTargets = append(w.ScalableTargets, Scalable{Service: l.Service, Cluster: l.Cluster, Min: s.Min,
@@ -218,7 +221,7 @@ func balancerCopy(b alb.BalancerCopy) Balancer {
 // addNames adds the Cloud Map services of a running service.
 func (w *World) addNames(registries []plan.Registry) {
 	for _, r := range registries {
-		out := Registry{Name: r.Name, ID: r.ID, Health: "none"}
+		out := shape.RegistryEntry{Name: r.Name, ID: r.ID, Health: "none"}
 		if r.Custom {
 			out.Health = "custom"
 		}
@@ -231,10 +234,10 @@ func (w *World) addNames(registries []plan.Registry) {
 			}
 			out.Records[x.Type] = secondsText(x.TTL)
 		}
-		i := slices.IndexFunc(w.Namespaces, func(n Namespace) bool { return n.Name == r.Namespace })
+		i := slices.IndexFunc(w.Namespaces, func(n shape.NamespaceEntry) bool { return n.Name == r.Namespace })
 		if i < 0 {
 			kind := strings.TrimPrefix(strings.ToLower(r.Kind), "dns_")
-			w.Namespaces = append(w.Namespaces, Namespace{Name: r.Namespace, Kind: kind})
+			w.Namespaces = append(w.Namespaces, shape.NamespaceEntry{Name: r.Namespace, Kind: kind})
 			i = len(w.Namespaces) - 1
 		}
 		w.Namespaces[i].Services = append(w.Namespaces[i].Services, out)

@@ -10,18 +10,18 @@ import (
 
 // World is a world file of the local AWS; docs/reference/sim.md has its keys.
 type World struct {
-	Account           string        `json:"account"`
-	Region            string        `json:"region"`
-	Subnets           []string      `json:"subnets,omitempty"`
-	Clusters          []string      `json:"clusters"`
-	Capacity          []Capacity    `json:"capacity,omitempty"`
-	TargetGroups      []Group       `json:"targetGroups,omitempty"`
-	LoadBalancers     []Balancer    `json:"loadBalancers,omitempty"`
-	Namespaces        []Namespace   `json:"namespaces,omitempty"`
-	Services          []Service     `json:"services"`
-	DeploymentConfigs []Config      `json:"deploymentConfigs,omitempty"`
-	Applications      []Application `json:"applications,omitempty"`
-	ScalableTargets   []Scalable    `json:"scalableTargets,omitempty"`
+	Account           string                 `json:"account"`
+	Region            string                 `json:"region"`
+	Subnets           []string               `json:"subnets,omitempty"`
+	Clusters          []string               `json:"clusters"`
+	Capacity          []Capacity             `json:"capacity,omitempty"`
+	TargetGroups      []Group                `json:"targetGroups,omitempty"`
+	LoadBalancers     []Balancer             `json:"loadBalancers,omitempty"`
+	Namespaces        []shape.NamespaceEntry `json:"namespaces,omitempty"`
+	Services          []shape.ServiceEntry   `json:"services"`
+	DeploymentConfigs []Config               `json:"deploymentConfigs,omitempty"`
+	Applications      []Application          `json:"applications,omitempty"`
+	ScalableTargets   []Scalable             `json:"scalableTargets,omitempty"`
 	shape.Surroundings
 
 	// Task and Definition are the definitions that the world was built from.
@@ -92,32 +92,6 @@ type Rule struct {
 	Path     []string       `json:"path,omitempty"`
 	Forward  map[string]int `json:"forward,omitempty"`
 	AWS      map[string]any `json:"aws,omitempty"`
-}
-
-// Namespace is a Cloud Map namespace.
-type Namespace struct {
-	Name     string     `json:"name"`
-	ID       string     `json:"id,omitempty"`
-	Kind     string     `json:"kind"`
-	Services []Registry `json:"services,omitempty"`
-}
-
-// Registry is a Cloud Map service.
-type Registry struct {
-	Name    string            `json:"name"`
-	ID      string            `json:"id"`
-	Records map[string]string `json:"records,omitempty"`
-	Routing string            `json:"routing,omitempty"`
-	Health  string            `json:"health"`
-}
-
-// Service is an ECS service with its task definition, both in AWS's shape.
-type Service struct {
-	Name           string         `json:"name"`
-	Cluster        string         `json:"cluster"`
-	Count          int            `json:"count"`
-	TaskDefinition map[string]any `json:"taskDefinition"`
-	AWS            map[string]any `json:"aws"`
 }
 
 // Config is a deployment configuration of CodeDeploy.

@@ -16,7 +16,8 @@ import (
 
 const (
 	groupARN    = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-%s/0123456789abcdef"
-	listenerARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener%s/app/web/0123456789abcdef/0123456789abcdef%s"
+	listenerARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener%s/app/web/0123456789abcdef/" +
+		"0123456789abcdef%s"
 )
 
 // userFiles are the files of a user's own application whose health checks and drains are quick. The
@@ -102,7 +103,8 @@ func waysOfDeploying() []wayOfDeploying {
 			byCodeDeploy, ""), userFiles(bake+"codedeploy: {deploymentConfigName: CodeDeployDefault.ECSAllAtOnce}\n"+
 			definitions, byCodeDeploy, ""), "use a deployment configuration"},
 		{"worker", userFiles(definitions, "", ""), userFiles(bake+definitions, "", ""), "use a canary"},
-		{"Cloud Map", userFiles(definitions+byName, named, ""), userFiles(bake+definitions+byName, named, ""), "use a canary"},
+		{"Cloud Map", userFiles(definitions+byName, named, ""), userFiles(bake+definitions+byName, named, ""),
+			"use a canary"},
 	}
 }
 

@@ -66,24 +66,14 @@ func (w *World) setCapacity(app *appfile.Application) {
 		w.Capacity.Strategy = nil
 	}
 	w.Capacity.Connect = ConnectNamespaceOf(app.Service)
-	if w.Capacity.Connect.ID != "" && w.Primary.ARN == "" && !w.UsesCloudMap() {
-		w.Region, w.Account, _ = sluice.ARNPlace(*in.ServiceConnectConfiguration.Namespace)
-	}
 }
 
-// writeCapacity writes the capacity of the cluster and the namespace of Service Connect.
+// writeCapacity writes the capacity of the cluster.
 func (w World) writeCapacity(line func(string, ...any)) {
 	c := w.Capacity
 	if len(c.Providers) > 0 {
 		line("capacity: [{capacityProviders: [%s], defaultStrategy: [%s]}]", strings.Join(c.Providers, ", "),
 			strings.Join(c.Strategy, ", "))
-	}
-	switch connect := c.Connect; {
-	case w.UsesCloudMap() || connect.Name == "":
-	case connect.ID != "":
-		line("namespaces: [{name: %q, id: %q, kind: http}]", connect.Name, connect.ID)
-	default:
-		line("namespaces: [{name: %q, kind: http}]", connect.Name)
 	}
 }
 

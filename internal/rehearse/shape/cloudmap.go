@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -33,15 +35,11 @@ func (w World) RegistryARN() string { return cmp.Or(w.Registry, defaultRegistry)
 func (w *World) setCloudMap(app *appfile.Application) {
 	arn, port, ok := mode.RegistryOf(app)
 	if !ok {
+		w.setUnsharedRegistry(app)
 		return
 	}
 	w.TTL, w.Registry = defaultTTL, arn
-	if mode := app.Task.Input.NetworkMode; mode != "awsvpc" {
-		w.Naming.Records = "SRV" // the only records of tasks that share the address of their instance
-	}
-	if region, account, ok := sluice.ARNPlace(arn); ok {
-		w.Region, w.Account = region, account
-	}
+	w.setRegistryPlace(app)
 	for _, c := range app.Task.Input.ContainerDefinitions {
 		if c.HealthCheck != nil && w.Check == 0 {
 			w.Check = 30 * time.Second // AWS's default
@@ -57,6 +55,32 @@ func (w *World) setCloudMap(app *appfile.Application) {
 	}
 	if port > 0 {
 		w.Port = port
+	}
+}
+
+// setUnsharedRegistry sets the Cloud Map service in which ECS registers the tasks of a service whose
+// file does not say that callers use the name.
+func (w *World) setUnsharedRegistry(app *appfile.Application) {
+	all := app.Service.Input.ServiceRegistries
+	if len(all) == 0 || aws.ToString(all[0].RegistryArn) == "" || w.Controller == plan.ControllerExternal {
+		return
+	}
+	w.Registry = *all[0].RegistryArn
+	if w.Primary.ARN == "" {
+		w.setRegistryPlace(app)
+	}
+	if all[0].Port != nil || all[0].ContainerPort != nil || app.Task.Input.NetworkMode != "awsvpc" {
+		w.Naming.Records = "SRV" // AWS takes a port only with such records
+	}
+}
+
+// setRegistryPlace sets the account and Region of the Cloud Map service, and the records that it needs.
+func (w *World) setRegistryPlace(app *appfile.Application) {
+	if app.Task.Input.NetworkMode != "awsvpc" {
+		w.Naming.Records = "SRV" // the only records of tasks that share the address of their instance
+	}
+	if region, account, ok := sluice.ARNPlace(w.Registry); ok {
+		w.Region, w.Account = region, account
 	}
 }
 
@@ -80,19 +104,12 @@ func (w World) UsesCloudMap() bool { return w.TTL > 0 }
 
 // writeNamedService writes its part of the world file.
 func (w World) writeNamedService(line func(string, ...any), serving string) {
-	kind, records := "private", fmt.Sprintf("records: {%s: %s}, ", cmp.Or(w.Naming.Records, "A"), w.TTL)
-	if w.Naming.HTTP {
-		kind, records = "http", ""
-	}
-	line("namespaces:\n  - {name: %s, kind: %s, services: [{name: %s, id: %s, %shealth: custom}]}", Namespace, kind,
-		w.Service, sluice.ARNName(w.RegistryARN()), records)
 	check := ""
 	if w.Check > 0 {
 		check = fmt.Sprintf(", containerCheck: %s", w.Check)
 	}
-	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, registry: %s.%s, stopTimeout: "+
-		"120s%s%s}",
-		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Service, Namespace, check,
+	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d%s, stopTimeout: 120s%s%s}",
+		w.Service, w.Controller, w.Tasks, serving, w.Port, w.registryText(), check,
 		w.Capacity.serviceText()+w.Scaling.serviceText(w.Tasks))
 	if w.OtherService {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80}")

@@ -25,13 +25,10 @@ func fromFiles(app *appfile.Application) (World, error) {
 			Next: "run sluice plan to see which task it runs"}
 	}
 	in := app.Service.Input
-	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS",
-		Tasks: 2, Port: 80, Subnets: SubnetIDs(2)}
+	w := World{Cluster: sluice.ARNName(app.Cluster), Controller: "ECS", Tasks: 2, Port: 80, Subnets: SubnetIDs(2)}
+	w.Account, w.Region = Place(app)
 	if w.Cluster == "" {
 		w.Cluster = "default"
-	}
-	if app.Region != "" {
-		w.Region = app.Region
 	}
 	w.Service = *in.ServiceName
 	if c := in.DeploymentController; c != nil && c.Type != "" {
@@ -55,7 +52,6 @@ func fromFiles(app *appfile.Application) (World, error) {
 	w.setListeners(app)
 	w.setCloudMap(app)
 	w.setCapacity(app)
-	w.setAccount(app.Cluster)
 	w.addOtherRules(app)
 	w.Named.AddApplication(app, w.Account, w.Region)
 	return w, nil

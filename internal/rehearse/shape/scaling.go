@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -32,16 +33,20 @@ func (w *World) setScaling(live *plan.ScalingState) {
 	}
 }
 
+// demand returns the modelled CPU of all tasks, in percent of a task; 0: none.
+func (s Scaling) demand(tasks int) int {
+	if s.Max == 0 {
+		return 0
+	}
+	return cmp.Or(s.Load, TargetCPU) * tasks
+}
+
 // serviceText returns its part of the service's line in the world file.
 func (s Scaling) serviceText(tasks int) string {
 	if s.Max == 0 {
 		return ""
 	}
-	load := s.Load
-	if load == 0 {
-		load = TargetCPU
-	}
-	return fmt.Sprintf(", demand: %d", load*tasks)
+	return fmt.Sprintf(", demand: %d", s.demand(tasks))
 }
 
 // writeTargets writes the scalable target to the world file.

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
@@ -41,9 +40,6 @@ func (w *World) setStrategy(app *appfile.Application) error {
 	}
 	if w.Strategy.Service, err = Members(app.Service.JSON()); err != nil {
 		return err
-	}
-	for _, name := range []string{"cluster", "serviceName", "taskDefinition", "clientToken", "desiredCount"} {
-		delete(w.Strategy.Service, name)
 	}
 	for _, h := range c.LifecycleHooks {
 		w.Strategy.Pauses = w.Strategy.Pauses || h.TargetType == ecstypes.DeploymentLifecycleHookTargetTypePause
@@ -120,8 +116,8 @@ func WithImage(task map[string]any, name string, image func(was string) string) 
 	return changed, was
 }
 
-// serviceLine returns the service with ECS's own strategy, as an entry of a world file.
-func (s Strategy) serviceLine(w World, serving string) string {
+// serviceEntry returns the service with ECS's own strategy.
+func (s Strategy) serviceEntry(w World, serving string) ServiceEntry {
 	task, _ := WithImage(s.Task, s.Container, func(string) string { return serving })
 	service := maps.Clone(s.Service)
 	if n, ok := service["networkConfiguration"].(map[string]any); ok {
@@ -130,14 +126,10 @@ func (s Strategy) serviceLine(w World, serving string) string {
 		vpc["subnets"] = w.Subnets
 		service["networkConfiguration"] = map[string]any{"awsvpcConfiguration": vpc}
 	}
-	text, err := json.Marshal(map[string]any{"name": w.Service, "count": w.Tasks, "taskDefinition": task, "aws": service})
-	if err != nil {
-		return fmt.Sprintf("{name: %q}", w.Service) // never: the values were decoded from JSON
-	}
-	if demand := w.Scaling.serviceText(w.Tasks); demand != "" {
-		return strings.TrimSuffix(string(text), "}") + demand + "}"
-	}
-	return string(text)
+	delete(service, "desiredCount") // the count of the world takes its place
+	entry := NewServiceEntry(w.Service, "", w.Tasks, task, service)
+	entry.Demand = w.Scaling.demand(w.Tasks)
+	return entry
 }
 
 // OtherRule is a rule, or a listener of a Network Load Balancer, to which a world sends no modelled requests.
@@ -300,13 +292,5 @@ func (w World) writeOtherListeners(line func(string, ...any)) {
 		for n, r := range l.Rules {
 			line("%s", r.text(n))
 		}
-	}
-}
-
-// setAccount takes the account and Region of the cluster's ARN if no target group gives them.
-func (w *World) setAccount(cluster string) {
-	region, account, ok := sluice.ARNPlace(cluster)
-	if ok && w.Primary.ARN == "" && !w.UsesCloudMap() {
-		w.Region, w.Account = region, account
 	}
 }

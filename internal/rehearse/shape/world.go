@@ -161,6 +161,9 @@ func (w World) File(serving string) []byte {
 	line("account: %q\nregion: %s\nsubnets: [%s]\nclusters: [%s]", w.Account, w.Region, strings.Join(w.Subnets, ", "),
 		w.Cluster)
 	w.writeCapacity(line)
+	if all := w.NamespaceEntries(); len(all) > 0 {
+		line("namespaces: %s", jsonText(all))
+	}
 	named := w.Named
 	if w.Alarm {
 		named.Alarms = appendNew(slices.Clone(named.Alarms), AlarmName)
@@ -208,12 +211,12 @@ func (w World) File(serving string) []byte {
 	if w.Primary.ARN != "" {
 		group = ", targetGroup: " + w.Primary.Name()
 	}
-	group += w.Capacity.serviceText() + w.Scaling.serviceText(w.Tasks)
+	group += w.registryText() + w.Capacity.serviceText() + w.Scaling.serviceText(w.Tasks)
 	if w.Percents != (Percents{}) {
 		group += fmt.Sprintf(", minimumHealthyPercent: %d, maximumPercent: %d", w.Percents.Least, w.Percents.Most)
 	}
 	if w.Strategy.Kind != "" {
-		line("services:\n  - %s", w.Strategy.serviceLine(w, serving))
+		line("services:\n  - %s", jsonText(w.Strategy.serviceEntry(w, serving)))
 	} else {
 		line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
 			w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
