@@ -11,6 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/ecs"
+	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // awsMembers are members of the request that creates a resource, in AWS's shape and with AWS's
@@ -111,7 +114,16 @@ func (l *worldBuilder) createRolledOut(in *awsecs.CreateServiceInput) error {
 	if _, err := send(l.ctx, l, l.ecs.CreateService, in); err != nil {
 		return err
 	}
-	_, err := send(l.ctx, l, l.ecs.UpdateService, &awsecs.UpdateServiceInput{Cluster: in.Cluster, Service: in.ServiceName,
+	err := l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		if svc, ok := tx.Services.Get(*in.Cluster + "/" + *in.ServiceName); ok {
+			ecs.PlaceInServingGroups(tx, svc)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = send(l.ctx, l, l.ecs.UpdateService, &awsecs.UpdateServiceInput{Cluster: in.Cluster, Service: in.ServiceName,
 		DeploymentConfiguration: c})
 	return err
 }

@@ -46,7 +46,8 @@ func send[In, Out any](ctx context.Context, l *worldBuilder, call func(context.C
 }
 
 func (l *worldBuilder) buildAll() error {
-	for _, step := range []func() error{l.pinSubnets, l.addSecurityGroups, l.createLogGroups, l.addAlarms, l.createClusters, l.addCapacity,
+	for _, step := range []func() error{l.reserveIDs, l.pinSubnets, l.addSecurityGroups, l.createLogGroups,
+		l.addAlarms, l.createClusters, l.addCapacity,
 		l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.addRepositories, l.createServices, l.addFunctions,
 		l.createApplications, l.createScalableTargets, l.addReadable} {
 		if err := step(); err != nil {
@@ -62,6 +63,32 @@ func withPath(path string, err error) error {
 		return nil
 	}
 	return &pathError{path, err}
+}
+
+// reserveIDs reserves the IDs that the file gives to resources of load balancers and of Cloud Map.
+func (l *worldBuilder) reserveIDs() error {
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		reserve := func(id string) { tx.ReserveID(id[strings.LastIndexAny(id, "/-")+1:]) }
+		for _, g := range l.file.TargetGroups {
+			reserve(g.ARN)
+		}
+		for _, b := range l.file.LoadBalancers {
+			reserve(b.ARN)
+			for _, at := range b.Listeners {
+				reserve(at.ARN)
+				for _, r := range at.Rules {
+					reserve(r.ARN)
+				}
+			}
+		}
+		for _, n := range l.file.Namespaces {
+			reserve(n.ID)
+			for _, r := range n.Services {
+				reserve(r.ID)
+			}
+		}
+		return nil
+	})
 }
 
 // pinSubnets gives the default network's subnets their pinned ids. No resource refers to them yet.

@@ -74,6 +74,30 @@ func (w *workload) keepLiveGroups(running *world.TaskSet) {
 	}
 }
 
+// PlaceInServingGroups makes a new service start its tasks in the target group of each pair that gets
+// the requests of the production rule. After an odd number of deployments that is the alternate one.
+func PlaceInServingGroups(tx *world.Tx, svc *world.Service) {
+	p := svc.Primary()
+	for i, b := range docOfSet(p).LoadBalancers {
+		if b.AdvancedConfiguration == nil {
+			continue
+		}
+		pair, weights := pairOf(&b), map[string]int32{}
+		if rule, ok := tx.ShiftedRule(pair.ProductionRule); ok && rule.ForwardAction() != nil {
+			for _, s := range rule.ForwardAction().Groups {
+				weights[s.Group] = s.Weight
+			}
+		}
+		if weights[pair.TargetGroup] > 0 || weights[pair.Alternate] == 0 {
+			continue
+		}
+		p.Attached[i].TargetGroup = pair.Alternate
+		for _, r := range docOfService(svc).revisions {
+			r.shape.ResolvedConfiguration.LoadBalancers[i].TargetGroupArn = ptr(pair.Alternate)
+		}
+	}
+}
+
 // checkPair checks the two target groups and the rules of a load balancer entry, and adds them to
 // its attachment.
 func (w *workload) checkPair(tx *world.Tx, b *ecstypes.LoadBalancer, a *world.Attachment) error {

@@ -42,6 +42,7 @@ type Region struct {
 	requestSources []func(now time.Time) // see [Tx.AddRequestSource]
 
 	counters     map[string]int
+	reserved     map[string]bool // see [Tx.ReserveID]
 	privateState map[string]any
 }
 

@@ -91,8 +91,25 @@ func mixBits(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// ReserveID keeps an identifier from [Tx.NewHex]: a world file gives it to a resource. It may come from a
+// world with the same seed.
+func (tx *Tx) ReserveID(id string) {
+	if tx.reserved == nil {
+		tx.reserved = map[string]bool{}
+	}
+	tx.reserved[id] = true
+}
+
 // NewHex returns a new identifier of n hexadecimal digits, counted per purpose.
 func (tx *Tx) NewHex(purpose string, n int) string {
+	for {
+		if id := tx.nextHex(purpose, n); !tx.reserved[id] {
+			return id
+		}
+	}
+}
+
+func (tx *Tx) nextHex(purpose string, n int) string {
 	c := tx.nextCount("hex " + purpose)
 	var b []byte
 	for i := 0; len(b)*2 < n; i++ {

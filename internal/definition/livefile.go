@@ -122,7 +122,11 @@ func (s *Service) FileJSON() ([]byte, error) {
 			tree[m.name] = jsonValue(v.Field(m.index))
 		}
 	}
-	return indentedJSON(withoutDefaults(tree, serviceRules(treeOf(s.Input)).defaults, ""))
+	defaults := serviceRules(treeOf(s.Input)).defaults
+	if c := s.Input.DeploymentConfiguration; c != nil && c.Strategy == ecstypes.DeploymentStrategyBlueGreen {
+		delete(defaults, "deploymentConfiguration.bakeTimeInMinutes") // AWS requires it
+	}
+	return indentedJSON(withoutDefaults(tree, defaults, ""))
 }
 
 // indentedJSON writes a value for people: indented, and with < and & as they are.

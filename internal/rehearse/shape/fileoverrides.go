@@ -26,10 +26,8 @@ func (w *World) applyOverrides(r *appfile.Rehearsal) {
 	setIfGiven(r.Duration, &w.Lasts)
 	setIfGiven(r.MinTasks, &w.Scaling.Min)
 	setIfGiven(r.MaxTasks, &w.Scaling.Max)
-	for _, g := range []*Group{&w.Primary, &w.Canary} {
-		if g.ARN != "" {
-			g.applyOverrides(r)
-		}
+	for _, g := range w.allGroups() {
+		g.applyOverrides(r)
 	}
 }
 

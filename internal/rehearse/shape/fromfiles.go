@@ -52,7 +52,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 	w.setListeners(app)
 	w.setCloudMap(app)
 	w.setCapacity(app)
-	w.addOtherRules(app)
+	w.addOtherRules(app.Service.Input.LoadBalancers)
 	w.Named.AddApplication(app, w.Account, w.Region)
 	return w, nil
 }

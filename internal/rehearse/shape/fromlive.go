@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/survey"
@@ -51,6 +55,9 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	}
 	w.setRegistry(live.Registry)
 	w.setFromGroup(live.Deployer)
+	if err := w.setLiveStrategy(live.Service, app); err != nil {
+		return w, err
+	}
 	if err := w.measureBalancer(ctx, a); err != nil {
 		return w, err
 	}
@@ -78,8 +85,10 @@ func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
 		return nil
 	}
 	var listeners []string
-	for _, g := range []*Group{&w.Primary, &w.Canary} {
-		if g.ARN == "" {
+	measured := map[string]Group{}
+	for _, g := range w.allGroups() {
+		if known, ok := measured[g.ARN]; ok {
+			*g = known
 			continue
 		}
 		places, err := alb.FindGroups(ctx, a.ELB(), g.ARN)
@@ -98,11 +107,58 @@ func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
 		if g == &w.Primary {
 			w.Balancer, listeners = p.Balancer, p.Listeners
 		}
+		measured[g.ARN] = *g
 	}
 	if w.Balancer == "" {
 		return nil
 	}
-	return w.readRules(ctx, a, listeners)
+	if err := w.readRules(ctx, a, listeners); err != nil {
+		return err
+	}
+	return w.readOtherRules(ctx, a)
+}
+
+// setLiveStrategy sets the strategy with which the running service was deployed, and its pairs of target groups. The
+// files may have another one: a deployment can change the strategy.
+func (w *World) setLiveStrategy(live *ecstypes.Service, app *appfile.Application) error {
+	pair := firstPair(live.LoadBalancers)
+	own := live.DeploymentConfiguration != nil && isShifting(live.DeploymentConfiguration.Strategy)
+	if w.Controller != "ECS" || pair == nil && !own && w.Strategy.Service == nil {
+		return nil
+	}
+	have, err := definition.ServiceFromAWS(live)
+	if err != nil {
+		return err
+	}
+	w.Named.AddService(have.Input, w.Account)
+	w.setPair(pair)
+	if err := w.setServing(app, have.FileJSON); err != nil {
+		return err
+	}
+	w.addOtherRules(live.LoadBalancers)
+	return nil
+}
+
+// readOtherRules reads which target group of a pair gets the requests of a further rule.
+func (w *World) readOtherRules(ctx context.Context, a *account.Account) error {
+	for _, r := range w.OtherRules {
+		if r.ARN == "" || len(r.Groups) < 2 {
+			continue
+		}
+		d := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: r.Groups[0].ARN, Canary: r.Groups[1].ARN},
+			Listeners: []string{r.ListenerARN()}}
+		rules, err := d.Rules(ctx)
+		if err != nil {
+			return err
+		}
+		for _, live := range rules {
+			first, _ := live.Weight(r.Groups[0].ARN)
+			if second, _ := live.Weight(r.Groups[1].ARN); (live.ARN == r.ARN || r.Network) && first == 0 && second > 0 {
+				r.Groups[0], r.Groups[1] = r.Groups[1], r.Groups[0] // see OtherRule.Weights
+			}
+		}
+	}
+	return nil
 }
 
 // measureRequests reads from CloudWatch how many requests there are and how long they last. Without
@@ -138,7 +194,7 @@ func (w *World) readRules(ctx context.Context, a *account.Account, listeners []s
 	for _, r := range rules {
 		primary, ok := r.Weight(w.Primary.ARN)
 		canary, paired := r.Weight(w.Canary.ARN)
-		if !ok || len(r.Forward) > 2 || len(r.Forward) == 2 && !paired {
+		if !ok || len(r.Forward) > 2 || len(r.Forward) == 2 && !paired || w.isOtherRule(r) {
 			continue
 		}
 		i, known := byListener[r.Listener]
@@ -159,6 +215,13 @@ func (w *World) readRules(ctx context.Context, a *account.Account, listeners []s
 		w.Listeners = found
 	}
 	return nil
+}
+
+// isOtherRule reports whether a rule is one of [World.OtherRules], such as the test rule.
+func (w *World) isOtherRule(r alb.Rule) bool {
+	return slices.ContainsFunc(w.OtherRules, func(o OtherRule) bool {
+		return o.ARN != "" && (o.ARN == r.ARN || o.Network && o.ARN == r.Listener)
+	})
 }
 
 func stickyDuration(r alb.Rule) time.Duration {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,45 +16,63 @@ import (
 // Strategy is ECS's own strategy of a service, with which ECS itself shifts the requests from one target group to the
 // other. The zero value is ROLLING.
 type Strategy struct {
-	Kind     string // BLUE_GREEN, LINEAR or CANARY
+	Kind     string // of the deployment: BLUE_GREEN, LINEAR or CANARY
 	TestRule string // ARN of the test listener rule, or of the test listener of a Network Load Balancer; empty: none
 	Pauses   bool   // a hook waits for an answer
-	// Task and Service are the definitions of the files in AWS's shape: the service before the deployment is as they
-	// are, except for the image of Container.
+	// Task and Service are definitions in AWS's shape: the service before the deployment is as they are, except for the
+	// image of Container. Nil: the service has neither a strategy nor a pair of target groups.
 	Task, Service map[string]any
 	Container     string
 }
 
-// AlternatesGroups reports whether the target group that serves alternates with each deployment.
-func (w World) AlternatesGroups() bool { return w.UsesCodeDeploy() || w.Strategy.Kind != "" }
+// AlternatesGroups reports whether either target group of a pair may serve, because deployments shift the requests
+// from one to the other.
+func (w World) AlternatesGroups() bool { return w.UsesCodeDeploy() || w.Strategy.Service != nil }
 
-// setStrategy sets ECS's own strategy of the files, with the target group and the rules of its advancedConfiguration.
+// setStrategy sets ECS's own strategy of the files, with the target groups and the rules of its advancedConfiguration.
+// A rolling service may have that too, for a later strategy.
 func (w *World) setStrategy(app *appfile.Application) error {
-	c := app.Service.Input.DeploymentConfiguration
-	if w.Controller != "ECS" || c == nil || c.Strategy == "" || c.Strategy == ecstypes.DeploymentStrategyRolling {
+	if w.Controller != "ECS" {
 		return nil
 	}
-	w.Strategy = Strategy{Kind: string(c.Strategy), Container: MainContainer(app)}
-	var err error
-	if w.Strategy.Task, err = Members(app.Task.JSON()); err != nil {
-		return err
+	pair := firstPair(app.Service.Input.LoadBalancers)
+	if c := app.Service.Input.DeploymentConfiguration; c != nil && isShifting(c.Strategy) {
+		w.Strategy.Kind = string(c.Strategy)
+		for _, h := range c.LifecycleHooks {
+			w.Strategy.Pauses = w.Strategy.Pauses || h.TargetType == ecstypes.DeploymentLifecycleHookTargetTypePause
+		}
 	}
-	if w.Strategy.Service, err = Members(app.Service.JSON()); err != nil {
-		return err
+	if pair == nil && w.Strategy.Kind == "" {
+		return nil
 	}
-	for _, h := range c.LifecycleHooks {
-		w.Strategy.Pauses = w.Strategy.Pauses || h.TargetType == ecstypes.DeploymentLifecycleHookTargetTypePause
+	w.setPair(pair)
+	return w.setServing(app, app.Service.JSON)
+}
+
+func isShifting(s ecstypes.DeploymentStrategy) bool {
+	return s != "" && s != ecstypes.DeploymentStrategyRolling
+}
+
+// setServing sets the definitions of the service before the deployment.
+func (w *World) setServing(app *appfile.Application, service func() ([]byte, error)) (err error) {
+	w.Strategy.Container = MainContainer(app)
+	if w.Strategy.Task, err = Members(app.Task.JSON()); err == nil {
+		w.Strategy.Service, err = Members(service())
 	}
-	if a := firstPair(app); a != nil {
+	return err
+}
+
+// setPair sets the second target group of a pair and its test rule.
+func (w *World) setPair(a *ecstypes.AdvancedConfiguration) {
+	if a != nil {
 		w.Canary = w.Primary
 		w.Canary.ARN, w.Strategy.TestRule = aws.ToString(a.AlternateTargetGroupArn), aws.ToString(a.TestListenerRule)
 	}
-	return nil
 }
 
 // firstPair returns the advancedConfiguration of the load balancer whose requests are modelled, or nil.
-func firstPair(app *appfile.Application) *ecstypes.AdvancedConfiguration {
-	if lbs := app.Service.Input.LoadBalancers; len(lbs) > 0 {
+func firstPair(lbs []ecstypes.LoadBalancer) *ecstypes.AdvancedConfiguration {
+	if len(lbs) > 0 {
 		return lbs[0].AdvancedConfiguration
 	}
 	return nil
@@ -62,7 +81,8 @@ func firstPair(app *appfile.Application) *ecstypes.AdvancedConfiguration {
 // productionRules returns the rules that the files name: in the application file, or as production rule of ECS's own
 // strategy.
 func (w *World) productionRules(app *appfile.Application) []string {
-	if a := firstPair(app); a != nil && w.Strategy.Kind != "" && aws.ToString(a.ProductionListenerRule) != "" {
+	if a := firstPair(app.Service.Input.LoadBalancers); a != nil && w.Strategy.Service != nil &&
+		aws.ToString(a.ProductionListenerRule) != "" {
 		return []string{*a.ProductionListenerRule}
 	}
 	return app.ListenerRules
@@ -150,15 +170,18 @@ func (r OtherRule) ListenerARN() string {
 
 // addOtherRules adds the test rule of ECS's own strategy, and the target groups of further load balancers of the service
 // with their rules.
-func (w *World) addOtherRules(app *appfile.Application) {
+func (w *World) addOtherRules(lbs []ecstypes.LoadBalancer) {
 	add := func(arn string, groups ...Group) {
+		if slices.ContainsFunc(w.OtherRules, func(r OtherRule) bool { return r.ARN == arn && r.Groups[0] == groups[0] }) {
+			return
+		}
 		r := OtherRule{ARN: arn, Groups: groups, Network: strings.Contains(arn, networkListener)}
 		w.OtherRules = append(w.OtherRules, r)
 	}
 	if w.Strategy.TestRule != "" {
 		add(w.Strategy.TestRule, w.Primary, w.Canary)
 	}
-	for _, lb := range app.Service.Input.LoadBalancers {
+	for _, lb := range lbs {
 		arn := aws.ToString(lb.TargetGroupArn)
 		if arn == "" || arn == w.Primary.ARN || arn == w.Canary.ARN {
 			continue
@@ -166,7 +189,7 @@ func (w *World) addOtherRules(app *appfile.Application) {
 		g := w.Primary
 		g.ARN = arn
 		a := lb.AdvancedConfiguration
-		if a == nil || w.Strategy.Kind == "" {
+		if a == nil || w.Strategy.Service == nil {
 			add("", g)
 			continue
 		}
@@ -178,6 +201,21 @@ func (w *World) addOtherRules(app *appfile.Application) {
 			}
 		}
 	}
+}
+
+// allGroups returns every target group of the service; one that several rules name, several times.
+func (w *World) allGroups() (all []*Group) {
+	for _, g := range []*Group{&w.Primary, &w.Canary} {
+		if g.ARN != "" {
+			all = append(all, g)
+		}
+	}
+	for _, r := range w.OtherRules {
+		for i := range r.Groups {
+			all = append(all, &r.Groups[i])
+		}
+	}
+	return all
 }
 
 // OtherGroups returns the target groups of the service besides the two whose requests are modelled.

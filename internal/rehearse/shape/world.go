@@ -215,7 +215,7 @@ func (w World) File(serving string) []byte {
 	if w.Percents != (Percents{}) {
 		group += fmt.Sprintf(", minimumHealthyPercent: %d, maximumPercent: %d", w.Percents.Least, w.Percents.Most)
 	}
-	if w.Strategy.Kind != "" {
+	if w.Strategy.Service != nil {
 		line("services:\n  - %s", jsonText(w.Strategy.serviceEntry(w, serving)))
 	} else {
 		line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
