@@ -208,3 +208,22 @@ func TestResetIsTheStartAgain(t *testing.T) {
 		t.Errorf("%v %+v", err, empty.View())
 	}
 }
+
+// A file may have IDs of another world with the same seed. New resources get others.
+func TestIDsOfTheFileAreNotGivenAgain(t *testing.T) {
+	s := newSim(t, awssim.Options{})
+	load(t, s, "loadBalancers: [{name: edge, listeners: [{port: 80, fixed: {status: 200}}]}]")
+	was := s.View().Regions[0].LoadBalancers[0].Listeners[0].ARN
+	load(t, s, "loadBalancers: [{name: edge, listeners: [{port: 80, arn: \""+was+"\", fixed: {status: 200}}, "+
+		"{port: 81, fixed: {status: 200}}]}]")
+	all := s.View().Regions[0].LoadBalancers[0].Listeners
+	if len(all) != 2 || all[0].ARN != was || all[1].ARN == was {
+		t.Errorf("%+v", all)
+	}
+	elb := awselb.NewFromConfig(s.Config())
+	out, err := elb.DescribeListeners(t.Context(), &awselb.DescribeListenersInput{
+		LoadBalancerArn: &s.View().Regions[0].LoadBalancers[0].ARN})
+	if err != nil || len(out.Listeners) != 2 {
+		t.Errorf("%d listeners, %v", len(out.Listeners), err)
+	}
+}

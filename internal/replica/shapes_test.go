@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -48,6 +49,12 @@ var shapes = map[string]struct{ service, task, container string }{
 		"healthCheckGracePeriodSeconds": 60`, fargateTask, web},
 	"two groups": {fargate + `, "loadBalancers": [` + attachment("web") + `,
 		` + attachment("internal") + `]`, fargateTask, web},
+	"BLUE_GREEN": {fargate + `, "loadBalancers": [` + pairAttachment("web", "0") + `],
+		"deploymentConfiguration": {"strategy": "BLUE_GREEN", "bakeTimeInMinutes": 0}`, fargateTask, web},
+	"two pairs": {fargate + `, "loadBalancers": [` + pairAttachment("web", "0") + `, ` + pairAttachment("inner", "2") + `],
+		"deploymentConfiguration": {"strategy": "LINEAR", "bakeTimeInMinutes": 2,
+		"linearConfiguration": {"stepPercent": 25.0, "stepBakeTimeInMinutes": 1}}`, fargateTask, web},
+	"a pair for later": {fargate + `, "loadBalancers": [` + pairAttachment("web", "0") + `]`, fargateTask, web},
 	"named": {fargate + `,
 		"serviceRegistries": [{"registryArn": "` + registryARN + `"}]`, fargateTask, web},
 	"task sets": {fargate + `, "deploymentController": {"type": "EXTERNAL"}`, fargateTask, ""},
@@ -79,6 +86,44 @@ const (
 func attachment(group string) string {
 	return `{"targetGroupArn": "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/` + group +
 		`/943f017f100becff", "containerName": "app", "containerPort": 80}`
+}
+
+// pairAttachment is a load balancer with a pair of target groups, such as web and web-next, and its rules.
+func pairAttachment(group, rule string) string {
+	const rules = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/edge/0123456789abcdef/" +
+		"0123456789abcdef/0123456789abcde"
+	return strings.TrimSuffix(attachment(group), "}") + `, "advancedConfiguration": {"alternateTargetGroupArn":
+		"arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/` + group + `-next/943f017f100becff",
+		"productionListenerRule": "` + rules + rule + `", "testListenerRule": "` + rules + rule + `1",
+		"roleArn": "arn:aws:iam::123456789012:role/ecs"}}`
+}
+
+// A copy of a service with ECS's own strategy has its tasks in the target group that serves.
+func TestCopyServesFromTheSecondGroup(t *testing.T) {
+	shape := shapes["BLUE_GREEN"]
+	w, err := replica.FromFiles(loadShape(t, shape.service, shape.task, shape.container))
+	failOn(t, err)
+	for _, r := range w.LoadBalancers[0].Listeners[0].Rules {
+		r.Forward["web"], r.Forward["web-next"] = 0, 100
+	}
+	text, err := w.Text()
+	failOn(t, err)
+	_, s := copyLive(t, newSim(t, text), "prod", "shop")
+	elb := awselb.NewFromConfig(s.Config())
+	groups, err := elb.DescribeTargetGroups(t.Context(), &awselb.DescribeTargetGroupsInput{
+		Names: []string{"web-next"}})
+	failOn(t, err)
+	health, err := elb.DescribeTargetHealth(t.Context(), &awselb.DescribeTargetHealthInput{
+		TargetGroupArn: groups.TargetGroups[0].TargetGroupArn})
+	failOn(t, err)
+	if n := len(health.TargetHealthDescriptions); n != 2 {
+		t.Errorf("%d targets in the group that serves", n)
+	}
+	for _, x := range health.TargetHealthDescriptions {
+		if x.TargetHealth.State != "healthy" {
+			t.Errorf("target %s is %s", *x.Target.Id, x.TargetHealth.State)
+		}
+	}
 }
 
 // Two JSON files of every shape build a local AWS whose service differs from them in the image only,
