@@ -103,10 +103,12 @@ func (l *worldBuilder) createWithTaskSet(in *awsecs.CreateServiceInput) error {
 }
 
 // createRolledOut creates a service whose first deployment has ended by the time the file is loaded. ECS's own strategies
-// shift, bake and wait for hooks for longer than that, so a service with one has rolled out its first revision.
+// shift, bake and wait for hooks for longer than that, so a service with one, or with a bake time, has rolled out its first
+// revision without.
 func (l *worldBuilder) createRolledOut(in *awsecs.CreateServiceInput) error {
 	c := in.DeploymentConfiguration
-	if c == nil || c.Strategy == "" || c.Strategy == ecstypes.DeploymentStrategyRolling || !l.file.isSettled() {
+	if c == nil || !l.file.isSettled() || aws.ToInt32(c.BakeTimeInMinutes) == 0 &&
+		(c.Strategy == "" || c.Strategy == ecstypes.DeploymentStrategyRolling) {
 		_, err := send(l.ctx, l, l.ecs.CreateService, in)
 		return err
 	}
@@ -114,16 +116,16 @@ func (l *worldBuilder) createRolledOut(in *awsecs.CreateServiceInput) error {
 	if _, err := send(l.ctx, l, l.ecs.CreateService, in); err != nil {
 		return err
 	}
-	err := l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+	at := l.at
+	l.later = append(l.later, func() error {
+		_, err := send(l.ctx, l, l.ecs.UpdateService, &awsecs.UpdateServiceInput{Cluster: in.Cluster,
+			Service: in.ServiceName, DeploymentConfiguration: c})
+		return withPath(at, err)
+	})
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		if svc, ok := tx.Services.Get(*in.Cluster + "/" + *in.ServiceName); ok {
 			ecs.PlaceInServingGroups(tx, svc)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	_, err = send(l.ctx, l, l.ecs.UpdateService, &awsecs.UpdateServiceInput{Cluster: in.Cluster, Service: in.ServiceName,
-		DeploymentConfiguration: c})
-	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/sluice-ecs/sluice/awssim"
@@ -119,6 +120,27 @@ func TestWorldInWrongShape(t *testing.T) {
 		err := s.Load("world.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", change, err)
+		}
+	}
+}
+
+// The first deployment of a service in a settled world has ended, whatever its configuration lets later ones wait for.
+func TestSettledWorldHasNoDeploymentInProgress(t *testing.T) {
+	for _, strategy := range []string{"ROLLING", "BLUE_GREEN"} {
+		s := newSim(t, awssim.Options{Clock: newHands()})
+		file, _, _ := strings.Cut(definedWorld, "      loadBalancers: [{targetGroupArn")
+		load(t, s, strings.Replace(file, "CONTROLLER", "deploymentConfiguration: {strategy: "+strategy+
+			", bakeTimeInMinutes: 30}", 1))
+		out, err := awsecs.NewFromConfig(s.Config()).DescribeServices(ctx, &awsecs.DescribeServicesInput{
+			Cluster: aws.String("prod"), Services: []string{"web"}})
+		if err != nil || len(out.Services) != 1 {
+			t.Fatal(out, err)
+		}
+		svc := out.Services[0]
+		c := svc.DeploymentConfiguration
+		if len(svc.Deployments) != 1 || svc.Deployments[0].RolloutState != ecstypes.DeploymentRolloutStateCompleted ||
+			string(c.Strategy) != strategy || aws.ToInt32(c.BakeTimeInMinutes) != 30 {
+			t.Errorf("%s: %+v %+v", strategy, svc.Deployments, c)
 		}
 	}
 }

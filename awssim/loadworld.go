@@ -58,7 +58,7 @@ const leadTime = 10 * time.Minute
 //
 // Load creates the resources through the APIs, so an error of an API is an error here. Unless
 // settled is false, the resources have existed for ten minutes: services run and their targets are
-// healthy. The first deployment of a service with one of ECS's own strategies was a rolling one,
+// healthy. The first deployment of a service with one of ECS's own strategies or a bake time was a rolling one without,
 // because those take longer. Errors begin with file:line; after an error the world is unchanged.
 // Sockets open when the simulator listens.
 func (s *Sim) Load(file string, data []byte) error {
@@ -128,8 +128,10 @@ func (s *Sim) buildWorld(f *worldFile, listening bool) (*generation, error) {
 		return nil, f.withLine(err)
 	}
 	e.world.Advance()
-	if err := l.moveTags(); err != nil {
-		return nil, err
+	for _, do := range append(l.later, l.moveTags) {
+		if err := do(); err != nil {
+			return nil, f.withLine(err)
+		}
 	}
 	for i, line := range f.Faults {
 		x, err := e.parseFault(line)

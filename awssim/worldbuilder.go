@@ -34,6 +34,8 @@ type worldBuilder struct {
 	// listenerARNs are by "<load balancer>:<port>".
 	listenerARNs map[string]string
 	registryARNs map[string]string // registry -> ARN
+	at           string            // path in the file of what is created now
+	later        []func() error    // what is done when the world is settled
 }
 
 // send calls an operation with an input that its model allows.
@@ -348,8 +350,9 @@ func (l *worldBuilder) ruleActions(a actionFile) []elbtypes.Action {
 
 func (l *worldBuilder) createServices() error {
 	for i, svc := range l.file.Services {
+		l.at = fmt.Sprintf("services[%d]", i)
 		if err := l.createService(svc); err != nil {
-			return withPath(fmt.Sprintf("services[%d]", i), err)
+			return withPath(l.at, err)
 		}
 	}
 	return nil

@@ -22,10 +22,12 @@ func ReportsExternalChange(e sluice.Envelope) bool {
 	return back || externalChangePattern.Match(e.Data)
 }
 
-// recordRuleDrift records when another actor set a rule to weights that it never had.
+// recordRuleDrift records when another actor set a rule to weights that it never had. With ECS's own strategies ECS sets
+// them, and the end of the deployment shows whether callers get the version.
 func (c *ruleChecks) recordRuleDrift(r *world.Rule, now [2]int32) {
 	first := c.env.weightsOf(&world.Rule{Actions: c.initialActions[r.ARN]})
 	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] && c.env.Case.IsAttentive() && !c.rollsBack &&
+		c.env.Case.World.Strategy.Kind == "" &&
 		!(sum == 0 && c.env.Case.World.UsesCodeDeploy()) { // a rule that is gone: only the end of the deployment reads it
 		c.ruleDriftAt = c.env.Clock.Now()
 	}

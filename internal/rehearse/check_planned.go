@@ -112,3 +112,7 @@ func (p *WriteChecks) RecordClaimTaken(at time.Time) {
 		p.claimTakenAt = at
 	}
 }
+
+// RecordClaimRemoved records that another tool removed the claim of whoever had it: nobody can know of a claim that was
+// there before.
+func (p *WriteChecks) RecordClaimRemoved() { p.claimTakenAt = time.Time{} }

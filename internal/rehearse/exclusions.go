@@ -25,10 +25,11 @@ func (c Case) hasActBefore(does string) bool {
 	})
 }
 
-// deletesNeighbours reports whether another actor deletes a listener or a group, and with them what sluice must not
-// change.
+// deletesNeighbours reports whether another actor deletes a listener, a group or a rule, and with them what sluice must
+// not change. A default rule cannot be deleted.
 func (c Case) deletesNeighbours() bool {
-	return c.HasIntervention(EditRuleListener) || c.HasIntervention(EditRuleGroup)
+	return c.HasIntervention(EditRuleListener) || c.HasIntervention(EditRuleGroup) ||
+		c.HasIntervention(EditRuleDelete) && !c.World.FirstRule().IsDefault()
 }
 
 // HasFault reports whether the case has a fault of one of the kinds.

@@ -46,7 +46,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 	}
 	w.setGroups(app)
 	w.setDeployer(app)
-	if err := w.setStrategy(app); err != nil {
+	if err := w.SetStrategy(app); err != nil {
 		return w, err
 	}
 	w.setListeners(app)

@@ -23,15 +23,19 @@ type Strategy struct {
 	// image of Container. Nil: the service has neither a strategy nor a pair of target groups.
 	Task, Service map[string]any
 	Container     string
+	Generated     Generated
 }
+
+// Generated is the configuration of a strategy in generated files; times are in minutes.
+type Generated struct{ Percent, StepBake, Bake int }
 
 // AlternatesGroups reports whether either target group of a pair may serve, because deployments shift the requests
 // from one to the other.
 func (w World) AlternatesGroups() bool { return w.UsesCodeDeploy() || w.Strategy.Service != nil }
 
-// setStrategy sets ECS's own strategy of the files, with the target groups and the rules of its advancedConfiguration.
+// SetStrategy sets ECS's own strategy of the files, with the target groups and the rules of its advancedConfiguration.
 // A rolling service may have that too, for a later strategy.
-func (w *World) setStrategy(app *appfile.Application) error {
+func (w *World) SetStrategy(app *appfile.Application) error {
 	if w.Controller != "ECS" {
 		return nil
 	}
@@ -65,7 +69,9 @@ func (w *World) setServing(app *appfile.Application, service func() ([]byte, err
 // setPair sets the second target group of a pair and its test rule.
 func (w *World) setPair(a *ecstypes.AdvancedConfiguration) {
 	if a != nil {
-		w.Canary = w.Primary
+		if w.Canary.ARN == "" {
+			w.Canary = w.Primary
+		}
 		w.Canary.ARN, w.Strategy.TestRule = aws.ToString(a.AlternateTargetGroupArn), aws.ToString(a.TestListenerRule)
 	}
 }

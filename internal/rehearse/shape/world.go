@@ -129,6 +129,19 @@ type Rule struct {
 	Sticky          time.Duration
 }
 
+// IsDefault reports whether the rule is the default action of its listener.
+func (r Rule) IsDefault() bool { return r.Priority == 0 }
+
+// FirstRule returns the first rule of the first listener.
+func (w World) FirstRule() Rule {
+	for _, l := range w.Listeners {
+		for _, r := range l.Rules {
+			return r
+		}
+	}
+	return Rule{}
+}
+
 // CanaryRulePriority is the priority of the rule of [World.CanaryOnlyRule].
 const CanaryRulePriority = 1
 

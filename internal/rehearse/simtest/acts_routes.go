@@ -52,4 +52,5 @@ func (f *simulation) removeClaim() {
 	w := f.env.Case.World
 	arn := "arn:aws:ecs:" + w.Region + ":" + w.Account + ":service/" + w.Cluster + "/" + w.Service
 	f.env.CallECS("UntagResource", map[string]any{"resourceArn": arn, "tagKeys": []string{plan.ClaimTag}})
+	f.rehearsal.Writes.RecordClaimRemoved()
 }

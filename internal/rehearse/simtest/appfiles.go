@@ -32,6 +32,7 @@ func fileParts() []func(*draft, rehearse.Case) {
 		(*draft).writeContainer,
 		(*draft).writeTaskSets,
 		(*draft).writeRolling,
+		(*draft).writeNative,
 		(*draft).writeCanaryService,
 		(*draft).writeCodeDeploy,
 		(*draft).writeHooks,
@@ -114,7 +115,7 @@ func (d *draft) writeGroups(c rehearse.Case) {
 }
 
 func (d *draft) writeRolling(c rehearse.Case) {
-	if c.World.Controller == "ECS" && !c.World.UsesCloudMap() {
+	if c.World.Controller == "ECS" && !c.World.UsesCloudMap() && !usesNative(c) {
 		writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]",
 			c.World.Primary.ARN, c.World.Port)
 		percents := ""

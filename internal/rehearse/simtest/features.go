@@ -79,7 +79,7 @@ func generalFeatures() []feature {
 				!c.World.UsesCloudMap()
 		}, (*random).addTrafficIntervention},
 		{"batches", 40, func(c rehearse.Case) bool {
-			return c.World.Controller == "ECS" && !c.World.UsesCloudMap() &&
+			return c.World.Controller == "ECS" && !c.World.UsesCloudMap() && !usesNative(c) &&
 				c.World.Tasks > 1
 		}, func(d *random, c *rehearse.Case) {
 			c.World.Percents = []shape.Percents{{Least: 50, Most: 100}, {Least: 50, Most: 200}, {Least: 100, Most: 150},
@@ -166,7 +166,11 @@ func lagFeatures() []feature {
 		{"tokens that are forgotten", 20, hasService, func(d *random, c *rehearse.Case) {
 			c.World.Lags.Tokens = d.oneDuration(20*time.Second, time.Minute, 5*time.Minute)
 		}},
-		{"few task starts", 15, hasService, func(d *random, c *rehearse.Case) { c.World.Lags.Starts = 3 + d.upTo(9) }},
+		{"few task starts", 15, hasService, func(d *random, c *rehearse.Case) {
+			if c.World.Lags.Starts = 3 + d.upTo(9); usesNative(*c) { // two versions whole: one that dies takes no start of the other
+				c.World.Lags.Starts += 12
+			}
+		}},
 		{"stale reads of everything", 25, nil, func(d *random, c *rehearse.Case) {
 			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d",
 				d.oneOf("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))

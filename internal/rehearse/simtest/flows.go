@@ -116,6 +116,7 @@ func Flows() []Flow {
 	}
 	all = append(all, jobFlows(with)...)
 	all = append(all, codeDeployFlows(with, bad, suspends)...)
+	all = append(all, nativeFlows(with, bad)...)
 	return append(all, cloudMapFlows(with)...)
 }
 

@@ -24,8 +24,9 @@ func allKinds() []kind {
 		{"a task by itself", 5, (*random).generateJob},
 		{"by name", 15, (*random).generateCloudMap},
 		{"rolling", 15, (*random).generateRolling},
-		{"a service beside", 20, (*random).generateServices},
-		{"by CodeDeploy", 10, (*random).generateCodeDeploy},
+		{"a service beside", 15, (*random).generateServices},
+		{"by CodeDeploy", 8, (*random).generateCodeDeploy},
+		{"by ECS itself", 7, (*random).generateNative},
 	}
 }
 

@@ -42,6 +42,7 @@ func prepare(c rehearse.Case, k clock.Clock) (*rehearse.Rehearsal, error) {
 // withFiles returns the case with its generated application.
 func withFiles(c rehearse.Case) rehearse.Case {
 	c.Files, c.File, c.From, c.Generated = Application(c), "sluice.yaml", nil, true
+	addDefinitions(&c)
 	return c
 }
 

@@ -123,6 +123,7 @@ func deployerTraits() []trait {
 		boolTrait("strange", func(w *shape.World) *bool { return &w.OtherToolSet }),
 		{"network", func(w shape.World) string { return strconv.FormatBool(w.UsesNetworkBalancer()) },
 			func(w *shape.World, v string) error { w.SetNetworkBalancer(v == "true"); return nil }},
+		nativeTrait(),
 	}
 }
 

@@ -129,9 +129,7 @@ func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, a
 	if err != nil {
 		return nil, err
 	}
-	switch rec.Status {
-	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
-	default:
+	if !isRunning(rec.Status) {
 		return live, nil
 	}
 	saved, err := s.Memory.Rolling.Load(ctx)
@@ -151,11 +149,59 @@ func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, a
 		}
 	}
 	if !isRollingBack(rec.Status) {
-		if _, err := s.Client.StopDeployment(ctx, s.MakeWrite, label, arn); err != nil {
+		stopped, err := s.Client.StopDeployment(ctx, s.MakeWrite, label, arn)
+		if err == nil && !stopped && live.ForVerdict().IsNative() {
+			return awaitCleanUp(ctx, s, after, arn)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return awaitRollbackStart(ctx, s, *saved.Stop, after)
+}
+
+// awaitCleanUp waits for the end of a deployment with ECS's own strategy that ECS does not stop any more: it has moved the
+// requests, and removes the former tasks. A deployment that begins before may send requests to the group of these tasks
+// at once. If the former tasks are gone and its own do not run, or if ECS does not end it for as long as a deployment may
+// be without progress, a new deployment is the only way out. It returns the service after that.
+func awaitCleanUp(ctx context.Context, s *step.Step, after step.WriteProof, arn string) (*ecs.ServiceState, error) {
+	for ranAt := s.Clock.Now(); ; {
+		rec, err := s.Client.Record(ctx, arn)
+		if err != nil {
+			return nil, err
+		}
+		live, err := s.ReadAfter(ctx, after)
+		if err != nil || !isRunning(rec.Status) {
+			return live, err
+		}
+		hasFormer, lacksTasks := cleanUpOf(live)
+		if hasFormer {
+			ranAt = s.Clock.Now()
+		}
+		if !hasFormer && lacksTasks || s.Clock.Now().Sub(ranAt) >= s.Plan.ProgressDeadline {
+			return live, nil
+		}
+		if s.IsFirstTime("a deployment that ECS does not stop") {
+			s.Host.Emit(sluice.Waiting{For: "ECS to end the deployment that it does not stop", Detail: rec.Stage})
+		}
+		if err := s.PauseFor(ctx, step.ReadBackDelay); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// cleanUpOf reports whether former tasks still run, and whether the PRIMARY deployment lacks tasks.
+func cleanUpOf(live *ecs.ServiceState) (hasFormer, lacksTasks bool) {
+	id, _ := live.PrimaryDeployment()
+	for _, d := range live.ForVerdict().Deployments {
+		hasFormer = hasFormer || d.ID != id && d.Running > 0
+		lacksTasks = lacksTasks || d.ID == id && d.Running < d.Desired
+	}
+	return hasFormer, lacksTasks
+}
+
+func isRunning(status string) bool {
+	return status == "PENDING" || status == "IN_PROGRESS" || isRollingBack(status)
 }
 
 func isRollingBack(status string) bool {

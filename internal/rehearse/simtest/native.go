@@ -1,0 +1,112 @@
+package simtest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
+)
+
+// Services whose requests ECS shifts itself, with its strategies BLUE_GREEN, LINEAR and CANARY.
+
+// generateNative generates a strategy. Its times may be longer than a deployment may be without progress.
+func (d *random) generateNative(c *rehearse.Case) {
+	c.World.Controller = "ECS"
+	minutes := []int{0, 0, 1, 3, 12, 25}
+	s := shape.Generated{Percent: 5 + d.upTo(90), StepBake: minutes[d.upTo(4)], Bake: minutes[d.upTo(5)]}
+	setNative(&c.World, d.oneOf("BLUE_GREEN", "LINEAR", "CANARY"), s)
+	if d.chance(30) {
+		c.Breaker = true // ECS ignores it
+	}
+}
+
+// productionRule is the rule whose weights ECS changes.
+const productionRule = arnBase + "listener-rule/app/web/" + hexID + "/" + hexID + "/" + hexID
+
+func setNative(w *shape.World, kind string, s shape.Generated) {
+	w.Strategy = shape.Strategy{Kind: kind, Generated: s}
+	w.Listeners[0].Rules = []shape.Rule{{ARN: productionRule, Priority: 10, Path: "/rule1", Primary: 100}}
+}
+
+// nativeTrait is the trait of ECS's own strategies: kind/percent/step bake/bake, in minutes.
+func nativeTrait() trait {
+	return trait{"strategy", func(w shape.World) string {
+		if w.Strategy.Kind == "" {
+			return "ROLLING"
+		}
+		g := w.Strategy.Generated
+		return fmt.Sprintf("%s/%d/%d/%d", w.Strategy.Kind, g.Percent, g.StepBake, g.Bake)
+	}, func(w *shape.World, v string) error {
+		if v == "ROLLING" {
+			w.Strategy = shape.Strategy{}
+			return nil
+		}
+		kind, rest, _ := strings.Cut(v, "/")
+		var g shape.Generated
+		_, err := fmt.Sscanf(rest, "%d/%d/%d", &g.Percent, &g.StepBake, &g.Bake)
+		setNative(w, kind, g)
+		return err
+	}}
+}
+
+func usesNative(c rehearse.Case) bool { return c.World.Strategy.Kind != "" }
+
+// writeNative writes the strategy and its second target group to the service definition.
+func (d *draft) writeNative(c rehearse.Case) {
+	if !usesNative(c) {
+		return
+	}
+	w, g, steps := c.World, c.World.Strategy.Generated, ""
+	switch w.Strategy.Kind {
+	case "LINEAR":
+		steps = fmt.Sprintf(", linearConfiguration: {stepPercent: %d, stepBakeTimeInMinutes: %d}", g.Percent, g.StepBake)
+	case "CANARY":
+		steps = fmt.Sprintf(", canaryConfiguration: {canaryPercent: %d, canaryBakeTimeInMinutes: %d}", g.Percent, g.StepBake)
+	}
+	writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d, "+
+		"advancedConfiguration: {alternateTargetGroupArn: %q, productionListenerRule: %q, "+
+		"roleArn: \"arn:aws:iam::%s:role/shifts\"}}]", w.Primary.ARN, w.Port, w.Canary.ARN, productionRule, w.Account)
+	writeLine(&d.service, "deploymentConfiguration: {strategy: %s, bakeTimeInMinutes: %d%s, "+
+		"deploymentCircuitBreaker: {enable: %t, rollback: %t}}", w.Strategy.Kind, g.Bake, steps, c.Breaker, c.Breaker)
+}
+
+// addDefinitions gives the world of a service with ECS's own strategy the definitions of its files.
+func addDefinitions(c *rehearse.Case) {
+	if !usesNative(*c) {
+		return
+	}
+	app, err := c.LoadApplication()
+	if err == nil {
+		err = c.World.SetStrategy(app)
+	}
+	if err != nil {
+		panic(err) // the generator writes files that cannot be read
+	}
+}
+
+// nativeFlows returns the flows of services with ECS's own strategies.
+func nativeFlows(with func(...func(*rehearse.Case)) rehearse.Case, bad func(*rehearse.Case)) []Flow {
+	by := func(kind string, g shape.Generated) func(*rehearse.Case) {
+		return func(c *rehearse.Case) {
+			c.World.Controller = "ECS"
+			setNative(&c.World, kind, g)
+		}
+	}
+	rollBackAt := func(at time.Duration) func(*rehearse.Case) {
+		return func(c *rehearse.Case) {
+			c.Interventions = []rehearse.Intervention{{At: at, Does: rehearse.Rollback}}
+		}
+	}
+	canary := by("CANARY", shape.Generated{Percent: 20, StepBake: 1, Bake: 1})
+	return []Flow{
+		{"BLUE_GREEN", with(by("BLUE_GREEN", shape.Generated{Bake: 1}))},
+		{"LINEAR", with(by("LINEAR", shape.Generated{Percent: 50}))},
+		{"CANARY", with(canary)},
+		{"CANARY of a bad version", with(canary, bad)},
+		{"CANARY, rolled back with a share moved", with(canary, rollBackAt(100*time.Second))},
+		{"BLUE_GREEN, rolled back while ECS cleans up", with(by("BLUE_GREEN", shape.Generated{}), rollBackAt(130*time.Second))},
+		{"BLUE_GREEN, rolled back on request", with(by("BLUE_GREEN", shape.Generated{}), rollbackAfter(1))},
+	}
+}
