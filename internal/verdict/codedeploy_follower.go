@@ -549,10 +549,10 @@ func (b *CodeDeployFollower) checkLimits(now time.Time) *conclusion {
 	if b.limit.isNear(now.Sub(b.began)) {
 		return &conclusion{outcome: sluice.TimedOut, why: b.limit.text()}
 	}
-	if b.waitsAsConfigured() || b.hold.time > 0 {
+	if b.waitsAsConfigured() {
 		b.progressAt = now // the time counts from its end
 	}
-	if b.want.Deadline > 0 && now.Sub(b.progressAt) >= b.want.Deadline {
+	if b.want.Deadline > 0 && b.hold.time == 0 && now.Sub(b.progressAt) >= b.want.Deadline {
 		return b.concludeStalled()
 	}
 	return nil

@@ -280,19 +280,18 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	if r.isHeld(s) {
 		r.pace.progressAt = o.At // the time counts from its end
 	}
-	if r.want.Deadline > 0 && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {
+	waits := r.hold.time > 0 && r.followed.allTasksRun(s)
+	if r.want.Deadline > 0 && !waits && o.At.Sub(r.pace.progressAt) >= r.want.Deadline {
 		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("no progress for %s", r.want.Deadline)}
 	}
 	return nil
 }
 
-// isHeld reports whether nothing has to start or stop before the deployment goes on: ECS or a bake time lets time pass, or
-// ECS shifts requests back to a restored version whose tasks run all. The record of that one shows no stage.
+// isHeld reports whether no task has to start or stop before ECS goes on: a hook waits for an answer, ECS lets time pass,
+// or it shifts requests back to a restored version whose tasks run all. The record of that one shows no stage.
 func (r *ServiceFollower) isHeld(s *Service) bool {
-	if r.lastRecord != nil && r.lastRecord.holdsTasks() {
-		return true
-	}
-	return (r.hold.time > 0 || s != nil && s.IsNative() && r.followsRestored(s)) && r.followed.allTasksRun(s)
+	return r.lastRecord != nil && r.lastRecord.holdsTasks() ||
+		s != nil && s.IsNative() && r.followsRestored(s) && r.followed.allTasksRun(s)
 }
 
 // needsTaskChange reports whether the followed deployment is in progress and still has tasks to
