@@ -95,6 +95,9 @@ engine:
 	mkdir -p $(ENGINE) && cd $(ENGINE) && { test -f go.mod || $(GO) mod init engine; }
 	cd $(ENGINE) && GOFLAGS=-mod=mod $(GO) get $(PULUMI)/cmd/pulumi@v3.274.1
 	cd $(ENGINE) && GOFLAGS=-mod=mod $(GO) build -o pulumi $(PULUMI)/cmd/pulumi
+	mkdir -p $(ENGINE)/yaml && cd $(ENGINE)/yaml && { test -f go.mod || $(GO) mod init yaml; }
+	cd $(ENGINE)/yaml && GOFLAGS=-mod=mod $(GO) get $(YAML_HOST)@v1.25.0
+	cd $(ENGINE)/yaml && GOFLAGS=-mod=mod $(GO) build -o ../pulumi-language-yaml $(YAML_HOST)
 
 test: fmt layers generated vet
 	$(GO) test -timeout 30m -vet=off -ldflags=-w ./...
