@@ -26,6 +26,7 @@ type Case struct {
 	RestartDelay  time.Duration  // time between a kill and the next process; 0: [minRestartDelay]
 	OutsidePolicy string         // onOutsideChange; empty is stop
 	Deadline      time.Duration  // progressDeadline
+	Bake          time.Duration  // bake
 	Faults        []string       // lines of awssim/fault, active from the start of the deployment
 	Interventions []Intervention // by people and other tools
 	Kills         []Kill         // one for each process of sluice, in order

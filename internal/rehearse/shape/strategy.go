@@ -27,7 +27,10 @@ type Strategy struct {
 }
 
 // Generated is the configuration of a strategy in generated files; times are in minutes.
-type Generated struct{ Percent, StepBake, Bake int }
+type Generated struct {
+	Percent, StepBake, Bake int
+	Pause                   string // lifecycle stage with a hook that a person answers; empty: none
+}
 
 // AlternatesGroups reports whether either target group of a pair may serve, because deployments shift the requests
 // from one to the other.

@@ -76,6 +76,9 @@ func (d *draft) writeNames(c rehearse.Case) {
 	w := c.World
 	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster,
 		progressDeadline(c))
+	if c.Bake > 0 {
+		writeLine(&d.app, "bake: %s", c.Bake)
+	}
 	if c.OutsidePolicy != "" {
 		writeLine(&d.app, "onOutsideChange: %s", c.OutsidePolicy)
 	}
@@ -122,8 +125,8 @@ func (d *draft) writeRolling(c rehearse.Case) {
 		if p := c.World.Percents; p != (shape.Percents{}) {
 			percents = fmt.Sprintf("minimumHealthyPercent: %d, maximumPercent: %d, ", p.Least, p.Most)
 		}
-		writeLine(&d.service, "deploymentConfiguration: {%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}",
-			percents, c.Breaker, c.Breaker)
+		writeLine(&d.service, "deploymentConfiguration: {%s%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}",
+			percents, alarmText(c), c.Breaker, c.Breaker)
 	}
 }
 

@@ -28,11 +28,25 @@ func callerFeatures() []feature {
 		{"rules that cannot serve would be allowed", 4, func(c rehearse.Case) bool {
 			return hasService(c) && !c.World.UsesCloudMap() && !isEditedBefore(c)
 		}, allowRoute},
+		{"a bake time", 20, hasService, func(d *random, c *rehearse.Case) {
+			c.Bake = d.oneDuration(20*time.Second, time.Minute, 4*time.Minute, 20*time.Minute)
+		}},
+		{"an alarm that ECS monitors", 25, monitorsAlarm, func(d *random, c *rehearse.Case) {
+			if c.World.Alarm = true; len(c.Interventions) == 0 && d.chance(60) {
+				c.Interventions = append(c.Interventions, rehearse.Intervention{
+					At: time.Duration(10+d.upTo(500)) * time.Second, Does: rehearse.RaiseAlarm})
+			}
+		}},
 		{"a gate by a provider", 30, func(c rehearse.Case) bool {
 			return slices.ContainsFunc(c.Pipeline, givesCanaryRequests) &&
 				!c.HasIntervention(rehearse.SecondSluice) && !c.HasIntervention(rehearse.TakeOver) // which no person approves
 		}, (*random).addGate},
 	}
+}
+
+// monitorsAlarm reports whether ECS deploys the service itself, and ends a deployment because of an alarm.
+func monitorsAlarm(c rehearse.Case) bool {
+	return c.World.Controller == "ECS" && !c.World.UsesCloudMap() && len(c.Pipeline) == 0 && !c.World.HostingServices
 }
 
 // isEditedBefore reports whether another actor edits a rule before the deployment.

@@ -44,6 +44,9 @@ func Format(c rehearse.Case) string {
 	if c.Deadline != 0 {
 		line("deadline %s", c.Deadline)
 	}
+	if c.Bake != 0 {
+		line("bake %s", c.Bake)
+	}
 	if c.RestartDelay != 0 {
 		line("away %s", c.RestartDelay)
 	}

@@ -32,6 +32,7 @@ var mutantsOf = []struct {
 	{"CodeDeploy", shiftedMutants},
 	{"by itself", jobMutants},
 	{"by name", namedMutants},
+	{"ECS itself", nativeMutants},
 }
 
 // mutants are rules of more than one kind.
@@ -259,4 +260,12 @@ func (m mutant) build(t *testing.T) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary
+}
+
+// nativeMutants are rules of services with ECS's own strategies.
+var nativeMutants = []mutant{
+	{"a rollback deploys while ECS removes the former tasks", "internal/stage/rolling/rollback.go",
+		"if err == nil && !stopped && live.ForVerdict().IsNative() {", "if err == nil && !stopped && false {"},
+	{"what ECS lets pass is a lack of progress", "internal/verdict/polling.go",
+		"\tif r.isHeld(s) {\n", "\tif false {\n"},
 }

@@ -16,6 +16,12 @@ func (d *random) generateNative(c *rehearse.Case) {
 	c.World.Controller = "ECS"
 	minutes := []int{0, 0, 1, 3, 12, 25}
 	s := shape.Generated{Percent: 5 + d.upTo(90), StepBake: minutes[d.upTo(4)], Bake: minutes[d.upTo(5)]}
+	if d.chance(20) {
+		s.Pause = d.oneOf("PRE_SCALE_UP", "POST_SCALE_UP", "PRE_PRODUCTION_TRAFFIC_SHIFT", "POST_PRODUCTION_TRAFFIC_SHIFT")
+	}
+	if d.chance(15) {
+		d.setNetworkBalancer(c)
+	}
 	setNative(&c.World, d.oneOf("BLUE_GREEN", "LINEAR", "CANARY"), s)
 	if d.chance(30) {
 		c.Breaker = true // ECS ignores it
@@ -27,26 +33,33 @@ const productionRule = arnBase + "listener-rule/app/web/" + hexID + "/" + hexID 
 
 func setNative(w *shape.World, kind string, s shape.Generated) {
 	w.Strategy = shape.Strategy{Kind: kind, Generated: s}
+	if w.UsesNetworkBalancer() { // its listener takes the place of the rule
+		return
+	}
 	w.Listeners[0].Rules = []shape.Rule{{ARN: productionRule, Priority: 10, Path: "/rule1", Primary: 100}}
 }
 
-// nativeTrait is the trait of ECS's own strategies: kind/percent/step bake/bake, in minutes.
+// nativeTrait is the trait of ECS's own strategies: kind/percent/step bake/bake/pause, in minutes.
 func nativeTrait() trait {
 	return trait{"strategy", func(w shape.World) string {
 		if w.Strategy.Kind == "" {
 			return "ROLLING"
 		}
 		g := w.Strategy.Generated
-		return fmt.Sprintf("%s/%d/%d/%d", w.Strategy.Kind, g.Percent, g.StepBake, g.Bake)
+		return fmt.Sprintf("%s/%d/%d/%d/%s", w.Strategy.Kind, g.Percent, g.StepBake, g.Bake, g.Pause)
 	}, func(w *shape.World, v string) error {
 		if v == "ROLLING" {
 			w.Strategy = shape.Strategy{}
 			return nil
 		}
-		kind, rest, _ := strings.Cut(v, "/")
 		var g shape.Generated
-		_, err := fmt.Sscanf(rest, "%d/%d/%d", &g.Percent, &g.StepBake, &g.Bake)
-		setNative(w, kind, g)
+		words := strings.Split(v, "/")
+		if len(words) != 5 {
+			return fmt.Errorf("%q is no strategy", v)
+		}
+		g.Pause = words[4]
+		_, err := fmt.Sscanf(strings.Join(words[1:4], "/"), "%d/%d/%d", &g.Percent, &g.StepBake, &g.Bake)
+		setNative(w, words[0], g)
 		return err
 	}}
 }
@@ -65,11 +78,27 @@ func (d *draft) writeNative(c rehearse.Case) {
 	case "CANARY":
 		steps = fmt.Sprintf(", canaryConfiguration: {canaryPercent: %d, canaryBakeTimeInMinutes: %d}", g.Percent, g.StepBake)
 	}
+	rule := productionRule
+	if w.UsesNetworkBalancer() {
+		rule = w.Listeners[0].ARN
+	}
+	if g.Pause != "" {
+		steps += fmt.Sprintf(", lifecycleHooks: [{targetType: PAUSE, lifecycleStages: [%s]}]", g.Pause)
+	}
 	writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d, "+
 		"advancedConfiguration: {alternateTargetGroupArn: %q, productionListenerRule: %q, "+
-		"roleArn: \"arn:aws:iam::%s:role/shifts\"}}]", w.Primary.ARN, w.Port, w.Canary.ARN, productionRule, w.Account)
-	writeLine(&d.service, "deploymentConfiguration: {strategy: %s, bakeTimeInMinutes: %d%s, "+
-		"deploymentCircuitBreaker: {enable: %t, rollback: %t}}", w.Strategy.Kind, g.Bake, steps, c.Breaker, c.Breaker)
+		"roleArn: \"arn:aws:iam::%s:role/shifts\"}}]", w.Primary.ARN, w.Port, w.Canary.ARN, rule, w.Account)
+	writeLine(&d.service, "deploymentConfiguration: {strategy: %s, bakeTimeInMinutes: %d%s, %s"+
+		"deploymentCircuitBreaker: {enable: %t, rollback: %t}}", w.Strategy.Kind, g.Bake, steps, alarmText(c),
+		c.Breaker, c.Breaker)
+}
+
+// alarmText returns the alarm that ECS monitors, as a part of a deployment configuration.
+func alarmText(c rehearse.Case) string {
+	if !c.World.Alarm {
+		return ""
+	}
+	return "alarms: {alarmNames: [" + shape.AlarmName + "], enable: true, rollback: true}, "
 }
 
 // addDefinitions gives the world of a service with ECS's own strategy the definitions of its files.

@@ -52,6 +52,8 @@ func parseLine(c *rehearse.Case, word, rest string) (err error) {
 		c.Codec = true
 	case "deadline":
 		c.Deadline, err = time.ParseDuration(rest)
+	case "bake":
+		c.Bake, err = time.ParseDuration(rest)
 	case "stage":
 		c.Pipeline = append(c.Pipeline, rest)
 	case "fault":
