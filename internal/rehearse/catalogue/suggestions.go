@@ -23,6 +23,10 @@ func (s Scenario) suggestions(c rehearse.Case, r rehearse.Result) (all []string)
 		say("a task on Spot gets SIGTERM while the load balancer still sends it requests: a task that serves for %s after "+
 			"SIGTERM loses no request (if yours does, set rehearse.servesAfterStop)",
 			shape.ShortDuration(rehearse.SpotWarningUsed))
+	case onlyConnects(c) && r.Outcome == sluice.Succeeded:
+		say("%s", connectAdvice)
+	case s.Name == goodVersion && r.Failed > 0 && c.World.HasShortNetworkDrain():
+		say("%s", shape.NetworkDrainAdvice(c.World))
 	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
 		say("if tasks start two minutes late, the deployment fails: raise progressDeadline")
 	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:
@@ -54,6 +58,16 @@ func (s Scenario) suggestions(c rehearse.Case, r rehearse.Result) (all []string)
 // failsLater reports whether the tasks of the new version become healthy, and fail some time later.
 func failsLater(c rehearse.Case) bool {
 	return c.HasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.MustFail()
+}
+
+// connectAdvice is what detects a version that answers with errors behind a health check that connects.
+const connectAdvice = "the health check only connects (TCP), so a version that answers with errors passes it: set an HTTP " +
+	"health check on the target groups of the Network Load Balancer, or add a gate to the pipeline, such as ANALYSIS " +
+	"with https"
+
+// onlyConnects reports whether the new version answers with errors and passes the health check.
+func onlyConnects(c rehearse.Case) bool {
+	return c.World.Primary.TCP && c.HasNewOption("unhealthy-after", "never-healthy", "healthy-after")
 }
 
 // detectionAdvice returns what would have detected, in this pipeline, a version that fails after a

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -30,6 +31,18 @@ func edit(file, old, new string) func(*rehearse.Case, fstest.MapFS) {
 	return func(_ *rehearse.Case, files fstest.MapFS) {
 		files[file] = &fstest.MapFile{Data: []byte(strings.Replace(string(files[file].Data), old, new, 1))}
 	}
+}
+
+// network puts the service behind a Network Load Balancer with AWS's default health check.
+func network(c *rehearse.Case) {
+	c.World.Listeners = slices.Clone(c.World.Listeners)
+	c.World.SetNetworkBalancer(true)
+	c.World.Primary.TCP, c.World.Canary.TCP = true, true
+}
+
+func rolling(c *rehearse.Case, files fstest.MapFS) {
+	c.Pipeline, c.World.Controller = nil, "ECS"
+	maps.Copy(files, simtest.Application(*c).(fstest.MapFS))
 }
 
 var unsafeOnes = []flawed{
@@ -89,6 +102,18 @@ var unsafeOnes = []flawed{
 		c.Pipeline, c.World.Controller, c.World.Percents = nil, "ECS", shape.Percents{Least: 0, Most: 100}
 		maps.Copy(files, simtest.Application(*c).(fstest.MapFS))
 	}, "requests failed", "good"},
+	{"a health check that connects", func(c *rehearse.Case, _ fstest.MapFS) { network(c) },
+		"set an HTTP health check on the target groups, if the task has a health page", ""},
+	{"a health check that connects to a version that answers 503", func(c *rehearse.Case, _ fstest.MapFS) { network(c) },
+		"or add a gate to the pipeline, such as ANALYSIS with https", "never-healthy"},
+	{"a health check that connects to a version that fails later", func(c *rehearse.Case, _ fstest.MapFS) { network(c) },
+		"or add a gate to the pipeline, such as ANALYSIS with https", "unhealthy-after-30s"},
+	{"a short drain behind a Network Load Balancer", func(c *rehearse.Case, files fstest.MapFS) {
+		rolling(c, files)
+		network(c)
+	}, "a stopping task for longer: set it to 2m or more", "good"},
+	{"a short drain behind a Network Load Balancer, always", func(c *rehearse.Case, _ fstest.MapFS) { network(c) },
+		"deregistration delay 20s: nodes of a Network Load Balancer", ""},
 	{"a health check path that is wrong", func(*rehearse.Case, fstest.MapFS) {}, "health checks in", "never-healthy"},
 }
 
@@ -176,6 +201,29 @@ func TestStepsThatFail(t *testing.T) {
 			!strings.Contains(row.Cause, "exited with 3") {
 			t.Errorf("%s: %s; %s; the new version had %g; %v\n%s", name, row.Outcome, row.Cause, row.WorstShare,
 				row.Flaws, r.Log)
+		}
+	}
+}
+
+// An HTTP health check detects what a check that connects does not, and then the advice is not given.
+func TestHTTPChecksBehindANetworkLoadBalancer(t *testing.T) {
+	for _, name := range []string{"good", "never-healthy", "slow-boot", "unhealthy-after-30s"} {
+		base := rehearse.Case{World: simtest.PlainWorld(), Pipeline: simtest.CanaryPipeline()}
+		network(&base)
+		base.World.Primary.TCP, base.World.Canary.TCP = false, false
+		base.World.Primary.Drain, base.World.Canary.Drain = 2*time.Minute, 2*time.Minute
+		base.Files, base.File = simtest.Application(base), "sluice.yaml"
+		app, err := appfile.Load(base.Files, "sluice.yaml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := scenario(name)
+		c := s.Apply(base, len(app.Pipeline))
+		r := rehearse.Run(c)
+		row := s.RowOf(c, r)
+		told := fmt.Sprint(row.Suggestions, row.Flaws, shape.Advice(base.World, app))
+		if !row.Safe || strings.Contains(told, "connects (TCP)") || strings.Contains(told, "stopping task for longer") {
+			t.Errorf("%s: safe %v, %s\n%s", name, row.Safe, told, r.Log)
 		}
 	}
 }

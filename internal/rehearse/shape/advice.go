@@ -54,6 +54,13 @@ func balancerAdvice(w World, say func(string, ...any)) {
 	if w.Primary.Drain == 0 {
 		say("deregistration delay 0: if a task stops, its requests in flight are cut off")
 	}
+	if w.HasShortNetworkDrain() {
+		say("%s", NetworkDrainAdvice(w))
+	}
+	if w.Primary.TCP {
+		say("the health checks only connect (TCP): a task counts as healthy as soon as it accepts connections, even if it " +
+			"cannot serve them: set an HTTP health check on the target groups, if the task has a health page")
+	}
 	if d := w.Primary.Interval * time.Duration(w.Primary.Unhealthy); d >= time.Minute {
 		say("if a task hangs, it gets requests for another %s, until %s %s apart have failed", ShortDuration(d),
 			sluice.Plural(w.Primary.Unhealthy, "health check"), ShortDuration(w.Primary.Interval))
@@ -61,6 +68,18 @@ func balancerAdvice(w World, say func(string, ...any)) {
 	if w.Primary.Timeout >= w.Primary.Interval {
 		say("the health check's timeout %s is not shorter than its interval %s", w.Primary.Timeout, w.Primary.Interval)
 	}
+}
+
+// HasShortNetworkDrain reports whether tasks may stop while nodes of the Network Load Balancer still
+// send them new connections.
+func (w World) HasShortNetworkDrain() bool {
+	return w.UsesNetworkBalancer() && w.Primary.Drain < plan.NetworkDrain
+}
+
+// NetworkDrainAdvice returns the advice for [World.HasShortNetworkDrain].
+func NetworkDrainAdvice(w World) string {
+	return fmt.Sprintf("deregistration delay %s: nodes of a Network Load Balancer may send new connections to a stopping "+
+		"task for longer: set it to %s or more", ShortDuration(w.Primary.Drain), ShortDuration(plan.NetworkDrain))
 }
 
 func pipelineAdvice(app *appfile.Application, say func(string, ...any)) {
