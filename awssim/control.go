@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/sluice-ecs/sluice/awssim/fault"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -81,18 +82,9 @@ func refuseControl(w http.ResponseWriter, r *http.Request) {
 		http.StatusNotFound)
 }
 
-// refuse answers with an error text. Control characters of the request in it are escaped: a terminal
-// shows the text.
+// refuse answers with an error text, without control characters of the request.
 func refuse(w http.ResponseWriter, text string, status int) {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-	}
-	http.Error(w, b.String(), status)
+	http.Error(w, world.Printable(text), status)
 }
 
 // Limits of requests to the control API.
@@ -210,11 +202,26 @@ func (e *generation) readFaults(r io.Reader) (faults []fault.Fault, err error) {
 	return faults, lineError(lines.Err())
 }
 
+// writeJSON answers with JSON, in which also those control characters are escaped that JSON allows.
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(v)
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		refuse(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if r == '\n' || strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	b.WriteByte('\n')
+	_, _ = w.Write(b.Bytes())
 }
 
 // rejectOtherHosts rejects requests for a host other than the listening one. The owner of a web

@@ -1,6 +1,7 @@
 package awssim_test
 
 import (
+	"encoding/json"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -33,6 +34,22 @@ func TestControlRefusesInPlainWords(t *testing.T) {
 	}
 	if n := len(s.Faults()); n != 0 {
 		t.Errorf("%d faults were taken", n)
+	}
+}
+
+// Control characters that JSON allows are escaped too: a terminal obeys those of C1 and of bidirectional text.
+func TestControlAnswersInJSONAreEscaped(t *testing.T) {
+	s := newSim(t, awssim.Options{})
+	const line = "task-crash w\u009b31meb\u202e\x7f count=1"
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("POST", "http://127.0.0.1/_sluice/faults", strings.NewReader(line)))
+	text := w.Body.String()
+	if w.Code != 200 || strings.ContainsAny(text, "\u009b\u202e\x7f") {
+		t.Errorf("%d %q", w.Code, text)
+	}
+	var list []struct{ Fault string }
+	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 1 || !strings.HasPrefix(list[0].Fault, line) {
+		t.Errorf("%v %+v", err, list)
 	}
 }
 

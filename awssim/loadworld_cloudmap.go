@@ -54,6 +54,11 @@ func (f *worldFile) checkNamespaces() error {
 }
 
 func (r registryFile) checkRegistry(at string) error {
+	for kind, ttl := range r.Records {
+		if err := checkSeconds(at+".records", map[string]*time.Duration{kind: &ttl}); err != nil {
+			return err
+		}
+	}
 	switch {
 	case r.Name == "":
 		return invalidAt(at, "name is missing")

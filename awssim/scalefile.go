@@ -43,6 +43,13 @@ func (f *worldFile) checkScaling() error {
 		case s.Policy != nil && (s.Policy.Name == "" || s.Policy.Target <= 0):
 			return invalidAt(at+".policy", "needs a name and a target in percent")
 		}
+		if p := s.Policy; p != nil {
+			err := checkSeconds(at+".policy", map[string]*time.Duration{"scaleInCooldown": &p.ScaleIn,
+				"scaleOutCooldown": &p.ScaleOut})
+			if err != nil {
+				return err
+			}
+		}
 		for _, x := range s.Suspended {
 			if !slices.Contains([]string{"in", "out", "scheduled"}, x) {
 				return invalidAt(at+".suspended", "%q is neither in, out nor scheduled", x)

@@ -155,6 +155,14 @@ func TestWorldFileErrorsNameFileAndLine(t *testing.T) {
 			"{a: -1}\n": "weight of a",
 		"loadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n": "world.yaml:4: " +
 			"loadBalancers[0].listeners[0]: needs one of forward",
+		"namespaces:\n  - {name: a.b, services: [{name: c, records: {A: 1500ms}}]}\n": "world.yaml:2: " +
+			"namespaces[0].services[0].records.A: 1.5s is not a number of whole seconds",
+		"targetGroups: [{name: a}]\nloadBalancers: [{name: e, listeners: [{port: 80, forward: {a: 1}, stickiness: 1500ms}]}]": "" +
+			"loadBalancers[0].listeners[0].stickiness: 1.5s is not a number of whole seconds",
+		"targetGroups: [{name: a}]\nloadBalancers: [{name: e, listeners: [{port: 80, forward: {a: 1}, stickiness: -1s}]}]": "" +
+			"stickiness duration '-1' must be between 1 and 604800 seconds",
+		"clusters: [p]\nservices: [{name: w, image: \"sim/web:v1\"}]\nscalableTargets: [{service: w, max: 2, policy: " +
+			"{name: x, target: 1, scaleInCooldown: 10ms}}]\n": "scaleInCooldown: 10ms is not a number of whole seconds",
 		"namespaces:\n  - name: a b\n": "world.yaml:2: namespaces[0]: InvalidInput: 1 validation error detected: Value " +
 			"'a b' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: [!-~]+",
 		"namespaces:\n  - name: a\n    services: [{name: b, records: {A: -1s}}]\n": "Value '-1' at " +

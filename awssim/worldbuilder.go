@@ -341,7 +341,7 @@ func (l *worldBuilder) ruleActions(a actionFile) []elbtypes.Action {
 		f.TargetGroups = append(f.TargetGroups, elbtypes.TargetGroupTuple{
 			TargetGroupArn: aws.String(l.groupARNs[fmt.Sprint(share.Key)]), Weight: aws.Int32(w)})
 	}
-	if a.Stickiness > 0 {
+	if a.Stickiness != 0 {
 		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true),
 			DurationSeconds: optionalSeconds(a.Stickiness)}
 	}

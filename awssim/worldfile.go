@@ -403,6 +403,9 @@ func (f *worldFile) checkAction(at string, a actionFile, inAWSShape bool) error 
 	if (len(a.Forward) > 0) == (a.Fixed != nil) {
 		return invalidAt(at, "needs one of forward (target group: weight, …) and fixed (status, body)")
 	}
+	if err := checkSeconds(at, map[string]*time.Duration{"stickiness": &a.Stickiness}); err != nil {
+		return err
+	}
 	for _, share := range a.Forward {
 		name := fmt.Sprint(share.Key)
 		if !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == name }) {

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"reflect"
 	"strings"
@@ -78,6 +79,7 @@ func httpStatus(ref *world.Refusal) int {
 
 // refusalReply returns the reply for a refusal.
 func (r *preparedAPI) refusalReply(ref *world.Refusal, id string) reply {
+	ref = printableRefusal(ref)
 	code := r.protocolCode(ref)
 	switch r.Protocol {
 	case CBOR:
@@ -90,6 +92,19 @@ func (r *preparedAPI) refusalReply(ref *world.Refusal, id string) reply {
 		return xmlReply(httpStatus(ref), refusalEC2(code, ref.Message, id))
 	}
 	return xmlReply(httpStatus(ref), refusalXML(r.Namespace, code, ref, id))
+}
+
+// printableRefusal returns a refusal without control characters, which may come from the request: command
+// lines print it.
+func printableRefusal(ref *world.Refusal) *world.Refusal {
+	out := *ref
+	out.Message, out.Fields = world.Printable(ref.Message), maps.Clone(ref.Fields)
+	for name, x := range out.Fields {
+		if text, ok := x.(string); ok {
+			out.Fields[name] = world.Printable(text)
+		}
+	}
+	return &out
 }
 
 func (r *preparedAPI) refusalJSON(ref *world.Refusal, code string) reply {
@@ -152,6 +167,7 @@ func asRefusal(err error) (ref *world.Refusal, ok bool) {
 
 // asSDKError returns the error that the SDK's client would create for a refusal.
 func (r *preparedAPI) asSDKError(ref *world.Refusal, id string) error {
+	ref = printableRefusal(ref)
 	header := http.Header{}
 	header.Set(requestID, id)
 	return &awshttp.ResponseError{RequestID: id, ResponseError: &smithyhttp.ResponseError{

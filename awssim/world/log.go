@@ -34,7 +34,7 @@ func (j *entryLog) addEntry(e Entry) {
 
 // Log writes a line to the world's log.
 func (tx *Tx) Log(kind, object, format string, args ...any) {
-	tx.w.log.addEntry(Entry{tx.w.now, tx.Key, kind, object, fmt.Sprintf(format, args...)})
+	tx.w.log.addEntry(Entry{tx.w.now, tx.Key, kind, Printable(object), Printable(fmt.Sprintf(format, args...))})
 }
 
 // Entries returns a copy of the log.
