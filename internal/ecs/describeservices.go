@@ -3,6 +3,7 @@ package ecs
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -88,6 +89,7 @@ func fillFailureDetection(v *verdict.Service, c *ecstypes.DeploymentConfiguratio
 	}
 	v.Strategy = string(c.Strategy)
 	v.MinPercent, v.MaxPercent = int(aws.ToInt32(c.MinimumHealthyPercent)), int(aws.ToInt32(c.MaximumPercent))
+	v.Bake = time.Duration(aws.ToInt32(c.BakeTimeInMinutes)) * time.Minute
 	if b := c.DeploymentCircuitBreaker; b != nil {
 		v.Breaker = verdict.FailureDetection{Enabled: b.Enable, Rollback: b.Rollback}
 	}

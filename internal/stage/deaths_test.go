@@ -7,6 +7,10 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
@@ -92,5 +96,24 @@ func TestOneDeathOfAWorker(t *testing.T) {
 	}
 	if afterDeath < time.Minute || afterDeath > 3*time.Minute {
 		t.Errorf("succeeded %s after the death", afterDeath)
+	}
+}
+
+// The bake time of a rolling update is no lack of progress, whether the file gives it or ECS computes it from alarms.
+func TestLongBakeOfARollingUpdateIsNoStall(t *testing.T) {
+	for _, configuration := range []string{"bakeTimeInMinutes: 30",
+		"alarms: {alarmNames: [slow], enable: true, rollback: true}"} {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			stagetest.Got(awscw.NewFromConfig(b.Sim.Config()).PutMetricAlarm(context.Background(), &awscw.PutMetricAlarmInput{
+				AlarmName: aws.String("slow"), Namespace: aws.String("shop"), MetricName: aws.String("errors"),
+				Period: aws.Int32(300), EvaluationPeriods: aws.Int32(5), Threshold: aws.Float64(1),
+				Statistic: cwtypes.StatisticSum, TreatMissingData: aws.String("notBreaching"),
+				ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold}))(b)
+			b.Sleep(5 * time.Minute) // until the alarm is OK
+			end := b.Deploy(b.RollingFiles("sim/web:v2", "deploymentConfiguration: {"+configuration+"}\n"))
+			if got := b.CallersGet(); end.Outcome != sluice.Succeeded || got != "v2 200" {
+				b.Errorf("%s: %s: %s; callers get %q\n%s", configuration, end.Outcome, end.Cause, got, b.EventLog())
+			}
+		})
 	}
 }

@@ -149,6 +149,8 @@ func (r *ServiceFollower) nextPoll(s *Service, now time.Time) time.Duration {
 		wait = min(stableInterval, r.hold.time)
 	case r.lastRecord.passesTime() && s.IsNative():
 		wait = idleInterval
+	case r.ecsBakes && s.Bake > 0:
+		wait = min(idleInterval, max(s.Bake-now.Sub(r.since.ecsBakes), busyInterval))
 	case r.breakerCounts(s), r.isRestoring(s):
 		wait = countingInterval
 	case r.isRollback(s) && r.failures.Leading().NeedsHealthCheck() && now.Before(r.pace.drainEnds):
@@ -290,7 +292,7 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 // isHeld reports whether no task has to start or stop before ECS goes on: a hook waits for an answer, ECS lets time pass,
 // or it shifts requests back to a restored version whose tasks run all. The record of that one shows no stage.
 func (r *ServiceFollower) isHeld(s *Service) bool {
-	return r.lastRecord != nil && r.lastRecord.holdsTasks() ||
+	return r.ecsBakes || r.lastRecord != nil && r.lastRecord.holdsTasks() ||
 		s != nil && s.IsNative() && r.followsRestored(s) && r.followed.allTasksRun(s)
 }
 

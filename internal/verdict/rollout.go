@@ -69,6 +69,7 @@ type ServiceFollower struct {
 	pace      polling
 	reads     readState
 	hold      hold // what withholds a success
+	ecsBakes  bool // ECS may let the bake time of a rolling update pass
 	limit     timeLimit
 
 	last        *Service
@@ -83,7 +84,7 @@ type ServiceFollower struct {
 // conditions stores since when each doubtful state has lasted; the zero time: it does not exist
 // now.
 type conditions struct {
-	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused time.Time
+	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused, ecsBakes time.Time
 }
 
 // trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is
@@ -172,7 +173,8 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 		r.followed.endedAtFirst = r.followed.endedAtFirst || r.lastRecord == nil && rec.isOver()
 		r.lastRecord = rec.withoutHook(r.want.AnsweredHook)
 	}
-	r.limit = r.limit.see(o, o.Service, r.lastRecord.passesTime())
+	r.ecsBakes = r.mayBake(o.Service, o.At)
+	r.limit = r.limit.see(o, o.Service, r.passesTime())
 	before := r.failures.Count()
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
 		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) }), o.Service.Events)

@@ -23,6 +23,7 @@ type Service struct {
 	Current                   string           // ARN of the current service deployment; empty: there is none
 	Breaker, Alarms           FailureDetection
 	MinPercent, MaxPercent    int               // minimumHealthyPercent, maximumPercent; 0, 0: not known
+	Bake                      time.Duration     // bakeTimeInMinutes; 0: none, or ECS computes it from the alarms
 	Groups                    []string          // ARNs of its target groups
 	Events                    []diagnosis.Event // newest first
 }

@@ -80,9 +80,12 @@ func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observat
 // stopped. ok is false if tasks are missing or unhealthy.
 func (r *ServiceFollower) explainDrain(s *Service, o Observation) (c []diagnosis.Cause, ok bool) {
 	d := r.followed.deploymentIn(s)
-	if d == nil || len(s.Deployments) < 2 || !r.followed.allTasksRun(s) ||
-		o.Targets != nil && countHealthy(o.Targets) < s.Desired {
+	if d == nil || !r.followed.allTasksRun(s) || o.Targets != nil && countHealthy(o.Targets) < s.Desired {
 		return nil, false
+	}
+	if len(s.Deployments) < 2 { // nothing is missing but the end
+		text := "all " + sluice.Plural(d.Running, "task") + " run, and their targets are healthy: ECS has not ended the deployment"
+		return []diagnosis.Cause{{Kind: diagnosis.Unended, Text: text, Count: 1}}, o.Targets != nil
 	}
 	until := ""
 	if end := r.pace.drainEnds; r.pace.drainDelay > 0 && !end.IsZero() {
