@@ -105,9 +105,7 @@ func (a *Acts) scheduleAll() {
 	if !a.env.Case.Generated && a.env.Case.World.Ready > 0 {
 		a.ContinueShifts() // people continue a user's deployment, as they approve it
 	}
-	if a.env.Case.World.Strategy.Pauses {
-		a.answerPauses()
-	}
+	a.answerPauses(func() bool { return a.env.IsOver })
 	for i, h := range a.env.Case.Interventions {
 		switch {
 		case h.When != "": // see performAll

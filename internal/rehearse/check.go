@@ -129,7 +129,10 @@ func (f *Rehearsal) rollBackUnfinished() {
 		return
 	}
 	f.Processes.SendCommand(Rollback)
+	hasEnded := false
+	f.Acts.answerPauses(func() bool { return hasEnded })
 	end, err := f.Processes.engine.Run(ctx, f.Deployment.ID, engine.Options{})
+	hasEnded = true
 	if end.Outcome == sluice.Failed && f.Ends.isBlocked() {
 		return
 	}

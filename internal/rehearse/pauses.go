@@ -12,9 +12,12 @@ const pauseTime = time.Minute
 
 // answerPauses continues ECS's deployments that wait at a hook of type PAUSE, from now on, as people do who find the new
 // version good.
-func (a *Acts) answerPauses() {
+func (a *Acts) answerPauses(isOver func() bool) {
+	if !a.env.Case.World.Strategy.Pauses {
+		return
+	}
 	a.env.Clock.Go(func() {
-		for ; !a.env.IsOver; a.env.Sleep(pauseTime) {
+		for ; !isOver(); a.env.Sleep(pauseTime) {
 			for _, r := range a.env.rollouts() {
 				for _, h := range r.Hooks() {
 					if h.Status == scheduler.HookAwaits {
