@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
@@ -20,6 +21,9 @@ const minSaving = 15 * time.Second
 // release under slow requests twice; the shorter delay must lose no request.
 func MeasureDrain(base rehearse.Case) []string {
 	shorter := max(30*time.Second, (2 * base.World.Lasts).Round(time.Second))
+	if base.World.UsesNetworkBalancer() {
+		shorter = max(shorter, plan.NetworkDrain)
+	}
 	if base.World.Primary.ARN == "" || base.World.Primary.Drain <= shorter {
 		return nil
 	}

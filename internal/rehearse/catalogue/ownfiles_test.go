@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
@@ -12,6 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/rehearse"
+	"github.com/sluice-ecs/sluice/internal/rehearse/catalogue"
 	"github.com/sluice-ecs/sluice/internal/rehearse/shape"
 )
 
@@ -29,9 +31,9 @@ func pairOf(first, second, rule, test string) string {
 	if test != "" {
 		testRule = fmt.Sprintf("testListenerRule: \""+listenerARN+"\", ", "-rule", "/0123456789abcde"+test)
 	}
-	return fmt.Sprintf("  - {containerName: web, containerPort: 80, targetGroupArn: \""+groupARN+"\", advancedConfiguration: "+
-		"{alternateTargetGroupArn: \""+groupARN+"\", productionListenerRule: \""+listenerARN+"\", %sroleArn: "+
-		"\"arn:aws:iam::123456789012:role/ecs\"}}\n", first, second, "-rule", "/0123456789abcde"+rule, testRule)
+	return fmt.Sprintf("  - {containerName: web, containerPort: 80, targetGroupArn: \""+groupARN+"\", "+
+		"advancedConfiguration: {alternateTargetGroupArn: \""+groupARN+"\", productionListenerRule: \""+listenerARN+
+		"\", %sroleArn: \"arn:aws:iam::123456789012:role/ecs\"}}\n", first, second, "-rule", "/0123456789abcde"+rule, testRule)
 }
 
 func plainBalancers(groups ...string) string {
@@ -48,6 +50,10 @@ func withStrategy(strategy string, pairs ...string) string {
 
 func shaped(service string) fstest.MapFS {
 	files := userFiles(definitions, service, "")
+	if strings.Contains(service, "listener/net/") { // see plan.NetworkDrain
+		files["sluice.yaml"].Data = []byte(strings.Replace(string(files["sluice.yaml"].Data), "deregistrationDelay: 5s",
+			"deregistrationDelay: 2m", 1))
+	}
 	files["task.yaml"].Data = []byte(strings.Replace(string(files["task.yaml"].Data), "name: http}",
 		"name: http, appProtocol: http}", 1))
 	return files
@@ -63,7 +69,10 @@ func ownServices() map[string]string {
 		"BLUE_GREEN, two load balancers":    withStrategy(oneShift, pairOf("a", "b", "0", "1"), pairOf("c", "d", "2", "")),
 		"BLUE_GREEN with Service Connect":   withStrategy(oneShift, pairOf("a", "b", "0", "1")) + connected,
 		"BLUE_GREEN, Service Connect alone": "deploymentConfiguration: {" + oneShift + "}\n" + connected,
-		"ROLLING, with a pair":              withStrategy("strategy: ROLLING", pairOf("a", "b", "0", "1")),
+		"BLUE_GREEN, a Network Load Balancer": withStrategy(oneShift,
+			strings.NewReplacer("listener-rule/app/", "listener/net/", "0123456789abcdef/0123456789abcdef/",
+				"0123456789abcdef/").Replace(pairOf("a", "b", "0", "1"))),
+		"ROLLING, with a pair": withStrategy("strategy: ROLLING", pairOf("a", "b", "0", "1")),
 	}
 }
 
@@ -140,6 +149,8 @@ func TestRunningServicesAreRehearsed(t *testing.T) {
 			all["BLUE_GREEN with Service Connect"], serveFromSecond, second, []string{"web-b"}},
 		"two load balancers, the second groups serve": {all["BLUE_GREEN, two load balancers"],
 			all["BLUE_GREEN, two load balancers"], serveFromSecond, second, []string{"web-b", "web-d"}},
+		"a Network Load Balancer, the second group serves": {all["BLUE_GREEN, a Network Load Balancer"],
+			all["BLUE_GREEN, a Network Load Balancer"], serveFromSecond, second, []string{"web-b"}},
 		"back to ROLLING": {all["BLUE_GREEN"], all["ROLLING, with a pair"], unchanged, first, []string{"web-a"}},
 		"back to ROLLING, the second group serves": {all["BLUE_GREEN"], all["ROLLING, with a pair"], serveFromSecond,
 			second, []string{"web-b"}},
@@ -185,5 +196,17 @@ func TestWayBackWithoutTheGroupThatServesIsRefused(t *testing.T) {
 	if flaws := strings.Join(row.Flaws, "\n"); row.Safe ||
 		!strings.Contains(flaws, "sends the requests to target group web-b, and the files start the tasks in web-a only") {
 		t.Errorf("safe %v: %s", row.Safe, flaws)
+	}
+}
+
+// The shorter drain that the advice names is long enough for a Network Load Balancer.
+func TestDrainAdviceBehindANetworkLoadBalancer(t *testing.T) {
+	c := caseOf(t, shaped(ownServices()["BLUE_GREEN, a Network Load Balancer"]), scenario("good"))
+	if told := catalogue.MeasureDrain(c); told != nil {
+		t.Errorf("a drain of 2m: %s", told)
+	}
+	c.World.Primary.Drain, c.World.Canary.Drain = 5*time.Minute, 5*time.Minute
+	if told := strings.Join(catalogue.MeasureDrain(c), ""); !strings.Contains(told, "; with 2m they take") {
+		t.Errorf("a drain of 5m: %q", told)
 	}
 }
