@@ -27,7 +27,8 @@ type StoppedOfSet struct {
 // running, as of the last Update.
 func (p *StoppedOfSet) CountStopping() int { return p.stopping }
 
-// Update returns the tasks of the set that stopped since the last Update, oldest first. AWS lists
+// Update returns the tasks of the set that stopped since the last Update, oldest first, as soon as AWS has given the final
+// reason. AWS lists
 // stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
 // startedBy allows no other filter. Update therefore lists those of the service.
 func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([]diagnosis.Stopped, error) {
@@ -41,10 +42,13 @@ func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([
 	var stopped []diagnosis.Stopped
 	p.stopping = 0
 	for _, t := range tasks {
-		if status := aws.ToString(t.LastStatus); status != "STOPPED" {
-			if status == "RUNNING" && aws.ToString(t.StartedBy) == taskSet {
+		if aws.ToString(t.LastStatus) == "RUNNING" {
+			if aws.ToString(t.StartedBy) == taskSet {
 				p.stopping++
 			}
+			continue
+		}
+		if !hasStopReason(t) {
 			continue
 		}
 		if p.seen == nil {
