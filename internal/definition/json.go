@@ -3,6 +3,7 @@ package definition
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"unicode/utf8"
 )
@@ -13,6 +14,18 @@ func (s *Source) readJSON(data []byte) (*Node, error) {
 	r := &jsonReader{src: s, data: data, dec: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	r.dec.UseNumber()
 	return r.readValue(0)
+}
+
+// jsonProblem returns the first place at which the file is not JSON.
+func (s *Source) jsonProblem(data []byte) *Problem {
+	var v json.RawMessage
+	var at *json.SyntaxError
+	if err := json.Unmarshal(data, &v); !errors.As(err, &at) {
+		return s.Problem(1, 1, "malformed JSON: %v", err)
+	}
+	r := &jsonReader{src: s, data: data, line: 1}
+	where := r.placeAt(min(max(at.Offset-1, 0), int64(len(data))))
+	return s.Problem(where.line, where.column, "malformed JSON: %s", at.Error())
 }
 
 type jsonReader struct {

@@ -242,3 +242,28 @@ func TestLongLinesAreCut(t *testing.T) {
 		t.Fatalf("%s\n%s", shown, caret)
 	}
 }
+
+// A file whose name ends with .json is told as JSON, with the place of its first error. YAML that is no JSON is accepted
+// in it, as PipeCD accepts it.
+func TestMalformedJSON(t *testing.T) {
+	for file, want := range map[string]string{
+		"{\n  \"family\": \"web\"\n  \"cpu\": \"256\"\n}\n": `taskdef.json:3:3: malformed JSON: invalid character '"' after ` +
+			`object key:value pair`,
+		"{\r\n\t\"family\": \"é\" \"cpu\": 1}":        "taskdef.json:2:16: malformed JSON: invalid character '\"' after object",
+		"{\"family\": [1, 2}":                       "taskdef.json:1:17: malformed JSON: invalid character '}' after array element",
+		"{\"family\": \"web\",\n \"cpu\": ":         "taskdef.json:2:8: malformed JSON: unexpected end of JSON input",
+		"\xef\xbb\xbf{\"family\": \"web\"}}":        "taskdef.json:1:18: malformed JSON: invalid character '}' after top-level value",
+		"{\"family\": \"web\",\n\"cpu\": tru, : 1}": "taskdef.json:2:11: malformed JSON: invalid character ',' in literal true",
+	} {
+		_, err := Parse("taskdef.json", []byte(file))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", file, err, want)
+		}
+		if _, err := Parse("taskdef.yaml", []byte(file)); err == nil || !strings.Contains(err.Error(), "YAML") {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+	if _, err := Parse("taskdef.json", []byte("{\"family\": \"web\",} # comment\n")); err != nil {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -39,8 +40,8 @@ func Parse(file string, data []byte) (*Source, error) {
 	var err error
 	if json.Valid(data) {
 		s.Root, err = s.readJSON(data)
-	} else {
-		s.Root, err = s.readYAML(data)
+	} else if s.Root, err = s.readYAML(data); err != nil && strings.EqualFold(path.Ext(file), ".json") {
+		err = s.jsonProblem(data)
 	}
 	if err != nil {
 		return nil, err
