@@ -102,6 +102,9 @@ traffic, the new primary, and the rollback if a stage fails.`,
 			if err := session.RefuseEmptyValues(c, args); err != nil {
 				return err
 			}
+			if err := session.RefuseOpposites(c); err != nil {
+				return err
+			}
 			if err := p.TakeVariables(c); err != nil {
 				return err
 			}

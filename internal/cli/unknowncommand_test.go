@@ -121,6 +121,37 @@ func TestEmptyValuesAreRefused(t *testing.T) {
 	}
 }
 
+// Values that a flag cannot have are refused before AWS is asked. A value of 0, a flag with its opposite and a second value
+// were accepted: one of them had no effect.
+func TestValuesThatHaveNoEffectAreRefused(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"deploy --revision 0", "it must be the number of a revision, 1 or more"},
+		{"run --revision -1", "it must be the number of a revision, 1 or more"},
+		{"deploy --wait=true --no-wait", "--wait and --no-wait are both given"},
+		{"deploy --no-update-service --update-service=false", "--update-service and --no-update-service are both given"},
+		{"verify --get-secrets --no-get-secrets", "--get-secrets and --no-get-secrets are both given"},
+		{"wait --service web --service api --service web", "a --service is given twice"},
+		{"wait --service web --service=", "--service is empty"},
+		{"wait --service web --progress-deadline 0", "--progress-deadline is not above 0"},
+		{"wait --service web --progress-deadline -5s", "--progress-deadline is not above 0"},
+		{"rollback --cluster prod --service web --to web", "--to is web, which is not family:revision"},
+		{"rollback --cluster prod --service web --to web:0", "which is not family:revision"},
+		{"rollback --cluster prod --service web --to web:99999999999", "which is not family:revision"},
+		{"rollback --cluster prod --service web --to :3", "which is not family:revision"},
+	} {
+		if code, _, errs := runOffline(t, strings.Fields(c.args)...); code != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("sluice %s: %d\n%s", c.args, code, errs)
+		}
+	}
+}
+
+// The help of a flag is shown in full, also if its name could be that of a secret.
+func TestHelpIsNotMasked(t *testing.T) {
+	if _, out, errs := runOffline(t, "verify", "--help"); strings.Contains(out+errs, "***") {
+		t.Error(out + errs)
+	}
+}
+
 // Flags of ecspresso that change nothing here, or have another name, are known.
 func TestFlagsOfEcspressoAreKnown(t *testing.T) {
 	for _, args := range []string{"deploy --wait --wait-until stable", "deploy --wait=false", "scale --no-wait --wait-until deployed",

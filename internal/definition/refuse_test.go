@@ -249,7 +249,7 @@ func TestMalformedJSON(t *testing.T) {
 	for file, want := range map[string]string{
 		"{\n  \"family\": \"web\"\n  \"cpu\": \"256\"\n}\n": `taskdef.json:3:3: malformed JSON: invalid character '"' after ` +
 			`object key:value pair`,
-		"{\r\n\t\"family\": \"é\" \"cpu\": 1}":        "taskdef.json:2:16: malformed JSON: invalid character '\"' after object",
+		"{\r\n\t\"family\": \"é\" \"cpu\": 1}":      "taskdef.json:2:16: malformed JSON: invalid character '\"' after object",
 		"{\"family\": [1, 2}":                       "taskdef.json:1:17: malformed JSON: invalid character '}' after array element",
 		"{\"family\": \"web\",\n \"cpu\": ":         "taskdef.json:2:8: malformed JSON: unexpected end of JSON input",
 		"\xef\xbb\xbf{\"family\": \"web\"}}":        "taskdef.json:1:18: malformed JSON: invalid character '}' after top-level value",

@@ -40,7 +40,7 @@ func Parse(file string, data []byte) (*Source, error) {
 	var err error
 	if json.Valid(data) {
 		s.Root, err = s.readJSON(data)
-	} else if s.Root, err = s.readYAML(data); err != nil && strings.EqualFold(path.Ext(file), ".json") {
+	} else if s.Root, err = s.readYAML(data); err != nil && isJSON(file) {
 		err = s.jsonProblem(data)
 	}
 	if err != nil {
@@ -50,6 +50,11 @@ func Parse(file string, data []byte) (*Source, error) {
 		return nil, s.Problem(1, 1, "the aliases of this file expand to more than %d values", maxNodes)
 	}
 	return s, nil
+}
+
+// isJSON reports whether a file should be JSON: by its name, or because it is the text of a flag.
+func isJSON(file string) bool {
+	return strings.EqualFold(path.Ext(file), ".json") || strings.HasPrefix(file, "--")
 }
 
 // checkBytes returns a problem that is visible before any grammar applies, or nil.

@@ -59,7 +59,7 @@ var rules = []maskRule{
 			"${1}${2}"+Stars)
 	}},
 	{nameStems, func(text string) string {
-		text = assignedPattern.ReplaceAllString(text, "${1}"+Stars)
+		text = assignedPattern.ReplaceAllStringFunc(text, maskAssigned)
 		text = flaggedPattern.ReplaceAllString(text, "${1}${2}"+Stars)
 		text = keyedPattern.ReplaceAllStringFunc(text, maskKeyed)
 		return pairPattern.ReplaceAllString(text, "${1}"+Stars)
@@ -67,6 +67,14 @@ var rules = []maskRule{
 	{[]string{"a3t", "akia", "asia", "abia", "acca", "eyj", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_",
 		"glpat-", "xox", "k_live_", "k_test_"},
 		func(text string) string { return shapePattern.ReplaceAllString(text, Stars) }},
+}
+
+// maskAssigned masks the value of NAME=value. A switch, such as --get-secrets=false, is no secret.
+func maskAssigned(text string) string {
+	if strings.HasSuffix(text, "=true") || strings.HasSuffix(text, "=false") {
+		return text
+	}
+	return assignedPattern.ReplaceAllString(text, "${1}"+Stars)
 }
 
 // nameStems are substrings: every match of namePattern contains one of them.

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -16,7 +17,7 @@ func registerTaskSource(f *pflag.FlagSet, d *survey.LiveDefinitions) {
 		"the task definition of the service, instead of the file's; nothing is registered")
 	f.BoolVar(&d.LatestTask, "latest-task-definition", false,
 		"the newest registered task definition of the family, instead of the file's")
-	f.IntVar(&d.Revision, "revision", 0, "this `number` of the family's task definitions, instead of the file's")
+	f.Var(revisionFlag{&d.Revision}, "revision", "this `number` of the family's task definitions, instead of the file's")
 }
 
 // registerSources adds the flags that replace definitions of the files by what AWS has.
@@ -37,13 +38,31 @@ func checkSources(d survey.LiveDefinitions) error {
 		}
 	}
 	switch {
-	case d.Revision < 0:
-		return &sluice.Error{Op: "select the task definition", Err: errors.New("--revision is below 1"),
-			Next: "run sluice revisions to list the revisions"}
 	case n > 1:
 		return &sluice.Error{Op: "select the task definition",
 			Err:  errors.New("--latest-task-definition excludes --skip-task-definition and --revision"),
 			Next: "give one of them"}
 	}
+	return nil
+}
+
+// revisionFlag is the number of a revision. Without the flag it is 0.
+type revisionFlag struct{ n *int }
+
+func (f revisionFlag) String() string {
+	if f.n == nil || *f.n == 0 {
+		return ""
+	}
+	return strconv.Itoa(*f.n)
+}
+
+func (f revisionFlag) Type() string { return "number" }
+
+func (f revisionFlag) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return errors.New("it must be the number of a revision, 1 or more (sluice revisions lists them)")
+	}
+	*f.n = int(n)
 	return nil
 }

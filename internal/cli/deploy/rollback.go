@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,11 +99,20 @@ func (o rollbackOptions) checkRollback(path string, given bool) error {
 			"leave --deregister-task-definition out, and run sluice deregister later")
 	case o.operation && (o.to != "" || o.adopt):
 		return wrong("--operation excludes --to and --adopt", "give one of them")
+	case o.to != "" && !isRevision(o.to):
+		return wrong("--to is "+o.to+", which is not family:revision", "give, for example, --to web:12; sluice revisions lists them")
 	case o.to != "" && session.IsDeploymentID(path):
 		return wrong("--to needs a service, but "+path+" is a deployment",
 			"give the application's folder, or --cluster and --service")
 	}
 	return nil
+}
+
+// isRevision reports whether a text is family:revision. A family alone would be its newest revision.
+func isRevision(text string) bool {
+	family, number, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseUint(number, 10, 31)
+	return err == nil && n > 0 && family != "" && !strings.Contains(family, "/")
 }
 
 // rollbackRun is one run of sluice rollback.

@@ -96,12 +96,17 @@ func (o runFlags) setOverrides(s *session.Session, run *definition.Run) error {
 		}
 		run.SetCommand(name, words)
 	}
+	seen := map[string]bool{}
 	for _, e := range o.env {
 		name, rest, ok := strings.Cut(e, "=")
 		key, value, also := strings.Cut(rest, "=")
 		if !ok || !also || name == "" || key == "" {
 			return runFlagError("--env is not CONTAINER=NAME=VALUE", "give, for example, --env web=DRY_RUN=1")
 		}
+		if seen[name+"="+key] {
+			return runFlagError("--env gives "+name+"="+key+" twice", "give each variable of a container once")
+		}
+		seen[name+"="+key] = true
 		run.AddEnvironment(name, key, value)
 	}
 	return nil
@@ -163,12 +168,17 @@ func (o runFlags) setPropagation(run *definition.Run) error {
 }
 
 func addTags(run *definition.Run, flags []string) error {
+	seen := map[string]bool{}
 	for _, f := range flags {
 		for pair := range strings.SplitSeq(f, ",") {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
 				return runFlagError("--tags is not KEY=VALUE,…", "give, for example, --tags team=data,cost=42")
 			}
+			if seen[key] {
+				return runFlagError("--tags gives "+key+" twice", "give each tag once")
+			}
+			seen[key] = true
 			run.AddTag(key, value)
 		}
 	}

@@ -32,3 +32,16 @@ func TestParseCommand(t *testing.T) {
 		}
 	}
 }
+
+// A variable or a tag that is given twice is refused: one of its values had no effect.
+func TestRunFlagsGivenTwice(t *testing.T) {
+	for want, o := range map[string]runFlags{
+		"--env gives web=A twice": {env: []string{"web=A=1", "side=A=1", "web=A=2"}},
+		"--tags gives a twice":    {tags: []string{"a=1,b=2", "a=3"}},
+	} {
+		_, err := o.runOptions(nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ key. It is neither printed nor kept. --get-secrets=false does not read it.`,
 	at.Register(c)
 	c.Flags().BoolVar(&f.putLogs, "put-logs", false, "also write a line to each log group, in a log stream of its own")
 	session.RegisterOpposite(c.Flags(), &f.putLogs, "no-put-logs", "leave the log groups alone, as is the default")
-	c.Flags().BoolVar(&f.getSecrets, "get-secrets", true, "read secrets of which a container gets one JSON key")
+	c.Flags().BoolVar(&f.getSecrets, "get-secrets", true, "get secrets of which a container gets one JSON key")
 	session.RegisterOpposite(c.Flags(), &f.getSecrets, "no-get-secrets", "the same as --get-secrets=false")
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,6 +131,8 @@ func (o waitOptions) checkWait() error {
 	switch {
 	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-") && !isARN:
 		return wrong("no service given", "give --service NAME, or the folder of an application")
+	case len(slices.Compact(slices.Sorted(slices.Values(o.services)))) < len(o.services):
+		return wrong("a --service is given twice", "give each service once")
 	case o.deployment != "" && len(o.services) > 1:
 		return wrong("a deployment belongs to one service, but several are given",
 			"give one --service, or leave --deployment out")
@@ -137,6 +140,8 @@ func (o waitOptions) checkWait() error {
 		return wrong("--deployment and --task-definition are both given", "give one of them")
 	case o.timeout < 0 || o.timeout == 0 && o.isTimeoutGiven:
 		return wrong("the timeout is not above 0", "give a duration such as 90s or 10m")
+	case o.deadline <= 0:
+		return wrong("--progress-deadline is not above 0", "give a duration such as 90s or 10m")
 	case o.bake < 0:
 		return wrong("--bake is below 0", "give a duration such as 1m")
 	case o.failAfter < 1:

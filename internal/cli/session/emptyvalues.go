@@ -40,6 +40,19 @@ func RefuseEmptyValues(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// RefuseOpposites returns an error for a flag that is given together with its opposite, --no-NAME: only the later one
+// would count.
+func RefuseOpposites(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		name, isOpposite := strings.CutPrefix(f.Name, "no-")
+		if other := c.Flags().Lookup(name); isOpposite && other != nil && other.Changed {
+			err = &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("--%s and --%s are both given", name, f.Name),
+				Next: "give one of them"}
+		}
+	})
+	return err
+}
+
 // hasEmptyValue reports whether a flag takes text and has none.
 func hasEmptyValue(v pflag.Value) bool {
 	if list, isList := v.(pflag.SliceValue); isList {
