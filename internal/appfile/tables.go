@@ -67,8 +67,9 @@ const (
 	suspendSentence = "Whether sluice suspends auto scaling during a deployment and restores its previous state when " +
 		"the deployment ends. Default: false."
 	bakeSentence     = "How long all tasks of the new version must run, watched, before a deployment succeeds. Default: no time."
-	deadlineSentence = "A stage fails if it makes no progress for this long. Default: 10m."
-	outsideSentence  = "The reaction to an external change during a deployment. stop (the default) ends the " +
+	deadlineSentence = "A stage fails if it makes no progress for this long. Bake times, traffic steps and hooks of AWS " +
+		"do not count. Default: 10m."
+	outsideSentence = "The reaction to an external change during a deployment. stop (the default) ends the " +
 		"deployment safely, reassert restores its values, adopt accepts the change."
 
 	otherTargetsSentence = "The reaction to task sets and targets that sluice did not create and that get requests " +

@@ -16,7 +16,7 @@ func (f *Estimate) configuration() ecstypes.DeploymentConfiguration {
 }
 
 // bakeTime returns how long ECS waits between its own traffic shifts and after the last one (ECS API Reference,
-// DeploymentConfiguration). A rolling update bakes only with alarms.
+// DeploymentConfiguration). What it computes from alarms, without a bake time in the files, is not known.
 func (f *Estimate) bakeTime() time.Duration {
 	c := f.configuration()
 	total := aws.ToInt32(c.BakeTimeInMinutes)
@@ -36,10 +36,6 @@ func (f *Estimate) bakeTime() time.Duration {
 			bake = *orDefault(l.CanaryBakeTimeInMinutes, bake)
 		}
 		total += bake
-	default:
-		if c.Alarms == nil || !c.Alarms.Enable {
-			return 0
-		}
 	}
 	return time.Duration(total) * time.Minute
 }

@@ -10,7 +10,7 @@ import (
 func TestBakeTime(t *testing.T) {
 	for config, want := range map[string]time.Duration{
 		`{}`:                      0,
-		`{"bakeTimeInMinutes":5}`: 0,
+		`{"bakeTimeInMinutes":5}`: 5 * time.Minute,
 		`{"bakeTimeInMinutes":5,"alarms":{"enable":true,"rollback":true,"alarmNames":["a"]}}`:      5 * time.Minute,
 		`{"strategy":"BLUE_GREEN","bakeTimeInMinutes":5}`:                                          5 * time.Minute,
 		`{"strategy":"CANARY","canaryConfiguration":{"canaryBakeTimeInMinutes":3}}`:                3 * time.Minute,

@@ -125,8 +125,8 @@ func (d *draft) writeRolling(c rehearse.Case) {
 		if p := c.World.Percents; p != (shape.Percents{}) {
 			percents = fmt.Sprintf("minimumHealthyPercent: %d, maximumPercent: %d, ", p.Least, p.Most)
 		}
-		writeLine(&d.service, "deploymentConfiguration: {%s%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}",
-			percents, alarmText(c), c.Breaker, c.Breaker)
+		writeLine(&d.service, "deploymentConfiguration: {%s%s%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}",
+			percents, bakeText(c), alarmText(c), c.Breaker, c.Breaker)
 	}
 }
 

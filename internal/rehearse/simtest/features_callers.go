@@ -31,6 +31,8 @@ func callerFeatures() []feature {
 		{"a bake time", 20, hasService, func(d *random, c *rehearse.Case) {
 			c.Bake = d.oneDuration(20*time.Second, time.Minute, 4*time.Minute, 20*time.Minute)
 		}},
+		{"a bake time of a rolling update", 20, func(c rehearse.Case) bool { return monitorsAlarm(c) && !usesNative(c) },
+			func(d *random, c *rehearse.Case) { c.World.Strategy.Generated.Bake = []int{1, 4, 12, 25}[d.upTo(3)] }},
 		{"an alarm that ECS monitors", 25, monitorsAlarm, func(d *random, c *rehearse.Case) {
 			if c.World.Alarm = true; len(c.Interventions) == 0 && d.chance(60) {
 				c.Interventions = append(c.Interventions, rehearse.Intervention{

@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -39,17 +40,20 @@ func setNative(w *shape.World, kind string, s shape.Generated) {
 	w.Listeners[0].Rules = []shape.Rule{{ARN: productionRule, Priority: 10, Path: "/rule1", Primary: 100}}
 }
 
+// rolling is the strategy of a service whose requests ECS does not shift. It may have a bake time.
+const rolling = "ROLLING"
+
 // nativeTrait is the trait of ECS's own strategies: kind/percent/step bake/bake/pause, in minutes.
 func nativeTrait() trait {
 	return trait{"strategy", func(w shape.World) string {
-		if w.Strategy.Kind == "" {
-			return "ROLLING"
-		}
 		g := w.Strategy.Generated
-		return fmt.Sprintf("%s/%d/%d/%d/%s", w.Strategy.Kind, g.Percent, g.StepBake, g.Bake, g.Pause)
+		if w.Strategy.Kind == "" && g.Bake == 0 {
+			return rolling
+		}
+		return fmt.Sprintf("%s/%d/%d/%d/%s", cmp.Or(w.Strategy.Kind, rolling), g.Percent, g.StepBake, g.Bake, g.Pause)
 	}, func(w *shape.World, v string) error {
-		if v == "ROLLING" {
-			w.Strategy = shape.Strategy{}
+		w.Strategy = shape.Strategy{}
+		if v == rolling {
 			return nil
 		}
 		var g shape.Generated
@@ -59,6 +63,10 @@ func nativeTrait() trait {
 		}
 		g.Pause = words[4]
 		_, err := fmt.Sscanf(strings.Join(words[1:4], "/"), "%d/%d/%d", &g.Percent, &g.StepBake, &g.Bake)
+		if words[0] == rolling {
+			w.Strategy.Generated = g
+			return err
+		}
 		setNative(w, words[0], g)
 		return err
 	}}
@@ -91,6 +99,14 @@ func (d *draft) writeNative(c rehearse.Case) {
 	writeLine(&d.service, "deploymentConfiguration: {strategy: %s, bakeTimeInMinutes: %d%s, %s"+
 		"deploymentCircuitBreaker: {enable: %t, rollback: %t}}", w.Strategy.Kind, g.Bake, steps, alarmText(c),
 		c.Breaker, c.Breaker)
+}
+
+// bakeText returns the bake time of a rolling update, as a part of a deployment configuration.
+func bakeText(c rehearse.Case) string {
+	if c.World.Strategy.Generated.Bake == 0 {
+		return ""
+	}
+	return fmt.Sprintf("bakeTimeInMinutes: %d, ", c.World.Strategy.Generated.Bake)
 }
 
 // alarmText returns the alarm that ECS monitors, as a part of a deployment configuration.
