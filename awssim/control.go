@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/sluice-ecs/sluice/awssim/fault"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -210,18 +209,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 		refuse(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		if r == '\n' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	b.WriteByte('\n')
-	_, _ = w.Write(b.Bytes())
+	_, _ = w.Write(append(world.PrintableJSON(text), '\n'))
 }
 
 // rejectOtherHosts rejects requests for a host other than the listening one. The owner of a web

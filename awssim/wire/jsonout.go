@@ -8,7 +8,8 @@ import (
 	"sort"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // appendJSON writes v as awsJson. Nil fields are omitted; plain numbers and booleans are always
@@ -137,9 +138,9 @@ func appendEpoch(b []byte, t time.Time) []byte {
 
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7F {
 			q, _ := json.Marshal(s)
-			return append(b, q...)
+			return append(b, world.PrintableJSON(q)...)
 		}
 	}
 	b = append(b, '"')

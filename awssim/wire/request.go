@@ -214,8 +214,8 @@ func (s *Server) refuseUnknownService(q *request, id string) reply {
 	if v := q.values.Get("Version"); v != "" && q.isQuery {
 		what += " " + v
 	}
-	ref := world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what,
-		strings.Join(names, ", "))
+	ref := printableRefusal(world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what,
+		strings.Join(names, ", ")))
 	if q.rpc != nil {
 		return (&preparedAPI{API: API{Protocol: CBOR}}).refusalReply(ref, id)
 	}

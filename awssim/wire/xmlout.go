@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -89,8 +90,8 @@ func appendText(b []byte, s string) []byte {
 			b = append(b, "&gt;"...)
 		case r == '"':
 			b = append(b, "&quot;"...)
-		case r == '\r':
-			b = append(b, "&#xD;"...)
+		case r == '\r' || r >= 0x7F && r <= 0x9F: // a terminal obeys them
+			b = fmt.Appendf(b, "&#x%X;", r)
 		case r == '\n' || r == '\t' || (r >= 0x20 && r <= 0xD7FF) || (r >= 0xE000 && r <= 0xFFFD) || r >= 0x10000:
 			b = utf8.AppendRune(b, r)
 		default:
