@@ -59,7 +59,7 @@ func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([
 			stopped = append(stopped, newStoppedTask(t))
 		}
 	}
-	slices.SortStableFunc(stopped, func(a, b diagnosis.Stopped) int { return a.StoppedAt.Compare(b.StoppedAt) })
+	sortByStop(stopped)
 	return stopped, err
 }
 

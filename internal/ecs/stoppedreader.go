@@ -3,6 +3,7 @@ package ecs
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -38,8 +39,33 @@ func (f *StoppedReader) Update(ctx context.Context, s Service) ([]diagnosis.Stop
 		f.returned[aws.ToString(t.TaskArn)] = true
 		fallen = append(fallen, newStoppedTask(t))
 	}
-	slices.SortStableFunc(fallen, func(a, b diagnosis.Stopped) int { return a.StoppedAt.Compare(b.StoppedAt) })
+	sortByStop(fallen)
 	return fallen, err
+}
+
+// StoppedOfRevision returns the tasks of a revision that stopped, of every service, oldest first. AWS lists stopped tasks
+// for about an hour. It lists those of a deleted service by their family only.
+func (s Service) StoppedOfRevision(ctx context.Context, revision string) ([]diagnosis.Stopped, error) {
+	family, _, _ := strings.Cut(revision, ":")
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{Family: aws.String(family),
+		DesiredStatus: ecstypes.DesiredStatusStopped})
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.describeTasks(ctx, arns)
+	var stopped []diagnosis.Stopped
+	for _, t := range tasks {
+		if x := newStoppedTask(t); hasStopReason(t) && x.Revision == revision && strings.HasPrefix(x.Deployment, "ecs-svc/") {
+			stopped = append(stopped, x)
+		}
+	}
+	sortByStop(stopped)
+	return stopped, err
+}
+
+// sortByStop sorts tasks by the time at which they stopped.
+func sortByStop(all []diagnosis.Stopped) {
+	slices.SortStableFunc(all, func(a, b diagnosis.Stopped) int { return a.StoppedAt.Compare(b.StoppedAt) })
 }
 
 // hasStopReason reports whether the task has stopped, or is stopping and AWS has given the final

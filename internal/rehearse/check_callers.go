@@ -47,6 +47,7 @@ type answerChecks struct {
 	want          string    // the version that callers must get; empty: the outcome names none
 	before, after []loadgen.Report
 	unknown       string // why sluice cannot know what callers get
+	resolves      bool   // the name gave callers a running task of that version at the outcome
 }
 
 // rememberRoutes records which rules reach the service when the deployment begins, and which of them cannot serve.
@@ -67,7 +68,13 @@ func (c *answerChecks) startWatch(e sluice.DeploymentEnded) {
 	}
 	c.outcome, c.cause, c.want, c.at = e.Outcome, e.Cause, want, c.env.Clock.Now()
 	c.before, c.after = c.callers.requestReports(), nil
-	c.unknown = c.whyUnknown()
+	c.unknown, c.resolves = c.whyUnknown(), false
+	c.env.InWorld(func(tx *world.Tx) {
+		for _, id := range c.env.RegisteredIDs(tx) {
+			t := c.env.TaskOf(tx, id)
+			c.resolves = c.resolves || t != nil && versionOf(t.Set) == want
+		}
+	})
 }
 
 // stopWatch ends the watch: its time is over, or another actor changes the world now.
@@ -84,8 +91,8 @@ func (c *answerChecks) whyUnknown() string {
 		return "another actor changed something just before"
 	case c.seconds.Exist():
 		return "a second sluice deploys the same service"
-	case len(c.env.Case.Kills) > 0 && (c.env.Case.HasFault("task-crash") || c.env.Case.HasNewOption("crash-after", "oom-after")):
-		return "a process that continues a deployment does not know each death that its predecessor read"
+	case c.deployment.WasPaused && c.dies():
+		return "tasks may have stopped while no process could read them, after the last stage"
 	}
 	count := 0
 	c.env.InWorld(func(tx *world.Tx) {
@@ -203,23 +210,27 @@ func (c *answerChecks) checkCaller(lines []loadgen.Line) {
 	}
 }
 
+// dies reports whether tasks stop or fail by themselves after they were healthy.
+func (c *answerChecks) dies() bool {
+	return c.env.Case.HasFault("task-crash") || c.env.Case.HasNewOption("unhealthy-after", "oom-after") ||
+		c.env.Case.crashesAfterHealthy()
+}
+
 // diesLater reports whether tasks of the version stopped or failed by themselves after the outcome, and no death
 // before it foretold that: there was none since the deployment began, or the later tasks ran longer than a success
-// waits for after such a death ([verdict.Stability]). Deaths of the canary foretell nothing about the primary's tasks:
-// the verdict of each variant is its own.
+// waits for after such a death ([verdict.Stability]). Deaths of the canary count: the same version serves later.
 func (c *answerChecks) diesLater() bool {
 	var longest, shortest time.Duration // lives of the tasks that died before, and after
-	serving := c.servingSet()
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, t := range tx.Tasks.Values() {
 			at := diedAt(t)
-			if t.Set == nil || t.Service == nil || t.Service.Name != c.env.Case.World.Service ||
-				versionOf(t.Set) != c.want || at.Before(c.deployment.startedAt) || serving != "" && t.Set.ID != serving {
+			if t.Set == nil || t.Service == nil || versionOf(t.Set) != c.want || t.Set.ExternalID == OtherToolID ||
+				!strings.HasPrefix(t.Service.Name, c.env.Case.World.Service) || at.Before(c.deployment.startedAt) {
 				continue
 			}
 			switch life := at.Sub(t.StartedAt); {
 			case at.Before(c.at.Add(-c.unseenFor(t))):
-				if t.StopCode == "EssentialContainerExited" { // open: a task that ECS replaces as unhealthy foretells nothing yet
+				if isShown(t) {
 					longest = max(longest, life)
 				}
 			case at.Before(c.at.Add(answersFor)) && (shortest == 0 || life < shortest):
@@ -233,31 +244,19 @@ func (c *answerChecks) diesLater() bool {
 	return shortest > 0 && (longest == 0 || shortest > min(max(2*longest, time.Minute), 5*time.Minute))
 }
 
-// servingSet returns the ID of the PRIMARY task set; empty with another controller.
-func (c *answerChecks) servingSet() (id string) {
-	c.env.InWorld(func(tx *world.Tx) {
-		if s := c.env.FindService(tx); s != nil {
-			for _, set := range s.TaskSets {
-				if set.Status == "PRIMARY" {
-					id = set.ID
-				}
-			}
-		}
-	})
-	return id
-}
-
-// isOldAnswer reports whether callers by name used an address of a task that had stopped shortly before. No read shows
-// what callers and name servers keep. Where sluice itself stops tasks, it waits for that first, which P1 checks.
+// isOldAnswer reports whether callers by name used an address of a task that had stopped shortly before, or an empty
+// answer from before a task was registered. No read shows what callers and name servers keep. Where sluice itself stops
+// tasks, it waits for that first, which P1 checks.
 func (c *answerChecks) isOldAnswer(l loadgen.Line) (old bool) {
 	w := c.env.Case.World
-	if !w.UsesCloudMap() || l.Version == "" || l.Status != 0 {
+	if !w.UsesCloudMap() || l.Version == "" && !c.resolves || l.Status != 0 {
 		return false
 	}
 	kept := w.TTL + max(w.Lags.Names, time.Minute) + connectionHold + 30*time.Second // of callers that keep connections
 	c.env.InWorld(func(tx *world.Tx) {
 		for _, t := range tx.Tasks.Values() {
-			old = old || t.Set != nil && versionOf(t.Set) == l.Version && t.ExecutionStoppedAt.After(c.at.Add(-kept))
+			old = old || t.Set != nil && (versionOf(t.Set) == l.Version || l.Version == "") &&
+				t.ExecutionStoppedAt.After(c.at.Add(-kept))
 		}
 	})
 	return old
@@ -267,15 +266,25 @@ func (c *answerChecks) isOldAnswer(l loadgen.Line) (old bool) {
 const unseenDeath = 10 * time.Second
 
 // unseenFor returns how long no read shows the death of a task. The load balancer first counts failed checks of one that
-// answers errors.
+// answers errors. A claim that another actor removed is looked for, after the last read of the tasks.
 func (c *answerChecks) unseenFor(t *world.Task) time.Duration {
-	g := c.env.Case.World.Primary
+	unseen, g := unseenDeath, c.env.Case.World.Primary
+	if c.env.Case.HasIntervention(RemoveClaim) {
+		unseen = unseenEdit + unseenDeath
+	}
 	for _, x := range t.Containers {
 		if x.Behaviour.UnhealthyAfter > 0 {
-			return unseenDeath + time.Duration(g.Unhealthy+1)*max(g.Interval, c.env.Case.World.Check)
+			return unseen + time.Duration(g.Unhealthy+1)*max(g.Interval, c.env.Case.World.Check)
 		}
 	}
-	return unseenDeath
+	return unseen
+}
+
+// isShown reports whether AWS shows that a task fails or failed by itself. It does not if the task was scaled in before
+// its failed checks had counted.
+func isShown(t *world.Task) bool {
+	return t.StoppingAt.IsZero() || t.StopCode == "EssentialContainerExited" ||
+		strings.Contains(t.StoppedReason, "health checks")
 }
 
 // diedAt returns when a task stopped, or began to fail, by itself; zero: it did not.

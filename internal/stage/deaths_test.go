@@ -117,3 +117,53 @@ func TestLongBakeOfARollingUpdateIsNoStall(t *testing.T) {
 		})
 	}
 }
+
+// A version whose task dies where no stage looks at it is a success only when its tasks have been stable: the canary,
+// which is the same version, and the tasks that serve while a step after the stages runs. Without a death nothing is
+// waited for.
+func TestDeathsBesideTheStagesWithholdSuccess(t *testing.T) {
+	rolling := func(run func(*stagetest.Bench)) { stagetest.RunRolling(t, run) }
+	sets := func(run func(*stagetest.Bench)) { stagetest.RunPlain(t, run) }
+	for name, c := range map[string]struct {
+		run   func(func(*stagetest.Bench))
+		files func(*stagetest.Bench) fstest.MapFS
+		stage int    // after which a task dies
+		of    string // the service of that task
+	}{
+		"canary": {sets, func(b *stagetest.Bench) fstest.MapFS {
+			return b.Files("sim/web:v2", stagetest.CanaryPipeline)
+		}, 3, "web"},
+		"canary service": {rolling, func(b *stagetest.Bench) fstest.MapFS {
+			return b.CanaryServiceFiles("sim/web:v2", stagetest.CanaryPipeline, stagetest.Breaker)
+		}, 3, "web-canary"},
+		"task sets, step after": {sets, func(b *stagetest.Bench) fstest.MapFS {
+			return stagetest.WithSteps(b.Files("sim/web:v2", ""), "", exits0)
+		}, 1, "web"},
+		"rolling, step after": {rolling, func(b *stagetest.Bench) fstest.MapFS {
+			return stagetest.WithSteps(b.RollingFiles("sim/web:v2", stagetest.Breaker), "", exits0)
+		}, 1, "web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var took [2]time.Duration
+			for i, dies := range []bool{false, true} {
+				c.run(func(b *stagetest.Bench) {
+					began, id := b.Clock.Now(), b.Start(c.files(b))
+					if dies {
+						b.OnStageEnd(c.stage, func() {
+							stagetest.Must(b, b.Sim.Inject("task-crash "+c.of+" revision=2 exit=1"))
+						})
+					}
+					end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+					took[i] = b.Clock.Now().Sub(began)
+					held := strings.Contains(b.EventLog(), "1 task stopped by itself: success needs")
+					if end.Outcome != sluice.Succeeded || held != dies {
+						t.Errorf("dies %t: %s: %s\n%s", dies, end.Outcome, end.Cause, b.EventLog())
+					}
+				})
+			}
+			if late := took[1] - took[0]; late < 30*time.Second || late > 6*time.Minute {
+				t.Errorf("it took %s, and %s with a death", took[0], took[1])
+			}
+		})
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -16,6 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/outside"
 	"github.com/sluice-ecs/sluice/internal/stage/rolling"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 )
 
 // openTraffic returns the traffic provider for the plan's access type.
@@ -55,8 +58,11 @@ func executeStage(ctx context.Context, s *step.Step) error {
 	if err != nil {
 		return err
 	}
-	if isLastOfVariants(s) {
-		run = thenAwaitStable(s, run)
+	switch {
+	case isLastOfVariants(s):
+		run = thenAwaitStable(s, run, s.Plan.Bake)
+	case followsNewPrimary(s):
+		run = thenAwaitStable(s, run, 0)
 	}
 	if err := runWithTimeout(ctx, s, run); err != nil {
 		return err
@@ -81,8 +87,24 @@ func isLastOfVariants(s *step.Step) bool {
 	return s.Stage.Index == last
 }
 
-// thenAwaitStable runs a stage, and then waits until the tasks are stable.
-func thenAwaitStable(s *step.Step, run func(context.Context) error) func(context.Context) error {
+// followsNewPrimary reports whether the stage is a task that runs after a new version was deployed, and the last stage.
+// Nothing else reads the tasks of that version while the task runs.
+func followsNewPrimary(s *step.Step) bool {
+	return s.Stage.Name == appfile.StageRunTask && !s.IsRollback() && s.Plan.Mode() != plan.ModeCodeDeploy &&
+		s.Stage.Index == len(s.Plan.Stages)-1 && s.Plan.StateBefore(s.Stage.Index).NewPrimary
+}
+
+// deathsOfCanary returns the tasks of a revision that stopped, if the plan starts it as a canary too: the same version
+// serves now.
+func deathsOfCanary(ctx context.Context, s *step.Step, revision string) ([]diagnosis.Stopped, error) {
+	if !slices.ContainsFunc(s.Plan.Stages, plan.Stage.StartsCanary) {
+		return nil, nil
+	}
+	return s.Client.StoppedOfRevision(ctx, revision)
+}
+
+// thenAwaitStable runs a stage, and then waits until the tasks are stable and have run for the bake time.
+func thenAwaitStable(s *step.Step, run func(context.Context) error, bake time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := run(ctx); err != nil {
 			return err
@@ -91,7 +113,11 @@ func thenAwaitStable(s *step.Step, run func(context.Context) error) func(context
 		if err != nil || revision == "" {
 			return err
 		}
-		return rolling.AwaitStable(ctx, s, revision)
+		deaths, err := deathsOfCanary(ctx, s, revision)
+		if err != nil {
+			return err
+		}
+		return rolling.AwaitStable(ctx, s, revision, bake, deaths)
 	}
 }
 

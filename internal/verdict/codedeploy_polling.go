@@ -126,7 +126,7 @@ func (b *CodeDeployFollower) sawFailure(now time.Time) bool {
 		return false
 	}
 	since := now.Sub(b.stoppedReadAt)
-	if !b.want.ReadOnce && (b.lostTasks && since >= busyInterval || b.unreadStarts() > 0 ||
+	if !b.want.ReadOnce && ((b.lostTasks || b.surplus) && since >= busyInterval || b.unreadStarts() > 0 ||
 		b.failures.Leading().Count > 0 && since >= eventInterval) {
 		return true
 	}

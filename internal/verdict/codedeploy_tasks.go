@@ -16,6 +16,7 @@ type codeTasks struct {
 	installedAt time.Time // when a poll first showed that all tasks were healthy
 	serviceAt   time.Time // when the service was read last
 	starts      int       // tasks that ECS had started when the stopped tasks were last read
+	surplus     bool      // more tasks ran than are desired, and the end of one has not been read
 }
 
 // serviceInterval is the shortest time between two reads of the service while time passes by configuration: its events
@@ -31,7 +32,8 @@ func (b *CodeDeployFollower) noteTasks(o Observation, died bool) {
 		b.installedAt = o.At
 	}
 	running, pending, desired := b.greenCounts()
-	b.stability = b.stability.See(o.At, b.failures, died, running >= desired && pending == 0)
+	b.surplus = running > desired || b.surplus && !o.Code.Requested.StoppedTasks
+	b.stability = b.stability.See(o.At, died, running >= desired && pending == 0, b.failures)
 	if b.stability.isOver(o.At) {
 		b.failures = b.failures.Reset()
 	}
@@ -101,7 +103,7 @@ func (b *CodeDeployFollower) holdOf(o Observation) hold {
 		return hold{why: fmt.Sprintf("success needs %s", sluice.Plural(desired, "task"))}
 	case b.isServiceDue(o.At):
 		return hold{why: "the service is read again"}
-	case b.unreadStarts() > 0:
+	case b.unreadStarts() > 0, b.surplus: // ECS starts the replacement of an unhealthy task before it stops that one
 		return hold{why: "a task was replaced: its end has not been read"}
 	case b.stability.Remaining(o.At) > 0:
 		return hold{why: b.stability.Text(o.At), time: b.stability.Remaining(o.At)}

@@ -243,3 +243,43 @@ func follow(t testing.TB, looks ...at) ServiceFollower {
 	}
 	return r
 }
+
+// Deaths of another variant withhold a success until the tasks are stable. They end no wait, however many there are.
+func TestDeathsOfAnotherVariant(t *testing.T) {
+	serves := service(arn3, dep(3, "PRIMARY", "COMPLETED", 2))
+	var deaths []diagnosis.Stopped
+	for _, id := range []string{"a", "b", "c", "d"} {
+		deaths = append(deaths, diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: id, StopCode: "EssentialContainerExited",
+			StartedAt: aws, StoppedAt: aws.Add(45 * time.Second)}, Revision: "web:3", Deployment: "ecs-svc/9"})
+	}
+	want := Wanted{Revision: "web:3", Serving: true}
+	end(t, watchIt(t, want, at{0, serves, nil, nil, blind}), sluice.Succeeded, "")
+	want.Deaths = deaths
+	v := watchIt(t, want, at{0, serves, nil, nil, blind}, at{89, serves, nil, nil, nil})
+	if v.State != Progressing || !strings.Contains(v.Withheld, "4 tasks stopped by themselves: success needs 1m30s") {
+		t.Errorf("%v %s: %s", v.State, v.Outcome, v.Withheld)
+	}
+	end(t, watchIt(t, want, at{0, serves, nil, nil, blind}, at{90, serves, nil, nil, nil}), sluice.Succeeded, "")
+	want.Deaths[0].StopCode = "UserInitiated" // by a person
+	want.Deaths = want.Deaths[:1]
+	end(t, watchIt(t, want, at{0, serves, nil, nil, blind}), sluice.Succeeded, "")
+}
+
+// ECS starts the replacement of an unhealthy task before it stops that one. Both run then, and a success waits until the
+// end of the unhealthy one has been read.
+func TestUnhealthyTaskThatStillRuns(t *testing.T) {
+	short, both, serves := service(arn3, dep(3, "PRIMARY", "COMPLETED", 1)), service(arn3, dep(3, "PRIMARY", "COMPLETED", 3)),
+		service(arn3, dep(3, "PRIMARY", "COMPLETED", 2))
+	want := Wanted{Revision: "web:3", Serving: true}
+	v := watchIt(t, want, at{0, short, nil, nil, blind}, at{30, both, nil, nil, nil})
+	if v.State != Progressing || !strings.Contains(v.Withheld, "its end has not been read") {
+		t.Errorf("%v %s: %s", v.State, v.Outcome, v.Withheld)
+	}
+	sick := []diagnosis.Stopped{{StoppedTask: sluice.StoppedTask{ID: "a", StopCode: "ServiceSchedulerInitiated",
+		StoppedReason: "Task failed container health checks", StartedAt: aws, StoppedAt: aws.Add(50 * time.Second)},
+		Revision: "web:3", Deployment: "ecs-svc/3"}}
+	v = watchIt(t, want, at{0, short, nil, nil, blind}, at{30, both, nil, nil, nil}, at{60, serves, nil, sick, nil})
+	if v.State != Progressing || !strings.Contains(v.Withheld, "1 task stopped by itself: success needs 1m40s") {
+		t.Errorf("%v %s: %s", v.State, v.Outcome, v.Withheld)
+	}
+}

@@ -38,6 +38,8 @@ func (r *ServiceFollower) holdOf(o Observation, end *conclusion) hold {
 		return hold{why: fmt.Sprintf("success needs %s", sluice.Plural(r.followed.wantedTasks(s), "task"))}
 	case stable > 0:
 		return hold{why: r.stability.Text(o.At), time: stable}
+	case r.reads.checksTargets && !end.isReplaced && r.followed.hasSurplus(s):
+		return hold{why: "a task was replaced: its end has not been read"}
 	case r.reads.isSuspect:
 		return hold{why: "a task was replaced: its end has not been read"}
 	case r.reads.checksTargets && o.Targets != nil && countHealthy(o.Targets) < r.followed.wantedTasks(s) && !end.isReplaced:

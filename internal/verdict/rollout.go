@@ -32,6 +32,10 @@ type Wanted struct {
 	ReadOnce        bool   // single poll: read what would explain a failure immediately
 	Serving         bool   // judge the running version, not a change: every task must run, other task sets may exist
 
+	// Deaths are stopped tasks of the revision that another variant ran. They end no wait: a success waits until the tasks
+	// are stable.
+	Deaths []diagnosis.Stopped
+
 	Bake    time.Duration // how long all tasks must have run, watched, before a success counts; 0: no time
 	Timeout time.Duration // hard limit, from the first poll; 0: none
 	// DefaultTimeout: without Timeout, the hard limit follows from the service, see [Pace]. It is at least LeastTimeout;
@@ -40,6 +44,11 @@ type Wanted struct {
 	LeastTimeout   time.Duration
 	Deadline       time.Duration // without progress; 0: none
 	FailAfter      int           // failures of one cause since the tasks were last stable; 0: [diagnosis.FailAfter]
+}
+
+// isEarlier reports whether a task is one of Deaths.
+func (w Wanted) isEarlier(t diagnosis.Stopped) bool {
+	return slices.ContainsFunc(w.Deaths, func(d diagnosis.Stopped) bool { return d.ID == t.ID })
 }
 
 const (
@@ -64,6 +73,7 @@ type ServiceFollower struct {
 	followed binding    // the followed deployment
 	since    conditions // since when doubtful states last
 	failures diagnosis.Failures
+	earlier  diagnosis.Failures // deaths of tasks of another variant
 	breakerCount
 	stability Stability
 	pace      polling
@@ -114,7 +124,8 @@ type conclusion struct {
 
 // FollowService starts a judge. The hard limit counts from now.
 func FollowService(now time.Time, w Wanted) ServiceFollower {
-	return ServiceFollower{want: w, began: now, limit: newTimeLimit(w), pace: polling{changedAt: now, progressAt: now}}
+	return ServiceFollower{want: w, began: now, limit: newTimeLimit(w), pace: polling{changedAt: now, progressAt: now},
+		earlier: diagnosis.Failures{}.AddStopped(w.Deaths, nil).KeepDeaths(nil)}
 }
 
 // Record returns the service deployment's record, as read last; nil: there is none, or it was not read.
@@ -177,16 +188,16 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 	r.limit = r.limit.see(o, o.Service, r.passesTime())
 	before := r.failures.Count()
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),
-		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) }), o.Service.Events)
+		func(t diagnosis.Stopped) bool { return !r.followed.ownsTask(t) || r.want.isEarlier(t) }), o.Service.Events)
 	died := r.failures.Count() > before
 	r.failures = r.failures.AddLogs(o.Logs, o.Service.Events)
 	r.breakerCount = r.breakerCount.see(r.followed.deploymentIn(o.Service), r.lastRecord)
 	if r.hasRecovered(o) {
 		r.failures = r.failures.KeepDeaths(o.Service.Events)
 	}
-	r.stability = r.stability.See(o.At, r.failures, died, r.followed.allTasksRun(o.Service))
+	r.stability = r.stability.See(o.At, died, r.followed.allTasksRun(o.Service), r.failures, r.earlier)
 	if r.stability.isOver(o.At) {
-		r.failures, r.breakerCount.counted = r.failures.Reset(), 0
+		r.failures, r.earlier, r.breakerCount.counted = r.failures.Reset(), r.earlier.Reset(), 0
 	}
 }
 
@@ -231,6 +242,13 @@ func (r *ServiceFollower) findConclusion(o Observation) *conclusion {
 func (b *binding) allTasksRun(s *Service) bool {
 	running, pending, _ := b.taskNumbers(s)
 	return running >= b.wantedTasks(s) && pending == 0
+}
+
+// hasSurplus reports whether more tasks of the followed revision run than are wanted. ECS starts the replacement of an
+// unhealthy task before it stops that one.
+func (b *binding) hasSurplus(s *Service) bool {
+	running, _, _ := b.taskNumbers(s)
+	return running > b.wantedTasks(s)
 }
 
 // wantedTasks returns how many tasks a success needs: those of the service, or of the PRIMARY task set at its scale.

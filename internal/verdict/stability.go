@@ -27,12 +27,15 @@ type Stability struct {
 	deaths int
 }
 
-// See adds a poll. failures are those counted so far, died says whether this poll returned another one, and complete
-// says whether all tasks run.
-func (s Stability) See(now time.Time, failures diagnosis.Failures, died, complete bool) Stability {
-	life, any := failures.LongestLife()
-	if s.deaths, s.needed = failures.Count(), 0; any {
-		s.needed = stableTime(life)
+// See adds a poll. died says whether this poll returned another death, complete whether all tasks run, and failures are
+// those counted so far.
+func (s Stability) See(now time.Time, died, complete bool, failures ...diagnosis.Failures) Stability {
+	s.deaths, s.needed = 0, 0
+	for _, f := range failures {
+		s.deaths += f.Count()
+		if life, any := f.LongestLife(); any {
+			s.needed = max(s.needed, stableTime(life))
+		}
 	}
 	if died || !complete {
 		s.since = time.Time{}

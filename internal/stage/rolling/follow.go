@@ -70,8 +70,9 @@ func bakeOf(s *step.Step) time.Duration {
 
 // AwaitStable waits until the tasks of the revision that serves have been stable, if one of them stopped by itself since
 // it was started, and for the bake time of the application. It waits for nothing if another revision serves, or if no
-// task is wanted.
-func AwaitStable(ctx context.Context, s *step.Step, revision string) error {
+// task is wanted. deaths are those of tasks of the revision that another variant ran.
+func AwaitStable(ctx context.Context, s *step.Step, revision string, bake time.Duration,
+	deaths []diagnosis.Stopped) error {
 	sent := s.Clock.Now()
 	live, err := s.ObserveService(ctx)
 	if err != nil || live.Serving() != revision || live.Desired == 0 {
@@ -79,7 +80,7 @@ func AwaitStable(ctx context.Context, s *step.Step, revision string) error {
 	}
 	target := watch.Target{Cluster: s.Plan.Cluster, Service: s.Plan.Service, IsResolved: true,
 		First: ecs.ServiceRead{State: live, SentAt: sent}, Wanted: verdict.Wanted{Revision: revision, Serving: true,
-			Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s), Bake: bakeOf(s)}}
+			Deadline: s.Plan.ProgressDeadline, AllowsNoTasks: WantsNoTasks(s), Bake: bake, Deaths: deaths}}
 	var last watch.Update
 	err = RunWithChecks(ctx, s, func(ctx context.Context) (err error) {
 		last, err = watch.New(s.Account, s.Clock).Wait(ctx, target, func(u watch.Update) {
