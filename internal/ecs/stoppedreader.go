@@ -55,7 +55,8 @@ func (s Service) StoppedOfRevision(ctx context.Context, revision string) ([]diag
 	tasks, err := s.describeTasks(ctx, arns)
 	var stopped []diagnosis.Stopped
 	for _, t := range tasks {
-		if x := newStoppedTask(t); hasStopReason(t) && x.Revision == revision && strings.HasPrefix(x.Deployment, "ecs-svc/") {
+		x := newStoppedTask(t)
+		if hasStopReason(t) && x.Revision == revision && strings.HasPrefix(x.Deployment, "ecs-svc/") { // not run by itself
 			stopped = append(stopped, x)
 		}
 	}

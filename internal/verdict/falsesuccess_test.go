@@ -249,8 +249,9 @@ func TestDeathsOfAnotherVariant(t *testing.T) {
 	serves := service(arn3, dep(3, "PRIMARY", "COMPLETED", 2))
 	var deaths []diagnosis.Stopped
 	for _, id := range []string{"a", "b", "c", "d"} {
-		deaths = append(deaths, diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: id, StopCode: "EssentialContainerExited",
-			StartedAt: aws, StoppedAt: aws.Add(45 * time.Second)}, Revision: "web:3", Deployment: "ecs-svc/9"})
+		deaths = append(deaths, diagnosis.Stopped{StoppedTask: sluice.StoppedTask{ID: id,
+			StopCode: "EssentialContainerExited", StartedAt: aws, StoppedAt: aws.Add(45 * time.Second)}, Revision: "web:3",
+			Deployment: "ecs-svc/9"})
 	}
 	want := Wanted{Revision: "web:3", Serving: true}
 	end(t, watchIt(t, want, at{0, serves, nil, nil, blind}), sluice.Succeeded, "")
@@ -265,11 +266,11 @@ func TestDeathsOfAnotherVariant(t *testing.T) {
 	end(t, watchIt(t, want, at{0, serves, nil, nil, blind}), sluice.Succeeded, "")
 }
 
-// ECS starts the replacement of an unhealthy task before it stops that one. Both run then, and a success waits until the
-// end of the unhealthy one has been read.
+// ECS starts the replacement of an unhealthy task before it stops that one. Both run then, and a success waits until
+// the end of the unhealthy one has been read.
 func TestUnhealthyTaskThatStillRuns(t *testing.T) {
-	short, both, serves := service(arn3, dep(3, "PRIMARY", "COMPLETED", 1)), service(arn3, dep(3, "PRIMARY", "COMPLETED", 3)),
-		service(arn3, dep(3, "PRIMARY", "COMPLETED", 2))
+	running := func(n int) *Service { return service(arn3, dep(3, "PRIMARY", "COMPLETED", n)) }
+	short, both, serves := running(1), running(3), running(2)
 	want := Wanted{Revision: "web:3", Serving: true}
 	v := watchIt(t, want, at{0, short, nil, nil, blind}, at{30, both, nil, nil, nil})
 	if v.State != Progressing || !strings.Contains(v.Withheld, "its end has not been read") {
