@@ -36,6 +36,13 @@ func IsClusterMissing(err error) bool {
 	return errors.As(err, &missing)
 }
 
+// IsServiceMissing reports whether a call failed because the service does not exist, or is deleted.
+func IsServiceMissing(err error) bool {
+	var missing *ecstypes.ServiceNotFoundException
+	var deleted *ecstypes.ServiceNotActiveException
+	return errors.As(err, &missing) || errors.As(err, &deleted)
+}
+
 // TaskOwners returns the owner of each address that a task of the cluster has: "service web", or "task 0123abcd" of no
 // service. Stopping tasks count.
 func (s Service) TaskOwners(ctx context.Context) (map[string]string, error) {

@@ -59,10 +59,9 @@ func observeService(ctx context.Context, a *account.Account, app *appfile.Applic
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
 	live, err := hand.Observe(ctx)
 	if err == nil && !live.IsActive() {
-		err = &sluice.Error{Op: "read the service", Resource: hand.Resource(), Kind: sluice.NotFound,
-			Err: errors.New("the service does not exist"), Next: "run sluice deploy to create it"}
+		err = errNoService(ctx, hand, "run sluice deploy to create it")
 	}
-	return live, err
+	return live, nameClusters(ctx, hand, err)
 }
 
 // keepService replaces the service definition by the service as it is. It gives no desired count, because

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,15 +24,51 @@ func nameClusters(ctx context.Context, of ecs.Service, err error) error {
 	}
 	name := sluice.ARNName(of.Cluster)
 	why := fmt.Sprintf("the cluster does not exist in Region %s", of.API.Options().Region)
-	next := "correct the cluster in the application's files, or create it: aws ecs create-cluster --cluster-name " + name
+	next := "correct the cluster's name, or create it: aws ecs create-cluster --cluster-name " + name
 	arns, listErr := of.ListClusters(account.WithOptionalReads(ctx))
 	if names := namesOf(arns); listErr == nil && len(names) > 0 {
 		why += ", which has " + listNames(names)
 		if near := definition.Nearest(name, names); near != "" {
-			next = "correct the cluster in the application's files: " + near + " exists"
+			next = "correct the cluster's name: " + near + " exists"
 		}
 	}
-	return &sluice.Error{Op: "plan", Resource: name, Kind: sluice.NotFound, Err: fmt.Errorf("%s: %w", why, err), Next: next}
+	return &sluice.Error{Op: "read the cluster", Resource: name, Kind: sluice.NotFound, Err: fmt.Errorf("%s: %w", why, err), Next: next}
+}
+
+// NameMissing returns the error of a call about a service. If the cluster or the service does not exist, it names those
+// that do.
+func NameMissing(ctx context.Context, of ecs.Service, err error) error {
+	if ecs.IsServiceMissing(err) {
+		return errNoService(ctx, of, "correct the service's name, or run sluice deploy to create it")
+	}
+	return nameClusters(ctx, of, err)
+}
+
+// errNoService says that the service does not exist, and names the services of the cluster.
+func errNoService(ctx context.Context, of ecs.Service, next string) error {
+	why := "the service does not exist"
+	names, near := NearServices(ctx, of)
+	if names != "" {
+		why += fmt.Sprintf("; cluster %s has %s", sluice.ARNName(of.Cluster), names)
+	}
+	if near != "" {
+		next = near
+	}
+	return &sluice.Error{Op: "read the service", Resource: of.Resource(), Kind: sluice.NotFound, Err: errors.New(why),
+		Next: next}
+}
+
+// NearServices returns the services of the cluster, for people, and the advice to use the one whose name is nearest to
+// that of a missing service. Both are empty if they cannot be read, or there is none.
+func NearServices(ctx context.Context, of ecs.Service) (names, next string) {
+	all, err := of.ListNames(account.WithOptionalReads(ctx))
+	if err != nil {
+		return "", ""
+	}
+	if near := definition.Nearest(of.Name, all); near != "" {
+		next = "correct the service's name: " + near + " exists"
+	}
+	return listNames(all), next
 }
 
 // surveyServiceNames reads the names of the services of the cluster if the service of the file does not exist. A plan names

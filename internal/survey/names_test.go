@@ -56,7 +56,7 @@ func TestTyposInNamesAreTold(t *testing.T) {
 			b.app.Cluster = "prdo"
 			_, err = b.planned()
 			b.wantError(example.name, err, "the cluster does not exist in Region us-east-1, which has prod",
-				"next: correct the cluster in the application's files: prod exists")
+				"next: correct the cluster's name: prod exists")
 			b.app.Cluster = "elsewhere"
 			_, err = b.planned()
 			b.wantError(example.name, err, "which has prod", "aws ecs create-cluster --cluster-name elsewhere")

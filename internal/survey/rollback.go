@@ -25,6 +25,9 @@ func ReadRollbackInputs(ctx context.Context, a *account.Account, c clock.Clock, 
 	if err := surveyServing(ctx, a, c, hand, &live); err != nil {
 		return live, back, err
 	}
+	if live.Service == nil {
+		return live, back, errNoService(ctx, hand, "check --cluster, --service and --region")
+	}
 	if history.ByCodeDeploy(live) {
 		back, err = surveyCodeDeployRollback(ctx, a, hand, &live, to)
 		return live, back, err

@@ -152,7 +152,7 @@ func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand 
 	live *plan.AWSState) error {
 	now, err := hand.Observe(ctx)
 	if err != nil {
-		return err
+		return nameClusters(ctx, hand, err)
 	}
 	return recordServing(ctx, ecs.NewDefinitionCache(a.ECS()), c, now, live)
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/survey"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/verdict/diagnosis"
 	"github.com/sluice-ecs/sluice/internal/watch"
@@ -163,12 +165,31 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	}
 	v := newWaitView(p.Session, len(o.services) > 1, c.Now())
 	results := p.waitForAll(ctx, a, c, o, v)
+	nameMissing(ctx, a, results)
 	v.printResults(results)
 	return v.exit(ctx, results)
 }
 
+// nameMissing names the clusters and services that exist in the results of those that never did.
+func nameMissing(ctx context.Context, a *account.Account, results []waitOutcome) {
+	for i := range results {
+		r := &results[i]
+		of := ecs.Service{API: a.ECS(), Cluster: r.target.Cluster, Name: r.target.Service}
+		switch {
+		case r.err != nil:
+			r.err = survey.NameMissing(ctx, of, r.err)
+		case r.update.Verdict.Outcome == sluice.Gone && !r.exists && of.Name != "":
+			if _, next := survey.NearServices(ctx, of); next != "" {
+				r.update.Verdict.Next = next
+			}
+		}
+	}
+}
+
 // waitOutcome is the result of the wait for one service.
 type waitOutcome struct {
+	target  watch.Target
+	exists  bool // a read showed the service
 	update  watch.Update
 	reached string // what the wait was to end at; then there is no verdict yet
 	err     error
@@ -197,7 +218,9 @@ func waitForOne(ctx context.Context, w *watch.Watch, t watch.Target, until strin
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	hasEvents, hasNoStages, reached := false, false, watch.Update{}
+	r.target = t
 	r.update, r.err = w.Wait(ctx, t, func(u watch.Update) {
+		r.exists = r.exists || u.Service != nil
 		hasEvents = hasEvents || u.CodeTarget != nil
 		v.handleUpdate(u)
 		if hasNoStages = u.NeverReaches(until); hasNoStages {

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/survey"
 )
 
 // program is one run of a command of this package.
@@ -51,5 +52,6 @@ func (t *target) list(ctx context.Context) ([]ecs.Task, error) {
 	if t.app.Service == nil {
 		return t.service.TasksOfFamily(ctx, *t.app.Task.Input.Family)
 	}
-	return t.service.Tasks(ctx)
+	all, err := t.service.Tasks(ctx)
+	return all, survey.NameMissing(ctx, t.service, err)
 }
