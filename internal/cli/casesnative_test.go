@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -117,4 +119,19 @@ func TestRehearseStopsIfAGoodVersionFails(t *testing.T) {
 		}
 		b.expect("rehearse --faults good,no-image --seeds 1", 1, "the 1 other scenario", "were not played")
 	})
+}
+
+// While ECS bakes, status shows the targets of both groups, and what ECS waits for.
+func TestStatusWhileECSBakes(t *testing.T) {
+	noMachine(t)
+	playFiles(t, blueGreenCase, []caseEdit{{"servicedef.json", `"bakeTimeInMinutes": 1,`, `"bakeTimeInMinutes": 20,`}},
+		func(b *caseBench) {
+			b.clock.Go(func() { b.expect("deploy", 0, "prod/web runs web:2") })
+			fail(t, b.clock.Sleep(context.Background(), 15*time.Minute))
+			out := b.expect("status", 0, "all 2 tasks run: ECS is in the stage BAKE_TIME", "!former tasks drain")
+			if n := strings.Count(out, "  healthy"); n != 4 {
+				t.Errorf("%d of 4 tasks have a healthy target\n%s", n, out)
+			}
+			fail(t, b.clock.Sleep(context.Background(), 30*time.Minute))
+		})
 }

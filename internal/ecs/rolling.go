@@ -87,14 +87,10 @@ func (s Service) UpdateRolling(ctx context.Context, act sluice.Act, action strin
 	return now, err
 }
 
-// TargetGroups returns the ARNs of the target groups of a rolling service.
-func (l *ServiceState) TargetGroups() (all []string) {
-	for _, lb := range l.Raw.LoadBalancers {
-		if arn := aws.ToString(lb.TargetGroupArn); arn != "" {
-			all = append(all, arn)
-		}
-	}
-	return all
+// TargetGroups returns the ARNs of the service's target groups with controller ECS, and of those to which ECS's own
+// strategies shift the requests: either of a pair may have the tasks.
+func (l *ServiceState) TargetGroups() []string {
+	return ScopeOf(ecstypes.Service{LoadBalancers: l.Raw.LoadBalancers}).Groups
 }
 
 // ListsDeployment reports whether the service still lists the deployment with that id.

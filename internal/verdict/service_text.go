@@ -80,12 +80,14 @@ func (r *ServiceFollower) addHints(all []diagnosis.Cause, s *Service, o Observat
 // stopped. ok is false if tasks are missing or unhealthy.
 func (r *ServiceFollower) explainDrain(s *Service, o Observation) (c []diagnosis.Cause, ok bool) {
 	d := r.followed.deploymentIn(s)
+	if d != nil && r.lastRecord.passesTime() {
+		return unended(d, " run: ECS is in the stage "+r.lastRecord.Stage), true
+	}
 	if d == nil || !r.followed.allTasksRun(s) || o.Targets != nil && countHealthy(o.Targets) < s.Desired {
 		return nil, false
 	}
 	if len(s.Deployments) < 2 { // nothing is missing but the end
-		text := "all " + sluice.Plural(d.Running, "task") + " run, and their targets are healthy: ECS has not ended the deployment"
-		return []diagnosis.Cause{{Kind: diagnosis.Unended, Text: text, Count: 1}}, o.Targets != nil
+		return unended(d, " run, and their targets are healthy: ECS has not ended the deployment"), o.Targets != nil
 	}
 	until := ""
 	if end := r.pace.drainEnds; r.pace.drainDelay > 0 && !end.IsZero() {
@@ -93,6 +95,10 @@ func (r *ServiceFollower) explainDrain(s *Service, o Observation) (c []diagnosis
 	}
 	text := fmt.Sprintf("all %s run; the former tasks drain%s", sluice.Plural(d.Running, "task"), until)
 	return []diagnosis.Cause{{Kind: diagnosis.Draining, Text: text, Count: 1}}, true
+}
+
+func unended(d *Deployment, why string) []diagnosis.Cause {
+	return []diagnosis.Cause{{Kind: diagnosis.Unended, Text: "all " + sluice.Plural(d.Running, "task") + why, Count: 1}}
 }
 
 // taskNumbers returns the task counts of the followed deployment, or of the task sets of its

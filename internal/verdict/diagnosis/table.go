@@ -78,7 +78,7 @@ var table = []row{
 	{kind: ECSRefused, codes: []string{"ECS_UPDATE_ERROR"},
 		advice: "change what ECS refuses: the task definition, network, platform version or capacity providers " +
 			"of the AppSpec"},
-	{kind: Unended, advice: "see what ECS waits for with sluice status, then wait again with sluice wait"},
+	{kind: Unended, advice: "wait again with sluice wait: ECS ends the deployment by itself"},
 	{kind: Draining, advice: "wait again, with a longer --timeout: the deployment ends when the former tasks have drained"},
 	{kind: StoppedByOther, advice: "run it again: the program did not end by itself; a container that must not stop the task " +
 		"needs essential: false"},
