@@ -72,7 +72,7 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 	if now == [2]int32{} && r.ForwardAction() != nil {
 		c.report.AddViolation("P4", "weights %d and %d of %s were set to 0 and 0", was[0], was[1], r.Name())
 	}
-	if sum := now[0] + now[1]; sum != 100 && !isSumOf(sum, c.initialSum(r)) {
+	if sum := now[0] + now[1]; sum != 100 && !isSumOf(sum, c.initialSum(r)) && now != c.editedWeights[r.ARN] { // adopted
 		c.report.AddViolation("P4", "weights %d and %d of %s do not add up to 100 or to the sum before", now[0], now[1],
 			r.Name())
 	}

@@ -189,6 +189,23 @@ func TestEndWithoutAChangeSaysThatNoRuleReachesTheService(t *testing.T) {
 	})
 }
 
+// A rollback that has nothing to restore is about callers too: another actor may have changed their rule since the plan.
+func TestRollbackOfNothingIsAboutCallers(t *testing.T) {
+	for edit, want := range map[string]sluice.Outcome{"": sluice.RolledBack, "callers get 503": sluice.Failed} {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			id := b.Start(b.RollingFiles("sim/web:v2", stagetest.Breaker))
+			if edit != "" {
+				b.SetRule(0, 0)
+			}
+			stagetest.Must(b, b.Engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
+			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+			if end.Outcome != want || !strings.Contains(end.Cause, edit) {
+				b.Errorf("%q: %s: %s\n%s", edit, end.Outcome, end.Cause, b.EventLog())
+			}
+		})
+	}
+}
+
 // A target that somebody registered by hand before the deployment is no task of the restored version: a rollback waits
 // no minute for it. One that is registered during the deployment is told in numbers.
 func TestTargetsOfOthersDelayNoRollback(t *testing.T) {

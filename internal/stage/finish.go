@@ -70,6 +70,9 @@ func confirmOutcome(ctx context.Context, s *step.Step, o sluice.Outcome) (Ending
 		return confirmServiceExists(ctx, s, o), nil
 	}
 	err := confirmServing(ctx, s, o)
+	if err == nil && o == sluice.RolledBack && s.Confirmed == nil && s.Plan.Callers.ReceivesRequests() {
+		s.Confirmed, err = s.Client.Observe(ctx) // nothing was changed, but others may have changed the rules
+	}
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken:
 		return Ending{Outcome: sluice.Superseded, Cause: err.Error()}, nil
