@@ -140,7 +140,7 @@ func (f *simulation) checkJobCause(tasks []*world.Task) {
 			f.report.AddViolation("P6", "task %s %s, and the cause does not name that: %s", t.ID, how, cause)
 		}
 	}
-	if failed == 0 && !f.env.Case.StepsFail() && !f.lacksTaskResults() &&
+	if failed == 0 && !f.env.Case.StepsFail() && !f.lacksTaskResults() && !f.endTogether() &&
 		!strings.Contains(cause, "ECS had no capacity") {
 		f.report.AddViolation("P2", "the deployment failed, but no task failed: %s", cause)
 	}
@@ -159,12 +159,30 @@ func (f *simulation) lacksTaskResults() bool {
 			f.env.Case.RestartDelay*time.Duration(len(f.env.Case.Kills)) >= stoppedTaskRetention
 }
 
+// endTogether reports whether containers of a task may end between two polls, a failed one among them: no read shows
+// then which one ended first, and AWS gives no times of containers.
+func (f *simulation) endTogether() bool {
+	for _, t := range f.jobTasks() {
+		var ends []time.Duration
+		failed := false
+		for _, c := range t.Containers {
+			if c.Behaviour.CrashAfter > 0 {
+				ends, failed = append(ends, c.Behaviour.CrashAfter), failed || c.ExitCode != nil && *c.ExitCode != 0
+			}
+		}
+		if failed && len(ends) > 1 && slices.Max(ends)-slices.Min(ends) < 2*time.Second {
+			return true
+		}
+	}
+	return false
+}
+
 // hasJobExcuse reports whether anything else in the case than the tasks decides the outcome.
 func (f *simulation) hasJobExcuse() bool {
 	// a later process may see it run
 	late := f.parseOptions(f.env.Case.Job.Does).StartDelay > progressDeadline(*f.env.Case) &&
 		(f.env.Case.RestartDelay > 0 || f.rehearsal.Deployment.WasPaused)
-	return late || f.lacksTaskResults() || f.env.Case.HasIntervention(rehearse.Abort) ||
+	return late || f.lacksTaskResults() || f.endTogether() || f.env.Case.HasIntervention(rehearse.Abort) ||
 		f.env.Case.HasIntervention(rehearse.Rollback) ||
 		f.env.Case.HasIntervention(rehearse.StopTask) ||
 		f.env.Case.HasFault("no-capacity")
