@@ -20,6 +20,7 @@ type ruleChecks struct {
 	weights        map[string][2]int32       // of those rules, after the last change
 	editedBefore   map[string][2]int32       // by another actor before the first write
 	editedWeights  map[string][2]int32       // by another actor since the first write
+	edits          map[string][][2]int32     // all of these: an adopted one is restored
 	editedAt       time.Time                 // time of the last such edit
 	ruleDriftAt    time.Time                 // when another actor set a rule to weights that it never had
 	rollsBack      bool                      // the rollback has begun
@@ -27,7 +28,8 @@ type ruleChecks struct {
 
 func newRuleChecks(env *Environment, report *Report) *ruleChecks {
 	return &ruleChecks{env: env, report: report, initialActions: map[string][]world.Action{},
-		weights: map[string][2]int32{}, editedBefore: map[string][2]int32{}, editedWeights: map[string][2]int32{}}
+		weights: map[string][2]int32{}, editedBefore: map[string][2]int32{}, editedWeights: map[string][2]int32{},
+		edits: map[string][][2]int32{}}
 }
 
 // maxUnseenEdit is how long a write in progress may miss an edit: AWS has no compare-and-set for
@@ -46,6 +48,7 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 	if c.env.externalActs {
 		if c.writes.hasWritten {
 			c.editedWeights[r.ARN], c.editedAt = now, c.env.Clock.Now()
+			c.edits[r.ARN] = append(c.edits[r.ARN], now)
 			c.recordRuleDrift(r, now)
 		} else {
 			c.editedBefore[r.ARN] = now
@@ -72,7 +75,7 @@ func (c *ruleChecks) checkWeights(tx *world.Tx, r *world.Rule) {
 	if now == [2]int32{} && r.ForwardAction() != nil {
 		c.report.AddViolation("P4", "weights %d and %d of %s were set to 0 and 0", was[0], was[1], r.Name())
 	}
-	if sum := now[0] + now[1]; sum != 100 && !isSumOf(sum, c.initialSum(r)) && now != c.editedWeights[r.ARN] { // adopted
+	if sum := now[0] + now[1]; sum != 100 && !isSumOf(sum, c.initialSum(r)) && !slices.Contains(c.edits[r.ARN], now) {
 		c.report.AddViolation("P4", "weights %d and %d of %s do not add up to 100 or to the sum before", now[0], now[1],
 			r.Name())
 	}
