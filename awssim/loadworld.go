@@ -59,7 +59,8 @@ const leadTime = 10 * time.Minute
 // Load creates the resources through the APIs, so an error of an API is an error here. Unless
 // settled is false, the resources have existed for ten minutes: services run and their targets are
 // healthy. The first deployment of a service with one of ECS's own strategies or a bake time was a rolling one without,
-// because those take longer. Errors begin with file:line; after an error the world is unchanged.
+// because those take longer; its tasks are in the target group to which the production rule forwards. Errors begin with
+// file:line; after an error the world is unchanged.
 // Sockets open when the simulator listens.
 func (s *Sim) Load(file string, data []byte) error {
 	f, err := readWorld(file, data)
