@@ -48,7 +48,7 @@ func callerFeatures() []feature {
 
 // monitorsAlarm reports whether ECS deploys the service itself, and ends a deployment because of an alarm.
 func monitorsAlarm(c rehearse.Case) bool {
-	return c.World.Controller == "ECS" && !c.World.UsesCloudMap() && len(c.Pipeline) == 0 && !c.World.HostingServices
+	return c.World.Controller == "ECS" && !c.World.UsesCloudMap()
 }
 
 // isEditedBefore reports whether another actor edits a rule before the deployment.
