@@ -11,7 +11,7 @@ import (
 // CompareTaskFiles compares the task definitions of two files, as [CompareTask] does, with their
 // families.
 func CompareTaskFiles(want, have *Task) []Difference {
-	diffs := CompareTask(want, have.AsDescribed())
+	diffs := append(CompareTask(want, have.AsDescribed()), CompareTags(want, have.Input.Tags)...)
 	if a, b := aws.ToString(have.Input.Family), aws.ToString(want.Input.Family); a != b {
 		diffs = append(diffs, Difference{Path: "family", Have: a, Want: b})
 	}

@@ -90,6 +90,11 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 			return nil, err
 		}
 		add("task definition", definition.CompareTask(app.Task, td))
+		tags, err := compareTags(ctx, pl, app, serving)
+		if err != nil {
+			return nil, err
+		}
+		add("task definition", tags)
 	}
 	service, err := scaledService(ctx, pl, app, live)
 	if err != nil {
@@ -108,6 +113,20 @@ func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *
 	return slices.DeleteFunc(all, func(c fileChange) bool {
 		return slices.ContainsFunc(app.IgnoredDrift, func(f appfile.IgnoredField) bool { return f.Covers(c.subject, c.Path) })
 	}), err
+}
+
+// compareTags compares the tags of the file's task definition with those of the revision that serves. They can change, so
+// they are read each time, if the file has any.
+func compareTags(ctx context.Context, pl *activeTarget, app *appfile.Application,
+	serving string) ([]definition.Difference, error) {
+	if len(app.Task.Input.Tags) == 0 {
+		return nil, nil
+	}
+	td, err := ecs.ReadTagged(ctx, pl.account.ECS(), serving)
+	if err != nil {
+		return nil, err
+	}
+	return definition.CompareTags(app.Task, td.Tags), nil
 }
 
 // scaledService returns the service definition, without a desired count that differs if Application Auto Scaling sets

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
@@ -230,4 +231,39 @@ func TestLiveStateIgnoresFields(t *testing.T) {
 	r.inSync(source{image: "sim/web:v1", app: app, service: more}.write(t), inSync)
 	r.inSync(source{image: "sim/web:v1", service: more}.write(t), drifted, "service desiredCount: is 2, should be 3")
 	r.inSync(source{app: app, service: more}.write(t), drifted, "image: is sim/web:v1, should be sim/web:v2")
+}
+
+// Tags of the task definition are compared as the plan compares them: those of the file, and not those that others added.
+// A change of a tag alone is a change of the files.
+func TestTagsOfTheTaskDefinition(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	tagged := source{image: "sim/web:v1", task: taskFile + "tags: [{key: team, value: shop}]\n"}
+	r.inSync(tagged.write(t), drifted, "task definition tags[team]: is none, should be {key: team, value: shop}")
+	out := got(r.plugin.DetermineStrategy(context.Background(), &contract.DetermineStrategyRequest{
+		Input: r.input(source{image: "sim/web:v1"}.write(t), tagged.write(t))}))(t)
+	if out.GetSyncStrategy() != contract.SyncStrategy_PIPELINE || !strings.Contains(out.GetSummary(), "tags[team]") {
+		t.Errorf("%s: %s", out.GetSyncStrategy(), out.GetSummary())
+	}
+	p := got(r.plugin.preview.GetPlanPreview(context.Background(), &contract.GetPlanPreviewRequest{ApplicationId: "app-1",
+		ApplicationName: "web", PipedId: "piped-1", DeployTargets: []string{"dt"},
+		RunningDeploymentSource: source{image: "sim/web:v1"}.write(t), TargetDeploymentSource: tagged.write(t)}))(t).
+		GetResults()[0]
+	if p.GetSummary() != "1 change" || !strings.Contains(string(p.GetDetails()), "+- key: team") {
+		t.Errorf("%s\n%s", p.GetSummary(), p.GetDetails())
+	}
+	r.begin(source{image: "sim/web:v1"}, tagged, stagesOf()...).all()
+	r.inSync(tagged.write(t), inSync)
+	definition := got(r.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{
+		TaskDefinition: aws.String("web")}))(t).TaskDefinition.TaskDefinitionArn
+	tag := func(key, value string) {
+		got(r.ecs.TagResource(context.Background(), &awsecs.TagResourceInput{ResourceArn: definition,
+			Tags: []ecstypes.Tag{{Key: aws.String(key), Value: aws.String(value)}}}))(t)
+	}
+	tag("cost-center", "42")
+	r.inSync(tagged.write(t), inSync)
+	tag("team", "bank")
+	r.inSync(tagged.write(t), drifted, "task definition tags[team].value: is bank, should be shop")
+	tag("team", "shop")
+	r.inSync(tagged.write(t), inSync)
 }
