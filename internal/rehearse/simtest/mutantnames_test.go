@@ -54,4 +54,7 @@ var namedMutants = []mutant{
 	{"an exact share starts no further tasks", "internal/stage/access/discovered/shift.go",
 		"\tcase want.Canary <= pool.Canary:\n",
 		"\tcase want.Canary <= pool.Canary || d.step.Stage.Exact:\n"},
+	{"the end of a deployment does not read the name", "internal/stage/confirmcallers.go",
+		"\tif err == nil && s.Plan.Registry != nil {\n",
+		"\tif err == nil && s.Plan.Registry != nil && s == nil {\n"},
 }
