@@ -158,6 +158,7 @@ func joinCauses(cause, more string) string {
 // adviceText returns what a person should do now. kept is why the claim was not released.
 func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string {
 	var all []string
+	failed := r.lastFailedStage(ctx)
 	switch step.Outcome {
 	case sluice.Succeeded:
 	case sluice.Gone:
@@ -165,9 +166,9 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	case sluice.Stopped:
 		all = append(all, "run sluice status to see what is running, or sluice rollback to restore the previous state")
 	default:
-		all = append(all, r.failedStageAdvice(ctx))
+		all = append(all, failed.Next)
 	}
-	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !strings.Contains(all[0], back) &&
+	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) && !strings.Contains(all[0], back) &&
 		!strings.Contains(all[0], "sluice deploy") {
 		all = append(all, "restore the previous state: "+back)
 	}
@@ -194,18 +195,21 @@ func (r *run) goneAdvice() string {
 	return "run sluice deploy to create the service again"
 }
 
-// failedStageAdvice returns the next step of the last failed stage.
-func (r *run) failedStageAdvice(ctx context.Context) string {
+// isBefore reports whether a stage is a step before the others, whose failure leaves the service as it was.
+func (r *run) isBefore(index int) bool {
+	return index >= 0 && index < len(r.plan.Stages) && r.plan.Stages[index].Task != nil &&
+		r.plan.Stages[index].Task.When == plan.StepBefore
+}
+
+// lastFailedStage returns the end of the last stage that failed with a next step. Without one its index is -1.
+func (r *run) lastFailedStage(ctx context.Context) sluice.StageEnded {
 	events, err := r.Journal.Events(ctx, r.d.ID, 0, 0)
-	if err != nil {
-		return ""
-	}
-	for i := len(events) - 1; i >= 0; i-- {
+	for i := len(events) - 1; i >= 0 && err == nil; i-- {
 		if ev, ok := events[i].Open().(sluice.StageEnded); ok && ev.Next != "" {
-			return ev.Next
+			return ev
 		}
 	}
-	return ""
+	return sluice.StageEnded{Index: -1}
 }
 
 // ReleaseEndedClaim releases the claim of an ended deployment that could not release it itself.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
@@ -116,4 +117,26 @@ func TestServiceThatStaysDrainingIsNotWaitedForForEver(t *testing.T) {
 			b.Errorf("%s after %s: %s\n%s", end.Outcome, took, end.Cause, b.EventLog())
 		}
 	})
+}
+
+// The service is deleted while ECS rolls it. With and without an automatic rollback the deployment is gone, and each line
+// that advises says to deploy again.
+func TestServiceThatIsDeletedWhileItRolls(t *testing.T) {
+	for _, back := range []bool{true, false} {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			b.AfterWrite("ecs:UpdateService", 10*time.Second, func() {
+				stagetest.Got(b.ECS.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"),
+					Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+			})
+			files := b.RollingFiles("sim/web:v2", stagetest.Breaker)
+			app := files["sluice.yaml"]
+			app.Data = append(app.Data, fmt.Sprintf("\nplanner: {autoRollback: %t}\n", back)...)
+			end := b.Deploy(files)
+			if end.Outcome != sluice.Gone || end.Next != "run sluice deploy to create the service again" ||
+				strings.Contains(b.EventLog(), "then wait again") ||
+				strings.Contains(b.EventLog(), "rollbackStarted") != back {
+				b.Errorf("autoRollback %t: %s, next: %s\n%s", back, end.Outcome, end.Next, b.EventLog())
+			}
+		})
+	}
 }

@@ -60,6 +60,9 @@ func TestAFailingMigrationStopsTheDeployment(t *testing.T) {
 		expectOutcome(b, end, sluice.Failed, "container job exited with 3; the service was not changed")
 		expectRan(b, migrated)
 		b.ExpectNoneLost()
+		if strings.Contains(end.Next, "sluice rollback") {
+			b.Errorf("nothing is to restore, and next: %s", end.Next)
+		}
 		if want := "RegisterTaskDefinition migrate; RunTask prod/migrate:1"; writtenOperations(b) != want {
 			b.Errorf("wrote %s, want %s", writtenOperations(b), want)
 		}

@@ -298,8 +298,12 @@ func EndError(s *step.Step, revision string, v verdict.Verdict) error {
 	if v.Outcome == sluice.Succeeded {
 		return errReplaced(s, v.Deployment, v.Revision, revision)
 	}
+	next := step.RemoveRollback(s, v.Next)
+	if v.Outcome == sluice.Gone {
+		next = sluice.NextStep(step.ErrServiceDeleted(s)) // the verdict is for sluice wait
+	}
 	return &sluice.Error{Op: "roll to " + revision, Resource: s.Client.Resource(), Kind: EndErrorKind(v.Outcome),
-		Err: errors.New(v.Detail), Next: step.RemoveRollback(s, v.Next)}
+		Err: errors.New(v.Detail), Next: next}
 }
 
 // EndErrorKind is the kind of a stage's error for the outcome of the followed deployment.
