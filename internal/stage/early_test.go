@@ -14,7 +14,7 @@ func TestEarlySuccessIsWaitedOut(t *testing.T) {
 	for _, cleanup := range []string{"BLOCKING", "DEFERRED"} {
 		t.Run(cleanup, func(t *testing.T) {
 			stagetest.RunRolling(t, func(b *stagetest.Bench) {
-				end := b.Deploy(b.RollingFiles("sim/web:v2", "desiredCount: 4\n"+
+				end := b.Deploy(b.RollingFiles("sim/web:v2", "desiredCount: 4\navailabilityZoneRebalancing: DISABLED\n"+
 					"deploymentConfiguration: {minimumHealthyPercent: 50, maximumPercent: 100, earlySuccessCriteria: "+
 					"{enable: true, healthyPercent: 50, sourceServiceRevisionCleanup: "+cleanup+"}}\n"))
 				state := b.RollingState()

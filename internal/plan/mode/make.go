@@ -78,6 +78,9 @@ func makeService(app *appfile.Application, live plan.AWSState, o Options) (*plan
 	if err := refuseEarlySuccess(app, live); err != nil {
 		return nil, err
 	}
+	if err := refuseRebalancing(app, live); err != nil {
+		return nil, err
+	}
 	if err := refuseUnhealthyRoute(p, app, live); err != nil {
 		return nil, err
 	}

@@ -60,6 +60,23 @@ func refuseEarlySuccess(app *appfile.Application, live plan.AWSState) error {
 	return &sluice.Error{Op: "plan", Kind: sluice.Conflict, Err: errors.New(problem), Next: next}
 }
 
+// refuseRebalancing rejects a maximum with which AWS cannot rebalance tasks across Availability Zones, for a service that it
+// rebalances: AWS refuses the update (Developer Guide, "Balancing an Amazon ECS service across Availability Zones").
+func refuseRebalancing(app *appfile.Application, live plan.AWSState) error {
+	setting := app.Service.Input.AvailabilityZoneRebalancing
+	if setting == "" && live.Service != nil {
+		setting = live.Service.AvailabilityZoneRebalancing
+	}
+	_, most := batchPercents(app, live)
+	if setting != ecstypes.AvailabilityZoneRebalancingEnabled || most > 100 {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Kind: sluice.Conflict,
+		Err: fmt.Errorf("maximumPercent is %d, and AWS refuses that for a service with availabilityZoneRebalancing ENABLED",
+			most),
+		Next: "set availabilityZoneRebalancing to DISABLED in the service definition, or raise maximumPercent"}
+}
+
 // warnBlocked warns about limits that AWS accepts, and with which ECS can replace no task.
 func warnBlocked(p *plan.Plan, app *appfile.Application, live plan.AWSState) {
 	l, ok := batchLimitsOf(p, app, live)
