@@ -86,7 +86,7 @@ func (f *Rehearsal) onEvent(e sluice.Envelope) {
 		f.Report.Result.Stages = append(f.Report.Result.Stages, StageTime{e.Stage, e.At.Sub(f.stageStarts[e.Stage])})
 		f.Acts.onStageEnded(ev.Index + 1)
 	case sluice.Writing:
-		f.Scaling.isWriting = ev.Operation == scalingWrite
+		f.Scaling.beginWrite(ev.Operation)
 	case sluice.Wrote:
 		f.Scaling.isWriting = false
 		f.Acts.onWriteAnswered()

@@ -104,8 +104,8 @@ func (c *ruleChecks) initialSum(r *world.Rule) int32 {
 func (c *ruleChecks) checkReady(tx *world.Tx, g shape.Group, weight int32) {
 	group, ok := tx.TargetGroups.Get(g.ARN)
 	switch {
-	case !ok && c.env.Case.World.Strategy.Kind != "" && c.env.Case.HasIntervention(EditRuleGroup):
-		return // ECS gave it the weight
+	case !ok && c.env.Case.World.AlternatesGroups() && c.env.Case.HasIntervention(EditRuleGroup):
+		return // ECS or CodeDeploy gave it the weight
 	case !ok:
 		c.report.AddViolation("P4", "weight %d on %s, which was deleted", weight, g.Name())
 		return
