@@ -44,6 +44,8 @@ const (
 	Conflict Kind = "conflict"
 	// Unhealthy: tasks or targets of the new version failed.
 	Unhealthy Kind = "unhealthy"
+	// Reverted: tasks or targets of the new version failed, and AWS has restored the former one.
+	Reverted Kind = "reverted"
 	// Stall: no progress until the deadline.
 	Stall Kind = "stalled"
 	// Overtaken: another deployment replaced this one.
@@ -115,6 +117,8 @@ func (k Kind) Outcome() Outcome {
 		return Superseded
 	case Halted:
 		return Stopped
+	case Reverted:
+		return RolledBack
 	}
 	return Failed
 }
@@ -139,7 +143,7 @@ func (k Kind) ExitCode() int {
 		return ExitSuperseded
 	case Halted:
 		return ExitStopped
-	case Unhealthy:
+	case Unhealthy, Reverted:
 		return ExitFailed
 	case Stall, Throttled:
 		return ExitUndecided

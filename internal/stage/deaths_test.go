@@ -167,3 +167,21 @@ func TestDeathsBesideTheStagesWithholdSuccess(t *testing.T) {
 		})
 	}
 }
+
+// Without an automatic rollback the outcome says what callers get: the former version if ECS has restored it, and the new
+// one if nobody did.
+func TestOutcomeWithoutAutomaticRollback(t *testing.T) {
+	for _, c := range []struct {
+		more    string
+		outcome sluice.Outcome
+	}{{stagetest.Breaker, sluice.RolledBack}, {"", sluice.Failed}} {
+		stagetest.RunRolling(t, func(b *stagetest.Bench) {
+			files := stagetest.AddLines(b.RollingFiles("sim/web:v2-crash-after-2s", c.more), "sluice.yaml", "planner: {autoRollback: false}\n")
+			end := b.Deploy(files)
+			if got := b.CallersGet(); end.Outcome != c.outcome || got != "v1 200" ||
+				strings.Contains(end.Next, "sluice rollback") != (c.outcome == sluice.Failed) {
+				b.Errorf("%q: %s: %s; callers get %q; next: %s\n%s", c.more, end.Outcome, end.Cause, got, end.Next, b.EventLog())
+			}
+		})
+	}
+}

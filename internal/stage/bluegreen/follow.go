@@ -141,7 +141,7 @@ func codeDeployEndError(s *step.Step, revision string, last watch.Update) error 
 	v := last.Verdict
 	if v.Outcome != sluice.Succeeded {
 		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: s.Client.Resource(),
-			Kind: rolling.EndErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: step.RemoveRollback(s, v.Next)}
+			Kind: rolling.EndErrorKind(s, v.Outcome), Err: errors.New(v.Detail), Next: step.RemoveRollback(s, v.Next)}
 	}
 	if c := last.CodeTarget; c != nil && c.Green != nil {
 		emitTaskSet(s, sluice.Primary, revision, *c.Green)

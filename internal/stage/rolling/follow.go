@@ -302,13 +302,18 @@ func EndError(s *step.Step, revision string, v verdict.Verdict) error {
 	if v.Outcome == sluice.Gone {
 		next = sluice.NextStep(step.ErrServiceDeleted(s)) // the verdict is for sluice wait
 	}
-	return &sluice.Error{Op: "roll to " + revision, Resource: s.Client.Resource(), Kind: EndErrorKind(v.Outcome),
+	return &sluice.Error{Op: "roll to " + revision, Resource: s.Client.Resource(), Kind: EndErrorKind(s, v.Outcome),
 		Err: errors.New(v.Detail), Next: next}
 }
 
-// EndErrorKind is the kind of a stage's error for the outcome of the followed deployment.
-func EndErrorKind(o sluice.Outcome) sluice.Kind {
+// EndErrorKind is the kind of a stage's error for the outcome of the followed deployment. If AWS has restored the former
+// version, a deployment without a canary is rolled back with it.
+func EndErrorKind(s *step.Step, o sluice.Outcome) sluice.Kind {
 	switch o {
+	case sluice.RolledBack:
+		if !s.IsRollback() && !s.Plan.Mode().HasVariants() {
+			return sluice.Reverted
+		}
 	case sluice.Superseded:
 		return sluice.Overtaken
 	case sluice.Stalled, sluice.TimedOut:

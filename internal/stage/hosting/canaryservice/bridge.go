@@ -25,7 +25,7 @@ func (s services) bridgeRollback(ctx context.Context) error {
 	}
 	err := s.startBridge(ctx)
 	switch sluice.KindOf(err) {
-	case sluice.Unhealthy, sluice.Stall, sluice.OutsideChange, sluice.Conflict:
+	case sluice.Unhealthy, sluice.Reverted, sluice.Stall, sluice.OutsideChange, sluice.Conflict:
 		s.step.EmitWarning("cannot move callers off the tasks that ECS will stop: %v", err)
 		return nil
 	}
