@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -19,8 +20,24 @@ import (
 // ReadTraffic reads where callers of a service are sent: the production rules, and the targets of the groups that they
 // give weight to. If callers do not reach one of those, it reads the other groups too. The result contains every rule
 // of before, an earlier read or the zero value. It makes one call for each kind of resource, one for each listener and
-// one for each group that it reads.
+// one for each group that it reads. If AWS answers so slowly that others may have changed a rule since it was read, it
+// reads everything again.
 func ReadTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.Scope,
+	before view.Traffic) (view.Traffic, error) {
+	for attempt := 1; ; attempt++ {
+		t, err := readTraffic(ctx, api, c, s, before)
+		if err != nil || c.Now().Sub(t.SentAt) <= freshFor || attempt == maxReads {
+			return t, err
+		}
+	}
+}
+
+const (
+	freshFor = 15 * time.Second // how long a read may take
+	maxReads = 3                // while AWS answers slowly
+)
+
+func readTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.Scope,
 	before view.Traffic) (view.Traffic, error) {
 	t := view.Traffic{SentAt: c.Now()}
 	if s.IsEmpty() {
