@@ -172,11 +172,15 @@ func stickySeconds(actions []world.Action) int32 {
 	return 0
 }
 
-// restoreRules restores the initial actions of every rule and what was deleted, as a stopped rollback advises.
+// restoreRules restores the initial actions of every rule and what was deleted, as a stopped rollback advises. A rule that
+// ECS or CodeDeploy shifted to a group that can serve stays.
 func (c *ruleChecks) restoreRules() {
 	c.env.ActOutside(func(tx *world.Tx) {
 		for _, r := range c.env.Routes {
 			c.env.restoreDeleted(tx, r)
+			if c.env.Case.World.AlternatesGroups() && c.env.canServe(tx, r) {
+				continue
+			}
 			if was, ok := c.initialActions[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
 				tx.SetActions(r, was)
 			}
