@@ -525,7 +525,7 @@ func (d *CodeDeployment) rollsBack() bool {
 // judgeCrashLoop ends the wait if tasks of the replacement fail repeatedly with one cause.
 // CodeDeploy has no circuit breaker: it waits an hour.
 func (b *CodeDeployFollower) judgeCrashLoop() *conclusion {
-	if !b.failures.Reach(b.want.FailAfter) || b.main.isOver() && !b.main.hasSucceeded() {
+	if !b.failures.Reach(b.want.FailAfter) || b.want.ExpectsRollback || b.main.isOver() && !b.main.hasSucceeded() {
 		return nil
 	}
 	why := "CodeDeploy continues to wait for up to an hour"

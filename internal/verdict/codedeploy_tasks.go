@@ -32,7 +32,7 @@ func (b *CodeDeployFollower) noteTasks(o Observation, died bool) {
 		b.installedAt = o.At
 	}
 	running, pending, desired := b.greenCounts()
-	b.surplus = running > desired || b.surplus && !o.Code.Requested.StoppedTasks
+	b.surplus = desired > 0 && running > desired || b.surplus && !o.Code.Requested.StoppedTasks
 	b.stability = b.stability.See(o.At, died, running >= desired && pending == 0, b.failures)
 	if b.stability.isOver(o.At) {
 		b.failures = b.failures.Reset()
