@@ -12,8 +12,6 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // checkNotBusy refuses a second operation on one resource: the same type is a duplicate, another
 // type finds the resource in use.
 func (s *Service) checkNotBusy(tx *world.Tx, about, kind string) error {
