@@ -178,7 +178,7 @@ func (c *ruleChecks) restoreRules() {
 	c.env.ActOutside(func(tx *world.Tx) {
 		for _, r := range c.env.Routes {
 			c.env.restoreDeleted(tx, r)
-			if c.env.Case.World.AlternatesGroups() && c.env.canServe(tx, r) {
+			if c.env.Case.World.AlternatesGroups() && c.env.isRoute(tx, r) && c.env.canServe(tx, r) {
 				continue
 			}
 			if was, ok := c.initialActions[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
