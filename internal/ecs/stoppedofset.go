@@ -27,9 +27,8 @@ type StoppedOfSet struct {
 // running, as of the last Update.
 func (p *StoppedOfSet) CountStopping() int { return p.stopping }
 
-// Update returns the tasks of the set that stopped since the last Update, oldest first, as soon as AWS has given the final
-// reason. AWS lists
-// stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
+// Update returns the tasks of the set that stopped since the last Update, oldest first, as soon as AWS has given the
+// final reason. AWS lists stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
 // startedBy allows no other filter. Update therefore lists those of the service.
 func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([]diagnosis.Stopped, error) {
 	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name),

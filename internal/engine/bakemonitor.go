@@ -70,8 +70,8 @@ func (r *run) pollBake(ctx context.Context, s plan.Stage) error {
 // the next stage reports it.
 func endsWait(err error) bool {
 	switch sluice.KindOf(err) {
-	case sluice.Unhealthy, sluice.Reverted, sluice.Stall, sluice.OutsideChange, sluice.Overtaken, sluice.LostClaim, sluice.NotFound,
-		sluice.Conflict, sluice.Halted:
+	case sluice.Unhealthy, sluice.Reverted, sluice.Stall, sluice.OutsideChange, sluice.Overtaken, sluice.LostClaim,
+		sluice.NotFound, sluice.Conflict, sluice.Halted:
 		return true
 	}
 	return false

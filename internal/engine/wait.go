@@ -168,8 +168,8 @@ func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string
 	default:
 		all = append(all, failed.Next)
 	}
-	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) && !strings.Contains(all[0], back) &&
-		!strings.Contains(all[0], "sluice deploy") {
+	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !r.isBefore(failed.Index) &&
+		!strings.Contains(all[0], back) && !strings.Contains(all[0], "sluice deploy") {
 		all = append(all, "restore the previous state: "+back)
 	}
 	if kept != nil {

@@ -226,8 +226,8 @@ func TestTargetsOfOthersDelayNoRollback(t *testing.T) {
 				register(b)
 			}
 			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
-			if end.Outcome != sluice.RolledBack {
-				b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.EventLog())
+			if got := b.CallersGet(); end.Outcome != sluice.RolledBack || got != "v1 200" {
+				b.Fatalf("%s: %s; callers get %q\n%s", end.Outcome, end.Cause, got, b.EventLog())
 			}
 			took, cause = b.Clock.Now().Sub(began), end.Cause
 		})

@@ -50,9 +50,10 @@ func TestRefusedUpdateIsNotWaitedFor(t *testing.T) {
 		id := b.Start(b.RollingFiles("sim/web:v2", stagetest.Breaker))
 		denied, began := b.DenyCall(1, "UpdateService", "InvalidParameterException"), b.Clock.Now()
 		end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+		took := b.Clock.Now().Sub(began)
 		b.ExpectRolled(end, sluice.RolledBack, "", stagetest.RolledV1)
-		if took := b.Clock.Now().Sub(began); !denied() || took > 20*time.Second {
-			b.Errorf("denied: %t, ended after %s\n%s", denied(), took, b.EventLog())
+		if got := b.CallersGet(); !denied() || took > 20*time.Second || got != "v1 200" {
+			b.Errorf("denied: %t, ended after %s; callers get %q\n%s", denied(), took, got, b.EventLog())
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package verdict_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,30 @@ func TestDeadlineInStagesOfECS(t *testing.T) {
 	}
 }
 
+// ECS may let time pass that no read shows: a bake time that it computes from alarms, and the shift back to a restored
+// version. An hour is the limit of both, and the deadline counts from its end.
+func TestHiddenTimeOfECSHasALimit(t *testing.T) {
+	rolling := service("", dep(3, "PRIMARY", "IN_PROGRESS", 2))
+	rolling.Alarms.Enabled = true
+	back := dep(3, "PRIMARY", "IN_PROGRESS", 2)
+	back.Reason = "ECS deployment circuit breaker: rolling back to deploymentId ecs-svc/2."
+	restored := service("", back)
+	restored.Strategy = "BLUE_GREEN"
+	for name, s := range map[string]*Service{"bake time": rolling, "shift back": restored} {
+		for last, outcome := range map[int]sluice.Outcome{3599: "", 3601: "", 3654: "", 3661: sluice.Stalled} {
+			observations := []at{}
+			for second := 0; second < last; second += 5 {
+				observations = append(observations, at{second, s, nil, nil, blind})
+			}
+			v := watchIt(t, Wanted{Deployment: "ecs-svc/3", Deadline: time.Minute},
+				append(observations, at{last, s, nil, nil, blind})...)
+			if v.Outcome != outcome {
+				t.Errorf("%s, after %d s: %q, not %q: %s", name, last, v.Outcome, outcome, v.Detail)
+			}
+		}
+	}
+}
+
 // A record in which the answered hook still waits is older than the answer.
 func TestAnsweredHookDoesNotWait(t *testing.T) {
 	r := record(arn3, "IN_PROGRESS", 3, 2)
@@ -59,6 +84,22 @@ func TestAnsweredHookDoesNotWait(t *testing.T) {
 		f, _ = f.See(Observation{At: ours, Service: s, Records: []Record{r}})
 		if n := len(f.Record().AwaitedHooks()); n != waiting {
 			t.Errorf("after the answer to %q, %d hooks wait", answered, n)
+		}
+	}
+}
+
+// The text of a deployment that has not ended says how many tasks run.
+func TestUnendedDeploymentSaysHowManyTasksRun(t *testing.T) {
+	for running, text := range map[int]string{0: "0 of 2 tasks run: ECS is in the stage PRE_SCALE_UP",
+		1: "1 of 2 tasks run: ECS", 2: "all 2 tasks run: ECS"} {
+		s := service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", running), dep(2, "ACTIVE", "COMPLETED", 2))
+		s.Strategy = "BLUE_GREEN"
+		r := record(arn3, "IN_PROGRESS", 3, 2)
+		r.Stage = "PRE_SCALE_UP"
+		v := watchIt(t, Wanted{Deployment: arn3, Timeout: time.Nanosecond}, at{0, s, []Record{r}, nil, nil},
+			at{1, s, []Record{r}, nil, nil})
+		if len(v.Causes) != 1 || !strings.HasPrefix(v.Causes[0].Text, text) {
+			t.Errorf("%d run: %+v", running, v.Causes)
 		}
 	}
 }

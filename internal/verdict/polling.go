@@ -206,8 +206,7 @@ func (r *ServiceFollower) unfailedDeployment(s *Service) *Deployment {
 // they stop: ECS completes no deployment before that. It rolls back one that fails.
 func (r *ServiceFollower) hasReplaced(s *Service) bool {
 	d := r.unfailedDeployment(s)
-	return d != nil && s.breakerRollsBack() && !r.isReplacing(s) && len(s.Deployments) > 1 &&
-		d.Running >= d.Desired && d.Pending == 0
+	return d.hasStarted() && s.breakerRollsBack() && !r.isReplacing(s) && len(s.Deployments) > 1
 }
 
 // isStarting is isReplacing before a task of the followed deployment runs.
@@ -292,9 +291,19 @@ func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 // isHeld reports whether no task has to start or stop before ECS goes on: a hook waits for an answer, ECS lets time pass,
 // or it shifts requests back to a restored version whose tasks run all. The record of that one shows no stage.
 func (r *ServiceFollower) isHeld(s *Service) bool {
-	return r.ecsBakes || r.lastRecord != nil && r.lastRecord.holdsTasks() ||
-		s != nil && s.IsNative() && r.followsRestored(s) && r.followed.allTasksRun(s)
+	return r.ecsBakes || r.shiftsBack || r.lastRecord != nil && r.lastRecord.holdsTasks()
 }
+
+// mayShiftBack reports whether ECS's own strategy may shift requests back to a restored version whose tasks run all.
+func (r *ServiceFollower) mayShiftBack(s *Service, now time.Time) bool {
+	shifts := s != nil && s.IsNative() && r.followsRestored(s) && r.followed.allTasksRun(s)
+	since := trackSince(&r.since.shiftsBack, shifts, now)
+	return since >= 0 && since < longestShiftBack
+}
+
+// longestShiftBack is how long a shift back may take: ECS moves all requests at once, behind a Network Load Balancer
+// within ten minutes, and hooks of a rollback run before it.
+const longestShiftBack = time.Hour
 
 // needsTaskChange reports whether the followed deployment is in progress and still has tasks to
 // start or to stop. A rollback of a version that never got a task has none: ECS's events about that

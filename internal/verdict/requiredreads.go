@@ -293,8 +293,7 @@ func sawUnhealthyTarget(was, s *Service) bool {
 // isOverdue reports whether all tasks have run for a while and the deployment is not completed.
 func (r ServiceFollower) isOverdue(s *Service, now time.Time) bool {
 	d := r.followed.deploymentIn(s)
-	return d != nil && d.State == "IN_PROGRESS" && d.Running >= d.Desired && d.Desired > 0 && d.Pending == 0 &&
-		s.Running == d.Running &&
+	return d.hasStarted() && s.Running == d.Running &&
 		r.pace.fingerprint != r.reads.probedFingerprint && now.Sub(r.pace.changedAt) >= overdueAfter &&
 		!now.Before(r.pace.drainEnds)
 }

@@ -19,8 +19,8 @@ func (r *ServiceFollower) mayBake(s *Service, now time.Time) bool {
 		return false
 	}
 	d := r.followed.deploymentIn(s)
-	bakes := d != nil && d.State == "IN_PROGRESS" && d.Desired > 0 && d.Running >= d.Desired && d.Pending == 0 &&
-		!slices.ContainsFunc(s.Deployments, func(x Deployment) bool { return x.ID != d.ID && x.Running+x.Pending > 0 })
+	bakes := d.hasStarted() && !slices.ContainsFunc(s.Deployments,
+		func(x Deployment) bool { return x.ID != d.ID && x.Running+x.Pending > 0 })
 	since := trackSince(&r.since.ecsBakes, bakes, now)
 	return bakes && since < cmp.Or(s.Bake, longestAutomaticBake)
 }

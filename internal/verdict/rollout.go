@@ -79,8 +79,10 @@ type ServiceFollower struct {
 	pace      polling
 	reads     readState
 	hold      hold // what withholds a success
-	ecsBakes  bool // ECS may let the bake time of a rolling update pass
 	limit     timeLimit
+
+	ecsBakes   bool // ECS may let the bake time of a rolling update pass
+	shiftsBack bool // ECS may shift requests back to a restored version
 
 	last        *Service
 	lastRecord  *Record
@@ -94,7 +96,8 @@ type ServiceFollower struct {
 // conditions stores since when each doubtful state has lasted; the zero time: it does not exist
 // now.
 type conditions struct {
-	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused, ecsBakes time.Time
+	missing, unseen, ended, failed, lagging, noDesired, allRunning, inconsistent, uncounted, baking, unused, ecsBakes,
+	shiftsBack time.Time
 }
 
 // trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is
@@ -184,7 +187,7 @@ func (r *ServiceFollower) recordObservation(o Observation) {
 		r.followed.endedAtFirst = r.followed.endedAtFirst || r.lastRecord == nil && rec.isOver()
 		r.lastRecord = rec.withoutHook(r.want.AnsweredHook)
 	}
-	r.ecsBakes = r.mayBake(o.Service, o.At)
+	r.ecsBakes, r.shiftsBack = r.mayBake(o.Service, o.At), r.mayShiftBack(o.Service, o.At)
 	r.limit = r.limit.see(o, o.Service, r.passesTime())
 	before := r.failures.Count()
 	r.failures = r.failures.AddStopped(slices.DeleteFunc(slices.Clone(o.NewlyStopped),

@@ -44,6 +44,11 @@ type Deployment struct {
 	CreatedAt                         time.Time
 }
 
+// hasStarted reports whether the deployment is in progress and all its tasks run.
+func (d *Deployment) hasStarted() bool {
+	return d != nil && d.State == "IN_PROGRESS" && d.Desired > 0 && d.Running >= d.Desired && d.Pending == 0
+}
+
 // IsNative reports whether ECS itself shifts the traffic, stage by stage.
 func (s *Service) IsNative() bool { return s.Strategy != "" && s.Strategy != "ROLLING" }
 
@@ -195,18 +200,10 @@ type Hook struct {
 }
 
 // isOver reports whether the deployment has ended for good.
-func (r *Record) isOver() bool {
-	switch r.Status {
-	case "SUCCESSFUL", "STOPPED", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED":
-		return true
-	}
-	return false
-}
+func (r *Record) isOver() bool { return sluice.IsServiceDeploymentOver(r.Status) }
 
 // isRollingBack reports whether the deployment is being rolled back.
-func (r *Record) isRollingBack() bool {
-	return r.Status == "ROLLBACK_REQUESTED" || r.Status == "ROLLBACK_IN_PROGRESS"
-}
+func (r *Record) isRollingBack() bool { return sluice.IsServiceDeploymentRollingBack(r.Status) }
 
 func (r *Record) awaitedHook() *Hook {
 	for i := range r.Hooks {

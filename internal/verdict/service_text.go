@@ -98,7 +98,11 @@ func (r *ServiceFollower) explainDrain(s *Service, o Observation) (c []diagnosis
 }
 
 func unended(d *Deployment, why string) []diagnosis.Cause {
-	return []diagnosis.Cause{{Kind: diagnosis.Unended, Text: "all " + sluice.Plural(d.Running, "task") + why, Count: 1}}
+	text := "all " + sluice.Plural(d.Running, "task")
+	if d.Running < d.Desired || d.Running == 0 {
+		text = fmt.Sprintf("%d of %s", d.Running, sluice.Plural(d.Desired, "task"))
+	}
+	return []diagnosis.Cause{{Kind: diagnosis.Unended, Text: text + why, Count: 1}}
 }
 
 // taskNumbers returns the task counts of the followed deployment, or of the task sets of its

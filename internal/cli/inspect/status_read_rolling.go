@@ -142,11 +142,8 @@ func (t *ServiceReport) needsCauses() bool {
 
 // isAWSDeploying reports whether AWS runs a deployment of the service.
 func (t *ServiceReport) isAWSDeploying() bool {
-	if t.ServiceDeployment != nil {
-		switch t.ServiceDeployment.Status {
-		case "PENDING", "IN_PROGRESS", "STOP_REQUESTED", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
-			return true
-		}
+	if d := t.ServiceDeployment; d != nil && sluice.IsServiceDeploymentRunning(d.Status) {
+		return true
 	}
 	return slices.ContainsFunc(t.Rollouts, func(d rolloutReport) bool { return d.State == "IN_PROGRESS" }) ||
 		slices.ContainsFunc(t.CodeDeploy, func(d codeDeployReport) bool { return !d.hasEnded() })

@@ -29,15 +29,6 @@ func (p PastDeployment) revisionName() string {
 	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
 }
 
-// isRunning reports whether the deployment can be stopped or is being rolled back.
-func (p PastDeployment) isRunning() bool {
-	return p.Status == "PENDING" || p.Status == "IN_PROGRESS" || p.isRollingBack()
-}
-
-func (p PastDeployment) isRollingBack() bool {
-	return p.Status == "ROLLBACK_REQUESTED" || p.Status == "ROLLBACK_IN_PROGRESS"
-}
-
 // Return is the target of a rollback of a service that sluice did not deploy.
 type Return struct {
 	To       string                    // family:revision
@@ -61,7 +52,7 @@ func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to
 		return Return{To: to, Revision: newestSuccessful(past,
 			func(p PastDeployment) bool { return p.revisionName() == to }).Revision}, nil
 	}
-	if len(past) > 0 && past[0].isRunning() {
+	if len(past) > 0 && sluice.IsServiceDeploymentRunning(past[0].Status) {
 		return chooseBeforeRunning(cluster, s, past)
 	}
 	if last, ok := rolledBackByECS(s, past); ok {
@@ -96,7 +87,7 @@ func runsAgain(cluster, service, current, replaced string) string {
 // history is still in the deployments of the service.
 func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
 	stop := past[0].ARN
-	if !past[0].isRollingBack() && !newestDiffers(s, past[1:]) {
+	if !sluice.IsServiceDeploymentRollingBack(past[0].Status) && !newestDiffers(s, past[1:]) {
 		if back, err := chooseBeforeCurrent(cluster, s, past[1:]); err == nil && back.Nothing == "" {
 			back.Stop = stop
 			return back, nil

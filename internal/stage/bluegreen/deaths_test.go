@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/stage/stagetest"
@@ -20,6 +23,8 @@ func TestVersionThatDiesLaterIsRolledBackByCodeDeploy(t *testing.T) {
 	}{
 		{"sim/web:v2-oom-after-50s", "exit code 137", "", shop{terminate: 5 * time.Minute}},
 		{"sim/web:v2-unhealthy-after-50s-term-2s", "Task failed ELB health checks", "", shop{terminate: 5 * time.Minute}},
+		// the replacement of the first unhealthy task has started at the last poll, and no read shows its end yet
+		{"sim/web:v2-unhealthy-after-16s-term-20s", "Task failed ELB health checks", "", shop{}},
 		{"sim/web:v2-oom-after-25s", "exit code 137", "", shop{}},
 		{"sim/web:v2-crash-after-70s", "exit code 1", "bake: 3m\n", shop{}},
 		{"sim/web:v2-crash-after-130s", "exit code 1", "bake: 3m\n", shop{terminate: 2 * time.Minute}},
@@ -59,5 +64,26 @@ func TestOneDeathWhileCodeDeployKeepsTheOriginal(t *testing.T) {
 	}
 	if took[1] > took[0]+time.Second || took[2] < took[0]+time.Minute || took[2] > took[0]+6*time.Minute {
 		t.Errorf("took %s; %s", took[0], took[1:])
+	}
+}
+
+// Without an automatic rollback, a deployment is rolled back if CodeDeploy has restored the former version, and stopped
+// by somebody otherwise. The outcome tells what callers get.
+func TestOutcomeOfAStopWithoutAutomaticRollback(t *testing.T) {
+	for restores, outcome := range map[bool]sluice.Outcome{true: sluice.RolledBack, false: sluice.Failed} {
+		shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *stagetest.Bench) {
+			id := b.Start(stagetest.AddLines(shiftFiles(b, "sim/web:v2", ""), "sluice.yaml", "planner: {autoRollback: false}\n"))
+			b.Clock.Go(func() {
+				b.Until("v2 gets requests", func() bool { return b.Weights() == "primary 90 canary 10" })
+				stagetest.Got(codeDeployClient(b).StopDeployment(context.Background(), &awscd.StopDeploymentInput{
+					DeploymentId: newestShift(b).DeploymentId, AutoRollbackEnabled: aws.Bool(restores)}))(b)
+			})
+			end := stagetest.Got(b.Engine.Run(context.Background(), id, engine.Options{}))(b)
+			if got := b.CallersGet(); end.Outcome != outcome || restores && got != "v1 200" ||
+				strings.Contains(end.Next, "sluice rollback") == restores {
+				b.Errorf("restores %t: %s: %s; callers get %q; next: %s\n%s", restores, end.Outcome, end.Cause, got, end.Next,
+					b.EventLog())
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage/begin"
 	"github.com/sluice-ecs/sluice/internal/stage/memory"
 	"github.com/sluice-ecs/sluice/internal/stage/step"
+	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
 // RollBack returns a rolling service to the former revision. If our deployment still runs,
@@ -122,14 +124,14 @@ func stopOtherDeployment(ctx context.Context, s *step.Step) (*ecs.ServiceState, 
 
 // stopDeployment stops a running service deployment with a rollback and waits until the former
 // deployment is PRIMARY. A second run finds the rollback already in progress. A deployment that has
-// ended is left unchanged.
+// ended, or that somebody stops without a rollback, is left unchanged.
 func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, after step.WriteProof, label,
 	arn string) (*ecs.ServiceState, error) {
 	rec, err := s.Client.Record(ctx, arn)
 	if err != nil {
 		return nil, err
 	}
-	if !isRunning(rec.Status) {
+	if !sluice.IsServiceDeploymentRunning(rec.Status) || rec.Status == "STOP_REQUESTED" {
 		return live, nil
 	}
 	saved, err := s.Memory.Rolling.Load(ctx)
@@ -141,14 +143,14 @@ func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, a
 	}
 	if saved.Stop.ARN != arn {
 		saved.Stop.ARN = arn
-		if !isRollingBack(rec.Status) {
+		if !sluice.IsServiceDeploymentRollingBack(rec.Status) {
 			saved.Stop.Primary, _ = live.PrimaryDeployment()
 		}
 		if err := s.Memory.Rolling.Save(ctx, saved); err != nil {
 			return nil, err
 		}
 	}
-	if !isRollingBack(rec.Status) {
+	if !sluice.IsServiceDeploymentRollingBack(rec.Status) {
 		stopped, err := s.Client.StopDeployment(ctx, s.MakeWrite, label, arn)
 		if err == nil && !stopped && live.ForVerdict().IsNative() {
 			return awaitCleanUp(ctx, s, after, arn)
@@ -160,26 +162,19 @@ func stopDeployment(ctx context.Context, s *step.Step, live *ecs.ServiceState, a
 	return awaitRollbackStart(ctx, s, *saved.Stop, after)
 }
 
-// awaitCleanUp waits for the end of a deployment with ECS's own strategy that ECS does not stop any more: it has moved the
-// requests, and removes the former tasks. A deployment that begins before may send requests to the group of these tasks
-// at once. If the former tasks are gone and its own do not run, or if ECS does not end it for as long as a deployment may
-// be without progress, a new deployment is the only way out. It returns the service after that.
+// awaitCleanUp waits for the end of a deployment with ECS's own strategy that ECS does not stop any more: it has moved
+// the requests, and removes the former tasks. A deployment that begins before may send requests to the group of these
+// tasks at once. It returns the service after that, or when waiting longer helps nobody.
 func awaitCleanUp(ctx context.Context, s *step.Step, after step.WriteProof, arn string) (*ecs.ServiceState, error) {
-	for ranAt := s.Clock.Now(); ; {
+	limit := newCleanUpLimit(s.Clock.Now(), s.Plan.ProgressDeadline)
+	for {
 		rec, err := s.Client.Record(ctx, arn)
 		if err != nil {
 			return nil, err
 		}
 		live, err := s.ReadAfter(ctx, after)
-		if err != nil || !isRunning(rec.Status) {
+		if err != nil || !sluice.IsServiceDeploymentRunning(rec.Status) || limit.isReached(live.ForVerdict(), s.Clock.Now()) {
 			return live, err
-		}
-		hasFormer, lacksTasks := cleanUpOf(live)
-		if hasFormer {
-			ranAt = s.Clock.Now()
-		}
-		if !hasFormer && lacksTasks || s.Clock.Now().Sub(ranAt) >= s.Plan.ProgressDeadline {
-			return live, nil
 		}
 		if s.IsFirstTime("a deployment that ECS does not stop") {
 			s.Host.Emit(sluice.Waiting{For: "ECS to end the deployment that it does not stop", Detail: rec.Stage})
@@ -190,22 +185,34 @@ func awaitCleanUp(ctx context.Context, s *step.Step, after step.WriteProof, arn 
 	}
 }
 
-// cleanUpOf reports whether former tasks still run, and whether the PRIMARY deployment lacks tasks.
-func cleanUpOf(live *ecs.ServiceState) (hasFormer, lacksTasks bool) {
-	id, _ := live.PrimaryDeployment()
-	for _, d := range live.ForVerdict().Deployments {
-		hasFormer = hasFormer || d.ID != id && d.Running > 0
-		lacksTasks = lacksTasks || d.ID == id && d.Running < d.Desired
+// cleanUpLimit is how long a rollback waits while ECS removes the former tasks: until they are gone although tasks of
+// the deployment are missing, until ECS has not ended it for the progress deadline after they are gone, and at most for
+// longestDrain and that deadline.
+type cleanUpLimit struct {
+	former time.Time // until when former tasks may run
+	end    time.Time // until when ECS may take to end the deployment, as of the last read
+	after  time.Duration
+}
+
+// longestDrain is how long a target may drain (deregistration_delay.timeout_seconds is at most 3600).
+const longestDrain = time.Hour
+
+func newCleanUpLimit(now time.Time, progressDeadline time.Duration) cleanUpLimit {
+	return cleanUpLimit{former: now.Add(longestDrain), end: now.Add(progressDeadline), after: progressDeadline}
+}
+
+// isReached reports whether a new deployment is the only way out of the state that was read at now.
+func (l *cleanUpLimit) isReached(live *verdict.Service, now time.Time) bool {
+	var hasFormer, lacksTasks bool
+	for _, d := range live.Deployments {
+		primary := d.Status == "PRIMARY"
+		hasFormer = hasFormer || !primary && d.Running > 0
+		lacksTasks = lacksTasks || primary && d.Running < d.Desired
 	}
-	return hasFormer, lacksTasks
-}
-
-func isRunning(status string) bool {
-	return status == "PENDING" || status == "IN_PROGRESS" || isRollingBack(status)
-}
-
-func isRollingBack(status string) bool {
-	return status == "ROLLBACK_REQUESTED" || status == "ROLLBACK_IN_PROGRESS"
+	if hasFormer && now.Before(l.former) {
+		l.end = now.Add(l.after)
+	}
+	return !hasFormer && lacksTasks || !now.Before(l.end)
 }
 
 // awaitRollbackStart reads until another deployment is PRIMARY, for as long as a rollback may take

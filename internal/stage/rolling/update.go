@@ -190,8 +190,8 @@ func requestUpdate(ctx context.Context, s *step.Step, live *ecs.ServiceState, re
 		if err := saveUpdate(ctx, s, was); err != nil {
 			return was, err
 		}
-		var refused bool
-		if live, refused, err = updateServiceOnce(ctx, s, was, rev, u); refused && !ok {
+		live, err = updateServiceOnce(ctx, s, was, rev, u)
+		if refused := (refusal{}); errors.As(err, &refused) && !ok {
 			return was, errors.Join(err, s.Memory.Rolling.Update(ctx, func(m *memory.Rolling) { m.Update = nil }))
 		}
 		if err != nil {
@@ -201,6 +201,11 @@ func requestUpdate(ctx context.Context, s *step.Step, live *ecs.ServiceState, re
 	ours := was.withOurDeployment(live)
 	return ours, saveUpdate(ctx, s, ours)
 }
+
+// refusal is the error of an update that AWS refused: no read needs to show it.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
 
 // identifyDeployment finds our deployment some time after the call. The PRIMARY deployment may by
 // then be ECS's rollback or another actor's. In that case the newest matching deployment in the
@@ -224,10 +229,10 @@ func identifyDeployment(ctx context.Context, s *step.Step, was updateRequest, li
 }
 
 // updateServiceOnce sends the call and returns the service after it. A forced deployment has no
-// identity at all: after a lost response the service is read before the call is sent again. refused: AWS refused the
-// first call, so no read needs to show it.
+// identity at all: after a lost response the service is read before the call is sent again. The error is a refusal if
+// AWS refused the first call.
 func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, rev ecs.Revision, u ecs.Update) (
-	live *ecs.ServiceState, refused bool, err error) {
+	*ecs.ServiceState, error) {
 	done := func(live *ecs.ServiceState) bool {
 		_, revision := live.PrimaryDeployment()
 		return was.tookEffect(live) || !s.Plan.Force && revision == rev.Name && len(u.MissingIn(live).Members) == 0
@@ -235,20 +240,23 @@ func updateServiceOnce(ctx context.Context, s *step.Step, was updateRequest, rev
 	for attempt := 1; ; attempt++ {
 		live, err := s.Client.UpdateRolling(ctx, s.MakeWrite, "roll to "+rev.Name, rev, u, s.Plan.Force)
 		if err == nil && live != nil {
-			return live, false, nil
+			return live, nil
 		}
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
-			return nil, attempt == 1, err
+			if attempt == 1 {
+				err = refusal{err}
+			}
+			return nil, err
 		}
 		live, readErr := s.ReadAfter(ctx, step.WriteProof{WriteName: "the update of the service", SentAt: s.Clock.Now(),
 			Shows: done})
 		switch {
 		case readErr != nil:
-			return nil, false, readErr
+			return nil, readErr
 		case done(live):
-			return live, false, nil
+			return live, nil
 		case attempt == 3:
-			return nil, false, cmp.Or(err, step.ErrNeverShown(s, was.proofAt(s.Clock.Now())))
+			return nil, cmp.Or(err, step.ErrNeverShown(s, was.proofAt(s.Clock.Now())))
 		}
 	}
 }
