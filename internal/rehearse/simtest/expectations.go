@@ -46,13 +46,13 @@ func cannotRoll(c rehearse.Case) bool {
 
 // outlivesGrace reports whether a version may start too slowly. ECS replaces its tasks if the grace
 // period ends before the load balancer has counted enough successful checks. Without a load balancer
-// there is no grace period: ECS replaces a task after three failed checks of its container, before it
-// is healthy if the replacement starts fast.
+// there is no grace period: ECS replaces a task after three failed checks of its container, and some of the tasks before
+// they are healthy.
 func outlivesGrace(c rehearse.Case) bool {
 	g := c.World.Primary
 	return c.HasNewOption("healthy-after=45s") &&
 		(c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval) ||
-			c.World.UsesCloudMap() && c.World.Start > 0 && 3*c.World.Check < 45*time.Second)
+			c.World.UsesCloudMap() && c.World.Check > 0 && 3*c.World.Check < 45*time.Second)
 }
 
 // stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when
