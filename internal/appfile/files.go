@@ -76,6 +76,10 @@ func (l *loader) decodeService(at *definition.Node, name, what string) (*definit
 	}
 	if service != nil {
 		service.File = file
+		if service.CountOfService && l.app.Format != Sluice {
+			l.addProblem(l.src.At(at, "%s: desiredCount: %s is only for services of a sluice.yaml", what,
+				definition.FromService))
+		}
 	}
 	return service, text
 }

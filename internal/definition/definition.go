@@ -38,8 +38,11 @@ type Service struct {
 	// name ("desiredCount"). clusterArn and roleArn are given as "cluster" and
 	// "role". A cluster from the application file counts as given.
 	Given map[string]bool
-	File  string // as given to [DecodeService]
-	Text  FileText
+	// CountOfService reports whether the desired count is from-service. It is not given then.
+	CountOfService bool
+
+	File string // as given to [DecodeService]
+	Text FileText
 	// IgnoredTags are keys of tags that are neither compared nor written.
 	IgnoredTags []string
 }

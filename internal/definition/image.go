@@ -28,6 +28,24 @@ func (i Image) Reference() string {
 // dockerHub is the registry of images without a host, and of images of docker.io.
 const dockerHub = "registry-1.docker.io"
 
+// FromService is the image of a container, or the desired count, that a sluice.yaml does not own: the value of the service
+// stays.
+const FromService = "from-service"
+
+var (
+	repositoryForm = regexp.MustCompile(`^[a-z0-9]+(?:[._/-]+[a-z0-9]+)*$`)
+	tagForm        = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
+	digestForm     = regexp.MustCompile(`^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[0-9a-fA-F]{32,}$`)
+)
+
+// IsImageName reports whether a text has the form of an image with its tag or digest (Open Container Initiative,
+// Distribution Specification).
+func IsImageName(name string) bool {
+	i, err := ParseImage(name)
+	return err == nil && repositoryForm.MatchString(i.Repository) && tagForm.MatchString(i.Tag) &&
+		(digestForm.MatchString(i.Digest) || !strings.Contains(name, "@"))
+}
+
 var ecrHost = regexp.MustCompile(`^(\d{12})\.dkr[.-]ecr(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws)$`)
 
 // ParseImage parses the name of an image, as Docker does.

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"reflect"
+	"slices"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
@@ -34,8 +35,21 @@ func ReadService(file string, data []byte, name string) (*Service, []*Problem, e
 	if body == nil {
 		return &Service{Input: in, File: file, Text: FileText{src, &Node{}}}, d.problems, nil
 	}
-	given := d.decodeServiceDefinition(body, in, name)
-	return &Service{Input: in, Given: given, File: file, Text: FileText{src, body}}, d.problems, nil
+	left := withoutCountOfService(body)
+	given := d.decodeServiceDefinition(left, in, name)
+	return &Service{Input: in, Given: given, File: file, Text: FileText{src, body},
+		CountOfService: left != body}, d.problems, nil
+}
+
+// withoutCountOfService returns the members without a desired count that is from-service.
+func withoutCountOfService(body *Node) *Node {
+	n := body.Find("desiredCount")
+	if n == nil || n.Kind != Text || n.Text != FromService {
+		return body
+	}
+	left := *body
+	left.Entries = slices.DeleteFunc(slices.Clone(body.Entries), func(e Entry) bool { return e.Value == n })
+	return &left
 }
 
 func (d *decoder) decodeServiceDefinition(body *Node, in *awsecs.CreateServiceInput, name string) map[string]bool {

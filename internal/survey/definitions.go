@@ -27,7 +27,7 @@ func (d LiveDefinitions) ReplaceIn(ctx context.Context, a *account.Account, app 
 	var live *ecs.ServiceState
 	if app.Service != nil && (d.ServingTask || d.Service) {
 		var err error
-		if live, err = observeService(ctx, a, app); err != nil {
+		if live, err = findService(ctx, a, app, "run sluice deploy to create it"); err != nil {
 			return err
 		}
 	}
@@ -54,12 +54,13 @@ func (d LiveDefinitions) ReplaceIn(ctx context.Context, a *account.Account, app 
 	return useRegistered(ctx, a, app, name)
 }
 
-// observeService reads the service of the application, which has to exist.
-func observeService(ctx context.Context, a *account.Account, app *appfile.Application) (*ecs.ServiceState, error) {
+// findService reads the service of the application, which has to exist; next is the advice if it does not.
+func findService(ctx context.Context, a *account.Account, app *appfile.Application, next string) (*ecs.ServiceState,
+	error) {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
 	live, err := hand.Observe(ctx)
 	if err == nil && !live.IsActive() {
-		err = errNoService(ctx, hand, "run sluice deploy to create it")
+		err = errNoService(ctx, hand, next)
 	}
 	return live, nameClusters(ctx, hand, err)
 }

@@ -14,6 +14,7 @@ import (
 func (p *program) newRegisterCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var dry bool
+	var images *session.ImageFlags
 	c := &cobra.Command{
 		Use:   "register [DIR | -c FILE]",
 		Short: "Register the task definition of an application",
@@ -28,20 +29,24 @@ printed. sluice deploy registers the task definition itself.`,
 			if err != nil {
 				return err
 			}
-			return p.runRegister(c.Context(), path, dry)
+			return p.runRegister(c.Context(), path, images, dry)
 		},
 	}
 	at.Register(c)
+	images = session.RegisterImages(c.Flags())
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be registered and write nothing")
 	return c
 }
 
-func (p *program) runRegister(ctx context.Context, path string, dry bool) error {
+func (p *program) runRegister(ctx context.Context, path string, images *session.ImageFlags, dry bool) error {
 	f, err := p.openFamily(ctx, path)
 	if err != nil {
 		return err
 	}
-	rev, err := ecs.FindRegistered(ctx, f.API, f.task)
+	if err := images.Choose(ctx, f.account, f.app); err != nil {
+		return err
+	}
+	rev, err := ecs.FindRegistered(ctx, f.API, f.app.Task)
 	if err != nil {
 		return err
 	}
@@ -73,10 +78,10 @@ func (p *program) register(ctx context.Context, f *family) (ecs.Revision, error)
 	if err != nil {
 		return ecs.Revision{}, err
 	}
-	return ecs.EnsureRevision(ctx, f.API, p.NewAct("register"), f.task, func(ctx context.Context) (ecs.Revision, error) {
+	return ecs.EnsureRevision(ctx, f.API, p.NewAct("register"), f.app.Task, func(ctx context.Context) (ecs.Revision, error) {
 		if err := c.Sleep(ctx, ecs.ReadLag); err != nil {
 			return ecs.Revision{}, err
 		}
-		return ecs.FindRecent(ctx, f.API, f.task)
+		return ecs.FindRecent(ctx, f.API, f.app.Task)
 	})
 }

@@ -40,6 +40,7 @@ func cutTargets(args []string) (targets, rest []string) {
 func (p *program) newRenderCommand() *cobra.Command {
 	var at session.ApplicationFlag
 	var showSecrets bool
+	var images *session.ImageFlags
 	c := &cobra.Command{
 		Use:   "render config|servicedef|taskdef… [DIR | -c FILE]",
 		Short: "Print files of an application, evaluated",
@@ -64,10 +65,11 @@ such as a SecureString, is masked unless --show-secrets is given.`,
 			if err != nil {
 				return err
 			}
-			return p.runRender(targets, path, showSecrets)
+			return p.runRender(targets, path, images, showSecrets)
 		},
 	}
 	at.Register(c)
+	images = session.RegisterImages(c.Flags())
 	c.Flags().BoolVar(&showSecrets, "show-secrets", false, "print secret values that lookups read")
 	return c
 }
@@ -81,9 +83,12 @@ func unknownTarget(args []string) error {
 	return &sluice.Error{Op: "render", Err: err, Next: "give one of " + strings.Join(renderTargets(), ", ")}
 }
 
-func (p *program) runRender(targets []string, path string, showSecrets bool) error {
+func (p *program) runRender(targets []string, path string, images *session.ImageFlags, showSecrets bool) error {
 	files, err := p.ReadFiles(path)
 	if err != nil {
+		return err
+	}
+	if err := images.Apply(files.Application); err != nil {
 		return err
 	}
 	var all []byte

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/cli/show"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -112,7 +114,8 @@ func (p *program) printRevision(ctx context.Context, f *family, of string) error
 // family is the task definitions of an application's family.
 type family struct {
 	upkeep.Family
-	task    *definition.Task
+	app     *appfile.Application
+	account *account.Account
 	service *ecs.Service // nil: a standalone task
 }
 
@@ -126,7 +129,7 @@ func (p *program) openFamily(ctx context.Context, path string) (*family, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &family{Family: upkeep.Family{API: a.ECS(), Name: *app.Task.Input.Family}, task: app.Task}
+	f := &family{Family: upkeep.Family{API: a.ECS(), Name: *app.Task.Input.Family}, app: app, account: a}
 	if app.Service != nil {
 		f.service = &ecs.Service{API: a.ECS(), Cluster: session.ClusterName(app), Name: *app.Service.Input.ServiceName}
 	}

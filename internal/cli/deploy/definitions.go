@@ -14,7 +14,7 @@ import (
 // registerTaskSource adds the flags that select a registered task definition.
 func registerTaskSource(f *pflag.FlagSet, d *survey.LiveDefinitions) {
 	f.BoolVar(&d.ServingTask, "skip-task-definition", false,
-		"the task definition of the service, instead of the file's; nothing is registered")
+		"the task definition of the service, instead of the file's; without --image nothing is registered")
 	f.BoolVar(&d.LatestTask, "latest-task-definition", false,
 		"the newest registered task definition of the family, instead of the file's")
 	f.Var(revisionFlag{&d.Revision}, "revision", "this `number` of the family's task definitions, instead of the file's")

@@ -80,6 +80,7 @@ func (p *program) newDeployCommand() *cobra.Command {
 			if err := errors.Join(s.check(c), p.RefuseDuplicates("deploy", args)); err != nil {
 				return err
 			}
+			o.images.ForSeveral(len(args))
 			switch {
 			case dry:
 				return p.dryRun(c.Context(), path, args, how)

@@ -75,11 +75,12 @@ type planFlags struct {
 	bake         *time.Duration
 
 	definitions survey.LiveDefinitions
-	creates     bool // the service must not exist
-	refreshes   bool // all tasks are replaced
-	operates    bool // the version stays, or returns: steps before and after a deployment do not run
-	compares    bool // nothing is deployed, only compared
-	idles       bool // a desired count of 0 is asked for: that no task shows whether the revision works is no failure
+	images      *session.ImageFlags // nil: those of the files
+	creates     bool                // the service must not exist
+	refreshes   bool                // all tasks are replaced
+	operates    bool                // the version stays, or returns: steps before and after a deployment do not run
+	compares    bool                // nothing is deployed, only compared
+	idles       bool                // a desired count of 0 is asked for: that no task shows whether the revision works is no failure
 }
 
 func registerPlanFlags(c *cobra.Command, o *planFlags) {
@@ -90,6 +91,7 @@ func registerPlanFlags(c *cobra.Command, o *planFlags) {
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "use the file's pipeline, even on a first deployment")
 	o.registerOverrides(c.Flags())
 	registerSources(c.Flags(), &o.definitions)
+	o.images = session.RegisterImages(c.Flags())
 	registerScalingFlags(c, &o.Scaling)
 }
 

@@ -126,6 +126,9 @@ func (p *program) preparePlan(ctx context.Context, path string, o planFlags) (*p
 	if err := o.definitions.ReplaceIn(ctx, out.account, app); err != nil {
 		return nil, err
 	}
+	if err := o.images.Choose(ctx, out.account, app); err != nil {
+		return nil, err
+	}
 	if o.refreshes {
 		out.options.Force = true
 		if mode.Of(app) == plan.ModeTaskSets { // ECS replaces no task of a task set

@@ -112,6 +112,9 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	if err := o.definitions.ReplaceIn(ctx, out.account, app); err != nil {
 		return nil, err
 	}
+	if err := o.images.Choose(ctx, out.account, app); err != nil {
+		return nil, err
+	}
 	if out.state, err = survey.ReadRunInputs(ctx, out.account, out.clock, app); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type runFlags struct {
 	tags            []string
 	watch           string
 	definitions     survey.LiveDefinitions
+	images          *session.ImageFlags
 	propagate       string
 }
 
@@ -40,6 +41,7 @@ func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.propagate, "propagate-tags", "", "`TASK_DEFINITION` or NONE: whose tags the tasks get")
 	f.Var(runUntilFlag{}, "wait-until", "stopped: sluice always waits for the end of the tasks, except with --no-wait")
 	registerTaskSource(f, &o.definitions)
+	o.images = session.RegisterImages(f)
 }
 
 // runUntilFlag is the flag --wait-until of ecspresso.

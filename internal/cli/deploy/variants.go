@@ -106,6 +106,7 @@ sluice deploy also creates a service, with the desired count of the file.`,
   sluice create examples/rolling --tasks 2`,
 	}, func() error { return nil })
 	c.Flags().Var(countFlag{&v.plan.Tasks}, "tasks", "desired count (default 0)")
+	v.plan.images = session.RegisterImages(c.Flags())
 	return c
 }
 
@@ -132,6 +133,7 @@ write.`,
 	}
 	at.Register(c)
 	registerTaskSource(c.Flags(), &o.definitions)
+	o.images = session.RegisterImages(c.Flags())
 	c.Flags().BoolVar(&o.definitions.Service, "without-service", false, "compare only the task definition")
 	return c
 }

@@ -25,7 +25,10 @@ import (
 const registryTimeout = 5 * time.Second
 
 // verifyFlags are the flags of sluice verify.
-type verifyFlags struct{ putLogs, getSecrets bool }
+type verifyFlags struct {
+	putLogs, getSecrets bool
+	images              *session.ImageFlags
+}
 
 func (p *program) newVerifyCommand() *cobra.Command {
 	var at session.ApplicationFlag
@@ -58,6 +61,7 @@ key. It is neither printed nor kept. --get-secrets=false does not read it.`,
 		},
 	}
 	at.Register(c)
+	f.images = session.RegisterImages(c.Flags())
 	c.Flags().BoolVar(&f.putLogs, "put-logs", false, "also write a line to each log group, in a log stream of its own")
 	session.RegisterOpposite(c.Flags(), &f.putLogs, "no-put-logs", "leave the log groups alone, as is the default")
 	c.Flags().BoolVar(&f.getSecrets, "get-secrets", true, "get secrets of which a container gets one JSON key")
@@ -77,6 +81,9 @@ func (p *program) runVerify(ctx context.Context, path string, f verifyFlags) err
 	}
 	from, err := p.verifyReads(ctx, a)
 	if err != nil {
+		return err
+	}
+	if err := f.images.Choose(ctx, a, app); err != nil {
 		return err
 	}
 	all, err := verify.Run(ctx, app, from, imageRegistry{registry.Client{HTTP: p.HTTPClient()}},
