@@ -44,7 +44,7 @@ export CGO_ENABLED = 0
 export GOGC = 400
 COMMIT      = $(shell git rev-parse HEAD 2>/dev/null)
 # Without the traces of gRPC, which call methods by name, the linker drops unused methods: 12 MB less.
-RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice-ecs/sluice/internal/cli.linkedCommit=$(COMMIT)'
+RELEASE     = $(GO) build -tags grpcnotrace -ldflags='-s -w -X github.com/sluice-ecs/sluice/internal/buildinfo.linkedCommit=$(COMMIT)'
 
 # FINGERPRINT lists every file with its checksum, except those of git and of the build.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum

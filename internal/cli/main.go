@@ -147,7 +147,7 @@ func (p *program) addCommands(root *cobra.Command) {
 	add(groupInspect, tasks.Commands(p.Session)...)
 	add(groupDefinitions, definitions.Commands(p.Session)...)
 	add(groupLocal, local.Commands(p.Session)...)
-	add(groupLocal, p.newSchemaCommand(), p.newVersionCommand())
+	add(groupLocal, p.newSchemaCommand(), p.newManCommand(), p.newVersionCommand())
 }
 
 // flagError returns the error for a wrong flag, with what to use instead or the command that lists the flags.

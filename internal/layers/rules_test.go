@@ -42,6 +42,7 @@ var layerTable = []layerRow{
 	{pkg: "internal/secret", layer: 0},
 	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
 	{pkg: "internal/filekind", layer: 0},
+	{pkg: "internal/buildinfo", layer: 0, free: true}, // the linker sets its variables
 
 	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
 	{pkg: "internal/definition/appspec", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices},

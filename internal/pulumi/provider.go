@@ -1,12 +1,11 @@
 package pulumi
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"runtime/debug"
 	"sync"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/sluice-ecs/sluice/internal/buildinfo"
 	"github.com/sluice-ecs/sluice/internal/printable"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -85,22 +85,11 @@ func (p *provider) Attach(_ context.Context, r *pulumirpc.PluginAttach) (*emptyp
 
 // GetPluginInfo returns the version.
 func (p *provider) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.PluginInfo, error) {
-	info, _ := debug.ReadBuildInfo()
-	return &pulumirpc.PluginInfo{Version: versionOf(info)}, nil
+	return &pulumirpc.PluginInfo{Version: version()}, nil
 }
 
-// release is a version with a tag.
-var release = regexp.MustCompile(`^v(\d+\.\d+\.\d+)$`)
-
-// versionOf returns the version as Pulumi needs it, three numbers. A build without a tag is 0.0.0.
-func versionOf(info *debug.BuildInfo) string {
-	if info != nil {
-		if m := release.FindStringSubmatch(info.Main.Version); m != nil {
-			return m[1]
-		}
-	}
-	return "0.0.0"
-}
+// version returns the version as Pulumi needs it, without a v. A build without a tag is 0.0.0.
+func version() string { return cmp.Or(buildinfo.Read().Release(), "0.0.0") }
 
 // GetSchema returns the package schema, with the version of this build.
 func (p *provider) GetSchema(_ context.Context, r *pulumirpc.GetSchemaRequest) (*pulumirpc.GetSchemaResponse, error) {
@@ -111,8 +100,7 @@ func (p *provider) GetSchema(_ context.Context, r *pulumirpc.GetSchemaRequest) (
 	if err := json.Unmarshal(schema, &all); err != nil {
 		return nil, err
 	}
-	info, _ := debug.ReadBuildInfo()
-	all["version"] = versionOf(info)
+	all["version"] = version()
 	out, err := json.Marshal(all)
 	return &pulumirpc.GetSchemaResponse{Schema: string(out)}, err
 }

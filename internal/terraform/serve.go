@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/hashicorp/go-plugin"
@@ -16,6 +15,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 	"google.golang.org/grpc"
+
+	"github.com/sluice-ecs/sluice/internal/buildinfo"
 )
 
 // address names the provider in logs. Terraform itself finds it by the source in required_providers.
@@ -38,7 +39,7 @@ const maxMessage = 256 << 20
 // Main serves terraform until it ends the provider, and returns the exit code. It prints the version
 // for the argument -version.
 func Main(args []string, stdout, stderr io.Writer) int {
-	version := buildVersion()
+	version := buildinfo.Read().Version
 	if len(args) == 1 && (args[0] == "-version" || args[0] == "--version") {
 		fmt.Fprintln(stdout, "terraform-provider-sluice", version)
 		return 0
@@ -132,13 +133,4 @@ func listenPort(first, last string) (net.Listener, error) {
 		}
 	}
 	return nil, fmt.Errorf("no port from %d to %d is free", low, high)
-}
-
-// buildVersion returns the version of the module that the binary was built from.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }
