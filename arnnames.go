@@ -96,10 +96,7 @@ func arnKindName(arn string) string {
 // port. The default action of a listener has the listener's ARN.
 func (n ARNNames) AddRule(arn, name string) {
 	n[arn] = name
-	listener := arn
-	if strings.Contains(arn, ":listener-rule/") {
-		listener = strings.Replace(arn[:strings.LastIndexByte(arn, '/')], ":listener-rule/", ":listener/", 1)
-	}
+	listener := RuleOfARN(arn).Listener
 	_, port, ok := strings.Cut(name, " of port ")
 	if parts := strings.Split(listener, "/"); ok && len(parts) > 2 {
 		n[listener] = "listener " + parts[2] + ":" + port

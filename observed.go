@@ -77,7 +77,24 @@ func (r Rule) Name() string {
 	case r.IsDefault():
 		return fmt.Sprintf("default rule of port %d", r.Port)
 	}
+	if r.Port == 0 {
+		return "rule " + r.Priority
+	}
 	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
+}
+
+// RuleOfARN returns what the ARN of a rule tells about it: its listener and its load balancer, with its ID in place of the
+// priority. The ARN of a listener is that of its default action.
+func RuleOfARN(arn string) Rule {
+	r := Rule{ARN: arn, Listener: arn, Priority: "default"}
+	if strings.Contains(arn, ":listener-rule/") {
+		i := strings.LastIndexByte(arn, '/')
+		r.Listener, r.Priority = strings.Replace(arn[:i], ":listener-rule/", ":listener/", 1), arn[i+1:]
+	}
+	if i := strings.LastIndexByte(r.Listener, '/'); i >= 0 {
+		r.Balancer = strings.Replace(r.Listener[:i], ":listener/", ":loadbalancer/", 1)
+	}
+	return r
 }
 
 // Weight returns the weight of a group in the rule, and whether the rule contains the group.

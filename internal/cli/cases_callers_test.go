@@ -30,7 +30,9 @@ func (b *caseBench) send(group string) {
 		}
 		config.TargetGroups = append(config.TargetGroups,
 			elbtypes.TargetGroupTuple{TargetGroupArn: g.TargetGroupArn, Weight: aws.Int32(weight)})
-		balancer = g.LoadBalancerArns[0]
+		if len(g.LoadBalancerArns) > 0 {
+			balancer = g.LoadBalancerArns[0]
+		}
 	}
 	listeners, err := api.DescribeListeners(ctx, &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer)})
 	fail(b.t, err)
@@ -67,6 +69,7 @@ func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
 		b.expect("verify", 1, "callers do not reach the service")
 		b.expect("diff", 1, "callers do not reach the service")
 		b.expect("status", 0, "callers do not reach the service: default rule of port 80 sends 100 % of the requests")
+		b.expect("wait", 5, "callers do not get it: default rule of port 80 sends 100 % of the requests to web-canary")
 		if w := b.weights(); w != "web gets none, web-canary gets requests" {
 			t.Error(w)
 		}
@@ -97,6 +100,76 @@ func TestCaseRollbackToAnEmptyGroup(t *testing.T) {
 		if w := b.weights(); w != "web gets requests, web-canary gets none" {
 			t.Error(w)
 		}
+	})
+}
+
+// The same rule of a service whose files name one target group only: the other one is no group of the service, and it is
+// empty. A rolling deployment does not move the weight.
+func TestCaseRuleOfAnEmptyGroupOfOthers(t *testing.T) {
+	playCase(t, "01-rollback-to-an-empty-group", nil, func(b *caseBench) {
+		rolling, err := os.ReadFile("testdata/cases/02-dies-after-it-was-healthy/sluice.yaml")
+		fail(t, err)
+		fail(t, os.WriteFile(filepath.Join(b.files, "sluice.yaml"), rolling, 0o600))
+		const why = "default rule of port 80 sends 100 % of the requests to web-canary, which has no healthy target"
+		b.expect("plan", 1, "callers do not reach the service: "+why,
+			"next: give the weight to the group that can serve: aws elbv2 modify-listener")
+		b.expect("deploy", 1, why)
+		b.expect("verify", 1, why)
+		b.expect("status", 0, why)
+		b.expect("wait", 5, why)
+		b.send("web")
+		b.expect("wait", 0, "succeeded")
+		b.expect("deploy", 0, "succeeded")
+	})
+}
+
+// CodeDeploy's production listener sends no requests to any group. Every command says it, before CodeDeploy's first
+// deployment and after one; the test listener, which forwards to a group that serves, does not hide it.
+func TestCodeDeployListenerWithoutWeight(t *testing.T) {
+	playCase(t, "../../../../examples/codedeploy", nil, func(b *caseBench) {
+		for _, serves := range []string{"web-blue", "web-green"} {
+			const why = "default rule of port 80 gives weight to no target group"
+			b.send("")
+			b.expect("plan", 1, why)
+			b.expect("verify", 1, why)
+			b.expect("status", 0, why)
+			b.expect("wait", 5, why)
+			b.send(serves)
+			b.expect("verify", 0, "!callers do not reach")
+			b.expect("status", 0, "!callers do not reach")
+			b.expect("wait", 0, "succeeded")
+			b.expect("deploy", 0)
+		}
+	})
+}
+
+// ECS's own strategy names the rule of callers. Once it is deleted, or answers itself, no deployment succeeds.
+func TestCaseRuleOfAStrategyIsGone(t *testing.T) {
+	const rule = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/0123456789abcdef/" +
+		"0123456789abcdef/0000000000000001"
+	playCase(t, "15-back-to-rolling", nil, func(b *caseBench) {
+		text, err := os.ReadFile(filepath.Join(b.files, "servicedef-before.json"))
+		fail(t, err)
+		fail(t, os.WriteFile(filepath.Join(b.files, "servicedef.json"), text, 0o600))
+		b.expect("deploy", 0, "succeeded")
+		all := func(why string) {
+			b.expect("plan", 1, why)
+			b.expect("verify", 1, why)
+			b.expect("status", 0, why)
+			b.expect("wait", 5, why)
+			b.edit(caseEdit{"taskdef.json", "sim/web:v2", "sim/web:v3"})
+			b.expect("deploy", 1, why)
+			b.edit(caseEdit{"taskdef.json", "sim/web:v3", "sim/web:v2"})
+		}
+		api := awselb.NewFromConfig(b.sim.Config())
+		_, err = api.ModifyRule(context.Background(), &awselb.ModifyRuleInput{RuleArn: aws.String(rule), Actions: []elbtypes.Action{{
+			Type:                elbtypes.ActionTypeEnumFixedResponse,
+			FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}}})
+		fail(t, err)
+		all("rule 1 of port 80 no longer forwards: its action is fixed-response")
+		_, err = api.DeleteRule(context.Background(), &awselb.DeleteRuleInput{RuleArn: aws.String(rule)})
+		fail(t, err)
+		all("rule 0000000000000001 of port 80 no longer exists: the rule was deleted")
 	})
 }
 

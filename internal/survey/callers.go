@@ -29,8 +29,9 @@ func surveyCallers(ctx context.Context, a *account.Account, c clock.Clock, app *
 	}
 	unread := func(arn string) bool { _, ok := targets[arn]; return !ok }
 	if rules != nil && len(live.Scope.Names) == 0 && !slices.ContainsFunc(live.Scope.Groups, unread) {
-		live.Callers = alb.NewTraffic(c, live.Scope, targets, rules)
-		return nil
+		if live.Callers = alb.NewTraffic(c, live.Scope, targets, rules); !live.Callers.HasOthers() {
+			return nil
+		}
 	}
 	live.Callers, err = alb.ReadTraffic(ctx, a.ELB(), c, live.Scope, view.Traffic{})
 	if sluice.KindOf(err) == sluice.Denied {

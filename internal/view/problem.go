@@ -83,14 +83,14 @@ func (t Traffic) LostSince(before Traffic) (all []Problem) {
 	return all
 }
 
-// problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them.
+// problemOf returns why callers of one rule do not get the version; empty: they do, or the rule is not for them. A rule
+// that names the service without weight, and sends the requests to groups without targets, is for them: callers get 503.
 func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 	own, all := t.weight(r)
 	switch {
-	case own == 0 && !before.reached(r.ARN):
-		if r.Gone == "" && r.Action == "" && all == 0 && t.namesOwn(r) {
-			return "gives weight to no target group: callers get 503"
-		}
+	case own == 0 && !before.reached(r.ARN) && !r.Named && (r.Gone != "" || !t.namesOwn(r)):
+		return ""
+	case own == 0 && !before.reached(r.ARN) && r.Gone == "" && t.otherServes(r):
 		return ""
 	case r.Gone != "" && t.isReplaced(r, before):
 		return ""
@@ -100,7 +100,7 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 		return "no longer forwards: its action is " + r.Action
 	case all == 0:
 		return "gives weight to no target group: callers get 503"
-	case own == 0:
+	case own == 0 && before.reached(r.ARN):
 		return "sends no requests to the service any more: it forwards to " + DescribeShares(r.Forward)
 	}
 	for _, s := range r.Forward {
@@ -113,11 +113,14 @@ func (t Traffic) problemOf(r Route, before Traffic, serving []string) string {
 
 func (t Traffic) problemOfShare(s sluice.Share, all int, serving []string) string {
 	g, own := t.group(s.Group)
+	dead := !own && t.isDead(s.Group)
 	sends := fmt.Sprintf("sends %.3g %% of the requests to %s, which ", float64(s.Weight)*100/float64(all),
 		sluice.TargetGroupName(s.Group))
 	switch {
-	case s.Weight == 0 || !own:
+	case s.Weight == 0 || !own && !dead:
 		return ""
+	case dead:
+		return sends + "has no healthy target"
 	case g.Deleted:
 		return sends + "does not exist"
 	case !g.Read:
@@ -130,6 +133,14 @@ func (t Traffic) problemOfShare(s sluice.Share, all int, serving []string) strin
 		return sends + "runs another version"
 	}
 	return ""
+}
+
+// otherServes reports whether a rule gives weight to a group of another service that may serve.
+func (t Traffic) otherServes(r Route) bool {
+	return slices.ContainsFunc(r.Forward, func(s sluice.Share) bool {
+		_, own := t.group(s.Group)
+		return s.Weight > 0 && !own && !t.isDead(s.Group)
+	})
 }
 
 // reached reports whether a rule gave weight to the service in this read.
@@ -178,10 +189,10 @@ func (t Traffic) Repaired(forward []sluice.Share, prefer string) (out []sluice.S
 	for i, s := range out {
 		all += s.Weight
 		g, own := t.group(s.Group)
-		if !own {
+		switch {
+		case !own && !t.isDead(s.Group):
 			continue
-		}
-		if g.Healthy == 0 {
+		case g.Healthy == 0:
 			lost, out[i].Weight = lost+s.Weight, 0
 			continue
 		}

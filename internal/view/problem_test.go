@@ -11,6 +11,7 @@ import (
 
 const (
 	blue, green, others = "arn:…:targetgroup/blue/1", "arn:…:targetgroup/green/2", "arn:…:targetgroup/others/3"
+	empty               = "arn:…:targetgroup/empty/4" // of another service
 	balancer            = "arn:…:loadbalancer/app/web/1"
 )
 
@@ -49,6 +50,11 @@ func TestProblems(t *testing.T) {
 		"no weight any more":           {now: traffic(2, 0, Scope{}, both(0, 0)), before: reached, want: "gives weight to no target group"},
 		"another version":              {now: traffic(2, 2, Scope{}, both(0, 100)), serving: []string{blue}, want: "runs another version"},
 		"other services have weight":   {now: traffic(2, 0, Scope{}, rule("1", to(blue, 50), to(others, 50)))},
+		"only another, empty service":  {now: withOther(0, 0, rule("1", to(blue, 0), to(others, 100))), want: "100 % of the requests to others, which has no healthy target"},
+		"another, empty service too":   {now: withOther(0, 0, rule("1", to(blue, 50), to(others, 50))), want: "50 % of the requests to others, which has no healthy target"},
+		"another, unhealthy service":   {now: withOther(2, 2, rule("1", to(blue, 0), to(others, 100))), want: "100 % of the requests to others, which has no healthy target"},
+		"another service that serves":  {now: withOther(2, 1, rule("1", to(blue, 0), to(others, 100)))},
+		"a rule of another service":    {now: withOther(0, 0, rule("1", to(others, 100)))},
 		"only other services":          {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100)))},
 		"only other services now":      {now: traffic(2, 0, Scope{}, rule("1", to(blue, 0), to(others, 100))), before: reached, want: "forwards to blue 0, others 100"},
 		"a test rule of the canary":    {now: traffic(2, 0, Scope{TestGroup: green}, both(100, 0), rule("2", to(green, 1)))},
@@ -65,6 +71,15 @@ func TestProblems(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withOther is a read in which blue serves, and the group of another service has targets.
+func withOther(targets, unhealthy int, r Route) Traffic {
+	t := traffic(2, 0, Scope{}, r)
+	_ = t.ReadOthers(func(arn string) (Group, error) {
+		return Group{ARN: arn, Read: true, Targets: targets, Unhealthy: unhealthy}, nil
+	})
+	return t
 }
 
 // Only the rules that were a problem before are forgiven.
@@ -101,11 +116,15 @@ func TestRepaired(t *testing.T) {
 		"prefers blue":   {2, 2, []sluice.Share{to(green, 0), to(blue, 0)}, []sluice.Share{to(green, 0), to(blue, 100)}},
 		"more than AWS allows": {2, 0, []sluice.Share{to(blue, 999), to(green, 1)},
 			[]sluice.Share{to(blue, 999), to(green, 0)}},
-		"no group serves":  {0, 0, []sluice.Share{to(blue, 0), to(green, 100)}, nil},
+		"no group serves": {0, 0, []sluice.Share{to(blue, 0), to(green, 100)}, nil},
+		"an empty group of another service": {2, 0, []sluice.Share{to(blue, 0), to(empty, 100)},
+			[]sluice.Share{to(blue, 100), to(empty, 0)}},
 		"of other service": {2, 0, []sluice.Share{to(blue, 0), to(others, 100)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := traffic(c.blue, c.green, Scope{}).Repaired(c.forward, blue)
+			now := traffic(c.blue, c.green, Scope{})
+			now.Others = []Group{{ARN: empty, Read: true}}
+			got, ok := now.Repaired(c.forward, blue)
 			if ok != (c.want != nil) {
 				t.Fatalf("repaired %t: %v", ok, got)
 			}

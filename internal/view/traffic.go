@@ -23,6 +23,19 @@ type Scope struct {
 // IsEmpty reports whether the service has no target group.
 func (s Scope) IsEmpty() bool { return len(s.Groups)+len(s.Names) == 0 }
 
+// Balancers returns the ARNs of the load balancers of the rules that the scope names.
+func (s Scope) Balancers() (all []string) {
+	for _, arn := range s.Rules {
+		all = WithGroup(all, sluice.RuleOfARN(arn).Balancer)
+	}
+	return all
+}
+
+// names reports whether the scope names the rule or its listener as the one of callers.
+func (s Scope) names(r sluice.Rule) bool {
+	return slices.Contains(s.Rules, r.ARN) || r.IsDefault() && slices.Contains(s.Rules, r.Listener)
+}
+
 // isProduction reports whether callers use the rule.
 func (s Scope) isProduction(r sluice.Rule) bool {
 	names := func(all []string) bool { return slices.Contains(all, r.ARN) || slices.Contains(all, r.Listener) }
@@ -41,6 +54,7 @@ func (s Scope) isProduction(r sluice.Rule) bool {
 type Traffic struct {
 	SentAt time.Time `json:"sentAt"` // when the read was sent
 	Groups []Group   `json:"groups,omitempty"`
+	Others []Group   `json:"others,omitempty"` // groups of other services that get weight from a rule that names a group
 	Routes []Route   `json:"routes,omitempty"` // the production rules that name a group, or that did at an earlier read
 	Name   *Name     `json:"name,omitempty"`   // nil: callers resolve no name, or it was not read
 }
@@ -64,6 +78,8 @@ type Route struct {
 	// Repair is the command that moves its weight to the group that can serve; empty: there is none, or no other group
 	// can serve.
 	Repair string `json:"repair,omitempty"`
+	// Named: the service or its files name the rule as the one of its callers, whatever it does now.
+	Named bool `json:"named,omitempty"`
 }
 
 // Gone says why a rule does not exist.
@@ -85,6 +101,40 @@ func (t Traffic) group(arn string) (g Group, ok bool) {
 		return Group{}, false
 	}
 	return t.Groups[i], true
+}
+
+// others returns the ARNs of the groups of other services to which rules that name a group of the service give weight.
+func (t Traffic) others() (all []string) {
+	for _, r := range t.Routes {
+		for _, s := range r.Forward {
+			if _, own := t.group(s.Group); !own && s.Weight > 0 && (r.Named || t.namesOwn(r)) {
+				all = WithGroup(all, s.Group)
+			}
+		}
+	}
+	return all
+}
+
+// ReadOthers adds the groups of other services that share a rule with the service, as read returns them.
+func (t *Traffic) ReadOthers(read func(arn string) (Group, error)) error {
+	for _, arn := range t.others() {
+		g, err := read(arn)
+		if err != nil {
+			return err
+		}
+		t.Others = append(t.Others, g)
+	}
+	return nil
+}
+
+// HasOthers reports whether a rule that names a group of the service gives weight to a group of another service.
+func (t Traffic) HasOthers() bool { return len(t.others()) > 0 }
+
+// isDead reports whether a group of another service was read, and each of its targets fails its health checks. Targets
+// without health checks may serve.
+func (t Traffic) isDead(arn string) bool {
+	i := slices.IndexFunc(t.Others, func(g Group) bool { return g.ARN == arn })
+	return i >= 0 && t.Others[i].Read && t.Others[i].Unhealthy == t.Others[i].Targets
 }
 
 // AnyCanServe reports whether any group of the service has a healthy target.
@@ -160,11 +210,12 @@ func (t Traffic) HasWeight(group string) bool {
 	return slices.ContainsFunc(t.Routes, func(r Route) bool { w, _ := r.Weight(group); return w > 0 })
 }
 
-// AddRoutes adds the production rules that name a group of the service, or that an earlier read contained. A rule of the
-// earlier read that does not exist is gone. listeners are those that exist.
+// AddRoutes adds the production rules that name a group of the service, that the scope names, or that an earlier read
+// contained. A rule of the earlier read that does not exist is gone. listeners are those that exist.
 func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []string) {
 	for _, r := range rules {
-		if s.isProduction(r.Rule) && (before.has(r.ARN) || t.namesOwn(r)) {
+		r.Named = s.names(r.Rule)
+		if s.isProduction(r.Rule) && (r.Named || before.has(r.ARN) || t.namesOwn(r)) {
 			t.Routes = append(t.Routes, r)
 		}
 	}
@@ -180,7 +231,29 @@ func (t *Traffic) AddRoutes(s Scope, before Traffic, rules []Route, listeners []
 	}
 }
 
-// WithGroup adds the ARN of a group to a list that may contain it.
+// AddDeletedRules adds the rules that the scope names and that rules, all rules of its load balancers, do not contain.
+// listeners are those that exist.
+func (t *Traffic) AddDeletedRules(s Scope, rules []Route, listeners []string) {
+	for _, arn := range s.Rules {
+		r := sluice.RuleOfARN(arn)
+		exists := func(other Route) bool { return other.ARN == arn || other.Listener == arn }
+		if t.has(arn) || slices.ContainsFunc(rules, exists) {
+			continue
+		}
+		gone := ListenerDeleted
+		if slices.Contains(listeners, r.Listener) {
+			gone = RuleDeleted
+		}
+		for _, other := range rules {
+			if other.Listener == r.Listener {
+				r.Port = other.Port
+			}
+		}
+		t.Routes = append(t.Routes, Route{Rule: r, Gone: gone, Named: true})
+	}
+}
+
+// WithGroup adds the ARN of a group, or of another resource, to a list that may contain it.
 func WithGroup(list []string, arn string) []string {
 	if slices.Contains(list, arn) {
 		return list

@@ -14,6 +14,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
+// forwardServed is forward to another service, whose target has not failed its health checks yet.
+func (b *bench) forwardServed(own, other int32) {
+	b.Helper()
+	b.forward(own, other)
+	ctx := context.Background()
+	got(b.elb.ModifyTargetGroup(ctx, &awselb.ModifyTargetGroupInput{TargetGroupArn: aws.String(b.other),
+		HealthCheckIntervalSeconds: aws.Int32(300), UnhealthyThresholdCount: aws.Int32(10)}))(b)
+	some := got(b.elb.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(b.group)}))(b)
+	got(b.elb.RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: aws.String(b.other),
+		Targets: []elbtypes.TargetDescription{{Id: some.TargetHealthDescriptions[0].Target.Id, Port: aws.Int32(9)}}}))(b)
+}
+
 // forward makes the listener forward to the group of the service and to another one, which is empty.
 func (b *bench) forward(own, other int32) {
 	b.Helper()
@@ -45,7 +57,9 @@ func TestSuccessIsAboutCallers(t *testing.T) {
 		detail  string
 	}{
 		{"served", func(*bench) {}, sluice.Succeeded, verdict.CallersServed, "web:2 serves"},
-		{"another group has weight too", func(b *bench) { b.forward(50, 50) }, sluice.Succeeded, verdict.CallersServed,
+		{"another, empty group has weight too", func(b *bench) { b.forward(50, 50) }, sluice.Failed, verdict.CallersServed,
+			"callers do not get it: default rule of port 80 sends 50 % of the requests to other, which has no healthy target"},
+		{"another service has weight too", func(b *bench) { b.forwardServed(50, 50) }, sluice.Succeeded, verdict.CallersServed,
 			"web:2 serves"},
 		{"no weight", func(b *bench) { b.forward(0, 0) }, sluice.Failed, verdict.CallersNone,
 			"callers do not get it: default rule of port 80 gives weight to no target group: callers get 503"},
@@ -85,12 +99,12 @@ func TestServiceWithoutRequests(t *testing.T) {
 			b.balance()
 			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, breaker: true, rollback: true})
 			if !late {
-				b.forward(0, 100)
+				b.forwardServed(0, 100)
 			}
 			b.deploy("web", b.revision("sim/web:v2"))
 			if late {
 				b.until("only new tasks run", func() bool { return b.isAlone(2) && len(b.service("web").Deployments) == 1 })
-				b.forward(0, 100)
+				b.forwardServed(0, 100)
 			}
 			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
 			if v.Outcome != sluice.Succeeded || v.Callers != verdict.CallersNone ||

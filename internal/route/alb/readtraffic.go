@@ -47,10 +47,8 @@ func readTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.
 	if err != nil {
 		return t, err
 	}
-	for _, arn := range before.Balancers() {
-		if !slices.Contains(balancers, arn) {
-			balancers = append(balancers, arn)
-		}
+	for _, arn := range append(before.Balancers(), s.Balancers()...) {
+		balancers = view.WithGroup(balancers, arn)
 	}
 	var listeners []string
 	var rules []Rule
@@ -62,7 +60,12 @@ func readTraffic(ctx context.Context, api *awselb.Client, c clock.Clock, s view.
 		listeners, rules = append(listeners, some...), append(rules, of...)
 	}
 	t.AddRoutes(s, before, routesOf(rules), listeners)
+	t.AddDeletedRules(s, routesOf(rules), listeners)
 	if err := readTrafficTargets(ctx, api, &t, t.HasWeight); err != nil {
+		return t, err
+	}
+	err = t.ReadOthers(func(arn string) (view.Group, error) { return readGroup(ctx, api, arn) })
+	if err != nil {
 		return t, err
 	}
 	if len(t.Problems(before)) > 0 {
@@ -127,13 +130,22 @@ func readTrafficTargets(ctx context.Context, api *awselb.Client, t *view.Traffic
 		if g.Deleted || g.Read || !wanted(g.ARN) {
 			continue
 		}
-		targets, err := ReadHealth(ctx, api, g.ARN)
-		if err != nil && sluice.KindOf(err) != sluice.NotFound {
+		read, err := readGroup(ctx, api, g.ARN)
+		if err != nil {
 			return err
 		}
-		t.Groups[i] = countTargets(g.ARN, targets)
+		t.Groups[i] = read
 	}
 	return nil
+}
+
+// readGroup reads the targets of a group. One that does not exist has none.
+func readGroup(ctx context.Context, api *awselb.Client, arn string) (view.Group, error) {
+	targets, err := ReadHealth(ctx, api, arn)
+	if err != nil && sluice.KindOf(err) != sluice.NotFound {
+		return view.Group{}, err
+	}
+	return countTargets(arn, targets), nil
 }
 
 // describeGroups reads target groups. AWS refuses a request that names a missing one, so then it reads them one by one.
