@@ -162,6 +162,16 @@ func filterText(want Group) string {
 	return ""
 }
 
+// Creators returns the IDs of the deployments that created task sets, in their order.
+func Creators(sets []sluice.TaskSet) (all []string) {
+	for _, ts := range sets {
+		if ts.ExternalID != "" {
+			all = append(all, ts.ExternalID)
+		}
+	}
+	return all
+}
+
 // FindGroup returns the deployment group of a service. want may name it in part or not at all. by
 // are the deployments that created the task sets of the service (their externalIds, newest first).
 // They identify the group with two calls. Otherwise FindGroup searches the account. The error is of

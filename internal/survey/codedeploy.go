@@ -25,7 +25,7 @@ func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile
 	}
 	want := codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}
 	s, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, want, clusterOf(app),
-		*app.Service.Input.ServiceName, creatorIDs(live))
+		*app.Service.Input.ServiceName, codedeploy.Creators(live.TaskSets))
 	if live.DeployerErr = err; err == nil {
 		live.Deployer = planDeployer(s)
 	}
@@ -65,17 +65,6 @@ func wantsCodeDeploy(app *appfile.Application) bool {
 	return c != nil && c.Type == "CODE_DEPLOY"
 }
 
-// creatorIDs are the deployments that created the service's task sets, the newest first.
-func creatorIDs(live *plan.AWSState) []string {
-	var all []string
-	for _, ts := range live.TaskSets {
-		if ts.ExternalID != "" {
-			all = append(all, ts.ExternalID)
-		}
-	}
-	return all
-}
-
 func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {
 	d := &plan.Deployer{Application: s.Application, Group: s.Name, Config: s.Config, TargetGroups: s.TargetGroups,
 		Listener:     s.Listener,
@@ -95,7 +84,7 @@ func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {
 func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.AWSState,
 	to string) (history.Return, error) {
 	cd := codedeploy.Client{API: a.CodeDeploy()}
-	s, err := cd.FindGroup(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, creatorIDs(live))
+	s, err := cd.FindGroup(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, codedeploy.Creators(live.TaskSets))
 	if err != nil {
 		return history.Return{}, err
 	}

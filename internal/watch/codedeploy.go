@@ -88,8 +88,13 @@ func (c *codeDeployWaiter) readListener(ctx context.Context, seen Update) {
 	if c.listener != "" {
 		return
 	}
-	g, err := c.client.ReadGroup(ctx, codedeploy.Group{Application: seen.Code.Application, Name: seen.Code.Group},
-		c.service.Cluster, c.service.Service)
+	g, err := codedeploy.GroupSettings{}, error(nil)
+	if seen.Code != nil {
+		g, err = c.client.ReadGroup(ctx, codedeploy.Group{Application: seen.Code.Application, Name: seen.Code.Group},
+			c.service.Cluster, c.service.Service)
+	} else { // its deployment was followed by its ID, or CodeDeploy has not deployed the service
+		g, err = c.groupOf(ctx, c.service.Cluster, c.service.Service, []string{seen.Verdict.Deployment})
+	}
 	if err == nil {
 		c.listener = g.Listener
 	}
@@ -294,24 +299,26 @@ func (c *codeDeployWaiter) newestDeployment(ctx context.Context, s *verdict.Serv
 		return nil, err
 	}
 	if id == "" {
-		g, err := c.groupOf(ctx, s)
+		var by []string
+		for _, ts := range s.TaskSets {
+			by = append(by, ts.ExternalID)
+		}
+		g, err := c.groupOf(ctx, s.Cluster, s.Name, by)
 		if err != nil || g.Last.ID == "" {
+			c.listener = g.Listener
 			return nil, err
 		}
-		id = g.Last.ID
+		id, c.listener = g.Last.ID, g.Listener
 	}
 	return c.client.GetDeployment(ctx, id)
 }
 
-// groupOf returns the deployment group of the service; the zero Settings if it has none. If no task set names one, the
-// account is searched, once for all waiters. That takes many reads, and before AWS's responses can have lagged its
-// result would not count.
-func (c *codeDeployWaiter) groupOf(ctx context.Context, s *verdict.Service) (codedeploy.GroupSettings, error) {
-	var by []string
-	for _, ts := range s.TaskSets {
-		by = append(by, ts.ExternalID)
-	}
-	g, ok, err := c.client.GroupOfDeployments(ctx, by, s.Cluster, s.Name)
+// groupOf returns the deployment group of a service; the zero Settings if it has none. by are deployments of the service.
+// If they do not name the group, the account is searched, once for all waiters. That takes many reads, and before AWS's
+// responses can have lagged its result would not count.
+func (c *codeDeployWaiter) groupOf(ctx context.Context, cluster, service string,
+	by []string) (codedeploy.GroupSettings, error) {
+	g, ok, err := c.client.GroupOfDeployments(ctx, by, cluster, service)
 	isEarly := c.now().Sub(c.judge.Began()) < verdict.MaxReadLag
 	if ok || err != nil || c.skipsSearch || isEarly {
 		return g, err
@@ -320,7 +327,7 @@ func (c *codeDeployWaiter) groupOf(ctx context.Context, s *verdict.Service) (cod
 	if err != nil {
 		return g, err
 	}
-	g, err = x.GroupOf(s.Cluster, s.Name, codedeploy.Group{})
+	g, err = x.GroupOf(cluster, service, codedeploy.Group{})
 	if kind := sluice.KindOf(err); kind == sluice.NotFound || kind == sluice.Conflict {
 		c.unread = append(c.unread, err.Error())
 		return g, nil
@@ -341,7 +348,7 @@ func (w *Watch) searchGroups(ctx context.Context, keys []string) (map[string]cod
 // confirmTraffic is [waiter.confirmTraffic] with the production listener of the deployment group. Without the group
 // the listener is not known, and a test listener cannot be told from it.
 func (c *codeDeployWaiter) confirmTraffic(ctx context.Context, seen Update) Update {
-	if seen.Code == nil || c.target.SkipsTraffic {
+	if c.target.SkipsTraffic || seen.Verdict.Outcome != sluice.Succeeded && seen.Verdict.Outcome != sluice.RolledBack {
 		return seen
 	}
 	c.target.Cluster, c.target.Service = c.service.Cluster, c.service.Service

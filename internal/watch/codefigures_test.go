@@ -67,7 +67,7 @@ const quick = ", provisioning: 1s, pending: 1s, activating: 2s..3s, schedulerLoo
 	"deployStep: 1s..2s, weightPropagation: 1s"
 
 // TestCallsOfAShortCodeDeployment: a deployment of 25 seconds, followed from its
-// making, costs five calls, and the verdict is 2 s late in the median.
+// making, costs thirteen calls, eight of them to confirm what callers get, and the verdict is 2 s late in the median.
 func TestCallsOfAShortCodeDeployment(t *testing.T) {
 	var took, lasted []time.Duration
 	var calls []int
@@ -86,7 +86,7 @@ func TestCallsOfAShortCodeDeployment(t *testing.T) {
 	slices.Sort(calls)
 	t.Logf("median lag %s, worst %s; %d calls in %s in the median", took[20], took[39], calls[20],
 		lasted[20].Round(time.Second))
-	if took[20] > 2*time.Second || calls[20] > 5 {
+	if took[20] > 2*time.Second || calls[20] > 13 {
 		t.Errorf("median lag %s, %d calls", took[20], calls[20])
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verify"
@@ -30,10 +31,14 @@ type routeReport struct {
 	Forward []sluice.Share `json:"forward,omitempty"`
 }
 
-// addCallers reads the rules that name a target group of the service, in every mode.
+// addCallers reads the rules that name a target group of the service, in every mode. With CodeDeploy these are the ones of
+// the production listener: without its deployment group a test listener cannot be told from it.
 func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget,
 	live *ecs.ServiceState) error {
 	read, err := readCallers(ctx, a, c, s, live)
+	if live.Controller == "CODE_DEPLOY" {
+		err = ignoreUnread(err) // without its deployment group
+	}
 	switch {
 	case ecs.IsUnsupported(err):
 		return nil
@@ -44,7 +49,7 @@ func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c cl
 	for _, r := range read.Routes {
 		t.Callers.Routes = append(t.Callers.Routes, routeReport{ARN: r.ARN, Name: r.Name(), Forward: r.Forward})
 	}
-	if live.Desired == 0 || live.Controller == "CODE_DEPLOY" { // a test listener cannot be told from the production one
+	if live.Desired == 0 {
 		return nil
 	}
 	for i, p := range read.Problems(view.Traffic{}) {
@@ -55,10 +60,17 @@ func (t *ServiceReport) addCallers(ctx context.Context, a *account.Account, c cl
 	return nil
 }
 
-// readCallers reads the rules that name a target group of the service, or of its files.
+// readCallers reads the rules that name a target group of the service, of its deployment group or of its files.
 func readCallers(ctx context.Context, a *account.Account, c clock.Clock, s StatusTarget,
 	live *ecs.ServiceState) (view.Traffic, error) {
 	scope := live.TrafficScope()
+	if live.Controller == "CODE_DEPLOY" {
+		g, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, s.deployer, s.cluster, s.service, codedeploy.Creators(live.TaskSets))
+		if err != nil {
+			return view.Traffic{}, err
+		}
+		scope.Names, scope.Listeners = g.TargetGroups, []string{g.Listener}
+	}
 	for _, arn := range []string{s.primary, s.canary} {
 		if arn != "" {
 			scope.Groups = view.WithGroup(scope.Groups, arn)
@@ -76,7 +88,7 @@ func verifyCallers(ctx context.Context, a *account.Account, c clock.Clock,
 	}
 	s := targetOfApp(app)
 	live, err := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: s.service}.Observe(ctx)
-	if err != nil || live == nil || live.Status != "ACTIVE" || live.Desired == 0 || live.Controller == "CODE_DEPLOY" {
+	if err != nil || live == nil || live.Status != "ACTIVE" || live.Desired == 0 {
 		return nil, ignoreUnread(err)
 	}
 	read, err := readCallers(ctx, a, c, s, live)
@@ -90,9 +102,10 @@ func verifyCallers(ctx context.Context, a *account.Account, c clock.Clock,
 	return all, nil
 }
 
-// ignoreUnread returns nil for a read that AWS denies, and for a resource that does not exist: other checks report them.
+// ignoreUnread returns nil for a read that AWS denies, for a resource that does not exist, and for a deployment group that
+// is one of several: other checks report them.
 func ignoreUnread(err error) error {
-	if ecs.IsUnsupported(err) || sluice.KindOf(err) == sluice.NotFound {
+	if kind := sluice.KindOf(err); ecs.IsUnsupported(err) || kind == sluice.NotFound || kind == sluice.Conflict {
 		return nil
 	}
 	return err

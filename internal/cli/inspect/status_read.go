@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/cli/session"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
@@ -21,7 +22,8 @@ type StatusTarget struct {
 	cluster, service string
 	primary, canary  string // target groups; empty: none
 	ruleNames        []string
-	events           int // number of service events to show; below 0: the default of the service
+	deployer         codedeploy.Group // of the files; empty: it is searched
+	events           int              // number of service events to show; below 0: the default of the service
 	// requests are the figures of the last minute, kept between two reads; nil: they are not read.
 	requests *requestFigures
 }
@@ -43,7 +45,8 @@ func TargetOfPlan(p *plan.Plan) StatusTarget {
 
 func targetOfApp(app *appfile.Application) StatusTarget {
 	s := StatusTarget{cluster: session.ClusterName(app), service: session.ServiceOrGroup(app),
-		ruleNames: app.ListenerRules}
+		ruleNames: app.ListenerRules,
+		deployer:  codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}}
 	if app.Primary != nil {
 		s.primary = app.Primary.ARN
 	}
@@ -167,7 +170,10 @@ func ReadService(ctx context.Context, a *account.Account, c clock.Clock, s Statu
 	t.addEvents(detail.Events, s.events)
 	if rolls || live.Controller == "CODE_DEPLOY" && live.Status == "ACTIVE" {
 		if !rolls {
-			return t, t.readCodeDeploy(ctx, a, c)
+			if err := t.readCodeDeploy(ctx, a, c); err != nil {
+				return t, err
+			}
+			return t, t.addCallers(ctx, a, c, s, live)
 		}
 		if err := t.readRolling(ctx, a, c, hand, live); err != nil {
 			return t, err
